@@ -1,0 +1,1 @@
+//! Criterion benches for callgate; see `compile.rs`.

@@ -1,0 +1,3 @@
+//! The `callgate` command.
+
+fn main() {}

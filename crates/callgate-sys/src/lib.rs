@@ -1,0 +1,1 @@
+//! The kernel side: install a filter and run commands under it.

@@ -1,0 +1,222 @@
+//! The architectures: what a filter's arch token stands for, byte order and width.
+//!
+//! Names follow libseccomp and the OCI runtime specification; tokens are the `AUDIT_ARCH_*` values
+//! of `include/uapi/linux/audit.h`.
+
+use crate::data::Endian;
+
+/// One row of the table below.
+struct Facts {
+    name: &'static str,
+    oci: &'static str,
+    audit: &'static str,
+    token: u32,
+    endian: Endian,
+    is_64bit: bool,
+    aliases: &'static [&'static str],
+}
+
+/// The bit that marks the numbers of x32 calls (`__X32_SYSCALL_BIT`).
+pub const X32_SYSCALL_BIT: u32 = 0x4000_0000;
+
+/// A system call interface: an instruction set with its calling convention.
+///
+/// x86_64 and x32 share one token and are told apart by the number alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[rustfmt::skip]
+pub enum Arch {
+    /// 64-bit x86.
+    X86_64,
+    /// 32-bit x86.
+    X86,
+    /// x86-64 with 32-bit pointers: the token of x86_64, numbers from 0x4000_0000.
+    X32,
+    /// 64-bit Arm.
+    Aarch64,
+    /// 32-bit Arm (EABI).
+    Arm,
+    /// 64-bit RISC-V.
+    Riscv64,
+    /// 64-bit IBM Z.
+    S390x,
+    /// 31-bit IBM Z.
+    S390,
+    /// 64-bit POWER, little-endian.
+    Ppc64le,
+    /// 64-bit POWER, big-endian.
+    Ppc64,
+    /// 32-bit POWER.
+    Ppc,
+    /// 64-bit LoongArch.
+    Loongarch64,
+    /// MIPS o32, big-endian.
+    Mips,
+    /// MIPS o32, little-endian.
+    Mipsel,
+    /// MIPS n64, big-endian.
+    Mips64,
+    /// MIPS n64, little-endian.
+    Mipsel64,
+    /// MIPS n32, big-endian.
+    Mips64n32,
+    /// MIPS n32, little-endian.
+    Mipsel64n32,
+    /// Motorola 68000.
+    M68k,
+    /// 32-bit PA-RISC.
+    Parisc,
+    /// 64-bit PA-RISC.
+    Parisc64,
+    /// SuperH, little-endian.
+    Sh,
+    /// SuperH, big-endian.
+    Sheb,
+}
+
+impl Arch {
+    /// All architectures.
+    #[rustfmt::skip]
+    pub const ALL: &'static [Arch] = &[
+        Arch::X86_64, Arch::X86, Arch::X32, Arch::Aarch64, Arch::Arm, Arch::Riscv64, Arch::S390x,
+        Arch::S390, Arch::Ppc64le, Arch::Ppc64, Arch::Ppc, Arch::Loongarch64, Arch::Mips,
+        Arch::Mipsel, Arch::Mips64, Arch::Mipsel64, Arch::Mips64n32, Arch::Mipsel64n32,
+        Arch::M68k, Arch::Parisc, Arch::Parisc64, Arch::Sh, Arch::Sheb,
+    ];
+
+    #[rustfmt::skip]
+    const fn facts(self) -> &'static Facts {
+        use Endian::{Big, Little};
+        const fn row(
+            name: &'static str, oci: &'static str, audit: &'static str, token: u32, endian: Endian,
+            is_64bit: bool, aliases: &'static [&'static str],
+        ) -> Facts {
+            Facts { name, oci, audit, token, endian, is_64bit, aliases }
+        }
+        match self {
+            Arch::X86_64 => const { &row("x86_64", "SCMP_ARCH_X86_64", "AUDIT_ARCH_X86_64", 0xc000003e, Little, true, &["amd64"]) },
+            Arch::X86 => const { &row("x86", "SCMP_ARCH_X86", "AUDIT_ARCH_I386", 0x40000003, Little, false, &["i386", "i686", "386"]) },
+            Arch::X32 => const { &row("x32", "SCMP_ARCH_X32", "AUDIT_ARCH_X86_64", 0xc000003e, Little, false, &[]) },
+            Arch::Aarch64 => const { &row("aarch64", "SCMP_ARCH_AARCH64", "AUDIT_ARCH_AARCH64", 0xc00000b7, Little, true, &["arm64"]) },
+            Arch::Arm => const { &row("arm", "SCMP_ARCH_ARM", "AUDIT_ARCH_ARM", 0x40000028, Little, false, &["armhf", "armel"]) },
+            Arch::Riscv64 => const { &row("riscv64", "SCMP_ARCH_RISCV64", "AUDIT_ARCH_RISCV64", 0xc00000f3, Little, true, &[]) },
+            Arch::S390x => const { &row("s390x", "SCMP_ARCH_S390X", "AUDIT_ARCH_S390X", 0x80000016, Big, true, &[]) },
+            Arch::S390 => const { &row("s390", "SCMP_ARCH_S390", "AUDIT_ARCH_S390", 0x00000016, Big, false, &[]) },
+            Arch::Ppc64le => const { &row("ppc64le", "SCMP_ARCH_PPC64LE", "AUDIT_ARCH_PPC64LE", 0xc0000015, Little, true, &["ppc64el", "powerpc64le"]) },
+            Arch::Ppc64 => const { &row("ppc64", "SCMP_ARCH_PPC64", "AUDIT_ARCH_PPC64", 0x80000015, Big, true, &["powerpc64"]) },
+            Arch::Ppc => const { &row("ppc", "SCMP_ARCH_PPC", "AUDIT_ARCH_PPC", 0x00000014, Big, false, &["powerpc"]) },
+            Arch::Loongarch64 => const { &row("loongarch64", "SCMP_ARCH_LOONGARCH64", "AUDIT_ARCH_LOONGARCH64", 0xc0000102, Little, true, &["loong64"]) },
+            Arch::Mips => const { &row("mips", "SCMP_ARCH_MIPS", "AUDIT_ARCH_MIPS", 0x00000008, Big, false, &[]) },
+            Arch::Mipsel => const { &row("mipsel", "SCMP_ARCH_MIPSEL", "AUDIT_ARCH_MIPSEL", 0x40000008, Little, false, &["mipsle"]) },
+            Arch::Mips64 => const { &row("mips64", "SCMP_ARCH_MIPS64", "AUDIT_ARCH_MIPS64", 0x80000008, Big, true, &[]) },
+            Arch::Mipsel64 => const { &row("mipsel64", "SCMP_ARCH_MIPSEL64", "AUDIT_ARCH_MIPSEL64", 0xc0000008, Little, true, &["mips64el", "mips64le"]) },
+            Arch::Mips64n32 => const { &row("mips64n32", "SCMP_ARCH_MIPS64N32", "AUDIT_ARCH_MIPS64N32", 0xa0000008, Big, false, &["mips64p32"]) },
+            Arch::Mipsel64n32 => const { &row("mipsel64n32", "SCMP_ARCH_MIPSEL64N32", "AUDIT_ARCH_MIPSEL64N32", 0xe0000008, Little, false, &["mips64p32le", "mips64eln32"]) },
+            Arch::M68k => const { &row("m68k", "SCMP_ARCH_M68K", "AUDIT_ARCH_M68K", 0x00000004, Big, false, &[]) },
+            Arch::Parisc => const { &row("parisc", "SCMP_ARCH_PARISC", "AUDIT_ARCH_PARISC", 0x0000000f, Big, false, &["hppa"]) },
+            Arch::Parisc64 => const { &row("parisc64", "SCMP_ARCH_PARISC64", "AUDIT_ARCH_PARISC64", 0x8000000f, Big, true, &["hppa64"]) },
+            Arch::Sh => const { &row("sh", "SCMP_ARCH_SH", "AUDIT_ARCH_SHEL", 0x4000002a, Little, false, &["sh4"]) },
+            Arch::Sheb => const { &row("sheb", "SCMP_ARCH_SHEB", "AUDIT_ARCH_SH", 0x0000002a, Big, false, &["sh4eb"]) },
+        }
+    }
+
+    /// The name, as libseccomp spells it: `x86_64`, `aarch64`, `mipsel64`.
+    pub const fn name(self) -> &'static str {
+        self.facts().name
+    }
+
+    /// The name in OCI profiles: `SCMP_ARCH_X86_64`.
+    pub const fn oci_name(self) -> &'static str {
+        self.facts().oci
+    }
+
+    /// The name of the token: `AUDIT_ARCH_X86_64`.
+    pub const fn audit_name(self) -> &'static str {
+        self.facts().audit
+    }
+
+    /// The `AUDIT_ARCH_*` token that a filter finds in the arch word.
+    pub const fn token(self) -> u32 {
+        self.facts().token
+    }
+
+    /// The byte order, which decides where argument halves lie.
+    pub const fn endian(self) -> Endian {
+        self.facts().endian
+    }
+
+    /// Whether arguments are 64 bits wide. On a 32-bit interface the high words are always zero.
+    pub const fn is_64bit(self) -> bool {
+        self.facts().is_64bit
+    }
+
+    /// The architecture of a name in any usual spelling: libseccomp's, Debian's, Go's, `uname -m`,
+    /// or OCI's `SCMP_ARCH_*`.
+    pub fn from_name(name: &str) -> Option<Arch> {
+        Arch::ALL.iter().copied().find(|arch| {
+            let facts = arch.facts();
+            facts.name == name || facts.oci == name || facts.aliases.contains(&name)
+        })
+    }
+
+    /// The architectures that share a token; empty for an unknown token.
+    pub fn with_token(token: u32) -> impl Iterator<Item = Arch> {
+        Arch::ALL.iter().copied().filter(move |arch| arch.token() == token)
+    }
+
+    /// The architecture this code was compiled for, when it is one of the known ones.
+    pub fn native() -> Option<Arch> {
+        let big = cfg!(target_endian = "big");
+        let wide = cfg!(target_pointer_width = "64");
+        Some(match std::env::consts::ARCH {
+            "x86_64" if wide => Arch::X86_64,
+            "x86_64" => Arch::X32,
+            "x86" => Arch::X86,
+            "aarch64" => Arch::Aarch64,
+            "arm" => Arch::Arm,
+            "riscv64" => Arch::Riscv64,
+            "s390x" => Arch::S390x,
+            "powerpc64" if big => Arch::Ppc64,
+            "powerpc64" => Arch::Ppc64le,
+            "powerpc" => Arch::Ppc,
+            "loongarch64" => Arch::Loongarch64,
+            "mips" if big => Arch::Mips,
+            "mips" => Arch::Mipsel,
+            "mips64" if big => Arch::Mips64,
+            "mips64" => Arch::Mipsel64,
+            "m68k" => Arch::M68k,
+            _ => return None,
+        })
+    }
+}
+
+impl std::fmt::Display for Arch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_spelling_is_unique() {
+        let mut seen = std::collections::HashMap::new();
+        for arch in Arch::ALL {
+            let facts = arch.facts();
+            for name in [facts.name, facts.oci].iter().chain(facts.aliases) {
+                assert_eq!(seen.insert(*name, arch), None, "{name}");
+                assert_eq!(Arch::from_name(name), Some(*arch));
+            }
+        }
+    }
+
+    #[test]
+    fn tokens_agree_with_width_and_byte_order() {
+        for arch in Arch::ALL {
+            assert_eq!(arch.token() & 0x4000_0000 != 0, arch.endian() == Endian::Little, "{arch}");
+            let convention = matches!(arch, Arch::X32 | Arch::Mips64n32 | Arch::Mipsel64n32);
+            assert_eq!(arch.token() & 0x8000_0000 != 0, arch.is_64bit() || convention, "{arch}");
+        }
+    }
+}

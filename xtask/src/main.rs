@@ -1,0 +1,3 @@
+//! Generators and comparisons for development: `cargo xtask help`.
+
+fn main() {}
