@@ -1,37 +1,45 @@
 //! Classic BPF: instructions, programs that the kernel accepts, text forms, and the reference
 //! interpreter.
+//!
+//! One table, [`Op`], drives everything about instructions: encoding, decoding, printing, parsing
+//! and the acceptance rules. [`Program`] is a seccomp filter that the kernel accepts and
+//! [`SocketProgram`] a socket filter that it accepts; neither can hold anything else, so whoever has
+//! one need not check again. What the kernel refuses comes back as a [`ProgramError`] that lists
+//! every violation.
+//!
+//! [`is_constant_allow`] answers what the kernel's verdict cache would.
+//!
+//! ```
+//! use callgate::bpf::{Insn, Op, Program};
+//! use callgate::{Endian, SeccompData, Verdict};
+//!
+//! let program = Program::new(vec![
+//!     Insn::new(Op::LdWordAbs, 0),             // A = nr
+//!     Insn::branch(Op::JeqK, 59, 0, 1),
+//!     Insn::new(Op::RetK, Verdict::errno(1).0),
+//!     Insn::new(Op::RetK, Verdict::ALLOW.0),
+//! ])?;
+//! let run = program.run(&SeccompData { nr: 59, ..SeccompData::default() }, Endian::Little);
+//! assert_eq!((run.verdict, run.executed), (Verdict::errno(1), 3));
+//! # Ok::<(), callgate::bpf::ProgramError>(())
+//! ```
 
+mod ancillary;
+mod check;
+mod constallow;
+mod error;
+mod insn;
+mod interp;
 mod op;
+mod program;
 
+pub use ancillary::{Ancillary, AncillaryWord, NoAncillary};
+pub use constallow::is_constant_allow;
+pub use error::{ProgramError, Violation};
+pub use insn::{Insn, RawInsn, UnknownCode};
+pub use interp::{Run, Step};
 pub use op::{Op, Operand};
-
-/// One instruction (`struct sock_filter`) whose operation is known.
-///
-/// The kernel ignores the fields that an operation does not use; they are kept as they were, so
-/// that a program survives a round trip byte for byte.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Insn {
-    /// The operation.
-    pub op: Op,
-    /// For a branch: how many instructions to skip when the condition holds.
-    pub jt: u8,
-    /// For a branch: how many instructions to skip when it does not.
-    pub jf: u8,
-    /// The constant, offset, scratch index or jump distance.
-    pub k: u32,
-}
-
-impl Insn {
-    /// An instruction that is not a branch.
-    pub const fn new(op: Op, k: u32) -> Insn {
-        Insn { op, jt: 0, jf: 0, k }
-    }
-
-    /// A two-way jump.
-    pub const fn branch(op: Op, k: u32, jt: u8, jf: u8) -> Insn {
-        Insn { op, jt, jf, k }
-    }
-}
+pub use program::{Program, SocketProgram};
 
 /// The longest program that the kernel accepts (`BPF_MAXINSNS`).
 pub const MAX_INSNS: usize = 4096;

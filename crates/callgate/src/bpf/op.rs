@@ -74,7 +74,8 @@ macro_rules! ops {
                 match self { $(Op::$variant => $legacy,)* }
             }
 
-            /// Whether a seccomp filter may use it (`seccomp_check_filter`).
+            /// Whether a seccomp filter may use it (`seccomp_check_filter`); only words at multiples of
+            /// four below 64 for [`Op::LdWordAbs`].
             pub const fn in_seccomp(self) -> bool {
                 match self { $(Op::$variant => $seccomp,)* }
             }
@@ -140,6 +141,14 @@ impl Op {
     /// Whether it is a two-way jump.
     pub const fn is_branch(self) -> bool {
         matches!(self.operand(), Operand::BranchConstant | Operand::BranchX)
+    }
+
+    /// Whether the `k` field means something; otherwise the kernel ignores it.
+    pub const fn uses_k(self) -> bool {
+        !matches!(
+            self.operand(),
+            Operand::None | Operand::X | Operand::A | Operand::Length | Operand::BranchX
+        )
     }
 
     /// Whether it ends the program.

@@ -1,0 +1,93 @@
+//! What a socket filter can load besides the packet: the kernel's ancillary words.
+//!
+//! Source: `include/uapi/linux/filter.h` (`SKF_*`), `include/linux/filter.h` (`bpf_anc_helper`).
+
+/// Offsets from here on are ancillary words (`SKF_AD_OFF`, -0x1000).
+pub(super) const SKF_AD_OFF: u32 = 0xffff_f000;
+/// Offsets from here on count from the network header (`SKF_NET_OFF`, -0x100000).
+pub(super) const SKF_NET_OFF: u32 = 0xfff0_0000;
+/// Offsets from here on count from the link layer header (`SKF_LL_OFF`, -0x200000).
+pub(super) const SKF_LL_OFF: u32 = 0xffe0_0000;
+
+macro_rules! words {
+    ($($variant:ident = $offset:literal, $name:literal, $doc:literal;)*) => {
+        /// A word that the kernel keeps about a packet (`SKF_AD_*`).
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum AncillaryWord {
+            $(#[doc = $doc] $variant,)*
+        }
+
+        impl AncillaryWord {
+            /// Every word, in the order of the offsets.
+            pub const ALL: &'static [AncillaryWord] = &[$(AncillaryWord::$variant,)*];
+
+            /// The `k` of a load of this word.
+            pub const fn offset(self) -> u32 {
+                SKF_AD_OFF + match self { $(AncillaryWord::$variant => $offset,)* }
+            }
+
+            /// The word that a load at this offset yields.
+            pub const fn from_offset(k: u32) -> Option<AncillaryWord> {
+                match k.wrapping_sub(SKF_AD_OFF) {
+                    $($offset => Some(AncillaryWord::$variant),)*
+                    _ => None,
+                }
+            }
+
+            /// What `bpf_asm` calls it (`ld #proto`); empty for the one it has no name for.
+            pub const fn name(self) -> &'static str {
+                match self { $(AncillaryWord::$variant => $name,)* }
+            }
+        }
+    };
+}
+
+words! {
+    Protocol = 0, "proto", "The link layer protocol (`SKF_AD_PROTOCOL`).";
+    PacketType = 4, "type", "`PACKET_HOST` and so on (`SKF_AD_PKTTYPE`).";
+    InterfaceIndex = 8, "ifidx", "The interface (`SKF_AD_IFINDEX`).";
+    NetlinkAttribute = 12, "nla", "The offset of the netlink attribute of type X from offset A on, or 0 (`SKF_AD_NLATTR`).";
+    NestedAttribute = 16, "nlan", "The offset of the netlink attribute of type X inside the one at A, or 0 (`SKF_AD_NLATTR_NEST`).";
+    Mark = 20, "mark", "The mark (`SKF_AD_MARK`).";
+    Queue = 24, "queue", "The receive queue (`SKF_AD_QUEUE`).";
+    HardwareType = 28, "hatype", "The interface's hardware type (`SKF_AD_HATYPE`).";
+    ReceiveHash = 32, "rxhash", "The flow hash (`SKF_AD_RXHASH`).";
+    Cpu = 36, "cpu", "The processor (`SKF_AD_CPU`).";
+    AluXorX = 40, "", "A ^ X: no word at all, but how XOR was spelled before it was an instruction (`SKF_AD_ALU_XOR_X`).";
+    VlanTag = 44, "vlan_tci", "The VLAN tag (`SKF_AD_VLAN_TAG`).";
+    VlanTagPresent = 48, "vlan_avail", "Whether there is a VLAN tag (`SKF_AD_VLAN_TAG_PRESENT`).";
+    PayloadOffset = 52, "poff", "The offset of the payload (`SKF_AD_PAY_OFFSET`).";
+    Random = 56, "rand", "A random number (`SKF_AD_RANDOM`).";
+    VlanProtocol = 60, "vlan_tpid", "The VLAN protocol (`SKF_AD_VLAN_TPID`).";
+}
+
+/// What the kernel knows about a packet besides its bytes.
+///
+/// Everything has a default: all words are 0, and both the link layer header and the network header
+/// start at offset 0. A packet without a device is not modelled: the kernel ends a program that asks
+/// for its interface or hardware type.
+pub trait Ancillary {
+    /// The value of a word, with the packet and the registers, which the netlink words depend on.
+    /// Never asked for [`AncillaryWord::AluXorX`].
+    fn word(&self, word: AncillaryWord, packet: &[u8], a: u32, x: u32) -> u32 {
+        let _ = (word, packet, a, x);
+        0
+    }
+
+    /// Where in the packet the network header starts, for loads from `SKF_NET_OFF` on.
+    fn network_header(&self) -> usize {
+        0
+    }
+
+    /// Where in the packet the link layer header starts, for loads from `SKF_LL_OFF` on; `None` when
+    /// there is none, and such a load ends the program with 0.
+    fn link_header(&self) -> Option<usize> {
+        Some(0)
+    }
+}
+
+/// Nothing is known about the packet: the defaults of [`Ancillary`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NoAncillary;
+
+impl Ancillary for NoAncillary {}

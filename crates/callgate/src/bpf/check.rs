@@ -1,0 +1,340 @@
+//! The kernel's acceptance rules for classic BPF, each violation reported instead of the first.
+//!
+//! Source: `net/core/filter.c`, `bpf_check_classic` with `chk_code_allowed` and
+//! `check_load_and_stores`, and `kernel/seccomp.c`, `seccomp_check_filter`. Accepts exactly what the
+//! kernel accepts; in what it reports about a refused program it goes further: where an instruction
+//! is broken, the rest is still checked as if that instruction were harmless.
+
+use super::ancillary::{AncillaryWord, SKF_AD_OFF};
+use super::error::{Kind, ProgramError, Violation};
+use super::insn::RawInsn;
+use super::op::{Op, Operand};
+use super::{MAX_INSNS, SCRATCH_WORDS};
+use crate::data::SECCOMP_DATA_SIZE;
+
+/// Who is to run the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rules {
+    Seccomp,
+    Socket,
+}
+
+/// Checks a program against all rules.
+pub(super) fn check(insns: &[RawInsn], rules: Rules) -> Result<(), ProgramError> {
+    if insns.is_empty() {
+        return Err(ProgramError::new(vec![Violation::of_program(Kind::Empty)]));
+    }
+    if insns.len() > MAX_INSNS {
+        let kind = Kind::TooLong { insns: insns.len() };
+        return Err(ProgramError::new(vec![Violation::of_program(kind)]));
+    }
+    let mut violations = Vec::new();
+    let mut scratch = ScratchFlow::new(insns.len());
+    for (index, &insn) in insns.iter().enumerate() {
+        let mut report = |kind| violations.push(Violation::at(index, insn, kind));
+        let unset = scratch.step(index, insn);
+        match Op::from_code(insn.code) {
+            None => report(Kind::UnknownCode),
+            Some(op) => {
+                check_operand(op, insn, rules, &mut report);
+                check_targets(op, index, insn, insns.len(), &mut report);
+            }
+        }
+        if unset {
+            report(Kind::ScratchUnset);
+        }
+        let last = index + 1 == insns.len();
+        if last && !Op::from_code(insn.code).is_some_and(Op::is_return) {
+            report(Kind::NoReturn);
+        }
+    }
+    if violations.is_empty() { Ok(()) } else { Err(ProgramError::new(violations)) }
+}
+
+/// The rules about one instruction's constant.
+fn check_operand(op: Op, insn: RawInsn, rules: Rules, report: &mut impl FnMut(Kind)) {
+    let k = insn.k;
+    if rules == Rules::Seccomp && !op.in_seccomp() {
+        report(Kind::NotInSeccomp);
+    }
+    match op {
+        Op::DivK | Op::ModK if k == 0 => report(Kind::DivisionByZero),
+        Op::LshK | Op::RshK if k >= 32 => report(Kind::ShiftTooFar),
+        Op::LdWordAbs if rules == Rules::Seccomp && k >= SECCOMP_DATA_SIZE => {
+            report(Kind::LoadOutside);
+        }
+        Op::LdWordAbs if rules == Rules::Seccomp && !k.is_multiple_of(4) => {
+            report(Kind::LoadUnaligned);
+        }
+        Op::LdWordAbs | Op::LdHalfAbs | Op::LdByteAbs
+            if rules == Rules::Socket
+                && k >= SKF_AD_OFF
+                && AncillaryWord::from_offset(k).is_none() =>
+        {
+            report(Kind::UnknownAncillary);
+        }
+        _ if op.operand() == Operand::Scratch && k as usize >= SCRATCH_WORDS => {
+            report(Kind::ScratchOutside);
+        }
+        _ => {}
+    }
+}
+
+/// The rules about where an instruction jumps to: inside the program, which for the kernel also
+/// means forward.
+fn check_targets(op: Op, index: usize, insn: RawInsn, len: usize, report: &mut impl FnMut(Kind)) {
+    let last = len - 1;
+    let target = |distance: u32| index as u64 + 1 + u64::from(distance);
+    if op.operand() == Operand::Jump && target(insn.k) > last as u64 {
+        report(Kind::JumpOutside { target: target(insn.k), last });
+    }
+    if op.is_branch() {
+        for (holds, distance) in [(true, insn.jt), (false, insn.jf)] {
+            let target = target(u32::from(distance));
+            if target > last as u64 {
+                report(Kind::BranchOutside { holds, target, last });
+            }
+        }
+    }
+}
+
+/// Which scratch words are surely written, by the kernel's one forward pass
+/// (`check_load_and_stores`).
+///
+/// One detail is the kernel's and not the obvious one: a `ret` does not end the flow, so the
+/// instruction after it inherits what was written before it, in addition to what the jumps to it
+/// bring. This only ever refuses more.
+struct ScratchFlow {
+    /// Per instruction: written on every jump to it that was seen.
+    at_target: Vec<u16>,
+    written: u16,
+}
+
+impl ScratchFlow {
+    fn new(len: usize) -> ScratchFlow {
+        ScratchFlow { at_target: vec![u16::MAX; len], written: 0 }
+    }
+
+    /// Goes over one instruction; whether it reads a word that may be unwritten. An index that does
+    /// not exist is another rule's business.
+    fn step(&mut self, index: usize, insn: RawInsn) -> bool {
+        self.written &= self.at_target.get(index).copied().unwrap_or(u16::MAX);
+        let Some(op) = Op::from_code(insn.code) else { return false };
+        let bit = 1u16.checked_shl(insn.k).unwrap_or(0);
+        match op {
+            Op::St | Op::Stx => self.written |= bit,
+            Op::LdMem | Op::LdxMem => return bit & !self.written != 0,
+            Op::Ja => self.jump(index, &[insn.k]),
+            _ if op.is_branch() => self.jump(index, &[u32::from(insn.jt), u32::from(insn.jf)]),
+            _ => {}
+        }
+        false
+    }
+
+    /// Brings what is written to the targets, and forgets it here: what follows is reached by jumps.
+    fn jump(&mut self, index: usize, distances: &[u32]) {
+        for &distance in distances {
+            let target = (index + 1).saturating_add(distance as usize);
+            if let Some(written) = self.at_target.get_mut(target) {
+                *written &= self.written;
+            }
+        }
+        self.written = u16::MAX;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(op: Op, jt: u8, jf: u8, k: u32) -> RawInsn {
+        RawInsn { code: op.code(), jt, jf, k }
+    }
+
+    fn plain(op: Op, k: u32) -> RawInsn {
+        raw(op, 0, 0, k)
+    }
+
+    const RET: RawInsn = RawInsn { code: 0x06, jt: 0, jf: 0, k: 0 };
+
+    /// Rule and instruction of each violation.
+    fn violations(insns: &[RawInsn], rules: Rules) -> Vec<(&'static str, Option<usize>)> {
+        match check(insns, rules) {
+            Ok(()) => Vec::new(),
+            Err(error) => error.violations().iter().map(|v| (v.rule(), v.index())).collect(),
+        }
+    }
+
+    /// The instruction in front of a `ret`, which is acceptable, or violates this one rule.
+    #[track_caller]
+    fn judge(insn: RawInsn, rules: Rules, rule: Option<&'static str>) {
+        let expected: Vec<_> = rule.into_iter().map(|rule| (rule, Some(0))).collect();
+        assert_eq!(violations(&[insn, RET], rules), expected, "{insn} {rules:?}");
+    }
+
+    #[test]
+    fn length_is_1_to_4096() {
+        for rules in [Rules::Seccomp, Rules::Socket] {
+            assert_eq!(violations(&[], rules), [("empty", None)]);
+            assert_eq!(violations(&[RET; 1], rules), []);
+            assert_eq!(violations(&[RET; 4096], rules), []);
+            assert_eq!(violations(&[RET; 4097], rules), [("too-long", None)]);
+        }
+        let error = check(&[RET; 5000], Rules::Seccomp).unwrap_err().to_string();
+        assert!(error.contains("5000") && error.contains("4096"), "{error}");
+    }
+
+    #[test]
+    fn codes_outside_of_the_table_are_unknown() {
+        for code in [0x22, 0x08, 0x0e, 0x0026, 0x36, 0xa1, 0xb0, 0x8c, 0x0d, 0x8000, 0x2000] {
+            let insn = RawInsn { code, jt: 0, jf: 0, k: 0 };
+            judge(insn, Rules::Seccomp, Some("unknown-code"));
+            judge(insn, Rules::Socket, Some("unknown-code"));
+        }
+    }
+
+    #[test]
+    fn seccomp_has_fewer_instructions() {
+        for &op in Op::ALL {
+            let insn = plain(op, u32::from(matches!(op, Op::DivK | Op::ModK)));
+            if matches!(op, Op::LdMem | Op::LdxMem | Op::Ja | Op::RetK | Op::RetA) {
+                continue;
+            }
+            judge(insn, Rules::Socket, None);
+            judge(insn, Rules::Seccomp, (!op.in_seccomp()).then_some("not-in-seccomp"));
+        }
+    }
+
+    #[test]
+    fn seccomp_loads_whole_words_of_its_64_bytes() {
+        for k in (0..64).step_by(4) {
+            judge(plain(Op::LdWordAbs, k), Rules::Seccomp, None);
+        }
+        for k in [1, 2, 3, 17, 62, 63] {
+            judge(plain(Op::LdWordAbs, k), Rules::Seccomp, Some("load-unaligned"));
+        }
+        for k in [64, 65, 0x1000, SKF_AD_OFF, u32::MAX] {
+            judge(plain(Op::LdWordAbs, k), Rules::Seccomp, Some("load-outside"));
+        }
+    }
+
+    #[test]
+    fn ancillary_words_must_exist() {
+        for op in [Op::LdWordAbs, Op::LdHalfAbs, Op::LdByteAbs] {
+            for k in [0, 1, 0x7fff_ffff, 0x8000_0000, SKF_AD_OFF - 1] {
+                judge(plain(op, k), Rules::Socket, None);
+            }
+            for word in AncillaryWord::ALL {
+                judge(plain(op, word.offset()), Rules::Socket, None);
+            }
+            for k in [SKF_AD_OFF + 1, SKF_AD_OFF + 62, SKF_AD_OFF + 64, u32::MAX] {
+                judge(plain(op, k), Rules::Socket, Some("unknown-ancillary"));
+            }
+        }
+        judge(plain(Op::LdWordInd, u32::MAX), Rules::Socket, None);
+        judge(plain(Op::LdxMsh, u32::MAX), Rules::Socket, None);
+    }
+
+    #[test]
+    fn constant_zero_divides_nothing() {
+        judge(plain(Op::DivK, 0), Rules::Seccomp, Some("division-by-zero"));
+        judge(plain(Op::DivK, 1), Rules::Seccomp, None);
+        judge(plain(Op::DivX, 0), Rules::Seccomp, None);
+        judge(plain(Op::ModK, 0), Rules::Socket, Some("division-by-zero"));
+        judge(plain(Op::ModX, 0), Rules::Socket, None);
+    }
+
+    #[test]
+    fn shifts_stay_below_32() {
+        for op in [Op::LshK, Op::RshK] {
+            judge(plain(op, 31), Rules::Seccomp, None);
+            judge(plain(op, 32), Rules::Seccomp, Some("shift-too-far"));
+            judge(plain(op, u32::MAX), Rules::Socket, Some("shift-too-far"));
+        }
+        judge(plain(Op::LshX, 99), Rules::Seccomp, None);
+    }
+
+    #[test]
+    fn scratch_has_16_words() {
+        for op in [Op::St, Op::Stx, Op::LdMem, Op::LdxMem] {
+            judge(plain(op, 16), Rules::Seccomp, Some("scratch-outside"));
+            judge(plain(op, u32::MAX), Rules::Seccomp, Some("scratch-outside"));
+        }
+        judge(plain(Op::St, 15), Rules::Seccomp, None);
+        judge(plain(Op::Stx, 15), Rules::Seccomp, None);
+    }
+
+    #[test]
+    fn jumps_stay_inside() {
+        judge(plain(Op::Ja, 0), Rules::Seccomp, None);
+        judge(plain(Op::Ja, 1), Rules::Seccomp, Some("jump-outside"));
+        judge(plain(Op::Ja, u32::MAX), Rules::Seccomp, Some("jump-outside"));
+        for &op in Op::ALL.iter().filter(|op| op.is_branch()) {
+            judge(raw(op, 0, 0, 0), Rules::Seccomp, None);
+            judge(raw(op, 1, 0, 0), Rules::Seccomp, Some("branch-outside"));
+            judge(raw(op, 0, 255, 0), Rules::Seccomp, Some("branch-outside"));
+        }
+        let both = violations(&[raw(Op::JeqK, 1, 2, 0), RET], Rules::Seccomp);
+        assert_eq!(both, [("branch-outside", Some(0)); 2]);
+        let message =
+            check(&[raw(Op::JeqK, 0, 7, 0), RET], Rules::Seccomp).unwrap_err().to_string();
+        assert!(
+            message.contains("instruction 8") && message.contains("last one is 1"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn last_instruction_returns() {
+        assert_eq!(violations(&[plain(Op::RetA, 0)], Rules::Seccomp), []);
+        assert_eq!(violations(&[plain(Op::Tax, 0)], Rules::Seccomp), [("no-return", Some(0))]);
+        assert_eq!(violations(&[RET, plain(Op::Neg, 0)], Rules::Socket), [("no-return", Some(1))]);
+    }
+
+    #[test]
+    fn scratch_is_written_before_it_is_read() {
+        let st = plain(Op::St, 3);
+        let ld = plain(Op::LdMem, 3);
+        let ldx = plain(Op::LdxMem, 3);
+        let unset = |index| vec![("scratch-unset", Some(index))];
+        let of = |insns: &[RawInsn]| violations(insns, Rules::Seccomp);
+        assert_eq!(of(&[st, ld, RET]), []);
+        assert_eq!(of(&[plain(Op::Stx, 3), ldx, RET]), []);
+        assert_eq!(of(&[ld, RET]), unset(0));
+        assert_eq!(of(&[plain(Op::St, 2), ldx, RET]), unset(1));
+        // Written on one side of a branch only, then on both.
+        assert_eq!(of(&[raw(Op::JeqK, 1, 0, 0), st, ld, RET]), unset(2));
+        assert_eq!(of(&[raw(Op::JeqK, 0, 2, 0), st, plain(Op::Ja, 1), st, ld, RET]), []);
+        // A jump carries what was written before it to its target, and nothing past itself.
+        assert_eq!(of(&[st, plain(Op::Ja, 1), RET, ld, RET]), []);
+        assert_eq!(of(&[plain(Op::Ja, 1), st, ld, RET]), unset(2));
+        // What no jump reaches and nothing falls into is not looked at.
+        assert_eq!(of(&[plain(Op::Ja, 1), ld, RET]), []);
+    }
+
+    /// `check_load_and_stores` does not know that a `ret` ends a path.
+    #[test]
+    fn a_ret_does_not_end_the_flow() {
+        let st = plain(Op::St, 3);
+        let ld = plain(Op::LdMem, 3);
+        // 0: to 3 or on; 1: write; 2: to 5; 3: ret; 4: read, which nothing reaches.
+        let dead = [raw(Op::JeqK, 2, 0, 0), st, plain(Op::Ja, 2), RET, ld, RET];
+        assert_eq!(violations(&dead, Rules::Seccomp), [("scratch-unset", Some(4))]);
+        // The reader is reached only from where the word is written, but stands behind a ret.
+        let behind = [raw(Op::JeqK, 0, 2, 0), st, plain(Op::Ja, 1), RET, ld, RET];
+        assert_eq!(violations(&behind, Rules::Seccomp), [("scratch-unset", Some(4))]);
+    }
+
+    #[test]
+    fn every_violation_is_reported_and_the_first_five_are_printed() {
+        let broken = [plain(Op::DivK, 0); 7];
+        let error = check(&broken, Rules::Seccomp).unwrap_err();
+        assert_eq!(error.violations().len(), 8);
+        let text = error.to_string();
+        assert_eq!(text.lines().count(), 6, "{text}");
+        assert!(text.ends_with("and 3 more violations"), "{text}");
+        let mixed = [plain(Op::LdByteAbs, 0), raw(Op::JeqK, 0, 9, 0), plain(Op::St, 16)];
+        let rules: Vec<_> = violations(&mixed, Rules::Seccomp).iter().map(|v| v.0).collect();
+        assert_eq!(rules, ["not-in-seccomp", "branch-outside", "scratch-outside", "no-return"]);
+    }
+}

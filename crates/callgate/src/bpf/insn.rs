@@ -1,0 +1,204 @@
+//! One instruction: as the kernel stores it ([`RawInsn`], any bits at all) and with a known
+//! operation ([`Insn`]). The two convert into each other without loss.
+
+use std::fmt;
+
+use super::op::{Op, Operand};
+use crate::data::Endian;
+
+/// One instruction (`struct sock_filter`) whose operation is known.
+///
+/// The kernel ignores the fields that an operation does not use; they are kept as they were, so
+/// that a program survives a round trip byte for byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Insn {
+    /// The operation.
+    pub op: Op,
+    /// For a branch: how many instructions to skip when the condition holds.
+    pub jt: u8,
+    /// For a branch: how many instructions to skip when it does not.
+    pub jf: u8,
+    /// The constant, offset, scratch index or jump distance.
+    pub k: u32,
+}
+
+impl Insn {
+    /// An instruction that is not a branch.
+    pub const fn new(op: Op, k: u32) -> Insn {
+        Insn { op, jt: 0, jf: 0, k }
+    }
+
+    /// A two-way jump.
+    pub const fn branch(op: Op, k: u32, jt: u8, jf: u8) -> Insn {
+        Insn { op, jt, jf, k }
+    }
+
+    /// Whether a field that the operation does not use holds something. The kernel does not care,
+    /// but mnemonics cannot express it.
+    pub const fn has_ignored_bits(self) -> bool {
+        let jumps = !self.op.is_branch() && (self.jt != 0 || self.jf != 0);
+        jumps || (!self.op.uses_k() && self.k != 0)
+    }
+}
+
+impl fmt::Display for Insn {
+    /// As Linux's `bpf_asm` writes it, with jump distances (`+0` is the next instruction) in place
+    /// of labels: `jeq #0x3b, +0, +15`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Insn { op, jt, jf, k } = *self;
+        f.write_str(op.mnemonic())?;
+        match op.operand() {
+            Operand::None => Ok(()),
+            Operand::Constant => write!(f, " #{k:#x}"),
+            Operand::X => f.write_str(" x"),
+            Operand::A => f.write_str(" a"),
+            Operand::Absolute => write!(f, " [{k}]"),
+            Operand::Indexed => write!(f, " [x + {k}]"),
+            Operand::Scratch => write!(f, " M[{k}]"),
+            Operand::Length => f.write_str(" #len"),
+            Operand::HeaderLength => write!(f, " 4*([{k}]&0xf)"),
+            Operand::Jump => write!(f, " +{k}"),
+            Operand::BranchConstant => write!(f, " #{k:#x}, +{jt}, +{jf}"),
+            Operand::BranchX => write!(f, " x, +{jt}, +{jf}"),
+        }
+    }
+}
+
+/// One instruction as the kernel and every file store it (`struct sock_filter`); its operation may
+/// be unknown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct RawInsn {
+    /// What to do; see [`Op::code`].
+    pub code: u16,
+    /// For a branch: how many instructions to skip when the condition holds.
+    pub jt: u8,
+    /// For a branch: how many instructions to skip when it does not.
+    pub jf: u8,
+    /// The constant, offset, scratch index or jump distance.
+    pub k: u32,
+}
+
+impl RawInsn {
+    /// Bytes of an instruction.
+    pub const SIZE: usize = 8;
+
+    /// The instruction in the given byte order.
+    pub const fn to_bytes(self, endian: Endian) -> [u8; RawInsn::SIZE] {
+        let (code, k) = match endian {
+            Endian::Little => (self.code.to_le_bytes(), self.k.to_le_bytes()),
+            Endian::Big => (self.code.to_be_bytes(), self.k.to_be_bytes()),
+        };
+        [code[0], code[1], self.jt, self.jf, k[0], k[1], k[2], k[3]]
+    }
+
+    /// The instruction that these bytes are in the given byte order.
+    pub const fn from_bytes(bytes: [u8; RawInsn::SIZE], endian: Endian) -> RawInsn {
+        let [c0, c1, jt, jf, k0, k1, k2, k3] = bytes;
+        let (code, k) = match endian {
+            Endian::Little => (u16::from_le_bytes([c0, c1]), u32::from_le_bytes([k0, k1, k2, k3])),
+            Endian::Big => (u16::from_be_bytes([c0, c1]), u32::from_be_bytes([k0, k1, k2, k3])),
+        };
+        RawInsn { code, jt, jf, k }
+    }
+}
+
+impl fmt::Display for RawInsn {
+    /// The instruction when its operation is known, else the four fields.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match Insn::try_from(*self) {
+            Ok(insn) => insn.fmt(f),
+            Err(_) => {
+                write!(f, "{{ {:#04x}, {}, {}, {:#010x} }}", self.code, self.jt, self.jf, self.k)
+            }
+        }
+    }
+}
+
+impl From<Insn> for RawInsn {
+    fn from(insn: Insn) -> RawInsn {
+        RawInsn { code: insn.op.code(), jt: insn.jt, jf: insn.jf, k: insn.k }
+    }
+}
+
+impl TryFrom<RawInsn> for Insn {
+    type Error = UnknownCode;
+
+    fn try_from(raw: RawInsn) -> Result<Insn, UnknownCode> {
+        match Op::from_code(raw.code) {
+            Some(op) => Ok(Insn { op, jt: raw.jt, jf: raw.jf, k: raw.k }),
+            None => Err(UnknownCode { code: raw.code }),
+        }
+    }
+}
+
+/// A `code` that no kernel knows as classic BPF.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownCode {
+    code: u16,
+}
+
+impl UnknownCode {
+    /// The code.
+    pub const fn code(self) -> u16 {
+        self.code
+    }
+}
+
+impl fmt::Display for UnknownCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no instruction of classic BPF has the code {:#04x}", self.code)
+    }
+}
+
+impl std::error::Error for UnknownCode {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_decodes_to_the_operation_that_encodes_to_it() {
+        let mut known = 0;
+        for code in 0..=u16::MAX {
+            let raw = RawInsn { code, jt: 1, jf: 2, k: 3 };
+            match Insn::try_from(raw) {
+                Ok(insn) => {
+                    known += 1;
+                    assert_eq!(RawInsn::from(insn), raw);
+                }
+                Err(error) => assert_eq!(error.code(), code),
+            }
+        }
+        assert_eq!(known, Op::ALL.len());
+    }
+
+    #[test]
+    fn bytes_follow_the_byte_order() {
+        let raw = RawInsn { code: 0x15, jt: 1, jf: 2, k: 0xc000_003e };
+        assert_eq!(raw.to_bytes(Endian::Little), [0x15, 0, 1, 2, 0x3e, 0, 0, 0xc0]);
+        assert_eq!(raw.to_bytes(Endian::Big), [0, 0x15, 1, 2, 0xc0, 0, 0, 0x3e]);
+        for endian in [Endian::Little, Endian::Big] {
+            assert_eq!(RawInsn::from_bytes(raw.to_bytes(endian), endian), raw);
+        }
+    }
+
+    #[test]
+    fn ignored_fields_are_noticed() {
+        assert!(!Insn::branch(Op::JeqK, 1, 2, 3).has_ignored_bits());
+        assert!(Insn::branch(Op::JeqX, 1, 2, 3).has_ignored_bits());
+        assert!(Insn::branch(Op::Ja, 1, 1, 0).has_ignored_bits());
+        assert!(Insn::new(Op::Tax, 1).has_ignored_bits());
+        assert!(Insn::new(Op::LdLen, 1).has_ignored_bits());
+        assert!(!Insn::new(Op::RetK, 1).has_ignored_bits());
+    }
+
+    #[test]
+    fn short_form_names_every_operand() {
+        assert_eq!(Insn::branch(Op::JeqK, 59, 0, 15).to_string(), "jeq #0x3b, +0, +15");
+        assert_eq!(Insn::new(Op::LdxMsh, 14).to_string(), "ldxb 4*([14]&0xf)");
+        assert_eq!(
+            RawInsn { code: 0xffff, jt: 0, jf: 0, k: 1 }.to_string(),
+            "{ 0xffff, 0, 0, 0x00000001 }"
+        );
+    }
+}
