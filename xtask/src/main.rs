@@ -1,3 +1,59 @@
-//! Generators and comparisons for development: `cargo xtask help`.
+//! Generators and comparisons for development: `cargo xtask help`. One file or directory per task.
 
-fn main() {}
+mod syscalls;
+
+use std::process::ExitCode;
+
+/// What a task returns: an error is a message for the person at the terminal.
+type Result<T> = std::result::Result<T, String>;
+
+/// A task: its name, one line about it, its full help, and what it does with its arguments.
+struct Task {
+    name: &'static str,
+    summary: &'static str,
+    help: &'static str,
+    run: fn(&[String]) -> Result<()>,
+}
+
+const TASKS: &[Task] = &[Task {
+    name: "syscalls",
+    summary: "generate the tables of system calls, or check that they are current",
+    help: syscalls::HELP,
+    run: syscalls::run,
+}];
+
+fn usage() -> String {
+    let mut text = String::from("usage: cargo xtask TASK [OPTION]...\n\ntasks:\n");
+    for task in TASKS {
+        text += &format!("  {:<12}{}\n", task.name, task.summary);
+    }
+    text + "\n`cargo xtask TASK --help` says more about one of them.\n"
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let Some((name, rest)) = arguments.split_first() else {
+        eprint!("{}", usage());
+        return ExitCode::from(2);
+    };
+    let asks_help = |word: &String| matches!(word.as_str(), "help" | "--help" | "-h");
+    if asks_help(name) {
+        print!("{}", usage());
+        return ExitCode::SUCCESS;
+    }
+    let Some(task) = TASKS.iter().find(|task| task.name == name) else {
+        eprint!("xtask: there is no task {name:?}\n\n{}", usage());
+        return ExitCode::from(2);
+    };
+    if rest.iter().any(asks_help) {
+        print!("{}", task.help);
+        return ExitCode::SUCCESS;
+    }
+    match (task.run)(rest) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask {name}: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

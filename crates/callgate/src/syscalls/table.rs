@@ -1,0 +1,172 @@
+//! Looking up calls by name and by number.
+//!
+//! The generated table has a row per name and a column per numbering. A name is found by binary
+//! search; for numbers the compiler inverts the table into one array of slots per column, so that
+//! nothing is built at run time.
+
+use super::arch::{Arch, X32_SYSCALL_BIT};
+use super::facts::CallFacts;
+use super::generated::facts::FACTS;
+use super::generated::multiplexed::MULTIPLEXED;
+use super::generated::numbers::{__, ALIASES, COLUMNS, NUMBERS};
+
+/// The slots for ordinary numbers; above every number of every column.
+const ORDINARY: u32 = 640;
+/// The first of Arm's private calls (`__ARM_NR_BASE`), which have the slots after the ordinary.
+const PRIVATE: u32 = 0xf0000;
+/// The slots for private calls.
+const PRIVATE_SLOTS: u32 = 16;
+/// All slots.
+const SLOTS: usize = (ORDINARY + PRIVATE_SLOTS) as usize;
+/// A slot without a call.
+const EMPTY: u16 = u16::MAX;
+
+/// Per column and slot the row of the call.
+static ROWS: [[u16; SLOTS]; COLUMNS] = invert();
+
+/// The slot of a number of the table; `None` for a number that no column can have.
+const fn slot(number: u32) -> Option<usize> {
+    if number < ORDINARY {
+        Some(number as usize)
+    } else if number >= PRIVATE && number - PRIVATE < PRIVATE_SLOTS {
+        Some((ORDINARY + (number - PRIVATE)) as usize)
+    } else {
+        None
+    }
+}
+
+/// The number of a slot.
+const fn number_of_slot(slot: u32) -> u32 {
+    if slot < ORDINARY { slot } else { PRIVATE + (slot - ORDINARY) }
+}
+
+/// Inverts the table; at compile time, where a number outside the slots or one with two names is
+/// an error.
+#[expect(clippy::panic, reason = "it stops the compiler, not the program")]
+const fn invert() -> [[u16; SLOTS]; COLUMNS] {
+    let mut rows = [[EMPTY; SLOTS]; COLUMNS];
+    let mut row = 0;
+    while row < NUMBERS.len() {
+        let numbers = &NUMBERS[row].1;
+        let mut column = 0;
+        while column < COLUMNS {
+            if numbers[column] != __ {
+                let Some(slot) = slot(numbers[column]) else { panic!("a number without a slot") };
+                assert!(rows[column][slot] == EMPTY, "a number has two names");
+                rows[column][slot] = row as u16;
+            }
+            column += 1;
+        }
+        row += 1;
+    }
+    rows
+}
+
+fn row_of_name(name: &str) -> Option<usize> {
+    NUMBERS.binary_search_by_key(&name, |(row, _)| row).ok()
+}
+
+fn name_of_row(row: u16) -> Option<&'static str> {
+    NUMBERS.get(usize::from(row)).map(|(name, _)| *name)
+}
+
+/// What is known about a call of this name on any architecture.
+pub fn facts(name: &str) -> Option<&'static CallFacts> {
+    FACTS.get(row_of_name(name)?)
+}
+
+/// Whether any architecture has a call of this name, by a number or through a multiplexer.
+pub fn is_known_name(name: &str) -> bool {
+    row_of_name(name).is_some() || MULTIPLEXED.iter().any(|(_, call, _)| *call == name)
+}
+
+/// The names of all calls of all architectures, sorted.
+pub fn known_names() -> impl Iterator<Item = &'static str> {
+    NUMBERS.iter().map(|(name, _)| *name)
+}
+
+impl Arch {
+    /// The column of the table; the generator (`COLUMNS` in `xtask/src/syscalls/headers.rs`) has
+    /// the same order.
+    const fn column(self) -> usize {
+        match self {
+            Arch::X86_64 => 0,
+            Arch::X86 => 1,
+            Arch::X32 => 2,
+            Arch::Aarch64 => 3,
+            Arch::Arm => 4,
+            Arch::Riscv64 => 5,
+            Arch::S390x => 6,
+            Arch::S390 => 7,
+            Arch::Ppc64le | Arch::Ppc64 => 8,
+            Arch::Ppc => 9,
+            Arch::Loongarch64 => 10,
+            Arch::Mips | Arch::Mipsel => 11,
+            Arch::Mips64 | Arch::Mipsel64 => 12,
+            Arch::Mips64n32 | Arch::Mipsel64n32 => 13,
+            Arch::M68k => 14,
+            Arch::Parisc => 15,
+            Arch::Parisc64 => 16,
+            Arch::Sh | Arch::Sheb => 17,
+        }
+    }
+
+    /// What the numbers of this architecture have in common, which the table leaves out.
+    const fn base(self) -> u32 {
+        match self {
+            Arch::X32 => X32_SYSCALL_BIT,
+            Arch::Mips | Arch::Mipsel => 4000,
+            Arch::Mips64 | Arch::Mipsel64 => 5000,
+            Arch::Mips64n32 | Arch::Mipsel64n32 => 6000,
+            _ => 0,
+        }
+    }
+
+    /// The number of a call as a filter sees it: x32's with the bit 0x4000_0000, those of MIPS
+    /// from 4000, 5000 and 6000. `None` when this architecture has no such call.
+    pub fn number(self, name: &str) -> Option<u32> {
+        let number = |name| {
+            let (_, numbers) = NUMBERS.get(row_of_name(name)?)?;
+            numbers.get(self.column()).copied().filter(|number| *number != __)
+        };
+        let relative = number(name).or_else(|| {
+            let mut aliases = ALIASES.iter();
+            let (_, _, first) =
+                aliases.find(|(column, second, _)| *column == self.column() && *second == name)?;
+            number(first)
+        })?;
+        Some(self.base() + relative)
+    }
+
+    /// The name of a number as a filter sees it. `None` when there is no such call.
+    ///
+    /// Where the headers have two names for a number this is the one that they define by the
+    /// number: `arm_sync_file_range`, not `sync_file_range2`, on arm.
+    pub fn call_name(self, nr: u32) -> Option<&'static str> {
+        let slot = slot(nr.checked_sub(self.base())?)?;
+        name_of_row(*ROWS.get(self.column())?.get(slot)?)
+    }
+
+    /// All calls of this architecture in the order of their numbers, as a filter sees them.
+    pub fn calls(self) -> impl Iterator<Item = (u32, &'static str)> {
+        let rows = ROWS.get(self.column()).map_or(&[][..], |rows| &rows[..]);
+        (0..).zip(rows).filter_map(move |(slot, row)| {
+            Some((self.base() + number_of_slot(slot), name_of_row(*row)?))
+        })
+    }
+
+    /// The call that stands for `name` on this architecture, `socketcall` or `ipc`, and the
+    /// sub-call that chooses it, when there is one. Many architectures have the call by its own
+    /// number too, see [`Arch::number`].
+    ///
+    /// The sub-call is the multiplexer's first argument. That of `ipc` carries a version in its
+    /// high half, so a filter compares its low 16 bits only. The arguments of the sub-call of
+    /// `socketcall` are in memory, where no filter reads them.
+    pub fn multiplexed(self, name: &str) -> Option<(&'static str, u32)> {
+        let (multiplexer, _, number) = MULTIPLEXED.iter().find(|(_, call, _)| *call == name)?;
+        self.number(multiplexer).map(|_| (*multiplexer, *number))
+    }
+}
+
+#[cfg(test)]
+mod tests;

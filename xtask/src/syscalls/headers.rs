@@ -1,0 +1,249 @@
+//! Numbers from the kernel's uapi headers, read through the C preprocessor.
+//!
+//! An architecture's asm/unistd.h chooses by the predefined macros of its compilers; those are
+//! given here, so that one host compiler serves all architectures. Only `-dM` output is read:
+//! every definition, unexpanded, and the few forms of it that occur are evaluated below.
+
+use super::supplement;
+use crate::Result;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// A column of the table: one numbering, which may serve two byte orders.
+pub(super) struct Column {
+    /// The name, as the table's header line spells it.
+    pub(super) name: &'static str,
+    /// The directory under usr/lib/linux/uapi; empty when the kernel has dropped the interface.
+    directory: &'static str,
+    /// The size of `long` and of pointers in bytes.
+    long: u8,
+    /// What else the compilers of this interface predefine, as far as the headers look at it.
+    defines: &'static [&'static str],
+    /// What is added to every number; the table stores numbers without it.
+    base: u32,
+}
+
+const fn column(
+    name: &'static str,
+    directory: &'static str,
+    long: u8,
+    defines: &'static [&'static str],
+    base: u32,
+) -> Column {
+    Column { name, directory, long, defines, base }
+}
+
+/// The columns in the order of the table. `Arch::column` in the core crate knows the same order.
+pub(super) const COLUMNS: [Column; 18] = [
+    column("x86_64", "x86", 8, &["__x86_64__"], 0),
+    column("x86", "x86", 4, &["__i386__"], 0),
+    column("x32", "x86", 4, &["__x86_64__", "__ILP32__"], 0x4000_0000),
+    column("aarch64", "arm64", 8, &["__aarch64__"], 0),
+    column("arm", "arm", 4, &["__arm__", "__ARM_EABI__"], 0),
+    column("riscv64", "riscv", 8, &["__riscv"], 0),
+    column("s390x", "s390", 8, &["__s390__", "__s390x__"], 0),
+    column("s390", "", 4, &[], 0),
+    column("ppc64", "powerpc", 8, &["__powerpc__", "__powerpc64__"], 0),
+    column("ppc", "powerpc", 4, &["__powerpc__"], 0),
+    column("loongarch64", "loongarch", 8, &["__loongarch__"], 0),
+    column("mips", "mips", 4, &["__mips__", "_MIPS_SIM=1", "_ABIO32=1"], 4000),
+    column("mips64", "mips", 8, &["__mips__", "__mips64", "_MIPS_SIM=3", "_ABI64=3"], 5000),
+    column("mips64n32", "mips", 4, &["__mips__", "__mips64", "_MIPS_SIM=2", "_ABIN32=2"], 6000),
+    column("m68k", "m68k", 4, &["__m68k__"], 0),
+    column("parisc", "parisc", 4, &["__hppa__"], 0),
+    column("parisc64", "parisc", 8, &["__hppa__"], 0),
+    column("sh", "sh", 4, &["__sh__"], 0),
+];
+
+/// The numbers of all architectures.
+#[derive(Default)]
+pub(super) struct Tables {
+    /// Per call its number in each column, without the column's base.
+    pub(super) calls: BTreeMap<String, [Option<u32>; COLUMNS.len()]>,
+    /// Second names of a number: the column, the second name, the name in `calls`.
+    pub(super) aliases: Vec<(usize, String, String)>,
+}
+
+impl Tables {
+    fn insert(&mut self, column: usize, name: &str, number: u32) -> Result<()> {
+        let taken = self.calls.iter().find(|(_, row)| row[column] == Some(number));
+        if let Some((other, _)) = taken {
+            return Err(format!("{}: {name} and {other} are both {number}", COLUMNS[column].name));
+        }
+        self.calls.entry(name.to_owned()).or_default()[column] = Some(number);
+        Ok(())
+    }
+}
+
+/// Reads the headers of all architectures below the root of an unpacked linux-libc-dev.
+pub(super) fn read(headers: &Path) -> Result<Tables> {
+    let mut tables = Tables::default();
+    for (index, column) in COLUMNS.iter().enumerate() {
+        if column.directory.is_empty() {
+            for (name, number) in supplement::s390()? {
+                tables.insert(index, &name, number)?;
+            }
+            continue;
+        }
+        let macros = preprocess(headers, column, "asm/unistd.h")?;
+        let before = tables.aliases.len();
+        for (name, value) in &macros {
+            let Some(call) = call_of_macro(name) else { continue };
+            // A call that is defined by another call is a second name of its number.
+            if let Some(first) = call_of_macro(value) {
+                tables.aliases.push((index, call.to_owned(), first.to_owned()));
+                continue;
+            }
+            let number = evaluate(&macros, value)
+                .and_then(|number| number.checked_sub(column.base))
+                .ok_or_else(|| format!("{}: {name} is {value:?}, no number", column.name))?;
+            tables.insert(index, call, number)?;
+        }
+        for (_, second, first) in &tables.aliases[before..] {
+            if !tables.calls.get(first).is_some_and(|row| row[index].is_some()) {
+                return Err(format!("{}: {second} is defined by {first}, no call", column.name));
+            }
+        }
+    }
+    Ok(tables)
+}
+
+/// The numbers with which socketcall(2) and ipc(2) stand for calls, from linux/net.h and
+/// linux/ipc.h: (multiplexer, call, number), in the order of the numbers.
+pub(super) fn multiplexed(headers: &Path) -> Result<Vec<(&'static str, String, u32)>> {
+    let mut found = Vec::new();
+    for (multiplexer, file, prefix) in
+        [("ipc", "linux/ipc.h", ""), ("socketcall", "linux/net.h", "SYS_")]
+    {
+        let path = headers.join("usr/include").join(file);
+        let text = super::sources::read(&path)?;
+        let mut calls = Vec::new();
+        for line in text.lines() {
+            let mut words = line.split_whitespace();
+            let (Some("#define"), Some(name), Some(number)) =
+                (words.next(), words.next(), words.next())
+            else {
+                continue;
+            };
+            let Ok(number) = number.parse::<u32>() else { continue };
+            let family = ["SEM", "MSG", "SHM"].iter().any(|family| name.starts_with(family));
+            if let Some(call) = name.strip_prefix(prefix)
+                && (!prefix.is_empty() || family)
+            {
+                calls.push((multiplexer, call.to_lowercase(), number));
+            }
+        }
+        if calls.is_empty() {
+            return Err(format!("{}: no numbers for {multiplexer}(2)", path.display()));
+        }
+        calls.sort_by_key(|(_, _, number)| *number);
+        found.append(&mut calls);
+    }
+    Ok(found)
+}
+
+/// The call that a macro numbers. Arm's private calls have a prefix of their own; markers and
+/// bases, and slots that the kernel names only because nothing is in them, are no calls.
+fn call_of_macro(name: &str) -> Option<&str> {
+    let call = name.strip_prefix("__NR_").or_else(|| name.strip_prefix("__ARM_NR_"))?;
+    let empty_slot = ["reserved", "unused"].iter().any(|word| {
+        call.strip_prefix(word)
+            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
+    });
+    let marker = call.starts_with(|c: char| c.is_ascii_uppercase())
+        || matches!(call, "syscalls" | "arch_specific_syscall");
+    (!empty_slot && !marker).then_some(call)
+}
+
+/// All macros after including `file` as a compiler for `column` would.
+fn preprocess(headers: &Path, column: &Column, file: &str) -> Result<BTreeMap<String, String>> {
+    let uapi = headers.join("usr/lib/linux/uapi").join(column.directory);
+    if !uapi.join(file).exists() {
+        return Err(format!("{}: no {file} in it", uapi.display()));
+    }
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+    let mut command = Command::new(&compiler);
+    command.args(["-E", "-dM", "-undef", "-nostdinc", "-x", "c"]);
+    command.args(column.defines.iter().map(|define| format!("-D{define}")));
+    let long = column.long;
+    command.arg("-D__CHAR_BIT__=8");
+    command.args([format!("-D__SIZEOF_LONG__={long}"), format!("-D__SIZEOF_POINTER__={long}")]);
+    command.args((long == 8).then_some("-D__LP64__"));
+    command.arg("-I").arg(&uapi).arg("-I").arg(headers.join("usr/include")).arg("-");
+    let fail = |error: std::io::Error| format!("{compiler} (the C compiler, see $CC): {error}");
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(fail)?;
+    if let Some(mut stdin) = child.stdin.take() {
+        writeln!(stdin, "#include <{file}>").map_err(fail)?;
+    }
+    let output = child.wait_with_output().map_err(fail)?;
+    if !output.status.success() {
+        return Err(format!("{compiler} failed on {file} of {}", column.name));
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let macros = text.lines().filter_map(|line| {
+        let (name, value) = line.strip_prefix("#define ")?.split_once(' ')?;
+        Some((name.to_owned(), value.trim().to_owned()))
+    });
+    Ok(macros.collect())
+}
+
+/// The value of a number, of a macro, or of a sum of them; `None` for any other form.
+fn evaluate(macros: &BTreeMap<String, String>, expression: &str) -> Option<u32> {
+    /// Deeper than any chain of definitions in the headers (three), and an end to circular ones.
+    const DEPTH: usize = 8;
+    let mut terms = vec![expression.to_owned()];
+    for _ in 0..DEPTH {
+        let mut expanded = Vec::new();
+        for term in &terms {
+            for part in term.split('+') {
+                let part = part.trim().trim_matches(['(', ')']).trim();
+                expanded.push(macros.get(part).cloned().unwrap_or_else(|| part.to_owned()));
+            }
+        }
+        terms = expanded;
+    }
+    let number = |term: &String| match term.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16).ok(),
+        None => term.parse().ok(),
+    };
+    terms.iter().try_fold(0_u32, |sum, term| sum.checked_add(number(term)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn macros(definitions: &[(&str, &str)]) -> BTreeMap<String, String> {
+        definitions.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect()
+    }
+
+    #[test]
+    fn definitions_are_evaluated() {
+        let macros = macros(&[
+            ("BASE", "0"),
+            ("PRIVATE", "(BASE+0x0f0000)"),
+            ("LINUX", "4000"),
+            ("LOOP", "(LOOP + 1)"),
+        ]);
+        assert_eq!(evaluate(&macros, "17"), Some(17));
+        assert_eq!(evaluate(&macros, "(LINUX + 4)"), Some(4004));
+        assert_eq!(evaluate(&macros, "(PRIVATE+5)"), Some(0xf0005));
+        assert_eq!(evaluate(&macros, "(0x40000000 + 520)"), Some(0x4000_0208));
+        assert_eq!(evaluate(&macros, "(LINUX - 4)"), None);
+        assert_eq!(evaluate(&macros, "LOOP"), None);
+    }
+
+    #[test]
+    fn only_calls_are_calls() {
+        assert_eq!(call_of_macro("__NR_read"), Some("read"));
+        assert_eq!(call_of_macro("__ARM_NR_set_tls"), Some("set_tls"));
+        assert_eq!(call_of_macro("__NR_unused18"), None);
+        assert_eq!(call_of_macro("__NR_unused"), Some("unused"));
+        assert_eq!(call_of_macro("__NR_syscalls"), None);
+        assert_eq!(call_of_macro("__NR_Linux"), None);
+        assert_eq!(call_of_macro("__ARM_NR_BASE"), None);
+        assert_eq!(call_of_macro("__X32_SYSCALL_BIT"), None);
+    }
+}

@@ -1,0 +1,186 @@
+//! `cargo xtask syscalls`: the tables of `crates/callgate/src/syscalls/generated/`.
+//!
+//! Numbers come from the kernel's uapi headers, versions from the man page syscalls(2), arguments
+//! from the running kernel's trace events; [`supplement`] holds what none of them says. The
+//! output depends on the sources alone, so a second run with the same sources changes nothing.
+
+mod fetch;
+mod headers;
+mod manpage;
+mod prototype;
+mod render;
+mod sources;
+mod supplement;
+
+use crate::Result;
+use sources::Sources;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What `cargo xtask syscalls --help` prints.
+pub(crate) const HELP: &str = "\
+usage: cargo xtask syscalls [--check] [--fetch] [--sources DIR] [--headers DIR]
+
+Writes crates/callgate/src/syscalls/generated/*.rs from three sources:
+  numbers    the kernel's uapi headers of all architectures
+  versions   the table of the man page syscalls(2)
+  arguments  /sys/kernel/tracing/events/syscalls of an x86-64 kernel
+
+  --check        write nothing; fail when a generated file would change
+  --fetch        fetch the sources anew (without it: only when DIR lacks them)
+  --sources DIR  where the sources are kept; default: target/syscall-sources
+  --headers DIR  take the numbers from this unpacked linux-libc-dev, which has
+                 usr/lib/linux/uapi/ARCH/asm and usr/include/linux in it
+
+Fetching takes Debian's newest linux-libc-dev and manpages-dev (suite sid) through a private apt
+configuration that uses this system's own mirror and keyring; it installs nothing and needs no
+root. The arguments need a mounted tracefs that this user may read.
+";
+
+/// The options of one run.
+#[derive(Debug, Default)]
+struct Options {
+    check: bool,
+    fetch: bool,
+    sources: Option<PathBuf>,
+    headers: Option<PathBuf>,
+}
+
+impl Options {
+    fn parse(arguments: &[String]) -> Result<Options> {
+        let mut options = Options::default();
+        let mut words = arguments.iter();
+        while let Some(word) = words.next() {
+            let mut directory = || {
+                words.next().map(PathBuf::from).ok_or(format!("{word} needs a directory after it"))
+            };
+            match word.as_str() {
+                "--check" => options.check = true,
+                "--fetch" => options.fetch = true,
+                "--sources" => options.sources = Some(directory()?),
+                "--headers" => options.headers = Some(directory()?),
+                _ => return Err(format!("unknown option {word:?}; try --help")),
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// The root of the workspace.
+fn workspace() -> PathBuf {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.parent().unwrap_or(package).to_owned()
+}
+
+/// Where the sources are kept when nothing else is said.
+fn default_sources() -> PathBuf {
+    workspace().join("target/syscall-sources")
+}
+
+/// Runs the task.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    let options = Options::parse(arguments)?;
+    let directory = options.sources.unwrap_or_else(default_sources);
+    if options.fetch || !sources::complete(&directory) {
+        fetch::fetch(&directory)?;
+    }
+    let sources = Sources::load(&directory, options.headers.as_deref())?;
+    let output = workspace().join("crates/callgate/src/syscalls/generated");
+    let changes = stale(&output, &generate(&sources)?);
+    if options.check {
+        return match changes.as_slice() {
+            [] => Ok(println!("the generated files are current ({})", sources.summary())),
+            files => Err(explain(files, &sources)),
+        };
+    }
+    for file in &changes {
+        fs::create_dir_all(&output).map_err(|e| format!("{}: {e}", output.display()))?;
+        fs::write(&file.path, &file.wanted).map_err(|e| format!("{}: {e}", file.path.display()))?;
+        println!("wrote {}", file.path.display());
+    }
+    println!("{} of the generated files changed ({})", changes.len(), sources.summary());
+    Ok(())
+}
+
+/// The generated files: name and text.
+fn generate(sources: &Sources) -> Result<Vec<(&'static str, String)>> {
+    let tables = headers::read(&sources.headers)?;
+    let versions = manpage::read(&sources.manpage)?;
+    let prototypes = prototype::read_formats(&sources.formats)?;
+    Ok(vec![
+        ("numbers.rs", render::numbers(sources, &tables)),
+        ("facts.rs", render::facts(sources, &tables, &versions, &prototypes)?),
+        ("multiplexed.rs", render::multiplexed(sources, &headers::multiplexed(&sources.headers)?)),
+    ])
+}
+
+/// A file whose text is not what the generator writes.
+struct Stale {
+    path: PathBuf,
+    present: String,
+    wanted: String,
+}
+
+fn stale(directory: &Path, files: &[(&str, String)]) -> Vec<Stale> {
+    let stale = files.iter().filter_map(|(name, wanted)| {
+        let path = directory.join(name);
+        let present = fs::read_to_string(&path).unwrap_or_default();
+        (present != *wanted).then(|| Stale { path, present, wanted: wanted.clone() })
+    });
+    stale.collect()
+}
+
+/// Says what differs: the first line of each file, which names the version when only that moved.
+fn explain(files: &[Stale], sources: &Sources) -> String {
+    let mut text = format!("these files are not what the sources give ({}):", sources.summary());
+    for file in files {
+        let mut present = file.present.lines();
+        let mut wanted = file.wanted.lines();
+        let (mut line, mut old, mut new) = (1, present.next(), wanted.next());
+        while old == new && old.is_some() {
+            (line, old, new) = (line + 1, present.next(), wanted.next());
+        }
+        let show = |line: Option<&str>| line.unwrap_or("(end of file)").to_owned();
+        text += &format!(
+            "\n{}:{line}:\n  is      {}\n  becomes {}",
+            file.path.display(),
+            show(old),
+            show(new)
+        );
+    }
+    text + "\nrun `cargo xtask syscalls` and commit the result"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_say_what_is_wrong() {
+        let parse = |words: &[&str]| {
+            Options::parse(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
+        };
+        assert!(parse(&["--check", "--headers", "x"]).unwrap().check);
+        assert!(parse(&["--headers"]).unwrap_err().contains("--headers needs a directory"));
+        assert!(parse(&["--chekc"]).unwrap_err().contains("--chekc"));
+    }
+
+    /// The sources are too large to commit, so this runs where somebody has fetched them:
+    /// `CALLGATE_SYSCALL_SOURCES=DIR`, or the place where `cargo xtask syscalls` keeps them.
+    #[test]
+    fn regenerating_changes_nothing() {
+        let given = std::env::var_os("CALLGATE_SYSCALL_SOURCES").map(PathBuf::from);
+        let directory = given.clone().unwrap_or_else(default_sources);
+        if given.is_none() && !sources::complete(&directory) {
+            eprintln!(
+                "not run: no {}; `cargo xtask syscalls --check` gets it",
+                directory.display()
+            );
+            return;
+        }
+        let sources = Sources::load(&directory, None).unwrap();
+        let output = workspace().join("crates/callgate/src/syscalls/generated");
+        let changes = stale(&output, &generate(&sources).unwrap());
+        assert!(changes.is_empty(), "{}", explain(&changes, &sources));
+    }
+}
