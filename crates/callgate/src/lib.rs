@@ -14,6 +14,7 @@
 
 pub mod bpf;
 pub mod codegen;
+pub mod compile;
 pub mod data;
 pub mod diagnostic;
 pub mod diagram;

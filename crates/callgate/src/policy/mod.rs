@@ -12,6 +12,7 @@ mod callset;
 mod condition;
 
 pub use callset::CallSet;
+pub(crate) use condition::Shape;
 pub use condition::{Cmp, Condition, Field, Test};
 
 use crate::data::{Endian, SeccompData};

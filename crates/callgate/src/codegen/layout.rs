@@ -1,0 +1,160 @@
+//! Layout: from the code graph to a program.
+//!
+//! Jumps go forward only, and a conditional one reaches 255 instructions. The program is written
+//! from its end to its beginning: when an instruction is written, everything it leads to has its
+//! place already, and its distance is known for good. Where a target is out of reach, a copy of it
+//! (a return, or a `ja` to it) is written first, right behind the instruction that needs it, and
+//! serves all earlier ones from then on. So the layout is done in one pass: each piece of the graph
+//! is written once, with at most two copies before it; it always ends.
+//!
+//! The order is the reverse of a depth-first postorder, which is topological. Of two successors the
+//! more frequent is visited last, and so stands right behind the branch.
+
+use super::code::{Code, CodeId, Graph};
+use super::weights::WeightedCall;
+use crate::bpf::{Insn, Op};
+use crate::data::{Endian, Word};
+
+/// How far a conditional jump reaches.
+const REACH: usize = 255;
+
+/// The instructions of the code that begins at `root`. `frequency` says how often a piece of code is
+/// reached, by the index of its [`CodeId`].
+pub(super) fn lay_out(graph: &Graph, root: CodeId, frequency: &[f64], endian: Endian) -> Vec<Insn> {
+    let mut writer =
+        Writer { written: Vec::new(), home: vec![0; graph.len()], place: vec![0; graph.len()] };
+    for id in postorder(graph, root, frequency) {
+        writer.write(graph, id, endian);
+    }
+    writer.written.reverse();
+    writer.written
+}
+
+/// How often each piece of code is reached, by the index of its [`CodeId`]: known for arch and
+/// number, and for arguments as if each side of a branch were equally likely.
+pub(super) fn frequencies(graph: &Graph, root: CodeId, calls: &[WeightedCall]) -> Vec<f64> {
+    let mut frequency = vec![0.0; graph.len()];
+    for call in calls {
+        let mut at = root;
+        loop {
+            frequency[at.0 as usize] += call.weight;
+            at = match graph.get(at) {
+                Code::Load { word: Word::ARCH | Word::NR, next } => next,
+                Code::Branch { held, op, k, then, otherwise } if held.word <= Word::NR => {
+                    let value = if held.word == Word::ARCH { call.token } else { call.nr };
+                    let value = value & held.mask;
+                    let holds = match op {
+                        Op::JeqK => value == k,
+                        Op::JgeK => value >= k,
+                        _ => value & k != 0,
+                    };
+                    if holds { then } else { otherwise }
+                }
+                _ => break,
+            };
+        }
+    }
+    // What follows has a smaller index.
+    for id in (0..graph.len() as u32).rev().map(CodeId) {
+        let code = graph.get(id);
+        let share = match code {
+            Code::Load { word, .. } if word > Word::NR => 1.0,
+            Code::And { held, .. } if held.word > Word::NR => 1.0,
+            Code::Branch { held, .. } if held.word > Word::NR => 0.5,
+            _ => continue,
+        };
+        for next in code.successors() {
+            frequency[next.0 as usize] += share * frequency[id.0 as usize];
+        }
+    }
+    frequency
+}
+
+/// All code reachable from `root`, each piece after those it leads to; of the two successors of a
+/// branch, the more frequent last.
+fn postorder(graph: &Graph, root: CodeId, frequency: &[f64]) -> Vec<CodeId> {
+    let mut order = Vec::with_capacity(graph.len());
+    let mut visited = vec![false; graph.len()];
+    let mut stack = vec![(root, false)];
+    while let Some((id, expanded)) = stack.pop() {
+        if expanded {
+            order.push(id);
+            continue;
+        }
+        if std::mem::replace(&mut visited[id.0 as usize], true) {
+            continue;
+        }
+        stack.push((id, true));
+        let mut successors: Vec<CodeId> = graph.get(id).successors().collect();
+        // The stack reverses: what is pushed first is visited last.
+        successors.sort_by(|a, b| {
+            let of = |id: &CodeId| frequency.get(id.0 as usize).copied().unwrap_or(0.0);
+            of(b).total_cmp(&of(a))
+        });
+        stack.extend(successors.into_iter().map(|id| (id, false)));
+    }
+    order
+}
+
+struct Writer {
+    /// Backwards.
+    written: Vec<Insn>,
+    /// Per piece of code, where it stands: how many instructions were written when it was, itself
+    /// included.
+    home: Vec<usize>,
+    /// The same for its nearest copy.
+    place: Vec<usize>,
+}
+
+impl Writer {
+    fn write(&mut self, graph: &Graph, id: CodeId, endian: Endian) {
+        let insn = match graph.get(id) {
+            Code::Return(verdict) => Insn::new(Op::RetK, verdict.0),
+            Code::Load { word, next } => {
+                self.fall_into(graph, next);
+                Insn::new(Op::LdWordAbs, word.offset(endian))
+            }
+            Code::And { mask, next, .. } => {
+                self.fall_into(graph, next);
+                Insn::new(Op::AndK, mask)
+            }
+            Code::Branch { op, k, then, otherwise, .. } => {
+                // A copy for one side moves the other one instruction further away.
+                if self.distance(then).max(self.distance(otherwise)) > REACH {
+                    for side in [then, otherwise] {
+                        if self.distance(side) + 1 > REACH {
+                            self.copy(graph, side);
+                        }
+                    }
+                }
+                let (jt, jf) = (self.distance(then), self.distance(otherwise));
+                Insn::branch(op, k, jt.min(REACH) as u8, jf.min(REACH) as u8)
+            }
+        };
+        self.written.push(insn);
+        self.home[id.0 as usize] = self.written.len();
+        self.place[id.0 as usize] = self.written.len();
+    }
+
+    /// How many instructions an instruction that is written now has to skip to get there.
+    fn distance(&self, id: CodeId) -> usize {
+        self.written.len() - self.place[id.0 as usize]
+    }
+
+    /// Makes sure that an instruction written now is followed by this code.
+    fn fall_into(&mut self, graph: &Graph, next: CodeId) {
+        if self.distance(next) > 0 {
+            self.copy(graph, next);
+        }
+    }
+
+    /// Writes a copy of the code's first instruction, or a jump to it.
+    fn copy(&mut self, graph: &Graph, id: CodeId) {
+        let insn = match graph.get(id) {
+            Code::Return(verdict) => Insn::new(Op::RetK, verdict.0),
+            _ => Insn::new(Op::Ja, (self.written.len() - self.home[id.0 as usize]) as u32),
+        };
+        self.written.push(insn);
+        self.place[id.0 as usize] = self.written.len();
+    }
+}

@@ -1,0 +1,204 @@
+//! From the diagram to the code graph, one word at a time.
+//!
+//! Each function of the diagram becomes one piece of code, however often it is used: it loads its
+//! first word and finds out where the word's value leads. Arch and number are searched by runs of
+//! values, weighted by the calls that happen; nothing but loads of these two words and comparisons
+//! stands on such a path, so that the kernel finds every call constant allow that is one.
+//! Arguments may also be tested by masks.
+
+use std::collections::HashMap;
+
+use super::code::{Code, CodeId, Graph, Held};
+use super::tree::{Node, Price, Run, Tree, search_tree};
+use super::weights::WeightedCall;
+use super::word::{Plan, Planner};
+use super::{Aim, Model};
+use crate::bpf::Op;
+use crate::data::Word;
+use crate::diagram::{Func, Interval, OutOfBudget, Split, Store};
+
+/// What all calls without weight weigh together, relative to those with: enough to decide between
+/// trees that are otherwise equal.
+const BACKGROUND: f64 = 0.01;
+
+pub(super) struct Lowering<'a> {
+    store: &'a mut Store,
+    pub(super) graph: Graph,
+    done: HashMap<Func, CodeId>,
+    aim: Aim,
+    /// Values of arch and number that lead to a function of the next word, with their weights.
+    numbers: HashMap<Func, Vec<(u32, f64)>>,
+    arches: Vec<(u32, f64)>,
+}
+
+impl<'a> Lowering<'a> {
+    pub(super) fn new(
+        store: &'a mut Store,
+        root: Func,
+        calls: &[WeightedCall],
+        model: Model,
+        aim: Aim,
+    ) -> Lowering<'a> {
+        let weigh = |call: &WeightedCall| {
+            call.weight * if call.always_allowed { model.constant_allow_weight() } else { 1.0 }
+        };
+        let total: f64 = calls.iter().map(weigh).sum();
+        let scale = if total > 0.0 { 1.0 / total } else { 0.0 };
+        let background = BACKGROUND / calls.len().max(1) as f64;
+        let mut arches: Vec<(u32, f64)> = Vec::new();
+        let mut numbers: HashMap<Func, Vec<(u32, f64)>> = HashMap::new();
+        for call in calls {
+            let weight = weigh(call) * scale + background;
+            match arches.last_mut().filter(|(token, _)| *token == call.token) {
+                Some((_, sum)) => *sum += weight,
+                None => arches.push((call.token, weight)),
+            }
+            let func = store.follow(root, Word::ARCH, call.token);
+            numbers.entry(func).or_default().push((call.nr, weight));
+        }
+        for calls in numbers.values_mut() {
+            calls.sort_by_key(|(nr, _)| *nr);
+        }
+        Lowering { store, graph: Graph::default(), done: HashMap::new(), aim, numbers, arches }
+    }
+
+    /// The code of a function. Words come in order, so it calls itself at most 16 deep.
+    pub(super) fn code(&mut self, func: Func) -> Result<CodeId, OutOfBudget> {
+        if let Some(done) = self.done.get(&func) {
+            return Ok(*done);
+        }
+        let code = match (self.store.as_verdict(func), self.store.top_word(func)) {
+            (None, Some(word)) => {
+                let planned = match word {
+                    Word::ARCH | Word::NR => self.search(func, word)?,
+                    _ => None,
+                };
+                let next = match planned {
+                    Some(next) => next,
+                    None => self.planned(func, word)?,
+                };
+                self.graph.add(Code::Load { word, next })
+            }
+            (verdict, _) => {
+                let verdict = verdict.unwrap_or(crate::Verdict::KILL_PROCESS);
+                self.graph.add(Code::Return(verdict))
+            }
+        };
+        self.done.insert(func, code);
+        Ok(code)
+    }
+
+    /// A search tree for arch or number; `None` when there are too many runs.
+    fn search(&mut self, func: Func, word: Word) -> Result<Option<CodeId>, OutOfBudget> {
+        const MAX_RUNS: usize = 8192;
+        let Some(intervals) = self.store.partition(func, word, MAX_RUNS) else { return Ok(None) };
+        let weights = match word {
+            Word::ARCH => self.arches.clone(),
+            _ => self.numbers.get(&func).cloned().unwrap_or_default(),
+        };
+        let mut exits = Vec::new();
+        let runs = classify(&intervals, &weights, &mut exits);
+        let tree = search_tree(&runs, Price { size: self.aim.size_price() });
+        let mut codes = Vec::with_capacity(exits.len());
+        for exit in exits {
+            codes.push(self.code(exit)?);
+        }
+        Ok(Some(self.tree(&tree, &codes, Held { word, mask: u32::MAX })))
+    }
+
+    /// The code of a search tree whose classes lead to these places.
+    fn tree(&mut self, tree: &Tree, places: &[CodeId], held: Held) -> CodeId {
+        let mut ids: Vec<CodeId> = Vec::with_capacity(tree.nodes.len());
+        for node in &tree.nodes {
+            let id = match *node {
+                Node::Leaf { class } => places[class],
+                Node::Test { split, then, otherwise } => {
+                    let (op, k) = match split {
+                        Split::Equal(k) => (Op::JeqK, k),
+                        Split::AtLeast(k) => (Op::JgeK, k),
+                    };
+                    let (then, otherwise) = (ids[then], ids[otherwise]);
+                    self.graph.add(Code::Branch { held, op, k, then, otherwise })
+                }
+            };
+            ids.push(id);
+        }
+        ids[tree.nodes.len() - 1]
+    }
+
+    fn planned(&mut self, func: Func, word: Word) -> Result<CodeId, OutOfBudget> {
+        let mut planner = Planner::new(word);
+        let mut done = HashMap::new();
+        self.follow_plan(&mut planner, func, &mut done)
+    }
+
+    /// The code of a function of the planner's word in a place where A holds that word. Each step
+    /// knows more bits, so it calls itself at most 32 deep.
+    fn follow_plan(
+        &mut self,
+        planner: &mut Planner,
+        func: Func,
+        done: &mut HashMap<Func, CodeId>,
+    ) -> Result<CodeId, OutOfBudget> {
+        if let Some(id) = done.get(&func) {
+            return Ok(*id);
+        }
+        let word = planner.word();
+        let held = Held { word, mask: u32::MAX };
+        let id = match planner.plan(self.store, func)? {
+            Plan::Exit => self.code(func)?,
+            Plan::Search { tree, exits } => {
+                let mut codes = Vec::with_capacity(exits.len());
+                for exit in exits {
+                    codes.push(self.code(exit)?);
+                }
+                self.tree(&tree, &codes, held)
+            }
+            Plan::AnyBit { mask, then, otherwise } => {
+                let then = self.follow_plan(planner, then, done)?;
+                let otherwise = self.follow_plan(planner, otherwise, done)?;
+                self.graph.add(Code::Branch { held, op: Op::JsetK, k: mask, then, otherwise })
+            }
+            Plan::Value { value, then, otherwise } => {
+                let then = self.follow_plan(planner, then, done)?;
+                let otherwise = self.follow_plan(planner, otherwise, done)?;
+                self.graph.add(Code::Branch { held, op: Op::JeqK, k: value, then, otherwise })
+            }
+            Plan::Masked { mask, value, then, otherwise } => {
+                let again = self.store.top_word(then) == Some(word);
+                let mut then = self.follow_plan(planner, then, done)?;
+                if again {
+                    then = self.graph.add(Code::Load { word, next: then });
+                }
+                let otherwise = self.follow_plan(planner, otherwise, done)?;
+                let masked = Held { word, mask };
+                let op = Op::JeqK;
+                let next =
+                    self.graph.add(Code::Branch { held: masked, op, k: value, then, otherwise });
+                self.graph.add(Code::And { held, mask, next })
+            }
+        };
+        done.insert(func, id);
+        Ok(id)
+    }
+}
+
+/// Runs with weights, and their exits as classes.
+fn classify(intervals: &[Interval], weights: &[(u32, f64)], exits: &mut Vec<Func>) -> Vec<Run> {
+    let mut class_of: HashMap<Func, usize> = HashMap::new();
+    let mut weights = weights.iter().peekable();
+    intervals
+        .iter()
+        .map(|interval| {
+            let class = *class_of.entry(interval.then).or_insert_with(|| {
+                exits.push(interval.then);
+                exits.len() - 1
+            });
+            let mut weight = 0.0;
+            while let Some((_, w)) = weights.next_if(|(value, _)| *value <= interval.last) {
+                weight += w;
+            }
+            Run { first: interval.first, last: interval.last, class, weight }
+        })
+        .collect()
+}

@@ -1,0 +1,342 @@
+//! Search trees: the cheapest way to find the run of values that a word lies in, by comparisons
+//! with two outcomes (`jeq` and `jge`).
+//!
+//! This is the optimal binary search tree with two-way comparisons (Anderson, Kannan, Karloff and
+//! Ladner 2002; Chrobak, Golin, Munro and Young 2015), with two additions: runs that lead to the
+//! same place need not be told apart, and every comparison also costs its size.
+//!
+//! A dynamic program over ranges of runs chooses between
+//! - an order test that splits the range,
+//! - an equality test on the heaviest single value that is left, when it is heavy enough to come
+//!   first (in an optimal tree it is the heaviest that is tested for equality first),
+//! - a chain of equality tests, where all but some single values lead to the same place.
+//!
+//! It takes O(n³) for n runs, so above [`MAX_EXACT`] runs the range is first cut in halves of equal
+//! weight.
+
+use std::collections::HashMap;
+
+use crate::diagram::Split;
+
+/// Up to how many runs the dynamic program sees a range as a whole.
+pub(super) const MAX_EXACT: usize = 96;
+
+/// An equality test comes before an order test only for a value with at least this share of the
+/// weight: below, splitting the rest is worth more.
+const HEAVY: f64 = 0.15;
+
+/// The longest chain of equality tests.
+const MAX_CHAIN: usize = 8;
+
+/// A run of values that lead to the same place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Run {
+    pub(super) first: u32,
+    pub(super) last: u32,
+    /// Which place.
+    pub(super) class: usize,
+    /// How often a value of the run occurs.
+    pub(super) weight: f64,
+}
+
+/// A search tree. Children have smaller indices than their parents; the root is the last node.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Tree {
+    pub(super) nodes: Vec<Node>,
+    /// Weighted number of tests, and the price of their number.
+    pub(super) cost: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Node {
+    Leaf { class: usize },
+    Test { split: Split, then: usize, otherwise: usize },
+}
+
+/// What tests cost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Price {
+    /// One instruction more in the program, in executed instructions.
+    pub(super) size: f64,
+}
+
+/// The cheapest tree found for runs that cover all values, in order and without gaps.
+pub(super) fn search_tree(runs: &[Run], price: Price) -> Tree {
+    let mut tree = Tree::default();
+    let root = cut(runs, price, &mut tree);
+    // The root is made last in every case but that of a single leaf reused, which is alone then.
+    debug_assert_eq!(root + 1, tree.nodes.len());
+    tree
+}
+
+/// Cuts a range into halves of equal weight until the dynamic program can take over.
+fn cut(runs: &[Run], price: Price, tree: &mut Tree) -> usize {
+    if runs.len() <= MAX_EXACT {
+        return Exact::new(runs, price).build(tree);
+    }
+    let total: f64 = runs.iter().map(|run| run.weight).sum();
+    // A little weight for the number of runs, so that ranges without weight are halved too.
+    let share = |run: &Run| run.weight / total.max(f64::MIN_POSITIVE) + 0.1 / runs.len() as f64;
+    let mut left = 0.0;
+    let mut at = 1;
+    for (i, run) in runs.iter().enumerate().take(runs.len() - runs.len() / 16) {
+        left += share(run);
+        at = i + 1;
+        // Never too uneven, so that the depth is logarithmic.
+        if left >= 0.55 && at >= runs.len() / 16 {
+            break;
+        }
+    }
+    let (low, high) = runs.split_at(at);
+    let otherwise = cut(low, price, tree);
+    let then = cut(high, price, tree);
+    let first = high.first().map_or(0, |run| run.first);
+    tree.cost += total + price.size;
+    tree.push(Node::Test { split: Split::AtLeast(first), then, otherwise })
+}
+
+impl Tree {
+    fn push(&mut self, node: Node) -> usize {
+        self.nodes.push(node);
+        self.nodes.len() - 1
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Choice {
+    Leaf,
+    /// The right part begins with this run.
+    Split(usize),
+    /// This run is tested for equality.
+    Equal(usize),
+    Chain,
+}
+
+/// The runs `low..=high` without the `holes` heaviest single values among them, which are known not
+/// to occur any more.
+type Range = (usize, usize, usize);
+
+struct Exact<'a> {
+    runs: &'a [Run],
+    price: Price,
+    /// Sums of the weights of all runs before each.
+    before: Vec<f64>,
+    /// Dense for ranges without holes; `low * n + high`.
+    plain: Vec<(f64, Choice)>,
+    holed: HashMap<Range, (f64, Choice)>,
+}
+
+impl<'a> Exact<'a> {
+    fn new(runs: &'a [Run], price: Price) -> Exact<'a> {
+        let mut before = vec![0.0];
+        let mut sum = 0.0;
+        for run in runs {
+            sum += run.weight;
+            before.push(sum);
+        }
+        let plain = vec![(f64::INFINITY, Choice::Leaf); runs.len() * runs.len()];
+        Exact { runs, price, before, plain, holed: HashMap::new() }
+    }
+
+    fn build(mut self, tree: &mut Tree) -> usize {
+        let n = self.runs.len();
+        for length in 1..=n {
+            for low in 0..=n - length {
+                let range = (low, low + length - 1, 0);
+                let best = self.best(range);
+                self.plain[low * n + range.1] = best;
+            }
+        }
+        let (cost, _) = self.solve((0, n - 1, 0));
+        tree.cost += cost;
+        self.emit((0, n - 1, 0), tree)
+    }
+
+    fn weight(&self, low: usize, high: usize) -> f64 {
+        self.before[high + 1] - self.before[low]
+    }
+
+    /// The single values of a range, heaviest first; at equal weight the first.
+    fn singles(&self, low: usize, high: usize) -> Vec<usize> {
+        let mut singles: Vec<usize> =
+            (low..=high).filter(|i| self.runs[*i].first == self.runs[*i].last).collect();
+        singles.sort_by(|a, b| self.runs[*b].weight.total_cmp(&self.runs[*a].weight));
+        singles
+    }
+
+    /// The holes of a range.
+    fn holes(&self, (low, high, holes): Range) -> Vec<usize> {
+        if holes == 0 {
+            return Vec::new();
+        }
+        let mut singles = self.singles(low, high);
+        singles.truncate(holes);
+        singles
+    }
+
+    fn solve(&mut self, range: Range) -> (f64, Choice) {
+        let (low, high, holes) = range;
+        if holes == 0 {
+            return self.plain[low * self.runs.len() + high];
+        }
+        if let Some(done) = self.holed.get(&range) {
+            return *done;
+        }
+        let best = self.best(range);
+        self.holed.insert(range, best);
+        best
+    }
+
+    /// The range that a split leaves on one side.
+    fn part(&self, low: usize, high: usize, holes: &[usize]) -> Range {
+        (low, high, holes.iter().filter(|hole| (low..=high).contains(hole)).count())
+    }
+
+    fn best(&mut self, range: Range) -> (f64, Choice) {
+        let (low, high, _) = range;
+        if low == high {
+            return (0.0, Choice::Leaf);
+        }
+        let holes = self.holes(range);
+        if let Some(chain) = self.chain(low, high, &holes)
+            && chain.singles.is_empty()
+        {
+            return (0.0, Choice::Leaf);
+        }
+        let hole_weight: f64 = holes.iter().map(|hole| self.runs[*hole].weight).sum();
+        let weight = self.weight(low, high) - hole_weight;
+        let test = weight + self.price.size;
+        let mut best = (f64::INFINITY, Choice::Leaf);
+        if holes.is_empty() {
+            let n = self.runs.len();
+            for at in low + 1..=high {
+                let cost = self.plain[low * n + at - 1].0 + self.plain[at * n + high].0;
+                if cost < best.0 {
+                    best = (cost, Choice::Split(at));
+                }
+            }
+        } else {
+            for at in low + 1..=high {
+                let (left, right) = (self.part(low, at - 1, &holes), self.part(at, high, &holes));
+                // A side of holes alone needs no test to be told apart.
+                if left.2 == at - low || right.2 == high + 1 - at {
+                    continue;
+                }
+                let cost = self.solve(left).0 + self.solve(right).0;
+                if cost < best.0 {
+                    best = (cost, Choice::Split(at));
+                }
+            }
+        }
+        best.0 += test;
+        if let Some(chain) = self.chain(low, high, &holes)
+            && chain.cost < best.0
+        {
+            best = (chain.cost, Choice::Chain);
+        }
+        if let Some(single) = self.heaviest(low, high, &holes)
+            && self.runs[single].weight >= HEAVY * weight
+            && self.runs[single].weight > 0.0
+        {
+            let cost = self.solve((low, high, holes.len() + 1)).0 + test;
+            if cost < best.0 {
+                best = (cost, Choice::Equal(single));
+            }
+        }
+        best
+    }
+
+    /// The heaviest single value that is not a hole.
+    fn heaviest(&self, low: usize, high: usize, holes: &[usize]) -> Option<usize> {
+        let mut best: Option<usize> = None;
+        for i in low..=high {
+            let single = self.runs[i].first == self.runs[i].last && !holes.contains(&i);
+            if single && best.is_none_or(|b| self.runs[i].weight > self.runs[b].weight) {
+                best = Some(i);
+            }
+        }
+        best
+    }
+
+    /// A chain of equality tests, when all runs but a few single values lead to the same place.
+    fn chain(&self, low: usize, high: usize, holes: &[usize]) -> Option<Chain> {
+        let live = (low..=high).filter(|i| holes.is_empty() || !holes.contains(i));
+        // The place is that of the runs that are no single values, else of the heaviest single.
+        let mut wide: Option<usize> = None;
+        let mut heaviest: Option<usize> = None;
+        for i in live.clone() {
+            let run = &self.runs[i];
+            if run.first != run.last {
+                match wide {
+                    Some(class) if class != run.class => return None,
+                    _ => wide = Some(run.class),
+                }
+            } else if heaviest.is_none_or(|best| run.weight > self.runs[best].weight) {
+                heaviest = Some(i);
+            }
+        }
+        let class = wide.or_else(|| heaviest.map(|i| self.runs[i].class))?;
+        let mut singles = Vec::new();
+        let mut rest_weight = 0.0;
+        for i in live {
+            let run = &self.runs[i];
+            if run.class == class {
+                rest_weight += run.weight;
+            } else if singles.len() < MAX_CHAIN {
+                singles.push(i);
+            } else {
+                return None;
+            }
+        }
+        singles.sort_by(|a, b| self.runs[*b].weight.total_cmp(&self.runs[*a].weight));
+        let mut cost = singles.len() as f64 * (self.price.size + rest_weight);
+        for (depth, single) in singles.iter().enumerate() {
+            cost += (depth + 1) as f64 * self.runs[*single].weight;
+        }
+        Some(Chain { class, singles, cost })
+    }
+
+    /// Adds the chosen tree of a range; ranges nest at most as deep as they have runs and holes.
+    fn emit(&mut self, range: Range, tree: &mut Tree) -> usize {
+        let (low, high, _) = range;
+        let holes = self.holes(range);
+        match self.solve(range).1 {
+            Choice::Leaf => {
+                let live = (low..=high).find(|i| !holes.contains(i)).unwrap_or(low);
+                tree.push(Node::Leaf { class: self.runs[live].class })
+            }
+            Choice::Split(at) => {
+                let (left, right) = (self.part(low, at - 1, &holes), self.part(at, high, &holes));
+                let otherwise = self.emit(left, tree);
+                let then = self.emit(right, tree);
+                let split = Split::AtLeast(self.runs[at].first);
+                tree.push(Node::Test { split, then, otherwise })
+            }
+            Choice::Equal(single) => {
+                let otherwise = self.emit((low, high, holes.len() + 1), tree);
+                let then = tree.push(Node::Leaf { class: self.runs[single].class });
+                let split = Split::Equal(self.runs[single].first);
+                tree.push(Node::Test { split, then, otherwise })
+            }
+            Choice::Chain => {
+                let Some(chain) = self.chain(low, high, &holes) else {
+                    return tree.push(Node::Leaf { class: self.runs[low].class });
+                };
+                let mut otherwise = tree.push(Node::Leaf { class: chain.class });
+                for single in chain.singles.into_iter().rev() {
+                    let then = tree.push(Node::Leaf { class: self.runs[single].class });
+                    let split = Split::Equal(self.runs[single].first);
+                    otherwise = tree.push(Node::Test { split, then, otherwise });
+                }
+                otherwise
+            }
+        }
+    }
+}
+
+struct Chain {
+    class: usize,
+    /// In the order of their tests.
+    singles: Vec<usize>,
+    cost: f64,
+}

@@ -1,0 +1,109 @@
+//! How often each call happens.
+
+use std::collections::BTreeMap;
+
+use crate::data::Word;
+use crate::diagram::{Func, Store};
+use crate::syscalls::Arch;
+use crate::verdict::Verdict;
+
+/// How often calls happen, relative to each other.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Weights(Kind);
+
+#[derive(Clone, Debug, Default, PartialEq)]
+enum Kind {
+    /// Every call that is always allowed happens equally often, others hardly ever.
+    #[default]
+    Uniform,
+    Counts(BTreeMap<String, f64>),
+}
+
+/// Why a count is no weight.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WeightError {
+    name: String,
+    given: f64,
+}
+
+impl std::fmt::Display for WeightError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the weight of {} is {}; a weight is a finite number ≥ 0", self.name, self.given)
+    }
+}
+
+impl std::error::Error for WeightError {}
+
+/// One call with its weight.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WeightedCall {
+    /// The arch token.
+    pub token: u32,
+    /// The number.
+    pub nr: u32,
+    /// How often it happens.
+    pub weight: f64,
+    /// Whether it is allowed whatever its arguments are.
+    pub always_allowed: bool,
+}
+
+impl Weights {
+    /// Every call that is always allowed happens equally often. Without knowledge of the workload,
+    /// this is what filters are compared by.
+    pub fn uniform() -> Weights {
+        Weights(Kind::Uniform)
+    }
+
+    /// Counts by name of call, as a recording gives them; names that occur twice add up. They are
+    /// taken for the first architecture of the filter; those that it does not have are ignored.
+    ///
+    /// # Errors
+    /// When a count is negative, infinite or not a number.
+    pub fn counts(counts: impl IntoIterator<Item = (String, f64)>) -> Result<Weights, WeightError> {
+        let mut sum = BTreeMap::new();
+        for (name, given) in counts {
+            if !(given.is_finite() && given >= 0.0) {
+                return Err(WeightError { name, given });
+            }
+            *sum.entry(name).or_insert(0.0) += given;
+        }
+        Ok(Weights(Kind::Counts(sum)))
+    }
+
+    /// The calls of these architectures that happen under a filter, by token and number.
+    pub fn resolve(&self, store: &Store, filter: Func, arches: &[Arch]) -> Vec<WeightedCall> {
+        let mut calls = Vec::new();
+        for (index, arch) in arches.iter().enumerate() {
+            let token = arch.token();
+            let numbers = store.follow(filter, Word::ARCH, token);
+            for (nr, name) in arch.calls() {
+                let always_allowed =
+                    store.as_verdict(store.follow(numbers, Word::NR, nr)) == Some(Verdict::ALLOW);
+                let weight = match &self.0 {
+                    Kind::Uniform => f64::from(u8::from(always_allowed)),
+                    Kind::Counts(counts) if index == 0 => counts.get(name).copied().unwrap_or(0.0),
+                    Kind::Counts(_) => 0.0,
+                };
+                calls.push(WeightedCall { token, nr, weight, always_allowed });
+            }
+        }
+        calls.sort_by_key(|call| (call.token, call.nr));
+        calls
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_must_be_numbers_that_make_sense() {
+        for bad in [-1.0, f64::NAN, f64::INFINITY] {
+            let error = Weights::counts([("read".to_string(), bad)]).unwrap_err();
+            assert!(error.to_string().contains("read"), "{error}");
+        }
+        let twice = [("read".to_string(), 1.0), ("read".to_string(), 2.0)];
+        let once = [("read".to_string(), 3.0)];
+        assert_eq!(Weights::counts(twice), Weights::counts(once));
+    }
+}

@@ -1,0 +1,225 @@
+//! Compile, and prove every time.
+//!
+//! A program is handed out only after three checks: the kernel's acceptance rules (by the type
+//! [`Program`]); symbolic execution of the program gives the very node of the description; and each
+//! call that is always allowed is constant allow for the kernel's own emulator.
+//!
+//! ```
+//! use callgate::compile::{Options, compile};
+//! use callgate::policy::{CallSet, Condition, Policy, Rule, Section};
+//! use callgate::{Arch, Verdict};
+//!
+//! let read = CallSet::one(Arch::X86_64.number("read").unwrap_or_default());
+//! let rules = vec![Rule { calls: read, when: Condition::always(), verdict: Verdict::ALLOW }];
+//! let (token, arches) = (Arch::X86_64.token(), vec![Arch::X86_64]);
+//! let section = Section { token, arches, rules, default: Verdict::errno(1) };
+//! let policy = Policy::new(vec![section], Verdict::KILL_PROCESS)?;
+//! let compiled = compile(&policy, &Options::default())?;
+//! assert_eq!(compiled.program.len(), 7);
+//! assert!(compiled.stats.proved);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::time::{Duration, Instant};
+
+use crate::bpf::{Insn, MAX_INSNS, Program, ProgramError, is_constant_allow};
+use crate::codegen::{self, Aim, Model, WeightedCall, Weights};
+use crate::data::{Endian, SeccompData, Word};
+use crate::diagram::{Budget, Func, OutOfBudget, Store};
+use crate::policy::Policy;
+use crate::syscalls::Arch;
+
+/// What to compile for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Options {
+    /// The kernel.
+    pub model: Model,
+    /// What comes first.
+    pub aim: Aim,
+    /// How often each call happens.
+    pub weights: Weights,
+    /// How much work and memory the diagram may take.
+    pub budget: Budget,
+}
+
+/// A proved program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compiled {
+    /// It means what its description says.
+    pub program: Program,
+    /// What is known about it.
+    pub stats: Stats,
+}
+
+/// Facts about a compilation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stats {
+    /// Instructions in the program.
+    pub insns: usize,
+    /// Mean number of instructions executed under the weights; 0 when no call has weight. Where
+    /// arguments matter, those of one permitted call are taken.
+    pub expected_insns: f64,
+    /// How many of the known calls are constant allow.
+    pub constant_allow: usize,
+    /// Nodes made in the diagram.
+    pub nodes: usize,
+    /// Time from description to program.
+    pub compile: Duration,
+    /// Time of all checks of the program.
+    pub prove: Duration,
+    /// Whether the program was proved equal to its description. Always true: a program that is not
+    /// proved is an error.
+    pub proved: bool,
+}
+
+/// Why there is no program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CompileError(Kind);
+
+#[derive(Clone, Debug, PartialEq)]
+enum Kind {
+    OutOfBudget(OutOfBudget),
+    TooLong { given: usize },
+    Refused(ProgramError),
+    NotEqual(Box<SeccompData>),
+    NotConstantAllow { token: u32, nr: u32 },
+}
+
+impl std::fmt::Display for CompileError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.0 {
+            Kind::OutOfBudget(error) => error.fmt(f),
+            Kind::TooLong { given } => write!(
+                f,
+                "the filter needs {given} instructions, the kernel accepts {MAX_INSNS}; split it \
+                 into several filters or drop argument checks"
+            ),
+            Kind::Refused(error) => {
+                write!(f, "the generated program is not acceptable (a defect of callgate): {error}")
+            }
+            Kind::NotEqual(data) => write!(
+                f,
+                "the generated program differs from its description (a defect of callgate), for \
+                 example at {data:x?}"
+            ),
+            Kind::NotConstantAllow { token, nr } => write!(
+                f,
+                "the generated program does not let the kernel see that call {nr} of arch \
+                 {token:#010x} is always allowed (a defect of callgate)"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for CompileError {}
+
+impl From<OutOfBudget> for CompileError {
+    fn from(error: OutOfBudget) -> CompileError {
+        CompileError(Kind::OutOfBudget(error))
+    }
+}
+
+/// Compiles a policy to a proved program.
+///
+/// # Errors
+/// When the diagram grows beyond its budget, or the program beyond what the kernel accepts; and,
+/// which would be a defect of this crate, when a check of the program fails.
+pub fn compile(policy: &Policy, options: &Options) -> Result<Compiled, CompileError> {
+    let start = Instant::now();
+    let mut store = Store::new(options.budget);
+    let meaning = store.policy(policy)?;
+    let arches: Vec<Arch> = policy.arches().collect();
+    generate(&mut store, meaning, &arches, policy.endian(), options, start)
+}
+
+/// Compiles the meaning of a program to a better program, proved equal. Numbers are weighed by the
+/// calls of `arches`.
+///
+/// # Errors
+/// As [`compile`].
+pub fn recompile(
+    program: &Program,
+    endian: Endian,
+    arches: &[Arch],
+    options: &Options,
+) -> Result<Compiled, CompileError> {
+    let start = Instant::now();
+    let mut store = Store::new(options.budget);
+    let meaning = store.program(program, endian)?;
+    generate(&mut store, meaning, arches, endian, options, start)
+}
+
+fn generate(
+    store: &mut Store,
+    meaning: Func,
+    arches: &[Arch],
+    endian: Endian,
+    options: &Options,
+    start: Instant,
+) -> Result<Compiled, CompileError> {
+    let calls = options.weights.resolve(store, meaning, arches);
+    let insns = codegen::generate(store, meaning, &calls, options.model, options.aim, endian)?;
+    let compile = start.elapsed();
+    let start = Instant::now();
+    let program = prove(store, meaning, insns, &calls, endian)?;
+    let prove = start.elapsed();
+    let stats = Stats {
+        insns: program.len(),
+        expected_insns: expected_insns(store, meaning, &program, &calls, endian),
+        constant_allow: calls.iter().filter(|call| call.always_allowed).count(),
+        nodes: store.len(),
+        compile,
+        prove,
+        proved: true,
+    };
+    Ok(Compiled { program, stats })
+}
+
+/// The program of these instructions, if it means this function and the kernel can see which calls
+/// are always allowed.
+fn prove(
+    store: &mut Store,
+    meaning: Func,
+    insns: Vec<Insn>,
+    calls: &[WeightedCall],
+    endian: Endian,
+) -> Result<Program, CompileError> {
+    if insns.len() > MAX_INSNS {
+        return Err(CompileError(Kind::TooLong { given: insns.len() }));
+    }
+    let program = Program::new(insns).map_err(|error| CompileError(Kind::Refused(error)))?;
+    let proved = store.program(&program, endian)?;
+    if let Some(data) = store.witness(proved, meaning, SeccompData::default()) {
+        return Err(CompileError(Kind::NotEqual(Box::new(data))));
+    }
+    for call in calls.iter().filter(|call| call.always_allowed) {
+        if !is_constant_allow(&program, call.token, call.nr) {
+            let WeightedCall { token, nr, .. } = *call;
+            return Err(CompileError(Kind::NotConstantAllow { token, nr }));
+        }
+    }
+    Ok(program)
+}
+
+/// The mean number of instructions that a program executes under weights; 0 when no call has any.
+///
+/// For a call whose verdict depends on its arguments, those of one permitted call are taken, or
+/// zeros when none is permitted.
+pub fn expected_insns(
+    store: &Store,
+    meaning: Func,
+    program: &Program,
+    calls: &[WeightedCall],
+    endian: Endian,
+) -> f64 {
+    let (mut sum, mut total) = (0.0, 0.0);
+    for call in calls.iter().filter(|call| call.weight > 0.0) {
+        let numbers = store.follow(meaning, Word::ARCH, call.token);
+        let rest = store.follow(numbers, Word::NR, call.nr);
+        let start = SeccompData { arch: call.token, nr: call.nr, ..SeccompData::default() };
+        let data = store.permitted(rest, start).unwrap_or(start);
+        sum += call.weight * program.run(&data, endian).executed as f64;
+        total += call.weight;
+    }
+    if total > 0.0 { sum / total } else { 0.0 }
+}

@@ -1,0 +1,169 @@
+//! The bits of one word: which of them a function needs, and what remains when some are known.
+//!
+//! All of this looks at the nodes of one word only. What a function becomes once the word is known
+//! is called an *exit*.
+
+use std::collections::HashMap;
+
+use super::compare::var_of;
+use super::store::{Func, OutOfBudget, Store};
+use crate::data::Word;
+
+/// What the values in a set have in common, bit by bit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bounds {
+    /// Bits that some value has.
+    pub(crate) any: u32,
+    /// Bits that every value has.
+    pub(crate) all: u32,
+}
+
+impl Bounds {
+    fn union(self, other: Bounds) -> Bounds {
+        Bounds { any: self.any | other.any, all: self.all & other.all }
+    }
+}
+
+impl Store {
+    /// The exits of a word, each once, in no particular order; `None` when there are more than
+    /// `limit`.
+    pub(crate) fn exits(&self, func: Func, word: Word, limit: usize) -> Option<Vec<Func>> {
+        let mut seen = std::collections::HashSet::new();
+        let mut exits = Vec::new();
+        let mut stack = vec![func];
+        while let Some(node) = stack.pop() {
+            if !seen.insert(node) {
+                continue;
+            }
+            if self.top_word(node) == Some(word) {
+                let (low, high) = self.children(node);
+                stack.extend([high, low]);
+            } else if exits.len() == limit {
+                return None;
+            } else {
+                exits.push(node);
+            }
+        }
+        Some(exits)
+    }
+
+    /// The most significant bit that a function looks at, in its first word; 0 for a constant.
+    pub(crate) fn top_bit(&self, func: Func) -> u32 {
+        self.top_word(func).map_or(0, |_| 1 << (31 - u32::from(self.var(func) % 32)))
+    }
+
+    /// What the values that do not lead to `exit` have in common; `None` when there are none.
+    pub(crate) fn bounds_except(&self, func: Func, word: Word, exit: Func) -> Option<Bounds> {
+        let mut memo = HashMap::new();
+        self.bounds_below(func, 32, word, exit, &mut memo)
+    }
+
+    /// The same for the low `bits` of the word.
+    fn bounds_below(
+        &self,
+        func: Func,
+        bits: u32,
+        word: Word,
+        exit: Func,
+        memo: &mut HashMap<Func, Option<Bounds>>,
+    ) -> Option<Bounds> {
+        let low_ones = |bits: u32| ((1u64 << bits) - 1) as u32;
+        if self.top_word(func) != Some(word) {
+            return (func != exit).then_some(Bounds { any: low_ones(bits), all: 0 });
+        }
+        let bit = 31 - u32::from(self.var(func) % 32);
+        let own = match memo.get(&func) {
+            Some(done) => *done,
+            None => {
+                let (low, high) = self.children(func);
+                let low = self.bounds_below(low, bit, word, exit, memo);
+                let high = self.bounds_below(high, bit, word, exit, memo).map(|bounds| Bounds {
+                    any: bounds.any | 1 << bit,
+                    all: bounds.all | 1 << bit,
+                });
+                let own = match (low, high) {
+                    (Some(low), Some(high)) => Some(low.union(high)),
+                    (one, None) | (None, one) => one,
+                };
+                memo.insert(func, own);
+                own
+            }
+        };
+        // The bits above the tested one are free.
+        let free = low_ones(bits) & !low_ones(bit + 1);
+        own.map(|bounds| Bounds { any: bounds.any | free, all: bounds.all })
+    }
+
+    /// What remains of a function when the bits of a word that are in `mask` are those of `value`.
+    pub(crate) fn fix_bits(
+        &mut self,
+        func: Func,
+        word: Word,
+        mask: u32,
+        value: u32,
+    ) -> Result<Func, OutOfBudget> {
+        let mut memo = HashMap::new();
+        self.fix_bits_memo(func, word, mask, value, &mut memo)
+    }
+
+    fn fix_bits_memo(
+        &mut self,
+        func: Func,
+        word: Word,
+        mask: u32,
+        value: u32,
+        memo: &mut HashMap<Func, Func>,
+    ) -> Result<Func, OutOfBudget> {
+        if self.top_word(func) != Some(word) {
+            return Ok(func);
+        }
+        if let Some(done) = memo.get(&func) {
+            return Ok(*done);
+        }
+        let bit = 31 - u32::from(self.var(func) % 32);
+        let (low, high) = self.children(func);
+        let result = if mask >> bit & 1 == 1 {
+            let kept = if value >> bit & 1 == 1 { high } else { low };
+            self.fix_bits_memo(kept, word, mask, value, memo)?
+        } else {
+            let low = self.fix_bits_memo(low, word, mask, value, memo)?;
+            let high = self.fix_bits_memo(high, word, mask, value, memo)?;
+            self.make(var_of(word, bit), low, high)?
+        };
+        memo.insert(func, result);
+        Ok(result)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Verdict;
+    use crate::diagram::Split;
+
+    #[test]
+    fn bounds_are_those_of_the_values() {
+        let mut store = Store::default();
+        let word = Word::arg_low(2).unwrap();
+        let allow = store.verdict(Verdict::ALLOW).unwrap();
+        let deny = store.verdict(Verdict::errno(1)).unwrap();
+        let mut func = deny;
+        for value in [0x80, 0x81, 0xa1] {
+            func = store.split(word, Split::Equal(value), allow, func).unwrap();
+        }
+        assert_eq!(store.bounds_except(func, word, deny), Some(Bounds { any: 0xa1, all: 0x80 }));
+        assert_eq!(store.bounds_except(func, word, allow), Some(Bounds { any: !0, all: 0 }));
+        assert_eq!(store.bounds_except(deny, word, deny), None);
+        let mut exits = store.exits(func, word, 2).unwrap();
+        exits.sort();
+        assert_eq!(exits, [allow, deny]);
+        assert_eq!(store.exits(func, word, 1), None);
+
+        let rest = store.fix_bits(func, word, !0x21, 0x80).unwrap();
+        for value in [0, 1, 0x20, 0x21] {
+            let wanted = if value == 0x20 { deny } else { allow };
+            assert_eq!(store.follow(rest, word, value), wanted);
+            assert_eq!(store.follow(rest, word, value | 0x5f00), wanted);
+        }
+    }
+}

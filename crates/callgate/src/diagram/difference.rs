@@ -1,0 +1,207 @@
+//! Where two functions differ, as concrete calls.
+
+use std::collections::HashMap;
+
+use super::store::{Func, Store};
+use crate::data::{SeccompData, Word};
+use crate::policy::CallSet;
+use crate::syscalls::Arch;
+use crate::verdict::Verdict;
+
+/// A set of calls on which two functions differ in the same way, with one of them in full.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// A call on which they differ.
+    pub data: SeccompData,
+    /// What the first function says of it.
+    pub left: Verdict,
+    /// What the second function says of it.
+    pub right: Verdict,
+    /// The numbers that differ in the same way under the same arch token, `data.nr` among them.
+    pub calls: CallSet,
+}
+
+/// Beyond this many runs of a word's values, differences are not grouped any more.
+const MAX_RUNS: usize = 1 << 14;
+
+impl Store {
+    /// A call on which two functions differ; `None` when they are equal.
+    ///
+    /// Bits that do not matter are those of `start`, and among those that do, the witness stays
+    /// close to it.
+    pub fn witness(&self, a: Func, b: Func, start: SeccompData) -> Option<SeccompData> {
+        let (mut a, mut b) = (a, b);
+        let mut data = start;
+        while a != b {
+            let var = self.var(a).min(self.var(b));
+            let Some(word) = Word::from_index(usize::from(var / 32)) else { return Some(data) };
+            let bit = 1 << (31 - u32::from(var % 32));
+            let ((a0, a1), (b0, b1)) = (self.cofactors(a, var), self.cofactors(b, var));
+            let value = data.word(word);
+            let high = if value & bit != 0 { a1 != b1 } else { a0 == b0 };
+            data.set_word(word, if high { value | bit } else { value & !bit });
+            (a, b) = if high { (a1, b1) } else { (a0, b0) };
+        }
+        None
+    }
+
+    /// A call that the function permits (ALLOW or LOG), close to `start`; `None` when there is none.
+    pub fn permitted(&self, func: Func, start: SeccompData) -> Option<SeccompData> {
+        let mut dead = std::collections::HashSet::new();
+        let mut data = start;
+        self.permitted_from(func, &mut data, &mut dead).then_some(data)
+    }
+
+    /// Goes down one variable at a time; functions in `dead` permit nothing.
+    fn permitted_from(
+        &self,
+        func: Func,
+        data: &mut SeccompData,
+        dead: &mut std::collections::HashSet<Func>,
+    ) -> bool {
+        let Some(word) = self.top_word(func) else {
+            return self.as_verdict(func).is_some_and(Verdict::permits);
+        };
+        if dead.contains(&func) {
+            return false;
+        }
+        let bit = 1 << (31 - u32::from(self.var(func) % 32));
+        let (low, high) = self.children(func);
+        let value = data.word(word);
+        let (near, far) = if value & bit == 0 { (low, high) } else { (high, low) };
+        if self.permitted_from(near, data, dead) {
+            return true;
+        }
+        data.set_word(word, value ^ bit);
+        if self.permitted_from(far, data, dead) {
+            return true;
+        }
+        data.set_word(word, value);
+        dead.insert(func);
+        false
+    }
+
+    /// Where two functions differ: at most `limit` groups of calls, none when they are equal.
+    ///
+    /// Calls are grouped by arch token and by what the two functions make of their arguments; in
+    /// each group, a call with a name is preferred as the example.
+    pub fn differences(&self, a: Func, b: Func, limit: usize) -> Vec<Difference> {
+        let mut found = Vec::new();
+        for (first, last, a, b) in self.pairs(a, b, Word::ARCH) {
+            let arch =
+                Arch::ALL.iter().copied().find(|arch| (first..=last).contains(&arch.token()));
+            let token = arch.map_or(first, Arch::token);
+            let start = SeccompData { arch: token, ..SeccompData::default() };
+            let mut groups: Vec<(Func, Func, Vec<(u32, u32)>)> = Vec::new();
+            let mut group_of = HashMap::new();
+            for (first, last, a, b) in self.pairs(a, b, Word::NR) {
+                let next = groups.len();
+                let group = *group_of.entry((a, b)).or_insert(next);
+                if group == next {
+                    groups.push((a, b, Vec::new()));
+                }
+                if let Some((_, _, ranges)) = groups.get_mut(group) {
+                    ranges.push((first, last));
+                }
+            }
+            for (a, b, ranges) in groups {
+                if found.len() == limit {
+                    return found;
+                }
+                let calls = CallSet::from_ranges(ranges);
+                let named = Arch::with_token(token)
+                    .flat_map(|arch| arch.calls().map(|(nr, _)| nr))
+                    .find(|nr| calls.contains(*nr));
+                let any = calls.ranges().first().map_or(0, |(first, _)| *first);
+                let start = SeccompData { nr: named.unwrap_or(any), ..start };
+                if let Some(data) = self.witness(a, b, start) {
+                    let (left, right) = (self.evaluate(a, &data), self.evaluate(b, &data));
+                    found.push(Difference { data, left, right, calls });
+                }
+            }
+        }
+        found
+    }
+
+    /// The runs of a word's values where two functions differ, with what remains of both. Where
+    /// there are too many runs, one value stands for all.
+    fn pairs(&self, a: Func, b: Func, word: Word) -> Vec<(u32, u32, Func, Func)> {
+        let (runs_a, runs_b) =
+            match (self.partition(a, word, MAX_RUNS), self.partition(b, word, MAX_RUNS)) {
+                (Some(a), Some(b)) => (a, b),
+                _ => {
+                    let value =
+                        self.witness(a, b, SeccompData::default()).map(|data| data.word(word));
+                    return value
+                        .map(|v| (v, v, self.follow(a, word, v), self.follow(b, word, v)))
+                        .filter(|(.., a, b)| a != b)
+                        .into_iter()
+                        .collect();
+                }
+            };
+        let mut pairs = Vec::new();
+        let (mut runs_a, mut runs_b) =
+            (runs_a.into_iter().peekable(), runs_b.into_iter().peekable());
+        let mut first = 0;
+        while let (Some(run_a), Some(run_b)) = (runs_a.peek(), runs_b.peek()) {
+            let last = run_a.last.min(run_b.last);
+            if run_a.then != run_b.then {
+                pairs.push((first, last, run_a.then, run_b.then));
+            }
+            first = last.wrapping_add(1);
+            let (end_a, end_b) = (run_a.last == last, run_b.last == last);
+            if end_a {
+                runs_a.next();
+            }
+            if end_b {
+                runs_b.next();
+            }
+        }
+        pairs
+    }
+
+    /// What remains of a function that looks at no earlier word when this word has this value.
+    pub(crate) fn follow(&self, func: Func, word: Word, value: u32) -> Func {
+        let mut node = func;
+        while self.top_word(node) == Some(word) {
+            let bit = 31 - u32::from(self.var(node) % 32);
+            let (low, high) = self.children(node);
+            node = if value >> bit & 1 == 1 { high } else { low };
+        }
+        node
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagram::Split;
+
+    #[test]
+    fn a_difference_is_a_call_that_shows_it() {
+        let mut store = Store::default();
+        let allow = store.verdict(Verdict::ALLOW).unwrap();
+        let deny = store.verdict(Verdict::errno(1)).unwrap();
+        let low = Word::arg_low(1).unwrap();
+        let seven = store.split(low, Split::Equal(7), deny, allow).unwrap();
+        let eight = store.split(low, Split::Equal(8), deny, allow).unwrap();
+        let token = Arch::X86_64.token();
+        let mut filter = |inner| {
+            let calls = store.split(Word::NR, Split::AtLeast(3), inner, allow).unwrap();
+            let calls = store.split(Word::NR, Split::AtLeast(9), deny, calls).unwrap();
+            store.split(Word::ARCH, Split::Equal(token), calls, deny).unwrap()
+        };
+        let (a, b) = (filter(seven), filter(eight));
+        assert_eq!(store.differences(a, a, 10), vec![]);
+        assert_eq!(store.witness(a, a, SeccompData::default()), None);
+        let differences = store.differences(a, b, 10);
+        assert_eq!(differences.len(), 1);
+        let difference = &differences[0];
+        assert_eq!(difference.calls, CallSet::range(3, 8));
+        assert_eq!((difference.data.arch, difference.data.nr), (token, 3));
+        assert_eq!(store.evaluate(a, &difference.data), difference.left);
+        assert_eq!(store.evaluate(b, &difference.data), difference.right);
+        assert_ne!(difference.left, difference.right);
+        assert!(store.differences(a, b, 0).is_empty());
+    }
+}

@@ -1,0 +1,186 @@
+//! From a policy to its diagram.
+//!
+//! Within a section, the numbers are swept once: between two bounds of the rules' ranges the same
+//! rules apply, and their conditions fold from the last to the first with if-then-else. Then the
+//! runs of numbers are put together bit by bit.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::Split;
+use super::compare::var_of;
+use super::store::{Func, OutOfBudget, Pred, Store};
+use crate::data::Word;
+use crate::policy::{Condition, Policy, Section, Shape};
+use crate::verdict::Verdict;
+
+impl Store {
+    /// The function that a policy describes.
+    ///
+    /// # Errors
+    /// [`OutOfBudget`].
+    pub fn policy(&mut self, policy: &Policy) -> Result<Func, OutOfBudget> {
+        let mut func = self.verdict(policy.bad_arch())?;
+        for section in policy.sections() {
+            let calls = self.section(section)?;
+            func = self.split(Word::ARCH, Split::Equal(section.token), calls, func)?;
+        }
+        Ok(func)
+    }
+
+    /// The predicate of a condition.
+    ///
+    /// # Errors
+    /// [`OutOfBudget`].
+    pub fn condition(&mut self, condition: &Condition) -> Result<Pred, OutOfBudget> {
+        match condition.shape() {
+            Shape::Test(test) => self.test(test),
+            Shape::All(parts) => {
+                let mut all = Pred::ALWAYS;
+                for part in parts {
+                    let part = self.condition(part)?;
+                    all = self.and(all, part)?;
+                }
+                Ok(all)
+            }
+            Shape::Any(parts) => {
+                let mut any = Pred::NEVER;
+                for part in parts {
+                    let part = self.condition(part)?;
+                    any = self.or(any, part)?;
+                }
+                Ok(any)
+            }
+        }
+    }
+
+    fn section(&mut self, section: &Section) -> Result<Func, OutOfBudget> {
+        // Where each rule begins and ends to apply.
+        let mut bounds: Vec<(u32, usize, bool)> = Vec::new();
+        for (rule, calls) in section.rules.iter().map(|rule| &rule.calls).enumerate() {
+            for (first, last) in calls.ranges() {
+                bounds.push((*first, rule, true));
+                if let Some(after) = last.checked_add(1) {
+                    bounds.push((after, rule, false));
+                }
+            }
+        }
+        bounds.sort_unstable();
+
+        let default = self.verdict(section.default)?;
+        let mut conditions: HashMap<usize, Pred> = HashMap::new();
+        let mut folded: HashMap<Vec<usize>, Func> = HashMap::new();
+        let mut runs: Vec<(u32, Func)> = vec![(0, default)];
+        let mut applying: BTreeSet<usize> = BTreeSet::new();
+        for group in bounds.chunk_by(|a, b| a.0 == b.0) {
+            let mut first = 0;
+            for (at, rule, begins) in group {
+                first = *at;
+                if *begins {
+                    applying.insert(*rule);
+                } else {
+                    applying.remove(rule);
+                }
+            }
+            let mut rules = Vec::new();
+            for index in &applying {
+                rules.push(*index);
+                if section.rules.get(*index).is_some_and(|rule| rule.when.is_always()) {
+                    break;
+                }
+            }
+            let func = match folded.get(&rules) {
+                Some(func) => *func,
+                None => {
+                    let mut func = default;
+                    for index in rules.iter().rev() {
+                        let Some(rule) = section.rules.get(*index) else { continue };
+                        let condition = match conditions.get(index) {
+                            Some(condition) => *condition,
+                            None => {
+                                let condition = self.condition(&rule.when)?;
+                                conditions.insert(*index, condition);
+                                condition
+                            }
+                        };
+                        let verdict = self.verdict(rule.verdict)?;
+                        func = self.select(condition, verdict, func)?;
+                    }
+                    folded.insert(rules, func);
+                    func
+                }
+            };
+            match runs.last_mut() {
+                Some(last) if last.0 == first => last.1 = func,
+                Some(last) if last.1 == func => {}
+                _ => runs.push((first, func)),
+            }
+        }
+        self.runs(Word::NR, &runs, 0, 32)
+    }
+
+    /// The function of a word's `2^bits` values from `base` on: a run's function holds from its
+    /// first value to the next run's. The first run begins at `base` or before, the others after
+    /// `base` and inside the share.
+    pub(crate) fn runs(
+        &mut self,
+        word: Word,
+        runs: &[(u32, Func)],
+        base: u32,
+        bits: u32,
+    ) -> Result<Func, OutOfBudget> {
+        let [(_, func), rest @ ..] = runs else { return self.verdict(Verdict::KILL_PROCESS) };
+        if rest.is_empty() || bits == 0 {
+            return Ok(*func);
+        }
+        let bit = bits - 1;
+        let middle = base | 1 << bit;
+        let (low, _) = runs.split_at(runs.partition_point(|(first, _)| *first < middle));
+        let reaching = runs.partition_point(|(first, _)| *first <= middle) - 1;
+        let (_, high) = runs.split_at(reaching);
+        let low = self.runs(word, low, base, bit)?;
+        let high = self.runs(word, high, middle, bit)?;
+        self.make(var_of(word, bit), low, high)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{CallSet, Cmp, Field, Rule, Test};
+    use crate::{Arch, SeccompData};
+
+    #[test]
+    fn a_diagram_answers_as_its_policy() {
+        let arg = |i| Field::arg(i).unwrap();
+        let rule = |calls, when, verdict| Rule { calls, when, verdict };
+        let small = Condition::test(Test::new(arg(0), Cmp::Lt, 3));
+        let masked = Condition::test(Test::masked_eq(arg(1), 0x1_0000_0006, 0x1_0000_0002));
+        let policy = Policy::new(
+            vec![Section {
+                token: Arch::X86_64.token(),
+                arches: vec![Arch::X86_64],
+                rules: vec![
+                    rule(CallSet::one(2), small.clone(), Verdict::LOG),
+                    rule(CallSet::range(1, 4), Condition::any([small, masked]), Verdict::ALLOW),
+                    rule(CallSet::range(3, u32::MAX), Condition::always(), Verdict::errno(38)),
+                ],
+                default: Verdict::errno(1),
+            }],
+            Verdict::KILL_THREAD,
+        )
+        .unwrap();
+        let mut store = Store::default();
+        let func = store.policy(&policy).unwrap();
+        for nr in [0, 1, 2, 3, 4, 5, 0x4000_0000, u32::MAX] {
+            for a in [0, 2, 3, 0x1_0000_0000] {
+                for b in [0, 2, 6, 0x1_0000_0002, 0x3_0000_000a, 0x1_0000_0006] {
+                    for arch in [Arch::X86_64.token(), 7] {
+                        let args = [a, b, 0, 0, 0, 0];
+                        let data = SeccompData { nr, arch, args, ..Default::default() };
+                        assert_eq!(store.evaluate(func, &data), policy.evaluate(&data), "{data:?}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! The view of a function one word at a time: which values of a word lead where.
+
+use super::store::{Func, Store};
+use crate::data::Word;
+
+/// A run of values of one word that all lead to the same function of the later words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// The first value.
+    pub first: u32,
+    /// The last value, included.
+    pub last: u32,
+    /// What remains to be decided.
+    pub then: Func,
+}
+
+impl Store {
+    /// Splits the values of a word, in order and without gaps, into maximal runs that lead to the
+    /// same function. The function must not look at an earlier word.
+    ///
+    /// `None` when there are more than `limit` runs.
+    pub fn partition(&self, func: Func, word: Word, limit: usize) -> Option<Vec<Interval>> {
+        let mut runs: Vec<Interval> = Vec::new();
+        // Depth-first, low side first, with an explicit stack: function, first value, size of its
+        // share as a power of two.
+        let mut stack = vec![(func, 0u32, 32u32)];
+        while let Some((node, first, bits)) = stack.pop() {
+            let var = self.var(node);
+            if usize::from(var / 32) != word.index() {
+                let last = first | (((1u64 << bits) - 1) as u32);
+                let full = runs.len() == limit;
+                match runs.last_mut() {
+                    Some(run) if run.then == node => run.last = last,
+                    _ if full => return None,
+                    _ => runs.push(Interval { first, last, then: node }),
+                }
+                continue;
+            }
+            let bit = 31 - u32::from(var % 32);
+            let (low, high) = self.children(node);
+            // Free bits above the tested one repeat the pattern below it.
+            if bit + 1 < bits {
+                stack.push((node, first | 1 << (bits - 1), bits - 1));
+                stack.push((node, first, bits - 1));
+            } else {
+                stack.push((high, first | 1 << bit, bit));
+                stack.push((low, first, bit));
+            }
+        }
+        Some(runs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Verdict;
+    use crate::diagram::Split;
+
+    #[test]
+    fn runs_are_maximal_and_cover_everything() {
+        let mut store = Store::default();
+        let allow = store.verdict(Verdict::ALLOW).unwrap();
+        let deny = store.verdict(Verdict::errno(1)).unwrap();
+        let above = store.split(Word::NR, Split::AtLeast(10), deny, allow).unwrap();
+        let func = store.split(Word::NR, Split::Equal(5), deny, above).unwrap();
+        let run = |first, last, then| Interval { first, last, then };
+        assert_eq!(
+            store.partition(func, Word::NR, 4),
+            Some(vec![
+                run(0, 4, allow),
+                run(5, 5, deny),
+                run(6, 9, allow),
+                run(10, u32::MAX, deny)
+            ])
+        );
+        assert_eq!(store.partition(func, Word::NR, 3), None);
+        assert_eq!(
+            store.partition(allow, Word::NR, 1),
+            Some(vec![run(0, u32::MAX, allow)]),
+            "a constant is one run"
+        );
+    }
+
+    #[test]
+    fn untested_high_bits_repeat_the_pattern() {
+        let mut store = Store::default();
+        let allow = store.verdict(Verdict::ALLOW).unwrap();
+        let deny = store.verdict(Verdict::errno(1)).unwrap();
+        let word = Word::arg_low(0).unwrap();
+        let set = store.any_bit(word, 1 << 29).unwrap();
+        let func = store.select(set, deny, allow).unwrap();
+        assert_eq!(store.partition(func, word, 100).unwrap().len(), 8);
+    }
+}
