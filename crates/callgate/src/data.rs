@@ -98,7 +98,7 @@ impl Word {
 
     /// For a word of an argument: which argument, and whether it is the high half.
     pub const fn argument(self) -> Option<(u8, bool)> {
-        if self.0 >= 4 { Some(((self.0 - 4) / 2, self.0 % 2 == 0)) } else { None }
+        if self.0 >= 4 { Some(((self.0 - 4) / 2, self.0.is_multiple_of(2))) } else { None }
     }
 
     /// Byte offset in `struct seccomp_data` on a machine of the given byte order: the `k` of the

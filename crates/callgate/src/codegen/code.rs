@@ -3,7 +3,7 @@
 //! Invariants: hash-consed, so equal pieces that find the same value in A are one; acyclic, and a
 //! piece has a larger index than those it leads to.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 use crate::bpf::Op;
 use crate::data::Word;

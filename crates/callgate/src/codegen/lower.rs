@@ -6,7 +6,7 @@
 //! stands on such a path, so that the kernel finds every call constant allow that is one.
 //! Arguments may also be tested by masks.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 use super::code::{Code, CodeId, Graph, Held};
 use super::tree::{Node, Price, Run, Tree, search_tree};
@@ -17,9 +17,12 @@ use crate::bpf::Op;
 use crate::data::Word;
 use crate::diagram::{Func, Interval, OutOfBudget, Split, Store};
 
-/// What all calls without weight weigh together, relative to those with: enough to decide between
-/// trees that are otherwise equal.
-const BACKGROUND: f64 = 0.01;
+/// What all calls weigh together that have no weight but are always allowed (those of further
+/// architectures, or that a recording did not see), relative to all with weight.
+const UNSEEN: f64 = 0.1;
+
+/// The same for the calls that are not: enough to decide between trees that are otherwise equal.
+const UNLIKELY: f64 = 0.01;
 
 pub(super) struct Lowering<'a> {
     store: &'a mut Store,
@@ -44,11 +47,19 @@ impl<'a> Lowering<'a> {
         };
         let total: f64 = calls.iter().map(weigh).sum();
         let scale = if total > 0.0 { 1.0 / total } else { 0.0 };
-        let background = BACKGROUND / calls.len().max(1) as f64;
+        let share = |of: f64, is: &dyn Fn(&WeightedCall) -> bool| {
+            of / calls.iter().filter(|call| call.weight == 0.0 && is(call)).count().max(1) as f64
+        };
+        let unseen = share(UNSEEN, &|call| call.always_allowed);
+        let unlikely = share(UNLIKELY, &|call| !call.always_allowed);
         let mut arches: Vec<(u32, f64)> = Vec::new();
-        let mut numbers: HashMap<Func, Vec<(u32, f64)>> = HashMap::new();
+        let mut numbers: HashMap<Func, Vec<(u32, f64)>> = HashMap::default();
         for call in calls {
-            let weight = weigh(call) * scale + background;
+            let weight = match call {
+                WeightedCall { weight, .. } if *weight > 0.0 => weigh(call) * scale,
+                WeightedCall { always_allowed: true, .. } => unseen,
+                _ => unlikely,
+            };
             match arches.last_mut().filter(|(token, _)| *token == call.token) {
                 Some((_, sum)) => *sum += weight,
                 None => arches.push((call.token, weight)),
@@ -59,7 +70,7 @@ impl<'a> Lowering<'a> {
         for calls in numbers.values_mut() {
             calls.sort_by_key(|(nr, _)| *nr);
         }
-        Lowering { store, graph: Graph::default(), done: HashMap::new(), aim, numbers, arches }
+        Lowering { store, graph: Graph::default(), done: HashMap::default(), aim, numbers, arches }
     }
 
     /// The code of a function. Words come in order, so it calls itself at most 16 deep.
@@ -128,7 +139,7 @@ impl<'a> Lowering<'a> {
 
     fn planned(&mut self, func: Func, word: Word) -> Result<CodeId, OutOfBudget> {
         let mut planner = Planner::new(word);
-        let mut done = HashMap::new();
+        let mut done = HashMap::default();
         self.follow_plan(&mut planner, func, &mut done)
     }
 
@@ -185,7 +196,7 @@ impl<'a> Lowering<'a> {
 
 /// Runs with weights, and their exits as classes.
 fn classify(intervals: &[Interval], weights: &[(u32, f64)], exits: &mut Vec<Func>) -> Vec<Run> {
-    let mut class_of: HashMap<Func, usize> = HashMap::new();
+    let mut class_of: HashMap<Func, usize> = HashMap::default();
     let mut weights = weights.iter().peekable();
     intervals
         .iter()

@@ -14,7 +14,7 @@
 //! It takes O(n³) for n runs, so above [`MAX_EXACT`] runs the range is first cut in halves of equal
 //! weight.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 use crate::diagram::Split;
 
@@ -121,8 +121,16 @@ struct Exact<'a> {
     price: Price,
     /// Sums of the weights of all runs before each.
     before: Vec<f64>,
-    /// Dense for ranges without holes; `low * n + high`.
-    plain: Vec<(f64, Choice)>,
+    /// For ranges without holes: choices by `low * n + high`.
+    choices: Vec<Choice>,
+    /// Their costs by `low * n + high`, and again by `high * n + low`, so that both parts of all
+    /// splits of a range stand in a row.
+    costs_from: Vec<f64>,
+    costs_to: Vec<f64>,
+    /// Per run, the last one that a chain beginning with it can end with.
+    chain_end: Vec<usize>,
+    /// Per run, the heaviest single value of the range from there to the current end.
+    heaviest_from: Vec<Option<usize>>,
     holed: HashMap<Range, (f64, Choice)>,
 }
 
@@ -134,22 +142,107 @@ impl<'a> Exact<'a> {
             sum += run.weight;
             before.push(sum);
         }
-        let plain = vec![(f64::INFINITY, Choice::Leaf); runs.len() * runs.len()];
-        Exact { runs, price, before, plain, holed: HashMap::new() }
+        let n = runs.len();
+        let mut exact = Exact {
+            runs,
+            price,
+            before,
+            choices: vec![Choice::Leaf; n * n],
+            costs_from: vec![0.0; n * n],
+            costs_to: vec![0.0; n * n],
+            chain_end: Vec::new(),
+            heaviest_from: vec![None; n],
+            holed: HashMap::default(),
+        };
+        exact.chain_end = (0..n).map(|low| exact.last_of_chain(low)).collect();
+        exact
     }
 
     fn build(mut self, tree: &mut Tree) -> usize {
         let n = self.runs.len();
-        for length in 1..=n {
-            for low in 0..=n - length {
-                let range = (low, low + length - 1, 0);
-                let best = self.best(range);
-                self.plain[low * n + range.1] = best;
+        for high in 0..n {
+            for low in (0..=high).rev() {
+                self.heaviest_from[low] = self.heavier(self.heaviest_from[low], high);
+            }
+            for low in (0..=high).rev() {
+                let (cost, choice) = self.best_plain(low, high);
+                self.choices[low * n + high] = choice;
+                self.costs_from[low * n + high] = cost;
+                self.costs_to[high * n + low] = cost;
             }
         }
         let (cost, _) = self.solve((0, n - 1, 0));
         tree.cost += cost;
         self.emit((0, n - 1, 0), tree)
+    }
+
+    /// The heavier of a single value and a run, if that is a single value; the former when equal.
+    fn heavier(&self, best: Option<usize>, run: usize) -> Option<usize> {
+        let Run { first, last, weight, .. } = self.runs[run];
+        if first == last && best.is_none_or(|best| weight > self.runs[best].weight) {
+            Some(run)
+        } else {
+            best
+        }
+    }
+
+    fn last_of_chain(&self, low: usize) -> usize {
+        let mut wide: Option<usize> = None;
+        let mut others = 0;
+        for (i, run) in self.runs.iter().enumerate().skip(low) {
+            if run.first != run.last {
+                let known = wide.get_or_insert(run.class);
+                if *known != run.class {
+                    return i - 1;
+                }
+            } else {
+                others += 1;
+            }
+            // Single values may lead to the same place as the wide runs, so this is generous.
+            if others > 2 * MAX_CHAIN {
+                return i - 1;
+            }
+        }
+        self.runs.len() - 1
+    }
+
+    /// The best choice for a range without holes, when those of all its parts are known.
+    fn best_plain(&mut self, low: usize, high: usize) -> (f64, Choice) {
+        if low == high {
+            return (0.0, Choice::Leaf);
+        }
+        let n = self.runs.len();
+        let left = &self.costs_from[low * n + low..low * n + high];
+        let right = &self.costs_to[high * n + low + 1..high * n + high + 1];
+        let parts = |(left, right): (&f64, &f64)| left + right;
+        let least = left.iter().zip(right).map(parts).fold(f64::INFINITY, f64::min);
+        let at = left.iter().zip(right).map(parts).position(|cost| cost == least).unwrap_or(0);
+        let weight = self.weight(low, high);
+        let test = weight + self.price.size;
+        let mut best = (least + test, Choice::Split(low + 1 + at));
+        if self.chain_end[low] >= high
+            && let Some(chain) = self.chain(low, high, &[])
+        {
+            if chain.singles.is_empty() {
+                return (0.0, Choice::Leaf);
+            }
+            if chain.cost < best.0 {
+                best = (chain.cost, Choice::Chain);
+            }
+        }
+        if let Some(single) = self.heaviest_from[low]
+            && self.is_heavy(single, weight)
+        {
+            let cost = self.solve((low, high, 1)).0 + test;
+            if cost < best.0 {
+                best = (cost, Choice::Equal(single));
+            }
+        }
+        best
+    }
+
+    fn is_heavy(&self, single: usize, weight: f64) -> bool {
+        self.runs[single].weight >= HEAVY * weight && self.runs[single].weight > 0.0
     }
 
     fn weight(&self, low: usize, high: usize) -> f64 {
@@ -177,12 +270,13 @@ impl<'a> Exact<'a> {
     fn solve(&mut self, range: Range) -> (f64, Choice) {
         let (low, high, holes) = range;
         if holes == 0 {
-            return self.plain[low * self.runs.len() + high];
+            let at = low * self.runs.len() + high;
+            return (self.costs_from[at], self.choices[at]);
         }
         if let Some(done) = self.holed.get(&range) {
             return *done;
         }
-        let best = self.best(range);
+        let best = self.best_holed(range);
         self.holed.insert(range, best);
         best
     }
@@ -192,67 +286,38 @@ impl<'a> Exact<'a> {
         (low, high, holes.iter().filter(|hole| (low..=high).contains(hole)).count())
     }
 
-    fn best(&mut self, range: Range) -> (f64, Choice) {
+    fn best_holed(&mut self, range: Range) -> (f64, Choice) {
         let (low, high, _) = range;
-        if low == high {
-            return (0.0, Choice::Leaf);
-        }
         let holes = self.holes(range);
-        if let Some(chain) = self.chain(low, high, &holes)
-            && chain.singles.is_empty()
-        {
-            return (0.0, Choice::Leaf);
+        let mut best = (f64::INFINITY, Choice::Leaf);
+        if let Some(chain) = self.chain(low, high, &holes) {
+            if chain.singles.is_empty() {
+                return (0.0, Choice::Leaf);
+            }
+            best = (chain.cost, Choice::Chain);
         }
         let hole_weight: f64 = holes.iter().map(|hole| self.runs[*hole].weight).sum();
         let weight = self.weight(low, high) - hole_weight;
         let test = weight + self.price.size;
-        let mut best = (f64::INFINITY, Choice::Leaf);
-        if holes.is_empty() {
-            let n = self.runs.len();
-            for at in low + 1..=high {
-                let cost = self.plain[low * n + at - 1].0 + self.plain[at * n + high].0;
-                if cost < best.0 {
-                    best = (cost, Choice::Split(at));
-                }
+        for at in low + 1..=high {
+            let (left, right) = (self.part(low, at - 1, &holes), self.part(at, high, &holes));
+            // A side of holes alone needs no test to be told apart.
+            if left.2 == at - low || right.2 == high + 1 - at {
+                continue;
             }
-        } else {
-            for at in low + 1..=high {
-                let (left, right) = (self.part(low, at - 1, &holes), self.part(at, high, &holes));
-                // A side of holes alone needs no test to be told apart.
-                if left.2 == at - low || right.2 == high + 1 - at {
-                    continue;
-                }
-                let cost = self.solve(left).0 + self.solve(right).0;
-                if cost < best.0 {
-                    best = (cost, Choice::Split(at));
-                }
+            let cost = self.solve(left).0 + self.solve(right).0 + test;
+            if cost < best.0 {
+                best = (cost, Choice::Split(at));
             }
         }
-        best.0 += test;
-        if let Some(chain) = self.chain(low, high, &holes)
-            && chain.cost < best.0
-        {
-            best = (chain.cost, Choice::Chain);
-        }
-        if let Some(single) = self.heaviest(low, high, &holes)
-            && self.runs[single].weight >= HEAVY * weight
-            && self.runs[single].weight > 0.0
+        let heaviest =
+            (low..=high).filter(|i| !holes.contains(i)).fold(None, |b, i| self.heavier(b, i));
+        if let Some(single) = heaviest
+            && self.is_heavy(single, weight)
         {
             let cost = self.solve((low, high, holes.len() + 1)).0 + test;
             if cost < best.0 {
                 best = (cost, Choice::Equal(single));
-            }
-        }
-        best
-    }
-
-    /// The heaviest single value that is not a hole.
-    fn heaviest(&self, low: usize, high: usize, holes: &[usize]) -> Option<usize> {
-        let mut best: Option<usize> = None;
-        for i in low..=high {
-            let single = self.runs[i].first == self.runs[i].last && !holes.contains(&i);
-            if single && best.is_none_or(|b| self.runs[i].weight > self.runs[b].weight) {
-                best = Some(i);
             }
         }
         best

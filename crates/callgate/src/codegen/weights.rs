@@ -13,7 +13,7 @@ pub struct Weights(Kind);
 
 #[derive(Clone, Debug, Default, PartialEq)]
 enum Kind {
-    /// Every call that is always allowed happens equally often, others hardly ever.
+    /// Every call of the first architecture that is always allowed happens equally often.
     #[default]
     Uniform,
     Counts(BTreeMap<String, f64>),
@@ -48,8 +48,8 @@ pub struct WeightedCall {
 }
 
 impl Weights {
-    /// Every call that is always allowed happens equally often. Without knowledge of the workload,
-    /// this is what filters are compared by.
+    /// Every call of the filter's first architecture that is always allowed happens equally often.
+    /// Without knowledge of the workload, this is what filters are compared by.
     pub fn uniform() -> Weights {
         Weights(Kind::Uniform)
     }
@@ -80,9 +80,9 @@ impl Weights {
                 let always_allowed =
                     store.as_verdict(store.follow(numbers, Word::NR, nr)) == Some(Verdict::ALLOW);
                 let weight = match &self.0 {
+                    _ if index > 0 => 0.0,
                     Kind::Uniform => f64::from(u8::from(always_allowed)),
-                    Kind::Counts(counts) if index == 0 => counts.get(name).copied().unwrap_or(0.0),
-                    Kind::Counts(_) => 0.0,
+                    Kind::Counts(counts) => counts.get(name).copied().unwrap_or(0.0),
                 };
                 calls.push(WeightedCall { token, nr, weight, always_allowed });
             }

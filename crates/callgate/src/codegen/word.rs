@@ -10,7 +10,7 @@
 //! spoils such a pattern may be tested first. A search tree over the runs of values competes with all
 //! that, and where there are too many runs, single bits are tested.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 use super::tree::{Price, Run, Tree, search_tree};
 use crate::data::Word;
@@ -25,8 +25,11 @@ const MAX_DEPTH: u32 = 4;
 /// Above so many runs, or exits, only the cheaper candidates are tried.
 const FEW: usize = 24;
 
-/// How many single values are tried as first tests.
-const MAX_PEELED: usize = 6;
+/// How many exits are tried as the one to be told apart.
+const MAX_EXITS: usize = 4;
+
+/// How many single values may be tested before a mask.
+const MAX_PEELED: u32 = 2;
 
 /// What one executed test costs in terms of one instruction more in the program: argument checks are
 /// many and each is rare.
@@ -55,7 +58,7 @@ pub(super) struct Planner {
 
 impl Planner {
     pub(super) fn new(word: Word) -> Planner {
-        Planner { word, plans: HashMap::new() }
+        Planner { word, plans: HashMap::default() }
     }
 
     pub(super) fn word(&self) -> Word {
@@ -77,7 +80,8 @@ impl Planner {
         }
         let runs = store.partition(func, self.word, MAX_RUNS);
         let mut best = match &runs {
-            Some(runs) => search(runs),
+            Some(runs) if runs.len() <= FEW => search(runs),
+            Some(_) => (f64::INFINITY, Plan::Exit),
             None => self.top_bit(store, func, depth)?,
         };
         // One comparison cannot be beaten.
@@ -86,18 +90,23 @@ impl Planner {
                 Some(runs) => frequent_exits(runs),
                 None => store.exits(func, self.word, FEW).unwrap_or_default(),
             };
-            for exit in exits.into_iter().take(FEW) {
+            for exit in exits {
                 self.masks(store, func, exit, depth, &mut best)?;
             }
-            if let Some(runs) = runs.as_ref().filter(|runs| runs.len() <= FEW && depth < 2) {
-                for window in runs.windows(3).take(FEW).filter(|w| w[1].first == w[1].last) {
-                    self.peel(store, func, window[1].first, window[0].then, depth, &mut best)?;
+            if let Some(runs) = runs.as_ref().filter(|runs| runs.len() <= FEW && depth < MAX_PEELED)
+            {
+                for [before, single] in runs.array_windows().filter(|[_, s]| s.first == s.last) {
+                    self.peel(store, func, single.first, before.then, depth, &mut best)?;
                 }
-                if let [.., before, last] = runs.as_slice()
-                    && last.first == last.last
-                {
-                    self.peel(store, func, last.first, before.then, depth, &mut best)?;
-                }
+            }
+        }
+        // A test takes away two borders between runs at the most.
+        if let Some(runs) = runs.filter(|runs| runs.len() > FEW)
+            && best.0 > (runs.len() / 2) as f64
+        {
+            let found = search(&runs);
+            if found.0 < best.0 {
+                best = found;
             }
         }
         let cost = best.0;
@@ -152,7 +161,7 @@ impl Planner {
         depth: u32,
         best: &mut (f64, Plan),
     ) -> Result<(), OutOfBudget> {
-        if depth as usize >= MAX_PEELED || 2.0 * (1.0 + EXECUTED) >= best.0 {
+        if 2.0 * (1.0 + EXECUTED) >= best.0 {
             return Ok(());
         }
         let then = store.follow(func, self.word, value);
@@ -183,7 +192,7 @@ impl Planner {
 /// A search tree over runs, all equally frequent.
 fn search(runs: &[crate::diagram::Interval]) -> (f64, Plan) {
     let mut exits: Vec<Func> = Vec::new();
-    let mut class_of = HashMap::new();
+    let mut class_of = HashMap::default();
     let weight = EXECUTED / runs.len() as f64;
     let runs: Vec<Run> = runs
         .iter()
@@ -202,12 +211,12 @@ fn search(runs: &[crate::diagram::Interval]) -> (f64, Plan) {
 
 /// The exits of runs, those of most runs first.
 fn frequent_exits(runs: &[crate::diagram::Interval]) -> Vec<Func> {
-    let mut counts: HashMap<Func, usize> = HashMap::new();
+    let mut counts: HashMap<Func, usize> = HashMap::default();
     for run in runs {
         *counts.entry(run.then).or_default() += 1;
     }
     let mut exits: Vec<(Func, usize)> = counts.into_iter().collect();
     exits.sort_by_key(|(exit, count)| (std::cmp::Reverse(*count), *exit));
-    exits.truncate(4);
+    exits.truncate(MAX_EXITS);
     exits.into_iter().map(|(exit, _)| exit).collect()
 }

@@ -3,7 +3,7 @@
 //! All of this looks at the nodes of one word only. What a function becomes once the word is known
 //! is called an *exit*.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 use super::compare::var_of;
 use super::store::{Func, OutOfBudget, Store};
@@ -28,7 +28,7 @@ impl Store {
     /// The exits of a word, each once, in no particular order; `None` when there are more than
     /// `limit`.
     pub(crate) fn exits(&self, func: Func, word: Word, limit: usize) -> Option<Vec<Func>> {
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = rustc_hash::FxHashSet::default();
         let mut exits = Vec::new();
         let mut stack = vec![func];
         while let Some(node) = stack.pop() {
@@ -54,7 +54,7 @@ impl Store {
 
     /// What the values that do not lead to `exit` have in common; `None` when there are none.
     pub(crate) fn bounds_except(&self, func: Func, word: Word, exit: Func) -> Option<Bounds> {
-        let mut memo = HashMap::new();
+        let mut memo = HashMap::default();
         self.bounds_below(func, 32, word, exit, &mut memo)
     }
 
@@ -102,7 +102,7 @@ impl Store {
         mask: u32,
         value: u32,
     ) -> Result<Func, OutOfBudget> {
-        let mut memo = HashMap::new();
+        let mut memo = HashMap::default();
         self.fix_bits_memo(func, word, mask, value, &mut memo)
     }
 

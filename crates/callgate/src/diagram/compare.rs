@@ -150,7 +150,7 @@ impl Store {
     /// # Errors
     /// [`OutOfBudget`].
     pub fn restrict(&mut self, func: Func, word: Word, value: u32) -> Result<Func, OutOfBudget> {
-        let mut memo = std::collections::HashMap::new();
+        let mut memo = rustc_hash::FxHashMap::default();
         self.restrict_memo(func, word, value, &mut memo)
     }
 
@@ -159,7 +159,7 @@ impl Store {
         func: Func,
         word: Word,
         value: u32,
-        memo: &mut std::collections::HashMap<Func, Func>,
+        memo: &mut rustc_hash::FxHashMap<Func, Func>,
     ) -> Result<Func, OutOfBudget> {
         let var = self.var(func);
         if var > var_of(word, 0) {

@@ -1,6 +1,6 @@
 //! Exact counting: for how many of the 2^512 possible inputs a function has a verdict.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use std::fmt;
 
 use super::store::{Func, Store, VARS};
@@ -92,7 +92,7 @@ impl fmt::Debug for Count {
 impl Store {
     /// For how many of the 2^512 inputs the function has this verdict.
     pub fn count(&self, func: Func, verdict: Verdict) -> Count {
-        let mut memo = HashMap::new();
+        let mut memo = HashMap::default();
         self.count_memo(func, verdict, &mut memo).shifted(usize::from(self.var(func)))
     }
 

@@ -1,6 +1,6 @@
 //! Where two functions differ, as concrete calls.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 use super::store::{Func, Store};
 use crate::data::{SeccompData, Word};
@@ -47,7 +47,7 @@ impl Store {
 
     /// A call that the function permits (ALLOW or LOG), close to `start`; `None` when there is none.
     pub fn permitted(&self, func: Func, start: SeccompData) -> Option<SeccompData> {
-        let mut dead = std::collections::HashSet::new();
+        let mut dead = rustc_hash::FxHashSet::default();
         let mut data = start;
         self.permitted_from(func, &mut data, &mut dead).then_some(data)
     }
@@ -57,7 +57,7 @@ impl Store {
         &self,
         func: Func,
         data: &mut SeccompData,
-        dead: &mut std::collections::HashSet<Func>,
+        dead: &mut rustc_hash::FxHashSet<Func>,
     ) -> bool {
         let Some(word) = self.top_word(func) else {
             return self.as_verdict(func).is_some_and(Verdict::permits);
@@ -93,7 +93,7 @@ impl Store {
             let token = arch.map_or(first, Arch::token);
             let start = SeccompData { arch: token, ..SeccompData::default() };
             let mut groups: Vec<(Func, Func, Vec<(u32, u32)>)> = Vec::new();
-            let mut group_of = HashMap::new();
+            let mut group_of = HashMap::default();
             for (first, last, a, b) in self.pairs(a, b, Word::NR) {
                 let next = groups.len();
                 let group = *group_of.entry((a, b)).or_insert(next);

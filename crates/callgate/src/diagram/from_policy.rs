@@ -4,7 +4,9 @@
 //! rules apply, and their conditions fold from the last to the first with if-then-else. Then the
 //! runs of numbers are put together bit by bit.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap as HashMap;
 
 use super::Split;
 use super::compare::var_of;
@@ -67,8 +69,8 @@ impl Store {
         bounds.sort_unstable();
 
         let default = self.verdict(section.default)?;
-        let mut conditions: HashMap<usize, Pred> = HashMap::new();
-        let mut folded: HashMap<Vec<usize>, Func> = HashMap::new();
+        let mut conditions: HashMap<usize, Pred> = HashMap::default();
+        let mut folded: HashMap<Vec<usize>, Func> = HashMap::default();
         let mut runs: Vec<(u32, Func)> = vec![(0, default)];
         let mut applying: BTreeSet<usize> = BTreeSet::new();
         for group in bounds.chunk_by(|a, b| a.0 == b.0) {

@@ -12,7 +12,7 @@
 //! as 0), `kernel/bpf/core.c`, `___bpf_prog_run` (shifts by X take its low five bits), and
 //! `kernel/seccomp.c`, `seccomp_check_filter` (`len` is 64).
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 use super::Split;
 use super::store::{Func, OutOfBudget, Store};
@@ -113,11 +113,11 @@ impl Execution {
         Execution {
             values: Values::default(),
             memories: vec![empty],
-            memory_index: HashMap::from([(empty, 0)]),
+            memory_index: HashMap::from_iter([(empty, 0)]),
             live,
             states: Vec::new(),
             at: vec![Vec::new(); insns.len()],
-            index: HashMap::new(),
+            index: HashMap::default(),
         }
     }
 

@@ -4,7 +4,7 @@
 //! Everything else is 32 predicates, one for each bit, and arithmetic on them is that of a circuit.
 //! A value has one form: equal functions of the call are equal [`Value`]s.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 use super::compare::var_of;
 use super::store::{Func, OutOfBudget, Pred, Store};
