@@ -55,6 +55,15 @@ pub(super) const VERSIONS: &[(&str, &[&str])] = &[
     ("7.0", &["rseq_slice_yield"]),
 ];
 
+/// Rows of syscalls(2) that the calls' own pages contradict, rightly: the call, what the table says,
+/// what is right.
+pub(super) const CORRECTIONS: &[(&str, &str, &str)] = &[
+    ("membarrier", "3.17", "4.3"),
+    ("pkey_alloc", "4.8", "4.9"),
+    ("pkey_free", "4.8", "4.9"),
+    ("pkey_mprotect", "4.8", "4.9"),
+];
+
 /// Names that headers number although no mainline kernel does anything for them, so that no
 /// version introduced them. The man page lists most of them as reserved slots.
 #[rustfmt::skip]
