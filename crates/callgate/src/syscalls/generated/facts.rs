@@ -233,7 +233,7 @@ pub(crate) static FACTS: [CallFacts; 508] = [
     known("mlock2", "4.4", &[w64("start", "unsigned long"), w64("len", "size_t"), w32("flags", "int")]),
     known("mlockall", "2.0", &[w32("flags", "int")]),
     known("mmap", "1.0", &[w64("addr", "unsigned long"), w64("len", "unsigned long"), w64("prot", "unsigned long"), w64("flags", "unsigned long"), w64("fd", "unsigned long"), w64("off", "unsigned long")]),
-    known("mmap2", "2.4", &[w64("addr", "unsigned long"), w64("len", "unsigned long"), w64("prot", "unsigned long"), w64("flags", "unsigned long"), w64("fd", "unsigned long"), w64("off", "unsigned long")]),
+    known("mmap2", "2.4", &[w64("addr", "unsigned long"), w64("len", "unsigned long"), w64("prot", "unsigned long"), w64("flags", "unsigned long"), w64("fd", "unsigned long"), w64("pgoff", "unsigned long")]),
     known("modify_ldt", "1.0", &[w32("func", "int"), w64("ptr", "void *"), w64("bytecount", "unsigned long")]),
     known("mount", "1.0", &[w64("dev_name", "char *"), w64("dir_name", "char *"), w64("type", "char *"), w64("flags", "unsigned long"), w64("data", "void *")]),
     known("mount_setattr", "5.12", &[w32("dfd", "int"), w64("path", "const char *"), w32("flags", "unsigned int"), w64("uattr", "struct mount_attr *"), w64("usize", "size_t")]),
