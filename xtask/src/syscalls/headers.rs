@@ -6,7 +6,8 @@
 
 use super::supplement;
 use crate::Result;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -102,7 +103,7 @@ pub(super) fn read(headers: &Path) -> Result<Tables> {
             tables.insert(index, call, number)?;
         }
         for (_, second, first) in &tables.aliases[before..] {
-            if !tables.calls.get(first).is_some_and(|row| row[index].is_some()) {
+            if tables.calls.get(first).is_none_or(|row| row[index].is_none()) {
                 return Err(format!("{}: {second} is defined by {first}, no call", column.name));
             }
         }
@@ -129,10 +130,11 @@ pub(super) fn multiplexed(headers: &Path) -> Result<Vec<(&'static str, String, u
             };
             let Ok(number) = number.parse::<u32>() else { continue };
             let family = ["SEM", "MSG", "SHM"].iter().any(|family| name.starts_with(family));
-            if let Some(call) = name.strip_prefix(prefix)
-                && (!prefix.is_empty() || family)
-            {
-                calls.push((multiplexer, call.to_lowercase(), number));
+            match name.strip_prefix(prefix) {
+                Some(call) if family || multiplexer == "socketcall" => {
+                    calls.push((multiplexer, call.to_lowercase(), number));
+                }
+                _ => {}
             }
         }
         if calls.is_empty() {
@@ -142,6 +144,27 @@ pub(super) fn multiplexed(headers: &Path) -> Result<Vec<(&'static str, String, u
         found.append(&mut calls);
     }
     Ok(found)
+}
+
+/// The names of calls in the headers of all architectures, those without a column too.
+pub(super) fn names_of_all(headers: &Path) -> Result<BTreeSet<String>> {
+    let uapi = headers.join("usr/lib/linux/uapi");
+    let fail = |error: std::io::Error| format!("{}: {error}", uapi.display());
+    let mut names = BTreeSet::new();
+    for architecture in fs::read_dir(&uapi).map_err(fail)? {
+        for header in fs::read_dir(architecture.map_err(fail)?.path().join("asm")).map_err(fail)? {
+            let path = header.map_err(fail)?.path();
+            let file = path.file_name().unwrap_or_default().to_string_lossy();
+            if !file.starts_with("unistd") || !file.ends_with(".h") {
+                continue;
+            }
+            for line in super::sources::read(&path)?.lines() {
+                let name = line.strip_prefix("#define ").and_then(|l| l.split_whitespace().next());
+                names.extend(name.and_then(call_of_macro).map(str::to_owned));
+            }
+        }
+    }
+    Ok(names)
 }
 
 /// The call that a macro numbers. Arm's private calls have a prefix of their own; markers and

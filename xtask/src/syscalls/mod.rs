@@ -89,7 +89,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let changes = stale(&output, &generate(&sources)?);
     if options.check {
         return match changes.as_slice() {
-            [] => Ok(println!("the generated files are current ({})", sources.summary())),
+            [] => {
+                println!("the generated files are current ({})", sources.summary());
+                Ok(())
+            }
             files => Err(explain(files, &sources)),
         };
     }
@@ -107,8 +110,11 @@ fn generate(sources: &Sources) -> Result<Vec<(&'static str, String)>> {
     let tables = headers::read(&sources.headers)?;
     let versions = manpage::read(&sources.manpage)?;
     let prototypes = prototype::read_formats(&sources.formats)?;
+    let mut elsewhere = headers::names_of_all(&sources.headers)?;
+    elsewhere.extend(versions.keys().cloned());
+    elsewhere.retain(|name| !tables.calls.contains_key(name));
     Ok(vec![
-        ("numbers.rs", render::numbers(sources, &tables)),
+        ("numbers.rs", render::numbers(sources, &tables, &elsewhere)),
         ("facts.rs", render::facts(sources, &tables, &versions, &prototypes)?),
         ("multiplexed.rs", render::multiplexed(sources, &headers::multiplexed(&sources.headers)?)),
     ])
@@ -154,6 +160,7 @@ fn explain(files: &[Stale], sources: &Sources) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
 
     #[test]
     fn options_say_what_is_wrong() {
@@ -172,10 +179,13 @@ mod tests {
         let given = std::env::var_os("CALLGATE_SYSCALL_SOURCES").map(PathBuf::from);
         let directory = given.clone().unwrap_or_else(default_sources);
         if given.is_none() && !sources::complete(&directory) {
-            eprintln!(
-                "not run: no {}; `cargo xtask syscalls --check` gets it",
-                directory.display()
-            );
+            // Not eprintln!, which is heard only when a test fails.
+            let place = directory.display();
+            writeln!(
+                std::io::stderr(),
+                "not run: no sources in {place}; `cargo xtask syscalls --check` fetches them"
+            )
+            .unwrap();
             return;
         }
         let sources = Sources::load(&directory, None).unwrap();

@@ -26,11 +26,11 @@ fn right(text: &str, width: usize) -> String {
 }
 
 /// `numbers.rs`: per call a row of numbers.
-pub(super) fn numbers(sources: &Sources, tables: &Tables) -> String {
+pub(super) fn numbers(sources: &Sources, tables: &Tables, elsewhere: &BTreeSet<String>) -> String {
     let mut text = head(
         "Numbers of all system calls, per architecture.",
         &(headers_source(sources)
-            + ";\n//! for s390, which they lack, those of Linux 6.12 and the calls shared by all up to 6.18"),
+            + ";\n//! for s390, which they lack, `xtask/src/syscalls/s390.txt`"),
     );
     text += "/// The number of columns.\n";
     writeln!(text, "pub(crate) const COLUMNS: usize = {};\n", COLUMNS.len()).unwrap();
@@ -68,7 +68,29 @@ pub(super) fn numbers(sources: &Sources, tables: &Tables) -> String {
         writeln!(text, "    // {}\n    ({column}, {second:?}, {first:?}),", COLUMNS[*column].name)
             .unwrap();
     }
+    text += "];\n\n/// Names of calls that only other architectures have or had, and of removed ones. Sorted.\n";
+    text += "#[rustfmt::skip]\npub(crate) static ELSEWHERE: &[&str] = &[\n";
+    text += &wrapped(elsewhere.iter().map(|name| format!("{name:?},")));
     text + "];\n"
+}
+
+/// Words in lines of at most 100 characters, indented.
+fn wrapped(words: impl Iterator<Item = String>) -> String {
+    let (mut text, mut line) = (String::new(), String::from("   "));
+    for word in words {
+        if line.len() + 1 + word.len() > 100 {
+            text += &line;
+            text.push('\n');
+            line.truncate(3);
+        }
+        line.push(' ');
+        line += &word;
+    }
+    if line.len() > 3 {
+        text += &line;
+        text.push('\n');
+    }
+    text
 }
 
 fn spell(number: Option<u32>) -> String {
@@ -147,9 +169,16 @@ fn all_versions(
                 problems.push(format!("VERSIONS has {name}, and syscalls(2) says {page}"));
             }
             if !tables.calls.contains_key(*name) {
-                problems.push(format!("VERSIONS has {name}, and no header does"));
+                problems
+                    .push(format!("VERSIONS has {name}, and no header (older than {version}?)"));
             }
             versions.insert((*name).to_owned(), (*version).to_owned());
+        }
+    }
+    for (name, wrong, right) in supplement::CORRECTIONS {
+        if versions.insert((*name).to_owned(), (*right).to_owned()).as_deref() != Some(*wrong) {
+            problems
+                .push(format!("CORRECTIONS has {name}, and syscalls(2) no longer says {wrong}"));
         }
     }
     let never: BTreeSet<&str> = supplement::NEVER_IMPLEMENTED.iter().copied().collect();
@@ -173,7 +202,7 @@ fn all_prototypes(tables: &Tables, kernel: &Prototypes) -> Result<Prototypes> {
     for text in supplement::PROTOTYPES {
         let (name, arguments) = read_prototype(text)?;
         if !tables.calls.contains_key(name) {
-            problems.push(format!("PROTOTYPES has {name}, and no header does"));
+            problems.push(format!("PROTOTYPES has {name}, and no header (too old?)"));
         }
         prototypes.insert(name.to_owned(), arguments);
     }

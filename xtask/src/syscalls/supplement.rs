@@ -55,6 +55,15 @@ pub(super) const VERSIONS: &[(&str, &[&str])] = &[
     ("7.0", &["rseq_slice_yield"]),
 ];
 
+/// Rows of syscalls(2) that the calls' own pages contradict, rightly: the call, what the table says,
+/// what is right.
+pub(super) const CORRECTIONS: &[(&str, &str, &str)] = &[
+    ("membarrier", "3.17", "4.3"),
+    ("pkey_alloc", "4.8", "4.9"),
+    ("pkey_free", "4.8", "4.9"),
+    ("pkey_mprotect", "4.8", "4.9"),
+];
+
 /// Names that headers number although no mainline kernel does anything for them, so that no
 /// version introduced them. The man page lists most of them as reserved slots.
 #[rustfmt::skip]
@@ -79,7 +88,7 @@ pub(super) const SAME_FUNCTION: &[(&str, &str)] = &[
     ("getegid32", "getegid"), ("geteuid32", "geteuid"), ("getgid32", "getgid"),
     ("getgroups32", "getgroups"), ("getresgid32", "getresgid"), ("getresuid32", "getresuid"),
     ("getuid32", "getuid"), ("io_pgetevents_time64", "io_pgetevents"), ("lchown32", "lchown"),
-    ("mmap2", "mmap"), ("mq_timedreceive_time64", "mq_timedreceive"),
+    ("mq_timedreceive_time64", "mq_timedreceive"),
     ("mq_timedsend_time64", "mq_timedsend"), ("ppoll_time64", "ppoll"),
     ("pselect6_time64", "pselect6"), ("recvmmsg_time64", "recvmmsg"),
     ("rt_sigtimedwait_time64", "rt_sigtimedwait"),
@@ -129,6 +138,7 @@ pub(super) const PROTOTYPES: &[&str] = &[
     "fstatat64(int dfd, const char *filename, struct stat64 *statbuf, int flag)",
     "fstatfs64(unsigned int fd, size_t sz, struct statfs64 *buf)",
     "ftruncate64(unsigned int fd, loff_t length)",
+    "mmap2(unsigned long addr, unsigned long len, unsigned long prot, unsigned long flags, unsigned long fd, unsigned long pgoff)",
     "lstat64(const char *filename, struct stat64 *statbuf)",
     "stat64(const char *filename, struct stat64 *statbuf)",
     "statfs64(const char *path, size_t sz, struct statfs64 *buf)",

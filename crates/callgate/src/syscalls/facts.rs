@@ -32,9 +32,10 @@ pub struct ArgFacts {
     pub name: &'static str,
     /// Its C type in the kernel, such as `unsigned int`, `umode_t`, `const char *`.
     pub ctype: &'static str,
-    /// How many bits a 64-bit kernel looks at: 32 or 64. At 32 it ignores the high word of the
-    /// register, so that a filter which compares it can be passed by setting a bit there. (Of a
-    /// `umode_t` it looks at 16 bits only; this is 32 here, as filters compare words.)
+    /// How many bits a 64-bit kernel looks at, by the type: 32 or 64. At 32 it ignores the high
+    /// word of the register, so that a filter which compares it can be passed by setting a bit
+    /// there. Of a `umode_t` the kernel takes 16 bits; this is 32 here, as filters compare words.
+    /// What a call narrows on its own later, such as the flags of `clone`, stays 64.
     pub bits: u8,
 }
 

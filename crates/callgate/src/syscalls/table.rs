@@ -8,7 +8,7 @@ use super::arch::{Arch, X32_SYSCALL_BIT};
 use super::facts::CallFacts;
 use super::generated::facts::FACTS;
 use super::generated::multiplexed::MULTIPLEXED;
-use super::generated::numbers::{__, ALIASES, COLUMNS, NUMBERS};
+use super::generated::numbers::{__, ALIASES, COLUMNS, ELSEWHERE, NUMBERS};
 
 /// The slots for ordinary numbers; above every number of every column.
 const ORDINARY: u32 = 640;
@@ -75,12 +75,14 @@ pub fn facts(name: &str) -> Option<&'static CallFacts> {
     FACTS.get(row_of_name(name)?)
 }
 
-/// Whether any architecture has a call of this name, by a number or through a multiplexer.
+/// Whether this is the name of a call: one of [`known_names`], or one that only architectures
+/// other than those of [`Arch`] have, or that kernels had once. Of the latter there are neither
+/// numbers nor facts; they are known so that a filter for every machine can name them.
 pub fn is_known_name(name: &str) -> bool {
-    row_of_name(name).is_some() || MULTIPLEXED.iter().any(|(_, call, _)| *call == name)
+    row_of_name(name).is_some() || ELSEWHERE.binary_search(&name).is_ok()
 }
 
-/// The names of all calls of all architectures, sorted.
+/// The names of all calls of all architectures of [`Arch`], sorted.
 pub fn known_names() -> impl Iterator<Item = &'static str> {
     NUMBERS.iter().map(|(name, _)| *name)
 }

@@ -13,6 +13,8 @@ fn names_are_sorted_and_facts_are_in_their_order() {
     }
     assert_eq!(NUMBERS.len(), FACTS.len());
     assert_eq!(known_names().count(), NUMBERS.len());
+    assert!(ELSEWHERE.is_sorted_by(|a, b| a < b));
+    assert!(ELSEWHERE.iter().all(|name| row_of_name(name).is_none()));
 }
 
 #[test]
@@ -158,6 +160,17 @@ fn multiplexers_are_used_where_the_architecture_has_them() {
 }
 
 #[test]
+fn known_names_are_those_of_any_architecture() {
+    // Of x86, of Alpha alone, of IA-64 once, of 31-bit s390.
+    for name in ["read", "osf_wait4", "perfmonctl", "sigsuspend", "sync_file_range2"] {
+        assert!(is_known_name(name), "{name}");
+    }
+    for name in ["", "raed", "READ", "reserved82", "syscalls", "sys_read"] {
+        assert!(!is_known_name(name), "{name}");
+    }
+}
+
+#[test]
 fn facts_say_the_version_and_the_arguments() {
     let version = |major, minor| Some(KernelVersion { major, minor });
     for (name, introduced, since) in [
@@ -165,6 +178,7 @@ fn facts_say_the_version_and_the_arguments() {
         ("accept4", version(2, 6), "2.6.28"),
         ("seccomp", version(3, 17), "3.17"),
         ("clone3", version(5, 3), "5.3"),
+        ("membarrier", version(4, 3), "4.3"),
         ("statmount", version(6, 8), "6.8"),
         ("mseal", version(6, 10), "6.10"),
         ("listns", version(6, 19), "6.19"),
