@@ -18,6 +18,7 @@ pub mod compile;
 pub mod data;
 pub mod diagnostic;
 pub mod diagram;
+pub mod explain;
 pub mod frontend;
 pub mod policy;
 pub mod syscalls;

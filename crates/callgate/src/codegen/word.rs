@@ -78,33 +78,35 @@ impl Planner {
         if let Some((cost, _)) = self.plans.get(&func) {
             return Ok(*cost);
         }
-        let runs = store.partition(func, self.word, MAX_RUNS);
-        let mut best = match &runs {
-            Some(runs) if runs.len() <= FEW => search(runs),
-            Some(_) => (f64::INFINITY, Plan::Exit),
-            None => self.top_bit(store, func, depth)?,
+        let few = store.partition(func, self.word, FEW);
+        let mut best = match &few {
+            Some(runs) => search(runs),
+            None => (f64::INFINITY, Plan::Exit),
         };
         // One comparison cannot be beaten.
         if best.0 > 1.0 + EXECUTED && depth < MAX_DEPTH {
-            let exits = match &runs {
+            let exits = match &few {
                 Some(runs) => frequent_exits(runs),
                 None => store.exits(func, self.word, FEW).unwrap_or_default(),
             };
             for exit in exits {
                 self.masks(store, func, exit, depth, &mut best)?;
             }
-            if let Some(runs) = runs.as_ref().filter(|runs| runs.len() <= FEW && depth < MAX_PEELED)
-            {
+            if let Some(runs) = few.as_ref().filter(|_| depth < MAX_PEELED) {
                 for [before, single] in runs.array_windows().filter(|[_, s]| s.first == s.last) {
                     self.peel(store, func, single.first, before.then, depth, &mut best)?;
                 }
             }
         }
-        // A test takes away two borders between runs at the most.
-        if let Some(runs) = runs.filter(|runs| runs.len() > FEW)
-            && best.0 > (runs.len() / 2) as f64
-        {
-            let found = search(&runs);
+        if few.is_none() {
+            // A test takes away two borders between runs at the most, so with more runs than this
+            // a search tree is no better than what was found.
+            let limit = (2.0 * best.0).min(MAX_RUNS as f64) as usize;
+            let found = match store.partition(func, self.word, limit) {
+                Some(runs) => search(&runs),
+                None if best.0.is_infinite() => self.top_bit(store, func, depth)?,
+                None => best.clone(),
+            };
             if found.0 < best.0 {
                 best = found;
             }

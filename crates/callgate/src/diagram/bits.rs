@@ -47,37 +47,75 @@ impl Store {
         Some(exits)
     }
 
-    /// The most significant bit that a function looks at, in its first word; 0 for a constant.
-    pub(crate) fn top_bit(&self, func: Func) -> u32 {
-        self.top_word(func).map_or(0, |_| 1 << (31 - u32::from(self.var(func) % 32)))
-    }
-
-    /// What the values that do not lead to `exit` have in common; `None` when there are none.
-    pub(crate) fn bounds_except(&self, func: Func, word: Word, exit: Func) -> Option<Bounds> {
+    /// How many values of a word lead to an exit.
+    pub(crate) fn values_to(&self, func: Func, word: Word, exit: Func) -> u128 {
         let mut memo = HashMap::default();
-        self.bounds_below(func, 32, word, exit, &mut memo)
+        self.values_below(func, 32, word, exit, &mut memo)
     }
 
     /// The same for the low `bits` of the word.
-    fn bounds_below(
+    fn values_below(
         &self,
         func: Func,
         bits: u32,
         word: Word,
         exit: Func,
-        memo: &mut HashMap<Func, Option<Bounds>>,
-    ) -> Option<Bounds> {
-        let low_ones = |bits: u32| ((1u64 << bits) - 1) as u32;
+        memo: &mut HashMap<Func, u128>,
+    ) -> u128 {
         if self.top_word(func) != Some(word) {
-            return (func != exit).then_some(Bounds { any: low_ones(bits), all: 0 });
+            return if func == exit { 1 << bits } else { 0 };
         }
         let bit = 31 - u32::from(self.var(func) % 32);
         let own = match memo.get(&func) {
             Some(done) => *done,
             None => {
                 let (low, high) = self.children(func);
-                let low = self.bounds_below(low, bit, word, exit, memo);
-                let high = self.bounds_below(high, bit, word, exit, memo).map(|bounds| Bounds {
+                let own = self.values_below(low, bit, word, exit, memo)
+                    + self.values_below(high, bit, word, exit, memo);
+                memo.insert(func, own);
+                own
+            }
+        };
+        own << (bits - bit - 1)
+    }
+
+    /// The most significant bit that a function looks at, in its first word; 0 for a constant.
+    pub(crate) fn top_bit(&self, func: Func) -> u32 {
+        self.top_word(func).map_or(0, |_| 1 << (31 - u32::from(self.var(func) % 32)))
+    }
+
+    /// What the values that lead to `exit` have in common; `None` when there are none.
+    pub(crate) fn bounds_of(&self, func: Func, word: Word, exit: Func) -> Option<Bounds> {
+        let mut memo = HashMap::default();
+        self.bounds_below(func, 32, word, &|other| other == exit, &mut memo)
+    }
+
+    /// What the values that do not lead to `exit` have in common; `None` when there are none.
+    pub(crate) fn bounds_except(&self, func: Func, word: Word, exit: Func) -> Option<Bounds> {
+        let mut memo = HashMap::default();
+        self.bounds_below(func, 32, word, &|other| other != exit, &mut memo)
+    }
+
+    /// What those of the low `bits` of the word have in common that lead to a wanted exit.
+    fn bounds_below(
+        &self,
+        func: Func,
+        bits: u32,
+        word: Word,
+        wanted: &impl Fn(Func) -> bool,
+        memo: &mut HashMap<Func, Option<Bounds>>,
+    ) -> Option<Bounds> {
+        let low_ones = |bits: u32| ((1u64 << bits) - 1) as u32;
+        if self.top_word(func) != Some(word) {
+            return wanted(func).then_some(Bounds { any: low_ones(bits), all: 0 });
+        }
+        let bit = 31 - u32::from(self.var(func) % 32);
+        let own = match memo.get(&func) {
+            Some(done) => *done,
+            None => {
+                let (low, high) = self.children(func);
+                let low = self.bounds_below(low, bit, word, wanted, memo);
+                let high = self.bounds_below(high, bit, word, wanted, memo).map(|bounds| Bounds {
                     any: bounds.any | 1 << bit,
                     all: bounds.all | 1 << bit,
                 });
@@ -154,6 +192,8 @@ mod tests {
         assert_eq!(store.bounds_except(func, word, deny), Some(Bounds { any: 0xa1, all: 0x80 }));
         assert_eq!(store.bounds_except(func, word, allow), Some(Bounds { any: !0, all: 0 }));
         assert_eq!(store.bounds_except(deny, word, deny), None);
+        assert_eq!(store.values_to(func, word, allow), 3);
+        assert_eq!(store.values_to(func, word, deny), (1 << 32) - 3);
         let mut exits = store.exits(func, word, 2).unwrap();
         exits.sort();
         assert_eq!(exits, [allow, deny]);

@@ -145,6 +145,23 @@ impl Store {
         self.as_verdict(node).unwrap_or(crate::Verdict::KILL_PROCESS)
     }
 
+    /// The verdicts that occur in a function, each once.
+    pub fn verdicts(&self, func: Func) -> Vec<crate::Verdict> {
+        let mut seen = rustc_hash::FxHashSet::default();
+        let mut verdicts = Vec::new();
+        let mut stack = vec![func];
+        while let Some(node) = stack.pop() {
+            if !seen.insert(node) {
+                continue;
+            }
+            match self.as_verdict(node) {
+                Some(verdict) => verdicts.push(verdict),
+                None => stack.extend(<[Func; 2]>::from(self.children(node))),
+            }
+        }
+        verdicts
+    }
+
     /// What remains of a function when a word has this value.
     ///
     /// # Errors

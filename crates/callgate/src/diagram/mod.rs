@@ -43,4 +43,5 @@ pub use difference::Difference;
 pub use partition::Interval;
 pub use store::{Budget, Func, OutOfBudget, Pred, Store, VARS};
 
+pub(crate) use bits::Bounds;
 pub(crate) use compare::Split;

@@ -1,0 +1,592 @@
+//! What happens to which call, for people.
+//!
+//! A filter's function is read back from the diagram: so an explanation is of what a program *does*,
+//! whoever wrote it, and equal filters have equal explanations. Conditions on arguments come out as
+//! an ordered list of [`Clause`]s of which the first that applies decides.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use rustc_hash::FxHashMap as HashMap;
+
+use crate::data::Word;
+use crate::diagram::{Bounds, Func, Interval, Store};
+use crate::policy::CallSet;
+use crate::syscalls::{Arch, facts};
+use crate::verdict::Verdict;
+
+/// How many clauses are told apart; beyond, an outcome is [`Outcome::Complex`].
+const MAX_CLAUSES: usize = 64;
+
+/// How many runs of values of a word are told apart.
+const MAX_RUNS: usize = 256;
+
+/// What a filter does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// Per architecture that was asked for, in that order.
+    pub arches: Vec<ArchExplanation>,
+    /// What calls of all other architectures get, where that is one verdict.
+    pub other_arches: Option<Verdict>,
+}
+
+/// What a filter does with the calls of one architecture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArchExplanation {
+    /// The architecture.
+    pub arch: Arch,
+    /// Calls with the same outcome; first the allowed, then conditional ones, then the others.
+    pub groups: Vec<Group>,
+    /// The numbers that have no name, by outcome. Where several of the architectures share a token,
+    /// the names of all of them count.
+    pub unnamed: Vec<(Outcome, CallSet)>,
+}
+
+/// Calls that have one outcome.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// What happens to them.
+    pub outcome: Outcome,
+    /// Number and name, in order of the numbers.
+    pub calls: Vec<(u32, &'static str)>,
+}
+
+/// What happens to a call.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// Always the same.
+    Always(Verdict),
+    /// It depends on the arguments: the first clause that applies decides.
+    Depends {
+        /// In order.
+        clauses: Vec<Clause>,
+        /// When none applies.
+        otherwise: Verdict,
+    },
+    /// It depends on the arguments in more ways than can be listed.
+    Complex {
+        /// The verdicts that occur, in order of their values.
+        verdicts: Vec<Verdict>,
+    },
+}
+
+/// Arguments for which a verdict holds.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Clause {
+    /// All of these must hold.
+    pub conditions: Vec<ValueCondition>,
+    /// The verdict.
+    pub verdict: Verdict,
+}
+
+/// A condition on one argument, or on the instruction pointer.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ValueCondition {
+    /// The argument's index, 0–5; `None` for the instruction pointer.
+    pub arg: Option<u8>,
+    /// Which part of it.
+    pub part: Part,
+    /// What it must be.
+    pub values: Values,
+}
+
+/// Which bits of an argument are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// All 64.
+    Whole,
+    /// The low 32.
+    Low,
+    /// The high 32.
+    High,
+}
+
+/// A set of values.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Values {
+    /// These ranges, ends included.
+    Ranges(Vec<(u64, u64)>),
+    /// Those with `value & mask == wanted`.
+    Masked {
+        /// The bits looked at.
+        mask: u64,
+        /// What they must be.
+        wanted: u64,
+    },
+    /// Those with `value & mask != wanted`.
+    NotMasked {
+        /// The bits looked at.
+        mask: u64,
+        /// What they must not be.
+        wanted: u64,
+    },
+    /// More than can be listed; the number of values is known.
+    Many(u128),
+}
+
+/// Explains what a filter does with the calls of these architectures.
+pub fn explain(store: &Store, filter: Func, arches: &[Arch]) -> Explanation {
+    let mut outcomes = Outcomes { store, arches, memo: HashMap::default() };
+    let known: Vec<u32> = arches.iter().map(|arch| arch.token()).collect();
+    let mut others: Vec<Option<Verdict>> = Vec::new();
+    for run in store.partition(filter, Word::ARCH, MAX_RUNS).unwrap_or_default() {
+        if !(run.first == run.last && known.contains(&run.first)) {
+            others.push(store.as_verdict(run.then));
+        }
+    }
+    others.dedup();
+    let other_arches = match others.as_slice() {
+        [Some(only)] => Some(*only),
+        _ => None,
+    };
+    let arches = arches.iter().map(|arch| outcomes.arch(filter, *arch)).collect();
+    Explanation { arches, other_arches }
+}
+
+struct Outcomes<'a> {
+    store: &'a Store,
+    arches: &'a [Arch],
+    memo: HashMap<Func, Outcome>,
+}
+
+impl Outcomes<'_> {
+    fn arch(&mut self, filter: Func, arch: Arch) -> ArchExplanation {
+        let numbers = self.store.follow(filter, Word::ARCH, arch.token());
+        let mut groups: BTreeMap<(u8, Outcome), Vec<(u32, &'static str)>> = BTreeMap::new();
+        for (nr, name) in arch.calls() {
+            let outcome = self.outcome(self.store.follow(numbers, Word::NR, nr));
+            groups.entry((rank(&outcome), outcome)).or_default().push((nr, name));
+        }
+        let groups =
+            groups.into_iter().map(|((_, outcome), calls)| Group { outcome, calls }).collect();
+        let siblings = self.arches.iter().filter(|other| other.token() == arch.token());
+        let named: CallSet = siblings.flat_map(|arch| arch.calls().map(|(nr, _)| nr)).collect();
+        let mut unnamed: BTreeMap<Outcome, Vec<(u32, u32)>> = BTreeMap::new();
+        for run in self.store.partition(numbers, Word::NR, usize::MAX).unwrap_or_default() {
+            let gaps = without(run.first, run.last, &named);
+            if !gaps.is_empty() {
+                let outcome = self.outcome(run.then);
+                unnamed.entry(outcome).or_default().extend(gaps);
+            }
+        }
+        let unnamed = unnamed
+            .into_iter()
+            .map(|(outcome, ranges)| (outcome, CallSet::from_ranges(ranges)))
+            .collect();
+        ArchExplanation { arch, groups, unnamed }
+    }
+
+    fn outcome(&mut self, func: Func) -> Outcome {
+        if let Some(done) = self.memo.get(&func) {
+            return done.clone();
+        }
+        let outcome = match self.store.as_verdict(func) {
+            Some(verdict) => Outcome::Always(verdict),
+            None => self.depends(func),
+        };
+        self.memo.insert(func, outcome.clone());
+        outcome
+    }
+
+    fn depends(&self, func: Func) -> Outcome {
+        let mut clauses = Vec::new();
+        match self.clauses(func, &mut Vec::new(), &mut clauses) {
+            Some(otherwise) => {
+                Outcome::Depends { clauses: without_redundant(clauses, otherwise), otherwise }
+            }
+            None => Outcome::Complex { verdicts: self.verdicts(func) },
+        }
+    }
+
+    /// Adds the clauses of a function and returns the verdict when none of them applies; `None` when
+    /// they are too many. Each step goes to a later word.
+    fn clauses(
+        &self,
+        func: Func,
+        conditions: &mut Vec<ValueCondition>,
+        clauses: &mut Vec<Clause>,
+    ) -> Option<Verdict> {
+        if let Some(verdict) = self.store.as_verdict(func) {
+            return Some(verdict);
+        }
+        let mut branches = self.branches(func)?;
+        // The branch with the most values goes last and needs no condition.
+        branches.sort_by_key(|branch| branch.size);
+        let last = branches.pop()?;
+        for branch in branches {
+            conditions.push(branch.condition);
+            let verdict = self.clauses(branch.then, conditions, clauses)?;
+            if clauses.len() == MAX_CLAUSES {
+                return None;
+            }
+            clauses.push(Clause { conditions: conditions.clone(), verdict });
+            conditions.pop();
+        }
+        // Without conditions, `otherwise` of the last branch is that of the whole.
+        let before = clauses.len();
+        let otherwise = self.clauses(last.then, conditions, clauses)?;
+        debug_assert!(clauses.len() >= before);
+        Some(otherwise)
+    }
+
+    /// Where the values of the first argument lead.
+    fn branches(&self, func: Func) -> Option<Vec<Branch>> {
+        let word = self.store.top_word(func)?;
+        let runs = self.store.partition(func, word, MAX_RUNS);
+        let (arg, high) = match word.argument() {
+            Some((arg, high)) => (Some(arg), high),
+            None => (None, word == Word::IP_HIGH),
+        };
+        if !high {
+            return self.group(func, word, arg, Part::Low, runs.map(|runs| widen(&runs, 0)));
+        }
+        let low = Word::from_index(word.index() + 1)?;
+        // Both halves as one number, if the low half has few runs below each run of the high one.
+        let whole = runs.as_ref().and_then(|runs| {
+            let mut whole: Vec<(u64, u64, Func)> = Vec::new();
+            let mut looks_at_low = false;
+            for run in runs {
+                let first = u64::from(run.first) << 32;
+                let last = u64::from(run.last) << 32 | u64::from(u32::MAX);
+                if self.store.top_word(run.then) != Some(low) {
+                    whole.push((first, last, run.then));
+                } else if run.first == run.last {
+                    looks_at_low = true;
+                    let lows = self.store.partition(run.then, low, MAX_RUNS)?;
+                    whole.extend(widen(&lows, first));
+                } else {
+                    return None;
+                }
+            }
+            looks_at_low.then(|| join(whole))
+        });
+        match whole {
+            Some(whole) => self.group(func, word, arg, Part::Whole, Some(whole)),
+            None => self.group(func, word, arg, Part::High, runs.map(|runs| widen(&runs, 0))),
+        }
+    }
+
+    /// One branch for each function that values lead to.
+    fn group(
+        &self,
+        func: Func,
+        word: Word,
+        arg: Option<u8>,
+        part: Part,
+        runs: Option<Vec<(u64, u64, Func)>>,
+    ) -> Option<Vec<Branch>> {
+        let exits: Vec<Func> = match &runs {
+            Some(runs) => {
+                let mut exits = Vec::new();
+                for (_, _, then) in runs {
+                    if !exits.contains(then) {
+                        exits.push(*then);
+                    }
+                }
+                exits
+            }
+            None => self.store.exits(func, word, MAX_CLAUSES)?,
+        };
+        let mut branches = Vec::new();
+        for exit in &exits {
+            let ranges: Option<Vec<(u64, u64)>> = runs.as_ref().map(|runs| {
+                let own = runs.iter().filter(|(_, _, then)| then == exit);
+                own.map(|(first, last, _)| (*first, *last)).collect()
+            });
+            // A set of few ranges reads best as such; else a mask may say it.
+            let listed = ranges.as_ref().filter(|ranges| ranges.len() <= 4);
+            let (values, size) = match (listed, part) {
+                (Some(ranges), _) => (Values::Ranges(ranges.clone()), count(ranges)),
+                (None, Part::Whole) => {
+                    let ranges = ranges.unwrap_or_default();
+                    let size = count(&ranges);
+                    (Values::Ranges(ranges), size)
+                }
+                (None, _) => self.masked(func, word, *exit, ranges),
+            };
+            let condition = ValueCondition { arg, part, values };
+            branches.push(Branch { condition, size, then: *exit });
+        }
+        Some(branches)
+    }
+
+    /// The values of a word that lead to an exit, as a mask if they are one.
+    fn masked(
+        &self,
+        func: Func,
+        word: Word,
+        exit: Func,
+        ranges: Option<Vec<(u64, u64)>>,
+    ) -> (Values, u128) {
+        let size = self.store.values_to(func, word, exit);
+        // The mask of a set with these bounds and this size, if it is all values within the bounds.
+        let cube = |bounds: Option<Bounds>, size: u128| {
+            let Bounds { any, all } = bounds?;
+            let mask = !any | all;
+            (1u128 << mask.count_zeros() == size).then_some((u64::from(mask), u64::from(all)))
+        };
+        let own = self.store.bounds_of(func, word, exit);
+        if let Some((mask, wanted)) = cube(own, size) {
+            return (Values::Masked { mask, wanted }, size);
+        }
+        let rest = self.store.bounds_except(func, word, exit);
+        if let Some((mask, wanted)) = cube(rest, (1 << 32) - size) {
+            return (Values::NotMasked { mask, wanted }, size);
+        }
+        (ranges.map_or(Values::Many(size), Values::Ranges), size)
+    }
+
+    fn verdicts(&self, func: Func) -> Vec<Verdict> {
+        let mut verdicts = self.store.verdicts(func);
+        verdicts.sort();
+        verdicts
+    }
+}
+
+struct Branch {
+    condition: ValueCondition,
+    size: u128,
+    then: Func,
+}
+
+fn widen(runs: &[Interval], high: u64) -> Vec<(u64, u64, Func)> {
+    runs.iter()
+        .map(|run| (high | u64::from(run.first), high | u64::from(run.last), run.then))
+        .collect()
+}
+
+/// Joins neighbours that lead to the same function.
+fn join(runs: Vec<(u64, u64, Func)>) -> Vec<(u64, u64, Func)> {
+    let mut joined: Vec<(u64, u64, Func)> = Vec::with_capacity(runs.len());
+    for (first, last, then) in runs {
+        match joined.last_mut() {
+            Some(open) if open.2 == then => open.1 = last,
+            _ => joined.push((first, last, then)),
+        }
+    }
+    joined
+}
+
+fn count(ranges: &[(u64, u64)]) -> u128 {
+    ranges.iter().map(|(first, last)| u128::from(last - first) + 1).sum()
+}
+
+/// Allowed calls come first, then those that depend on something, then the others.
+fn rank(outcome: &Outcome) -> u8 {
+    match outcome {
+        Outcome::Always(verdict) if *verdict == Verdict::ALLOW => 0,
+        Outcome::Always(verdict) if verdict.permits() => 1,
+        Outcome::Depends { .. } => 2,
+        Outcome::Complex { .. } => 3,
+        Outcome::Always(_) => 4,
+    }
+}
+
+/// The parts of a range that are not in a set.
+fn without(first: u32, last: u32, set: &CallSet) -> Vec<(u32, u32)> {
+    let mut gaps = Vec::new();
+    let mut from = Some(first);
+    for (start, end) in set.ranges() {
+        let Some(at) = from.filter(|at| *at <= last) else { break };
+        if *end < at {
+            continue;
+        }
+        if *start > at {
+            gaps.push((at, last.min(start - 1)));
+        }
+        from = end.checked_add(1);
+    }
+    if let Some(at) = from.filter(|at| *at <= last) {
+        gaps.push((at, last));
+    }
+    gaps
+}
+
+impl ValueCondition {
+    /// Written with the name that an argument has in this call, if it is known.
+    pub fn describe(&self, call: Option<&str>) -> String {
+        let named = call
+            .and_then(facts)
+            .zip(self.arg)
+            .and_then(|(facts, arg)| facts.args.get(usize::from(arg)))
+            .map(|arg| arg.name.to_string());
+        let name = match (named, self.arg) {
+            (Some(name), _) => name,
+            (None, Some(arg)) => format!("args[{arg}]"),
+            (None, None) => "instruction_pointer".to_string(),
+        };
+        let name = match self.part {
+            Part::Whole => name,
+            Part::Low => format!("{name}.low"),
+            Part::High => format!("{name}.high"),
+        };
+        self.values.describe(&name, if self.part == Part::Whole { u64::MAX } else { 0xffff_ffff })
+    }
+}
+
+impl fmt::Display for ValueCondition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.describe(None))
+    }
+}
+
+impl Values {
+    fn describe(&self, name: &str, max: u64) -> String {
+        match self {
+            Values::Ranges(ranges) => {
+                let parts: Vec<String> = ranges
+                    .iter()
+                    .map(|range| match *range {
+                        (first, last) if first == last => format!("{name} == {}", number(first)),
+                        (0, last) => format!("{name} <= {}", number(last)),
+                        (first, last) if last == max => format!("{name} >= {}", number(first)),
+                        (first, last) => format!("{} <= {name} <= {}", number(first), number(last)),
+                    })
+                    .collect();
+                let singles = ranges.iter().all(|(first, last)| first == last);
+                if singles && ranges.len() > 1 {
+                    let values: Vec<String> = ranges.iter().map(|(v, _)| number(*v)).collect();
+                    return format!("{name} in {{{}}}", values.join(", "));
+                }
+                parts.join(" or ")
+            }
+            Values::Masked { mask, wanted } if *mask == max => {
+                format!("{name} == {}", number(*wanted))
+            }
+            Values::Masked { mask, wanted } => format!("{name} & {mask:#x} == {}", number(*wanted)),
+            Values::NotMasked { mask, wanted } => {
+                format!("{name} & {mask:#x} != {}", number(*wanted))
+            }
+            Values::Many(count) => format!("{name} is one of {count} values"),
+        }
+    }
+}
+
+impl Clause {
+    /// The conditions in one line, with the names that arguments have in this call.
+    pub fn describe(&self, call: Option<&str>) -> String {
+        let parts: Vec<String> = self
+            .conditions
+            .iter()
+            .map(|condition| {
+                let text = condition.describe(call);
+                let ambiguous = self.conditions.len() > 1 && text.contains(" or ");
+                if ambiguous { format!("({text})") } else { text }
+            })
+            .collect();
+        parts.join(" and ")
+    }
+
+    /// Whether no call meets both; when in doubt, no.
+    fn is_disjoint(&self, other: &Clause) -> bool {
+        self.conditions.iter().any(|a| {
+            other.conditions.iter().any(|b| {
+                (a.arg, a.part) == (b.arg, b.part)
+                    && match (&a.values, &b.values) {
+                        (Values::Ranges(a), Values::Ranges(b)) => a.iter().all(|(first, last)| {
+                            b.iter().all(|(from, to)| last < from || to < first)
+                        }),
+                        _ => false,
+                    }
+            })
+        })
+    }
+}
+
+/// Leaves out clauses that say what holds otherwise too: those that no later clause could take the
+/// calls of.
+fn without_redundant(clauses: Vec<Clause>, otherwise: Verdict) -> Vec<Clause> {
+    let mut kept: Vec<Clause> = Vec::new();
+    for clause in clauses.into_iter().rev() {
+        let redundant = clause.verdict == otherwise
+            && kept.iter().all(|later| later.verdict == otherwise || later.is_disjoint(&clause));
+        if !redundant {
+            kept.push(clause);
+        }
+    }
+    kept.reverse();
+    kept
+}
+
+/// Small numbers in decimal, others in hexadecimal.
+fn number(value: u64) -> String {
+    if value < 4096 { value.to_string() } else { format!("{value:#x}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
+
+    fn outcome_of(when: Condition) -> Outcome {
+        let rules = vec![Rule { calls: CallSet::one(41), when, verdict: Verdict::ALLOW }];
+        let (token, arches) = (Arch::X86_64.token(), vec![Arch::X86_64]);
+        let section = Section { token, arches, rules, default: Verdict::errno(1) };
+        let policy = Policy::new(vec![section], Verdict::KILL_THREAD).unwrap();
+        let mut store = Store::default();
+        let filter = store.policy(&policy).unwrap();
+        let explanation = explain(&store, filter, &[Arch::X86_64]);
+        assert_eq!(explanation.other_arches, Some(Verdict::KILL_THREAD));
+        let socket = |group: &&Group| group.calls == [(41, "socket")];
+        let group = explanation.arches[0].groups.iter().find(socket);
+        group.map_or(Outcome::Always(Verdict::errno(1)), |group| group.outcome.clone())
+    }
+
+    fn lines(outcome: &Outcome) -> Vec<String> {
+        let Outcome::Depends { clauses, otherwise } = outcome else {
+            panic!("{outcome:?} does not depend on arguments");
+        };
+        let clause = |c: &Clause| format!("{} if {}", c.verdict, c.describe(Some("socket")));
+        clauses.iter().map(clause).chain([format!("else {otherwise}")]).collect()
+    }
+
+    fn test(arg: u8, cmp: Cmp, value: u64) -> Condition {
+        Condition::test(Test::new(Field::arg(arg).unwrap(), cmp, value))
+    }
+
+    #[test]
+    fn the_smaller_side_is_said_first() {
+        let most =
+            Condition::any([test(0, Cmp::Lt, 38), test(0, Cmp::Gt, 40), test(0, Cmp::Eq, 39)]);
+        assert_eq!(lines(&outcome_of(most)), ["ERRNO(EPERM) if family in {38, 40}", "else ALLOW"]);
+        let few = Condition::any([test(0, Cmp::Lt, 2), test(0, Cmp::Eq, 10)]);
+        assert_eq!(
+            lines(&outcome_of(few)),
+            ["ALLOW if family <= 1 or family == 10", "else ERRNO(EPERM)"]
+        );
+    }
+
+    #[test]
+    fn conditions_on_several_arguments_nest() {
+        let both = Condition::all([
+            Condition::any([test(0, Cmp::Eq, 16), test(0, Cmp::Lt, 3)]),
+            test(2, Cmp::Eq, 9),
+        ]);
+        assert_eq!(
+            lines(&outcome_of(both)),
+            ["ALLOW if (family <= 2 or family == 16) and protocol == 9", "else ERRNO(EPERM)"]
+        );
+    }
+
+    #[test]
+    fn masks_are_recognised() {
+        let field = Field::arg_low(1).unwrap();
+        let masked = Condition::test(Test::masked_eq(field, 0x7e02_0000, 0x0002_0000));
+        assert_eq!(
+            lines(&outcome_of(masked.clone())),
+            ["ALLOW if type.low & 0x7e020000 == 0x20000", "else ERRNO(EPERM)"]
+        );
+        assert_eq!(
+            lines(&outcome_of(masked.negated())),
+            ["ERRNO(EPERM) if type.low & 0x7e020000 == 0x20000", "else ALLOW"]
+        );
+    }
+
+    #[test]
+    fn gaps_are_what_is_not_named() {
+        let set: CallSet = [3, 4, 8].into_iter().collect();
+        assert_eq!(without(0, 10, &set), [(0, 2), (5, 7), (9, 10)]);
+        assert_eq!(without(3, 4, &set), []);
+        assert_eq!(without(8, u32::MAX, &set), [(9, u32::MAX)]);
+    }
+}
