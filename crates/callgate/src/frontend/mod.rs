@@ -1,1 +1,57 @@
-//! frontend
+//! The input languages: one module for each, all of which read a text into a [`Policy`] with
+//! messages that say what, where and what to do.
+//!
+//! - [`oci`]: the JSON profiles of Docker, Podman, runc, crun and the OCI runtime specification.
+//!
+//! The readers of JSON-shaped languages share a tree with positions (`tree`, `json`) and a walker
+//! that collects messages (`reader`).
+
+mod caps;
+mod json;
+pub mod oci;
+mod reader;
+mod suggest;
+mod tree;
+
+pub use caps::{CapError, CapSet};
+
+use crate::diagnostic::Diagnostic;
+use crate::policy::Policy;
+
+/// A profile: a policy, and how it wants to be installed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// What the filter does.
+    pub policy: Policy,
+    /// Whose reading of the text this is.
+    pub dialect: oci::Dialect,
+    /// How the profile wants the filter to be installed.
+    pub flags: FilterFlags,
+    /// Who handles the calls with SCMP_ACT_NOTIFY.
+    pub listener: Option<Listener>,
+    /// What the text may not mean the way it is written, in the order of the text.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Flags of `seccomp(2)` for installing a filter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FilterFlags {
+    /// `SECCOMP_FILTER_FLAG_TSYNC`: install for all threads.
+    pub tsync: bool,
+    /// `SECCOMP_FILTER_FLAG_LOG`: log every verdict but ALLOW.
+    pub log: bool,
+    /// `SECCOMP_FILTER_FLAG_SPEC_ALLOW`: leave the mitigation of speculative store bypass off.
+    pub spec_allow: bool,
+    /// `SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV`: once a notification was received, only fatal
+    /// signals interrupt the call.
+    pub wait_killable: bool,
+}
+
+/// The supervisor that a runtime hands the notification descriptor to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listener {
+    /// Path of its UNIX socket.
+    pub path: String,
+    /// Text that is handed over too.
+    pub metadata: Option<String>,
+}

@@ -10,6 +10,7 @@
 
 mod callset;
 mod condition;
+pub mod ruleset;
 
 pub use callset::CallSet;
 pub(crate) use condition::Shape;

@@ -1,0 +1,229 @@
+//! Walking a [`Node`] tree with a list of messages: everything is checked, all errors are
+//! collected, nothing is dropped in silence.
+
+use super::suggest::nearest;
+use super::tree::{Kind, Node, shorten};
+use crate::diagnostic::{Diagnostic, Position, Severity};
+
+/// Collects messages about a text.
+pub(crate) struct Reader<'t> {
+    text: &'t str,
+    line_starts: Vec<usize>,
+    diagnostics: Vec<Diagnostic>,
+    /// Keys match whatever their case is, as Go's decoder has it.
+    fold_case: bool,
+}
+
+/// A key of a map, and what a reader knows about it.
+#[derive(Clone, Copy)]
+pub(crate) struct Known {
+    /// The key.
+    pub(crate) key: &'static str,
+    /// When it has no effect in this language: whose key it is, to be said in a warning.
+    pub(crate) foreign: Option<&'static str>,
+}
+
+/// A key that is read.
+pub(crate) const fn key(key: &'static str) -> Known {
+    Known { key, foreign: None }
+}
+
+/// The members of a map whose keys were checked.
+pub(crate) struct Fields<'n> {
+    /// Where the map starts.
+    pub(crate) at: usize,
+    found: Vec<(&'static str, &'n Node)>,
+}
+
+impl<'n> Fields<'n> {
+    /// The value of a key; null counts as absent.
+    pub(crate) fn get(&self, key: &str) -> Option<&'n Node> {
+        self.found.iter().find(|(found, _)| *found == key).map(|(_, node)| *node)
+    }
+}
+
+impl<'t> Reader<'t> {
+    /// A reader of a text.
+    pub(crate) fn new(text: &'t str, fold_case: bool) -> Reader<'t> {
+        let newlines = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        let line_starts = std::iter::once(0).chain(newlines.map(|(at, _)| at + 1)).collect();
+        Reader { text, line_starts, diagnostics: Vec::new(), fold_case }
+    }
+
+    /// Line and column of a byte offset.
+    pub(crate) fn position(&self, at: usize) -> Position {
+        let line = self.line_starts.partition_point(|start| *start <= at).max(1);
+        let start = self.line_starts.get(line - 1).copied().unwrap_or(0);
+        let before = self.text.get(start..at.min(self.text.len())).unwrap_or("");
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        Position { line: count(line), column: count(before.chars().count() + 1) }
+    }
+
+    /// `line:column`, for a message that names a second place.
+    pub(crate) fn place(&self, at: usize) -> String {
+        let position = self.position(at);
+        format!("{}:{}", position.line, position.column)
+    }
+
+    /// Adds an error; the message may be given advice afterwards.
+    pub(crate) fn error(&mut self, at: usize, message: impl Into<String>) -> &mut Diagnostic {
+        let diagnostic = Diagnostic::error(Some(self.position(at)), message);
+        self.push(diagnostic)
+    }
+
+    /// Adds a warning; the message may be given advice afterwards.
+    pub(crate) fn warn(&mut self, at: usize, message: impl Into<String>) -> &mut Diagnostic {
+        let diagnostic = Diagnostic::warning(Some(self.position(at)), message);
+        self.push(diagnostic)
+    }
+
+    /// Adds an error or a warning.
+    pub(crate) fn report(
+        &mut self,
+        severity: Severity,
+        at: usize,
+        message: impl Into<String>,
+    ) -> &mut Diagnostic {
+        match severity {
+            Severity::Error => self.error(at, message),
+            Severity::Warning => self.warn(at, message),
+        }
+    }
+
+    /// Adds a message.
+    pub(crate) fn push(&mut self, diagnostic: Diagnostic) -> &mut Diagnostic {
+        self.diagnostics.push_mut(diagnostic)
+    }
+
+    /// Whether an error was added.
+    pub(crate) fn failed(&self) -> bool {
+        self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+    }
+
+    /// All messages in the order of the text.
+    pub(crate) fn finish(mut self) -> Vec<Diagnostic> {
+        self.diagnostics.sort_by_key(|diagnostic| diagnostic.position);
+        self.diagnostics
+    }
+
+    /// The members of a map: unknown keys are warnings, keys given twice errors.
+    pub(crate) fn fields<'n>(
+        &mut self,
+        node: &'n Node,
+        what: &str,
+        known: &[Known],
+    ) -> Option<Fields<'n>> {
+        let Kind::Map(members) = &node.kind else {
+            self.wrong_type(node, what, "an object");
+            return None;
+        };
+        let mut seen: Vec<(&str, usize)> = Vec::new();
+        let mut found = Vec::new();
+        for member in members {
+            let exact = known.iter().find(|known| known.key == member.key);
+            let folded = || known.iter().find(|known| known.key.eq_ignore_ascii_case(&member.key));
+            let matching = exact.or_else(|| if self.fold_case { folded() } else { None });
+            let name = matching.map_or(member.key.as_str(), |known| known.key);
+            if let Some((_, first)) = seen.iter().find(|(key, _)| *key == name) {
+                let message = format!(
+                    "`{}` is given twice, first at {}",
+                    shorten(&member.key),
+                    self.place(*first)
+                );
+                self.error(member.key_at, message).help =
+                    "remove one: parsers disagree which of the two counts".to_owned();
+                continue;
+            }
+            seen.push((name, member.key_at));
+            match matching {
+                None => self.unknown_key(&member.key, member.key_at, what, known),
+                Some(Known { key, foreign: Some(owner) }) => {
+                    self.warn(member.key_at, format!("`{key}` is ignored: it is a key of {owner}"));
+                }
+                Some(Known { key, .. }) => {
+                    if exact.is_none() {
+                        let message =
+                            format!("`{}` is read as `{key}`, as Go's decoder does", member.key);
+                        self.warn(member.key_at, message).help =
+                            format!("write `{key}`: other runtimes ignore the key as it is");
+                    }
+                    if member.value.kind != Kind::Null {
+                        found.push((*key, &member.value));
+                    }
+                }
+            }
+        }
+        Some(Fields { at: node.at, found })
+    }
+
+    fn unknown_key(&mut self, given: &str, at: usize, what: &str, known: &[Known]) {
+        let help = match nearest(given, known.iter().map(|known| known.key)) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "remove it, or check its spelling".to_owned(),
+        };
+        let message = format!("{what} has no key `{}`; it is ignored", shorten(given));
+        self.warn(at, message).help = help;
+    }
+
+    /// An error about a value of a wrong type.
+    pub(crate) fn wrong_type(&mut self, node: &Node, what: &str, expected: &str) {
+        let message = format!("{what} must be {expected}, but is {}", node.describe());
+        self.error(node.at, message);
+    }
+
+    /// The items of a list.
+    pub(crate) fn list<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n [Node]> {
+        match &node.kind {
+            Kind::List(items) => Some(items),
+            _ => {
+                self.wrong_type(node, what, "a list");
+                None
+            }
+        }
+    }
+
+    /// The text of a string.
+    pub(crate) fn text<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n str> {
+        match &node.kind {
+            Kind::Text(text) => Some(text),
+            _ => {
+                self.wrong_type(node, what, "a string");
+                None
+            }
+        }
+    }
+
+    /// The strings of a list, each with its place.
+    pub(crate) fn texts<'n>(
+        &mut self,
+        node: &'n Node,
+        what: &str,
+    ) -> Option<Vec<(usize, &'n str)>> {
+        let items = self.list(node, what)?;
+        let item = format!("each item of {what}");
+        let texts: Vec<_> =
+            items.iter().filter_map(|node| Some((node.at, self.text(node, &item)?))).collect();
+        (texts.len() == items.len()).then_some(texts)
+    }
+
+    /// An integer from 0 to `max`.
+    pub(crate) fn integer(&mut self, node: &Node, what: &str, max: u64) -> Option<u64> {
+        let Kind::Number(digits) = &node.kind else {
+            self.wrong_type(node, what, "an integer");
+            return None;
+        };
+        if let Some(value) = digits.parse::<u64>().ok().filter(|value| *value <= max) {
+            return Some(value);
+        }
+        let given = shorten(digits);
+        let message = format!("{what} is {given}, but must be an integer from 0 to {max}");
+        let help = match digits.parse::<i64>() {
+            Ok(negative @ ..0) if max == u64::MAX => {
+                format!("arguments are unsigned; write {} for {given}", negative as u64)
+            }
+            _ => String::new(),
+        };
+        self.error(node.at, message).help = help;
+        None
+    }
+}
