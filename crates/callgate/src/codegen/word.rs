@@ -35,6 +35,9 @@ const MAX_PEELED: u32 = 2;
 /// many and each is rare.
 const EXECUTED: f64 = 0.25;
 
+/// What one test costs.
+const TEST: f64 = 1.0 + EXECUTED;
+
 /// How a function of a word goes on.
 #[derive(Clone, Debug)]
 pub(super) enum Plan {
@@ -54,11 +57,13 @@ pub(super) enum Plan {
 pub(super) struct Planner {
     word: Word,
     plans: HashMap<Func, (f64, Plan)>,
+    /// Functions known to cost at least this.
+    beyond: HashMap<Func, f64>,
 }
 
 impl Planner {
     pub(super) fn new(word: Word) -> Planner {
-        Planner { word, plans: HashMap::default() }
+        Planner { word, plans: HashMap::default(), beyond: HashMap::default() }
     }
 
     pub(super) fn word(&self) -> Word {
@@ -67,16 +72,26 @@ impl Planner {
 
     /// The best plan found.
     pub(super) fn plan(&mut self, store: &mut Store, func: Func) -> Result<Plan, OutOfBudget> {
-        self.solve(store, func, 0)?;
+        self.solve(store, func, 0, f64::INFINITY)?;
         Ok(self.plans.get(&func).map_or(Plan::Exit, |(_, plan)| plan.clone()))
     }
 
-    fn solve(&mut self, store: &mut Store, func: Func, depth: u32) -> Result<f64, OutOfBudget> {
+    /// The cost of the best plan found, if it is below `bound`; else infinity.
+    fn solve(
+        &mut self,
+        store: &mut Store,
+        func: Func,
+        depth: u32,
+        bound: f64,
+    ) -> Result<f64, OutOfBudget> {
         if store.top_word(func) != Some(self.word) {
             return Ok(0.0);
         }
         if let Some((cost, _)) = self.plans.get(&func) {
             return Ok(*cost);
+        }
+        if bound <= TEST || self.beyond.get(&func).is_some_and(|beyond| bound <= *beyond) {
+            return Ok(f64::INFINITY);
         }
         let few = store.partition(func, self.word, FEW);
         let mut best = match &few {
@@ -84,32 +99,38 @@ impl Planner {
             None => (f64::INFINITY, Plan::Exit),
         };
         // One comparison cannot be beaten.
-        if best.0 > 1.0 + EXECUTED && depth < MAX_DEPTH {
+        if best.0.min(bound) > TEST && depth < MAX_DEPTH {
             let exits = match &few {
                 Some(runs) => frequent_exits(runs),
                 None => store.exits(func, self.word, FEW).unwrap_or_default(),
             };
             for exit in exits {
-                self.masks(store, func, exit, depth, &mut best)?;
+                self.masks(store, func, exit, depth, bound, &mut best)?;
             }
             if let Some(runs) = few.as_ref().filter(|_| depth < MAX_PEELED) {
                 for [before, single] in runs.array_windows().filter(|[_, s]| s.first == s.last) {
-                    self.peel(store, func, single.first, before.then, depth, &mut best)?;
+                    self.peel(store, func, (single.first, before.then), depth, bound, &mut best)?;
                 }
             }
         }
         if few.is_none() {
             // A test takes away two borders between runs at the most, so with more runs than this
             // a search tree is no better than what was found.
-            let limit = (2.0 * best.0).min(MAX_RUNS as f64) as usize;
+            let limit = (2.0 * best.0.min(bound)).min(MAX_RUNS as f64) as usize;
             let found = match store.partition(func, self.word, limit) {
                 Some(runs) => search(&runs),
-                None if best.0.is_infinite() => self.top_bit(store, func, depth)?,
-                None => best.clone(),
+                None if best.0.is_infinite() && bound.is_infinite() => {
+                    self.top_bit(store, func, depth)?
+                }
+                None => (f64::INFINITY, Plan::Exit),
             };
             if found.0 < best.0 {
                 best = found;
             }
+        }
+        if best.0 >= bound {
+            self.beyond.insert(func, bound);
+            return Ok(f64::INFINITY);
         }
         let cost = best.0;
         self.plans.insert(func, best);
@@ -123,54 +144,61 @@ impl Planner {
         func: Func,
         exit: Func,
         depth: u32,
+        bound: f64,
         best: &mut (f64, Plan),
     ) -> Result<(), OutOfBudget> {
         let Some(bounds) = store.bounds_except(func, self.word, exit) else { return Ok(()) };
         let (never, always) = (!bounds.any, bounds.all);
-        if never != 0 && 1.0 + EXECUTED < best.0 {
+        let mut left = best.0.min(bound) - TEST;
+        if never != 0 && left > 0.0 {
             let rest = store.fix_bits(func, self.word, never, 0)?;
-            let cost = 1.0 + EXECUTED + self.solve(store, rest, depth + 1)?;
-            if cost < best.0 {
-                *best = (cost, Plan::AnyBit { mask: never, then: exit, otherwise: rest });
+            let cost = self.solve(store, rest, depth + 1, left)?;
+            if cost < left {
+                *best = (TEST + cost, Plan::AnyBit { mask: never, then: exit, otherwise: rest });
+                left = cost;
             }
         }
-        if always.is_power_of_two() && 1.0 + EXECUTED < best.0 {
+        if always.is_power_of_two() && left > 0.0 {
             let rest = store.fix_bits(func, self.word, always, always)?;
-            let cost = 1.0 + EXECUTED + self.solve(store, rest, depth + 1)?;
-            if cost < best.0 {
-                *best = (cost, Plan::AnyBit { mask: always, then: rest, otherwise: exit });
+            let cost = self.solve(store, rest, depth + 1, left)?;
+            if cost < left {
+                *best = (TEST + cost, Plan::AnyBit { mask: always, then: rest, otherwise: exit });
+                left = cost;
             }
         }
         let mask = never | always;
-        if always != 0 && mask != u32::MAX && 2.0 * (1.0 + EXECUTED) < best.0 {
+        left -= TEST;
+        if always != 0 && mask != u32::MAX && left > 0.0 {
             let rest = store.fix_bits(func, self.word, mask, always)?;
-            let again = if store.top_word(rest) == Some(self.word) { 1.0 + EXECUTED } else { 0.0 };
-            let cost = 2.0 * (1.0 + EXECUTED) + again + self.solve(store, rest, depth + 1)?;
-            if cost < best.0 {
-                *best = (cost, Plan::Masked { mask, value: always, then: rest, otherwise: exit });
+            let again = if store.top_word(rest) == Some(self.word) { TEST } else { 0.0 };
+            let cost = again + self.solve(store, rest, depth + 1, left - again)?;
+            if cost < left {
+                let plan = Plan::Masked { mask, value: always, then: rest, otherwise: exit };
+                *best = (2.0 * TEST + cost, plan);
             }
         }
         Ok(())
     }
 
-    /// A single value first; elsewhere it counts as one that leads to `instead`.
+    /// A single value first; elsewhere it counts as one that leads to the second of the pair.
     fn peel(
         &mut self,
         store: &mut Store,
         func: Func,
-        value: u32,
-        instead: Func,
+        (value, instead): (u32, Func),
         depth: u32,
+        bound: f64,
         best: &mut (f64, Plan),
     ) -> Result<(), OutOfBudget> {
-        if 2.0 * (1.0 + EXECUTED) >= best.0 {
+        let left = best.0.min(bound) - TEST;
+        if left <= TEST {
             return Ok(());
         }
         let then = store.follow(func, self.word, value);
         let rest = store.split(self.word, Split::Equal(value), instead, func)?;
-        let cost = 1.0 + EXECUTED + self.solve(store, rest, depth + 1)?;
-        if cost < best.0 {
-            *best = (cost, Plan::Value { value, then, otherwise: rest });
+        let cost = self.solve(store, rest, depth + 1, left)?;
+        if cost < left {
+            *best = (TEST + cost, Plan::Value { value, then, otherwise: rest });
         }
         Ok(())
     }
@@ -185,9 +213,9 @@ impl Planner {
         let mask = store.top_bit(func);
         let otherwise = store.fix_bits(func, self.word, mask, 0)?;
         let then = store.fix_bits(func, self.word, mask, mask)?;
-        let (low, high) = (self.solve(store, otherwise, depth)?, self.solve(store, then, depth)?);
-        let cost = 1.0 + EXECUTED + low + high;
-        Ok((cost, Plan::AnyBit { mask, then, otherwise }))
+        let low = self.solve(store, otherwise, depth, f64::INFINITY)?;
+        let high = self.solve(store, then, depth, f64::INFINITY)?;
+        Ok((TEST + low + high, Plan::AnyBit { mask, then, otherwise }))
     }
 }
 

@@ -92,19 +92,19 @@ impl Store {
                 Arch::ALL.iter().copied().find(|arch| (first..=last).contains(&arch.token()));
             let token = arch.map_or(first, Arch::token);
             let start = SeccompData { arch: token, ..SeccompData::default() };
-            let mut groups: Vec<(Func, Func, Vec<(u32, u32)>)> = Vec::new();
+            let mut groups: Vec<((Func, Func), Vec<(u32, u32)>)> = Vec::new();
             let mut group_of = HashMap::default();
             for (first, last, a, b) in self.pairs(a, b, Word::NR) {
                 let next = groups.len();
                 let group = *group_of.entry((a, b)).or_insert(next);
                 if group == next {
-                    groups.push((a, b, Vec::new()));
+                    groups.push(((a, b), Vec::new()));
                 }
-                if let Some((_, _, ranges)) = groups.get_mut(group) {
+                if let Some((_, ranges)) = groups.get_mut(group) {
                     ranges.push((first, last));
                 }
             }
-            for (a, b, ranges) in groups {
+            for ((a, b), ranges) in groups {
                 if found.len() == limit {
                     return found;
                 }
