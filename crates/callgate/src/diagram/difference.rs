@@ -21,6 +21,9 @@ pub struct Difference {
     pub calls: CallSet,
 }
 
+/// What two functions become for some numbers, and these numbers.
+type Group = ((Func, Func), Vec<(u32, u32)>);
+
 /// Beyond this many runs of a word's values, differences are not grouped any more.
 const MAX_RUNS: usize = 1 << 14;
 
@@ -92,7 +95,7 @@ impl Store {
                 Arch::ALL.iter().copied().find(|arch| (first..=last).contains(&arch.token()));
             let token = arch.map_or(first, Arch::token);
             let start = SeccompData { arch: token, ..SeccompData::default() };
-            let mut groups: Vec<((Func, Func), Vec<(u32, u32)>)> = Vec::new();
+            let mut groups: Vec<Group> = Vec::new();
             let mut group_of = HashMap::default();
             for (first, last, a, b) in self.pairs(a, b, Word::NR) {
                 let next = groups.len();
