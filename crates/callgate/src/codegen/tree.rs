@@ -26,7 +26,7 @@ pub(super) const MAX_EXACT: usize = 96;
 const HEAVY: f64 = 0.15;
 
 /// The longest chain of equality tests.
-const MAX_CHAIN: usize = 8;
+const MAX_CHAIN: usize = 48;
 
 /// A run of values that lead to the same place.
 #[derive(Clone, Copy, Debug, PartialEq)]
