@@ -91,3 +91,27 @@ pub trait Ancillary {
 pub struct NoAncillary;
 
 impl Ancillary for NoAncillary {}
+
+impl AncillaryWord {
+    /// What Linux 3.10 called a word load of it (`BPF_S_*`, without the prefix); `None` for those
+    /// that came later.
+    pub(super) const fn legacy_name(self) -> Option<&'static str> {
+        Some(match self {
+            AncillaryWord::Protocol => "ANC_PROTOCOL",
+            AncillaryWord::PacketType => "ANC_PKTTYPE",
+            AncillaryWord::InterfaceIndex => "ANC_IFINDEX",
+            AncillaryWord::NetlinkAttribute => "ANC_NLATTR",
+            AncillaryWord::NestedAttribute => "ANC_NLATTR_NEST",
+            AncillaryWord::Mark => "ANC_MARK",
+            AncillaryWord::Queue => "ANC_QUEUE",
+            AncillaryWord::HardwareType => "ANC_HATYPE",
+            AncillaryWord::ReceiveHash => "ANC_RXHASH",
+            AncillaryWord::Cpu => "ANC_CPU",
+            AncillaryWord::AluXorX => "ANC_ALU_XOR_X",
+            AncillaryWord::VlanTag => "ANC_VLAN_TAG",
+            AncillaryWord::VlanTagPresent => "ANC_VLAN_TAG_PRESENT",
+            AncillaryWord::PayloadOffset => "ANC_PAY_OFFSET",
+            AncillaryWord::Random | AncillaryWord::VlanProtocol => return None,
+        })
+    }
+}

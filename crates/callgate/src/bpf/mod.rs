@@ -7,7 +7,9 @@
 //! one need not check again. What the kernel refuses comes back as a [`ProgramError`] that lists
 //! every violation.
 //!
-//! [`is_constant_allow`] answers what the kernel's verdict cache would.
+//! - [`asm`] reads assembler text, [`text`] every other textual form and tells them apart;
+//! - [`disasm`] writes all of them;
+//! - [`is_constant_allow`] answers what the kernel's verdict cache would.
 //!
 //! ```
 //! use callgate::bpf::{Insn, Op, Program};
@@ -25,13 +27,20 @@
 //! ```
 
 mod ancillary;
+#[cfg(test)]
+mod arbitrary;
+pub mod asm;
 mod check;
 mod constallow;
+pub mod disasm;
 mod error;
 mod insn;
 mod interp;
+mod lexer;
+mod names;
 mod op;
 mod program;
+pub mod text;
 
 pub use ancillary::{Ancillary, AncillaryWord, NoAncillary};
 pub use constallow::is_constant_allow;

@@ -1,0 +1,112 @@
+//! The assembler: the syntax of Linux's `bpf_asm`, and what the annotated listing adds to it.
+//!
+//! ```text
+//!         ld   arch                      ; or [4]: a word of seccomp_data by its name
+//!         jeq  #0xc000003e, next, bad    ; the following instruction needs no label
+//!         ld   nr
+//!         jeq  #59, L5                   ; without a second target, the other way runs on
+//!         ret  ALLOW                     ; or #0x7fff0000
+//!   L5:   ret  ERRNO(EPERM)
+//!   bad:  ret  KILL_PROCESS
+//! ```
+//!
+//! One instruction per line (several are accepted), each with any number of labels; a bare number in
+//! front is taken for the line number of a listing and ignored. Mnemonics and registers are
+//! case-insensitive, labels are not. Comments are `;`, `//`, `/* */` and lines that start with `#`.
+//! Numbers are decimal, `0x`, `0b`, octal with a leading 0, negative, or a character in quotes.
+//!
+//! Beyond `bpf_asm`:
+//! - `next` is the following instruction and `+n` skips n instructions, as jump targets;
+//! - the jumps `jne`, `jlt` and `jle` take two targets as well;
+//! - `ld` takes the words of `seccomp_data`: `nr`, `arch`, `instruction_pointer.low`, `args[0].high`, …;
+//!   where the halves lie is decided by `.endian little` (the default) or `.endian big`;
+//! - `ret` takes actions as `seccomp(2)` names them, with data: `ERRNO(EPERM)`, `TRACE(7)`;
+//! - `#AUDIT_ARCH_X86_64` and the other arch tokens are constants;
+//! - `.insn code, jt, jf, k` is an instruction by its fields, for those that carry something in a
+//!   field that the kernel ignores.
+//!
+//! The result is a sequence of instructions; whether the kernel accepts it is
+//! [`Program::new`](super::Program::new)'s business. Syntax of `bpf_asm`: Linux, `tools/bpf/bpf_exp.y`
+//! and `bpf_exp.l`.
+
+mod link;
+mod operand;
+mod parser;
+
+use std::fmt;
+
+use super::insn::Insn;
+use super::lexer::{Flavour, tokens};
+use crate::diagnostic::Diagnostic;
+
+/// How many errors [`AsmError`] prints; the rest is counted.
+const PRINTED: usize = 5;
+
+/// Reads assembly. The error lists everything that is wrong.
+///
+/// ```
+/// use callgate::bpf::{Insn, Op, asm};
+///
+/// let insns = asm::assemble("ld [0]\n jeq #59, no\n ret ALLOW\n no: ret #0x50001")?;
+/// assert_eq!(insns[1], Insn::branch(Op::JeqK, 59, 1, 0));
+/// let error = asm::assemble("ld [0]\n jmp nowhere").unwrap_err();
+/// assert!(error.to_string().starts_with("2:6: there is no label `nowhere`"));
+/// # Ok::<(), callgate::bpf::asm::AsmError>(())
+/// ```
+pub fn assemble(text: &str) -> Result<Vec<Insn>, AsmError> {
+    let tokens = tokens(text, Flavour::Assembly);
+    let (program, mut errors) = parser::parse(&tokens);
+    let insns = link::link(&program, &mut errors);
+    AsmError::check(errors).map(|()| insns)
+}
+
+/// Why program text cannot be read: everything that is wrong with it, with positions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AsmError {
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl AsmError {
+    /// An error unless there is nothing to report.
+    pub(super) fn check(mut diagnostics: Vec<Diagnostic>) -> Result<(), AsmError> {
+        if diagnostics.is_empty() {
+            return Ok(());
+        }
+        diagnostics.sort_by_key(|diagnostic| diagnostic.position);
+        Err(AsmError { diagnostics })
+    }
+
+    /// Everything that is wrong, by position. Never empty.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+
+    /// The same, given up.
+    pub fn into_diagnostics(self) -> Vec<Diagnostic> {
+        self.diagnostics
+    }
+}
+
+impl fmt::Display for AsmError {
+    /// One line per error, with advice, the first few of them, then how many more there are.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (nth, diagnostic) in self.diagnostics.iter().take(PRINTED).enumerate() {
+            if nth > 0 {
+                f.write_str("\n")?;
+            }
+            diagnostic.fmt(f)?;
+            if !diagnostic.help.is_empty() {
+                write!(f, "; {}", diagnostic.help)?;
+            }
+        }
+        if let Some(more @ 1..) = self.diagnostics.len().checked_sub(PRINTED) {
+            write!(f, "\nand {more} more errors")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for AsmError {}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,264 @@
+//! Splits program text into words, numbers and punctuation, each with its position. Comments and
+//! blanks are gone; line ends stay, because assembly has one instruction per line.
+//!
+//! Two flavours share it: assembly (`;` starts a comment, words may contain dots) and source code in
+//! C, Rust or Go (numbers may have underscores and suffixes). In both, a line that starts with `#` is
+//! skipped: a comment in the one, a preprocessor line or an attribute in the other.
+
+use crate::diagnostic::Position;
+
+/// What kind of text it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flavour {
+    Assembly,
+    Source,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TokenKind {
+    /// A name.
+    Word,
+    /// A number, reduced to 32 bits; what is wrong with it otherwise.
+    Number(Result<u32, BadNumber>),
+    /// Any other character, by itself.
+    Mark(char),
+    /// The end of a line.
+    LineEnd,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BadNumber {
+    /// A digit that the base does not have, or none at all.
+    Digits,
+    /// Below -2^31 or above 2^32 - 1.
+    Range,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Token<'a> {
+    pub(super) kind: TokenKind,
+    pub(super) text: &'a str,
+    pub(super) position: Position,
+}
+
+impl Token<'_> {
+    pub(super) fn is(&self, mark: char) -> bool {
+        self.kind == TokenKind::Mark(mark)
+    }
+
+    pub(super) fn is_word(&self, word: &str) -> bool {
+        self.kind == TokenKind::Word && self.text.eq_ignore_ascii_case(word)
+    }
+}
+
+/// The tokens of a text, always ending with a line end.
+pub(super) fn tokens(text: &str, flavour: Flavour) -> Vec<Token<'_>> {
+    let position = Position { line: 1, column: 1 };
+    let mut lexer = Lexer { rest: text, position, flavour, line_is_empty: true };
+    let mut tokens: Vec<Token<'_>> = Vec::new();
+    while let Some(token) = lexer.next_token() {
+        tokens.push(token);
+    }
+    tokens.push(Token { kind: TokenKind::LineEnd, text: "", position: lexer.position });
+    tokens
+}
+
+struct Lexer<'a> {
+    rest: &'a str,
+    position: Position,
+    flavour: Flavour,
+    /// Nothing but blanks and comments so far.
+    line_is_empty: bool,
+}
+
+impl<'a> Lexer<'a> {
+    fn next_token(&mut self) -> Option<Token<'a>> {
+        self.skip_blanks_and_comments();
+        let position = self.position;
+        let first = self.rest.chars().next()?;
+        let (kind, length) = if first == '\n' {
+            (TokenKind::LineEnd, 1)
+        } else if let Some(length) = self.number_length() {
+            let text = self.rest.get(..length).unwrap_or_default();
+            (TokenKind::Number(number(text, self.flavour)), length)
+        } else if let Some((value, length)) = self.character() {
+            (TokenKind::Number(Ok(value)), length)
+        } else if self.starts_word(first) {
+            (TokenKind::Word, self.span(|c| self.continues_word(c)))
+        } else {
+            (TokenKind::Mark(first), first.len_utf8())
+        };
+        let text = self.advance(length);
+        self.line_is_empty = kind == TokenKind::LineEnd;
+        Some(Token { kind, text, position })
+    }
+
+    fn skip_blanks_and_comments(&mut self) {
+        loop {
+            let blanks = self.span(|c| c.is_whitespace() && c != '\n');
+            self.advance(blanks);
+            let to_line_end = self.rest.starts_with("//")
+                || (self.line_is_empty && self.rest.starts_with('#'))
+                || (self.flavour == Flavour::Assembly && self.rest.starts_with(';'));
+            if to_line_end {
+                let length = self.span(|c| c != '\n');
+                self.advance(length);
+            } else if self.rest.starts_with("/*") {
+                let length = self.rest.find("*/").map_or(self.rest.len(), |end| end + 2);
+                self.advance(length);
+            } else if blanks == 0 {
+                return;
+            }
+        }
+    }
+
+    /// How many bytes the longest prefix of such characters has.
+    fn span(&self, of: impl Fn(char) -> bool) -> usize {
+        self.rest.find(|c| !of(c)).unwrap_or(self.rest.len())
+    }
+
+    fn advance(&mut self, length: usize) -> &'a str {
+        let Some((taken, rest)) = self.rest.split_at_checked(length) else { return "" };
+        for c in taken.chars() {
+            if c == '\n' {
+                self.position.line += 1;
+                self.position.column = 1;
+            } else {
+                self.position.column += 1;
+            }
+        }
+        self.rest = rest;
+        taken
+    }
+
+    fn starts_word(&self, c: char) -> bool {
+        c.is_alphabetic() || c == '_' || (c == '.' && self.flavour == Flavour::Assembly)
+    }
+
+    fn continues_word(&self, c: char) -> bool {
+        self.starts_word(c) || c.is_ascii_digit()
+    }
+
+    /// Numbers may start with a minus; a plus is punctuation.
+    fn number_length(&self) -> Option<usize> {
+        let sign = usize::from(self.rest.starts_with('-'));
+        let digits = self.rest.get(sign..)?;
+        if !digits.starts_with(|c: char| c.is_ascii_digit()) {
+            return None;
+        }
+        let end = digits.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        Some(sign + end.unwrap_or(digits.len()))
+    }
+
+    /// A character in single quotes is its code.
+    fn character(&self) -> Option<(u32, usize)> {
+        let mut chars = self.rest.strip_prefix('\'')?.chars();
+        let c = chars.next().filter(|c| !matches!(c, '\'' | '\\' | '\n'))?;
+        (chars.next() == Some('\'')).then(|| (u32::from(c), c.len_utf8() + 2))
+    }
+}
+
+/// Hexadecimal with `0x`, binary with `0b`, octal with a leading `0` (as `bpf_asm`), else decimal.
+/// Negative numbers are taken as two's complement.
+pub(super) fn number(text: &str, flavour: Flavour) -> Result<u32, BadNumber> {
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text),
+    };
+    let cleaned: String;
+    let digits = match flavour {
+        Flavour::Assembly => digits,
+        Flavour::Source => {
+            cleaned = digits.replace('_', "");
+            without_suffix(&cleaned)
+        }
+    };
+    let (base, digits) = match digits.as_bytes() {
+        [b'0', b'x' | b'X', ..] => (16, digits.get(2..)),
+        [b'0', b'b' | b'B', ..] => (2, digits.get(2..)),
+        [b'0', _, ..] => (8, digits.get(1..)),
+        _ => (10, Some(digits)),
+    };
+    let digits = digits.filter(|digits| !digits.is_empty()).ok_or(BadNumber::Digits)?;
+    if !digits.chars().all(|c| c.is_digit(base)) {
+        return Err(BadNumber::Digits);
+    }
+    let value = i64::from_str_radix(digits, base).map_err(|_| BadNumber::Range)?;
+    if negative {
+        i32::try_from(-value).map(|value| value as u32).map_err(|_| BadNumber::Range)
+    } else {
+        u32::try_from(value).map_err(|_| BadNumber::Range)
+    }
+}
+
+/// Without the type at the end of a number, as C and Rust write it.
+fn without_suffix(digits: &str) -> &str {
+    ["u32", "u16", "u8", "UL", "ul", "U", "u", "L"]
+        .iter()
+        .find_map(|suffix| digits.strip_suffix(suffix))
+        .unwrap_or(digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_those_of_bpf_asm() {
+        let assembly = |text| number(text, Flavour::Assembly);
+        assert_eq!(assembly("0"), Ok(0));
+        assert_eq!(assembly("4294967295"), Ok(u32::MAX));
+        assert_eq!(assembly("-1"), Ok(u32::MAX));
+        assert_eq!(assembly("-2147483648"), Ok(0x8000_0000));
+        assert_eq!(assembly("0xC000003e"), Ok(0xc000_003e));
+        assert_eq!(assembly("0b101"), Ok(5));
+        assert_eq!(assembly("017"), Ok(15));
+        for (text, wrong) in [
+            ("4294967296", BadNumber::Range),
+            ("-2147483649", BadNumber::Range),
+            ("0x123456789", BadNumber::Range),
+            ("99999999999999999999999", BadNumber::Range),
+            ("018", BadNumber::Digits),
+            ("0x", BadNumber::Digits),
+            ("12ab", BadNumber::Digits),
+            ("1_000", BadNumber::Digits),
+        ] {
+            assert_eq!(assembly(text), Err(wrong), "{text}");
+        }
+        assert_eq!(number("0x7fff_0000u32", Flavour::Source), Ok(0x7fff_0000));
+        assert_eq!(number("4U", Flavour::Source), Ok(4));
+    }
+
+    #[test]
+    fn comments_vanish_and_positions_stay() {
+        let text = "a /* b\n c */ d ; e\n  # f\n, #1 // g";
+        let seen: Vec<_> = tokens(text, Flavour::Assembly)
+            .iter()
+            .map(|t| (t.text, t.position.line, t.position.column))
+            .collect();
+        assert_eq!(
+            seen,
+            [
+                ("a", 1, 1),
+                ("d", 2, 7),
+                ("\n", 2, 12),
+                ("\n", 3, 6),
+                (",", 4, 1),
+                ("#", 4, 3),
+                ("1", 4, 4),
+                ("", 4, 10)
+            ]
+        );
+    }
+
+    #[test]
+    fn anything_at_all_is_tokens() {
+        for text in ["'", "''", "'é'", "-", "--1", "é.ü", "/*", "\u{0}\r\n\t", "'\\'"] {
+            for flavour in [Flavour::Assembly, Flavour::Source] {
+                assert!(!tokens(text, flavour).is_empty());
+            }
+        }
+        let kinds: Vec<_> = tokens("'a'", Flavour::Assembly).iter().map(|t| t.kind).collect();
+        assert_eq!(kinds, [TokenKind::Number(Ok(97)), TokenKind::LineEnd]);
+    }
+}
