@@ -18,6 +18,20 @@ pub use caps::{CapError, CapSet};
 use crate::diagnostic::Diagnostic;
 use crate::policy::Policy;
 
+/// The text of the project's own profile, in Docker's format.
+pub const CONTAINER_DEFAULT: &str = include_str!("../../profiles/container-default.json");
+
+/// Reads the project's own profile, `container-default`, in Docker's dialect: what a container
+/// needs that holds shells, package managers, databases, language runtimes and servers, and what
+/// each capability adds. Its text names every call up to Linux 6.18, and says why in comments.
+///
+/// # Errors
+/// As [`oci::read`]; the text is right, so only for architectures that do not go together.
+pub fn container_default(options: &oci::Options) -> Result<Profile, Vec<Diagnostic>> {
+    let options = oci::Options { dialect: Some(oci::Dialect::Docker), ..options.clone() };
+    oci::read(CONTAINER_DEFAULT, &options)
+}
+
 /// A profile: a policy, and how it wants to be installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {

@@ -26,6 +26,7 @@
 //! `pkg/seccomp` of containers/common; `libcontainer/seccomp` of runc, whose `patchbpf` makes the
 //! ENOSYS part; `src/libcrun/seccomp.c` of crun.
 
+mod args;
 mod gate;
 mod lower;
 mod schema;

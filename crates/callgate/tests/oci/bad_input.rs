@@ -1,0 +1,330 @@
+//! Every wrong profile: the exact message and where.
+
+use callgate::Arch;
+use callgate::frontend::oci::{self, Dialect};
+
+use crate::support::{entry, lines, options, text};
+
+/// Asserts that a text is refused with these messages and advice (`line:column: what (help)`).
+fn refused(dialect: Dialect, text: &str, expected: &[&str]) {
+    let messages = oci::read(text, &options(dialect)).unwrap_err();
+    let expected: String = expected.iter().map(|line| format!("Error {line}\n")).collect();
+    assert_eq!(lines(&messages), expected, "{text}");
+}
+
+/// The same for one entry of a profile, whose text starts at column 50.
+fn entry_refused(dialect: Dialect, entry: &str, expected: &[&str]) {
+    assert_eq!(text("").find(']'), Some(49));
+    refused(dialect, &text(entry), expected);
+}
+
+#[test]
+fn texts_that_are_no_profile() {
+    refused(
+        Dialect::Docker,
+        "",
+        &["the text is empty, but must be a JSON object (give a seccomp \
+        profile, for example {\"defaultAction\": …, \"syscalls\": […]})"],
+    );
+    refused(
+        Dialect::Docker,
+        "[]",
+        &["1:1: a profile must be an object, but this is a list (give \
+        a seccomp profile, an OCI config.json or a SeccompProfile resource)"],
+    );
+    refused(
+        Dialect::Docker,
+        "{}",
+        &["1:1: an empty profile means no filter at all: every call \
+        would be allowed (give `defaultAction` and `syscalls`)"],
+    );
+    refused(
+        Dialect::Docker,
+        "{\"syscalls\": null}",
+        &["1:1: an empty profile means no filter at \
+        all: every call would be allowed (give `defaultAction` and `syscalls`)"],
+    );
+    refused(
+        Dialect::Docker,
+        "{\"defaultAction\": \"SCMP_ACT_ERRNO\",\n \"syscalls\": [{\"names\": [\"a",
+        &[
+            "2:26: the string that starts here is never closed (the text ends too early; check that \
+         the file is complete)",
+        ],
+    );
+    refused(
+        Dialect::Docker,
+        "{\"ociVersion\": \"1.0.2\", \"linux\": {}}",
+        &["1:1: this OCI \
+        configuration has no `linux.seccomp`: the container has no filter (add `linux.seccomp`, \
+        or give a profile)"],
+    );
+    refused(
+        Dialect::Docker,
+        "{\"kind\": \"SeccompProfile\"}",
+        &["1:1: this SeccompProfile \
+        resource has no `spec` (put the profile into `spec`)"],
+    );
+}
+
+#[test]
+fn profiles_without_rules_or_default() {
+    let no_rules = "the profile has no rules: every call would get SCMP_ACT_ERRNO (add entries to \
+                    `syscalls`; if this is meant, one entry with the default action says so)";
+    for text in [
+        "{\"defaultAction\": \"SCMP_ACT_ERRNO\"}",
+        "{\"defaultAction\": \"SCMP_ACT_ERRNO\", \"syscalls\": []}",
+        "{\"defaultAction\": \"SCMP_ACT_ERRNO\", \"syscalls\": null}",
+    ] {
+        refused(Dialect::Runc, text, &[&format!("1:1: {no_rules}")]);
+    }
+    refused(
+        Dialect::Runc,
+        "{\"syscalls\": [{\"names\": [\"dup\"], \"action\": \"SCMP_ACT_ALLOW\"}]}",
+        &["1:1: the profile has no `defaultAction` (say what calls get that no entry names, such \
+           as \"SCMP_ACT_ERRNO\")"],
+    );
+}
+
+#[test]
+fn wrong_types() {
+    refused(
+        Dialect::Docker,
+        "{\"defaultAction\": 5, \"syscalls\": {}, \"flags\": \"x\"}",
+        &[
+            "1:19: `defaultAction` must be a string, but is the number 5 ()",
+            "1:34: `syscalls` must be a list, but is an object ()",
+            "1:47: `flags` must be a list, but is the string \"x\" ()",
+        ],
+    );
+    entry_refused(
+        Dialect::Docker,
+        "7",
+        &["1:50: an entry of `syscalls` must be an object, but is the number 7 ()"],
+    );
+    entry_refused(
+        Dialect::Docker,
+        "{\"names\": \"dup\", \"action\": true, \"args\": {}, \"includes\": []}",
+        &[
+            "1:60: `names` must be a list, but is the string \"dup\" ()",
+            "1:77: `action` must be a string, but is the boolean true ()",
+            "1:91: `args` must be a list, but is an object ()",
+            "1:107: `includes` must be an object, but is a list ()",
+        ],
+    );
+    entry_refused(
+        Dialect::Docker,
+        "{\"names\": [1, \"dup\", null], \"action\": \"SCMP_ACT_ALLOW\"}",
+        &[
+            "1:61: each item of `names` must be a string, but is the number 1 ()",
+            "1:71: each item of `names` must be a string, but is null ()",
+        ],
+    );
+}
+
+#[test]
+fn unknown_words() {
+    entry_refused(
+        Dialect::Docker,
+        &entry("dup", "ALOW", ""),
+        &["1:79: `action` is \"SCMP_ACT_ALOW\", which is no action (did you mean \
+           \"SCMP_ACT_ALLOW\"?)"],
+    );
+    entry_refused(
+        Dialect::Docker,
+        "{\"names\": [\"dup\"], \"action\": \"deny\"}",
+        &["1:79: `action` is \"deny\", which is no action (the actions are SCMP_ACT_ALLOW, \
+           _ERRNO, _KILL, _KILL_THREAD, _KILL_PROCESS, _TRAP, _TRACE, _LOG and _NOTIFY)"],
+    );
+    entry_refused(
+        Dialect::Docker,
+        &entry("dup", "ALLOW", "\"args\": [{\"index\": 0, \"value\": 1, \"op\": \"==\"}]"),
+        &["1:137: `op` is \"==\", which is no comparison (the comparisons are SCMP_CMP_NE, _LT, \
+           _LE, _EQ, _GE, _GT and _MASKED_EQ)"],
+    );
+    entry_refused(
+        Dialect::Podman,
+        &entry("dup", "ERRNO", "\"errno\": \"EPREM\""),
+        &["1:106: `errno` is \"EPREM\", which is no errno from 0 to 4095 (write a name such as \
+           \"EPERM\", or a number in quotes)"],
+    );
+    refused(
+        Dialect::Docker,
+        &text(&entry("dup", "ALLOW", "")).replacen('{', "{\"flags\": [\"TSYNC\"], ", 1),
+        &["1:12: there is no filter flag \"TSYNC\" (the flags are SECCOMP_FILTER_FLAG_TSYNC, \
+           _LOG, _SPEC_ALLOW and _WAIT_KILLABLE_RECV)"],
+    );
+}
+
+#[test]
+fn numbers_out_of_range() {
+    let arg = |more: &str| entry("dup", "ALLOW", &format!("\"args\": [{{{more}}}]"));
+    let op = "\"op\": \"SCMP_CMP_EQ\"";
+    for (given, expected) in [
+        (
+            format!("{op}, \"value\": 1, \"index\": 6"),
+            "1:149: `index` is 6, but must be an integer from 0 to 5 ()",
+        ),
+        (
+            format!("{op}, \"index\": 0, \"value\": -1"),
+            "1:149: `value` is -1, but must be an integer from 0 to 18446744073709551615 \
+             (arguments are unsigned; write 18446744073709551615 for -1)",
+        ),
+        (
+            format!("{op}, \"index\": 0, \"value\": 1.5"),
+            "1:149: `value` is 1.5, but must be an integer from 0 to 18446744073709551615 ()",
+        ),
+        (
+            format!("{op}, \"index\": 0, \"value\": 18446744073709551616"),
+            "1:149: `value` is 18446744073709551616, but must be an integer from 0 to \
+             18446744073709551615 ()",
+        ),
+        (
+            format!("{op}, \"index\": 0, \"value\": \"1\""),
+            "1:149: `value` must be an integer, but is the string \"1\" ()",
+        ),
+        (
+            format!("{op}, \"index\": 0"),
+            "1:106: this item of `args` has no `value` (give `index`, `op` and `value`)",
+        ),
+    ] {
+        entry_refused(Dialect::Docker, &arg(&given), &[expected]);
+    }
+    entry_refused(
+        Dialect::Docker,
+        &entry("dup", "ERRNO", "\"errnoRet\": 4096"),
+        &["1:109: the errno is 4096, but must be from 0 to 4095 (use a number of errno(3))"],
+    );
+    entry_refused(
+        Dialect::Docker,
+        &entry("dup", "TRACE", "\"errnoRet\": 65536"),
+        &["1:109: `errnoRet` is 65536, but must be an integer from 0 to 65535 ()"],
+    );
+    entry_refused(
+        Dialect::Docker,
+        &entry("dup", "ALLOW", "\"includes\": {\"minKernel\": \"6\"}"),
+        &["1:123: `minKernel` is \"6\", but must be X.Y (write a version such as \"4.8\")"],
+    );
+}
+
+#[test]
+fn missing_and_double_members() {
+    let action = "\"action\": \"SCMP_ACT_ALLOW\"";
+    for (given, expected) in [
+        (format!("{{{action}}}"), "1:50: this entry has no `names` (name at least one call)"),
+        (
+            format!("{{\"names\": [], {action}}}"),
+            "1:60: `names` is empty, but must name at least one call (name a call, or remove the \
+             entry)",
+        ),
+        (format!("{{\"names\": [\"\"], {action}}}"), "1:61: the name of a call is empty ()"),
+        (
+            "{\"names\": [\"dup\"]}".to_owned(),
+            "1:50: this entry has no `action` (say what these calls get, such as \
+             \"SCMP_ACT_ALLOW\")",
+        ),
+        (
+            format!("{{\"names\": [\"dup\"], \"name\": \"dup2\", {action}}}"),
+            "1:77: an entry has `name` or `names`, not both (move the call into `names`)",
+        ),
+        (
+            format!("{{\"names\": [\"dup\"], {action}, \"names\": [\"dup2\"]}}"),
+            "1:97: `names` is given twice, first at 1:51 (remove one: parsers disagree which of \
+             the two counts)",
+        ),
+    ] {
+        entry_refused(Dialect::Docker, &given, &[expected]);
+    }
+}
+
+#[test]
+fn contradictions_about_architectures() {
+    let with =
+        |member: &str| text(&entry("dup", "ALLOW", "")).replacen('{', &format!("{{{member}, "), 1);
+    let native = |text: &str, expected: &str| {
+        let mut options = options(Dialect::Docker);
+        options.arches = Vec::new();
+        let messages = oci::read(text, &options).unwrap_err();
+        assert_eq!(lines(&messages), format!("Error {expected}\n"));
+    };
+    native(
+        &with(
+            "\"architectures\": [\"SCMP_ARCH_X86\"], \
+             \"archMap\": [{\"architecture\": \"SCMP_ARCH_X86_64\"}]",
+        ),
+        "1:49: a profile has `architectures` or `archMap`, not both (remove one of them: Docker \
+         and Podman refuse the profile)",
+    );
+    native(
+        &with("\"architectures\": [\"SCMP_ARCH_S390X\"]"),
+        "1:20: SCMP_ARCH_S390X and the native SCMP_ARCH_X86_64 have different byte orders, so no \
+         kernel runs both (name the architectures to compile for yourself)",
+    );
+    native(
+        &with("\"architectures\": [\"amd64\"]"),
+        "1:20: there is no architecture \"amd64\" (write \"SCMP_ARCH_X86_64\")",
+    );
+    let mut mixed = options(Dialect::Docker);
+    mixed.arches = vec![Arch::X86_64, Arch::S390x];
+    let messages = oci::read(&text(&entry("dup", "ALLOW", "")), &mixed).unwrap_err();
+    assert!(lines(&messages).contains("have different byte orders"));
+}
+
+#[test]
+fn resources_that_are_no_filter_of_their_own() {
+    let resource = |more: &str| {
+        let spec = text(&entry("dup", "ALLOW", "")).replacen('{', &format!("{{{more}, "), 1);
+        format!("{{\"kind\": \"SeccompProfile\", \"spec\": {spec}}}")
+    };
+    refused(
+        Dialect::Runc,
+        &resource("\"baseProfileName\": \"runc-v1.2\""),
+        &["1:56: the base profile `runc-v1.2` is not part of this text (copy its `syscalls` in \
+           here and remove `baseProfileName`)"],
+    );
+    refused(
+        Dialect::Runc,
+        &resource("\"disabled\": true"),
+        &["1:49: this profile is disabled: there is no filter (remove `disabled`)"],
+    );
+}
+
+#[test]
+fn a_listener_without_a_path() {
+    refused(
+        Dialect::Runc,
+        &text(&entry("dup", "ALLOW", "")).replacen('{', "{\"listenerMetadata\": \"m\", ", 1),
+        &["1:22: `listenerMetadata` without a `listenerPath` (give the socket in `listenerPath`, \
+           or remove the metadata)"],
+    );
+}
+
+#[test]
+fn unknown_names_when_strict() {
+    let mut strict = options(Dialect::Docker);
+    strict.strict = true;
+    let messages = oci::read(&text(&entry("opneat dup", "ALLOW", "")), &strict).unwrap_err();
+    assert_eq!(
+        lines(&messages),
+        "Error 1:61: no architecture has a call `opneat` (did you mean `openat`?)\n"
+    );
+}
+
+#[test]
+fn all_errors_are_reported_in_the_order_of_the_text() {
+    let text = "{\"syscalls\": [\n  {\"names\": [], \"action\": \"ALLOW\"},\n  5],\n \
+                \"defaultAction\": \"SCMP_ACT_KIL\"}";
+    refused(
+        Dialect::Docker,
+        text,
+        &[
+            "2:13: `names` is empty, but must name at least one call (name a call, or remove the \
+             entry)",
+            "2:27: `action` is \"ALLOW\", which is no action (the actions are SCMP_ACT_ALLOW, \
+             _ERRNO, _KILL, _KILL_THREAD, _KILL_PROCESS, _TRAP, _TRACE, _LOG and _NOTIFY)",
+            "3:3: an entry of `syscalls` must be an object, but is the number 5 ()",
+            "4:19: `defaultAction` is \"SCMP_ACT_KIL\", which is no action (did you mean \
+             \"SCMP_ACT_KILL\"?)",
+        ],
+    );
+}

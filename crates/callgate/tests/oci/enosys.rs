@@ -1,0 +1,143 @@
+//! Numbers above the largest one that the profile names: what runc puts in front of a filter.
+//!
+//! The table for x86_64 was measured on runc 1.1.5, call by call.
+
+use callgate::Arch;
+use callgate::frontend::oci::{self, Dialect, Options};
+use callgate::syscalls::KernelVersion;
+
+use crate::support::{args, entry, options, read, text, verdict_of};
+
+fn with_enosys(arches: &[Arch]) -> Options {
+    let mut options = options(Dialect::Runc);
+    options.arches = arches.to_vec();
+    options.enosys_above = None;
+    options
+}
+
+fn check(options: &Options, entries: &[String], token: Arch, table: &[(u32, &str)]) {
+    let profile = read(entries, options);
+    for (nr, verdict) in table {
+        assert_eq!(verdict_of(&profile.policy, token, *nr, &[]), *verdict, "{nr:#x}");
+    }
+}
+
+#[test]
+fn x86_64_alone_leaves_the_numbers_of_x32_alone() {
+    let entries = [entry("getpid close_range", "ALLOW", "")];
+    let table = [
+        (39, "ALLOW"),
+        (40, "ERRNO(EPERM)"),
+        (436, "ALLOW"),
+        (437, "ERRNO(ENOSYS)"),
+        (0x3fff_ffff, "ERRNO(ENOSYS)"),
+        (0x4000_0000, "KILL_THREAD"),
+        (0x7fff_ffff, "KILL_THREAD"),
+        (0x8000_0000, "ERRNO(ENOSYS)"),
+        (0xbfff_ffff, "ERRNO(ENOSYS)"),
+        (0xc000_0000, "KILL_THREAD"),
+        (0xffff_fffe, "KILL_THREAD"),
+        (0xffff_ffff, "ERRNO(EPERM)"),
+    ];
+    check(&with_enosys(&[Arch::X86_64]), &entries, Arch::X86_64, &table);
+}
+
+#[test]
+fn x86_64_and_x32_have_a_bound_each() {
+    // rt_sigaction has a number of its own on x32, 512, which is its bound.
+    let entries = [entry("getpid rt_sigaction", "ALLOW", "")];
+    let table = [
+        (39, "ALLOW"),
+        (38, "ERRNO(EPERM)"),
+        (40, "ERRNO(ENOSYS)"),
+        (0x4000_0000 + 39, "ALLOW"),
+        (0x4000_0000 + 511, "ERRNO(EPERM)"),
+        (0x4000_0000 + 512, "ALLOW"),
+        (0x4000_0000 + 513, "ERRNO(ENOSYS)"),
+        (0x8000_0000, "ERRNO(ENOSYS)"),
+        (0xffff_ffff, "ERRNO(ENOSYS)"),
+    ];
+    check(&with_enosys(&[Arch::X86_64, Arch::X32]), &entries, Arch::X86_64, &table);
+}
+
+#[test]
+fn whatever_an_entry_gives_its_names_count() {
+    let entries = [
+        entry("getpid", "ALLOW", ""),
+        entry("getppid", "ERRNO", ""),
+        entry("no_such_call", "ALLOW", ""),
+        entry("getpgid", "ALLOW", &args(&["0 EQ 1"])),
+    ];
+    let table = [(110, "ERRNO(EPERM)"), (121, "ERRNO(EPERM)"), (122, "ERRNO(ENOSYS)")];
+    check(&with_enosys(&[Arch::X86_64]), &entries, Arch::X86_64, &table);
+}
+
+#[test]
+fn entries_that_do_not_apply_do_not_count() {
+    let gated = entry("getpgid", "ALLOW", "\"includes\": {\"caps\": [\"CAP_BPF\"]}");
+    let entries = [entry("getpid", "ALLOW", ""), gated];
+    let mut options = with_enosys(&[Arch::X86_64]);
+    options.dialect = Some(Dialect::Docker);
+    check(&options, &entries, Arch::X86_64, &[(40, "ERRNO(ENOSYS)"), (121, "ERRNO(ENOSYS)")]);
+}
+
+#[test]
+fn it_is_on_for_docker_and_runc_and_can_be_asked_for() {
+    let entries = [entry("getpid", "ALLOW", "")];
+    for dialect in Dialect::ALL {
+        let mut options = with_enosys(&[Arch::X86_64]);
+        options.dialect = Some(dialect);
+        let on = matches!(dialect, Dialect::Docker | Dialect::Runc);
+        for (asked, expected) in [(None, on), (Some(true), true), (Some(false), false)] {
+            options.enosys_above = asked;
+            let verdict = if expected { "ERRNO(ENOSYS)" } else { "ERRNO(EPERM)" };
+            check(&options, &entries, Arch::X86_64, &[(500, verdict)]);
+        }
+    }
+}
+
+#[test]
+fn permissive_defaults_have_none() {
+    for (action, above) in [
+        ("ALLOW", "ALLOW"),
+        ("LOG", "LOG"),
+        ("TRACE", "TRACE(1)"),
+        ("KILL", "ERRNO(ENOSYS)"),
+        ("TRAP", "ERRNO(ENOSYS)"),
+    ] {
+        let text =
+            text(&entry("getpid", "ERRNO", "")).replacen("ACT_ERRNO", &format!("ACT_{action}"), 1);
+        let profile = oci::read(&text, &with_enosys(&[Arch::X86_64])).unwrap();
+        assert_eq!(verdict_of(&profile.policy, Arch::X86_64, 500, &[]), above, "{action}");
+        assert_eq!(verdict_of(&profile.policy, Arch::X86_64, 39, &[]), "ERRNO(EPERM)");
+    }
+}
+
+#[test]
+fn other_architectures_have_one_bound_and_ibm_z_number_zero_too() {
+    let entries = [entry("getpid openat2", "ALLOW", "")];
+    check(
+        &with_enosys(&[Arch::Aarch64]),
+        &entries,
+        Arch::Aarch64,
+        &[(0, "ERRNO(EPERM)"), (437, "ALLOW"), (438, "ERRNO(ENOSYS)"), (u32::MAX, "ERRNO(ENOSYS)")],
+    );
+    check(
+        &with_enosys(&[Arch::S390x]),
+        &entries,
+        Arch::S390x,
+        &[(0, "ERRNO(ENOSYS)"), (1, "ERRNO(EPERM)"), (20, "ALLOW"), (438, "ERRNO(ENOSYS)")],
+    );
+    // ENOSYS is 89 there.
+    let profile = read(&entries, &with_enosys(&[Arch::Mipsel64]));
+    let mut data = callgate::SeccompData { nr: 5438, ..Default::default() };
+    data.arch = Arch::Mipsel64.token();
+    assert_eq!(profile.policy.evaluate(&data), callgate::Verdict::errno(89));
+}
+
+#[test]
+fn the_defaults_of_options_are_those_of_docker() {
+    let options = Options::new(Arch::X86_64, KernelVersion { major: 6, minor: 18 });
+    assert_eq!(options.caps.to_string(), "docker");
+    assert_eq!((options.dialect, options.enosys_above, options.strict), (None, None, false));
+}

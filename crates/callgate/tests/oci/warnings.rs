@@ -1,0 +1,71 @@
+//! What has a meaning, but perhaps not the intended one.
+
+use callgate::frontend::oci::{self, Dialect};
+
+use crate::support::{args, entry, lines, options, read, text};
+
+/// The messages, with place and advice, about one entry besides a right one.
+fn said(dialect: Dialect, names: &str, more: &str) -> String {
+    let entries = [entry("close", "ALLOW", ""), entry(names, "ALLOW", more)];
+    lines(&read(&entries, &options(dialect)).warnings)
+}
+
+#[test]
+fn unknown_names_are_named_with_the_nearest_known_one() {
+    assert_eq!(
+        said(Dialect::Docker, "opneat", ""),
+        "Warning 1:111: no architecture has a call `opneat`; it is skipped (did you mean \
+         `openat`?)\n"
+    );
+    assert_eq!(
+        said(Dialect::Docker, "frobnicate_everything", ""),
+        "Warning 1:111: no architecture has a call `frobnicate_everything`; it is skipped (check \
+         the spelling against syscalls(2))\n"
+    );
+    // Known elsewhere: profiles are written for all architectures.
+    assert_eq!(said(Dialect::Docker, "riscv_flush_icache socketcall", ""), "");
+}
+
+#[test]
+fn unknown_keys_are_named_with_the_nearest_known_one() {
+    assert_eq!(
+        said(Dialect::Runc, "dup", "\"arg\": []"),
+        "Warning 1:147: an entry of `syscalls` has no key `arg`; it is ignored (did you mean \
+         `args`?)\n"
+    );
+}
+
+#[test]
+fn a_second_value_that_nothing_looks_at_is_said() {
+    assert_eq!(
+        said(Dialect::Runc, "dup", &args(&["0 EQ 1 5"])),
+        "Warning 1:214: `valueTwo` is 5, but SCMP_CMP_EQ does not look at it (remove it, or use \
+         SCMP_CMP_MASKED_EQ, where `value` is the mask)\n"
+    );
+    assert_eq!(said(Dialect::Runc, "dup", &args(&["0 EQ 1 0"])), "");
+}
+
+#[test]
+fn a_mask_of_zero_is_said() {
+    assert!(said(Dialect::Runc, "dup", &args(&["0 MASKED_EQ 0 0"])).contains("the mask is 0"));
+}
+
+#[test]
+fn notifying_nobody_is_said_and_runc_refuses_more() {
+    let notify = |names: &str| text(&entry(names, "NOTIFY", ""));
+    let profile = oci::read(&notify("dup"), &options(Dialect::Crun)).unwrap();
+    assert!(lines(&profile.warnings).contains("SCMP_ACT_NOTIFY without `listenerPath`"));
+    let refused = oci::read(&notify("dup write"), &options(Dialect::Runc)).unwrap_err();
+    assert!(lines(&refused).starts_with("Error 1:68: SCMP_ACT_NOTIFY for `write`"));
+    assert!(oci::read(&notify("dup write"), &options(Dialect::Crun)).is_ok());
+    let default = notify("dup").replacen("SCMP_ACT_ERRNO", "SCMP_ACT_NOTIFY", 1);
+    let refused = oci::read(&default, &options(Dialect::Docker)).unwrap_err();
+    assert!(lines(&refused).contains("Error 1:19: SCMP_ACT_NOTIFY as the default action"));
+}
+
+#[test]
+fn a_profile_of_which_nothing_applies_is_said() {
+    let gated = entry("dup", "ALLOW", "\"includes\": {\"caps\": [\"CAP_BPF\"]}");
+    let profile = read(&[gated], &options(Dialect::Docker));
+    assert!(lines(&profile.warnings).contains("no entry changes anything: every call gets ERRNO"));
+}
