@@ -26,6 +26,8 @@ pub(super) enum Hint {
     ByteOrder(Endian),
     /// Text.
     Text,
+    /// Nothing in particular: most of the instructions are unknown.
+    Other,
 }
 
 impl ProgramError {
@@ -52,6 +54,7 @@ impl ProgramError {
             Hint::ByteOrder(Endian::Little) => {
                 "in little-endian byte order this is a program: give `--endian little`"
             }
+            Hint::Other => "most of these instructions are unknown: this is no classic BPF",
             Hint::Text => "these bytes are text: read them as `bpftext:`, or as a profile",
         })
     }

@@ -39,27 +39,35 @@ impl Insn {
         let jumps = !self.op.is_branch() && (self.jt != 0 || self.jf != 0);
         jumps || (!self.op.uses_k() && self.k != 0)
     }
+
+    /// The operand as `bpf_asm` writes it; jump targets are left out.
+    pub(super) fn operand_text(self) -> String {
+        let k = self.k;
+        match self.op.operand() {
+            Operand::None | Operand::Jump => String::new(),
+            Operand::Constant | Operand::BranchConstant => format!("#{k:#x}"),
+            Operand::X | Operand::BranchX => "x".to_owned(),
+            Operand::A => "a".to_owned(),
+            Operand::Absolute => format!("[{}]", k as i32),
+            Operand::Indexed => format!("[x + {}]", k as i32),
+            Operand::Scratch => format!("M[{k}]"),
+            Operand::Length => "#len".to_owned(),
+            Operand::HeaderLength => format!("4*([{}]&0xf)", k as i32),
+        }
+    }
 }
 
 impl fmt::Display for Insn {
     /// As Linux's `bpf_asm` writes it, with jump distances (`+0` is the next instruction) in place
-    /// of labels: `jeq #0x3b, +0, +15`.
+    /// of labels: `jeq #0x3b, +0, +15`. What stands in ignored fields is not shown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Insn { op, jt, jf, k } = *self;
         f.write_str(op.mnemonic())?;
-        match op.operand() {
-            Operand::None => Ok(()),
-            Operand::Constant => write!(f, " #{k:#x}"),
-            Operand::X => f.write_str(" x"),
-            Operand::A => f.write_str(" a"),
-            Operand::Absolute => write!(f, " [{k}]"),
-            Operand::Indexed => write!(f, " [x + {k}]"),
-            Operand::Scratch => write!(f, " M[{k}]"),
-            Operand::Length => f.write_str(" #len"),
-            Operand::HeaderLength => write!(f, " 4*([{k}]&0xf)"),
-            Operand::Jump => write!(f, " +{k}"),
-            Operand::BranchConstant => write!(f, " #{k:#x}, +{jt}, +{jf}"),
-            Operand::BranchX => write!(f, " x, +{jt}, +{jf}"),
+        match (self.operand_text(), op.operand()) {
+            (_, Operand::Jump) => write!(f, " +{k}"),
+            (operand, _) if op.is_branch() => write!(f, " {operand}, +{jt}, +{jf}"),
+            (operand, _) if operand.is_empty() => Ok(()),
+            (operand, _) => write!(f, " {operand}"),
         }
     }
 }

@@ -132,34 +132,32 @@ fn accept(raw: &[RawInsn], rules: Rules) -> Result<Vec<Insn>, ProgramError> {
 
 fn decode(bytes: &[u8], endian: Endian, rules: Rules) -> Result<Vec<Insn>, ProgramError> {
     let (chunks, rest) = bytes.as_chunks::<{ RawInsn::SIZE }>();
-    let raw = |endian| -> Vec<RawInsn> {
-        chunks.iter().map(|&chunk| RawInsn::from_bytes(chunk, endian)).collect()
-    };
-    let error = if !rest.is_empty() {
-        let kind = Kind::Truncated { bytes: bytes.len() };
-        ProgramError::new(vec![Violation::of_program(kind)])
-    } else {
-        match accept(&raw(endian), rules) {
+    let raw = |endian| chunks.iter().map(move |&chunk| RawInsn::from_bytes(chunk, endian));
+    let error = if rest.is_empty() {
+        match accept(&raw(endian).collect::<Vec<_>>(), rules) {
             Ok(insns) => return Ok(insns),
             Err(error) => error,
         }
+    } else {
+        let kind = Kind::Truncated { bytes: bytes.len() };
+        ProgramError::new(vec![Violation::of_program(kind)])
     };
     let other = match endian {
         Endian::Little => Endian::Big,
         Endian::Big => Endian::Little,
     };
+    let unknown = |endian| raw(endian).filter(|&insn| Insn::try_from(insn).is_err()).count();
+    let unknown_here = unknown(endian);
     let hint = if looks_like_text(bytes) {
         Some(Hint::Text)
-    } else if !all_known(&raw(endian)) && all_known(&raw(other)) {
+    } else if unknown_here > 0 && unknown(other) == 0 {
         Some(Hint::ByteOrder(other))
+    } else if unknown_here > chunks.len() / 2 {
+        Some(Hint::Other)
     } else {
         None
     };
     Err(error.with_hint(hint))
-}
-
-fn all_known(raw: &[RawInsn]) -> bool {
-    !raw.is_empty() && raw.iter().all(|&insn| Insn::try_from(insn).is_ok())
 }
 
 fn looks_like_text(bytes: &[u8]) -> bool {
@@ -223,6 +221,8 @@ mod tests {
         let json = br#"{"defaultAction": "SCMP_ACT_ALLOW"}"#;
         assert!(error(json, Endian::Little).to_string().contains("text"));
         assert!(error(&[6, 0, 0, 0, 0, 0, 0], Endian::Little).hint().is_none());
+        let noise = [0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0].repeat(10);
+        assert!(error(&noise, Endian::Little).to_string().contains("no classic BPF"));
     }
 
     #[test]

@@ -70,6 +70,16 @@ fn every_form_of_bpf_asm_is_read() {
     }
 }
 
+/// Error messages show instructions in a form that can be typed in.
+#[test]
+fn short_forms_are_read() {
+    for &op in Op::ALL {
+        let k = if op.uses_k() { 0xffff_f123 } else { 0 };
+        let insn = if op.is_branch() { Insn::branch(op, k, 0, 9) } else { Insn::new(op, k) };
+        assert_eq!(one(&insn.to_string()), insn, "{insn}");
+    }
+}
+
 #[test]
 fn words_actions_and_tokens_have_names() {
     for (text, op, k) in [

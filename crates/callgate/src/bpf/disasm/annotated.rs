@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Listing, targets};
+use super::{Listing, note, targets};
 use crate::bpf::ancillary::AncillaryWord;
 use crate::bpf::insn::{Insn, RawInsn};
 use crate::bpf::names;
@@ -26,15 +26,16 @@ pub(super) fn annotated(listing: &Listing<'_>) -> String {
         });
     }
     let arrivals = arrivals(listing.insns);
-    for (index, insn, note) in listing.lines() {
+    for (index, insn) in listing.insns.iter().copied().enumerate() {
+        // The operand says already what is loaded or returned.
+        let note = note::context(listing, index, insn);
         let arrives = arrivals.get(index).copied().unwrap_or(false);
         let label = if arrives { format!("L{index}:") } else { format!("{index} ") };
         let operand = annotated_operand(listing, index, insn);
         let mnemonic = if insn.has_ignored_bits() { ".insn" } else { insn.op.mnemonic() };
         let line = format!("{label:>7}  {mnemonic:<5}{operand}");
         out.push_str(line.trim_end());
-        // What the operand says already needs no comment.
-        if !note.is_empty() && note != operand {
+        if !note.is_empty() {
             let width = line.trim_end().chars().count();
             let _ = write!(out, "{:1$}; {note}", "", COMMENT_COLUMN.saturating_sub(width).max(1));
         }
@@ -61,7 +62,7 @@ fn annotated_operand(listing: &Listing<'_>, index: usize, insn: Insn) -> String 
         }
         _ => None,
     };
-    let operand = operand.unwrap_or_else(|| plain_operand(insn));
+    let operand = operand.unwrap_or_else(|| insn.operand_text());
     with_targets(index, insn, operand, target)
 }
 
@@ -80,7 +81,7 @@ pub(super) fn bpf_asm(listing: &Listing<'_>) -> String {
         let (mnemonic, operand) = if insn.has_ignored_bits() {
             (".insn", fields(insn))
         } else {
-            let operand = ancillary(insn).unwrap_or_else(|| plain_operand(insn));
+            let operand = ancillary(insn).unwrap_or_else(|| insn.operand_text());
             let operand = with_targets(index, insn, operand, |at| format!("l{at}"));
             (insn.op.mnemonic(), operand)
         };
@@ -94,22 +95,6 @@ pub(super) fn bpf_asm(listing: &Listing<'_>) -> String {
         out.push('\n');
     }
     out
-}
-
-/// The operand as `bpf_asm` writes it, jump targets left out.
-fn plain_operand(insn: Insn) -> String {
-    let k = insn.k;
-    match insn.op.operand() {
-        Operand::None | Operand::Jump => String::new(),
-        Operand::Constant | Operand::BranchConstant => format!("#{k:#x}"),
-        Operand::X | Operand::BranchX => "x".to_owned(),
-        Operand::A => "a".to_owned(),
-        Operand::Absolute => format!("[{}]", k as i32),
-        Operand::Indexed => format!("[x + {}]", k as i32),
-        Operand::Scratch => format!("M[{k}]"),
-        Operand::Length => "#len".to_owned(),
-        Operand::HeaderLength => format!("4*([{}]&0xf)", k as i32),
-    }
 }
 
 fn with_targets(

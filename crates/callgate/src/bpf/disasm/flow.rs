@@ -5,7 +5,7 @@
 
 use super::targets;
 use crate::bpf::insn::Insn;
-use crate::bpf::op::{Op, Operand};
+use crate::bpf::op::Op;
 use crate::data::{Endian, Word};
 
 /// What is known before an instruction.
@@ -94,7 +94,6 @@ pub(super) fn known(insns: &[Insn], endian: Endian) -> Vec<Option<Known>> {
                     Op::St | Op::Stx => {}
                     _ => here.a = None,
                 }
-                debug_assert_ne!(op.operand(), Operand::Jump);
                 reach(index + 1, here);
             }
         }

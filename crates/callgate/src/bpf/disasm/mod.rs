@@ -27,8 +27,9 @@ pub(super) use source::CODE_PARTS;
 pub(super) use table::SECCOMP_LOAD;
 
 use super::insn::Insn;
+use super::op::Op;
 use super::program::{Program, SocketProgram};
-use crate::data::Endian;
+use crate::data::{Endian, Word};
 use crate::syscalls::Arch;
 
 /// A textual form of a program.
@@ -172,12 +173,23 @@ struct Listing<'a> {
     /// What a seccomp filter may assume; `None` for a socket filter.
     seccomp: Option<&'a Options>,
     flow: Vec<Option<flow::Known>>,
+    /// The arch whose calls need no mention of it: the one to assume, else the first one tested.
+    home: Option<Arch>,
 }
 
 impl<'a> Listing<'a> {
     fn new(insns: &'a [Insn], seccomp: Option<&'a Options>) -> Listing<'a> {
         let flow = seccomp.map_or_else(Vec::new, |options| flow::known(insns, options.endian));
-        Listing { insns, seccomp, flow }
+        let assumed = seccomp.and_then(|options| options.arches.first().copied());
+        let tested = || {
+            let known = insns.iter().zip(&flow);
+            let mut tests = known.filter(|(insn, known)| {
+                insn.op == Op::JeqK && known.is_some_and(|known| known.a == Some(Word::ARCH))
+            });
+            tests.find_map(|(insn, _)| Arch::with_token(insn.k).next())
+        };
+        let home = assumed.or_else(tested);
+        Listing { insns, seccomp, flow, home }
     }
 
     /// The instructions with their indices and comments.

@@ -7,81 +7,121 @@ use crate::bpf::insn::Insn;
 use crate::bpf::names;
 use crate::bpf::op::{Op, Operand};
 use crate::data::{SECCOMP_DATA_SIZE, Word};
-use crate::syscalls::{self, Arch};
+use crate::syscalls::{self, Arch, X32_SYSCALL_BIT};
 use crate::verdict::Verdict;
 
-/// The comment of an instruction, without the comment sign; may be empty.
+/// The comment of an instruction, without the comment sign: what it loads or returns, and its
+/// context. May be empty.
 pub(super) fn note(listing: &Listing<'_>, index: usize, insn: Insn) -> String {
-    let Some(options) = listing.seccomp else { return packet_note(insn) };
+    let what = match (insn.op, listing.seccomp) {
+        (Op::LdWordAbs, Some(options)) => {
+            Word::from_offset(insn.k, options.endian).map(|word| names::word(word).to_owned())
+        }
+        (Op::RetK, Some(_)) => Some(Verdict(insn.k).to_string()),
+        (Op::LdWordAbs | Op::LdHalfAbs | Op::LdByteAbs, None) => ancillary(insn.k),
+        _ => None,
+    };
+    let context = context(listing, index, insn);
+    match what {
+        Some(what) if context.is_empty() => what,
+        Some(what) => format!("{what}: {context}"),
+        None => context,
+    }
+}
+
+/// Whose number is compared, whose argument is loaded, what a jump leads to. May be empty.
+pub(super) fn context(listing: &Listing<'_>, index: usize, insn: Insn) -> String {
+    if listing.seccomp.is_none() {
+        return String::new();
+    }
     let Some(known) = listing.flow.get(index).copied().flatten() else {
         return "no path leads here".to_owned();
     };
     match insn.op {
-        Op::LdWordAbs => {
-            let word = Word::from_offset(insn.k, options.endian);
-            word.map_or_else(String::new, |word| load_note(listing, known, word))
-        }
+        Op::LdWordAbs => load_context(listing, known, insn).unwrap_or_default(),
         Op::LdLen | Op::LdxLen => format!("{SECCOMP_DATA_SIZE}"),
-        Op::RetK => Verdict(insn.k).to_string(),
-        op if op.is_branch() => branch_note(listing, known, index, insn),
+        Op::Ja => verdict_at(listing, targets(index, insn).0).unwrap_or_default(),
+        op if op.is_branch() => branch_context(listing, known, index, insn),
         _ => String::new(),
     }
 }
 
-/// Which word, and of which call.
-fn load_note(listing: &Listing<'_>, known: Known, word: Word) -> String {
-    let name = names::word(word);
-    let Some((argument, _)) = word.argument() else { return name.to_owned() };
-    let Some(call) = known.nr.and_then(|nr| call_name(listing, known, nr)) else {
-        return name.to_owned();
-    };
-    let parameter = syscalls::facts(call).and_then(|facts| facts.args.get(usize::from(argument)));
-    match parameter {
-        Some(parameter) => format!("{name}: {call}({})", parameter.name),
-        None => format!("{name}: {call}"),
-    }
+/// Of which call an argument is loaded, and what it is there: `futex(op)`.
+fn load_context(listing: &Listing<'_>, known: Known, insn: Insn) -> Option<String> {
+    let word = Word::from_offset(insn.k, listing.seccomp?.endian)?;
+    let (argument, _) = word.argument()?;
+    let (arch, call) = call(listing, known, known.nr?)?;
+    let facts = syscalls::facts(call);
+    let parameter = facts.and_then(|facts| facts.args.get(usize::from(argument)));
+    let shown =
+        parameter.map_or(call.to_owned(), |parameter| format!("{call}({})", parameter.name));
+    Some(with_arch(listing, arch, &shown))
 }
 
-fn branch_note(listing: &Listing<'_>, known: Known, index: usize, insn: Insn) -> String {
+fn branch_context(listing: &Listing<'_>, known: Known, index: usize, insn: Insn) -> String {
     let mut parts = Vec::new();
     if insn.op.operand() == Operand::BranchConstant {
         match known.a {
-            Some(Word::ARCH) => parts.extend(arch_name(insn.k)),
-            Some(Word::NR) => {
-                parts.extend(call_name(listing, known, insn.k).map(str::to_owned));
+            Some(Word::ARCH) => {
+                parts.extend(Arch::with_token(insn.k).next().map(|arch| arch.name().to_owned()));
             }
+            Some(Word::NR) => parts.extend(number_context(listing, known, insn)),
             _ => {}
         }
     }
     let (holds, fails) = targets(index, insn);
-    for (when, at) in [("true", Some(holds)), ("false", fails)] {
-        let target = at.and_then(|at| listing.insns.get(at));
-        if let Some(Insn { op: Op::RetK, k, .. }) = target {
-            parts.push(format!("{when}: {}", Verdict(*k)));
-        }
-    }
+    let verdicts = [("true", Some(holds)), ("false", fails)];
+    parts.extend(verdicts.iter().filter_map(|(when, at)| {
+        verdict_at(listing, (*at)?).map(|verdict| format!("{when}: {verdict}"))
+    }));
     parts.join(", ")
 }
 
-fn arch_name(token: u32) -> Option<String> {
-    Arch::with_token(token).next().map(|arch| arch.name().to_owned())
-}
-
-/// The call that a number means on the path.
-fn call_name(listing: &Listing<'_>, known: Known, nr: u32) -> Option<&'static str> {
-    let token = match known.arch {
-        ArchKnown::Token(token) => token,
-        ArchKnown::Untested => listing.seccomp?.arches.first()?.token(),
-        ArchKnown::Other => return None,
-    };
-    Arch::with_token(token).find_map(|arch| arch.call_name(nr))
-}
-
-fn packet_note(insn: Insn) -> String {
-    let named = matches!(insn.op, Op::LdWordAbs | Op::LdHalfAbs | Op::LdByteAbs);
-    match AncillaryWord::from_offset(insn.k) {
-        Some(AncillaryWord::AluXorX) if named => "a ^ x".to_owned(),
-        Some(word) if named => word.name().to_owned(),
-        _ => String::new(),
+/// The call that a number is compared with.
+fn number_context(listing: &Listing<'_>, known: Known, insn: Insn) -> Option<String> {
+    let x86_64 = token(listing, known) == Some(Arch::X86_64.token());
+    if x86_64 && insn.k == X32_SYSCALL_BIT && matches!(insn.op, Op::JgeK | Op::JsetK) {
+        return Some("any x32 call".to_owned());
     }
+    if insn.op == Op::JsetK {
+        return None;
+    }
+    let (arch, call) = call(listing, known, insn.k)?;
+    Some(with_arch(listing, arch, call))
+}
+
+/// What the program returns there, if it does.
+fn verdict_at(listing: &Listing<'_>, at: usize) -> Option<String> {
+    match listing.insns.get(at) {
+        Some(Insn { op: Op::RetK, k, .. }) => Some(Verdict(*k).to_string()),
+        _ => None,
+    }
+}
+
+/// The arch token on the path.
+fn token(listing: &Listing<'_>, known: Known) -> Option<u32> {
+    match known.arch {
+        ArchKnown::Token(token) => Some(token),
+        ArchKnown::Untested => Some(listing.seccomp?.arches.first()?.token()),
+        ArchKnown::Other => None,
+    }
+}
+
+/// The call that a number means on the path, and whose it is.
+fn call(listing: &Listing<'_>, known: Known, nr: u32) -> Option<(Arch, &'static str)> {
+    Arch::with_token(token(listing, known)?)
+        .find_map(|arch| arch.call_name(nr).map(|name| (arch, name)))
+}
+
+/// Says whose call it is, unless the listing is about that arch in the first place.
+fn with_arch(listing: &Listing<'_>, arch: Arch, call: &str) -> String {
+    if listing.home == Some(arch) { call.to_owned() } else { format!("{call}, {arch}") }
+}
+
+/// An ancillary word of a packet.
+fn ancillary(k: u32) -> Option<String> {
+    AncillaryWord::from_offset(k).map(|word| match word {
+        AncillaryWord::AluXorX => "a ^ x".to_owned(),
+        word => word.name().to_owned(),
+    })
 }

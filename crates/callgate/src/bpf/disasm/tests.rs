@@ -37,7 +37,7 @@ fn annotated() {
      2   ld   nr
      3   jeq  #59, L9, next             ; execve, true: ERRNO(EPERM)
      4   jeq  #257, next, L7            ; openat, false: ALLOW
-     5   ld   args[2].low               ; args[2].low: openat(flags)
+     5   ld   args[2].low               ; openat(flags)
      6   jset #0x40, L9, next           ; true: ERRNO(EPERM), false: ALLOW
     L7:  ret  ALLOW
     L8:  ret  KILL_PROCESS
@@ -144,7 +144,7 @@ fn codes_have_the_kernels_names() {
     }
 }
 
-/// The comment of the line in the annotated listing.
+/// The comment of a line, from 0.
 fn comment(insns: &[Insn], line: usize, options: &Options) -> String {
     let program = Program::new(insns.to_vec()).unwrap();
     let text = disassemble(&program, Dialect::BpfAsm, options);
@@ -179,8 +179,9 @@ fn numbers_are_those_of_the_arch_that_the_path_established() {
         jeq(221, 0, 0),
         ret,
     ];
-    assert_eq!(comment(&both, 3, &arm), "execve");
-    assert_eq!(comment(&both, 7, &arm), "execve");
+    assert_eq!(comment(&both, 3, &arm), "execve, x86_64");
+    assert_eq!(comment(&both, 3, &none), "execve", "the first arch needs no mention");
+    assert_eq!(comment(&both, 7, &arm), "execve, x86");
     assert_eq!(comment(&both, 10, &arm), "", "not arm's, but not known whose");
     // The two meet: no name.
     let meet = [arch, jeq(0xc000_003e, 1, 0), jeq(0x4000_0003, 0, 2), nr, jeq(59, 0, 0), ret];
@@ -189,7 +190,9 @@ fn numbers_are_those_of_the_arch_that_the_path_established() {
     let x32 = [arch, jeq(0xc000_003e, 0, 1), nr, jeq(0x4000_0000, 0, 0), ret];
     assert_eq!(comment(&x32, 3, &none), "");
     let x32 = [arch, jeq(0xc000_003e, 0, 2), nr, jeq(0x4000_0000, 0, 0), ret];
-    assert_eq!(comment(&x32, 3, &none), "read");
+    assert_eq!(comment(&x32, 3, &none), "read, x32");
+    let bit = [arch, jeq(0xc000_003e, 0, 2), nr, Insn::branch(Op::JgeK, 0x4000_0000, 0, 0), ret];
+    assert_eq!(comment(&bit, 3, &none), "any x32 call");
 }
 
 #[test]
@@ -229,7 +232,7 @@ fn packets_have_no_calls() {
      1   jeq  #0x800, next, L6
      2   ldxb 4*([14]&0xf)
      3   ldh  [x + 16]
-     4   ld   #mark                     ; mark
+     4   ld   #mark
      5   ret  #0x40000
     L6:  ret  #0
 "
