@@ -158,6 +158,25 @@ impl<'a> Lexer<'a> {
     }
 }
 
+/// The offending text in a message: in quotes, not longer than a person reads, and without control
+/// characters, which would reach a terminal.
+pub(super) fn quote(text: &str) -> String {
+    const SHOWN: usize = 40;
+    let mut quoted = String::from("`");
+    for c in text.chars().take(SHOWN) {
+        if c.is_control() {
+            quoted.extend(c.escape_default());
+        } else {
+            quoted.push(c);
+        }
+    }
+    if text.chars().nth(SHOWN).is_some() {
+        quoted.push('…');
+    }
+    quoted.push('`');
+    quoted
+}
+
 /// Hexadecimal with `0x`, binary with `0b`, octal with a leading `0` (as `bpf_asm`), else decimal.
 /// Negative numbers are taken as two's complement.
 pub(super) fn number(text: &str, flavour: Flavour) -> Result<u32, BadNumber> {
@@ -249,6 +268,13 @@ mod tests {
                 ("", 4, 10)
             ]
         );
+    }
+
+    #[test]
+    fn quoted_text_is_short_and_harmless() {
+        assert_eq!(quote("ld"), "`ld`");
+        assert_eq!(quote("\u{1b}[2J"), "`\\u{1b}[2J`");
+        assert_eq!(quote(&"é".repeat(50)), format!("`{}…`", "é".repeat(40)));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::parser::{Parsed, Statement, Target, Targets};
 use crate::bpf::MAX_INSNS;
 use crate::bpf::insn::Insn;
+use crate::bpf::lexer::quote;
 use crate::diagnostic::{Diagnostic, Position};
 
 /// How far a two-way jump reaches (its distances are bytes).
@@ -44,7 +45,7 @@ fn labels<'a>(program: &Parsed<'a>, errors: &mut Vec<Diagnostic>) -> HashMap<&'a
             errors.push(
                 Diagnostic::error(
                     Some(label.position),
-                    format!("no instruction follows the label `{}`", label.name),
+                    format!("no instruction follows the label {}", quote(label.name)),
                 )
                 .help("a program ends with a `ret`"),
             );
@@ -52,7 +53,7 @@ fn labels<'a>(program: &Parsed<'a>, errors: &mut Vec<Diagnostic>) -> HashMap<&'a
         if let Some(before) = labels.insert(label.name, label.index) {
             errors.push(Diagnostic::error(
                 Some(label.position),
-                format!("the label `{}` already marks instruction {before}", label.name),
+                format!("the label {} already marks instruction {before}", quote(label.name)),
             ));
         }
     }
@@ -86,7 +87,7 @@ impl Linker<'_, '_> {
             self.error(
                 target.position(),
                 format!(
-                    "the jump to `{target}` skips {distance} instructions, a conditional jump at most \
+                    "the jump to {target} skips {distance} instructions, a conditional jump at most \
                      {BRANCH_REACH}"
                 ),
                 "jump to a `ja` on the way, or put a copy of the target nearer",
@@ -105,7 +106,7 @@ impl Linker<'_, '_> {
                 Some(&at) => {
                     self.error(
                         Some(position),
-                        format!("`{name}` marks instruction {at}, this one is {index}"),
+                        format!("{} marks instruction {at}, this one is {index}", quote(name)),
                         "classic BPF jumps forward only",
                     );
                     0
@@ -113,7 +114,7 @@ impl Linker<'_, '_> {
                 None => {
                     self.error(
                         Some(position),
-                        format!("there is no label `{name}`"),
+                        format!("there is no label {}", quote(name)),
                         "mark an instruction with `LABEL:`",
                     );
                     0

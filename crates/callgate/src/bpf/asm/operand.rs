@@ -3,7 +3,7 @@
 use super::parser::{Parser, Result, Target, Targets};
 use crate::bpf::ancillary::AncillaryWord;
 use crate::bpf::insn::{Insn, RawInsn};
-use crate::bpf::lexer::{Token, TokenKind};
+use crate::bpf::lexer::{Token, TokenKind, quote};
 use crate::bpf::names;
 use crate::bpf::op::{Op, Operand};
 use crate::data::Word;
@@ -37,7 +37,7 @@ impl<'a> Parser<'_, 'a> {
         let (name, swapped) = alias.map_or((name.as_str(), false), |&(_, name, swap)| (name, swap));
         let ops: Vec<Op> = Op::ALL.iter().copied().filter(|op| op.mnemonic() == name).collect();
         let Some(&op) = ops.first() else {
-            let message = format!("`{}` is no instruction", token.text);
+            let message = format!("{} is no instruction", quote(token.text));
             return Err(Diagnostic::error(Some(token.position), message)
                 .help("a label is followed by `:`; an instruction by its fields is `.insn`"));
         };
@@ -204,7 +204,7 @@ impl<'a> Parser<'_, 'a> {
             }
         }
         Word::all().find(|&word| names::word(word) == name).ok_or_else(|| {
-            Diagnostic::error(position, format!("`{name}` is no word of seccomp_data")).help(
+            Diagnostic::error(position, format!("{} is no word of seccomp_data", quote(&name))).help(
                 "there are nr, arch, instruction_pointer and args[0] to args[5], these with .low or .high",
             )
         })
@@ -232,7 +232,7 @@ impl<'a> Parser<'_, 'a> {
         let Some(token) = self.next() else { return Err(self.expected("an action")) };
         let unknown = token.is_word("UNKNOWN");
         let Some(verdict) = names::action(token.text).or(unknown.then_some(Verdict(0))) else {
-            let message = format!("`{}` is no action", token.text);
+            let message = format!("{} is no action", quote(token.text));
             return Err(Diagnostic::error(Some(token.position), message).help(
                 "there are KILL_PROCESS, KILL_THREAD, TRAP, ERRNO, USER_NOTIF, TRACE, LOG and ALLOW; \
                  other values are written `#0x…`",

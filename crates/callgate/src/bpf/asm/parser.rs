@@ -4,7 +4,7 @@
 use std::fmt;
 
 use crate::bpf::insn::Insn;
-use crate::bpf::lexer::{BadNumber, Token, TokenKind};
+use crate::bpf::lexer::{BadNumber, Token, TokenKind, quote};
 use crate::bpf::op::Op;
 use crate::data::Endian;
 use crate::diagnostic::{Diagnostic, Position};
@@ -65,9 +65,9 @@ impl Target<'_> {
 impl fmt::Display for Target<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Target::Next => f.write_str("next"),
-            Target::Skip(distance, _) => write!(f, "+{distance}"),
-            Target::Label(name, _) => f.write_str(name),
+            Target::Next => f.write_str("`next`"),
+            Target::Skip(distance, _) => write!(f, "`+{distance}`"),
+            Target::Label(name, _) => f.write_str(&quote(name)),
         }
     }
 }
@@ -203,11 +203,15 @@ impl<'a> Parser<'_, 'a> {
             }
             Err(BadNumber::Range) => {
                 format!(
-                    "`{text}` does not fit into 32 bits; the limits are -2147483648 and 4294967295"
+                    "{} does not fit into 32 bits; the limits are -2147483648 and 4294967295",
+                    quote(text)
                 )
             }
             Err(BadNumber::Digits) => {
-                format!("`{text}` is no number (0x: hexadecimal, 0b: binary, a leading 0: octal)")
+                format!(
+                    "{} is no number (0x: hexadecimal, 0b: binary, a leading 0: octal)",
+                    quote(text)
+                )
             }
         };
         Err(Diagnostic::error(Some(position), message))
@@ -227,7 +231,7 @@ impl<'a> Parser<'_, 'a> {
 
     pub(super) fn expected(&self, what: &str) -> Diagnostic {
         let message = match self.peek() {
-            Some(token) => format!("expected {what}, found `{}`", token.text),
+            Some(token) => format!("expected {what}, found {}", quote(token.text)),
             None => format!("expected {what} at the end of the line"),
         };
         Diagnostic::error(self.position(), message)

@@ -115,7 +115,7 @@ fn call(listing: &Listing<'_>, known: Known, nr: u32) -> Option<(Arch, &'static 
 
 /// Says whose call it is, unless the listing is about that arch in the first place.
 fn with_arch(listing: &Listing<'_>, arch: Arch, call: &str) -> String {
-    if listing.home == Some(arch) { call.to_owned() } else { format!("{call}, {arch}") }
+    if listing.home == Some(arch) { call.to_owned() } else { format!("{call} ({arch})") }
 }
 
 /// An ancillary word of a packet.

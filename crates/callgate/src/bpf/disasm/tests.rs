@@ -179,9 +179,9 @@ fn numbers_are_those_of_the_arch_that_the_path_established() {
         jeq(221, 0, 0),
         ret,
     ];
-    assert_eq!(comment(&both, 3, &arm), "execve, x86_64");
+    assert_eq!(comment(&both, 3, &arm), "execve (x86_64)");
     assert_eq!(comment(&both, 3, &none), "execve", "the first arch needs no mention");
-    assert_eq!(comment(&both, 7, &arm), "execve, x86");
+    assert_eq!(comment(&both, 7, &arm), "execve (x86)");
     assert_eq!(comment(&both, 10, &arm), "", "not arm's, but not known whose");
     // The two meet: no name.
     let meet = [arch, jeq(0xc000_003e, 1, 0), jeq(0x4000_0003, 0, 2), nr, jeq(59, 0, 0), ret];
@@ -190,7 +190,7 @@ fn numbers_are_those_of_the_arch_that_the_path_established() {
     let x32 = [arch, jeq(0xc000_003e, 0, 1), nr, jeq(0x4000_0000, 0, 0), ret];
     assert_eq!(comment(&x32, 3, &none), "");
     let x32 = [arch, jeq(0xc000_003e, 0, 2), nr, jeq(0x4000_0000, 0, 0), ret];
-    assert_eq!(comment(&x32, 3, &none), "read, x32");
+    assert_eq!(comment(&x32, 3, &none), "read (x32)");
     let bit = [arch, jeq(0xc000_003e, 0, 2), nr, Insn::branch(Op::JgeK, 0x4000_0000, 0, 0), ret];
     assert_eq!(comment(&bit, 3, &none), "any x32 call");
 }

@@ -3,6 +3,7 @@
 use super::{error, finish};
 use crate::bpf::asm::AsmError;
 use crate::bpf::insn::RawInsn;
+use crate::bpf::lexer::quote;
 use crate::data::Endian;
 use crate::diagnostic::{Diagnostic, Position};
 
@@ -38,7 +39,10 @@ pub(super) fn bytes(text: &str, endian: Endian) -> Result<Vec<RawInsn>, AsmError
                 errors.extend(half.take().map(|(_, position)| odd(position)));
             } else {
                 if digit.is_none() {
-                    errors.push(error(position, format!("`{c}` is no hexadecimal digit")));
+                    errors.push(error(
+                        position,
+                        format!("{} is no hexadecimal digit", quote(&c.to_string())),
+                    ));
                 }
                 let digit = digit.unwrap_or(0);
                 match half.take() {

@@ -8,7 +8,7 @@ use super::{error, finish};
 use crate::bpf::asm::AsmError;
 use crate::bpf::disasm::CODE_PARTS;
 use crate::bpf::insn::RawInsn;
-use crate::bpf::lexer::{BadNumber, Flavour, Token, TokenKind, tokens};
+use crate::bpf::lexer::{BadNumber, Flavour, Token, TokenKind, quote, tokens};
 use crate::bpf::names;
 use crate::diagnostic::{Diagnostic, Position};
 use crate::syscalls::Arch;
@@ -82,7 +82,7 @@ impl<'a> Reader<'_, 'a> {
                 TokenKind::Mark(',' | ';' | '.' | ':' | '&' | '[' | ']') => {}
                 _ if self.depth == 0 => {}
                 _ => {
-                    let message = format!("expected an instruction, found `{}`", token.text);
+                    let message = format!("expected an instruction, found {}", quote(token.text));
                     return Err(error(token.position, message));
                 }
             }
@@ -247,7 +247,7 @@ impl<'a> Reader<'_, 'a> {
         let value = match token.kind {
             TokenKind::Number(Ok(value)) => Some(value),
             TokenKind::Number(Err(BadNumber::Range)) => {
-                let message = format!("`{}` does not fit into 32 bits", token.text);
+                let message = format!("{} does not fit into 32 bits", quote(token.text));
                 return Err(error(token.position, message));
             }
             TokenKind::Word if token.text == "offsetof" => {
@@ -325,7 +325,7 @@ impl<'a> Reader<'_, 'a> {
 
     fn fail<T>(&self, expected: &str) -> Result<T> {
         let found = match self.peek() {
-            Some(token) => format!(", found `{}`", token.text),
+            Some(token) => format!(", found {}", quote(token.text)),
             None => " before the end of the text".to_owned(),
         };
         Err(error(self.position(), format!("expected {expected}{found}")))

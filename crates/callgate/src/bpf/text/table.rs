@@ -5,7 +5,7 @@ use crate::bpf::ancillary::AncillaryWord;
 use crate::bpf::asm::AsmError;
 use crate::bpf::disasm::SECCOMP_LOAD;
 use crate::bpf::insn::RawInsn;
-use crate::bpf::lexer::{Flavour, Token, TokenKind, tokens};
+use crate::bpf::lexer::{Flavour, Token, TokenKind, quote, tokens};
 use crate::bpf::op::Op;
 use crate::diagnostic::{Diagnostic, Position};
 
@@ -86,12 +86,15 @@ fn decimal_field((text, position): Field<'_>, what: &str, limit: u32) -> Result<
     if text.is_empty() || !text.chars().all(|c| c.is_ascii_digit()) {
         return Err(error(
             position,
-            format!("expected {what} as a decimal number, found `{text}`"),
+            format!("expected {what} as a decimal number, found {}", quote(text)),
         ));
     }
     match text.parse::<u32>() {
         Ok(value) if value <= limit => Ok(value),
-        _ => Err(error(position, format!("{text} is too large for {what}; the limit is {limit}"))),
+        _ => Err(error(
+            position,
+            format!("{} is too large for {what}; the limit is {limit}", quote(text)),
+        )),
     }
 }
 
@@ -122,7 +125,7 @@ fn row(line: &[Token<'_>], index: usize) -> Result<RawInsn> {
         [given, colon, fields @ ..] if colon.is(':') => {
             if given.text.parse() != Ok(index) {
                 let message =
-                    format!("line {} of the table stands where {index} is due", given.text);
+                    format!("line {} of the table stands where {index} is due", quote(given.text));
                 return Err(error(given.position, message).help("lines are missing or in disorder"));
             }
             fields
@@ -142,7 +145,7 @@ fn row(line: &[Token<'_>], index: usize) -> Result<RawInsn> {
     if let (true, Some(extra)) = (named, rest.first()) {
         return Err(error(
             extra.position,
-            format!("expected the end of the line, found `{}`", extra.text),
+            format!("expected the end of the line, found {}", quote(extra.text)),
         ));
     }
     Ok(RawInsn {
@@ -157,9 +160,9 @@ fn field(token: &Token<'_>, what: &str, limit: u32) -> Result<u32> {
     let message = match token.kind {
         TokenKind::Number(Ok(value)) if value <= limit => return Ok(value),
         TokenKind::Number(Ok(_)) => {
-            format!("{} is too large for {what}; the limit is {limit}", token.text)
+            format!("{} is too large for {what}; the limit is {limit}", quote(token.text))
         }
-        _ => format!("expected {what}, found `{}`", token.text),
+        _ => format!("expected {what}, found {}", quote(token.text)),
     };
     Err(error(token.position, message))
 }
@@ -174,7 +177,7 @@ fn legacy_code(token: &Token<'_>) -> Result<u16> {
         Op::ALL.iter().copied().find(|op| op.legacy_name() == name)
     });
     known.map(Op::code).ok_or_else(|| {
-        let message = format!("`{}` is no instruction of Linux 3.10 (`BPF_S_…`)", token.text);
+        let message = format!("{} is no instruction of Linux 3.10 (`BPF_S_…`)", quote(token.text));
         error(token.position, message)
     })
 }

@@ -37,7 +37,6 @@ proptest! {
         }
     }
 
-    /// What is printed is assembly for Linux's `bpf_asm` too, as far as the assembler here is strict.
     #[test]
     fn anything_at_all_is_read_or_refused(text in "\\PC*", bytes in any::<Vec<u8>>()) {
         let _ = parse(&text, Endian::Little);
@@ -117,9 +116,9 @@ fn each_mistake_is_named_with_its_place() {
         ("3\n6 0 0 0\n", "1:1: the count says 3, but there are 1 instructions"),
         ("1\n6 0 0\n", "2:1: expected the four numbers `code jt jf k`, found 3"),
         ("1\n6 0 0 0 0\n", "2:1: expected the four numbers `code jt jf k`, found 5"),
-        ("1\n6 0 256 0\n", "2:5: 256 is too large for jf; the limit is 255"),
-        ("1\n65536 0 0 0\n", "2:1: 65536 is too large for the code; the limit is 65535"),
-        ("1\n6 0 0 4294967296\n", "2:7: 4294967296 is too large for k; the limit is 4294967295"),
+        ("1\n6 0 256 0\n", "2:5: `256` is too large for jf; the limit is 255"),
+        ("1\n65536 0 0 0\n", "2:1: `65536` is too large for the code; the limit is 65535"),
+        ("1\n6 0 0 4294967296\n", "2:7: `4294967296` is too large for k; the limit is 4294967295"),
         ("1\n6 0 0x0 0\n", "2:5: expected jf as a decimal number, found `0x0`"),
         ("1,6 0 0 x,", "1:9: expected k as a decimal number, found `x`"),
         (
@@ -147,8 +146,8 @@ fn each_mistake_is_named_with_its_place() {
             "1:32: expected a number or a constant of the kernel (`BPF_…`, `SECCOMP_RET_…`, `AUDIT_ARCH_…`), found `?`",
         ),
         (" 0000: 0x20 0x00 0x00", "1:2: expected the four fields code, jt, jf and k, found 3"),
-        (" 0001: 0x20 0x00 0x00 0x4", "1:2: line 0001 of the table stands where 0 is due"),
-        (" 0000: 0x20 0x100 0x00 0x4", "1:13: 0x100 is too large for jt; the limit is 255"),
+        (" 0001: 0x20 0x00 0x00 0x4", "1:2: line `0001` of the table stands where 0 is due"),
+        (" 0000: 0x20 0x100 0x00 0x4", "1:13: `0x100` is too large for jt; the limit is 255"),
         (" 0000: 0x20 jt 0x00 0x4", "1:13: expected jt, found `jt`"),
         ("BPF_S_NOTHING 0 0 0", "1:1: `BPF_S_NOTHING` is no instruction of Linux 3.10 (`BPF_S_…`)"),
         ("BPF_S_RET_K 0 0 0 0", "1:19: expected the end of the line, found `0`"),
