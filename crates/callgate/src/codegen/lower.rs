@@ -140,57 +140,102 @@ impl<'a> Lowering<'a> {
     fn planned(&mut self, func: Func, word: Word) -> Result<CodeId, OutOfBudget> {
         let mut planner = Planner::new(word);
         let mut done = HashMap::default();
-        self.follow_plan(&mut planner, func, &mut done)
+        self.follow_plan(&mut planner, (func, u32::MAX), None, &mut done)
     }
 
-    /// The code of a function of the planner's word in a place where A holds that word. Each step
-    /// knows more bits, so it calls itself at most 32 deep.
+    /// The code of a function of the planner's word in a place where A holds the bits of `held`. Each
+    /// step knows more bits, so it calls itself at most 64 deep.
     fn follow_plan(
         &mut self,
         planner: &mut Planner,
-        func: Func,
-        done: &mut HashMap<Func, CodeId>,
+        (func, held): (Func, u32),
+        pending: Option<&Pending<'_>>,
+        done: &mut HashMap<Key, CodeId>,
     ) -> Result<CodeId, OutOfBudget> {
-        if let Some(id) = done.get(&func) {
+        let key = (func, held, pending.map(Pending::key));
+        if let Some(id) = done.get(&key) {
             return Ok(*id);
         }
         let word = planner.word();
-        let held = Held { word, mask: u32::MAX };
-        let id = match planner.plan(self.store, func)? {
-            Plan::Exit => self.code(func)?,
+        let holding = Held { word, mask: held };
+        let id = match planner.plan(self.store, (func, held))? {
+            Plan::Exit => match pending.filter(|pending| pending.exit == func) {
+                Some(pending) => self.resume(planner, held, pending, done)?,
+                None => self.code(func)?,
+            },
             Plan::Search { tree, exits } => {
                 let mut codes = Vec::with_capacity(exits.len());
                 for exit in exits {
-                    codes.push(self.code(exit)?);
+                    codes.push(self.follow_plan(planner, (exit, held), pending, done)?);
                 }
-                self.tree(&tree, &codes, held)
+                self.tree(&tree, &codes, holding)
             }
             Plan::AnyBit { mask, then, otherwise } => {
-                let then = self.follow_plan(planner, then, done)?;
-                let otherwise = self.follow_plan(planner, otherwise, done)?;
-                self.graph.add(Code::Branch { held, op: Op::JsetK, k: mask, then, otherwise })
+                let then = self.follow_plan(planner, (then, held), pending, done)?;
+                let otherwise = self.follow_plan(planner, (otherwise, held), pending, done)?;
+                let (op, k) = (Op::JsetK, mask);
+                self.graph.add(Code::Branch { held: holding, op, k, then, otherwise })
             }
             Plan::Value { value, then, otherwise } => {
-                let then = self.follow_plan(planner, then, done)?;
-                let otherwise = self.follow_plan(planner, otherwise, done)?;
-                self.graph.add(Code::Branch { held, op: Op::JeqK, k: value, then, otherwise })
+                let then = self.follow_plan(planner, (then, held), pending, done)?;
+                let otherwise = self.follow_plan(planner, (otherwise, held), pending, done)?;
+                let (op, k) = (Op::JeqK, value);
+                self.graph.add(Code::Branch { held: holding, op, k, then, otherwise })
             }
             Plan::Masked { mask, value, then, otherwise } => {
-                let again = self.store.top_word(then) == Some(word);
-                let mut then = self.follow_plan(planner, then, done)?;
-                if again {
-                    then = self.graph.add(Code::Load { word, next: then });
-                }
-                let otherwise = self.follow_plan(planner, otherwise, done)?;
-                let masked = Held { word, mask };
-                let op = Op::JeqK;
-                let next =
-                    self.graph.add(Code::Branch { held: masked, op, k: value, then, otherwise });
-                self.graph.add(Code::And { held, mask, next })
+                let then = if self.store.top_word(then) == Some(word) {
+                    let next = self.follow_plan(planner, (then, u32::MAX), pending, done)?;
+                    self.graph.add(Code::Load { word, next })
+                } else {
+                    self.follow_plan(planner, (then, mask), pending, done)?
+                };
+                let otherwise = self.follow_plan(planner, (otherwise, mask), pending, done)?;
+                let (masked, op, k) = (Held { word, mask }, Op::JeqK, value);
+                let next = self.graph.add(Code::Branch { held: masked, op, k, then, otherwise });
+                self.graph.add(Code::And { held: holding, mask, next })
+            }
+            Plan::Project { mask, first, exit, then } => {
+                let pending = Pending { exit, mask, then, outer: pending };
+                self.follow_plan(planner, (first, held), Some(&pending), done)?
             }
         };
-        done.insert(func, id);
+        done.insert(key, id);
         Ok(id)
+    }
+
+    /// The code that goes on with what is pending in a place where A holds the bits of `held`.
+    fn resume(
+        &mut self,
+        planner: &mut Planner,
+        held: u32,
+        pending: &Pending<'_>,
+        done: &mut HashMap<Key, CodeId>,
+    ) -> Result<CodeId, OutOfBudget> {
+        let (word, mask) = (planner.word(), pending.mask);
+        let next = self.follow_plan(planner, (pending.then, mask), pending.outer, done)?;
+        let again = mask & !held != 0;
+        let held = Held { word, mask: if again { u32::MAX } else { held } };
+        let next = self.graph.add(Code::And { held, mask, next });
+        Ok(if again { self.graph.add(Code::Load { word, next }) } else { next })
+    }
+}
+
+/// What follows once the values are known for which the bits outside `mask` matter.
+struct Pending<'a> {
+    /// Where these values do not lead.
+    exit: Func,
+    mask: u32,
+    then: Func,
+    outer: Option<&'a Pending<'a>>,
+}
+
+/// A function, what A holds, and what is pending.
+type Key = (Func, u32, Option<(Func, u32)>);
+
+impl Pending<'_> {
+    /// A plan is pending in one way only while its first part is followed.
+    fn key(&self) -> (Func, u32) {
+        (self.then, self.mask)
     }
 }
 

@@ -7,8 +7,14 @@
 //! - both kinds together: `and` and `jeq`.
 //!
 //! What remains knows those bits and is smaller; it is planned in the same way. A single value that
-//! spoils such a pattern may be tested first. A search tree over the runs of values competes with all
-//! that, and where there are too many runs, single bits are tested.
+//! spoils such a pattern may be tested first.
+//!
+//! Where some bits do not matter for most values (the size bits of an `ioctl` number, say), the values
+//! for which they do matter are found first; then `and` takes these bits away, and the rest is
+//! planned on what is left. Which bits to try is read off an irredundant sum of products.
+//!
+//! A search tree over the runs of values competes with all that, and where there are too many runs,
+//! single bits are tested.
 
 use rustc_hash::FxHashMap as HashMap;
 
@@ -31,6 +37,15 @@ const MAX_EXITS: usize = 4;
 /// How many single values may be tested before a mask.
 const MAX_PEELED: u32 = 2;
 
+/// From so many tests on it is tried to leave bits out.
+const MANY: f64 = 4.0;
+
+/// Sums of more products are not looked at.
+const MAX_CUBES: usize = 64;
+
+/// How many sets of bits are tried to be left out.
+const MAX_PROJECTED: usize = 8;
+
 /// What one executed test costs in terms of one instruction more in the program: argument checks are
 /// many and each is rare.
 const EXECUTED: f64 = 0.25;
@@ -49,16 +64,21 @@ pub(super) enum Plan {
     AnyBit { mask: u32, then: Func, otherwise: Func },
     /// `and #mask` and `jeq #value`. A holds the word no longer.
     Masked { mask: u32, value: u32, then: Func, otherwise: Func },
+    /// The plan of `first`; where it leads to `exit`, `and #mask` and the plan of `then`.
+    Project { mask: u32, first: Func, exit: Func, then: Func },
     /// `jeq #value`.
     Value { value: u32, then: Func, otherwise: Func },
 }
 
+/// A function, and which bits of the word A holds; the function does not look at others.
+type Place = (Func, u32);
+
 /// The plans for the functions of one word.
 pub(super) struct Planner {
     word: Word,
-    plans: HashMap<Func, (f64, Plan)>,
-    /// Functions known to cost at least this.
-    beyond: HashMap<Func, f64>,
+    plans: HashMap<Place, (f64, Plan)>,
+    /// What is known to cost at least this.
+    beyond: HashMap<Place, f64>,
 }
 
 impl Planner {
@@ -71,29 +91,30 @@ impl Planner {
     }
 
     /// The best plan found.
-    pub(super) fn plan(&mut self, store: &mut Store, func: Func) -> Result<Plan, OutOfBudget> {
-        self.solve(store, func, 0, f64::INFINITY)?;
-        Ok(self.plans.get(&func).map_or(Plan::Exit, |(_, plan)| plan.clone()))
+    pub(super) fn plan(&mut self, store: &mut Store, place: Place) -> Result<Plan, OutOfBudget> {
+        self.solve(store, place, 0, f64::INFINITY)?;
+        Ok(self.plans.get(&place).map_or(Plan::Exit, |(_, plan)| plan.clone()))
     }
 
     /// The cost of the best plan found, if it is below `bound`; else infinity.
     fn solve(
         &mut self,
         store: &mut Store,
-        func: Func,
+        place: Place,
         depth: u32,
         bound: f64,
     ) -> Result<f64, OutOfBudget> {
+        let (func, held) = place;
         if store.top_word(func) != Some(self.word) {
             return Ok(0.0);
         }
-        if let Some((cost, _)) = self.plans.get(&func) {
+        if let Some((cost, _)) = self.plans.get(&place) {
             return Ok(*cost);
         }
-        if bound <= TEST || self.beyond.get(&func).is_some_and(|beyond| bound <= *beyond) {
+        if bound <= TEST || self.beyond.get(&place).is_some_and(|beyond| bound <= *beyond) {
             return Ok(f64::INFINITY);
         }
-        let few = store.partition(func, self.word, FEW);
+        let few = store.partition_within(func, self.word, held, FEW);
         let mut best = match &few {
             Some(runs) => search(runs),
             None => (f64::INFINITY, Plan::Exit),
@@ -105,11 +126,11 @@ impl Planner {
                 None => store.exits(func, self.word, FEW).unwrap_or_default(),
             };
             for exit in exits {
-                self.masks(store, func, exit, depth, bound, &mut best)?;
+                self.masks(store, place, exit, depth, bound, &mut best)?;
             }
             if let Some(runs) = few.as_ref().filter(|_| depth < MAX_PEELED) {
                 for [before, single] in runs.array_windows().filter(|[_, s]| s.first == s.last) {
-                    self.peel(store, func, (single.first, before.then), depth, bound, &mut best)?;
+                    self.peel(store, place, (single.first, before.then), depth, bound, &mut best)?;
                 }
             }
         }
@@ -117,23 +138,25 @@ impl Planner {
             // A test takes away two borders between runs at the most, so with more runs than this
             // a search tree is no better than what was found.
             let limit = (2.0 * best.0.min(bound)).min(MAX_RUNS as f64) as usize;
-            let found = match store.partition(func, self.word, limit) {
-                Some(runs) => search(&runs),
-                None if best.0.is_infinite() && bound.is_infinite() => {
-                    self.top_bit(store, func, depth)?
+            if let Some(runs) = store.partition_within(func, self.word, held, limit) {
+                let found = search(&runs);
+                if found.0 < best.0 {
+                    best = found;
                 }
-                None => (f64::INFINITY, Plan::Exit),
-            };
-            if found.0 < best.0 {
-                best = found;
             }
         }
+        if best.0.min(bound) > MANY * TEST && depth == 0 {
+            self.project(store, place, depth, bound, &mut best)?;
+        }
+        if best.0.is_infinite() && bound.is_infinite() {
+            best = self.top_bit(store, place, depth)?;
+        }
         if best.0 >= bound {
-            self.beyond.insert(func, bound);
+            self.beyond.insert(place, bound);
             return Ok(f64::INFINITY);
         }
         let cost = best.0;
-        self.plans.insert(func, best);
+        self.plans.insert(place, best);
         Ok(cost)
     }
 
@@ -141,18 +164,18 @@ impl Planner {
     fn masks(
         &mut self,
         store: &mut Store,
-        func: Func,
+        (func, held): Place,
         exit: Func,
         depth: u32,
         bound: f64,
         best: &mut (f64, Plan),
     ) -> Result<(), OutOfBudget> {
         let Some(bounds) = store.bounds_except(func, self.word, exit) else { return Ok(()) };
-        let (never, always) = (!bounds.any, bounds.all);
+        let (never, always) = (!bounds.any & held, bounds.all);
         let mut left = best.0.min(bound) - TEST;
         if never != 0 && left > 0.0 {
             let rest = store.fix_bits(func, self.word, never, 0)?;
-            let cost = self.solve(store, rest, depth + 1, left)?;
+            let cost = self.solve(store, (rest, held), depth + 1, left)?;
             if cost < left {
                 *best = (TEST + cost, Plan::AnyBit { mask: never, then: exit, otherwise: rest });
                 left = cost;
@@ -160,7 +183,7 @@ impl Planner {
         }
         if always.is_power_of_two() && left > 0.0 {
             let rest = store.fix_bits(func, self.word, always, always)?;
-            let cost = self.solve(store, rest, depth + 1, left)?;
+            let cost = self.solve(store, (rest, held), depth + 1, left)?;
             if cost < left {
                 *best = (TEST + cost, Plan::AnyBit { mask: always, then: rest, otherwise: exit });
                 left = cost;
@@ -168,10 +191,15 @@ impl Planner {
         }
         let mask = never | always;
         left -= TEST;
-        if always != 0 && mask != u32::MAX && left > 0.0 {
+        if always != 0 && mask != held && left > 0.0 {
             let rest = store.fix_bits(func, self.word, mask, always)?;
             let again = if store.top_word(rest) == Some(self.word) { TEST } else { 0.0 };
-            let cost = again + self.solve(store, rest, depth + 1, left - again)?;
+            // What is loaded again is the whole word.
+            let cost = if again > 0.0 && held != u32::MAX {
+                f64::INFINITY
+            } else {
+                again + self.solve(store, (rest, held), depth + 1, left - again)?
+            };
             if cost < left {
                 let plan = Plan::Masked { mask, value: always, then: rest, otherwise: exit };
                 *best = (2.0 * TEST + cost, plan);
@@ -184,7 +212,7 @@ impl Planner {
     fn peel(
         &mut self,
         store: &mut Store,
-        func: Func,
+        (func, held): Place,
         (value, instead): (u32, Func),
         depth: u32,
         bound: f64,
@@ -195,10 +223,50 @@ impl Planner {
             return Ok(());
         }
         let then = store.follow(func, self.word, value);
+        // Bits that A does not hold do not matter, before and after.
         let rest = store.split(self.word, Split::Equal(value), instead, func)?;
-        let cost = self.solve(store, rest, depth + 1, left)?;
+        let rest = store.fix_bits(rest, self.word, !held, 0)?;
+        let cost = self.solve(store, (rest, held), depth + 1, left)?;
         if cost < left {
             *best = (TEST + cost, Plan::Value { value, then, otherwise: rest });
+        }
+        Ok(())
+    }
+
+    /// First the values for which some bits matter, then the rest without these bits.
+    fn project(
+        &mut self,
+        store: &mut Store,
+        (func, held): Place,
+        depth: u32,
+        bound: f64,
+        best: &mut (f64, Plan),
+    ) -> Result<(), OutOfBudget> {
+        let Some(exits) = store.exits(func, self.word, MAX_EXITS) else { return Ok(()) };
+        let size = |exit: &Func| store.values_to(func, self.word, *exit);
+        let Some(exit) = exits.iter().copied().max_by_key(size) else { return Ok(()) };
+        let mut free: HashMap<u32, usize> = HashMap::default();
+        for other in exits.iter().copied().filter(|other| *other != exit) {
+            let Some(cubes) = store.cover(func, self.word, other, MAX_CUBES)? else {
+                return Ok(());
+            };
+            for cube in cubes {
+                *free.entry(held & !cube.mask).or_default() += 1;
+            }
+        }
+        for free in promising(&free) {
+            let then = store.whatever(func, self.word, free, exit)?;
+            let first = store.disagreement(func, then, self.word, exit)?;
+            if first == func {
+                continue;
+            }
+            let left = best.0.min(bound) - TEST;
+            let rest = self.solve(store, (then, held & !free), depth + 1, left)?;
+            let cost = rest + self.solve(store, (first, held), depth + 1, left - rest)?;
+            if cost < left {
+                let mask = held & !free;
+                *best = (TEST + cost, Plan::Project { mask, first, exit, then });
+            }
         }
         Ok(())
     }
@@ -207,16 +275,39 @@ impl Planner {
     fn top_bit(
         &mut self,
         store: &mut Store,
-        func: Func,
+        (func, held): Place,
         depth: u32,
     ) -> Result<(f64, Plan), OutOfBudget> {
         let mask = store.top_bit(func);
         let otherwise = store.fix_bits(func, self.word, mask, 0)?;
         let then = store.fix_bits(func, self.word, mask, mask)?;
-        let low = self.solve(store, otherwise, depth, f64::INFINITY)?;
-        let high = self.solve(store, then, depth, f64::INFINITY)?;
+        let low = self.solve(store, (otherwise, held), depth, f64::INFINITY)?;
+        let high = self.solve(store, (then, held), depth, f64::INFINITY)?;
         Ok((TEST + low + high, Plan::AnyBit { mask, then, otherwise }))
     }
+}
+
+/// Sets of bits that do not matter for many cubes: those of the cubes themselves and what two of
+/// them share, the best first.
+fn promising(free: &HashMap<u32, usize>) -> Vec<u32> {
+    let mut sets: Vec<(u32, usize)> = free.iter().map(|(set, count)| (*set, *count)).collect();
+    sets.sort_by_key(|(set, count)| (std::cmp::Reverse(*count), *set));
+    sets.truncate(MAX_CUBES);
+    let mut candidates: HashMap<u32, u32> = HashMap::default();
+    for (i, (a, _)) in sets.iter().enumerate() {
+        for (b, _) in sets.iter().skip(i) {
+            let shared = a & b;
+            if shared != 0 && !candidates.contains_key(&shared) {
+                let holds = sets.iter().filter(|(set, _)| set & shared == shared);
+                let cubes: usize = holds.map(|(_, count)| count).sum();
+                candidates.insert(shared, cubes as u32 * shared.count_ones());
+            }
+        }
+    }
+    let mut candidates: Vec<(u32, u32)> = candidates.into_iter().collect();
+    candidates.sort_by_key(|(set, gain)| (std::cmp::Reverse(*gain), *set));
+    candidates.truncate(MAX_PROJECTED);
+    candidates.into_iter().map(|(set, _)| set).collect()
 }
 
 /// A search tree over runs, all equally frequent.

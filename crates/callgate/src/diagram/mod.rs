@@ -31,6 +31,7 @@
 mod bits;
 mod compare;
 mod count;
+mod cover;
 mod difference;
 mod from_policy;
 mod from_program;

@@ -20,6 +20,18 @@ impl Store {
     ///
     /// `None` when there are more than `limit` runs.
     pub fn partition(&self, func: Func, word: Word, limit: usize) -> Option<Vec<Interval>> {
+        self.partition_within(func, word, u32::MAX, limit)
+    }
+
+    /// The same for the values that have no bit outside `mask`: runs begin and end with such values,
+    /// and there may be gaps of others between them.
+    pub(crate) fn partition_within(
+        &self,
+        func: Func,
+        word: Word,
+        mask: u32,
+        limit: usize,
+    ) -> Option<Vec<Interval>> {
         let mut runs: Vec<Interval> = Vec::new();
         // Depth-first, low side first, with an explicit stack: function, first value, size of its
         // share as a power of two.
@@ -27,7 +39,7 @@ impl Store {
         while let Some((node, first, bits)) = stack.pop() {
             let var = self.var(node);
             if usize::from(var / 32) != word.index() {
-                let last = first | (((1u64 << bits) - 1) as u32);
+                let last = first | (((1u64 << bits) - 1) as u32 & mask);
                 let full = runs.len() == limit;
                 match runs.last_mut() {
                     Some(run) if run.then == node => run.last = last,
@@ -39,13 +51,12 @@ impl Store {
             let bit = 31 - u32::from(var % 32);
             let (low, high) = self.children(node);
             // Free bits above the tested one repeat the pattern below it.
-            if bit + 1 < bits {
-                stack.push((node, first | 1 << (bits - 1), bits - 1));
-                stack.push((node, first, bits - 1));
-            } else {
-                stack.push((high, first | 1 << bit, bit));
-                stack.push((low, first, bit));
+            let top = 1 << (bits - 1);
+            let (low, high) = if bit + 1 < bits { (node, node) } else { (low, high) };
+            if mask & top != 0 {
+                stack.push((high, first | top, bits - 1));
             }
+            stack.push((low, first, bits - 1));
         }
         Some(runs)
     }

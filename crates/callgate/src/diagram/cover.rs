@@ -1,0 +1,285 @@
+//! Sets of values of one word as sums of products, and what a function says whatever some bits are.
+
+use rustc_hash::FxHashMap as HashMap;
+
+use super::compare::var_of;
+use super::store::{Func, OutOfBudget, Pred, Store, Var};
+use crate::data::Word;
+
+/// A set of values of a word: those with `value & mask == wanted`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Cube {
+    pub(crate) mask: u32,
+    pub(crate) wanted: u32,
+}
+
+impl Store {
+    /// An irredundant sum of products of the values of a word that lead to an exit (Minato and
+    /// Morreale's construction); `None` when it has more than `limit` cubes.
+    pub(crate) fn cover(
+        &mut self,
+        func: Func,
+        word: Word,
+        exit: Func,
+        limit: usize,
+    ) -> Result<Option<Vec<Cube>>, OutOfBudget> {
+        let mut memo = HashMap::default();
+        let set = self.values_set(func, word, exit, &mut memo)?;
+        let mut cover = Cover { word, limit, memo: HashMap::default() };
+        Ok(cover.irredundant(self, set, set)?.map(|(cubes, _)| cubes))
+    }
+
+    /// The predicate that a word's value leads to an exit.
+    fn values_set(
+        &mut self,
+        func: Func,
+        word: Word,
+        exit: Func,
+        memo: &mut HashMap<Func, Pred>,
+    ) -> Result<Pred, OutOfBudget> {
+        if self.top_word(func) != Some(word) {
+            return Ok(Pred::constant(func == exit));
+        }
+        if let Some(done) = memo.get(&func) {
+            return Ok(*done);
+        }
+        let var = self.var(func);
+        let (low, high) = self.children(func);
+        let low = self.values_set(low, word, exit, memo)?;
+        let high = self.values_set(high, word, exit, memo)?;
+        let set = self.make(var, low, high)?;
+        memo.insert(func, set);
+        Ok(set)
+    }
+
+    /// The exits that a word's value leads to whatever its `free` bits are, and `otherwise` where
+    /// these bits matter.
+    pub(crate) fn whatever(
+        &mut self,
+        func: Func,
+        word: Word,
+        free: u32,
+        otherwise: Func,
+    ) -> Result<Func, OutOfBudget> {
+        let mut agreed = HashMap::default();
+        let mut done = HashMap::default();
+        self.whatever_memo(func, word, free, otherwise, &mut agreed, &mut done)
+    }
+
+    fn whatever_memo(
+        &mut self,
+        func: Func,
+        word: Word,
+        free: u32,
+        otherwise: Func,
+        agreed: &mut HashMap<(Func, Func), Func>,
+        done: &mut HashMap<Func, Func>,
+    ) -> Result<Func, OutOfBudget> {
+        if self.top_word(func) != Some(word) {
+            return Ok(func);
+        }
+        if let Some(done) = done.get(&func) {
+            return Ok(*done);
+        }
+        let var = self.var(func);
+        let (low, high) = self.children(func);
+        let low = self.whatever_memo(low, word, free, otherwise, agreed, done)?;
+        let high = self.whatever_memo(high, word, free, otherwise, agreed, done)?;
+        let result = if free >> (31 - u32::from(var % 32)) & 1 == 1 {
+            self.agreement(low, high, word, otherwise, agreed)?
+        } else {
+            self.make(var, low, high)?
+        };
+        done.insert(func, result);
+        Ok(result)
+    }
+
+    /// What two functions say where they agree about a word, and `otherwise` elsewhere.
+    fn agreement(
+        &mut self,
+        a: Func,
+        b: Func,
+        word: Word,
+        otherwise: Func,
+        memo: &mut HashMap<(Func, Func), Func>,
+    ) -> Result<Func, OutOfBudget> {
+        if a == b {
+            return Ok(a);
+        }
+        let var = self.var(a).min(self.var(b));
+        if var > var_of(word, 0) {
+            return Ok(otherwise);
+        }
+        if let Some(done) = memo.get(&(a, b)) {
+            return Ok(*done);
+        }
+        let ((a0, a1), (b0, b1)) = (self.cofactors(a, var), self.cofactors(b, var));
+        let low = self.agreement(a0, b0, word, otherwise, memo)?;
+        let high = self.agreement(a1, b1, word, otherwise, memo)?;
+        let result = self.make(var, low, high)?;
+        memo.insert((a, b), result);
+        Ok(result)
+    }
+
+    /// What `a` says about a word where `b` says something else, and `otherwise` where they agree.
+    pub(crate) fn disagreement(
+        &mut self,
+        a: Func,
+        b: Func,
+        word: Word,
+        otherwise: Func,
+    ) -> Result<Func, OutOfBudget> {
+        let mut memo = HashMap::default();
+        self.disagreement_memo(a, b, word, otherwise, &mut memo)
+    }
+
+    fn disagreement_memo(
+        &mut self,
+        a: Func,
+        b: Func,
+        word: Word,
+        otherwise: Func,
+        memo: &mut HashMap<(Func, Func), Func>,
+    ) -> Result<Func, OutOfBudget> {
+        if a == b {
+            return Ok(otherwise);
+        }
+        let var = self.var(a).min(self.var(b));
+        if var > var_of(word, 0) {
+            return Ok(a);
+        }
+        if let Some(done) = memo.get(&(a, b)) {
+            return Ok(*done);
+        }
+        let ((a0, a1), (b0, b1)) = (self.cofactors(a, var), self.cofactors(b, var));
+        let low = self.disagreement_memo(a0, b0, word, otherwise, memo)?;
+        let high = self.disagreement_memo(a1, b1, word, otherwise, memo)?;
+        let result = self.make(var, low, high)?;
+        memo.insert((a, b), result);
+        Ok(result)
+    }
+}
+
+/// Cubes, and the set that they make up together.
+type Sum = (Vec<Cube>, Pred);
+
+struct Cover {
+    word: Word,
+    limit: usize,
+    memo: HashMap<(Pred, Pred), Sum>,
+}
+
+impl Cover {
+    /// Cubes that together contain `lower` and lie within `upper`.
+    fn irredundant(
+        &mut self,
+        store: &mut Store,
+        lower: Pred,
+        upper: Pred,
+    ) -> Result<Option<Sum>, OutOfBudget> {
+        if lower == Pred::NEVER {
+            return Ok(Some((Vec::new(), Pred::NEVER)));
+        }
+        if upper == Pred::ALWAYS {
+            return Ok(Some((vec![Cube { mask: 0, wanted: 0 }], Pred::ALWAYS)));
+        }
+        let key = (lower, upper);
+        if let Some(done) = self.memo.get(&key) {
+            return Ok(Some(done.clone()));
+        }
+        let var: Var = store.var(lower).min(store.var(upper));
+        debug_assert_eq!(usize::from(var / 32), self.word.index());
+        let bit = 1 << (31 - u32::from(var % 32));
+        let (l0, l1) = store.cofactors(lower, var);
+        let (u0, u1) = store.cofactors(upper, var);
+        let only = |store: &mut Store, a: Pred, b: Pred| {
+            let not_b = store.not(b)?;
+            store.and(a, not_b)
+        };
+        // What needs the bit clear, what needs it set, and the rest, which does not look at it.
+        let lower_clear = only(store, l0, u1)?;
+        let Some((clear, clear_set)) = self.irredundant(store, lower_clear, u0)? else {
+            return Ok(None);
+        };
+        let lower_set = only(store, l1, u0)?;
+        let Some((set, set_set)) = self.irredundant(store, lower_set, u1)? else {
+            return Ok(None);
+        };
+        let (rest0, rest1) = (only(store, l0, clear_set)?, only(store, l1, set_set)?);
+        let (lower, both) = (store.or(rest0, rest1)?, store.and(u0, u1)?);
+        let Some((free, free_set)) = self.irredundant(store, lower, both)? else {
+            return Ok(None);
+        };
+        let mut cubes = Vec::with_capacity(clear.len() + set.len() + free.len());
+        cubes.extend(clear.into_iter().map(|cube| Cube { mask: cube.mask | bit, ..cube }));
+        cubes.extend(set.into_iter().map(|c| Cube { mask: c.mask | bit, wanted: c.wanted | bit }));
+        cubes.extend(free);
+        if cubes.len() > self.limit {
+            return Ok(None);
+        }
+        let low = store.or(clear_set, free_set)?;
+        let high = store.or(set_set, free_set)?;
+        let covered = store.make(var, low, high)?;
+        let sum = (cubes, covered);
+        self.memo.insert(key, sum.clone());
+        Ok(Some(sum))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Verdict;
+    use crate::diagram::Split;
+
+    /// A function of the low four bits of a word that allows the numbers in `set`.
+    fn four_bits(store: &mut Store, word: Word, set: u16) -> (Func, Func, Func) {
+        let allow = store.verdict(Verdict::ALLOW).unwrap();
+        let deny = store.verdict(Verdict::errno(1)).unwrap();
+        let mut func = deny;
+        for value in (0..16).filter(|value| set >> value & 1 == 1) {
+            func = store.split(word, Split::Equal(value), allow, func).unwrap();
+        }
+        (store.fix_bits(func, word, !15, 0).unwrap(), allow, deny)
+    }
+
+    #[test]
+    fn a_cover_is_exact_and_irredundant() {
+        let mut store = Store::default();
+        let word = Word::arg_low(0).unwrap();
+        for set in (0..=u16::MAX).step_by(7) {
+            let (func, allow, _) = four_bits(&mut store, word, set);
+            let cubes = store.cover(func, word, allow, 16).unwrap().unwrap();
+            let covered = |cubes: &[Cube]| {
+                let has = |v: &u32| cubes.iter().any(|cube| v & cube.mask == cube.wanted);
+                (0..16).filter(has).fold(0u16, |all, v| all | 1 << v)
+            };
+            assert_eq!(covered(&cubes), set, "{cubes:x?}");
+            for left_out in 0..cubes.len() {
+                let mut fewer = cubes.clone();
+                fewer.remove(left_out);
+                assert_ne!(covered(&fewer), set, "{cubes:x?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_holds_whatever_bits_are_and_what_does_not() {
+        let mut store = Store::default();
+        let word = Word::arg_low(0).unwrap();
+        let free = 0b0110;
+        for set in (0..=u16::MAX).step_by(11) {
+            let (func, allow, deny) = four_bits(&mut store, word, set);
+            let agreed = store.whatever(func, word, free, deny).unwrap();
+            let rest = store.disagreement(func, agreed, word, deny).unwrap();
+            for value in 0..16u32 {
+                let others = (0..16u32).filter(|other| other & !free == value & !free);
+                let all = others.clone().all(|other| set >> other & 1 == 1);
+                let wanted = if all { allow } else { deny };
+                assert_eq!(store.follow(agreed, word, value), wanted);
+                let alone = !all && set >> value & 1 == 1;
+                assert_eq!(store.follow(rest, word, value), if alone { allow } else { deny });
+            }
+        }
+    }
+}
