@@ -7,7 +7,7 @@ use callgate::compile;
 use callgate::frontend::{CapSet, oci};
 use callgate::syscalls::KernelVersion;
 use callgate::{Arch, Endian};
-use clap::ValueEnum;
+use clap::{ValueEnum, ValueHint};
 
 use crate::report::{Failure, Result};
 use crate::source::Place;
@@ -57,7 +57,7 @@ pub(crate) struct CompileOptions {
 
     /// How often calls happen: a name and a count per line, or the table of strace -c [default: all
     /// calls that are allowed alike]
-    #[arg(long, value_name = "FILE", help_heading = "Compiling")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Compiling")]
     weights: Option<PathBuf>,
 }
 

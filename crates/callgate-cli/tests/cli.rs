@@ -127,8 +127,6 @@ fn missing(what: &str) -> Option<String> {
     let met = match what {
         // Permissions of files do not stop root.
         "user" => !root,
-        // Programs under a filter of this architecture must run.
-        "x86_64" => cfg!(target_arch = "x86_64"),
         // Emulators and some sandboxes have no seccomp.
         "seccomp" => status.lines().any(|line| line.starts_with("Seccomp:")),
         what => panic!("unknown requirement: {what}"),

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use callgate::Endian;
 use callgate::bpf::{Program, asm};
+use clap::ValueHint;
 
 use crate::options::{EndianArg, NATIVE_ENDIAN};
 use crate::output;
@@ -26,11 +27,11 @@ Examples:
   end")]
 pub(crate) struct AsmArgs {
     /// The text; `-` is standard input
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     file: PathBuf,
 
     /// Where the program goes; without it, standard output
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 
     /// The byte order of the program [default: what .endian says, else that of this machine]

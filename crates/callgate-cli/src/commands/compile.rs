@@ -8,7 +8,7 @@ use std::time::Duration;
 use callgate::Arch;
 use callgate::bpf::disasm::Dialect;
 use callgate::compile::Stats;
-use clap::ValueEnum;
+use clap::{ValueEnum, ValueHint};
 
 use crate::emit;
 use crate::json::Json;
@@ -30,11 +30,11 @@ Examples:
   callgate compile docker:seccomp.json --emit c > filter.h")]
 pub(crate) struct CompileArgs {
     /// The profile
-    #[arg(default_value = BUILT_IN)]
+    #[arg(default_value = BUILT_IN, value_hint = ValueHint::FilePath)]
     source: OsString,
 
     /// Where the program goes; it appears there whole or not at all
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 
     /// The form of the program [default: bpf; json with --format json and no -o]

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use callgate::diagram::{Difference, Store};
 use callgate::{Arch, Verdict};
+use clap::ValueHint;
 
 use crate::call;
 use crate::json::Json;
@@ -25,9 +26,11 @@ Examples:
 Exit status: 0 same, 1 different, 2 trouble.")]
 pub(crate) struct DiffArgs {
     /// One filter
+    #[arg(value_hint = ValueHint::FilePath)]
     a: OsString,
 
     /// The other
+    #[arg(value_hint = ValueHint::FilePath)]
     b: OsString,
 
     /// How many calls are printed at most

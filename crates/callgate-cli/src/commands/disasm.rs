@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use callgate::bpf::Program;
 use callgate::bpf::disasm::Dialect;
 use callgate::{Arch, Endian};
-use clap::ValueEnum;
+use clap::{ValueEnum, ValueHint};
 
 use crate::emit;
 use crate::json::Json;
@@ -23,7 +23,7 @@ Examples:
   callgate disasm filter.bpf --arch s390x | callgate asm - --endian big -o again.bpf")]
 pub(crate) struct DisasmArgs {
     /// The program; a profile is compiled first
-    #[arg(default_value = BUILT_IN)]
+    #[arg(default_value = BUILT_IN, value_hint = ValueHint::FilePath)]
     source: OsString,
 
     /// The notation

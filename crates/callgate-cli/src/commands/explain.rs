@@ -10,6 +10,7 @@ use callgate::explain::{
 };
 use callgate::policy::CallSet;
 use callgate::{Action, Arch, Verdict};
+use clap::ValueHint;
 
 use crate::json::Json;
 use crate::options::{Format, SourceOptions};
@@ -28,7 +29,7 @@ Examples:
   callgate explain filter.bpf --format json")]
 pub(crate) struct ExplainArgs {
     /// The filter
-    #[arg(default_value = BUILT_IN)]
+    #[arg(default_value = BUILT_IN, value_hint = ValueHint::FilePath)]
     source: OsString,
 
     /// Only these calls

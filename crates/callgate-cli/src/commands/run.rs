@@ -5,7 +5,8 @@ use std::ffi::OsString;
 use callgate::bpf::Program;
 use callgate::diagram::{Func, OutOfBudget, Store};
 use callgate::{Action, Arch, SeccompData, Verdict, Word};
-use callgate_sys::{Command, Flags};
+use callgate_sys::{Command, Flags, kernel};
+use clap::ValueHint;
 
 use crate::options::{CompileOptions, SourceOptions, native_arch};
 use crate::report::{self, Failure, Result};
@@ -17,6 +18,8 @@ use crate::source::{BUILT_IN, Filter, Meaning, Source};
 The filter is compiled, proven and installed in this process, which then becomes the command:
 its exit status and signals are its own. A command that is not found ends with 127, one that
 cannot be executed with 126, and trouble with the filter with 2 before anything is installed.
+Neither the command nor what it starts can gain privileges any more (no_new_privs): sudo and
+other set-user-ID programs run without theirs.
 
 Examples:
   callgate run -- sh -c 'echo this runs; unshare -U true'
@@ -24,7 +27,7 @@ Examples:
   callgate run -s filter.bpf ls -l")]
 pub(crate) struct RunArgs {
     /// The filter
-    #[arg(short, long, default_value = BUILT_IN)]
+    #[arg(short, long, default_value = BUILT_IN, value_hint = ValueHint::FilePath)]
     source: OsString,
 
     #[command(flatten)]
@@ -109,14 +112,24 @@ fn check_that_a_command_can_run(filter: &Filter, program: &Program) -> Result<()
             "allow exit_group",
         );
     }
-    let notifies = |verdict: &Verdict| matches!(verdict.action(), Action::UserNotif(_));
-    if store.verdicts(root).iter().any(notifies) {
-        report::warn_about(
-            &filter.name,
-            "the filter leaves calls to a supervisor (USER_NOTIF), and there is none: they will fail \
-             with ENOSYS",
-            "a container runtime starts the supervisor of a profile; `callgate run` does not",
-        );
+    for verdict in store.verdicts(root) {
+        if matches!(verdict.action(), Action::UserNotif(_)) {
+            report::warn_about(
+                &filter.name,
+                format!(
+                    "the filter leaves calls to a supervisor ({verdict}), and there is none: they \
+                     will fail with ENOSYS"
+                ),
+                "a container runtime starts the supervisor of a profile; `callgate run` does not",
+            );
+        }
+        if kernel::knows_action(verdict).is_ok_and(|known| !known) {
+            report::warn_about(
+                &filter.name,
+                format!("this kernel does not know the verdict {verdict}: it will kill instead"),
+                "use another action",
+            );
+        }
     }
     Ok(())
 }

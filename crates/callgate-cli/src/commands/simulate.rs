@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use callgate::bpf::{Run, Step, is_constant_allow};
 use callgate::{Arch, SeccompData};
+use clap::ValueHint;
 
 use crate::call;
 use crate::json::Json;
@@ -24,6 +25,7 @@ Examples:
 Exit status: 0 whatever the verdict is, 2 trouble.")]
 pub(crate) struct SimulateArgs {
     /// The filter
+    #[arg(value_hint = ValueHint::FilePath)]
     source: OsString,
 
     /// The call: its name, or its number as the filter sees it
