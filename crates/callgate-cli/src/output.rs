@@ -44,11 +44,14 @@ pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
         Ok(metadata) if metadata.is_dir() => {
             return Err(failed(io::Error::from(io::ErrorKind::IsADirectory)));
         }
-        Ok(metadata) if !metadata.is_file() => {
+        Ok(metadata) => {
+            // Also when it will be replaced: a file that is write-protected stays.
             let mut file = OpenOptions::new().write(true).open(path).map_err(failed)?;
-            return file.write_all(bytes).map_err(failed);
+            if !metadata.is_file() {
+                return file.write_all(bytes).map_err(failed);
+            }
         }
-        _ => {}
+        Err(_) => {}
     }
     // Through a symbolic link the file behind it is replaced, not the link.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());

@@ -96,7 +96,9 @@ fn look_up(name: &OsStr, search: &OsStr) -> Result<CString, CommandError> {
             Ok(found) => Ok(found),
             Err(Refusal::Missing) => error(CommandErrorKind::NoFile(path)),
             Err(Refusal::Directory) => error(CommandErrorKind::Directory(path)),
-            Err(Refusal::Denied(why)) => error(CommandErrorKind::NotExecutable(path, why)),
+            Err(Refusal::Denied(why) | Refusal::Unreachable(why)) => {
+                error(CommandErrorKind::NotExecutable(path, why))
+            }
         };
     }
     let mut denied = None;
@@ -105,7 +107,8 @@ fn look_up(name: &OsStr, search: &OsStr) -> Result<CString, CommandError> {
         let path = Path::new(directory).join(name);
         match executable(&path) {
             Ok(found) => return Ok(found),
-            Err(Refusal::Missing | Refusal::Directory) => {}
+            // Nobody knows what a directory holds that may not be searched; others may hold it too.
+            Err(Refusal::Missing | Refusal::Directory | Refusal::Unreachable(_)) => {}
             Err(Refusal::Denied(why)) => denied = denied.or(Some((path, why))),
         }
     }
@@ -119,13 +122,16 @@ fn look_up(name: &OsStr, search: &OsStr) -> Result<CString, CommandError> {
 enum Refusal {
     Missing,
     Directory,
+    /// It may be there: a directory on the way cannot be searched.
+    Unreachable(io::Error),
+    /// It is there.
     Denied(io::Error),
 }
 
 fn executable(path: &Path) -> Result<CString, Refusal> {
     let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Refusal::Missing,
-        _ => Refusal::Denied(error),
+        _ => Refusal::Unreachable(error),
     })?;
     if metadata.is_dir() {
         return Err(Refusal::Directory);

@@ -10,6 +10,21 @@
 //! it (with [`Flags::TSYNC`]: with all threads) and everything that thread starts, and nothing can take
 //! it away again. System calls are made in `raw.rs` alone, which is also the only place with `unsafe`.
 //!
+//! ```no_run
+//! use callgate::bpf::{Insn, Op, Program};
+//! use callgate::Verdict;
+//! use callgate_sys::{Command, Flags, install};
+//!
+//! let program = Program::new(vec![Insn::new(Op::RetK, Verdict::ALLOW.0)])?;
+//! let command = Command::find(&["ls".into(), "-l".into()])?;
+//! install(&program, Flags::NONE)?;
+//! let error = command.exec();
+//! eprintln!("{error}");
+//! std::process::exit(error.exit_status().into());
+//! # #[allow(unreachable_code)]
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Sources: `seccomp(2)`, `prctl(2)`, `execve(2)`, `kernel/seccomp.c`.
 
 #[cfg(not(target_os = "linux"))]

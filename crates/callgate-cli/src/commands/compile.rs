@@ -29,7 +29,7 @@ Examples:
   callgate compile profile.json -o filter.bpf --stats --format json
   callgate compile docker:seccomp.json --emit c > filter.h")]
 pub(crate) struct CompileArgs {
-    /// The profile
+    /// The profile, a SOURCE (see `callgate --help`)
     #[arg(default_value = BUILT_IN, value_hint = ValueHint::FilePath)]
     source: OsString,
 

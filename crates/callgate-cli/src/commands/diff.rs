@@ -25,7 +25,7 @@ Examples:
 
 Exit status: 0 same, 1 different, 2 trouble.")]
 pub(crate) struct DiffArgs {
-    /// One filter
+    /// One filter, a SOURCE (see `callgate --help`)
     #[arg(value_hint = ValueHint::FilePath)]
     a: OsString,
 

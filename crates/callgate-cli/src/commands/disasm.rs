@@ -22,7 +22,7 @@ Examples:
   callgate disasm profile.json --dialect c
   callgate disasm filter.bpf --arch s390x | callgate asm - --endian big -o again.bpf")]
 pub(crate) struct DisasmArgs {
-    /// The program; a profile is compiled first
+    /// The program, a SOURCE (see `callgate --help`); a profile is compiled first
     #[arg(default_value = BUILT_IN, value_hint = ValueHint::FilePath)]
     source: OsString,
 

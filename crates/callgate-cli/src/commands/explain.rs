@@ -28,7 +28,7 @@ Examples:
   callgate explain profile.json clone socket
   callgate explain filter.bpf --format json")]
 pub(crate) struct ExplainArgs {
-    /// The filter
+    /// The filter, a SOURCE (see `callgate --help`)
     #[arg(default_value = BUILT_IN, value_hint = ValueHint::FilePath)]
     source: OsString,
 

@@ -26,7 +26,7 @@ Examples:
   callgate run -s profile.json --caps none -- make -j8
   callgate run -s filter.bpf ls -l")]
 pub(crate) struct RunArgs {
-    /// The filter
+    /// The filter, a SOURCE (see `callgate --help`)
     #[arg(short, long, default_value = BUILT_IN, value_hint = ValueHint::FilePath)]
     source: OsString,
 

@@ -24,7 +24,7 @@ Examples:
 
 Exit status: 0 whatever the verdict is, 2 trouble.")]
 pub(crate) struct SimulateArgs {
-    /// The filter
+    /// The filter, a SOURCE (see `callgate --help`)
     #[arg(value_hint = ValueHint::FilePath)]
     source: OsString,
 
