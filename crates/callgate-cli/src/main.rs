@@ -1,3 +1,31 @@
-//! The `callgate` command.
+//! The `callgate` command: a thin layer over the `callgate` library that reads sources, prints results
+//! and turns errors into messages and exit statuses.
+//!
+//! - [`cli`]: the command line as a whole; each file of [`commands`] holds one subcommand.
+//! - [`options`]: the options that subcommands share.
+//! - [`source`]: everything that means a filter, read into a profile or a program.
+//! - [`report`], [`output`], [`json`]: messages, results, and their machine-readable form.
+#![forbid(unsafe_code)]
 
-fn main() {}
+mod call;
+mod cli;
+mod commands;
+mod emit;
+mod json;
+mod options;
+mod output;
+mod report;
+mod source;
+mod weights;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // A reader that went away (`callgate disasm … | head`) ends this process as it ends any other; a
+    // command that `run` executes finds the usual disposition.
+    callgate_sys::reset_sigpipe();
+    match cli::run() {
+        Ok(status) => ExitCode::from(status),
+        Err(failure) => ExitCode::from(failure.print()),
+    }
+}

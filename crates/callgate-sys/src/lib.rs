@@ -1,1 +1,42 @@
-//! The kernel side: install a filter and run commands under it.
+//! The kernel side of Callgate: install a filter in this process, ask the kernel what it supports,
+//! and execute a command under a filter.
+//!
+//! - [`install`]: `no_new_privs` and `seccomp(2)`, with errors that say what to do.
+//! - [`Command`]: a command that is looked up *before* the filter is there, and executed in this very
+//!   process afterwards, so that its exit status and its signals are its own.
+//! - [`kernel`]: what the running kernel knows.
+//!
+//! Nothing here starts a thread, forks, or opens a file; a filter stays with the thread that installed
+//! it (with [`Flags::TSYNC`]: with all threads) and everything that thread starts, and nothing can take
+//! it away again. System calls are made in `raw.rs` alone, which is also the only place with `unsafe`.
+//!
+//! ```no_run
+//! use callgate::bpf::{Insn, Op, Program};
+//! use callgate::Verdict;
+//! use callgate_sys::{Command, Flags, install};
+//!
+//! let program = Program::new(vec![Insn::new(Op::RetK, Verdict::ALLOW.0)])?;
+//! let command = Command::find(&["ls".into(), "-l".into()])?;
+//! install(&program, Flags::NONE)?;
+//! let error = command.exec();
+//! eprintln!("{error}");
+//! std::process::exit(error.exit_status().into());
+//! # #[allow(unreachable_code)]
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Sources: `seccomp(2)`, `prctl(2)`, `execve(2)`, `kernel/seccomp.c`.
+
+#[cfg(not(target_os = "linux"))]
+compile_error!("seccomp exists on Linux alone, and so does this crate");
+
+mod command;
+mod flags;
+mod install;
+pub mod kernel;
+mod raw;
+
+pub use command::{Command, CommandError, ExecError};
+pub use flags::Flags;
+pub use install::{InstallError, install};
+pub use raw::{error_text, reset_sigpipe};

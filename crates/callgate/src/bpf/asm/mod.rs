@@ -19,7 +19,7 @@
 //! - `next` is the following instruction and `+n` skips n instructions, as jump targets;
 //! - the jumps `jne`, `jlt` and `jle` take two targets as well;
 //! - `ld` takes the words of `seccomp_data`: `nr`, `arch`, `instruction_pointer.low`, `args[0].high`, …;
-//!   where the halves lie is decided by `.endian little` (the default) or `.endian big`;
+//!   where the halves lie is decided by `.endian little` (the default of [`assemble`]) or `.endian big`;
 //! - `ret` takes actions as `seccomp(2)` names them, with data: `ERRNO(EPERM)`, `TRACE(7)`;
 //! - `#AUDIT_ARCH_X86_64` and the other arch tokens are constants;
 //! - `.insn code, jt, jf, k` is an instruction by its fields, for those that carry something in a
@@ -37,6 +37,7 @@ use std::fmt;
 
 use super::insn::Insn;
 use super::lexer::{Flavour, tokens};
+use crate::data::Endian;
 use crate::diagnostic::Diagnostic;
 
 /// How many errors [`AsmError`] prints; the rest is counted.
@@ -54,10 +55,27 @@ const PRINTED: usize = 5;
 /// # Ok::<(), callgate::bpf::asm::AsmError>(())
 /// ```
 pub fn assemble(text: &str) -> Result<Vec<Insn>, AsmError> {
+    assemble_for(text, Endian::Little).map(|(insns, _)| insns)
+}
+
+/// The same, with the byte order that holds until `.endian` says otherwise, and with the one that held
+/// at the end: that of the machine which the program is for.
+///
+/// ```
+/// use callgate::Endian;
+/// use callgate::bpf::asm;
+///
+/// let (insns, endian) = asm::assemble_for("ld args[0].low\n ret ALLOW", Endian::Big)?;
+/// assert_eq!((insns[0].k, endian), (20, Endian::Big));
+/// let (insns, endian) = asm::assemble_for(".endian little\n ld args[0].low", Endian::Big)?;
+/// assert_eq!((insns[0].k, endian), (16, Endian::Little));
+/// # Ok::<(), callgate::bpf::asm::AsmError>(())
+/// ```
+pub fn assemble_for(text: &str, endian: Endian) -> Result<(Vec<Insn>, Endian), AsmError> {
     let tokens = tokens(text, Flavour::Assembly);
-    let (program, mut errors) = parser::parse(&tokens);
+    let (program, endian, mut errors) = parser::parse(&tokens, endian);
     let insns = link::link(&program, &mut errors);
-    AsmError::check(errors).map(|()| insns)
+    AsmError::check(errors).map(|()| (insns, endian))
 }
 
 /// Why program text cannot be read: everything that is wrong with it, with positions.

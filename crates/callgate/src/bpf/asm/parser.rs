@@ -72,11 +72,14 @@ impl fmt::Display for Target<'_> {
     }
 }
 
-/// Reads a whole program.
-pub(super) fn parse<'a>(tokens: &[Token<'a>]) -> (Parsed<'a>, Vec<Diagnostic>) {
+/// Reads a whole program, in this byte order until `.endian` says otherwise. The byte order at the
+/// end comes with it.
+pub(super) fn parse<'a>(
+    tokens: &[Token<'a>],
+    mut endian: Endian,
+) -> (Parsed<'a>, Endian, Vec<Diagnostic>) {
     let mut program = Parsed::default();
     let mut errors = Vec::new();
-    let mut endian = Endian::Little;
     for line in tokens.split(|token| token.kind == TokenKind::LineEnd) {
         let end = line.last().map(|last| Position {
             column: last.position.column + last.text.chars().count() as u32,
@@ -88,7 +91,7 @@ pub(super) fn parse<'a>(tokens: &[Token<'a>]) -> (Parsed<'a>, Vec<Diagnostic>) {
         }
         endian = parser.endian;
     }
-    (program, errors)
+    (program, endian, errors)
 }
 
 /// What is left of a line.

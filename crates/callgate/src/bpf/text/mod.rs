@@ -17,14 +17,14 @@ mod hex;
 mod source;
 mod table;
 
-use super::asm::{AsmError, assemble};
+use super::asm::{AsmError, assemble_for};
 use super::insn::RawInsn;
 use super::lexer::{Flavour, TokenKind, tokens};
 use crate::data::Endian;
 use crate::diagnostic::{Diagnostic, Position};
 
-/// Reads a program in any textual form. The byte order is that of hexadecimal bytes; the other forms
-/// have none (assembly has a directive for the halves of arguments).
+/// Reads a program in any textual form. The byte order is that of hexadecimal bytes, and in
+/// assembly without `.endian` that of the halves of arguments; the other forms have none.
 ///
 /// ```
 /// use callgate::bpf::{RawInsn, text};
@@ -42,9 +42,8 @@ pub fn parse(text: &str, endian: Endian) -> Result<Vec<RawInsn>, AsmError> {
         Form::Table => table::named(text),
         Form::Hex => hex::bytes(text, endian),
         Form::Source => source::rows(text),
-        Form::Assembly => {
-            assemble(text).map(|insns| insns.into_iter().map(RawInsn::from).collect())
-        }
+        Form::Assembly => assemble_for(text, endian)
+            .map(|(insns, _)| insns.into_iter().map(RawInsn::from).collect()),
     }
 }
 

@@ -1,0 +1,221 @@
+//! Calls as people write and read them: `clone(0x10000000, 0x0, …)`.
+
+use std::fmt::Write;
+
+use callgate::policy::CallSet;
+use callgate::syscalls;
+use callgate::{Arch, SeccompData};
+
+use crate::report::{Failure, Result};
+
+/// The number of a call given by name or number, as a filter of that architecture sees it.
+pub(crate) fn number(arch: Arch, text: &str) -> Result<u32> {
+    if let Some(nr) = arch.number(text) {
+        return Ok(nr);
+    }
+    if text.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
+        let value = parse_value(text).map_err(|why| Failure::new(format!("{text}: {why}")))?;
+        // The field is an int: -1 is what a tracer writes to skip a call.
+        let narrow = u32::try_from(value)
+            .ok()
+            .or_else(|| i32::try_from(value as i64).ok().map(|n| n as u32));
+        return narrow.ok_or_else(|| {
+            Failure::new(format!("{text} is not the number of a call: numbers have 32 bits"))
+        });
+    }
+    let failure = Failure::new(format!("{arch} has no call named \"{text}\""));
+    if syscalls::is_known_name(text) {
+        let others: Vec<&str> = Arch::ALL
+            .iter()
+            .filter(|other| other.number(text).is_some())
+            .map(|other| other.name())
+            .collect();
+        return Err(failure.help(format!("it exists on {}", others.join(", "))));
+    }
+    Err(failure.help("names are those of the kernel's tables; a number works too"))
+}
+
+/// An argument of a call: on a 32-bit interface it has 32 bits.
+pub(crate) fn parse_argument(arch: Arch, text: &str) -> Result<u64> {
+    let value =
+        parse_value(text).map_err(|why| Failure::new(format!("argument \"{text}\": {why}")))?;
+    if arch.is_64bit() || value <= u32::MAX.into() {
+        return Ok(value);
+    }
+    i32::try_from(value as i64)
+        .map(|value| u64::from(value as u32))
+        .map_err(|_| Failure::new(format!("argument \"{text}\": arguments on {arch} have 32 bits")))
+}
+
+/// A 64-bit value: decimal, `0x`, `0o` or `0b`, perhaps negative (two's complement).
+pub(crate) fn parse_value(text: &str) -> std::result::Result<u64, String> {
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text),
+    };
+    let (radix, digits) = match digits.as_bytes() {
+        [b'0', b'x' | b'X', ..] => (16, &digits[2..]),
+        [b'0', b'o', ..] => (8, &digits[2..]),
+        [b'0', b'b', ..] => (2, &digits[2..]),
+        [b'0', _, ..] => {
+            let digits = digits.trim_start_matches('0');
+            return Err(format!("write 0o{digits} (octal) or {digits} (decimal)"));
+        }
+        _ => (10, digits),
+    };
+    if digits.starts_with(['+', '-']) {
+        return Err("not a number".to_owned());
+    }
+    let value = u64::from_str_radix(digits, radix).map_err(|error| match error.kind() {
+        std::num::IntErrorKind::PosOverflow => "does not fit in 64 bits".to_owned(),
+        _ => "not a number (decimal, 0x, 0o or 0b)".to_owned(),
+    })?;
+    match (negative, value) {
+        (false, value) => Ok(value),
+        (true, value) if value <= 1 << 63 => Ok(value.wrapping_neg()),
+        (true, _) => Err("does not fit in 64 bits".to_owned()),
+    }
+}
+
+/// The interface that a call belongs to, of those that share its arch token.
+pub(crate) fn arch_of(data: &SeccompData) -> Option<Arch> {
+    let mut candidates = Arch::with_token(data.arch).peekable();
+    let first = candidates.peek().copied();
+    candidates.find(|arch| arch.call_name(data.nr).is_some()).or(first)
+}
+
+/// The name of a call, or its number where it has none.
+pub(crate) fn name(arch: Option<Arch>, nr: u32) -> String {
+    match arch.and_then(|arch| arch.call_name(nr)) {
+        Some(name) => name.to_owned(),
+        None if nr > 0xffff => format!("call {nr:#x}"),
+        None => format!("call {nr}"),
+    }
+}
+
+/// `openat(0xffffff9c, 0x0, 0x0)`: zeros at the end are left out, and the instruction pointer where it
+/// is 0.
+pub(crate) fn show(arch: Option<Arch>, data: &SeccompData) -> String {
+    let mut text = name(arch, data.nr);
+    let used = data.args.iter().rposition(|arg| *arg != 0).map_or(0, |last| last + 1);
+    text.push('(');
+    for (i, arg) in data.args.iter().take(used).enumerate() {
+        text.push_str(if i > 0 { ", " } else { "" });
+        let _ = if *arg < 10 { write!(text, "{arg}") } else { write!(text, "{arg:#x}") };
+    }
+    text.push(')');
+    if data.instruction_pointer != 0 {
+        let _ = write!(text, " at {:#x}", data.instruction_pointer);
+    }
+    text
+}
+
+/// The names of calls, without one of them: `mount, umount2, 500-4294967295`. Long lists are cut short.
+pub(crate) fn names(token: u32, calls: &CallSet, except: u32) -> String {
+    const SHOWN: usize = 8;
+    let mut named: Vec<(u32, &str)> = Arch::with_token(token)
+        .flat_map(Arch::calls)
+        .filter(|(nr, _)| calls.contains(*nr) && *nr != except)
+        .collect();
+    named.sort_unstable();
+    let mut parts: Vec<String> = named.iter().map(|(_, name)| (*name).to_owned()).collect();
+    let mut taken: Vec<u32> = named.iter().map(|(nr, _)| *nr).chain([except]).collect();
+    taken.sort_unstable();
+    for (first, last) in gaps(calls, &taken) {
+        parts.push(if first == last { first.to_string() } else { format!("{first}-{last}") });
+    }
+    let more = parts.len().saturating_sub(SHOWN);
+    parts.truncate(SHOWN);
+    let mut text = parts.join(", ");
+    if more > 0 {
+        let _ = write!(text, " and {more} more");
+    }
+    text
+}
+
+/// The ranges of a set without some numbers, which are sorted.
+fn gaps(calls: &CallSet, taken: &[u32]) -> Vec<(u32, u32)> {
+    let mut gaps = Vec::new();
+    for &(first, last) in calls.ranges() {
+        let mut next = u64::from(first);
+        let inside = taken.iter().filter(|nr| (first..=last).contains(nr));
+        for end in inside.map(|nr| u64::from(*nr)).chain([u64::from(last) + 1]) {
+            if next < end {
+                gaps.push((next as u32, (end - 1) as u32));
+            }
+            next = end + 1;
+        }
+    }
+    gaps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_read_in_every_usual_form() {
+        for (text, value) in [
+            ("0", 0),
+            ("42", 42),
+            ("0x7e020000", 0x7e02_0000),
+            ("0o755", 0o755),
+            ("0b101", 5),
+            ("-1", u64::MAX),
+            ("-0x64", (-100i64) as u64),
+            ("18446744073709551615", u64::MAX),
+            ("-9223372036854775808", 1 << 63),
+        ] {
+            assert_eq!(parse_value(text), Ok(value), "{text}");
+        }
+        for text in ["", "-", "0x", "x", "1.5", "--1", "+1", "0x+1", "18446744073709551616"] {
+            assert!(parse_value(text).is_err(), "{text}");
+        }
+        assert_eq!(parse_value("0755").unwrap_err(), "write 0o755 (octal) or 755 (decimal)");
+        assert!(parse_value("-9223372036854775809").is_err());
+    }
+
+    #[test]
+    fn a_32_bit_interface_has_32_bit_arguments() {
+        assert_eq!(parse_argument(Arch::X86, "-100").unwrap(), 0xffff_ff9c);
+        assert_eq!(parse_argument(Arch::X86_64, "-100").unwrap(), 0xffff_ffff_ffff_ff9c);
+        assert!(parse_argument(Arch::X86, "0x100000000").is_err());
+    }
+
+    #[test]
+    fn calls_are_found_by_name_and_number() {
+        assert_eq!(number(Arch::X86_64, "read").unwrap(), 0);
+        assert_eq!(number(Arch::X86_64, "9999").unwrap(), 9999);
+        assert_eq!(number(Arch::X86_64, "-1").unwrap(), u32::MAX);
+        assert_eq!(number(Arch::X86_64, "0x40000001").unwrap(), 0x4000_0001);
+        for wrong in ["socketcall", "reed", "0x100000000", "-3000000000"] {
+            assert!(number(Arch::X86_64, wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn sets_of_calls_are_named() {
+        let token = Arch::X86_64.token();
+        assert_eq!(names(token, &CallSet::range(0, 2), 1), "read, open");
+        assert_eq!(names(token, &CallSet::one(1), 1), "");
+        assert_eq!(
+            names(token, &CallSet::from_ranges([(2, 3), (0x9000_0000, u32::MAX)]), 2),
+            "close, 2415919104-4294967295"
+        );
+        assert!(names(token, &CallSet::range(0, 20), 0).ends_with(" and 12 more"));
+    }
+
+    #[test]
+    fn a_call_is_shown_without_its_zeros() {
+        let mut data = SeccompData { nr: 257, arch: Arch::X86_64.token(), ..Default::default() };
+        assert_eq!(show(arch_of(&data), &data), "openat()");
+        data.args = [0xffff_ff9c, 0, 2, 0, 0, 0];
+        assert_eq!(show(arch_of(&data), &data), "openat(0xffffff9c, 0, 2)");
+        data.nr = 9999;
+        data.args = [0; 6];
+        data.instruction_pointer = 0x10;
+        assert_eq!(show(arch_of(&data), &data), "call 9999() at 0x10");
+        data.nr = 0x4000_0001;
+        assert_eq!(arch_of(&data), Some(Arch::X32));
+    }
+}

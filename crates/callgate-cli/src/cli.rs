@@ -1,0 +1,89 @@
+//! The command line as a whole.
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::commands::{asm, compile, completions, diff, disasm, explain, man, run, simulate};
+use crate::report::Result;
+
+/// Compile, prove, run, explain and compare seccomp filters
+#[derive(Debug, Parser)]
+#[command(
+    name = "callgate",
+    version,
+    max_term_width = 80,
+    after_help = "\
+A SOURCE is [FORMAT:]WHAT, anything that means a filter:
+  container-default    the built-in profile for containers
+  profile.json         a Docker, OCI or Podman profile; the formats oci, docker,
+                       podman, runc and crun fix the dialect
+  filter.bpf           raw instructions; write bpf: in front of other names
+  bpftext:filter.txt   instructions as text: tcpdump -ddd, tcpdump -dd, or hex
+  -                    standard input
+
+Examples:
+  callgate run -- sh -c 'echo this runs; unshare -U true'
+  callgate compile profile.json -o filter.bpf --stats
+  callgate diff profile.json filter.bpf
+
+Exit status: 0 done, 1 different (diff), 2 trouble; run: that of the command."
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Command,
+
+    /// Colours: on a terminal unless NO_COLOR is set, always, or never
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
+    color: Color,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Compile(compile::CompileArgs),
+    Run(run::RunArgs),
+    Disasm(disasm::DisasmArgs),
+    Asm(asm::AsmArgs),
+    Simulate(simulate::SimulateArgs),
+    Diff(diff::DiffArgs),
+    Explain(explain::ExplainArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+/// Does what the command line says; the exit status.
+pub(crate) fn run() -> Result<u8> {
+    let cli = Cli::parse();
+    match cli.color {
+        Color::Auto => anstream::ColorChoice::Auto,
+        Color::Always => anstream::ColorChoice::Always,
+        Color::Never => anstream::ColorChoice::Never,
+    }
+    .write_global();
+    match cli.command {
+        Command::Compile(args) => compile::run(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Disasm(args) => disasm::run(&args),
+        Command::Asm(args) => asm::run(&args),
+        Command::Simulate(args) => simulate::run(&args),
+        Command::Diff(args) => diff::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

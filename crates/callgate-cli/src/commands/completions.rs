@@ -1,0 +1,26 @@
+//! `callgate completions`: what a shell needs to complete command lines.
+
+use clap::CommandFactory;
+
+use crate::cli::Cli;
+use crate::output;
+use crate::report::Result;
+
+/// Print the completions for a shell
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  callgate completions bash > ~/.local/share/bash-completion/completions/callgate
+  callgate completions fish > ~/.config/fish/completions/callgate.fish
+  callgate completions zsh > ~/.zfunc/_callgate")]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    shell: clap_complete::Shell,
+}
+
+pub(crate) fn run(args: &CompletionsArgs) -> Result<u8> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "callgate", &mut script);
+    output::print_bytes(&script)?;
+    Ok(0)
+}

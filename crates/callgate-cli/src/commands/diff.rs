@@ -1,0 +1,126 @@
+//! `callgate diff`: whether two filters mean the same, and calls on which they do not.
+
+use std::ffi::OsString;
+use std::fmt::Write;
+
+use callgate::diagram::{Difference, Store};
+use callgate::{Arch, Verdict};
+use clap::ValueHint;
+
+use crate::call;
+use crate::json::Json;
+use crate::options::{Format, SourceOptions};
+use crate::output;
+use crate::report::{Failure, Result};
+use crate::source::Source;
+
+/// Compare what two filters mean
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Same means: the same verdict for every call, every argument and every instruction pointer.
+
+Examples:
+  callgate diff profile.json filter.bpf
+  callgate diff --max 100 --format json old.json new.json
+
+Exit status: 0 same, 1 different, 2 trouble.")]
+pub(crate) struct DiffArgs {
+    /// One filter, a SOURCE (see `callgate --help`)
+    #[arg(value_hint = ValueHint::FilePath)]
+    a: OsString,
+
+    /// The other
+    #[arg(value_hint = ValueHint::FilePath)]
+    b: OsString,
+
+    /// How many calls are printed at most
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    max: usize,
+
+    /// The form of the result
+    #[arg(long, value_name = "FORM", default_value = "text")]
+    format: Format,
+
+    #[command(flatten)]
+    reading: SourceOptions,
+}
+
+pub(crate) fn run(args: &DiffArgs) -> Result<u8> {
+    let (a, b) = (Source::parse(&args.a)?, Source::parse(&args.b)?);
+    if a.is_stdin() && b.is_stdin() {
+        return Err(Failure::new("both filters are to be read from standard input")
+            .help("put one of them into a file"));
+    }
+    let (a, b) = (a.read(&args.reading)?, b.read(&args.reading)?);
+    if a.endian() != b.endian() {
+        return Err(Failure::new(format!(
+            "{} and {} are for machines of different byte order, so no call reaches both",
+            a.name, b.name
+        ))
+        .help("choose one machine with --arch, or the byte order of a program with --endian"));
+    }
+    let mut store = Store::default();
+    let (root_a, root_b) = (a.diagram(&mut store)?, b.diagram(&mut store)?);
+    // One more than is printed, to know whether there are more.
+    let mut differences = store.differences(root_a, root_b, args.max.saturating_add(1));
+    let more = differences.len() > args.max;
+    differences.truncate(args.max);
+    let same = root_a == root_b;
+    let text = match args.format {
+        Format::Json => json(same, more, &differences),
+        Format::Text if same => String::new(),
+        Format::Text => text(&a.name, &b.name, more, &differences),
+    };
+    output::print(&text)?;
+    Ok(u8::from(!same))
+}
+
+fn text(a: &str, b: &str, more: bool, differences: &[Difference]) -> String {
+    let mut text = format!("--- {a}\n+++ {b}\n");
+    for difference in differences {
+        let data = &difference.data;
+        let arch = call::arch_of(data);
+        let arch_name = match arch {
+            Some(arch) => arch.name().to_owned(),
+            None => format!("arch {:#010x}", data.arch),
+        };
+        let _ = writeln!(text, "{arch_name} {}", call::show(arch, data));
+        let others = call::names(data.arch, &difference.calls, data.nr);
+        if !others.is_empty() {
+            let _ = writeln!(text, "    and alike: {others}");
+        }
+        let _ = writeln!(text, "  - {}\n  + {}", difference.left, difference.right);
+    }
+    if more {
+        text.push_str("… and more; --max prints more of them\n");
+    }
+    text
+}
+
+fn json(same: bool, more: bool, differences: &[Difference]) -> String {
+    let verdict = |verdict: Verdict| {
+        Json::Object(vec![("verdict", verdict.to_string().into()), ("value", verdict.0.into())])
+    };
+    let differences = differences.iter().map(|difference| {
+        let data = &difference.data;
+        let arch = call::arch_of(data);
+        let ranges = difference.calls.ranges().iter().map(|(a, b)| Json::array([*a, *b]));
+        Json::Object(vec![
+            ("arch", arch.map(Arch::name).into()),
+            ("arch_token", data.arch.into()),
+            ("call", arch.and_then(|arch| arch.call_name(data.nr)).into()),
+            ("nr", data.nr.into()),
+            ("args", Json::array(data.args)),
+            ("instruction_pointer", data.instruction_pointer.into()),
+            ("a", verdict(difference.left)),
+            ("b", verdict(difference.right)),
+            ("alike", Json::Array(ranges.collect())),
+        ])
+    });
+    let value = Json::Object(vec![
+        ("same", same.into()),
+        ("more", more.into()),
+        ("differences", Json::array(differences)),
+    ]);
+    format!("{value}\n")
+}

@@ -1,0 +1,112 @@
+//! `callgate disasm`: a program in one of the usual notations.
+
+use std::ffi::OsString;
+
+use callgate::bpf::Program;
+use callgate::bpf::disasm::Dialect;
+use callgate::{Arch, Endian};
+use clap::{ValueEnum, ValueHint};
+
+use crate::emit;
+use crate::json::Json;
+use crate::options::{CompileOptions, Format, SourceOptions};
+use crate::output;
+use crate::report::Result;
+use crate::source::{BUILT_IN, Filter, Source};
+
+/// Print the program of a source as assembler text
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  callgate disasm filter.bpf
+  callgate disasm profile.json --dialect c
+  callgate disasm filter.bpf --arch s390x | callgate asm - --endian big -o again.bpf")]
+pub(crate) struct DisasmArgs {
+    /// The program, a SOURCE (see `callgate --help`); a profile is compiled first
+    #[arg(default_value = BUILT_IN, value_hint = ValueHint::FilePath)]
+    source: OsString,
+
+    /// The notation
+    #[arg(long, value_name = "DIALECT", default_value = "annotated")]
+    dialect: DialectArg,
+
+    /// The form of the result
+    #[arg(long, value_name = "FORM", default_value = "text")]
+    format: Format,
+
+    #[command(flatten)]
+    reading: SourceOptions,
+
+    #[command(flatten)]
+    compiling: CompileOptions,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum DialectArg {
+    /// Labels, and the names of calls, words and actions; `callgate asm` reads it
+    Annotated,
+    /// The table of libseccomp's scmp_bpf_disasm
+    Libseccomp,
+    /// The language of Linux's bpf_asm
+    #[value(name = "bpf_asm")]
+    BpfAsm,
+    /// The kernel's own names before 3.15 (BPF_S_*)
+    Legacy,
+    /// An array in C
+    C,
+    /// An array in Rust, for the crate libc
+    Rust,
+    /// A slice in Go, for golang.org/x/sys/unix
+    Go,
+    /// The decimal table of tcpdump -ddd
+    Ddd,
+}
+
+impl From<DialectArg> for Dialect {
+    fn from(dialect: DialectArg) -> Dialect {
+        match dialect {
+            DialectArg::Annotated => Dialect::Annotated,
+            DialectArg::Libseccomp => Dialect::Libseccomp,
+            DialectArg::BpfAsm => Dialect::BpfAsm,
+            DialectArg::Legacy => Dialect::Legacy,
+            DialectArg::C => Dialect::C,
+            DialectArg::Rust => Dialect::Rust,
+            DialectArg::Go => Dialect::Go,
+            DialectArg::Ddd => Dialect::Ddd,
+        }
+    }
+}
+
+pub(crate) fn run(args: &DisasmArgs) -> Result<u8> {
+    let filter = Source::parse(&args.source)?.read(&args.reading)?;
+    let program = filter.program(&args.compiling)?;
+    output::print(&match args.format {
+        Format::Text => emit::text(&program, args.dialect.into(), &filter),
+        Format::Json => json(&program, &filter),
+    })?;
+    Ok(0)
+}
+
+fn json(program: &Program, filter: &Filter) -> String {
+    let endian = match filter.endian() {
+        Endian::Little => "little",
+        Endian::Big => "big",
+    };
+    let insns = program.iter().enumerate().map(|(index, insn)| {
+        Json::Object(vec![
+            ("index", index.into()),
+            ("code", insn.op.code().into()),
+            ("jt", insn.jt.into()),
+            ("jf", insn.jf.into()),
+            ("k", insn.k.into()),
+            ("text", insn.to_string().into()),
+        ])
+    });
+    let value = Json::Object(vec![
+        ("source", filter.name.as_str().into()),
+        ("arches", Json::array(filter.arches().into_iter().map(Arch::name))),
+        ("endian", endian.into()),
+        ("insns", Json::array(insns)),
+    ]);
+    format!("{value}\n")
+}

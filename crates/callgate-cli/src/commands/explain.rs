@@ -1,0 +1,338 @@
+//! `callgate explain`: what happens to which call, as a table.
+
+use std::ffi::OsString;
+use std::fmt::Write;
+
+use anstyle::{AnsiColor, Style};
+use callgate::diagram::Store;
+use callgate::explain::{
+    self, ArchExplanation, Explanation, Group, Outcome, Part, ValueCondition, Values,
+};
+use callgate::policy::CallSet;
+use callgate::{Action, Arch, Verdict};
+use clap::ValueHint;
+
+use crate::json::Json;
+use crate::options::{Format, SourceOptions};
+use crate::output;
+use crate::report::{Failure, Result};
+use crate::source::{BUILT_IN, Source};
+
+/// Say what happens to which call
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The table tells what the filter does, whoever wrote it: a program is explained as a profile is.
+
+Examples:
+  callgate explain
+  callgate explain profile.json clone socket
+  callgate explain filter.bpf --format json")]
+pub(crate) struct ExplainArgs {
+    /// The filter, a SOURCE (see `callgate --help`)
+    #[arg(default_value = BUILT_IN, value_hint = ValueHint::FilePath)]
+    source: OsString,
+
+    /// Only these calls
+    #[arg(value_name = "CALL")]
+    calls: Vec<String>,
+
+    /// The form of the result
+    #[arg(long, value_name = "FORM", default_value = "text")]
+    format: Format,
+
+    #[command(flatten)]
+    reading: SourceOptions,
+}
+
+/// The columns of a terminal that everything fits into.
+const WIDTH: usize = 80;
+
+/// How many ranges of numbers without a name are listed.
+const RANGES: usize = 6;
+
+const HEADING: Style = Style::new().bold();
+const GOOD: Style = AnsiColor::Green.on_default();
+const UNUSUAL: Style = AnsiColor::Yellow.on_default();
+const BAD: Style = AnsiColor::Red.on_default();
+
+pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
+    let filter = Source::parse(&args.source)?.read(&args.reading)?;
+    let mut store = Store::default();
+    let root = filter.diagram(&mut store)?;
+    let mut explanation = explain::explain(&store, root, &filter.arches());
+    if !args.calls.is_empty() {
+        keep_only(&mut explanation, &args.calls)?;
+    }
+    let text = match args.format {
+        Format::Text => text(&explanation),
+        Format::Json => json(&filter.name, &explanation),
+    };
+    output::print(&text)?;
+    Ok(0)
+}
+
+/// Leaves out all calls but these, and everything that is about other things.
+fn keep_only(explanation: &mut Explanation, calls: &[String]) -> Result<()> {
+    let unknown =
+        |call: &&String| !explanation.arches.iter().any(|arch| arch.arch.number(call).is_some());
+    if let Some(call) = calls.iter().find(unknown) {
+        let names: Vec<&str> = explanation.arches.iter().map(|arch| arch.arch.name()).collect();
+        return Err(Failure::new(format!("{} has no call named \"{call}\"", names.join(", ")))
+            .help("names are those of the kernel's tables"));
+    }
+    for arch in &mut explanation.arches {
+        for group in &mut arch.groups {
+            group.calls.retain(|(_, name)| calls.iter().any(|call| call == name));
+        }
+        arch.groups.retain(|group| !group.calls.is_empty());
+        arch.unnamed.clear();
+    }
+    explanation.arches.retain(|arch| !arch.groups.is_empty());
+    explanation.other_arches = None;
+    Ok(())
+}
+
+fn text(explanation: &Explanation) -> String {
+    let mut text = String::new();
+    for arch in &explanation.arches {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        arch_text(&mut text, arch);
+    }
+    if let Some(verdict) = explanation.other_arches {
+        let _ = writeln!(
+            text,
+            "\n{HEADING}every other architecture{HEADING:#}\n  {}",
+            colored(verdict)
+        );
+    }
+    text
+}
+
+fn arch_text(text: &mut String, explanation: &ArchExplanation) {
+    let _ = writeln!(text, "{HEADING}{}{HEADING:#}", explanation.arch);
+    let depends = |group: &&Group| !matches!(group.outcome, Outcome::Always(_));
+    let mut conditional = explanation.groups.iter().filter(depends).peekable();
+    for group in &explanation.groups {
+        match group.outcome {
+            Outcome::Always(verdict) => {
+                let _ = writeln!(text, "  {} ({})", always(verdict), count(group.calls.len()));
+                names(text, group);
+            }
+            // All of them stand together, where the first of them is.
+            _ if conditional.peek().is_some() => {
+                let calls = explanation.groups.iter().filter(depends).map(|g| g.calls.len()).sum();
+                let _ = writeln!(text, "  depends on arguments ({})", count(calls));
+                conditional.by_ref().for_each(|group| conditions(text, group));
+            }
+            _ => {}
+        }
+    }
+    if !explanation.unnamed.is_empty() {
+        text.push_str("  numbers without a name\n");
+    }
+    for (outcome, calls) in &explanation.unnamed {
+        let outcome = match outcome {
+            Outcome::Always(verdict) => colored(*verdict),
+            _ => "depends on arguments".to_owned(),
+        };
+        let _ = write!(text, "    {outcome}:");
+        wrap(text, &format!(" {}", ranges(calls)), width(&outcome) + 5, 6);
+    }
+}
+
+/// What holds for a call whatever its arguments are.
+fn always(verdict: Verdict) -> String {
+    let what = match verdict.action() {
+        _ if verdict == Verdict::ALLOW => return format!("{GOOD}always allowed{GOOD:#}"),
+        Action::Allow => "always allowed with",
+        Action::Log => "always allowed and logged with",
+        Action::Trace(_) => "left to a tracer with",
+        Action::UserNotif(_) => "left to a supervisor with",
+        _ => "denied with",
+    };
+    format!("{what} {}", colored(verdict))
+}
+
+/// The calls of a group and what their arguments decide.
+fn conditions(text: &mut String, group: &Group) {
+    names(text, group);
+    // The names of arguments are those of a call; several calls need not share them.
+    let call = match group.calls.as_slice() {
+        [(_, name)] => Some(*name),
+        _ => None,
+    };
+    let lines = match &group.outcome {
+        Outcome::Always(_) => Vec::new(),
+        Outcome::Depends { clauses, otherwise } => {
+            let mut lines: Vec<String> = clauses
+                .iter()
+                .map(|clause| format!("{} if {}", colored(clause.verdict), clause.describe(call)))
+                .collect();
+            match lines.as_mut_slice() {
+                [line] => *line += &format!(", else {}", colored(*otherwise)),
+                _ => lines.push(format!("else {}", colored(*otherwise))),
+            }
+            lines
+        }
+        Outcome::Complex { verdicts } => {
+            let list: Vec<String> = verdicts.iter().copied().map(colored).collect();
+            vec![format!("{}, in more ways than can be listed", list.join(" or "))]
+        }
+    };
+    for line in lines {
+        text.push_str("      ");
+        wrap(text, &line, 6, 8);
+    }
+}
+
+fn count(calls: usize) -> String {
+    if calls == 1 { "1 call".to_owned() } else { format!("{calls} calls") }
+}
+
+fn names(text: &mut String, group: &Group) {
+    let mut names: Vec<&str> = group.calls.iter().map(|(_, name)| *name).collect();
+    names.sort_unstable();
+    text.push_str("    ");
+    wrap(text, &names.join(" "), 4, 4);
+}
+
+fn ranges(calls: &CallSet) -> String {
+    let ranges = calls.ranges();
+    let mut parts: Vec<String> = ranges
+        .iter()
+        .take(RANGES)
+        .map(|(first, last)| match (first, last) {
+            (first, last) if first == last => number(*first),
+            (first, last) => format!("{}-{}", number(*first), number(*last)),
+        })
+        .collect();
+    if let Some(more @ 1..) = ranges.len().checked_sub(RANGES) {
+        parts.push(format!("and {more} more"));
+    }
+    parts.join(" ")
+}
+
+/// Numbers of x32 and beyond are easier to read in hexadecimal.
+fn number(nr: u32) -> String {
+    if nr < 0x1_0000 { nr.to_string() } else { format!("{nr:#x}") }
+}
+
+/// Appends text in lines that fit and ends the last one. The first line has `used` columns taken,
+/// others start with `indent` blanks.
+fn wrap(text: &mut String, words: &str, used: usize, indent: usize) {
+    let mut column = used;
+    for (i, word) in words.split(' ').enumerate() {
+        let length = width(word);
+        if i > 0 && column + 1 + length > WIDTH {
+            let _ = write!(text, "\n{:indent$}", "");
+            column = indent;
+        } else if i > 0 {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(word);
+        column += length;
+    }
+    text.push('\n');
+}
+
+/// How many columns a text takes.
+fn width(text: &str) -> usize {
+    anstream::adapter::strip_str(text).map(|part| part.chars().count()).sum()
+}
+
+fn colored(verdict: Verdict) -> String {
+    let style = match verdict {
+        Verdict::ALLOW => GOOD,
+        verdict if verdict.permits() => UNUSUAL,
+        _ => BAD,
+    };
+    format!("{style}{verdict}{style:#}")
+}
+
+fn json(name: &str, explanation: &Explanation) -> String {
+    let arches = explanation.arches.iter().map(|arch| {
+        let groups = arch.groups.iter().map(|group| {
+            let calls = group.calls.iter().map(|(nr, name)| {
+                Json::Object(vec![("nr", (*nr).into()), ("name", (*name).into())])
+            });
+            Json::Object(vec![
+                ("outcome", outcome_json(&group.outcome)),
+                ("calls", Json::array(calls)),
+            ])
+        });
+        let unnamed = arch.unnamed.iter().map(|(outcome, calls)| {
+            let ranges = calls.ranges().iter().map(|(first, last)| Json::array([*first, *last]));
+            Json::Object(vec![("outcome", outcome_json(outcome)), ("numbers", Json::array(ranges))])
+        });
+        Json::Object(vec![
+            ("arch", Arch::name(arch.arch).into()),
+            ("groups", Json::array(groups)),
+            ("unnamed", Json::array(unnamed)),
+        ])
+    });
+    let value = Json::Object(vec![
+        ("source", name.into()),
+        ("arches", Json::array(arches)),
+        ("other_arches", explanation.other_arches.map(verdict_json).into()),
+    ]);
+    format!("{value}\n")
+}
+
+fn verdict_json(verdict: Verdict) -> Json {
+    Json::Object(vec![("verdict", verdict.to_string().into()), ("value", verdict.0.into())])
+}
+
+fn outcome_json(outcome: &Outcome) -> Json {
+    match outcome {
+        Outcome::Always(verdict) => {
+            Json::Object(vec![("kind", "always".into()), ("always", verdict_json(*verdict))])
+        }
+        Outcome::Depends { clauses, otherwise } => {
+            let clauses = clauses.iter().map(|clause| {
+                Json::Object(vec![
+                    ("if", Json::array(clause.conditions.iter().map(condition_json))),
+                    ("then", verdict_json(clause.verdict)),
+                ])
+            });
+            Json::Object(vec![
+                ("kind", "depends".into()),
+                ("clauses", Json::array(clauses)),
+                ("otherwise", verdict_json(*otherwise)),
+            ])
+        }
+        Outcome::Complex { verdicts } => Json::Object(vec![
+            ("kind", "complex".into()),
+            ("verdicts", Json::array(verdicts.iter().copied().map(verdict_json))),
+        ]),
+    }
+}
+
+fn condition_json(condition: &ValueCondition) -> Json {
+    let part = match condition.part {
+        Part::Whole => "whole",
+        Part::Low => "low",
+        Part::High => "high",
+    };
+    let mut fields = vec![
+        ("arg", condition.arg.into()),
+        ("part", part.into()),
+        ("text", condition.to_string().into()),
+    ];
+    match &condition.values {
+        Values::Ranges(ranges) => {
+            let ranges = ranges.iter().map(|(first, last)| Json::array([*first, *last]));
+            fields.push(("ranges", Json::array(ranges)));
+        }
+        Values::Masked { mask, wanted } => {
+            fields.extend([("mask", (*mask).into()), ("equals", (*wanted).into())]);
+        }
+        Values::NotMasked { mask, wanted } => {
+            fields.extend([("mask", (*mask).into()), ("differs_from", (*wanted).into())]);
+        }
+        Values::Many(count) => fields.push(("count", count.to_string().into())),
+    }
+    Json::Object(fields)
+}

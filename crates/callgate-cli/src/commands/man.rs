@@ -1,0 +1,69 @@
+//! `callgate man`: one manual page with all subcommands.
+
+use std::io::{self, Write};
+
+use clap::CommandFactory;
+use clap_mangen::Man;
+
+use crate::cli::Cli;
+use crate::output;
+use crate::report::{Failure, Result};
+
+/// Print the manual page (roff)
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  callgate man | man -l -
+  callgate man > ~/.local/share/man/man1/callgate.1")]
+pub(crate) struct ManArgs {}
+
+pub(crate) fn run(_: &ManArgs) -> Result<u8> {
+    let page = page().map_err(|error| Failure::new(format!("the page cannot be made: {error}")))?;
+    output::print_bytes(&page)?;
+    Ok(0)
+}
+
+/// The page of the command itself, then a section for each subcommand.
+fn page() -> io::Result<Vec<u8>> {
+    let mut command = Cli::command();
+    command.build();
+    let man = Man::new(command.clone());
+    let mut page = Vec::new();
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+    man.render_options_section(&mut page)?;
+    notes(&command, ".SH NOTES", &mut page)?;
+    for subcommand in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
+        let man = Man::new(subcommand.clone());
+        let mut section = Vec::new();
+        man.render_synopsis_section(&mut section)?;
+        man.render_description_section(&mut section)?;
+        man.render_options_section(&mut section)?;
+        notes(subcommand, ".SH NOTES", &mut section)?;
+        // The sections of the subcommand's own page become subsections here.
+        let section = String::from_utf8_lossy(&section).replace("\n.SH ", "\n.SS ");
+        let heading = subcommand.get_bin_name().unwrap_or_else(|| subcommand.get_name());
+        writeln!(page, ".SH \"{}\"", heading.to_uppercase())?;
+        page.extend(
+            section.strip_prefix(".SH ").map_or(section.clone(), |s| format!(".SS {s}")).bytes(),
+        );
+    }
+    Ok(page)
+}
+
+/// What stands below the options in the help, line by line as it is there.
+fn notes(command: &clap::Command, heading: &str, page: &mut Vec<u8>) -> io::Result<()> {
+    let Some(text) = command.get_after_help() else {
+        return Ok(());
+    };
+    writeln!(page, "{heading}\n.nf")?;
+    for line in text.to_string().lines() {
+        let line = line.replace('\\', "\\e").replace('-', "\\-");
+        // A dot or a quote at the start would be a request to roff.
+        let guard = if line.starts_with(['.', '\'']) { "\\&" } else { "" };
+        writeln!(page, "{guard}{line}")?;
+    }
+    writeln!(page, ".fi")
+}

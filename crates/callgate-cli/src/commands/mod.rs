@@ -1,0 +1,11 @@
+//! The subcommands, one file each: what can be said ([`clap::Args`]) and what it does (`run`).
+
+pub(crate) mod asm;
+pub(crate) mod compile;
+pub(crate) mod completions;
+pub(crate) mod diff;
+pub(crate) mod disasm;
+pub(crate) mod explain;
+pub(crate) mod man;
+pub(crate) mod run;
+pub(crate) mod simulate;

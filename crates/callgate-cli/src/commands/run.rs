@@ -1,0 +1,155 @@
+//! `callgate run`: a command under a filter.
+
+use std::ffi::OsString;
+
+use callgate::bpf::Program;
+use callgate::diagram::{Func, OutOfBudget, Store};
+use callgate::{Action, Arch, SeccompData, Verdict, Word};
+use callgate_sys::{Command, Flags, kernel};
+use clap::ValueHint;
+
+use crate::options::{CompileOptions, SourceOptions, native_arch};
+use crate::report::{self, Failure, Result};
+use crate::source::{BUILT_IN, Filter, Meaning, Source};
+
+/// Run a command under a filter
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The filter is compiled, proven and installed in this process, which then becomes the command:
+its exit status and signals are its own. A command that is not found ends with 127, one that
+cannot be executed with 126, and trouble with the filter with 2 before anything is installed.
+Neither the command nor what it starts can gain privileges any more (no_new_privs): sudo and
+other set-user-ID programs run without theirs.
+
+Examples:
+  callgate run -- sh -c 'echo this runs; unshare -U true'
+  callgate run -s profile.json --caps none -- make -j8
+  callgate run -s filter.bpf ls -l")]
+pub(crate) struct RunArgs {
+    /// The filter, a SOURCE (see `callgate --help`)
+    #[arg(short, long, default_value = BUILT_IN, value_hint = ValueHint::FilePath)]
+    source: OsString,
+
+    #[command(flatten)]
+    reading: SourceOptions,
+
+    #[command(flatten)]
+    compiling: CompileOptions,
+
+    /// The command and its arguments
+    #[arg(
+        value_name = "CMD",
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    command: Vec<OsString>,
+}
+
+pub(crate) fn run(args: &RunArgs) -> Result<u8> {
+    let filter = Source::parse(&args.source)?.read(&args.reading)?;
+    let program = filter.program(&args.compiling)?;
+    let command = Command::find(&args.command)
+        .map_err(|error| Failure::new(error.to_string()).status(error.exit_status()))?;
+    check_that_a_command_can_run(&filter, &program)?;
+    callgate_sys::install(&program, flags(&filter))
+        .map_err(|error| Failure::new(error.to_string()).help(error.help()))?;
+    let error = command.exec();
+    Err(Failure::new(error.to_string()).status(error.exit_status()))
+}
+
+/// The flags that the source wants. What needs a listener is left out, with a warning.
+fn flags(filter: &Filter) -> Flags {
+    let Meaning::Profile(profile) = &filter.meaning else {
+        return Flags::NONE;
+    };
+    let wanted = profile.flags;
+    let mut flags = Flags::NONE;
+    for (set, flag) in [
+        (wanted.tsync, Flags::TSYNC),
+        (wanted.log, Flags::LOG),
+        (wanted.spec_allow, Flags::SPEC_ALLOW),
+    ] {
+        if set {
+            flags |= flag;
+        }
+    }
+    if wanted.wait_killable {
+        report::warn_about(
+            &filter.name,
+            "SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV has no effect: there is no supervisor",
+            "a container runtime starts the supervisor of a profile; `callgate run` does not",
+        );
+    }
+    flags
+}
+
+/// What must hold before anything is installed: some `execve` is permitted. Where a command will not
+/// end or work as usual, a warning says so.
+fn check_that_a_command_can_run(filter: &Filter, program: &Program) -> Result<()> {
+    let arch = native_arch()?;
+    if arch.endian() != filter.endian() {
+        return Err(Failure::about(
+            &filter.name,
+            format!("this filter is for machines of the other byte order, not for {arch}"),
+        )
+        .help("--arch chooses the architecture that a source is read for"));
+    }
+    let undecided = |error: OutOfBudget| Failure::about(&filter.name, error.to_string());
+    let mut store = Store::default();
+    let root = store.program(program, filter.endian()).map_err(undecided)?;
+    if let Some(verdict) = forbidden(&mut store, root, arch, "execve").map_err(undecided)? {
+        return Err(Failure::about(
+            &filter.name,
+            format!("the filter forbids execve on {arch} ({verdict}), so no command can start"),
+        )
+        .help("allow execve, or let the program install the filter itself after it has started"));
+    }
+    if let Some(verdict) = forbidden(&mut store, root, arch, "exit_group").map_err(undecided)? {
+        report::warn_about(
+            &filter.name,
+            format!("the filter forbids exit_group on {arch} ({verdict}), so commands cannot end"),
+            "allow exit_group",
+        );
+    }
+    for verdict in store.verdicts(root) {
+        if matches!(verdict.action(), Action::UserNotif(_)) {
+            report::warn_about(
+                &filter.name,
+                format!(
+                    "the filter leaves calls to a supervisor ({verdict}), and there is none: they \
+                     will fail with ENOSYS"
+                ),
+                "a container runtime starts the supervisor of a profile; `callgate run` does not",
+            );
+        }
+        if kernel::knows_action(verdict).is_ok_and(|known| !known) {
+            report::warn_about(
+                &filter.name,
+                format!("this kernel does not know the verdict {verdict}: it will kill instead"),
+                "use another action",
+            );
+        }
+    }
+    Ok(())
+}
+
+/// What a call gets that no arguments make permitted; `None` when some do. Without a tracer, TRACE
+/// fails with ENOSYS, as USER_NOTIF does without a listener.
+fn forbidden(
+    store: &mut Store,
+    root: Func,
+    arch: Arch,
+    name: &str,
+) -> std::result::Result<Option<Verdict>, OutOfBudget> {
+    let Some(nr) = arch.number(name) else {
+        return Ok(None);
+    };
+    let call = SeccompData { arch: arch.token(), nr, ..Default::default() };
+    let numbers = store.restrict(root, Word::ARCH, call.arch)?;
+    let rest = store.restrict(numbers, Word::NR, call.nr)?;
+    Ok(match store.permitted(rest, call) {
+        Some(_) => None,
+        None => Some(store.evaluate(rest, &call)),
+    })
+}

@@ -1,0 +1,143 @@
+//! JSON output: values with their keys in the order of writing, so that the text is stable.
+
+use std::fmt;
+
+/// A JSON value.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Json {
+    Null,
+    Bool(bool),
+    Int(i128),
+    /// Three decimals; not a number and infinities become null, as JSON has neither.
+    Float(f64),
+    Text(String),
+    Array(Vec<Json>),
+    Object(Vec<(&'static str, Json)>),
+}
+
+impl Json {
+    /// An array of what an iterator gives.
+    pub(crate) fn array<T: Into<Json>>(items: impl IntoIterator<Item = T>) -> Json {
+        Json::Array(items.into_iter().map(Into::into).collect())
+    }
+
+    fn write(&self, f: &mut fmt::Formatter<'_>, indent: usize) -> fmt::Result {
+        match self {
+            Json::Null => f.write_str("null"),
+            Json::Bool(value) => write!(f, "{value}"),
+            Json::Int(value) => write!(f, "{value}"),
+            Json::Float(value) if !value.is_finite() => f.write_str("null"),
+            Json::Float(value) => {
+                let text = format!("{value:.3}");
+                f.write_str(text.trim_end_matches('0').trim_end_matches('.'))
+            }
+            Json::Text(text) => write_string(f, text),
+            // Values of one line stay on one line: numbers and rows of an instruction.
+            Json::Array(items) if items.iter().all(Json::is_scalar) => {
+                f.write_str("[")?;
+                for (i, item) in items.iter().enumerate() {
+                    f.write_str(if i > 0 { ", " } else { "" })?;
+                    item.write(f, indent)?;
+                }
+                f.write_str("]")
+            }
+            Json::Array(items) => {
+                f.write_str("[")?;
+                for (i, item) in items.iter().enumerate() {
+                    f.write_str(if i > 0 { "," } else { "" })?;
+                    write!(f, "\n{:1$}", "", indent + 2)?;
+                    item.write(f, indent + 2)?;
+                }
+                write!(f, "\n{:1$}]", "", indent)
+            }
+            Json::Object(fields) if fields.is_empty() => f.write_str("{}"),
+            Json::Object(fields) => {
+                f.write_str("{")?;
+                for (i, (key, value)) in fields.iter().enumerate() {
+                    f.write_str(if i > 0 { "," } else { "" })?;
+                    write!(f, "\n{:1$}", "", indent + 2)?;
+                    write_string(f, key)?;
+                    f.write_str(": ")?;
+                    value.write(f, indent + 2)?;
+                }
+                write!(f, "\n{:1$}}}", "", indent)
+            }
+        }
+    }
+
+    fn is_scalar(&self) -> bool {
+        !matches!(self, Json::Array(_) | Json::Object(_))
+    }
+}
+
+fn write_string(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    f.write_str("\"")?;
+    for c in text.chars() {
+        match c {
+            '"' => f.write_str("\\\"")?,
+            '\\' => f.write_str("\\\\")?,
+            '\n' => f.write_str("\\n")?,
+            '\t' => f.write_str("\\t")?,
+            c if u32::from(c) < 0x20 || c == '\u{7f}' => write!(f, "\\u{:04x}", u32::from(c))?,
+            c => write!(f, "{c}")?,
+        }
+    }
+    f.write_str("\"")
+}
+
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, 0)
+    }
+}
+
+macro_rules! from {
+    ($($type:ty => |$value:ident| $json:expr;)*) => {
+        $(impl From<$type> for Json {
+            fn from($value: $type) -> Json { $json }
+        })*
+    };
+}
+
+from! {
+    bool => |value| Json::Bool(value);
+    f64 => |value| Json::Float(value);
+    u8 => |value| Json::Int(value.into());
+    u16 => |value| Json::Int(value.into());
+    u32 => |value| Json::Int(value.into());
+    u64 => |value| Json::Int(value.into());
+    usize => |value| Json::Int(value as i128);
+    &str => |value| Json::Text(value.to_owned());
+    String => |value| Json::Text(value);
+}
+
+impl<T: Into<Json>> From<Option<T>> for Json {
+    fn from(value: Option<T>) -> Json {
+        value.map_or(Json::Null, Into::into)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_written_as_json() {
+        let value = Json::Object(vec![
+            ("text", "a\"b\\\n\u{1}".into()),
+            ("numbers", Json::array([1u64, u64::MAX])),
+            ("mean", Json::Float(8.7004)),
+            ("whole", Json::Float(20.0)),
+            ("none", Json::Float(f64::NAN)),
+            ("list", Json::array([Json::Object(vec![("a", true.into())])])),
+            ("empty", Json::Object(vec![])),
+        ]);
+        assert_eq!(
+            value.to_string(),
+            "{\n  \"text\": \"a\\\"b\\\\\\n\\u0001\",\n  \
+             \"numbers\": [1, 18446744073709551615],\n  \
+             \"mean\": 8.7,\n  \"whole\": 20,\n  \"none\": null,\n  \
+             \"list\": [\n    {\n      \"a\": true\n    }\n  ],\n  \"empty\": {}\n}"
+        );
+    }
+}

@@ -1,0 +1,206 @@
+//! The options that subcommands share: how a source is to be read, and how it is to be compiled.
+
+use std::path::PathBuf;
+
+use callgate::codegen::{Aim, Model, Weights};
+use callgate::compile;
+use callgate::frontend::{CapSet, oci};
+use callgate::syscalls::KernelVersion;
+use callgate::{Arch, Endian};
+use clap::{ValueEnum, ValueHint};
+
+use crate::report::{Failure, Result};
+use crate::source::Place;
+use crate::weights;
+
+/// How sources are read and compiled. Options that a source does not need have no effect.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SourceOptions {
+    /// The architecture the filter is for; may be repeated [default: what the source says for this
+    /// machine, its 32-bit interfaces included]
+    #[arg(long, value_name = "ARCH", value_parser = parse_arch, help_heading = "Reading")]
+    pub(crate) arch: Vec<Arch>,
+
+    /// The kernel that a profile's version conditions ask about [default: the running one]
+    #[arg(long, value_name = "X.Y", help_heading = "Reading")]
+    kernel: Option<KernelVersion>,
+
+    /// The capabilities that a profile's conditions ask about: docker (its default set), all, none,
+    /// or a list such as CAP_CHOWN,CAP_SYS_ADMIN
+    #[arg(long, value_name = "CAPS", default_value = "docker", help_heading = "Reading")]
+    caps: CapSet,
+
+    /// Whether calls newer than any that a profile names fail with ENOSYS [default: as the runtime of
+    /// the source's dialect does]
+    #[arg(long, value_name = "WHEN", help_heading = "Reading")]
+    enosys_above: Option<Switch>,
+
+    /// Take unknown names of calls as errors
+    #[arg(long, help_heading = "Reading")]
+    strict: bool,
+
+    /// The byte order of a program [default: that of --arch, else of this machine]
+    #[arg(long, value_name = "ORDER", help_heading = "Reading")]
+    endian: Option<EndianArg>,
+}
+
+/// How profiles are compiled.
+#[derive(Debug, clap::Args)]
+pub(crate) struct CompileOptions {
+    /// What the kernel does at run time
+    #[arg(long, value_name = "MODEL", default_value = "cached", help_heading = "Compiling")]
+    model: ModelArg,
+
+    /// What comes first: the expected cost of a call, or the length of the program
+    #[arg(long, value_name = "AIM", default_value = "speed", help_heading = "Compiling")]
+    optimize: AimArg,
+
+    /// How often calls happen: a name and a count per line, or the table of strace -c [default: all
+    /// calls that are allowed alike]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Compiling")]
+    weights: Option<PathBuf>,
+}
+
+/// The form of results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Text,
+    /// For machines; the keys are stable
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Switch {
+    On,
+    Off,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum EndianArg {
+    Little,
+    Big,
+}
+
+impl From<EndianArg> for Endian {
+    fn from(order: EndianArg) -> Endian {
+        match order {
+            EndianArg::Little => Endian::Little,
+            EndianArg::Big => Endian::Big,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ModelArg {
+    /// Every instruction is interpreted (3.5-3.15, or no JIT)
+    Interpreter,
+    /// Every call runs native code (3.16-5.10)
+    Jit,
+    /// Calls that are always allowed cost nothing (5.11 and later)
+    Cached,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum AimArg {
+    Speed,
+    Size,
+}
+
+/// The byte order of this machine.
+pub(crate) const NATIVE_ENDIAN: Endian =
+    if cfg!(target_endian = "big") { Endian::Big } else { Endian::Little };
+
+/// The architecture of this machine.
+pub(crate) fn native_arch() -> Result<Arch> {
+    Arch::native().ok_or_else(|| {
+        Failure::new(format!("the architecture {} is not known here", std::env::consts::ARCH))
+            .help("name one with --arch")
+    })
+}
+
+fn parse_arch(name: &str) -> std::result::Result<Arch, String> {
+    Arch::from_name(name).ok_or_else(|| {
+        let names: Vec<&str> = Arch::ALL.iter().map(|arch| arch.name()).collect();
+        format!("known are {}", names.join(", "))
+    })
+}
+
+impl SourceOptions {
+    /// How a profile is read.
+    pub(crate) fn of_profile(&self, dialect: Option<oci::Dialect>) -> Result<oci::Options> {
+        Ok(oci::Options {
+            dialect,
+            arches: self.arch.clone(),
+            native: match self.arch.first() {
+                Some(arch) => *arch,
+                None => native_arch()?,
+            },
+            caps: self.caps,
+            kernel: self.kernel()?,
+            enosys_above: self.enosys_above.map(|switch| matches!(switch, Switch::On)),
+            strict: self.strict,
+        })
+    }
+
+    /// The byte order of a program.
+    pub(crate) fn of_program(&self) -> Result<Endian> {
+        let of_arch = self.arch.first().map(|arch| arch.endian());
+        let given = self.endian.map(Endian::from);
+        if let Some(odd) = self.arch.iter().find(|arch| Some(arch.endian()) != given.or(of_arch)) {
+            return Err(Failure::new(format!(
+                "the byte order of {odd} is not that of the other options"
+            ))
+            .help("give --endian alone, or architectures of one byte order"));
+        }
+        Ok(given.or(of_arch).unwrap_or(NATIVE_ENDIAN))
+    }
+
+    /// Whether the byte order of a program is given, and not just that of this machine.
+    pub(crate) fn fixes_endian(&self) -> bool {
+        self.endian.is_some() || !self.arch.is_empty()
+    }
+
+    fn kernel(&self) -> Result<KernelVersion> {
+        if let Some(version) = self.kernel {
+            return Ok(version);
+        }
+        let help = "name a version, such as --kernel 6.12";
+        let release = callgate_sys::kernel::release().map_err(|error| {
+            let why = callgate_sys::error_text(&error);
+            Failure::new(format!("the kernel does not tell its version: {why}")).help(help)
+        })?;
+        release.parse().map_err(|_| {
+            Failure::new(format!("the kernel's version \"{release}\" is not understood")).help(help)
+        })
+    }
+}
+
+impl CompileOptions {
+    /// What the compiler is told; the file of weights is read.
+    pub(crate) fn read(&self) -> Result<compile::Options> {
+        let weights = match &self.weights {
+            None => Weights::uniform(),
+            Some(path) => {
+                let place = Place::of_path(path);
+                let counts = weights::parse(&place.read_text()?)
+                    .map_err(|errors| Failure::of(place.name(), errors))?;
+                Weights::counts(counts)
+                    .map_err(|error| Failure::about(place.name(), error.to_string()))?
+            }
+        };
+        Ok(compile::Options {
+            model: match self.model {
+                ModelArg::Interpreter => Model::Interpreter,
+                ModelArg::Jit => Model::Jit,
+                ModelArg::Cached => Model::Cached,
+            },
+            aim: match self.optimize {
+                AimArg::Speed => Aim::Speed,
+                AimArg::Size => Aim::Size,
+            },
+            weights,
+            ..compile::Options::default()
+        })
+    }
+}

@@ -1,0 +1,103 @@
+//! Where results go: standard output, or a file that appears whole or not at all.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use callgate_sys::error_text;
+
+use crate::report::{Failure, Result};
+
+/// Writes text to standard output; styles are kept on a terminal only.
+pub(crate) fn print(text: &str) -> Result<()> {
+    let mut out = anstream::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(stdout_failed)
+}
+
+/// Writes bytes to standard output as they are.
+pub(crate) fn print_bytes(bytes: &[u8]) -> Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes).and_then(|()| out.flush()).map_err(stdout_failed)
+}
+
+fn stdout_failed(error: io::Error) -> Failure {
+    Failure::new(format!("standard output cannot be written: {}", error_text(&error)))
+}
+
+/// Writes a file so that nobody ever sees half of it: into a new file beside it, which then takes its
+/// place. On an error the old file stays and the new one is removed. What is not a regular file, such
+/// as a pipe or `/dev/stdout`, is written in place.
+pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
+    let failed = |error: io::Error| {
+        let failure = Failure::about(
+            path.display().to_string(),
+            format!("cannot be written: {}", error_text(&error)),
+        );
+        match error.kind() {
+            io::ErrorKind::NotFound => failure.help("create the directory first"),
+            io::ErrorKind::PermissionDenied => failure.help("write to a place that is yours"),
+            io::ErrorKind::IsADirectory => failure.help("name a file in it"),
+            _ => failure,
+        }
+    };
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => {
+            return Err(failed(io::Error::from(io::ErrorKind::IsADirectory)));
+        }
+        Ok(metadata) => {
+            // Also when it will be replaced: a file that is write-protected stays.
+            let mut file = OpenOptions::new().write(true).open(path).map_err(failed)?;
+            if !metadata.is_file() {
+                return file.write_all(bytes).map_err(failed);
+            }
+        }
+        Err(_) => {}
+    }
+    // Through a symbolic link the file behind it is replaced, not the link.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let (temporary, file) = create_beside(&target).map_err(failed)?;
+    let written = fill(file, bytes, &target).and_then(|()| fs::rename(&temporary, &target));
+    written.map_err(|error| {
+        let _ = fs::remove_file(&temporary);
+        failed(error)
+    })
+}
+
+/// A new file in the directory of `target`.
+fn create_beside(target: &Path) -> io::Result<(PathBuf, File)> {
+    let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut attempt = 0u32;
+    loop {
+        let mut beside = std::ffi::OsString::from(".");
+        beside.push(name);
+        beside.push(format!(".{}-{attempt}", std::process::id()));
+        let path = target.with_file_name(beside);
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(file) => return Ok((path, file)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 100 => {
+                attempt += 1;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Writes the bytes, with the permissions that the file had before.
+fn fill(mut file: File, bytes: &[u8], target: &Path) -> io::Result<()> {
+    if let Ok(metadata) = fs::metadata(target) {
+        file.set_permissions(metadata.permissions())?;
+    }
+    file.write_all(bytes)
+}
+
+/// Writes a program's bytes to a file, or to standard output unless that is a terminal.
+pub(crate) fn write_program(path: Option<&Path>, bytes: &[u8]) -> Result<()> {
+    match path.filter(|path| path.as_os_str() != "-") {
+        Some(path) => write_file(path, bytes),
+        None if io::stdout().is_terminal() => {
+            Err(Failure::new("raw instructions are not written to a terminal")
+                .help("name a file with -o FILE, or send them through a pipe"))
+        }
+        None => print_bytes(bytes),
+    }
+}

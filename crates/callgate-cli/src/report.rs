@@ -1,0 +1,164 @@
+//! Messages for the person at the terminal, in the form of compilers:
+//!
+//! ```text
+//! callgate: profile.json:3:14: error: unknown action "SCMP_ACT_ALOW"
+//!   help: the actions are SCMP_ACT_ALLOW, …
+//! ```
+//!
+//! Everything goes to standard error; standard output belongs to results. Nothing is dropped: a
+//! [`Failure`] carries every error of an input, and warnings are printed wherever they arise.
+
+use std::fmt;
+use std::io::Write;
+
+use anstyle::{AnsiColor, Style};
+use callgate::diagnostic::{Diagnostic, Severity};
+
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+const HELP: Style = AnsiColor::Cyan.on_default().bold();
+const PLACE: Style = Style::new().bold();
+
+/// The exit status for trouble of any kind that has no status of its own.
+pub(crate) const TROUBLE: u8 = 2;
+
+/// Why a command stops: what to print, and its exit status.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// The input that the messages are about; none for the command line or the system.
+    origin: Option<String>,
+    messages: Vec<Diagnostic>,
+    status: u8,
+}
+
+pub(crate) type Result<T> = std::result::Result<T, Failure>;
+
+impl Failure {
+    /// An error about nothing but itself.
+    pub(crate) fn new(message: impl Into<String>) -> Failure {
+        Failure { origin: None, messages: vec![Diagnostic::error(None, message)], status: TROUBLE }
+    }
+
+    /// An error about an input.
+    pub(crate) fn about(origin: impl Into<String>, message: impl Into<String>) -> Failure {
+        Failure { origin: Some(origin.into()), ..Failure::new(message) }
+    }
+
+    /// All errors (and the warnings between them) of an input.
+    pub(crate) fn of(origin: impl Into<String>, messages: Vec<Diagnostic>) -> Failure {
+        Failure { origin: Some(origin.into()), messages, status: TROUBLE }
+    }
+
+    /// What to do about the last message.
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Failure {
+        if let Some(last) = self.messages.last_mut() {
+            last.help = help.into();
+        }
+        self
+    }
+
+    /// Ends with another exit status.
+    pub(crate) fn status(mut self, status: u8) -> Failure {
+        self.status = status;
+        self
+    }
+
+    /// Prints the messages; the exit status is left to be returned.
+    pub(crate) fn print(&self) -> u8 {
+        for message in &self.messages {
+            print(self.origin.as_deref(), message);
+        }
+        self.status
+    }
+}
+
+/// Prints warnings about an input.
+pub(crate) fn warn_all(origin: &str, warnings: &[Diagnostic]) {
+    for warning in warnings {
+        print(Some(origin), warning);
+    }
+}
+
+/// Prints a warning about an input as a whole.
+pub(crate) fn warn_about(origin: &str, message: impl Into<String>, help: impl Into<String>) {
+    print(Some(origin), &Diagnostic::warning(None, message).help(help));
+}
+
+/// Prints text that belongs beside the result, not into it.
+pub(crate) fn note(text: &str) {
+    // In one piece, so that messages of several processes do not mix. When standard error is closed
+    // there is nobody left to tell.
+    let _ = anstream::stderr().lock().write_all(text.as_bytes());
+}
+
+fn print(origin: Option<&str>, message: &Diagnostic) {
+    note(&Rendered { origin, message }.to_string());
+}
+
+struct Rendered<'a> {
+    origin: Option<&'a str>,
+    message: &'a Diagnostic,
+}
+
+impl fmt::Display for Rendered<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{PLACE}callgate: ")?;
+        if let Some(origin) = self.origin {
+            write!(f, "{}:", printable(origin))?;
+            if let Some(position) = self.message.position {
+                write!(f, "{}:{}:", position.line, position.column)?;
+            }
+            f.write_str(" ")?;
+        }
+        let (style, word) = match self.message.severity {
+            Severity::Error => (ERROR, "error:"),
+            Severity::Warning => (WARNING, "warning:"),
+        };
+        writeln!(f, "{PLACE:#}{style}{word}{style:#} {}", printable(&self.message.message))?;
+        if !self.message.help.is_empty() {
+            writeln!(f, "  {HELP}help:{HELP:#} {}", printable(&self.message.help))?;
+        }
+        Ok(())
+    }
+}
+
+/// The text without control characters, which an input could use to play with the terminal.
+fn printable(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() && c != '\n' {
+            clean.extend(c.escape_default());
+        } else {
+            clean.push(c);
+        }
+    }
+    clean
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use callgate::diagnostic::Position;
+
+    fn plain(origin: Option<&str>, message: &Diagnostic) -> String {
+        anstream::adapter::strip_str(&Rendered { origin, message }.to_string()).to_string()
+    }
+
+    #[test]
+    fn messages_look_like_those_of_a_compiler() {
+        let position = Some(Position { line: 3, column: 14 });
+        let error = Diagnostic::error(position, "bad").help("do that");
+        assert_eq!(
+            plain(Some("p.json"), &error),
+            "callgate: p.json:3:14: error: bad\n  help: do that\n"
+        );
+        assert_eq!(plain(Some("-"), &Diagnostic::warning(None, "x")), "callgate: -: warning: x\n");
+        assert_eq!(plain(None, &Diagnostic::error(None, "x")), "callgate: error: x\n");
+    }
+
+    #[test]
+    fn an_input_cannot_send_escape_sequences() {
+        let error = Diagnostic::error(None, "unknown \"\u{1b}[2J\"");
+        assert_eq!(plain(None, &error), "callgate: error: unknown \"\\u{1b}[2J\"\n");
+    }
+}

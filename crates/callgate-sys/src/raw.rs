@@ -1,0 +1,126 @@
+//! The system calls, as safe functions over plain values. All `unsafe` code of the crate is here.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_ulong};
+use std::io;
+
+use libc::{sock_filter, sock_fprog};
+
+/// `prctl(PR_SET_NO_NEW_PRIVS)`: no `execve` from here on gains privileges. Cannot be undone.
+pub(crate) fn set_no_new_privs() -> io::Result<()> {
+    let zero: c_ulong = 0;
+    // SAFETY: PR_SET_NO_NEW_PRIVS takes four integers and touches no memory of ours.
+    let result = unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1 as c_ulong, zero, zero, zero) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// `seccomp(SECCOMP_SET_MODE_FILTER)`. What the call returns is kept: with TSYNC a positive number is
+/// the thread that could not be synchronised.
+pub(crate) fn seccomp_set_filter(code: &[sock_filter], flags: u32) -> io::Result<i32> {
+    let program = fprog(code)?;
+    // SAFETY: `program` and the instructions behind it live until the call returns, `len` is their
+    // number, and the kernel only reads them.
+    let result = unsafe {
+        libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program)
+    };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result as i32) }
+}
+
+/// `prctl(PR_SET_SECCOMP)`: the way to install a filter before Linux 3.17, which knows no flags.
+pub(crate) fn prctl_set_filter(code: &[sock_filter]) -> io::Result<()> {
+    let program = fprog(code)?;
+    let mode: c_ulong = libc::SECCOMP_MODE_FILTER.into();
+    // SAFETY: as in `seccomp_set_filter`.
+    let result = unsafe { libc::prctl(libc::PR_SET_SECCOMP, mode, &raw const program) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+fn fprog(code: &[sock_filter]) -> io::Result<sock_fprog> {
+    let len = u16::try_from(code.len()).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;
+    Ok(sock_fprog { len, filter: code.as_ptr().cast_mut() })
+}
+
+/// Asks `SECCOMP_SET_MODE_FILTER` about flags without installing anything: the kernel looks at the
+/// flags first (`EINVAL`) and then fails to read a program at address zero (`EFAULT`).
+pub(crate) fn seccomp_knows_flags(flags: u32) -> bool {
+    let nowhere = std::ptr::null::<sock_fprog>();
+    // SAFETY: the null pointer is never dereferenced by this process; the kernel answers EFAULT.
+    let result =
+        unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, nowhere) };
+    result == -1 && io::Error::last_os_error().raw_os_error() == Some(libc::EFAULT)
+}
+
+/// `seccomp(SECCOMP_GET_ACTION_AVAIL)`.
+pub(crate) fn seccomp_action_available(action: u32) -> io::Result<()> {
+    let none: c_uint = 0;
+    // SAFETY: the kernel reads four bytes at `action`, which lives until the call returns.
+    let result = unsafe {
+        libc::syscall(libc::SYS_seccomp, libc::SECCOMP_GET_ACTION_AVAIL, none, &raw const action)
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The release of the running kernel, as `uname -r` prints it.
+pub(crate) fn uname_release() -> io::Result<String> {
+    let mut name = std::mem::MaybeUninit::<libc::utsname>::uninit();
+    // SAFETY: the pointer is valid for writes of a `utsname`.
+    if unsafe { libc::uname(name.as_mut_ptr()) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: `uname` succeeded, so it filled the whole structure.
+    let name = unsafe { name.assume_init() };
+    // SAFETY: the kernel ends every field of `utsname` with a zero byte, inside the array.
+    let release = unsafe { CStr::from_ptr(name.release.as_ptr()) };
+    Ok(release.to_string_lossy().into_owned())
+}
+
+/// Whether the file may be executed by the effective user (`faccessat(X_OK, AT_EACCESS)`); for a
+/// directory, whether it may be searched.
+pub(crate) fn may_execute(path: &CStr) -> io::Result<()> {
+    // SAFETY: `path` ends with a zero byte and lives until the call returns.
+    let result =
+        unsafe { libc::faccessat(libc::AT_FDCWD, path.as_ptr(), libc::X_OK, libc::AT_EACCESS) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// An argument vector as `execve` wants it: made before the filter is there, because nothing should
+/// need memory after that.
+pub(crate) struct Argv {
+    /// Keeps what the pointers point to.
+    _strings: Vec<CString>,
+    pointers: Vec<*const c_char>,
+}
+
+impl Argv {
+    pub(crate) fn new(strings: Vec<CString>) -> Argv {
+        let mut pointers: Vec<_> = strings.iter().map(|string| string.as_ptr()).collect();
+        pointers.push(std::ptr::null());
+        Argv { _strings: strings, pointers }
+    }
+}
+
+/// `execve` with the environment of this process. Returns only when it failed.
+pub(crate) fn execve(path: &CStr, argv: &Argv) -> io::Error {
+    // SAFETY: `path` is a C string; `pointers` are C strings that `argv` keeps alive (moving a CString
+    // does not move its bytes), with a null pointer at the end. `execv` reads `environ`, and no other
+    // thread of this crate writes it.
+    unsafe { libc::execv(path.as_ptr(), argv.pointers.as_ptr()) };
+    io::Error::last_os_error()
+}
+
+/// Gives SIGPIPE its default action back, which Rust's runtime sets to "ignore" at start: a program
+/// whose reader went away ends silently, and a command executed later finds the usual disposition.
+pub fn reset_sigpipe() {
+    let default: libc::sighandler_t = libc::SIG_DFL;
+    let signal: c_int = libc::SIGPIPE;
+    // SAFETY: SIG_DFL is a valid disposition and installs no code of ours.
+    unsafe { libc::signal(signal, default) };
+}
+
+/// What the system says of an error, without the number that Rust appends.
+pub fn error_text(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.rfind(" (os error ") {
+        Some(end) => text[..end].to_owned(),
+        None => text,
+    }
+}
