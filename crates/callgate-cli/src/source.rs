@@ -308,15 +308,21 @@ impl Filter {
     /// The program that it means; a profile is compiled.
     pub(crate) fn program(&self, options: &CompileOptions) -> Result<Cow<'_, Program>> {
         match &self.meaning {
-            Meaning::Profile(profile) => Ok(Cow::Owned(self.compile(profile, options)?.program)),
+            Meaning::Profile(_) => Ok(Cow::Owned(self.compile(options)?.program)),
             Meaning::Program { program, .. } => Ok(Cow::Borrowed(program)),
         }
     }
 
-    /// Compiles a profile; the program is proven.
-    pub(crate) fn compile(&self, profile: &Profile, options: &CompileOptions) -> Result<Compiled> {
-        compile::compile(&profile.policy, &options.read()?)
-            .map_err(|error| Failure::about(&self.name, error.to_string()))
+    /// Compiles what it means, a profile or a program; the result is proven.
+    pub(crate) fn compile(&self, options: &CompileOptions) -> Result<Compiled> {
+        let options = options.read()?;
+        match &self.meaning {
+            Meaning::Profile(profile) => compile::compile(&profile.policy, &options),
+            Meaning::Program { program, endian, arches } => {
+                compile::recompile(program, *endian, arches, &options)
+            }
+        }
+        .map_err(|error| Failure::about(&self.name, error.to_string()))
     }
 
     /// Its diagram.

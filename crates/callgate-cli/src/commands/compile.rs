@@ -1,4 +1,4 @@
-//! `callgate compile`: from a profile to a proven program.
+//! `callgate compile`: from a source to a proven program.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
@@ -14,12 +14,14 @@ use crate::emit;
 use crate::json::Json;
 use crate::options::{CompileOptions, Format, SourceOptions};
 use crate::output;
-use crate::report::{self, Failure, Result};
-use crate::source::{BUILT_IN, Meaning, Source};
+use crate::report::{self, Result};
+use crate::source::{BUILT_IN, Source};
 
-/// Compile a profile into a program and prove that it does what the profile says
+/// Compile a source into a program and prove that it does what the source says
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+A source that is a program already is compiled anew from what it does.
+
 The program goes to standard output, but never as raw bytes to a terminal. The figures of
 --stats go to standard output when the program goes to a file, else to standard error.
 
@@ -27,9 +29,10 @@ Examples:
   callgate compile profile.json -o filter.bpf
   callgate compile --arch aarch64 --caps none --emit asm
   callgate compile profile.json -o filter.bpf --stats --format json
-  callgate compile docker:seccomp.json --emit c > filter.h")]
+  callgate compile docker:seccomp.json --emit c > filter.h
+  callgate compile old.bpf --optimize size -o new.bpf")]
 pub(crate) struct CompileArgs {
-    /// The profile, a SOURCE (see `callgate --help`)
+    /// The filter, a SOURCE (see `callgate --help`)
     #[arg(default_value = BUILT_IN, value_hint = ValueHint::FilePath)]
     source: OsString,
 
@@ -74,15 +77,8 @@ enum Emit {
 
 pub(crate) fn run(args: &CompileArgs) -> Result<u8> {
     let filter = Source::parse(&args.source)?.read(&args.reading)?;
-    let Meaning::Profile(profile) = &filter.meaning else {
-        return Err(Failure::about(
-            &filter.name,
-            "is a program already, and compile wants a profile",
-        )
-        .help("`callgate disasm` prints a program"));
-    };
     let output = args.output.as_deref().filter(|path| path.as_os_str() != "-");
-    let compiled = filter.compile(profile, &args.compiling)?;
+    let compiled = filter.compile(&args.compiling)?;
     let program = &compiled.program;
     let arches = filter.arches();
     let emit = args.emit.unwrap_or(match args.format {

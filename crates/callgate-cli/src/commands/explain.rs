@@ -1,5 +1,6 @@
 //! `callgate explain`: what happens to which call, as a table.
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fmt::Write;
 
@@ -22,6 +23,7 @@ use crate::source::{BUILT_IN, Source};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The table tells what the filter does, whoever wrote it: a program is explained as a profile is.
+Of further architectures it tells what differs from the first one; --format json tells all.
 
 Examples:
   callgate explain
@@ -94,11 +96,17 @@ fn keep_only(explanation: &mut Explanation, calls: &[String]) -> Result<()> {
 
 fn text(explanation: &Explanation) -> String {
     let mut text = String::new();
-    for arch in &explanation.arches {
-        if !text.is_empty() {
-            text.push('\n');
+    let mut arches = explanation.arches.iter();
+    let first = arches.next();
+    if let Some(first) = first {
+        arch_text(&mut text, first, None);
+    }
+    for (arch, first) in arches.zip(std::iter::repeat(first)) {
+        text.push('\n');
+        match first.and_then(|first| beside(first, arch).map(|others| (first.arch, others))) {
+            Some((first, others)) => arch_text(&mut text, &others, Some(first)),
+            None => arch_text(&mut text, arch, None),
         }
-        arch_text(&mut text, arch);
     }
     if let Some(verdict) = explanation.other_arches {
         let _ = writeln!(
@@ -110,8 +118,39 @@ fn text(explanation: &Explanation) -> String {
     text
 }
 
-fn arch_text(text: &mut String, explanation: &ArchExplanation) {
-    let _ = writeln!(text, "{HEADING}{}{HEADING:#}", explanation.arch);
+/// The calls of an architecture to which something else happens than on the first one; `None` when
+/// that is most of them.
+fn beside(first: &ArchExplanation, arch: &ArchExplanation) -> Option<ArchExplanation> {
+    let of = |arch: &ArchExplanation| -> usize { arch.groups.iter().map(|g| g.calls.len()).sum() };
+    let known: HashMap<&str, &Outcome> = first
+        .groups
+        .iter()
+        .flat_map(|group| group.calls.iter().map(|(_, name)| (*name, &group.outcome)))
+        .collect();
+    let mut others = arch.clone();
+    for group in &mut others.groups {
+        group.calls.retain(|(_, name)| known.get(name) != Some(&&group.outcome));
+    }
+    others.groups.retain(|group| !group.calls.is_empty());
+    if first.arch.token() == arch.arch.token() {
+        others.unnamed.clear();
+    }
+    (of(&others) * 2 < of(arch)).then_some(others)
+}
+
+/// The table of an architecture; `like` is the one to which nothing else happens than is said here.
+fn arch_text(text: &mut String, explanation: &ArchExplanation, like: Option<Arch>) {
+    let _ = write!(text, "{HEADING}{}{HEADING:#}", explanation.arch);
+    match like {
+        Some(first) if explanation.groups.is_empty() => {
+            let _ = write!(text, ": as {first}");
+        }
+        Some(first) => {
+            let _ = write!(text, ": as {first}, but for");
+        }
+        None => {}
+    }
+    text.push('\n');
     let depends = |group: &&Group| !matches!(group.outcome, Outcome::Always(_));
     let mut conditional = explanation.groups.iter().filter(depends).peekable();
     for group in &explanation.groups {
