@@ -208,8 +208,8 @@ fn on_32_bit_architectures_only_low_halves_are_compared() {
 #[test]
 fn x86_64_and_x32_are_told_apart_by_number() {
     let entries = [entry("getpid", "ALLOW", "")];
-    // (architectures, number, verdict)
-    let table: [(&[Arch], &[(u32, &str)]); 3] = [
+    type Numbers = &'static [(u32, &'static str)];
+    let table: [(&[Arch], Numbers); 3] = [
         (
             &[Arch::X86_64],
             &[
