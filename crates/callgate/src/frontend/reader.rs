@@ -1,15 +1,24 @@
 //! Walking a [`Node`] tree with a list of messages: everything is checked, all errors are
 //! collected, nothing is dropped in silence.
 
+use std::collections::BTreeMap;
+
 use super::suggest::nearest;
 use super::tree::{Kind, Node, shorten};
 use crate::diagnostic::{Diagnostic, Position, Severity};
+
+/// How many warnings, and how many errors, are kept: nobody reads more.
+const LIMIT: usize = 500;
 
 /// Collects messages about a text.
 pub(crate) struct Reader<'t> {
     text: &'t str,
     line_starts: Vec<usize>,
     diagnostics: Vec<Diagnostic>,
+    /// Warnings and errors so far, those left out included.
+    counts: [usize; 2],
+    /// Where a message goes that is left out.
+    left_out: Diagnostic,
     /// Keys match whatever their case is, as Go's decoder has it.
     fold_case: bool,
 }
@@ -47,7 +56,14 @@ impl<'t> Reader<'t> {
     pub(crate) fn new(text: &'t str, fold_case: bool) -> Reader<'t> {
         let newlines = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         let line_starts = std::iter::once(0).chain(newlines.map(|(at, _)| at + 1)).collect();
-        Reader { text, line_starts, diagnostics: Vec::new(), fold_case }
+        Reader {
+            text,
+            line_starts,
+            diagnostics: Vec::new(),
+            counts: [0; 2],
+            left_out: Diagnostic::warning(None, ""),
+            fold_case,
+        }
     }
 
     /// Line and column of a byte offset.
@@ -67,42 +83,49 @@ impl<'t> Reader<'t> {
 
     /// Adds an error; the message may be given advice afterwards.
     pub(crate) fn error(&mut self, at: usize, message: impl Into<String>) -> &mut Diagnostic {
-        let diagnostic = Diagnostic::error(Some(self.position(at)), message);
-        self.push(diagnostic)
+        self.report(Severity::Error, at, message)
     }
 
     /// Adds a warning; the message may be given advice afterwards.
     pub(crate) fn warn(&mut self, at: usize, message: impl Into<String>) -> &mut Diagnostic {
-        let diagnostic = Diagnostic::warning(Some(self.position(at)), message);
-        self.push(diagnostic)
+        self.report(Severity::Warning, at, message)
     }
 
-    /// Adds an error or a warning.
+    /// Adds an error or a warning; beyond [`LIMIT`] of the kind it only counts.
     pub(crate) fn report(
         &mut self,
         severity: Severity,
         at: usize,
         message: impl Into<String>,
     ) -> &mut Diagnostic {
-        match severity {
-            Severity::Error => self.error(at, message),
-            Severity::Warning => self.warn(at, message),
+        let [warnings, errors] = &mut self.counts;
+        let count = if severity == Severity::Error { errors } else { warnings };
+        *count += 1;
+        if *count > LIMIT {
+            return &mut self.left_out;
         }
-    }
-
-    /// Adds a message.
-    pub(crate) fn push(&mut self, diagnostic: Diagnostic) -> &mut Diagnostic {
-        self.diagnostics.push_mut(diagnostic)
+        let position = Some(self.position(at));
+        let warning = Diagnostic::warning(position, message);
+        self.diagnostics.push_mut(Diagnostic { severity, ..warning })
     }
 
     /// Whether an error was added.
     pub(crate) fn failed(&self) -> bool {
-        self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+        self.counts[1] > 0
     }
 
     /// All messages in the order of the text.
     pub(crate) fn finish(mut self) -> Vec<Diagnostic> {
         self.diagnostics.sort_by_key(|diagnostic| diagnostic.position);
+        let [warnings, errors] = self.counts.map(|count| count.saturating_sub(LIMIT));
+        if errors > 0 {
+            let message = format!("{errors} more errors are left out");
+            self.diagnostics.push(Diagnostic::error(None, message));
+        }
+        if warnings > 0 {
+            let message = format!("{warnings} more warnings are left out");
+            self.diagnostics.push(Diagnostic::warning(None, message));
+        }
         self.diagnostics
     }
 
@@ -117,14 +140,14 @@ impl<'t> Reader<'t> {
             self.wrong_type(node, what, "an object");
             return None;
         };
-        let mut seen: Vec<(&str, usize)> = Vec::new();
+        let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
         let mut found = Vec::new();
         for member in members {
             let exact = known.iter().find(|known| known.key == member.key);
             let folded = || known.iter().find(|known| known.key.eq_ignore_ascii_case(&member.key));
             let matching = exact.or_else(|| if self.fold_case { folded() } else { None });
             let name = matching.map_or(member.key.as_str(), |known| known.key);
-            if let Some((_, first)) = seen.iter().find(|(key, _)| *key == name) {
+            if let Some(first) = seen.get(name) {
                 let message = format!(
                     "`{}` is given twice, first at {}",
                     shorten(&member.key),
@@ -134,7 +157,7 @@ impl<'t> Reader<'t> {
                     "remove one: parsers disagree which of the two counts".to_owned();
                 continue;
             }
-            seen.push((name, member.key_at));
+            seen.insert(name, member.key_at);
             match matching {
                 None => self.unknown_key(&member.key, member.key_at, what, known),
                 Some(Known { key, foreign: Some(owner) }) => {

@@ -9,21 +9,22 @@
 //! - Conditional rules form a union. Where several match a call, the one that looks at the
 //!   **higher** first argument decides; then EQ, NE and MASKED_EQ come before LT and LE, and these
 //!   before GT and GE; then the larger value decides, for LT and LE the smaller one; then the next
-//!   argument counts; a condition that is a prefix of another one decides before it. 64-bit values
-//!   are compared by halves, high before low, and a mask that lacks a half does not look at it.
+//!   argument counts; a condition that is a prefix of another one decides before it.
 //! - The same condition with another verdict is a [`Conflict`], and so is a condition that is a
 //!   prefix of an earlier one with another verdict. The reverse, a longer condition after its
-//!   prefix, is accepted, and the longer rule is dead.
+//!   prefix, is accepted, and the longer rule is dead. So is one with more comparisons than another
+//!   in general; with the same verdict it is dropped, and then conflicts with nothing.
 //! - On 32-bit interfaces (x32 is one) only the low halves are compared, and the high half of a
 //!   value is dropped. A mask without bits looks at nothing.
 //! - Where `socketcall(2)` or `ipc(2)` exist, a rule for a call that they reach becomes a rule for
 //!   them too, with argument 0 equal to the sub-call's number instead of what the rule said about
 //!   argument 0.
 //!
-//! Two limits of libseccomp's own are not kept, because they make meaning depend on the order of
-//! rules: among conditions of equal rank (equal but for the mask or the operator) the one with the
-//! larger mask decides, where libseccomp takes the later one; and its generator's confusion of
-//! ordered comparisons on several arguments is not imitated, the union of the rules is.
+//! libseccomp's generator does not keep to this order everywhere. Among conditions of equal rank
+//! (equal but for the mask or the operator) the order of insertion decides there; here the larger
+//! mask does. Where comparisons that overlap in one half of a 64-bit value get different verdicts,
+//! and with ordered comparisons, released versions depart from the union of their own rules in
+//! ways that are not imitated. Which rules are accepted is the same.
 //!
 //! [`RuleSet`] does not know the default verdict: callers skip rules that have it, as libseccomp
 //! refuses them.
@@ -83,7 +84,6 @@ impl Comparison {
         let (op, value) = match self.op {
             Op::MaskedEq(mask) => match mask & bits {
                 0 => return None,
-                mask if mask == bits => (Op::Eq, self.value & bits),
                 mask => (Op::MaskedEq(mask), self.value & mask),
             },
             op => (op, self.value & bits),
@@ -105,45 +105,72 @@ impl Comparison {
         })
     }
 
-    /// The halves it looks at, high first, ranked.
-    fn ranks(self, is_64bit: bool) -> impl Iterator<Item = Rank> {
-        let mask = if let Op::MaskedEq(mask) = self.op { mask } else { u64::MAX };
-        let half = move |high: bool| {
-            let shift = if high { 32 } else { 0 };
-            let (value, mask) = ((self.value >> shift) as u32, (mask >> shift) as u32);
-            let (class, op) = match self.op {
-                Op::Eq => (0, 0),
-                Op::Ne => (0, 1),
-                Op::MaskedEq(_) => (0, 2),
-                Op::Le => (1, 0),
-                Op::Lt => (1, 1),
-                Op::Ge => (2, 0),
-                Op::Gt => (2, 1),
-            };
-            (mask != 0).then_some(Rank {
-                place: !(self.arg << 1 | u8::from(high)),
-                class,
-                value: if class == 1 { value } else { !value },
-                mask: !mask,
-                op,
-            })
+    /// Its place in the order of conditions.
+    fn key(self) -> (Rank, Kind) {
+        let (class, op, mask) = match self.op {
+            Op::Eq => (0, 0, u64::MAX),
+            Op::Ne => (0, 1, u64::MAX),
+            Op::MaskedEq(mask) => (0, 2, mask),
+            Op::Le => (1, 0, u64::MAX),
+            Op::Lt => (1, 1, u64::MAX),
+            Op::Ge => (2, 0, u64::MAX),
+            Op::Gt => (2, 1, u64::MAX),
         };
-        [half(true).filter(|_| is_64bit), half(false)].into_iter().flatten()
+        let value = if class == 1 { self.value } else { !self.value };
+        (Rank { arg: !self.arg, class, value }, Kind { mask: !mask, op })
     }
 }
 
-/// What one half of a comparison looks at, ordered by precedence: what decides first is smallest.
+/// What counts for the precedence of a comparison; what decides first is smallest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
-    /// Twice the argument's index, one more for the high half; inverted.
-    place: u8,
+    /// Inverted.
+    arg: u8,
     /// EQ, NE and MASKED_EQ, then LT and LE, then GT and GE.
     class: u8,
     /// Inverted, but for LT and LE.
-    value: u32,
+    value: u64,
+}
+
+/// What else tells two comparisons apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Kind {
     /// Inverted.
-    mask: u32,
+    mask: u64,
     op: u8,
+}
+
+/// A condition, ordered by precedence.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    ranks: Vec<Rank>,
+    /// As many.
+    kinds: Vec<Kind>,
+}
+
+impl Key {
+    fn new(tests: &[Comparison]) -> Key {
+        let (ranks, kinds) = tests.iter().map(|test| test.key()).unzip();
+        Key { ranks, kinds }
+    }
+
+    /// Whether every comparison of this condition is one of the other: wherever the other holds,
+    /// this one does. It then also decides before the other, as a look at the order shows.
+    fn covers(&self, other: &Key) -> bool {
+        self.pairs().all(|pair| other.pairs().any(|theirs| theirs == pair))
+    }
+
+    fn pairs(&self) -> impl Iterator<Item = (Rank, Kind)> {
+        self.ranks.iter().copied().zip(self.kinds.iter().copied())
+    }
+
+    fn len(&self) -> usize {
+        self.ranks.len()
+    }
+
+    fn is_prefix_of(&self, other: &Key) -> bool {
+        other.ranks.starts_with(&self.ranks) && other.kinds.starts_with(&self.kinds)
+    }
 }
 
 /// A rule of one call.
@@ -154,11 +181,42 @@ struct Entry<O> {
     origin: O,
 }
 
-/// The rules of one call: conditional ones by precedence.
+/// The rules of one call.
 #[derive(Clone, Debug)]
 enum Call<O> {
     Always(Verdict, O),
-    When(BTreeMap<Vec<Rank>, Entry<O>>),
+    When(Conditional<O>),
+}
+
+/// Conditional rules by precedence.
+#[derive(Clone, Debug)]
+struct Conditional<O> {
+    entries: BTreeMap<Key, Entry<O>>,
+    /// The numbers of comparisons of the shortest and of the longest condition there ever was: a
+    /// call with a thousand conditions, all on one argument, need not compare each with each.
+    lengths: (usize, usize),
+}
+
+impl<O> Conditional<O> {
+    const fn new() -> Conditional<O> {
+        Conditional { entries: BTreeMap::new(), lengths: (usize::MAX, 0) }
+    }
+
+    /// The rules that hold wherever one with this condition does, and more often.
+    fn covering<'c>(&'c self, key: &'c Key) -> impl Iterator<Item = (&'c Key, &'c Entry<O>)> {
+        let none = self.lengths.0 >= key.len();
+        let entries = if none { None } else { Some(self.entries.iter()) };
+        let shorter = entries.into_iter().flatten().filter(|(other, _)| other.len() < key.len());
+        shorter.filter(|(other, _)| other.covers(key))
+    }
+
+    /// The rules that hold only where one with this condition does, and more rarely.
+    fn covered<'c>(&'c self, key: &'c Key) -> impl Iterator<Item = (&'c Key, &'c Entry<O>)> {
+        let none = self.lengths.1 <= key.len();
+        let entries = if none { None } else { Some(self.entries.iter()) };
+        let longer = entries.into_iter().flatten().filter(|(other, _)| other.len() > key.len());
+        longer.filter(|(other, _)| key.covers(other))
+    }
 }
 
 /// The rules for one architecture. `O` is whatever tells the caller where a rule came from.
@@ -247,15 +305,12 @@ impl<O: Copy> RuleSet<O> {
         origin: O,
     ) -> Result<Vec<Overridden<O>>, Conflict<O>> {
         let is_64bit = self.arch.is_64bit();
-        let mut tests: Vec<(Vec<Rank>, Comparison)> = comparisons
-            .iter()
-            .filter_map(|comparison| comparison.on(is_64bit))
-            .map(|comparison| (comparison.ranks(is_64bit).collect(), comparison))
-            .collect();
-        // Inside a condition the lower argument comes first; `place` is inverted.
-        tests.sort_by_key(|(ranks, comparison)| (comparison.arg, ranks.clone()));
+        let mut tests: Vec<Comparison> =
+            comparisons.iter().filter_map(|comparison| comparison.on(is_64bit)).collect();
+        // Inside a condition the lower argument comes first, whereas precedence is the higher one's.
+        tests.sort_by_key(|test| (test.arg, test.key()));
         tests.dedup();
-        let call = self.calls.entry(nr).or_insert_with(|| Call::When(BTreeMap::new()));
+        let call = self.calls.entry(nr).or_insert_with(|| Call::When(Conditional::new()));
         let rules = match call {
             Call::Always(decided, winner) => {
                 return Ok(if *decided == verdict {
@@ -271,12 +326,12 @@ impl<O: Copy> RuleSet<O> {
             (entry.verdict != verdict).then_some(Overridden { loser, winner: origin, verdict })
         };
         if tests.is_empty() {
-            let overridden = rules.values().filter_map(lost).collect();
+            let overridden = rules.entries.values().filter_map(lost).collect();
             *call = Call::Always(verdict, origin);
             return Ok(overridden);
         }
 
-        let key: Vec<Rank> = tests.iter().flat_map(|(ranks, _)| ranks).copied().collect();
+        let key = Key::new(&tests);
         let conflict = |entry: &Entry<O>, same| Conflict {
             arch: self.arch,
             nr,
@@ -284,38 +339,47 @@ impl<O: Copy> RuleSet<O> {
             verdict: entry.verdict,
             same,
         };
-        if let Some(entry) = rules.get(&key) {
+        let mut overridden = Vec::new();
+        if let Some((_, first)) = rules.covering(&key).next()
+            && first.verdict != verdict
+        {
+            let (winner, verdict) = (first.origin, first.verdict);
+            overridden.push(Overridden { loser: origin, winner, verdict });
+        }
+        // A rule that decides nothing is kept where libseccomp keeps it: it can still conflict.
+        let settles = |(other, entry): (&Key, &Entry<O>)| {
+            entry.verdict == verdict || other.is_prefix_of(&key)
+        };
+        if rules.covering(&key).any(settles) {
+            return Ok(overridden);
+        }
+        if let Some(entry) = rules.entries.get(&key) {
             return if entry.verdict == verdict {
                 Ok(Vec::new())
             } else {
                 Err(conflict(entry, true))
             };
         }
-        let prefixes = (1..key.len()).filter_map(|length| key.get(..length));
-        if let Some(entry) = prefixes.filter_map(|prefix| rules.get(prefix)).next() {
-            return Ok(if entry.verdict == verdict {
-                Vec::new()
-            } else {
-                let (winner, verdict) = (entry.origin, entry.verdict);
-                vec![Overridden { loser: origin, winner, verdict }]
-            });
-        }
-        let longer = || rules.range(key.clone()..).take_while(|(other, _)| other.starts_with(&key));
-        if let Some((_, entry)) = longer().find(|(_, entry)| entry.verdict != verdict) {
+        let contradicts = |(other, entry): &(&Key, &Entry<O>)| {
+            entry.verdict != verdict && key.is_prefix_of(other)
+        };
+        if let Some((_, entry)) = rules.covered(&key).find(contradicts) {
             return Err(conflict(entry, false));
         }
-        let redundant: Vec<Vec<Rank>> = longer().map(|(other, _)| other.clone()).collect();
+        overridden.extend(rules.covered(&key).filter_map(|(_, entry)| lost(entry)));
+        let same = |(_, entry): &(&Key, &Entry<O>)| entry.verdict == verdict;
+        let redundant: Vec<Key> =
+            rules.covered(&key).filter(same).map(|(other, _)| other.clone()).collect();
         for other in redundant {
-            rules.remove(&other);
+            rules.entries.remove(&other);
         }
         let condition = Condition::all(
-            tests
-                .iter()
-                .filter_map(|(_, comparison)| comparison.test(is_64bit))
-                .map(Condition::test),
+            tests.iter().filter_map(|comparison| comparison.test(is_64bit)).map(Condition::test),
         );
-        rules.insert(key, Entry { condition, verdict, origin });
-        Ok(Vec::new())
+        let (shortest, longest) = rules.lengths;
+        rules.lengths = (shortest.min(key.len()), longest.max(key.len()));
+        rules.entries.insert(key, Entry { condition, verdict, origin });
+        Ok(overridden)
     }
 
     /// Adds a rule for a call by name, and for `socketcall` or `ipc` where they reach it. A call
@@ -360,7 +424,7 @@ impl<O: Copy> RuleSet<O> {
         let (via, _) = self.arch.multiplexed(name)?;
         self.arch.number(name)?;
         let nr = self.arch.number(via)?;
-        let none = Call::When(BTreeMap::new());
+        let none = Call::When(Conditional::new());
         Some((nr, self.calls.get(&nr).cloned().unwrap_or(none)))
     }
 
@@ -377,7 +441,7 @@ impl<O: Copy> RuleSet<O> {
                         None => always.push((*verdict, vec![*nr])),
                     }
                 }
-                Call::When(rules) => when.extend(rules.values().map(|entry| Rule {
+                Call::When(rules) => when.extend(rules.entries.values().map(|entry| Rule {
                     calls: CallSet::one(*nr),
                     when: entry.condition.clone(),
                     verdict: entry.verdict,

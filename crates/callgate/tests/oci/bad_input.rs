@@ -328,3 +328,25 @@ fn all_errors_are_reported_in_the_order_of_the_text() {
         ],
     );
 }
+
+#[test]
+fn hostile_texts_are_answered_in_time() {
+    let many =
+        |item: fn(usize) -> String, count| (0..count).map(item).collect::<Vec<_>>().join(", ");
+    // Keys without end, names without end, and conditions without end.
+    let keys = format!("{{{}}}", many(|i| format!("\"k{i}\": 0"), 100_000));
+    let messages = oci::read(&keys, &options(Dialect::Docker)).unwrap_err();
+    assert_eq!(messages.len(), 503);
+    assert_eq!(messages[502].message, "99500 more warnings are left out");
+    let names = format!("{{\"names\": [{}]}}", many(|i| format!("\"opena{i}\""), 100_000));
+    assert!(oci::read(&text(&names), &options(Dialect::Docker)).is_err());
+    let rule = |i| {
+        let value =
+            format!("\"args\": [{{\"index\": 1, \"op\": \"SCMP_CMP_EQ\", \"value\": {i}}}]");
+        entry("ioctl", "ALLOW", &value)
+    };
+    let profile = oci::read(&text(&many(rule, 20_000)), &options(Dialect::Docker)).unwrap();
+    assert_eq!(profile.policy.sections()[0].rules.len(), 20_001);
+    let deep = text(&"[".repeat(1_000_000));
+    assert!(lines(&oci::read(&deep, &options(Dialect::Docker)).unwrap_err()).contains("512"));
+}

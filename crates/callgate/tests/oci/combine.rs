@@ -150,6 +150,23 @@ fn a_longer_condition_after_its_prefix_is_dead_and_before_it_a_conflict() {
 }
 
 #[test]
+fn a_condition_with_more_comparisons_than_another_decides_nothing() {
+    let wide = entry("dup2", "ALLOW", &args(&["1 EQ 2"]));
+    let narrow = |action| entry("dup2", action, &args(&["0 EQ 1", "1 EQ 2"]));
+    for entries in [[wide.clone(), narrow("LOG")], [narrow("LOG"), wide.clone()]] {
+        let profile = read(&entries, &options(Dialect::Runc));
+        assert_eq!(call(&profile, "dup2", &[1, 2]), "ALLOW");
+        assert!(warnings(&profile)[0].starts_with("this rule for `dup2` has no effect"));
+    }
+    // With the same verdict it is dropped, and no longer stands in the way of its prefix.
+    let prefix = entry("dup2", "LOG", &args(&["0 EQ 1"]));
+    let profile = read(&[wide, narrow("ALLOW"), prefix], &options(Dialect::Runc));
+    assert_eq!(call(&profile, "dup2", &[1, 2]), "ALLOW");
+    assert_eq!(call(&profile, "dup2", &[1, 3]), "LOG");
+    assert_eq!(warnings(&profile), [""; 0]);
+}
+
+#[test]
 fn the_same_condition_with_another_action_is_a_conflict() {
     let entries = [
         entry("dup2", "ALLOW", &args(&["0 EQ 1", "1 NE 2"])),
@@ -191,8 +208,8 @@ fn on_32_bit_architectures_only_low_halves_are_compared() {
 #[test]
 fn x86_64_and_x32_are_told_apart_by_number() {
     let entries = [entry("getpid", "ALLOW", "")];
-    // (architectures, number, verdict)
-    let table: [(&[Arch], &[(u32, &str)]); 3] = [
+    type Numbers = &'static [(u32, &'static str)];
+    let table: [(&[Arch], Numbers); 3] = [
         (
             &[Arch::X86_64],
             &[

@@ -105,11 +105,15 @@ fn notify(reader: &mut Reader<'_>, raw: &Raw<'_>, dialect: Dialect) {
     }
 }
 
+/// How many unknown names get a suggestion: a text that is no profile at all may have a million.
+const SUGGESTIONS: usize = 50;
+
 /// Names that no architecture has.
 fn unknown_names(reader: &mut Reader<'_>, raw: &Raw<'_>, strict: bool) {
     let names = raw.entries.iter().flat_map(|entry| &entry.names);
-    for (at, name) in names.filter(|(_, name)| !name.is_empty() && !is_known_name(name)) {
-        let near = nearest(name, known_names());
+    let unknown = names.filter(|(_, name)| !name.is_empty() && !is_known_name(name));
+    for (count, (at, name)) in unknown.enumerate() {
+        let near = if count < SUGGESTIONS { nearest(name, known_names()) } else { None };
         let name = shorten(name);
         let (severity, message) = if strict {
             (Severity::Error, format!("no architecture has a call `{name}`"))
