@@ -20,6 +20,9 @@ impl Store {
     ///
     /// `None` when there are more than `limit` runs.
     pub fn partition(&self, func: Func, word: Word, limit: usize) -> Option<Vec<Interval>> {
+        if self.repetitions(func, word) > limit as u64 {
+            return None;
+        }
         let mut runs: Vec<Interval> = Vec::new();
         // Depth-first, low side first, with an explicit stack: function, first value, size of its
         // share as a power of two.
@@ -48,6 +51,12 @@ impl Store {
             }
         }
         Some(runs)
+    }
+
+    /// How often the pattern of a word's values repeats itself, because the function does not look at
+    /// the bits above. There are at least as many runs.
+    pub(crate) fn repetitions(&self, func: Func, word: Word) -> u64 {
+        if self.top_word(func) == Some(word) { 1 << (self.var(func) % 32) } else { 1 }
     }
 }
 

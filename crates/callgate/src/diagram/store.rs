@@ -306,7 +306,12 @@ impl Store {
 
     /// Counts one step of work against the budget.
     pub(super) fn charge(&mut self) -> Result<(), OutOfBudget> {
-        self.steps += 1;
+        self.charge_steps(1)
+    }
+
+    /// Counts work against the budget that is done with the store but makes no nodes.
+    pub(crate) fn charge_steps(&mut self, steps: u64) -> Result<(), OutOfBudget> {
+        self.steps += steps;
         if self.steps > self.budget.steps {
             let nodes = self.nodes.len();
             return Err(OutOfBudget(Exhausted::Steps { limit: self.budget.steps, nodes }));
