@@ -99,9 +99,10 @@ impl<'a> Lowering<'a> {
         Ok(code)
     }
 
-    /// A search tree for arch or number; `None` when there are too many runs.
+    /// A search tree for arch or number; `None` when there are too many runs. The limit is far above
+    /// what fits into a program: whoever comes near it shall hear how many instructions it would take.
     fn search(&mut self, func: Func, word: Word) -> Result<Option<CodeId>, OutOfBudget> {
-        const MAX_RUNS: usize = 8192;
+        const MAX_RUNS: usize = 1 << 15;
         let Some(intervals) = self.store.partition(func, word, MAX_RUNS) else { return Ok(None) };
         let weights = match word {
             Word::ARCH => self.arches.clone(),

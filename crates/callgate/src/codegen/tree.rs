@@ -405,3 +405,6 @@ struct Chain {
     singles: Vec<usize>,
     cost: f64,
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,10 +20,11 @@ use rustc_hash::FxHashMap as HashMap;
 
 use super::tree::{Price, Run, Tree, search_tree};
 use crate::data::Word;
-use crate::diagram::{Func, OutOfBudget, Split, Store};
+use crate::diagram::{Func, Interval, OutOfBudget, Split, Store};
 
-/// Above so many runs of values no search tree is built.
-const MAX_RUNS: usize = 2048;
+/// Above so many runs of values no search tree is built: a test takes away two borders between runs
+/// at the most, so no tree over more would fit into a program.
+const MAX_RUNS: usize = 8192;
 
 /// How many tests deep masks are looked for.
 const MAX_DEPTH: u32 = 4;
@@ -104,7 +105,7 @@ impl Planner {
         depth: u32,
         bound: f64,
     ) -> Result<f64, OutOfBudget> {
-        let (func, held) = place;
+        let (func, _) = place;
         if store.top_word(func) != Some(self.word) {
             return Ok(0.0);
         }
@@ -114,7 +115,7 @@ impl Planner {
         if bound <= TEST || self.beyond.get(&place).is_some_and(|beyond| bound <= *beyond) {
             return Ok(f64::INFINITY);
         }
-        let few = store.partition_within(func, self.word, held, FEW);
+        let few = partition(store, place, self.word, FEW)?;
         let mut best = match &few {
             Some(runs) => search(runs),
             None => (f64::INFINITY, Plan::Exit),
@@ -138,7 +139,7 @@ impl Planner {
             // A test takes away two borders between runs at the most, so with more runs than this
             // a search tree is no better than what was found.
             let limit = (2.0 * best.0.min(bound)).min(MAX_RUNS as f64) as usize;
-            if let Some(runs) = store.partition_within(func, self.word, held, limit) {
+            if let Some(runs) = partition(store, place, self.word, limit)? {
                 let found = search(&runs);
                 if found.0 < best.0 {
                     best = found;
@@ -310,8 +311,23 @@ fn promising(free: &HashMap<u32, usize>) -> Vec<u32> {
     candidates.into_iter().map(|(set, _)| set).collect()
 }
 
+/// The runs of values, at a price: functions without any pattern have very many, again and again.
+fn partition(
+    store: &mut Store,
+    (func, held): Place,
+    word: Word,
+    limit: usize,
+) -> Result<Option<Vec<Interval>>, OutOfBudget> {
+    if store.repetitions(func, word, held) > limit as u64 {
+        return Ok(None);
+    }
+    let runs = store.partition_within(func, word, held, limit);
+    store.charge_steps(runs.as_ref().map_or(limit, Vec::len) as u64)?;
+    Ok(runs)
+}
+
 /// A search tree over runs, all equally frequent.
-fn search(runs: &[crate::diagram::Interval]) -> (f64, Plan) {
+fn search(runs: &[Interval]) -> (f64, Plan) {
     let mut exits: Vec<Func> = Vec::new();
     let mut class_of = HashMap::default();
     let weight = EXECUTED / runs.len() as f64;
@@ -331,7 +347,7 @@ fn search(runs: &[crate::diagram::Interval]) -> (f64, Plan) {
 }
 
 /// The exits of runs, those of most runs first.
-fn frequent_exits(runs: &[crate::diagram::Interval]) -> Vec<Func> {
+fn frequent_exits(runs: &[Interval]) -> Vec<Func> {
     let mut counts: HashMap<Func, usize> = HashMap::default();
     for run in runs {
         *counts.entry(run.then).or_default() += 1;

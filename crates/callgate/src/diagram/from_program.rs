@@ -6,7 +6,8 @@
 //! are forgotten, so that paths which differ only in them join again.
 //!
 //! All of classic BPF that a seccomp filter may contain is covered. What grows without bound
-//! (products of two arguments, comparisons between two arguments) ends in [`OutOfBudget`].
+//! (products of two arguments, comparisons between two arguments, paths that never join) ends in
+//! [`OutOfBudget`].
 //!
 //! Semantics: `net/core/filter.c`, `bpf_convert_filter` (division by a zero X returns 0, A and X begin
 //! as 0), `kernel/bpf/core.c`, `___bpf_prog_run` (shifts by X take its low five bits), and
@@ -191,7 +192,7 @@ impl Execution {
             // States of later instructions are found meanwhile, none of this one or earlier.
             for i in 0..self.at[pc].len() {
                 let number = self.at[pc][i];
-                store.charge()?;
+                store.charge_state(self.states.len())?;
                 let step = self.step(store, pc, insn, number, endian)?;
                 if steps.len() <= number {
                     steps.resize_with(number + 1, || Step::Return(zero));

@@ -46,3 +46,6 @@ pub use store::{Budget, Func, OutOfBudget, Pred, Store, VARS};
 
 pub(crate) use bits::Bounds;
 pub(crate) use compare::Split;
+
+#[cfg(test)]
+mod tests;

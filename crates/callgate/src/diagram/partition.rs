@@ -32,6 +32,9 @@ impl Store {
         mask: u32,
         limit: usize,
     ) -> Option<Vec<Interval>> {
+        if self.repetitions(func, word, mask) > limit as u64 {
+            return None;
+        }
         let mut runs: Vec<Interval> = Vec::new();
         // Depth-first, low side first, with an explicit stack: function, first value, size of its
         // share as a power of two.
@@ -59,6 +62,16 @@ impl Store {
             stack.push((low, first, bits - 1));
         }
         Some(runs)
+    }
+
+    /// How often the pattern of a word's values that have no bit outside `mask` repeats itself,
+    /// because the function does not look at the bits above. There are at least as many runs.
+    pub(crate) fn repetitions(&self, func: Func, word: Word, mask: u32) -> u64 {
+        if self.top_word(func) != Some(word) {
+            return 1;
+        }
+        let above = !(u32::MAX >> (self.var(func) % 32));
+        1 << (mask & above).count_ones()
     }
 }
 

@@ -67,6 +67,10 @@ impl Node for Pred {
 const FALSE: u32 = 0;
 const TRUE: u32 = 1;
 
+/// How many nodes weigh as much as one state of a program: registers, scratch memory, a value that is
+/// 32 predicates, and their places in indexes.
+const NODES_PER_STATE: usize = 16;
+
 /// The variable of terminals: after all others.
 const TERMINAL: Var = VARS;
 
@@ -81,7 +85,7 @@ struct Stored {
 /// How much work and memory a store may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// The most nodes; one takes about 28 bytes.
+    /// The most nodes; one takes about 28 bytes. A program may reach one sixteenth as many states.
     pub nodes: usize,
     /// The most steps of all operations together; one takes some 10–50 ns.
     pub steps: u64,
@@ -103,6 +107,7 @@ pub struct OutOfBudget(Exhausted);
 enum Exhausted {
     Nodes { limit: usize },
     Steps { limit: u64, nodes: usize },
+    States { limit: usize },
     Verdicts { limit: u32, given: u32 },
 }
 
@@ -124,6 +129,11 @@ impl std::fmt::Display for OutOfBudget {
                 f,
                 "the filter is too complex to be proved: its decision diagram, {nodes} nodes so \
                  far, takes more than {limit} steps (the limit)"
+            ),
+            Exhausted::States { limit } => write!(
+                f,
+                "the filter is too complex to be proved: its registers and scratch memory may hold \
+                 more than {limit} different combinations of values (the limit)"
             ),
             Exhausted::Verdicts { limit, given } => write!(
                 f,
@@ -284,9 +294,24 @@ impl Store {
         self.cache = vec![[u32::MAX; 4]; (size / 2).min(1 << 20)];
     }
 
+    /// Whether a program may reach one state more when it has reached so many. A state may take about
+    /// as much memory as [`NODES_PER_STATE`] nodes.
+    pub(super) fn charge_state(&mut self, states: usize) -> Result<(), OutOfBudget> {
+        let limit = self.budget.nodes / NODES_PER_STATE;
+        if states >= limit {
+            return Err(OutOfBudget(Exhausted::States { limit }));
+        }
+        self.charge()
+    }
+
     /// Counts one step of work against the budget.
     pub(super) fn charge(&mut self) -> Result<(), OutOfBudget> {
-        self.steps += 1;
+        self.charge_steps(1)
+    }
+
+    /// Counts work against the budget that is done with the store but makes no nodes.
+    pub(crate) fn charge_steps(&mut self, steps: u64) -> Result<(), OutOfBudget> {
+        self.steps += steps;
         if self.steps > self.budget.steps {
             let nodes = self.nodes.len();
             return Err(OutOfBudget(Exhausted::Steps { limit: self.budget.steps, nodes }));

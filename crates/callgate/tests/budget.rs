@@ -1,0 +1,317 @@
+//! Input made to blow up: an answer or an error, soon, and never a panic.
+//!
+//! Limits of time are generous because tests run unoptimized and next to each other.
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use callgate::bpf::{Insn, Op, Program};
+use callgate::compile::{Options, compile, recompile};
+use callgate::diagram::{Budget, Store};
+use callgate::policy::{CallSet, Cmp, Condition, Field, Rule, Test};
+use callgate::{Endian, Verdict};
+use common::{Numbers, arg_low, x86_64};
+
+const SOON: Duration = Duration::from_secs(10);
+
+/// What an operation gave, and a failure when it took too long.
+#[track_caller]
+fn soon<T>(what: &str, run: impl FnOnce() -> T) -> T {
+    let start = Instant::now();
+    let result = run();
+    let took = start.elapsed();
+    println!("{what}: {took:?}");
+    assert!(took < SOON, "{what} took {took:?}");
+    result
+}
+
+#[track_caller]
+fn too_complex(what: &str, insns: Vec<Insn>) {
+    let program = Program::new(insns).unwrap();
+    let options = Options::default();
+    let error = soon(what, || recompile(&program, Endian::Little, &[], &options)).unwrap_err();
+    assert!(error.to_string().contains("too complex to be proved"), "{error}");
+    assert!(error.to_string().contains("limit"), "{error}");
+}
+
+fn end(insns: &mut Vec<Insn>) {
+    insns.extend([Insn::new(Op::RetK, 0x7fff_0000), Insn::new(Op::RetK, 0)]);
+}
+
+#[test]
+fn squaring_an_argument() {
+    let mut insns =
+        vec![Insn::new(Op::LdWordAbs, 16), Insn::new(Op::Tax, 0), Insn::new(Op::MulX, 0)];
+    insns.push(Insn::branch(Op::JeqK, 0x1234_5671, 0, 1));
+    end(&mut insns);
+    too_complex("square", insns);
+}
+
+#[test]
+fn operations_on_two_arguments() {
+    for op in [Op::MulX, Op::DivX, Op::AddX, Op::SubX] {
+        let mut insns = vec![
+            Insn::new(Op::LdWordAbs, 16),
+            Insn::new(Op::Tax, 0),
+            Insn::new(Op::LdWordAbs, 24),
+            Insn::new(op, 0),
+            Insn::branch(Op::JgtK, 0x1234_5671, 0, 1),
+        ];
+        end(&mut insns);
+        too_complex(op.mnemonic(), insns);
+    }
+    for op in [Op::JeqX, Op::JgtX, Op::JgeX, Op::JsetX] {
+        let mut insns = vec![
+            Insn::new(Op::LdWordAbs, 16),
+            Insn::new(Op::Tax, 0),
+            Insn::new(Op::LdWordAbs, 24),
+            Insn::branch(op, 0, 0, 1),
+        ];
+        end(&mut insns);
+        too_complex(op.mnemonic(), insns);
+    }
+}
+
+#[test]
+fn returning_a_whole_argument() {
+    let insns = vec![Insn::new(Op::LdWordAbs, 16), Insn::new(Op::RetA, 0)];
+    too_complex("ret a", insns);
+}
+
+/// As many instructions as the kernel takes, all of them computing.
+#[test]
+fn four_thousand_operations() {
+    for (what, op) in [("mul", Op::MulX), ("add", Op::AddX), ("xor", Op::XorX), ("sub", Op::SubX)] {
+        let mut insns = vec![];
+        while insns.len() < 4090 {
+            let word = insns.len() as u32 / 4 % 16 * 4;
+            insns.extend([
+                Insn::new(Op::Tax, 0),
+                Insn::new(Op::LdWordAbs, word),
+                Insn::new(op, 0),
+                Insn::new(Op::AddK, 0x9e37_79b9),
+            ]);
+        }
+        insns.push(Insn::branch(Op::JeqK, 5, 0, 1));
+        end(&mut insns);
+        too_complex(what, insns);
+    }
+}
+
+/// One bit decides what is added: the paths never join again.
+#[test]
+fn a_state_for_each_path() {
+    let mut insns = vec![Insn::new(Op::LdImm, 0), Insn::new(Op::St, 0)];
+    for i in 0..400u32 {
+        insns.extend([
+            Insn::new(Op::LdWordAbs, 16 + i / 32 % 12 * 4),
+            Insn::branch(Op::JsetK, 1 << (i % 32), 0, 3),
+            Insn::new(Op::LdMem, 0),
+            Insn::new(Op::AddK, 1u32.rotate_left(i * 7) ^ (i * 0x0101)),
+            Insn::new(Op::St, 0),
+        ]);
+    }
+    insns.extend([Insn::new(Op::LdMem, 0), Insn::branch(Op::JeqK, 77, 0, 1)]);
+    end(&mut insns);
+    too_complex("paths", insns);
+}
+
+/// The same with everything that a state can hold.
+#[test]
+fn scratch_memory_for_each_path() {
+    let mut insns = vec![];
+    for k in 0..16 {
+        insns.extend([Insn::new(Op::LdImm, k), Insn::new(Op::St, k)]);
+    }
+    for i in 0..300u32 {
+        insns.extend([
+            Insn::new(Op::LdWordAbs, 16 + i / 32 % 12 * 4),
+            Insn::branch(Op::JsetK, 1 << (i % 32), 0, 3),
+            Insn::new(Op::LdMem, i % 16),
+            Insn::new(Op::AddK, i + 1),
+            Insn::new(Op::St, (i + 1) % 16),
+        ]);
+    }
+    insns.push(Insn::new(Op::LdImm, 0));
+    for k in 0..16 {
+        insns.extend([Insn::new(Op::LdxMem, k), Insn::new(Op::AddX, 0)]);
+    }
+    insns.push(Insn::branch(Op::JeqK, 77, 0, 1));
+    end(&mut insns);
+    too_complex("scratch", insns);
+}
+
+/// Every state holds another value that is 32 predicates.
+#[test]
+fn computed_values_for_each_path() {
+    let mut insns = vec![Insn::new(Op::LdWordAbs, 16), Insn::new(Op::St, 0)];
+    for i in 0..400u32 {
+        insns.extend([
+            Insn::new(Op::LdWordAbs, 24 + i / 32 % 10 * 4),
+            Insn::branch(Op::JsetK, 1 << (i % 32), 0, 3),
+            Insn::new(Op::LdMem, 0),
+            Insn::new(Op::XorK, 1u32.rotate_left(i * 7) ^ (i * 0x0101)),
+            Insn::new(Op::St, 0),
+        ]);
+    }
+    insns.extend([Insn::new(Op::LdMem, 0), Insn::branch(Op::JeqK, 77, 0, 1)]);
+    end(&mut insns);
+    too_complex("computed", insns);
+}
+
+#[test]
+fn jumps_everywhere() {
+    let mut numbers = Numbers(1);
+    for round in 0..10 {
+        let mut insns = Vec::new();
+        while insns.len() < 4094 {
+            let room = 4094 - insns.len();
+            let to = |numbers: &mut Numbers| numbers.below(room.min(256)) as u8;
+            let insn = match numbers.below(8) {
+                0 => Insn::new(Op::LdWordAbs, numbers.below(16) as u32 * 4),
+                1 => Insn::new(Op::AndK, numbers.next() as u32),
+                2 => Insn::new(Op::AddK, numbers.below(4) as u32),
+                3 if round > 5 => Insn::new(Op::Tax, 0),
+                _ => {
+                    let op = numbers.pick(&[Op::JeqK, Op::JgtK, Op::JsetK]);
+                    Insn::branch(op, numbers.next() as u32, to(&mut numbers), to(&mut numbers))
+                }
+            };
+            insns.push(insn);
+        }
+        end(&mut insns);
+        let program = Program::new(insns).unwrap();
+        let options = Options::default();
+        let _ = soon("jumps", || recompile(&program, Endian::Little, &[], &options));
+    }
+}
+
+fn rule(calls: CallSet, when: Condition, verdict: Verdict) -> Rule {
+    Rule { calls, when, verdict }
+}
+
+fn condition(numbers: &mut Numbers, ordered: bool) -> Condition {
+    let arg = Field::arg(numbers.below(6) as u8).unwrap();
+    let cmps: &[Cmp] =
+        if ordered { &[Cmp::Lt, Cmp::Ge, Cmp::Gt, Cmp::Le] } else { &[Cmp::Eq, Cmp::Ne] };
+    Condition::test(Test::new(arg, numbers.pick(cmps), numbers.next()))
+}
+
+/// An answer or an error, soon.
+fn compiles_or_not(what: &str, rules: Vec<Rule>) {
+    let policy = x86_64(rules, Verdict::errno(1));
+    match soon(what, || compile(&policy, &Options::default())) {
+        Ok(compiled) => println!("{what}: {} instructions", compiled.program.len()),
+        Err(error) => {
+            println!("{what}: {error}");
+            assert!(error.to_string().contains("limit") || error.to_string().contains("4096"));
+        }
+    }
+}
+
+#[test]
+fn ten_thousand_random_rules() {
+    let mut numbers = Numbers(2);
+    let verdict = |numbers: &mut Numbers| Verdict::errno(numbers.below(4000) as u16);
+    let mut of = |calls: &dyn Fn(&mut Numbers) -> CallSet, parts: usize, ordered: bool| {
+        (0..10_000)
+            .map(|_| {
+                let parts = (0..parts).map(|_| condition(&mut numbers, ordered));
+                let when = Condition::all(parts.collect::<Vec<_>>());
+                rule(calls(&mut numbers), when, verdict(&mut numbers))
+            })
+            .collect::<Vec<_>>()
+    };
+    let any = |numbers: &mut Numbers| CallSet::one(numbers.next() as u32);
+    let known = |numbers: &mut Numbers| CallSet::one(numbers.below(470) as u32);
+    let wide = |numbers: &mut Numbers| CallSet::range(numbers.below(470) as u32, u32::MAX);
+    let all = |_: &mut Numbers| CallSet::range(0, u32::MAX);
+    compiles_or_not("numbers", of(&any, 0, false));
+    compiles_or_not("known numbers", of(&known, 0, false));
+    compiles_or_not("wide ranges", of(&wide, 0, false));
+    compiles_or_not("equal argument", of(&known, 1, false));
+    compiles_or_not("three equal arguments", of(&known, 3, false));
+    compiles_or_not("ordered arguments", of(&known, 2, true));
+    compiles_or_not("ordered arguments of any number", of(&any, 2, true));
+    compiles_or_not("wide ranges with arguments", of(&wide, 1, false));
+    compiles_or_not("everything with arguments", of(&all, 1, true));
+}
+
+/// One argument with thousands of values: no pattern in it.
+#[test]
+fn thousands_of_random_values() {
+    let mut numbers = Numbers(3);
+    for (count, verdicts, high) in
+        [(300, 2, false), (2500, 1, false), (2500, 20, false), (1000, 3, true)]
+    {
+        let field = if high { Field::arg(1) } else { Field::arg_low(1) }.unwrap();
+        let rules = (0..count)
+            .map(|_| {
+                let verdict = Verdict::errno(2 + numbers.below(verdicts) as u16);
+                let value = numbers.next() >> if high { 0 } else { 32 };
+                rule(CallSet::one(16), Condition::test(Test::eq(field, value)), verdict)
+            })
+            .collect();
+        compiles_or_not(&format!("{count} values"), rules);
+    }
+}
+
+/// Random functions of a few bits of an argument, one for each call.
+#[test]
+fn hundreds_of_calls_with_a_dozen_values_each() {
+    let mut numbers = Numbers(4);
+    for spread in [8, 16, 32] {
+        let mut rules = Vec::new();
+        for nr in 0..200 {
+            for _ in 0..12 {
+                let value = numbers.next() >> (64 - spread);
+                let field = Field::arg_low(1).unwrap();
+                let when = Condition::test(Test::eq(field, value));
+                rules.push(rule(CallSet::one(nr), when, Verdict::ALLOW));
+            }
+        }
+        compiles_or_not(&format!("a dozen values of {spread} bits"), rules);
+    }
+}
+
+/// Masked comparisons without any order: a sum of cubes.
+#[test]
+fn random_masks() {
+    let mut numbers = Numbers(5);
+    for count in [4, 10, 30, 100] {
+        let rules = (0..count)
+            .map(|i| {
+                let (mask, value) = (numbers.next() & numbers.next(), numbers.next());
+                let field = Field::arg_low(2).unwrap();
+                let test = Test::masked_eq(field, mask & 0xffff_ffff, value & mask & 0xffff_ffff);
+                rule(CallSet::one(1), Condition::test(test), Verdict::errno(1 + i % 3))
+            })
+            .collect();
+        compiles_or_not(&format!("{count} masks"), rules);
+    }
+}
+
+#[test]
+fn a_small_budget_is_an_error_with_the_limit() {
+    let rules = vec![rule(CallSet::range(0, 100), Condition::always(), Verdict::ALLOW)];
+    let policy = x86_64(rules, Verdict::errno(1));
+    for (budget, limit) in [
+        (Budget { nodes: 20, steps: 1_000_000 }, "20 nodes"),
+        (Budget { nodes: 1000, steps: 30 }, "30 steps"),
+        (Budget { nodes: 0, steps: 0 }, "limit"),
+    ] {
+        let options = Options { budget, ..Options::default() };
+        let error = compile(&policy, &options).unwrap_err().to_string();
+        assert!(error.contains(limit), "{error}");
+    }
+    // What was built before stays valid.
+    let mut store = Store::new(Budget { nodes: 400, steps: 100_000 });
+    let allow = store.verdict(Verdict::ALLOW).unwrap();
+    let small = store.policy(&x86_64(vec![], Verdict::ALLOW)).unwrap();
+    let many = (0..100).map(|i| rule(CallSet::one(i * 977), Condition::always(), Verdict::LOG));
+    store.policy(&x86_64(many.collect(), Verdict::ALLOW)).unwrap_err();
+    assert_eq!(store.policy(&x86_64(vec![], Verdict::ALLOW)).unwrap(), small);
+    assert_eq!(store.verdict(Verdict::ALLOW).unwrap(), allow);
+    assert_eq!(store.restrict(small, arg_low(0), 7).unwrap(), small);
+}

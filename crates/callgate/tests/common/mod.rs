@@ -1,0 +1,286 @@
+//! Random policies, and the calls at which it is worth asking what a filter says.
+
+// Each test file uses its part.
+#![allow(dead_code)]
+
+use callgate::bpf::Program;
+use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate::{Arch, SeccompData, Verdict, Word};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// A reproducible stream of numbers (splitmix64).
+pub(crate) struct Numbers(pub(crate) u64);
+
+impl Numbers {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        (self.next() % limit.max(1) as u64) as usize
+    }
+
+    pub(crate) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())]
+    }
+}
+
+/// A value next to another one: itself, one more or less, a bit flipped, its halves swapped.
+pub(crate) fn near(value: u64, numbers: &mut Numbers) -> u64 {
+    match numbers.below(12) {
+        0..4 => value,
+        4 | 5 => value.wrapping_sub(1),
+        6 | 7 => value.wrapping_add(1),
+        8 => value ^ 1 << numbers.below(64),
+        9 => value ^ 1 << numbers.below(32),
+        10 => value.rotate_left(32),
+        _ => value & 0xffff_ffff,
+    }
+}
+
+const SPECIAL: [u64; 12] = [
+    0,
+    1,
+    2,
+    0x7fff_ffff,
+    0x8000_0000,
+    0xffff_ffff,
+    0x1_0000_0000,
+    0x7fff_ffff_ffff_ffff,
+    0x8000_0000_0000_0000,
+    0xffff_ffff_0000_0000,
+    0xffff_ffff_ffff_fffe,
+    u64::MAX,
+];
+
+/// The values that appear in a filter, from which calls are made up.
+#[derive(Default)]
+pub(crate) struct Pool {
+    tokens: Vec<u32>,
+    numbers: Vec<u32>,
+    /// Per argument, and the instruction pointer last.
+    fields: [Vec<u64>; 7],
+}
+
+impl Pool {
+    pub(crate) fn of_policy(policy: &Policy) -> Pool {
+        let mut pool = Pool::default();
+        for section in policy.sections() {
+            pool.tokens.push(section.token);
+            for rule in &section.rules {
+                for (first, last) in rule.calls.ranges() {
+                    pool.numbers.extend([*first, *last]);
+                }
+                rule.when.for_each_test(&mut |test| {
+                    let field = match test.field.low_word().argument() {
+                        Some((arg, _)) => usize::from(arg),
+                        None => 6,
+                    };
+                    pool.fields[field].extend([test.value, test.mask & test.value]);
+                    if test.mask != test.field.full_mask() {
+                        pool.fields[field].extend([test.mask, test.value | !test.mask]);
+                    }
+                });
+            }
+        }
+        pool
+    }
+
+    /// Every constant of a program may be any word's.
+    pub(crate) fn of_program(program: &Program) -> Pool {
+        let mut pool = Pool::default();
+        let constants: Vec<u32> =
+            program.iter().filter(|insn| insn.op.uses_k()).map(|insn| insn.k).collect();
+        for field in &mut pool.fields {
+            for (i, low) in constants.iter().enumerate() {
+                let high = constants[(i * 7 + 1) % constants.len()];
+                field.push(u64::from(high) << 32 | u64::from(*low));
+                field.push(u64::from(*low));
+            }
+        }
+        pool.numbers = constants.clone();
+        pool.tokens = constants;
+        pool
+    }
+
+    /// A call near the constants of the filter.
+    pub(crate) fn call(&self, numbers: &mut Numbers) -> SeccompData {
+        let value = |from: &[u64], numbers: &mut Numbers| match numbers.below(16) {
+            0 => numbers.next(),
+            1 => near(numbers.pick(&SPECIAL), numbers),
+            _ if from.is_empty() => numbers.below(3) as u64,
+            _ => near(numbers.pick(from), numbers),
+        };
+        let word = |from: &[u32], numbers: &mut Numbers| match numbers.below(16) {
+            0 => numbers.next() as u32,
+            1 => numbers.pick(&SPECIAL) as u32,
+            _ if from.is_empty() => numbers.below(3) as u32,
+            2..6 => near(numbers.pick(from).into(), numbers) as u32,
+            _ => numbers.pick(from).wrapping_add(numbers.below(3) as u32).wrapping_sub(1),
+        };
+        let arch = match numbers.below(8) {
+            0 => word(&self.tokens, numbers),
+            _ if self.tokens.is_empty() => 0,
+            _ => numbers.pick(&self.tokens),
+        };
+        SeccompData {
+            arch,
+            nr: word(&self.numbers, numbers),
+            instruction_pointer: value(&self.fields[6], numbers),
+            args: std::array::from_fn(|arg| value(&self.fields[arg], numbers)),
+        }
+    }
+}
+
+pub(crate) fn verdicts() -> impl Strategy<Value = Verdict> {
+    select(vec![
+        Verdict::ALLOW,
+        Verdict::ALLOW,
+        Verdict::ALLOW,
+        Verdict::errno(1),
+        Verdict::errno(1),
+        Verdict::errno(38),
+        Verdict::LOG,
+        Verdict::KILL_THREAD,
+        Verdict::KILL_PROCESS,
+        Verdict::trace(7),
+        Verdict::trap(0),
+        Verdict(0x7fff_0001),
+        Verdict(0x1234_5678),
+    ])
+}
+
+fn values() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        4 => 0u64..16,
+        3 => select(&SPECIAL[..]),
+        2 => (0u32..64).prop_map(|bit| 1u64 << bit),
+        1 => any::<u32>().prop_map(u64::from),
+        1 => any::<u64>(),
+        1 => any::<u32>().prop_map(|high| u64::from(high) << 32),
+    ]
+}
+
+fn masks() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        2 => (0u32..64).prop_map(|bit| 1u64 << bit),
+        2 => (0u32..64).prop_map(|bit| !(1u64 << bit)),
+        1 => (1u32..64).prop_map(|bits| (1u64 << bits) - 1),
+        1 => any::<u64>(),
+        1 => (any::<u64>(), any::<u64>()).prop_map(|(a, b)| a & b),
+        1 => select(vec![0, 0x7e02_0000, 0xffff_ffff_0000_0000, 0xc000_ffff, 0x7f]),
+    ]
+}
+
+fn fields() -> impl Strategy<Value = Field> {
+    // Few arguments, so that tests meet.
+    let arg = prop_oneof![6 => 0u8..3, 1 => 3u8..6];
+    prop_oneof![
+        6 => arg.clone().prop_map(|arg| Field::arg(arg).unwrap()),
+        3 => arg.prop_map(|arg| Field::arg_low(arg).unwrap()),
+        1 => Just(Field::instruction_pointer()),
+    ]
+}
+
+fn tests() -> impl Strategy<Value = Test> {
+    let cmps = select(vec![Cmp::Eq, Cmp::Eq, Cmp::Ne, Cmp::Lt, Cmp::Le, Cmp::Gt, Cmp::Ge]);
+    (fields(), prop::option::weighted(0.4, masks()), cmps, values(), any::<bool>()).prop_map(
+        |(field, mask, cmp, value, inside)| {
+            let mask = mask.unwrap_or(u64::MAX) & field.full_mask();
+            // Mostly values that can be, sometimes such that cannot.
+            let value = if inside { value & mask } else { value };
+            Test { mask, ..Test::new(field, cmp, value) }
+        },
+    )
+}
+
+pub(crate) fn conditions() -> impl Strategy<Value = Condition> {
+    let test = tests().prop_map(Condition::test);
+    let tree = test.prop_recursive(3, 8, 3, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 1..4).prop_map(Condition::all),
+            prop::collection::vec(inner.clone(), 1..4).prop_map(Condition::any),
+            inner.prop_map(Condition::negated),
+        ]
+    });
+    prop_oneof![
+        5 => Just(Condition::always()),
+        7 => tree,
+    ]
+}
+
+fn call_sets() -> impl Strategy<Value = CallSet> {
+    let nr = prop_oneof![
+        8 => 0u32..12,
+        4 => 0u32..480,
+        2 => (0u32..12).prop_map(|nr| 0x4000_0000 | nr),
+        1 => (0u32..3).prop_map(|nr| u32::MAX - nr),
+        1 => any::<u32>(),
+    ];
+    let width = prop_oneof![4 => Just(0u32), 2 => 0u32..8, 1 => any::<u32>()];
+    let range = (nr, width).prop_map(|(nr, width)| (nr, nr.saturating_add(width)));
+    prop::collection::vec(range, 1..5).prop_map(CallSet::from_ranges)
+}
+
+fn rules() -> impl Strategy<Value = Rule> {
+    (call_sets(), conditions(), verdicts()).prop_map(|(calls, when, verdict)| Rule {
+        calls,
+        when,
+        verdict,
+    })
+}
+
+/// Policies for one or several architectures of one machine.
+pub(crate) fn policies(most_rules: usize) -> impl Strategy<Value = Policy> {
+    let families = select(vec![
+        vec![vec![Arch::X86_64]],
+        vec![vec![Arch::X86_64, Arch::X32], vec![Arch::X86]],
+        vec![vec![Arch::X86], vec![Arch::X86_64, Arch::X32], vec![Arch::Aarch64]],
+        vec![vec![Arch::S390x]],
+        vec![vec![Arch::S390x], vec![Arch::S390]],
+        vec![],
+    ]);
+    (families, verdicts()).prop_flat_map(move |(family, bad_arch)| {
+        let rules = prop::collection::vec(rules(), 0..=most_rules);
+        // Sometimes the sections are the same.
+        let bodies = prop::collection::vec((rules, verdicts()), family.len().max(1));
+        (Just(family), bodies, Just(bad_arch), 0usize..4).prop_map(
+            |(family, bodies, bad_arch, same)| {
+                let sections = family
+                    .into_iter()
+                    .enumerate()
+                    .map(|(i, arches)| {
+                        let (rules, default) = bodies[if same == 0 { 0 } else { i }].clone();
+                        Section { token: arches[0].token(), arches, rules, default }
+                    })
+                    .collect();
+                Policy::new(sections, bad_arch).unwrap()
+            },
+        )
+    })
+}
+
+/// A section for x86_64 alone, and everything else killed.
+pub(crate) fn x86_64(rules: Vec<Rule>, default: Verdict) -> Policy {
+    let (token, arches) = (Arch::X86_64.token(), vec![Arch::X86_64]);
+    let section = Section { token, arches, rules, default };
+    Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap()
+}
+
+pub(crate) fn arg_low(arg: u8) -> Word {
+    Word::arg_low(arg).unwrap()
+}
+
+/// So many cases, or what `PROPTEST_CASES` says.
+pub(crate) fn cases(cases: u32) -> ProptestConfig {
+    let default = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
+    match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => default,
+        None => ProptestConfig { cases, ..default },
+    }
+}

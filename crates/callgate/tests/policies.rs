@@ -1,0 +1,69 @@
+//! Random policies: rules, diagram and generated program must say the same of every call asked.
+
+mod common;
+
+use callgate::codegen::{Aim, Model};
+use callgate::compile::{Options, compile, recompile};
+use callgate::diagram::Store;
+use callgate::policy::Policy;
+use common::{Numbers, Pool, cases, policies};
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseError;
+
+fn diagram_says_what_the_rules_say(policy: &Policy, seed: u64) -> Result<(), TestCaseError> {
+    let mut store = Store::default();
+    let func = store.policy(policy).unwrap();
+    let (pool, mut numbers) = (Pool::of_policy(policy), Numbers(seed));
+    for _ in 0..400 {
+        let data = pool.call(&mut numbers);
+        prop_assert_eq!(store.evaluate(func, &data), policy.evaluate(&data), "{:x?}", data);
+    }
+    Ok(())
+}
+
+fn programs_say_what_the_rules_say(policy: &Policy, seed: u64) -> Result<(), TestCaseError> {
+    let endian = policy.endian();
+    let arches: Vec<_> = policy.arches().collect();
+    let pool = Pool::of_policy(policy);
+    let mut store = Store::default();
+    let func = store.policy(policy).unwrap();
+    for &model in Model::ALL {
+        for &aim in Aim::ALL {
+            let options = Options { model, aim, ..Options::default() };
+            let compiled = compile(policy, &options).unwrap();
+            let program = &compiled.program;
+            prop_assert!(compiled.stats.proved);
+            prop_assert_eq!(compiled.stats.insns, program.len());
+            let mut numbers = Numbers(seed);
+            for _ in 0..150 {
+                let data = pool.call(&mut numbers);
+                let given = program.run(&data, endian).verdict;
+                prop_assert_eq!(given, policy.evaluate(&data), "{:x?} {:?}", data, options);
+            }
+            prop_assert_eq!(store.program(program, endian).unwrap(), func);
+            let again = recompile(program, endian, &arches, &options).unwrap();
+            prop_assert_eq!(store.program(&again.program, endian).unwrap(), func);
+            // The program depends on the meaning alone.
+            prop_assert_eq!(&again.program, program);
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(cases(400))]
+
+    #[test]
+    fn the_diagram_says_what_the_rules_say(policy in policies(10), seed in any::<u64>()) {
+        diagram_says_what_the_rules_say(&policy, seed)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(150))]
+
+    #[test]
+    fn every_program_says_what_the_rules_say(policy in policies(8), seed in any::<u64>()) {
+        programs_say_what_the_rules_say(&policy, seed)?;
+    }
+}
