@@ -214,9 +214,7 @@ impl<'a> Exact<'a> {
         let n = self.runs.len();
         let left = &self.costs_from[low * n + low..low * n + high];
         let right = &self.costs_to[high * n + low + 1..high * n + high + 1];
-        let parts = |(left, right): (&f64, &f64)| left + right;
-        let least = left.iter().zip(right).map(parts).fold(f64::INFINITY, f64::min);
-        let at = left.iter().zip(right).map(parts).position(|cost| cost == least).unwrap_or(0);
+        let (least, at) = least_sum(left, right);
         let weight = self.weight(low, high);
         let test = weight + self.price.size;
         let mut best = (least + test, Choice::Split(low + 1 + at));
@@ -397,6 +395,26 @@ impl<'a> Exact<'a> {
             }
         }
     }
+}
+
+/// The least sum of two numbers that stand at the same place in both rows, and the first such place.
+///
+/// This is the innermost loop of the dynamic program. Four minima at a time do not wait for each
+/// other.
+fn least_sum(left: &[f64], right: &[f64]) -> (f64, usize) {
+    let mut least = [f64::INFINITY; 4];
+    let (left_fours, left_rest) = left.as_chunks::<4>();
+    let (right_fours, right_rest) = right.as_chunks::<4>();
+    for (left, right) in left_fours.iter().zip(right_fours) {
+        for ((least, left), right) in least.iter_mut().zip(left).zip(right) {
+            let sum = left + right;
+            *least = if sum < *least { sum } else { *least };
+        }
+    }
+    let rest = left_rest.iter().zip(right_rest).map(|(left, right)| left + right);
+    let least = least.into_iter().chain(rest).fold(f64::INFINITY, f64::min);
+    let at = left.iter().zip(right).position(|(left, right)| left + right == least);
+    (least, at.unwrap_or(0))
 }
 
 struct Chain {
