@@ -67,3 +67,24 @@ proptest! {
         programs_say_what_the_rules_say(&policy, seed)?;
     }
 }
+
+/// Two words decide, one by scattered bits or a single value that does not fit in with them.
+#[test]
+fn a_scattered_mask_next_to_a_single_value_stays_small() {
+    use callgate::Verdict;
+    use callgate::policy::{CallSet, Condition, Field, Rule, Test};
+    let arg = |arg| Field::arg(arg).unwrap();
+    let scattered = Condition::test(Test::masked_eq(arg(1), 6_178_142_628_873_421_836, 4));
+    let single = Condition::test(Test::eq(arg(1), 0xffff_ffff_0000_0000));
+    let rule = |calls, when, verdict| Rule { calls, when, verdict };
+    let third = Condition::test(Test::eq(arg(2), 0));
+    let policy = common::x86_64(
+        vec![
+            rule(CallSet::one(0), third, Verdict::ALLOW),
+            rule(CallSet::range(0, 1), Condition::any([scattered, single]), Verdict::errno(1)),
+        ],
+        Verdict::ALLOW,
+    );
+    let compiled = compile(&policy, &Options::default()).unwrap();
+    assert!(compiled.program.len() <= 40, "{}", compiled.program.len());
+}

@@ -27,7 +27,51 @@ pub(super) fn lay_out(graph: &Graph, root: CodeId, frequency: &[f64], endian: En
         writer.write(graph, id, endian);
     }
     writer.written.reverse();
-    writer.written
+    reached(writer.written)
+}
+
+/// Leaves out what is never reached: a return of which only copies are used. The others come closer
+/// to each other, so every jump still reaches.
+fn reached(mut insns: Vec<Insn>) -> Vec<Insn> {
+    let mut live = vec![false; insns.len()];
+    // How many live ones stand before each.
+    let mut before = Vec::with_capacity(insns.len() + 1);
+    before.push(0);
+    if let Some(first) = live.first_mut() {
+        *first = true;
+    }
+    for (at, insn) in insns.iter().enumerate() {
+        before.push(before[at] + usize::from(live[at]));
+        if !live[at] {
+            continue;
+        }
+        let targets = match insn.op {
+            op if op.is_branch() => [Some(usize::from(insn.jt)), Some(usize::from(insn.jf))],
+            Op::Ja => [Some(insn.k as usize), None],
+            op if op.is_return() => [None, None],
+            _ => [Some(0), None],
+        };
+        for target in targets.into_iter().flatten() {
+            if let Some(live) = live.get_mut(at + 1 + target) {
+                *live = true;
+            }
+        }
+    }
+    if live.iter().all(|live| *live) {
+        return insns;
+    }
+    for (at, insn) in insns.iter_mut().enumerate().filter(|(at, _)| live[*at]) {
+        let distance = |old: usize| before[at + 1 + old] - before[at + 1];
+        if insn.op.is_branch() {
+            insn.jt = distance(usize::from(insn.jt)) as u8;
+            insn.jf = distance(usize::from(insn.jf)) as u8;
+        } else if insn.op == Op::Ja {
+            insn.k = distance(insn.k as usize) as u32;
+        }
+    }
+    let mut live = live.into_iter();
+    insns.retain(|_| live.next().unwrap_or(true));
+    insns
 }
 
 /// How often each piece of code is reached, by the index of its [`CodeId`]: known for arch and

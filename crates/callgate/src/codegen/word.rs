@@ -18,7 +18,7 @@
 
 use rustc_hash::FxHashMap as HashMap;
 
-use super::tree::{Price, Run, Tree, search_tree};
+use super::tree::{MAX_EXACT, Price, Run, Tree, search_tree};
 use crate::data::Word;
 use crate::diagram::{Func, Interval, OutOfBudget, Split, Store};
 
@@ -311,7 +311,8 @@ fn promising(free: &HashMap<u32, usize>) -> Vec<u32> {
     candidates.into_iter().map(|(set, _)| set).collect()
 }
 
-/// The runs of values, at a price: functions without any pattern have very many, again and again.
+/// The runs of values, at the price of a search tree over them: functions without any pattern have
+/// very many, again and again.
 fn partition(
     store: &mut Store,
     (func, held): Place,
@@ -322,7 +323,10 @@ fn partition(
         return Ok(None);
     }
     let runs = store.partition_within(func, word, held, limit);
-    store.charge_steps(runs.as_ref().map_or(limit, Vec::len) as u64)?;
+    // Walking them, and the dynamic program of the search tree over them.
+    let (walked, searched) =
+        (runs.as_ref().map_or(limit, Vec::len), runs.as_ref().map_or(0, Vec::len));
+    store.charge_steps((walked + searched * searched.min(MAX_EXACT).pow(2) / 96) as u64)?;
     Ok(runs)
 }
 

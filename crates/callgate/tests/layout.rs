@@ -1,0 +1,165 @@
+//! Programs far longer than a conditional jump reaches, up to what the kernel accepts and beyond.
+
+mod common;
+
+use callgate::bpf::{Insn, MAX_INSNS, Op, Program};
+use callgate::codegen::{Aim, Model};
+use callgate::compile::{Compiled, Options, compile};
+use callgate::policy::{CallSet, Condition, Field, Policy, Rule, Section, Test};
+use callgate::{Arch, Verdict};
+use common::{Numbers, Pool, x86_64};
+
+fn rule(calls: CallSet, when: Condition, verdict: Verdict) -> Rule {
+    Rule { calls, when, verdict }
+}
+
+/// Every second number gets an errno of its own.
+fn distinct(count: u32) -> Policy {
+    let rules = (0..count)
+        .map(|i| rule(CallSet::one(2 * i), Condition::always(), Verdict::errno(i as u16 + 2)))
+        .collect();
+    x86_64(rules, Verdict::ALLOW)
+}
+
+/// Every number looks at a value of its own, and few returns are shared by all.
+fn checks(count: u32) -> Policy {
+    let rules = (0..count)
+        .map(|i| {
+            let arg = Field::arg_low((i % 6) as u8).unwrap();
+            let when = Condition::test(Test::eq(arg, u64::from(i) * 77 + 5));
+            rule(CallSet::one(2 * i), when, Verdict::errno(1 + (i % 7) as u16))
+        })
+        .collect();
+    x86_64(rules, Verdict::ALLOW)
+}
+
+/// Jumps stay inside because the kernel accepts the program; here, that each arrives at something
+/// and that the program still says what the rules say.
+#[track_caller]
+fn check(policy: &Policy, compiled: &Compiled) {
+    assert!(compiled.stats.proved);
+    assert!(compiled.program.len() <= MAX_INSNS);
+    let pool = Pool::of_policy(policy);
+    let mut numbers = Numbers(7);
+    for _ in 0..500 {
+        let data = pool.call(&mut numbers);
+        let run = compiled.program.run(&data, policy.endian());
+        assert_eq!(run.verdict, policy.evaluate(&data), "{data:x?}");
+    }
+    // Nothing is written that is never reached.
+    let insns = compiled.program.insns();
+    let mut reached = vec![false; insns.len()];
+    reached[0] = true;
+    for (i, insn) in insns.iter().enumerate() {
+        if !reached[i] {
+            continue;
+        }
+        match insn.op {
+            op if op.is_return() => {}
+            op if op.is_branch() => {
+                reached[i + 1 + usize::from(insn.jt)] = true;
+                reached[i + 1 + usize::from(insn.jf)] = true;
+            }
+            Op::Ja => reached[i + 1 + insn.k as usize] = true,
+            _ => reached[i + 1] = true,
+        }
+    }
+    assert_eq!(reached.iter().position(|reached| !reached), None, "never reached");
+}
+
+fn far_jumps(program: &Program) -> usize {
+    program.iter().filter(|insn| insn.op == Op::Ja).count()
+}
+
+#[test]
+fn programs_longer_than_a_jump_reaches() {
+    for &model in Model::ALL {
+        for &aim in Aim::ALL {
+            let options = Options { model, aim, ..Options::default() };
+            for policy in [distinct(300), distinct(1000), checks(300), checks(1000)] {
+                let compiled = compile(&policy, &options).unwrap();
+                assert!(compiled.program.len() > 600);
+                check(&policy, &compiled);
+            }
+        }
+    }
+}
+
+/// Sizes around each multiple of the reach, one rule at a time: where a copy becomes necessary.
+#[test]
+fn every_size_around_the_reach() {
+    for count in (60..70).chain(84..90).chain(124..132) {
+        for policy in [distinct(count), checks(count)] {
+            let compiled = compile(&policy, &Options::default()).unwrap();
+            check(&policy, &compiled);
+            assert!(compiled.program.len() > 120);
+        }
+    }
+}
+
+/// As many rules as fit: one more is an error with the count and the limit.
+#[test]
+fn the_limit_is_what_the_kernel_accepts() {
+    for policy in [distinct as fn(u32) -> Policy, checks] {
+        let options = Options::default();
+        let (mut fits, mut beyond) = (500, 3000);
+        while beyond - fits > 1 {
+            let middle = (fits + beyond) / 2;
+            match compile(&policy(middle), &options) {
+                Ok(_) => fits = middle,
+                Err(_) => beyond = middle,
+            }
+        }
+        let compiled = compile(&policy(fits), &options).unwrap();
+        assert!(compiled.program.len() > MAX_INSNS - 20, "{}", compiled.program.len());
+        check(&policy(fits), &compiled);
+        let error = compile(&policy(beyond), &options).unwrap_err().to_string();
+        let given: Vec<usize> = error
+            .split(|c: char| !c.is_ascii_digit())
+            .filter_map(|number| number.parse().ok())
+            .collect();
+        let (count, limit) = (given[0], given[1]);
+        assert!(count > limit && count < limit + 20 && limit == MAX_INSNS, "{error}");
+    }
+}
+
+/// Two far sides of one branch, in a chain of them: each return is 255 instructions away at most.
+#[test]
+fn few_returns_far_away_are_copied_not_trampolined() {
+    let compiled = compile(&distinct(1000), &Options::default()).unwrap();
+    let program = &compiled.program;
+    let returns = program.iter().filter(|insn| insn.op == Op::RetK).count();
+    // A thousand errnos, ALLOW and KILL_PROCESS, and copies of the last two.
+    assert!((1002..1100).contains(&returns), "{returns}");
+    assert!(far_jumps(program) < 60, "{}", far_jumps(program));
+}
+
+#[test]
+fn three_long_sections() {
+    let sections = [Arch::X86_64, Arch::X86, Arch::Aarch64]
+        .into_iter()
+        .zip(0u32..)
+        .map(|(arch, n)| {
+            let rules = (0..300)
+                .map(|i| {
+                    let when = if i % 3 == 0 {
+                        Condition::test(Test::eq(Field::arg(2).unwrap(), (i + n).into()))
+                    } else {
+                        Condition::always()
+                    };
+                    rule(CallSet::one(i * 3 + n), when, Verdict::errno((i % 500) as u16 + 1))
+                })
+                .collect();
+            Section { token: arch.token(), arches: vec![arch], rules, default: Verdict::errno(1) }
+        })
+        .collect();
+    let policy = Policy::new(sections, Verdict::KILL_PROCESS).unwrap();
+    let compiled = compile(&policy, &Options::default()).unwrap();
+    check(&policy, &compiled);
+}
+
+#[test]
+fn an_empty_policy_is_one_return() {
+    let compiled = compile(&x86_64(vec![], Verdict::KILL_PROCESS), &Options::default()).unwrap();
+    assert_eq!(compiled.program.insns(), [Insn::new(Op::RetK, Verdict::KILL_PROCESS.0)]);
+}
