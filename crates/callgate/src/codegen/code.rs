@@ -20,7 +20,7 @@ pub(super) struct Held {
     pub(super) mask: u32,
 }
 
-/// One instruction, with the code that follows.
+/// One instruction, or the few of a window, with the code that follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Code {
     Return(Verdict),
@@ -42,6 +42,15 @@ pub(super) enum Code {
         then: CodeId,
         otherwise: CodeId,
     },
+    /// A jump on bit `A - base` of `bits`, in a place where A holds `held` and is one of
+    /// `base..base + 32`.
+    Window {
+        held: Held,
+        base: u32,
+        bits: u32,
+        then: CodeId,
+        otherwise: CodeId,
+    },
 }
 
 /// All code of a program.
@@ -54,7 +63,7 @@ pub(super) struct Graph {
 impl Graph {
     /// The piece of code that does this; a branch whose sides are the same is that side.
     pub(super) fn add(&mut self, code: Code) -> CodeId {
-        if let Code::Branch { then, otherwise, .. } = code
+        if let Code::Branch { then, otherwise, .. } | Code::Window { then, otherwise, .. } = code
             && then == otherwise
         {
             return then;
@@ -82,7 +91,9 @@ impl Code {
         let pair = match *self {
             Code::Return(_) => [None, None],
             Code::Load { next, .. } | Code::And { next, .. } => [Some(next), None],
-            Code::Branch { then, otherwise, .. } => [Some(then), Some(otherwise)],
+            Code::Branch { then, otherwise, .. } | Code::Window { then, otherwise, .. } => {
+                [Some(then), Some(otherwise)]
+            }
         };
         pair.into_iter().flatten()
     }

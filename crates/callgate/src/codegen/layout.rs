@@ -104,7 +104,7 @@ pub(super) fn frequencies(graph: &Graph, root: CodeId, calls: &[WeightedCall]) -
         let share = match code {
             Code::Load { word, .. } if word > Word::NR => 1.0,
             Code::And { held, .. } if held.word > Word::NR => 1.0,
-            Code::Branch { held, .. } if held.word > Word::NR => 0.5,
+            Code::Branch { held, .. } | Code::Window { held, .. } if held.word > Word::NR => 0.5,
             _ => continue,
         };
         for next in code.successors() {
@@ -163,21 +163,37 @@ impl Writer {
                 Insn::new(Op::AndK, mask)
             }
             Code::Branch { op, k, then, otherwise, .. } => {
-                // A copy for one side moves the other one instruction further away.
-                if self.distance(then).max(self.distance(otherwise)) > REACH {
-                    for side in [then, otherwise] {
-                        if self.distance(side) + 1 > REACH {
-                            self.copy(graph, side);
-                        }
-                    }
+                self.branch(graph, op, k, then, otherwise)
+            }
+            Code::Window { base, bits, then, otherwise, .. } => {
+                let jump = self.branch(graph, Op::JsetK, 1, then, otherwise);
+                let look_up = [jump, Insn::new(Op::RshX, 0), Insn::new(Op::LdImm, bits)];
+                self.written.extend(look_up);
+                if base == 0 {
+                    Insn::new(Op::Tax, 0)
+                } else {
+                    self.written.push(Insn::new(Op::Tax, 0));
+                    Insn::new(Op::SubK, base)
                 }
-                let (jt, jf) = (self.distance(then), self.distance(otherwise));
-                Insn::branch(op, k, jt.min(REACH) as u8, jf.min(REACH) as u8)
             }
         };
         self.written.push(insn);
         self.home[id.0 as usize] = self.written.len();
         self.place[id.0 as usize] = self.written.len();
+    }
+
+    /// A conditional jump; what is out of its reach gets a copy behind it.
+    fn branch(&mut self, graph: &Graph, op: Op, k: u32, then: CodeId, otherwise: CodeId) -> Insn {
+        // A copy for one side moves the other one instruction further away.
+        if self.distance(then).max(self.distance(otherwise)) > REACH {
+            for side in [then, otherwise] {
+                if self.distance(side) + 1 > REACH {
+                    self.copy(graph, side);
+                }
+            }
+        }
+        let (jt, jf) = (self.distance(then), self.distance(otherwise));
+        Insn::branch(op, k, jt.min(REACH) as u8, jf.min(REACH) as u8)
     }
 
     /// How many instructions an instruction that is written now has to skip to get there.

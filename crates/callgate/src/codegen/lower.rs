@@ -110,7 +110,7 @@ impl<'a> Lowering<'a> {
         };
         let mut exits = Vec::new();
         let runs = classify(&intervals, &weights, &mut exits);
-        let tree = search_tree(&runs, Price { size: self.aim.size_price() });
+        let tree = search_tree(&runs, Price { size: self.aim.size_price(), windows: false });
         let mut codes = Vec::with_capacity(exits.len());
         for exit in exits {
             codes.push(self.code(exit)?);
@@ -131,6 +131,10 @@ impl<'a> Lowering<'a> {
                     };
                     let (then, otherwise) = (ids[then], ids[otherwise]);
                     self.graph.add(Code::Branch { held, op, k, then, otherwise })
+                }
+                Node::Window { base, bits, then, otherwise } => {
+                    let (then, otherwise) = (ids[then], ids[otherwise]);
+                    self.graph.add(Code::Window { held, base, bits, then, otherwise })
                 }
             };
             ids.push(id);

@@ -9,7 +9,9 @@
 //! - an order test that splits the range,
 //! - an equality test on the heaviest single value that is left, when it is heavy enough to come
 //!   first (in an optimal tree it is the heaviest that is tested for equality first),
-//! - a chain of equality tests, where all but some single values lead to the same place.
+//! - a chain of equality tests, where all but some single values lead to the same place;
+//! - a *window*, where allowed: up to 32 values in a row with two places to lead to are looked up in
+//!   a constant with a bit for each (`sub`, `tax`, `ld #bits`, `rsh x`, `jset #1`).
 //!
 //! It takes O(n³) for n runs, so above [`MAX_EXACT`] runs the range is first cut in halves of equal
 //! weight.
@@ -49,8 +51,21 @@ pub(super) struct Tree {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Node {
-    Leaf { class: usize },
-    Test { split: Split, then: usize, otherwise: usize },
+    Leaf {
+        class: usize,
+    },
+    Test {
+        split: Split,
+        then: usize,
+        otherwise: usize,
+    },
+    /// The value is one of `base..base + 32`, and its bit in `bits` decides.
+    Window {
+        base: u32,
+        bits: u32,
+        then: usize,
+        otherwise: usize,
+    },
 }
 
 /// What tests cost.
@@ -58,7 +73,13 @@ pub(super) enum Node {
 pub(super) struct Price {
     /// One instruction more in the program, in executed instructions.
     pub(super) size: f64,
+    /// Whether windows are allowed. The kernel does not see that a call is always allowed when one
+    /// stands on its path.
+    pub(super) windows: bool,
 }
+
+/// How many instructions a window takes, all of which are executed; one fewer when its base is 0.
+const WINDOW_INSNS: f64 = 5.0;
 
 /// The cheapest tree found for runs that cover all values, in order and without gaps.
 pub(super) fn search_tree(runs: &[Run], price: Price) -> Tree {
@@ -110,6 +131,7 @@ enum Choice {
     /// This run is tested for equality.
     Equal(usize),
     Chain,
+    Window,
 }
 
 /// The runs `low..=high` without the `holes` heaviest single values among them, which are known not
@@ -228,6 +250,9 @@ impl<'a> Exact<'a> {
                 best = (chain.cost, Choice::Chain);
             }
         }
+        if let Some(cost) = self.window_cost(low, high).filter(|cost| *cost < best.0) {
+            best = (cost, Choice::Window);
+        }
         if let Some(single) = self.heaviest_from[low]
             && self.is_heavy(single, weight)
         {
@@ -237,6 +262,22 @@ impl<'a> Exact<'a> {
             }
         }
         best
+    }
+
+    /// The cost of a window over a range, when it can be one.
+    fn window_cost(&self, low: usize, high: usize) -> Option<f64> {
+        // Three or four tests are no dearer.
+        if !self.price.windows || high - low < 4 {
+            return None;
+        }
+        let (first, last) = (self.runs[low].first, self.runs[high].last);
+        if last - first >= 32 {
+            return None;
+        }
+        let classes = [self.runs[low].class, self.runs[low + 1].class];
+        let two = self.runs[low..=high].iter().all(|run| classes.contains(&run.class));
+        let insns = if first == 0 { WINDOW_INSNS - 1.0 } else { WINDOW_INSNS };
+        two.then(|| insns * (self.price.size + self.weight(low, high)))
     }
 
     fn is_heavy(&self, single: usize, weight: f64) -> bool {
@@ -392,6 +433,16 @@ impl<'a> Exact<'a> {
                     otherwise = tree.push(Node::Test { split, then, otherwise });
                 }
                 otherwise
+            }
+            Choice::Window => {
+                let runs = &self.runs[low..=high];
+                let (base, set) = (self.runs[low].first, self.runs[low + 1].class);
+                let of_set = runs.iter().filter(|run| run.class == set);
+                let bits = of_set.flat_map(|run| run.first..=run.last);
+                let bits = bits.fold(0, |bits, value| bits | 1 << (value - base));
+                let then = tree.push(Node::Leaf { class: set });
+                let otherwise = tree.push(Node::Leaf { class: self.runs[low].class });
+                tree.push(Node::Window { base, bits, then, otherwise })
             }
         }
     }

@@ -346,7 +346,7 @@ fn search(runs: &[Interval]) -> (f64, Plan) {
             Run { first: run.first, last: run.last, class, weight }
         })
         .collect();
-    let tree = search_tree(&runs, Price { size: 1.0 });
+    let tree = search_tree(&runs, Price { size: 1.0, windows: true });
     (tree.cost, Plan::Search { tree, exits })
 }
 

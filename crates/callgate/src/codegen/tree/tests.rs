@@ -72,8 +72,20 @@ fn find(tree: &Tree, value: u32) -> (usize, usize) {
                 };
                 at = if holds { then } else { otherwise };
             }
+            Node::Window { base, bits, then, otherwise } => {
+                assert!(then < at && otherwise < at, "children come before their parent");
+                tests += window_insns(base);
+                let bit = value.checked_sub(base).filter(|bit| *bit < 32);
+                let bit = bit.expect("a window is reached by the values in it only");
+                at = if bits >> bit & 1 == 1 { then } else { otherwise };
+            }
         }
     }
+}
+
+/// How many instructions a window takes.
+fn window_insns(base: u32) -> usize {
+    if base == 0 { 4 } else { 5 }
 }
 
 /// Every value must reach its class, and the tree must cost what it says.
@@ -88,8 +100,12 @@ fn check(runs: &[Run], price: Price) -> f64 {
             assert_eq!(found.0, run.class, "{value:#x} in {runs:?}: {tree:?}");
         }
     }
-    let tests = tree.nodes.iter().filter(|node| matches!(node, Node::Test { .. })).count();
-    cost += tests as f64 * price.size;
+    let insns = |node: &Node| match node {
+        Node::Leaf { .. } => 0,
+        Node::Test { .. } => 1,
+        Node::Window { base, .. } => window_insns(*base),
+    };
+    cost += tree.nodes.iter().map(insns).sum::<usize>() as f64 * price.size;
     let off = (tree.cost - cost).abs();
     assert!(off <= 1e-9 * cost.max(1.0), "says {} costs {cost}: {runs:?}\n{tree:?}", tree.cost);
     tree.cost
@@ -178,7 +194,7 @@ fn gap(most: usize, letters: &[f64], size: f64, chosen: impl Fn(&[Run]) -> bool)
     let mut gap = Gap::default();
     family(most, letters, |runs| {
         if chosen(runs) {
-            gap.measure(runs, Price { size });
+            gap.measure(runs, Price { size, windows: false });
         }
     });
     gap
@@ -220,7 +236,7 @@ fn trees_without_single_values_are_optimal() {
 fn no_tree_has_fewer_tests_than_one_made_for_size() {
     const SIZE: f64 = 100.0;
     family(5, &[0.0, 1.0, 4.0], |runs| {
-        let price = Price { size: SIZE };
+        let price = Price { size: SIZE, windows: false };
         let (cost, best) = (check(runs, price), optimum(runs, price));
         // All weights together are at most one, so a test more costs more than all else.
         assert!(cost - best < SIZE / 2.0, "{cost} against {best}: {runs:?}");
@@ -262,8 +278,8 @@ fn large_trees_are_right_and_not_deep() {
     for n in [8, 20, 95, 96, 97, 98, 150, 191, 400, 2048] {
         for _ in 0..if n > 200 { 2 } else { 6 } {
             let runs = many(&mut numbers, n);
-            check(&runs, Price { size: 0.012 });
-            let tree = search_tree(&runs, Price { size: 0.012 });
+            check(&runs, Price { size: 0.012, windows: false });
+            let tree = search_tree(&runs, Price { size: 0.012, windows: false });
             let deepest = runs.iter().map(|run| find(&tree, run.first).1).max();
             assert!(deepest <= Some(64), "{n} runs, {deepest:?} tests");
         }
@@ -278,7 +294,7 @@ fn cut_trees_are_close_to_exact_ones() {
     for n in [97, 110, 130, 160] {
         for size in [0.012, 1.0] {
             let runs = many(&mut numbers, n);
-            let price = Price { size };
+            let price = Price { size, windows: false };
             let mut exact = Tree::default();
             Exact::new(&runs, price).build(&mut exact);
             worst = worst.max(search_tree(&runs, price).cost / exact.cost);
@@ -286,4 +302,33 @@ fn cut_trees_are_close_to_exact_ones() {
     }
     println!("worst {worst}");
     assert!(worst <= 1.10, "{worst}");
+}
+
+#[test]
+fn windows_take_scattered_values_and_only_where_they_may() {
+    // Every third of 40 values leads elsewhere, at several places of the number line.
+    for base in [0, 3, 0x8901, u32::MAX - 50] {
+        let mut runs = Vec::new();
+        let mut run = |first, last, class| {
+            runs.push(Run { first, last, class, weight: 0.01 });
+        };
+        if base > 0 {
+            run(0, base - 1, 0);
+        }
+        for third in 0..13 {
+            let first = base + 3 * third;
+            run(first, first, 1);
+            run(first + 1, first + 2, 0);
+        }
+        if let Some(last) = runs.last_mut() {
+            last.last = u32::MAX;
+        }
+        let is_window = |node: &&Node| matches!(node, Node::Window { .. });
+        let with = Price { size: 1.0, windows: true };
+        let without = Price { size: 1.0, windows: false };
+        let (cheap, dear) = (check(&runs, with), check(&runs, without));
+        assert!(cheap < dear - 3.0, "{cheap} {dear}");
+        assert!(search_tree(&runs, with).nodes.iter().any(|node| is_window(&node)));
+        assert!(!search_tree(&runs, without).nodes.iter().any(|node| is_window(&node)));
+    }
 }
