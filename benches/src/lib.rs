@@ -1,1 +1,106 @@
-//! Criterion benches for callgate; see `compile.rs`.
+//! What the benches measure: policies and programs of all sizes.
+//!
+//! Beside what the project contains, benches take directories from the environment:
+//! - `CALLGATE_BENCH_PROFILES`: profiles (`*.json`), compiled for x86_64 alone and with x86 and x32;
+//! - `CALLGATE_BENCH_FILTERS`: programs (`*.bpf`, little-endian), symbolically executed and compiled
+//!   anew.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
+use callgate::bpf::Program;
+use callgate::frontend::oci::{self, Options};
+use callgate::policy::{CallSet, Condition, Field, Policy, Rule, Section, Test};
+use callgate::syscalls::KernelVersion;
+use callgate::{Arch, Endian, Verdict};
+
+/// What benches compile for.
+pub const ONE: &[Arch] = &[Arch::X86_64];
+
+/// The same with its sub-architectures.
+pub const THREE: &[Arch] = &[Arch::X86_64, Arch::X86, Arch::X32];
+
+/// How profiles are read: as by Docker on Linux 6.18, exactly these architectures, and without ENOSYS
+/// for numbers that the profile could not know.
+pub fn reading(arches: &[Arch]) -> Options {
+    let kernel = KernelVersion { major: 6, minor: 18 };
+    Options {
+        arches: arches.to_vec(),
+        enosys_above: Some(false),
+        ..Options::new(Arch::X86_64, kernel)
+    }
+}
+
+/// A policy with so many rules: numbers in no order, most of them decided by the number alone, each
+/// fourth by an argument.
+pub fn synthetic(rules: u32) -> Policy {
+    let field = |rule: u32| Field::arg((rule % 6) as u8).or(Field::arg(0));
+    let rules = (0..rules)
+        .map(|rule| {
+            let calls = CallSet::one(rule.wrapping_mul(2_654_435_761) >> 16);
+            let when = match field(rule) {
+                Some(field) if rule % 4 == 0 => {
+                    Condition::test(Test::eq(field, u64::from(rule / 8)))
+                }
+                _ => Condition::always(),
+            };
+            let verdict = if rule % 3 == 0 { Verdict::LOG } else { Verdict::ALLOW };
+            Rule { calls, when, verdict }
+        })
+        .collect();
+    let (token, arches) = (Arch::X86_64.token(), vec![Arch::X86_64]);
+    let section = Section { token, arches, rules, default: Verdict::errno(1) };
+    match Policy::new(vec![section], Verdict::KILL_PROCESS) {
+        Ok(policy) => policy,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// The files of a directory that an environment variable names, with this extension; by name.
+fn files(variable: &str, extension: &str) -> Vec<(String, PathBuf)> {
+    let Some(dir) = std::env::var_os(variable) else { return Vec::new() };
+    let entries = std::fs::read_dir(&dir).unwrap_or_else(|error| panic!("{variable}: {error}"));
+    let mut files: Vec<(String, PathBuf)> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension() == Some(OsStr::new(extension)))
+        .filter_map(|path| Some((path.file_stem()?.to_string_lossy().into_owned(), path)))
+        .collect();
+    files.sort();
+    files
+}
+
+/// The built-in profile and those of `CALLGATE_BENCH_PROFILES`, with their names.
+pub fn profiles(arches: &[Arch]) -> Vec<(String, Policy)> {
+    let built_in = callgate::frontend::CONTAINER_DEFAULT.to_owned();
+    let mut texts = vec![("container-default".to_owned(), built_in)];
+    for (name, path) in files("CALLGATE_BENCH_PROFILES", "json") {
+        match std::fs::read_to_string(&path) {
+            Ok(text) => texts.push((name, text)),
+            Err(error) => panic!("{}: {error}", path.display()),
+        }
+    }
+    let read = |(name, text): (String, String)| match oci::read(&text, &reading(arches)) {
+        Ok(profile) => Some((name, profile.policy)),
+        Err(messages) => {
+            // A directory may hold other JSON files.
+            eprintln!("{name} is left out: {}", messages[0]);
+            None
+        }
+    };
+    texts.into_iter().filter_map(read).collect()
+}
+
+/// The programs of `CALLGATE_BENCH_FILTERS`, with their names.
+pub fn programs() -> Vec<(String, Program)> {
+    let read = |(name, path): (String, PathBuf)| {
+        let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
+        match Program::from_bytes(&bytes, Endian::Little) {
+            Ok(program) => Some((name, program)),
+            Err(error) => {
+                eprintln!("{name} is left out: {error}");
+                None
+            }
+        }
+    };
+    files("CALLGATE_BENCH_FILTERS", "bpf").into_iter().filter_map(read).collect()
+}
