@@ -32,6 +32,9 @@ pub(super) struct Lowering<'a> {
     /// Values of arch and number that lead to a function of the next word, with their weights.
     numbers: HashMap<Func, Vec<(u32, f64)>>,
     arches: Vec<(u32, f64)>,
+    /// Numbers of what was ever [`Pending`]: its exit, mask and rest, and the number of what is around
+    /// it.
+    pending: HashMap<(Func, u32, Func, usize), usize>,
 }
 
 impl<'a> Lowering<'a> {
@@ -70,7 +73,15 @@ impl<'a> Lowering<'a> {
         for calls in numbers.values_mut() {
             calls.sort_by_key(|(nr, _)| *nr);
         }
-        Lowering { store, graph: Graph::default(), done: HashMap::default(), aim, numbers, arches }
+        Lowering {
+            store,
+            graph: Graph::default(),
+            done: HashMap::default(),
+            aim,
+            numbers,
+            arches,
+            pending: HashMap::default(),
+        }
     }
 
     /// The code of a function. Words come in order, so it calls itself at most 16 deep.
@@ -157,14 +168,14 @@ impl<'a> Lowering<'a> {
         pending: Option<&Pending<'_>>,
         done: &mut HashMap<Key, CodeId>,
     ) -> Result<CodeId, OutOfBudget> {
-        let key = (func, held, pending.map(Pending::key));
+        let key = (func, held, pending.map_or(0, |pending| pending.number));
         if let Some(id) = done.get(&key) {
             return Ok(*id);
         }
         let word = planner.word();
         let holding = Held { word, mask: held };
         let id = match planner.plan(self.store, (func, held))? {
-            Plan::Exit => match pending.filter(|pending| pending.exit == func) {
+            Plan::Exit => match pending.and_then(|pending| pending.at(func)) {
                 Some(pending) => self.resume(planner, held, pending, done)?,
                 None => self.code(func)?,
             },
@@ -200,7 +211,10 @@ impl<'a> Lowering<'a> {
                 self.graph.add(Code::And { held: holding, mask, next })
             }
             Plan::Project { mask, first, exit, then } => {
-                let pending = Pending { exit, mask, then, outer: pending };
+                let outer = pending.map_or(0, |pending| pending.number);
+                let next = self.pending.len() + 1;
+                let number = *self.pending.entry((exit, mask, then, outer)).or_insert(next);
+                let pending = Pending { number, exit, mask, then, outer: pending };
                 self.follow_plan(planner, (first, held), Some(&pending), done)?
             }
         };
@@ -227,6 +241,8 @@ impl<'a> Lowering<'a> {
 
 /// What follows once the values are known for which the bits outside `mask` matter.
 struct Pending<'a> {
+    /// Equal for what is equal, all around it included; from 1.
+    number: usize,
     /// Where these values do not lead.
     exit: Func,
     mask: u32,
@@ -234,13 +250,17 @@ struct Pending<'a> {
     outer: Option<&'a Pending<'a>>,
 }
 
-/// A function, what A holds, and what is pending.
-type Key = (Func, u32, Option<(Func, u32)>);
+/// A function, what A holds, and the number of what is pending.
+type Key = (Func, u32, usize);
 
 impl Pending<'_> {
-    /// A plan is pending in one way only while its first part is followed.
-    fn key(&self) -> (Func, u32) {
-        (self.then, self.mask)
+    /// The innermost that goes on at an exit.
+    fn at(&self, exit: Func) -> Option<&Pending<'_>> {
+        let mut pending = Some(self);
+        while let Some(inner) = pending.filter(|pending| pending.exit != exit) {
+            pending = inner.outer;
+        }
+        pending
     }
 }
 

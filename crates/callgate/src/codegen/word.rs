@@ -13,8 +13,8 @@
 //! for which they do matter are found first; then `and` takes these bits away, and the rest is
 //! planned on what is left. Which bits to try is read off an irredundant sum of products.
 //!
-//! A search tree over the runs of values competes with all that, and where there are too many runs,
-//! single bits are tested.
+//! A search tree over the runs of values competes with all that, and where there are many runs, so
+//! does testing the bits one by one, as the diagram does.
 
 use rustc_hash::FxHashMap as HashMap;
 
@@ -118,13 +118,19 @@ impl Planner {
         let few = partition(store, place, self.word, FEW)?;
         let mut best = match &few {
             Some(runs) => search(runs),
-            None => (f64::INFINITY, Plan::Exit),
+            None => self.bit_by_bit(store, func)?,
         };
         // One comparison cannot be beaten.
         if best.0.min(bound) > TEST && depth < MAX_DEPTH {
             let exits = match &few {
                 Some(runs) => frequent_exits(runs),
-                None => store.exits(func, self.word, FEW).unwrap_or_default(),
+                None => {
+                    let exits = store.exits(func, self.word, FEW).unwrap_or_default();
+                    // For each, the bits that its values have in common are looked for in all nodes.
+                    let nodes = store.nodes_of_word(func, self.word);
+                    store.charge_steps((nodes * exits.len()) as u64)?;
+                    exits
+                }
             };
             for exit in exits {
                 self.masks(store, place, exit, depth, bound, &mut best)?;
@@ -148,9 +154,6 @@ impl Planner {
         }
         if best.0.min(bound) > MANY * TEST && depth == 0 {
             self.project(store, place, depth, bound, &mut best)?;
-        }
-        if best.0.is_infinite() && bound.is_infinite() {
-            best = self.top_bit(store, place, depth)?;
         }
         if best.0 >= bound {
             self.beyond.insert(place, bound);
@@ -272,19 +275,15 @@ impl Planner {
         Ok(())
     }
 
-    /// The first bit that the function looks at.
-    fn top_bit(
-        &mut self,
-        store: &mut Store,
-        (func, held): Place,
-        depth: u32,
-    ) -> Result<(f64, Plan), OutOfBudget> {
+    /// One test for each node of the diagram, at the most: the first bit that the function looks at
+    /// is tested, and what remains on either side is planned on its own.
+    fn bit_by_bit(&self, store: &mut Store, func: Func) -> Result<(f64, Plan), OutOfBudget> {
+        let nodes = store.nodes_of_word(func, self.word);
+        store.charge_steps(nodes as u64)?;
         let mask = store.top_bit(func);
         let otherwise = store.fix_bits(func, self.word, mask, 0)?;
         let then = store.fix_bits(func, self.word, mask, mask)?;
-        let low = self.solve(store, (otherwise, held), depth, f64::INFINITY)?;
-        let high = self.solve(store, (then, held), depth, f64::INFINITY)?;
-        Ok((TEST + low + high, Plan::AnyBit { mask, then, otherwise }))
+        Ok((TEST * nodes as f64, Plan::AnyBit { mask, then, otherwise }))
     }
 }
 

@@ -47,6 +47,18 @@ impl Store {
         Some(exits)
     }
 
+    /// How many nodes of a function look at a word.
+    pub(crate) fn nodes_of_word(&self, func: Func, word: Word) -> usize {
+        let mut seen = rustc_hash::FxHashSet::default();
+        let mut stack = vec![func];
+        while let Some(node) = stack.pop() {
+            if self.top_word(node) == Some(word) && seen.insert(node) {
+                stack.extend(<[Func; 2]>::from(self.children(node)));
+            }
+        }
+        seen.len()
+    }
+
     /// How many values of a word lead to an exit.
     pub(crate) fn values_to(&self, func: Func, word: Word, exit: Func) -> u128 {
         let mut memo = HashMap::default();
