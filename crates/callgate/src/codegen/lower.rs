@@ -6,7 +6,7 @@
 //! stands on such a path, so that the kernel finds every call constant allow that is one.
 //! Arguments may also be tested by masks.
 
-use rustc_hash::FxHashMap as HashMap;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet};
 
 use super::code::{Code, CodeId, Graph, Held};
 use super::tree::{Node, Price, Run, Tree, search_tree};
@@ -16,6 +16,7 @@ use super::{Aim, Model};
 use crate::bpf::Op;
 use crate::data::Word;
 use crate::diagram::{Func, Interval, OutOfBudget, Split, Store};
+use crate::verdict::Verdict;
 
 /// What all calls weigh together that have no weight but are always allowed (those of further
 /// architectures, or that a recording did not see), relative to all with weight.
@@ -24,14 +25,20 @@ const UNSEEN: f64 = 0.1;
 /// The same for the calls that are not: enough to decide between trees that are otherwise equal.
 const UNLIKELY: f64 = 0.01;
 
+/// Above so many runs of numbers no search tree is built. It is far above what fits into a program:
+/// whoever comes near it shall hear how many instructions it would take.
+const MAX_NUMBER_RUNS: usize = 1 << 15;
+
 pub(super) struct Lowering<'a> {
     store: &'a mut Store,
     pub(super) graph: Graph,
-    done: HashMap<Func, CodeId>,
+    done: HashMap<(Func, Guards), CodeId>,
     aim: Aim,
     /// Values of arch and number that lead to a function of the next word, with their weights.
     numbers: HashMap<Func, Vec<(u32, f64)>>,
     arches: Vec<(u32, f64)>,
+    /// What numbers lead to.
+    entries: FxHashSet<Func>,
     /// Numbers of what was ever [`Pending`]: its exit, mask and rest, and the number of what is around
     /// it.
     pending: HashMap<(Func, u32, Func, usize), usize>,
@@ -73,6 +80,11 @@ impl<'a> Lowering<'a> {
         for calls in numbers.values_mut() {
             calls.sort_by_key(|(nr, _)| *nr);
         }
+        let mut entries = FxHashSet::default();
+        for func in numbers.keys() {
+            let runs = store.partition(*func, Word::NR, MAX_NUMBER_RUNS).unwrap_or_default();
+            entries.extend(runs.into_iter().map(|run| run.then));
+        }
         Lowering {
             store,
             graph: Graph::default(),
@@ -80,41 +92,89 @@ impl<'a> Lowering<'a> {
             aim,
             numbers,
             arches,
+            entries,
             pending: HashMap::default(),
         }
     }
 
-    /// The code of a function. Words come in order, so it calls itself at most 16 deep.
+    /// The code of a function.
     pub(super) fn code(&mut self, func: Func) -> Result<CodeId, OutOfBudget> {
-        if let Some(done) = self.done.get(&func) {
+        self.guarded(func, Guards::default())
+    }
+
+    /// The code of a function where the guards still have to be checked. Words come in order, so it
+    /// calls itself at most 16 deep.
+    fn guarded(&mut self, func: Func, guards: Guards) -> Result<CodeId, OutOfBudget> {
+        if let Some(done) = self.done.get(&(func, guards)) {
             return Ok(*done);
         }
-        let code = match (self.store.as_verdict(func), self.store.top_word(func)) {
-            (None, Some(word)) => {
-                let planned = match word {
-                    Word::ARCH | Word::NR => self.search(func, word)?,
-                    _ => None,
-                };
-                let next = match planned {
-                    Some(next) => next,
-                    None => self.planned(func, word)?,
-                };
-                self.graph.add(Code::Load { word, next })
+        let code = match self.store.top_word(func) {
+            None => {
+                let verdict = self.store.as_verdict(func).unwrap_or(Verdict::KILL_PROCESS);
+                self.guarded_return(verdict, guards)
             }
-            (verdict, _) => {
-                let verdict = verdict.unwrap_or(crate::Verdict::KILL_PROCESS);
-                self.graph.add(Code::Return(verdict))
-            }
+            Some(word) => match self.as_guard(func, word, guards) {
+                Some((rest, guards)) => self.guarded(rest, guards)?,
+                None => {
+                    let planned = match word {
+                        Word::ARCH | Word::NR => self.search(func, word)?,
+                        _ => None,
+                    };
+                    let next = match planned {
+                        Some(next) => next,
+                        None => self.planned(func, word, guards)?,
+                    };
+                    self.graph.add(Code::Load { word, next })
+                }
+            },
         };
-        self.done.insert(func, code);
+        self.done.insert((func, guards), code);
         Ok(code)
     }
 
-    /// A search tree for arch or number; `None` when there are too many runs. The limit is far above
-    /// what fits into a program: whoever comes near it shall hear how many instructions it would take.
+    /// What a function is once its first word is zero, if anything else leads to the verdict of the
+    /// guards, and the rest decides between that and one other verdict. It is no guard where the
+    /// rest is also needed without one: on a 32-bit architecture with the same rule, say.
+    fn as_guard(&self, func: Func, word: Word, guards: Guards) -> Option<(Func, Guards)> {
+        if word <= Word::NR {
+            return None;
+        }
+        let runs = self.store.partition(func, word, 2)?;
+        let [zero, other] = runs.as_slice() else { return None };
+        let otherwise = self.store.as_verdict(other.then)?;
+        let shared = self.entries.contains(&zero.then);
+        let fits = zero.last == 0
+            && !shared
+            && guards.otherwise.is_none_or(|verdict| verdict == otherwise);
+        let two =
+            || self.store.verdicts(zero.then).iter().filter(|v| **v != otherwise).count() == 1;
+        (fits && two()).then(|| {
+            let words = guards.words | 1 << word.index();
+            (zero.then, Guards { words, otherwise: Some(otherwise) })
+        })
+    }
+
+    /// A return behind guards. They are checked in one order, so that their ends are shared.
+    fn guarded_return(&mut self, verdict: Verdict, guards: Guards) -> CodeId {
+        let mut next = self.graph.add(Code::Return(verdict));
+        let Some(otherwise) = guards.otherwise.filter(|otherwise| *otherwise != verdict) else {
+            return next;
+        };
+        let refused = self.graph.add(Code::Return(otherwise));
+        for word in Word::all().filter(|word| guards.words >> word.index() & 1 == 1) {
+            let held = Held { word, mask: u32::MAX };
+            let (op, k) = (Op::JgeK, 1);
+            next = self.graph.add(Code::Branch { held, op, k, then: refused, otherwise: next });
+            next = self.graph.add(Code::Load { word, next });
+        }
+        next
+    }
+
+    /// A search tree for arch or number; `None` when there are too many runs.
     fn search(&mut self, func: Func, word: Word) -> Result<Option<CodeId>, OutOfBudget> {
-        const MAX_RUNS: usize = 1 << 15;
-        let Some(intervals) = self.store.partition(func, word, MAX_RUNS) else { return Ok(None) };
+        let Some(intervals) = self.store.partition(func, word, MAX_NUMBER_RUNS) else {
+            return Ok(None);
+        };
         let weights = match word {
             Word::ARCH => self.arches.clone(),
             _ => self.numbers.get(&func).cloned().unwrap_or_default(),
@@ -153,59 +213,57 @@ impl<'a> Lowering<'a> {
         ids[tree.nodes.len() - 1]
     }
 
-    fn planned(&mut self, func: Func, word: Word) -> Result<CodeId, OutOfBudget> {
-        let mut planner = Planner::new(word);
-        let mut done = HashMap::default();
-        self.follow_plan(&mut planner, (func, u32::MAX), None, &mut done)
+    fn planned(&mut self, func: Func, word: Word, guards: Guards) -> Result<CodeId, OutOfBudget> {
+        let mut walk = Walk { planner: Planner::new(word), guards, done: HashMap::default() };
+        self.follow_plan(&mut walk, (func, u32::MAX), None)
     }
 
     /// The code of a function of the planner's word in a place where A holds the bits of `held`. Each
     /// step knows more bits, so it calls itself at most 64 deep.
     fn follow_plan(
         &mut self,
-        planner: &mut Planner,
+        walk: &mut Walk,
         (func, held): (Func, u32),
         pending: Option<&Pending<'_>>,
-        done: &mut HashMap<Key, CodeId>,
     ) -> Result<CodeId, OutOfBudget> {
         let key = (func, held, pending.map_or(0, |pending| pending.number));
-        if let Some(id) = done.get(&key) {
+        if let Some(id) = walk.done.get(&key) {
             return Ok(*id);
         }
-        let word = planner.word();
+        let word = walk.planner.word();
         let holding = Held { word, mask: held };
-        let id = match planner.plan(self.store, (func, held))? {
+        let id = match walk.planner.plan(self.store, (func, held))? {
             Plan::Exit => match pending.and_then(|pending| pending.at(func)) {
-                Some(pending) => self.resume(planner, held, pending, done)?,
-                None => self.code(func)?,
+                Some(pending) => self.resume(walk, held, pending)?,
+                None => self.guarded(func, walk.guards)?,
             },
             Plan::Search { tree, exits } => {
                 let mut codes = Vec::with_capacity(exits.len());
                 for exit in exits {
-                    codes.push(self.follow_plan(planner, (exit, held), pending, done)?);
+                    codes.push(self.follow_plan(walk, (exit, held), pending)?);
                 }
                 self.tree(&tree, &codes, holding)
             }
             Plan::AnyBit { mask, then, otherwise } => {
-                let then = self.follow_plan(planner, (then, held), pending, done)?;
-                let otherwise = self.follow_plan(planner, (otherwise, held), pending, done)?;
+                let then = self.follow_plan(walk, (then, held), pending)?;
+                let otherwise = self.follow_plan(walk, (otherwise, held), pending)?;
                 let (op, k) = (Op::JsetK, mask);
                 self.graph.add(Code::Branch { held: holding, op, k, then, otherwise })
             }
             Plan::Value { value, then, otherwise } => {
-                let then = self.follow_plan(planner, (then, held), pending, done)?;
-                let otherwise = self.follow_plan(planner, (otherwise, held), pending, done)?;
+                let then = self.follow_plan(walk, (then, held), pending)?;
+                let otherwise = self.follow_plan(walk, (otherwise, held), pending)?;
                 let (op, k) = (Op::JeqK, value);
                 self.graph.add(Code::Branch { held: holding, op, k, then, otherwise })
             }
             Plan::Masked { mask, value, then, otherwise } => {
                 let then = if self.store.top_word(then) == Some(word) {
-                    let next = self.follow_plan(planner, (then, u32::MAX), pending, done)?;
+                    let next = self.follow_plan(walk, (then, u32::MAX), pending)?;
                     self.graph.add(Code::Load { word, next })
                 } else {
-                    self.follow_plan(planner, (then, mask), pending, done)?
+                    self.follow_plan(walk, (then, mask), pending)?
                 };
-                let otherwise = self.follow_plan(planner, (otherwise, mask), pending, done)?;
+                let otherwise = self.follow_plan(walk, (otherwise, mask), pending)?;
                 let (masked, op, k) = (Held { word, mask }, Op::JeqK, value);
                 let next = self.graph.add(Code::Branch { held: masked, op, k, then, otherwise });
                 self.graph.add(Code::And { held: holding, mask, next })
@@ -215,28 +273,45 @@ impl<'a> Lowering<'a> {
                 let next = self.pending.len() + 1;
                 let number = *self.pending.entry((exit, mask, then, outer)).or_insert(next);
                 let pending = Pending { number, exit, mask, then, outer: pending };
-                self.follow_plan(planner, (first, held), Some(&pending), done)?
+                self.follow_plan(walk, (first, held), Some(&pending))?
             }
         };
-        done.insert(key, id);
+        walk.done.insert(key, id);
         Ok(id)
     }
 
     /// The code that goes on with what is pending in a place where A holds the bits of `held`.
     fn resume(
         &mut self,
-        planner: &mut Planner,
+        walk: &mut Walk,
         held: u32,
         pending: &Pending<'_>,
-        done: &mut HashMap<Key, CodeId>,
     ) -> Result<CodeId, OutOfBudget> {
-        let (word, mask) = (planner.word(), pending.mask);
-        let next = self.follow_plan(planner, (pending.then, mask), pending.outer, done)?;
+        let (word, mask) = (walk.planner.word(), pending.mask);
+        let next = self.follow_plan(walk, (pending.then, mask), pending.outer)?;
         let again = mask & !held != 0;
         let held = Held { word, mask: if again { u32::MAX } else { held } };
         let next = self.graph.add(Code::And { held, mask, next });
         Ok(if again { self.graph.add(Code::Load { word, next }) } else { next })
     }
+}
+
+/// Words that must be zero, for else there is this verdict.
+///
+/// That an argument fits into 32 bits is checked for many calls. Checked last, right before the
+/// return, these checks are the same code for all of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Guards {
+    /// By their index.
+    words: u16,
+    otherwise: Option<Verdict>,
+}
+
+/// The way through the plans of one word.
+struct Walk {
+    planner: Planner,
+    guards: Guards,
+    done: HashMap<Key, CodeId>,
 }
 
 /// What follows once the values are known for which the bits outside `mask` matter.
