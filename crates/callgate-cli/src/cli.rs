@@ -16,6 +16,7 @@ A SOURCE is [FORMAT:]WHAT, anything that means a filter:
   container-default    the built-in profile for containers
   profile.json         a Docker, OCI or Podman profile; the formats oci, docker,
                        podman, runc and crun fix the dialect
+  profile.yaml         the same in YAML, or a Kubernetes SeccompProfile
   filter.bpf           raw instructions; write bpf: in front of other names
   bpftext:filter.txt   instructions as text: tcpdump -ddd, tcpdump -dd, or hex
   -                    standard input

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-/// A place in a text: both numbers start at 1, columns count characters.
+/// A place in a text: both numbers start at 1, columns count characters. A byte order mark is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     /// Line, from 1.
@@ -24,7 +24,7 @@ impl Position {
             if c == '\n' {
                 line += 1;
                 column = 1;
-            } else {
+            } else if c != '\u{feff}' {
                 column += 1;
             }
         }

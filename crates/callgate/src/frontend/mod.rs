@@ -1,10 +1,11 @@
 //! The input languages: one module for each, all of which read a text into a [`Policy`] with
 //! messages that say what, where and what to do.
 //!
-//! - [`oci`]: the JSON profiles of Docker, Podman, runc, crun and the OCI runtime specification.
+//! - [`oci`]: the profiles of Docker, Podman, runc, crun, the OCI runtime specification and
+//!   Kubernetes' Security Profiles Operator, in JSON or YAML.
 //!
-//! The readers of JSON-shaped languages share a tree with positions (`tree`, `json`) and a walker
-//! that collects messages (`reader`).
+//! The readers of JSON-shaped languages share a tree with positions (`tree`, made by `json` or
+//! `yaml`) and a walker that collects messages (`reader`).
 
 mod caps;
 mod json;
@@ -12,6 +13,7 @@ pub mod oci;
 mod reader;
 mod suggest;
 mod tree;
+mod yaml;
 
 pub use caps::{CapError, CapSet};
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::suggest::nearest;
-use super::tree::{Kind, Node, shorten};
+use super::tree::{Kind, Node, integer, is_padded, shorten};
 use crate::diagnostic::{Diagnostic, Position, Severity};
 
 /// How many warnings, and how many errors, are kept: nobody reads more.
@@ -72,7 +72,8 @@ impl<'t> Reader<'t> {
         let start = self.line_starts.get(line - 1).copied().unwrap_or(0);
         let before = self.text.get(start..at.min(self.text.len())).unwrap_or("");
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        Position { line: count(line), column: count(before.chars().count() + 1) }
+        let columns = before.chars().filter(|c| *c != '\u{feff}').count();
+        Position { line: count(line), column: count(columns + 1) }
     }
 
     /// `line:column`, for a message that names a second place.
@@ -235,7 +236,15 @@ impl<'t> Reader<'t> {
             self.wrong_type(node, what, "an integer");
             return None;
         };
-        if let Some(value) = digits.parse::<u64>().ok().filter(|value| *value <= max) {
+        if is_padded(digits) {
+            let given = shorten(digits);
+            let message =
+                format!("{what} is {given}, which is decimal in YAML 1.2, but octal in YAML 1.1");
+            self.error(node.at, message).help =
+                "write it without zeros in front; hexadecimal is 0x…".to_owned();
+            return None;
+        }
+        if let Some(value) = integer(digits).filter(|value| *value <= max) {
             return Some(value);
         }
         let given = shorten(digits);

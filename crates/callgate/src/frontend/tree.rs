@@ -1,6 +1,6 @@
 //! A document as a tree in which every key and every value knows where it stands.
 //!
-//! [`json`](super::json) builds it; the readers of JSON-shaped languages walk it with
+//! [`json`](super::json) and [`yaml`](super::yaml) build it; the readers of JSON-shaped languages walk it with
 //! [`Reader`](super::reader::Reader). Places are byte offsets; they become line and column only
 //! when a message needs them. Depth is bounded by the parser, so walking and dropping a tree may
 //! recurse.
@@ -84,6 +84,25 @@ impl Node {
             _ => None,
         }
     }
+}
+
+/// The value of a number as written, when it is an integer from 0 to 2⁶⁴ − 1: decimal, or `0x` and `0o`,
+/// which only YAML has.
+pub(crate) fn integer(written: &str) -> Option<u64> {
+    if let Some(digits) = written.strip_prefix("0x") {
+        u64::from_str_radix(digits, 16).ok()
+    } else if let Some(digits) = written.strip_prefix("0o") {
+        u64::from_str_radix(digits, 8).ok()
+    } else {
+        written.parse().ok()
+    }
+}
+
+/// Whether a number as written is an integer with zeros in front, which JSON does not allow, and about
+/// whose base the versions of YAML disagree.
+pub(crate) fn is_padded(written: &str) -> bool {
+    let digits = written.strip_prefix(['-', '+']).unwrap_or(written);
+    digits.len() > 1 && digits.starts_with('0') && digits.bytes().all(|b| b.is_ascii_digit())
 }
 
 /// At most forty characters of a text that stands in a message, without control characters.

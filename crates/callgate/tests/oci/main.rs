@@ -10,3 +10,4 @@ mod gates;
 mod order;
 mod support;
 mod warnings;
+mod yaml;

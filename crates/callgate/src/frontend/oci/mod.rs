@@ -1,8 +1,10 @@
-//! The JSON profiles of container runtimes: OCI, Docker, Podman, runc, crun, and Kubernetes'
-//! `SeccompProfile` resource.
+//! The profiles of container runtimes: OCI, Docker, Podman, runc, crun, and the `SeccompProfile`
+//! resource of Kubernetes' Security Profiles Operator, in JSON or YAML.
 //!
 //! [`read`] takes a profile, a whole OCI `config.json` (its `linux.seccomp`) or a `SeccompProfile`
-//! resource (its `spec`). What the same text means differs between runtimes; [`Dialect`] says whose
+//! resource (its `spec`). A text that begins with `{` or `[` is strict JSON; any other is YAML 1.2, one
+//! document without anchors, aliases, tags and directives. (YAML that begins with a brace needs `---`
+//! in front.) What the same text means differs between runtimes; [`Dialect`] says whose
 //! reading counts:
 //!
 //! | | `oci` | `runc` | `crun` | `docker` | `podman` |
@@ -35,7 +37,8 @@ use super::Profile;
 use super::caps::CapSet;
 use super::json;
 use super::reader::Reader;
-use super::tree::{Kind, Node};
+use super::tree::{Kind, Node, shorten};
+use super::yaml;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::syscalls::{Arch, KernelVersion};
 
@@ -141,7 +144,7 @@ impl Options {
     }
 }
 
-/// Reads a profile.
+/// Reads a profile, JSON or YAML.
 ///
 /// ```
 /// use callgate::frontend::oci::{self, Options};
@@ -158,8 +161,16 @@ impl Options {
 /// # Errors
 /// Every message about the text, warnings included, when at least one is an error.
 pub fn read(text: &str, options: &Options) -> Result<Profile, Vec<Diagnostic>> {
-    let document = json::parse(text).map_err(|diagnostic| vec![diagnostic])?;
+    let parse = if is_json(text) { json::parse } else { yaml::parse };
+    let document = parse(text).map_err(|diagnostic| vec![diagnostic])?;
     read_tree(text, &document, options)
+}
+
+/// Whether a text wants to be JSON. Of a text without content, and of one that begins with a comment of
+/// JavaScript, the JSON reader says best what is wrong.
+fn is_json(text: &str) -> bool {
+    let content = text.trim_start_matches('\u{feff}').trim_start();
+    content.is_empty() || content.starts_with(['{', '[', '/'])
 }
 
 fn read_tree(text: &str, document: &Node, options: &Options) -> Result<Profile, Vec<Diagnostic>> {
@@ -222,6 +233,16 @@ fn locate(document: &Node) -> Result<Located<'_>, Missing> {
     }
     let is_profile = document.get("defaultAction").is_some();
     let kind = document.get("kind").and_then(Node::text);
+    if let (Some(other), Some(node)) = (kind, document.get("kind"))
+        && other != "SeccompProfile"
+        && !is_profile
+    {
+        return Err(Missing {
+            at: node.at,
+            message: format!("`kind` is \"{}\", but must be \"SeccompProfile\"", shorten(other)),
+            help: "give the SeccompProfile resource, or a profile in a file of its own",
+        });
+    }
     if kind == Some("SeccompProfile") || (!is_profile && document.get("spec").is_some()) {
         return match document.get("spec") {
             Some(profile) => Ok(Located { profile, is_resource: true }),

@@ -1,0 +1,251 @@
+//! Profiles in YAML: they mean what the same profiles mean in JSON, and what YAML could mean twice is
+//! refused.
+
+use callgate::frontend::CONTAINER_DEFAULT;
+use callgate::frontend::oci::{self, Dialect};
+
+use crate::support::{args, call, entry, lines, options, text, warnings};
+
+/// A resource as the Security Profiles Operator has it.
+const RESOURCE: &str = "\
+# A comment, and a marker that begins the document.
+---
+apiVersion: security-profiles-operator.x-k8s.io/v1beta1
+kind: SeccompProfile
+metadata:
+  name: example
+  annotations:
+    description: \"what it is for\"
+spec:
+  defaultAction: SCMP_ACT_ERRNO
+  architectures:
+  - SCMP_ARCH_X86_64
+  flags: [SECCOMP_FILTER_FLAG_LOG]
+  listenerPath: /run/listener.sock
+  listenerMetadata: '5'
+  syscalls:
+  - action: SCMP_ACT_ALLOW
+    names:
+    - read
+    - \"write\"
+  - names: [personality]
+    action: SCMP_ACT_ALLOW
+    args:
+    - {index: 0, value: 0x20000, op: SCMP_CMP_EQ}
+  - names:
+      - socket
+    action: SCMP_ACT_NOTIFY
+    args:
+      - index: 1
+        op: SCMP_CMP_MASKED_EQ
+        value: 0o17
+        valueTwo: 2
+";
+
+/// Asserts that a text is refused with this message and advice.
+fn refused(text: &str, expected: &str) {
+    let messages = oci::read(text, &options(Dialect::Runc)).unwrap_err();
+    let beginning: String = text.chars().take(1000).collect();
+    assert_eq!(lines(&messages), format!("Error {expected}\n"), "{beginning}");
+}
+
+/// A profile in YAML with one entry, whose lines begin on line 3.
+fn with_entry(entry: &str) -> String {
+    format!("defaultAction: SCMP_ACT_ERRNO\nsyscalls:\n{entry}")
+}
+
+#[test]
+fn yaml_means_what_json_means() {
+    let spec = text(
+        &[
+            entry("read write", "ALLOW", ""),
+            entry("personality", "ALLOW", &args(&["0 EQ 0x20000"])),
+            entry("socket", "NOTIFY", &args(&["1 MASKED_EQ 15 2"])),
+        ]
+        .join(", "),
+    )
+    .replacen(
+        '{',
+        "{\"architectures\": [\"SCMP_ARCH_X86_64\"], \"flags\": [\"SECCOMP_FILTER_FLAG_LOG\"], \
+         \"listenerPath\": \"/run/listener.sock\", \"listenerMetadata\": \"5\", ",
+        1,
+    );
+    let json = format!("{{\"kind\": \"SeccompProfile\", \"spec\": {spec}}}");
+    for dialect in Dialect::ALL {
+        let options = options(dialect);
+        let profile = oci::read(RESOURCE, &options).unwrap();
+        assert_eq!(profile, oci::read(&json, &options).unwrap(), "{dialect}");
+        assert_eq!(warnings(&profile), [""; 0]);
+    }
+    let profile = oci::read(RESOURCE, &options(Dialect::Runc)).unwrap();
+    assert_eq!(call(&profile, "write", &[]), "ALLOW");
+    assert_eq!(call(&profile, "personality", &[0x20000]), "ALLOW");
+    assert_eq!(call(&profile, "personality", &[20000]), "ERRNO(EPERM)");
+    assert_eq!(call(&profile, "socket", &[0, 0x12]), "USER_NOTIF");
+}
+
+#[test]
+fn json_in_a_yaml_document_means_what_it_means_alone() {
+    let options = options(Dialect::Docker);
+    let yaml = format!("---\n{CONTAINER_DEFAULT}");
+    let alone = oci::read(CONTAINER_DEFAULT, &options).unwrap();
+    assert_eq!(oci::read(&yaml, &options).unwrap().policy, alone.policy);
+}
+
+#[test]
+fn the_dialect_is_told_from_the_keys_as_in_json() {
+    let mut options = options(Dialect::Runc);
+    options.dialect = None;
+    let entry = "- names: [dup]\n  action: SCMP_ACT_ALLOW\n  includes: {arches: [amd64]}\n";
+    assert_eq!(oci::read(&with_entry(entry), &options).unwrap().dialect, Dialect::Docker);
+    let entry = "- names: [dup]\n  action: SCMP_ACT_ERRNO\n  errno: ENOSYS\n";
+    let profile = oci::read(&with_entry(entry), &options).unwrap();
+    assert_eq!(
+        (profile.dialect, call(&profile, "dup", &[]).as_str()),
+        (Dialect::Podman, "ERRNO(ENOSYS)")
+    );
+}
+
+#[test]
+fn texts_that_are_no_yaml() {
+    refused(
+        "spec:\n\tdefaultAction: SCMP_ACT_ERRNO\n",
+        "2:1: this line is indented with a tab (use spaces: YAML does not allow tabs there)",
+    );
+    refused(
+        &with_entry("- names: [read, write\n"),
+        "3:10: the list that starts here is never closed (the text ends too early; check that the \
+         file is complete)",
+    );
+    refused(
+        &with_entry("- names: [\"é\", \"wri"),
+        "3:16: the string that starts here is never closed (the text ends too early; check that the \
+         file is complete)",
+    );
+    refused(
+        &with_entry("- names:\n  - read\n  act"),
+        "5:3: this line is neither `key: value` nor `- item` (write a colon and a space behind the \
+         key, or complete the file)",
+    );
+    refused(
+        &format!("spec: {}", "[".repeat(1_000_000)),
+        "1:262: nested deeper than 255 levels, the limit (no profile nests deeper than ten levels; \
+         check what file this is)",
+    );
+    refused(
+        &format!("spec:\n{}", "- ".repeat(1_000_000)),
+        "2:509: nested deeper than 255 levels, the limit (no profile nests deeper than ten levels; \
+         check what file this is)",
+    );
+    refused(
+        "# nothing\n",
+        "the text has no content, but must be a YAML mapping (give a seccomp profile or a \
+         SeccompProfile resource)",
+    );
+}
+
+#[test]
+fn what_yaml_could_mean_twice() {
+    refused(
+        &with_entry("- &base\n  names: [read]\n  action: SCMP_ACT_ALLOW\n- *base\n"),
+        "3:3: YAML anchors are not supported (remove `&name`, and write the value itself in place \
+         of each `*name`)",
+    );
+    refused(
+        &with_entry("- *base\n"),
+        "3:3: YAML aliases are not supported (write the value itself in place of `*name`)",
+    );
+    refused(
+        &with_entry("- names: [read]\n  action: SCMP_ACT_ALLOW\n  names: [write]\n"),
+        "5:3: `names` is given twice, first at 3:3 (remove one: parsers disagree which of the two \
+         counts)",
+    );
+    refused(
+        &format!("{RESOURCE}---\n{RESOURCE}"),
+        "33:1: a second document starts here, but one text is one profile (write each document \
+         into a file of its own)",
+    );
+    refused(
+        &RESOURCE.replace("0x20000", "0400000"),
+        "24:25: `value` is 0400000, which is decimal in YAML 1.2, but octal in YAML 1.1 (write it \
+         without zeros in front; hexadecimal is 0x…)",
+    );
+}
+
+#[test]
+fn wrong_types_and_numbers() {
+    let arg = |value: &str| {
+        with_entry(&format!(
+            "- names: [dup]\n  action: SCMP_ACT_ALLOW\n  args:\n  - index: 0\n    value: {value}\n    \
+             op: SCMP_CMP_EQ\n"
+        ))
+    };
+    let range = "but must be an integer from 0 to 18446744073709551615";
+    for (value, expected) in [
+        ("1.5", format!("7:12: `value` is 1.5, {range} ()")),
+        ("1e3", format!("7:12: `value` is 1e3, {range} ()")),
+        (".inf", format!("7:12: `value` is .inf, {range} ()")),
+        ("0x10000000000000000", format!("7:12: `value` is 0x10000000000000000, {range} ()")),
+        ("'5'", "7:12: `value` must be an integer, but is the string \"5\" ()".to_owned()),
+        ("1_000", "7:12: `value` must be an integer, but is the string \"1_000\" ()".to_owned()),
+        ("true", "7:12: `value` must be an integer, but is the boolean true ()".to_owned()),
+        ("[5]", "7:12: `value` must be an integer, but is a list ()".to_owned()),
+        (
+            "-1",
+            format!(
+                "7:12: `value` is -1, {range} (arguments are unsigned; write 18446744073709551615 \
+                 for -1)"
+            ),
+        ),
+    ] {
+        refused(&arg(value), &expected);
+    }
+    assert!(oci::read(&arg("0xffffffffffffffff"), &options(Dialect::Runc)).is_ok());
+    refused(
+        &with_entry("- action:\n  - SCMP_ACT_ALLOW\n  names: [dup]\n"),
+        "4:3: `action` must be a string, but is a list ()",
+    );
+    refused(
+        &with_entry("- action: SCMP_ACT_ALLOW\n  names: [5]\n"),
+        "4:11: each item of `names` must be a string, but is the number 5 ()",
+    );
+    refused(
+        &RESOURCE.replace("spec:\n", "spec:\n  disabled: yes\n"),
+        "10:13: `disabled` must be true or false, but is the string \"yes\" ()",
+    );
+    refused(
+        "- defaultAction\n",
+        "1:1: a profile must be an object, but this is a list (give a seccomp profile, an OCI \
+         config.json or a SeccompProfile resource)",
+    );
+}
+
+#[test]
+fn other_resources_of_kubernetes() {
+    let kind = "must be \"SeccompProfile\" (give the SeccompProfile resource, or a profile in a file of its own)";
+    refused(
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec:\n  containers: []\n",
+        &format!("2:7: `kind` is \"Pod\", but {kind}"),
+    );
+    refused(
+        "{\"apiVersion\": \"v1\", \"kind\": \"List\", \"items\": []}",
+        &format!("1:30: `kind` is \"List\", but {kind}"),
+    );
+    refused(
+        &RESOURCE.replace("spec:\n", "spec:\n  baseProfileName: runc-v1.2\n"),
+        "10:20: the base profile `runc-v1.2` is not part of this text (copy its `syscalls` in here \
+         and remove `baseProfileName`)",
+    );
+}
+
+#[test]
+fn a_byte_order_mark_takes_no_column() {
+    let text = with_entry("- names: [dup]\n  action: SCMP_ACT_ALLOW\n");
+    let marked = format!("\u{feff}{text}");
+    let options = options(Dialect::Runc);
+    assert_eq!(oci::read(&marked, &options).unwrap(), oci::read(&text, &options).unwrap());
+    refused(
+        &marked.replacen("SCMP_ACT_ERRNO", "5", 1),
+        "1:16: `defaultAction` must be a string, but is the number 5 ()",
+    );
+}
