@@ -6,7 +6,7 @@ use callgate::codegen::{Aim, Model};
 use callgate::compile::{Options, compile, recompile};
 use callgate::diagram::Store;
 use callgate::policy::Policy;
-use common::{Numbers, Pool, cases, policies};
+use common::{Numbers, Pool, cases, policies, policies_of_one_argument};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 
@@ -68,6 +68,18 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(cases(300))]
+
+    #[test]
+    fn every_test_of_one_argument_says_what_the_rules_say(
+        policy in policies_of_one_argument(),
+        seed in any::<u64>(),
+    ) {
+        programs_say_what_the_rules_say(&policy, seed)?;
+    }
+}
+
 /// Two words decide, one by scattered bits or a single value that does not fit in with them.
 #[test]
 fn a_scattered_mask_next_to_a_single_value_stays_small() {
@@ -87,4 +99,20 @@ fn a_scattered_mask_next_to_a_single_value_stays_small() {
     );
     let compiled = compile(&policy, &Options::default()).unwrap();
     assert!(compiled.program.len() <= 40, "{}", compiled.program.len());
+}
+
+/// Found by chance: what goes on behind a window must load the argument again.
+#[test]
+fn a_window_leaves_nothing_of_the_word() {
+    use callgate::Verdict;
+    use callgate::policy::{CallSet, Cmp, Condition, Field, Rule, Test};
+    let (first, second) = (Field::arg_low(0).unwrap(), Field::arg_low(1).unwrap());
+    let rule = |when| Rule { calls: CallSet::one(16), when, verdict: Verdict::ALLOW };
+    let rules = vec![
+        rule(Condition::test(Test::new(first, Cmp::Lt, 27))),
+        rule(Condition::test(Test::masked_eq(first, 0x2220_0111, 0))),
+        rule(Condition::all([Test::eq(first, 256), Test::eq(second, 0)].map(Condition::test))),
+    ];
+    let policy = common::x86_64(rules, Verdict::errno(22));
+    programs_say_what_the_rules_say(&policy, 1).unwrap();
 }

@@ -186,11 +186,12 @@ impl<'a> Lowering<'a> {
         for exit in exits {
             codes.push(self.code(exit)?);
         }
-        Ok(Some(self.tree(&tree, &codes, Held { word, mask: u32::MAX })))
+        Ok(Some(self.tree(&tree, &codes, &codes, Held { word, mask: u32::MAX })))
     }
 
-    /// The code of a search tree whose classes lead to these places.
-    fn tree(&mut self, tree: &Tree, places: &[CodeId], held: Held) -> CodeId {
+    /// The code of a search tree whose classes lead to these places; behind a window, where A holds
+    /// nothing of the word any more, to those of `behind`.
+    fn tree(&mut self, tree: &Tree, places: &[CodeId], behind: &[CodeId], held: Held) -> CodeId {
         let mut ids: Vec<CodeId> = Vec::with_capacity(tree.nodes.len());
         for node in &tree.nodes {
             let id = match *node {
@@ -204,7 +205,11 @@ impl<'a> Lowering<'a> {
                     self.graph.add(Code::Branch { held, op, k, then, otherwise })
                 }
                 Node::Window { base, bits, then, otherwise } => {
-                    let (then, otherwise) = (ids[then], ids[otherwise]);
+                    let side = |node: usize| match tree.nodes[node] {
+                        Node::Leaf { class } => behind[class],
+                        _ => ids[node],
+                    };
+                    let (then, otherwise) = (side(then), side(otherwise));
                     self.graph.add(Code::Window { held, base, bits, then, otherwise })
                 }
             };
@@ -238,11 +243,12 @@ impl<'a> Lowering<'a> {
                 None => self.guarded(func, walk.guards)?,
             },
             Plan::Search { tree, exits } => {
-                let mut codes = Vec::with_capacity(exits.len());
+                let (mut places, mut behind) = (Vec::new(), Vec::new());
                 for exit in exits {
-                    codes.push(self.follow_plan(walk, (exit, held), pending)?);
+                    places.push(self.follow_plan(walk, (exit, held), pending)?);
+                    behind.push(self.follow_plan(walk, (exit, 0), pending)?);
                 }
-                self.tree(&tree, &codes, holding)
+                self.tree(&tree, &places, &behind, holding)
             }
             Plan::AnyBit { mask, then, otherwise } => {
                 let then = self.follow_plan(walk, (then, held), pending)?;

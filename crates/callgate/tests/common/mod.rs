@@ -265,6 +265,48 @@ pub(crate) fn policies(most_rules: usize) -> impl Strategy<Value = Policy> {
     })
 }
 
+/// Policies that look at one argument in many ways: masks, single values and ranges that get into each
+/// other's way.
+pub(crate) fn policies_of_one_argument() -> impl Strategy<Value = Policy> {
+    let small = prop_oneof![
+        3 => 0u64..64,
+        2 => (0u32..32).prop_map(|bit| 1u64 << bit),
+        1 => (0u64..8, 0u64..64).prop_map(|(high, low)| high << 16 | low),
+        1 => any::<u32>().prop_map(u64::from),
+        1 => select(vec![0xffff_ffff, 0x7fff_ffff, 0x8000_0000, 0xffff_0000]),
+    ];
+    let mask = prop_oneof![
+        3 => select(vec![1, 3, 7, 0xf, 0xff, 0xff00, 0xffff, 0xc000_ffff, 0x7e02_0000, 0xffff_0000]),
+        2 => (any::<u32>(), any::<u32>()).prop_map(|(a, b)| u64::from(a & b)),
+        2 => (0u32..32).prop_map(|bit| u64::from(!(1u32 << bit))),
+        1 => Just(0xffff_ffff),
+    ];
+    let cmps = select(vec![Cmp::Eq, Cmp::Eq, Cmp::Eq, Cmp::Ne, Cmp::Lt, Cmp::Ge]);
+    let test = (0u8..16, prop::option::weighted(0.5, mask), cmps, small).prop_map(
+        |(arg, mask, cmp, value)| {
+            // Nearly always the same argument.
+            let field = Field::arg_low(u8::from(arg == 0)).unwrap();
+            let (mask, cmp) = match mask {
+                Some(mask) => (mask, if cmp == Cmp::Ne { Cmp::Ne } else { Cmp::Eq }),
+                None => (u64::from(u32::MAX), cmp),
+            };
+            Condition::test(Test { mask, ..Test::new(field, cmp, value & mask) })
+        },
+    );
+    let condition = prop_oneof![
+        3 => test.clone(),
+        1 => prop::collection::vec(test.clone(), 2..4).prop_map(Condition::all),
+        1 => prop::collection::vec(test, 2..12).prop_map(Condition::any),
+    ];
+    let verdict = select(vec![Verdict::ALLOW, Verdict::ALLOW, Verdict::errno(1), Verdict::LOG]);
+    let rule = (condition, verdict).prop_map(|(when, verdict)| Rule {
+        calls: CallSet::one(16),
+        when,
+        verdict,
+    });
+    prop::collection::vec(rule, 1..12).prop_map(|rules| x86_64(rules, Verdict::errno(22)))
+}
+
 /// A section for x86_64 alone, and everything else killed.
 pub(crate) fn x86_64(rules: Vec<Rule>, default: Verdict) -> Policy {
     let (token, arches) = (Arch::X86_64.token(), vec![Arch::X86_64]);
