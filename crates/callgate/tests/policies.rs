@@ -69,7 +69,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(300))]
+    #![proptest_config(cases(100))]
 
     #[test]
     fn every_test_of_one_argument_says_what_the_rules_say(
