@@ -25,7 +25,7 @@ fn compilation(criterion: &mut Criterion) {
         }
     }
     let built_in = profiles(ONE).into_iter().next();
-    for (profile, policy) in built_in {
+    if let Some((profile, policy)) = built_in {
         let aims = |&model| Aim::ALL.iter().map(move |&aim| (model, aim));
         for (model, aim) in Model::ALL.iter().flat_map(aims) {
             let options = Options { model, aim, ..Options::default() };
