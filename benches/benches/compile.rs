@@ -24,11 +24,12 @@ fn compilation(criterion: &mut Criterion) {
             });
         }
     }
-    for &model in Model::ALL {
-        for &aim in Aim::ALL {
+    let built_in = profiles(ONE).into_iter().next();
+    if let Some((profile, policy)) = built_in {
+        let aims = |&model| Aim::ALL.iter().map(move |&aim| (model, aim));
+        for (model, aim) in Model::ALL.iter().flat_map(aims) {
             let options = Options { model, aim, ..Options::default() };
-            let id = format!("container-default, {}, {}", model.name(), aim.name());
-            let Some((_, policy)) = profiles(ONE).into_iter().next() else { continue };
+            let id = format!("{profile}, {}, {}", model.name(), aim.name());
             group.bench_function(id, |bencher| {
                 bencher.iter(|| compile(black_box(&policy), &options));
             });
