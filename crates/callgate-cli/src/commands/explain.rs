@@ -179,7 +179,7 @@ fn arch_text(text: &mut String, explanation: &ArchExplanation, like: Option<Arch
             _ if conditional.peek().is_some() => {
                 let calls = explanation.groups.iter().filter(depends).map(|g| g.calls.len()).sum();
                 let _ = writeln!(text, "  depends on arguments ({})", count(calls));
-                conditional.by_ref().for_each(|group| conditions(text, group));
+                conditional.by_ref().for_each(|group| conditions(text, group, explanation.arch));
             }
             _ => {}
         }
@@ -211,10 +211,12 @@ fn always(verdict: Verdict) -> String {
 }
 
 /// The calls of a group and what their arguments decide.
-fn conditions(text: &mut String, group: &Group) {
+fn conditions(text: &mut String, group: &Group, arch: Arch) {
     names(text, group);
     // The names of arguments are those of a call; several calls need not share them.
     let call = match group.calls.as_slice() {
+        // Here the first two arguments have changed places (CONFIG_CLONE_BACKWARDS2).
+        [(_, "clone")] if matches!(arch, Arch::S390x | Arch::S390) => None,
         [(_, name)] => Some(*name),
         _ => None,
     };
