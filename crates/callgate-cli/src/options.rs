@@ -177,6 +177,11 @@ impl SourceOptions {
 }
 
 impl CompileOptions {
+    /// Whether it is said how often calls happen.
+    pub(crate) fn has_weights(&self) -> bool {
+        self.weights.is_some()
+    }
+
     /// What the compiler is told about a filter for these architectures; the file of weights is read.
     pub(crate) fn read(&self, arches: &[Arch]) -> Result<compile::Options> {
         let weights = match &self.weights {

@@ -322,7 +322,16 @@ impl Filter {
     pub(crate) fn program(&self, options: &CompileOptions) -> Result<Cow<'_, Program>> {
         match &self.meaning {
             Meaning::Profile(_) => Ok(Cow::Owned(self.compile(options)?.program)),
-            Meaning::Program { program, .. } => Ok(Cow::Borrowed(program)),
+            Meaning::Program { program, .. } => {
+                if options.has_weights() {
+                    report::warn_about(
+                        &self.name,
+                        "--weights has no effect: this is a program already",
+                        "`callgate compile` makes a new program of it first",
+                    );
+                }
+                Ok(Cow::Borrowed(program))
+            }
         }
     }
 
