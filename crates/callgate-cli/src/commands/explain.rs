@@ -190,7 +190,8 @@ fn arch_text(text: &mut String, explanation: &ArchExplanation, like: Option<Arch
     for (outcome, calls) in &explanation.unnamed {
         let outcome = match outcome {
             Outcome::Always(verdict) => colored(*verdict),
-            _ => "depends on arguments".to_owned(),
+            Outcome::Depends { .. } => "depends on arguments".to_owned(),
+            Outcome::Complex { verdicts } => complex(verdicts),
         };
         let _ = write!(text, "    {outcome}:");
         wrap(text, &format!(" {}", ranges(calls)), width(&outcome) + 5, 6);
@@ -233,15 +234,17 @@ fn conditions(text: &mut String, group: &Group, arch: Arch) {
             }
             lines
         }
-        Outcome::Complex { verdicts } => {
-            let list: Vec<String> = verdicts.iter().copied().map(colored).collect();
-            vec![format!("{}, in more ways than can be listed", list.join(" or "))]
-        }
+        Outcome::Complex { verdicts } => vec![complex(verdicts)],
     };
     for line in lines {
         text.push_str("      ");
         wrap(text, &line, 6, 8);
     }
+}
+
+fn complex(verdicts: &[Verdict]) -> String {
+    let list: Vec<String> = verdicts.iter().copied().map(colored).collect();
+    format!("{}, in more ways than can be listed", list.join(" or "))
 }
 
 fn count(calls: usize) -> String {
