@@ -18,7 +18,8 @@ A SOURCE is [FORMAT:]WHAT, anything that means a filter:
                        podman, runc and crun fix the dialect
   profile.yaml         the same in YAML, or a Kubernetes SeccompProfile
   filter.bpf           raw instructions; write bpf: in front of other names
-  bpftext:filter.txt   instructions as text: tcpdump -ddd, tcpdump -dd, or hex
+  bpftext:filter.txt   instructions as text: tcpdump -ddd or -dd, hex, assembler
+                       or the listings of other tools
   -                    standard input
 
 Examples:
@@ -86,5 +87,16 @@ mod tests {
     #[test]
     fn the_definition_is_consistent() {
         super::Cli::command().debug_assert();
+    }
+
+    /// Below the options the help is printed line by line; clap breaks a longer line anywhere.
+    #[test]
+    fn notes_fit_into_80_columns() {
+        let command = super::Cli::command();
+        for command in command.get_subcommands().chain([&command]) {
+            let notes = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let long = notes.lines().find(|line| line.chars().count() > 80);
+            assert_eq!(long, None, "{}", command.get_name());
+        }
     }
 }

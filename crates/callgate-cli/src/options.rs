@@ -9,7 +9,7 @@ use callgate::syscalls::KernelVersion;
 use callgate::{Arch, Endian};
 use clap::{ValueEnum, ValueHint};
 
-use crate::report::{Failure, Result};
+use crate::report::{self, Failure, Result};
 use crate::source::Place;
 use crate::weights;
 
@@ -26,7 +26,7 @@ pub(crate) struct SourceOptions {
     kernel: Option<KernelVersion>,
 
     /// The capabilities that a profile's conditions ask about: docker (its default set), all, none,
-    /// or a list such as CAP_CHOWN,CAP_SYS_ADMIN
+    /// or a list such as CAP_CHOWN,CAP_SYS_ADMIN or docker,CAP_SYS_PTRACE
     #[arg(long, value_name = "CAPS", default_value = "docker", help_heading = "Reading")]
     caps: CapSet,
 
@@ -55,8 +55,8 @@ pub(crate) struct CompileOptions {
     #[arg(long, value_name = "AIM", default_value = "speed", help_heading = "Compiling")]
     optimize: AimArg,
 
-    /// How often calls happen: a name and a count per line, or the table of strace -c [default: all
-    /// calls that are allowed alike]
+    /// How often calls of the first architecture happen: a name and a count per line, or the table of
+    /// strace -c [default: all calls that are allowed alike]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Compiling")]
     weights: Option<PathBuf>,
 }
@@ -177,14 +177,30 @@ impl SourceOptions {
 }
 
 impl CompileOptions {
-    /// What the compiler is told; the file of weights is read.
-    pub(crate) fn read(&self) -> Result<compile::Options> {
+    /// Whether it is said how often calls happen.
+    pub(crate) fn has_weights(&self) -> bool {
+        self.weights.is_some()
+    }
+
+    /// What the compiler is told about a filter for these architectures; the file of weights is read.
+    pub(crate) fn read(&self, arches: &[Arch]) -> Result<compile::Options> {
         let weights = match &self.weights {
             None => Weights::uniform(),
             Some(path) => {
                 let place = Place::of_path(path);
-                let counts = weights::parse(&place.read_text()?)
-                    .map_err(|errors| Failure::of(place.name(), errors))?;
+                let counts = weights::parse(
+                    &place.read_text("write one line per call: its name and its count")?,
+                )
+                .map_err(|errors| Failure::of(place.name(), errors))?;
+                if let Some(arch) = arches.first()
+                    && !counts.iter().any(|(name, _)| arch.number(name).is_some())
+                {
+                    report::warn_about(
+                        &place.name(),
+                        format!("it counts no call of {arch}, so it has no effect"),
+                        format!("counts are taken for the first architecture, {arch} here"),
+                    );
+                }
                 Weights::counts(counts)
                     .map_err(|error| Failure::about(place.name(), error.to_string()))?
             }

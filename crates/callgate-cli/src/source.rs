@@ -1,9 +1,9 @@
 //! Sources: everything that means a filter, `[FORMAT:]WHAT`.
 //!
-//! Without a format, the built-in name, the extensions `.bpf`, `.yaml` and `.yml`, and then the content
-//! decide: `{` and a quote, `---`, and a key of a profile or a Kubernetes resource begin a profile, other
-//! text is a program as text, anything else is raw instructions. A name with a colon that is not a format
-//! is a mistake, not a file; `./` in front of it makes it a file.
+//! Without a format, the built-in name, the extensions `.bpf`, `.json`, `.yaml` and `.yml`, and then the
+//! content decide: `{` and a quote, `---`, and a key of a profile or a Kubernetes resource begin a
+//! profile, other text is a program as text, anything else is raw instructions. A name with a colon that
+//! is not a format is a mistake, not a file; `./` in front of it makes it a file.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -11,6 +11,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use callgate::bpf::{self, Program, asm};
 use callgate::compile::{self, Compiled};
@@ -27,6 +28,9 @@ pub(crate) const BUILT_IN: &str = "container-default";
 
 /// The most that is read from a file. The largest profile in use has 60 kB, the largest program 32 kB.
 const MAX_BYTES: u64 = 16 << 20;
+
+/// What to do about a source that should be text and is not.
+const RAW_HELP: &str = "a program in raw bytes is read as bpf:FILE";
 
 /// The formats that can be named.
 const FORMATS: &[(&str, Format)] = &[
@@ -92,6 +96,12 @@ impl Place {
     }
 
     pub(crate) fn read(&self) -> Result<Vec<u8>> {
+        /// Whether an input was read from standard input: there is one only.
+        static STDIN_IS_TAKEN: AtomicBool = AtomicBool::new(false);
+        if *self == Place::Stdin && STDIN_IS_TAKEN.swap(true, Ordering::Relaxed) {
+            return Err(Failure::new("two inputs are to be read from standard input")
+                .help("put one of them into a file"));
+        }
         let mut bytes = Vec::new();
         let mut read = |reader: &mut dyn Read| reader.take(MAX_BYTES + 1).read_to_end(&mut bytes);
         let count = match self {
@@ -108,15 +118,16 @@ impl Place {
         }
     }
 
-    pub(crate) fn read_text(&self) -> Result<String> {
-        self.text(self.read()?)
+    /// Reads a text; `help` says what to do when it is none.
+    pub(crate) fn read_text(&self, help: &str) -> Result<String> {
+        self.text(self.read()?, help)
     }
 
-    fn text(&self, bytes: Vec<u8>) -> Result<String> {
+    fn text(&self, bytes: Vec<u8>, help: &str) -> Result<String> {
         String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
             Failure::about(self.name(), format!("not text: byte {at} is no part of UTF-8"))
-                .help("a program in raw bytes is read as bpf:FILE")
+                .help(help)
         })
     }
 
@@ -185,7 +196,7 @@ impl Source {
         match format {
             Format::Profile(dialect) => {
                 let options = options.of_profile(dialect)?;
-                let profile = oci::read(&place.text(bytes)?, &options)
+                let profile = oci::read(&place.text(bytes, RAW_HELP)?, &options)
                     .map_err(|errors| Failure::of(place.name(), errors))?;
                 Ok(Filter::of_profile(place.name(), profile))
             }
@@ -197,7 +208,7 @@ impl Source {
             }
             Format::Text => {
                 let given = options.of_program()?;
-                let text = place.text(bytes)?;
+                let text = place.text(bytes, RAW_HELP)?;
                 // Assembler text may know its byte order.
                 let endian = asm::assemble_for(&text, given).map_or(given, |(_, own)| own);
                 if endian != given && options.fixes_endian() {
@@ -233,14 +244,11 @@ fn unknown_format(prefix: &str, text: &OsStr) -> Failure {
 
 /// The format of what comes without one.
 fn detect(place: &Place, bytes: &[u8]) -> Format {
-    if let Place::File(path) = place
-        && let Some(extension) = path.extension()
-    {
-        if extension == "bpf" {
-            return Format::Raw;
-        }
-        if extension == "yaml" || extension == "yml" {
-            return Format::Profile(None);
+    if let Place::File(path) = place {
+        match path.extension().and_then(OsStr::to_str) {
+            Some("bpf") => return Format::Raw,
+            Some("json" | "yaml" | "yml") => return Format::Profile(None),
+            _ => {}
         }
     }
     let mut rest = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii();
@@ -252,8 +260,8 @@ fn detect(place: &Place, bytes: &[u8]) -> Format {
         }
     }
     let is_text = bytes.iter().all(|byte| !byte.is_ascii_control() || byte.is_ascii_whitespace());
-    if rest.is_empty() {
-        // Nothing at all: the reader of profiles says so best.
+    if rest.is_empty() || rest.starts_with(b"[") {
+        // Nothing at all, or other JSON: the reader of profiles says so best.
         Format::Profile(None)
     } else if is_text && is_yaml(rest) {
         Format::Profile(None)
@@ -348,13 +356,22 @@ impl Filter {
     pub(crate) fn program(&self, options: &CompileOptions) -> Result<Cow<'_, Program>> {
         match &self.meaning {
             Meaning::Profile(_) => Ok(Cow::Owned(self.compile(options)?.program)),
-            Meaning::Program { program, .. } => Ok(Cow::Borrowed(program)),
+            Meaning::Program { program, .. } => {
+                if options.has_weights() {
+                    report::warn_about(
+                        &self.name,
+                        "--weights has no effect: this is a program already",
+                        "`callgate compile` makes a new program of it first",
+                    );
+                }
+                Ok(Cow::Borrowed(program))
+            }
         }
     }
 
     /// Compiles what it means, a profile or a program; the result is proven.
     pub(crate) fn compile(&self, options: &CompileOptions) -> Result<Compiled> {
-        let options = options.read()?;
+        let options = options.read(&self.arches())?;
         match &self.meaning {
             Meaning::Profile(profile) => compile::compile(&profile.policy, &options),
             Meaning::Program { program, endian, arches } => {
@@ -428,10 +445,12 @@ mod tests {
         assert_eq!(of(b"{}"), Format::Profile(None));
         assert_eq!(of(b"\xef\xbb\xbf{"), Format::Profile(None));
         assert_eq!(of(b""), Format::Profile(None));
+        assert_eq!(of(b"[]"), Format::Profile(None));
         assert_eq!(of(b"{ 0x20, 0, 0, 4 },"), Format::Text);
         assert_eq!(of(b"2\n32 0 0 4\n6 0 0 0\n"), Format::Text);
         assert_eq!(of(&[6, 0, 0, 0, 0, 0, 0xff, 0x7f]), Format::Raw);
         assert_eq!(detect(&Place::File("x.bpf".into()), b"{}"), Format::Raw);
+        assert_eq!(detect(&Place::File("x.json".into()), b"null"), Format::Profile(None));
     }
 
     #[test]

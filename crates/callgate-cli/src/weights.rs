@@ -52,6 +52,12 @@ pub(crate) fn parse(text: &str) -> Result<Vec<(String, f64)>, Vec<Diagnostic>> {
                 .help("write one line per call: its name and how often it happens"),
         );
     }
+    if errors.is_empty() && counts.iter().all(|(_, count)| *count == 0.0) {
+        errors.push(
+            Diagnostic::error(None, "every count in this file is 0")
+                .help("leave --weights out, or count again"),
+        );
+    }
     if errors.is_empty() { Ok(counts) } else { Err(errors) }
 }
 
@@ -153,5 +159,6 @@ mod tests {
              7:1: \"nan\" is not a count"
         );
         assert_eq!(message("# nothing\n"), "no counts in this file");
+        assert_eq!(message("read 0\nwrite 0\n"), "every count in this file is 0");
     }
 }

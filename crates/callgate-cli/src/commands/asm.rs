@@ -14,8 +14,8 @@ use crate::source::{self, Place};
 /// Assemble a program, check it as the kernel does, and write its bytes
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The language is that of Linux's bpf_asm with names: what `callgate disasm` prints goes
-in again.
+The language is that of Linux's bpf_asm with names: what `callgate disasm`
+prints goes in again.
 
 Examples:
   callgate asm filter.asm -o filter.bpf
@@ -41,7 +41,7 @@ pub(crate) struct AsmArgs {
 
 pub(crate) fn run(args: &AsmArgs) -> Result<u8> {
     let place = Place::of_path(&args.file);
-    let text = place.read_text()?;
+    let text = place.read_text("`callgate disasm` reads programs in raw bytes")?;
     let default = args.endian.map_or(NATIVE_ENDIAN, Endian::from);
     let (insns, endian) = asm::assemble_for(&text, default)
         .map_err(|error| Failure::of(place.name(), error.into_diagnostics()))?;

@@ -22,8 +22,9 @@ use crate::source::{BUILT_IN, Source};
 #[command(after_help = "\
 A source that is a program already is compiled anew from what it does.
 
-The program goes to standard output, but never as raw bytes to a terminal. The figures of
---stats go to standard output when the program goes to a file, else to standard error.
+The program goes to standard output, but never as raw bytes to a terminal. The
+figures of --stats go to standard output when the program goes to a file, else
+to standard error.
 
 Examples:
   callgate compile profile.json -o filter.bpf

@@ -10,7 +10,7 @@ use crate::report::Result;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  callgate completions bash > ~/.local/share/bash-completion/completions/callgate
+  source <(callgate completions bash)              # in ~/.bashrc
   callgate completions fish > ~/.config/fish/completions/callgate.fish
   callgate completions zsh > ~/.zfunc/_callgate")]
 pub(crate) struct CompletionsArgs {

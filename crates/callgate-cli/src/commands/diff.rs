@@ -17,7 +17,8 @@ use crate::source::Source;
 /// Compare what two filters mean
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Same means: the same verdict for every call, every argument and every instruction pointer.
+Same means: the same verdict for every call, every argument and every
+instruction pointer.
 
 Examples:
   callgate diff profile.json filter.bpf

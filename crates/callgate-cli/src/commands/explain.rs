@@ -10,7 +10,7 @@ use callgate::explain::{
     self, ArchExplanation, Explanation, Group, Outcome, Part, ValueCondition, Values,
 };
 use callgate::policy::CallSet;
-use callgate::{Action, Arch, Verdict};
+use callgate::{Action, Arch, Verdict, Word};
 use clap::ValueHint;
 
 use crate::json::Json;
@@ -22,8 +22,9 @@ use crate::source::{BUILT_IN, Source};
 /// Say what happens to which call
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The table tells what the filter does, whoever wrote it: a program is explained as a profile is.
-Of further architectures it tells what differs from the first one; --format json tells all.
+The table tells what the filter does, whoever wrote it: a program is explained
+as a profile is. Of further architectures it tells what differs from the first
+one; --format json tells all.
 
 Examples:
   callgate explain
@@ -66,7 +67,14 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
         keep_only(&mut explanation, &args.calls)?;
     }
     let text = match args.format {
-        Format::Text => text(&explanation),
+        Format::Text => {
+            let mut text = text(&explanation);
+            if args.calls.is_empty() {
+                let asks = store.top_word(root) == Some(Word::ARCH);
+                other_arches(&mut text, explanation.other_arches, asks);
+            }
+            text
+        }
         Format::Json => json(&filter.name, &explanation),
     };
     output::print(&text)?;
@@ -108,14 +116,22 @@ fn text(explanation: &Explanation) -> String {
             None => arch_text(&mut text, arch, None),
         }
     }
-    if let Some(verdict) = explanation.other_arches {
-        let _ = writeln!(
-            text,
-            "\n{HEADING}every other architecture{HEADING:#}\n  {}",
-            colored(verdict)
-        );
-    }
     text
+}
+
+/// What calls of the architectures without a table get; `asks` is whether the filter looks at the
+/// architecture at all.
+fn other_arches(text: &mut String, verdict: Option<Verdict>, asks: bool) {
+    let verdict = match verdict {
+        Some(verdict) => colored(verdict),
+        None if asks => "depends on the call".to_owned(),
+        None => {
+            format!(
+                "{UNUSUAL}the same numbers{UNUSUAL:#}: the filter does not ask for the architecture"
+            )
+        }
+    };
+    let _ = writeln!(text, "\n{HEADING}every other architecture{HEADING:#}\n  {verdict}");
 }
 
 /// The calls of an architecture to which something else happens than on the first one; `None` when
@@ -163,7 +179,7 @@ fn arch_text(text: &mut String, explanation: &ArchExplanation, like: Option<Arch
             _ if conditional.peek().is_some() => {
                 let calls = explanation.groups.iter().filter(depends).map(|g| g.calls.len()).sum();
                 let _ = writeln!(text, "  depends on arguments ({})", count(calls));
-                conditional.by_ref().for_each(|group| conditions(text, group));
+                conditional.by_ref().for_each(|group| conditions(text, group, explanation.arch));
             }
             _ => {}
         }
@@ -174,7 +190,8 @@ fn arch_text(text: &mut String, explanation: &ArchExplanation, like: Option<Arch
     for (outcome, calls) in &explanation.unnamed {
         let outcome = match outcome {
             Outcome::Always(verdict) => colored(*verdict),
-            _ => "depends on arguments".to_owned(),
+            Outcome::Depends { .. } => "depends on arguments".to_owned(),
+            Outcome::Complex { verdicts } => complex(verdicts),
         };
         let _ = write!(text, "    {outcome}:");
         wrap(text, &format!(" {}", ranges(calls)), width(&outcome) + 5, 6);
@@ -195,10 +212,12 @@ fn always(verdict: Verdict) -> String {
 }
 
 /// The calls of a group and what their arguments decide.
-fn conditions(text: &mut String, group: &Group) {
+fn conditions(text: &mut String, group: &Group, arch: Arch) {
     names(text, group);
     // The names of arguments are those of a call; several calls need not share them.
     let call = match group.calls.as_slice() {
+        // Here the first two arguments have changed places (CONFIG_CLONE_BACKWARDS2).
+        [(_, "clone")] if matches!(arch, Arch::S390x | Arch::S390) => None,
         [(_, name)] => Some(*name),
         _ => None,
     };
@@ -215,15 +234,17 @@ fn conditions(text: &mut String, group: &Group) {
             }
             lines
         }
-        Outcome::Complex { verdicts } => {
-            let list: Vec<String> = verdicts.iter().copied().map(colored).collect();
-            vec![format!("{}, in more ways than can be listed", list.join(" or "))]
-        }
+        Outcome::Complex { verdicts } => vec![complex(verdicts)],
     };
     for line in lines {
         text.push_str("      ");
         wrap(text, &line, 6, 8);
     }
+}
+
+fn complex(verdicts: &[Verdict]) -> String {
+    let list: Vec<String> = verdicts.iter().copied().map(colored).collect();
+    format!("{}, in more ways than can be listed", list.join(" or "))
 }
 
 fn count(calls: usize) -> String {

@@ -15,11 +15,12 @@ use crate::source::{BUILT_IN, Filter, Meaning, Source};
 /// Run a command under a filter
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The filter is compiled, proven and installed in this process, which then becomes the command:
-its exit status and signals are its own. A command that is not found ends with 127, one that
-cannot be executed with 126, and trouble with the filter with 2 before anything is installed.
-Neither the command nor what it starts can gain privileges any more (no_new_privs): sudo and
-other set-user-ID programs run without theirs.
+The filter is compiled, proven and installed in this process, which then becomes
+the command: its exit status and signals are its own. A command that is not
+found ends with 127, one that cannot be executed with 126, and trouble with the
+filter with 2 before anything is installed. Neither the command nor what it
+starts can gain privileges any more (no_new_privs): sudo and other set-user-ID
+programs run without theirs.
 
 Examples:
   callgate run -- sh -c 'echo this runs; unshare -U true'
@@ -94,6 +95,14 @@ fn check_that_a_command_can_run(filter: &Filter, program: &Program) -> Result<()
             format!("this filter is for machines of the other byte order, not for {arch}"),
         )
         .help("--arch chooses the architecture that a source is read for"));
+    }
+    if !filter.arches().iter().any(|other| other.token() == arch.token()) {
+        let arches: Vec<&str> = filter.arches().iter().map(|arch| arch.name()).collect();
+        report::warn_about(
+            &filter.name,
+            format!("this filter is for {}, not for {arch}", arches.join(", ")),
+            "--arch chooses the architecture that a source is read for",
+        );
     }
     let undecided = |error: OutOfBudget| Failure::about(&filter.name, error.to_string());
     let mut store = Store::default();

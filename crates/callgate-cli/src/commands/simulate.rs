@@ -85,7 +85,8 @@ pub(crate) fn run(args: &SimulateArgs) -> Result<u8> {
     let program = filter.program(&args.compiling)?;
     let mut steps = Vec::new();
     let run = program.trace(&data, endian, |step| steps.push(step));
-    let constant = is_constant_allow(&program, data.arch, data.nr);
+    // The kernel's cache has no place for the numbers of x32.
+    let constant = arch != Arch::X32 && is_constant_allow(&program, data.arch, data.nr);
     let text = match args.format {
         Format::Json => json(arch, &data, &run, constant, args.trace.then_some(&steps)),
         Format::Text => {

@@ -65,7 +65,14 @@ impl Weights {
             if !(given.is_finite() && given >= 0.0) {
                 return Err(WeightError { name, given });
             }
-            *sum.entry(name).or_insert(0.0) += given;
+            let sum: &mut f64 = sum.entry(name).or_insert(0.0);
+            *sum = (*sum + given).min(f64::MAX);
+        }
+        // Counts are relative. As shares of the largest, they neither overflow when they are added
+        // up nor when something is divided by their sum.
+        let largest = sum.values().copied().fold(0.0, f64::max);
+        if largest > 0.0 {
+            sum.values_mut().for_each(|share| *share /= largest);
         }
         Ok(Weights(Kind::Counts(sum)))
     }
@@ -105,5 +112,17 @@ mod tests {
         let twice = [("read".to_string(), 1.0), ("read".to_string(), 2.0)];
         let once = [("read".to_string(), 3.0)];
         assert_eq!(Weights::counts(twice), Weights::counts(once));
+    }
+
+    #[test]
+    fn counts_are_relative_and_may_be_as_large_or_small_as_a_number_can_be() {
+        let counts = |read, write| {
+            Weights::counts([("read".to_string(), read), ("write".to_string(), write)])
+        };
+        assert_eq!(counts(1.0, 2.0), counts(100.0, 200.0));
+        assert_eq!(counts(1.0, 1.0), counts(f64::MAX, f64::MAX));
+        assert_eq!(counts(1.0, 1.0), counts(5e-324, 5e-324));
+        let twice = [("read".to_string(), f64::MAX), ("read".to_string(), f64::MAX)];
+        assert_eq!(Weights::counts(twice), Weights::counts([("read".to_string(), 1.0)]));
     }
 }

@@ -81,7 +81,7 @@ impl Store {
     }
 
     /// The predicate `word & mask != 0`.
-    pub(super) fn any_bit(&mut self, word: Word, mask: u32) -> Result<Pred, OutOfBudget> {
+    pub(crate) fn any_bit(&mut self, word: Word, mask: u32) -> Result<Pred, OutOfBudget> {
         let mut rest = Pred::NEVER;
         for bit in (0..32).filter(|bit| mask >> bit & 1 == 1) {
             rest = self.make(var_of(word, bit), rest, Pred::ALWAYS)?;

@@ -56,7 +56,8 @@ pub enum Outcome {
         /// When none applies.
         otherwise: Verdict,
     },
-    /// It depends on the arguments in more ways than can be listed.
+    /// It depends on the arguments, or for numbers without a name on the number, in more ways than can
+    /// be listed.
     Complex {
         /// The verdicts that occur, in order of their values.
         verdicts: Vec<Verdict>,

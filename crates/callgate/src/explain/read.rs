@@ -17,6 +17,9 @@ const MAX_CLAUSES: usize = 64;
 /// How many runs of values of a word are told apart.
 const MAX_RUNS: usize = 256;
 
+/// How many runs of numbers are told apart; there may be billions.
+const MAX_NUMBERS: usize = 1 << 14;
+
 /// Explains what a filter does with the calls of these architectures.
 pub fn explain(store: &Store, filter: Func, arches: &[Arch]) -> Explanation {
     let mut outcomes = Outcomes { store, arches, memo: HashMap::default() };
@@ -58,11 +61,19 @@ impl Outcomes<'_> {
         let siblings = self.arches.iter().filter(|other| other.token() == arch.token());
         let named: CallSet = siblings.flat_map(|arch| arch.calls().map(|(nr, _)| nr)).collect();
         let mut unnamed: BTreeMap<Outcome, Vec<(u32, u32)>> = BTreeMap::new();
-        for run in self.store.partition(numbers, Word::NR, usize::MAX).unwrap_or_default() {
-            let gaps = without(run.first, run.last, &named);
-            if !gaps.is_empty() {
-                let outcome = self.outcome(run.then);
-                unnamed.entry(outcome).or_default().extend(gaps);
+        match self.store.partition(numbers, Word::NR, MAX_NUMBERS) {
+            Some(runs) => {
+                for run in runs {
+                    let gaps = without(run.first, run.last, &named);
+                    if !gaps.is_empty() {
+                        let outcome = self.outcome(run.then);
+                        unnamed.entry(outcome).or_default().extend(gaps);
+                    }
+                }
+            }
+            None => {
+                let outcome = Outcome::Complex { verdicts: self.verdicts(numbers) };
+                unnamed.insert(outcome, without(0, u32::MAX, &named));
             }
         }
         let unnamed = unnamed
@@ -389,6 +400,23 @@ mod tests {
             lines(&outcome_of(masked.negated())),
             ["ERRNO(EPERM) if type & 0x7e020000 == 0x20000", "else ALLOW"]
         );
+    }
+
+    /// Every second number is another case: two billion runs.
+    #[test]
+    fn numbers_in_more_ways_than_can_be_listed_are_said_to_be() {
+        let mut store = Store::default();
+        let allow = store.verdict(Verdict::ALLOW).unwrap();
+        let deny = store.verdict(Verdict::errno(1)).unwrap();
+        let odd = store.any_bit(Word::NR, 1).unwrap();
+        let filter = store.select(odd, allow, deny).unwrap();
+        let explanation = explain(&store, filter, &[Arch::X86_64]);
+        let [(outcome, numbers)] = explanation.arches[0].unnamed.as_slice() else {
+            panic!("{:?}", explanation.arches[0].unnamed);
+        };
+        let verdicts = vec![Verdict::errno(1), Verdict::ALLOW];
+        assert_eq!(*outcome, Outcome::Complex { verdicts });
+        assert!(numbers.contains(u32::MAX) && !numbers.contains(0));
     }
 
     #[test]

@@ -123,18 +123,19 @@ fn canonical(name: &str) -> String {
 impl FromStr for CapSet {
     type Err = CapError;
 
-    /// `docker`, `all`, `none`, or names with commas; names in any case, with or without `CAP_`.
+    /// `docker`, `all`, `none` and names, with commas between them, which add up: what `docker run
+    /// --cap-add SYS_PTRACE` gives is `docker,SYS_PTRACE`. Names in any case, with or without `CAP_`.
     fn from_str(text: &str) -> Result<CapSet, CapError> {
-        match text {
-            "docker" => return Ok(CapSet::docker()),
-            "all" => return Ok(CapSet::all()),
-            "none" => return Ok(CapSet::none()),
-            _ => {}
-        }
         let mut set = 0;
-        for given in text.split(',') {
-            set |= number(&canonical(given.trim()))
-                .ok_or_else(|| CapError { given: given.trim().to_owned() })?;
+        for given in text.split(',').map(str::trim) {
+            set |= match given {
+                "docker" => CapSet::docker().0,
+                "all" => CapSet::all().0,
+                "none" => CapSet::none().0,
+                name => {
+                    number(&canonical(name)).ok_or_else(|| CapError { given: given.to_owned() })?
+                }
+            };
         }
         Ok(CapSet(set))
     }
@@ -150,6 +151,9 @@ mod tests {
             assert_eq!(text.parse::<CapSet>().unwrap().to_string(), text);
         }
         assert_eq!("sys_admin, CAP_BPF".parse::<CapSet>().unwrap().names().count(), 2);
+        let added: CapSet = "docker,SYS_PTRACE,CHOWN".parse().unwrap();
+        assert!(added.contains("CAP_SYS_PTRACE") && added.names().count() == 15);
+        assert_eq!("none,all".parse::<CapSet>().unwrap(), CapSet::all());
         assert_eq!(CapSet::docker().names().count(), 14);
         assert_eq!(CapSet::all().names().count(), 41);
         assert!(!CapSet::docker().contains("CAP_SYS_ADMIN"));
@@ -163,6 +167,7 @@ mod tests {
             "there is no capability `CAP_SYS_ADMN`; did you mean `CAP_SYS_ADMIN`?"
         );
         assert!(message("").contains("no capability ``"));
-        assert!(message("docker,all").contains("`docker`"));
+        assert!(message("docker,").contains("no capability ``"));
+        assert!(message("docker,foo").contains("`foo`"));
     }
 }

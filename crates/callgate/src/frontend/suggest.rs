@@ -1,7 +1,8 @@
 //! The known word nearest to a misspelt one.
 
 /// The candidate that takes the fewest edits (insert, delete, replace, swap neighbours) to become
-/// `word`, when that is at most a third of its letters; the first one among equals.
+/// `word`, when that is at most a third of its letters; the first one among equals. Letters up to the
+/// last underscore that all candidates and the word begin with (`SCMP_ACT_`) do not count.
 pub(crate) fn nearest<'c>(
     word: &str,
     candidates: impl IntoIterator<Item = &'c str>,
@@ -10,7 +11,9 @@ pub(crate) fn nearest<'c>(
     if word.len() > MAX_LETTERS {
         return None;
     }
-    let limit = (word.len() / 3).clamp(1, 3);
+    let candidates: Vec<&str> = candidates.into_iter().collect();
+    let own = word.len() - shared_prefix(&word, &candidates);
+    let limit = (own / 3).clamp(1, 3);
     let mut best: Option<(usize, &str)> = None;
     for candidate in candidates {
         let letters: Vec<char> = candidate.chars().collect();
@@ -23,6 +26,16 @@ pub(crate) fn nearest<'c>(
         }
     }
     best.map(|(_, candidate)| candidate)
+}
+
+/// How many letters a word and all candidates have in common, up to an underscore.
+fn shared_prefix(word: &[char], candidates: &[&str]) -> usize {
+    let mut shared = word;
+    for candidate in candidates {
+        let same = shared.iter().zip(candidate.chars()).take_while(|(a, b)| **a == *b).count();
+        shared = shared.get(..same).unwrap_or_default();
+    }
+    shared.iter().rposition(|letter| *letter == '_').map_or(0, |last| last + 1)
 }
 
 /// Words beyond this length get no suggestion: the comparison takes quadratic time.
@@ -63,6 +76,10 @@ mod tests {
         assert_eq!(nearest("raed", known), Some("read"));
         assert_eq!(nearest("frobnicate", known), None);
         assert_eq!(nearest("", known), None);
+        let actions = ["SCMP_ACT_ALLOW", "SCMP_ACT_LOG", "SCMP_ACT_KILL"];
+        assert_eq!(nearest("SCMP_ACT_ALOW", actions), Some("SCMP_ACT_ALLOW"));
+        assert_eq!(nearest("SMCP_ACT_LOG", actions), Some("SCMP_ACT_LOG"));
+        assert_eq!(nearest("SCMP_ACT_FOO", actions), None, "what all begin with is no likeness");
         assert_eq!(nearest(&"x".repeat(1_000_000), known), None);
     }
 
