@@ -161,6 +161,7 @@ fn generate(
     let insns = codegen::generate(store, meaning, &calls, options.model, options.aim, endian)?;
     let compile = start.elapsed();
     let start = Instant::now();
+    store.begin();
     let program = prove(store, meaning, insns, &calls, endian)?;
     let prove = start.elapsed();
     let stats = Stats {

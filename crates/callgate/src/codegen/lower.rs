@@ -15,7 +15,7 @@ use super::word::{Plan, Planner};
 use super::{Aim, Model};
 use crate::bpf::Op;
 use crate::data::Word;
-use crate::diagram::{Func, Interval, OutOfBudget, Split, Store};
+use crate::diagram::{Cube, Func, Interval, OutOfBudget, Split, Store};
 use crate::verdict::Verdict;
 
 /// What all calls weigh together that have no weight but are always allowed (those of further
@@ -39,6 +39,8 @@ pub(super) struct Lowering<'a> {
     arches: Vec<(u32, f64)>,
     /// What numbers lead to.
     entries: FxHashSet<Func>,
+    /// How many functions of arguments may still be looked at in every way.
+    effort: u32,
     /// Numbers of what was ever [`Pending`]: its exit, mask and rest, and the number of what is around
     /// it.
     pending: HashMap<(Func, u32, Func, usize), usize>,
@@ -51,6 +53,7 @@ impl<'a> Lowering<'a> {
         calls: &[WeightedCall],
         model: Model,
         aim: Aim,
+        effort: u32,
     ) -> Lowering<'a> {
         let weigh = |call: &WeightedCall| {
             call.weight * if call.always_allowed { model.constant_allow_weight() } else { 1.0 }
@@ -93,6 +96,7 @@ impl<'a> Lowering<'a> {
             numbers,
             arches,
             entries,
+            effort,
             pending: HashMap::default(),
         }
     }
@@ -219,8 +223,11 @@ impl<'a> Lowering<'a> {
     }
 
     fn planned(&mut self, func: Func, word: Word, guards: Guards) -> Result<CodeId, OutOfBudget> {
-        let mut walk = Walk { planner: Planner::new(word), guards, done: HashMap::default() };
-        self.follow_plan(&mut walk, (func, u32::MAX), None)
+        let planner = Planner::new(word, self.effort);
+        let mut walk = Walk { planner, guards, done: HashMap::default() };
+        let code = self.follow_plan(&mut walk, (func, u32::MAX), None)?;
+        self.effort = walk.planner.effort();
+        Ok(code)
     }
 
     /// The code of a function of the planner's word in a place where A holds the bits of `held`. Each
@@ -255,6 +262,37 @@ impl<'a> Lowering<'a> {
                 let otherwise = self.follow_plan(walk, (otherwise, held), pending)?;
                 let (op, k) = (Op::JsetK, mask);
                 self.graph.add(Code::Branch { held: holding, op, k, then, otherwise })
+            }
+            Plan::Products { products, otherwise } => {
+                // From the last to the first. A holds the word until the first `and`.
+                let keeps = |cube: &Cube| cube.mask == held || cube.wanted == 0;
+                let first_and = products.iter().position(|(cube, _)| !keeps(cube));
+                let left = if first_and.is_some() { 0 } else { held };
+                let mut next = self.follow_plan(walk, (otherwise, left), pending)?;
+                for (at, (cube, exit)) in products.into_iter().enumerate().rev() {
+                    let then_held = if keeps(&cube) { held } else { cube.mask };
+                    let then = self.follow_plan(walk, (exit, then_held), pending)?;
+                    let (op, k) = (Op::JeqK, cube.wanted);
+                    next = if cube.mask == held {
+                        self.graph.add(Code::Branch { held: holding, op, k, then, otherwise: next })
+                    } else if cube.wanted == 0 {
+                        let (op, k) = (Op::JsetK, cube.mask);
+                        let (then, otherwise) = (next, then);
+                        self.graph.add(Code::Branch { held: holding, op, k, then, otherwise })
+                    } else {
+                        let (mask, masked) = (cube.mask, Held { word, mask: cube.mask });
+                        let jump = Code::Branch { held: masked, op, k, then, otherwise: next };
+                        let next = self.graph.add(jump);
+                        if first_and == Some(at) {
+                            self.graph.add(Code::And { held: holding, mask, next })
+                        } else {
+                            let held = Held { word, mask: u32::MAX };
+                            let next = self.graph.add(Code::And { held, mask, next });
+                            self.graph.add(Code::Load { word, next })
+                        }
+                    };
+                }
+                next
             }
             Plan::Value { value, then, otherwise } => {
                 let then = self.follow_plan(walk, (then, held), pending)?;

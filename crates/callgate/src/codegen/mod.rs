@@ -23,6 +23,10 @@ use crate::bpf::Insn;
 use crate::data::Endian;
 use crate::diagram::{Func, OutOfBudget, Store};
 
+/// How many functions of arguments are looked at in every way. Real filters need some thousands at
+/// most; beyond, code is still made, by the plain ways only.
+const EFFORT: u32 = 20_000;
+
 /// The instructions of a program for a function. They may be more than the kernel accepts.
 pub(crate) fn generate(
     store: &mut Store,
@@ -32,9 +36,14 @@ pub(crate) fn generate(
     aim: Aim,
     endian: Endian,
 ) -> Result<Vec<Insn>, OutOfBudget> {
-    let mut lowering = lower::Lowering::new(store, root, calls, model, aim);
-    let entry = lowering.code(root)?;
-    let graph = lowering.graph;
-    let frequency = layout::frequencies(&graph, entry, calls);
-    Ok(layout::lay_out(&graph, entry, &frequency, endian))
+    let mut attempt = |effort: u32| {
+        store.begin();
+        let mut lowering = lower::Lowering::new(store, root, calls, model, aim, effort);
+        let entry = lowering.code(root)?;
+        let graph = lowering.graph;
+        let frequency = layout::frequencies(&graph, entry, calls);
+        Ok(layout::lay_out(&graph, entry, &frequency, endian))
+    };
+    // A search that takes too long is no reason to refuse a filter.
+    attempt(EFFORT).or_else(|_: OutOfBudget| attempt(0))
 }

@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap as HashMap;
 
 use super::tree::{MAX_EXACT, Price, Run, Tree, search_tree};
 use crate::data::Word;
-use crate::diagram::{Func, Interval, OutOfBudget, Split, Store};
+use crate::diagram::{Cube, Func, Interval, OutOfBudget, Split, Store};
 
 /// Above so many runs of values no search tree is built: a test takes away two borders between runs
 /// at the most, so no tree over more would fit into a program.
@@ -67,6 +67,9 @@ pub(super) enum Plan {
     Masked { mask: u32, value: u32, then: Func, otherwise: Func },
     /// The plan of `first`; where it leads to `exit`, `and #mask` and the plan of `then`.
     Project { mask: u32, first: Func, exit: Func, then: Func },
+    /// The products one after the other, each with the exit it leads to: `jeq`, `jset`, or `and` and
+    /// `jeq`. Where none fits, the last exit.
+    Products { products: Vec<(Cube, Func)>, otherwise: Func },
     /// `jeq #value`.
     Value { value: u32, then: Func, otherwise: Func },
 }
@@ -80,11 +83,19 @@ pub(super) struct Planner {
     plans: HashMap<Place, (f64, Plan)>,
     /// What is known to cost at least this.
     beyond: HashMap<Place, f64>,
+    /// How many functions may still be looked at in every way.
+    effort: u32,
 }
 
 impl Planner {
-    pub(super) fn new(word: Word) -> Planner {
-        Planner { word, plans: HashMap::default(), beyond: HashMap::default() }
+    /// `effort` says how many functions may be looked at in every way.
+    pub(super) fn new(word: Word, effort: u32) -> Planner {
+        Planner { word, plans: HashMap::default(), beyond: HashMap::default(), effort }
+    }
+
+    /// What is left of the effort.
+    pub(super) fn effort(&self) -> u32 {
+        self.effort
     }
 
     pub(super) fn word(&self) -> Word {
@@ -120,8 +131,14 @@ impl Planner {
             Some(runs) => search(runs),
             None => self.bit_by_bit(store, func)?,
         };
+        let products = if few.is_none() && depth == 0 {
+            self.products(store, place, &mut best)?
+        } else {
+            Vec::new()
+        };
         // One comparison cannot be beaten.
-        if best.0.min(bound) > TEST && depth < MAX_DEPTH {
+        if best.0.min(bound) > TEST && depth < MAX_DEPTH && self.effort > 0 {
+            self.effort -= 1;
             let exits = match &few {
                 Some(runs) => frequent_exits(runs),
                 None => {
@@ -152,8 +169,12 @@ impl Planner {
                 }
             }
         }
-        if best.0.min(bound) > MANY * TEST && depth == 0 {
-            self.project(store, place, depth, bound, &mut best)?;
+        if best.0.min(bound) > MANY * TEST && depth == 0 && self.effort > 0 {
+            let products = match few {
+                Some(_) => self.products(store, place, &mut best)?,
+                None => products,
+            };
+            self.project(store, place, &products, bound, &mut best)?;
         }
         if best.0 >= bound {
             self.beyond.insert(place, bound);
@@ -237,26 +258,51 @@ impl Planner {
         Ok(())
     }
 
+    /// The products of the exits, but for the one of most values, and the plan that tests them one
+    /// after the other. None when they are too many.
+    fn products(
+        &mut self,
+        store: &mut Store,
+        (func, held): Place,
+        best: &mut (f64, Plan),
+    ) -> Result<Vec<(Cube, Func)>, OutOfBudget> {
+        let Some(exits) = store.exits(func, self.word, MAX_EXITS) else { return Ok(Vec::new()) };
+        let size = |exit: &Func| store.values_to(func, self.word, *exit);
+        let Some(otherwise) = exits.iter().copied().max_by_key(size) else {
+            return Ok(Vec::new());
+        };
+        let mut products = Vec::new();
+        for exit in exits.into_iter().filter(|exit| *exit != otherwise) {
+            let Some(cubes) = store.cover(func, self.word, exit, MAX_CUBES)? else {
+                return Ok(Vec::new());
+            };
+            products.extend(cubes.into_iter().map(|cube| (cube, exit)));
+        }
+        // What leaves A as it is comes first.
+        products.sort_by_key(|(cube, exit)| (cube.insns(held), cube.mask, cube.wanted, *exit));
+        let insns: u32 = products.iter().map(|(cube, _)| cube.insns(held)).sum();
+        let cost = TEST * f64::from(insns);
+        if cost < best.0 {
+            *best = (cost, Plan::Products { products: products.clone(), otherwise });
+        }
+        Ok(products)
+    }
+
     /// First the values for which some bits matter, then the rest without these bits.
     fn project(
         &mut self,
         store: &mut Store,
         (func, held): Place,
-        depth: u32,
+        products: &[(Cube, Func)],
         bound: f64,
         best: &mut (f64, Plan),
     ) -> Result<(), OutOfBudget> {
         let Some(exits) = store.exits(func, self.word, MAX_EXITS) else { return Ok(()) };
-        let size = |exit: &Func| store.values_to(func, self.word, *exit);
-        let Some(exit) = exits.iter().copied().max_by_key(size) else { return Ok(()) };
+        let listed = |exit: &Func| products.iter().any(|(_, listed)| listed == exit);
+        let Some(exit) = exits.into_iter().find(|exit| !listed(exit)) else { return Ok(()) };
         let mut free: HashMap<u32, usize> = HashMap::default();
-        for other in exits.iter().copied().filter(|other| *other != exit) {
-            let Some(cubes) = store.cover(func, self.word, other, MAX_CUBES)? else {
-                return Ok(());
-            };
-            for cube in cubes {
-                *free.entry(held & !cube.mask).or_default() += 1;
-            }
+        for (cube, _) in products {
+            *free.entry(held & !cube.mask).or_default() += 1;
         }
         for free in promising(&free) {
             let then = store.whatever(func, self.word, free, exit)?;
@@ -265,8 +311,8 @@ impl Planner {
                 continue;
             }
             let left = best.0.min(bound) - TEST;
-            let rest = self.solve(store, (then, held & !free), depth + 1, left)?;
-            let cost = rest + self.solve(store, (first, held), depth + 1, left - rest)?;
+            let rest = self.solve(store, (then, held & !free), 1, left)?;
+            let cost = rest + self.solve(store, (first, held), 1, left - rest)?;
             if cost < left {
                 let mask = held & !free;
                 *best = (TEST + cost, Plan::Project { mask, first, exit, then });
@@ -308,6 +354,17 @@ fn promising(free: &HashMap<u32, usize>) -> Vec<u32> {
     candidates.sort_by_key(|(set, gain)| (std::cmp::Reverse(*gain), *set));
     candidates.truncate(MAX_PROJECTED);
     candidates.into_iter().map(|(set, _)| set).collect()
+}
+
+impl Cube {
+    /// How many instructions test it where A holds `held`.
+    fn insns(&self, held: u32) -> u32 {
+        match (self.mask == held, self.wanted) {
+            (true, _) | (_, 0) => 1,
+            // Load, and, compare.
+            _ => 3,
+        }
+    }
 }
 
 /// The runs of values, at the price of a search tree over them: functions without any pattern have

@@ -46,6 +46,7 @@ pub use store::{Budget, Func, OutOfBudget, Pred, Store, VARS};
 
 pub(crate) use bits::Bounds;
 pub(crate) use compare::Split;
+pub(crate) use cover::Cube;
 
 #[cfg(test)]
 mod tests;

@@ -122,13 +122,15 @@ impl std::fmt::Display for OutOfBudget {
         match self.0 {
             Exhausted::Nodes { limit } => write!(
                 f,
-                "the filter is too complex to be proved: its decision diagram has more than \
-                 {limit} nodes (the limit)"
+                "the filter is too complex: its decision diagram has more than {limit} nodes (the \
+                 limit); arguments compared with each other make it grow, and so do many \
+                 unrelated conditions on several arguments of one call"
             ),
             Exhausted::Steps { limit, nodes } => write!(
                 f,
-                "the filter is too complex to be proved: its decision diagram, {nodes} nodes so \
-                 far, takes more than {limit} steps (the limit)"
+                "the filter is too complex: its decision diagram, {nodes} nodes so far, takes \
+                 more than {limit} steps (the limit); arguments compared with each other make it \
+                 grow, and so do many unrelated conditions on several arguments of one call"
             ),
             Exhausted::States { limit } => write!(
                 f,
@@ -137,7 +139,7 @@ impl std::fmt::Display for OutOfBudget {
             ),
             Exhausted::Verdicts { limit, given } => write!(
                 f,
-                "the filter is too complex to be proved: it returns a computed value with {given} \
+                "the filter is too complex: it returns a computed value with {given} \
                  free bits, {limit} are the limit"
             ),
         }
@@ -302,6 +304,11 @@ impl Store {
             return Err(OutOfBudget(Exhausted::States { limit }));
         }
         self.charge()
+    }
+
+    /// Lets the steps count from zero again: each part of a compilation has the whole budget.
+    pub(crate) fn begin(&mut self) {
+        self.steps = 0;
     }
 
     /// Counts one step of work against the budget.
