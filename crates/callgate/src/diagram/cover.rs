@@ -1,4 +1,4 @@
-//! Sets of values of one word as sums of products, and what a function says whatever some bits are.
+//! Sets of values as sums of products, and what a function says whatever some bits are.
 
 use rustc_hash::FxHashMap as HashMap;
 
@@ -13,7 +13,45 @@ pub(crate) struct Cube {
     pub(crate) wanted: u32,
 }
 
+/// A set of calls: those whose words are all in these sets; a word occurs once, in order.
+pub(crate) type Product = Vec<(Word, Cube)>;
+
 impl Store {
+    /// An irredundant sum of products of the calls that get a verdict; `None` when it has more than
+    /// `limit` products.
+    pub(crate) fn products(
+        &mut self,
+        func: Func,
+        verdict: Func,
+        limit: usize,
+    ) -> Result<Option<Vec<Product>>, OutOfBudget> {
+        let mut memo = HashMap::default();
+        let set = self.calls_set(func, verdict, &mut memo)?;
+        let mut cover = Cover::<Product> { limit, memo: HashMap::default() };
+        Ok(cover.irredundant(self, set, set)?.map(|(products, _)| products))
+    }
+
+    /// The predicate that a call gets a verdict.
+    fn calls_set(
+        &mut self,
+        func: Func,
+        verdict: Func,
+        memo: &mut HashMap<Func, Pred>,
+    ) -> Result<Pred, OutOfBudget> {
+        if self.top_word(func).is_none() {
+            return Ok(Pred::constant(func == verdict));
+        }
+        if let Some(done) = memo.get(&func) {
+            return Ok(*done);
+        }
+        let (low, high) = self.children(func);
+        let low = self.calls_set(low, verdict, memo)?;
+        let high = self.calls_set(high, verdict, memo)?;
+        let set = self.make(self.var(func), low, high)?;
+        memo.insert(func, set);
+        Ok(set)
+    }
+
     /// An irredundant sum of products of the values of a word that lead to an exit (Minato and
     /// Morreale's construction); `None` when it has more than `limit` cubes.
     pub(crate) fn cover(
@@ -25,7 +63,7 @@ impl Store {
     ) -> Result<Option<Vec<Cube>>, OutOfBudget> {
         let mut memo = HashMap::default();
         let set = self.values_set(func, word, exit, &mut memo)?;
-        let mut cover = Cover { word, limit, memo: HashMap::default() };
+        let mut cover = Cover::<Cube> { limit, memo: HashMap::default() };
         Ok(cover.irredundant(self, set, set)?.map(|(cubes, _)| cubes))
     }
 
@@ -160,35 +198,67 @@ impl Store {
     }
 }
 
-/// Cubes, and the set that they make up together.
-type Sum = (Vec<Cube>, Pred);
+/// A product of bits.
+trait Term: Clone {
+    /// Holds for everything.
+    fn all() -> Self;
 
-struct Cover {
-    word: Word,
-    limit: usize,
-    memo: HashMap<(Pred, Pred), Sum>,
+    /// The product with one bit more, of a word that is not after any in it.
+    fn with(self, word: Word, bit: u32, set: bool) -> Self;
 }
 
-impl Cover {
-    /// Cubes that together contain `lower` and lie within `upper`.
+impl Term for Cube {
+    fn all() -> Cube {
+        Cube { mask: 0, wanted: 0 }
+    }
+
+    fn with(self, _: Word, bit: u32, set: bool) -> Cube {
+        Cube { mask: self.mask | bit, wanted: self.wanted | if set { bit } else { 0 } }
+    }
+}
+
+impl Term for Product {
+    fn all() -> Product {
+        Vec::new()
+    }
+
+    fn with(mut self, word: Word, bit: u32, set: bool) -> Product {
+        match self.first_mut() {
+            Some((first, cube)) if *first == word => *cube = cube.with(word, bit, set),
+            _ => self.insert(0, (word, Cube::all().with(word, bit, set))),
+        }
+        self
+    }
+}
+
+/// Products, and the set that they make up together.
+type Sum<T> = (Vec<T>, Pred);
+
+struct Cover<T> {
+    limit: usize,
+    memo: HashMap<(Pred, Pred), Sum<T>>,
+}
+
+impl<T: Term> Cover<T> {
+    /// Products that together contain `lower` and lie within `upper`.
     fn irredundant(
         &mut self,
         store: &mut Store,
         lower: Pred,
         upper: Pred,
-    ) -> Result<Option<Sum>, OutOfBudget> {
+    ) -> Result<Option<Sum<T>>, OutOfBudget> {
         if lower == Pred::NEVER {
             return Ok(Some((Vec::new(), Pred::NEVER)));
         }
         if upper == Pred::ALWAYS {
-            return Ok(Some((vec![Cube { mask: 0, wanted: 0 }], Pred::ALWAYS)));
+            return Ok(Some((vec![T::all()], Pred::ALWAYS)));
         }
         let key = (lower, upper);
         if let Some(done) = self.memo.get(&key) {
             return Ok(Some(done.clone()));
         }
         let var: Var = store.var(lower).min(store.var(upper));
-        debug_assert_eq!(usize::from(var / 32), self.word.index());
+        let Some(word) = Word::from_index(usize::from(var / 32)) else { return Ok(None) };
         let bit = 1 << (31 - u32::from(var % 32));
         let (l0, l1) = store.cofactors(lower, var);
         let (u0, u1) = store.cofactors(upper, var);
@@ -210,17 +280,17 @@ impl Cover {
         let Some((free, free_set)) = self.irredundant(store, lower, both)? else {
             return Ok(None);
         };
-        let mut cubes = Vec::with_capacity(clear.len() + set.len() + free.len());
-        cubes.extend(clear.into_iter().map(|cube| Cube { mask: cube.mask | bit, ..cube }));
-        cubes.extend(set.into_iter().map(|c| Cube { mask: c.mask | bit, wanted: c.wanted | bit }));
-        cubes.extend(free);
-        if cubes.len() > self.limit {
+        let mut products = Vec::with_capacity(clear.len() + set.len() + free.len());
+        products.extend(clear.into_iter().map(|product| product.with(word, bit, false)));
+        products.extend(set.into_iter().map(|product| product.with(word, bit, true)));
+        products.extend(free);
+        if products.len() > self.limit {
             return Ok(None);
         }
         let low = store.or(clear_set, free_set)?;
         let high = store.or(set_set, free_set)?;
         let covered = store.make(var, low, high)?;
-        let sum = (cubes, covered);
+        let sum = (products, covered);
         self.memo.insert(key, sum.clone());
         Ok(Some(sum))
     }

@@ -46,7 +46,7 @@ pub use store::{Budget, Func, OutOfBudget, Pred, Store, VARS};
 
 pub(crate) use bits::Bounds;
 pub(crate) use compare::Split;
-pub(crate) use cover::Cube;
+pub(crate) use cover::{Cube, Product};
 
 #[cfg(test)]
 mod tests;

@@ -134,7 +134,7 @@ impl std::fmt::Display for OutOfBudget {
             ),
             Exhausted::States { limit } => write!(
                 f,
-                "the filter is too complex to be proved: its registers and scratch memory may hold \
+                "the filter is too complex: its registers and scratch memory may hold \
                  more than {limit} different combinations of values (the limit)"
             ),
             Exhausted::Verdicts { limit, given } => write!(
