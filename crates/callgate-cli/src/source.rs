@@ -182,6 +182,24 @@ impl Source {
 
     /// Reads it. Warnings are printed.
     pub(crate) fn read(&self, options: &SourceOptions) -> Result<Filter> {
+        let filter = self.read_one(options)?;
+        options.warn_about_unused(filter.is_profile(), !filter.is_profile());
+        Ok(filter)
+    }
+
+    /// Reads two with the same options. Warnings are printed.
+    pub(crate) fn read_both(
+        a: &Source,
+        b: &Source,
+        options: &SourceOptions,
+    ) -> Result<(Filter, Filter)> {
+        let (a, b) = (a.read_one(options)?, b.read_one(options)?);
+        let profiles = [a.is_profile(), b.is_profile()];
+        options.warn_about_unused(profiles.contains(&true), profiles.contains(&false));
+        Ok((a, b))
+    }
+
+    fn read_one(&self, options: &SourceOptions) -> Result<Filter> {
         let (place, format) = match &self.what {
             What::BuiltIn => {
                 let options = options.of_profile(None)?;
@@ -342,6 +360,10 @@ impl Filter {
             arches = vec![native_arch()?];
         }
         Ok(Filter { name, meaning: Meaning::Program { program, endian, arches } })
+    }
+
+    fn is_profile(&self) -> bool {
+        matches!(self.meaning, Meaning::Profile(_))
     }
 
     /// The architectures that it is about.
