@@ -391,7 +391,7 @@ impl Filter {
         }
     }
 
-    /// Compiles what it means, a profile or a program; the result is proven.
+    /// Compiles what it means, a profile or a program; the result is proved.
     pub(crate) fn compile(&self, options: &CompileOptions) -> Result<Compiled> {
         let options = options.read(&self.arches())?;
         match &self.meaning {

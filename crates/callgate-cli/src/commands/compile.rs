@@ -1,4 +1,4 @@
-//! `callgate compile`: from a source to a proven program.
+//! `callgate compile`: from a source to a proved program.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
@@ -157,7 +157,7 @@ fn stats_text(stats: &Stats, name: &str, arches: &[Arch]) -> String {
          constant allow    {} calls\n\
          diagram           {} nodes\n\
          compiled in       {:.0} µs\n\
-         proven in         {:.0} µs{}\n",
+         proved in         {:.0} µs{}\n",
         arches.join(", "),
         stats.insns,
         stats.expected_insns,
