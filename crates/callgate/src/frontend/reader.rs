@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::suggest::nearest;
 use super::tree::{Kind, Member, Node, integer, is_padded, shorten};
 use crate::diagnostic::{Diagnostic, Position, Severity};
+use crate::suggest::nearest;
 
 /// How many warnings, and how many errors, are kept: nobody reads more.
 const LIMIT: usize = 500;

@@ -1,13 +1,13 @@
 //! The members of a profile, checked and typed; what they mean together is `lower`'s business.
 
 use super::super::reader::{Fields, Known, Reader, key};
-use super::super::suggest::nearest;
 use super::super::tree::{Kind, Node, shorten};
 use super::super::{FilterFlags, Listener};
 use super::Dialect;
 use super::args::alternatives;
 use super::gate::{self, Gate};
 use crate::policy::ruleset::Comparison;
+use crate::suggest::nearest;
 use crate::verdict::{Verdict, errno_number};
 
 /// A profile whose every member is of the right type.
