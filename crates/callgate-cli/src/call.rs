@@ -10,29 +10,45 @@ use crate::report::{Failure, Result};
 
 /// The number of a call given by name or number, as a filter of that architecture sees it.
 pub(crate) fn number(arch: Arch, text: &str) -> Result<u32> {
-    if let Some(nr) = arch.number(text) {
-        return Ok(nr);
+    find(arch, text)?.ok_or_else(|| unknown(&[arch], text))
+}
+
+/// The same; `None` when the architecture has no call of that name.
+///
+/// # Errors
+/// When a number is no number of a call.
+pub(crate) fn find(arch: Arch, text: &str) -> Result<Option<u32>> {
+    if !text.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
+        return Ok(arch.number(text));
     }
-    if text.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
-        let value = parse_value(text).map_err(|why| Failure::new(format!("{text}: {why}")))?;
-        // The field is an int: -1 is what a tracer writes to skip a call.
-        let narrow = u32::try_from(value)
-            .ok()
-            .or_else(|| i32::try_from(value as i64).ok().map(|n| n as u32));
-        return narrow.ok_or_else(|| {
-            Failure::new(format!("{text} is not the number of a call: numbers have 32 bits"))
-        });
-    }
-    let failure = Failure::new(format!("{arch} has no call named \"{text}\""));
-    if syscalls::is_known_name(text) {
-        let others: Vec<&str> = Arch::ALL
-            .iter()
-            .filter(|other| other.number(text).is_some())
-            .map(|other| other.name())
-            .collect();
-        return Err(failure.help(format!("it exists on {}", others.join(", "))));
-    }
-    Err(failure.help("names are those of the kernel's tables; a number works too"))
+    let value = parse_value(text).map_err(|why| Failure::new(format!("{text}: {why}")))?;
+    // The field is an int: -1 is what a tracer writes to skip a call.
+    let narrow =
+        u32::try_from(value).ok().or_else(|| i32::try_from(value as i64).ok().map(|n| n as u32));
+    narrow.map(Some).ok_or_else(|| {
+        Failure::new(format!("{text} is not the number of a call: numbers have 32 bits"))
+    })
+}
+
+/// None of these architectures has a call of that name.
+pub(crate) fn unknown(arches: &[Arch], text: &str) -> Failure {
+    let list = |arches: Vec<&str>, last: &str| match arches.as_slice() {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [others @ .., end] => format!("{} {last} {end}", others.join(", ")),
+    };
+    let asked = list(arches.iter().map(|arch| arch.name()).collect(), "or");
+    let failure = Failure::new(format!("no call of {asked} is named \"{text}\""));
+    let has_it = Arch::ALL.iter().filter(|arch| arch.number(text).is_some());
+    let others: Vec<&str> = has_it.map(|arch| arch.name()).collect();
+    failure.help(match syscalls::nearest_name(text) {
+        _ if !others.is_empty() => format!("it exists on {}", list(others, "and")),
+        _ if syscalls::is_known_name(text) => {
+            "it exists only on other architectures or in old kernels".to_owned()
+        }
+        Some(near) => format!("did you mean \"{near}\"? A number works too"),
+        None => "names are those of the kernel's tables; a number works too".to_owned(),
+    })
 }
 
 /// An argument of a call: on a 32-bit interface it has 32 bits.
@@ -191,6 +207,16 @@ mod tests {
         for wrong in ["socketcall", "reed", "0x100000000", "-3000000000"] {
             assert!(number(Arch::X86_64, wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn an_unknown_name_is_said_of_all_architectures() {
+        let of = |arches: &[Arch], text| format!("{:?}", unknown(arches, text));
+        let three = [Arch::X86_64, Arch::X86, Arch::X32];
+        assert!(of(&three, "x").contains("no call of x86_64, x86 or x32 is named"));
+        assert!(of(&three[..2], "x").contains("no call of x86_64 or x86 is named"));
+        assert!(of(&three[..1], "opneat").contains("did you mean \\\"openat\\\"?"));
+        assert!(of(&three[..1], "osf_sigprocmask").contains("in old kernels"));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::report::{self, Failure, Result};
 use crate::source::Place;
 use crate::weights;
 
-/// How sources are read and compiled. Options that a source does not need have no effect.
+/// How sources are read. Options that no source needs have no effect, which is said in a warning.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SourceOptions {
     /// The architecture the filter is for; may be repeated [default: what the source says for this
@@ -26,9 +26,9 @@ pub(crate) struct SourceOptions {
     kernel: Option<KernelVersion>,
 
     /// The capabilities that a profile's conditions ask about: docker (its default set), all, none,
-    /// or a list such as CAP_CHOWN,CAP_SYS_ADMIN or docker,CAP_SYS_PTRACE
-    #[arg(long, value_name = "CAPS", default_value = "docker", help_heading = "Reading")]
-    caps: CapSet,
+    /// or a list such as CAP_CHOWN,CAP_SYS_ADMIN or docker,CAP_SYS_PTRACE [default: docker]
+    #[arg(long, value_name = "CAPS", help_heading = "Reading")]
+    caps: Option<CapSet>,
 
     /// Whether calls newer than any that a profile names fail with ENOSYS [default: as the runtime of
     /// the source's dialect does]
@@ -136,7 +136,7 @@ impl SourceOptions {
                 Some(arch) => *arch,
                 None => native_arch()?,
             },
-            caps: self.caps,
+            caps: self.caps.unwrap_or_else(CapSet::docker),
             kernel: self.kernel()?,
             enosys_above: self.enosys_above.map(|switch| matches!(switch, Switch::On)),
             strict: self.strict,
@@ -159,6 +159,29 @@ impl SourceOptions {
     /// Whether the byte order of a program is given, and not just that of this machine.
     pub(crate) fn fixes_endian(&self) -> bool {
         self.endian.is_some() || !self.arch.is_empty()
+    }
+
+    /// Says which of the given options no source needs: `profile` and `program` are whether one of the
+    /// sources is such.
+    pub(crate) fn warn_about_unused(&self, profile: bool, program: bool) {
+        let of_profiles = [
+            ("--kernel", self.kernel.is_some()),
+            ("--caps", self.caps.is_some()),
+            ("--enosys-above", self.enosys_above.is_some()),
+            ("--strict", self.strict),
+        ];
+        for (option, _) in of_profiles.into_iter().filter(|(_, given)| *given && !profile) {
+            report::warn(
+                format!("{option} has no effect: no source is a profile"),
+                "leave it out: a program means what it means everywhere",
+            );
+        }
+        if self.endian.is_some() && !program {
+            report::warn(
+                "--endian has no effect: no source is a program",
+                "leave it out: a profile has the byte order of its architectures (--arch)",
+            );
+        }
     }
 
     fn kernel(&self) -> Result<KernelVersion> {

@@ -84,6 +84,11 @@ pub(crate) fn warn_about(origin: &str, message: impl Into<String>, help: impl In
     print(Some(origin), &Diagnostic::warning(None, message).help(help));
 }
 
+/// Prints a warning about the command line.
+pub(crate) fn warn(message: impl Into<String>, help: impl Into<String>) {
+    print(None, &Diagnostic::warning(None, message).help(help));
+}
+
 /// Prints text that belongs beside the result, not into it.
 pub(crate) fn note(text: &str) {
     // In one piece, so that messages of several processes do not mix. When standard error is closed

@@ -182,6 +182,24 @@ impl Source {
 
     /// Reads it. Warnings are printed.
     pub(crate) fn read(&self, options: &SourceOptions) -> Result<Filter> {
+        let filter = self.read_one(options)?;
+        options.warn_about_unused(filter.is_profile(), !filter.is_profile());
+        Ok(filter)
+    }
+
+    /// Reads two with the same options. Warnings are printed.
+    pub(crate) fn read_both(
+        a: &Source,
+        b: &Source,
+        options: &SourceOptions,
+    ) -> Result<(Filter, Filter)> {
+        let (a, b) = (a.read_one(options)?, b.read_one(options)?);
+        let profiles = [a.is_profile(), b.is_profile()];
+        options.warn_about_unused(profiles.contains(&true), profiles.contains(&false));
+        Ok((a, b))
+    }
+
+    fn read_one(&self, options: &SourceOptions) -> Result<Filter> {
         let (place, format) = match &self.what {
             What::BuiltIn => {
                 let options = options.of_profile(None)?;
@@ -344,6 +362,10 @@ impl Filter {
         Ok(Filter { name, meaning: Meaning::Program { program, endian, arches } })
     }
 
+    fn is_profile(&self) -> bool {
+        matches!(self.meaning, Meaning::Profile(_))
+    }
+
     /// The architectures that it is about.
     pub(crate) fn arches(&self) -> Vec<Arch> {
         match &self.meaning {
@@ -369,7 +391,7 @@ impl Filter {
         }
     }
 
-    /// Compiles what it means, a profile or a program; the result is proven.
+    /// Compiles what it means, a profile or a program; the result is proved.
     pub(crate) fn compile(&self, options: &CompileOptions) -> Result<Compiled> {
         let options = options.read(&self.arches())?;
         match &self.meaning {

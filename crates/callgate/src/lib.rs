@@ -21,6 +21,7 @@ pub mod diagram;
 pub mod explain;
 pub mod frontend;
 pub mod policy;
+mod suggest;
 pub mod syscalls;
 pub mod verdict;
 

@@ -1,4 +1,4 @@
-//! `callgate compile`: from a source to a proven program.
+//! `callgate compile`: from a source to a proved program.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
@@ -86,6 +86,12 @@ pub(crate) fn run(args: &CompileArgs) -> Result<u8> {
         Format::Json if output.is_none() => Emit::Json,
         _ => Emit::Bpf,
     });
+    if args.format == Format::Json && emit != Emit::Json && !args.stats {
+        report::warn(
+            "--format json has no effect: it is the form of the figures, which nobody asked for",
+            "add --stats, or --emit json for a program in JSON",
+        );
+    }
     let figures = || match args.format {
         Format::Json => format!("{}\n", Json::Object(stats(&compiled.stats))),
         Format::Text => stats_text(&compiled.stats, &filter.name, &arches),
@@ -151,7 +157,7 @@ fn stats_text(stats: &Stats, name: &str, arches: &[Arch]) -> String {
          constant allow    {} calls\n\
          diagram           {} nodes\n\
          compiled in       {:.0} µs\n\
-         proven in         {:.0} µs{}\n",
+         proved in         {:.0} µs{}\n",
         arches.join(", "),
         stats.insns,
         stats.expected_insns,

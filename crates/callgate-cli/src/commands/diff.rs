@@ -52,7 +52,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<u8> {
         return Err(Failure::new("both filters are to be read from standard input")
             .help("put one of them into a file"));
     }
-    let (a, b) = (a.read(&args.reading)?, b.read(&args.reading)?);
+    let (a, b) = Source::read_both(&a, &b, &args.reading)?;
     if a.endian() != b.endian() {
         return Err(Failure::new(format!(
             "{} and {} are for machines of different byte order, so no call reaches both",

@@ -13,10 +13,11 @@ use callgate::policy::CallSet;
 use callgate::{Action, Arch, Verdict, Word};
 use clap::ValueHint;
 
+use crate::call;
 use crate::json::Json;
 use crate::options::{Format, SourceOptions};
 use crate::output;
-use crate::report::{Failure, Result};
+use crate::report::Result;
 use crate::source::{BUILT_IN, Source};
 
 /// Say what happens to which call
@@ -35,7 +36,7 @@ pub(crate) struct ExplainArgs {
     #[arg(default_value = BUILT_IN, value_hint = ValueHint::FilePath)]
     source: OsString,
 
-    /// Only these calls
+    /// Only these calls: their names, or their numbers as the filter sees them
     #[arg(value_name = "CALL")]
     calls: Vec<String>,
 
@@ -83,21 +84,30 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
 
 /// Leaves out all calls but these, and everything that is about other things.
 fn keep_only(explanation: &mut Explanation, calls: &[String]) -> Result<()> {
-    let unknown =
-        |call: &&String| !explanation.arches.iter().any(|arch| arch.arch.number(call).is_some());
-    if let Some(call) = calls.iter().find(unknown) {
-        let names: Vec<&str> = explanation.arches.iter().map(|arch| arch.arch.name()).collect();
-        return Err(Failure::new(format!("{} has no call named \"{call}\"", names.join(", ")))
-            .help("names are those of the kernel's tables"));
+    let arches: Vec<Arch> = explanation.arches.iter().map(|arch| arch.arch).collect();
+    let mut wanted = vec![Vec::new(); arches.len()];
+    for call in calls {
+        let mut is_known = false;
+        for (arch, wanted) in arches.iter().zip(&mut wanted) {
+            let nr = call::find(*arch, call)?;
+            is_known |= nr.is_some();
+            wanted.extend(nr);
+        }
+        if !is_known {
+            return Err(call::unknown(&arches, call));
+        }
     }
-    for arch in &mut explanation.arches {
+    for (arch, wanted) in explanation.arches.iter_mut().zip(&wanted) {
         for group in &mut arch.groups {
-            group.calls.retain(|(_, name)| calls.iter().any(|call| call == name));
+            group.calls.retain(|(nr, _)| wanted.contains(nr));
         }
         arch.groups.retain(|group| !group.calls.is_empty());
-        arch.unnamed.clear();
+        for (_, numbers) in &mut arch.unnamed {
+            *numbers = wanted.iter().copied().filter(|nr| numbers.contains(*nr)).collect();
+        }
+        arch.unnamed.retain(|(_, numbers)| !numbers.is_empty());
     }
-    explanation.arches.retain(|arch| !arch.groups.is_empty());
+    explanation.arches.retain(|arch| !(arch.groups.is_empty() && arch.unnamed.is_empty()));
     explanation.other_arches = None;
     Ok(())
 }

@@ -15,7 +15,7 @@ use crate::source::{BUILT_IN, Filter, Meaning, Source};
 /// Run a command under a filter
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The filter is compiled, proven and installed in this process, which then becomes
+The filter is compiled, proved and installed in this process, which then becomes
 the command: its exit status and signals are its own. A command that is not
 found ends with 127, one that cannot be executed with 126, and trouble with the
 filter with 2 before anything is installed. Neither the command nor what it

@@ -184,12 +184,16 @@ impl Writer {
 
     /// A conditional jump; what is out of its reach gets a copy behind it.
     fn branch(&mut self, graph: &Graph, op: Op, k: u32, then: CodeId, otherwise: CodeId) -> Insn {
-        // A copy for one side moves the other one instruction further away.
-        if self.distance(then).max(self.distance(otherwise)) > REACH {
-            for side in [then, otherwise] {
-                if self.distance(side) + 1 > REACH {
-                    self.copy(graph, side);
-                }
+        // A copy for one side moves the other one instruction further away, so the nearer one is
+        // looked at when that has happened; its copy leaves the first within reach.
+        let (near, far) = if self.distance(then) < self.distance(otherwise) {
+            (then, otherwise)
+        } else {
+            (otherwise, then)
+        };
+        for side in [far, near] {
+            if self.distance(side) > REACH {
+                self.copy(graph, side);
             }
         }
         let (jt, jf) = (self.distance(then), self.distance(otherwise));
@@ -216,5 +220,49 @@ impl Writer {
         };
         self.written.push(insn);
         self.place[id.0 as usize] = self.written.len();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::Verdict;
+
+    /// A branch whose sides are so far away: how many copies it gets, and its distances.
+    fn branch(then: usize, otherwise: usize) -> (usize, u8, u8) {
+        let mut graph = Graph::default();
+        let sides = [Verdict::ALLOW, Verdict::LOG].map(|verdict| graph.add(Code::Return(verdict)));
+        let written = then.max(otherwise) + 1;
+        let home = vec![written - then, written - otherwise];
+        let mut writer = Writer {
+            written: vec![Insn::new(Op::Ja, 0); written],
+            home: home.clone(),
+            place: home,
+        };
+        let insn = writer.branch(&graph, Op::JeqK, 0, sides[0], sides[1]);
+        let copies = writer.written.len() - written;
+        let lands = |distance: u8| writer.written[writer.written.len() - 1 - usize::from(distance)];
+        for (distance, far, k) in
+            [(insn.jt, then, Verdict::ALLOW.0), (insn.jf, otherwise, Verdict::LOG.0)]
+        {
+            // Either the copy, or what was written in that place.
+            let copied = lands(distance) == Insn::new(Op::RetK, k);
+            assert!(copied || usize::from(distance) == far + copies, "{then} {otherwise}");
+        }
+        (copies, insn.jt, insn.jf)
+    }
+
+    #[test]
+    fn only_what_is_out_of_reach_gets_a_copy() {
+        assert_eq!(branch(255, 255), (0, 255, 255));
+        assert_eq!(branch(256, 0), (1, 0, 1));
+        assert_eq!(branch(256, 253), (1, 0, 254));
+        // The copy moves the other side to the very end of the reach …
+        assert_eq!(branch(256, 254), (1, 0, 255));
+        assert_eq!(branch(254, 256), (1, 255, 0));
+        // … and beyond it.
+        assert_eq!(branch(256, 255), (2, 1, 0));
+        assert_eq!(branch(255, 256), (2, 0, 1));
+        assert_eq!(branch(1000, 1000), (2, 1, 0));
     }
 }

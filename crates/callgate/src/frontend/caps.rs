@@ -5,7 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::suggest::nearest;
+use crate::suggest::nearest;
 
 /// The capabilities by number, 0 to 40 (`CAP_CHECKPOINT_RESTORE`, Linux 5.9; none was added since).
 #[rustfmt::skip]

@@ -11,7 +11,6 @@ mod caps;
 mod json;
 pub mod oci;
 mod reader;
-mod suggest;
 mod tree;
 mod yaml;
 

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::suggest::nearest;
-use super::tree::{Kind, Node, integer, is_padded, shorten};
+use super::tree::{Kind, Member, Node, integer, is_padded, shorten};
 use crate::diagnostic::{Diagnostic, Position, Severity};
+use crate::suggest::nearest;
 
 /// How many warnings, and how many errors, are kept: nobody reads more.
 const LIMIT: usize = 500;
@@ -149,13 +149,7 @@ impl<'t> Reader<'t> {
             let matching = exact.or_else(|| if self.fold_case { folded() } else { None });
             let name = matching.map_or(member.key.as_str(), |known| known.key);
             if let Some(first) = seen.get(name) {
-                let message = format!(
-                    "`{}` is given twice, first at {}",
-                    shorten(&member.key),
-                    self.place(*first)
-                );
-                self.error(member.key_at, message).help =
-                    "remove one: parsers disagree which of the two counts".to_owned();
+                self.given_twice(member, *first);
                 continue;
             }
             seen.insert(name, member.key_at);
@@ -178,6 +172,22 @@ impl<'t> Reader<'t> {
             }
         }
         Some(Fields { at: node.at, found })
+    }
+
+    /// Checks that none of these keys is given twice in a map of which others are not looked at.
+    pub(crate) fn no_duplicates(&mut self, node: &Node, keys: &[&str]) {
+        for key in keys {
+            let mut members = node.members().iter().filter(|member| member.key == *key);
+            let first = members.next().map_or(0, |member| member.key_at);
+            members.for_each(|member| self.given_twice(member, first));
+        }
+    }
+
+    fn given_twice(&mut self, member: &Member, first: usize) {
+        let first = self.place(first);
+        let message = format!("`{}` is given twice, first at {first}", shorten(&member.key));
+        self.error(member.key_at, message).help =
+            "remove one: parsers disagree which of the two counts".to_owned();
     }
 
     fn unknown_key(&mut self, given: &str, at: usize, what: &str, known: &[Known]) {

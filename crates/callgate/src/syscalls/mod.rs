@@ -28,5 +28,5 @@ mod version;
 
 pub use arch::{Arch, X32_SYSCALL_BIT};
 pub use facts::{ArgFacts, CallFacts};
-pub use table::{facts, is_known_name, known_names};
+pub use table::{facts, is_known_name, known_names, nearest_name};
 pub use version::{KernelVersion, KernelVersionError};

@@ -9,6 +9,7 @@ use super::facts::CallFacts;
 use super::generated::facts::FACTS;
 use super::generated::multiplexed::MULTIPLEXED;
 use super::generated::numbers::{__, ALIASES, COLUMNS, ELSEWHERE, NUMBERS};
+use crate::suggest::nearest;
 
 /// The slots for ordinary numbers; above every number of every column.
 const ORDINARY: u32 = 640;
@@ -85,6 +86,12 @@ pub fn is_known_name(name: &str) -> bool {
 /// The names of all calls of all architectures of [`Arch`], sorted.
 pub fn known_names() -> impl Iterator<Item = &'static str> {
     NUMBERS.iter().map(|(name, _)| *name)
+}
+
+/// The known name that is spelt most like a word, when one is: for "did you mean …?". Names of
+/// [`known_names`] only.
+pub fn nearest_name(word: &str) -> Option<&'static str> {
+    nearest(word, known_names())
 }
 
 impl Arch {

@@ -190,10 +190,27 @@ fn numbers_out_of_range() {
     ] {
         entry_refused(Dialect::Docker, &arg(&given), &[expected]);
     }
-    entry_refused(
+    for given in ["4096", "99999"] {
+        entry_refused(
+            Dialect::Docker,
+            &entry("dup", "ERRNO", &format!("\"errnoRet\": {given}")),
+            &[&format!("1:109: `errnoRet` is {given}, but must be an integer from 0 to 4095 ()")],
+        );
+    }
+    for (action, given, max) in [("ERRNO", 4096, 4095), ("TRACE", 65536, 65535)] {
+        let help = "write a name such as \"EPERM\", or a number in quotes";
+        entry_refused(
+            Dialect::Podman,
+            &entry("dup", action, &format!("\"errno\": \"{given}\"")),
+            &[&format!(
+                "1:106: `errno` is \"{given}\", which is no errno from 0 to {max} ({help})"
+            )],
+        );
+    }
+    refused(
         Dialect::Docker,
-        &entry("dup", "ERRNO", "\"errnoRet\": 4096"),
-        &["1:109: the errno is 4096, but must be from 0 to 4095 (use a number of errno(3))"],
+        &text(&entry("dup", "ALLOW", "")).replacen('{', "{\"defaultErrnoRet\": 5000, ", 1),
+        &["1:21: `defaultErrnoRet` is 5000, but must be an integer from 0 to 4095 ()"],
     );
     entry_refused(
         Dialect::Docker,
@@ -234,6 +251,39 @@ fn missing_and_double_members() {
         ),
     ] {
         entry_refused(Dialect::Docker, &given, &[expected]);
+    }
+}
+
+/// Keys that lead to the profile count as those in it do.
+#[test]
+fn double_members_on_the_way_to_the_profile() {
+    let profile = text(&entry("dup", "ALLOW", ""));
+    let help = "(remove one: parsers disagree which of the two counts)";
+    for (text, at, key, first) in [
+        (format!("{{\"spec\": {{}},\n\"spec\": {profile}}}"), "2:1", "spec", "1:2"),
+        (format!("{{\"spec\": null,\n\"spec\": {profile}}}"), "2:1", "spec", "1:2"),
+        (
+            format!("{{\"spec\": {profile},\n\"kind\": null, \"kind\": \"X\"}}"),
+            "2:15",
+            "kind",
+            "2:1",
+        ),
+        (
+            format!("{{\"linux\": {{\"seccomp\": {profile}}},\n\"linux\": {{}}}}"),
+            "2:1",
+            "linux",
+            "1:2",
+        ),
+        (
+            format!("{{\"linux\": {{\"seccomp\": {profile},\n\"seccomp\": null}}}}"),
+            "2:1",
+            "seccomp",
+            "1:12",
+        ),
+    ] {
+        let messages = oci::read(&text, &options(Dialect::Runc)).unwrap_err();
+        let expected = format!("Error {at}: `{key}` is given twice, first at {first} {help}\n");
+        assert!(lines(&messages).contains(&expected), "{text}\n{}", lines(&messages));
     }
 }
 

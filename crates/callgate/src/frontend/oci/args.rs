@@ -1,10 +1,10 @@
 //! `args`: the conditions of an entry.
 
 use super::super::reader::{Fields, Reader, key};
-use super::super::suggest::nearest;
 use super::super::tree::{Node, shorten};
 use super::Dialect;
 use crate::policy::ruleset::{Comparison, Op};
+use crate::suggest::nearest;
 
 #[rustfmt::skip]
 const OPERATORS: [&str; 7] = [

@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 
 use super::super::reader::Reader;
-use super::super::suggest::nearest;
 use super::super::tree::shorten;
 use super::super::{FilterFlags, Listener};
 use super::schema::{Arches, Entry, Raw};
@@ -12,7 +11,8 @@ use super::{Dialect, Options};
 use crate::diagnostic::Severity;
 use crate::policy::ruleset::{Conflict, Overridden, RuleSet, sections};
 use crate::policy::{CallSet, Condition, Policy, Rule, Section};
-use crate::syscalls::{Arch, X32_SYSCALL_BIT, is_known_name, known_names};
+use crate::suggest::nearest;
+use crate::syscalls::{Arch, X32_SYSCALL_BIT, is_known_name, nearest_name};
 use crate::verdict::{Action, Verdict};
 
 /// What a profile means.
@@ -113,7 +113,7 @@ fn unknown_names(reader: &mut Reader<'_>, raw: &Raw<'_>, strict: bool) {
     let names = raw.entries.iter().flat_map(|entry| &entry.names);
     let unknown = names.filter(|(_, name)| !name.is_empty() && !is_known_name(name));
     for (count, (at, name)) in unknown.enumerate() {
-        let near = if count < SUGGESTIONS { nearest(name, known_names()) } else { None };
+        let near = if count < SUGGESTIONS { nearest_name(name) } else { None };
         let name = shorten(name);
         let (severity, message) = if strict {
             (Severity::Error, format!("no architecture has a call `{name}`"))

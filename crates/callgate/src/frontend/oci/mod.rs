@@ -178,6 +178,10 @@ fn read_tree(text: &str, document: &Node, options: &Options) -> Result<Profile, 
     let detected = || located.as_ref().map_or(Dialect::Runc, |found| detect(found.profile));
     let dialect = options.dialect.unwrap_or_else(detected);
     let mut reader = Reader::new(text, dialect.is_go());
+    if !located.as_ref().is_ok_and(|found| std::ptr::eq(found.profile, document)) {
+        reader.no_duplicates(document, &["kind", "spec", "ociVersion", "linux"]);
+        document.get("linux").iter().for_each(|linux| reader.no_duplicates(linux, &["seccomp"]));
+    }
     let lowered = match located {
         Ok(found) => schema::read(&mut reader, found.profile, dialect, found.is_resource)
             .and_then(|raw| lower::lower(&mut reader, &raw, dialect, options)),

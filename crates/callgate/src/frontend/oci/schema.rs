@@ -1,13 +1,13 @@
 //! The members of a profile, checked and typed; what they mean together is `lower`'s business.
 
 use super::super::reader::{Fields, Known, Reader, key};
-use super::super::suggest::nearest;
 use super::super::tree::{Kind, Node, shorten};
 use super::super::{FilterFlags, Listener};
 use super::Dialect;
 use super::args::alternatives;
 use super::gate::{self, Gate};
 use crate::policy::ruleset::Comparison;
+use crate::suggest::nearest;
 use crate::verdict::{Verdict, errno_number};
 
 /// A profile whose every member is of the right type.
@@ -84,7 +84,7 @@ pub(super) fn read<'n>(
     let fields = reader.fields(node, "a profile", &known)?;
     resource(reader, &fields);
 
-    let default_errno = errno(reader, &fields, "defaultErrnoRet", "defaultErrno");
+    let default_errno = errno(reader, &fields, "defaultAction", "defaultErrnoRet", "defaultErrno");
     let default = match fields.get("defaultAction") {
         Some(node) => action(reader, node, "`defaultAction`", default_errno, dialect),
         None => {
@@ -172,7 +172,7 @@ fn entry<'n>(reader: &mut Reader<'_>, node: &'n Node, dialect: Dialect) -> Optio
     ];
     let fields = reader.fields(node, "an entry of `syscalls`", &known)?;
     let names = names(reader, &fields);
-    let errno = errno(reader, &fields, "errnoRet", "errno");
+    let errno = errno(reader, &fields, "action", "errnoRet", "errno");
     let action = match fields.get("action") {
         Some(node) => action(reader, node, "`action`", errno, dialect),
         None => {
@@ -240,15 +240,18 @@ fn names<'n>(reader: &mut Reader<'_>, fields: &Fields<'n>) -> Option<Vec<(usize,
     Some(names)
 }
 
-/// `errnoRet`, or Podman's `errno`, which wins; with its place.
+/// `errnoRet`, or Podman's `errno`, which wins; with its place. The action decides how large it may be.
 fn errno(
     reader: &mut Reader<'_>,
     fields: &Fields<'_>,
+    action_key: &str,
     number_key: &str,
     name_key: &str,
 ) -> Option<(usize, u16)> {
+    let action = fields.get(action_key).and_then(Node::text);
+    let max = if action == Some("SCMP_ACT_ERRNO") { MAX_ERRNO } else { u16::MAX };
     let number = fields.get(number_key).and_then(|node| {
-        let value = reader.integer(node, &format!("`{number_key}`"), 0xffff)?;
+        let value = reader.integer(node, &format!("`{number_key}`"), max.into())?;
         Some((node.at, u16::try_from(value).ok()?))
     });
     let named = fields.get(name_key).and_then(|node| {
@@ -256,10 +259,11 @@ fn errno(
         if text.is_empty() {
             return None;
         }
-        let errno = text.parse().ok().or_else(|| errno_number(text));
+        let number = text.parse().ok().filter(|number| *number <= max);
+        let errno = number.or_else(|| errno_number(text));
         if errno.is_none() {
             let message =
-                format!("`{name_key}` is \"{}\", which is no errno from 0 to 4095", shorten(text));
+                format!("`{name_key}` is \"{}\", which is no errno from 0 to {max}", shorten(text));
             reader.error(node.at, message).help =
                 "write a name such as \"EPERM\", or a number in quotes".to_owned();
         }
@@ -310,10 +314,6 @@ fn action(
         _ => (Verdict::KILL_THREAD, false),
     };
     match errno {
-        Some((at, errno)) if name == "SCMP_ACT_ERRNO" && errno > MAX_ERRNO => {
-            let message = format!("the errno is {errno}, but must be from 0 to {MAX_ERRNO}");
-            reader.error(at, message).help = "use a number of errno(3)".to_owned();
-        }
         Some((at, _)) if !takes_data => {
             let message = format!("{name} takes no errno");
             match dialect {
