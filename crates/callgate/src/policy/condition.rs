@@ -126,6 +126,10 @@ impl Test {
 ///
 /// Kept normal by its constructors: no negation but in the tests, no `all` directly in an `all`, no
 /// `any` directly in an `any`, no combination of fewer than two parts.
+///
+/// What is done with a condition recurses once for each level of `all` and `any` in each other. No
+/// reader here makes more than three levels; whoever builds conditions from nested input limits
+/// them to some hundreds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Condition(Shape);
 
