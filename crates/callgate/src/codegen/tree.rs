@@ -123,13 +123,14 @@ impl Tree {
     }
 }
 
+/// Small, because there is one for each range. A range has at most [`MAX_EXACT`] runs.
 #[derive(Clone, Copy, PartialEq)]
 enum Choice {
     Leaf,
     /// The right part begins with this run.
-    Split(usize),
+    Split(u16),
     /// This run is tested for equality.
-    Equal(usize),
+    Equal(u16),
     Chain,
     Window,
 }
@@ -239,7 +240,7 @@ impl<'a> Exact<'a> {
         let (least, at) = least_sum(left, right);
         let weight = self.weight(low, high);
         let test = weight + self.price.size;
-        let mut best = (least + test, Choice::Split(low + 1 + at));
+        let mut best = (least + test, Choice::Split((low + 1 + at) as u16));
         if self.chain_end[low] >= high
             && let Some(chain) = self.chain(low, high, &[])
         {
@@ -258,7 +259,7 @@ impl<'a> Exact<'a> {
         {
             let cost = self.solve((low, high, 1)).0 + test;
             if cost < best.0 {
-                best = (cost, Choice::Equal(single));
+                best = (cost, Choice::Equal(single as u16));
             }
         }
         best
@@ -346,7 +347,7 @@ impl<'a> Exact<'a> {
             }
             let cost = self.solve(left).0 + self.solve(right).0 + test;
             if cost < best.0 {
-                best = (cost, Choice::Split(at));
+                best = (cost, Choice::Split(at as u16));
             }
         }
         let heaviest =
@@ -356,7 +357,7 @@ impl<'a> Exact<'a> {
         {
             let cost = self.solve((low, high, holes.len() + 1)).0 + test;
             if cost < best.0 {
-                best = (cost, Choice::Equal(single));
+                best = (cost, Choice::Equal(single as u16));
             }
         }
         best
@@ -410,6 +411,7 @@ impl<'a> Exact<'a> {
                 tree.push(Node::Leaf { class: self.runs[live].class })
             }
             Choice::Split(at) => {
+                let at = usize::from(at);
                 let (left, right) = (self.part(low, at - 1, &holes), self.part(at, high, &holes));
                 let otherwise = self.emit(left, tree);
                 let then = self.emit(right, tree);
@@ -417,6 +419,7 @@ impl<'a> Exact<'a> {
                 tree.push(Node::Test { split, then, otherwise })
             }
             Choice::Equal(single) => {
+                let single = usize::from(single);
                 let otherwise = self.emit((low, high, holes.len() + 1), tree);
                 let then = tree.push(Node::Leaf { class: self.runs[single].class });
                 let split = Split::Equal(self.runs[single].first);

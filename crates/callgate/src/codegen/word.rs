@@ -131,11 +131,16 @@ impl Planner {
             Some(runs) => search(runs),
             None => self.bit_by_bit(store, func)?,
         };
-        let products = if few.is_none() && depth == 0 {
-            self.products(store, place, &mut best)?
-        } else {
-            Vec::new()
-        };
+        let mut products = Vec::new();
+        if few.is_none() && depth == 0 {
+            // Most sets of many runs are one mask; else the products are a bound for what follows.
+            for exit in store.exits(func, self.word, MAX_EXITS).unwrap_or_default() {
+                self.masks(store, place, exit, MAX_DEPTH, 1.5 * TEST, &mut best)?;
+            }
+            if best.0 > TEST {
+                products = self.products(store, place, &mut best)?;
+            }
+        }
         // One comparison cannot be beaten.
         if best.0.min(bound) > TEST && depth < MAX_DEPTH && self.effort > 0 {
             self.effort -= 1;

@@ -293,7 +293,7 @@ impl Store {
             self.unique[slot] = id as u32;
         }
         // The cache grows with the store, so that it keeps being useful; what it held is forgotten.
-        self.cache = vec![[u32::MAX; 4]; (size / 2).min(1 << 20)];
+        self.cache = vec![[u32::MAX; 4]; (size / 4).min(1 << 20)];
     }
 
     /// Whether a program may reach one state more when it has reached so many. A state may take about
