@@ -124,38 +124,12 @@ impl Store {
         let low = self.whatever_memo(low, word, free, otherwise, agreed, done)?;
         let high = self.whatever_memo(high, word, free, otherwise, agreed, done)?;
         let result = if free >> (31 - u32::from(var % 32)) & 1 == 1 {
-            self.agreement(low, high, word, otherwise, agreed)?
+            let merge = Merge { word, same: None, different: Some(otherwise) };
+            self.merge(low, high, merge, agreed)?
         } else {
             self.make(var, low, high)?
         };
         done.insert(func, result);
-        Ok(result)
-    }
-
-    /// What two functions say where they agree about a word, and `otherwise` elsewhere.
-    fn agreement(
-        &mut self,
-        a: Func,
-        b: Func,
-        word: Word,
-        otherwise: Func,
-        memo: &mut HashMap<(Func, Func), Func>,
-    ) -> Result<Func, OutOfBudget> {
-        if a == b {
-            return Ok(a);
-        }
-        let var = self.var(a).min(self.var(b));
-        if var > var_of(word, 0) {
-            return Ok(otherwise);
-        }
-        if let Some(done) = memo.get(&(a, b)) {
-            return Ok(*done);
-        }
-        let ((a0, a1), (b0, b1)) = (self.cofactors(a, var), self.cofactors(b, var));
-        let low = self.agreement(a0, b0, word, otherwise, memo)?;
-        let high = self.agreement(a1, b1, word, otherwise, memo)?;
-        let result = self.make(var, low, high)?;
-        memo.insert((a, b), result);
         Ok(result)
     }
 
@@ -167,35 +141,44 @@ impl Store {
         word: Word,
         otherwise: Func,
     ) -> Result<Func, OutOfBudget> {
-        let mut memo = HashMap::default();
-        self.disagreement_memo(a, b, word, otherwise, &mut memo)
+        let merge = Merge { word, same: Some(otherwise), different: None };
+        self.merge(a, b, merge, &mut HashMap::default())
     }
 
-    fn disagreement_memo(
+    /// Puts two functions of a word together, value by value.
+    fn merge(
         &mut self,
         a: Func,
         b: Func,
-        word: Word,
-        otherwise: Func,
+        merge: Merge,
         memo: &mut HashMap<(Func, Func), Func>,
     ) -> Result<Func, OutOfBudget> {
         if a == b {
-            return Ok(otherwise);
+            return Ok(merge.same.unwrap_or(a));
         }
         let var = self.var(a).min(self.var(b));
-        if var > var_of(word, 0) {
-            return Ok(a);
+        if var > var_of(merge.word, 0) {
+            return Ok(merge.different.unwrap_or(a));
         }
         if let Some(done) = memo.get(&(a, b)) {
             return Ok(*done);
         }
         let ((a0, a1), (b0, b1)) = (self.cofactors(a, var), self.cofactors(b, var));
-        let low = self.disagreement_memo(a0, b0, word, otherwise, memo)?;
-        let high = self.disagreement_memo(a1, b1, word, otherwise, memo)?;
+        let low = self.merge(a0, b0, merge, memo)?;
+        let high = self.merge(a1, b1, merge, memo)?;
         let result = self.make(var, low, high)?;
         memo.insert((a, b), result);
         Ok(result)
     }
+}
+
+/// What becomes of two functions where they say the same about a word and where they differ; `None` is
+/// what the first one says.
+#[derive(Clone, Copy)]
+struct Merge {
+    word: Word,
+    same: Option<Func>,
+    different: Option<Func>,
 }
 
 /// A product of bits.
