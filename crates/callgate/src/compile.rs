@@ -224,3 +224,90 @@ pub fn expected_insns(
     }
     if total > 0.0 { sum / total } else { 0.0 }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bpf::Op;
+    use crate::policy::{CallSet, Cmp, Condition, Field, Rule, Section, Test};
+    use crate::verdict::Verdict;
+
+    const TOKEN: u32 = Arch::X86_64.token();
+
+    /// Some calls always allowed, one for small first arguments.
+    fn policy() -> Policy {
+        let small = Condition::test(Test::new(Field::arg(0).unwrap(), Cmp::Lt, 3));
+        let rule = |calls, when| Rule { calls, when, verdict: Verdict::ALLOW };
+        let rules = vec![
+            rule(CallSet::from_ranges([(0, 4), (9, 9)]), Condition::always()),
+            rule(CallSet::one(41), small),
+        ];
+        let default = Verdict::errno(1);
+        let section = Section { token: TOKEN, arches: vec![Arch::X86_64], rules, default };
+        Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap()
+    }
+
+    fn points() -> impl Iterator<Item = SeccompData> {
+        let numbers = (0..12).chain([40, 41, 42, 0x4000_0000, u32::MAX]);
+        let calls = numbers.flat_map(|nr| [TOKEN, TOKEN ^ 1, 0].map(|arch| (nr, arch)));
+        calls.flat_map(|(nr, arch)| {
+            [0, 1, 2, 3, 4, 1 << 32, u64::MAX].map(|arg| SeccompData {
+                nr,
+                arch,
+                args: [arg, 0, 0, 0, 0, 0],
+                ..SeccompData::default()
+            })
+        })
+    }
+
+    /// Every program that differs from its description by one broken instruction is refused, with a
+    /// call that shows it.
+    #[test]
+    fn broken_programs_are_refused_with_a_call_that_shows_it() {
+        let policy = policy();
+        let good = compile(&policy, &Options::default()).unwrap().program;
+        let mut store = Store::default();
+        let meaning = store.policy(&policy).unwrap();
+        let mut refused = 0;
+        for at in 0..good.len() {
+            let broken = |change: &dyn Fn(&mut Insn)| {
+                let mut insns = good.insns().to_vec();
+                change(&mut insns[at]);
+                insns
+            };
+            for insns in [
+                broken(&|insn| insn.k ^= 1),
+                broken(&|insn| insn.k = insn.k.wrapping_add(4)),
+                broken(&|insn| std::mem::swap(&mut insn.jt, &mut insn.jf)),
+            ] {
+                let Ok(program) = Program::new(insns.clone()) else { continue };
+                let says = |data: &SeccompData| program.run(data, Endian::Little).verdict;
+                if points().all(|data| says(&data) == policy.evaluate(&data)) {
+                    continue;
+                }
+                refused += 1;
+                match prove(&mut store, meaning, insns, &[], Endian::Little) {
+                    Err(CompileError(Kind::NotEqual(data))) => {
+                        assert_ne!(says(&data), policy.evaluate(&data), "{data:?}");
+                    }
+                    other => panic!("{at}: {other:?}"),
+                }
+            }
+        }
+        assert!(refused > good.len(), "only {refused} programs were broken");
+        assert!(prove(&mut store, meaning, good.into_insns(), &[], Endian::Little).is_ok());
+    }
+
+    /// The same meaning, but an argument is loaded on the way to ALLOW: the kernel would not cache it.
+    #[test]
+    fn a_call_that_the_kernel_cannot_cache_is_refused() {
+        let mut store = Store::default();
+        let allow = Verdict::ALLOW;
+        let meaning = store.verdict(allow).unwrap();
+        let insns = vec![Insn::new(Op::LdWordAbs, 16), Insn::new(Op::RetK, allow.0)];
+        let calls = Weights::uniform().resolve(&store, meaning, &[Arch::X86_64]);
+        let proved = prove(&mut store, meaning, insns.clone(), &calls, Endian::Little);
+        assert!(matches!(proved, Err(CompileError(Kind::NotConstantAllow { .. }))), "{proved:?}");
+        assert!(prove(&mut store, meaning, insns, &[], Endian::Little).is_ok());
+    }
+}
