@@ -268,7 +268,8 @@ impl<'a> Lowering<'a> {
         };
         let mut exits = Vec::new();
         let runs = classify(&intervals, &weights, &mut exits);
-        let tree = search_tree(&runs, Price { size: self.aim.size_price(), windows: false });
+        let tree =
+            search_tree(&runs, Price { size: self.aim.size_price(), masks: true, windows: false });
         let mut codes = Vec::with_capacity(exits.len());
         for exit in exits {
             codes.push(self.entry(exit)?);
@@ -289,6 +290,10 @@ impl<'a> Lowering<'a> {
                         Split::AtLeast(k) => (Op::JgeK, k),
                     };
                     let (then, otherwise) = (ids[then], ids[otherwise]);
+                    self.graph.add(Code::Branch { held, op, k, then, otherwise })
+                }
+                Node::AnyBit { mask, then, otherwise } => {
+                    let (op, k, then, otherwise) = (Op::JsetK, mask, ids[then], ids[otherwise]);
                     self.graph.add(Code::Branch { held, op, k, then, otherwise })
                 }
                 Node::Window { base, bits, then, otherwise } => {

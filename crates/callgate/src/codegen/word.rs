@@ -18,7 +18,7 @@
 
 use rustc_hash::FxHashMap as HashMap;
 
-use super::tree::{MAX_EXACT, Price, Run, Tree, search_tree};
+use super::tree::{MAX_RANGES, Price, Run, Tree, search_tree};
 use crate::data::Word;
 use crate::diagram::{Cube, Func, Interval, OutOfBudget, Split, Store};
 
@@ -387,7 +387,7 @@ fn partition(
     // Walking them, and the dynamic program of the search tree over them.
     let (walked, searched) =
         (runs.as_ref().map_or(limit, Vec::len), runs.as_ref().map_or(0, Vec::len));
-    store.charge_steps((walked + searched * searched.min(MAX_EXACT).pow(2) / 96) as u64)?;
+    store.charge_steps((walked + searched * searched.min(MAX_RANGES).pow(2) / 96) as u64)?;
     Ok(runs)
 }
 
@@ -407,7 +407,7 @@ fn search(runs: &[Interval]) -> (f64, Plan) {
             Run { first: run.first, last: run.last, class, weight }
         })
         .collect();
-    let tree = search_tree(&runs, Price { size: 1.0, windows: true });
+    let tree = search_tree(&runs, Price { size: 1.0, masks: true, windows: true });
     (tree.cost, Plan::Search { tree, exits })
 }
 

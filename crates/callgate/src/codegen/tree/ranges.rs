@@ -1,27 +1,20 @@
-//! Search trees: the cheapest way to find the run of values that a word lies in, by comparisons
-//! with two outcomes (`jeq` and `jge`).
+//! Many runs: a dynamic program over ranges of runs.
 //!
-//! This is the optimal binary search tree with two-way comparisons (Anderson, Kannan, Karloff and
-//! Ladner 2002; Chrobak, Golin, Munro and Young 2015), with two additions: runs that lead to the
-//! same place need not be told apart, and every comparison also costs its size.
-//!
-//! A dynamic program over ranges of runs chooses between
+//! It chooses between
+//! - what [`Few`] found, for ranges of few runs,
 //! - an order test that splits the range,
 //! - an equality test on the heaviest single value that is left, when it is heavy enough to come
 //!   first (in an optimal tree it is the heaviest that is tested for equality first),
-//! - a chain of equality tests, where all but some single values lead to the same place;
+//! - a chain of equality tests, where all but some single values lead to the same place,
+//! - a chain of equality tests and a mask that tells the rest apart,
 //! - a *window*, where allowed: up to 32 values in a row with two places to lead to are looked up in
 //!   a constant with a bit for each (`sub`, `tax`, `ld #bits`, `rsh x`, `jset #1`).
-//!
-//! It takes O(n³) for n runs, so above [`MAX_EXACT`] runs the range is first cut in halves of equal
-//! weight.
 
 use rustc_hash::FxHashMap as HashMap;
 
+use super::few::{Few, Set};
+use super::{Node, Price, Run, Tree, bits};
 use crate::diagram::Split;
-
-/// Up to how many runs the dynamic program sees a range as a whole.
-pub(super) const MAX_EXACT: usize = 96;
 
 /// An equality test comes before an order test only for a value with at least this share of the
 /// weight: below, splitting the rest is worth more.
@@ -30,108 +23,23 @@ const HEAVY: f64 = 0.15;
 /// The longest chain of equality tests.
 const MAX_CHAIN: usize = 48;
 
-/// A run of values that lead to the same place.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Run {
-    pub(super) first: u32,
-    pub(super) last: u32,
-    /// Which place.
-    pub(super) class: usize,
-    /// How often a value of the run occurs.
-    pub(super) weight: f64,
-}
-
-/// A search tree. Children have smaller indices than their parents; the root is the last node.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Tree {
-    pub(super) nodes: Vec<Node>,
-    /// Weighted number of tests, and the price of their number.
-    pub(super) cost: f64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Node {
-    Leaf {
-        class: usize,
-    },
-    Test {
-        split: Split,
-        then: usize,
-        otherwise: usize,
-    },
-    /// The value is one of `base..base + 32`, and its bit in `bits` decides.
-    Window {
-        base: u32,
-        bits: u32,
-        then: usize,
-        otherwise: usize,
-    },
-}
-
-/// What tests cost.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Price {
-    /// One instruction more in the program, in executed instructions.
-    pub(super) size: f64,
-    /// Whether windows are allowed. The kernel does not see that a call is always allowed when one
-    /// stands on its path.
-    pub(super) windows: bool,
-}
+/// The most runs that a mask is looked for.
+const MAX_MASKED: usize = 14;
 
 /// How many instructions a window takes, all of which are executed; one fewer when its base is 0.
 const WINDOW_INSNS: f64 = 5.0;
 
-/// The cheapest tree found for runs that cover all values, in order and without gaps.
-pub(super) fn search_tree(runs: &[Run], price: Price) -> Tree {
-    let mut tree = Tree::default();
-    let root = cut(runs, price, &mut tree);
-    // The root is made last in every case but that of a single leaf reused, which is alone then.
-    debug_assert_eq!(root + 1, tree.nodes.len());
-    tree
-}
-
-/// Cuts a range into halves of equal weight until the dynamic program can take over.
-fn cut(runs: &[Run], price: Price, tree: &mut Tree) -> usize {
-    if runs.len() <= MAX_EXACT {
-        return Exact::new(runs, price).build(tree);
-    }
-    let total: f64 = runs.iter().map(|run| run.weight).sum();
-    // A little weight for the number of runs, so that ranges without weight are halved too.
-    let share = |run: &Run| run.weight / total.max(f64::MIN_POSITIVE) + 0.1 / runs.len() as f64;
-    let mut left = 0.0;
-    let mut at = 1;
-    for (i, run) in runs.iter().enumerate().take(runs.len() - runs.len() / 16) {
-        left += share(run);
-        at = i + 1;
-        // Never too uneven, so that the depth is logarithmic.
-        if left >= 0.55 && at >= runs.len() / 16 {
-            break;
-        }
-    }
-    let (low, high) = runs.split_at(at);
-    let otherwise = cut(low, price, tree);
-    let then = cut(high, price, tree);
-    let first = high.first().map_or(0, |run| run.first);
-    tree.cost += total + price.size;
-    tree.push(Node::Test { split: Split::AtLeast(first), then, otherwise })
-}
-
-impl Tree {
-    fn push(&mut self, node: Node) -> usize {
-        self.nodes.push(node);
-        self.nodes.len() - 1
-    }
-}
-
-/// Small, because there is one for each range. A range has at most [`MAX_EXACT`] runs.
+/// Small, because there is one for each range. A range has at most [`super::MAX_RANGES`] runs.
 #[derive(Clone, Copy, PartialEq)]
 enum Choice {
     Leaf,
+    Few,
     /// The right part begins with this run.
     Split(u16),
     /// This run is tested for equality.
     Equal(u16),
     Chain,
+    Masked,
     Window,
 }
 
@@ -139,9 +47,10 @@ enum Choice {
 /// to occur any more.
 type Range = (usize, usize, usize);
 
-struct Exact<'a> {
+pub(super) struct Ranges<'a> {
     runs: &'a [Run],
     price: Price,
+    few: Few<'a>,
     /// Sums of the weights of all runs before each.
     before: Vec<f64>,
     /// For ranges without holes: choices by `low * n + high`.
@@ -157,8 +66,8 @@ struct Exact<'a> {
     holed: HashMap<Range, (f64, Choice)>,
 }
 
-impl<'a> Exact<'a> {
-    fn new(runs: &'a [Run], price: Price) -> Exact<'a> {
+impl<'a> Ranges<'a> {
+    pub(super) fn new(runs: &'a [Run], price: Price) -> Ranges<'a> {
         let mut before = vec![0.0];
         let mut sum = 0.0;
         for run in runs {
@@ -166,9 +75,10 @@ impl<'a> Exact<'a> {
             before.push(sum);
         }
         let n = runs.len();
-        let mut exact = Exact {
+        let mut ranges = Ranges {
             runs,
             price,
+            few: Few::new(runs, price),
             before,
             choices: vec![Choice::Leaf; n * n],
             costs_from: vec![0.0; n * n],
@@ -177,11 +87,11 @@ impl<'a> Exact<'a> {
             heaviest_from: vec![None; n],
             holed: HashMap::default(),
         };
-        exact.chain_end = (0..n).map(|low| exact.last_of_chain(low)).collect();
-        exact
+        ranges.chain_end = (0..n).map(|low| ranges.last_of_chain(low)).collect();
+        ranges
     }
 
-    fn build(mut self, tree: &mut Tree) -> usize {
+    pub(super) fn build(mut self, tree: &mut Tree) -> usize {
         let n = self.runs.len();
         for high in 0..n {
             for low in (0..=high).rev() {
@@ -201,8 +111,8 @@ impl<'a> Exact<'a> {
 
     /// The heavier of a single value and a run, if that is a single value; the former when equal.
     fn heavier(&self, best: Option<usize>, run: usize) -> Option<usize> {
-        let Run { first, last, weight, .. } = self.runs[run];
-        if first == last && best.is_none_or(|best| weight > self.runs[best].weight) {
+        let weight = self.runs[run].weight;
+        if self.runs[run].is_single() && best.is_none_or(|best| weight > self.runs[best].weight) {
             Some(run)
         } else {
             best
@@ -213,7 +123,7 @@ impl<'a> Exact<'a> {
         let mut wide: Option<usize> = None;
         let mut others = 0;
         for (i, run) in self.runs.iter().enumerate().skip(low) {
-            if run.first != run.last {
+            if !run.is_single() {
                 let known = wide.get_or_insert(run.class);
                 if *known != run.class {
                     return i - 1;
@@ -234,6 +144,18 @@ impl<'a> Exact<'a> {
         if low == high {
             return (0.0, Choice::Leaf);
         }
+        let mut best = if self.few.holds(high + 1 - low) {
+            (self.few.cost(Set::new(low, high, &[])), Choice::Few)
+        } else {
+            self.best_of_many(low, high)
+        };
+        if let Some(cost) = self.window_cost(low, high).filter(|cost| *cost < best.0) {
+            best = (cost, Choice::Window);
+        }
+        best
+    }
+
+    fn best_of_many(&mut self, low: usize, high: usize) -> (f64, Choice) {
         let n = self.runs.len();
         let left = &self.costs_from[low * n + low..low * n + high];
         let right = &self.costs_to[high * n + low + 1..high * n + high + 1];
@@ -251,8 +173,8 @@ impl<'a> Exact<'a> {
                 best = (chain.cost, Choice::Chain);
             }
         }
-        if let Some(cost) = self.window_cost(low, high).filter(|cost| *cost < best.0) {
-            best = (cost, Choice::Window);
+        if let Some((cost, ..)) = self.masked(low, high).filter(|(cost, ..)| *cost < best.0) {
+            best = (cost, Choice::Masked);
         }
         if let Some(single) = self.heaviest_from[low]
             && self.is_heavy(single, weight)
@@ -281,6 +203,20 @@ impl<'a> Exact<'a> {
         two.then(|| insns * (self.price.size + self.weight(low, high)))
     }
 
+    /// Single values one after the other, the heaviest first, and a mask that tells the rest apart;
+    /// and the cost of it.
+    fn masked(&self, low: usize, high: usize) -> Option<(f64, Vec<usize>, bits::Pair)> {
+        if !self.price.masks || high - low >= MAX_MASKED {
+            return None;
+        }
+        let (mut singles, pair) = bits::peeled(&self.runs[low..=high])?;
+        singles.iter_mut().for_each(|single| *single += low);
+        self.heaviest_first(&mut singles);
+        let rest: f64 = singles.iter().map(|single| self.runs[*single].weight).sum();
+        let rest = self.weight(low, high) - rest;
+        Some((self.chain_cost(&singles, rest) + self.price.size + rest, singles, pair))
+    }
+
     fn is_heavy(&self, single: usize, weight: f64) -> bool {
         self.runs[single].weight >= HEAVY * weight && self.runs[single].weight > 0.0
     }
@@ -289,12 +225,10 @@ impl<'a> Exact<'a> {
         self.before[high + 1] - self.before[low]
     }
 
-    /// The single values of a range, heaviest first; at equal weight the first.
-    fn singles(&self, low: usize, high: usize) -> Vec<usize> {
-        let mut singles: Vec<usize> =
-            (low..=high).filter(|i| self.runs[*i].first == self.runs[*i].last).collect();
-        singles.sort_by(|a, b| self.runs[*b].weight.total_cmp(&self.runs[*a].weight));
+    /// Sorts runs by weight; at equal weight the first comes first.
+    fn heaviest_first(&self, singles: &mut [usize]) {
         singles
+            .sort_by(|a, b| self.runs[*b].weight.total_cmp(&self.runs[*a].weight).then(a.cmp(b)));
     }
 
     /// The holes of a range.
@@ -302,7 +236,9 @@ impl<'a> Exact<'a> {
         if holes == 0 {
             return Vec::new();
         }
-        let mut singles = self.singles(low, high);
+        let mut singles: Vec<usize> =
+            (low..=high).filter(|run| self.runs[*run].is_single()).collect();
+        self.heaviest_first(&mut singles);
         singles.truncate(holes);
         singles
     }
@@ -329,6 +265,9 @@ impl<'a> Exact<'a> {
     fn best_holed(&mut self, range: Range) -> (f64, Choice) {
         let (low, high, _) = range;
         let holes = self.holes(range);
+        if self.few.holds(high + 1 - low) {
+            return (self.few.cost(Set::new(low, high, &holes)), Choice::Few);
+        }
         let mut best = (f64::INFINITY, Choice::Leaf);
         if let Some(chain) = self.chain(low, high, &holes) {
             if chain.singles.is_empty() {
@@ -371,7 +310,7 @@ impl<'a> Exact<'a> {
         let mut heaviest: Option<usize> = None;
         for i in live.clone() {
             let run = &self.runs[i];
-            if run.first != run.last {
+            if !run.is_single() {
                 match wide {
                     Some(class) if class != run.class => return None,
                     _ => wide = Some(run.class),
@@ -382,34 +321,39 @@ impl<'a> Exact<'a> {
         }
         let class = wide.or_else(|| heaviest.map(|i| self.runs[i].class))?;
         let mut singles = Vec::new();
-        let mut rest_weight = 0.0;
+        let mut rest = 0.0;
         for i in live {
             let run = &self.runs[i];
             if run.class == class {
-                rest_weight += run.weight;
+                rest += run.weight;
             } else if singles.len() < MAX_CHAIN {
                 singles.push(i);
             } else {
                 return None;
             }
         }
-        singles.sort_by(|a, b| self.runs[*b].weight.total_cmp(&self.runs[*a].weight));
-        let mut cost = singles.len() as f64 * (self.price.size + rest_weight);
+        self.heaviest_first(&mut singles);
+        let cost = self.chain_cost(&singles, rest);
+        Some(Chain { class, singles, cost })
+    }
+
+    /// What it costs to test single values one after the other, before a rest of this weight.
+    fn chain_cost(&self, singles: &[usize], rest: f64) -> f64 {
+        let mut cost = singles.len() as f64 * (self.price.size + rest);
         for (depth, single) in singles.iter().enumerate() {
             cost += (depth + 1) as f64 * self.runs[*single].weight;
         }
-        Some(Chain { class, singles, cost })
+        cost
     }
 
     /// Adds the chosen tree of a range; ranges nest at most as deep as they have runs and holes.
     fn emit(&mut self, range: Range, tree: &mut Tree) -> usize {
         let (low, high, _) = range;
         let holes = self.holes(range);
+        let first_live = || (low..=high).find(|i| !holes.contains(i)).unwrap_or(low);
         match self.solve(range).1 {
-            Choice::Leaf => {
-                let live = (low..=high).find(|i| !holes.contains(i)).unwrap_or(low);
-                tree.push(Node::Leaf { class: self.runs[live].class })
-            }
+            Choice::Leaf => tree.leaf(self.runs[first_live()].class),
+            Choice::Few => self.few.emit(Set::new(low, high, &holes), tree),
             Choice::Split(at) => {
                 let at = usize::from(at);
                 let (left, right) = (self.part(low, at - 1, &holes), self.part(at, high, &holes));
@@ -419,23 +363,22 @@ impl<'a> Exact<'a> {
                 tree.push(Node::Test { split, then, otherwise })
             }
             Choice::Equal(single) => {
-                let single = usize::from(single);
                 let otherwise = self.emit((low, high, holes.len() + 1), tree);
-                let then = tree.push(Node::Leaf { class: self.runs[single].class });
-                let split = Split::Equal(self.runs[single].first);
-                tree.push(Node::Test { split, then, otherwise })
+                tree.equal(&self.runs[usize::from(single)], otherwise)
             }
             Choice::Chain => {
                 let Some(chain) = self.chain(low, high, &holes) else {
-                    return tree.push(Node::Leaf { class: self.runs[low].class });
+                    return tree.leaf(self.runs[first_live()].class);
                 };
-                let mut otherwise = tree.push(Node::Leaf { class: chain.class });
-                for single in chain.singles.into_iter().rev() {
-                    let then = tree.push(Node::Leaf { class: self.runs[single].class });
-                    let split = Split::Equal(self.runs[single].first);
-                    otherwise = tree.push(Node::Test { split, then, otherwise });
-                }
-                otherwise
+                let rest = tree.leaf(chain.class);
+                self.emit_chain(&chain.singles, rest, tree)
+            }
+            Choice::Masked => {
+                let Some((_, singles, pair)) = self.masked(low, high) else {
+                    return tree.leaf(self.runs[low].class);
+                };
+                let rest = tree.any_bit(pair);
+                self.emit_chain(&singles, rest, tree)
             }
             Choice::Window => {
                 let runs = &self.runs[low..=high];
@@ -443,11 +386,17 @@ impl<'a> Exact<'a> {
                 let of_set = runs.iter().filter(|run| run.class == set);
                 let bits = of_set.flat_map(|run| run.first..=run.last);
                 let bits = bits.fold(0, |bits, value| bits | 1 << (value - base));
-                let then = tree.push(Node::Leaf { class: set });
-                let otherwise = tree.push(Node::Leaf { class: self.runs[low].class });
+                let then = tree.leaf(set);
+                let otherwise = tree.leaf(self.runs[low].class);
                 tree.push(Node::Window { base, bits, then, otherwise })
             }
         }
+    }
+
+    /// Tests single values one after the other before a rest that is there already.
+    fn emit_chain(&self, singles: &[usize], rest: usize, tree: &mut Tree) -> usize {
+        let tests = singles.iter().rev();
+        tests.fold(rest, |otherwise, single| tree.equal(&self.runs[*single], otherwise))
     }
 }
 
@@ -477,6 +426,3 @@ struct Chain {
     singles: Vec<usize>,
     cost: f64,
 }
-
-#[cfg(test)]
-mod tests;
