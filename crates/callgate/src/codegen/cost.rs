@@ -68,7 +68,7 @@ impl Aim {
     /// program.
     pub(super) const fn size_price(self) -> f64 {
         match self {
-            Aim::Speed => 0.012,
+            Aim::Speed => 0.02,
             Aim::Size => 100.0,
         }
     }

@@ -9,13 +9,14 @@
 use rustc_hash::{FxHashMap as HashMap, FxHashSet};
 
 use super::code::{Code, CodeId, Graph, Held};
-use super::tree::{Node, Price, Run, Tree, search_tree};
+use super::numbers::MAX_RUNS;
+use super::tree::{Node, Tree};
 use super::weights::WeightedCall;
 use super::word::{Plan, Planner};
 use super::{Aim, Model};
 use crate::bpf::Op;
 use crate::data::Word;
-use crate::diagram::{Cube, Func, Interval, OutOfBudget, Product, Split, Store};
+use crate::diagram::{Cube, Func, OutOfBudget, Product, Split, Store};
 use crate::verdict::Verdict;
 
 /// What all calls weigh together that have no weight but are always allowed (those of further
@@ -31,18 +32,14 @@ const MANY_INSNS: usize = 24;
 /// More products are not tried.
 const MAX_PRODUCTS: usize = 256;
 
-/// Above so many runs of numbers no search tree is built. It is far above what fits into a program:
-/// whoever comes near it shall hear how many instructions it would take.
-const MAX_NUMBER_RUNS: usize = 1 << 15;
-
 pub(super) struct Lowering<'a> {
-    store: &'a mut Store,
+    pub(super) store: &'a mut Store,
     pub(super) graph: Graph,
     done: HashMap<(Func, Guards), CodeId>,
-    aim: Aim,
+    pub(super) aim: Aim,
     /// Values of arch and number that lead to a function of the next word, with their weights.
-    numbers: HashMap<Func, Vec<(u32, f64)>>,
-    arches: Vec<(u32, f64)>,
+    pub(super) numbers: HashMap<Func, Vec<(u32, f64)>>,
+    pub(super) arches: Vec<(u32, f64)>,
     /// What numbers lead to.
     entries: FxHashSet<Func>,
     /// How many functions of arguments may still be looked at in every way.
@@ -91,7 +88,7 @@ impl<'a> Lowering<'a> {
         }
         let mut entries = FxHashSet::default();
         for func in numbers.keys() {
-            let runs = store.partition(*func, Word::NR, MAX_NUMBER_RUNS).unwrap_or_default();
+            let runs = store.partition(*func, Word::NR, MAX_RUNS).unwrap_or_default();
             entries.extend(runs.into_iter().map(|run| run.then));
         }
         Lowering {
@@ -145,7 +142,7 @@ impl<'a> Lowering<'a> {
     /// The code of what a number leads to. Where the conditions on different arguments have little to
     /// do with each other, word by word would mean a case for every combination; then they are
     /// tested one after the other.
-    fn entry(&mut self, func: Func) -> Result<CodeId, OutOfBudget> {
+    pub(super) fn entry(&mut self, func: Func) -> Result<CodeId, OutOfBudget> {
         let argument = self.store.top_word(func).is_some_and(|word| word > Word::NR);
         if !argument || self.effort == 0 || self.done.contains_key(&(func, Guards::default())) {
             return self.code(func);
@@ -257,29 +254,15 @@ impl<'a> Lowering<'a> {
         next
     }
 
-    /// A search tree for arch or number; `None` when there are too many runs.
-    fn search(&mut self, func: Func, word: Word) -> Result<Option<CodeId>, OutOfBudget> {
-        let Some(intervals) = self.store.partition(func, word, MAX_NUMBER_RUNS) else {
-            return Ok(None);
-        };
-        let weights = match word {
-            Word::ARCH => self.arches.clone(),
-            _ => self.numbers.get(&func).cloned().unwrap_or_default(),
-        };
-        let mut exits = Vec::new();
-        let runs = classify(&intervals, &weights, &mut exits);
-        let tree =
-            search_tree(&runs, Price { size: self.aim.size_price(), masks: true, windows: false });
-        let mut codes = Vec::with_capacity(exits.len());
-        for exit in exits {
-            codes.push(self.entry(exit)?);
-        }
-        Ok(Some(self.tree(&tree, &codes, &codes, Held { word, mask: u32::MAX })))
-    }
-
     /// The code of a search tree whose classes lead to these places; behind a window, where A holds
     /// nothing of the word any more, to those of `behind`.
-    fn tree(&mut self, tree: &Tree, places: &[CodeId], behind: &[CodeId], held: Held) -> CodeId {
+    pub(super) fn tree(
+        &mut self,
+        tree: &Tree,
+        places: &[CodeId],
+        behind: &[CodeId],
+        held: Held,
+    ) -> CodeId {
         let mut ids: Vec<CodeId> = Vec::with_capacity(tree.nodes.len());
         for node in &tree.nodes {
             let id = match *node {
@@ -474,24 +457,4 @@ impl Pending<'_> {
         }
         pending
     }
-}
-
-/// Runs with weights, and their exits as classes.
-fn classify(intervals: &[Interval], weights: &[(u32, f64)], exits: &mut Vec<Func>) -> Vec<Run> {
-    let mut class_of: HashMap<Func, usize> = HashMap::default();
-    let mut weights = weights.iter().peekable();
-    intervals
-        .iter()
-        .map(|interval| {
-            let class = *class_of.entry(interval.then).or_insert_with(|| {
-                exits.push(interval.then);
-                exits.len() - 1
-            });
-            let mut weight = 0.0;
-            while let Some((_, w)) = weights.next_if(|(value, _)| *value <= interval.last) {
-                weight += w;
-            }
-            Run { first: interval.first, last: interval.last, class, weight }
-        })
-        .collect()
 }

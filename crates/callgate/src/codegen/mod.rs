@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! diagram ──lower──> code graph ──layout──> instructions
+//!            │  numbers, twin: which runs of values there are
 //!            │  tree: search trees for runs of values
 //!            └─ word: masks for argument words
 //! ```
@@ -12,7 +13,9 @@ mod code;
 mod cost;
 mod layout;
 mod lower;
+mod numbers;
 mod tree;
+mod twin;
 mod weights;
 mod word;
 

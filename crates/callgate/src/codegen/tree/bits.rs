@@ -80,7 +80,20 @@ pub(super) fn peeled(runs: &[Run]) -> Option<(Vec<usize>, Pair)> {
     best
 }
 
-/// The two classes of the runs that are no single values, or the first of those that are.
+/// How many of the runs, from the first on, a mask could tell apart if all single values were out of
+/// the way.
+pub(super) fn spread(runs: &[Run]) -> usize {
+    let apart = |runs: &[Run]| {
+        two_classes(runs).is_none_or(|[a, b]| {
+            [(a, b), (b, a)].into_iter().any(|(set, clear)| widest(runs, set, clear).is_some())
+        })
+    };
+    // No mask for some is no mask for more.
+    (1..=runs.len()).take_while(|n| runs[n - 1].is_single() || apart(&runs[..*n])).count()
+}
+
+/// The two classes of the runs that are no single values, or the first of those that are. None when
+/// there are more, or fewer.
 fn two_classes(runs: &[Run]) -> Option<[usize; 2]> {
     let mut classes: [Option<usize>; 2] = [None, None];
     let [a, b] = &mut classes;
@@ -97,13 +110,18 @@ fn two_classes(runs: &[Run]) -> Option<[usize; 2]> {
     Some([(*a)?, (*b)?])
 }
 
+/// All bits that no value of a run of class `clear` has which is no single value, if each such value
+/// of class `set` has one of them.
+fn widest(runs: &[Run], set: usize, clear: usize) -> Option<u32> {
+    let wide = |class| runs.iter().filter(move |run| run.class == class && !run.is_single());
+    let widest = !wide(clear).fold(0, |bits, run| bits | all_bits(run.first, run.last));
+    wide(set).all(|run| all_hit(run.first, run.last, widest)).then_some(widest)
+}
+
 /// As [`peeled`] for two classes, with fewer than `limit` single values.
 fn peel(runs: &[Run], set: usize, clear: usize, limit: usize) -> Option<(Vec<usize>, Pair)> {
     let wide = |class| runs.iter().filter(move |run| run.class == class && !run.is_single());
-    let widest = !wide(clear).fold(0, |bits, run| bits | all_bits(run.first, run.last));
-    if !wide(set).all(|run| all_hit(run.first, run.last, widest)) {
-        return None;
-    }
+    let widest = widest(runs, set, clear)?;
     let singles = |class| {
         runs.iter().enumerate().filter(move |(_, run)| run.class == class && run.is_single())
     };

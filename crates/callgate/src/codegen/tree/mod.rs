@@ -119,8 +119,20 @@ fn cut(runs: &[Run], price: Price, tree: &mut Tree) -> usize {
     tree.push(Node::Test { split: Split::AtLeast(first), then, otherwise })
 }
 
+impl Node {
+    /// The same test with other sides.
+    pub(super) fn with_sides(self, then: usize, otherwise: usize) -> Node {
+        match self {
+            Node::Leaf { .. } => self,
+            Node::Test { split, .. } => Node::Test { split, then, otherwise },
+            Node::AnyBit { mask, .. } => Node::AnyBit { mask, then, otherwise },
+            Node::Window { base, bits, .. } => Node::Window { base, bits, then, otherwise },
+        }
+    }
+}
+
 impl Tree {
-    fn push(&mut self, node: Node) -> usize {
+    pub(super) fn push(&mut self, node: Node) -> usize {
         self.nodes.push(node);
         self.nodes.len() - 1
     }

@@ -61,6 +61,8 @@ pub(super) struct Ranges<'a> {
     costs_to: Vec<f64>,
     /// Per run, the last one that a chain beginning with it can end with.
     chain_end: Vec<usize>,
+    /// Per run, the first one after it that no mask can spread to.
+    mask_end: Vec<usize>,
     /// Per run, the heaviest single value of the range from there to the current end.
     heaviest_from: Vec<Option<usize>>,
     holed: HashMap<Range, (f64, Choice)>,
@@ -84,10 +86,15 @@ impl<'a> Ranges<'a> {
             costs_from: vec![0.0; n * n],
             costs_to: vec![0.0; n * n],
             chain_end: Vec::new(),
+            mask_end: Vec::new(),
             heaviest_from: vec![None; n],
             holed: HashMap::default(),
         };
         ranges.chain_end = (0..n).map(|low| ranges.last_of_chain(low)).collect();
+        if price.masks {
+            let near = |low: usize| &runs[low..n.min(low + MAX_MASKED)];
+            ranges.mask_end = (0..n).map(|low| low + bits::spread(near(low))).collect();
+        }
         ranges
     }
 
@@ -206,9 +213,7 @@ impl<'a> Ranges<'a> {
     /// Single values one after the other, the heaviest first, and a mask that tells the rest apart;
     /// and the cost of it.
     fn masked(&self, low: usize, high: usize) -> Option<(f64, Vec<usize>, bits::Pair)> {
-        if !self.price.masks || high - low >= MAX_MASKED {
-            return None;
-        }
+        self.mask_end.get(low).filter(|end| high < **end)?;
         let (mut singles, pair) = bits::peeled(&self.runs[low..=high])?;
         singles.iter_mut().for_each(|single| *single += low);
         self.heaviest_first(&mut singles);
