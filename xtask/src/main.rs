@@ -1,11 +1,13 @@
 //! Generators and comparisons for development: `cargo xtask help`. One file or directory per task.
 
+mod compare;
 mod syscalls;
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// What a task returns: an error is a message for the person at the terminal.
-type Result<T> = std::result::Result<T, String>;
+type Result<T, E = String> = std::result::Result<T, E>;
 
 /// A task: its name, one line about it, its full help, and what it does with its arguments.
 struct Task {
@@ -15,12 +17,26 @@ struct Task {
     run: fn(&[String]) -> Result<()>,
 }
 
-const TASKS: &[Task] = &[Task {
-    name: "syscalls",
-    summary: "generate the tables of system calls, or check that they are current",
-    help: syscalls::HELP,
-    run: syscalls::run,
-}];
+const TASKS: &[Task] = &[
+    Task {
+        name: "compare",
+        summary: "compile the same rules with other compilers, and write down how they do",
+        help: compare::HELP,
+        run: compare::run,
+    },
+    Task {
+        name: "syscalls",
+        summary: "generate the tables of system calls, or check that they are current",
+        help: syscalls::HELP,
+        run: syscalls::run,
+    },
+];
+
+/// The root of the workspace.
+fn workspace() -> PathBuf {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.parent().unwrap_or(package).to_owned()
+}
 
 fn usage() -> String {
     let mut text = String::from("usage: cargo xtask TASK [OPTION]...\n\ntasks:\n");

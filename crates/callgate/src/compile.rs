@@ -85,6 +85,16 @@ enum Kind {
     NotConstantAllow { token: u32, nr: u32 },
 }
 
+impl CompileError {
+    /// How many instructions the filter needs, when they are more than the kernel accepts.
+    pub fn insns_needed(&self) -> Option<usize> {
+        match self.0 {
+            Kind::TooLong { given } => Some(given),
+            _ => None,
+        }
+    }
+}
+
 impl std::fmt::Display for CompileError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.0 {

@@ -113,13 +113,16 @@ fn the_limit_is_what_the_kernel_accepts() {
         let compiled = compile(&policy(fits), &options).unwrap();
         assert!(compiled.program.len() > MAX_INSNS - 20, "{}", compiled.program.len());
         check(&policy(fits), &compiled);
-        let error = compile(&policy(beyond), &options).unwrap_err().to_string();
+        let error = compile(&policy(beyond), &options).unwrap_err();
+        let needed = error.insns_needed();
+        let error = error.to_string();
         let given: Vec<usize> = error
             .split(|c: char| !c.is_ascii_digit())
             .filter_map(|number| number.parse().ok())
             .collect();
         let (count, limit) = (given[0], given[1]);
         assert!(count > limit && count < limit + 20 && limit == MAX_INSNS, "{error}");
+        assert_eq!(needed, Some(count));
     }
 }
 

@@ -12,7 +12,7 @@ mod render;
 mod sources;
 mod supplement;
 
-use crate::Result;
+use crate::{Result, workspace};
 use sources::Sources;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -64,12 +64,6 @@ impl Options {
         }
         Ok(options)
     }
-}
-
-/// The root of the workspace.
-fn workspace() -> PathBuf {
-    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    package.parent().unwrap_or(package).to_owned()
 }
 
 /// Where the sources are kept when nothing else is said.

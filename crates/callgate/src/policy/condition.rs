@@ -215,6 +215,40 @@ impl Condition {
         }
     }
 
+    /// The condition as alternatives of which one must hold, each a list of tests that must all
+    /// hold (a disjunctive normal form). No alternative means never, an empty one always.
+    ///
+    /// `None` when there are more than `limit`: the alternatives of parts that must all hold
+    /// multiply.
+    pub fn alternatives(&self, limit: usize) -> Option<Vec<Vec<Test>>> {
+        let alternatives = match &self.0 {
+            Shape::Test(test) => vec![vec![*test]],
+            Shape::Any(parts) => {
+                let mut any = Vec::new();
+                for part in parts {
+                    any.extend(part.alternatives(limit)?);
+                }
+                any
+            }
+            Shape::All(parts) => {
+                let mut all = vec![Vec::new()];
+                for part in parts {
+                    let part = part.alternatives(limit)?;
+                    if all.len().saturating_mul(part.len()) > limit {
+                        return None;
+                    }
+                    let with = |left: &Vec<Test>| {
+                        let join = |right: &Vec<Test>| [left.as_slice(), right].concat();
+                        part.iter().map(join).collect::<Vec<_>>()
+                    };
+                    all = all.iter().flat_map(with).collect();
+                }
+                all
+            }
+        };
+        (alternatives.len() <= limit).then_some(alternatives)
+    }
+
     pub(crate) fn shape(&self) -> &Shape {
         &self.0
     }
@@ -251,6 +285,27 @@ mod tests {
             Condition::all([a(), b(), a()])
         );
         assert_eq!(Condition::all([a(), b()]).negated().negated(), Condition::all([a(), b()]));
+    }
+
+    #[test]
+    fn alternatives_mean_what_the_condition_means() {
+        let test = |index, value| Condition::test(Test::eq(arg(index), value));
+        let either = Condition::any([test(0, 1), test(1, 2)]);
+        let both = Condition::all([either.clone(), Condition::any([test(2, 3), test(3, 4)])]);
+        let nested = Condition::any([both, Condition::all([test(4, 5), test(5, 6)])]);
+        let alternatives = nested.alternatives(5).unwrap();
+        assert_eq!(alternatives.len(), 5);
+        assert_eq!(nested.alternatives(4), None);
+        for bits in 0..64u64 {
+            // Argument i has the value that its test asks for where bit i is set.
+            let args = std::array::from_fn(|i| if bits >> i & 1 == 1 { i as u64 + 1 } else { 0 });
+            let data = SeccompData { args, ..SeccompData::default() };
+            let one_holds = alternatives.iter().any(|all| all.iter().all(|test| test.holds(&data)));
+            assert_eq!(one_holds, nested.holds(&data), "{args:?}");
+        }
+        assert_eq!(Condition::always().alternatives(1), Some(vec![vec![]]));
+        assert_eq!(Condition::never().alternatives(0), Some(vec![]));
+        assert_eq!(either.alternatives(1), None);
     }
 
     #[test]

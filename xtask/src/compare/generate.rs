@@ -1,0 +1,125 @@
+//! Rules in any number, the same in every run.
+
+use std::collections::BTreeMap;
+
+use callgate::policy::{Field, Test};
+use callgate::{Arch, Verdict};
+
+use super::rules::{Alternative, Rules};
+
+/// Numbers that look random, from a 64-bit linear congruential generator (Knuth's constants).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u32) -> u32 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (((self.0 >> 32) * u64::from(bound)) >> 32) as u32
+    }
+}
+
+fn allow(tests: Vec<Test>) -> Alternative {
+    Alternative { tests, verdict: Verdict::ALLOW }
+}
+
+fn allow_list(calls: BTreeMap<u32, Vec<Alternative>>) -> Rules {
+    Rules::new(Arch::X86_64, Verdict::errno(1), calls)
+}
+
+fn eq(arg: u32, value: u32) -> Option<Test> {
+    Field::arg(arg as u8).map(|field| Test::eq(field, u64::from(value)))
+}
+
+/// An allow list of so many numbers, no two of them adjacent.
+pub(super) fn numbers(count: u32) -> Rules {
+    let gap = |index: u32| 2 + u32::from(index.is_multiple_of(3));
+    let numbers = (0..count).scan(0, |nr, index| {
+        let this = *nr;
+        *nr += gap(index);
+        Some(this)
+    });
+    allow_list(numbers.map(|nr| (nr, vec![allow(Vec::new())])).collect())
+}
+
+/// `ioctl` with so many commands: of drivers with a letter each, with directions and sizes as the
+/// structures of drivers have (`include/uapi/asm-generic/ioctl.h`).
+pub(super) fn commands(count: u32) -> Rules {
+    let mut random = Random(1);
+    let sizes = [4, 8, 8, 16, 24, 32, 40, 64, 104, 256];
+    let alternatives = (0..count).filter_map(|index| {
+        let (letter, command) = (0x41 + index / 100, index % 100);
+        let (direction, size) = match random.below(5) {
+            0 => (0, 0),
+            other => (1 + other % 3, sizes[random.below(sizes.len() as u32) as usize]),
+        };
+        let value = direction << 30 | size << 16 | letter << 8 | command;
+        Some(allow(vec![eq(1, value)?]))
+    });
+    let ioctl = Arch::X86_64.number("ioctl").unwrap_or_default();
+    allow_list(BTreeMap::from([(ioctl, alternatives.collect())]))
+}
+
+/// So many calls, each allowed for one value of one argument together with one of another.
+pub(super) fn pairs(count: u32) -> Rules {
+    let call = |index: u32| {
+        let tests = [eq(index % 6, 100 + index), eq((index + 1 + index / 6 % 5) % 6, 7 * index)];
+        (10 + 5 * index, vec![allow(tests.into_iter().flatten().collect())])
+    };
+    allow_list((0..count).map(call).collect())
+}
+
+/// So many rules for calls chosen at random: one in four for a call whatever its arguments are, the
+/// others for a value of an argument, some of them for two.
+pub(super) fn random(count: u32) -> Rules {
+    let mut random = Random(2);
+    let mut calls: BTreeMap<u32, Vec<Alternative>> = BTreeMap::new();
+    for _ in 0..count {
+        // As many calls as rules: how many there are grows, not how much one of them asks for.
+        let alternatives = calls.entry(random.below(2 * count)).or_default();
+        let kind = random.below(8);
+        if alternatives.iter().any(|alternative| alternative.tests.is_empty()) {
+            continue;
+        }
+        if kind < 2 {
+            *alternatives = vec![allow(Vec::new())];
+            continue;
+        }
+        let first = random.below(3);
+        let mut tests = vec![eq(first, random.below(64))];
+        if kind == 7 {
+            tests.push(eq(first + 1 + random.below(2), random.below(64)));
+        }
+        let tests = tests.into_iter().flatten().collect();
+        alternatives.push(allow(tests));
+    }
+    allow_list(calls)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn sets_have_the_size_they_are_asked_for() {
+        for count in [1, 10, 300] {
+            assert_eq!(numbers(count).calls(), count as usize);
+            let commands = commands(count);
+            let values: BTreeSet<u64> = commands.blocks[0].calls[&16]
+                .iter()
+                .map(|alternative| alternative.tests[0].value)
+                .collect();
+            assert_eq!(values.len(), count as usize, "no command is there twice");
+        }
+        assert_eq!(pairs(32).tests(), 64);
+        assert!(random(300).calls() > 150);
+    }
+
+    #[test]
+    fn scattered_numbers_are_not_adjacent() {
+        let rules = numbers(100);
+        let numbers: Vec<u32> = rules.blocks[0].calls.keys().copied().collect();
+        assert!(numbers.windows(2).all(|pair| pair[1] - pair[0] >= 2));
+    }
+}

@@ -1,0 +1,293 @@
+//! How compilation grows with the number of rules: from 10 to 4,000, in three families.
+
+use std::time::Duration;
+
+use callgate::codegen::Model;
+use callgate::compile::{Options, compile};
+
+use super::chart::{self, Line, Panel};
+use super::generate;
+use super::measure::{LIMIT, repeated};
+use super::peers::{Missing, Peer, Peers};
+use super::rules::Rules;
+use super::table::{Table, count, time};
+use crate::Result;
+
+const SIZES: [u32; 7] = [10, 30, 100, 300, 1000, 2000, 4000];
+/// How long each case is repeated for its median.
+const REPEAT: Duration = Duration::from_millis(150);
+/// Growth is fitted from here on: below, what every compilation takes counts more.
+const FITTED_FROM: u32 = 100;
+/// The most instructions that the kernel accepts.
+const MAX_INSNS: usize = 4096;
+
+/// The compilers here: those that take numbers without a name.
+const PEERS: [Peer; 5] = [
+    Peer::LibseccompLinear,
+    Peer::LibseccompTree,
+    Peer::GvisorOptimized,
+    Peer::GvisorPlain,
+    Peer::Seccompiler,
+];
+
+/// Rules of one kind in any number.
+struct Family {
+    name: &'static str,
+    about: &'static str,
+    rules: fn(u32) -> Rules,
+}
+
+const FAMILIES: [Family; 3] = [
+    Family {
+        name: "numbers",
+        about: "an allow list of numbers of which no two are adjacent",
+        rules: generate::numbers,
+    },
+    Family {
+        name: "commands",
+        about: "values of one argument of one call: commands of `ioctl`",
+        rules: generate::commands,
+    },
+    Family {
+        name: "random rules",
+        about: "calls chosen at random, a quarter allowed always, the others for a value of an \
+                argument or of two",
+        rules: generate::random,
+    },
+];
+
+/// One compiler on one set of rules.
+struct Point {
+    rules: u32,
+    outcome: Result<Grown, Missing>,
+}
+
+/// How far a compilation came.
+struct Grown {
+    time: Duration,
+    insns: usize,
+    /// Of the diagram; none for other compilers.
+    nodes: Option<usize>,
+}
+
+/// The points of one compiler in one family.
+struct Series {
+    name: &'static str,
+    points: Vec<Point>,
+}
+
+/// What all measurements say.
+pub(super) struct Growth(Vec<(&'static Family, Vec<Series>)>);
+
+/// Measures everything; `progress` is told what comes next.
+pub(super) fn measure(peers: &Peers, progress: impl Fn(&str)) -> Result<Growth> {
+    let mut families = Vec::new();
+    for family in &FAMILIES {
+        let mut all = Vec::new();
+        progress(&format!("growth: {}, Callgate", family.name));
+        let points = SIZES.into_iter().map(|size| own(size, &(family.rules)(size)));
+        all.push(Series { name: "Callgate", points: points.collect::<Result<_>>()? });
+        for peer in PEERS {
+            progress(&format!("growth: {}, {}", family.name, peer.name()));
+            all.push(Series { name: peer.name(), points: other(peer, family, peers) });
+        }
+        families.push((family, all));
+    }
+    Ok(Growth(families))
+}
+
+fn own(size: u32, rules: &Rules) -> Result<Point> {
+    let policy = rules.to_policy()?;
+    let options = Options { model: Model::Jit, ..Options::default() };
+    let (compiled, time) = repeated(REPEAT, || compile(&policy, &options));
+    let outcome = match compiled {
+        Ok(compiled) => {
+            Ok(Grown { time, insns: compiled.stats.insns, nodes: Some(compiled.stats.nodes) })
+        }
+        Err(error) => match error.insns_needed() {
+            Some(insns) => Ok(Grown { time, insns, nodes: None }),
+            None => Err(Missing::Failed(error.to_string())),
+        },
+    };
+    Ok(Point { rules: size, outcome })
+}
+
+/// The sizes in order; behind one that took too long, the larger ones are not tried.
+fn other(peer: Peer, family: &Family, peers: &Peers) -> Vec<Point> {
+    let mut points = Vec::new();
+    let mut gave_up = None;
+    for size in SIZES {
+        let outcome = match &gave_up {
+            Some(missing) => Err(Missing::clone(missing)),
+            None => peers.compile(peer, &(family.rules)(size), REPEAT, LIMIT).map(|compiled| {
+                Grown { time: compiled.time, insns: compiled.bytes.len() / 8, nodes: None }
+            }),
+        };
+        if let Err(missing @ (Missing::TookLonger(_) | Missing::NotMeasured(_))) = &outcome {
+            gave_up = Some(missing.clone());
+        }
+        points.push(Point { rules: size, outcome });
+    }
+    points
+}
+
+impl Series {
+    /// Rules and seconds.
+    fn times(&self) -> impl Iterator<Item = (f64, f64)> {
+        self.points.iter().filter_map(|point| {
+            let grown = point.outcome.as_ref().ok()?;
+            Some((f64::from(point.rules), grown.time.as_secs_f64()))
+        })
+    }
+
+    fn exponent(&self) -> Option<f64> {
+        let from = f64::from(FITTED_FROM);
+        exponent(&self.times().filter(|(rules, _)| *rules >= from).collect::<Vec<_>>())
+    }
+}
+
+/// The largest slope between two neighbours.
+fn steepest(points: &[(f64, f64)]) -> Option<f64> {
+    let slopes = points.windows(2).map(|pair| (pair[1].1 / pair[0].1).log(pair[1].0 / pair[0].0));
+    slopes.max_by(f64::total_cmp)
+}
+
+/// The slope of the line of least squares through the logarithms; `None` below three points.
+fn exponent(points: &[(f64, f64)]) -> Option<f64> {
+    if points.len() < 3 {
+        return None;
+    }
+    let logs = || points.iter().map(|(x, y)| (x.ln(), y.ln()));
+    let n = points.len() as f64;
+    let (mean_x, mean_y) = logs().fold((0.0, 0.0), |(sx, sy), (x, y)| (sx + x / n, sy + y / n));
+    let (above, below) = logs().fold((0.0, 0.0), |(above, below), (x, y)| {
+        (above + (x - mean_x) * (y - mean_y), below + (x - mean_x) * (x - mean_x))
+    });
+    Some(above / below)
+}
+
+impl Growth {
+    /// A table for each family, with what its rules are.
+    pub(super) fn tables(&self) -> Vec<(String, Table)> {
+        self.0.iter().map(|(family, all)| (caption(family), table(all))).collect()
+    }
+
+    /// The exponents of Callgate by family, as a sentence.
+    pub(super) fn summary(&self) -> String {
+        let exponents = self.0.iter().filter_map(|(family, all)| {
+            let own = all.first()?;
+            let steepest = steepest(&own.times().collect::<Vec<_>>())?;
+            let (name, fitted) = (family.name, own.exponent()?);
+            Some(format!("{name} n^{fitted:.2} (its steepest step n^{steepest:.2})"))
+        });
+        let exponents: Vec<String> = exponents.collect();
+        format!(
+            "Callgate's time, proof included, grows with the number n of rules as: {}.",
+            exponents.join(", ")
+        )
+    }
+
+    /// The times as a chart.
+    pub(super) fn chart(&self) -> String {
+        let panels = self.0.iter().map(|(family, all)| Panel {
+            title: family.name,
+            lines: all
+                .iter()
+                .map(|series| Line { name: series.name, points: series.times().collect() })
+                .collect(),
+        });
+        chart::draw(&panels.collect::<Vec<_>>())
+    }
+}
+
+fn caption(family: &Family) -> String {
+    format!("{}: {}", family.name, family.about)
+}
+
+fn table(all: &[Series]) -> Table {
+    let others = all.iter().skip(1).map(|series| series.name);
+    let mut table = Table::new(["rules", "Callgate", "insns", "nodes"].into_iter().chain(others));
+    for (index, size) in SIZES.iter().enumerate() {
+        let mut cells = vec![count(*size as usize)];
+        for (which, series) in all.iter().enumerate() {
+            let outcome = series.points.get(index).map(|point| &point.outcome);
+            match outcome {
+                Some(Ok(grown)) if which == 0 => {
+                    let nodes = grown.nodes.map_or_else(|| "–".to_owned(), count);
+                    cells.extend([time(grown.time), insns(grown.insns), nodes]);
+                }
+                Some(Ok(grown)) => {
+                    cells.push(format!("{}, {}", time(grown.time), insns(grown.insns)));
+                }
+                Some(Err(missing)) => {
+                    let short = match missing {
+                        Missing::TookLonger(limit) => format!("> {} s", limit.as_secs()),
+                        Missing::NotMeasured(_) => "not measured".to_owned(),
+                        Missing::CannotExpress(_) => "cannot".to_owned(),
+                        Missing::Failed(_) => "fails".to_owned(),
+                    };
+                    cells.push(short);
+                    if which == 0 {
+                        cells.extend(["–".to_owned(), "–".to_owned()]);
+                    }
+                }
+                None => cells.push(String::new()),
+            }
+        }
+        table.row(cells);
+    }
+    let exponent = |series: &Series| {
+        series.exponent().map_or_else(|| "–".to_owned(), |slope| format!("n^{slope:.2}"))
+    };
+    let mut cells = vec!["growth".to_owned()];
+    for (which, series) in all.iter().enumerate() {
+        cells.push(exponent(series));
+        if which == 0 {
+            cells.extend([String::new(), String::new()]);
+        }
+    }
+    table.row(cells);
+    table
+}
+
+/// A count of instructions, with a mark where the kernel does not accept so many.
+fn insns(insns: usize) -> String {
+    format!("{}{}", count(insns), if insns > MAX_INSNS { "!" } else { "" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exponents_are_those_of_powers() {
+        let powers = |power: f64| {
+            SIZES.map(|size| (f64::from(size), 3e-6 * f64::from(size).powf(power))).to_vec()
+        };
+        for power in [0.5, 1.0, 2.0] {
+            assert!((exponent(&powers(power)).unwrap() - power).abs() < 1e-9);
+        }
+        assert_eq!(exponent(&powers(1.0)[..2]), None);
+        let step = [(10.0, 1.0), (20.0, 1.0), (40.0, 4.0), (80.0, 8.0)];
+        assert!((steepest(&step).unwrap() - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_table_has_a_row_for_each_size_and_one_for_the_growth() {
+        let point = |rules| Point {
+            rules,
+            outcome: Ok(Grown {
+                time: Duration::from_micros(u64::from(rules)),
+                insns: 2 * rules as usize,
+                nodes: Some(7),
+            }),
+        };
+        let late = |rules| Point { rules, outcome: Err(Missing::TookLonger(LIMIT)) };
+        let ours = Series { name: "Callgate", points: SIZES.map(point).into() };
+        let theirs = Series { name: "other", points: SIZES.map(late).into() };
+        let text = table(&[ours, theirs]).plain();
+        assert_eq!(text.lines().count(), SIZES.len() + 2, "{text}");
+        assert!(text.contains("4,000    4.00 ms  8,000!      7  > 10 s"), "{text}");
+        assert!(text.contains("growth    n^1.00"), "{text}");
+    }
+}

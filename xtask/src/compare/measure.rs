@@ -1,0 +1,294 @@
+//! What is measured of a program: its size, what calls execute, what the kernel can cache, and what it
+//! means.
+
+use std::time::{Duration, Instant};
+
+use callgate::bpf::{Program, is_constant_allow};
+use callgate::codegen::{Aim, Model, WeightedCall, Weights};
+use callgate::compile::{CompileError, Compiled, Options, compile, expected_insns, recompile};
+use callgate::diagram::{Difference, Func, Store};
+use callgate::policy::Policy;
+use callgate::{Arch, Endian};
+
+use super::peers::{self, Missing, Peer, Peers};
+use super::rules::Rules;
+use super::workloads::Workload;
+use crate::Result;
+
+/// How long a compilation is repeated for its median.
+pub(super) const REPEAT: Duration = Duration::from_millis(250);
+/// How long one case of another compiler may take.
+pub(super) const LIMIT: Duration = Duration::from_secs(10);
+const MAX_RUNS: usize = 501;
+
+/// The byte order of the machines in the comparison.
+const ENDIAN: Endian = Endian::Little;
+
+/// One compiler on one rule set.
+pub(super) struct Row {
+    pub(super) name: String,
+    pub(super) outcome: Result<Figures, Missing>,
+}
+
+/// The figures of a program.
+pub(super) struct Figures {
+    pub(super) insns: usize,
+    /// Mean number of instructions executed under each workload; none where no call has weight, or
+    /// the kernel would not accept the program.
+    pub(super) executed: Vec<Option<f64>>,
+    /// How many of the known calls are constant allow.
+    pub(super) constant_allow: usize,
+    pub(super) time: Duration,
+    pub(super) meaning: Meaning,
+    /// Calls that are left out because the compiler has no such name.
+    pub(super) unknown: Vec<(Arch, u32)>,
+    /// What Callgate makes of exactly the function of this program, under each workload.
+    pub(super) ours: Vec<Ours>,
+}
+
+/// A program of Callgate for the function of another program.
+#[derive(Clone, Copy)]
+pub(super) struct Ours {
+    pub(super) insns: usize,
+    pub(super) executed: Option<f64>,
+}
+
+/// Whether a program means what the rules say.
+pub(super) enum Meaning {
+    /// Callgate's own proof.
+    Proved,
+    /// The same node as the rules, with the edges of its compiler.
+    Same,
+    /// What is different, as text.
+    Differs(Vec<String>),
+    /// It could not be executed symbolically.
+    Unknown(String),
+}
+
+/// The rules as a function, with the calls that are weighed.
+struct Reference {
+    store: Store,
+    root: Func,
+    arches: Vec<Arch>,
+    calls: Vec<Vec<WeightedCall>>,
+}
+
+impl Reference {
+    fn new(policy: &Policy, workloads: &[Workload]) -> Result<Reference> {
+        let mut store = Store::default();
+        let root = store.policy(policy).map_err(|error| error.to_string())?;
+        let arches: Vec<Arch> = policy.arches().collect();
+        let resolve = |workload: &Workload| workload.weights.resolve(&store, root, &arches);
+        let calls = workloads.iter().map(resolve).collect();
+        Ok(Reference { store, root, arches, calls })
+    }
+
+    /// The mean number of executed instructions; `None` when no call has weight.
+    fn executed(&self, program: &Program, workload: usize) -> Option<f64> {
+        let calls = &self.calls[workload];
+        let weighed = calls.iter().any(|call| call.weight > 0.0);
+        weighed.then(|| expected_insns(&self.store, self.root, program, calls, ENDIAN))
+    }
+
+    fn constant_allow(&self, program: &Program) -> usize {
+        let calls =
+            self.arches.iter().flat_map(|arch| arch.calls().map(|(nr, _)| (arch.token(), nr)));
+        calls.filter(|(token, nr)| is_constant_allow(program, *token, *nr)).count()
+    }
+}
+
+/// The four ways in which Callgate compiles here.
+const WAYS: [(&str, Model, Aim); 4] = [
+    ("Callgate, speed", Model::Jit, Aim::Speed),
+    ("Callgate, size", Model::Jit, Aim::Size),
+    ("Callgate, cached, speed", Model::Cached, Aim::Speed),
+    ("Callgate, cached, size", Model::Cached, Aim::Size),
+];
+
+/// Every compiler on one rule set.
+pub(super) fn rows(rules: &Rules, peers: &Peers, workloads: &[Workload]) -> Result<Vec<Row>> {
+    let policy = rules.to_policy()?;
+    let reference = Reference::new(&policy, workloads)?;
+    let mut rows = Vec::new();
+    for (name, model, aim) in WAYS {
+        let outcome = own(&policy, &reference, workloads, model, aim)
+            .map_err(|error| Missing::Failed(error.to_string()));
+        rows.push(Row { name: name.to_owned(), outcome });
+    }
+    for peer in Peer::ALL {
+        let outcome = other(peer, rules, peers, &reference, workloads);
+        rows.push(Row { name: peer.name().to_owned(), outcome });
+    }
+    Ok(rows)
+}
+
+/// Compiles again and again: the last result, and the median of the times.
+pub(super) fn repeated<T>(repeat: Duration, mut run: impl FnMut() -> T) -> (T, Duration) {
+    let mut times = Vec::new();
+    let begin = Instant::now();
+    loop {
+        let start = Instant::now();
+        let result = run();
+        times.push(start.elapsed());
+        if begin.elapsed() >= repeat || times.len() == MAX_RUNS {
+            times.sort_unstable();
+            return (result, times[times.len() / 2]);
+        }
+    }
+}
+
+fn own(
+    policy: &Policy,
+    reference: &Reference,
+    workloads: &[Workload],
+    model: Model,
+    aim: Aim,
+) -> Result<Figures, CompileError> {
+    let options = |weights: Weights| Options { model, aim, weights, ..Options::default() };
+    let uniform = options(Weights::uniform());
+    let (compiled, time) = repeated(REPEAT, || compile(policy, &uniform));
+    let program = compiled?.program;
+    let mut executed = Vec::new();
+    for (index, workload) in workloads.iter().enumerate() {
+        let told = compile(policy, &options(workload.weights.clone()))?.program;
+        executed.push(reference.executed(&told, index));
+    }
+    Ok(Figures {
+        insns: program.len(),
+        executed,
+        constant_allow: reference.constant_allow(&program),
+        time,
+        meaning: Meaning::Proved,
+        unknown: Vec::new(),
+        ours: Vec::new(),
+    })
+}
+
+fn other(
+    peer: Peer,
+    rules: &Rules,
+    peers: &Peers,
+    reference: &Reference,
+    workloads: &[Workload],
+) -> Result<Figures, Missing> {
+    let compiled = peers.compile(peer, rules, REPEAT, LIMIT)?;
+    let insns = compiled.bytes.len() / 8;
+    let time = compiled.time;
+    let program = match Program::from_bytes(&compiled.bytes, ENDIAN) {
+        Ok(program) => program,
+        Err(error) => {
+            let why = format!("the kernel does not accept its program: {}", first_line(&error));
+            let (executed, ours) = (vec![None; workloads.len()], Vec::new());
+            let (meaning, unknown) = (Meaning::Unknown(why), compiled.unknown);
+            return Ok(Figures {
+                insns,
+                executed,
+                constant_allow: 0,
+                time,
+                meaning,
+                unknown,
+                ours,
+            });
+        }
+    };
+    let (mut executed, mut ours) = (Vec::new(), Vec::new());
+    for (index, workload) in workloads.iter().enumerate() {
+        // A compiler that can be told what is frequent is told.
+        let told = if peer.takes_weights() && !workload.hot.is_empty() {
+            let rules = Rules { hot: workload.hot.clone(), ..rules.clone() };
+            let told = peers.compile(peer, &rules, Duration::ZERO, LIMIT)?;
+            Program::from_bytes(&told.bytes, ENDIAN)
+                .map_err(|error| Missing::Failed(error.to_string()))?
+        } else {
+            program.clone()
+        };
+        executed.push(reference.executed(&told, index));
+        let weights = workload.weights.clone();
+        let options = Options { model: Model::Jit, weights, ..Options::default() };
+        if let Ok(Compiled { program, .. }) =
+            recompile(&program, ENDIAN, &reference.arches, &options)
+        {
+            let executed = reference.executed(&program, index);
+            ours.push(Ours { insns: program.len(), executed });
+        }
+    }
+    let constant_allow = reference.constant_allow(&program);
+    let meaning = meaning(peer, rules, &compiled, &program)
+        .unwrap_or_else(|error| Meaning::Unknown(error.to_string()));
+    let unknown = compiled.unknown;
+    Ok(Figures { insns, executed, constant_allow, time, meaning, unknown, ours })
+}
+
+/// Compares a program with the rules as its compiler understands them.
+fn meaning(
+    peer: Peer,
+    rules: &Rules,
+    compiled: &peers::Compiled,
+    program: &Program,
+) -> Result<Meaning> {
+    let known = rules.without(&compiled.unknown);
+    let expected = known.with_edges(peer.edges(rules)).to_policy()?;
+    let mut store = Store::default();
+    let expected = store.policy(&expected).map_err(|error| error.to_string())?;
+    let given = store.program(program, ENDIAN).map_err(|error| error.to_string())?;
+    if given == expected {
+        return Ok(Meaning::Same);
+    }
+    let differences = store.differences(expected, given, 3);
+    Ok(Meaning::Differs(differences.iter().map(show).collect()))
+}
+
+/// What is wrong first, of an error with many lines.
+fn first_line(error: &impl std::fmt::Display) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
+}
+
+/// A difference between rules and program as a call with both verdicts.
+fn show(difference: &Difference) -> String {
+    let data = &difference.data;
+    let arch = Arch::with_token(data.arch).find(|arch| arch.call_name(data.nr).is_some());
+    let name = arch.and_then(|arch| arch.call_name(data.nr));
+    let name = name.map_or_else(|| format!("call {:#x}", data.nr), str::to_owned);
+    let arch = arch.or(Arch::with_token(data.arch).next());
+    let arch = arch.map_or_else(|| format!("arch {:#x}", data.arch), |arch| arch.to_string());
+    let last = data.args.iter().rposition(|arg| *arg != 0).map_or(0, |last| last + 1);
+    let args: Vec<String> = data.args[..last].iter().map(|arg| format!("{arg:#x}")).collect();
+    let (left, right) = (difference.left, difference.right);
+    format!("`{arch} {name}({})` gets {right} instead of {left}", args.join(", "))
+}
+
+/// A program of others and what Callgate makes of it.
+pub(super) struct Again {
+    pub(super) name: String,
+    pub(super) insns: usize,
+    pub(super) executed: Vec<Option<f64>>,
+    pub(super) speed: Vec<Ours>,
+    pub(super) size: usize,
+    pub(super) time: Duration,
+}
+
+/// Compiles a program of others anew.
+pub(super) fn again(name: String, program: &Program, workloads: &[Workload]) -> Result<Again> {
+    let arches = [Arch::X86_64];
+    let mut store = Store::default();
+    let root = store.program(program, ENDIAN).map_err(|error| error.to_string())?;
+    let (mut executed, mut speed) = (Vec::new(), Vec::new());
+    for workload in workloads {
+        let calls = workload.weights.resolve(&store, root, &arches);
+        let weighed = calls.iter().any(|call| call.weight > 0.0);
+        let mean = |program: &Program| {
+            weighed.then(|| expected_insns(&store, root, program, &calls, ENDIAN))
+        };
+        let weights = workload.weights.clone();
+        let options = Options { model: Model::Jit, weights, ..Options::default() };
+        let ours =
+            recompile(program, ENDIAN, &arches, &options).map_err(|e| e.to_string())?.program;
+        executed.push(mean(program));
+        speed.push(Ours { insns: ours.len(), executed: mean(&ours) });
+    }
+    let speedy = Options { model: Model::Jit, ..Options::default() };
+    let (_, time) = repeated(REPEAT, || recompile(program, ENDIAN, &arches, &speedy));
+    let small = Options { aim: Aim::Size, ..speedy };
+    let small = recompile(program, ENDIAN, &arches, &small).map_err(|error| error.to_string())?;
+    Ok(Again { name, insns: program.len(), executed, speed, size: small.program.len(), time })
+}

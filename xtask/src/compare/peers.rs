@@ -1,0 +1,387 @@
+//! The other compilers: how they are built, what they decide on their own, and how one is run.
+//!
+//! Each has a driver of ours in `drivers/` that reads rules in the form of [`super::text`], measures inside
+//! its own process and writes the program. A driver is built in a directory of its own below
+//! `target/compare/`, from the packages that its language's ordinary tools fetch. What cannot be built
+//! is not measured, and that is said.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use callgate::{Arch, Verdict};
+
+use super::rules::{Edges, Rules};
+use super::text;
+use crate::Result;
+
+/// gVisor publishes its Go packages as commits of a branch, without releases.
+const GVISOR: &str = "v0.0.0-20260905035102-160fafc42237";
+const ELASTIC: &str = "v1.5.0";
+const SECCOMPILER: &str = "0.5.0";
+
+/// The exit status of a driver for rules that its compiler has no form for.
+const CANNOT_EXPRESS: i32 = 3;
+
+const READER: &str = include_str!("drivers/go/rules.go");
+const LIBSECCOMP_DRIVER: &str = include_str!("drivers/libseccomp/main.c");
+const GVISOR_DRIVER: &str = include_str!("drivers/gvisor/main.go");
+const ELASTIC_DRIVER: &str = include_str!("drivers/elastic/main.go");
+const SECCOMPILER_DRIVER: &str = include_str!("drivers/seccompiler/main.rs");
+
+/// A way to compile: a library, and how it is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Peer {
+    LibseccompLinear,
+    LibseccompTree,
+    GvisorOptimized,
+    GvisorPlain,
+    Seccompiler,
+    Elastic,
+}
+
+/// A library with its driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Library {
+    Libseccomp,
+    Gvisor,
+    Seccompiler,
+    Elastic,
+}
+
+impl Peer {
+    pub(super) const ALL: [Peer; 6] = [
+        Peer::LibseccompLinear,
+        Peer::LibseccompTree,
+        Peer::GvisorOptimized,
+        Peer::GvisorPlain,
+        Peer::Seccompiler,
+        Peer::Elastic,
+    ];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Peer::LibseccompLinear => "libseccomp, linear",
+            Peer::LibseccompTree => "libseccomp, tree",
+            Peer::GvisorOptimized => "gVisor, optimized",
+            Peer::GvisorPlain => "gVisor, plain",
+            Peer::Seccompiler => "seccompiler",
+            Peer::Elastic => "go-seccomp-bpf",
+        }
+    }
+
+    fn library(self) -> Library {
+        match self {
+            Peer::LibseccompLinear | Peer::LibseccompTree => Library::Libseccomp,
+            Peer::GvisorOptimized | Peer::GvisorPlain => Library::Gvisor,
+            Peer::Seccompiler => Library::Seccompiler,
+            Peer::Elastic => Library::Elastic,
+        }
+    }
+
+    /// What the driver is told.
+    fn variant(self) -> &'static str {
+        match self {
+            Peer::LibseccompLinear => "1",
+            Peer::LibseccompTree => "2",
+            Peer::GvisorOptimized => "optimized",
+            Peer::GvisorPlain => "plain",
+            Peer::Seccompiler | Peer::Elastic => "-",
+        }
+    }
+
+    /// Whether frequent calls change what it makes.
+    pub(super) fn takes_weights(self) -> bool {
+        matches!(self.library(), Library::Libseccomp | Library::Gvisor)
+    }
+
+    /// What it decides about calls that no rule is about, for rules that say something else.
+    pub(super) fn edges(self, rules: &Rules) -> Edges {
+        let default = rules.blocks.first().map_or(rules.edges.bad_arch, |block| block.default);
+        let alone = rules.blocks.iter().all(|block| block.arch == Arch::X86_64);
+        match self.library() {
+            // Calls of other architectures get what the rules say, and so do x32's numbers, unless
+            // x32 is one of the architectures.
+            Library::Libseccomp => Edges {
+                bad_arch: rules.edges.bad_arch,
+                x32: alone.then_some((u32::MAX - 1, rules.edges.bad_arch)).or(rules.edges.x32),
+            },
+            Library::Gvisor => Edges { bad_arch: rules.edges.bad_arch, x32: None },
+            Library::Seccompiler => Edges { bad_arch: Verdict::KILL_PROCESS, x32: None },
+            Library::Elastic => {
+                Edges { bad_arch: default, x32: Some((u32::MAX, Verdict::errno(38))) }
+            }
+        }
+    }
+}
+
+impl Library {
+    const ALL: [Library; 4] =
+        [Library::Libseccomp, Library::Gvisor, Library::Seccompiler, Library::Elastic];
+
+    fn name(self) -> &'static str {
+        match self {
+            Library::Libseccomp => "libseccomp",
+            Library::Gvisor => "gvisor",
+            Library::Seccompiler => "seccompiler",
+            Library::Elastic => "elastic",
+        }
+    }
+
+    /// Builds the driver; where it is, and the version of the library.
+    fn build(self, directory: &Path) -> Result<(PathBuf, String)> {
+        let put = |name: &str, text: &str| {
+            fs::write(directory.join(name), text).map_err(|error| format!("{name}: {error}"))
+        };
+        let main = directory.join("main");
+        match self {
+            Library::Libseccomp => {
+                put("main.c", LIBSECCOMP_DRIVER)?;
+                let arguments = ["-O2", "-o", "main", "main.c", "-lseccomp"];
+                output(Command::new("cc").args(arguments).current_dir(directory)).map_err(
+                    |error| match error.contains("seccomp.h") {
+                        true => "Debian's package libseccomp-dev is not installed".to_owned(),
+                        false => error,
+                    },
+                )?;
+                let version = output(Command::new(&main).arg("--version"))?;
+                Ok((main, format!("libseccomp {} (Debian's libseccomp-dev)", version.trim())))
+            }
+            Library::Gvisor => {
+                put("rules.go", READER)?;
+                put("main.go", GVISOR_DRIVER)?;
+                go(directory, "gvisor.dev/gvisor", GVISOR)?;
+                Ok((main, format!("gvisor.dev/gvisor {GVISOR}, {}", go_version(directory)?)))
+            }
+            Library::Elastic => {
+                put("rules.go", READER)?;
+                put("main.go", ELASTIC_DRIVER)?;
+                go(directory, "github.com/elastic/go-seccomp-bpf", ELASTIC)?;
+                Ok((main, format!("github.com/elastic/go-seccomp-bpf {ELASTIC}")))
+            }
+            Library::Seccompiler => {
+                put("main.rs", SECCOMPILER_DRIVER)?;
+                put(
+                    "Cargo.toml",
+                    &format!(
+                        "[package]\nname = \"main\"\nedition = \"2024\"\n\n\
+                         [[bin]]\nname = \"main\"\npath = \"main.rs\"\n\n\
+                         [dependencies]\nseccompiler = \"={SECCOMPILER}\"\n\n[workspace]\n"
+                    ),
+                )?;
+                let target = directory.join("target");
+                let arguments = ["build", "--quiet", "--release", "--target-dir"];
+                let mut cargo = Command::new("cargo");
+                output(cargo.args(arguments).arg(&target).current_dir(directory))?;
+                Ok((target.join("release/main"), format!("seccompiler {SECCOMPILER}")))
+            }
+        }
+    }
+}
+
+/// Builds a driver in Go with one module.
+fn go(directory: &Path, module: &str, version: &str) -> Result<()> {
+    let text = format!("module compare\n\ngo 1.26\n\nrequire {module} {version}\n");
+    fs::write(directory.join("go.mod"), text).map_err(|error| format!("go.mod: {error}"))?;
+    let arguments = ["build", "-mod=mod", "-o", "main", "."];
+    output(Command::new("go").args(arguments).current_dir(directory)).map(|_| ())
+}
+
+fn go_version(directory: &Path) -> Result<String> {
+    output(Command::new("go").args(["env", "GOVERSION"]).current_dir(directory))
+        .map(|version| version.trim().to_owned())
+}
+
+/// What a command prints; the error of a failure is the last line of what it said.
+fn output(command: &mut Command) -> Result<String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|error| format!("{program}: {error}"))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let text = String::from_utf8_lossy(&output.stderr);
+    let telling = text.lines().find(|line| line.contains("error")).or(text.lines().last());
+    Err(format!("{program}: {}", telling.unwrap_or("failed without a word").trim()))
+}
+
+/// Installs what Debian has, for those who ask for it and may.
+pub(super) fn install() -> Result<()> {
+    let status = Command::new("apt-get").args(["install", "-y", "libseccomp-dev"]).status();
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("apt-get install libseccomp-dev: {status}")),
+        Err(error) => Err(format!("apt-get: {error}")),
+    }
+}
+
+/// The compilers that are there.
+pub(super) struct Peers {
+    directory: PathBuf,
+    drivers: Vec<(Library, Result<(PathBuf, String)>)>,
+}
+
+/// What a compiler made of rules.
+#[derive(Clone, Debug)]
+pub(super) struct Compiled {
+    /// A `sock_filter` array.
+    pub(super) bytes: Vec<u8>,
+    /// The median of some runs.
+    pub(super) time: Duration,
+    /// Calls that were left out because the compiler has no such name.
+    pub(super) unknown: Vec<(Arch, u32)>,
+}
+
+/// Why there is no program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Missing {
+    NotMeasured(String),
+    CannotExpress(String),
+    Failed(String),
+    TookLonger(Duration),
+}
+
+impl std::fmt::Display for Missing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Missing::NotMeasured(why) => write!(f, "not measured: {why}"),
+            Missing::CannotExpress(why) => write!(f, "cannot express: {why}"),
+            Missing::Failed(why) => write!(f, "failed: {why}"),
+            Missing::TookLonger(limit) => write!(f, "took longer than {} s", limit.as_secs()),
+        }
+    }
+}
+
+impl Peers {
+    /// Builds all drivers below a directory.
+    pub(super) fn build(directory: &Path) -> Result<Peers> {
+        let build = |library: Library| {
+            let own = directory.join(library.name());
+            fs::create_dir_all(&own).map_err(|error| format!("{}: {error}", own.display()))?;
+            library.build(&own)
+        };
+        fs::create_dir_all(directory)
+            .map_err(|error| format!("{}: {error}", directory.display()))?;
+        let drivers = Library::ALL.into_iter().map(|library| (library, build(library)));
+        Ok(Peers { directory: directory.to_owned(), drivers: drivers.collect() })
+    }
+
+    fn driver(&self, peer: Peer) -> Result<&(PathBuf, String), &String> {
+        let library = peer.library();
+        let found = self.drivers.iter().find(|(of, _)| *of == library).map(|(_, driver)| driver);
+        match found {
+            Some(driver) => driver.as_ref(),
+            None => unreachable!("every library is tried"),
+        }
+    }
+
+    /// The versions of those that are there, and why the others are not.
+    pub(super) fn versions(&self) -> Vec<String> {
+        let version = |(library, driver): &(Library, Result<(PathBuf, String)>)| match driver {
+            Ok((_, version)) => version.clone(),
+            Err(why) => format!("{} is not measured: {why}", library.name()),
+        };
+        self.drivers.iter().map(version).collect()
+    }
+
+    /// Compiles rules, again and again for `repeat`, but not longer than `limit` in all.
+    pub(super) fn compile(
+        &self,
+        peer: Peer,
+        rules: &Rules,
+        repeat: Duration,
+        limit: Duration,
+    ) -> Result<Compiled, Missing> {
+        let (driver, _) = self.driver(peer).map_err(|why| Missing::NotMeasured(why.clone()))?;
+        let failed = |error: std::io::Error| Missing::Failed(error.to_string());
+        let (input, program) = (self.directory.join("rules"), self.directory.join("program"));
+        fs::write(&input, text::write(rules)).map_err(failed)?;
+        let mut child = Command::new(driver)
+            .args([&input, &program])
+            .args([peer.variant(), &repeat.as_millis().to_string()])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(failed)?;
+        if !wait(&mut child, limit).map_err(failed)? {
+            return Err(Missing::TookLonger(limit));
+        }
+        let output = child.wait_with_output().map_err(failed)?;
+        if !output.status.success() {
+            let text = String::from_utf8_lossy(&output.stderr);
+            let why = text.lines().next().unwrap_or("without a word").to_owned();
+            return Err(match output.status.code() {
+                Some(CANNOT_EXPRESS) => Missing::CannotExpress(why),
+                _ => Missing::Failed(why),
+            });
+        }
+        let (time, unknown) = reported(&String::from_utf8_lossy(&output.stdout))
+            .ok_or_else(|| Missing::Failed("its driver reports no time".to_owned()))?;
+        Ok(Compiled { bytes: fs::read(&program).map_err(failed)?, time, unknown })
+    }
+}
+
+/// Waits for a process, and ends it at the limit: whether it came to its own end.
+fn wait(child: &mut Child, limit: Duration) -> std::io::Result<bool> {
+    let start = Instant::now();
+    while child.try_wait()?.is_none() {
+        if start.elapsed() > limit {
+            child.kill()?;
+            child.wait()?;
+            return Ok(false);
+        }
+        sleep(Duration::from_millis(2));
+    }
+    Ok(true)
+}
+
+/// What a driver prints: the median, and the calls that were left out.
+fn reported(text: &str) -> Option<(Duration, Vec<(Arch, u32)>)> {
+    let (mut time, mut unknown) = (None, Vec::new());
+    for line in text.lines() {
+        match line.split_whitespace().collect::<Vec<_>>().as_slice() {
+            ["time", _, nanoseconds] => {
+                time = Some(Duration::from_nanos(nanoseconds.parse().ok()?));
+            }
+            ["unknown", arch, nr] => unknown.push((Arch::from_name(arch)?, nr.parse().ok()?)),
+            _ => return None,
+        }
+    }
+    Some((time?, unknown))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_of_drivers_are_read() {
+        let report = reported("unknown x86_64 461\nunknown x86 7\ntime 33 1500\n");
+        let unknown = vec![(Arch::X86_64, 461), (Arch::X86, 7)];
+        assert_eq!(report, Some((Duration::from_nanos(1500), unknown)));
+        assert_eq!(reported("unknown x86_64 461\n"), None);
+        assert_eq!(reported("time 33 many\n"), None);
+    }
+
+    #[test]
+    fn what_cannot_be_run_is_not_measured() {
+        let missing = Err("no compiler".to_owned());
+        let drivers = Library::ALL.map(|library| (library, missing.clone())).to_vec();
+        let peers = Peers { directory: std::env::temp_dir(), drivers };
+        let rules = super::super::generate::numbers(3);
+        for peer in Peer::ALL {
+            let outcome = peers.compile(peer, &rules, Duration::ZERO, Duration::from_secs(1));
+            assert_eq!(outcome.unwrap_err(), Missing::NotMeasured("no compiler".to_owned()));
+        }
+        assert_eq!(peers.versions()[0], "libseccomp is not measured: no compiler");
+    }
+
+    #[test]
+    fn a_process_that_takes_too_long_is_ended() {
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        assert!(!wait(&mut child, Duration::from_millis(20)).unwrap());
+        let mut child = Command::new("true").spawn().unwrap();
+        assert!(wait(&mut child, Duration::from_secs(60)).unwrap());
+    }
+}

@@ -1,0 +1,111 @@
+//! Plain rules in JSON: per number a list of alternatives, each a list of comparisons that must all
+//! hold.
+//!
+//! ```json
+//! {"default_action": 327681, "bad_arch_action": 0, "arches": ["x86_64"],
+//!  "rules": [{"nr": 16, "action": 2147418112,
+//!             "alternatives": [[{"arg": 1, "op": "eq", "value": 21505, "mask": 0}]]}]}
+//! ```
+
+use std::collections::BTreeMap;
+
+use callgate::policy::{Cmp, Field, Test};
+use callgate::{Arch, Verdict};
+use jsonc_parser::{JsonObject, JsonValue, parse_to_value};
+
+use super::rules::{Alternative, Rules};
+use crate::Result;
+
+/// Reads plain rules; `None` when the text is no such thing.
+pub(super) fn read(text: &str) -> Option<Result<Rules>> {
+    let value = parse_to_value(text, &Default::default()).ok()??;
+    match &value {
+        JsonValue::Object(object) if object.get_array("rules").is_some() => Some(rules(object)),
+        _ => None,
+    }
+}
+
+fn rules(object: &JsonObject<'_>) -> Result<Rules> {
+    let arches = object.get_array("arches").map_or(0, |arches| arches.len());
+    if arches != 1 {
+        return Err(format!("plain rules are for one architecture, not {arches}"));
+    }
+    let mut calls = BTreeMap::new();
+    for rule in object.get_array("rules").into_iter().flat_map(|rules| rules.iter()) {
+        let JsonValue::Object(rule) = rule else { return Err("a rule is no object".to_owned()) };
+        let verdict = Verdict(word(rule, "action")?);
+        let alternatives: Result<Vec<Alternative>> = match rule.get_array("alternatives") {
+            Some(all) if !all.is_empty() => {
+                let tests = all.iter().map(conjunction);
+                tests.map(|tests| Ok(Alternative { tests: tests?, verdict })).collect()
+            }
+            _ => Ok(vec![Alternative::always(verdict)]),
+        };
+        calls.insert(word(rule, "nr")?, alternatives?);
+    }
+    let default = Verdict(word(object, "default_action")?);
+    let mut read = Rules::new(Arch::X86_64, default, calls);
+    read.edges.bad_arch = Verdict(word(object, "bad_arch_action")?);
+    read.edges.x32 = read.edges.x32.map(|(last, _)| (last, read.edges.bad_arch));
+    Ok(read)
+}
+
+fn conjunction(value: &JsonValue<'_>) -> Result<Vec<Test>> {
+    let JsonValue::Array(tests) = value else {
+        return Err("an alternative is no array".to_owned());
+    };
+    tests.iter().map(test).collect()
+}
+
+fn test(value: &JsonValue<'_>) -> Result<Test> {
+    let JsonValue::Object(test) = value else { return Err("a test is no object".to_owned()) };
+    let arg = number(test, "arg")?;
+    let field = u8::try_from(arg).ok().and_then(Field::arg);
+    let field = field.ok_or_else(|| format!("there is no argument {arg}"))?;
+    let value = number(test, "value")?;
+    let op = test.get_string("op").map_or("", |op| op.as_ref());
+    let cmp = match op {
+        "masked_eq" => return Ok(Test::masked_eq(field, number(test, "mask")?, value)),
+        "eq" => Cmp::Eq,
+        "ne" => Cmp::Ne,
+        "lt" => Cmp::Lt,
+        "le" => Cmp::Le,
+        "gt" => Cmp::Gt,
+        "ge" => Cmp::Ge,
+        _ => return Err(format!("there is no comparison {op:?}")),
+    };
+    Ok(Test::new(field, cmp, value))
+}
+
+fn number(object: &JsonObject<'_>, key: &str) -> Result<u64> {
+    let text = object.get_number(key).ok_or_else(|| format!("a number {key:?} is missing"))?;
+    text.parse().map_err(|_| format!("{key:?} is {text}, which is no number of 64 bits"))
+}
+
+fn word(object: &JsonObject<'_>, key: &str) -> Result<u32> {
+    let number = number(object, key)?;
+    u32::try_from(number).map_err(|_| format!("{key:?} is {number}, which has more than 32 bits"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_rules_are_read() {
+        let text = r#"{"default_action": 327681, "bad_arch_action": 0, "arches": ["x86_64"],
+            "rules": [{"nr": 1, "action": 2147418112, "alternatives": []},
+                      {"nr": 16, "action": 2147418112, "alternatives": [
+                         [{"arg": 1, "op": "eq", "value": 5, "mask": 0}],
+                         [{"arg": 2, "op": "masked_eq", "value": 2, "mask": 6}]]}]}"#;
+        let rules = read(text).unwrap().unwrap();
+        let calls = &rules.blocks[0].calls;
+        assert_eq!(calls[&1], [Alternative::always(Verdict::ALLOW)]);
+        let field = |arg| Field::arg(arg).unwrap();
+        assert_eq!(calls[&16][0].tests, [Test::eq(field(1), 5)]);
+        assert_eq!(calls[&16][1].tests, [Test::masked_eq(field(2), 6, 2)]);
+        assert!(read("{}").is_none() && read("[").is_none());
+        let bad = text.replace("\"eq\"", "\"is\"");
+        assert!(read(&bad).unwrap().unwrap_err().contains("\"is\""));
+    }
+}

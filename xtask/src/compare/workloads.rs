@@ -1,0 +1,86 @@
+//! How often calls happen in the workloads under which programs are compared.
+//!
+//! A workload is a list of names and counts, one call a line; `#` begins a comment.
+
+use std::fs;
+use std::path::Path;
+
+use callgate::codegen::Weights;
+use callgate::{Arch, syscalls};
+
+use crate::Result;
+
+/// How many calls at most a compiler is told about.
+const MAX_HOT: usize = 64;
+
+/// A workload.
+pub(super) struct Workload {
+    pub(super) name: String,
+    pub(super) weights: Weights,
+    /// The x86_64 numbers that happen most, with their share of all calls in thousandths; none
+    /// where all happen equally often.
+    pub(super) hot: Vec<(u32, u32)>,
+}
+
+/// Uniform, the two of this project, and those of files.
+pub(super) fn all(files: &[impl AsRef<Path>]) -> Result<Vec<Workload>> {
+    let mut all = vec![
+        Workload { name: "uniform".to_owned(), weights: Weights::uniform(), hot: Vec::new() },
+        parse("server", include_str!("weights/server.txt"))?,
+        parse("skewed", include_str!("weights/skewed.txt"))?,
+    ];
+    for path in files.iter().map(AsRef::as_ref) {
+        let text = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let workload = parse(&super::stem(path), &text);
+        all.push(workload.map_err(|error| format!("{}: {error}", path.display()))?);
+    }
+    Ok(all)
+}
+
+fn parse(name: &str, text: &str) -> Result<Workload> {
+    let mut counts: Vec<(String, f64)> = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let line = line.split('#').next().unwrap_or_default();
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let count = match words.as_slice() {
+            [] => continue,
+            [call, count] if syscalls::is_known_name(call) => count.parse().ok(),
+            _ => None,
+        };
+        let count = count.ok_or_else(|| format!("line {}: no call with a count", index + 1))?;
+        counts.push((words[0].to_owned(), count));
+    }
+    let sum: f64 = counts.iter().map(|(_, count)| count).sum();
+    let mut by_count = counts.clone();
+    by_count.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let share = |(call, count): &(String, f64)| {
+        Some((Arch::X86_64.number(call)?, (1000.0 * count / sum) as u32))
+    };
+    let hot = by_count.iter().filter_map(share).take(MAX_HOT).collect();
+    let weights = Weights::counts(counts).map_err(|error| error.to_string())?;
+    Ok(Workload { name: name.to_owned(), weights, hot })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workloads_are_read_the_most_frequent_call_first() {
+        let workload = parse("w", "# two\nread 1\n\nfutex 3 # waits\n").unwrap();
+        assert_eq!(workload.hot, [(202, 750), (0, 250)]);
+        let counts = [("read".to_owned(), 1.0), ("futex".to_owned(), 3.0)];
+        assert_eq!(Ok(workload.weights), Weights::counts(counts));
+        let error = |text| parse("w", text).err().unwrap();
+        assert_eq!(error("read 1\nreed 2"), "line 2: no call with a count");
+        assert_eq!(error("read many"), "line 1: no call with a count");
+        assert!(error("read -1").contains("-1"));
+    }
+
+    #[test]
+    fn the_own_workloads_are_right() {
+        let all = all(&[] as &[&Path]).unwrap();
+        assert_eq!(all.len(), 3);
+        assert!(all[1].hot.len() > 20 && all[2].hot[0].1 == 900);
+    }
+}
