@@ -7,11 +7,12 @@ use super::targets;
 use crate::bpf::insn::Insn;
 use crate::bpf::op::Op;
 use crate::data::{Endian, Word};
+use crate::syscalls::X32_SYSCALL_BIT;
 
 /// What is known before an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Known {
-    /// The word that A holds, unchanged.
+    /// The word that A holds, unchanged, or the number without the bit of x32.
     pub(super) a: Option<Word>,
     /// The word that X holds, unchanged.
     pub(super) x: Option<Word>,
@@ -92,6 +93,8 @@ pub(super) fn known(insns: &[Insn], endian: Endian) -> Vec<Option<Known>> {
                     Op::Txa => here.a = here.x,
                     Op::LdxImm | Op::LdxLen | Op::LdxMem | Op::LdxMsh => here.x = None,
                     Op::St | Op::Stx => {}
+                    // Without the bit of x32 it is the number of the same call, but for some.
+                    Op::AndK if insn.k == !X32_SYSCALL_BIT && here.a == Some(Word::NR) => {}
                     _ => here.a = None,
                 }
                 reach(index + 1, here);
