@@ -294,7 +294,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn planned(&mut self, func: Func, word: Word, guards: Guards) -> Result<CodeId, OutOfBudget> {
-        let planner = Planner::new(word, self.effort);
+        let planner = Planner::new(word, self.aim, self.effort);
         let mut walk = Walk { planner, guards, done: HashMap::default() };
         let code = self.follow_plan(&mut walk, (func, u32::MAX), None)?;
         self.effort = walk.planner.effort();

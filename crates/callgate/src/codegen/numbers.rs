@@ -51,8 +51,7 @@ impl Lowering<'_> {
     fn tree_over(&self, stretches: &[Stretch], weights: &[(u32, f64)]) -> Search {
         let mut exits = Vec::new();
         let runs = classify(stretches, weights, &mut exits);
-        let price = Price { size: self.aim.size_price(), masks: true, windows: false };
-        Search { tree: search_tree(&runs, price), exits }
+        Search { tree: search_tree(&runs, Price::of_number(self.aim)), exits }
     }
 
     /// The code of a search; `places` says where those exits lead that are no functions.

@@ -18,7 +18,8 @@
 
 use rustc_hash::FxHashMap as HashMap;
 
-use super::tree::{MAX_RANGES, Price, Run, Tree, search_tree};
+use super::Aim;
+use super::tree::{ARGUMENT_WHOLE, Price, Run, Tree, search_tree};
 use crate::data::Word;
 use crate::diagram::{Cube, Func, Interval, OutOfBudget, Split, Store};
 
@@ -47,13 +48,6 @@ const MAX_CUBES: usize = 64;
 /// How many sets of bits are tried to be left out.
 const MAX_PROJECTED: usize = 8;
 
-/// What one executed test costs in terms of one instruction more in the program: argument checks are
-/// many and each is rare.
-const EXECUTED: f64 = 0.25;
-
-/// What one test costs.
-const TEST: f64 = 1.0 + EXECUTED;
-
 /// How a function of a word goes on.
 #[derive(Clone, Debug)]
 pub(super) enum Plan {
@@ -80,6 +74,9 @@ type Place = (Func, u32);
 /// The plans for the functions of one word.
 pub(super) struct Planner {
     word: Word,
+    price: Price,
+    /// What one test costs that is always made.
+    test: f64,
     plans: HashMap<Place, (f64, Plan)>,
     /// What is known to cost at least this.
     beyond: HashMap<Place, f64>,
@@ -89,8 +86,16 @@ pub(super) struct Planner {
 
 impl Planner {
     /// `effort` says how many functions may be looked at in every way.
-    pub(super) fn new(word: Word, effort: u32) -> Planner {
-        Planner { word, plans: HashMap::default(), beyond: HashMap::default(), effort }
+    pub(super) fn new(word: Word, aim: Aim, effort: u32) -> Planner {
+        let price = Price::of_argument(aim);
+        Planner {
+            word,
+            price,
+            test: 1.0 + price.size,
+            plans: HashMap::default(),
+            beyond: HashMap::default(),
+            effort,
+        }
     }
 
     /// What is left of the effort.
@@ -123,26 +128,38 @@ impl Planner {
         if let Some((cost, _)) = self.plans.get(&place) {
             return Ok(*cost);
         }
-        if bound <= TEST || self.beyond.get(&place).is_some_and(|beyond| bound <= *beyond) {
+        if bound <= self.test || self.beyond.get(&place).is_some_and(|beyond| bound <= *beyond) {
             return Ok(f64::INFINITY);
         }
         let few = partition(store, place, self.word, FEW)?;
         let mut best = match &few {
-            Some(runs) => search(runs),
+            Some(runs) => self.search(runs),
             None => self.bit_by_bit(store, func)?,
         };
         let mut products = Vec::new();
         if few.is_none() && depth == 0 {
             // Most sets of many runs are one mask; else the products are a bound for what follows.
             for exit in store.exits(func, self.word, MAX_EXITS).unwrap_or_default() {
-                self.masks(store, place, exit, MAX_DEPTH, 1.5 * TEST, &mut best)?;
+                self.masks(store, place, exit, MAX_DEPTH, 1.5 * self.test, &mut best)?;
             }
-            if best.0 > TEST {
+            if best.0 > self.test {
                 products = self.products(store, place, &mut best)?;
             }
         }
+        if few.is_none() {
+            // A test takes away two borders between runs at the most, so with more runs than this
+            // a search tree is no better than what was found.
+            let tests = best.0.min(bound) / self.price.size;
+            let limit = (2.0 * tests).min(MAX_RUNS as f64) as usize;
+            if let Some(runs) = partition(store, place, self.word, limit)? {
+                let found = self.search(&runs);
+                if found.0 < best.0 {
+                    best = found;
+                }
+            }
+        }
         // One comparison cannot be beaten.
-        if best.0.min(bound) > TEST && depth < MAX_DEPTH && self.effort > 0 {
+        if best.0.min(bound) > self.test && depth < MAX_DEPTH && self.effort > 0 {
             self.effort -= 1;
             let exits = match &few {
                 Some(runs) => frequent_exits(runs),
@@ -163,18 +180,7 @@ impl Planner {
                 }
             }
         }
-        if few.is_none() {
-            // A test takes away two borders between runs at the most, so with more runs than this
-            // a search tree is no better than what was found.
-            let limit = (2.0 * best.0.min(bound)).min(MAX_RUNS as f64) as usize;
-            if let Some(runs) = partition(store, place, self.word, limit)? {
-                let found = search(&runs);
-                if found.0 < best.0 {
-                    best = found;
-                }
-            }
-        }
-        if best.0.min(bound) > MANY * TEST && depth == 0 && self.effort > 0 {
+        if best.0.min(bound) > MANY * self.test && depth == 0 && self.effort > 0 {
             let products = match few {
                 Some(_) => self.products(store, place, &mut best)?,
                 None => products,
@@ -190,6 +196,26 @@ impl Planner {
         Ok(cost)
     }
 
+    /// A search tree over runs, all equally frequent.
+    fn search(&self, runs: &[Interval]) -> (f64, Plan) {
+        let mut exits: Vec<Func> = Vec::new();
+        let mut class_of = HashMap::default();
+        let weight = 1.0 / runs.len() as f64;
+        let runs: Vec<Run> = runs
+            .iter()
+            .map(|run| {
+                let next = exits.len();
+                let class = *class_of.entry(run.then).or_insert(next);
+                if class == next {
+                    exits.push(run.then);
+                }
+                Run { first: run.first, last: run.last, class, weight }
+            })
+            .collect();
+        let tree = search_tree(&runs, self.price);
+        (tree.cost, Plan::Search { tree, exits })
+    }
+
     /// Tests of the bits that tell `exit` from the rest.
     fn masks(
         &mut self,
@@ -202,12 +228,13 @@ impl Planner {
     ) -> Result<(), OutOfBudget> {
         let Some(bounds) = store.bounds_except(func, self.word, exit) else { return Ok(()) };
         let (never, always) = (!bounds.any & held, bounds.all);
-        let mut left = best.0.min(bound) - TEST;
+        let mut left = best.0.min(bound) - self.test;
         if never != 0 && left > 0.0 {
             let rest = store.fix_bits(func, self.word, never, 0)?;
             let cost = self.solve(store, (rest, held), depth + 1, left)?;
             if cost < left {
-                *best = (TEST + cost, Plan::AnyBit { mask: never, then: exit, otherwise: rest });
+                *best =
+                    (self.test + cost, Plan::AnyBit { mask: never, then: exit, otherwise: rest });
                 left = cost;
             }
         }
@@ -215,15 +242,16 @@ impl Planner {
             let rest = store.fix_bits(func, self.word, always, always)?;
             let cost = self.solve(store, (rest, held), depth + 1, left)?;
             if cost < left {
-                *best = (TEST + cost, Plan::AnyBit { mask: always, then: rest, otherwise: exit });
+                *best =
+                    (self.test + cost, Plan::AnyBit { mask: always, then: rest, otherwise: exit });
                 left = cost;
             }
         }
         let mask = never | always;
-        left -= TEST;
+        left -= self.test;
         if always != 0 && mask != held && left > 0.0 {
             let rest = store.fix_bits(func, self.word, mask, always)?;
-            let again = if store.top_word(rest) == Some(self.word) { TEST } else { 0.0 };
+            let again = if store.top_word(rest) == Some(self.word) { self.test } else { 0.0 };
             // What is loaded again is the whole word.
             let cost = if again > 0.0 && held != u32::MAX {
                 f64::INFINITY
@@ -232,7 +260,7 @@ impl Planner {
             };
             if cost < left {
                 let plan = Plan::Masked { mask, value: always, then: rest, otherwise: exit };
-                *best = (2.0 * TEST + cost, plan);
+                *best = (2.0 * self.test + cost, plan);
             }
         }
         Ok(())
@@ -248,8 +276,8 @@ impl Planner {
         bound: f64,
         best: &mut (f64, Plan),
     ) -> Result<(), OutOfBudget> {
-        let left = best.0.min(bound) - TEST;
-        if left <= TEST {
+        let left = best.0.min(bound) - self.test;
+        if left <= self.test {
             return Ok(());
         }
         let then = store.follow(func, self.word, value);
@@ -258,7 +286,7 @@ impl Planner {
         let rest = store.fix_bits(rest, self.word, !held, 0)?;
         let cost = self.solve(store, (rest, held), depth + 1, left)?;
         if cost < left {
-            *best = (TEST + cost, Plan::Value { value, then, otherwise: rest });
+            *best = (self.test + cost, Plan::Value { value, then, otherwise: rest });
         }
         Ok(())
     }
@@ -286,7 +314,7 @@ impl Planner {
         // What leaves A as it is comes first.
         products.sort_by_key(|(cube, exit)| (cube.insns(held), cube.mask, cube.wanted, *exit));
         let insns: u32 = products.iter().map(|(cube, _)| cube.insns(held)).sum();
-        let cost = TEST * f64::from(insns);
+        let cost = self.test * f64::from(insns);
         if cost < best.0 {
             *best = (cost, Plan::Products { products: products.clone(), otherwise });
         }
@@ -315,12 +343,12 @@ impl Planner {
             if first == func {
                 continue;
             }
-            let left = best.0.min(bound) - TEST;
+            let left = best.0.min(bound) - self.test;
             let rest = self.solve(store, (then, held & !free), 1, left)?;
             let cost = rest + self.solve(store, (first, held), 1, left - rest)?;
             if cost < left {
                 let mask = held & !free;
-                *best = (TEST + cost, Plan::Project { mask, first, exit, then });
+                *best = (self.test + cost, Plan::Project { mask, first, exit, then });
             }
         }
         Ok(())
@@ -334,7 +362,7 @@ impl Planner {
         let mask = store.top_bit(func);
         let otherwise = store.fix_bits(func, self.word, mask, 0)?;
         let then = store.fix_bits(func, self.word, mask, mask)?;
-        Ok((TEST * nodes as f64, Plan::AnyBit { mask, then, otherwise }))
+        Ok((self.test * nodes as f64, Plan::AnyBit { mask, then, otherwise }))
     }
 }
 
@@ -387,28 +415,8 @@ fn partition(
     // Walking them, and the dynamic program of the search tree over them.
     let (walked, searched) =
         (runs.as_ref().map_or(limit, Vec::len), runs.as_ref().map_or(0, Vec::len));
-    store.charge_steps((walked + searched * searched.min(MAX_RANGES).pow(2) / 96) as u64)?;
+    store.charge_steps((walked + searched * searched.min(ARGUMENT_WHOLE).pow(2) / 48) as u64)?;
     Ok(runs)
-}
-
-/// A search tree over runs, all equally frequent.
-fn search(runs: &[Interval]) -> (f64, Plan) {
-    let mut exits: Vec<Func> = Vec::new();
-    let mut class_of = HashMap::default();
-    let weight = EXECUTED / runs.len() as f64;
-    let runs: Vec<Run> = runs
-        .iter()
-        .map(|run| {
-            let next = exits.len();
-            let class = *class_of.entry(run.then).or_insert(next);
-            if class == next {
-                exits.push(run.then);
-            }
-            Run { first: run.first, last: run.last, class, weight }
-        })
-        .collect();
-    let tree = search_tree(&runs, Price { size: 1.0, masks: true, windows: true });
-    (tree.cost, Plan::Search { tree, exits })
 }
 
 /// The exits of runs, those of most runs first.

@@ -11,16 +11,17 @@
 //!   for equality before the range is small, and close to it elsewhere;
 //! - [`bits`]: which masks tell runs apart.
 //!
-//! Above [`MAX_RANGES`] runs the range is first cut in halves of equal weight.
+//! Above [`Price::whole`] runs the range is first cut in halves of equal weight.
 
 mod bits;
 mod few;
 mod ranges;
 
+use super::Aim;
 use crate::diagram::Split;
 
-/// Up to how many runs the dynamic program sees a range as a whole; it takes O(n³).
-pub(super) const MAX_RANGES: usize = 96;
+/// Up to how many runs of an argument's values the dynamic program sees as a whole.
+pub(super) const ARGUMENT_WHOLE: usize = 48;
 
 /// A run of values that lead to the same place.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -79,9 +80,46 @@ pub(super) struct Price {
     pub(super) size: f64,
     /// Whether tests of bits are allowed.
     pub(super) masks: bool,
+    /// Whether masks are looked for in larger ranges too, behind tests of single values.
+    pub(super) masked_rests: bool,
     /// Whether windows are allowed. The kernel does not see that a call is always allowed when one
     /// stands on its path.
     pub(super) windows: bool,
+    /// The longest chain of equality tests.
+    pub(super) chain: usize,
+    /// Up to how many runs the dynamic program sees a range as a whole; it takes O(n³).
+    pub(super) whole: usize,
+}
+
+impl Price {
+    /// For arch and number. The longest chain is far beyond what is ever worth it.
+    pub(super) fn of_number(aim: Aim) -> Price {
+        Price {
+            size: aim.size_price(),
+            masks: true,
+            masked_rests: true,
+            windows: false,
+            chain: 48,
+            whole: 128,
+        }
+    }
+
+    /// For an argument: it is looked at for one call only, which may be a rare one, so an instruction
+    /// counts for more than it does among the numbers. Still no list of values is walked one by one.
+    pub(super) fn of_argument(aim: Aim) -> Price {
+        let (size, chain) = match aim {
+            Aim::Speed => (1.0, 8),
+            Aim::Size => (4.0, 48),
+        };
+        Price {
+            size,
+            masks: true,
+            masked_rests: false,
+            windows: true,
+            chain,
+            whole: ARGUMENT_WHOLE,
+        }
+    }
 }
 
 /// The cheapest tree found for runs that cover all values, in order and without gaps.
@@ -95,7 +133,7 @@ pub(super) fn search_tree(runs: &[Run], price: Price) -> Tree {
 
 /// Cuts a range into halves of equal weight until the dynamic program can take over.
 fn cut(runs: &[Run], price: Price, tree: &mut Tree) -> usize {
-    if runs.len() <= MAX_RANGES {
+    if runs.len() <= price.whole {
         return ranges::Ranges::new(runs, price).build(tree);
     }
     let total: f64 = runs.iter().map(|run| run.weight).sum();

@@ -20,16 +20,13 @@ use crate::diagram::Split;
 /// weight: below, splitting the rest is worth more.
 const HEAVY: f64 = 0.15;
 
-/// The longest chain of equality tests.
-const MAX_CHAIN: usize = 48;
-
 /// The most runs that a mask is looked for.
 const MAX_MASKED: usize = 14;
 
 /// How many instructions a window takes, all of which are executed; one fewer when its base is 0.
 const WINDOW_INSNS: f64 = 5.0;
 
-/// Small, because there is one for each range. A range has at most [`super::MAX_RANGES`] runs.
+/// Small, because there is one for each range. A range has at most [`Price::whole`] runs.
 #[derive(Clone, Copy, PartialEq)]
 enum Choice {
     Leaf,
@@ -61,6 +58,8 @@ pub(super) struct Ranges<'a> {
     costs_to: Vec<f64>,
     /// Per run, the last one that a chain beginning with it can end with.
     chain_end: Vec<usize>,
+    /// Per run, what a chain from there to the current end is about.
+    outline: Vec<Outline>,
     /// Per run, the first one after it that no mask can spread to.
     mask_end: Vec<usize>,
     /// Per run, the heaviest single value of the range from there to the current end.
@@ -86,12 +85,13 @@ impl<'a> Ranges<'a> {
             costs_from: vec![0.0; n * n],
             costs_to: vec![0.0; n * n],
             chain_end: Vec::new(),
+            outline: vec![Outline::default(); n],
             mask_end: Vec::new(),
             heaviest_from: vec![None; n],
             holed: HashMap::default(),
         };
         ranges.chain_end = (0..n).map(|low| ranges.last_of_chain(low)).collect();
-        if price.masks {
+        if price.masks && price.masked_rests {
             let near = |low: usize| &runs[low..n.min(low + MAX_MASKED)];
             ranges.mask_end = (0..n).map(|low| low + bits::spread(near(low))).collect();
         }
@@ -103,6 +103,9 @@ impl<'a> Ranges<'a> {
         for high in 0..n {
             for low in (0..=high).rev() {
                 self.heaviest_from[low] = self.heavier(self.heaviest_from[low], high);
+                if high <= self.chain_end[low] {
+                    self.outline[low].add(&self.runs[high]);
+                }
             }
             for low in (0..=high).rev() {
                 let (cost, choice) = self.best_plain(low, high);
@@ -139,7 +142,7 @@ impl<'a> Ranges<'a> {
                 others += 1;
             }
             // Single values may lead to the same place as the wide runs, so this is generous.
-            if others > 2 * MAX_CHAIN {
+            if others > 2 * self.price.chain {
                 return i - 1;
             }
         }
@@ -171,6 +174,7 @@ impl<'a> Ranges<'a> {
         let test = weight + self.price.size;
         let mut best = (least + test, Choice::Split((low + 1 + at) as u16));
         if self.chain_end[low] >= high
+            && self.outline[low].least_cost(weight, self.price) < best.0
             && let Some(chain) = self.chain(low, high, &[])
         {
             if chain.singles.is_empty() {
@@ -331,7 +335,7 @@ impl<'a> Ranges<'a> {
             let run = &self.runs[i];
             if run.class == class {
                 rest += run.weight;
-            } else if singles.len() < MAX_CHAIN {
+            } else if singles.len() < self.price.chain {
                 singles.push(i);
             } else {
                 return None;
@@ -423,6 +427,41 @@ fn least_sum(left: &[f64], right: &[f64]) -> (f64, usize) {
     let least = least.into_iter().chain(rest).fold(f64::INFINITY, f64::min);
     let at = left.iter().zip(right).position(|(left, right)| left + right == least);
     (least, at.unwrap_or(0))
+}
+
+/// What is known of a chain without looking at all its runs again.
+#[derive(Clone, Copy, Debug, Default)]
+struct Outline {
+    /// The class of the runs that are no single values.
+    wide: Option<usize>,
+    /// How many single values there are of other classes, those before the first wide run left out.
+    others: usize,
+    /// The weight of these, and of all single values before the first wide run.
+    tested: f64,
+    /// The heaviest of these.
+    heaviest: f64,
+}
+
+impl Outline {
+    fn add(&mut self, run: &Run) {
+        if !run.is_single() {
+            self.wide = Some(run.class);
+        } else if self.wide != Some(run.class) {
+            self.others += usize::from(self.wide.is_some());
+            self.tested += run.weight;
+            self.heaviest = self.heaviest.max(run.weight);
+        }
+    }
+
+    /// A bound for the cost of the chain, in a range of this weight: all others come before the rest,
+    /// and one after the other, which costs least when they are few and heavy.
+    fn least_cost(&self, weight: f64, price: Price) -> f64 {
+        let few = (self.tested / self.heaviest.max(f64::MIN_POSITIVE)).floor();
+        let left = self.tested - few * self.heaviest;
+        let tested = self.heaviest * few * (few + 1.0) / 2.0 + left * (few + 1.0);
+        // What is off by a rounding is looked at.
+        (self.others as f64 * (price.size + weight - self.tested) + tested) * (1.0 - 1e-9)
+    }
 }
 
 struct Chain {

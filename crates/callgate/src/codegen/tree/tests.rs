@@ -36,7 +36,7 @@ fn runs(single: &[bool], class: &[usize], weight: &[f64]) -> Vec<Run> {
 
 /// What comparisons cost.
 fn comparisons(size: f64) -> Price {
-    Price { size, masks: false, windows: false }
+    Price { size, masks: false, masked_rests: false, windows: false, chain: 48, whole: 96 }
 }
 
 /// Whether a mask tells apart a set of runs that lead to two places.
@@ -267,7 +267,7 @@ fn trees_up_to_the_exact_size_are_optimal() {
         let n = EXACT - numbers.below(4) as usize;
         let runs = small_values(&mut numbers, n);
         for price in PRICES.map(comparisons) {
-            for price in [price, Price { masks: true, ..price }] {
+            for price in [price, Price { masks: true, masked_rests: true, ..price }] {
                 let (cost, best) = (check(&runs, price), optimum(&runs, price));
                 assert!((cost - best).abs() <= 1e-9 * best.max(1.0), "{cost} {best}: {runs:?}");
             }
@@ -364,7 +364,7 @@ fn large_trees_are_right_and_not_deep() {
     }
 }
 
-/// Above [`MAX_RANGES`] runs, cutting first must not cost much.
+/// Above [`Price::whole`] runs, cutting first must not cost much.
 #[test]
 fn cut_trees_are_close_to_exact_ones() {
     let mut numbers = Numbers(0x0dd5_eed0);
@@ -402,8 +402,22 @@ fn windows_take_scattered_values_and_only_where_they_may() {
             last.last = u32::MAX;
         }
         let is_window = |node: &&Node| matches!(node, Node::Window { .. });
-        let with = Price { size: 1.0, masks: true, windows: true };
-        let without = Price { size: 1.0, masks: true, windows: false };
+        let with = Price {
+            size: 1.0,
+            masks: true,
+            masked_rests: true,
+            windows: true,
+            chain: 48,
+            whole: 96,
+        };
+        let without = Price {
+            size: 1.0,
+            masks: true,
+            masked_rests: true,
+            windows: false,
+            chain: 48,
+            whole: 96,
+        };
         let (cheap, dear) = (check(&runs, with), check(&runs, without));
         assert!(cheap < dear - 3.0, "{cheap} {dear}");
         assert!(search_tree(&runs, with).nodes.iter().any(|node| is_window(&node)));
