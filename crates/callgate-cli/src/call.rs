@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 
-use callgate::policy::CallSet;
 use callgate::syscalls;
 use callgate::{Arch, SeccompData};
 
@@ -126,45 +125,6 @@ pub(crate) fn show(arch: Option<Arch>, data: &SeccompData) -> String {
     text
 }
 
-/// The names of calls, without one of them: `mount, umount2, 500-4294967295`. Long lists are cut short.
-pub(crate) fn names(token: u32, calls: &CallSet, except: u32) -> String {
-    const SHOWN: usize = 8;
-    let mut named: Vec<(u32, &str)> = Arch::with_token(token)
-        .flat_map(Arch::calls)
-        .filter(|(nr, _)| calls.contains(*nr) && *nr != except)
-        .collect();
-    named.sort_unstable();
-    let mut parts: Vec<String> = named.iter().map(|(_, name)| (*name).to_owned()).collect();
-    let mut taken: Vec<u32> = named.iter().map(|(nr, _)| *nr).chain([except]).collect();
-    taken.sort_unstable();
-    for (first, last) in gaps(calls, &taken) {
-        parts.push(if first == last { first.to_string() } else { format!("{first}-{last}") });
-    }
-    let more = parts.len().saturating_sub(SHOWN);
-    parts.truncate(SHOWN);
-    let mut text = parts.join(", ");
-    if more > 0 {
-        let _ = write!(text, " and {more} more");
-    }
-    text
-}
-
-/// The ranges of a set without some numbers, which are sorted.
-fn gaps(calls: &CallSet, taken: &[u32]) -> Vec<(u32, u32)> {
-    let mut gaps = Vec::new();
-    for &(first, last) in calls.ranges() {
-        let mut next = u64::from(first);
-        let inside = taken.iter().filter(|nr| (first..=last).contains(nr));
-        for end in inside.map(|nr| u64::from(*nr)).chain([u64::from(last) + 1]) {
-            if next < end {
-                gaps.push((next as u32, (end - 1) as u32));
-            }
-            next = end + 1;
-        }
-    }
-    gaps
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -217,18 +177,6 @@ mod tests {
         assert!(of(&three[..2], "x").contains("no call of x86_64 or x86 is named"));
         assert!(of(&three[..1], "opneat").contains("did you mean \\\"openat\\\"?"));
         assert!(of(&three[..1], "osf_sigprocmask").contains("in old kernels"));
-    }
-
-    #[test]
-    fn sets_of_calls_are_named() {
-        let token = Arch::X86_64.token();
-        assert_eq!(names(token, &CallSet::range(0, 2), 1), "read, open");
-        assert_eq!(names(token, &CallSet::one(1), 1), "");
-        assert_eq!(
-            names(token, &CallSet::from_ranges([(2, 3), (0x9000_0000, u32::MAX)]), 2),
-            "close, 2415919104-4294967295"
-        );
-        assert!(names(token, &CallSet::range(0, 20), 0).ends_with(" and 12 more"));
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::commands::{asm, compile, completions, diff, disasm, explain, man, run, simulate};
+use crate::commands::{
+    asm, compile, completions, diff, disasm, explain, man, merge, optimize, run, simulate,
+};
 use crate::report::Result;
 
 /// Compile, prove, run, explain and compare seccomp filters
@@ -41,6 +43,8 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Compile(compile::CompileArgs),
+    Optimize(optimize::OptimizeArgs),
+    Merge(merge::MergeArgs),
     Run(run::RunArgs),
     Disasm(disasm::DisasmArgs),
     Asm(asm::AsmArgs),
@@ -69,6 +73,8 @@ pub(crate) fn run() -> Result<u8> {
     .write_global();
     match cli.command {
         Command::Compile(args) => compile::run(&args),
+        Command::Optimize(args) => optimize::run(&args),
+        Command::Merge(args) => merge::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Disasm(args) => disasm::run(&args),
         Command::Asm(args) => asm::run(&args),

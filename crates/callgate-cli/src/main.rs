@@ -4,6 +4,7 @@
 //! - [`cli`]: the command line as a whole; each file of [`commands`] holds one subcommand.
 //! - [`options`]: the options that subcommands share.
 //! - [`source`]: everything that means a filter, read into a profile or a program.
+//! - [`emit`]: programs in every form, with their figures.
 //! - [`report`], [`output`], [`json`]: messages, results, and their machine-readable form.
 #![forbid(unsafe_code)]
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use callgate::codegen::{Aim, Model, Weights};
 use callgate::compile;
+use callgate::diagram::Budget;
 use callgate::frontend::{CapSet, oci};
 use callgate::syscalls::KernelVersion;
 use callgate::{Arch, Endian};
@@ -106,6 +107,10 @@ enum AimArg {
     Speed,
     Size,
 }
+
+/// The budget where somebody else's programs are read, whatever they compute: an answer within half a
+/// second, and below 100 MB. Filters in use need some ten thousand nodes.
+pub(crate) const PROMPT: Budget = Budget { nodes: 800_000, steps: 4_000_000 };
 
 /// The byte order of this machine.
 pub(crate) const NATIVE_ENDIAN: Endian =

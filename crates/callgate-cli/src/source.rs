@@ -14,11 +14,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use callgate::bpf::{self, Program, asm};
-use callgate::compile::{self, Compiled};
+use callgate::compile::{self, CompileError, Compiled};
 use callgate::diagnostic::Diagnostic;
 use callgate::diagram::{Func, Store};
 use callgate::frontend::{self, Profile, oci};
-use callgate::{Arch, Endian};
+use callgate::{Arch, Endian, stack};
 
 use crate::options::{CompileOptions, SourceOptions, native_arch};
 use crate::report::{self, Failure, Result};
@@ -183,7 +183,7 @@ impl Source {
     /// Reads it. Warnings are printed.
     pub(crate) fn read(&self, options: &SourceOptions) -> Result<Filter> {
         let filter = self.read_one(options)?;
-        options.warn_about_unused(filter.is_profile(), !filter.is_profile());
+        warn_about_unused(&[&filter], options);
         Ok(filter)
     }
 
@@ -194,9 +194,16 @@ impl Source {
         options: &SourceOptions,
     ) -> Result<(Filter, Filter)> {
         let (a, b) = (a.read_one(options)?, b.read_one(options)?);
-        let profiles = [a.is_profile(), b.is_profile()];
-        options.warn_about_unused(profiles.contains(&true), profiles.contains(&false));
+        warn_about_unused(&[&a, &b], options);
         Ok((a, b))
+    }
+
+    /// Reads any number with the same options. Warnings are printed.
+    pub(crate) fn read_all(sources: &[Source], options: &SourceOptions) -> Result<Vec<Filter>> {
+        let filters: Vec<Filter> =
+            sources.iter().map(|source| source.read_one(options)).collect::<Result<_>>()?;
+        warn_about_unused(&filters.iter().collect::<Vec<_>>(), options);
+        Ok(filters)
     }
 
     fn read_one(&self, options: &SourceOptions) -> Result<Filter> {
@@ -241,6 +248,13 @@ impl Source {
             }
         }
     }
+}
+
+/// Says which options none of these filters needs.
+fn warn_about_unused(filters: &[&Filter], options: &SourceOptions) {
+    let profile = filters.iter().any(|filter| filter.is_profile());
+    let program = filters.iter().any(|filter| !filter.is_profile());
+    options.warn_about_unused(profile, program);
 }
 
 /// Names of formats are words of small letters and digits; anything else before a colon belongs to the
@@ -400,7 +414,7 @@ impl Filter {
                 compile::recompile(program, *endian, arches, &options)
             }
         }
-        .map_err(|error| Failure::about(&self.name, error.to_string()))
+        .map_err(|error| failed(&self.name, &error))
     }
 
     /// Its diagram.
@@ -412,6 +426,32 @@ impl Filter {
         .map_err(|error| Failure::about(&self.name, error.to_string()))
     }
 
+    /// Warns when a program compares its arch, but with none of those that --arch gives.
+    pub(crate) fn warn_about_arches(&self) {
+        let Meaning::Program { program, endian, arches } = &self.meaning else { return };
+        let compared = arches_in(program, *endian);
+        let meets = |arch: &Arch| arches.iter().any(|given| given.token() == arch.token());
+        if !compared.is_empty() && !compared.iter().any(meets) {
+            let names = |arches: &[Arch]| {
+                arches.iter().map(|arch| arch.name()).collect::<Vec<_>>().join(", ")
+            };
+            let (own, given) = (names(&compared), names(arches));
+            report::warn_about(
+                &self.name,
+                format!("this program is for {own}, not for {given}"),
+                "--arch says whose calls are weighed and named; a program means the same with any",
+            );
+        }
+    }
+
+    /// The filter as a part of a stack.
+    pub(crate) fn of_stack(&self) -> stack::Filter<'_> {
+        match &self.meaning {
+            Meaning::Profile(profile) => stack::Filter::profile(profile),
+            Meaning::Program { program, endian, .. } => stack::Filter::program(program, *endian),
+        }
+    }
+
     /// The byte order of the machines that it is for.
     pub(crate) fn endian(&self) -> Endian {
         match &self.meaning {
@@ -419,6 +459,11 @@ impl Filter {
             Meaning::Program { endian, .. } => *endian,
         }
     }
+}
+
+/// Why there is no program, with what to do about it.
+pub(crate) fn failed(name: &str, error: &CompileError) -> Failure {
+    Failure::about(name, error.to_string()).help(error.help().unwrap_or_default())
 }
 
 /// The architectures whose tokens a program compares something with. Good enough to name numbers by;

@@ -22,6 +22,10 @@
 
 use std::time::{Duration, Instant};
 
+mod size;
+
+pub use size::{LargePart, TooLong};
+
 use crate::bpf::{Insn, MAX_INSNS, Program, ProgramError, is_constant_allow};
 use crate::codegen::{self, Aim, Model, WeightedCall, Weights};
 use crate::data::{Endian, SeccompData, Word};
@@ -79,31 +83,17 @@ pub struct CompileError(Kind);
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
     OutOfBudget(OutOfBudget),
-    TooLong { given: usize },
+    TooLong(Box<TooLong>),
     Refused(ProgramError),
     NotEqual(Box<SeccompData>),
     NotConstantAllow { token: u32, nr: u32 },
-}
-
-impl CompileError {
-    /// How many instructions the filter needs, when they are more than the kernel accepts.
-    pub fn insns_needed(&self) -> Option<usize> {
-        match self.0 {
-            Kind::TooLong { given } => Some(given),
-            _ => None,
-        }
-    }
 }
 
 impl std::fmt::Display for CompileError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.0 {
             Kind::OutOfBudget(error) => error.fmt(f),
-            Kind::TooLong { given } => write!(
-                f,
-                "the filter needs {given} instructions, the kernel accepts {MAX_INSNS}; split it \
-                 into several filters or drop argument checks"
-            ),
+            Kind::TooLong(error) => error.fmt(f),
             Kind::Refused(error) => {
                 write!(f, "the generated program is not acceptable (a defect of callgate): {error}")
             }
@@ -122,6 +112,36 @@ impl std::fmt::Display for CompileError {
 }
 
 impl std::error::Error for CompileError {}
+
+impl CompileError {
+    /// A program and what it is to mean differ for this call.
+    pub(crate) fn not_equal(data: SeccompData) -> CompileError {
+        CompileError(Kind::NotEqual(Box::new(data)))
+    }
+
+    /// Whether a check of a finished program failed.
+    pub(crate) fn is_defect(&self) -> bool {
+        !matches!(self.0, Kind::OutOfBudget(_) | Kind::TooLong(_))
+    }
+
+    /// How many instructions the filter needs, when they are more than the kernel accepts.
+    pub fn insns_needed(&self) -> Option<usize> {
+        self.too_long().map(|error| error.insns)
+    }
+
+    /// What is known of a program that the kernel would find too long.
+    pub fn too_long(&self) -> Option<&TooLong> {
+        match &self.0 {
+            Kind::TooLong(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// What to do about it, perhaps in several lines.
+    pub fn help(&self) -> Option<String> {
+        self.too_long().map(TooLong::help)
+    }
+}
 
 impl From<OutOfBudget> for CompileError {
     fn from(error: OutOfBudget) -> CompileError {
@@ -159,7 +179,8 @@ pub fn recompile(
     generate(&mut store, meaning, arches, endian, options, start)
 }
 
-fn generate(
+/// Compiles a function to a program, proved equal; `start` is when the work on it began.
+pub(crate) fn generate(
     store: &mut Store,
     meaning: Func,
     arches: &[Arch],
@@ -196,12 +217,13 @@ fn prove(
     endian: Endian,
 ) -> Result<Program, CompileError> {
     if insns.len() > MAX_INSNS {
-        return Err(CompileError(Kind::TooLong { given: insns.len() }));
+        let error = size::too_long(store, meaning, &insns, calls);
+        return Err(CompileError(Kind::TooLong(Box::new(error))));
     }
     let program = Program::new(insns).map_err(|error| CompileError(Kind::Refused(error)))?;
     let proved = store.program(&program, endian)?;
     if let Some(data) = store.witness(proved, meaning, SeccompData::default()) {
-        return Err(CompileError(Kind::NotEqual(Box::new(data))));
+        return Err(CompileError::not_equal(data));
     }
     for call in calls.iter().filter(|call| call.always_allowed) {
         if !is_constant_allow(&program, call.token, call.nr) {
@@ -225,14 +247,25 @@ pub fn expected_insns(
 ) -> f64 {
     let (mut sum, mut total) = (0.0, 0.0);
     for call in calls.iter().filter(|call| call.weight > 0.0) {
-        let numbers = store.follow(meaning, Word::ARCH, call.token);
-        let rest = store.follow(numbers, Word::NR, call.nr);
-        let start = SeccompData { arch: call.token, nr: call.nr, ..SeccompData::default() };
-        let data = store.permitted(rest, start).unwrap_or(start);
-        sum += call.weight * program.run(&data, endian).executed as f64;
+        sum += call.weight * executed(store, meaning, program, call, endian) as f64;
         total += call.weight;
     }
     if total > 0.0 { sum / total } else { 0.0 }
+}
+
+/// How many instructions a program executes for a call, with arguments as [`expected_insns`] says.
+pub(crate) fn executed(
+    store: &Store,
+    meaning: Func,
+    program: &Program,
+    call: &WeightedCall,
+    endian: Endian,
+) -> usize {
+    let numbers = store.follow(meaning, Word::ARCH, call.token);
+    let rest = store.follow(numbers, Word::NR, call.nr);
+    let start = SeccompData { arch: call.token, nr: call.nr, ..SeccompData::default() };
+    let data = store.permitted(rest, start).unwrap_or(start);
+    program.run(&data, endian).executed
 }
 
 #[cfg(test)]

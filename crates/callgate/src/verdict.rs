@@ -85,6 +85,20 @@ impl Verdict {
         }
     }
 
+    /// How severe the action is, data aside: the smaller, the more severe. It is the number by which
+    /// the kernel compares what the filters of a stack return, the action as a signed value
+    /// (`kernel/seccomp.c`, `ACTION_ONLY`, since Linux 4.14).
+    ///
+    /// ```
+    /// use callgate::Verdict;
+    /// assert!(Verdict::KILL_PROCESS.severity() < Verdict::KILL_THREAD.severity());
+    /// assert!(Verdict::errno(1).severity() < Verdict::ALLOW.severity());
+    /// assert_eq!(Verdict::errno(1).severity(), Verdict::errno(38).severity());
+    /// ```
+    pub const fn severity(self) -> i32 {
+        (self.0 & 0xffff_0000) as i32
+    }
+
     /// Whether the call runs under this verdict (ALLOW or LOG).
     pub const fn permits(self) -> bool {
         matches!(self.action(), Action::Allow | Action::Log)

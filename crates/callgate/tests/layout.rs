@@ -120,9 +120,10 @@ fn the_limit_is_what_the_kernel_accepts() {
             .split(|c: char| !c.is_ascii_digit())
             .filter_map(|number| number.parse().ok())
             .collect();
-        let (count, limit) = (given[0], given[1]);
+        let (count, over, limit) = (given[0], given[1], given[2]);
         assert!(count > limit && count < limit + 20 && limit == MAX_INSNS, "{error}");
         assert_eq!(needed, Some(count));
+        assert_eq!(over, count - limit, "{error}");
     }
 }
 

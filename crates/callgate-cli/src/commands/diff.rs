@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fmt::Write;
 
 use callgate::diagram::{Difference, Store};
+use callgate::syscalls::list_calls;
 use callgate::{Arch, Verdict};
 use clap::ValueHint;
 
@@ -86,7 +87,7 @@ fn text(a: &str, b: &str, more: bool, differences: &[Difference]) -> String {
             None => format!("arch {:#010x}", data.arch),
         };
         let _ = writeln!(text, "{arch_name} {}", call::show(arch, data));
-        let others = call::names(data.arch, &difference.calls, data.nr);
+        let others = list_calls(data.arch, &difference.calls, Some(data.nr), 8);
         if !others.is_empty() {
             let _ = writeln!(text, "    and alike: {others}");
         }

@@ -81,7 +81,9 @@ pub(crate) fn run(args: &DisasmArgs) -> Result<u8> {
     let filter = Source::parse(&args.source)?.read(&args.reading)?;
     let program = filter.program(&args.compiling)?;
     output::print(&match args.format {
-        Format::Text => emit::text(&program, args.dialect.into(), &filter),
+        Format::Text => {
+            emit::text(&program, args.dialect.into(), filter.endian(), &filter.arches())
+        }
         Format::Json => json(&program, &filter),
     })?;
     Ok(0)

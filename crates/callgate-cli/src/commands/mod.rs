@@ -7,5 +7,7 @@ pub(crate) mod diff;
 pub(crate) mod disasm;
 pub(crate) mod explain;
 pub(crate) mod man;
+pub(crate) mod merge;
+pub(crate) mod optimize;
 pub(crate) mod run;
 pub(crate) mod simulate;

@@ -8,6 +8,7 @@
 //! `ld [arch]`, `ja`, the two-way jumps on constants, `and #k` and `ret #k`; anything else on the path
 //! gives up, and so does any return value but exactly `SECCOMP_RET_ALLOW` with no data.
 
+use super::insn::Insn;
 use super::op::Op;
 use super::program::Program;
 use crate::data::{Endian, Word};
@@ -32,10 +33,18 @@ use crate::verdict::Verdict;
 /// # Ok::<(), callgate::bpf::ProgramError>(())
 /// ```
 pub fn is_constant_allow(program: &Program, arch_token: u32, nr: u32) -> bool {
+    let insns = program.insns();
+    insns
+        .get(emulate(insns, arch_token, nr))
+        .is_some_and(|insn| insn.op == Op::RetK && insn.k == Verdict::ALLOW.0)
+}
+
+/// The first instruction on the path of a call at which the emulator ends: a return, or something that
+/// it does not know.
+pub(crate) fn emulate(insns: &[Insn], arch_token: u32, nr: u32) -> usize {
     // The same in both byte orders.
     const NR: u32 = Word::NR.offset(Endian::Little);
     const ARCH: u32 = Word::ARCH.offset(Endian::Little);
-    let insns = program.insns();
     let mut index = 0usize;
     let mut a = 0u32;
     while let Some(insn) = insns.get(index) {
@@ -61,8 +70,7 @@ pub fn is_constant_allow(program: &Program, arch_token: u32, nr: u32) -> bool {
             Op::JgeK => Some(a >= k),
             Op::JgtK => Some(a > k),
             Op::JsetK => Some(a & k != 0),
-            Op::RetK => return k == Verdict::ALLOW.0,
-            _ => return false,
+            _ => break,
         };
         let skipped = match holds {
             Some(true) => insn.jt,
@@ -71,7 +79,7 @@ pub fn is_constant_allow(program: &Program, arch_token: u32, nr: u32) -> bool {
         };
         index = index.saturating_add(1 + usize::from(skipped));
     }
-    false
+    index
 }
 
 #[cfg(test)]

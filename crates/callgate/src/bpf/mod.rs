@@ -43,6 +43,7 @@ mod program;
 pub mod text;
 
 pub use ancillary::{Ancillary, AncillaryWord, NoAncillary};
+pub(crate) use constallow::emulate;
 pub use constallow::is_constant_allow;
 pub use error::{ProgramError, Violation};
 pub use insn::{Insn, RawInsn, UnknownCode};

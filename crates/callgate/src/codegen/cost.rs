@@ -30,7 +30,7 @@ impl Model {
     ///
     /// With the verdict cache they cost nothing, but for the installation, which runs the filter
     /// once for each number, and on older kernels; so they still decide between equals.
-    pub(super) const fn constant_allow_weight(self) -> f64 {
+    pub(crate) const fn constant_allow_weight(self) -> f64 {
         match self {
             Model::Interpreter | Model::Jit => 1.0,
             Model::Cached => 1.0 / 16.0,
@@ -66,7 +66,7 @@ impl Aim {
     /// For speed it is not zero: code that is never executed still fills cache lines. At this price
     /// a default container profile gives up a tenth of an instruction for seven fewer in the
     /// program.
-    pub(super) const fn size_price(self) -> f64 {
+    pub(crate) const fn size_price(self) -> f64 {
         match self {
             Aim::Speed => 0.02,
             Aim::Size => 100.0,

@@ -36,6 +36,7 @@ mod difference;
 mod from_policy;
 mod from_program;
 mod partition;
+mod stacked;
 mod store;
 mod symbolic;
 

@@ -23,10 +23,12 @@
 mod arch;
 mod facts;
 mod generated;
+mod list;
 mod table;
 mod version;
 
 pub use arch::{Arch, X32_SYSCALL_BIT};
 pub use facts::{ArgFacts, CallFacts};
+pub use list::list_calls;
 pub use table::{facts, is_known_name, known_names, nearest_name};
 pub use version::{KernelVersion, KernelVersionError};

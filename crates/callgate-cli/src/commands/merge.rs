@@ -1,0 +1,117 @@
+//! `callgate merge`: a stack of filters as one program.
+
+use std::ffi::OsString;
+
+use callgate::Arch;
+use callgate::compile::Options;
+use callgate::frontend::FilterFlags;
+use callgate::stack::{Stack, StackError, merge};
+use clap::ValueHint;
+
+use crate::emit::{EmitOptions, Figures, Made};
+use crate::json::Json;
+use crate::options::{CompileOptions, PROMPT, SourceOptions};
+use crate::report::{self, Failure, Result};
+use crate::source::{Filter, Source};
+
+/// Merge filters that are installed on top of each other into one program
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The kernel runs every installed filter for a call, the newest first, and takes
+the most severe verdict; among equal actions the data of the newest count. The
+merged program gives the same verdicts, data included, at the cost of one
+filter. This is proved, and each combination of verdicts is tried with a call.
+
+A filter with a listener (listenerPath, SCMP_ACT_NOTIFY) does not merge: its
+notifications go to its own listener. SECCOMP_FILTER_FLAG_LOG merges only when
+all filters have it, and SECCOMP_FILTER_FLAG_TSYNC only when the newest has it;
+then the merged program has to be installed with the flag. A program is taken to
+have no flags.
+
+Examples:
+  callgate merge container-default app.json -o one.bpf --stats
+  callgate merge oldest.bpf newer.bpf newest.bpf --emit asm
+  callgate merge a.bpf b.bpf -o one.bpf --stats --format json")]
+pub(crate) struct MergeArgs {
+    /// The filters, each a SOURCE (see `callgate --help`), the oldest first
+    #[arg(required = true, value_name = "SOURCE", value_hint = ValueHint::FilePath)]
+    sources: Vec<OsString>,
+
+    #[command(flatten)]
+    emitting: EmitOptions,
+
+    #[command(flatten)]
+    reading: SourceOptions,
+
+    #[command(flatten)]
+    compiling: CompileOptions,
+}
+
+pub(crate) fn run(args: &MergeArgs) -> Result<u8> {
+    let sources: Vec<Source> =
+        args.sources.iter().map(|source| Source::parse(source)).collect::<Result<_>>()?;
+    let filters = Source::read_all(&sources, &args.reading)?;
+    filters.iter().for_each(Filter::warn_about_arches);
+    let failed = |error: StackError| failed(&filters, &error);
+    let stack = Stack::new(filters.iter().map(Filter::of_stack).collect()).map_err(failed)?;
+    let mut arches: Vec<Arch> = Vec::new();
+    for arch in filters.iter().flat_map(Filter::arches) {
+        if !arches.contains(&arch) {
+            arches.push(arch);
+        }
+    }
+    let options = Options { budget: PROMPT, ..args.compiling.read(&arches)? };
+    let merged = merge(&stack, &arches, &options).map_err(failed)?;
+    if let [only] = filters.as_slice() {
+        report::warn_about(
+            &only.name,
+            "this is the only filter of the stack, so nothing is merged",
+            "name all filters, the oldest first",
+        );
+    }
+    let flags = names(stack.flags());
+    if !flags.is_empty() {
+        report::warn(
+            format!("the stack has flags, which a program does not carry: {}", flags.join(", ")),
+            "install the merged program with them",
+        );
+    }
+    let names: Vec<&str> = filters.iter().map(|filter| filter.name.as_str()).collect();
+    let proof =
+        format!("the program means what the stack means; {} calls run both ways", merged.calls_run);
+    let stats = &merged.compiled.stats;
+    let mut figures = Figures::of(stats, &names, &arches, &proof);
+    figures.json.extend([
+        ("filters", filters.len().into()),
+        ("calls_run", merged.calls_run.into()),
+        ("flags", Json::array(flags)),
+    ]);
+    args.emitting.deliver(Made {
+        program: &merged.compiled.program,
+        source: ("sources", Json::array(names)),
+        arches: &arches,
+        endian: stack.endian(),
+        figures,
+    })
+}
+
+/// The error under the name of the filter that it is about.
+fn failed(filters: &[Filter], error: &StackError) -> Failure {
+    let failure = match error.filter().and_then(|at| filters.get(at)) {
+        Some(filter) => Failure::about(&filter.name, error.to_string()),
+        None => Failure::about("the stack", error.to_string()),
+    };
+    failure.help(error.help().unwrap_or_default())
+}
+
+fn names(flags: FilterFlags) -> Vec<&'static str> {
+    [
+        (flags.tsync, "SECCOMP_FILTER_FLAG_TSYNC"),
+        (flags.log, "SECCOMP_FILTER_FLAG_LOG"),
+        (flags.spec_allow, "SECCOMP_FILTER_FLAG_SPEC_ALLOW"),
+        (flags.wait_killable, "SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV"),
+    ]
+    .into_iter()
+    .filter_map(|(set, name)| set.then_some(name))
+    .collect()
+}

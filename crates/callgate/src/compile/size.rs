@@ -1,0 +1,281 @@
+//! Which calls make a program too long.
+//!
+//! A call takes the instructions that it can reach once arch and number are known. Calls that go on at
+//! the same instruction share their code and are counted together; code that several of them reach is
+//! counted for each.
+
+use rustc_hash::{FxHashMap as HashMap, FxHashSet};
+
+use crate::bpf::{Insn, MAX_INSNS, Op, emulate};
+use crate::codegen::WeightedCall;
+use crate::data::{Endian, Word};
+use crate::diagram::{Func, Store};
+use crate::policy::CallSet;
+use crate::syscalls::{Arch, list_calls};
+
+/// How many parts are listed.
+const LISTED: usize = 5;
+
+/// How many names or ranges of calls are listed for each.
+const NAMED: usize = 4;
+
+/// How many architectures are listed for each.
+const ARCHES_NAMED: usize = 2;
+
+/// Beyond so many runs of numbers under one arch, it is not looked at what they take.
+const MAX_RUNS: usize = 1 << 15;
+
+/// Of arch tokens that nobody knows, one for each function of the number is looked at, and not more
+/// than these in all.
+const MAX_TOKENS: usize = 32;
+
+/// As many instructions are looked at, so that there is an answer soon. Parts that share little code
+/// need a fraction of it.
+const MAX_VISITS: usize = 30_000_000;
+
+/// The error when a program has more instructions than the kernel accepts ([`MAX_INSNS`]).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TooLong {
+    /// Instructions in the program.
+    pub insns: usize,
+    /// Those of them that find out which call it is.
+    pub dispatch: usize,
+    /// The parts that take most, the largest first; none of those that the number decides.
+    pub largest: Vec<LargePart>,
+}
+
+/// Calls with the same code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LargePart {
+    /// The calls, as arch token and numbers.
+    pub calls: Vec<(u32, CallSet)>,
+    /// How many instructions they can reach after arch and number are known, those included that
+    /// other calls reach too.
+    pub insns: usize,
+}
+
+impl std::fmt::Display for TooLong {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "the filter needs {} instructions, {} more than the kernel accepts ({MAX_INSNS})",
+            self.insns,
+            self.insns.saturating_sub(MAX_INSNS)
+        )
+    }
+}
+
+impl TooLong {
+    /// What takes most, and what to do about it.
+    pub(super) fn help(&self) -> String {
+        let mut help = String::from("what takes most instructions, shared ones included:\n");
+        let mut line = |insns: usize, what: &str| {
+            help += &format!("{insns:>12}  {what}\n");
+        };
+        if self.dispatch > self.largest.first().map_or(0, |part| part.insns) {
+            line(self.dispatch, "to find out which call it is, as neighbours differ so often");
+            self.largest.iter().for_each(|part| line(part.insns, &part.names()));
+        } else {
+            self.largest.iter().for_each(|part| line(part.insns, &part.names()));
+            line(self.dispatch, "to find out which call it is");
+        }
+        help += "        drop some of it, or split the filter: the kernel runs a stack of several, \
+                 and\n        the most severe verdict counts";
+        help
+    }
+}
+
+impl LargePart {
+    /// The calls by name, each with its arch.
+    fn names(&self) -> String {
+        let mut parts: Vec<String> = self
+            .calls
+            .iter()
+            .take(ARCHES_NAMED)
+            .map(|(token, calls)| {
+                let names = list_calls(*token, calls, None, NAMED);
+                match Arch::with_token(*token).next() {
+                    Some(arch) => format!("{names} ({arch})"),
+                    None => format!("{names} (arch {token:#010x})"),
+                }
+            })
+            .collect();
+        if let Some(more @ 1..) = self.calls.len().checked_sub(ARCHES_NAMED) {
+            parts.push(format!("{more} more architectures"));
+        }
+        parts.join("; ")
+    }
+}
+
+/// What is known of a program that is too long; `calls` are sorted by arch token.
+pub(super) fn too_long(
+    store: &Store,
+    meaning: Func,
+    insns: &[Insn],
+    calls: &[WeightedCall],
+) -> TooLong {
+    let mut reach = Reach { insns, seen: vec![0; insns.len()], round: 0, visits: 0 };
+    let dispatch = reach.count(0, |insn| !loads_argument(insn));
+    let mut parts = Vec::new();
+    for (entry, calls) in entries(store, meaning, insns, calls) {
+        if reach.visits > MAX_VISITS {
+            break;
+        }
+        let insns = reach.count(entry, |_| true);
+        // Those that are decided by their number have but a return.
+        if insns > 1 {
+            parts.push(LargePart { calls, insns });
+        }
+    }
+    parts.sort_by_key(|part| std::cmp::Reverse(part.insns));
+    parts.truncate(LISTED);
+    TooLong { insns: insns.len(), dispatch, largest: parts }
+}
+
+/// An arch token, and ranges of numbers.
+type Numbers = (u32, Vec<(u32, u32)>);
+
+/// The numbers of each arch by the instruction at which they go on once they are known, in the order of
+/// instructions.
+fn entries(
+    store: &Store,
+    meaning: Func,
+    insns: &[Insn],
+    calls: &[WeightedCall],
+) -> Vec<(usize, Vec<(u32, CallSet)>)> {
+    let mut tokens: Vec<u32> = calls.iter().map(|call| call.token).collect();
+    tokens.dedup();
+    let mut others = FxHashSet::default();
+    for run in store.partition(meaning, Word::ARCH, MAX_RUNS).unwrap_or_default() {
+        if !tokens.iter().any(|token| (run.first..=run.last).contains(token))
+            && others.insert(run.then)
+        {
+            tokens.push(run.first);
+        }
+    }
+    tokens.truncate(MAX_TOKENS);
+    let mut found: HashMap<usize, Vec<Numbers>> = HashMap::default();
+    for token in tokens {
+        let numbers = store.follow(meaning, Word::ARCH, token);
+        for run in store.partition(numbers, Word::NR, MAX_RUNS).unwrap_or_default() {
+            let parts = found.entry(emulate(insns, token, run.first)).or_default();
+            match parts.last_mut().filter(|(last, _)| *last == token) {
+                Some((_, ranges)) => ranges.push((run.first, run.last)),
+                None => parts.push((token, vec![(run.first, run.last)])),
+            }
+        }
+    }
+    let set = |(token, ranges): Numbers| (token, CallSet::from_ranges(ranges));
+    let mut entries: Vec<_> = found
+        .into_iter()
+        .map(|(entry, parts)| (entry, parts.into_iter().map(set).collect()))
+        .collect();
+    entries.sort_by_key(|(entry, _)| *entry);
+    entries
+}
+
+fn loads_argument(insn: &Insn) -> bool {
+    // Arch and number lie in the same place in both byte orders.
+    let word = Word::from_offset(insn.k, Endian::Little);
+    insn.op == Op::LdWordAbs && word.is_some_and(|word| word > Word::NR)
+}
+
+/// Counts what can be reached.
+struct Reach<'a> {
+    insns: &'a [Insn],
+    /// In which round an instruction was last seen.
+    seen: Vec<u32>,
+    round: u32,
+    visits: usize,
+}
+
+impl Reach<'_> {
+    /// How many instructions can be reached from one, itself included, through those that `wanted`
+    /// holds for.
+    fn count(&mut self, entry: usize, wanted: impl Fn(&Insn) -> bool) -> usize {
+        self.round += 1;
+        let mut count = 0;
+        let mut stack = vec![entry];
+        while let Some(at) = stack.pop() {
+            let (Some(insn), Some(seen)) = (self.insns.get(at), self.seen.get_mut(at)) else {
+                continue;
+            };
+            if std::mem::replace(seen, self.round) == self.round || !wanted(insn) {
+                continue;
+            }
+            count += 1;
+            match insn.op {
+                op if op.is_branch() => {
+                    stack.extend([insn.jt, insn.jf].map(|skip| at + 1 + usize::from(skip)));
+                }
+                op if op.is_return() => {}
+                Op::Ja => stack.push(at + 1 + insn.k as usize),
+                _ => stack.push(at + 1),
+            }
+        }
+        self.visits += count;
+        count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::compile::{CompileError, Options, compile};
+    use crate::policy::{CallSet, Condition, Field, Policy, Rule, Section, Test};
+    use crate::{Arch, Verdict};
+
+    fn too_long(values: &[(u32, u64)], numbers: impl Iterator<Item = u32>) -> CompileError {
+        let mut rules: Vec<Rule> = numbers
+            .map(|nr| Rule {
+                calls: CallSet::one(nr),
+                when: Condition::always(),
+                verdict: Verdict::errno(nr as u16 % 7 + 2),
+            })
+            .collect();
+        // Values without any pattern: an instruction at least for each.
+        for (nr, count) in values {
+            for value in 0..*count {
+                let field = Field::arg_low(1).unwrap();
+                let value = value.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+                let when = Condition::test(Test::eq(field, value));
+                let verdict = Verdict::errno((value % 4000) as u16);
+                rules.push(Rule { calls: CallSet::one(*nr), when, verdict });
+            }
+        }
+        let section = Section {
+            token: Arch::X86_64.token(),
+            arches: vec![Arch::X86_64],
+            rules,
+            default: Verdict::ALLOW,
+        };
+        let policy = Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap();
+        compile(&policy, &Options::default()).unwrap_err()
+    }
+
+    #[test]
+    fn the_calls_that_take_most_are_named() {
+        let error = too_long(&[(16, 2500), (41, 1000), (72, 1200)], 300..310);
+        let long = error.too_long().unwrap();
+        let token = Arch::X86_64.token();
+        let calls: Vec<_> = long.largest.iter().take(3).map(|part| part.calls.clone()).collect();
+        assert_eq!(calls, [16, 72, 41].map(|nr| vec![(token, CallSet::one(nr))]));
+        let insns: Vec<usize> = long.largest.iter().map(|part| part.insns).collect();
+        assert!(insns[0] >= 2500 && insns[1] >= 1200 && insns[2] >= 1000, "{insns:?}");
+        assert!(insns[0] < 5300 && insns[3..].iter().all(|insns| *insns == 1), "{insns:?}");
+        assert!(long.dispatch > 5 && long.dispatch < 60, "{}", long.dispatch);
+        assert!(long.insns > 4096 && insns.iter().sum::<usize>() < long.insns * 2);
+        let over = long.insns - 4096;
+        assert!(error.to_string().contains(&format!("{over} more than")), "{error}");
+        let help = error.help().unwrap();
+        assert!(help.contains("ioctl (x86_64)"), "{help}");
+    }
+
+    #[test]
+    fn numbers_far_from_each_other_are_said_to_take_most() {
+        let error = too_long(&[], (0..5000).map(|i| i * 977));
+        let long = error.too_long().unwrap();
+        assert!(long.dispatch > 4096 && long.largest.is_empty());
+        let help = error.help().unwrap();
+        assert!(help.lines().nth(1).unwrap().contains("which call it is"), "{help}");
+    }
+}

@@ -1,0 +1,255 @@
+//! Optimize: a program in, a better one with the same meaning out, or the same one back.
+//!
+//! The program is compiled anew from what it does, and the result is compared with it at the price
+//! that the options set: the mean number of executed instructions, in which a call that the kernel's
+//! verdict cache answers counts little under the model that has one, and the instructions of the
+//! program. The result is handed out only when it is cheaper, so a program never gets worse. One
+//! that the diagram has no room for comes back as it is, with the reason.
+
+use std::time::Instant;
+
+use crate::bpf::{Program, is_constant_allow};
+use crate::codegen::WeightedCall;
+use crate::compile::{self, CompileError, Compiled, Options, Stats};
+use crate::data::Endian;
+use crate::diagram::{Func, Store};
+use crate::syscalls::Arch;
+
+/// What became of a program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Optimized {
+    /// The better program, proved equal, or the given one.
+    pub program: Program,
+    /// What was known of the given one.
+    pub before: Figures,
+    /// The same of the one that is handed out.
+    pub after: Figures,
+    /// The compilation of the better program.
+    ///
+    /// # Errors
+    /// Why the program is unchanged.
+    pub outcome: Result<Stats, Unchanged>,
+}
+
+/// What a program costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figures {
+    /// Instructions in the program.
+    pub insns: usize,
+    /// Mean number of instructions executed under the weights, as [`Stats::expected_insns`]; `None`
+    /// when it is not known what the program does.
+    pub expected_insns: Option<f64>,
+    /// How many of the known calls are constant allow.
+    pub constant_allow: usize,
+}
+
+/// Why a program comes back as it was.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Unchanged {
+    /// There is no other program: the diagram, or the result, got too large.
+    NoOther(CompileError),
+    /// The other program, which has these figures, would not be better.
+    NotBetter(Figures),
+}
+
+impl std::fmt::Display for Unchanged {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Unchanged::NoOther(error) => error.fmt(f),
+            Unchanged::NotBetter(other) => write!(
+                f,
+                "what callgate makes of it is not better under these options: {} instructions, \
+                 {:.2} executed per call",
+                other.insns,
+                other.expected_insns.unwrap_or_default()
+            ),
+        }
+    }
+}
+
+/// The best program known that means the same as this one. Numbers are weighed by the calls of
+/// `arches`.
+///
+/// ```
+/// use callgate::bpf::{Insn, Op, Program};
+/// use callgate::compile::Options;
+/// use callgate::optimize::optimize;
+/// use callgate::{Arch, Endian};
+///
+/// let nr = Insn::new(Op::LdWordAbs, 0);
+/// let program = Program::new(vec![
+///     nr,
+///     Insn::branch(Op::JeqK, 39, 2, 0),
+///     nr,
+///     Insn::branch(Op::JeqK, 40, 0, 1),
+///     Insn::new(Op::RetK, 0x7fff_0000),
+///     Insn::new(Op::RetK, 0),
+/// ])?;
+/// let optimized = optimize(&program, Endian::Little, &[Arch::X86_64], &Options::default())?;
+/// assert!(optimized.after.insns < program.len());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// Only when a check of the new program fails, which would be a defect of this crate.
+pub fn optimize(
+    program: &Program,
+    endian: Endian,
+    arches: &[Arch],
+    options: &Options,
+) -> Result<Optimized, CompileError> {
+    let start = Instant::now();
+    let mut store = Store::new(options.budget);
+    let made = store.program(program, endian).map_err(CompileError::from).and_then(|meaning| {
+        compile::generate(&mut store, meaning, arches, endian, options, start)
+            .map(|compiled| (meaning, compiled))
+    });
+    let unchanged = |before, why| {
+        Ok(Optimized { program: program.clone(), before, after: before, outcome: Err(why) })
+    };
+    let (meaning, Compiled { program: other, stats }) = match made {
+        Ok(made) => made,
+        Err(error) if error.is_defect() => return Err(error),
+        Err(error) => {
+            let before = Figures {
+                insns: program.len(),
+                expected_insns: None,
+                constant_allow: constant_allow(program, arches),
+            };
+            return unchanged(before, Unchanged::NoOther(error));
+        }
+    };
+    let calls = options.weights.resolve(&store, meaning, arches);
+    let figures = |program: &Program| Figures {
+        insns: program.len(),
+        expected_insns: Some(compile::expected_insns(&store, meaning, program, &calls, endian)),
+        constant_allow: constant_allow(program, arches),
+    };
+    let (before, after) = (figures(program), figures(&other));
+    let price = |program| price(&store, meaning, program, &calls, endian, options);
+    if price(&other) < price(program) {
+        Ok(Optimized { program: other, before, after, outcome: Ok(stats) })
+    } else {
+        unchanged(before, Unchanged::NotBetter(after))
+    }
+}
+
+/// How many of the known calls the kernel finds constant allow.
+fn constant_allow(program: &Program, arches: &[Arch]) -> usize {
+    let calls = arches.iter().flat_map(|arch| arch.calls().map(|(nr, _)| (arch.token(), nr)));
+    calls.filter(|(token, nr)| is_constant_allow(program, *token, *nr)).count()
+}
+
+/// What a program costs under the options: executed instructions of the mean call, and a share for
+/// each instruction of the program.
+fn price(
+    store: &Store,
+    meaning: Func,
+    program: &Program,
+    calls: &[WeightedCall],
+    endian: Endian,
+    options: &Options,
+) -> f64 {
+    let (mut sum, mut total) = (0.0, 0.0);
+    for call in calls.iter().filter(|call| call.weight > 0.0) {
+        let cached = is_constant_allow(program, call.token, call.nr);
+        let share = if cached { options.model.constant_allow_weight() } else { 1.0 };
+        let executed = compile::executed(store, meaning, program, call, endian);
+        sum += call.weight * share * executed as f64;
+        total += call.weight;
+    }
+    let mean = if total > 0.0 { sum / total } else { 0.0 };
+    mean + options.aim.size_price() * program.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bpf::{Insn, Op};
+    use crate::codegen::{Aim, Model};
+    use crate::diagram::Budget;
+    use crate::verdict::Verdict;
+
+    const NR: Insn = Insn::new(Op::LdWordAbs, 0);
+    const ARG: Insn = Insn::new(Op::LdWordAbs, 16);
+    const ALLOW: Insn = Insn::new(Op::RetK, Verdict::ALLOW.0);
+    const KILL: Insn = Insn::new(Op::RetK, 0);
+
+    fn optimized(insns: &[Insn], options: &Options) -> (Program, Optimized) {
+        let program = Program::new(insns.to_vec()).unwrap();
+        let optimized = optimize(&program, Endian::Little, &[Arch::X86_64], options).unwrap();
+        (program, optimized)
+    }
+
+    #[test]
+    fn a_better_program_means_the_same() {
+        let jump = |nr, jt| Insn::branch(Op::JeqK, nr, jt, 0);
+        let insns =
+            [NR, jump(1, 4), NR, jump(2, 2), NR, Insn::branch(Op::JeqK, 3, 0, 1), ALLOW, KILL];
+        for aim in Aim::ALL {
+            for model in Model::ALL {
+                let options = Options { aim: *aim, model: *model, ..Options::default() };
+                let (program, optimized) = optimized(&insns, &options);
+                assert!(optimized.outcome.as_ref().unwrap().proved);
+                assert_eq!((optimized.before.insns, optimized.after.insns), (8, 5));
+                assert_eq!(optimized.program.len(), 5);
+                assert!(optimized.after.expected_insns < optimized.before.expected_insns);
+                let mut store = Store::default();
+                let nodes = [&program, &optimized.program]
+                    .map(|program| store.program(program, Endian::Little).unwrap());
+                assert_eq!(nodes[0], nodes[1]);
+            }
+        }
+    }
+
+    #[test]
+    fn the_best_program_comes_back() {
+        let insns = [NR, Insn::branch(Op::JeqK, 39, 0, 1), ALLOW, KILL];
+        let (program, optimized) = optimized(&insns, &Options::default());
+        assert_eq!(optimized.program, program);
+        assert_eq!(optimized.before, optimized.after);
+        assert_eq!(optimized.after.expected_insns, Some(3.0));
+        assert!(matches!(optimized.outcome, Err(Unchanged::NotBetter(_))));
+    }
+
+    /// The kernel cannot cache what looks at an argument first: worth an instruction, where it
+    /// caches.
+    #[test]
+    fn a_call_that_becomes_constant_allow_counts() {
+        let jeq = |k, jt, jf| Insn::branch(Op::JeqK, k, jt, jf);
+        let insns = [
+            ARG,
+            jeq(7, 0, 4),
+            NR,
+            jeq(0, 4, 0),
+            jeq(1, 3, 2),
+            KILL,
+            NR,
+            jeq(1, 0, 1),
+            ALLOW,
+            KILL,
+        ];
+        let (_, optimized) = optimized(&insns, &Options::default());
+        assert_eq!((optimized.before.constant_allow, optimized.after.constant_allow), (0, 1));
+        assert!(optimized.outcome.is_ok());
+    }
+
+    #[test]
+    fn a_program_outside_the_budget_comes_back_with_the_reason() {
+        let square = [
+            ARG,
+            Insn::new(Op::Tax, 0),
+            Insn::new(Op::MulX, 0),
+            Insn::branch(Op::JeqK, 0x1234_5671, 0, 1),
+            ALLOW,
+            KILL,
+        ];
+        let options =
+            Options { budget: Budget { nodes: 50_000, steps: 500_000 }, ..Options::default() };
+        let (program, optimized) = optimized(&square, &options);
+        assert_eq!(optimized.program, program);
+        assert_eq!((optimized.before, optimized.after.expected_insns), (optimized.after, None));
+        let why = optimized.outcome.unwrap_err().to_string();
+        assert!(why.contains("too complex") && why.contains("limit"), "{why}");
+    }
+}
