@@ -16,7 +16,6 @@ mod options;
 mod output;
 mod report;
 mod source;
-mod weights;
 
 use std::process::ExitCode;
 

@@ -74,6 +74,8 @@ pub(crate) struct Filter {
     /// The source, as messages name it.
     pub(crate) name: String,
     pub(crate) meaning: Meaning,
+    /// Whether unknown names of calls are errors in what else is read for it.
+    strict: bool,
 }
 
 pub(crate) enum Meaning {
@@ -182,8 +184,21 @@ impl Source {
 
     /// Reads it. Warnings are printed.
     pub(crate) fn read(&self, options: &SourceOptions) -> Result<Filter> {
-        let filter = self.read_one(options)?;
-        options.warn_about_unused(filter.is_profile(), !filter.is_profile());
+        self.read_with_counts(options, false)
+    }
+
+    /// Reads what may be compiled with these options. Warnings are printed.
+    pub(crate) fn read_to_compile(
+        &self,
+        options: &SourceOptions,
+        compiling: &CompileOptions,
+    ) -> Result<Filter> {
+        self.read_with_counts(options, compiling.has_weights())
+    }
+
+    fn read_with_counts(&self, options: &SourceOptions, counts: bool) -> Result<Filter> {
+        let filter = Filter { strict: options.strict, ..self.read_one(options)? };
+        options.warn_about_unused(filter.is_profile(), !filter.is_profile(), counts);
         Ok(filter)
     }
 
@@ -195,7 +210,7 @@ impl Source {
     ) -> Result<(Filter, Filter)> {
         let (a, b) = (a.read_one(options)?, b.read_one(options)?);
         let profiles = [a.is_profile(), b.is_profile()];
-        options.warn_about_unused(profiles.contains(&true), profiles.contains(&false));
+        options.warn_about_unused(profiles.contains(&true), profiles.contains(&false), false);
         Ok((a, b))
     }
 
@@ -343,7 +358,7 @@ pub(crate) fn not_a_program(place: &Place, error: &bpf::ProgramError) -> Failure
 impl Filter {
     fn of_profile(name: String, profile: Profile) -> Filter {
         report::warn_all(&name, &profile.warnings);
-        Filter { name, meaning: Meaning::Profile(Box::new(profile)) }
+        Filter { name, meaning: Meaning::Profile(Box::new(profile)), strict: false }
     }
 
     fn of_program(
@@ -359,7 +374,8 @@ impl Filter {
         if arches.is_empty() {
             arches = vec![native_arch()?];
         }
-        Ok(Filter { name, meaning: Meaning::Program { program, endian, arches } })
+        let meaning = Meaning::Program { program, endian, arches };
+        Ok(Filter { name, meaning, strict: false })
     }
 
     fn is_profile(&self) -> bool {
@@ -393,7 +409,7 @@ impl Filter {
 
     /// Compiles what it means, a profile or a program; the result is proved.
     pub(crate) fn compile(&self, options: &CompileOptions) -> Result<Compiled> {
-        let options = options.read(&self.arches())?;
+        let options = options.read(&self.arches(), self.strict)?;
         match &self.meaning {
             Meaning::Profile(profile) => compile::compile(&profile.policy, &options),
             Meaning::Program { program, endian, arches } => {

@@ -77,7 +77,7 @@ enum Emit {
 }
 
 pub(crate) fn run(args: &CompileArgs) -> Result<u8> {
-    let filter = Source::parse(&args.source)?.read(&args.reading)?;
+    let filter = Source::parse(&args.source)?.read_to_compile(&args.reading, &args.compiling)?;
     let output = args.output.as_deref().filter(|path| path.as_os_str() != "-");
     let compiled = filter.compile(&args.compiling)?;
     let program = &compiled.program;

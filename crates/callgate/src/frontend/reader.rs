@@ -110,6 +110,12 @@ impl<'t> Reader<'t> {
         self.diagnostics.push_mut(Diagnostic { severity, ..warning })
     }
 
+    /// Adds an error that another reader of the text found.
+    pub(crate) fn add(&mut self, error: Diagnostic) {
+        self.counts[1] += 1;
+        self.diagnostics.push(error);
+    }
+
     /// Whether an error was added.
     pub(crate) fn failed(&self) -> bool {
         self.counts[1] > 0
