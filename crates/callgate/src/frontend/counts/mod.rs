@@ -72,13 +72,18 @@ pub fn read(text: &str, strict: bool) -> Result<Counts, Vec<Diagnostic>> {
 const HELP: &str = "write one line per call, its name and how often it happens, or give a table of \
                     strace -c or perf trace -s";
 
+/// How many unknown names get a suggestion: a text that is something else may have a million.
+const SUGGESTIONS: usize = 50;
+
 /// What is the matter with a name that no kernel knows.
 fn unknown_name(reader: &mut Reader<'_>, severity: Severity, at: usize, name: &str) {
     let mut message = format!("\"{}\" is not the name of a system call", shorten(name));
     if severity == Severity::Warning {
         message += "; it is left out";
     }
-    reader.report(severity, at, message).help = match syscalls::nearest_name(name) {
+    let suggest = reader.reported(severity) < SUGGESTIONS;
+    let near = if suggest { syscalls::nearest_name(name) } else { None };
+    reader.report(severity, at, message).help = match near {
         Some(near) => format!("did you mean \"{near}\"?"),
         None => "names are those of the kernel's tables, such as openat or futex".to_owned(),
     };

@@ -23,7 +23,7 @@
 //!
 //! Other keys are ignored, in the recording and in its entries: recorders may add what else they saw.
 
-use super::unknown_name;
+use super::{SUGGESTIONS, unknown_name};
 use crate::codegen::Count;
 use crate::diagnostic::Severity;
 use crate::frontend::json;
@@ -152,7 +152,9 @@ fn arch(reader: &mut Reader<'_>, node: &Node) -> Option<Arch> {
     if arch.is_none() {
         let names = || Arch::ALL.iter().map(|arch| arch.name());
         let message = format!("`arch` must be an architecture, but is {}", node.describe());
-        reader.error(node.at, message).help = match nearest(given, names()) {
+        let suggest = reader.reported(Severity::Error) < SUGGESTIONS;
+        let near = if suggest { nearest(given, names()) } else { None };
+        reader.error(node.at, message).help = match near {
             Some(near) => format!("did you mean \"{near}\"?"),
             None => format!("known are {}", names().collect::<Vec<_>>().join(", ")),
         };
