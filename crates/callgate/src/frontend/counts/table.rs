@@ -44,7 +44,7 @@ enum Place {
 
 pub(super) fn read(text: &str, reader: &mut Reader<'_>, unknown: Severity) -> Vec<Count> {
     let lines = || lines(text).filter(|fields| !fields.first().is_some_and(is_comment));
-    let tables = lines().any(|fields| Header::parse(&fields).is_some());
+    let tables = text.contains("calls") && lines().any(|fields| Header::parse(&fields).is_some());
     let mut counts = Vec::new();
     let mut place = Place::Outside;
     for fields in lines() {
