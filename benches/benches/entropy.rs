@@ -17,6 +17,7 @@
 //!   four.
 //! - *Optimum* is the least mean over all trees with order tests between runs and equality tests of runs
 //!   of one number, found by exhaustive search over all sets of runs that are left; for 14 runs or fewer.
+//!   Programs test bits of the number too (`jset`), so less than 1 is possible here as well.
 //!
 //! The programs are not made for the mean alone: an instruction in the program has a small price.
 #![allow(missing_docs)]
