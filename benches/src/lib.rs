@@ -3,7 +3,8 @@
 //! Beside what the project contains, benches take directories from the environment:
 //! - `CALLGATE_BENCH_PROFILES`: profiles (`*.json`), compiled for x86_64 alone and with x86 and x32;
 //! - `CALLGATE_BENCH_FILTERS`: programs (`*.bpf`, little-endian), symbolically executed and compiled
-//!   anew.
+//!   anew;
+//! - `CALLGATE_BENCH_WEIGHTS`: how often calls happen, in any form that `--weights` reads.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -67,6 +68,21 @@ fn files(variable: &str, extension: &str) -> Vec<(String, PathBuf)> {
         .collect();
     files.sort();
     files
+}
+
+/// The texts of a directory that an environment variable names, whatever their extension; by name.
+pub fn texts(variable: &str) -> Vec<(String, String)> {
+    let Some(dir) = std::env::var_os(variable) else { return Vec::new() };
+    let entries = std::fs::read_dir(&dir).unwrap_or_else(|error| panic!("{variable}: {error}"));
+    let mut texts: Vec<(String, String)> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter_map(|path| {
+            let name = path.file_name()?.to_string_lossy().into_owned();
+            Some((name, std::fs::read_to_string(&path).ok()?))
+        })
+        .collect();
+    texts.sort();
+    texts
 }
 
 /// The built-in profile and those of `CALLGATE_BENCH_PROFILES`, with their names.

@@ -17,7 +17,6 @@ mod options;
 mod output;
 mod report;
 mod source;
-mod weights;
 
 use std::process::ExitCode;
 

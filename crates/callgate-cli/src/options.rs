@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use callgate::codegen::{Aim, Model, Weights};
+use callgate::codegen::{Aim, Count, Model, Weights};
 use callgate::compile;
 use callgate::diagram::Budget;
+use callgate::frontend::counts::{self, Counts};
 use callgate::frontend::{CapSet, oci};
 use callgate::syscalls::KernelVersion;
 use callgate::{Arch, Endian};
@@ -12,7 +13,6 @@ use clap::{ValueEnum, ValueHint};
 
 use crate::report::{self, Failure, Result};
 use crate::source::Place;
-use crate::weights;
 
 /// How sources are read. Options that no source needs have no effect, which is said in a warning.
 #[derive(Debug, clap::Args)]
@@ -38,7 +38,7 @@ pub(crate) struct SourceOptions {
 
     /// Take unknown names of calls as errors
     #[arg(long, help_heading = "Reading")]
-    strict: bool,
+    pub(crate) strict: bool,
 
     /// The byte order of a program [default: that of --arch, else of this machine]
     #[arg(long, value_name = "ORDER", help_heading = "Reading")]
@@ -48,16 +48,28 @@ pub(crate) struct SourceOptions {
 /// How profiles are compiled.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CompileOptions {
-    /// What the kernel does at run time
+    /// What running a filter costs on the kernel it is for
     #[arg(long, value_name = "MODEL", default_value = "cached", help_heading = "Compiling")]
     model: ModelArg,
 
     /// What comes first: the expected cost of a call, or the length of the program
+    ///
+    /// For speed, an instruction more in the program still has a small price, because code fills
+    /// cache lines even when it is not executed.
     #[arg(long, value_name = "AIM", default_value = "speed", help_heading = "Compiling")]
     optimize: AimArg,
 
-    /// How often calls of the first architecture happen: a name and a count per line, or the table of
-    /// strace -c [default: all calls that are allowed alike]
+    /// How often calls happen: a name and a count per line, the tables of strace -c or perf trace -s,
+    /// or a recording [default: all always-allowed calls alike]
+    ///
+    /// A recording in JSON counts for each architecture that it names; other counts are for the first
+    /// architecture of the filter. Unknown names are left out with a warning; with --strict they are
+    /// errors.
+    ///
+    /// Without this option every call of the first architecture that the filter always allows is
+    /// taken to be equally frequent. Calls without a count get a tenth of all weight together when
+    /// they are always allowed, and a hundredth when they are not: nothing is known of them, so they
+    /// only decide between programs that are otherwise equal.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Compiling")]
     weights: Option<PathBuf>,
 }
@@ -94,17 +106,21 @@ impl From<EndianArg> for Endian {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum ModelArg {
-    /// Every instruction is interpreted (3.5-3.15, or no JIT)
+    /// Linux 3.5 to 3.15, or any with net.core.bpf_jit_enable=0: all calls pay for each executed
+    /// instruction, seven times what native code takes
     Interpreter,
-    /// Every call runs native code (3.16-5.10)
+    /// Linux 3.16 to 5.10: all calls pay for each executed instruction
     Jit,
-    /// Calls that are always allowed cost nothing (5.11 and later)
+    /// Linux 5.11 and later: calls that are always allowed cost next to nothing, others pay as with
+    /// the JIT
     Cached,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum AimArg {
+    /// The fewest executed instructions per call, then the fewest in the program
     Speed,
+    /// The fewest instructions in the program, then the fewest executed
     Size,
 }
 
@@ -167,13 +183,13 @@ impl SourceOptions {
     }
 
     /// Says which of the given options no source needs: `profile` and `program` are whether one of the
-    /// sources is such.
-    pub(crate) fn warn_about_unused(&self, profile: bool, program: bool) {
+    /// sources is such, and `counts` whether counts are read too.
+    pub(crate) fn warn_about_unused(&self, profile: bool, program: bool, counts: bool) {
         let of_profiles = [
             ("--kernel", self.kernel.is_some()),
             ("--caps", self.caps.is_some()),
             ("--enosys-above", self.enosys_above.is_some()),
-            ("--strict", self.strict),
+            ("--strict", self.strict && !counts),
         ];
         for (option, _) in of_profiles.into_iter().filter(|(_, given)| *given && !profile) {
             report::warn(
@@ -204,32 +220,50 @@ impl SourceOptions {
     }
 }
 
+/// Counts that are all for other architectures are probably not meant for this filter.
+fn warn_about_other_calls(name: &str, counts: &[Count], arches: &[Arch]) {
+    let Some(first) = arches.first() else { return };
+    let counted = |count: &Count| match count.arch {
+        Some(arch) => arches.contains(&arch),
+        None => first.number(&count.name).is_some(),
+    };
+    if counts.iter().any(counted) {
+        return;
+    }
+    let (message, help) = if counts.iter().all(|count| count.arch.is_some()) {
+        let names: Vec<&str> = arches.iter().map(|arch| arch.name()).collect();
+        (
+            format!("it counts no call of {}, so it has no effect", names.join(", ")),
+            "a recording counts for the architectures that it names".to_owned(),
+        )
+    } else {
+        (
+            format!("it counts no call of {first}, so it has no effect"),
+            format!("counts are taken for the first architecture, {first} here"),
+        )
+    };
+    report::warn_about(name, message, help);
+}
+
 impl CompileOptions {
     /// Whether it is said how often calls happen.
     pub(crate) fn has_weights(&self) -> bool {
         self.weights.is_some()
     }
 
-    /// What the compiler is told about a filter for these architectures; the file of weights is read.
-    pub(crate) fn read(&self, arches: &[Arch]) -> Result<compile::Options> {
+    /// What the compiler is told about a filter for these architectures. The file of weights is read;
+    /// with `strict`, unknown names in it are errors.
+    pub(crate) fn read(&self, arches: &[Arch], strict: bool) -> Result<compile::Options> {
         let weights = match &self.weights {
             None => Weights::uniform(),
             Some(path) => {
                 let place = Place::of_path(path);
-                let counts = weights::parse(
-                    &place.read_text("write one line per call: its name and its count")?,
-                )
-                .map_err(|errors| Failure::of(place.name(), errors))?;
-                if let Some(arch) = arches.first()
-                    && !counts.iter().any(|(name, _)| arch.number(name).is_some())
-                {
-                    report::warn_about(
-                        &place.name(),
-                        format!("it counts no call of {arch}, so it has no effect"),
-                        format!("counts are taken for the first architecture, {arch} here"),
-                    );
-                }
-                Weights::counts(counts)
+                let text = place.read_text("write one line per call: its name and its count")?;
+                let Counts { counts, warnings } = counts::read(&text, strict)
+                    .map_err(|errors| Failure::of(place.name(), errors))?;
+                report::warn_all(&place.name(), &warnings);
+                warn_about_other_calls(&place.name(), &counts, arches);
+                Weights::of(counts)
                     .map_err(|error| Failure::about(place.name(), error.to_string()))?
             }
         };

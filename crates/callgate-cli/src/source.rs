@@ -74,6 +74,8 @@ pub(crate) struct Filter {
     /// The source, as messages name it.
     pub(crate) name: String,
     pub(crate) meaning: Meaning,
+    /// Whether unknown names of calls are errors in what else is read for it.
+    strict: bool,
 }
 
 pub(crate) enum Meaning {
@@ -182,8 +184,21 @@ impl Source {
 
     /// Reads it. Warnings are printed.
     pub(crate) fn read(&self, options: &SourceOptions) -> Result<Filter> {
-        let filter = self.read_one(options)?;
-        warn_about_unused(&[&filter], options);
+        self.read_with_counts(options, false)
+    }
+
+    /// Reads what may be compiled with these options. Warnings are printed.
+    pub(crate) fn read_to_compile(
+        &self,
+        options: &SourceOptions,
+        compiling: &CompileOptions,
+    ) -> Result<Filter> {
+        self.read_with_counts(options, compiling.has_weights())
+    }
+
+    fn read_with_counts(&self, options: &SourceOptions, counts: bool) -> Result<Filter> {
+        let filter = Filter { strict: options.strict, ..self.read_one(options)? };
+        warn_about_unused(&[&filter], options, counts);
         Ok(filter)
     }
 
@@ -194,15 +209,20 @@ impl Source {
         options: &SourceOptions,
     ) -> Result<(Filter, Filter)> {
         let (a, b) = (a.read_one(options)?, b.read_one(options)?);
-        warn_about_unused(&[&a, &b], options);
+        warn_about_unused(&[&a, &b], options, false);
         Ok((a, b))
     }
 
-    /// Reads any number with the same options. Warnings are printed.
-    pub(crate) fn read_all(sources: &[Source], options: &SourceOptions) -> Result<Vec<Filter>> {
+    /// Reads any number that may be compiled together with these options. Warnings are printed.
+    pub(crate) fn read_all(
+        sources: &[Source],
+        options: &SourceOptions,
+        compiling: &CompileOptions,
+    ) -> Result<Vec<Filter>> {
         let filters: Vec<Filter> =
             sources.iter().map(|source| source.read_one(options)).collect::<Result<_>>()?;
-        warn_about_unused(&filters.iter().collect::<Vec<_>>(), options);
+        let counts = compiling.has_weights();
+        warn_about_unused(&filters.iter().collect::<Vec<_>>(), options, counts);
         Ok(filters)
     }
 
@@ -251,10 +271,10 @@ impl Source {
 }
 
 /// Says which options none of these filters needs.
-fn warn_about_unused(filters: &[&Filter], options: &SourceOptions) {
+fn warn_about_unused(filters: &[&Filter], options: &SourceOptions, counts: bool) {
     let profile = filters.iter().any(|filter| filter.is_profile());
     let program = filters.iter().any(|filter| !filter.is_profile());
-    options.warn_about_unused(profile, program);
+    options.warn_about_unused(profile, program, counts);
 }
 
 /// Names of formats are words of small letters and digits; anything else before a colon belongs to the
@@ -357,7 +377,7 @@ pub(crate) fn not_a_program(place: &Place, error: &bpf::ProgramError) -> Failure
 impl Filter {
     fn of_profile(name: String, profile: Profile) -> Filter {
         report::warn_all(&name, &profile.warnings);
-        Filter { name, meaning: Meaning::Profile(Box::new(profile)) }
+        Filter { name, meaning: Meaning::Profile(Box::new(profile)), strict: false }
     }
 
     fn of_program(
@@ -373,7 +393,8 @@ impl Filter {
         if arches.is_empty() {
             arches = vec![native_arch()?];
         }
-        Ok(Filter { name, meaning: Meaning::Program { program, endian, arches } })
+        let meaning = Meaning::Program { program, endian, arches };
+        Ok(Filter { name, meaning, strict: false })
     }
 
     fn is_profile(&self) -> bool {
@@ -407,7 +428,7 @@ impl Filter {
 
     /// Compiles what it means, a profile or a program; the result is proved.
     pub(crate) fn compile(&self, options: &CompileOptions) -> Result<Compiled> {
-        let options = options.read(&self.arches())?;
+        let options = options.read(&self.arches(), self.strict)?;
         match &self.meaning {
             Meaning::Profile(profile) => compile::compile(&profile.policy, &options),
             Meaning::Program { program, endian, arches } => {

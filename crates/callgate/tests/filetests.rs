@@ -2,7 +2,8 @@
 //!
 //! A file begins with a sentence that says what it shows, and settings (`key: value`). Then come
 //! parts, each after a line that begins with `---`:
-//! - `profile` or `program`: what is compiled, as JSON or in any textual form of a program;
+//! - `profile`, `rules` or `program`: what is compiled, as JSON, as rules whose conditions nest (see
+//!   `common/rules.rs`), or in any textual form of a program;
 //! - `facts`: what is known of the result;
 //! - `listing`: the result itself;
 //! - `error`: the message, when there is no result.
@@ -19,6 +20,8 @@
 //! | `require` | `insns`, `expected_insns`, `constant_allow` or a mnemonic, `=`, `<=` or `>=`, a number |
 //! | `same-program-as` | another file of this directory that must give the same bytes |
 //! | `show` | `facts` leaves the listing out |
+
+mod common;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -37,10 +40,18 @@ struct Case {
     settings: Vec<(String, String)>,
     /// Everything up to and including the source.
     head: String,
-    is_program: bool,
+    form: Form,
     source: String,
     /// What comes after it.
     expected: String,
+}
+
+/// What is compiled.
+#[derive(Clone, Copy, PartialEq)]
+enum Form {
+    Profile,
+    Rules,
+    Program,
 }
 
 impl Case {
@@ -48,13 +59,17 @@ impl Case {
         let text = std::fs::read_to_string(path).unwrap();
         let (mut settings, mut head, mut source, mut expected) =
             (Vec::new(), String::new(), String::new(), String::new());
-        let (mut parts, mut is_program) = (0, false);
+        let (mut parts, mut form) = (0, Form::Profile);
         for line in text.lines() {
             if let Some(part) = line.strip_prefix("--- ") {
                 parts += 1;
                 if parts == 1 {
-                    assert!(matches!(part, "profile" | "program"), "{}: {part}", path.display());
-                    is_program = part == "program";
+                    form = match part {
+                        "profile" => Form::Profile,
+                        "rules" => Form::Rules,
+                        "program" => Form::Program,
+                        _ => panic!("{}: {part}", path.display()),
+                    };
                     head += &format!("{line}\n");
                     continue;
                 }
@@ -75,7 +90,7 @@ impl Case {
         }
         assert!(parts > 0, "{}: no part", path.display());
         head += &source;
-        Case { path: path.to_owned(), settings, head, is_program, source, expected }
+        Case { path: path.to_owned(), settings, head, form, source, expected }
     }
 
     fn all(&self, key: &str) -> impl Iterator<Item = &str> {
@@ -112,7 +127,12 @@ impl Case {
     /// The result, and what it was made for; or the message.
     fn compile(&self) -> Result<(Compiled, Vec<Arch>, Endian), String> {
         let options = self.options();
-        if self.is_program {
+        if self.form == Form::Rules {
+            let policy = common::rules::policy(&self.source, &self.arches());
+            let compiled = compile(&policy, &options).map_err(|error| error.to_string())?;
+            return Ok((compiled, policy.arches().collect(), policy.endian()));
+        }
+        if self.form == Form::Program {
             let arches = self.arches();
             let endian = match self.setting("endian") {
                 Some("big") => Endian::Big,

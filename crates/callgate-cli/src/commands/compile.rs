@@ -40,7 +40,7 @@ pub(crate) struct CompileArgs {
 }
 
 pub(crate) fn run(args: &CompileArgs) -> Result<u8> {
-    let filter = Source::parse(&args.source)?.read(&args.reading)?;
+    let filter = Source::parse(&args.source)?.read_to_compile(&args.reading, &args.compiling)?;
     let compiled = filter.compile(&args.compiling)?;
     let arches = filter.arches();
     let proof = "the program means what the source says";

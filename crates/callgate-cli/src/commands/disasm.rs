@@ -78,7 +78,7 @@ impl From<DialectArg> for Dialect {
 }
 
 pub(crate) fn run(args: &DisasmArgs) -> Result<u8> {
-    let filter = Source::parse(&args.source)?.read(&args.reading)?;
+    let filter = Source::parse(&args.source)?.read_to_compile(&args.reading, &args.compiling)?;
     let program = filter.program(&args.compiling)?;
     output::print(&match args.format {
         Format::Text => {

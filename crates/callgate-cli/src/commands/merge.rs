@@ -50,7 +50,7 @@ pub(crate) struct MergeArgs {
 pub(crate) fn run(args: &MergeArgs) -> Result<u8> {
     let sources: Vec<Source> =
         args.sources.iter().map(|source| Source::parse(source)).collect::<Result<_>>()?;
-    let filters = Source::read_all(&sources, &args.reading)?;
+    let filters = Source::read_all(&sources, &args.reading, &args.compiling)?;
     filters.iter().for_each(Filter::warn_about_arches);
     let failed = |error: StackError| failed(&filters, &error);
     let stack = Stack::new(filters.iter().map(Filter::of_stack).collect()).map_err(failed)?;
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &MergeArgs) -> Result<u8> {
             arches.push(arch);
         }
     }
-    let options = Options { budget: PROMPT, ..args.compiling.read(&arches)? };
+    let options = Options { budget: PROMPT, ..args.compiling.read(&arches, args.reading.strict)? };
     let merged = merge(&stack, &arches, &options).map_err(failed)?;
     if let [only] = filters.as_slice() {
         report::warn_about(

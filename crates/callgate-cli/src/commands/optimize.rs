@@ -44,13 +44,13 @@ pub(crate) struct OptimizeArgs {
 }
 
 pub(crate) fn run(args: &OptimizeArgs) -> Result<u8> {
-    let filter = Source::parse(&args.source)?.read(&args.reading)?;
+    let filter = Source::parse(&args.source)?.read_to_compile(&args.reading, &args.compiling)?;
     let Meaning::Program { program, endian, arches } = &filter.meaning else {
         return Err(Failure::about(&filter.name, "this is a profile, not a program")
             .help("`callgate compile` makes the best program of it"));
     };
     filter.warn_about_arches();
-    let options = Options { budget: PROMPT, ..args.compiling.read(arches)? };
+    let options = Options { budget: PROMPT, ..args.compiling.read(arches, args.reading.strict)? };
     let optimized = optimize::optimize(program, *endian, arches, &options)
         .map_err(|error| source::failed(&filter.name, &error))?;
     if let Err(why) = &optimized.outcome {

@@ -48,7 +48,7 @@ pub(crate) struct RunArgs {
 }
 
 pub(crate) fn run(args: &RunArgs) -> Result<u8> {
-    let filter = Source::parse(&args.source)?.read(&args.reading)?;
+    let filter = Source::parse(&args.source)?.read_to_compile(&args.reading, &args.compiling)?;
     let program = filter.program(&args.compiling)?;
     let command = Command::find(&args.command)
         .map_err(|error| Failure::new(error.to_string()).status(error.exit_status()))?;

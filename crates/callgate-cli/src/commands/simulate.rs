@@ -55,7 +55,7 @@ pub(crate) struct SimulateArgs {
 }
 
 pub(crate) fn run(args: &SimulateArgs) -> Result<u8> {
-    let filter = Source::parse(&args.source)?.read(&args.reading)?;
+    let filter = Source::parse(&args.source)?.read_to_compile(&args.reading, &args.compiling)?;
     let arch = match *args.reading.arch.as_slice() {
         [arch] => arch,
         [] => default_arch(&filter.arches())?,

@@ -10,6 +10,7 @@
 //! The order is the reverse of a depth-first postorder, which is topological. Of two successors the
 //! more frequent is visited last, and so stands right behind the branch.
 
+use super::Model;
 use super::code::{Code, CodeId, Graph};
 use super::weights::WeightedCall;
 use crate::bpf::{Insn, Op};
@@ -74,14 +75,20 @@ fn reached(mut insns: Vec<Insn>) -> Vec<Insn> {
     insns
 }
 
-/// How often each piece of code is reached, by the index of its [`CodeId`]: known for arch and
-/// number, and for arguments as if each side of a branch were equally likely.
-pub(super) fn frequencies(graph: &Graph, root: CodeId, calls: &[WeightedCall]) -> Vec<f64> {
+/// How often each piece of code is reached by calls that pay for it under this model, by the index of
+/// its [`CodeId`]: known for arch and number, and for arguments as if each side of a branch were equally likely.
+pub(super) fn frequencies(
+    graph: &Graph,
+    root: CodeId,
+    calls: &[WeightedCall],
+    model: Model,
+) -> Vec<f64> {
     let mut frequency = vec![0.0; graph.len()];
     for call in calls {
+        let weight = model.weigh(call);
         let mut at = root;
         loop {
-            frequency[at.0 as usize] += call.weight;
+            frequency[at.0 as usize] += weight;
             at = match graph.get(at) {
                 Code::Load { word: Word::ARCH | Word::NR, next } => next,
                 Code::Branch { held, op, k, then, otherwise } if held.word <= Word::NR => {

@@ -16,7 +16,19 @@ enum Kind {
     /// Every call of the first architecture that is always allowed happens equally often.
     #[default]
     Uniform,
-    Counts(BTreeMap<String, f64>),
+    /// By name, and by the architecture that the count is for, if it is for one alone.
+    Counts(BTreeMap<String, Vec<(Option<Arch>, f64)>>),
+}
+
+/// One call and how often it happened.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Count {
+    /// Whose call it is; `None` when it is not known.
+    pub arch: Option<Arch>,
+    /// The name of the call.
+    pub name: String,
+    /// How often it happened.
+    pub count: f64,
 }
 
 /// Why a count is no weight.
@@ -48,33 +60,50 @@ pub struct WeightedCall {
 }
 
 impl Weights {
-    /// Every call of the filter's first architecture that is always allowed happens equally often.
-    /// Without knowledge of the workload, this is what filters are compared by.
+    /// The prior: every call of the filter's first architecture that is always allowed happens
+    /// equally often. See the [module](super) for the reasons.
     pub fn uniform() -> Weights {
         Weights(Kind::Uniform)
     }
 
-    /// Counts by name of call, as a recording gives them; names that occur twice add up. They are
-    /// taken for the first architecture of the filter; those that it does not have are ignored.
+    /// Counts by name of call; names that occur twice add up. They are taken for the first
+    /// architecture of the filter; those that it does not have are ignored.
     ///
     /// # Errors
     /// When a count is negative, infinite or not a number.
     pub fn counts(counts: impl IntoIterator<Item = (String, f64)>) -> Result<Weights, WeightError> {
-        let mut sum = BTreeMap::new();
-        for (name, given) in counts {
+        let of_first = |(name, count)| Count { arch: None, name, count };
+        Weights::of(counts.into_iter().map(of_first))
+    }
+
+    /// Counts as a recording gives them, in which a count may be for one architecture alone;
+    /// otherwise as [`Weights::counts`].
+    ///
+    /// # Errors
+    /// When a count is negative, infinite or not a number.
+    pub fn of(counts: impl IntoIterator<Item = Count>) -> Result<Weights, WeightError> {
+        let mut sums: BTreeMap<String, Vec<(Option<Arch>, f64)>> = BTreeMap::new();
+        for Count { arch, name, count: given } in counts {
             if !(given.is_finite() && given >= 0.0) {
                 return Err(WeightError { name, given });
             }
-            let sum: &mut f64 = sum.entry(name).or_insert(0.0);
-            *sum = (*sum + given).min(f64::MAX);
+            let sums = sums.entry(name).or_default();
+            match sums.iter_mut().find(|(known, _)| *known == arch) {
+                Some((_, sum)) => *sum = (*sum + given).min(f64::MAX),
+                None => sums.push((arch, given)),
+            }
         }
         // Counts are relative. As shares of the largest, they neither overflow when they are added
         // up nor when something is divided by their sum.
-        let largest = sum.values().copied().fold(0.0, f64::max);
-        if largest > 0.0 {
-            sum.values_mut().for_each(|share| *share /= largest);
+        let all = sums.values().flatten().map(|(_, sum)| *sum);
+        let largest = all.fold(0.0, f64::max);
+        for sums in sums.values_mut() {
+            sums.sort_by_key(|(arch, _)| *arch);
+            if largest > 0.0 {
+                sums.iter_mut().for_each(|(_, share)| *share /= largest);
+            }
         }
-        Ok(Weights(Kind::Counts(sum)))
+        Ok(Weights(Kind::Counts(sums)))
     }
 
     /// The calls of these architectures that happen under a filter, by token and number.
@@ -87,9 +116,14 @@ impl Weights {
                 let always_allowed =
                     store.as_verdict(store.follow(numbers, Word::NR, nr)) == Some(Verdict::ALLOW);
                 let weight = match &self.0 {
-                    _ if index > 0 => 0.0,
-                    Kind::Uniform => f64::from(u8::from(always_allowed)),
-                    Kind::Counts(counts) => counts.get(name).copied().unwrap_or(0.0),
+                    Kind::Uniform => f64::from(u8::from(index == 0 && always_allowed)),
+                    Kind::Counts(counts) => counts
+                        .get(name)
+                        .into_iter()
+                        .flatten()
+                        .filter(|(of, _)| of.map_or(index == 0, |of| of == *arch))
+                        .map(|(_, share)| share)
+                        .sum(),
                 };
                 calls.push(WeightedCall { token, nr, weight, always_allowed });
             }

@@ -4,10 +4,13 @@
 //! - [`oci`]: the profiles of Docker, Podman, runc, crun, the OCI runtime specification and
 //!   Kubernetes' Security Profiles Operator, in JSON or YAML.
 //!
+//! [`counts`] is another kind of input: how often calls happen.
+//!
 //! The readers of JSON-shaped languages share a tree with positions (`tree`, made by `json` or
 //! `yaml`) and a walker that collects messages (`reader`).
 
 mod caps;
+pub mod counts;
 mod json;
 pub mod oci;
 mod reader;

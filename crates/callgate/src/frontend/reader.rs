@@ -1,6 +1,7 @@
 //! Walking a [`Node`] tree with a list of messages: everything is checked, all errors are
 //! collected, nothing is dropped in silence.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use super::tree::{Kind, Member, Node, integer, is_padded, shorten};
@@ -14,6 +15,8 @@ const LIMIT: usize = 500;
 pub(crate) struct Reader<'t> {
     text: &'t str,
     line_starts: Vec<usize>,
+    /// The byte offset that was asked for last, and how many columns are before it.
+    last: Cell<(usize, usize)>,
     diagnostics: Vec<Diagnostic>,
     /// Warnings and errors so far, those left out included.
     counts: [usize; 2],
@@ -59,6 +62,7 @@ impl<'t> Reader<'t> {
         Reader {
             text,
             line_starts,
+            last: Cell::new((0, 0)),
             diagnostics: Vec::new(),
             counts: [0; 2],
             left_out: Diagnostic::warning(None, ""),
@@ -70,9 +74,16 @@ impl<'t> Reader<'t> {
     pub(crate) fn position(&self, at: usize) -> Position {
         let line = self.line_starts.partition_point(|start| *start <= at).max(1);
         let start = self.line_starts.get(line - 1).copied().unwrap_or(0);
-        let before = self.text.get(start..at.min(self.text.len())).unwrap_or("");
+        let at = at.min(self.text.len());
+        // A long line is not counted from its start for each of its messages.
+        let (from, counted) = match self.last.get() {
+            (last, columns) if (start..=at).contains(&last) => (last, columns),
+            _ => (start, 0),
+        };
+        let between = self.text.get(from..at).unwrap_or("");
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        let columns = before.chars().filter(|c| *c != '\u{feff}').count();
+        let columns = counted + between.chars().filter(|c| *c != '\u{feff}').count();
+        self.last.set((at, columns));
         Position { line: count(line), column: count(columns + 1) }
     }
 
@@ -108,6 +119,17 @@ impl<'t> Reader<'t> {
         let position = Some(self.position(at));
         let warning = Diagnostic::warning(position, message);
         self.diagnostics.push_mut(Diagnostic { severity, ..warning })
+    }
+
+    /// Adds an error that another reader of the text found.
+    pub(crate) fn add(&mut self, error: Diagnostic) {
+        self.counts[1] += 1;
+        self.diagnostics.push(error);
+    }
+
+    /// How many errors or warnings were reported, those left out included.
+    pub(crate) fn reported(&self, severity: Severity) -> usize {
+        self.counts[usize::from(severity == Severity::Error)]
     }
 
     /// Whether an error was added.
@@ -267,5 +289,24 @@ impl<'t> Reader<'t> {
         };
         self.error(node.at, message).help = help;
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_do_not_depend_on_the_order_of_questions() {
+        let text = "\u{feff}é {\n\n  \"ü\": 1, \u{feff}x\n}";
+        let starts: Vec<usize> =
+            text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+        let reader = Reader::new(text, false);
+        for &first in &starts {
+            for &second in &starts {
+                assert_eq!(reader.position(first), Position::of(text, first));
+                assert_eq!(reader.position(second), Position::of(text, second));
+            }
+        }
     }
 }

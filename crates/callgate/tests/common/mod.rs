@@ -3,6 +3,8 @@
 // Each test file uses its part.
 #![allow(dead_code)]
 
+pub(crate) mod rules;
+
 use callgate::bpf::Program;
 use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Section, Test};
 use callgate::{Arch, SeccompData, Verdict, Word};

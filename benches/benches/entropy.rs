@@ -1,0 +1,305 @@
+//! How far the dispatch on numbers is from the least number of comparisons.
+//!
+//! `cargo bench -p callgate-benches --bench entropy`; nothing is timed, and the figures are the same on
+//! every machine. `CALLGATE_BENCH_PROFILES` and `CALLGATE_BENCH_WEIGHTS` (files as for `--weights`, any
+//! names) add to the named instances.
+//!
+//! An *instance* is a policy and how often each call happens. Its *runs* are the longest ranges of
+//! numbers that lead to the same place; `p(r)` is the share of the calls in run `r`. Measured is the mean
+//! number of executed comparisons of the number: the executed instructions of the compiled program
+//! (`--model jit --optimize speed`) over the calls with weight, less those of the same calls that are
+//! no comparison of the number. They are four: two loads, the comparison of arch, and the return.
+//!
+//! - *Entropy* is `Σ p(r) log2(1/p(r))`: no tree of comparisons with two outcomes in which every leaf is
+//!   one run executes fewer (Shannon). It is no bound for trees with equality tests, which may cut
+//!   single values out so that the runs on both sides of them share a leaf; so less than 1 is possible.
+//!   Docker's default profile has 4.2 with all its always-allowed calls alike: 8.2 instructions with the
+//!   four.
+//! - *Optimum* is the least mean over all trees with order tests between runs and equality tests of runs
+//!   of one number, found by exhaustive search over all sets of runs that are left; for 14 runs or fewer.
+//!   Programs test bits of the number too (`jset`), so less than 1 is possible here as well.
+//!
+//! The programs are not made for the mean alone: an instruction in the program has a small price.
+#![allow(missing_docs)]
+
+use callgate::codegen::{Count, Model, Weights};
+use callgate::compile::{Options, compile};
+use callgate::diagram::{Func, Store};
+use callgate::frontend::counts;
+use callgate::policy::{CallSet, Condition, Policy, Rule, Section};
+use callgate::{Arch, Verdict, Word};
+use callgate_benches::{ONE, profiles, texts};
+
+/// The most runs for an exhaustive search.
+const MOST_RUNS: usize = 14;
+
+/// Instances of each random family.
+const INSTANCES: u64 = 60;
+
+/// What is executed beside comparisons of the number.
+const FIXED: f64 = 4.0;
+
+/// Consecutive numbers that lead to the same place.
+struct Run {
+    place: Func,
+    single: bool,
+    weight: f64,
+}
+
+struct Measured {
+    runs: usize,
+    comparisons: f64,
+    entropy: f64,
+    optimum: Option<f64>,
+}
+
+/// Numbers above all known calls lead where the last of these leads, as far as calls with weight go.
+const NUMBERS: std::ops::Range<u32> = 0..512;
+
+fn measure(policy: &Policy, weights: &Weights) -> Measured {
+    let options = Options { model: Model::Jit, weights: weights.clone(), ..Options::default() };
+    let compiled = compile(policy, &options).unwrap_or_else(|error| panic!("{error}"));
+    let mut store = Store::default();
+    let Ok(meaning) = store.policy(policy) else { panic!("compiled, but too large") };
+    let arches: Vec<Arch> = policy.arches().collect();
+    let calls = weights.resolve(&store, meaning, &arches);
+    let total: f64 = calls.iter().map(|call| call.weight).sum();
+    let token = arches[0].token();
+    let mut restrict = |func, word, value| match store.restrict(func, word, value) {
+        Ok(func) => func,
+        Err(error) => panic!("{error}"),
+    };
+    let numbers = restrict(meaning, Word::ARCH, token);
+    let mut runs: Vec<Run> = Vec::new();
+    for nr in NUMBERS {
+        let of_nr = calls.iter().filter(|call| call.token == token && call.nr == nr);
+        let weight: f64 = of_nr.map(|call| call.weight / total).sum();
+        let place = restrict(numbers, Word::NR, nr);
+        match runs.last_mut().filter(|run| run.place == place) {
+            Some(run) => {
+                run.weight += weight;
+                run.single = false;
+            }
+            None => runs.push(Run { place, single: true, weight }),
+        }
+    }
+    let information =
+        |run: &Run| if run.weight > 0.0 { -run.weight * run.weight.log2() } else { 0.0 };
+    Measured {
+        runs: runs.len(),
+        comparisons: compiled.stats.expected_insns - FIXED,
+        entropy: runs.iter().map(information).sum(),
+        optimum: (runs.len() <= MOST_RUNS).then(|| optimum(&runs)),
+    }
+}
+
+/// The least mean number of comparisons, by dynamic programming over all sets of runs.
+fn optimum(runs: &[Run]) -> f64 {
+    let n = runs.len();
+    let mut best = vec![0.0f64; 1 << n];
+    for set in 1usize..1 << n {
+        let inside = |i: &usize| set >> i & 1 == 1;
+        let first = set.trailing_zeros() as usize;
+        if (0..n).filter(inside).all(|i| runs[i].place == runs[first].place) {
+            continue;
+        }
+        let weight: f64 = (0..n).filter(inside).map(|i| runs[i].weight).sum();
+        let mut least = f64::INFINITY;
+        for i in (0..n).filter(inside) {
+            let below = set & ((1 << i) - 1);
+            if below != 0 {
+                least = least.min(best[below] + best[set & !below]);
+            }
+            if runs[i].single {
+                least = least.min(best[set & !(1 << i)]);
+            }
+        }
+        best[set] = least + weight;
+    }
+    best[(1 << n) - 1]
+}
+
+/// A reproducible stream of numbers (splitmix64).
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
+    }
+
+    fn shuffled(&mut self, mut values: Vec<f64>) -> Vec<f64> {
+        for at in (1..values.len()).rev() {
+            values.swap(at, self.below(at as u64 + 1) as usize);
+        }
+        values
+    }
+}
+
+/// The weight of a rank.
+type Spread = fn(usize) -> f64;
+
+/// How weights are spread, from the heaviest to the lightest.
+const SPREADS: [(&str, Spread); 3] = [
+    ("uniform", |_| 1.0),
+    ("Zipf", |rank| 1.0 / (rank + 1) as f64),
+    ("geometric", |rank| 0.5f64.powi(rank.min(40) as i32)),
+];
+
+/// Every call of x86_64 with a weight, in random order.
+fn weights_of_all(spread: Spread, numbers: &mut Numbers) -> Weights {
+    let names: Vec<&str> = Arch::X86_64.calls().map(|(_, name)| name).collect();
+    let shares = numbers.shuffled((0..names.len()).map(spread).collect());
+    weights(names.into_iter().map(str::to_owned).zip(shares))
+}
+
+fn weights(counts: impl Iterator<Item = (String, f64)>) -> Weights {
+    Weights::counts(counts).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// So many runs at random places, of up to three verdicts; each run has a weight by rank, which its calls
+/// share.
+fn random(runs: usize, spread: Spread, numbers: &mut Numbers) -> (Policy, Weights) {
+    let calls: Vec<(u32, &str)> = Arch::X86.calls().filter(|(nr, _)| *nr < 400).collect();
+    let mut starts = vec![0];
+    while starts.len() < runs {
+        let start = 1 + numbers.below(380) as u32;
+        // Often right behind another, so that there are runs of one number; never a run without calls.
+        let start = if numbers.below(2) == 0 { start } else { starts[starts.len() - 1] + 1 };
+        let known = calls.iter().any(|(nr, _)| *nr == start);
+        if known && start < 380 && !starts.contains(&start) {
+            starts.push(start);
+        }
+    }
+    starts.sort_unstable();
+    let verdicts = [Verdict::ALLOW, Verdict::errno(1), Verdict::LOG];
+    let mut verdict = 0;
+    let mut rules = Vec::new();
+    let mut counts = Vec::new();
+    let shares = numbers.shuffled((0..runs).map(spread).collect());
+    for (at, share) in shares.into_iter().enumerate() {
+        let first = starts[at];
+        let last = starts.get(at + 1).map_or(u32::MAX, |next| next - 1);
+        verdict = (verdict + 1 + numbers.below(2) as usize) % 3;
+        let (calls_of, when) = (CallSet::range(first, last), Condition::always());
+        rules.push(Rule { calls: calls_of, when, verdict: verdicts[verdict] });
+        let inside = || Arch::X86.calls().filter(|(nr, _)| (first..=last).contains(nr));
+        let each = share / inside().count() as f64;
+        counts.extend(inside().map(|(_, name)| (name.to_owned(), each)));
+    }
+    let section = Section {
+        token: Arch::X86.token(),
+        arches: vec![Arch::X86],
+        rules,
+        default: Verdict::KILL_PROCESS,
+    };
+    let policy = Policy::new(vec![section], Verdict::KILL_PROCESS);
+    (policy.unwrap_or_else(|error| panic!("{error}")), weights(counts.into_iter()))
+}
+
+/// The weights of `CALLGATE_BENCH_WEIGHTS`.
+fn recorded() -> Vec<(String, Vec<Count>)> {
+    let read = |(name, text): (String, String)| match counts::read(&text, false) {
+        Ok(read) => Some((name, read.counts)),
+        Err(messages) => {
+            eprintln!("{name} is left out: {}", messages[0]);
+            None
+        }
+    };
+    texts("CALLGATE_BENCH_WEIGHTS").into_iter().filter_map(read).collect()
+}
+
+/// Means and worst cases.
+#[derive(Default)]
+struct Ratios {
+    count: usize,
+    sum: f64,
+    worst: f64,
+}
+
+impl Ratios {
+    fn add(&mut self, ratio: f64) {
+        self.count += 1;
+        self.sum += ratio;
+        self.worst = self.worst.max(ratio);
+    }
+
+    fn columns(&self) -> String {
+        match self.count {
+            0 => format!("{:>7} {:>7}", "-", "-"),
+            count => format!("{:7.3} {:7.3}", self.sum / count as f64, self.worst),
+        }
+    }
+}
+
+fn main() {
+    println!("Comparisons of the number per call: mean over the weights, and its lower bounds\n");
+    println!(
+        "{:42} {:>5} {:>8} {:>8} {:>8}",
+        "named instances", "runs", "callgate", "entropy", "ratio"
+    );
+    let show = |name: String, policy: &Policy, weights: &Weights| {
+        let Measured { runs, comparisons, entropy, .. } = measure(policy, weights);
+        let ratio = comparisons / entropy;
+        println!("{name:42} {runs:5} {comparisons:8.3} {entropy:8.3} {ratio:8.3}");
+    };
+    let mut numbers = Numbers(0x5eed);
+    let recorded = recorded();
+    for (name, policy) in profiles(ONE) {
+        show(format!("{name}, always-allowed alike"), &policy, &Weights::uniform());
+        for (spread, shares) in SPREADS.into_iter().skip(1) {
+            // A call whose arguments decide executes more than comparisons of its number.
+            let weights = only_always_allowed(&policy, &weights_of_all(shares, &mut numbers));
+            show(format!("{name}, {spread} over allowed"), &policy, &weights);
+        }
+        for (from, counts) in &recorded {
+            let all = Weights::of(counts.clone()).unwrap_or_else(|error| panic!("{error}"));
+            show(format!("{name}, {from}"), &policy, &only_always_allowed(&policy, &all));
+        }
+    }
+
+    println!("\n{:28} {:>5}  {:^15}  {:^15}", "", "", "over entropy", "over optimum");
+    println!(
+        "{:28} {:>5}  {:>7} {:>7}  {:>7} {:>7}",
+        "random instances", "count", "mean", "worst", "mean", "worst"
+    );
+    for runs in [2, 4, 6, 8, 10, 12, 14, 40, 90, 150] {
+        for (spread, shares) in SPREADS {
+            let (mut over_entropy, mut over_optimum) = (Ratios::default(), Ratios::default());
+            for _ in 0..INSTANCES {
+                let (policy, weights) = random(runs, shares, &mut numbers);
+                let measured = measure(&policy, &weights);
+                over_entropy.add(measured.comparisons / measured.entropy);
+                if let Some(optimum) = measured.optimum {
+                    over_optimum.add(measured.comparisons / optimum);
+                }
+            }
+            println!(
+                "{:28} {:5}  {}  {}",
+                format!("{runs} runs, {spread}"),
+                over_entropy.count,
+                over_entropy.columns(),
+                over_optimum.columns()
+            );
+        }
+    }
+}
+
+/// The same weights without the calls whose arguments decide.
+fn only_always_allowed(policy: &Policy, all: &Weights) -> Weights {
+    let mut store = Store::default();
+    let Ok(meaning) = store.policy(policy) else { panic!("too large") };
+    let calls = all.resolve(&store, meaning, ONE);
+    let allowed = calls.into_iter().filter(|call| call.always_allowed).filter_map(|call| {
+        let name = Arch::X86_64.call_name(call.nr)?;
+        Some((name.to_owned(), call.weight))
+    });
+    weights(allowed)
+}

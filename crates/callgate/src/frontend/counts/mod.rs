@@ -1,0 +1,93 @@
+//! How often calls happen, as tools write it down. The content tells the form:
+//!
+//! - two columns, a name and a count in either order, with white space between;
+//! - a table of `strace -c` (with any columns that `strace -U` chooses) or `perf trace -s` (one table
+//!   for each thread, or one in all), or any number of them one after the other. Around tables there
+//!   may be other text, such as the calls that `strace -C` and `perf trace -S` list first;
+//! - a recording in JSON, see [`recording`].
+//!
+//! Empty lines and lines that start with `#` are skipped. Counts are finite numbers from 0 on; a name
+//! that is there several times is given back as often. Names that no kernel knows are warnings, or
+//! errors for those who ask for it; everything else that is not understood is an error, all of which
+//! are given back with their places.
+
+pub mod recording;
+mod table;
+
+use super::reader::Reader;
+use super::tree::shorten;
+use crate::codegen::Count;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::syscalls;
+
+/// What a text says about how often calls happen.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counts {
+    /// In the order of the text; finite numbers, none negative.
+    pub counts: Vec<Count>,
+    /// What is left out, in the order of the text.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Reads counts; with `strict`, unknown names are errors.
+///
+/// ```
+/// use callgate::codegen::Weights;
+/// use callgate::frontend::counts;
+///
+/// let read = counts::read("futex 870063\nread 2024\n", false).map_err(|errors| format!("{errors:?}"))?;
+/// assert_eq!((read.counts[0].name.as_str(), read.counts[0].count), ("futex", 870_063.0));
+/// let weights = Weights::of(read.counts).map_err(|error| error.to_string())?;
+/// # assert_ne!(weights, Weights::uniform());
+/// # Ok::<(), String>(())
+/// ```
+///
+/// # Errors
+/// All errors, and the warnings between them, in the order of the text.
+pub fn read(text: &str, strict: bool) -> Result<Counts, Vec<Diagnostic>> {
+    let unknown = if strict { Severity::Error } else { Severity::Warning };
+    let mut reader = Reader::new(text, false);
+    let counts = if let Some(at) = text.find('\0') {
+        reader.error(at, "a zero byte: this is not text").help = HELP.to_owned();
+        Vec::new()
+    } else if text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '[']) {
+        recording::read(text, &mut reader, unknown)
+    } else {
+        table::read(text, &mut reader, unknown)
+    };
+    if !reader.failed() && counts.iter().all(|count| count.count == 0.0) {
+        if counts.is_empty() {
+            reader.error(0, "no counts in this file").help = HELP.to_owned();
+        } else {
+            reader.error(0, "every count in this file is 0").help =
+                "leave the weights out, or count again".to_owned();
+        }
+    }
+    let failed = reader.failed();
+    let messages = reader.finish();
+    if failed { Err(messages) } else { Ok(Counts { counts, warnings: messages }) }
+}
+
+/// What to do about a text without counts.
+const HELP: &str = "write one line per call, its name and how often it happens, or give a table of \
+                    strace -c or perf trace -s";
+
+/// How many unknown names get a suggestion: a text that is something else may have a million.
+const SUGGESTIONS: usize = 50;
+
+/// What is the matter with a name that no kernel knows.
+fn unknown_name(reader: &mut Reader<'_>, severity: Severity, at: usize, name: &str) {
+    let mut message = format!("\"{}\" is not the name of a system call", shorten(name));
+    if severity == Severity::Warning {
+        message += "; it is left out";
+    }
+    let suggest = reader.reported(severity) < SUGGESTIONS;
+    let near = if suggest { syscalls::nearest_name(name) } else { None };
+    reader.report(severity, at, message).help = match near {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None => "names are those of the kernel's tables, such as openat or futex".to_owned(),
+    };
+}
+
+#[cfg(test)]
+mod tests;

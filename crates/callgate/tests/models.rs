@@ -1,0 +1,81 @@
+//! The kernel models: which calls pay, and what that does to programs.
+
+use callgate::bpf::Program;
+use callgate::codegen::{Model, Weights};
+use callgate::compile::{Options, compile};
+use callgate::policy::{CallSet, Condition, Field, Policy, Rule, Section, Test};
+use callgate::{Arch, Endian, SeccompData, Verdict};
+
+const ARCH: Arch = Arch::X86_64;
+
+/// Always allowed, in many runs; and allowed for one value of the first argument.
+const ALWAYS: [&str; 6] = ["read", "close", "lseek", "getpid", "futex", "openat"];
+const SOMETIMES: [&str; 4] = ["socket", "ioctl", "fcntl", "clone"];
+
+fn policy() -> Policy {
+    let rule = |name: &&str, when| Rule {
+        calls: CallSet::one(ARCH.number(name).unwrap()),
+        when,
+        verdict: Verdict::ALLOW,
+    };
+    let seven = Condition::test(Test::eq(Field::arg(0).unwrap(), 7));
+    let rules = ALWAYS
+        .iter()
+        .map(|name| rule(name, Condition::always()))
+        .chain(SOMETIMES.iter().map(|name| rule(name, seven.clone())))
+        .collect();
+    let default = Verdict::errno(1);
+    let section = Section { token: ARCH.token(), arches: vec![ARCH], rules, default };
+    Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap()
+}
+
+fn program(model: Model, weights: Weights) -> Program {
+    compile(&policy(), &Options { model, weights, ..Options::default() }).unwrap().program
+}
+
+/// How many instructions these calls execute, all together.
+fn executed(program: &Program, names: &[&str]) -> u32 {
+    let executed = |name: &&str| {
+        let data = SeccompData {
+            nr: ARCH.number(name).unwrap(),
+            arch: ARCH.token(),
+            args: [7, 0, 0, 0, 0, 0],
+            ..SeccompData::default()
+        };
+        let run = program.run(&data, Endian::Little);
+        assert_eq!(run.verdict, Verdict::ALLOW);
+        run.executed as u32
+    };
+    names.iter().map(executed).sum()
+}
+
+/// Calls of both kinds, those that are always allowed twice as often.
+fn mixed() -> Weights {
+    let counts =
+        |names: &'static [&str], count| names.iter().map(move |name| ((*name).to_owned(), count));
+    Weights::counts(counts(&ALWAYS, 2.0).chain(counts(&SOMETIMES, 1.0))).unwrap()
+}
+
+/// Where the kernel remembers what it always allows, the others come first.
+#[test]
+fn with_a_verdict_cache_calls_that_pay_are_found_sooner() {
+    let (jit, cached) = (program(Model::Jit, mixed()), program(Model::Cached, mixed()));
+    assert!(executed(&cached, &SOMETIMES) < executed(&jit, &SOMETIMES));
+    assert!(executed(&cached, &ALWAYS) > executed(&jit, &ALWAYS));
+}
+
+/// Without one all calls pay alike, interpreted or not.
+#[test]
+fn without_a_verdict_cache_models_rank_programs_alike() {
+    assert_eq!(program(Model::Interpreter, mixed()), program(Model::Jit, mixed()));
+}
+
+/// Where all that is weighed is always allowed, it is weighed all the same.
+#[test]
+fn calls_that_cost_nothing_still_get_a_good_tree() {
+    let weights = || Weights::counts([("futex".to_owned(), 1.0)]).unwrap();
+    let (jit, cached) = (program(Model::Jit, weights()), program(Model::Cached, weights()));
+    // Arch, number and return, with a load each for the first two.
+    assert_eq!(executed(&jit, &["futex"]), 5);
+    assert_eq!(executed(&cached, &["futex"]), 5);
+}

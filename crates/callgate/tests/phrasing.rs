@@ -1,0 +1,248 @@
+//! A program depends on what a policy means, not on how it is phrased: allow list or deny list, in any
+//! order of rules that does not change the meaning, split, repeated, or with tests that cannot fail.
+
+mod common;
+
+use callgate::bpf::Program;
+use callgate::codegen::{Aim, Model};
+use callgate::compile::{Options, compile};
+use callgate::frontend::oci;
+use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate::{Arch, Verdict};
+use common::{Numbers, cases, policies, policies_of_one_argument};
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseError;
+
+/// The numbers that are in one set and (not) in the other.
+fn select(set: &CallSet, other: &CallSet, inside: bool) -> CallSet {
+    let mut ranges = Vec::new();
+    for &(first, last) in set.ranges() {
+        let mut at = Some(first);
+        for &(from, to) in other.ranges().iter().filter(|(from, to)| *to >= first && *from <= last)
+        {
+            if inside {
+                ranges.push((from.max(first), to.min(last)));
+            } else if let Some(start) = at.filter(|start| *start < from) {
+                ranges.push((start, from - 1));
+            }
+            at = to.checked_add(1);
+        }
+        if let Some(start) = at.filter(|start| !inside && *start <= last) {
+            ranges.push((start, last));
+        }
+    }
+    CallSet::from_ranges(ranges)
+}
+
+fn everything() -> CallSet {
+    CallSet::range(0, u32::MAX)
+}
+
+/// The rule after another one as it must read to come before it.
+fn moved_before(rule: &Rule, earlier: &Rule) -> Vec<Rule> {
+    let both = Condition::all([earlier.when.clone().negated(), rule.when.clone()]);
+    let parts = [
+        (select(&rule.calls, &earlier.calls, true), both),
+        (select(&rule.calls, &earlier.calls, false), rule.when.clone()),
+    ];
+    let verdict = rule.verdict;
+    let parts = parts.into_iter().filter(|(calls, _)| !calls.is_empty());
+    parts.map(|(calls, when)| Rule { calls, when, verdict }).collect()
+}
+
+/// A condition that always holds and does not look like it.
+fn tautology(numbers: &mut Numbers) -> Condition {
+    let field = Field::arg(numbers.below(3) as u8).unwrap();
+    let value = numbers.below(9) as u64;
+    Condition::any([
+        Condition::test(Test::new(field, Cmp::Lt, value)),
+        Condition::test(Test::new(field, Cmp::Ge, value)),
+    ])
+}
+
+/// The same rules in other words.
+fn rephrased(rules: &mut Vec<Rule>, default: &mut Verdict, numbers: &mut Numbers) {
+    let at = |rules: &[Rule], numbers: &mut Numbers| numbers.below(rules.len());
+    match numbers.below(6) {
+        // The other way round: what falls through is said, and the default is something else.
+        0 => {
+            let verdict = *default;
+            rules.push(Rule { calls: everything(), when: Condition::always(), verdict });
+            *default = if verdict == Verdict::ALLOW { Verdict::errno(1) } else { Verdict::ALLOW };
+        }
+        _ if rules.is_empty() => {}
+        // Said twice.
+        1 => {
+            let from = at(rules, numbers);
+            let to = from + 1 + numbers.below(rules.len() - from);
+            rules.insert(to, rules[from].clone());
+        }
+        // One rule for each range, in any order.
+        2 => {
+            let from = at(rules, numbers);
+            let Rule { calls, when, verdict } = rules.remove(from);
+            for &(first, last) in calls.ranges() {
+                let to = from + numbers.below(rules.len() - from + 1).min(calls.ranges().len());
+                let rule = Rule { calls: CallSet::range(first, last), when: when.clone(), verdict };
+                // Only past rules of its own kind, which are the other ranges.
+                let own = rules[from..]
+                    .iter()
+                    .take_while(|rule| rule.verdict == verdict && rule.when == when);
+                let to = to.min(from + own.count());
+                rules.insert(to, rule);
+            }
+        }
+        // Two neighbours in the other order.
+        3 if rules.len() > 1 => {
+            let from = numbers.below(rules.len() - 1);
+            let earlier = rules.remove(from);
+            let later = rules.remove(from);
+            rules.insert(from, earlier.clone());
+            for part in moved_before(&later, &earlier) {
+                rules.insert(from, part);
+            }
+        }
+        // Cut in two by a test.
+        4 => {
+            let from = at(rules, numbers);
+            let field = Field::arg(numbers.below(3) as u8).unwrap();
+            let test = Condition::test(Test::eq(field, numbers.below(9) as u64));
+            let half = Condition::all([rules[from].when.clone(), test]);
+            rules.insert(from, Rule { when: half, ..rules[from].clone() });
+        }
+        _ => {
+            let from = at(rules, numbers);
+            let when = Condition::all([rules[from].when.clone(), tautology(numbers)]);
+            rules[from].when = when;
+        }
+    }
+}
+
+fn rephrased_policy(policy: &Policy, times: usize, numbers: &mut Numbers) -> Policy {
+    let mut sections = policy.sections().to_vec();
+    for Section { rules, default, .. } in &mut sections {
+        for _ in 0..times {
+            rephrased(rules, default, numbers);
+        }
+    }
+    Policy::new(sections, policy.bad_arch()).unwrap()
+}
+
+fn programs(policy: &Policy) -> Vec<Program> {
+    let aims = Aim::ALL.iter().map(|&aim| Options { model: Model::Jit, aim, ..Options::default() });
+    aims.map(|options| compile(policy, &options).unwrap().program).collect()
+}
+
+fn the_phrase_does_not_matter(policy: &Policy, seed: u64) -> Result<(), TestCaseError> {
+    let mut numbers = Numbers(seed);
+    let expected = programs(policy);
+    for times in [1, 6] {
+        let other = rephrased_policy(policy, times, &mut numbers);
+        prop_assert_eq!(&programs(&other), &expected, "{:?}", other);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(cases(150))]
+
+    #[test]
+    fn random_policies_in_other_words_give_the_same_bytes(
+        policy in policies(6),
+        seed in any::<u64>(),
+    ) {
+        the_phrase_does_not_matter(&policy, seed)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(60))]
+
+    #[test]
+    fn sets_of_values_in_other_words_give_the_same_bytes(
+        policy in policies_of_one_argument(),
+        seed in any::<u64>(),
+    ) {
+        the_phrase_does_not_matter(&policy, seed)?;
+    }
+}
+
+fn container_default(text: &str, arches: &[Arch]) -> Policy {
+    let mut options = oci::Options::new(Arch::X86_64, "6.18".parse().unwrap());
+    options.arches = arches.to_vec();
+    oci::read(text, &options).unwrap().policy
+}
+
+const ONE: &[Arch] = &[Arch::X86_64];
+const THREE: &[Arch] = &[Arch::X86_64, Arch::X86, Arch::X32];
+
+/// Allowed is what is listed, or denied is what is listed.
+#[test]
+fn the_container_profile_as_a_deny_list_gives_the_same_bytes() {
+    for arches in [ONE, THREE] {
+        let policy = container_default(callgate::frontend::CONTAINER_DEFAULT, arches);
+        let mut sections = policy.sections().to_vec();
+        for section in &mut sections {
+            let allows = |rule: &Rule| rule.when.is_always() && rule.verdict == Verdict::ALLOW;
+            let (allowed, mut rules): (Vec<Rule>, Vec<Rule>) =
+                section.rules.drain(..).partition(allows);
+            let allowed = allowed.iter().flat_map(|rule| rule.calls.ranges().to_vec());
+            let calls = select(&everything(), &CallSet::from_ranges(allowed), false);
+            let verdict = std::mem::replace(&mut section.default, Verdict::ALLOW);
+            rules.push(Rule { calls, when: Condition::always(), verdict });
+            section.rules = rules;
+        }
+        let flipped = Policy::new(sections, policy.bad_arch()).unwrap();
+        assert_ne!(flipped, policy);
+        assert_eq!(programs(&flipped), programs(&policy), "{arches:?}");
+    }
+}
+
+/// The entries of the list `syscalls`, as they stand in the text.
+fn entries(text: &str) -> (&str, Vec<&str>, &str) {
+    let start = text.find("\"syscalls\": [").unwrap() + "\"syscalls\": [".len();
+    let (mut depth, mut quoted, mut escaped) = (0, false, false);
+    let (mut found, mut from) = (Vec::new(), start);
+    for (at, c) in text[start..].char_indices().map(|(at, c)| (start + at, c)) {
+        match c {
+            _ if std::mem::take(&mut escaped) => {}
+            '\\' => escaped = true,
+            '"' => quoted = !quoted,
+            _ if quoted => {}
+            '{' | '[' => {
+                if depth == 0 {
+                    from = at;
+                }
+                depth += 1;
+            }
+            ']' if depth == 0 => return (&text[..start], found, &text[at..]),
+            '}' | ']' => {
+                depth -= 1;
+                if depth == 0 {
+                    found.push(&text[from..=at]);
+                }
+            }
+            _ => {}
+        }
+    }
+    panic!("`syscalls` has no end");
+}
+
+#[test]
+fn entries_of_a_profile_in_any_order_and_twice_give_the_same_bytes() {
+    let text = callgate::frontend::CONTAINER_DEFAULT;
+    let (head, mut entries, tail) = entries(text);
+    assert!(entries.len() > 10, "{}", entries.len());
+    let mut numbers = Numbers(0x5eed);
+    let expected = [ONE, THREE].map(|arches| programs(&container_default(text, arches)));
+    for round in 0..3 {
+        let twice = entries[numbers.below(entries.len())];
+        entries.push(twice);
+        for at in (1..entries.len()).rev() {
+            entries.swap(at, numbers.below(at + 1));
+        }
+        let shuffled = format!("{head}{}{tail}", entries.join(",\n"));
+        let programs = [ONE, THREE].map(|arches| programs(&container_default(&shuffled, arches)));
+        assert!(programs == expected, "round {round}");
+    }
+}
