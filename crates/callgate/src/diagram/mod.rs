@@ -36,12 +36,14 @@ mod difference;
 mod from_policy;
 mod from_program;
 mod partition;
+mod reach;
 mod store;
 mod symbolic;
 
 pub use count::Count;
 pub use difference::Difference;
 pub use partition::Interval;
+pub use reach::{Reach, Reachable};
 pub use store::{Budget, Func, OutOfBudget, Pred, Store, VARS};
 
 pub(crate) use bits::Bounds;
