@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::commands::{asm, compile, completions, diff, disasm, explain, man, run, simulate};
+use crate::commands::{asm, compile, completions, diff, disasm, explain, fuzz, man, run, simulate};
 use crate::report::Result;
 
 /// Compile, prove, run, explain and compare seccomp filters
@@ -27,7 +27,7 @@ Examples:
   callgate compile profile.json -o filter.bpf --stats
   callgate diff profile.json filter.bpf
 
-Exit status: 0 done, 1 different (diff), 2 trouble; run: that of the command."
+Exit status: 0 done, 1 different (diff, fuzz), 2 trouble; run: the command's."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -47,6 +47,7 @@ enum Command {
     Simulate(simulate::SimulateArgs),
     Diff(diff::DiffArgs),
     Explain(explain::ExplainArgs),
+    Fuzz(fuzz::FuzzArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
 }
@@ -75,6 +76,7 @@ pub(crate) fn run() -> Result<u8> {
         Command::Simulate(args) => simulate::run(&args),
         Command::Diff(args) => diff::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Fuzz(args) => fuzz::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     }

@@ -393,11 +393,15 @@ impl Filter {
 
     /// Compiles what it means, a profile or a program; the result is proved.
     pub(crate) fn compile(&self, options: &CompileOptions) -> Result<Compiled> {
-        let options = options.read(&self.arches())?;
+        self.compile_with(&options.read(&self.arches())?)
+    }
+
+    /// The same with options that were read.
+    pub(crate) fn compile_with(&self, options: &compile::Options) -> Result<Compiled> {
         match &self.meaning {
-            Meaning::Profile(profile) => compile::compile(&profile.policy, &options),
+            Meaning::Profile(profile) => compile::compile(&profile.policy, options),
             Meaning::Program { program, endian, arches } => {
-                compile::recompile(program, *endian, arches, &options)
+                compile::recompile(program, *endian, arches, options)
             }
         }
         .map_err(|error| Failure::about(&self.name, error.to_string()))
