@@ -21,9 +21,9 @@
 //! ```
 //! use callgate::bpf::{Insn, Op, Program};
 //! use callgate::fuzz::{Input, Options, Subject, fuzz};
-//! use callgate::{Arch, Endian};
+//! use callgate::{Arch, Endian, Verdict};
 //!
-//! let ret = |data| Insn::new(Op::RetK, 0x5_0000 | data);
+//! let ret = |errno| Insn::new(Op::RetK, Verdict::errno(errno).0);
 //! let filter = |k| Program::new(vec![
 //!     Insn::new(Op::LdWordAbs, 0),
 //!     Insn::branch(Op::JeqK, k, 0, 1),
