@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use callgate::bpf::{self, Program, asm};
-use callgate::compile::{self, Compiled};
+use callgate::compile::{self, CompileError, Compiled};
 use callgate::diagnostic::Diagnostic;
 use callgate::diagram::{Func, Store};
 use callgate::frontend::{self, Profile, oci};
@@ -393,18 +393,21 @@ impl Filter {
 
     /// Compiles what it means, a profile or a program; the result is proved.
     pub(crate) fn compile(&self, options: &CompileOptions) -> Result<Compiled> {
-        self.compile_with(&options.read(&self.arches())?)
+        let options = options.read(&self.arches())?;
+        self.try_compile(&options).map_err(|error| Failure::about(&self.name, error.to_string()))
     }
 
     /// The same with options that were read.
-    pub(crate) fn compile_with(&self, options: &compile::Options) -> Result<Compiled> {
+    pub(crate) fn try_compile(
+        &self,
+        options: &compile::Options,
+    ) -> std::result::Result<Compiled, CompileError> {
         match &self.meaning {
             Meaning::Profile(profile) => compile::compile(&profile.policy, options),
             Meaning::Program { program, endian, arches } => {
                 compile::recompile(program, *endian, arches, options)
             }
         }
-        .map_err(|error| Failure::about(&self.name, error.to_string()))
     }
 
     /// Its diagram.

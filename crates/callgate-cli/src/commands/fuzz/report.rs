@@ -9,9 +9,6 @@ use super::{Form, Omission, Outcome};
 use crate::call;
 use crate::json::Json;
 
-/// How many unreachable places of a program are listed.
-const LISTED: usize = 8;
-
 pub(super) fn text(outcome: &Outcome) -> String {
     let report = &outcome.report;
     let mut text = format!(
@@ -37,13 +34,12 @@ pub(super) fn text(outcome: &Outcome) -> String {
         );
     }
     for one in &report.coverage {
-        places(
-            &mut text,
-            &format!("unreachable in {}", one.name),
-            &one.dead_insns,
-            &one.dead_sides,
-        );
-        places(&mut text, &format!("not executed in {}", one.name), &[], &one.missed_sides);
+        let insns = one.dead_insns.iter().map(ToString::to_string);
+        list(&mut text, &format!("unreachable instructions in {}", one.name), insns);
+        let dead = one.dead_sides.iter().map(side_text);
+        list(&mut text, &format!("unreachable directions in {}", one.name), dead);
+        let missed = one.missed_sides.iter().map(side_text);
+        list(&mut text, &format!("directions not taken in {}", one.name), missed);
     }
     let reference = outcome.forms.first().map_or("", |form| form.name.as_str());
     let _ = writeln!(
@@ -78,20 +74,27 @@ fn comparisons(outcome: &Outcome) -> impl Iterator<Item = (&Comparison, &Form)> 
     outcome.report.comparisons.iter().zip(outcome.forms.iter().skip(1))
 }
 
-fn places(text: &mut String, what: &str, insns: &[usize], sides: &[Side]) {
-    let mut names: Vec<String> = insns.iter().map(|index| format!("{index}")).collect();
-    names.extend(
-        sides.iter().map(|side| {
-            format!("{} when {}", side.index, if side.holds { "true" } else { "false" })
-        }),
-    );
-    if names.is_empty() {
-        return;
+fn side_text(side: &Side) -> String {
+    format!("{} if {}", side.index, side.holds)
+}
+
+/// A line with as many of these as fit; nothing when there are none.
+fn list(text: &mut String, what: &str, items: impl ExactSizeIterator<Item = String>) {
+    const WIDTH: usize = 80;
+    let room = " and 9999 more".len();
+    let all = items.len();
+    let mut line = format!("  {what}: ");
+    for (number, item) in items.enumerate() {
+        let comma = if number > 0 { ", " } else { "" };
+        if number > 0 && line.len() + comma.len() + item.len() + room > WIDTH {
+            let _ = write!(line, " and {} more", all - number);
+            break;
+        }
+        let _ = write!(line, "{comma}{item}");
     }
-    let more = names.len().saturating_sub(LISTED);
-    names.truncate(LISTED);
-    let _ = write!(text, "  {what}: {}", names.join(", "));
-    text.push_str(&if more > 0 { format!(" and {more} more\n") } else { "\n".to_owned() });
+    if all > 0 {
+        let _ = writeln!(text, "{line}");
+    }
 }
 
 fn mismatch(
@@ -119,9 +122,8 @@ fn contradiction(text: &mut String, outcome: &Outcome, one: &Contradiction) {
     let Contradiction { name, side, data, taken } = one;
     let _ = writeln!(
         text,
-        "\na defect of callgate: in \"{name}\", branch {} when {} is {} by {}",
-        side.index,
-        if side.holds { "true" } else { "false" },
+        "\na defect of callgate: in \"{name}\", branch {} is {} by {}",
+        side_text(side),
         if *taken { "said to be unreachable, but is taken" } else { "not taken, as it should be," },
         shown(data)
     );
@@ -268,11 +270,88 @@ fn first_json(outcome: &Outcome, form: &Form, first: &Mismatch) -> Json {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use callgate::bpf::{Insn, Op, Program};
+    use callgate::fuzz::{Input, Options, Subject, fuzz};
+    use callgate::{Endian, Verdict};
+
     use super::*;
 
     #[test]
     fn commands_survive_the_shell() {
         let words = ["callgate", "it's here.json", "--arch=x86", "", "$HOME"].map(String::from);
         assert_eq!(quoted(&words), r"callgate 'it'\''s here.json' --arch=x86 '' '$HOME'");
+    }
+
+    /// A report on two programs of which one is broken.
+    fn broken() -> Outcome {
+        let filter = |k| {
+            let ret = |errno| Insn::new(Op::RetK, Verdict::errno(errno).0);
+            Program::new(vec![
+                Insn::new(Op::LdWordAbs, 0),
+                Insn::branch(Op::JeqK, 41, 0, 3),
+                Insn::new(Op::LdWordAbs, 16),
+                Insn::branch(Op::JgtK, k, 0, 1),
+                ret(1),
+                ret(2),
+            ])
+            .unwrap()
+        };
+        let programs =
+            [Subject::new("given", filter(0x7f)), Subject::new("size jit", filter(0x80))];
+        let arches = [Arch::X86_64];
+        let input =
+            Input { policy: None, programs: &programs, arches: &arches, endian: Endian::Little };
+        let form = |name: &str, arguments: &[&str]| Form {
+            name: name.to_owned(),
+            arguments: arguments.iter().map(|word| (*word).to_owned()).collect(),
+        };
+        Outcome {
+            source: "my filter.bpf".to_owned(),
+            forms: vec![
+                form("given", &["--by", "program"]),
+                form("size jit", &["--by", "optimized", "--model=jit", "--optimize=size"]),
+            ],
+            report: fuzz(&input, &Options::default(), &mut |_| ()),
+            omissions: Vec::new(),
+            elapsed: Duration::from_millis(1230),
+            simulate: ["callgate", "simulate", "my filter.bpf", "--arch", "x86_64"]
+                .map(String::from)
+                .to_vec(),
+        }
+    }
+
+    #[test]
+    fn a_mismatch_is_shown_with_commands_that_reproduce_it() {
+        let text = text(&broken());
+        assert!(text.starts_with("my filter.bpf: "), "{text}");
+        let call = "--token 0xc000003e 41 0x80";
+        let start = "callgate simulate 'my filter.bpf' --arch x86_64";
+        for line in [
+            "first mismatch of \"size jit\": x86_64 socket(0x80)".to_owned(),
+            "  - ERRNO(EPERM), says \"given\"".to_owned(),
+            "  + ERRNO(ENOENT), says \"size jit\"".to_owned(),
+            format!("  {start} --by program {call}"),
+            format!("  {start} --by optimized --model=jit --optimize=size {call}"),
+        ] {
+            assert!(text.lines().any(|given| given == line), "{line}\n{text}");
+        }
+        assert!(!text.contains("no mismatch"), "{text}");
+        assert!(text.lines().filter(|line| !line.contains("callgate ")).all(|l| l.len() <= 80));
+        let json = json(&broken());
+        assert!(json.contains("\"agrees\": false") && json.contains(call), "{json}");
+    }
+
+    #[test]
+    fn long_lists_are_cut() {
+        let mut text = String::new();
+        list(&mut text, "places", (1000..2000).map(|n| n.to_string()));
+        assert!(text.len() <= 81 && text.ends_with(" more\n"), "{text}");
+        let shown = text.matches(',').count() + 1;
+        assert!(text.ends_with(&format!("and {} more\n", 1000 - shown)), "{text}");
+        text.clear();
+        list(&mut text, "places", Vec::<String>::new().into_iter());
+        assert_eq!(text, "");
     }
 }
