@@ -4,8 +4,9 @@
 //! gives every state the predicate of the calls that lead to it. Where that is [`Pred::NEVER`], no
 //! call does: a proof that the code is dead. Where it is not, any path to the truth is a call.
 //!
-//! Predicates grow where paths join, so this may take more than the function itself. Beyond the budget
-//! the answer is [`Reachable::Unknown`] for what was not looked at yet, never a guess.
+//! Predicates grow where paths join, so this may take more than the function itself. When they grow too
+//! much, only one of the paths that join is followed from there on: calls are still found, but what is
+//! not reached is [`Reachable::Unknown`], never a guess.
 
 use super::from_program::{Execution, KILLED, Step};
 use super::store::{OutOfBudget, Pred, Store};
@@ -30,9 +31,13 @@ pub struct Reach {
     /// Per instruction: reached at all, with its condition false, with its condition true. The
     /// latter two are for branches only.
     insns: Vec<[Pred; 3]>,
-    /// How many instructions were looked at, and what stopped the search there.
+    /// How many instructions were looked at in full, and what stopped that.
     stopped: Option<(usize, OutOfBudget)>,
 }
+
+/// With so many nodes made, paths are not joined any more; there must be room for following single
+/// ones.
+const JOINED_NODES: usize = 1_000_000;
 
 impl Reach {
     /// Whether the instruction with this index is executed.
@@ -46,7 +51,7 @@ impl Reach {
         self.get(index, 1 + usize::from(holds))
     }
 
-    /// Why the search ended before the end of the program, if it did.
+    /// Why not all ways were followed to the end of the program, if they were not.
     pub fn stopped(&self) -> Option<OutOfBudget> {
         self.stopped.map(|(_, why)| why)
     }
@@ -81,11 +86,19 @@ impl Store {
         if let Some(first) = calls.first_mut() {
             *first = Pred::ALWAYS;
         }
+        let most = self.len().saturating_add(JOINED_NODES);
         for (index, insn) in insns.iter().enumerate() {
-            if let Err(why) =
-                self.reach_insn(&execution, &steps, (index, *insn), &mut calls, &mut reach)
-            {
+            if reach.stopped.is_none() && self.len() > most {
+                reach.stopped = Some((index, OutOfBudget::nodes(JOINED_NODES)));
+            }
+            let insn = (index, *insn);
+            let mut result = self.reach_insn(&execution, &steps, insn, &mut calls, &mut reach);
+            if let (Err(why), None) = (result, reach.stopped) {
                 reach.stopped = Some((index, why));
+                self.begin();
+                result = self.reach_insn(&execution, &steps, insn, &mut calls, &mut reach);
+            }
+            if result.is_err() {
                 break;
             }
         }
@@ -101,6 +114,7 @@ impl Store {
         calls: &mut [Pred],
         reach: &mut Reach,
     ) -> Result<(), OutOfBudget> {
+        let joins = reach.stopped.is_none();
         let [mut entered, mut failing, mut holding] = [Pred::NEVER; 3];
         for number in execution.at.get(index).into_iter().flatten().copied() {
             let here = calls.get(number).copied().unwrap_or(Pred::NEVER);
@@ -118,7 +132,7 @@ impl Store {
                         Some(false) => keep(&mut failing, here),
                         None => {}
                     }
-                    self.arrive(steps, *next, here, calls)?;
+                    self.arrive(steps, joins, (*next, here), calls)?;
                 }
                 Step::Branch { relation, a, b, then, otherwise } => {
                     let condition = execution.values.relation(self, *relation, *a, *b)?;
@@ -128,8 +142,8 @@ impl Store {
                         keep(&mut holding, yes);
                         keep(&mut failing, no);
                     }
-                    self.arrive(steps, *then, yes, calls)?;
-                    self.arrive(steps, *otherwise, no, calls)?;
+                    self.arrive(steps, joins, (*then, yes), calls)?;
+                    self.arrive(steps, joins, (*otherwise, no), calls)?;
                 }
             }
         }
@@ -143,8 +157,8 @@ impl Store {
     fn arrive(
         &mut self,
         steps: &[Step],
-        state: usize,
-        more: Pred,
+        joins: bool,
+        (state, more): (usize, Pred),
         calls: &mut [Pred],
     ) -> Result<(), OutOfBudget> {
         let Some(known) = calls.get(state).copied().filter(|_| state != KILLED) else {
@@ -152,7 +166,8 @@ impl Store {
         };
         // Nothing follows a return, so some of its calls are enough.
         let is_end = matches!(steps.get(state), Some(Step::Return(_)));
-        let all = if is_end && known != Pred::NEVER { known } else { self.or(known, more)? };
+        let is_enough = known != Pred::NEVER && (is_end || !joins);
+        let all = if is_enough { known } else { self.or(known, more)? };
         if let Some(known) = calls.get_mut(state) {
             *known = all;
         }
@@ -286,5 +301,34 @@ mod tests {
         assert!(reach.stopped().is_some());
         assert_eq!(reach.side(5, true), Reachable::Unknown);
         assert_eq!(reach.insn(7), Reachable::Unknown);
+    }
+    /// Branches on words in turn, whose sides join again: a predicate of all ways would be huge.
+    #[test]
+    fn where_ways_are_too_many_single_ones_are_followed() {
+        let mut insns = Vec::new();
+        let mut numbers = crate::fuzz::Numbers::new(3);
+        for _ in 0..1000 {
+            insns.push(Insn::new(Op::LdWordAbs, 16 + 4 * numbers.below(12) as u32));
+            let k = numbers.next() as u32;
+            insns.push(Insn::branch(Op::JgtK, k, numbers.below(4) as u8, numbers.below(4) as u8));
+        }
+        insns.extend([Insn::new(Op::RetK, 1); 5]);
+        let program = Program::new(insns.clone()).unwrap();
+        let (store, reach) = reach(insns);
+        assert!(reach.stopped().is_some());
+        let mut found = 0;
+        for index in (0..program.len()).filter(|index| program.insns()[*index].op.is_branch()) {
+            for holds in [false, true] {
+                let Reachable::By(pred) = reach.side(index, holds) else { continue };
+                let data = store.example(pred, SeccompData::default()).unwrap();
+                let mut taken = false;
+                program.trace(&data, Endian::Little, |step| {
+                    taken |= step.index == index && step.holds() == Some(holds);
+                });
+                assert!(taken, "{index} {holds}");
+                found += 1;
+            }
+        }
+        assert!(found > 1000, "{found}");
     }
 }
