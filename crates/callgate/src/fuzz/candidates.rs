@@ -17,6 +17,9 @@ use crate::syscalls::{Arch, X32_SYSCALL_BIT};
 const SPECIAL: [u32; 8] =
     [0, 1, 2, 0x7fff_ffff, 0x8000_0000, 0x8000_0001, 0xffff_fffe, 0xffff_ffff];
 
+/// So many calls at most have a number that is known or compared with, and no arguments.
+const SWEPT: usize = 200_000;
+
 /// Which of the sixteen words a value depends on, bit by bit.
 type Words = u16;
 
@@ -111,7 +114,7 @@ impl Candidates {
         for &arch in tokens {
             let near = |nr| SeccompData { nr, arch, ..SeccompData::default() };
             // Numbers mean nothing to a filter that is not for this arch; one of them shows it.
-            let few = if self.is_compared(arch) { numbers.len() } else { 1 };
+            let few = if self.is_compared(arch) { SWEPT / self.compared.len().max(1) } else { 1 };
             for &nr in numbers.iter().take(few) {
                 visit(near(nr));
             }

@@ -324,6 +324,7 @@ mod tests {
 
     #[test]
     fn a_mismatch_is_shown_with_commands_that_reproduce_it() {
+        assert_eq!(super::super::status(&broken()).unwrap(), 1);
         let text = text(&broken());
         assert!(text.starts_with("my filter.bpf: "), "{text}");
         let call = "--token 0xc000003e 41 0x80";
