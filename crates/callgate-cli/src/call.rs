@@ -20,11 +20,16 @@ pub(crate) fn find(arch: Arch, text: &str) -> Result<Option<u32>> {
     if !text.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
         return Ok(arch.number(text));
     }
+    parse_number(text).map(Some)
+}
+
+/// A number of a call.
+pub(crate) fn parse_number(text: &str) -> Result<u32> {
     let value = parse_value(text).map_err(|why| Failure::new(format!("{text}: {why}")))?;
     // The field is an int: -1 is what a tracer writes to skip a call.
     let narrow =
         u32::try_from(value).ok().or_else(|| i32::try_from(value as i64).ok().map(|n| n as u32));
-    narrow.map(Some).ok_or_else(|| {
+    narrow.ok_or_else(|| {
         Failure::new(format!("{text} is not the number of a call: numbers have 32 bits"))
     })
 }
@@ -50,10 +55,16 @@ pub(crate) fn unknown(arches: &[Arch], text: &str) -> Failure {
     })
 }
 
+/// An arch token.
+pub(crate) fn parse_token(text: &str) -> std::result::Result<u32, String> {
+    u32::try_from(parse_value(text)?).map_err(|_| "a token has 32 bits".to_owned())
+}
+
 /// An argument of a call: on a 32-bit interface it has 32 bits.
-pub(crate) fn parse_argument(arch: Arch, text: &str) -> Result<u64> {
+pub(crate) fn parse_argument(arch: Option<Arch>, text: &str) -> Result<u64> {
     let value =
         parse_value(text).map_err(|why| Failure::new(format!("argument \"{text}\": {why}")))?;
+    let Some(arch) = arch else { return Ok(value) };
     if arch.is_64bit() || value <= u32::MAX.into() {
         return Ok(value);
     }
@@ -97,6 +108,11 @@ pub(crate) fn arch_of(data: &SeccompData) -> Option<Arch> {
     let mut candidates = Arch::with_token(data.arch).peekable();
     let first = candidates.peek().copied();
     candidates.find(|arch| arch.call_name(data.nr).is_some()).or(first)
+}
+
+/// The name of an interface, or its token where it has none.
+pub(crate) fn arch_name(arch: Option<Arch>, token: u32) -> String {
+    arch.map_or_else(|| format!("arch {token:#010x}"), |arch| arch.name().to_owned())
 }
 
 /// The name of a call, or its number where it has none.
@@ -153,9 +169,9 @@ mod tests {
 
     #[test]
     fn a_32_bit_interface_has_32_bit_arguments() {
-        assert_eq!(parse_argument(Arch::X86, "-100").unwrap(), 0xffff_ff9c);
-        assert_eq!(parse_argument(Arch::X86_64, "-100").unwrap(), 0xffff_ffff_ffff_ff9c);
-        assert!(parse_argument(Arch::X86, "0x100000000").is_err());
+        assert_eq!(parse_argument(Some(Arch::X86), "-100").unwrap(), 0xffff_ff9c);
+        assert_eq!(parse_argument(Some(Arch::X86_64), "-100").unwrap(), 0xffff_ffff_ffff_ff9c);
+        assert!(parse_argument(Some(Arch::X86), "0x100000000").is_err());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    asm, compile, completions, diff, disasm, explain, man, merge, optimize, run, simulate,
+    asm, compile, completions, diff, disasm, explain, fuzz, man, merge, optimize, run, simulate,
 };
 use crate::report::Result;
 
@@ -29,7 +29,7 @@ Examples:
   callgate compile profile.json -o filter.bpf --stats
   callgate diff profile.json filter.bpf
 
-Exit status: 0 done, 1 different (diff), 2 trouble; run: that of the command."
+Exit status: 0 done, 1 different (diff, fuzz), 2 trouble; run: the command's."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -51,6 +51,7 @@ enum Command {
     Simulate(simulate::SimulateArgs),
     Diff(diff::DiffArgs),
     Explain(explain::ExplainArgs),
+    Fuzz(fuzz::FuzzArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
 }
@@ -81,6 +82,7 @@ pub(crate) fn run() -> Result<u8> {
         Command::Simulate(args) => simulate::run(&args),
         Command::Diff(args) => diff::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Fuzz(args) => fuzz::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     }

@@ -1,6 +1,8 @@
 //! The options that subcommands share: how a source is to be read, and how it is to be compiled.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use callgate::codegen::{Aim, Count, Model, Weights};
 use callgate::compile;
@@ -22,9 +24,10 @@ pub(crate) struct SourceOptions {
     #[arg(long, value_name = "ARCH", value_parser = parse_arch, help_heading = "Reading")]
     pub(crate) arch: Vec<Arch>,
 
-    /// The kernel that a profile's version conditions ask about [default: the running one]
+    /// The kernel that a profile's version conditions ask about: a version, or "running" [default:
+    /// running]
     #[arg(long, value_name = "X.Y", help_heading = "Reading")]
-    kernel: Option<KernelVersion>,
+    pub(crate) kernel: Option<KernelArg>,
 
     /// The capabilities that a profile's conditions ask about: docker (its default set), all, none,
     /// or a list such as CAP_CHOWN,CAP_SYS_ADMIN or docker,CAP_SYS_PTRACE [default: docker]
@@ -45,19 +48,41 @@ pub(crate) struct SourceOptions {
     endian: Option<EndianArg>,
 }
 
+/// A kernel that is named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum KernelArg {
+    /// `running`: this one.
+    Running,
+    Version(KernelVersion),
+    /// No kernel at all but a source, where a command takes `--kernel` without a value.
+    Source(OsString),
+}
+
+impl FromStr for KernelArg {
+    type Err = <KernelVersion as FromStr>::Err;
+
+    fn from_str(text: &str) -> std::result::Result<KernelArg, Self::Err> {
+        Ok(if text == RUNNING { KernelArg::Running } else { KernelArg::Version(text.parse()?) })
+    }
+}
+
+/// The name of the running kernel for `--kernel`.
+pub(crate) const RUNNING: &str = "running";
+
 /// How profiles are compiled.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CompileOptions {
-    /// What running a filter costs on the kernel it is for
-    #[arg(long, value_name = "MODEL", default_value = "cached", help_heading = "Compiling")]
-    model: ModelArg,
+    /// What running a filter costs on the kernel it is for [default: cached]
+    #[arg(long, value_name = "MODEL", help_heading = "Compiling")]
+    model: Option<ModelArg>,
 
     /// What comes first: the expected cost of a call, or the length of the program
+    /// [default: speed]
     ///
     /// For speed, an instruction more in the program still has a small price, because code fills
     /// cache lines even when it is not executed.
-    #[arg(long, value_name = "AIM", default_value = "speed", help_heading = "Compiling")]
-    optimize: AimArg,
+    #[arg(long, value_name = "AIM", help_heading = "Compiling")]
+    optimize: Option<AimArg>,
 
     /// How often calls happen: a name and a count per line, the tables of strace -c or perf trace -s,
     /// or a recording [default: all always-allowed calls alike]
@@ -127,6 +152,24 @@ enum AimArg {
 /// The budget where somebody else's programs are read, whatever they compute: an answer within half a
 /// second, and below 100 MB. Filters in use need some ten thousand nodes.
 pub(crate) const PROMPT: Budget = Budget { nodes: 800_000, steps: 4_000_000 };
+impl From<ModelArg> for Model {
+    fn from(model: ModelArg) -> Model {
+        match model {
+            ModelArg::Interpreter => Model::Interpreter,
+            ModelArg::Jit => Model::Jit,
+            ModelArg::Cached => Model::Cached,
+        }
+    }
+}
+
+impl From<AimArg> for Aim {
+    fn from(aim: AimArg) -> Aim {
+        match aim {
+            AimArg::Speed => Aim::Speed,
+            AimArg::Size => Aim::Size,
+        }
+    }
+}
 
 /// The byte order of this machine.
 pub(crate) const NATIVE_ENDIAN: Endian =
@@ -186,7 +229,7 @@ impl SourceOptions {
     /// sources is such, and `counts` whether counts are read too.
     pub(crate) fn warn_about_unused(&self, profile: bool, program: bool, counts: bool) {
         let of_profiles = [
-            ("--kernel", self.kernel.is_some()),
+            ("--kernel", matches!(self.kernel, Some(KernelArg::Version(_)))),
             ("--caps", self.caps.is_some()),
             ("--enosys-above", self.enosys_above.is_some()),
             ("--strict", self.strict && !counts),
@@ -205,8 +248,37 @@ impl SourceOptions {
         }
     }
 
+    /// The options as a command line says them, for commands that are shown to people.
+    pub(crate) fn arguments(&self) -> Vec<String> {
+        let switch = |value: &Switch| match value {
+            Switch::On => "on",
+            Switch::Off => "off",
+        };
+        let order = |order: &EndianArg| match order {
+            EndianArg::Little => "little",
+            EndianArg::Big => "big",
+        };
+        let kernel = match &self.kernel {
+            Some(KernelArg::Version(version)) => Some(version.to_string()),
+            Some(KernelArg::Running | KernelArg::Source(_)) | None => None,
+        };
+        let named = [
+            ("--kernel", kernel),
+            ("--caps", self.caps.map(|caps| caps.to_string())),
+            ("--enosys-above", self.enosys_above.as_ref().map(|value| switch(value).to_owned())),
+            ("--endian", self.endian.as_ref().map(|value| order(value).to_owned())),
+        ];
+        let arches = self.arch.iter().map(|arch| ("--arch", Some(arch.name().to_owned())));
+        let mut arguments = Vec::new();
+        for (name, value) in arches.chain(named) {
+            arguments.extend(value.into_iter().flat_map(|value| [name.to_owned(), value]));
+        }
+        arguments.extend(self.strict.then(|| "--strict".to_owned()));
+        arguments
+    }
+
     fn kernel(&self) -> Result<KernelVersion> {
-        if let Some(version) = self.kernel {
+        if let Some(KernelArg::Version(version)) = self.kernel {
             return Ok(version);
         }
         let help = "name a version, such as --kernel 6.12";
@@ -268,17 +340,25 @@ impl CompileOptions {
             }
         };
         Ok(compile::Options {
-            model: match self.model {
-                ModelArg::Interpreter => Model::Interpreter,
-                ModelArg::Jit => Model::Jit,
-                ModelArg::Cached => Model::Cached,
-            },
-            aim: match self.optimize {
-                AimArg::Speed => Aim::Speed,
-                AimArg::Size => Aim::Size,
-            },
+            model: self.model.map_or(Model::default(), Model::from),
+            aim: self.optimize.map_or(Aim::default(), Aim::from),
             weights,
             ..compile::Options::default()
         })
+    }
+
+    /// The same for every model and aim, or for those alone that are given.
+    pub(crate) fn read_all(&self, arches: &[Arch], strict: bool) -> Result<Vec<compile::Options>> {
+        let one = self.read(arches, strict)?;
+        let models: &[Model] = if self.model.is_some() { &[one.model] } else { Model::ALL };
+        let aims: &[Aim] = if self.optimize.is_some() { &[one.aim] } else { Aim::ALL };
+        let pairs = aims.iter().flat_map(|aim| models.iter().map(|model| (*aim, *model)));
+        Ok(pairs.map(|(aim, model)| compile::Options { aim, model, ..one.clone() }).collect())
+    }
+
+    /// The option for weights as a command line says it, for commands that are shown to people.
+    pub(crate) fn weights_arguments(&self) -> Vec<String> {
+        let path = self.weights.as_ref().map(|path| path.display().to_string());
+        path.into_iter().flat_map(|path| ["--weights".to_owned(), path]).collect()
     }
 }

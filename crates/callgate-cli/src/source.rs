@@ -75,7 +75,7 @@ pub(crate) struct Filter {
     pub(crate) name: String,
     pub(crate) meaning: Meaning,
     /// Whether unknown names of calls are errors in what else is read for it.
-    strict: bool,
+    pub(crate) strict: bool,
 }
 
 pub(crate) enum Meaning {
@@ -429,13 +429,20 @@ impl Filter {
     /// Compiles what it means, a profile or a program; the result is proved.
     pub(crate) fn compile(&self, options: &CompileOptions) -> Result<Compiled> {
         let options = options.read(&self.arches(), self.strict)?;
+        self.try_compile(&options).map_err(|error| failed(&self.name, &error))
+    }
+
+    /// The same with options that were read.
+    pub(crate) fn try_compile(
+        &self,
+        options: &compile::Options,
+    ) -> std::result::Result<Compiled, CompileError> {
         match &self.meaning {
-            Meaning::Profile(profile) => compile::compile(&profile.policy, &options),
+            Meaning::Profile(profile) => compile::compile(&profile.policy, options),
             Meaning::Program { program, endian, arches } => {
-                compile::recompile(program, *endian, arches, &options)
+                compile::recompile(program, *endian, arches, options)
             }
         }
-        .map_err(|error| failed(&self.name, &error))
     }
 
     /// Its diagram.

@@ -26,11 +26,7 @@ pub fn install(program: &Program, flags: Flags) -> Result<(), InstallError> {
     if flags.contains(Flags::WAIT_KILLABLE_RECV) {
         return error(Kind::NeedsListener);
     }
-    let code: Vec<sock_filter> = program
-        .insns()
-        .iter()
-        .map(|insn| sock_filter { code: insn.op.code(), jt: insn.jt, jf: insn.jf, k: insn.k })
-        .collect();
+    let code = code_of(program);
     if let Err(why) = raw::set_no_new_privs() {
         return error(Kind::NoNewPrivs(why));
     }
@@ -63,6 +59,14 @@ pub fn install(program: &Program, flags: Flags) -> Result<(), InstallError> {
         }
         _ => error(Kind::other(why, code.len())),
     }
+}
+
+/// A program as the kernel takes it.
+pub(crate) fn code_of(program: &Program) -> Vec<sock_filter> {
+    let insns = program.iter();
+    insns
+        .map(|insn| sock_filter { code: insn.op.code(), jt: insn.jt, jf: insn.jf, k: insn.k })
+        .collect()
 }
 
 /// Why a filter was not installed, and what to do about it.
@@ -108,6 +112,15 @@ fn installed_filters() -> Option<usize> {
 }
 
 impl InstallError {
+    /// What an errno of `seccomp(2)` without flags means for a program of this length.
+    pub(crate) fn of_errno(why: io::Error, insns: usize) -> InstallError {
+        let kind = match why.raw_os_error() {
+            Some(libc::EINVAL) => Kind::Program(why),
+            _ => Kind::other(why, insns),
+        };
+        InstallError { kind }
+    }
+
     /// What to do about it.
     pub fn help(&self) -> String {
         match &self.kind {

@@ -4,11 +4,13 @@
 //! - [`install`]: `no_new_privs` and `seccomp(2)`, with errors that say what to do.
 //! - [`Command`]: a command that is looked up *before* the filter is there, and executed in this very
 //!   process afterwards, so that its exit status and its signals are its own.
+//! - [`ask`]: what the kernel makes of calls under a filter, without executing any.
 //! - [`kernel`]: what the running kernel knows.
 //!
-//! Nothing here starts a thread, forks, or opens a file; a filter stays with the thread that installed
+//! Nothing here starts a thread or opens a file, and only [`ask`] forks; a filter stays with the thread that installed
 //! it (with [`Flags::TSYNC`]: with all threads) and everything that thread starts, and nothing can take
-//! it away again. System calls are made in `raw.rs` alone, which is also the only place with `unsafe`.
+//! it away again. System calls are made in `raw.rs`, and in `child.rs` for the child of [`ask`]; nowhere else is
+//! `unsafe` code.
 //!
 //! ```no_run
 //! use callgate::bpf::{Insn, Op, Program};
@@ -30,12 +32,15 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("seccomp exists on Linux alone, and so does this crate");
 
+mod ask;
+mod child;
 mod command;
 mod flags;
 mod install;
 pub mod kernel;
 mod raw;
 
+pub use ask::{Answer, AskError, ask, is_never_filtered};
 pub use command::{Command, CommandError, ExecError};
 pub use flags::Flags;
 pub use install::{InstallError, install};

@@ -1,17 +1,17 @@
 //! The running kernel must say what the reference interpreter says: of generated programs, and of
 //! every arithmetic instruction.
 //!
-//! The calls have numbers that no kernel gives a meaning, so that only the filter answers them; every
-//! verdict is an errno. Each filter is installed in a thread of its own.
+//! The calls are made in a child process, and none of them is executed (`ask`).
 #![cfg(target_pointer_width = "64")]
 
 use callgate::bpf::{Insn, Op, Program};
 use callgate::compile::{Options, compile};
+use callgate::fuzz::Numbers;
 use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Section, Test};
-use callgate::{Action, Arch, Endian, SeccompData, Verdict, Word};
-use callgate_sys::{Flags, install};
+use callgate::{Arch, Endian, SeccompData, Verdict, Word};
+use callgate_sys::{Answer, ask};
 
-/// The first of the numbers without a meaning.
+/// The first of the numbers that are asked about.
 const FIRST: u32 = 5000;
 
 fn endian() -> Endian {
@@ -22,74 +22,42 @@ fn offset(arg: u8) -> u32 {
     Word::arg_low(arg).unwrap().offset(endian())
 }
 
-/// Makes a call; what errno it fails with, 0 for none.
-fn errno(nr: u32, args: [u64; 6]) -> u16 {
-    assert!(nr >= FIRST);
-    let [a, b, c, d, e, f] = args;
-    // SAFETY: no kernel has a call with this number, so nothing looks at the arguments.
-    let result = unsafe { libc::syscall(nr.into(), a, b, c, d, e, f) };
-    match result {
-        0 => 0,
-        _ => std::io::Error::last_os_error().raw_os_error().unwrap() as u16,
-    }
-}
-
-/// Installs a program and makes calls under it; of each, errno and what the interpreter says.
+/// Asks the kernel about calls under a program; it must say what the interpreter says.
 fn agree(program: &Program, calls: Vec<(u32, [u64; 6])>) {
-    let token = Arch::native().unwrap().token();
-    let (installed, expected) = (program.clone(), program.clone());
-    std::thread::spawn(move || {
-        install(&installed, Flags::NONE).unwrap();
-        calls.into_iter().map(|(nr, args)| (nr, args, errno(nr, args))).collect::<Vec<_>>()
-    })
-    .join()
-    .unwrap()
-    .into_iter()
-    .for_each(|(nr, args, given)| {
-        let data = SeccompData { nr, arch: token, args, ..SeccompData::default() };
-        let verdict = expected.run(&data, endian()).verdict;
-        assert_eq!(Action::Errno(given), verdict.action(), "{data:x?}\n{expected:?}");
-    });
+    let arch = Arch::native().unwrap().token();
+    let calls: Vec<SeccompData> = calls
+        .into_iter()
+        .map(|(nr, args)| SeccompData { nr, arch, args, ..SeccompData::default() })
+        .collect();
+    let answers = ask(program, &calls).unwrap();
+    assert_eq!(answers.len(), calls.len());
+    for (data, answer) in calls.iter().zip(answers) {
+        let verdict = program.run(data, endian()).verdict;
+        assert_eq!(answer, Answer::Verdict(verdict), "{data:x?}\n{program:?}");
+    }
 }
 
-/// A reproducible stream of numbers (splitmix64).
-struct Numbers(u64);
+fn pick<T: Copy>(numbers: &mut Numbers, from: &[T]) -> T {
+    numbers.pick(from).unwrap()
+}
 
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+fn value(numbers: &mut Numbers) -> u64 {
+    match numbers.below(5) {
+        0 => numbers.below(8) as u64,
+        1 => 1 << numbers.below(64),
+        2 => pick(numbers, &[u64::MAX, 0xffff_ffff, 0x1_0000_0000, 0x8000_0000, 0x7fff_ffff]),
+        3 => (numbers.below(4) << 32 | numbers.below(4)) as u64,
+        _ => numbers.next(),
     }
+}
 
-    fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
-
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len() as u64) as usize]
-    }
-
-    fn value(&mut self) -> u64 {
-        match self.below(5) {
-            0 => self.below(8),
-            1 => 1 << self.below(64),
-            2 => self.pick(&[u64::MAX, 0xffff_ffff, 0x1_0000_0000, 0x8000_0000, 0x7fff_ffff]),
-            3 => self.below(4) << 32 | self.below(4),
-            _ => self.next(),
-        }
-    }
-
-    fn near(&mut self, value: u64) -> u64 {
-        match self.below(6) {
-            0 => value.wrapping_add(1),
-            1 => value.wrapping_sub(1),
-            2 => value ^ 1 << self.below(64),
-            3 => value.rotate_left(32),
-            _ => value,
-        }
+fn near(numbers: &mut Numbers, value: u64) -> u64 {
+    match numbers.below(6) {
+        0 => value.wrapping_add(1),
+        1 => value.wrapping_sub(1),
+        2 => value ^ 1 << numbers.below(64),
+        3 => value.rotate_left(32),
+        _ => value,
     }
 }
 
@@ -99,15 +67,15 @@ fn condition(numbers: &mut Numbers, values: &mut Vec<u64>) -> Condition {
             let arg = numbers.below(6) as u8;
             let field = if numbers.below(3) == 0 { Field::arg_low(arg) } else { Field::arg(arg) };
             let field = field.unwrap();
-            let value = numbers.value();
-            values.push(value);
-            let cmp = numbers.pick(&[Cmp::Eq, Cmp::Ne, Cmp::Lt, Cmp::Le, Cmp::Gt, Cmp::Ge]);
+            let constant = value(numbers);
+            values.push(constant);
+            let cmp = pick(numbers, &[Cmp::Eq, Cmp::Ne, Cmp::Lt, Cmp::Le, Cmp::Gt, Cmp::Ge]);
             let test = match numbers.below(3) {
                 0 => {
-                    let mask = numbers.value() & field.full_mask();
-                    Test::masked_eq(field, mask, value & mask)
+                    let mask = value(numbers) & field.full_mask();
+                    Test::masked_eq(field, mask, constant & mask)
                 }
-                _ => Test::new(field, cmp, value & field.full_mask()),
+                _ => Test::new(field, cmp, constant & field.full_mask()),
             };
             Condition::test(test)
         })
@@ -118,7 +86,7 @@ fn condition(numbers: &mut Numbers, values: &mut Vec<u64>) -> Condition {
 #[test]
 fn generated_programs() {
     let Some(arch) = Arch::native() else { return };
-    let mut numbers = Numbers(17);
+    let mut numbers = Numbers::new(17);
     for _ in 0..40 {
         let mut values = Vec::new();
         let mut rules: Vec<Rule> = (0..12)
@@ -138,8 +106,8 @@ fn generated_programs() {
             .map(|_| {
                 let nr = FIRST + numbers.below(28) as u32;
                 let args = std::array::from_fn(|_| {
-                    let value = numbers.pick(&values);
-                    numbers.near(value)
+                    let value = pick(&mut numbers, &values);
+                    near(&mut numbers, value)
                 });
                 (nr, args)
             })
@@ -248,4 +216,44 @@ fn comparisons() {
     }
     agree(&computing(&[Insn::new(LdLen, 0)]), operands());
     agree(&computing(&[Insn::new(LdxLen, 0), Insn::new(AddX, 0)]), operands());
+}
+
+/// Calls that would end the child or be seen if they were executed, numbers of x32, and the number that
+/// a tracer writes to skip a call.
+#[test]
+fn nothing_is_executed_whatever_the_verdict() {
+    let Some(arch) = Arch::native() else { return };
+    let numbers: Vec<u32> = ["exit", "exit_group", "execve", "rt_sigreturn", "munmap", "setpgid"]
+        .iter()
+        .filter_map(|name| arch.number(name))
+        .chain([u32::MAX, 0x8000_0000, 0x4000_0000, 0x4000_003c, 100_000])
+        .collect();
+    let calls: Vec<(u32, [u64; 6])> = numbers.iter().map(|nr| (*nr, [0, 1, 2, 3, 4, 5])).collect();
+    for verdict in
+        [Verdict::ALLOW, Verdict::KILL_PROCESS, Verdict::KILL_THREAD, Verdict::LOG, Verdict(77)]
+    {
+        let program = Program::new(vec![
+            Insn::new(Op::LdWordAbs, Word::NR.offset(endian())),
+            Insn::branch(Op::JeqK, numbers[0], 0, 1),
+            Insn::new(Op::RetK, Verdict::errno(1).0),
+            Insn::new(Op::RetK, verdict.0),
+        ]);
+        agree(&program.unwrap(), calls.clone());
+    }
+}
+
+#[test]
+fn what_cannot_be_asked_is_not_asked() {
+    let Some(arch) = Arch::native() else { return };
+    let program = Program::new(vec![
+        Insn::new(Op::LdWordAbs, Word::NR.offset(endian())),
+        Insn::branch(Op::JeqK, 1, 0, 1),
+        Insn::new(Op::LdWordAbs, Word::IP_LOW.offset(endian())),
+        Insn::new(Op::RetK, Verdict::ALLOW.0),
+    ]);
+    let call = |nr, arch| SeccompData { nr, arch, ..SeccompData::default() };
+    let calls = [call(0, arch.token()), call(1, arch.token()), call(0, arch.token() ^ 1)];
+    let allowed = Answer::Verdict(Verdict::ALLOW);
+    let answers = ask(&program.unwrap(), &calls).unwrap();
+    assert_eq!(answers, [allowed, Answer::NotAsked, Answer::NotAsked]);
 }

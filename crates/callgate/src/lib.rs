@@ -20,6 +20,7 @@ pub mod diagnostic;
 pub mod diagram;
 pub mod explain;
 pub mod frontend;
+pub mod fuzz;
 pub mod optimize;
 pub mod policy;
 pub mod stack;

@@ -171,7 +171,7 @@ fn computed_values_for_each_path() {
 
 #[test]
 fn jumps_everywhere() {
-    let mut numbers = Numbers(1);
+    let mut numbers = Numbers::new(1);
     for round in 0..10 {
         let mut insns = Vec::new();
         while insns.len() < 4094 {
@@ -183,7 +183,7 @@ fn jumps_everywhere() {
                 2 => Insn::new(Op::AddK, numbers.below(4) as u32),
                 3 if round > 5 => Insn::new(Op::Tax, 0),
                 _ => {
-                    let op = numbers.pick(&[Op::JeqK, Op::JgtK, Op::JsetK]);
+                    let op = numbers.pick(&[Op::JeqK, Op::JgtK, Op::JsetK]).unwrap();
                     Insn::branch(op, numbers.next() as u32, to(&mut numbers), to(&mut numbers))
                 }
             };
@@ -204,7 +204,7 @@ fn condition(numbers: &mut Numbers, ordered: bool) -> Condition {
     let arg = Field::arg(numbers.below(6) as u8).unwrap();
     let cmps: &[Cmp] =
         if ordered { &[Cmp::Lt, Cmp::Ge, Cmp::Gt, Cmp::Le] } else { &[Cmp::Eq, Cmp::Ne] };
-    Condition::test(Test::new(arg, numbers.pick(cmps), numbers.next()))
+    Condition::test(Test::new(arg, numbers.pick(cmps).unwrap(), numbers.next()))
 }
 
 /// An answer or an error, soon.
@@ -221,7 +221,7 @@ fn compiles_or_not(what: &str, rules: Vec<Rule>) {
 
 #[test]
 fn ten_thousand_random_rules() {
-    let mut numbers = Numbers(2);
+    let mut numbers = Numbers::new(2);
     let verdict = |numbers: &mut Numbers| Verdict::errno(numbers.below(4000) as u16);
     let mut of = |calls: &dyn Fn(&mut Numbers) -> CallSet, parts: usize, ordered: bool| {
         (0..10_000)
@@ -250,7 +250,7 @@ fn ten_thousand_random_rules() {
 /// One argument with thousands of values: no pattern in it.
 #[test]
 fn thousands_of_random_values() {
-    let mut numbers = Numbers(3);
+    let mut numbers = Numbers::new(3);
     for (count, verdicts, high) in
         [(300, 2, false), (2500, 1, false), (2500, 20, false), (1000, 3, true)]
     {
@@ -269,7 +269,7 @@ fn thousands_of_random_values() {
 /// Random functions of a few bits of an argument, one for each call.
 #[test]
 fn hundreds_of_calls_with_a_dozen_values_each() {
-    let mut numbers = Numbers(4);
+    let mut numbers = Numbers::new(4);
     for spread in [8, 16, 32] {
         let mut rules = Vec::new();
         for nr in 0..200 {
@@ -287,7 +287,7 @@ fn hundreds_of_calls_with_a_dozen_values_each() {
 /// Masked comparisons without any order: a sum of cubes.
 #[test]
 fn random_masks() {
-    let mut numbers = Numbers(5);
+    let mut numbers = Numbers::new(5);
     for count in [4, 10, 30, 100] {
         let rules = (0..count)
             .map(|i| {

@@ -40,7 +40,7 @@ fn check(policy: &Policy, compiled: &Compiled) {
     assert!(compiled.stats.proved);
     assert!(compiled.program.len() <= MAX_INSNS);
     let pool = Pool::of_policy(policy);
-    let mut numbers = Numbers(7);
+    let mut numbers = Numbers::new(7);
     for _ in 0..500 {
         let data = pool.call(&mut numbers);
         let run = compiled.program.run(&data, policy.endian());

@@ -134,7 +134,7 @@ fn programs(policy: &Policy) -> Vec<Program> {
 }
 
 fn the_phrase_does_not_matter(policy: &Policy, seed: u64) -> Result<(), TestCaseError> {
-    let mut numbers = Numbers(seed);
+    let mut numbers = Numbers::new(seed);
     let expected = programs(policy);
     for times in [1, 6] {
         let other = rephrased_policy(policy, times, &mut numbers);
@@ -233,7 +233,7 @@ fn entries_of_a_profile_in_any_order_and_twice_give_the_same_bytes() {
     let text = callgate::frontend::CONTAINER_DEFAULT;
     let (head, mut entries, tail) = entries(text);
     assert!(entries.len() > 10, "{}", entries.len());
-    let mut numbers = Numbers(0x5eed);
+    let mut numbers = Numbers::new(0x5eed);
     let expected = [ONE, THREE].map(|arches| programs(&container_default(text, arches)));
     for round in 0..3 {
         let twice = entries[numbers.below(entries.len())];

@@ -5,6 +5,7 @@ mod common;
 use callgate::codegen::{Aim, Model};
 use callgate::compile::{Options, compile, recompile};
 use callgate::diagram::Store;
+use callgate::fuzz::{self, Input, Subject, plain_program};
 use callgate::policy::Policy;
 use common::{Numbers, Pool, cases, policies, policies_of_one_argument};
 use proptest::prelude::*;
@@ -13,7 +14,7 @@ use proptest::test_runner::TestCaseError;
 fn diagram_says_what_the_rules_say(policy: &Policy, seed: u64) -> Result<(), TestCaseError> {
     let mut store = Store::default();
     let func = store.policy(policy).unwrap();
-    let (pool, mut numbers) = (Pool::of_policy(policy), Numbers(seed));
+    let (pool, mut numbers) = (Pool::of_policy(policy), Numbers::new(seed));
     for _ in 0..400 {
         let data = pool.call(&mut numbers);
         prop_assert_eq!(store.evaluate(func, &data), policy.evaluate(&data), "{:x?}", data);
@@ -34,7 +35,7 @@ fn programs_say_what_the_rules_say(policy: &Policy, seed: u64) -> Result<(), Tes
             let program = &compiled.program;
             prop_assert!(compiled.stats.proved);
             prop_assert_eq!(compiled.stats.insns, program.len());
-            let mut numbers = Numbers(seed);
+            let mut numbers = Numbers::new(seed);
             for _ in 0..150 {
                 let data = pool.call(&mut numbers);
                 let given = program.run(&data, endian).verdict;
@@ -115,4 +116,28 @@ fn a_window_leaves_nothing_of_the_word() {
     ];
     let policy = common::x86_64(rules, Verdict::errno(22));
     programs_say_what_the_rules_say(&policy, 1).unwrap();
+}
+
+proptest! {
+    #![proptest_config(cases(100))]
+
+    /// Rules, plain program and compiled programs agree on every call that the fuzzer makes, and it
+    /// makes calls for everything that can be executed.
+    #[test]
+    fn the_fuzzer_finds_no_difference(policy in policies(10), seed in any::<u64>()) {
+        let compiled = compile(&policy, &Options::default()).unwrap().program;
+        let plain = plain_program(&policy).unwrap();
+        let programs = [Subject::new("plain", plain), Subject::new("compiled", compiled)];
+        let arches: Vec<_> = policy.arches().collect();
+        let input = Input {
+            policy: Some(&policy),
+            programs: &programs,
+            arches: &arches,
+            endian: policy.endian(),
+        };
+        let options = fuzz::Options { seed, runs: 5_000, ..fuzz::Options::default() };
+        let report = fuzz::fuzz(&input, &options, &mut |_| ());
+        prop_assert!(report.agrees(), "{:?} {:?}", report.comparisons, report.contradictions);
+        prop_assert!(report.is_complete(), "{:?}", report.coverage);
+    }
 }

@@ -6,8 +6,10 @@ mod common;
 use std::cell::Cell;
 
 use callgate::bpf::{Insn, Op, Program};
+use callgate::compile::recompile;
 use callgate::diagram::{Budget, Store};
-use callgate::{Endian, Word};
+use callgate::fuzz::{self, Input, Options, Subject};
+use callgate::{Arch, Endian, Word};
 use common::{Numbers, Pool, cases};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -179,7 +181,7 @@ const BUDGET: Budget = Budget { nodes: 200_000, steps: 1_000_000 };
 fn agrees(program: &Program, endian: Endian, seed: u64) -> Result<bool, TestCaseError> {
     let mut store = Store::new(BUDGET);
     let Ok(func) = store.program(program, endian) else { return Ok(false) };
-    let (pool, mut numbers) = (Pool::of_program(program), Numbers(seed));
+    let (pool, mut numbers) = (Pool::of_program(program), Numbers::new(seed));
     for _ in 0..300 {
         let data = pool.call(&mut numbers);
         let (given, wanted) = (store.evaluate(func, &data), program.run(&data, endian).verdict);
@@ -222,4 +224,33 @@ fn long_realistic_programs_mean_what_they_do() {
 #[test]
 fn strange_programs_mean_what_they_do() {
     many(junk(), 30, 1000, 10);
+}
+
+/// The fuzzer executes all code or proves it dead, and no call executes what is proved dead; the
+/// compiled program says the same of all calls.
+#[test]
+fn realistic_programs_are_executed_everywhere() {
+    let programs = (prop::collection::vec(realistic(), 1..120), any::<bool>(), any::<u64>());
+    let dead = Cell::new(0);
+    let result = TestRunner::new(cases(150)).run(&programs, |(pieces, big, seed)| {
+        let endian = if big { Endian::Big } else { Endian::Little };
+        let given = program(&pieces, endian);
+        let arches = [if big { Arch::S390x } else { Arch::X86_64 }];
+        let mut subjects = vec![Subject::new("given", given)];
+        let compiled = recompile(&subjects[0].program, endian, &arches, &Default::default());
+        subjects.extend(compiled.ok().map(|one| Subject::new("compiled", one.program)));
+        let input = Input { policy: None, programs: &subjects, arches: &arches, endian };
+        let options = Options { seed, runs: 5_000, budget: BUDGET, ..Options::default() };
+        let report = fuzz::fuzz(&input, &options, &mut |_| ());
+        prop_assert!(report.agrees(), "{:?} {:?}", report.comparisons, report.contradictions);
+        for coverage in &report.coverage {
+            prop_assert!(coverage.is_complete() || coverage.why.is_some(), "{:?}", coverage);
+            dead.set(dead.get() + coverage.dead_sides.len());
+        }
+        Ok(())
+    });
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+    assert!(dead.get() > 100, "only {} sides of branches were dead", dead.get());
 }

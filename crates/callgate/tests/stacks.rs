@@ -131,7 +131,7 @@ proptest! {
         let merged = merge(&stack, &arches, &options).unwrap();
         prop_assert!(merged.calls_run >= sources.len());
         let program = &merged.compiled.program;
-        let mut numbers = Numbers(seed);
+        let mut numbers = Numbers::new(seed);
         for pool in sources.iter().map(Source::pool) {
             for _ in 0..200 {
                 let data = pool.call(&mut numbers);

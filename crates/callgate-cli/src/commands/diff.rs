@@ -82,10 +82,7 @@ fn text(a: &str, b: &str, more: bool, differences: &[Difference]) -> String {
     for difference in differences {
         let data = &difference.data;
         let arch = call::arch_of(data);
-        let arch_name = match arch {
-            Some(arch) => arch.name().to_owned(),
-            None => format!("arch {:#010x}", data.arch),
-        };
+        let arch_name = call::arch_name(arch, data.arch);
         let _ = writeln!(text, "{arch_name} {}", call::show(arch, data));
         let others = list_calls(data.arch, &difference.calls, Some(data.nr), 8);
         if !others.is_empty() {

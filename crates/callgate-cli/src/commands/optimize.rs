@@ -50,7 +50,7 @@ pub(crate) fn run(args: &OptimizeArgs) -> Result<u8> {
             .help("`callgate compile` makes the best program of it"));
     };
     filter.warn_about_arches();
-    let options = Options { budget: PROMPT, ..args.compiling.read(arches, args.reading.strict)? };
+    let options = Options { budget: PROMPT, ..args.compiling.read(arches, filter.strict)? };
     let optimized = optimize::optimize(program, *endian, arches, &options)
         .map_err(|error| source::failed(&filter.name, &error))?;
     if let Err(why) = &optimized.outcome {

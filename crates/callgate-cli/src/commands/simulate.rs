@@ -1,18 +1,21 @@
 //! `callgate simulate`: what a filter says to one call.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fmt::Write;
 
-use callgate::bpf::{Run, Step, is_constant_allow};
-use callgate::{Arch, SeccompData};
-use clap::ValueHint;
+use callgate::bpf::{Program, Step, is_constant_allow};
+use callgate::fuzz::plain_program;
+use callgate::policy::Policy;
+use callgate::{Arch, SeccompData, Verdict};
+use clap::{ValueEnum, ValueHint};
 
 use crate::call;
 use crate::json::Json;
 use crate::options::{CompileOptions, Format, SourceOptions, native_arch};
 use crate::output;
-use crate::report::{Failure, Result};
-use crate::source::Source;
+use crate::report::{self, Failure, Result};
+use crate::source::{Filter, Meaning, Source};
 
 /// Say what a filter does with one call
 #[derive(Debug, clap::Args)]
@@ -21,6 +24,7 @@ Examples:
   callgate simulate container-default unshare 0x10000000
   callgate simulate filter.bpf --arch aarch64 --trace socket 38 5 0
   callgate simulate profile.json --arch x86 socketcall 1
+  callgate simulate profile.json --by rules openat -100 0 0x80000
 
 Exit status: 0 whatever the verdict is, 2 trouble.")]
 pub(crate) struct SimulateArgs {
@@ -34,6 +38,14 @@ pub(crate) struct SimulateArgs {
     /// Up to six arguments, decimal, hexadecimal (0x), octal (0o) or negative; the others are 0
     #[arg(value_name = "ARG", allow_negative_numbers = true)]
     args: Vec<String>,
+
+    /// Who answers
+    #[arg(long, value_name = "WHO", default_value = "program")]
+    by: By,
+
+    /// The arch token of the call (AUDIT_ARCH_*), whatever --arch says; the call is then a number
+    #[arg(long, value_name = "TOKEN", value_parser = call::parse_token)]
+    token: Option<u32>,
 
     /// The instruction pointer of the call
     #[arg(long, value_name = "ADDRESS", value_parser = call::parse_value)]
@@ -54,41 +66,69 @@ pub(crate) struct SimulateArgs {
     compiling: CompileOptions,
 }
 
+/// Who says what the filter does: forms of one filter that should all say the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum By {
+    /// The program: a given one as it is, a profile compiled
+    Program,
+    /// The program compiled anew, also if a program is given
+    Optimized,
+    /// The rules of a profile, without any program
+    Rules,
+    /// A profile's plain program, with one test after the other
+    Plain,
+}
+
+impl By {
+    /// The name on the command line.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            By::Program => "program",
+            By::Optimized => "optimized",
+            By::Rules => "rules",
+            By::Plain => "plain",
+        }
+    }
+}
+
+/// What was found out about a call.
+struct Finding<'a> {
+    arch: Option<Arch>,
+    data: &'a SeccompData,
+    verdict: Verdict,
+    /// What a program did: instructions executed, of how many.
+    executed: Option<(usize, usize)>,
+    constant: bool,
+}
+
 pub(crate) fn run(args: &SimulateArgs) -> Result<u8> {
     let filter = Source::parse(&args.source)?.read_to_compile(&args.reading, &args.compiling)?;
-    let arch = match *args.reading.arch.as_slice() {
-        [arch] => arch,
-        [] => default_arch(&filter.arches())?,
-        _ => {
-            return Err(Failure::new("a call is made on one architecture, and several are given")
-                .help("give --arch once"));
+    let (arch, mut data) = called(args, &filter)?;
+    data.instruction_pointer = args.ip.unwrap_or(0);
+    let endian = filter.endian();
+    let mut steps = Vec::new();
+    let finding = match answering_program(args.by, &filter, &args.compiling)? {
+        Answering::Policy(policy) => {
+            if args.trace {
+                report::warn(
+                    "--trace has no effect: rules have no instructions",
+                    "--by plain runs a program that does what the rules say one by one",
+                );
+            }
+            let verdict = policy.evaluate(&data);
+            Finding { arch, data: &data, verdict, executed: None, constant: false }
+        }
+        Answering::Program(program) => {
+            let run = program.trace(&data, endian, |step| steps.push(step));
+            // The kernel's cache has no place for the numbers of x32.
+            let constant =
+                arch != Some(Arch::X32) && is_constant_allow(&program, data.arch, data.nr);
+            let executed = Some((run.executed, program.len()));
+            Finding { arch, data: &data, verdict: run.verdict, executed, constant }
         }
     };
-    let nr = call::number(arch, &args.call)?;
-    let mut data = SeccompData {
-        nr,
-        arch: arch.token(),
-        instruction_pointer: args.ip.unwrap_or(0),
-        args: [0; 6],
-    };
-    if args.args.len() > data.args.len() {
-        return Err(Failure::new(format!(
-            "{} arguments are given, and a call has 6 at most",
-            args.args.len()
-        )));
-    }
-    for (slot, text) in data.args.iter_mut().zip(&args.args) {
-        *slot = call::parse_argument(arch, text)?;
-    }
-
-    let endian = filter.endian();
-    let program = filter.program(&args.compiling)?;
-    let mut steps = Vec::new();
-    let run = program.trace(&data, endian, |step| steps.push(step));
-    // The kernel's cache has no place for the numbers of x32.
-    let constant = arch != Arch::X32 && is_constant_allow(&program, data.arch, data.nr);
     let text = match args.format {
-        Format::Json => json(arch, &data, &run, constant, args.trace.then_some(&steps)),
+        Format::Json => json(&finding, args.trace.then_some(&steps)),
         Format::Text => {
             let mut text = String::new();
             if args.trace {
@@ -96,20 +136,77 @@ pub(crate) fn run(args: &SimulateArgs) -> Result<u8> {
                     let _ = writeln!(text, "{}", trace_line(step));
                 }
             }
-            let _ = writeln!(
-                text,
-                "{arch} {}: {}, {} of {} instructions executed{}",
-                call::show(Some(arch), &data),
-                run.verdict,
-                run.executed,
-                program.len(),
-                if constant { " (none once the kernel's cache knows it)" } else { "" }
-            );
+            text.push_str(&finding.line());
             text
         }
     };
     output::print(&text)?;
     Ok(0)
+}
+
+/// Who answers, ready to be asked.
+enum Answering<'a> {
+    Policy(&'a Policy),
+    Program(Cow<'a, Program>),
+}
+
+fn answering_program<'a>(
+    by: By,
+    filter: &'a Filter,
+    options: &CompileOptions,
+) -> Result<Answering<'a>> {
+    let program = match (by, &filter.meaning) {
+        (By::Program, _) => filter.program(options)?,
+        (By::Optimized, _) => Cow::Owned(filter.compile(options)?.program),
+        (By::Rules, Meaning::Profile(profile)) => return Ok(Answering::Policy(&profile.policy)),
+        (By::Plain, Meaning::Profile(profile)) => match plain_program(&profile.policy) {
+            Ok(program) => Cow::Owned(program),
+            Err(error) => {
+                let why = format!("the plain program is too long: {error}");
+                return Err(Failure::about(&filter.name, why));
+            }
+        },
+        (By::Rules | By::Plain, Meaning::Program { .. }) => {
+            let why = format!("--by {}: this is a program and has no rules", by.name());
+            return Err(Failure::about(&filter.name, why)
+                .help("--by program and --by optimized work for programs too"));
+        }
+    };
+    Ok(Answering::Program(program))
+}
+
+/// The call that is asked about, and the interface that it belongs to.
+fn called(args: &SimulateArgs, filter: &Filter) -> Result<(Option<Arch>, SeccompData)> {
+    if args.args.len() > 6 {
+        return Err(Failure::new(format!(
+            "{} arguments are given, and a call has 6 at most",
+            args.args.len()
+        )));
+    }
+    let mut data = SeccompData::default();
+    let mut arch = None;
+    if let Some(token) = args.token {
+        data.arch = token;
+        data.nr = call::parse_number(&args.call)?;
+    } else {
+        let own = one_arch(args, filter)?;
+        data.arch = own.token();
+        data.nr = call::number(own, &args.call)?;
+        arch = Some(own);
+    }
+    for (slot, text) in data.args.iter_mut().zip(&args.args) {
+        *slot = call::parse_argument(arch, text)?;
+    }
+    Ok((arch.or_else(|| call::arch_of(&data)), data))
+}
+
+fn one_arch(args: &SimulateArgs, filter: &Filter) -> Result<Arch> {
+    match *args.reading.arch.as_slice() {
+        [arch] => Ok(arch),
+        [] => default_arch(&filter.arches()),
+        _ => Err(Failure::new("a call is made on one architecture, and several are given")
+            .help("give --arch once, or the token of the call's with --token")),
+    }
 }
 
 /// The architecture of this machine if the filter is about it, else the filter's first.
@@ -124,23 +221,36 @@ fn trace_line(step: &Step) -> String {
     format!("{:>5}: a={:#010x} x={:#010x}  {}", step.index, step.a, step.x, step.insn)
 }
 
-fn json(
-    arch: Arch,
-    data: &SeccompData,
-    run: &Run,
-    constant: bool,
-    trace: Option<&Vec<Step>>,
-) -> String {
+impl Finding<'_> {
+    fn line(&self) -> String {
+        let arch = call::arch_name(self.arch, self.data.arch);
+        let mut text = format!("{arch} {}: {}", call::show(self.arch, self.data), self.verdict);
+        let _ = match self.executed {
+            Some((executed, len)) => write!(text, ", {executed} of {len} instructions executed"),
+            None => write!(text, ", by the rules"),
+        };
+        text.push_str(if self.constant {
+            " (none once the kernel's cache knows it)\n"
+        } else {
+            "\n"
+        });
+        text
+    }
+}
+
+fn json(finding: &Finding<'_>, trace: Option<&Vec<Step>>) -> String {
+    let Finding { arch, data, verdict, executed, constant } = *finding;
     let mut fields = vec![
-        ("arch", arch.name().into()),
-        ("call", arch.call_name(data.nr).into()),
+        ("arch", arch.map(Arch::name).into()),
+        ("arch_token", data.arch.into()),
+        ("call", arch.and_then(|arch| arch.call_name(data.nr)).into()),
         ("nr", data.nr.into()),
         ("args", Json::array(data.args)),
         ("instruction_pointer", data.instruction_pointer.into()),
-        ("verdict", run.verdict.to_string().into()),
-        ("value", run.verdict.0.into()),
-        ("permitted", run.verdict.permits().into()),
-        ("executed", run.executed.into()),
+        ("verdict", verdict.to_string().into()),
+        ("value", verdict.0.into()),
+        ("permitted", verdict.permits().into()),
+        ("executed", executed.map(|(executed, _)| executed).into()),
         ("constant_allow", constant.into()),
     ];
     if let Some(steps) = trace {

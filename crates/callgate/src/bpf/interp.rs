@@ -37,6 +37,24 @@ pub struct Step {
     pub x: u32,
 }
 
+impl Step {
+    /// Whether the condition of a branch holds; `None` for an instruction that is no branch.
+    pub fn holds(&self) -> Option<bool> {
+        let Step { insn, a, x, .. } = *self;
+        Some(match insn.op {
+            Op::JeqK => a == insn.k,
+            Op::JeqX => a == x,
+            Op::JgtK => a > insn.k,
+            Op::JgtX => a > x,
+            Op::JgeK => a >= insn.k,
+            Op::JgeX => a >= x,
+            Op::JsetK => a & insn.k != 0,
+            Op::JsetX => a & x != 0,
+            _ => return None,
+        })
+    }
+}
+
 /// How much a load takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Width {

@@ -28,7 +28,7 @@
 
 mod ancillary;
 #[cfg(test)]
-mod arbitrary;
+pub(crate) mod arbitrary;
 pub mod asm;
 mod check;
 mod constallow;

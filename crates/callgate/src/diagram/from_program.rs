@@ -24,15 +24,15 @@ use crate::verdict::Verdict;
 
 /// What the registers hold.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct State {
-    a: Value,
-    x: Value,
+pub(super) struct State {
+    pub(super) a: Value,
+    pub(super) x: Value,
     /// Number of the scratch memory in [`Execution::memories`].
     memory: u32,
 }
 
 /// How an instruction goes on from a state; states are numbered as they are found.
-enum Step {
+pub(super) enum Step {
     Goto(usize),
     Branch { relation: Relation, a: Value, b: Value, then: usize, otherwise: usize },
     Return(Value),
@@ -40,16 +40,16 @@ enum Step {
 
 type Memory = [Value; SCRATCH_WORDS];
 
-struct Execution {
-    values: Values,
+pub(super) struct Execution {
+    pub(super) values: Values,
     memories: Vec<Memory>,
     memory_index: HashMap<Memory, u32>,
     /// Per instruction, which registers are still read: bit 0 for A, 1 for X, 2… for scratch.
     live: Vec<u32>,
     /// All states, with their instruction.
-    states: Vec<(usize, State)>,
+    pub(super) states: Vec<(usize, State)>,
     /// Per instruction, the numbers of its states.
-    at: Vec<Vec<usize>>,
+    pub(super) at: Vec<Vec<usize>>,
     index: HashMap<(usize, State), usize>,
 }
 
@@ -95,7 +95,7 @@ fn uses(insn: &Insn) -> (u32, u32) {
 }
 
 impl Execution {
-    fn new(insns: &[Insn]) -> Execution {
+    pub(super) fn new(insns: &[Insn]) -> Execution {
         let mut live = vec![0; insns.len()];
         for (pc, insn) in insns.iter().enumerate().rev() {
             let at = |pc: usize| live.get(pc).copied().unwrap_or(0);
@@ -179,7 +179,7 @@ impl Execution {
     }
 
     /// Front to back: every state and how it goes on.
-    fn explore(
+    pub(super) fn explore(
         &mut self,
         store: &mut Store,
         insns: &[Insn],
@@ -371,7 +371,7 @@ impl Execution {
 }
 
 /// In place of a state: the program returns 0.
-const KILLED: usize = usize::MAX;
+pub(super) const KILLED: usize = usize::MAX;
 
 /// A comparison of a whole word with a constant.
 fn plain_split(relation: Relation, a: Value, b: Value) -> Option<(Word, Split)> {

@@ -36,6 +36,7 @@ mod difference;
 mod from_policy;
 mod from_program;
 mod partition;
+mod reach;
 mod stacked;
 mod store;
 mod symbolic;
@@ -43,6 +44,7 @@ mod symbolic;
 pub use count::Count;
 pub use difference::Difference;
 pub use partition::Interval;
+pub use reach::{Reach, Reachable};
 pub use store::{Budget, Func, OutOfBudget, Pred, Store, VARS};
 
 pub(crate) use bits::Bounds;

@@ -112,6 +112,10 @@ enum Exhausted {
 }
 
 impl OutOfBudget {
+    pub(super) fn nodes(limit: usize) -> OutOfBudget {
+        OutOfBudget(Exhausted::Nodes { limit })
+    }
+
     pub(super) fn verdicts(limit: u32, given: u32) -> OutOfBudget {
         OutOfBudget(Exhausted::Verdicts { limit, given })
     }

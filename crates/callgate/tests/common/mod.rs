@@ -6,31 +6,11 @@
 pub(crate) mod rules;
 
 use callgate::bpf::Program;
+pub(crate) use callgate::fuzz::Numbers;
 use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Section, Test};
 use callgate::{Arch, SeccompData, Verdict, Word};
 use proptest::prelude::*;
 use proptest::sample::select;
-
-/// A reproducible stream of numbers (splitmix64).
-pub(crate) struct Numbers(pub(crate) u64);
-
-impl Numbers {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub(crate) fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit.max(1) as u64) as usize
-    }
-
-    pub(crate) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len())]
-    }
-}
 
 /// A value next to another one: itself, one more or less, a bit flipped, its halves swapped.
 pub(crate) fn near(value: u64, numbers: &mut Numbers) -> u64 {
@@ -114,21 +94,21 @@ impl Pool {
     pub(crate) fn call(&self, numbers: &mut Numbers) -> SeccompData {
         let value = |from: &[u64], numbers: &mut Numbers| match numbers.below(16) {
             0 => numbers.next(),
-            1 => near(numbers.pick(&SPECIAL), numbers),
+            1 => near(numbers.pick(&SPECIAL).unwrap(), numbers),
             _ if from.is_empty() => numbers.below(3) as u64,
-            _ => near(numbers.pick(from), numbers),
+            _ => near(numbers.pick(from).unwrap(), numbers),
         };
         let word = |from: &[u32], numbers: &mut Numbers| match numbers.below(16) {
             0 => numbers.next() as u32,
-            1 => numbers.pick(&SPECIAL) as u32,
+            1 => numbers.pick(&SPECIAL).unwrap() as u32,
             _ if from.is_empty() => numbers.below(3) as u32,
-            2..6 => near(numbers.pick(from).into(), numbers) as u32,
-            _ => numbers.pick(from).wrapping_add(numbers.below(3) as u32).wrapping_sub(1),
+            2..6 => near(numbers.pick(from).unwrap().into(), numbers) as u32,
+            _ => numbers.pick(from).unwrap().wrapping_add(numbers.below(3) as u32).wrapping_sub(1),
         };
         let arch = match numbers.below(8) {
             0 => word(&self.tokens, numbers),
             _ if self.tokens.is_empty() => 0,
-            _ => numbers.pick(&self.tokens),
+            _ => numbers.pick(&self.tokens).unwrap(),
         };
         SeccompData {
             arch,

@@ -1,0 +1,358 @@
+//! What `callgate fuzz` prints.
+
+use std::fmt::Write;
+
+use callgate::fuzz::{Comparison, Contradiction, Coverage, Mismatch, Side};
+use callgate::{Arch, SeccompData, Verdict};
+
+use super::{Form, Omission, Outcome};
+use crate::call;
+use crate::json::Json;
+
+pub(super) fn text(outcome: &Outcome) -> String {
+    let report = &outcome.report;
+    let mut text = format!(
+        "{}: {} calls, seed {}, {:.2} s\n\n",
+        outcome.source,
+        report.calls,
+        report.seed,
+        outcome.elapsed.as_secs_f64()
+    );
+    let _ = writeln!(
+        text,
+        "{:<32}{:>14}{:>20}{:>13}",
+        "executed", "instructions", "branch directions", "unreachable"
+    );
+    for one in &report.coverage {
+        let _ = writeln!(
+            text,
+            "{:<32}{:>14}{:>20}{:>13}",
+            one.name,
+            format!("{}/{}", one.insns_executed, one.insns),
+            format!("{}/{}", one.sides_taken, one.sides),
+            one.dead_sides.len()
+        );
+    }
+    for one in &report.coverage {
+        let insns = one.dead_insns.iter().map(ToString::to_string);
+        list(&mut text, &format!("unreachable instructions in {}", one.name), insns);
+        let dead = one.dead_sides.iter().map(side_text);
+        list(&mut text, &format!("unreachable directions in {}", one.name), dead);
+        let missed = one.missed_sides.iter().map(side_text);
+        list(&mut text, &format!("directions not taken in {}", one.name), missed);
+    }
+    let reference = outcome.forms.first().map_or("", |form| form.name.as_str());
+    let _ = writeln!(
+        text,
+        "\n{:<46}{:>14}{:>13}",
+        format!("compared with \"{reference}\""),
+        "calls",
+        "mismatches"
+    );
+    for one in &report.comparisons {
+        let _ = writeln!(text, "{:<46}{:>14}{:>13}", one.right, one.calls, one.mismatches);
+    }
+    for Omission { name, why, .. } in &outcome.omissions {
+        let _ = writeln!(text, "{name}: not compared: {why}");
+    }
+    for (comparison, form) in comparisons(outcome) {
+        if let Some(first) = &comparison.first {
+            mismatch(&mut text, outcome, comparison, form, first);
+        }
+    }
+    for one in &report.contradictions {
+        contradiction(&mut text, outcome, one);
+    }
+    if report.agrees() {
+        text.push_str("\nno mismatch\n");
+    }
+    text
+}
+
+/// The comparisons with what was compared.
+fn comparisons(outcome: &Outcome) -> impl Iterator<Item = (&Comparison, &Form)> {
+    outcome.report.comparisons.iter().zip(outcome.forms.iter().skip(1))
+}
+
+fn side_text(side: &Side) -> String {
+    format!("{} if {}", side.index, side.holds)
+}
+
+/// A line with as many of these as fit; nothing when there are none.
+fn list(text: &mut String, what: &str, items: impl ExactSizeIterator<Item = String>) {
+    const WIDTH: usize = 80;
+    let room = " and 9999 more".len();
+    let all = items.len();
+    let mut line = format!("  {what}: ");
+    for (number, item) in items.enumerate() {
+        let comma = if number > 0 { ", " } else { "" };
+        if number > 0 && line.len() + comma.len() + item.len() + room > WIDTH {
+            let _ = write!(line, " and {} more", all - number);
+            break;
+        }
+        let _ = write!(line, "{comma}{item}");
+    }
+    if all > 0 {
+        let _ = writeln!(text, "{line}");
+    }
+}
+
+fn mismatch(
+    text: &mut String,
+    outcome: &Outcome,
+    comparison: &Comparison,
+    form: &Form,
+    first: &Mismatch,
+) {
+    let Mismatch { data, left, right } = first;
+    let _ = writeln!(
+        text,
+        "\nfirst mismatch of \"{}\": {}\n  - {left}, says \"{}\"\n  + {right}, says \"{}\"",
+        form.name,
+        shown(data),
+        comparison.left,
+        comparison.right
+    );
+    for command in commands(outcome, form, data) {
+        let _ = writeln!(text, "  {command}");
+    }
+}
+
+fn contradiction(text: &mut String, outcome: &Outcome, one: &Contradiction) {
+    let Contradiction { name, side, data, taken } = one;
+    let _ = writeln!(
+        text,
+        "\na defect of callgate: in \"{name}\", branch {} is {} by {}",
+        side_text(side),
+        if *taken { "said to be unreachable, but is taken" } else { "not taken, as it should be," },
+        shown(data)
+    );
+    if let Some(form) = outcome.forms.iter().find(|form| form.name == *name) {
+        let _ = writeln!(text, "  {} --trace", command(outcome, &form.arguments, data));
+    }
+}
+
+fn shown(data: &SeccompData) -> String {
+    let arch = call::arch_of(data);
+    format!("{} {}", call::arch_name(arch, data.arch), call::show(arch, data))
+}
+
+/// What shows a mismatch: the reference's answer and the other's.
+fn commands(outcome: &Outcome, form: &Form, data: &SeccompData) -> Vec<String> {
+    let reference = outcome.forms.first().map(|form| command(outcome, &form.arguments, data));
+    let other = match form.arguments.as_slice() {
+        // The kernel is asked by this command alone.
+        [kernel] if kernel == "--kernel" => {
+            let mut words = outcome.simulate.clone();
+            if let Some(verb) = words.get_mut(1) {
+                *verb = "fuzz".to_owned();
+            }
+            words.extend([kernel.clone(), format!("--seed={}", outcome.report.seed)]);
+            quoted(&words)
+        }
+        arguments => command(outcome, arguments, data),
+    };
+    reference.into_iter().chain([other]).collect()
+}
+
+/// A `callgate simulate` that asks one form about a call.
+fn command(outcome: &Outcome, arguments: &[String], data: &SeccompData) -> String {
+    let mut words = outcome.simulate.clone();
+    words.extend_from_slice(arguments);
+    words.extend(["--token".to_owned(), format!("{:#010x}", data.arch)]);
+    if data.instruction_pointer != 0 {
+        words.extend(["--ip".to_owned(), format!("{:#x}", data.instruction_pointer)]);
+    }
+    words.push(data.nr.to_string());
+    let used = data.args.iter().rposition(|arg| *arg != 0).map_or(0, |last| last + 1);
+    words.extend(data.args.iter().take(used).map(|arg| format!("{arg:#x}")));
+    quoted(&words)
+}
+
+/// Words as a shell reads them.
+fn quoted(words: &[String]) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
+    let quote = |word: &String| match word.is_empty() || !word.chars().all(plain) {
+        true => format!("'{}'", word.replace('\'', "'\\''")),
+        false => word.clone(),
+    };
+    words.iter().map(quote).collect::<Vec<_>>().join(" ")
+}
+
+pub(super) fn json(outcome: &Outcome) -> String {
+    let report = &outcome.report;
+    let value = Json::Object(vec![
+        ("source", outcome.source.as_str().into()),
+        ("agrees", report.agrees().into()),
+        ("complete", report.is_complete().into()),
+        ("calls", report.calls.into()),
+        ("seed", report.seed.into()),
+        ("seconds", outcome.elapsed.as_secs_f64().into()),
+        ("coverage", Json::array(report.coverage.iter().map(coverage))),
+        (
+            "comparisons",
+            Json::array(comparisons(outcome).map(|(comparison, form)| {
+                let first = comparison.first.as_ref();
+                Json::Object(vec![
+                    ("with", comparison.left.as_str().into()),
+                    ("program", comparison.right.as_str().into()),
+                    ("calls", comparison.calls.into()),
+                    ("mismatches", comparison.mismatches.into()),
+                    ("first", first.map(|first| first_json(outcome, form, first)).into()),
+                ])
+            })),
+        ),
+        (
+            "not_compared",
+            Json::array(outcome.omissions.iter().map(|omission| {
+                Json::Object(vec![
+                    ("program", omission.name.as_str().into()),
+                    ("why", omission.why.as_str().into()),
+                ])
+            })),
+        ),
+        (
+            "contradictions",
+            Json::array(report.contradictions.iter().map(|one| {
+                let mut fields = vec![("program", one.name.as_str().into())];
+                fields.extend(side_fields(&one.side));
+                fields.push(("taken", one.taken.into()));
+                fields.extend(call_fields(&one.data));
+                Json::Object(fields)
+            })),
+        ),
+    ]);
+    format!("{value}\n")
+}
+
+fn coverage(one: &Coverage) -> Json {
+    let sides =
+        |sides: &[Side]| Json::array(sides.iter().map(|side| Json::Object(side_fields(side))));
+    Json::Object(vec![
+        ("program", one.name.as_str().into()),
+        ("insns", one.insns.into()),
+        ("insns_executed", one.insns_executed.into()),
+        ("unreachable_insns", Json::array(one.dead_insns.iter().copied())),
+        ("directions", one.sides.into()),
+        ("directions_taken", one.sides_taken.into()),
+        ("unreachable_directions", sides(&one.dead_sides)),
+        ("missed_directions", sides(&one.missed_sides)),
+        ("why", one.why.map(|why| why.to_string()).into()),
+    ])
+}
+
+fn side_fields(side: &Side) -> Vec<(&'static str, Json)> {
+    vec![("index", side.index.into()), ("holds", side.holds.into())]
+}
+
+fn call_fields(data: &SeccompData) -> Vec<(&'static str, Json)> {
+    let arch = call::arch_of(data);
+    vec![
+        ("arch", arch.map(Arch::name).into()),
+        ("arch_token", data.arch.into()),
+        ("call", arch.and_then(|arch| arch.call_name(data.nr)).into()),
+        ("nr", data.nr.into()),
+        ("args", Json::array(data.args)),
+        ("instruction_pointer", data.instruction_pointer.into()),
+    ]
+}
+
+fn first_json(outcome: &Outcome, form: &Form, first: &Mismatch) -> Json {
+    let verdict = |verdict: Verdict| {
+        Json::Object(vec![("verdict", verdict.to_string().into()), ("value", verdict.0.into())])
+    };
+    let mut fields = call_fields(&first.data);
+    fields.push(("expected", verdict(first.left)));
+    fields.push(("given", verdict(first.right)));
+    fields.push(("commands", Json::array(commands(outcome, form, &first.data))));
+    Json::Object(fields)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use callgate::bpf::{Insn, Op, Program};
+    use callgate::fuzz::{Input, Options, Subject, fuzz};
+    use callgate::{Endian, Verdict};
+
+    use super::*;
+
+    #[test]
+    fn commands_survive_the_shell() {
+        let words = ["callgate", "it's here.json", "--arch=x86", "", "$HOME"].map(String::from);
+        assert_eq!(quoted(&words), r"callgate 'it'\''s here.json' --arch=x86 '' '$HOME'");
+    }
+
+    /// A report on two programs of which one is broken.
+    fn broken() -> Outcome {
+        let filter = |k| {
+            let ret = |errno| Insn::new(Op::RetK, Verdict::errno(errno).0);
+            Program::new(vec![
+                Insn::new(Op::LdWordAbs, 0),
+                Insn::branch(Op::JeqK, 41, 0, 3),
+                Insn::new(Op::LdWordAbs, 16),
+                Insn::branch(Op::JgtK, k, 0, 1),
+                ret(1),
+                ret(2),
+            ])
+            .unwrap()
+        };
+        let programs =
+            [Subject::new("given", filter(0x7f)), Subject::new("size jit", filter(0x80))];
+        let arches = [Arch::X86_64];
+        let input =
+            Input { policy: None, programs: &programs, arches: &arches, endian: Endian::Little };
+        let form = |name: &str, arguments: &[&str]| Form {
+            name: name.to_owned(),
+            arguments: arguments.iter().map(|word| (*word).to_owned()).collect(),
+        };
+        Outcome {
+            source: "my filter.bpf".to_owned(),
+            forms: vec![
+                form("given", &["--by", "program"]),
+                form("size jit", &["--by", "optimized", "--model=jit", "--optimize=size"]),
+            ],
+            report: fuzz(&input, &Options::default(), &mut |_| ()),
+            omissions: Vec::new(),
+            elapsed: Duration::from_millis(1230),
+            simulate: ["callgate", "simulate", "my filter.bpf", "--arch", "x86_64"]
+                .map(String::from)
+                .to_vec(),
+        }
+    }
+
+    #[test]
+    fn a_mismatch_is_shown_with_commands_that_reproduce_it() {
+        assert_eq!(super::super::status(&broken()).unwrap(), 1);
+        let text = text(&broken());
+        assert!(text.starts_with("my filter.bpf: "), "{text}");
+        let call = "--token 0xc000003e 41 0x80";
+        let start = "callgate simulate 'my filter.bpf' --arch x86_64";
+        for line in [
+            "first mismatch of \"size jit\": x86_64 socket(0x80)".to_owned(),
+            "  - ERRNO(EPERM), says \"given\"".to_owned(),
+            "  + ERRNO(ENOENT), says \"size jit\"".to_owned(),
+            format!("  {start} --by program {call}"),
+            format!("  {start} --by optimized --model=jit --optimize=size {call}"),
+        ] {
+            assert!(text.lines().any(|given| given == line), "{line}\n{text}");
+        }
+        assert!(!text.contains("no mismatch"), "{text}");
+        assert!(text.lines().filter(|line| !line.contains("callgate ")).all(|l| l.len() <= 80));
+        let json = json(&broken());
+        assert!(json.contains("\"agrees\": false") && json.contains(call), "{json}");
+    }
+
+    #[test]
+    fn long_lists_are_cut() {
+        let mut text = String::new();
+        list(&mut text, "places", (1000..2000).map(|n| n.to_string()));
+        assert!(text.len() <= 81 && text.ends_with(" more\n"), "{text}");
+        let shown = text.matches(',').count() + 1;
+        assert!(text.ends_with(&format!("and {} more\n", 1000 - shown)), "{text}");
+        text.clear();
+        list(&mut text, "places", Vec::<String>::new().into_iter());
+        assert_eq!(text, "");
+    }
+}

@@ -1,0 +1,188 @@
+//! A child process that makes calls under a filter which lets none of them through.
+//!
+//! Everything that the child needs is prepared before it exists: it shares memory with its parent for
+//! the answers, makes no call of its own once the filter is there, not even to end, and takes no lock
+//! and no memory, so that the parent may have other threads. When it is done it waits for the parent to
+//! kill it; when the parent dies, the kernel kills it.
+//!
+//! With `raw.rs` the only place of the crate with `unsafe` code.
+
+use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use callgate::SeccompData;
+use libc::{c_int, c_long, c_ulong, pid_t, sock_filter};
+
+use crate::raw;
+
+/// What stands in the first words of the shared memory; the answers follow.
+const STATE: usize = 0;
+const WHY: usize = 1;
+const COUNT: usize = 2;
+const ANSWERS: usize = 3;
+
+/// States of the child; 0 while it works.
+const REFUSED: u32 = 1;
+const DONE: u32 = 2;
+
+/// Why a child did not answer everything.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// No memory or no process.
+    System(io::Error),
+    /// The kernel refused the filter.
+    Refused(io::Error),
+    /// It died at this call, with this wait status.
+    Died { call: usize, status: c_int },
+    /// It took longer than this, at this call.
+    Late { call: usize, limit: Duration },
+}
+
+/// Makes calls in a child process under a program, which must answer each with an errno from 1 to 4095:
+/// anything else would be executed, or end the child. What errno each got, 0 for none.
+pub(crate) fn errnos(
+    code: &[sock_filter],
+    calls: &[SeccompData],
+    limit: Duration,
+) -> Result<Vec<u16>, Trouble> {
+    let memory = Shared::new(ANSWERS + calls.len()).map_err(Trouble::System)?;
+    let words = memory.words();
+    // SAFETY: `getpid` takes nothing and touches no memory.
+    let parent = unsafe { libc::getpid() };
+    // SAFETY: the child runs `answer` alone, which takes no lock, allocates nothing and never returns,
+    // so it does not matter what other threads of the parent were doing.
+    let child = match unsafe { libc::fork() } {
+        -1 => return Err(Trouble::System(io::Error::last_os_error())),
+        0 => answer(parent, code, calls, words),
+        child => Child(child),
+    };
+    let start = Instant::now();
+    let call = || words[COUNT].load(Ordering::Acquire) as usize;
+    // An answer takes less than a microsecond, a long program some more.
+    let mut pause = Duration::from_micros(50);
+    loop {
+        match words[STATE].load(Ordering::Acquire) {
+            DONE => break,
+            REFUSED => {
+                let why = words[WHY].load(Ordering::Acquire);
+                return Err(Trouble::Refused(io::Error::from_raw_os_error(why as i32)));
+            }
+            _ => {}
+        }
+        if let Some(status) = child.has_ended().map_err(Trouble::System)? {
+            std::mem::forget(child);
+            return Err(Trouble::Died { call: call(), status });
+        }
+        if start.elapsed() > limit {
+            return Err(Trouble::Late { call: call(), limit });
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(2));
+    }
+    let answers = words.iter().skip(ANSWERS);
+    Ok(answers.map(|answer| answer.load(Ordering::Acquire) as u16).collect())
+}
+
+/// What the child does.
+fn answer(parent: pid_t, code: &[sock_filter], calls: &[SeccompData], words: &[AtomicU32]) -> ! {
+    let signal = libc::SIGKILL as c_ulong;
+    // SAFETY: PR_SET_PDEATHSIG takes an integer; `getppid` and `_exit` touch no memory.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, signal);
+        if libc::getppid() != parent {
+            libc::_exit(1);
+        }
+    }
+    if let Err(why) = install(code) {
+        words[WHY].store(why.raw_os_error().unwrap_or(0) as u32, Ordering::Release);
+        words[STATE].store(REFUSED, Ordering::Release);
+        // SAFETY: there is no filter, so the call ends the process; no destructors run.
+        unsafe { libc::_exit(1) };
+    }
+    for (number, (data, slot)) in calls.iter().zip(words.iter().skip(ANSWERS)).enumerate() {
+        words[COUNT].store(number as u32, Ordering::Release);
+        let [a, b, c, d, e, f] = data.args.map(|arg| arg as c_long);
+        // SAFETY: the filter answers every call with an errno (the caller sees to that), so the kernel
+        // never looks at the arguments and nothing is executed.
+        let result = unsafe { libc::syscall(c_long::from(data.nr), a, b, c, d, e, f) };
+        let errno = if result == -1 { io::Error::last_os_error().raw_os_error() } else { None };
+        slot.store(errno.unwrap_or(0) as u32, Ordering::Release);
+    }
+    words[STATE].store(DONE, Ordering::Release);
+    loop {
+        std::hint::spin_loop();
+    }
+}
+
+fn install(code: &[sock_filter]) -> io::Result<()> {
+    raw::set_no_new_privs()?;
+    match raw::seccomp_set_filter(code, 0) {
+        Ok(_) => Ok(()),
+        Err(why) if why.raw_os_error() == Some(libc::ENOSYS) => raw::prctl_set_filter(code),
+        Err(why) => Err(why),
+    }
+}
+
+/// A child process; it ends with the value.
+struct Child(pid_t);
+
+impl Child {
+    /// The wait status, once it has ended; then it is gone, and this value must be forgotten.
+    fn has_ended(&self) -> io::Result<Option<c_int>> {
+        let mut status = 0;
+        // SAFETY: `status` is valid for writes; the process is a child of ours and not waited for yet.
+        match unsafe { libc::waitpid(self.0, &raw mut status, libc::WNOHANG) } {
+            -1 => Err(io::Error::last_os_error()),
+            0 => Ok(None),
+            _ => Ok(Some(status)),
+        }
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        let mut status = 0;
+        // SAFETY: the number is that of a child that nobody waited for, so no other process can have
+        // it; `status` is valid for writes.
+        unsafe {
+            libc::kill(self.0, libc::SIGKILL);
+            while libc::waitpid(self.0, &raw mut status, 0) == -1
+                && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
+            {}
+        }
+    }
+}
+
+/// Memory that a child shares with its parent, zero at first.
+struct Shared {
+    start: *mut AtomicU32,
+    len: usize,
+}
+
+impl Shared {
+    fn new(len: usize) -> io::Result<Shared> {
+        let bytes = len * size_of::<AtomicU32>();
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
+        // SAFETY: a new mapping at a place that the kernel chooses touches no memory that exists.
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, flags, -1, 0) };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Shared { start: start.cast(), len })
+    }
+
+    fn words(&self) -> &[AtomicU32] {
+        // SAFETY: the mapping has `len` words, is aligned to a page and zero at first, which is a valid
+        // AtomicU32; it lives as long as `self`, and all accesses of both processes are atomic.
+        unsafe { std::slice::from_raw_parts(self.start, self.len) }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // SAFETY: `new` made this mapping, and no reference into it outlives `self`.
+        unsafe { libc::munmap(self.start.cast(), self.len * size_of::<AtomicU32>()) };
+    }
+}

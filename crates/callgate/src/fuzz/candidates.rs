@@ -1,0 +1,372 @@
+//! Calls that are worth asking about, made from the constants of policies and programs.
+//!
+//! Where two programs differ, they differ next to a constant of one of them. So the values tried in a
+//! word are the constants that some program or rule compares with that word, one more and one less,
+//! each with a bit flipped, masks and their complements, the halves of an argument exchanged; in `arch`
+//! all known tokens, in `nr` all known numbers, also with the bit of x32.
+
+use rustc_hash::FxHashSet as HashSet;
+
+use super::numbers::Numbers;
+use crate::bpf::{Insn, Op, Program, SCRATCH_WORDS};
+use crate::data::{Endian, SeccompData, Word};
+use crate::policy::{Policy, Rule};
+use crate::syscalls::{Arch, X32_SYSCALL_BIT};
+
+/// Values that are special whatever the filter says.
+const SPECIAL: [u32; 8] =
+    [0, 1, 2, 0x7fff_ffff, 0x8000_0000, 0x8000_0001, 0xffff_fffe, 0xffff_ffff];
+
+/// So many calls at most have a number that is known or compared with, and no arguments.
+const SWEPT: usize = 200_000;
+
+/// Which of the sixteen words a value depends on, bit by bit.
+type Words = u16;
+
+/// The values from which calls are made up, per word.
+pub(super) struct Candidates {
+    words: [Vec<u32>; Word::COUNT],
+    /// The tokens that a filter is about, or compares the arch with.
+    compared: Vec<u32>,
+    /// The numbers that the filter compares with, and their neighbours.
+    edges: Vec<u32>,
+}
+
+impl Candidates {
+    pub(super) fn new<'a>(
+        policy: Option<&Policy>,
+        programs: impl IntoIterator<Item = &'a Program>,
+        arches: &[Arch],
+        endian: Endian,
+    ) -> Candidates {
+        let mut candidates =
+            Candidates { words: Default::default(), compared: Vec::new(), edges: Vec::new() };
+        for program in programs {
+            candidates.add_program(program, endian);
+        }
+        if let Some(policy) = policy {
+            candidates.add_policy(policy);
+        }
+        candidates.add(Word::ARCH, arches.iter().map(|arch| arch.token()));
+        candidates.compared = sorted(candidates.of(Word::ARCH).iter().copied());
+        let near = |nr: &u32| [*nr, nr.wrapping_sub(1), nr.wrapping_add(1)];
+        candidates.edges = sorted(candidates.of(Word::NR).iter().flat_map(near));
+        for arch in Arch::ALL {
+            candidates.add(Word::ARCH, [arch.token()]);
+            if candidates.is_compared(arch.token()) {
+                candidates.add(Word::NR, arch.calls().map(|(nr, _)| nr));
+            }
+        }
+        for values in &mut candidates.words {
+            *values = sorted(values.iter().copied().chain(SPECIAL));
+        }
+        candidates
+    }
+
+    fn of(&self, word: Word) -> &[u32] {
+        self.words.get(word.index()).map_or(&[], Vec::as_slice)
+    }
+
+    fn add(&mut self, word: Word, values: impl IntoIterator<Item = u32>) {
+        if let Some(known) = self.words.get_mut(word.index()) {
+            known.extend(values);
+        }
+    }
+
+    fn add_program(&mut self, program: &Program, endian: Endian) {
+        let origins = origins(program, endian);
+        for (insn, words) in program.iter().zip(&origins) {
+            let k = insn.k;
+            let is_used = insn.op.uses_k() && (insn.op.is_branch() || is_alu(insn.op));
+            for word in Word::all().filter(|word| is_used && words >> word.index() & 1 == 1) {
+                self.add(word, [k]);
+                if matches!(insn.op, Op::AndK | Op::OrK | Op::JsetK) {
+                    self.add(word, [!k]);
+                }
+            }
+        }
+    }
+
+    fn add_policy(&mut self, policy: &Policy) {
+        for section in policy.sections() {
+            self.add(Word::ARCH, [section.token]);
+            for rule in &section.rules {
+                self.add(Word::NR, rule.calls.ranges().iter().flat_map(|(a, b)| [*a, *b]));
+                rule.when.for_each_test(&mut |test| {
+                    for value in [test.value, test.value | !test.mask, test.mask, !test.mask] {
+                        self.add(test.field.low_word(), [value as u32]);
+                        if let Some(high) = test.field.high_word() {
+                            self.add(high, [(value >> 32) as u32]);
+                        }
+                    }
+                });
+            }
+        }
+    }
+
+    /// Every number that is known or compared with, and its neighbours, on every arch token that is
+    /// compared with, and a few others.
+    pub(super) fn sweep(&self, visit: &mut impl FnMut(SeccompData)) {
+        let near = |nr: &u32| [*nr, nr.wrapping_add(1), nr.wrapping_sub(1), *nr ^ X32_SYSCALL_BIT];
+        let numbers = sorted(self.of(Word::NR).iter().flat_map(near));
+        let tokens = self.of(Word::ARCH);
+        let known = |token: u32| Arch::with_token(token).next().is_some();
+        for &arch in tokens {
+            let near = |nr| SeccompData { nr, arch, ..SeccompData::default() };
+            // Numbers mean nothing to a filter that is not for this arch; one of them shows it.
+            let few = if self.is_compared(arch) { SWEPT / self.compared.len().max(1) } else { 1 };
+            for &nr in numbers.iter().take(few) {
+                visit(near(nr));
+            }
+            if known(arch) {
+                for other in [arch.wrapping_add(1), arch.wrapping_sub(1), arch ^ 0x8000_0000] {
+                    visit(SeccompData { arch: other, ..near(0) });
+                }
+            }
+        }
+    }
+
+    /// Whether the filter is about this token, or compares the arch with it.
+    fn is_compared(&self, token: u32) -> bool {
+        self.compared.contains(&token)
+    }
+
+    /// For each number at the edge of a rule, arguments at the edges of its tests.
+    pub(super) fn rules(&self, policy: &Policy, visit: &mut impl FnMut(SeccompData)) {
+        for section in policy.sections() {
+            for rule in &section.rules {
+                for nr in rule.calls.ranges().iter().flat_map(|(first, last)| [*first, *last]) {
+                    let start = SeccompData { nr, arch: section.token, ..SeccompData::default() };
+                    at_tests(rule, start, visit);
+                }
+            }
+        }
+    }
+
+    /// The arguments of some calls with the numbers next to those that the filter compares with: a
+    /// wrong turn at a number shows only where the arguments matter. At most about `most` calls.
+    pub(super) fn cross(
+        &self,
+        some: &[SeccompData],
+        most: usize,
+        visit: &mut impl FnMut(SeccompData),
+    ) {
+        let mut known = HashSet::default();
+        let different = some.iter().filter(|data| known.insert(data.args));
+        let numbers = self.compared.len() * self.edges.len();
+        for data in different.take(most / numbers.max(1)) {
+            for &arch in &self.compared {
+                for &nr in &self.edges {
+                    visit(SeccompData { arch, nr, ..*data });
+                }
+            }
+        }
+    }
+
+    /// A call: one of `near` with a few words changed, or made up from the constants alone.
+    pub(super) fn random(&self, near: &[SeccompData], numbers: &mut Numbers) -> SeccompData {
+        let mut data = match numbers.pick(near) {
+            Some(data) if numbers.below(4) > 0 => data,
+            _ => {
+                let mut data = SeccompData::default();
+                for word in Word::all() {
+                    data.set_word(word, self.value(word, 0, numbers));
+                }
+                data
+            }
+        };
+        for _ in 0..1 + numbers.below(3) {
+            // Mostly arguments; a call of another number or arch is another call altogether.
+            let index =
+                if numbers.below(8) == 0 { numbers.below(4) } else { 4 + numbers.below(12) };
+            if let Some(word) = Word::from_index(index) {
+                let value = self.value(word, data.word(word), numbers);
+                data.set_word(word, value);
+            }
+        }
+        data
+    }
+
+    /// A value for a word that now has the value `now`.
+    fn value(&self, word: Word, now: u32, numbers: &mut Numbers) -> u32 {
+        let bit = 1 << numbers.below(32);
+        let known = numbers.pick(self.of(word)).unwrap_or(now);
+        match numbers.below(16) {
+            0 => numbers.next() as u32,
+            1 => now ^ bit,
+            2 => now.wrapping_add(1),
+            3 => now.wrapping_sub(1),
+            4 => known ^ bit,
+            5 => known.wrapping_add(1),
+            6 => known.wrapping_sub(1),
+            7 => known & !(bit - 1),
+            8 if word.index() >= 4 => 0,
+            _ => known,
+        }
+    }
+}
+
+fn sorted(values: impl Iterator<Item = u32>) -> Vec<u32> {
+    let mut values: Vec<u32> = values.collect();
+    values.sort_unstable();
+    values.dedup();
+    values
+}
+
+/// Calls at the edges of what a branch asks, when `data` is a call that gets there: in each word that
+/// the branch depends on, every bit flipped, the constant and its neighbours, and the other half of the
+/// argument changed.
+pub(super) fn around(insn: Insn, words: Words, data: SeccompData) -> Vec<SeccompData> {
+    let mut calls = Vec::new();
+    for word in Word::all().filter(|word| words >> word.index() & 1 == 1) {
+        let mut put = |word: Word, value: u32| {
+            let mut other = data;
+            other.set_word(word, value);
+            calls.push(other);
+        };
+        let value = data.word(word);
+        let k = if insn.op.uses_k() { insn.k } else { value };
+        for near in [k, k.wrapping_add(1), k.wrapping_sub(1), value | k, value & !k, !value] {
+            put(word, near);
+        }
+        if let Some((arg, is_high)) = word.argument()
+            && let Some(half) = if is_high { Word::arg_low(arg) } else { Word::arg_high(arg) }
+        {
+            for other in [0, 1, u32::MAX, value] {
+                put(half, other);
+            }
+        }
+        for bit in 0..32 {
+            put(word, value ^ 1 << bit);
+        }
+    }
+    calls
+}
+
+/// The words that the decision of each branch, or the result of each computation, depends on.
+pub(super) fn origins(program: &Program, endian: Endian) -> Vec<Words> {
+    #[derive(Clone, Copy, Default)]
+    struct Registers {
+        a: Words,
+        x: Words,
+        scratch: [Words; SCRATCH_WORDS],
+    }
+    impl Registers {
+        fn join(&mut self, other: &Registers) {
+            self.a |= other.a;
+            self.x |= other.x;
+            for (mine, others) in self.scratch.iter_mut().zip(other.scratch) {
+                *mine |= others;
+            }
+        }
+    }
+    let len = program.len();
+    let mut before = vec![Registers::default(); len];
+    let mut origins = vec![0; len];
+    // Jumps go forward only, so that one pass sees every way to an instruction before it.
+    for (index, insn) in program.iter().enumerate() {
+        let Some(mut state) = before.get(index).copied() else { break };
+        let slot = insn.k as usize;
+        let both = state.a | state.x;
+        match insn.op {
+            Op::LdWordAbs => {
+                state.a = Word::from_offset(insn.k, endian).map_or(0, |word| 1 << word.index());
+            }
+            Op::LdLen | Op::LdImm => state.a = 0,
+            Op::LdxLen | Op::LdxImm => state.x = 0,
+            Op::LdMem => state.a = state.scratch.get(slot).copied().unwrap_or(0),
+            Op::LdxMem => state.x = state.scratch.get(slot).copied().unwrap_or(0),
+            Op::St | Op::Stx => {
+                let value = if insn.op == Op::St { state.a } else { state.x };
+                if let Some(scratch) = state.scratch.get_mut(slot) {
+                    *scratch = value;
+                }
+            }
+            Op::Tax => state.x = state.a,
+            Op::Txa => state.a = state.x,
+            op if is_alu(op) && !op.uses_k() && op != Op::Neg => state.a = both,
+            _ => {}
+        }
+        let by_x = insn.op.is_branch() && !insn.op.uses_k();
+        if let Some(origin) = origins.get_mut(index) {
+            *origin = if by_x { both } else { state.a };
+        }
+        let mut goes_to = |next: usize| {
+            if let Some(next) = before.get_mut(next) {
+                next.join(&state);
+            }
+        };
+        match insn.op {
+            op if op.is_return() => {}
+            op if op.is_branch() => {
+                goes_to(index + 1 + usize::from(insn.jt));
+                goes_to(index + 1 + usize::from(insn.jf));
+            }
+            Op::Ja => goes_to((index + 1).saturating_add(slot)),
+            _ => goes_to(index + 1),
+        }
+    }
+    origins
+}
+
+fn is_alu(op: Op) -> bool {
+    use Op::*;
+    matches!(
+        op,
+        AddK | SubK
+            | MulK
+            | DivK
+            | OrK
+            | AndK
+            | LshK
+            | RshK
+            | Neg
+            | ModK
+            | XorK
+            | AddX
+            | SubX
+            | MulX
+            | DivX
+            | OrX
+            | AndX
+            | LshX
+            | RshX
+            | ModX
+            | XorX
+    )
+}
+
+/// Calls of a rule with arguments at the edges of its tests: one test at a time, and all that the
+/// tests compare with at once.
+fn at_tests(rule: &Rule, start: SeccompData, visit: &mut impl FnMut(SeccompData)) {
+    visit(start);
+    let mut all = start;
+    rule.when.for_each_test(&mut |test| {
+        let put = |data: &mut SeccompData, value: u64| {
+            data.set_word(test.field.low_word(), value as u32);
+            if let Some(high) = test.field.high_word() {
+                data.set_word(high, (value >> 32) as u32);
+            }
+        };
+        let value = test.value;
+        for value in [
+            value,
+            value.wrapping_add(1),
+            value.wrapping_sub(1),
+            value | !test.mask,
+            test.mask,
+            !test.mask,
+            value.rotate_left(32),
+            value & 0xffff_ffff,
+        ] {
+            let mut data = start;
+            put(&mut data, value);
+            visit(data);
+            let mut data = all;
+            put(&mut data, value);
+            visit(data);
+        }
+        put(&mut all, value);
+    });
+    visit(all);
+}

@@ -1,0 +1,59 @@
+//! What a program's instructions and branches have seen.
+
+use crate::bpf::Program;
+use crate::data::{Endian, SeccompData};
+use crate::verdict::Verdict;
+
+/// A side of a branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Side {
+    /// Which instruction, from 0.
+    pub index: usize,
+    /// Whether its condition holds.
+    pub holds: bool,
+}
+
+/// What was executed of one program so far.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
+    insns: Vec<bool>,
+    /// For each branch the first call that took its sides: condition false, condition true.
+    sides: Vec<[Option<SeccompData>; 2]>,
+}
+
+impl Seen {
+    pub(super) fn new(program: &Program) -> Seen {
+        Seen { insns: vec![false; program.len()], sides: vec![[None; 2]; program.len()] }
+    }
+
+    /// Runs the program and remembers what was executed.
+    pub(super) fn run(&mut self, program: &Program, data: &SeccompData, endian: Endian) -> Verdict {
+        let run = program.trace(data, endian, |step| {
+            if let Some(seen) = self.insns.get_mut(step.index) {
+                *seen = true;
+            }
+            if let Some(holds) = step.holds()
+                && let Some(side) = self.sides.get_mut(step.index)
+            {
+                side[usize::from(holds)].get_or_insert(*data);
+            }
+        });
+        run.verdict
+    }
+
+    pub(super) fn has_insn(&self, index: usize) -> bool {
+        self.insns.get(index).copied().unwrap_or(false)
+    }
+
+    /// The first call that took this side.
+    pub(super) fn taken_by(&self, side: Side) -> Option<SeccompData> {
+        let [fails, holds] = self.sides.get(side.index)?;
+        if side.holds { *holds } else { *fails }
+    }
+}
+
+/// The sides of all branches of a program.
+pub(super) fn sides(program: &Program) -> impl Iterator<Item = Side> + '_ {
+    let branches = program.iter().enumerate().filter(|(_, insn)| insn.op.is_branch());
+    branches.flat_map(|(index, _)| [false, true].map(|holds| Side { index, holds }))
+}

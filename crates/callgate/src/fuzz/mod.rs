@@ -1,0 +1,121 @@
+//! The differential fuzzer: do all forms of a filter say the same?
+//!
+//! The forms are the rules of a policy, the plain program written down from them
+//! ([`plain_program`]), and what the compiler made of it. One is the reference, the others are compared
+//! with it on many calls:
+//!
+//! 1. every number that is known or compared with, on every arch token (`candidates.rs`);
+//! 2. the edges of every test of every rule;
+//! 3. for each side of each branch that no call took so far, a call from the diagram that takes it, or
+//!    the proof that there is none ([`Store::reach`]); so coverage is complete, or the report says what
+//!    is missing and why;
+//! 4. around each side of each branch, from a call that takes it: every bit flipped, the constant and
+//!    its neighbours, the other half of the argument;
+//! 5. the arguments of these calls with all numbers that something is compared with;
+//! 6. random calls near those seen so far, as many as are asked for.
+//!
+//! The compiler proves its programs anyway. This looks at them without trusting the diagram: the
+//! interpreter runs every call, and a call that takes a side which the diagram says is dead is
+//! reported as a defect, as is one that does not go where the diagram says it does.
+//!
+//! ```
+//! use callgate::bpf::{Insn, Op, Program};
+//! use callgate::fuzz::{Input, Options, Subject, fuzz};
+//! use callgate::{Arch, Endian, Verdict};
+//!
+//! let ret = |errno| Insn::new(Op::RetK, Verdict::errno(errno).0);
+//! let filter = |k| Program::new(vec![
+//!     Insn::new(Op::LdWordAbs, 0),
+//!     Insn::branch(Op::JeqK, k, 0, 1),
+//!     ret(1),
+//!     ret(2),
+//! ]);
+//! let subjects = [Subject::new("one", filter(41)?), Subject::new("other", filter(42)?)];
+//! let input = Input { policy: None, programs: &subjects, arches: &[Arch::X86_64], endian: Endian::Little };
+//! let report = fuzz(&input, &Options::default(), &mut |_| ());
+//! let first = report.comparisons[0].first.unwrap();
+//! assert_eq!(first.data.nr, 41);
+//! assert!(report.coverage.iter().all(|program| program.is_complete()));
+//! # Ok::<(), callgate::bpf::ProgramError>(())
+//! ```
+
+mod candidates;
+mod coverage;
+mod naive;
+mod numbers;
+mod report;
+mod session;
+
+pub use coverage::Side;
+pub use naive::{TooLong, plain_program};
+pub use numbers::Numbers;
+pub use report::{Comparison, Contradiction, Coverage, Mismatch, Report};
+
+use std::time::Duration;
+
+use crate::bpf::Program;
+use crate::data::Endian;
+use crate::diagram::Budget;
+use crate::policy::Policy;
+use crate::syscalls::Arch;
+
+#[cfg(doc)]
+use crate::diagram::Store;
+
+/// A program that is compared, with a name for the report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subject {
+    /// As the report calls it.
+    pub name: String,
+    /// What runs.
+    pub program: Program,
+}
+
+impl Subject {
+    /// A program with a name.
+    pub fn new(name: impl Into<String>, program: Program) -> Subject {
+        Subject { name: name.into(), program }
+    }
+}
+
+/// What is compared.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a> {
+    /// The rules; they are the reference. Without them the first program is.
+    pub policy: Option<&'a Policy>,
+    /// The programs.
+    pub programs: &'a [Subject],
+    /// The architectures that the filter is about.
+    pub arches: &'a [Arch],
+    /// The byte order of the machines that it is for.
+    pub endian: Endian,
+}
+
+/// How long to look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Where random choices begin; the same seed gives the same calls.
+    pub seed: u64,
+    /// How many random calls follow when all else is done.
+    pub runs: u64,
+    /// How long random calls go on; those of `runs` come to an end before it, too. The rest is not
+    /// cut short: it is bounded by the length of the programs.
+    pub time: Option<Duration>,
+    /// What the diagram of one program may take.
+    pub budget: Budget,
+}
+
+impl Default for Options {
+    /// 20,000 random calls from a fixed seed.
+    fn default() -> Options {
+        Options { seed: 1, runs: 20_000, time: None, budget: Budget::default() }
+    }
+}
+
+/// Compares all forms of a filter. `progress` is told the number of calls made so far now and then.
+pub fn fuzz(input: &Input<'_>, options: &Options, progress: &mut dyn FnMut(u64)) -> Report {
+    session::Session::new(input, options, progress).run()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,33 @@
+//! Reproducible numbers: the same seed gives the same calls, everywhere and for good.
+
+/// A stream of numbers that look random (splitmix64, Steele, Lea and Flood 2014).
+#[derive(Clone, Debug)]
+pub struct Numbers(u64);
+
+impl Numbers {
+    /// The stream of a seed.
+    pub fn new(seed: u64) -> Numbers {
+        Numbers(seed)
+    }
+
+    /// The next 64 bits.
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `limit`; 0 when that is 0.
+    pub fn below(&mut self, limit: usize) -> usize {
+        // The bias of the remainder is far below anything that matters here.
+        (self.next() % limit.max(1) as u64) as usize
+    }
+
+    /// One of these; `None` when there is none.
+    pub fn pick<T: Copy>(&mut self, from: &[T]) -> Option<T> {
+        from.get(self.below(from.len())).copied()
+    }
+}

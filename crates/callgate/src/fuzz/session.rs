@@ -1,0 +1,280 @@
+//! One search: makes calls, remembers what they executed, and counts what differs.
+
+use std::time::Instant;
+
+use rustc_hash::FxHashSet as HashSet;
+
+use super::candidates::{Candidates, around, origins};
+use super::coverage::{Seen, Side, sides};
+use super::numbers::Numbers;
+use super::report::{Comparison, Contradiction, Coverage, Mismatch, Report};
+use super::{Input, Options, Subject};
+use crate::data::{SeccompData, Word};
+use crate::diagram::{Reach, Reachable, Store};
+use crate::verdict::Verdict;
+
+/// So many calls are remembered, to make none twice and to go on from; further ones are made and
+/// forgotten.
+const KEPT: usize = 1 << 18;
+
+/// So many calls are made around the branches of all programs together; when there are more, those at
+/// constants come first.
+const AROUND: usize = 300_000;
+
+/// So many calls have the arguments of one call and the number of another.
+const CROSSED: usize = 100_000;
+
+/// How often progress is told.
+const TELL_EVERY: u64 = 4096;
+
+pub(super) struct Session<'a> {
+    input: &'a Input<'a>,
+    options: &'a Options,
+    progress: &'a mut dyn FnMut(u64),
+    seen: Vec<Seen>,
+    reach: Vec<Reach>,
+    comparisons: Vec<Comparison>,
+    contradictions: Vec<Contradiction>,
+    known: HashSet<SeccompData>,
+    kept: Vec<SeccompData>,
+    calls: u64,
+}
+
+impl<'a> Session<'a> {
+    pub(super) fn new(
+        input: &'a Input<'a>,
+        options: &'a Options,
+        progress: &'a mut dyn FnMut(u64),
+    ) -> Session<'a> {
+        let mut names = input.programs.iter().map(|subject| subject.name.as_str());
+        let reference = if input.policy.is_some() { Some("rules") } else { names.next() };
+        let reference = reference.unwrap_or_default();
+        Session {
+            input,
+            options,
+            progress,
+            seen: input.programs.iter().map(|subject| Seen::new(&subject.program)).collect(),
+            reach: Vec::new(),
+            comparisons: names.map(|name| Comparison::new(reference, name)).collect(),
+            contradictions: Vec::new(),
+            known: HashSet::default(),
+            kept: Vec::new(),
+            calls: 0,
+        }
+    }
+
+    pub(super) fn run(mut self) -> Report {
+        let start = Instant::now();
+        let Input { policy, programs, arches, endian } = *self.input;
+        let candidates =
+            Candidates::new(policy, programs.iter().map(|one| &one.program), arches, endian);
+        candidates.sweep(&mut |data| self.call(data));
+        if let Some(policy) = policy {
+            candidates.rules(policy, &mut |data| self.call(data));
+        }
+        self.reach_the_rest();
+        self.around_branches();
+        let some = self.witnesses();
+        candidates.cross(&some, CROSSED, &mut |data| self.call(data));
+        let mut numbers = Numbers::new(self.options.seed);
+        let near = self.kept.clone();
+        for _ in 0..self.options.runs {
+            // The clock is looked at now and then: it costs as much as a call.
+            let look = self.calls.is_multiple_of(64);
+            if look && self.options.time.is_some_and(|limit| start.elapsed() >= limit) {
+                break;
+            }
+            self.call_again(candidates.random(&near, &mut numbers));
+        }
+        self.report()
+    }
+
+    /// Asks everybody about a call that was not made before.
+    fn call(&mut self, data: SeccompData) {
+        if self.kept.len() < KEPT {
+            if self.known.insert(data) {
+                self.kept.push(data);
+                self.call_again(data);
+            }
+        } else if !self.known.contains(&data) {
+            self.call_again(data);
+        }
+    }
+
+    fn call_again(&mut self, data: SeccompData) {
+        self.calls += 1;
+        if self.calls.is_multiple_of(TELL_EVERY) {
+            (self.progress)(self.calls);
+        }
+        let endian = self.input.endian;
+        let mut reference = self.input.policy.map(|policy| policy.evaluate(&data));
+        let mut comparisons = self.comparisons.iter_mut();
+        for (subject, seen) in self.input.programs.iter().zip(&mut self.seen) {
+            let verdict = seen.run(&subject.program, &data, endian);
+            match reference {
+                None => reference = Some(verdict),
+                Some(reference) => {
+                    if let Some(comparison) = comparisons.next() {
+                        comparison.add(&data, reference, verdict);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Asks the diagram for calls to what was not executed yet.
+    fn reach_the_rest(&mut self) {
+        let Input { programs, arches, endian, .. } = *self.input;
+        let arch = arches.first().map_or(0, |arch| arch.token());
+        let start = SeccompData { arch, ..SeccompData::default() };
+        for number in 0..programs.len() {
+            let Some(subject) = programs.get(number) else { break };
+            let mut store = Store::new(self.options.budget);
+            let reach = store.reach(&subject.program, endian);
+            let example = |reachable| match reachable {
+                Reachable::By(pred) => store.example(pred, start),
+                Reachable::Never | Reachable::Unknown => None,
+            };
+            for index in 0..subject.program.len() {
+                if !self.seen.get(number).is_some_and(|seen| seen.has_insn(index))
+                    && let Some(data) = example(reach.insn(index))
+                {
+                    self.call(data);
+                }
+            }
+            for side in sides(&subject.program) {
+                if self.taken_by(number, side).is_some() {
+                    continue;
+                }
+                let Some(data) = example(reach.side(side.index, side.holds)) else { continue };
+                self.call(data);
+                if self.taken_by(number, side).is_none() {
+                    let name = subject.name.clone();
+                    let taken = false;
+                    self.contradictions.push(Contradiction { name, side, data, taken });
+                }
+            }
+            self.reach.push(reach);
+        }
+    }
+
+    /// For each side of each branch a call that takes it.
+    fn witnesses(&self) -> Vec<SeccompData> {
+        let mut calls = Vec::new();
+        for (number, subject) in self.input.programs.iter().enumerate().rev() {
+            calls.extend(sides(&subject.program).filter_map(|side| self.taken_by(number, side)));
+        }
+        calls
+    }
+
+    fn taken_by(&self, number: usize, side: Side) -> Option<SeccompData> {
+        self.seen.get(number).and_then(|seen| seen.taken_by(side))
+    }
+
+    /// Calls next to what each side of each branch asks, from a call that takes it.
+    fn around_branches(&mut self) {
+        let Input { programs, endian, .. } = *self.input;
+        let all: usize = programs.iter().map(|one| sides(&one.program).count()).sum();
+        let most = AROUND / all.max(1);
+        for (number, subject) in programs.iter().enumerate() {
+            let origins = origins(&subject.program, endian);
+            for side in sides(&subject.program) {
+                let insn = subject.program.insns().get(side.index).copied();
+                let words = origins.get(side.index).copied().unwrap_or(0);
+                let (Some(insn), Some(data)) = (insn, self.taken_by(number, side)) else {
+                    continue;
+                };
+                for data in around(insn, words, data).into_iter().take(most.max(8)) {
+                    self.call(data);
+                }
+            }
+        }
+    }
+
+    fn report(mut self) -> Report {
+        let mut coverage = Vec::new();
+        for (number, subject) in self.input.programs.iter().enumerate() {
+            coverage.extend(self.coverage(number, subject));
+        }
+        for number in 0..self.comparisons.len() {
+            self.simplify(number);
+        }
+        Report {
+            coverage,
+            comparisons: self.comparisons,
+            contradictions: self.contradictions,
+            calls: self.calls,
+            kept: self.kept,
+            seed: self.options.seed,
+        }
+    }
+
+    fn coverage(&mut self, number: usize, subject: &Subject) -> Option<Coverage> {
+        let (seen, reach) = (self.seen.get(number)?, self.reach.get(number)?);
+        let insns = subject.program.len();
+        let mut coverage = Coverage {
+            name: subject.name.clone(),
+            insns,
+            insns_executed: (0..insns).filter(|index| seen.has_insn(*index)).count(),
+            dead_insns: Vec::new(),
+            sides: sides(&subject.program).count(),
+            sides_taken: 0,
+            dead_sides: Vec::new(),
+            missed_sides: Vec::new(),
+            why: reach.stopped(),
+        };
+        for index in (0..insns).filter(|index| !seen.has_insn(*index)) {
+            if reach.insn(index) == Reachable::Never {
+                coverage.dead_insns.push(index);
+            }
+        }
+        for side in sides(&subject.program) {
+            let is_dead = reach.side(side.index, side.holds) == Reachable::Never;
+            match seen.taken_by(side) {
+                Some(data) => {
+                    coverage.sides_taken += 1;
+                    if is_dead {
+                        let name = subject.name.clone();
+                        let taken = true;
+                        self.contradictions.push(Contradiction { name, side, data, taken });
+                    }
+                }
+                None if is_dead => coverage.dead_sides.push(side),
+                None => coverage.missed_sides.push(side),
+            }
+        }
+        Some(coverage)
+    }
+
+    /// Makes the first mismatch of a comparison as plain as it can be: words that do not matter
+    /// become 0.
+    fn simplify(&mut self, number: usize) {
+        let Some(first) = self.comparisons.get(number).and_then(|one| one.first) else { return };
+        let mut plain = first;
+        // The arch and the number stay: they say what the call is.
+        for word in Word::all().skip(2) {
+            let mut data = plain.data;
+            data.set_word(word, 0);
+            let (left, right) = self.both(number, &data);
+            if left != right {
+                plain = Mismatch { data, left, right };
+            }
+        }
+        if let Some(comparison) = self.comparisons.get_mut(number) {
+            comparison.first = Some(plain);
+        }
+    }
+
+    /// What the two sides of a comparison say of a call.
+    fn both(&self, number: usize, data: &SeccompData) -> (Verdict, Verdict) {
+        let run = |index: usize| {
+            let subject = self.input.programs.get(index)?;
+            Some(subject.program.run(data, self.input.endian).verdict)
+        };
+        let (left, right) = match self.input.policy {
+            Some(policy) => (Some(policy.evaluate(data)), run(number)),
+            None => (run(0), run(number + 1)),
+        };
+        (left.unwrap_or(Verdict::KILL_PROCESS), right.unwrap_or(Verdict::KILL_PROCESS))
+    }
+}

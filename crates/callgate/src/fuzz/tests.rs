@@ -1,0 +1,247 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::Verdict;
+use crate::bpf::{Insn, Op, arbitrary};
+use crate::compile;
+use crate::data::{SeccompData, Word};
+use crate::policy::{CallSet, Cmp, Condition, Field, Rule, Section, Test};
+
+const TOKEN: u32 = Arch::X86_64.token();
+
+fn report(policy: Option<&Policy>, programs: &[Subject], endian: Endian) -> Report {
+    let input = Input { policy, programs, arches: &[Arch::X86_64], endian };
+    fuzz(&input, &Options::default(), &mut |_| ())
+}
+
+/// Some calls always allowed, some for arguments of every kind of test.
+fn policy() -> Policy {
+    let test = |arg, cmp, value| Condition::test(Test::new(Field::arg(arg).unwrap(), cmp, value));
+    let low = |arg, mask, value| {
+        Condition::test(Test::masked_eq(Field::arg_low(arg).unwrap(), mask, value))
+    };
+    let rule = |calls, when, verdict| Rule { calls, when, verdict };
+    let both = Condition::all([test(0, Cmp::Ge, 0x1_0000_0003), test(0, Cmp::Lt, 0x5_0000_0000)]);
+    let rules = vec![
+        rule(CallSet::from_ranges([(0, 4), (9, 9)]), Condition::always(), Verdict::ALLOW),
+        rule(CallSet::one(41), test(0, Cmp::Le, 3), Verdict::ALLOW),
+        rule(CallSet::one(41), low(1, 0xf0, 0x20), Verdict::errno(7)),
+        rule(CallSet::range(41, 44), both, Verdict::LOG),
+        rule(
+            CallSet::one(56),
+            Condition::any([test(2, Cmp::Ne, 6), low(3, 1, 1)]),
+            Verdict::trace(5),
+        ),
+        rule(CallSet::one(57), Condition::never(), Verdict::ALLOW),
+        rule(CallSet::one(58), test(5, Cmp::Gt, 1 << 40), Verdict::KILL_PROCESS),
+    ];
+    let (arches, default) = (vec![Arch::X86_64], Verdict::errno(1));
+    let section = Section { token: TOKEN, arches, rules, default };
+    Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap()
+}
+
+fn compiled(policy: &Policy) -> Program {
+    compile::compile(policy, &compile::Options::default()).unwrap().program
+}
+
+#[test]
+fn forms_of_a_policy_agree_and_are_executed_everywhere() {
+    let policy = policy();
+    let programs = [
+        Subject::new("plain", plain_program(&policy).unwrap()),
+        Subject::new("optimized", compiled(&policy)),
+    ];
+    let report = report(Some(&policy), &programs, policy.endian());
+    assert!(report.agrees(), "{report:?}");
+    assert!(report.is_complete(), "{:?}", report.coverage);
+    // The rule that never applies is dead in the plain program alone.
+    assert_eq!(report.coverage[0].dead_insns.len(), 1, "{:?}", report.coverage);
+    assert_eq!(report.coverage[1].dead_insns, []);
+    assert!(report.comparisons.iter().all(|one| one.calls == report.calls));
+    assert!(report.calls > Options::default().runs);
+}
+
+/// Every program with one broken instruction that differs at all is found out, with a call that
+/// shows it.
+#[test]
+fn every_broken_instruction_is_found() {
+    let policy = policy();
+    let good = compiled(&policy);
+    let mut store = crate::diagram::Store::default();
+    let meaning = store.program(&good, policy.endian()).unwrap();
+    let mut found = 0;
+    for at in 0..good.len() {
+        let changes: [fn(&mut Insn); 4] = [
+            |insn| insn.k ^= 1,
+            |insn| insn.k ^= 0x8000,
+            |insn| insn.k = insn.k.wrapping_sub(1),
+            |insn| std::mem::swap(&mut insn.jt, &mut insn.jf),
+        ];
+        for change in changes {
+            let mut insns = good.insns().to_vec();
+            change(&mut insns[at]);
+            let Ok(program) = Program::new(insns) else { continue };
+            let differs = store.program(&program, policy.endian()).unwrap() != meaning;
+            let subjects = [Subject::new("broken", program)];
+            let input = Input {
+                policy: Some(&policy),
+                programs: &subjects,
+                arches: &[Arch::X86_64],
+                endian: policy.endian(),
+            };
+            // Without random calls: the constants alone show it.
+            let options = Options { runs: 0, ..Options::default() };
+            let report = fuzz(&input, &options, &mut |_| ());
+            assert!(report.is_complete(), "{:?}", report.coverage);
+            assert_eq!(!report.agrees(), differs, "{at}: {:?}", subjects[0].program);
+            let Some(first) = report.comparisons[0].first else { continue };
+            found += 1;
+            assert_eq!(first.left, policy.evaluate(&first.data));
+            assert_eq!(first.right, subjects[0].program.run(&first.data, input.endian).verdict);
+            assert_ne!(first.left, first.right);
+        }
+    }
+    assert!(found > good.len(), "only {found} programs differed");
+}
+
+#[test]
+fn the_first_mismatch_is_as_plain_as_it_can_be() {
+    let ld = |word: Word| Insn::new(Op::LdWordAbs, word.offset(Endian::Little));
+    let filter = |k| {
+        Program::new(vec![
+            ld(Word::arg_low(3).unwrap()),
+            Insn::branch(Op::JgeK, k, 0, 1),
+            Insn::new(Op::RetK, 1),
+            Insn::new(Op::RetK, 2),
+        ])
+    };
+    let programs =
+        [Subject::new("a", filter(1000).unwrap()), Subject::new("b", filter(1001).unwrap())];
+    let report = report(None, &programs, Endian::Little);
+    let first = report.comparisons[0].first.unwrap();
+    assert_eq!(first.data.args, [0, 0, 0, 1000, 0, 0]);
+    assert_eq!(first.data.instruction_pointer, 0);
+    assert_eq!((first.left, first.right), (Verdict(1), Verdict(2)));
+}
+
+#[test]
+fn dead_code_is_proved_dead() {
+    let program = Program::new(vec![
+        Insn::new(Op::LdWordAbs, 16),
+        Insn::new(Op::AndK, 0xf0),
+        Insn::branch(Op::JsetK, 0x0f, 0, 1),
+        Insn::new(Op::RetK, 1),
+        Insn::branch(Op::JeqK, 0x30, 0, 1),
+        Insn::new(Op::RetK, 2),
+        Insn::new(Op::RetK, 3),
+    ])
+    .unwrap();
+    let report = report(None, &[Subject::new("given", program)], Endian::Little);
+    let coverage = &report.coverage[0];
+    assert_eq!(coverage.dead_insns, [3]);
+    assert_eq!(coverage.dead_sides, [Side { index: 2, holds: true }]);
+    assert_eq!((coverage.insns_executed, coverage.sides_taken), (6, 3));
+    assert!(report.is_complete() && report.agrees());
+}
+
+/// What lies behind a comparison that no constant hints at.
+#[test]
+fn the_diagram_finds_what_constants_do_not() {
+    let program = Program::new(vec![
+        Insn::new(Op::LdWordAbs, 16),
+        Insn::new(Op::MulK, 3),
+        Insn::new(Op::AddK, 0x1234_5678),
+        Insn::new(Op::XorK, 0x0bad_cafe),
+        Insn::branch(Op::JeqK, 0x8765_4321, 0, 1),
+        Insn::new(Op::RetK, 1),
+        Insn::new(Op::RetK, 2),
+    ])
+    .unwrap();
+    let report = report(None, &[Subject::new("given", program)], Endian::Little);
+    assert!(report.is_complete(), "{:?}", report.coverage);
+    assert_eq!(report.coverage[0].sides_taken, 2);
+}
+
+#[test]
+fn what_the_diagram_cannot_tell_is_reported_as_not_known() {
+    let program = Program::new(vec![
+        Insn::new(Op::LdWordAbs, 16),
+        Insn::new(Op::Tax, 0),
+        Insn::new(Op::LdWordAbs, 24),
+        Insn::new(Op::MulX, 0),
+        Insn::branch(Op::JeqK, 0x7fff_ffed, 0, 1),
+        Insn::new(Op::RetK, 1),
+        Insn::new(Op::RetK, 2),
+    ])
+    .unwrap();
+    let programs = [Subject::new("given", program)];
+    let input = Input { policy: None, programs: &programs, arches: &[], endian: Endian::Little };
+    let budget = Budget { nodes: 10_000, steps: 100_000 };
+    let options = Options { runs: 0, budget, ..Options::default() };
+    let report = fuzz(&input, &options, &mut |_| ());
+    let coverage = &report.coverage[0];
+    assert!(coverage.why.is_some() && !report.is_complete() && report.agrees());
+    assert_eq!(coverage.missed_sides, [Side { index: 4, holds: true }]);
+    assert_eq!(coverage.dead_insns, []);
+}
+
+#[test]
+fn the_same_seed_makes_the_same_calls() {
+    let policy = policy();
+    let programs = [Subject::new("optimized", compiled(&policy))];
+    let run = |seed| {
+        let input = Input {
+            policy: Some(&policy),
+            programs: &programs,
+            arches: &[Arch::X86_64],
+            endian: policy.endian(),
+        };
+        fuzz(&input, &Options { seed, ..Options::default() }, &mut |_| ())
+    };
+    assert_eq!(run(7).kept, run(7).kept);
+    assert_eq!(run(7).calls, run(8).calls);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// All code is executed or proved dead, and what is proved dead is executed by no call, near the
+    /// constants or not.
+    #[test]
+    fn random_programs_are_executed_everywhere(program in arbitrary::program(false), seed in any::<u64>()) {
+        let programs = [Subject::new("given", program)];
+        let input = Input {
+            policy: None,
+            programs: &programs,
+            arches: &[Arch::X86_64],
+            endian: Endian::Little,
+        };
+        let budget = Budget { nodes: 200_000, steps: 1_000_000 };
+        let options = Options { seed, budget, ..Options::default() };
+        let report = fuzz(&input, &options, &mut |_| ());
+        prop_assert!(report.contradictions.is_empty(), "{:?}", report.contradictions);
+        let coverage = &report.coverage[0];
+        prop_assert!(coverage.is_complete() || coverage.why.is_some(), "{coverage:?}");
+        // Calls that the search did not make.
+        let mut numbers = Numbers::new(!seed);
+        let base = report.kept.clone();
+        for _ in 0..5_000 {
+            let mut data = SeccompData::default();
+            if numbers.below(2) == 0 {
+                data = numbers.pick(&base).unwrap_or(data);
+            }
+            for word in Word::all() {
+                if numbers.below(3) == 0 {
+                    data.set_word(word, numbers.next() as u32 >> numbers.below(32));
+                }
+            }
+            programs[0].program.trace(&data, Endian::Little, |step| {
+                assert!(!coverage.dead_insns.contains(&step.index), "{} {data:x?}", step.index);
+                if let Some(holds) = step.holds() {
+                    let side = Side { index: step.index, holds };
+                    assert!(!coverage.dead_sides.contains(&side), "{side:?} {data:x?}");
+                }
+            });
+        }
+    }
+}
