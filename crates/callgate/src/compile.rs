@@ -189,7 +189,11 @@ pub(crate) fn generate(
     start: Instant,
 ) -> Result<Compiled, CompileError> {
     let calls = options.weights.resolve(store, meaning, arches);
-    let insns = codegen::generate(store, meaning, &calls, options.model, options.aim, endian)?;
+    let mut insns = codegen::generate(store, meaning, &calls, options.model, options.aim, endian)?;
+    if insns.len() > MAX_INSNS && options.aim == Aim::Speed {
+        // A slower program is better than none.
+        insns = codegen::generate(store, meaning, &calls, options.model, Aim::Size, endian)?;
+    }
     let compile = start.elapsed();
     let start = Instant::now();
     store.begin();

@@ -50,6 +50,7 @@ impl Lowering<'_> {
 
     fn tree_over(&self, stretches: &[Stretch], weights: &[(u32, f64)]) -> Search {
         let mut exits = Vec::new();
+        let stretches = &frequent_apart(stretches, weights);
         let runs = classify(stretches, weights, &mut exits);
         Search { tree: search_tree(&runs, Price::of_number(self.aim)), exits }
     }
@@ -131,6 +132,34 @@ fn share(weights: &[(u32, f64)], bit: u32) -> f64 {
     };
     let total = sum(&|_| true);
     if total > 0.0 { sum(&|value| value & bit == bit && value >> 1 < bit) / total } else { 0.0 }
+}
+
+/// The share of the weight from which on a number is frequent.
+const FREQUENT: f64 = 0.03;
+
+/// The same stretches, but frequent numbers are stretches of their own: it may be worth it to test
+/// for them before the numbers around them, although those lead to the same place.
+fn frequent_apart(stretches: &[Stretch], weights: &[(u32, f64)]) -> Vec<Stretch> {
+    let (Some((start, ..)), Some((_, end, _))) = (stretches.first(), stretches.last()) else {
+        return Vec::new();
+    };
+    let here = weights.iter().filter(|(value, _)| (start..=end).contains(&value));
+    let total: f64 = here.clone().map(|(_, weight)| weight).sum();
+    let mut frequent =
+        here.filter(|(_, weight)| *weight > FREQUENT * total).map(|(value, _)| *value).peekable();
+    let mut apart = Vec::with_capacity(stretches.len());
+    for (first, last, to) in stretches.iter().copied() {
+        let mut rest = Some(first);
+        while let (Some(first), Some(value)) = (rest, frequent.next_if(|value| *value <= last)) {
+            if first < value {
+                apart.push((first, value - 1, to));
+            }
+            apart.push((value, value, to));
+            rest = value.checked_add(1).filter(|next| *next <= last);
+        }
+        apart.extend(rest.map(|first| (first, last, to)));
+    }
+    apart
 }
 
 /// Runs with weights, and their exits as classes.
