@@ -30,6 +30,7 @@
 //! kinds.
 
 mod code;
+mod common;
 pub mod cost;
 mod layout;
 mod lower;

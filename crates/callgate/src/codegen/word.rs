@@ -19,6 +19,7 @@
 use rustc_hash::FxHashMap as HashMap;
 
 use super::Aim;
+use super::common;
 use super::tree::{ARGUMENT_WHOLE, Price, Run, Tree, search_tree};
 use crate::data::Word;
 use crate::diagram::{Cube, Func, Interval, OutOfBudget, Split, Store};
@@ -136,54 +137,31 @@ impl Planner {
             Some(runs) => self.search(runs),
             None => self.bit_by_bit(store, func)?,
         };
-        let mut products = Vec::new();
-        if few.is_none() && depth == 0 {
-            // Most sets of many runs are one mask; else the products are a bound for what follows.
-            for exit in store.exits(func, self.word, MAX_EXITS).unwrap_or_default() {
-                self.masks(store, place, exit, MAX_DEPTH, 1.5 * self.test, &mut best)?;
-            }
-            if best.0 > self.test {
-                products = self.products(store, place, &mut best)?;
-            }
-        }
-        if few.is_none() {
-            // A test takes away two borders between runs at the most, so with more runs than this
-            // a search tree is no better than what was found.
-            let tests = best.0.min(bound) / self.price.size;
-            let limit = (2.0 * tests).min(MAX_RUNS as f64) as usize;
-            if let Some(runs) = partition(store, place, self.word, limit)? {
-                let found = self.search(&runs);
-                if found.0 < best.0 {
-                    best = found;
-                }
-            }
-        }
+        let products = match &few {
+            Some(_) => None,
+            None => self.of_many(store, place, depth, bound, &mut best)?,
+        };
         // One comparison cannot be beaten.
         if best.0.min(bound) > self.test && depth < MAX_DEPTH && self.effort > 0 {
             self.effort -= 1;
-            let exits = match &few {
-                Some(runs) => frequent_exits(runs),
+            match &few {
+                Some(runs) => self.of_few(store, place, runs, depth, bound, &mut best)?,
                 None => {
                     let exits = store.exits(func, self.word, FEW).unwrap_or_default();
                     // For each, the bits that its values have in common are looked for in all nodes.
                     let nodes = store.nodes_of_word(func, self.word);
                     store.charge_steps((nodes * exits.len()) as u64)?;
-                    exits
-                }
-            };
-            for exit in exits {
-                self.masks(store, place, exit, depth, bound, &mut best)?;
-            }
-            if let Some(runs) = few.as_ref().filter(|_| depth < MAX_PEELED) {
-                for [before, single] in runs.array_windows().filter(|[_, s]| s.first == s.last) {
-                    self.peel(store, place, (single.first, before.then), depth, bound, &mut best)?;
+                    for exit in exits {
+                        self.masks(store, place, exit, depth, bound, &mut best)?;
+                    }
                 }
             }
         }
         if best.0.min(bound) > MANY * self.test && depth == 0 && self.effort > 0 {
-            let products = match few {
-                Some(_) => self.products(store, place, &mut best)?,
-                None => products,
+            let products = match (products, few) {
+                (Some(products), _) => products,
+                (None, Some(_)) => self.products(store, place, &mut best)?,
+                (None, None) => Vec::new(),
             };
             self.project(store, place, &products, bound, &mut best)?;
         }
@@ -194,6 +172,79 @@ impl Planner {
         let cost = best.0;
         self.plans.insert(place, best);
         Ok(cost)
+    }
+
+    /// What is tried first where there are many runs. Returns products that were looked at.
+    fn of_many(
+        &mut self,
+        store: &mut Store,
+        place: Place,
+        depth: u32,
+        bound: f64,
+        best: &mut (f64, Plan),
+    ) -> Result<Option<Vec<(Cube, Func)>>, OutOfBudget> {
+        if depth == 0 {
+            // Most sets of many runs are one mask.
+            for exit in store.exits(place.0, self.word, MAX_EXITS).unwrap_or_default() {
+                self.masks(store, place, exit, MAX_DEPTH, 1.5 * self.test, best)?;
+            }
+        }
+        // A test takes away two borders between runs at the most, so with more runs than this a
+        // search tree is no better than what was found.
+        let tests = best.0.min(bound) / self.price.size;
+        let limit = (2.0 * tests).min(MAX_RUNS as f64) as usize;
+        let runs = partition(store, place, self.word, limit)?;
+        // Else products are a bound for what follows; but of scattered values there is one for each.
+        let products =
+            if depth == 0 && best.0 > self.test && !runs.as_deref().is_some_and(scattered) {
+                Some(self.products(store, place, best)?)
+            } else {
+                None
+            };
+        if let Some(runs) = runs.filter(|runs| (runs.len() as f64) < 2.0 * best.0 / self.price.size)
+        {
+            let found = self.search(&runs);
+            if found.0 < best.0 {
+                *best = found;
+            }
+        }
+        Ok(products)
+    }
+
+    /// What is tried where there are few runs: masks, and values that spoil one first.
+    fn of_few(
+        &mut self,
+        store: &mut Store,
+        place: Place,
+        runs: &[Interval],
+        depth: u32,
+        bound: f64,
+        best: &mut (f64, Plan),
+    ) -> Result<(), OutOfBudget> {
+        let exits = frequent_exits(runs);
+        for exit in &exits {
+            if common::except(runs, *exit).is_dense(place.1) {
+                self.masks(store, place, *exit, depth, bound, best)?;
+            }
+        }
+        if depth >= MAX_PEELED {
+            return Ok(());
+        }
+        let mut peeled = Vec::new();
+        for exit in &exits {
+            for single in common::spoilers(runs, *exit, place.1, depth + 1 < MAX_PEELED) {
+                // Elsewhere it counts as one that leads to where its neighbour does.
+                let at = runs.partition_point(|run| run.first < single.first);
+                let next_to = runs.get(at.wrapping_sub(1)).or(runs.get(at + 1));
+                let Some(instead) = next_to.filter(|_| !peeled.contains(&single.first)) else {
+                    continue;
+                };
+                peeled.push(single.first);
+                let value = (single.first, instead.then);
+                self.peel(store, place, value, depth, bound, best)?;
+            }
+        }
+        Ok(())
     }
 
     /// A search tree over runs, all equally frequent.
@@ -429,4 +480,15 @@ fn frequent_exits(runs: &[Interval]) -> Vec<Func> {
     exits.sort_by_key(|(exit, count)| (std::cmp::Reverse(*count), *exit));
     exits.truncate(MAX_EXITS);
     exits.into_iter().map(|(exit, _)| exit).collect()
+}
+
+/// Whether there are few values to a run, but for those of one exit.
+fn scattered(runs: &[Interval]) -> bool {
+    const FEW_VALUES: u128 = 3;
+    let values = |run: &Interval| u128::from(run.last - run.first) + 1;
+    let Some(widest) = runs.iter().max_by_key(|run| values(run)).map(|run| run.then) else {
+        return false;
+    };
+    let others = || runs.iter().filter(|run| run.then != widest);
+    others().map(values).sum::<u128>() <= FEW_VALUES * others().count() as u128
 }

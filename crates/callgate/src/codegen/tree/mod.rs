@@ -13,7 +13,7 @@
 //!
 //! Above [`Price::whole`] runs the range is first cut in halves of equal weight.
 
-mod bits;
+pub(super) mod bits;
 mod few;
 mod ranges;
 

@@ -104,7 +104,7 @@ impl<'a> Ranges<'a> {
             for low in (0..=high).rev() {
                 self.heaviest_from[low] = self.heavier(self.heaviest_from[low], high);
                 if high <= self.chain_end[low] {
-                    self.outline[low].add(&self.runs[high]);
+                    self.outline[low].add(&self.runs[low..=high]);
                 }
             }
             for low in (0..=high).rev() {
@@ -174,15 +174,9 @@ impl<'a> Ranges<'a> {
         let test = weight + self.price.size;
         let mut best = (least + test, Choice::Split((low + 1 + at) as u16));
         if self.chain_end[low] >= high
-            && self.outline[low].least_cost(weight, self.price) < best.0
-            && let Some(chain) = self.chain(low, high, &[])
+            && let Some(cost) = self.plain_chain(low, high, weight, best.0)
         {
-            if chain.singles.is_empty() {
-                return (0.0, Choice::Leaf);
-            }
-            if chain.cost < best.0 {
-                best = (chain.cost, Choice::Chain);
-            }
+            best = (cost, if cost > 0.0 { Choice::Chain } else { Choice::Leaf });
         }
         if let Some((cost, ..)) = self.masked(low, high).filter(|(cost, ..)| *cost < best.0) {
             best = (cost, Choice::Masked);
@@ -311,6 +305,18 @@ impl<'a> Ranges<'a> {
         best
     }
 
+    /// The cost of a chain in a range without holes, when it is below a bound.
+    fn plain_chain(&self, low: usize, high: usize, weight: f64, bound: f64) -> Option<f64> {
+        let outline = &self.outline[low];
+        let cost = match outline.cost(weight, self.price) {
+            _ if outline.others > self.price.chain => return None,
+            Cost::Is(cost) => cost,
+            Cost::AtLeast(least) if least >= bound => return None,
+            Cost::AtLeast(_) => self.chain(low, high, &[])?.cost,
+        };
+        Some(cost).filter(|cost| *cost < bound)
+    }
+
     /// A chain of equality tests, when all runs but a few single values lead to the same place.
     fn chain(&self, low: usize, high: usize, holes: &[usize]) -> Option<Chain> {
         let live = (low..=high).filter(|i| holes.is_empty() || !holes.contains(i));
@@ -429,38 +435,65 @@ fn least_sum(left: &[f64], right: &[f64]) -> (f64, usize) {
     (least, at.unwrap_or(0))
 }
 
-/// What is known of a chain without looking at all its runs again.
+/// What is known of a chain without sorting its single values.
 #[derive(Clone, Copy, Debug, Default)]
 struct Outline {
     /// The class of the runs that are no single values.
     wide: Option<usize>,
-    /// How many single values there are of other classes, those before the first wide run left out.
+    /// How many single values there are of other classes, and their weights: together, the most and
+    /// the least.
     others: usize,
-    /// The weight of these, and of all single values before the first wide run.
     tested: f64,
-    /// The heaviest of these.
     heaviest: f64,
+    lightest: f64,
+}
+
+enum Cost {
+    Is(f64),
+    AtLeast(f64),
 }
 
 impl Outline {
-    fn add(&mut self, run: &Run) {
-        if !run.is_single() {
-            self.wide = Some(run.class);
-        } else if self.wide != Some(run.class) {
-            self.others += usize::from(self.wide.is_some());
-            self.tested += run.weight;
-            self.heaviest = self.heaviest.max(run.weight);
+    /// Adds the last of these runs, the others being known.
+    fn add(&mut self, runs: &[Run]) {
+        let Some((last, before)) = runs.split_last() else { return };
+        match self.wide {
+            Some(_) => self.test(last),
+            // Before the first wide run it is not known which single values are tested.
+            None if last.is_single() => {}
+            None => {
+                self.wide = Some(last.class);
+                before.iter().for_each(|run| self.test(run));
+            }
         }
     }
 
-    /// A bound for the cost of the chain, in a range of this weight: all others come before the rest,
-    /// and one after the other, which costs least when they are few and heavy.
-    fn least_cost(&self, weight: f64, price: Price) -> f64 {
-        let few = (self.tested / self.heaviest.max(f64::MIN_POSITIVE)).floor();
-        let left = self.tested - few * self.heaviest;
-        let tested = self.heaviest * few * (few + 1.0) / 2.0 + left * (few + 1.0);
-        // What is off by a rounding is looked at.
-        (self.others as f64 * (price.size + weight - self.tested) + tested) * (1.0 - 1e-9)
+    fn test(&mut self, run: &Run) {
+        if self.wide != Some(run.class) {
+            self.lightest =
+                if self.others == 0 { run.weight } else { self.lightest.min(run.weight) };
+            self.heaviest = self.heaviest.max(run.weight);
+            self.others += 1;
+            self.tested += run.weight;
+        }
+    }
+
+    /// What the chain costs in a range of this weight: the rest is behind all tests, the single values
+    /// are behind one after the other. The bound is for few and heavy ones.
+    fn cost(&self, weight: f64, price: Price) -> Cost {
+        let others = self.others as f64;
+        let before_rest = others * (price.size + weight - self.tested);
+        if self.wide.is_none() {
+            Cost::AtLeast(0.0)
+        } else if self.heaviest == self.lightest {
+            Cost::Is(before_rest + self.heaviest * others * (others + 1.0) / 2.0)
+        } else {
+            let few = (self.tested / self.heaviest).floor();
+            let left = self.tested - few * self.heaviest;
+            let tested = self.heaviest * few * (few + 1.0) / 2.0 + left * (few + 1.0);
+            // What is off by a rounding is looked at.
+            Cost::AtLeast((before_rest + tested) * (1.0 - 1e-9))
+        }
     }
 }
 
