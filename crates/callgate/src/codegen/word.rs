@@ -137,8 +137,8 @@ impl Planner {
             Some(runs) => self.search(runs),
             None => self.bit_by_bit(store, func)?,
         };
-        let products = match &few {
-            Some(_) => None,
+        let (exits, products) = match &few {
+            Some(_) => (Vec::new(), None),
             None => self.of_many(store, place, depth, bound, &mut best)?,
         };
         // One comparison cannot be beaten.
@@ -147,10 +147,6 @@ impl Planner {
             match &few {
                 Some(runs) => self.of_few(store, place, runs, depth, bound, &mut best)?,
                 None => {
-                    let exits = store.exits(func, self.word, FEW).unwrap_or_default();
-                    // For each, the bits that its values have in common are looked for in all nodes.
-                    let nodes = store.nodes_of_word(func, self.word);
-                    store.charge_steps((nodes * exits.len()) as u64)?;
                     for exit in exits {
                         self.masks(store, place, exit, depth, bound, &mut best)?;
                     }
@@ -174,7 +170,8 @@ impl Planner {
         Ok(cost)
     }
 
-    /// What is tried first where there are many runs. Returns products that were looked at.
+    /// What is tried first where there are many runs. Returns the exits that some bits tell from the
+    /// rest, and the products that were looked at.
     fn of_many(
         &mut self,
         store: &mut Store,
@@ -182,11 +179,19 @@ impl Planner {
         depth: u32,
         bound: f64,
         best: &mut (f64, Plan),
-    ) -> Result<Option<Vec<(Cube, Func)>>, OutOfBudget> {
+    ) -> Result<(Vec<Func>, Option<Vec<(Cube, Func)>>), OutOfBudget> {
+        let mut exits = store.exits(place.0, self.word, MAX_EXITS).unwrap_or_default();
+        // For each, the bits that its values have in common are looked for in all nodes.
+        let nodes = store.nodes_of_word(place.0, self.word);
+        store.charge_steps((nodes * exits.len()) as u64)?;
+        exits.retain(|exit| {
+            let bounds = store.bounds_except(place.0, self.word, *exit);
+            bounds.is_some_and(|bounds| !bounds.any & place.1 != 0 || bounds.all != 0)
+        });
         if depth == 0 {
             // Most sets of many runs are one mask.
-            for exit in store.exits(place.0, self.word, MAX_EXITS).unwrap_or_default() {
-                self.masks(store, place, exit, MAX_DEPTH, 1.5 * self.test, best)?;
+            for exit in &exits {
+                self.masks(store, place, *exit, MAX_DEPTH, 1.5 * self.test, best)?;
             }
         }
         // A test takes away two borders between runs at the most, so with more runs than this a
@@ -208,7 +213,7 @@ impl Planner {
                 *best = found;
             }
         }
-        Ok(products)
+        Ok((exits, products))
     }
 
     /// What is tried where there are few runs: masks, and values that spoil one first.

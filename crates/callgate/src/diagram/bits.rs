@@ -6,6 +6,7 @@
 use rustc_hash::FxHashMap as HashMap;
 
 use super::compare::var_of;
+use super::seen::Seen;
 use super::store::{Func, OutOfBudget, Store};
 use crate::data::Word;
 
@@ -28,7 +29,7 @@ impl Store {
     /// The exits of a word, each once, in no particular order; `None` when there are more than
     /// `limit`.
     pub(crate) fn exits(&self, func: Func, word: Word, limit: usize) -> Option<Vec<Func>> {
-        let mut seen = rustc_hash::FxHashSet::default();
+        let mut seen = Seen::new(self.len());
         let mut exits = Vec::new();
         let mut stack = vec![func];
         while let Some(node) = stack.pop() {
@@ -49,14 +50,16 @@ impl Store {
 
     /// How many nodes of a function look at a word.
     pub(crate) fn nodes_of_word(&self, func: Func, word: Word) -> usize {
-        let mut seen = rustc_hash::FxHashSet::default();
+        let mut seen = Seen::new(self.len());
+        let mut nodes = 0;
         let mut stack = vec![func];
         while let Some(node) = stack.pop() {
             if self.top_word(node) == Some(word) && seen.insert(node) {
+                nodes += 1;
                 stack.extend(<[Func; 2]>::from(self.children(node)));
             }
         }
-        seen.len()
+        nodes
     }
 
     /// How many values of a word lead to an exit.

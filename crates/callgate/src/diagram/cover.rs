@@ -61,13 +61,21 @@ impl Store {
         exit: Func,
         limit: usize,
     ) -> Result<Option<Vec<Cube>>, OutOfBudget> {
-        let mut memo = HashMap::default();
-        let set = self.values_set(func, word, exit, &mut memo)?;
+        let set = self.leads_to(func, word, exit)?;
         let mut cover = Cover::<Cube> { limit, memo: HashMap::default() };
         Ok(cover.irredundant(self, set, set)?.map(|(cubes, _)| cubes))
     }
 
     /// The predicate that a word's value leads to an exit.
+    pub(super) fn leads_to(
+        &mut self,
+        func: Func,
+        word: Word,
+        exit: Func,
+    ) -> Result<Pred, OutOfBudget> {
+        self.values_set(func, word, exit, &mut HashMap::default())
+    }
+
     fn values_set(
         &mut self,
         func: Func,

@@ -16,6 +16,7 @@
 use rustc_hash::FxHashMap as HashMap;
 
 use super::Split;
+use super::outline::{Condition, Meanings};
 use super::store::{Func, OutOfBudget, Store};
 use super::symbolic::{Alu, Relation, Value, Values};
 use crate::bpf::{Insn, Op, Program, SCRATCH_WORDS};
@@ -343,30 +344,34 @@ impl Execution {
     /// Back to front: the function of every state, and that of the first in the end.
     fn functions(&self, store: &mut Store, steps: &[Step]) -> Result<Func, OutOfBudget> {
         let killed = store.verdict(Verdict::KILL_THREAD)?;
-        let mut funcs = vec![killed; steps.len()];
+        let mut meanings = Meanings::new(steps.len(), killed);
         for number in self.at.iter().rev().flatten().copied() {
-            let func_of = |state: usize| if state == KILLED { killed } else { funcs[state] };
-            let func = match &steps[number] {
-                Step::Goto(state) => func_of(*state),
-                Step::Return(Value::Constant(value)) => store.verdict(Verdict(*value))?,
-                Step::Return(value) => self.values.returned(store, *value)?,
-                Step::Branch { relation, a, b, then, otherwise } => {
-                    let (then, otherwise) = (func_of(*then), func_of(*otherwise));
-                    match (then == otherwise, plain_split(*relation, *a, *b)) {
-                        (true, _) => then,
-                        (false, Some((word, split))) => {
-                            store.split(word, split, then, otherwise)?
-                        }
-                        (false, None) => {
-                            let condition = self.values.relation(store, *relation, *a, *b)?;
-                            store.select(condition, then, otherwise)?
-                        }
-                    }
+            match &steps[number] {
+                Step::Goto(state) => meanings.goes_on(number, *state),
+                Step::Return(Value::Constant(value)) => {
+                    meanings.is(number, store.verdict(Verdict(*value))?);
                 }
-            };
-            funcs[number] = func;
+                Step::Return(value) => {
+                    meanings.is(number, self.values.returned(store, *value)?);
+                }
+                Step::Branch { relation, a, b, then, otherwise } => {
+                    let sides = [*then, *otherwise];
+                    if meanings.are_same(sides) {
+                        meanings.goes_on(number, *then);
+                        continue;
+                    }
+                    let condition = match plain_split(*relation, *a, *b) {
+                        Some((word, split)) => Condition::Split(word, split),
+                        None => {
+                            let condition = self.values.relation(store, *relation, *a, *b)?;
+                            Condition::Other(store.only_word(condition), condition)
+                        }
+                    };
+                    meanings.branches(store, number, condition, sides)?;
+                }
+            }
         }
-        Ok(funcs[0])
+        meanings.whole(store, 0)
     }
 }
 

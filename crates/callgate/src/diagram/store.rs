@@ -74,10 +74,15 @@ const NODES_PER_STATE: usize = 16;
 /// The variable of terminals: after all others.
 const TERMINAL: Var = VARS;
 
+/// In the place of a variable: what a terminal is.
+const VERDICT: u32 = TERMINAL as u32;
+const TRUTH: u32 = VERDICT + 1;
+const PLACEHOLDER: u32 = VERDICT + 2;
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Stored {
     var: u32,
-    /// For a terminal verdict: its value.
+    /// For a terminal: the verdict, the truth value, or what it stands for.
     low: u32,
     high: u32,
 }
@@ -186,7 +191,7 @@ fn mix(a: u32, b: u32, c: u32) -> usize {
 impl Store {
     /// An empty store.
     pub fn new(budget: Budget) -> Store {
-        let truth = |value| Stored { var: u32::from(TERMINAL) + 1, low: value, high: value };
+        let truth = |value| Stored { var: TRUTH, low: value, high: value };
         Store {
             nodes: vec![truth(FALSE), truth(TRUE)],
             unique: vec![0; 1 << 12],
@@ -211,13 +216,24 @@ impl Store {
     /// # Errors
     /// [`OutOfBudget`], as every operation that makes nodes.
     pub fn verdict(&mut self, verdict: Verdict) -> Result<Func, OutOfBudget> {
-        self.intern(Stored { var: u32::from(TERMINAL), low: verdict.0, high: verdict.0 }).map(Func)
+        self.intern(Stored { var: VERDICT, low: verdict.0, high: verdict.0 }).map(Func)
     }
 
     /// The verdict of a function that has but one.
     pub fn as_verdict(&self, func: Func) -> Option<Verdict> {
         let node = self.nodes[func.0 as usize];
-        (node.var == u32::from(TERMINAL)).then_some(Verdict(node.low))
+        (node.var == VERDICT).then_some(Verdict(node.low))
+    }
+
+    /// A terminal that stands for a function.
+    pub(super) fn placeholder(&mut self, func: Func) -> Result<Func, OutOfBudget> {
+        self.intern(Stored { var: PLACEHOLDER, low: func.0, high: func.0 }).map(Func)
+    }
+
+    /// What a placeholder stands for; any other function is itself.
+    pub(super) fn behind(&self, func: Func) -> Func {
+        let node = self.nodes[func.0 as usize];
+        if node.var == PLACEHOLDER { Func(node.low) } else { func }
     }
 
     /// The first word that the function looks at; `None` when it is constant.
@@ -233,11 +249,7 @@ impl Store {
     /// Both children; a terminal is its own.
     pub(super) fn children<N: Node>(&self, node: N) -> (N, N) {
         let stored = self.nodes[node.id() as usize];
-        if stored.var >= u32::from(TERMINAL) {
-            (node, node)
-        } else {
-            (N::of(stored.low), N::of(stored.high))
-        }
+        if stored.var >= VERDICT { (node, node) } else { (N::of(stored.low), N::of(stored.high)) }
     }
 
     /// What becomes of the node when `var`, which is not after its own, is fixed.

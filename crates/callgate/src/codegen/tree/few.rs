@@ -2,7 +2,7 @@
 //!
 //! What tests leave of some runs is again a set of runs: an order test cuts it in two, a test for
 //! equality takes a single value out, and a mask may tell two classes apart. So the dynamic program
-//! goes over sets, of which there are 2^n. Above [`EXACT`] runs only sets within [`NEAR`] runs in a
+//! goes over sets, of which there are 2^n. Above [`EXACT`] runs only sets within [`Price::near`] runs in a
 //! row are looked at; the dynamic program over ranges builds on them.
 
 use super::{Node, Price, Run, Tree, bits};
@@ -11,9 +11,6 @@ use crate::diagram::Split;
 /// Up to so many runs trees are optimal among those with equality tests, order tests at the borders
 /// of runs, and masks that decide between two places.
 pub(super) const EXACT: usize = 10;
-
-/// In longer rows of runs, the same for so many in a row.
-const NEAR: usize = 6;
 
 /// A set of runs: the first of them, and which of it and those after it belong to the set.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -90,7 +87,7 @@ struct Known {
 
 impl<'a> Few<'a> {
     pub(super) fn new(runs: &'a [Run], price: Price) -> Few<'a> {
-        let spread = if runs.len() <= EXACT { runs.len().max(1) } else { NEAR };
+        let spread = if runs.len() <= EXACT { runs.len().max(1) } else { price.near };
         let known = vec![Known::default(); runs.len() << (spread - 1)];
         let mut few = Few { runs, price, spread, known };
         // A set leads to sets that begin later, or have the same beginning and fewer runs.

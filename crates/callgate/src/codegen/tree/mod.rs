@@ -89,6 +89,8 @@ pub(super) struct Price {
     pub(super) chain: usize,
     /// Up to how many runs the dynamic program sees a range as a whole; it takes O(n³).
     pub(super) whole: usize,
+    /// In such a range, for how many runs in a row trees are the best of all; it takes O(n · 2^near).
+    pub(super) near: usize,
 }
 
 impl Price {
@@ -101,6 +103,7 @@ impl Price {
             windows: false,
             chain: 48,
             whole: 128,
+            near: 6,
         }
     }
 
@@ -118,6 +121,7 @@ impl Price {
             windows: true,
             chain,
             whole: ARGUMENT_WHOLE,
+            near: 5,
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::diagram::Split;
 
 /// An equality test comes before an order test only for a value with at least this share of the
 /// weight: below, splitting the rest is worth more.
-const HEAVY: f64 = 0.15;
+const HEAVY: f64 = 0.2;
 
 /// The most runs that a mask is looked for.
 const MAX_MASKED: usize = 14;

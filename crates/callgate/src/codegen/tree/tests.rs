@@ -36,7 +36,7 @@ fn runs(single: &[bool], class: &[usize], weight: &[f64]) -> Vec<Run> {
 
 /// What comparisons cost.
 fn comparisons(size: f64) -> Price {
-    Price { size, masks: false, masked_rests: false, windows: false, chain: 48, whole: 96 }
+    Price { size, masks: false, masked_rests: false, windows: false, chain: 48, whole: 96, near: 6 }
 }
 
 /// Whether a mask tells apart a set of runs that lead to two places.
@@ -409,6 +409,7 @@ fn windows_take_scattered_values_and_only_where_they_may() {
             windows: true,
             chain: 48,
             whole: 96,
+            near: 6,
         };
         let without = Price {
             size: 1.0,
@@ -417,6 +418,7 @@ fn windows_take_scattered_values_and_only_where_they_may() {
             windows: false,
             chain: 48,
             whole: 96,
+            near: 6,
         };
         let (cheap, dear) = (check(&runs, with), check(&runs, without));
         assert!(cheap < dear - 3.0, "{cheap} {dear}");
