@@ -155,8 +155,10 @@ impl<'a> Lowering<'a> {
         let [a, b] = verdicts.as_slice() else { return self.code(func) };
         let (a, b) = (self.store.verdict(*a)?, self.store.verdict(*b)?);
         let mut best: Option<(usize, Vec<Product>, Func, Func)> = None;
+        // Each takes two instructions at the least.
+        let limit = MAX_PRODUCTS.min(by_words / 2);
         for (verdict, otherwise) in [(a, b), (b, a)] {
-            let Some(products) = self.store.products(func, verdict, MAX_PRODUCTS)? else {
+            let Some(products) = self.store.products(func, verdict, limit)? else {
                 continue;
             };
             let insns = products.iter().flatten().map(|(_, cube)| product_insns(cube)).sum();

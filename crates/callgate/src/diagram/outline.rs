@@ -11,13 +11,16 @@ use rustc_hash::FxHashMap as HashMap;
 use super::Split;
 use super::compare::var_of;
 use super::seen::Seen;
-use super::store::{Func, OutOfBudget, Pred, Store, VARS};
+use super::store::{Func, OutOfBudget, Pred, Store, VARS, Var};
 use crate::data::Word;
 
 /// What a state of a program means.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Meaning {
     Whole(Func),
+    /// A comparison of a word that would be an outline, and what it leads to. Many are alone, and an
+    /// outline is worth it for several.
+    One(Word, Condition, [Func; 2]),
     /// A function of a word with placeholders.
     Outline(Word, Func),
 }
@@ -64,6 +67,11 @@ impl Meanings {
     pub(super) fn whole(&mut self, store: &mut Store, state: usize) -> Result<Func, OutOfBudget> {
         match self.of(state) {
             Meaning::Whole(func) => Ok(func),
+            Meaning::One(_, condition, sides) => {
+                let func = store.compared(condition, sides)?;
+                self.is(state, func);
+                Ok(func)
+            }
             Meaning::Outline(word, outline) => {
                 if let Some(func) = self.filled.get(&(word, outline)) {
                     return Ok(*func);
@@ -87,41 +95,60 @@ impl Meanings {
             Condition::Split(word, _) => Some(word),
             Condition::Other(word, _) => word,
         };
-        let mut outlined = false;
+        let meaning = match word {
+            Some(word) => self.of_word(store, word, condition, sides)?,
+            None => {
+                let sides = [self.whole(store, sides[0])?, self.whole(store, sides[1])?];
+                Meaning::Whole(store.compared(condition, sides)?)
+            }
+        };
+        self.set(state, meaning);
+        Ok(())
+    }
+
+    fn of_word(
+        &mut self,
+        store: &mut Store,
+        word: Word,
+        condition: Condition,
+        sides: [usize; 2],
+    ) -> Result<Meaning, OutOfBudget> {
+        let first = var_of(word, 31);
+        let is_same = |meaning: Meaning| matches!(meaning, Meaning::Outline(of, _) | Meaning::One(of, ..) if of == word);
+        let same = sides.map(|side| is_same(self.of(side)));
         let mut funcs = [self.killed; 2];
+        if same == [false, false] {
+            for (func, side) in funcs.iter_mut().zip(sides) {
+                *func = self.whole(store, side)?;
+            }
+            return Ok(if funcs.iter().any(|func| store.var(*func) < first) {
+                Meaning::One(word, condition, funcs)
+            } else {
+                Meaning::Whole(store.compared(condition, funcs)?)
+            });
+        }
         for (func, side) in funcs.iter_mut().zip(sides) {
-            *func = match (self.of(side), word) {
-                (Meaning::Outline(of, outline), Some(word)) if of == word => {
-                    outlined = true;
+            *func = match self.of(side) {
+                Meaning::Outline(of, outline) if of == word => outline,
+                Meaning::One(of, condition, sides) if of == word => {
+                    let outline = store.outlined(first, sides)?;
+                    let outline = store.compared(condition, outline)?;
+                    self.set(side, Meaning::Outline(word, outline));
                     outline
                 }
-                _ => self.whole(store, side)?,
+                _ => {
+                    let func = self.whole(store, side)?;
+                    let [func, _] = store.outlined(first, [func, func])?;
+                    func
+                }
             };
-            if let Some(word) = word
-                && store.var(*func) < var_of(word, 31)
-            {
-                outlined = true;
-                *func = store.placeholder(*func)?;
-            }
         }
-        let [then, otherwise] = funcs;
-        let func = match condition {
-            Condition::Split(word, split) => store.split(word, split, then, otherwise)?,
-            Condition::Other(_, condition) => store.select(condition, then, otherwise)?,
-        };
-        self.set(
-            state,
-            match word.filter(|_| outlined) {
-                Some(word) => Meaning::Outline(word, func),
-                None => Meaning::Whole(func),
-            },
-        );
-        Ok(())
+        Ok(Meaning::Outline(word, store.compared(condition, funcs)?))
     }
 }
 
 /// What a branch asks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Condition {
     Split(Word, Split),
     /// A predicate, and the word if it is one alone.
@@ -151,6 +178,28 @@ impl Store {
             }
         }
         Some(word)
+    }
+
+    /// The first function where a condition holds.
+    fn compared(
+        &mut self,
+        condition: Condition,
+        [then, otherwise]: [Func; 2],
+    ) -> Result<Func, OutOfBudget> {
+        match condition {
+            Condition::Split(word, split) => self.split(word, split, then, otherwise),
+            Condition::Other(_, condition) => self.select(condition, then, otherwise),
+        }
+    }
+
+    /// Placeholders for the functions that look at a variable before `first`.
+    fn outlined(&mut self, first: Var, mut funcs: [Func; 2]) -> Result<[Func; 2], OutOfBudget> {
+        for func in &mut funcs {
+            if self.var(*func) < first {
+                *func = self.placeholder(*func)?;
+            }
+        }
+        Ok(funcs)
     }
 
     /// An outline of a word with what its placeholders stand for.
@@ -226,7 +275,7 @@ mod tests {
                 let condition = Condition::Split(low, split);
                 let sides = [then, state + 2];
                 meanings.branches(&mut store, state, condition, sides).unwrap();
-                assert!(matches!(meanings.of(state), Meaning::Outline(..)));
+                assert!(!matches!(meanings.of(state), Meaning::Whole(_)));
             }
             assert_eq!(meanings.whole(&mut store, 0).unwrap(), one_by_one);
         }

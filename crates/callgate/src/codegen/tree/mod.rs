@@ -103,7 +103,7 @@ impl Price {
             windows: false,
             chain: 48,
             whole: 128,
-            near: 6,
+            near: 5,
         }
     }
 
