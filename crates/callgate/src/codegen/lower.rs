@@ -85,6 +85,11 @@ impl<'a> Lowering<'a> {
         }
         for calls in numbers.values_mut() {
             calls.sort_by_key(|(nr, _)| *nr);
+            // Architectures with the same rules share a function, and its numbers.
+            calls.dedup_by(|(nr, weight), (kept, sum)| {
+                *sum += if nr == kept { *weight } else { 0.0 };
+                nr == kept
+            });
         }
         let mut entries = FxHashSet::default();
         for func in numbers.keys() {

@@ -182,3 +182,50 @@ fn classify(stretches: &[Stretch], weights: &[(u32, f64)], exits: &mut Vec<To>) 
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compile::{Options, compile};
+    use crate::diagram::Store;
+    use crate::policy::{CallSet, Condition, Policy, Rule, Section};
+    use crate::{Arch, Verdict};
+
+    #[test]
+    fn frequent_numbers_stand_apart() {
+        let mut store = Store::default();
+        let funcs = [1, 2].map(|errno| store.verdict(Verdict::errno(errno)).unwrap());
+        let to = |func: usize| To::Exit(funcs[func - 1]);
+        let stretches = [(0, 4, to(1)), (5, 9, to(2)), (10, u32::MAX, to(1))];
+        let weights = [(2, 1.0), (4, 0.5), (9, 1.0), (10, 0.001)];
+        let apart = frequent_apart(&stretches, &weights);
+        let wanted = [
+            (0, 1, to(1)),
+            (2, 2, to(1)),
+            (3, 3, to(1)),
+            (4, 4, to(1)),
+            (5, 8, to(2)),
+            (9, 9, to(2)),
+            (10, u32::MAX, to(1)),
+        ];
+        assert_eq!(apart, wanted);
+    }
+
+    /// Two architectures with one function, so that its numbers are there twice.
+    #[test]
+    fn architectures_with_the_same_rules_share_the_search() {
+        let sections = [Arch::X86, Arch::X86_64].map(|arch| Section {
+            token: arch.token(),
+            arches: vec![arch],
+            rules: vec![Rule {
+                calls: CallSet::one(1),
+                when: Condition::always(),
+                verdict: Verdict::ALLOW,
+            }],
+            default: Verdict::errno(1),
+        });
+        let policy = Policy::new(sections.to_vec(), Verdict::KILL_PROCESS).unwrap();
+        let compiled = compile(&policy, &Options::default()).unwrap();
+        assert!(compiled.program.len() <= 8, "{}", compiled.program.len());
+    }
+}

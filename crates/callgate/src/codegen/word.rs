@@ -64,10 +64,13 @@ pub(super) enum Plan {
     Project { mask: u32, first: Func, exit: Func, then: Func },
     /// The products one after the other, each with the exit it leads to: `jeq`, `jset`, or `and` and
     /// `jeq`. Where none fits, the last exit.
-    Products { products: Vec<(Cube, Func)>, otherwise: Func },
+    Products { products: Sum, otherwise: Func },
     /// `jeq #value`.
     Value { value: u32, then: Func, otherwise: Func },
 }
+
+/// Products with the exits they lead to.
+type Sum = Vec<(Cube, Func)>;
 
 /// A function, and which bits of the word A holds; the function does not look at others.
 type Place = (Func, u32);
@@ -179,7 +182,7 @@ impl Planner {
         depth: u32,
         bound: f64,
         best: &mut (f64, Plan),
-    ) -> Result<(Vec<Func>, Option<Vec<(Cube, Func)>>), OutOfBudget> {
+    ) -> Result<(Vec<Func>, Option<Sum>), OutOfBudget> {
         let mut exits = store.exits(place.0, self.word, MAX_EXITS).unwrap_or_default();
         // For each, the bits that its values have in common are looked for in all nodes.
         let nodes = store.nodes_of_word(place.0, self.word);
@@ -354,7 +357,7 @@ impl Planner {
         store: &mut Store,
         (func, held): Place,
         best: &mut (f64, Plan),
-    ) -> Result<Vec<(Cube, Func)>, OutOfBudget> {
+    ) -> Result<Sum, OutOfBudget> {
         let Some(exits) = store.exits(func, self.word, MAX_EXITS) else { return Ok(Vec::new()) };
         let size = |exit: &Func| store.values_to(func, self.word, *exit);
         let Some(otherwise) = exits.iter().copied().max_by_key(size) else {
@@ -368,7 +371,7 @@ impl Planner {
             products.extend(cubes.into_iter().map(|cube| (cube, exit)));
         }
         // What leaves A as it is comes first.
-        products.sort_by_key(|(cube, exit)| (cube.insns(held), cube.mask, cube.wanted, *exit));
+        products.sort_by_key(|(cube, _)| (cube.insns(held), cube.mask, cube.wanted));
         let insns: u32 = products.iter().map(|(cube, _)| cube.insns(held)).sum();
         let cost = self.test * f64::from(insns);
         if cost < best.0 {
@@ -475,14 +478,17 @@ fn partition(
     Ok(runs)
 }
 
-/// The exits of runs, those of most runs first.
+/// The exits of runs, those of most runs first; of equally many the one that comes first. Nothing here
+/// may depend on the numbers of functions, which are others when the same rules are said otherwise.
 fn frequent_exits(runs: &[Interval]) -> Vec<Func> {
-    let mut counts: HashMap<Func, usize> = HashMap::default();
+    let mut exits: Vec<(Func, usize)> = Vec::new();
     for run in runs {
-        *counts.entry(run.then).or_default() += 1;
+        match exits.iter_mut().find(|(exit, _)| *exit == run.then) {
+            Some((_, count)) => *count += 1,
+            None => exits.push((run.then, 1)),
+        }
     }
-    let mut exits: Vec<(Func, usize)> = counts.into_iter().collect();
-    exits.sort_by_key(|(exit, count)| (std::cmp::Reverse(*count), *exit));
+    exits.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     exits.truncate(MAX_EXITS);
     exits.into_iter().map(|(exit, _)| exit).collect()
 }
