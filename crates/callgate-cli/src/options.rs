@@ -152,6 +152,7 @@ enum AimArg {
 /// The budget where somebody else's programs are read, whatever they compute: an answer within half a
 /// second, and below 100 MB. Filters in use need some ten thousand nodes.
 pub(crate) const PROMPT: Budget = Budget { nodes: 800_000, steps: 4_000_000 };
+
 impl From<ModelArg> for Model {
     fn from(model: ModelArg) -> Model {
         match model {
