@@ -362,4 +362,11 @@ impl CompileOptions {
         let path = self.weights.as_ref().map(|path| path.display().to_string());
         path.into_iter().flat_map(|path| ["--weights".to_owned(), path]).collect()
     }
+
+    /// All options as a command line says them.
+    pub(crate) fn arguments(&self) -> Vec<String> {
+        let model = self.model.map(|model| format!("--model={}", Model::from(model).name()));
+        let aim = self.optimize.map(|aim| format!("--optimize={}", Aim::from(aim).name()));
+        model.into_iter().chain(aim).chain(self.weights_arguments()).collect()
+    }
 }

@@ -48,7 +48,7 @@ impl Filter {
         Ok(Filter { name, meaning, strict: false })
     }
 
-    pub(super) fn is_profile(&self) -> bool {
+    pub(crate) fn is_profile(&self) -> bool {
         matches!(self.meaning, Meaning::Profile(_))
     }
 
