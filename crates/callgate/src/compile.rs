@@ -25,7 +25,9 @@ use std::time::{Duration, Instant};
 mod complexity;
 mod size;
 
-pub(crate) use complexity::{TooComplex, diagram};
+use complexity::TooComplex;
+
+pub use complexity::diagram;
 pub use size::{LargePart, TooLong};
 
 use crate::bpf::{Insn, MAX_INSNS, Program, ProgramError, is_constant_allow};

@@ -98,10 +98,10 @@ impl<'a> Filter<'a> {
     }
 
     fn diagram(&self, store: &mut Store) -> Result<Func, CompileError> {
-        Ok(match self.meaning {
-            Meaning::Policy(policy) => compile::diagram(store, policy)?,
-            Meaning::Program(program, endian) => store.program(program, endian)?,
-        })
+        match self.meaning {
+            Meaning::Policy(policy) => compile::diagram(store, policy),
+            Meaning::Program(program, endian) => Ok(store.program(program, endian)?),
+        }
     }
 }
 

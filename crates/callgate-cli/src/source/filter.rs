@@ -99,10 +99,12 @@ impl Filter {
     /// Its diagram.
     pub(crate) fn diagram(&self, store: &mut Store) -> Result<Func> {
         match &self.meaning {
-            Meaning::Profile(profile) => store.policy(&profile.policy),
-            Meaning::Program { program, endian, .. } => store.program(program, *endian),
+            Meaning::Profile(profile) => compile::diagram(store, &profile.policy),
+            Meaning::Program { program, endian, .. } => {
+                store.program(program, *endian).map_err(CompileError::from)
+            }
         }
-        .map_err(|error| Failure::about(&self.name, error.to_string()))
+        .map_err(|error| failed(&self.name, &error))
     }
 
     /// Warns when a program compares its arch, but with none of those that --arch gives.

@@ -1,5 +1,6 @@
 //! Which calls make the diagram of a policy too large.
 
+use super::CompileError;
 use super::size::with_arch;
 use crate::diagram::{Func, OutOfBudget, Store};
 use crate::policy::{CallSet, Policy};
@@ -9,7 +10,7 @@ const LISTED: usize = 5;
 
 /// A policy whose diagram grew beyond the budget.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TooComplex {
+pub(super) struct TooComplex {
     pub(super) limit: OutOfBudget,
     /// Arch token, number, and nodes: the calls that took most, the largest first.
     largest: Vec<(u32, u32, usize)>,
@@ -17,11 +18,11 @@ pub(crate) struct TooComplex {
     parts: usize,
 }
 
-/// The function that a policy describes.
+/// The function that a policy describes, as [`Store::policy`]; but the error knows which calls take most.
 ///
 /// # Errors
-/// When it grows beyond the budget, with the calls that take most of it.
-pub(crate) fn diagram(store: &mut Store, policy: &Policy) -> Result<Func, TooComplex> {
+/// When it grows beyond the budget of the store.
+pub fn diagram(store: &mut Store, policy: &Policy) -> Result<Func, CompileError> {
     let mut largest = Vec::new();
     let mut made = |token, nr, nodes| largest.push((token, nr, nodes));
     let meaning = store.policy_by_call(policy, &mut made);
@@ -30,7 +31,7 @@ pub(crate) fn diagram(store: &mut Store, policy: &Policy) -> Result<Func, TooCom
         let parts = largest.len();
         largest.sort_by_key(|(_, _, nodes)| std::cmp::Reverse(*nodes));
         largest.truncate(LISTED);
-        TooComplex { limit, largest, parts }
+        TooComplex { limit, largest, parts }.into()
     })
 }
 
@@ -40,12 +41,13 @@ impl TooComplex {
         if self.largest.is_empty() {
             return None;
         }
-        let mut help = String::from("the conditions that take most nodes are those of\n");
+        let mut help =
+            String::from("until the limit, most nodes were made for the conditions of\n");
         for (token, nr, nodes) in &self.largest {
             help += &format!("{nodes:>12}  {}\n", with_arch(*token, &CallSet::one(*nr)));
         }
         if let Some(more @ 1..) = self.parts.checked_sub(LISTED) {
-            help += &format!("{:>12}  and {more} more, before the limit was reached\n", "");
+            help += &format!("{:>12}  and {more} more\n", "");
         }
         help += "        compare fewer arguments of one call, or drop some of the values; a\n        \
                  stack of several filters has room for more: the kernel runs all of them";
