@@ -26,6 +26,7 @@ use callgate::codegen::{Count, Model, Weights};
 use callgate::compile::{Options, compile};
 use callgate::diagram::{Func, Store};
 use callgate::frontend::counts;
+use callgate::fuzz::Numbers;
 use callgate::policy::{CallSet, Condition, Policy, Rule, Section};
 use callgate::{Arch, Verdict, Word};
 use callgate_benches::{ONE, profiles, texts};
@@ -119,28 +120,9 @@ fn optimum(runs: &[Run]) -> f64 {
     best[(1 << n) - 1]
 }
 
-/// A reproducible stream of numbers (splitmix64).
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
-    }
-
-    fn shuffled(&mut self, mut values: Vec<f64>) -> Vec<f64> {
-        for at in (1..values.len()).rev() {
-            values.swap(at, self.below(at as u64 + 1) as usize);
-        }
-        values
-    }
+fn shuffled(mut values: Vec<f64>, numbers: &mut Numbers) -> Vec<f64> {
+    numbers.shuffle(&mut values);
+    values
 }
 
 /// The weight of a rank.
@@ -156,7 +138,7 @@ const SPREADS: [(&str, Spread); 3] = [
 /// Every call of x86_64 with a weight, in random order.
 fn weights_of_all(spread: Spread, numbers: &mut Numbers) -> Weights {
     let names: Vec<&str> = Arch::X86_64.calls().map(|(_, name)| name).collect();
-    let shares = numbers.shuffled((0..names.len()).map(spread).collect());
+    let shares = shuffled((0..names.len()).map(spread).collect(), numbers);
     weights(names.into_iter().map(str::to_owned).zip(shares))
 }
 
@@ -183,11 +165,11 @@ fn random(runs: usize, spread: Spread, numbers: &mut Numbers) -> (Policy, Weight
     let mut verdict = 0;
     let mut rules = Vec::new();
     let mut counts = Vec::new();
-    let shares = numbers.shuffled((0..runs).map(spread).collect());
+    let shares = shuffled((0..runs).map(spread).collect(), numbers);
     for (at, share) in shares.into_iter().enumerate() {
         let first = starts[at];
         let last = starts.get(at + 1).map_or(u32::MAX, |next| next - 1);
-        verdict = (verdict + 1 + numbers.below(2) as usize) % 3;
+        verdict = (verdict + 1 + numbers.below(2)) % 3;
         let (calls_of, when) = (CallSet::range(first, last), Condition::always());
         rules.push(Rule { calls: calls_of, when, verdict: verdicts[verdict] });
         let inside = || Arch::X86.calls().filter(|(nr, _)| (first..=last).contains(nr));
@@ -250,7 +232,7 @@ fn main() {
         let ratio = comparisons / entropy;
         println!("{name:42} {runs:5} {comparisons:8.3} {entropy:8.3} {ratio:8.3}");
     };
-    let mut numbers = Numbers(0x5eed);
+    let mut numbers = Numbers::new(0x5eed);
     let recorded = recorded();
     for (name, policy) in profiles(ONE) {
         show(format!("{name}, always-allowed alike"), &policy, &Weights::uniform());

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use callgate::syscalls;
 use callgate::{Arch, SeccompData};
 
+use crate::json::Json;
 use crate::report::{Failure, Result};
 
 /// The number of a call given by name or number, as a filter of that architecture sees it.
@@ -139,6 +140,18 @@ pub(crate) fn show(arch: Option<Arch>, data: &SeccompData) -> String {
         let _ = write!(text, " at {:#x}", data.instruction_pointer);
     }
     text
+}
+
+/// A call in results for machines.
+pub(crate) fn fields(arch: Option<Arch>, data: &SeccompData) -> Vec<(&'static str, Json)> {
+    vec![
+        ("arch", arch.map(Arch::name).into()),
+        ("arch_token", data.arch.into()),
+        ("call", arch.and_then(|arch| arch.call_name(data.nr)).into()),
+        ("nr", data.nr.into()),
+        ("args", Json::array(data.args)),
+        ("instruction_pointer", data.instruction_pointer.into()),
+    ]
 }
 
 #[cfg(test)]

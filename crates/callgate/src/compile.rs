@@ -22,8 +22,12 @@
 
 use std::time::{Duration, Instant};
 
+mod complexity;
 mod size;
 
+use complexity::TooComplex;
+
+pub use complexity::diagram;
 pub use size::{LargePart, TooLong};
 
 use crate::bpf::{Insn, MAX_INSNS, Program, ProgramError, is_constant_allow};
@@ -83,6 +87,7 @@ pub struct CompileError(Kind);
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
     OutOfBudget(OutOfBudget),
+    TooComplex(Box<TooComplex>),
     TooLong(Box<TooLong>),
     Refused(ProgramError),
     NotEqual(Box<SeccompData>),
@@ -93,6 +98,7 @@ impl std::fmt::Display for CompileError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.0 {
             Kind::OutOfBudget(error) => error.fmt(f),
+            Kind::TooComplex(error) => error.limit.fmt(f),
             Kind::TooLong(error) => error.fmt(f),
             Kind::Refused(error) => {
                 write!(f, "the generated program is not acceptable (a defect of callgate): {error}")
@@ -121,7 +127,7 @@ impl CompileError {
 
     /// Whether a check of a finished program failed.
     pub(crate) fn is_defect(&self) -> bool {
-        !matches!(self.0, Kind::OutOfBudget(_) | Kind::TooLong(_))
+        !matches!(self.0, Kind::OutOfBudget(_) | Kind::TooComplex(_) | Kind::TooLong(_))
     }
 
     /// How many instructions the filter needs, when they are more than the kernel accepts.
@@ -139,13 +145,23 @@ impl CompileError {
 
     /// What to do about it, perhaps in several lines.
     pub fn help(&self) -> Option<String> {
-        self.too_long().map(TooLong::help)
+        match &self.0 {
+            Kind::TooLong(error) => Some(error.help()),
+            Kind::TooComplex(error) => error.help(),
+            _ => None,
+        }
     }
 }
 
 impl From<OutOfBudget> for CompileError {
     fn from(error: OutOfBudget) -> CompileError {
         CompileError(Kind::OutOfBudget(error))
+    }
+}
+
+impl From<TooComplex> for CompileError {
+    fn from(error: TooComplex) -> CompileError {
+        CompileError(Kind::TooComplex(Box::new(error)))
     }
 }
 
@@ -157,7 +173,7 @@ impl From<OutOfBudget> for CompileError {
 pub fn compile(policy: &Policy, options: &Options) -> Result<Compiled, CompileError> {
     let start = Instant::now();
     let mut store = Store::new(options.budget);
-    let meaning = store.policy(policy)?;
+    let meaning = diagram(&mut store, policy)?;
     let arches: Vec<Arch> = policy.arches().collect();
     generate(&mut store, meaning, &arches, policy.endian(), options, start)
 }

@@ -97,10 +97,10 @@ impl<'a> Filter<'a> {
         }
     }
 
-    fn diagram(&self, store: &mut Store) -> Result<Func, OutOfBudget> {
+    fn diagram(&self, store: &mut Store) -> Result<Func, CompileError> {
         match self.meaning {
-            Meaning::Policy(policy) => store.policy(policy),
-            Meaning::Program(program, endian) => store.program(program, endian),
+            Meaning::Policy(policy) => compile::diagram(store, policy),
+            Meaning::Program(program, endian) => Ok(store.program(program, endian)?),
         }
     }
 }
@@ -297,8 +297,7 @@ pub fn merge(stack: &Stack<'_>, arches: &[Arch], options: &Options) -> Result<Me
     let mut turns = Vec::with_capacity(stack.filters.len());
     for (at, filter) in stack.filters.iter().enumerate().rev() {
         let of_filter = |kind| StackError { filter: Some(at), kind };
-        let next =
-            filter.diagram(&mut store).map_err(|error| of_filter(Kind::Compile(error.into())))?;
+        let next = filter.diagram(&mut store).map_err(|error| of_filter(Kind::Compile(error)))?;
         let asks = |verdict: &Verdict| matches!(verdict.action(), Action::UserNotif(_));
         if let Some(verdict) = store.verdicts(next).into_iter().find(asks) {
             return Err(of_filter(Kind::Notifies(verdict)));

@@ -8,6 +8,7 @@ use super::rules::Rules;
 use super::sets::RuleSet;
 use super::table::{Table, count, time};
 use super::workloads::Workload;
+use crate::Result;
 
 /// How many names a note lists at most.
 const MAX_NAMES: usize = 6;
@@ -97,11 +98,13 @@ impl Report {
             for row in rows {
                 let Ok(other) = &row.outcome else { continue };
                 let place = format!("{}, {}", set.name, row.name);
-                if let Some(ours) = other.ours.first()
-                    && other.insns < ours.insns
-                {
-                    let (theirs, ours) = (other.insns, ours.insns);
-                    figures.push(format!("{place}: {theirs} instructions, Callgate {ours}"));
+                match other.ours.first() {
+                    Some(Ok(ours)) if other.insns < ours.insns => {
+                        let (theirs, ours) = (other.insns, ours.insns);
+                        figures.push(format!("{place}: {theirs} instructions, Callgate {ours}"));
+                    }
+                    Some(Err(why)) => figures.push(format!("{place}: Callgate makes none: {why}")),
+                    _ => {}
                 }
                 figures.extend(executes_more(
                     &place,
@@ -132,8 +135,8 @@ impl Report {
 const COLUMNS: &str = "\
 *insns* are the instructions of the program. *uniform*, *server*, *skewed* and so on are the mean
 numbers of instructions that a call executes under that workload: all calls of x86_64 that are always
-allowed equally often, or by the counts of `xtask/src/compare/weights/`. Where the verdict depends on
-arguments, those of one permitted call are taken. A compiler that can be told what is frequent is told
+allowed equally often, or by the counts of `xtask/src/compare/weights/` and of files given with
+`--weights`. Where the verdict depends on arguments, those of one permitted call are taken. A compiler that can be told what is frequent is told
 (Callgate by weights, libseccomp by priorities, gVisor by its list of hot calls); *insns* and *time* are
 those without. *const* counts the known calls that the kernel finds to be always allowed when the filter
 is installed, so that it does not run it for them (Linux 5.11 and later). *time* is the median over
@@ -163,7 +166,8 @@ const GROWTH: &str = "
 
 Time, then instructions; `!` marks programs longer than the 4,096 instructions that a kernel accepts;
 *cannot* is a refusal for that reason. Nodes are those of the decision diagram, proof included. Growth
-is fitted from 100 rules on; the steepest step is the one between two sizes that grows most.
+is fitted from 100 rules on, over the programs that a kernel accepts; the steepest step is the one
+between two sizes that grows most.
 
 ";
 
@@ -260,12 +264,12 @@ fn named(calls: &[(Arch, u32)]) -> String {
 fn executes_more(
     place: &str,
     theirs: &[Option<f64>],
-    ours: &[Ours],
+    ours: &[Result<Ours>],
     workloads: &[Workload],
 ) -> Vec<String> {
     let pairs = theirs.iter().zip(ours).zip(workloads);
     let more = pairs.filter_map(|((theirs, ours), workload)| {
-        let (theirs, ours) = ((*theirs)?, ours.executed?);
+        let (theirs, ours) = ((*theirs)?, ours.as_ref().ok()?.executed?);
         let name = &workload.name;
         (theirs + TIE < ours)
             .then(|| format!("{place}, {name}: executes {theirs:.2}, Callgate {ours:.2}"))
@@ -292,10 +296,11 @@ fn programs_table(workloads: &[Workload], programs: &[Again]) -> Table {
     let head = ["program", "insns", "speed", "size"].into_iter().chain(names);
     let mut table = Table::new(head.chain(["time"]));
     for program in programs {
-        let speed = program.speed.first().map_or(0, |ours| ours.insns);
+        let speed = program.speed.iter().flatten().next().map_or(0, |ours| ours.insns);
         let mut cells = vec![program.name.clone(), count(program.insns), count(speed)];
         cells.push(count(program.size));
-        let both = |(theirs, ours): (&Option<f64>, &Ours)| match (theirs, ours.executed) {
+        let executed = |ours: &Result<Ours>| ours.as_ref().ok().and_then(|ours| ours.executed);
+        let both = |(theirs, ours): (&Option<f64>, &Result<Ours>)| match (theirs, executed(ours)) {
             (Some(theirs), Some(ours)) => format!("{theirs:.2} → {ours:.2}"),
             _ => "–".to_owned(),
         };
@@ -323,7 +328,7 @@ mod tests {
             time: Duration::from_micros(microseconds),
             meaning,
             unknown: Vec::new(),
-            ours: vec![Ours { insns: 12, executed: Some(6.0) }; 3],
+            ours: vec![Ok(Ours { insns: 12, executed: Some(6.0) }); 3],
         }
     }
 
@@ -363,6 +368,12 @@ mod tests {
         assert!(ahead.contains("- a set, fast, server: executes 5.50, Callgate 6.00\n"), "{ahead}");
         assert!(ahead.contains("- a set (Callgate 50.0 µs with proof): fast 9.00 µs\n"), "{ahead}");
         assert!(!ahead.contains("slow"), "{ahead}");
+        let mut unknown = report();
+        let fast = unknown.sets[0].1[2].outcome.as_mut().unwrap();
+        fast.ours[0] = Err("too complex".to_owned());
+        let ahead = unknown.ahead();
+        assert!(ahead.contains("- a set, fast: Callgate makes none: too complex\n"), "{ahead}");
+        assert!(ahead.contains("- a set, fast, server: executes 5.50, Callgate 6.00\n"), "{ahead}");
         let mut without = report();
         without.sets[0].1.remove(2);
         assert_eq!(without.ahead().matches(" none.").count(), 2, "{}", without.ahead());

@@ -134,15 +134,25 @@ fn other(peer: Peer, family: &Family, peers: &Peers) -> Vec<Point> {
 impl Series {
     /// Rules and seconds.
     fn times(&self) -> impl Iterator<Item = (f64, f64)> {
-        self.points.iter().filter_map(|point| {
-            let grown = point.outcome.as_ref().ok()?;
+        self.times_of(usize::MAX)
+    }
+
+    /// The same of the programs that the kernel accepts: what is too long is not proved.
+    fn accepted(&self) -> impl Iterator<Item = (f64, f64)> {
+        self.times_of(MAX_INSNS)
+    }
+
+    fn times_of(&self, most: usize) -> impl Iterator<Item = (f64, f64)> {
+        self.points.iter().filter_map(move |point| {
+            let grown = point.outcome.as_ref().ok().filter(|grown| grown.insns <= most)?;
             Some((f64::from(point.rules), grown.time.as_secs_f64()))
         })
     }
 
     fn exponent(&self) -> Option<f64> {
         let from = f64::from(FITTED_FROM);
-        exponent(&self.times().filter(|(rules, _)| *rules >= from).collect::<Vec<_>>())
+        let fitted = self.accepted().filter(|(rules, _)| *rules >= from);
+        exponent(&fitted.collect::<Vec<_>>())
     }
 }
 
@@ -176,7 +186,7 @@ impl Growth {
     pub(super) fn summary(&self) -> String {
         let exponents = self.0.iter().filter_map(|(family, all)| {
             let own = all.first()?;
-            let steepest = steepest(&own.times().collect::<Vec<_>>())?;
+            let steepest = steepest(&own.accepted().collect::<Vec<_>>())?;
             let (name, fitted) = (family.name, own.exponent()?);
             Some(format!("{name} n^{fitted:.2} (its steepest step n^{steepest:.2})"))
         });
@@ -277,7 +287,8 @@ mod tests {
         let point = |rules| Point {
             rules,
             outcome: Ok(Grown {
-                time: Duration::from_micros(u64::from(rules)),
+                // The last one is too long, and found to be so in no time.
+                time: Duration::from_micros(if rules == 4000 { 1 } else { u64::from(rules) }),
                 insns: 2 * rules as usize,
                 nodes: Some(7),
             }),
@@ -287,7 +298,7 @@ mod tests {
         let theirs = Series { name: "other", points: SIZES.map(late).into() };
         let text = table(&[ours, theirs]).plain();
         assert_eq!(text.lines().count(), SIZES.len() + 2, "{text}");
-        assert!(text.contains("4,000    4.00 ms  8,000!      7  > 10 s"), "{text}");
+        assert!(text.contains("4,000    1.00 µs  8,000!      7  > 10 s"), "{text}");
         assert!(text.contains("growth    n^1.00"), "{text}");
     }
 }

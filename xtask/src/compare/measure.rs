@@ -42,8 +42,9 @@ pub(super) struct Figures {
     pub(super) meaning: Meaning,
     /// Calls that are left out because the compiler has no such name.
     pub(super) unknown: Vec<(Arch, u32)>,
-    /// What Callgate makes of exactly the function of this program, under each workload.
-    pub(super) ours: Vec<Ours>,
+    /// What Callgate makes of exactly the function of this program, under each workload; an error where
+    /// it makes nothing of it. Empty for its own programs.
+    pub(super) ours: Vec<Result<Ours>>,
 }
 
 /// A program of Callgate for the function of another program.
@@ -205,12 +206,11 @@ fn other(
         executed.push(reference.executed(&told, index));
         let weights = workload.weights.clone();
         let options = Options { model: Model::Jit, weights, ..Options::default() };
-        if let Ok(Compiled { program, .. }) =
-            recompile(&program, ENDIAN, &reference.arches, &options)
-        {
+        let again = recompile(&program, ENDIAN, &reference.arches, &options);
+        ours.push(again.map_err(|error| error.to_string()).map(|Compiled { program, .. }| {
             let executed = reference.executed(&program, index);
-            ours.push(Ours { insns: program.len(), executed });
-        }
+            Ours { insns: program.len(), executed }
+        }));
     }
     let constant_allow = reference.constant_allow(&program);
     let meaning = meaning(peer, rules, &compiled, &program)
@@ -262,7 +262,7 @@ pub(super) struct Again {
     pub(super) name: String,
     pub(super) insns: usize,
     pub(super) executed: Vec<Option<f64>>,
-    pub(super) speed: Vec<Ours>,
+    pub(super) speed: Vec<Result<Ours>>,
     pub(super) size: usize,
     pub(super) time: Duration,
 }
@@ -284,7 +284,7 @@ pub(super) fn again(name: String, program: &Program, workloads: &[Workload]) -> 
         let ours =
             recompile(program, ENDIAN, &arches, &options).map_err(|e| e.to_string())?.program;
         executed.push(mean(program));
-        speed.push(Ours { insns: ours.len(), executed: mean(&ours) });
+        speed.push(Ok(Ours { insns: ours.len(), executed: mean(&ours) }));
     }
     let speedy = Options { model: Model::Jit, ..Options::default() };
     let (_, time) = repeated(REPEAT, || recompile(program, ENDIAN, &arches, &speedy));

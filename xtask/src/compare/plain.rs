@@ -25,10 +25,16 @@ pub(super) fn read(text: &str) -> Option<Result<Rules>> {
     }
 }
 
-fn rules(object: &JsonObject<'_>) -> Result<Rules> {
-    let arches = object.get_array("arches").map_or(0, |arches| arches.len());
-    if arches != 1 {
-        return Err(format!("plain rules are for one architecture, not {arches}"));
+fn rules<'a>(object: &'a JsonObject<'_>) -> Result<Rules> {
+    let own = Arch::X86_64.name();
+    let arches = object.get_array("arches").into_iter().flat_map(|arches| arches.iter());
+    let name = |arch: &'a JsonValue<'_>| match arch {
+        JsonValue::String(name) => name.as_ref(),
+        _ => "what is no name",
+    };
+    let arches: Vec<&str> = arches.map(name).collect();
+    if arches != [own] {
+        return Err(format!("plain rules are for {own} alone, not for {arches:?}"));
     }
     let mut calls = BTreeMap::new();
     for rule in object.get_array("rules").into_iter().flat_map(|rules| rules.iter()) {
@@ -107,5 +113,7 @@ mod tests {
         assert!(read("{}").is_none() && read("[").is_none());
         let bad = text.replace("\"eq\"", "\"is\"");
         assert!(read(&bad).unwrap().unwrap_err().contains("\"is\""));
+        let other = text.replace("x86_64", "aarch64");
+        assert!(read(&other).unwrap().unwrap_err().contains("not for [\"aarch64\"]"));
     }
 }

@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 use std::fmt::Write;
 
+use callgate::Verdict;
 use callgate::diagram::{Difference, Store};
 use callgate::syscalls::list_calls;
-use callgate::{Arch, Verdict};
 use clap::ValueHint;
 
 use crate::call;
@@ -104,17 +104,13 @@ fn json(same: bool, more: bool, differences: &[Difference]) -> String {
         let data = &difference.data;
         let arch = call::arch_of(data);
         let ranges = difference.calls.ranges().iter().map(|(a, b)| Json::array([*a, *b]));
-        Json::Object(vec![
-            ("arch", arch.map(Arch::name).into()),
-            ("arch_token", data.arch.into()),
-            ("call", arch.and_then(|arch| arch.call_name(data.nr)).into()),
-            ("nr", data.nr.into()),
-            ("args", Json::array(data.args)),
-            ("instruction_pointer", data.instruction_pointer.into()),
+        let mut fields = call::fields(arch, data);
+        fields.extend([
             ("a", verdict(difference.left)),
             ("b", verdict(difference.right)),
             ("alike", Json::Array(ranges.collect())),
-        ])
+        ]);
+        Json::Object(fields)
     });
     let value = Json::Object(vec![
         ("same", same.into()),

@@ -51,7 +51,6 @@ pub(crate) fn run(args: &MergeArgs) -> Result<u8> {
     let sources: Vec<Source> =
         args.sources.iter().map(|source| Source::parse(source)).collect::<Result<_>>()?;
     let filters = Source::read_all(&sources, &args.reading, &args.compiling)?;
-    filters.iter().for_each(Filter::warn_about_arches);
     let failed = |error: StackError| failed(&filters, &error);
     let stack = Stack::new(filters.iter().map(Filter::of_stack).collect()).map_err(failed)?;
     let mut arches: Vec<Arch> = Vec::new();

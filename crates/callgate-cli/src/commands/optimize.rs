@@ -49,7 +49,6 @@ pub(crate) fn run(args: &OptimizeArgs) -> Result<u8> {
         return Err(Failure::about(&filter.name, "this is a profile, not a program")
             .help("`callgate compile` makes the best program of it"));
     };
-    filter.warn_about_arches();
     let options = Options { budget: PROMPT, ..args.compiling.read(arches, filter.strict)? };
     let optimized = optimize::optimize(program, *endian, arches, &options)
         .map_err(|error| source::failed(&filter.name, &error))?;

@@ -102,6 +102,12 @@ struct Finding<'a> {
 }
 
 pub(crate) fn run(args: &SimulateArgs) -> Result<u8> {
+    output::print(&answer(args)?)?;
+    Ok(0)
+}
+
+/// What is printed.
+pub(crate) fn answer(args: &SimulateArgs) -> Result<String> {
     let filter = Source::parse(&args.source)?.read_to_compile(&args.reading, &args.compiling)?;
     let (arch, mut data) = called(args, &filter)?;
     data.instruction_pointer = args.ip.unwrap_or(0);
@@ -127,7 +133,7 @@ pub(crate) fn run(args: &SimulateArgs) -> Result<u8> {
             Finding { arch, data: &data, verdict: run.verdict, executed, constant }
         }
     };
-    let text = match args.format {
+    Ok(match args.format {
         Format::Json => json(&finding, args.trace.then_some(&steps)),
         Format::Text => {
             let mut text = String::new();
@@ -139,9 +145,7 @@ pub(crate) fn run(args: &SimulateArgs) -> Result<u8> {
             text.push_str(&finding.line());
             text
         }
-    };
-    output::print(&text)?;
-    Ok(0)
+    })
 }
 
 /// Who answers, ready to be asked.
@@ -240,19 +244,14 @@ impl Finding<'_> {
 
 fn json(finding: &Finding<'_>, trace: Option<&Vec<Step>>) -> String {
     let Finding { arch, data, verdict, executed, constant } = *finding;
-    let mut fields = vec![
-        ("arch", arch.map(Arch::name).into()),
-        ("arch_token", data.arch.into()),
-        ("call", arch.and_then(|arch| arch.call_name(data.nr)).into()),
-        ("nr", data.nr.into()),
-        ("args", Json::array(data.args)),
-        ("instruction_pointer", data.instruction_pointer.into()),
+    let mut fields = call::fields(arch, data);
+    fields.extend([
         ("verdict", verdict.to_string().into()),
         ("value", verdict.0.into()),
         ("permitted", verdict.permits().into()),
         ("executed", executed.map(|(executed, _)| executed).into()),
         ("constant_allow", constant.into()),
-    ];
+    ]);
     if let Some(steps) = trace {
         let steps = steps.iter().map(|step| {
             Json::Object(vec![

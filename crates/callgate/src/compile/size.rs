@@ -92,18 +92,21 @@ impl LargePart {
             .calls
             .iter()
             .take(ARCHES_NAMED)
-            .map(|(token, calls)| {
-                let names = list_calls(*token, calls, None, NAMED);
-                match Arch::with_token(*token).next() {
-                    Some(arch) => format!("{names} ({arch})"),
-                    None => format!("{names} (arch {token:#010x})"),
-                }
-            })
+            .map(|(token, calls)| with_arch(*token, calls))
             .collect();
         if let Some(more @ 1..) = self.calls.len().checked_sub(ARCHES_NAMED) {
             parts.push(format!("{more} more architectures"));
         }
         parts.join("; ")
+    }
+}
+
+/// Calls by name, with their arch.
+pub(super) fn with_arch(token: u32, calls: &CallSet) -> String {
+    let names = list_calls(token, calls, None, NAMED);
+    match Arch::with_token(token).next() {
+        Some(arch) => format!("{names} ({arch})"),
+        None => format!("{names} (arch {token:#010x})"),
     }
 }
 
@@ -261,7 +264,8 @@ mod tests {
         assert_eq!(calls, [16, 72, 41].map(|nr| vec![(token, CallSet::one(nr))]));
         let insns: Vec<usize> = long.largest.iter().map(|part| part.insns).collect();
         assert!(insns[0] >= 2500 && insns[1] >= 1200 && insns[2] >= 1000, "{insns:?}");
-        assert!(insns[0] < 5300 && insns[3..].iter().all(|insns| *insns == 1), "{insns:?}");
+        // A test and a `ret` for each value, and what the search adds.
+        assert!(insns[0] < 6000 && insns.len() == 3, "{insns:?}");
         assert!(long.dispatch > 5 && long.dispatch < 60, "{}", long.dispatch);
         assert!(long.insns > 4096 && insns.iter().sum::<usize>() < long.insns * 2);
         let over = long.insns - 4096;

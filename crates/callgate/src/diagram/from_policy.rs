@@ -21,9 +21,23 @@ impl Store {
     /// # Errors
     /// [`OutOfBudget`].
     pub fn policy(&mut self, policy: &Policy) -> Result<Func, OutOfBudget> {
+        self.policy_by_call(policy, &mut |_, _, _| ())
+    }
+
+    /// The same. `made` is told the arch token and the first number of calls to which the same rules
+    /// apply, and how many nodes were made for their conditions; where the budget does not suffice, it
+    /// was told of the calls for which it did not.
+    ///
+    /// # Errors
+    /// [`OutOfBudget`].
+    pub(crate) fn policy_by_call(
+        &mut self,
+        policy: &Policy,
+        made: &mut dyn FnMut(u32, u32, usize),
+    ) -> Result<Func, OutOfBudget> {
         let mut func = self.verdict(policy.bad_arch())?;
         for section in policy.sections() {
-            let calls = self.section(section)?;
+            let calls = self.section(section, made)?;
             func = self.split(Word::ARCH, Split::Equal(section.token), calls, func)?;
         }
         Ok(func)
@@ -55,7 +69,11 @@ impl Store {
         }
     }
 
-    fn section(&mut self, section: &Section) -> Result<Func, OutOfBudget> {
+    fn section(
+        &mut self,
+        section: &Section,
+        made: &mut dyn FnMut(u32, u32, usize),
+    ) -> Result<Func, OutOfBudget> {
         // Where each rule begins and ends to apply.
         let mut bounds: Vec<(u32, usize, bool)> = Vec::new();
         for (rule, calls) in section.rules.iter().map(|rule| &rule.calls).enumerate() {
@@ -93,20 +111,10 @@ impl Store {
             let func = match folded.get(&rules) {
                 Some(func) => *func,
                 None => {
-                    let mut func = default;
-                    for index in rules.iter().rev() {
-                        let Some(rule) = section.rules.get(*index) else { continue };
-                        let condition = match conditions.get(index) {
-                            Some(condition) => *condition,
-                            None => {
-                                let condition = self.condition(&rule.when)?;
-                                conditions.insert(*index, condition);
-                                condition
-                            }
-                        };
-                        let verdict = self.verdict(rule.verdict)?;
-                        func = self.select(condition, verdict, func)?;
-                    }
+                    let before = self.len();
+                    let func = self.fold(section, &rules, default, &mut conditions);
+                    made(section.token, first, self.len() - before);
+                    let func = func?;
                     folded.insert(rules, func);
                     func
                 }
@@ -118,6 +126,33 @@ impl Store {
             }
         }
         self.runs(Word::NR, &runs, 0, 32)
+    }
+
+    /// The function of the arguments where these rules of a section apply, the first match first.
+    fn fold(
+        &mut self,
+        section: &Section,
+        rules: &[usize],
+        default: Func,
+        conditions: &mut HashMap<usize, Pred>,
+    ) -> Result<Func, OutOfBudget> {
+        // The list is kept, so it takes memory, too.
+        self.charge_steps(rules.len() as u64)?;
+        let mut func = default;
+        for index in rules.iter().rev() {
+            let Some(rule) = section.rules.get(*index) else { continue };
+            let condition = match conditions.get(index) {
+                Some(condition) => *condition,
+                None => {
+                    let condition = self.condition(&rule.when)?;
+                    conditions.insert(*index, condition);
+                    condition
+                }
+            };
+            let verdict = self.verdict(rule.verdict)?;
+            func = self.select(condition, verdict, func)?;
+        }
+        Ok(func)
     }
 
     /// The function of a word's `2^bits` values from `base` on: a run's function holds from its

@@ -97,8 +97,9 @@ pub struct Budget {
 }
 
 impl Default for Budget {
-    /// Two million nodes, twelve million steps: below 100 MB, and about half a second. Real filters
-    /// take some thousands of either.
+    /// Two million nodes, twelve million steps: below 100 MB, and below a second (0.85 s was the most for
+    /// 300 random programs with arithmetic on a 2-core Zen 4). Filters in use take some thousands to some
+    /// ten thousands of either, ten thousand rules that fit into a program up to a million nodes.
     fn default() -> Budget {
         Budget { nodes: 2_000_000, steps: 12_000_000 }
     }

@@ -66,8 +66,9 @@ fn explain(text: &str, error: &jsonc_parser::errors::ParseError) -> Diagnostic {
             Diagnostic::error(position, "the text ends in the middle of an object").help(cut_off)
         }
         ParseErrorKind::NestingDepthExceeded => {
-            Diagnostic::error(position, "nested deeper than 512 levels, the limit")
-                .help("no profile nests deeper than ten levels; check what file this is")
+            Diagnostic::error(position, "nested deeper than 512 levels, the limit").help(
+                "profiles and recordings nest ten levels deep at most; check what file this is",
+            )
         }
         ParseErrorKind::CommentsNotAllowed => {
             Diagnostic::error(position, "JSON has no comments").help("use a \"comment\" member")

@@ -44,7 +44,7 @@ mod coverage;
 mod naive;
 mod numbers;
 mod report;
-mod session;
+mod search;
 
 pub use coverage::Side;
 pub use naive::{TooLong, plain_program};
@@ -114,7 +114,7 @@ impl Default for Options {
 
 /// Compares all forms of a filter. `progress` is told the number of calls made so far now and then.
 pub fn fuzz(input: &Input<'_>, options: &Options, progress: &mut dyn FnMut(u64)) -> Report {
-    session::Session::new(input, options, progress).run()
+    search::Search::new(input, options, progress).run()
 }
 
 #[cfg(test)]

@@ -30,4 +30,30 @@ impl Numbers {
     pub fn pick<T: Copy>(&mut self, from: &[T]) -> Option<T> {
         from.get(self.below(from.len())).copied()
     }
+
+    /// Brings the items into any order.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.below(last + 1));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Numbers;
+
+    #[test]
+    fn shuffled_items_are_all_there_in_any_order() {
+        let mut numbers = Numbers::new(7);
+        let mut first = [0; 4];
+        for _ in 0..400 {
+            let mut items = [0, 1, 2, 3];
+            numbers.shuffle(&mut items);
+            first[items[0]] += 1;
+            items.sort_unstable();
+            assert_eq!(items, [0, 1, 2, 3]);
+        }
+        assert!(first.iter().all(|count| (60..140).contains(count)), "{first:?}");
+    }
 }

@@ -4,20 +4,9 @@ use callgate::Arch;
 use callgate::compile::{Options, compile};
 use callgate::diagram::Budget;
 use callgate::frontend::oci::{self, Dialect};
+use callgate::fuzz::Numbers;
 
 use crate::support::{args, entry, options, text};
-
-/// A reproducible stream of numbers (xorshift).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % limit
-    }
-}
 
 const RULES: usize = 10_000;
 
@@ -26,7 +15,7 @@ const BUDGET: Budget = Budget { nodes: 200_000, steps: 20_000_000 };
 
 /// A profile with so many comparisons in each rule.
 fn profile(names: &[&str], operators: &[&str], comparisons: usize) -> String {
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut random = Numbers::new(1);
     let entries: Vec<String> = (0..RULES)
         .map(|_| {
             let name = names[random.below(names.len())];

@@ -1,35 +1,18 @@
 //! The order of entries changes nothing, but for what `combine` says.
 
 use callgate::frontend::oci::Dialect;
+use callgate::fuzz::Numbers;
 use callgate::policy::Policy;
 use callgate::policy::ruleset::{Comparison, Op, RuleSet, sections};
 use callgate::{Arch, SeccompData, Verdict};
 
 use crate::support::{args, call, entry, options, read};
 
-/// Numbers that look random and are the same in every run (xorshift64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit
-    }
-
-    fn shuffle<T>(&mut self, items: &mut [T]) {
-        for i in (1..items.len()).rev() {
-            items.swap(i, usize::try_from(self.below(i as u64 + 1)).unwrap());
-        }
-    }
-}
-
-fn comparison(random: &mut Random, arg: u8) -> Comparison {
-    let value = [0, 1, 2, 3, 0x1_0000_0000, 0x1_0000_0001, u64::MAX][random.below(7) as usize];
-    let mask = [1, 3, 0xffff_ffff_0000_0000, 0x1_0000_0001][random.below(4) as usize];
+fn comparison(random: &mut Numbers, arg: u8) -> Comparison {
+    let value = [0, 1, 2, 3, 0x1_0000_0000, 0x1_0000_0001, u64::MAX][random.below(7)];
+    let mask = [1, 3, 0xffff_ffff_0000_0000, 0x1_0000_0001][random.below(4)];
     let ops = [Op::Eq, Op::Ne, Op::Lt, Op::Le, Op::Gt, Op::Ge, Op::MaskedEq(mask)];
-    Comparison::new(arg, ops[random.below(7) as usize], value).unwrap()
+    Comparison::new(arg, ops[random.below(7)], value).unwrap()
 }
 
 const BAD: Verdict = Verdict::KILL_THREAD;
@@ -45,7 +28,7 @@ fn policy(arch: Arch, rules: &[(Vec<Comparison>, Verdict)]) -> Option<Policy> {
 
 #[test]
 fn conditional_rules_mean_the_same_in_any_order_that_is_accepted() {
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut random = Numbers::new(1);
     let values = [0, 1, 2, 3, 4, 0xffff_ffff, 0x1_0000_0000, 0x1_0000_0001, u64::MAX];
     let mut compared = 0;
     for round in 0..600 {
@@ -54,8 +37,7 @@ fn conditional_rules_mean_the_same_in_any_order_that_is_accepted() {
         for _ in 0..2 + random.below(4) {
             // No rule is the prefix of another: all look at the same arguments.
             let conditions = vec![comparison(&mut random, 0), comparison(&mut random, 1)];
-            let verdict =
-                [Verdict::ALLOW, Verdict::LOG, Verdict::errno(2)][random.below(3) as usize];
+            let verdict = [Verdict::ALLOW, Verdict::LOG, Verdict::errno(2)][random.below(3)];
             rules.push((conditions, verdict));
         }
         let Some(expected) = policy(arch, &rules) else { continue };
@@ -85,7 +67,7 @@ fn the_order_of_entries_for_different_calls_does_not_matter() {
         entry("pipe pipe2", "TRAP", ""),
     ];
     let expected = read(&entries, &options(Dialect::Runc));
-    let mut random = Random(7);
+    let mut random = Numbers::new(7);
     for _ in 0..20 {
         random.shuffle(&mut entries);
         let shuffled = read(&entries, &options(Dialect::Runc));

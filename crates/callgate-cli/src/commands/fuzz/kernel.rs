@@ -4,7 +4,7 @@ use callgate::Verdict;
 use callgate::fuzz::{Comparison, Input, Report};
 use callgate_sys::Answer;
 
-use super::{Form, Omission};
+use super::{AskedBy, Form, Omission};
 use crate::options::native_arch;
 use crate::report::{Failure, Result};
 use crate::source::Filter;
@@ -67,8 +67,7 @@ pub(super) fn ask(
             omissions.push(omission(why, "leave --kernel out".to_owned()));
             continue;
         }
-        let asked = ["--kernel".to_owned()];
-        forms.push(Form { name, arguments: asked.to_vec() });
+        forms.push(Form { name, by: AskedBy::Fuzz });
         report.comparisons.push(comparison);
     }
 }

@@ -70,10 +70,18 @@ pub(crate) struct FuzzArgs {
     compiling: options::Compiling,
 }
 
-/// How `callgate simulate` is told to ask one form of the filter.
+/// One form of the filter.
 struct Form {
     name: String,
-    arguments: Vec<String>,
+    by: AskedBy,
+}
+
+/// The command that asks a form about one call.
+enum AskedBy {
+    /// `callgate simulate` with these options.
+    Simulate(Vec<String>),
+    /// This command again: nothing else asks the kernel.
+    Fuzz,
 }
 
 /// Something that was not compared, and why.
@@ -93,11 +101,23 @@ struct Outcome {
     report: Report,
     omissions: Vec<Omission>,
     elapsed: Duration,
-    /// `callgate simulate` with the source and how it is read.
-    simulate: Vec<String>,
+    /// The source and how it is read, as a command line says it.
+    source_arguments: Vec<String>,
+    /// What else this command was told.
+    own_arguments: Vec<String>,
 }
 
 pub(crate) fn run(args: &FuzzArgs) -> Result<u8> {
+    let outcome = search(args)?;
+    let text = match args.format {
+        Format::Text => report::text(&outcome),
+        Format::Json => report::json(&outcome),
+    };
+    output::print(&text)?;
+    status(&outcome)
+}
+
+fn search(args: &FuzzArgs) -> Result<Outcome> {
     let start = Instant::now();
     let source = source(args)?;
     let filter = Source::parse(source)?.read_to_compile(&args.reading.0, &args.compiling.0)?;
@@ -129,17 +149,28 @@ pub(crate) fn run(args: &FuzzArgs) -> Result<u8> {
         kernel::ask(&input, &mut forms, &mut report, &mut omissions);
     }
     progress.clear();
-    let mut simulate = vec!["callgate".to_owned(), "simulate".to_owned()];
-    simulate.push(source.to_string_lossy().into_owned());
-    simulate.extend(args.reading.0.arguments());
-    let elapsed = start.elapsed();
-    let outcome = Outcome { source: filter.name, forms, report, omissions, elapsed, simulate };
-    let text = match args.format {
-        Format::Text => report::text(&outcome),
-        Format::Json => report::json(&outcome),
-    };
-    output::print(&text)?;
-    status(&outcome)
+    let mut source_arguments = vec![source.to_string_lossy().into_owned()];
+    source_arguments.extend(args.reading.0.arguments());
+    Ok(Outcome {
+        source: filter.name,
+        forms,
+        report,
+        omissions,
+        elapsed: start.elapsed(),
+        source_arguments,
+        own_arguments: args.own_arguments(),
+    })
+}
+
+impl FuzzArgs {
+    /// The options beside those that say how the source is read.
+    fn own_arguments(&self) -> Vec<String> {
+        let mut arguments = self.compiling.0.arguments();
+        arguments.push(format!("--seed={}", self.seed));
+        arguments.extend(self.runs.map(|runs| format!("--runs={runs}")));
+        arguments.extend(self.time.map(|seconds| format!("--time={seconds}")));
+        arguments
+    }
 }
 
 /// The source; where `--kernel` was followed by it, clap took it for a version.
@@ -164,7 +195,7 @@ fn forms(
     let by = |by: By| vec!["--by".to_owned(), by.name().to_owned()];
     let (mut forms, mut programs) = (Vec::new(), Vec::new());
     let mut add = |name: &str, arguments, program: Option<Program>| {
-        forms.push(Form { name: name.to_owned(), arguments });
+        forms.push(Form { name: name.to_owned(), by: AskedBy::Simulate(arguments) });
         programs.extend(program.map(|program| Subject::new(name, program)));
     };
     match &filter.meaning {
@@ -193,7 +224,9 @@ fn forms(
                 omissions.push(Omission {
                     name: "optimized".to_owned(),
                     why: error.to_string(),
-                    help: "the other forms were compared".to_owned(),
+                    help: error.help().unwrap_or(
+                        "`callgate simulate` says what each form makes of one call".to_owned(),
+                    ),
                     is_trouble: true,
                 });
                 break;
@@ -228,8 +261,11 @@ fn status(outcome: &Outcome) -> Result<u8> {
     if let Some(Omission { name, help, .. }) =
         outcome.omissions.iter().find(|omission| omission.is_trouble)
     {
-        return Err(Failure::new(format!("{name} was not compared; the report says why"))
-            .help(help.as_str()));
+        let message = match outcome.report.comparisons.as_slice() {
+            [] => "nothing was compared; the report says why".to_owned(),
+            _ => format!("{name} was not compared; the report says why"),
+        };
+        return Err(Failure::new(message).help(help.as_str()));
     }
     if let Some(coverage) = outcome.report.coverage.iter().find(|one| !one.is_complete()) {
         let why = coverage.why.map_or_else(String::new, |why| format!(": {why}"));
@@ -273,30 +309,4 @@ impl Progress {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_source_behind_kernel_is_the_source() {
-        use clap::Parser;
-        let parse = |arguments: &[&str]| {
-            #[derive(Debug, Parser)]
-            struct Alone {
-                #[command(flatten)]
-                args: FuzzArgs,
-            }
-            Alone::try_parse_from([&["fuzz"], arguments].concat()).unwrap().args
-        };
-        let kernel = |arguments: &[&str]| parse(arguments).reading.0.kernel;
-        assert_eq!(source(&parse(&["--kernel", "p.json"])).unwrap(), "p.json");
-        assert_eq!(source(&parse(&["p.json", "--kernel"])).unwrap(), "p.json");
-        assert_eq!(source(&parse(&["--kernel"])).unwrap(), BUILT_IN);
-        assert_eq!(kernel(&["p.json", "--kernel"]), Some(KernelArg::Running));
-        assert_eq!(kernel(&["p.json", "--kernel", "running"]), Some(KernelArg::Running));
-        let version = Some(KernelArg::Version("6.1".parse().unwrap()));
-        assert_eq!(kernel(&["--kernel", "6.1", "p.json"]), version);
-        assert_eq!(kernel(&["--kernel=6.1", "p.json"]), version);
-        assert_eq!(kernel(&["p.json"]), None);
-        assert!(source(&parse(&["--kernel", "six", "p.json"])).is_err());
-    }
-}
+mod tests;

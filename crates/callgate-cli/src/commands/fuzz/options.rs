@@ -53,7 +53,8 @@ impl Args for Compiling {
         CompileOptions::augment_args(command)
             .mut_arg("model", |model| model.help("What the kernel does at run time [default: all]"))
             .mut_arg("optimize", |aim| {
-                aim.help(
+                // The long help of the other commands has another default.
+                aim.long_help(None).help(
                     "What comes first: the expected cost of a call, or the length of the \
                           program [default: both]",
                 )

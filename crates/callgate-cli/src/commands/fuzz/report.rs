@@ -3,26 +3,28 @@
 use std::fmt::Write;
 
 use callgate::fuzz::{Comparison, Contradiction, Coverage, Mismatch, Side};
-use callgate::{Arch, SeccompData, Verdict};
+use callgate::{SeccompData, Verdict};
 
-use super::{Form, Omission, Outcome};
+use super::{AskedBy, Form, Omission, Outcome};
 use crate::call;
 use crate::json::Json;
 
 pub(super) fn text(outcome: &Outcome) -> String {
     let report = &outcome.report;
     let mut text = format!(
-        "{}: {} calls, seed {}, {:.2} s\n\n",
+        "{}: {} calls, seed {}, {:.2} s\n",
         outcome.source,
         report.calls,
         report.seed,
         outcome.elapsed.as_secs_f64()
     );
-    let _ = writeln!(
-        text,
-        "{:<32}{:>14}{:>20}{:>13}",
-        "executed", "instructions", "branch directions", "unreachable"
-    );
+    if !report.coverage.is_empty() {
+        let _ = writeln!(
+            text,
+            "\n{:<32}{:>14}{:>20}{:>13}",
+            "executed", "instructions", "branch directions", "unreachable"
+        );
+    }
     for one in &report.coverage {
         let _ = writeln!(
             text,
@@ -41,14 +43,11 @@ pub(super) fn text(outcome: &Outcome) -> String {
         let missed = one.missed_sides.iter().map(side_text);
         list(&mut text, &format!("directions not taken in {}", one.name), missed);
     }
-    let reference = outcome.forms.first().map_or("", |form| form.name.as_str());
-    let _ = writeln!(
-        text,
-        "\n{:<46}{:>14}{:>13}",
-        format!("compared with \"{reference}\""),
-        "calls",
-        "mismatches"
-    );
+    text.push('\n');
+    if let Some(Comparison { left, .. }) = report.comparisons.first() {
+        let title = format!("compared with \"{left}\"");
+        let _ = writeln!(text, "{title:<46}{:>14}{:>13}", "calls", "mismatches");
+    }
     for one in &report.comparisons {
         let _ = writeln!(text, "{:<46}{:>14}{:>13}", one.right, one.calls, one.mismatches);
     }
@@ -63,7 +62,9 @@ pub(super) fn text(outcome: &Outcome) -> String {
     for one in &report.contradictions {
         contradiction(&mut text, outcome, one);
     }
-    if report.agrees() {
+    if report.comparisons.is_empty() {
+        text.push_str("\nnothing was compared\n");
+    } else if report.agrees() {
         text.push_str("\nno mismatch\n");
     }
     text
@@ -128,7 +129,7 @@ fn contradiction(text: &mut String, outcome: &Outcome, one: &Contradiction) {
         shown(data)
     );
     if let Some(form) = outcome.forms.iter().find(|form| form.name == *name) {
-        let _ = writeln!(text, "  {} --trace", command(outcome, &form.arguments, data));
+        let _ = writeln!(text, "  {} --trace", command(outcome, form, data));
     }
 }
 
@@ -138,26 +139,28 @@ fn shown(data: &SeccompData) -> String {
 }
 
 /// What shows a mismatch: the reference's answer and the other's.
-fn commands(outcome: &Outcome, form: &Form, data: &SeccompData) -> Vec<String> {
-    let reference = outcome.forms.first().map(|form| command(outcome, &form.arguments, data));
-    let other = match form.arguments.as_slice() {
-        // The kernel is asked by this command alone.
-        [kernel] if kernel == "--kernel" => {
-            let mut words = outcome.simulate.clone();
-            if let Some(verb) = words.get_mut(1) {
-                *verb = "fuzz".to_owned();
-            }
-            words.extend([kernel.clone(), format!("--seed={}", outcome.report.seed)]);
-            quoted(&words)
-        }
-        arguments => command(outcome, arguments, data),
-    };
-    reference.into_iter().chain([other]).collect()
+pub(super) fn commands(outcome: &Outcome, form: &Form, data: &SeccompData) -> [String; 2] {
+    let reference = outcome.forms.first().unwrap_or(form);
+    [reference, form].map(|form| command(outcome, form, data))
 }
 
-/// A `callgate simulate` that asks one form about a call.
-fn command(outcome: &Outcome, arguments: &[String], data: &SeccompData) -> String {
-    let mut words = outcome.simulate.clone();
+/// The command that asks one form about a call.
+fn command(outcome: &Outcome, form: &Form, data: &SeccompData) -> String {
+    let words = |verb: &str| {
+        let mut words = vec!["callgate".to_owned(), verb.to_owned()];
+        words.extend_from_slice(&outcome.source_arguments);
+        words
+    };
+    let arguments = match &form.by {
+        AskedBy::Simulate(arguments) => arguments,
+        AskedBy::Fuzz => {
+            let mut words = words("fuzz");
+            words.push("--kernel".to_owned());
+            words.extend_from_slice(&outcome.own_arguments);
+            return quoted(&words);
+        }
+    };
+    let mut words = words("simulate");
     words.extend_from_slice(arguments);
     words.extend(["--token".to_owned(), format!("{:#010x}", data.arch)]);
     if data.instruction_pointer != 0 {
@@ -217,7 +220,7 @@ pub(super) fn json(outcome: &Outcome) -> String {
                 let mut fields = vec![("program", one.name.as_str().into())];
                 fields.extend(side_fields(&one.side));
                 fields.push(("taken", one.taken.into()));
-                fields.extend(call_fields(&one.data));
+                fields.extend(call::fields(call::arch_of(&one.data), &one.data));
                 Json::Object(fields)
             })),
         ),
@@ -245,23 +248,11 @@ fn side_fields(side: &Side) -> Vec<(&'static str, Json)> {
     vec![("index", side.index.into()), ("holds", side.holds.into())]
 }
 
-fn call_fields(data: &SeccompData) -> Vec<(&'static str, Json)> {
-    let arch = call::arch_of(data);
-    vec![
-        ("arch", arch.map(Arch::name).into()),
-        ("arch_token", data.arch.into()),
-        ("call", arch.and_then(|arch| arch.call_name(data.nr)).into()),
-        ("nr", data.nr.into()),
-        ("args", Json::array(data.args)),
-        ("instruction_pointer", data.instruction_pointer.into()),
-    ]
-}
-
 fn first_json(outcome: &Outcome, form: &Form, first: &Mismatch) -> Json {
     let verdict = |verdict: Verdict| {
         Json::Object(vec![("verdict", verdict.to_string().into()), ("value", verdict.0.into())])
     };
-    let mut fields = call_fields(&first.data);
+    let mut fields = call::fields(call::arch_of(&first.data), &first.data);
     fields.push(("expected", verdict(first.left)));
     fields.push(("given", verdict(first.right)));
     fields.push(("commands", Json::array(commands(outcome, form, &first.data))));
@@ -274,7 +265,7 @@ mod tests {
 
     use callgate::bpf::{Insn, Op, Program};
     use callgate::fuzz::{Input, Options, Subject, fuzz};
-    use callgate::{Endian, Verdict};
+    use callgate::{Arch, Endian};
 
     use super::*;
 
@@ -305,7 +296,7 @@ mod tests {
             Input { policy: None, programs: &programs, arches: &arches, endian: Endian::Little };
         let form = |name: &str, arguments: &[&str]| Form {
             name: name.to_owned(),
-            arguments: arguments.iter().map(|word| (*word).to_owned()).collect(),
+            by: AskedBy::Simulate(arguments.iter().map(|word| (*word).to_owned()).collect()),
         };
         Outcome {
             source: "my filter.bpf".to_owned(),
@@ -316,9 +307,8 @@ mod tests {
             report: fuzz(&input, &Options::default(), &mut |_| ()),
             omissions: Vec::new(),
             elapsed: Duration::from_millis(1230),
-            simulate: ["callgate", "simulate", "my filter.bpf", "--arch", "x86_64"]
-                .map(String::from)
-                .to_vec(),
+            source_arguments: ["my filter.bpf", "--arch", "x86_64"].map(String::from).to_vec(),
+            own_arguments: vec!["--seed=1".to_owned()],
         }
     }
 

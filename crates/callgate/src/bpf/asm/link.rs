@@ -11,6 +11,10 @@ use crate::diagnostic::{Diagnostic, Position};
 /// How far a two-way jump reaches (its distances are bytes).
 const BRANCH_REACH: usize = 255;
 
+/// So many jumps that reach too far are reported one by one: where there are more, a piece of code is in
+/// the wrong place, and every jump over it says the same.
+const FAR_SHOWN: usize = 5;
+
 /// The instructions, with every jump resolved; what cannot be resolved is reported and stays 0.
 pub(super) fn link(program: &Parsed<'_>, errors: &mut Vec<Diagnostic>) -> Vec<Insn> {
     let statements = &program.statements;
@@ -29,12 +33,24 @@ pub(super) fn link(program: &Parsed<'_>, errors: &mut Vec<Diagnostic>) -> Vec<In
     if statements.is_empty() && errors.is_empty() {
         errors.push(Diagnostic::error(None, "the text holds no instruction"));
     }
-    let mut linker = Linker { labels: labels(program, errors), errors };
-    statements
+    let mut linker =
+        Linker { labels: labels(program, errors), errors, far: 0, first_left_out: None };
+    let insns = statements
         .iter()
         .enumerate()
         .map(|(index, statement)| linker.resolve(index, statement))
-        .collect()
+        .collect();
+    if let Some(more @ 1..) = linker.far.checked_sub(FAR_SHOWN) {
+        linker.error(
+            linker.first_left_out,
+            format!(
+                "and {more} more conditional jumps from here on skip more than {BRANCH_REACH} \
+                 instructions"
+            ),
+            "move what they skip to the end of the program, or put copies of the targets nearer",
+        );
+    }
+    insns
 }
 
 /// Where each label stands.
@@ -63,6 +79,10 @@ fn labels<'a>(program: &Parsed<'a>, errors: &mut Vec<Diagnostic>) -> HashMap<&'a
 struct Linker<'a, 'e> {
     labels: HashMap<&'a str, usize>,
     errors: &'e mut Vec<Diagnostic>,
+    /// How many jumps reach too far.
+    far: usize,
+    /// Where the first one stands that is not reported by itself.
+    first_left_out: Option<Position>,
 }
 
 impl Linker<'_, '_> {
@@ -84,14 +104,19 @@ impl Linker<'_, '_> {
     fn branch(&mut self, index: usize, target: &Target<'_>) -> u8 {
         let distance = self.distance(index, target);
         u8::try_from(distance).unwrap_or_else(|_| {
-            self.error(
-                target.position(),
-                format!(
-                    "the jump to {target} skips {distance} instructions, a conditional jump at most \
-                     {BRANCH_REACH}"
-                ),
-                "jump to a `ja` on the way, or put a copy of the target nearer",
-            );
+            self.far += 1;
+            if self.far <= FAR_SHOWN {
+                self.error(
+                    target.position(),
+                    format!(
+                        "the jump to {target} skips {distance} instructions, a conditional jump at \
+                         most {BRANCH_REACH}"
+                    ),
+                    "jump to a `ja` on the way, or put a copy of the target nearer",
+                );
+            } else if self.far == FAR_SHOWN + 1 {
+                self.first_left_out = target.position();
+            }
             0
         })
     }

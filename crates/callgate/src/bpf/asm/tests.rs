@@ -226,6 +226,15 @@ fn the_reach_of_jumps_is_255_and_nobody_elses_mistake() {
         errors(&far(256)),
         ["1:9: the jump to `end` skips 256 instructions, a conditional jump at most 255"]
     );
+    // Where many jumps skip the same code, not each of them is a message.
+    let many = format!("{}{}end: ret a", "jeq #1, end\n".repeat(9), "tax\n".repeat(256));
+    let all = errors(&many);
+    assert_eq!(all.len(), 6, "{all:?}");
+    assert!(all[4].starts_with("5:9: the jump to `end` skips 260 instructions"), "{all:?}");
+    assert_eq!(
+        all[5],
+        "6:9: and 4 more conditional jumps from here on skip more than 255 instructions"
+    );
     // A line that cannot be read keeps its place.
     let broken = format!("jeq #1, end\n{}foo\nend: ret a", "tax\n".repeat(254));
     assert_eq!(errors(&broken), ["256:1: `foo` is no instruction"]);

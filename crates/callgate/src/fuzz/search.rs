@@ -27,7 +27,7 @@ const CROSSED: usize = 100_000;
 /// How often progress is told.
 const TELL_EVERY: u64 = 4096;
 
-pub(super) struct Session<'a> {
+pub(super) struct Search<'a> {
     input: &'a Input<'a>,
     options: &'a Options,
     progress: &'a mut dyn FnMut(u64),
@@ -40,16 +40,16 @@ pub(super) struct Session<'a> {
     calls: u64,
 }
 
-impl<'a> Session<'a> {
+impl<'a> Search<'a> {
     pub(super) fn new(
         input: &'a Input<'a>,
         options: &'a Options,
         progress: &'a mut dyn FnMut(u64),
-    ) -> Session<'a> {
+    ) -> Search<'a> {
         let mut names = input.programs.iter().map(|subject| subject.name.as_str());
         let reference = if input.policy.is_some() { Some("rules") } else { names.next() };
         let reference = reference.unwrap_or_default();
-        Session {
+        Search {
             input,
             options,
             progress,
@@ -64,6 +64,9 @@ impl<'a> Session<'a> {
     }
 
     pub(super) fn run(mut self) -> Report {
+        if self.input.programs.is_empty() {
+            return self.report();
+        }
         let start = Instant::now();
         let Input { policy, programs, arches, endian } = *self.input;
         let candidates =

@@ -1,0 +1,117 @@
+//! The format of a source that does not name one.
+
+use std::ffi::OsStr;
+
+use super::{Format, Place};
+
+/// The format of what comes without one.
+pub(super) fn detect(place: &Place, bytes: &[u8]) -> Format {
+    if let Place::File(path) = place {
+        match path.extension().and_then(OsStr::to_str) {
+            Some("bpf") => return Format::Raw,
+            Some("json" | "yaml" | "yml") => return Format::Profile(None),
+            _ => {}
+        }
+    }
+    let mut rest = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii();
+    if let Some(inside) = rest.strip_prefix(b"{") {
+        // A row of `tcpdump -dd` begins with a brace too, and goes on with a number.
+        rest = inside.trim_ascii_start();
+        if !rest.first().is_some_and(u8::is_ascii_alphanumeric) {
+            return Format::Profile(None);
+        }
+    }
+    let is_text = bytes.iter().all(|byte| !byte.is_ascii_control() || byte.is_ascii_whitespace());
+    if rest.is_empty() || rest.starts_with(b"[") {
+        // Nothing at all, or other JSON: the reader of profiles says so best.
+        Format::Profile(None)
+    } else if is_text && is_yaml(rest) {
+        Format::Profile(None)
+    } else if is_text {
+        Format::Text
+    } else {
+        Format::Raw
+    }
+}
+
+/// Whether the first line that says something begins a profile in YAML. A word and a colon may be a label
+/// of assembler text too, so the word must be a key with which such files begin.
+fn is_yaml(text: &[u8]) -> bool {
+    const KEYS: &[&[u8]] = &[
+        b"apiVersion",
+        b"kind",
+        b"metadata",
+        b"spec",
+        b"ociVersion",
+        b"defaultAction",
+        b"defaultErrnoRet",
+        b"architectures",
+        b"archMap",
+        b"syscalls",
+    ];
+    let mut lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let Some(line) = lines.find(|line| !line.is_empty() && !line.starts_with(b"#")) else {
+        return false;
+    };
+    if line.starts_with(b"---") || line.starts_with(b"%YAML") {
+        return true;
+    }
+    let mut parts = line.splitn(2, |byte| *byte == b':');
+    let (Some(key), Some(value)) = (parts.next(), parts.next()) else {
+        return false;
+    };
+    let quoted = |mark| key.strip_prefix(mark).and_then(|key| key.strip_suffix(mark));
+    let key = quoted(b"\"").or(quoted(b"'")).unwrap_or(key);
+    KEYS.contains(&key) && value.first().is_none_or(u8::is_ascii_whitespace)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_tells_the_format() {
+        let of = |bytes: &[u8]| detect(&Place::Stdin, bytes);
+        assert_eq!(of(b" \n{ \"defaultAction\""), Format::Profile(None));
+        assert_eq!(of(b"{}"), Format::Profile(None));
+        assert_eq!(of(b"\xef\xbb\xbf{"), Format::Profile(None));
+        assert_eq!(of(b""), Format::Profile(None));
+        assert_eq!(of(b"[]"), Format::Profile(None));
+        assert_eq!(of(b"{ 0x20, 0, 0, 4 },"), Format::Text);
+        assert_eq!(of(b"2\n32 0 0 4\n6 0 0 0\n"), Format::Text);
+        assert_eq!(of(&[6, 0, 0, 0, 0, 0, 0xff, 0x7f]), Format::Raw);
+        assert_eq!(detect(&Place::File("x.bpf".into()), b"{}"), Format::Raw);
+        assert_eq!(detect(&Place::File("x.json".into()), b"null"), Format::Profile(None));
+    }
+
+    #[test]
+    fn yaml_is_told_from_assembler_text() {
+        let of = |text: &str| detect(&Place::Stdin, text.as_bytes());
+        for yaml in [
+            "apiVersion: v1\nkind: SeccompProfile\n",
+            "# a comment\n\n---\nkind: SeccompProfile\n",
+            "\u{feff}%YAML 1.2\n---\n",
+            "--- # x\n",
+            "spec:\r\n  defaultAction: SCMP_ACT_ERRNO\r\n",
+            "syscalls:\n- names: [read]\n",
+            "\"defaultAction\": SCMP_ACT_ERRNO",
+            "'kind': SeccompProfile",
+        ] {
+            assert_eq!(of(yaml), Format::Profile(None), "{yaml}");
+        }
+        for text in [
+            "start: ld [0]\nret #0\n",
+            "# spec: a comment\nyes: ret ALLOW\n",
+            "kind:ret ALLOW\n",
+            "; ---\nret ALLOW\n",
+            "#\n",
+            "0: ld arch\n",
+        ] {
+            assert_eq!(of(text), Format::Text, "{text}");
+        }
+        let file = |name: &str| detect(&Place::File(name.into()), b"start: ld [0]");
+        assert_eq!(file("x.yaml"), Format::Profile(None));
+        assert_eq!(file("x.yml"), Format::Profile(None));
+        assert_eq!(file("x.asm"), Format::Text);
+    }
+}

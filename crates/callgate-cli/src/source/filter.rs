@@ -1,0 +1,161 @@
+//! What a source means: a profile or a program, and what can be made of it.
+
+use std::borrow::Cow;
+
+use callgate::bpf::{self, Program};
+use callgate::compile::{self, CompileError, Compiled};
+use callgate::diagram::{Func, Store};
+use callgate::frontend::Profile;
+use callgate::{Arch, Endian, stack};
+
+use crate::options::{CompileOptions, SourceOptions, native_arch};
+use crate::report::{self, Failure, Result};
+
+/// What a source means.
+pub(crate) struct Filter {
+    /// The source, as messages name it.
+    pub(crate) name: String,
+    pub(crate) meaning: Meaning,
+    /// Whether unknown names of calls are errors in what else is read for it.
+    pub(crate) strict: bool,
+}
+
+pub(crate) enum Meaning {
+    Profile(Box<Profile>),
+    Program { program: Program, endian: Endian, arches: Vec<Arch> },
+}
+
+impl Filter {
+    pub(super) fn of_profile(name: String, profile: Profile) -> Filter {
+        report::warn_all(&name, &profile.warnings);
+        Filter { name, meaning: Meaning::Profile(Box::new(profile)), strict: false }
+    }
+
+    pub(super) fn of_program(
+        name: String,
+        program: Program,
+        endian: Endian,
+        options: &SourceOptions,
+    ) -> Result<Filter> {
+        let mut arches = options.arch.clone();
+        if arches.is_empty() {
+            arches = arches_in(&program, endian);
+        }
+        if arches.is_empty() {
+            arches = vec![native_arch()?];
+        }
+        let meaning = Meaning::Program { program, endian, arches };
+        Ok(Filter { name, meaning, strict: false })
+    }
+
+    pub(crate) fn is_profile(&self) -> bool {
+        matches!(self.meaning, Meaning::Profile(_))
+    }
+
+    /// The architectures that it is about.
+    pub(crate) fn arches(&self) -> Vec<Arch> {
+        match &self.meaning {
+            Meaning::Profile(profile) => profile.policy.arches().collect(),
+            Meaning::Program { arches, .. } => arches.clone(),
+        }
+    }
+
+    /// The program that it means; a profile is compiled.
+    pub(crate) fn program(&self, options: &CompileOptions) -> Result<Cow<'_, Program>> {
+        match &self.meaning {
+            Meaning::Profile(_) => Ok(Cow::Owned(self.compile(options)?.program)),
+            Meaning::Program { program, .. } => {
+                if options.has_weights() {
+                    report::warn_about(
+                        &self.name,
+                        "--weights has no effect: this is a program already",
+                        "`callgate compile` makes a new program of it first",
+                    );
+                }
+                Ok(Cow::Borrowed(program))
+            }
+        }
+    }
+
+    /// Compiles what it means, a profile or a program; the result is proved.
+    pub(crate) fn compile(&self, options: &CompileOptions) -> Result<Compiled> {
+        let options = options.read(&self.arches(), self.strict)?;
+        self.try_compile(&options).map_err(|error| failed(&self.name, &error))
+    }
+
+    /// The same with options that were read.
+    pub(crate) fn try_compile(
+        &self,
+        options: &compile::Options,
+    ) -> std::result::Result<Compiled, CompileError> {
+        match &self.meaning {
+            Meaning::Profile(profile) => compile::compile(&profile.policy, options),
+            Meaning::Program { program, endian, arches } => {
+                compile::recompile(program, *endian, arches, options)
+            }
+        }
+    }
+
+    /// Its diagram.
+    pub(crate) fn diagram(&self, store: &mut Store) -> Result<Func> {
+        match &self.meaning {
+            Meaning::Profile(profile) => compile::diagram(store, &profile.policy),
+            Meaning::Program { program, endian, .. } => {
+                store.program(program, *endian).map_err(CompileError::from)
+            }
+        }
+        .map_err(|error| failed(&self.name, &error))
+    }
+
+    /// Warns when a program compares its arch, but with none of those that --arch gives.
+    pub(super) fn warn_about_arches(&self) {
+        let Meaning::Program { program, endian, arches } = &self.meaning else { return };
+        let compared = arches_in(program, *endian);
+        let meets = |arch: &Arch| arches.iter().any(|given| given.token() == arch.token());
+        if !compared.is_empty() && !compared.iter().any(meets) {
+            let names = |arches: &[Arch]| {
+                arches.iter().map(|arch| arch.name()).collect::<Vec<_>>().join(", ")
+            };
+            let (own, given) = (names(&compared), names(arches));
+            report::warn_about(
+                &self.name,
+                format!("this program is for {own}, not for {given}"),
+                "--arch says whose calls are weighed and named; a program means the same with any",
+            );
+        }
+    }
+
+    /// The filter as a part of a stack.
+    pub(crate) fn of_stack(&self) -> stack::Filter<'_> {
+        match &self.meaning {
+            Meaning::Profile(profile) => stack::Filter::profile(profile),
+            Meaning::Program { program, endian, .. } => stack::Filter::program(program, *endian),
+        }
+    }
+
+    /// The byte order of the machines that it is for.
+    pub(crate) fn endian(&self) -> Endian {
+        match &self.meaning {
+            Meaning::Profile(profile) => profile.policy.endian(),
+            Meaning::Program { endian, .. } => *endian,
+        }
+    }
+}
+
+/// Why there is no program, with what to do about it.
+pub(crate) fn failed(name: &str, error: &CompileError) -> Failure {
+    Failure::about(name, error.to_string()).help(error.help().unwrap_or_default())
+}
+
+/// The architectures whose tokens a program compares something with. Good enough to name numbers by;
+/// what the program means does not depend on it.
+fn arches_in(program: &Program, endian: Endian) -> Vec<Arch> {
+    let compared =
+        |token| program.insns().iter().any(|insn| insn.op == bpf::Op::JeqK && insn.k == token);
+    // x32 shares the token of x86_64; its numbers are looked up by themselves.
+    Arch::ALL
+        .iter()
+        .copied()
+        .filter(|arch| *arch != Arch::X32 && arch.endian() == endian && compared(arch.token()))
+        .collect()
+}

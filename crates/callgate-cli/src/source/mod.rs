@@ -1,0 +1,252 @@
+//! Sources: everything that means a filter, `[FORMAT:]WHAT`.
+//!
+//! Without a format, the built-in name, the extensions `.bpf`, `.json`, `.yaml` and `.yml`, and then the
+//! content decide: `{` and a quote, `---`, and a key of a profile or a Kubernetes resource begin a
+//! profile, other text is a program as text, anything else is raw instructions. A name with a colon that
+//! is not a format is a mistake, not a file; `./` in front of it makes it a file.
+
+mod detect;
+mod filter;
+mod place;
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use callgate::bpf::{self, Program, asm};
+use callgate::diagnostic::Diagnostic;
+use callgate::frontend::{self, oci};
+
+pub(crate) use filter::{Filter, Meaning, failed};
+pub(crate) use place::Place;
+
+use crate::options::{CompileOptions, SourceOptions};
+use crate::report::{Failure, Result};
+use detect::detect;
+
+/// The built-in profile.
+pub(crate) const BUILT_IN: &str = "container-default";
+
+/// What to do about a source that should be text and is not.
+const RAW_HELP: &str = "a program in raw bytes is read as bpf:FILE";
+
+/// The formats that can be named.
+const FORMATS: &[(&str, Format)] = &[
+    ("oci", Format::Profile(Some(oci::Dialect::Oci))),
+    ("docker", Format::Profile(Some(oci::Dialect::Docker))),
+    ("podman", Format::Profile(Some(oci::Dialect::Podman))),
+    ("runc", Format::Profile(Some(oci::Dialect::Runc))),
+    ("crun", Format::Profile(Some(oci::Dialect::Crun))),
+    ("bpf", Format::Raw),
+    ("bpftext", Format::Text),
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Profile(Option<oci::Dialect>),
+    Raw,
+    Text,
+}
+
+/// A source as named on the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Source {
+    what: What,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum What {
+    BuiltIn,
+    At { place: Place, format: Option<Format> },
+}
+
+impl Source {
+    /// Understands `[FORMAT:]WHAT`.
+    pub(crate) fn parse(text: &OsStr) -> Result<Source> {
+        if text == BUILT_IN {
+            return Ok(Source { what: What::BuiltIn });
+        }
+        let bytes = text.as_bytes();
+        let colon = bytes.iter().position(|byte| *byte == b':');
+        let prefix = colon.and_then(|at| std::str::from_utf8(&bytes[..at]).ok());
+        let (format, rest) = match (prefix, colon) {
+            (Some(prefix), Some(at)) if is_word(prefix) => {
+                let known = FORMATS.iter().find(|(name, _)| *name == prefix);
+                let Some((_, format)) = known else {
+                    return Err(unknown_format(prefix, text));
+                };
+                (Some(*format), OsStr::from_bytes(&bytes[at + 1..]))
+            }
+            _ => (None, text),
+        };
+        if rest.is_empty() {
+            return Err(Failure::new("the name of a source is empty")
+                .help(format!("give a file, - for standard input, or {BUILT_IN}")));
+        }
+        let place = Place::of_path(Path::new(rest));
+        Ok(Source { what: What::At { place, format } })
+    }
+
+    /// Whether it is read from standard input.
+    pub(crate) fn is_stdin(&self) -> bool {
+        matches!(&self.what, What::At { place: Place::Stdin, .. })
+    }
+
+    /// Reads it. Warnings are printed.
+    pub(crate) fn read(&self, options: &SourceOptions) -> Result<Filter> {
+        self.read_with_counts(options, false)
+    }
+
+    /// Reads what may be compiled with these options. Warnings are printed.
+    pub(crate) fn read_to_compile(
+        &self,
+        options: &SourceOptions,
+        compiling: &CompileOptions,
+    ) -> Result<Filter> {
+        self.read_with_counts(options, compiling.has_weights())
+    }
+
+    fn read_with_counts(&self, options: &SourceOptions, counts: bool) -> Result<Filter> {
+        let filter = Filter { strict: options.strict, ..self.read_one(options)? };
+        warn_about_options(&[&filter], options, counts);
+        Ok(filter)
+    }
+
+    /// Reads two with the same options. Warnings are printed.
+    pub(crate) fn read_both(
+        a: &Source,
+        b: &Source,
+        options: &SourceOptions,
+    ) -> Result<(Filter, Filter)> {
+        let (a, b) = (a.read_one(options)?, b.read_one(options)?);
+        warn_about_options(&[&a, &b], options, false);
+        Ok((a, b))
+    }
+
+    /// Reads any number that may be compiled together with these options. Warnings are printed.
+    pub(crate) fn read_all(
+        sources: &[Source],
+        options: &SourceOptions,
+        compiling: &CompileOptions,
+    ) -> Result<Vec<Filter>> {
+        let filters: Vec<Filter> =
+            sources.iter().map(|source| source.read_one(options)).collect::<Result<_>>()?;
+        let counts = compiling.has_weights();
+        warn_about_options(&filters.iter().collect::<Vec<_>>(), options, counts);
+        Ok(filters)
+    }
+
+    fn read_one(&self, options: &SourceOptions) -> Result<Filter> {
+        let (place, format) = match &self.what {
+            What::BuiltIn => {
+                let options = options.of_profile(None)?;
+                let profile = frontend::container_default(&options)
+                    .map_err(|errors| Failure::of(BUILT_IN, errors))?;
+                return Ok(Filter::of_profile(BUILT_IN.to_owned(), profile));
+            }
+            What::At { place, format } => (place, *format),
+        };
+        let bytes = place.read()?;
+        let format = format.unwrap_or_else(|| detect(place, &bytes));
+        match format {
+            Format::Profile(dialect) => {
+                let options = options.of_profile(dialect)?;
+                let profile = oci::read(&place.text(bytes, RAW_HELP)?, &options)
+                    .map_err(|errors| Failure::of(place.name(), errors))?;
+                Ok(Filter::of_profile(place.name(), profile))
+            }
+            Format::Raw => {
+                let endian = options.of_program()?;
+                let program = Program::from_bytes(&bytes, endian)
+                    .map_err(|error| not_a_program(place, &error))?;
+                Filter::of_program(place.name(), program, endian, options)
+            }
+            Format::Text => {
+                let given = options.of_program()?;
+                let text = place.text(bytes, RAW_HELP)?;
+                // Assembler text may know its byte order.
+                let endian = asm::assemble_for(&text, given).map_or(given, |(_, own)| own);
+                if endian != given && options.fixes_endian() {
+                    return Err(Failure::about(place.name(), "`.endian` contradicts the options")
+                        .help("leave --endian and --arch out, or give what the text says"));
+                }
+                let raw = bpf::text::parse(&text, endian)
+                    .map_err(|error| Failure::of(place.name(), error.into_diagnostics()))?;
+                let program =
+                    Program::from_raw(&raw).map_err(|error| not_a_program(place, &error))?;
+                Filter::of_program(place.name(), program, endian, options)
+            }
+        }
+    }
+}
+
+/// Says which options none of these filters needs, and which of them are for other architectures.
+fn warn_about_options(filters: &[&Filter], options: &SourceOptions, counts: bool) {
+    filters.iter().for_each(|filter| filter.warn_about_arches());
+    let profile = filters.iter().any(|filter| filter.is_profile());
+    let program = filters.iter().any(|filter| !filter.is_profile());
+    options.warn_about_unused(profile, program, counts);
+}
+
+/// Names of formats are words of small letters and digits; anything else before a colon belongs to the
+/// name of a file.
+fn is_word(prefix: &str) -> bool {
+    !prefix.is_empty() && prefix.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+}
+
+fn unknown_format(prefix: &str, text: &OsStr) -> Failure {
+    let names: Vec<&str> = FORMATS.iter().map(|(name, _)| *name).collect();
+    Failure::new(format!("unknown format \"{prefix}\" in the source \"{}\"", text.display())).help(
+        format!(
+            "the formats are {}; for a file of this name write ./{}",
+            names.join(", "),
+            text.display()
+        ),
+    )
+}
+
+/// Why the kernel would refuse these instructions.
+pub(crate) fn not_a_program(place: &Place, error: &bpf::ProgramError) -> Failure {
+    /// Where one thing is wrong with a program, everything may be.
+    const SHOWN: usize = 5;
+    let violations = error.violations();
+    let mut messages: Vec<Diagnostic> = violations
+        .iter()
+        .take(SHOWN)
+        .map(|violation| Diagnostic::error(None, violation.to_string()))
+        .collect();
+    if let Some(more @ 1..) = violations.len().checked_sub(SHOWN) {
+        messages.push(Diagnostic::error(None, format!("and {more} more violations")));
+    }
+    if let (Some(hint), Some(last)) = (error.hint(), messages.last_mut()) {
+        last.help = hint.to_owned();
+    }
+    Failure::of(place.name(), messages)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> What {
+        Source::parse(OsStr::new(text)).unwrap().what
+    }
+
+    fn file(path: &str, format: Option<Format>) -> What {
+        What::At { place: Place::File(path.into()), format }
+    }
+
+    #[test]
+    fn a_source_is_a_format_and_a_place() {
+        assert_eq!(parse("container-default"), What::BuiltIn);
+        assert_eq!(parse("-"), What::At { place: Place::Stdin, format: None });
+        assert_eq!(parse("a.json"), file("a.json", None));
+        assert_eq!(parse("bpf:-"), What::At { place: Place::Stdin, format: Some(Format::Raw) });
+        assert_eq!(parse("crun:x:y"), file("x:y", Some(Format::Profile(Some(oci::Dialect::Crun)))));
+        assert_eq!(parse("./odd:name"), file("./odd:name", None));
+        assert_eq!(parse("C:name"), file("C:name", None));
+        for wrong in ["pid:1", "kafel:x", "", "oci:"] {
+            assert!(Source::parse(OsStr::new(wrong)).is_err(), "{wrong}");
+        }
+    }
+}

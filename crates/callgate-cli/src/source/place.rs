@@ -1,0 +1,85 @@
+//! Where inputs come from: files and standard input.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::report::{Failure, Result};
+
+/// The most that is read from a file. The largest profile in use has 60 kB, the largest program 32 kB.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// Where an input comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Stdin,
+    File(PathBuf),
+}
+
+impl Place {
+    /// A file, or standard input for `-`.
+    pub(crate) fn of_path(path: &Path) -> Place {
+        if path.as_os_str() == "-" { Place::Stdin } else { Place::File(path.to_owned()) }
+    }
+
+    /// As messages name it.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Place::Stdin => "<stdin>".to_owned(),
+            Place::File(path) => path.display().to_string(),
+        }
+    }
+
+    pub(crate) fn read(&self) -> Result<Vec<u8>> {
+        /// Whether an input was read from standard input: there is one only.
+        static STDIN_IS_TAKEN: AtomicBool = AtomicBool::new(false);
+        if *self == Place::Stdin && STDIN_IS_TAKEN.swap(true, Ordering::Relaxed) {
+            return Err(Failure::new("two inputs are to be read from standard input")
+                .help("put one of them into a file"));
+        }
+        let mut bytes = Vec::new();
+        let mut read = |reader: &mut dyn Read| reader.take(MAX_BYTES + 1).read_to_end(&mut bytes);
+        let count = match self {
+            Place::Stdin => read(&mut io::stdin().lock()),
+            Place::File(path) => File::open(path).and_then(|mut file| read(&mut file)),
+        };
+        match count {
+            Ok(count) if count as u64 > MAX_BYTES => {
+                Err(Failure::about(self.name(), format!("larger than {} MiB", MAX_BYTES >> 20))
+                    .help("profiles and programs are far smaller; is this the right file?"))
+            }
+            Ok(_) => Ok(bytes),
+            Err(error) => Err(self.unreadable(&error)),
+        }
+    }
+
+    /// Reads a text; `help` says what to do when it is none.
+    pub(crate) fn read_text(&self, help: &str) -> Result<String> {
+        self.text(self.read()?, help)
+    }
+
+    pub(super) fn text(&self, bytes: Vec<u8>, help: &str) -> Result<String> {
+        String::from_utf8(bytes).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            Failure::about(self.name(), format!("not text: byte {at} is no part of UTF-8"))
+                .help(help)
+        })
+    }
+
+    fn unreadable(&self, error: &io::Error) -> Failure {
+        match error.kind() {
+            io::ErrorKind::NotFound => Failure::about(self.name(), "no such file")
+                .help("give the name of a file that exists, or - for standard input"),
+            io::ErrorKind::IsADirectory => {
+                Failure::about(self.name(), "is a directory").help("give the name of a file in it")
+            }
+            io::ErrorKind::PermissionDenied => Failure::about(self.name(), "permission denied")
+                .help("make the file readable for this user (ls -l shows who may read it)"),
+            _ => {
+                let why = callgate_sys::error_text(error);
+                Failure::about(self.name(), format!("cannot be read: {why}"))
+            }
+        }
+    }
+}
