@@ -143,7 +143,7 @@ enum ModelArg {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum AimArg {
-    /// The fewest executed instructions per call, then the fewest in the program
+    /// The fewest executed instructions per call; one in the program costs a little too
     Speed,
     /// The fewest instructions in the program, then the fewest executed
     Size,

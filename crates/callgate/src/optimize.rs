@@ -1,15 +1,15 @@
 //! Optimize: a program in, a better one with the same meaning out, or the same one back.
 //!
-//! The program is compiled anew from what it does, and the result is compared with it at the price
-//! that the options set: the mean number of executed instructions, in which a call that the kernel's
-//! verdict cache answers counts little under the model that has one, and the instructions of the
-//! program. The result is handed out only when it is cheaper, so a program never gets worse. One
-//! that the diagram has no room for comes back as it is, with the reason.
+//! The program is compiled anew from what it does, and the result is compared with it in what the
+//! options aim at: first the mean number of executed instructions, in which a call that the kernel's
+//! verdict cache answers counts little under the model that has one, then the instructions of the
+//! program; or the other way round. The result is handed out only when it is better, so a program
+//! never gets worse. One that the diagram has no room for comes back as it is, with the reason.
 
 use std::time::Instant;
 
 use crate::bpf::{Program, is_constant_allow};
-use crate::codegen::WeightedCall;
+use crate::codegen::{Aim, Model, WeightedCall};
 use crate::compile::{self, CompileError, Compiled, Options, Stats};
 use crate::data::Endian;
 use crate::diagram::{Func, Store};
@@ -126,8 +126,14 @@ pub fn optimize(
         constant_allow: constant_allow(program, arches),
     };
     let (before, after) = (figures(program), figures(&other));
-    let price = |program| price(&store, meaning, program, &calls, endian, options);
-    if price(&other) < price(program) {
+    let executed = |program| executed(&store, meaning, program, &calls, endian, options.model);
+    // Sums of weights are rounded.
+    let (mine, given) = (executed(&other), executed(program) * (1.0 + 1e-9));
+    let is_better = match options.aim {
+        Aim::Speed => mine * (1.0 + 2e-9) < given || mine <= given && other.len() < program.len(),
+        Aim::Size => other.len() < program.len() || other.len() == program.len() && mine < given,
+    };
+    if is_better {
         Ok(Optimized { program: other, before, after, outcome: Ok(stats) })
     } else {
         unchanged(before, Unchanged::NotBetter(after))
@@ -140,33 +146,30 @@ fn constant_allow(program: &Program, arches: &[Arch]) -> usize {
     calls.filter(|(token, nr)| is_constant_allow(program, *token, *nr)).count()
 }
 
-/// What a program costs under the options: executed instructions of the mean call, and a share for
-/// each instruction of the program.
-fn price(
+/// The mean number of executed instructions, as a model weighs calls.
+fn executed(
     store: &Store,
     meaning: Func,
     program: &Program,
     calls: &[WeightedCall],
     endian: Endian,
-    options: &Options,
+    model: Model,
 ) -> f64 {
     let (mut sum, mut total) = (0.0, 0.0);
     for call in calls.iter().filter(|call| call.weight > 0.0) {
         let cached = is_constant_allow(program, call.token, call.nr);
-        let share = if cached { options.model.constant_allow_weight() } else { 1.0 };
+        let share = if cached { model.constant_allow_weight() } else { 1.0 };
         let executed = compile::executed(store, meaning, program, call, endian);
         sum += call.weight * share * executed as f64;
         total += call.weight;
     }
-    let mean = if total > 0.0 { sum / total } else { 0.0 };
-    mean + options.aim.size_price() * program.len() as f64
+    if total > 0.0 { sum / total } else { 0.0 }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::bpf::{Insn, Op};
-    use crate::codegen::{Aim, Model};
     use crate::diagram::Budget;
     use crate::verdict::Verdict;
 

@@ -26,7 +26,7 @@ use crate::diagram::{Cube, Func, Interval, OutOfBudget, Split, Store};
 
 /// Above so many runs of values no search tree is built: a test takes away two borders between runs
 /// at the most, so no tree over more would fit into a program.
-const MAX_RUNS: usize = 8192;
+const MAX_RUNS: usize = 1 << 15;
 
 /// How many tests deep masks are looked for.
 const MAX_DEPTH: u32 = 4;
