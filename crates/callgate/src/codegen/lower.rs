@@ -16,7 +16,7 @@ use super::word::{Plan, Planner};
 use super::{Aim, Model};
 use crate::bpf::Op;
 use crate::data::Word;
-use crate::diagram::{Cube, Func, OutOfBudget, Product, Split, Store};
+use crate::diagram::{Cube, Func, OutOfBudget, Split, Store};
 use crate::verdict::Verdict;
 
 /// What all calls weigh together that have no weight but are always allowed (those of further
@@ -26,16 +26,10 @@ const UNSEEN: f64 = 0.1;
 /// The same for the calls that are not: enough to decide between trees that are otherwise equal.
 const UNLIKELY: f64 = 0.01;
 
-/// From so many instructions for the arguments of one call on, products are tried.
-const MANY_INSNS: usize = 24;
-
-/// More products are not tried.
-const MAX_PRODUCTS: usize = 256;
-
 pub(super) struct Lowering<'a> {
     pub(super) store: &'a mut Store,
     pub(super) graph: Graph,
-    done: HashMap<(Func, Guards), CodeId>,
+    pub(super) done: HashMap<(Func, Guards), CodeId>,
     pub(super) aim: Aim,
     /// Values of arch and number that lead to a function of the next word, with their weights.
     pub(super) numbers: HashMap<Func, Vec<(u32, f64)>>,
@@ -43,7 +37,7 @@ pub(super) struct Lowering<'a> {
     /// What numbers lead to.
     entries: FxHashSet<Func>,
     /// How many functions of arguments may still be looked at in every way.
-    effort: u32,
+    pub(super) effort: u32,
     /// Numbers of what was ever [`Pending`]: its exit, mask and rest, and the number of what is around
     /// it.
     pending: HashMap<(Func, u32, Func, usize), usize>,
@@ -121,6 +115,7 @@ impl<'a> Lowering<'a> {
             return Ok(*done);
         }
         let code = match self.store.top_word(func) {
+            None if self.store.behind(func) != func => self.entry(self.store.behind(func))?,
             None => {
                 let verdict = self.store.as_verdict(func).unwrap_or(Verdict::KILL_PROCESS);
                 self.guarded_return(verdict, guards)
@@ -142,85 +137,6 @@ impl<'a> Lowering<'a> {
         };
         self.done.insert((func, guards), code);
         Ok(code)
-    }
-
-    /// The code of what a number leads to. Where the conditions on different arguments have little to
-    /// do with each other, word by word would mean a case for every combination; then they are
-    /// tested one after the other.
-    pub(super) fn entry(&mut self, func: Func) -> Result<CodeId, OutOfBudget> {
-        let argument = self.store.top_word(func).is_some_and(|word| word > Word::NR);
-        if !argument || self.effort == 0 || self.done.contains_key(&(func, Guards::default())) {
-            return self.code(func);
-        }
-        let by_words = self.insns_by_words(func);
-        if by_words < MANY_INSNS {
-            return self.code(func);
-        }
-        let verdicts = self.store.verdicts(func);
-        let [a, b] = verdicts.as_slice() else { return self.code(func) };
-        let (a, b) = (self.store.verdict(*a)?, self.store.verdict(*b)?);
-        let mut best: Option<(usize, Vec<Product>, Func, Func)> = None;
-        // Each takes two instructions at the least.
-        let limit = MAX_PRODUCTS.min(by_words / 2);
-        for (verdict, otherwise) in [(a, b), (b, a)] {
-            let Some(products) = self.store.products(func, verdict, limit)? else {
-                continue;
-            };
-            let insns = products.iter().flatten().map(|(_, cube)| product_insns(cube)).sum();
-            if insns < best.as_ref().map_or(by_words, |(insns, ..)| *insns) {
-                best = Some((insns, products, verdict, otherwise));
-            }
-        }
-        let Some((_, products, verdict, otherwise)) = best else { return self.code(func) };
-        let found = self.code(verdict)?;
-        let mut next = self.code(otherwise)?;
-        for product in products.into_iter().rev() {
-            let failed = next;
-            next = found;
-            for (word, cube) in product.into_iter().rev() {
-                next = self.test(word, cube, next, failed);
-            }
-        }
-        self.done.insert((func, Guards::default()), next);
-        Ok(next)
-    }
-
-    /// The test of one word.
-    fn test(&mut self, word: Word, cube: Cube, then: CodeId, otherwise: CodeId) -> CodeId {
-        let whole = Held { word, mask: u32::MAX };
-        let next = if cube.mask == u32::MAX {
-            let (held, op, k) = (whole, Op::JeqK, cube.wanted);
-            self.graph.add(Code::Branch { held, op, k, then, otherwise })
-        } else if cube.wanted == 0 {
-            let (held, op, k) = (whole, Op::JsetK, cube.mask);
-            self.graph.add(Code::Branch { held, op, k, then: otherwise, otherwise: then })
-        } else {
-            let (held, op, k) = (Held { word, mask: cube.mask }, Op::JeqK, cube.wanted);
-            let next = self.graph.add(Code::Branch { held, op, k, then, otherwise });
-            self.graph.add(Code::And { held: whole, mask: cube.mask, next })
-        };
-        self.graph.add(Code::Load { word, next })
-    }
-
-    /// At least how many instructions it takes to go through a function word by word: a load and a
-    /// test for each function of a word, and a test more for each further exit.
-    fn insns_by_words(&self, func: Func) -> usize {
-        let mut seen = FxHashSet::default();
-        let mut stack = vec![func];
-        let mut insns = 0;
-        while let Some(func) = stack.pop() {
-            let Some(word) = self.store.top_word(func) else { continue };
-            if !seen.insert(func) {
-                continue;
-            }
-            // Beyond, it is more than what products are tried for anyway.
-            let Some(exits) = self.store.exits(func, word, 2 * MAX_PRODUCTS) else {
-                return usize::MAX;
-            };
-            insns += exits.len();
-            stack.extend(exits);
-        }
-        insns
     }
 
     /// What a function is once its first word is zero, if anything else leads to the verdict of the
@@ -300,7 +216,12 @@ impl<'a> Lowering<'a> {
         ids[tree.nodes.len() - 1]
     }
 
-    fn planned(&mut self, func: Func, word: Word, guards: Guards) -> Result<CodeId, OutOfBudget> {
+    pub(super) fn planned(
+        &mut self,
+        func: Func,
+        word: Word,
+        guards: Guards,
+    ) -> Result<CodeId, OutOfBudget> {
         let planner = Planner::new(word, self.aim, self.effort);
         let mut walk = Walk { planner, guards, done: HashMap::default() };
         let code = self.follow_plan(&mut walk, (func, u32::MAX), None)?;
@@ -418,17 +339,12 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// How many instructions the test of one word takes, with its load.
-fn product_insns(cube: &Cube) -> usize {
-    if cube.mask == u32::MAX || cube.wanted == 0 { 2 } else { 3 }
-}
-
 /// Words that must be zero, for else there is this verdict.
 ///
 /// That an argument fits into 32 bits is checked for many calls. Checked last, right before the
 /// return, these checks are the same code for all of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-struct Guards {
+pub(super) struct Guards {
     /// By their index.
     words: u16,
     otherwise: Option<Verdict>,

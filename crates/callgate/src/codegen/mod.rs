@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! diagram ──lower──> code graph ──layout──> instructions
+//!            │  entry: the order of a call's arguments
 //!            │  numbers, twin: which runs of values there are
 //!            │  tree: search trees for runs of values
 //!            └─ word: masks for argument words
@@ -32,6 +33,7 @@
 mod code;
 mod common;
 pub mod cost;
+mod entry;
 mod layout;
 mod lower;
 mod numbers;

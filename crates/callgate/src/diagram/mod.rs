@@ -38,6 +38,7 @@ mod from_program;
 mod outline;
 mod partition;
 mod reach;
+mod reorder;
 mod seen;
 mod stacked;
 mod store;

@@ -232,7 +232,7 @@ impl Store {
     }
 
     /// What a placeholder stands for; any other function is itself.
-    pub(super) fn behind(&self, func: Func) -> Func {
+    pub(crate) fn behind(&self, func: Func) -> Func {
         let node = self.nodes[func.0 as usize];
         if node.var == PLACEHOLDER { Func(node.low) } else { func }
     }

@@ -17,7 +17,7 @@ use super::*;
 const WORST_GAP: f64 = 1.05;
 
 /// The prices in use: for speed, for size, and that of argument words.
-const PRICES: [f64; 3] = [0.012, 100.0, 1.0];
+const PRICES: [f64; 3] = [0.02, 100.0, 1.0];
 
 /// Runs without gaps over all 32-bit values; single values have width one.
 fn runs(single: &[bool], class: &[usize], weight: &[f64]) -> Vec<Run> {
@@ -356,8 +356,8 @@ fn large_trees_are_right_and_not_deep() {
     for n in [8, 20, 95, 96, 97, 98, 150, 191, 400, 2048] {
         for _ in 0..if n > 200 { 2 } else { 6 } {
             let runs = many(&mut numbers, n);
-            check(&runs, comparisons(0.012));
-            let tree = search_tree(&runs, comparisons(0.012));
+            check(&runs, comparisons(0.02));
+            let tree = search_tree(&runs, comparisons(0.02));
             let deepest = runs.iter().map(|run| find(&tree, run.first).1).max();
             assert!(deepest <= Some(64), "{n} runs, {deepest:?} tests");
         }
@@ -370,7 +370,7 @@ fn cut_trees_are_close_to_exact_ones() {
     let mut numbers = Numbers(0x0dd5_eed0);
     let mut worst: f64 = 1.0;
     for n in [97, 110, 130, 160] {
-        for size in [0.012, 1.0] {
+        for size in [0.02, 1.0] {
             let runs = many(&mut numbers, n);
             let price = comparisons(size);
             let mut exact = Tree::default();

@@ -1,0 +1,123 @@
+//! A function seen from another word first.
+//!
+//! The order of words in a diagram is fixed, but a program may look at any word first. A function with
+//! a word first is an *outline*: a function of that word alone that ends in placeholders for what
+//! remains once the word is known.
+
+use rustc_hash::FxHashMap as HashMap;
+
+use super::compare::var_of;
+use super::store::{Func, OutOfBudget, Store, Var};
+use crate::data::Word;
+
+impl Store {
+    /// What a function is once a word is known: a function of this word with placeholders.
+    pub(crate) fn word_first(&mut self, func: Func, word: Word) -> Result<Func, OutOfBudget> {
+        let mut first = WordFirst { word, done: HashMap::default(), joined: HashMap::default() };
+        first.bring(self, func)
+    }
+
+    /// The words that a function looks at, in order.
+    pub(crate) fn words_of(&self, func: Func) -> Vec<Word> {
+        let mut seen = super::seen::Seen::new(self.len());
+        let mut words = [false; Word::COUNT];
+        let mut stack = vec![func];
+        while let Some(node) = stack.pop() {
+            if let Some(word) = self.top_word(node).filter(|_| seen.insert(node)) {
+                words[word.index()] = true;
+                stack.extend(<[Func; 2]>::from(self.children(node)));
+            }
+        }
+        Word::all().filter(|word| words[word.index()]).collect()
+    }
+}
+
+struct WordFirst {
+    word: Word,
+    done: HashMap<Func, Func>,
+    joined: HashMap<(Var, Func, Func), Func>,
+}
+
+impl WordFirst {
+    /// Goes down one variable at a time.
+    fn bring(&mut self, store: &mut Store, func: Func) -> Result<Func, OutOfBudget> {
+        let var = store.var(func);
+        if var > var_of(self.word, 0) {
+            return store.placeholder(func);
+        }
+        if let Some(done) = self.done.get(&func) {
+            return Ok(*done);
+        }
+        let (low, high) = store.children(func);
+        let low = self.bring(store, low)?;
+        let high = self.bring(store, high)?;
+        let result = if var >= var_of(self.word, 31) {
+            store.make(var, low, high)?
+        } else {
+            self.join(store, var, low, high)?
+        };
+        self.done.insert(func, result);
+        Ok(result)
+    }
+
+    /// One or the other, as an earlier variable says: value by value of the word.
+    fn join(
+        &mut self,
+        store: &mut Store,
+        var: Var,
+        low: Func,
+        high: Func,
+    ) -> Result<Func, OutOfBudget> {
+        if low == high {
+            return Ok(low);
+        }
+        let bit = store.var(low).min(store.var(high));
+        if bit > var_of(self.word, 0) {
+            let rest = store.make(var, store.behind(low), store.behind(high))?;
+            return store.placeholder(rest);
+        }
+        if let Some(done) = self.joined.get(&(var, low, high)) {
+            return Ok(*done);
+        }
+        let ((l0, l1), (h0, h1)) = (store.cofactors(low, bit), store.cofactors(high, bit));
+        let clear = self.join(store, var, l0, h0)?;
+        let set = self.join(store, var, l1, h1)?;
+        let result = store.make(bit, clear, set)?;
+        self.joined.insert((var, low, high), result);
+        Ok(result)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SeccompData;
+    use crate::diagram::Split;
+    use crate::verdict::Verdict;
+
+    #[test]
+    fn what_remains_says_what_the_function_says() {
+        let mut store = Store::default();
+        let words = [0, 1, 2].map(|arg| Word::arg_low(arg).unwrap());
+        let mut func = store.verdict(Verdict::ALLOW).unwrap();
+        for step in 0..40u32 {
+            let verdict = store.verdict(Verdict::errno(step as u16 % 5)).unwrap();
+            let of = |k: usize| words[(step as usize * 7 + k) % 3];
+            let inner = store.split(of(0), Split::Equal(step % 4), verdict, func).unwrap();
+            func = store.split(of(1), Split::AtLeast(step % 3 + 1), inner, func).unwrap();
+        }
+        assert_eq!(store.words_of(func), words);
+        for word in words {
+            let outline = store.word_first(func, word).unwrap();
+            assert_eq!(store.words_of(outline), [word]);
+            for number in 0..216u64 {
+                let args = [number % 6, number / 6 % 6, number / 36, 0, 0, 0];
+                let data = SeccompData { args, ..SeccompData::default() };
+                let rest = store.follow(outline, word, data.word(word));
+                let rest = store.behind(rest);
+                assert!(!store.words_of(rest).contains(&word));
+                assert_eq!(store.evaluate(rest, &data), store.evaluate(func, &data));
+            }
+        }
+    }
+}
