@@ -27,11 +27,11 @@ impl Lowering<'_> {
         if !argument || self.effort == 0 || self.done.contains_key(&(func, Guards::default())) {
             return self.code(func);
         }
-        let by_words = self.insns_by_words(func);
+        let ByWords { insns: by_words, cases } = self.by_words(func);
         if by_words < SOME_INSNS {
             return self.code(func);
         }
-        let other_first = self.best_first_word(func, by_words)?;
+        let other_first = self.best_first_word(func, by_words, &cases)?;
         let least = other_first.map_or(by_words, |(insns, ..)| insns);
         let code = if let Some(products) = self.best_products(func, least)? {
             self.products(products)?
@@ -51,12 +51,14 @@ impl Lowering<'_> {
         &mut self,
         func: Func,
         bound: usize,
+        cases: &[usize; Word::COUNT],
     ) -> Result<Option<(usize, Word, Func)>, OutOfBudget> {
         let mut best = None;
         let mut least = bound;
-        for word in self.store.words_of(func).into_iter().skip(1) {
+        // A word that is looked at in one way only decides nothing about the others.
+        for word in Word::all().filter(|word| cases[word.index()] > 1) {
             let outline = self.store.word_first(func, word)?;
-            let insns = self.insns_by_words(outline);
+            let insns = self.by_words(outline).insns;
             // It is an estimate, and what calls share in the usual order is lost.
             if insns.saturating_add(insns / 4) < least {
                 least = insns;
@@ -128,10 +130,10 @@ impl Lowering<'_> {
 
     /// At least how many instructions it takes to go through a function word by word: a load and a
     /// test for each function of a word, and a test more for each further exit.
-    fn insns_by_words(&self, func: Func) -> usize {
+    fn by_words(&self, func: Func) -> ByWords {
         let mut seen = FxHashSet::default();
         let mut stack = vec![func];
-        let mut insns = 0;
+        let mut by_words = ByWords { insns: 0, cases: [0; Word::COUNT] };
         while let Some(func) = stack.pop() {
             let func = self.store.behind(func);
             let Some(word) = self.store.top_word(func) else { continue };
@@ -140,13 +142,21 @@ impl Lowering<'_> {
             }
             // Beyond, it is more than what products are tried for anyway.
             let Some(exits) = self.store.exits(func, word, 2 * MAX_PRODUCTS) else {
-                return usize::MAX;
+                return ByWords { insns: usize::MAX, ..by_words };
             };
-            insns += exits.len();
+            by_words.insns += exits.len();
+            by_words.cases[word.index()] += 1;
             stack.extend(exits);
         }
-        insns
+        by_words
     }
+}
+
+/// What it takes to go through a function word by word.
+struct ByWords {
+    insns: usize,
+    /// Per word, how many functions begin with it.
+    cases: [usize; Word::COUNT],
 }
 
 /// One verdict for these products, another for all else.

@@ -129,10 +129,35 @@ impl Price {
 /// The cheapest tree found for runs that cover all values, in order and without gaps.
 pub(super) fn search_tree(runs: &[Run], price: Price) -> Tree {
     let mut tree = Tree::default();
-    let root = cut(runs, price, &mut tree);
+    let apart = if price.masks { narrow_apart(runs) } else { runs.to_vec() };
+    let root = cut(&apart, price, &mut tree);
     // The root is made last in every case but that of a single leaf reused, which is alone then.
     debug_assert_eq!(root + 1, tree.nodes.len());
     tree
+}
+
+/// Up to so many runs there may be when narrow ones are taken apart.
+const APART: usize = 7;
+
+/// Of few runs, the narrow ones value by value: one of their values may be what spoils a mask.
+fn narrow_apart(runs: &[Run]) -> Vec<Run> {
+    let mut apart = runs.to_vec();
+    for width in 2..4 {
+        while apart.len() + width as usize <= APART + 1
+            && let Some(at) = apart.iter().position(|run| run.last - run.first == width - 1)
+        {
+            let run = apart[at];
+            let weight = run.weight / f64::from(width);
+            let values = (run.first..=run.last).map(|value| Run {
+                first: value,
+                last: value,
+                weight,
+                ..run
+            });
+            apart.splice(at..=at, values);
+        }
+    }
+    apart
 }
 
 /// From this share of the weight on, a single value is tested for equality first of all (Chrobak et
