@@ -86,6 +86,19 @@ pub trait Ancillary {
     }
 }
 
+/// So that what is behind a reference can be asked, an object (`dyn Ancillary`) too.
+impl<T: Ancillary + ?Sized> Ancillary for &T {
+    fn word(&self, word: AncillaryWord, packet: &[u8], a: u32, x: u32) -> u32 {
+        (**self).word(word, packet, a, x)
+    }
+    fn network_header(&self) -> usize {
+        (**self).network_header()
+    }
+    fn link_header(&self) -> Option<usize> {
+        (**self).link_header()
+    }
+}
+
 /// Nothing is known about the packet: the defaults of [`Ancillary`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NoAncillary;
