@@ -3,11 +3,11 @@
 //! Source: `include/uapi/linux/filter.h` (`SKF_*`), `include/linux/filter.h` (`bpf_anc_helper`).
 
 /// Offsets from here on are ancillary words (`SKF_AD_OFF`, -0x1000).
-pub(super) const SKF_AD_OFF: u32 = 0xffff_f000;
+pub const SKF_AD_OFF: u32 = 0xffff_f000;
 /// Offsets from here on count from the network header (`SKF_NET_OFF`, -0x100000).
-pub(super) const SKF_NET_OFF: u32 = 0xfff0_0000;
+pub const SKF_NET_OFF: u32 = 0xfff0_0000;
 /// Offsets from here on count from the link layer header (`SKF_LL_OFF`, -0x200000).
-pub(super) const SKF_LL_OFF: u32 = 0xffe0_0000;
+pub const SKF_LL_OFF: u32 = 0xffe0_0000;
 
 macro_rules! words {
     ($($variant:ident = $offset:literal, $name:literal, $doc:literal;)*) => {
