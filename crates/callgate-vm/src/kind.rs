@@ -6,6 +6,7 @@ use std::str::FromStr;
 use callgate::Endian;
 use callgate::bpf::{Program, SocketProgram};
 
+use crate::decoded::Decoded;
 use crate::engine::{EngineError, PacketEngine, SeccompEngine};
 use crate::reference::Reference;
 
@@ -21,23 +22,33 @@ struct Row {
 }
 
 /// In the order of [`EngineKind`].
-const ROWS: &[Row] = &[Row {
-    kind: EngineKind::Reference,
-    name: "reference",
-    seccomp: |program, endian| Ok(Box::new(Reference::new(program, endian))),
-    packet: Some(|program| Ok(Box::new(Reference::new_packet(program)))),
-}];
+const ROWS: &[Row] = &[
+    Row {
+        kind: EngineKind::Reference,
+        name: "reference",
+        seccomp: |program, endian| Ok(Box::new(Reference::new(program, endian))),
+        packet: Some(|program| Ok(Box::new(Reference::new_packet(program)))),
+    },
+    Row {
+        kind: EngineKind::Decoded,
+        name: "decoded",
+        seccomp: |program, endian| Ok(Box::new(Decoded::new(program, endian))),
+        packet: Some(|program| Ok(Box::new(Decoded::new_packet(program)))),
+    },
+];
 
 /// An engine, chosen while the program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EngineKind {
     /// [`Reference`].
     Reference,
+    /// [`Decoded`].
+    Decoded,
 }
 
 impl EngineKind {
     /// All of them, the definition of truth first.
-    pub const ALL: &'static [EngineKind] = &[EngineKind::Reference];
+    pub const ALL: &'static [EngineKind] = &[EngineKind::Reference, EngineKind::Decoded];
 
     fn row(self) -> &'static Row {
         &ROWS[self as usize]

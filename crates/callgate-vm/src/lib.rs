@@ -8,6 +8,7 @@
 //! | engine | what it is | seccomp | packets |
 //! |---|---|---|---|
 //! | [`Reference`] | the plain interpreter, the definition | yes | yes |
+//! | [`Decoded`] | translated once: fused operations and tables | yes | yes |
 //!
 //! ```
 //! use callgate::bpf::{Insn, Op, Program};
@@ -32,10 +33,13 @@
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod decoded;
+pub mod differential;
 mod engine;
 mod kind;
 mod reference;
 
+pub use decoded::Decoded;
 pub use engine::{EngineError, PacketEngine, SeccompEngine};
 pub use kind::EngineKind;
 pub use reference::Reference;

@@ -1,0 +1,58 @@
+//! Runs code that was made of a seccomp filter.
+
+use callgate::SeccompData;
+
+use super::op::{Code, Op};
+use super::registers::Registers;
+
+/// The value that the code returns for a call.
+pub(super) fn run(code: &Code, data: &SeccompData) -> u32 {
+    let mut registers = Registers::default();
+    let mut at = 0;
+    while let Some(op) = code.ops.get(at) {
+        at += 1;
+        match *op {
+            Op::Ret(value) => return value,
+            Op::RetA => return registers.a,
+            Op::Jump(target) => at = target.into(),
+            Op::LoadNr => registers.a = data.nr,
+            Op::LoadArch => registers.a = data.arch,
+            Op::LoadArg(arg, shift) => registers.a = argument(data, arg, shift),
+            Op::LoadIp(shift) => registers.a = (data.instruction_pointer >> (shift & 63)) as u32,
+            Op::TestNr(ref test) => {
+                registers.a = data.nr;
+                at = test.target(registers.a);
+            }
+            Op::TestArch(ref test) => {
+                registers.a = data.arch;
+                at = test.target(registers.a);
+            }
+            Op::TestArg(arg, shift, ref test) => {
+                registers.a = argument(data, arg, shift);
+                at = test.target(registers.a);
+            }
+            Op::DenseNr(ref dense) => {
+                registers.a = data.nr;
+                at = code.dense(dense, registers.a);
+            }
+            Op::Test(ref test) => at = test.target(registers.a),
+            Op::TestX(cmp, yes, no) => {
+                at = if cmp.holds(registers.a, registers.x) { yes } else { no }.into();
+            }
+            Op::Dense(ref dense) => at = code.dense(dense, registers.a),
+            Op::Search(ref search) => at = code.search(search, registers.a),
+            _ => {
+                if registers.compute(op).is_none() {
+                    return 0;
+                }
+            }
+        }
+    }
+    0
+}
+
+#[inline(always)]
+fn argument(data: &SeccompData, arg: u8, shift: u8) -> u32 {
+    let value = data.args.get(usize::from(arg)).copied().unwrap_or(0);
+    (value >> (shift & 63)) as u32
+}

@@ -1,0 +1,445 @@
+//! From a program to the internal form.
+//!
+//! Code is made in chains: from an instruction that somebody jumps to up to a return, a branch, or an
+//! instruction that is already there. What is found on the way as a pattern becomes one operation: a
+//! load and what it is compared with, a load and the bits that are taken out of it, comparisons in a
+//! row ([`spread`]). An instruction inside of a pattern that somebody else jumps to begins a chain of
+//! its own, so it is there twice.
+//!
+//! **Limits.** Tables are bounded by [`WORK`] and by the number of comparisons; without a table,
+//! comparisons are made one by one. There are at most a few operations per instruction, so their
+//! places fit a [`Target`].
+
+use callgate::bpf::{Insn, Op as Bpf, Width};
+use callgate::{Endian, Word};
+
+use super::flow::{A, Flow, alu, comparison};
+use super::op::{Cmp, Code, Dense, Field, Op, Search, Target, Test};
+use super::spread::{Piece, is_constant_branch, spread};
+
+/// How many steps all tables of a program may take to make.
+const WORK: usize = 1 << 17;
+
+/// How far apart values in the same dense table are at most.
+const GAP: u32 = 256;
+
+/// What is not made yet.
+const NOWHERE: Target = Target::MAX;
+
+pub(super) struct Emitter<'a> {
+    flow: &'a Flow,
+    endian: Endian,
+    code: Code,
+    /// Per instruction: where its code is.
+    place: Vec<Target>,
+    /// Instructions that somebody jumps to.
+    wanted: Vec<usize>,
+    work: usize,
+}
+
+/// A load at a constant offset, resolved.
+#[derive(Clone, Copy)]
+enum Load {
+    Nr,
+    Arch,
+    Arg(u8, u8),
+    Ip(u8),
+    Packet(Width, u32),
+    Indexed(Width, u32),
+    Special(Width, u32),
+    /// A load that never succeeds.
+    Nowhere,
+}
+
+impl<'a> Emitter<'a> {
+    pub(super) fn new(flow: &'a Flow, endian: Endian) -> Emitter<'a> {
+        Emitter {
+            flow,
+            endian,
+            code: Code::default(),
+            place: vec![NOWHERE; flow.insns.len()],
+            wanted: Vec::new(),
+            work: WORK,
+        }
+    }
+
+    pub(super) fn emit(mut self) -> Code {
+        self.wanted.push(self.flow.resolve(0));
+        while let Some(at) = self.wanted.pop() {
+            if self.place.get(at) == Some(&NOWHERE) {
+                self.chain(at);
+            }
+        }
+        let place = |target: &mut Target| {
+            *target = self.place.get(usize::from(*target)).copied().unwrap_or(NOWHERE);
+        };
+        let inside = self.code.ops.iter_mut().flat_map(Op::targets_mut).flatten();
+        inside.for_each(place);
+        self.code.targets.iter_mut().for_each(place);
+        self.code
+    }
+
+    fn insn(&self, at: usize) -> Option<Insn> {
+        self.flow.insns.get(at).copied()
+    }
+
+    /// The next instruction that does something.
+    fn next(&self, mut at: usize) -> usize {
+        at = self.flow.resolve(at + 1);
+        while self.flow.is_dead(at) {
+            at = self.flow.resolve(at + 1);
+        }
+        at
+    }
+
+    /// A target, which will be made.
+    fn want(&mut self, at: usize) -> Target {
+        let at = self.flow.resolve(at);
+        self.wanted.push(at);
+        Target::try_from(at).unwrap_or(NOWHERE)
+    }
+
+    fn chain(&mut self, mut at: usize) {
+        loop {
+            match self.place.get_mut(at) {
+                Some(place) if *place == NOWHERE => {
+                    *place = Target::try_from(self.code.ops.len()).unwrap_or(NOWHERE);
+                }
+                _ => {
+                    let target = self.want(at);
+                    self.code.ops.push(Op::Jump(target));
+                    return;
+                }
+            }
+            while self.flow.is_dead(at) {
+                at = self.flow.resolve(at + 1);
+            }
+            match self.one(at) {
+                Some(next) => at = next,
+                None => return,
+            }
+        }
+    }
+
+    /// Makes code of an instruction, and perhaps of some behind it; where it goes on.
+    fn one(&mut self, at: usize) -> Option<usize> {
+        let insn = self.insn(at)?;
+        let k = insn.k;
+        let op = match insn.op {
+            Bpf::RetK => {
+                self.code.ops.push(Op::Ret(k));
+                return None;
+            }
+            Bpf::RetA => {
+                self.code.ops.push(Op::RetA);
+                return None;
+            }
+            Bpf::LdWordAbs | Bpf::LdHalfAbs | Bpf::LdByteAbs => {
+                return self.load(at, self.absolute(insn));
+            }
+            Bpf::LdWordInd => return self.load(at, Load::Indexed(Width::Word, k)),
+            Bpf::LdHalfInd => return self.load(at, Load::Indexed(Width::Half, k)),
+            Bpf::LdByteInd => return self.load(at, Load::Indexed(Width::Byte, k)),
+            op if is_constant_branch(op) => {
+                self.compare(at);
+                return None;
+            }
+            op if op.is_branch() => {
+                let (yes, no) = self.sides(at, insn);
+                let cmp = comparison(op)?;
+                self.code.ops.push(Op::TestX(cmp, yes, no));
+                return None;
+            }
+            Bpf::LdLen => Op::Len,
+            Bpf::LdxLen => Op::LenX,
+            Bpf::LdImm => Op::Imm(k),
+            Bpf::LdxImm => Op::ImmX(k),
+            Bpf::LdMem => return self.scratch_load(at, k),
+            Bpf::LdxMem => Op::MemX(k as u8),
+            Bpf::LdxMsh if (k as i32) < 0 => Op::SpecialMsh(k),
+            Bpf::LdxMsh => Op::Msh(k),
+            Bpf::St => Op::Store(k as u8),
+            Bpf::Stx => Op::StoreX(k as u8),
+            Bpf::Neg => Op::Neg,
+            Bpf::Tax => Op::Tax,
+            Bpf::Txa => Op::Txa,
+            Bpf::AndK | Bpf::LshK | Bpf::RshK => {
+                if let Some((field, next)) = self.field(at) {
+                    self.code.ops.push(Op::Field(field));
+                    return Some(next);
+                }
+                if let Some((mask, branch)) = self.masked_branch(at) {
+                    let test = self.test(branch, mask)?;
+                    self.code.ops.push(Op::Test(test));
+                    return None;
+                }
+                Op::AluK(alu(insn.op)?.0, k)
+            }
+            op => match alu(op)? {
+                (operation, by_constant) if by_constant == op => Op::AluK(operation, k),
+                (operation, _) => Op::AluX(operation),
+            },
+        };
+        self.code.ops.push(op);
+        Some(self.next(at))
+    }
+
+    fn absolute(&self, insn: Insn) -> Load {
+        let k = insn.k;
+        let width = match insn.op {
+            Bpf::LdWordAbs => Width::Word,
+            Bpf::LdHalfAbs => Width::Half,
+            _ => Width::Byte,
+        };
+        if !self.flow.of_calls {
+            return match width {
+                width if (k as i32) < 0 => Load::Special(width, k),
+                width => Load::Packet(width, k),
+            };
+        }
+        // Accepted programs load nothing else.
+        let Some(word) = Word::from_offset(k, self.endian) else { return Load::Nowhere };
+        match (word, word.argument()) {
+            (Word::NR, _) => Load::Nr,
+            (Word::ARCH, _) => Load::Arch,
+            (_, Some((arg, high))) => Load::Arg(arg, if high { 32 } else { 0 }),
+            (word, None) => Load::Ip(if word == Word::IP_HIGH { 32 } else { 0 }),
+        }
+    }
+
+    fn load(&mut self, at: usize, load: Load) -> Option<usize> {
+        let next = self.next(at);
+        let following = self.insn(next)?;
+        if is_constant_branch(following.op) {
+            if let Some(pieces) = self.spread(next) {
+                let plain = load.plain();
+                if let Load::Nr = load {
+                    self.table(&pieces, true);
+                } else {
+                    self.code.ops.push(plain);
+                    self.table(&pieces, false);
+                }
+                return None;
+            }
+            let test = self.test(next, u32::MAX)?;
+            return self.fuse(load, test);
+        }
+        if following.op == Bpf::AndK
+            && let Some((mask, branch)) = self.masked_branch(next)
+        {
+            let test = self.test(branch, mask)?;
+            return self.fuse(load, test);
+        }
+        if let Some((field, after)) = self.field(next) {
+            let op = match load {
+                Load::Packet(Width::Byte, k) => {
+                    // This is how an IP header's length is computed for a later `sub x`.
+                    Op::FieldByte(k, field)
+                }
+                Load::Indexed(Width::Byte, k) => Op::IndexedFieldByte(k, field),
+                _ => {
+                    self.code.ops.extend([load.plain(), Op::Field(field)]);
+                    return Some(after);
+                }
+            };
+            self.code.ops.push(op);
+            return Some(after);
+        }
+        self.code.ops.push(load.plain());
+        if let Load::Nowhere = load { None } else { Some(next) }
+    }
+
+    /// A load and a test as one operation, where there is one for both.
+    fn fuse(&mut self, load: Load, test: Test) -> Option<usize> {
+        let op = match load {
+            Load::Nr => Op::TestNr(test),
+            Load::Arch => Op::TestArch(test),
+            Load::Arg(arg, shift) => Op::TestArg(arg, shift, test),
+            Load::Packet(Width::Byte, k) => Op::TestByte(k, test),
+            Load::Packet(Width::Half, k) => Op::TestHalf(k, test),
+            Load::Packet(Width::Word, k) => Op::TestWord(k, test),
+            Load::Indexed(Width::Byte, k) => Op::IndexedTestByte(k, test),
+            Load::Indexed(Width::Half, k) => Op::IndexedTestHalf(k, test),
+            Load::Indexed(Width::Word, k) => Op::IndexedTestWord(k, test),
+            Load::Ip(_) | Load::Special(..) | Load::Nowhere => {
+                self.code.ops.push(load.plain());
+                Op::Test(test)
+            }
+        };
+        self.code.ops.push(op);
+        None
+    }
+
+    /// `ld M[k]`, with a computation by X behind it.
+    fn scratch_load(&mut self, at: usize, k: u32) -> Option<usize> {
+        let next = self.next(at);
+        if let Some(following) = self.insn(next)
+            && let Some((operation, by_constant)) = alu(following.op)
+            && by_constant != following.op
+        {
+            self.code.ops.push(Op::AluMemX(operation, k as u8));
+            return Some(self.next(next));
+        }
+        self.code.ops.push(Op::Mem(k as u8));
+        Some(next)
+    }
+
+    /// `and #mask` and a shift, in either order, as bits taken out of A; where it goes on.
+    fn field(&self, at: usize) -> Option<(Field, usize)> {
+        let (first, next) = (self.insn(at)?, self.next(at));
+        let second = self.insn(next)?;
+        // A shift and then a mask is a mask that was shifted back, and a shift.
+        let (mask, shift) = match (first.op, second.op) {
+            (Bpf::AndK, Bpf::LshK | Bpf::RshK) => (first.k, second),
+            (Bpf::LshK, Bpf::AndK) => (second.k.wrapping_shr(first.k), first),
+            (Bpf::RshK, Bpf::AndK) => (second.k.wrapping_shl(first.k), first),
+            _ => return None,
+        };
+        let distance = shift.k as u8 & 31;
+        let (left, right) = if shift.op == Bpf::LshK { (distance, 0) } else { (0, distance) };
+        Some((Field { mask, left, right }, self.next(next)))
+    }
+
+    /// `and #mask` and a comparison behind it, when nobody wants to know the masked A: the mask and
+    /// where the comparison is.
+    fn masked_branch(&self, at: usize) -> Option<(u32, usize)> {
+        let insn = self.insn(at)?;
+        let branch = self.next(at);
+        let op = self.insn(branch)?.op;
+        let fits = insn.op == Bpf::AndK && is_constant_branch(op);
+        (fits && !self.flow.is_read_after(branch, A)).then_some((insn.k, branch))
+    }
+
+    fn sides(&mut self, at: usize, insn: Insn) -> (Target, Target) {
+        let yes = self.want(at + 1 + usize::from(insn.jt));
+        (yes, self.want(at + 1 + usize::from(insn.jf)))
+    }
+
+    fn test(&mut self, at: usize, mask: u32) -> Option<Test> {
+        let insn = self.insn(at)?;
+        let k = insn.k;
+        let (mask, lo, span) = match comparison(insn.op)? {
+            Cmp::Eq => (mask, k, 0),
+            // What never holds was folded away, unless there is a mask.
+            Cmp::Gt if k == u32::MAX => (0, 1, 0),
+            Cmp::Gt => (mask, k + 1, u32::MAX - (k + 1)),
+            Cmp::Ge => (mask, k, u32::MAX - k),
+            Cmp::Set => (mask & k, 1, u32::MAX - 1),
+        };
+        let (yes, no) = self.sides(at, insn);
+        Some(Test { mask, lo, span, yes, no })
+    }
+
+    /// Comparisons of A: a table, or one of them.
+    fn compare(&mut self, at: usize) {
+        if let Some(pieces) = self.spread(at) {
+            self.table(&pieces, false);
+        } else if let Some(test) = self.test(at, u32::MAX) {
+            self.code.ops.push(Op::Test(test));
+        }
+    }
+
+    fn spread(&mut self, at: usize) -> Option<Vec<Piece>> {
+        let pieces = spread(self.flow, at, &mut self.work)?;
+        if pieces.len() < 2 {
+            return None;
+        }
+        Some(pieces)
+    }
+
+    /// Jumps by A, which leads to these pieces: the values that are close together by a dense table,
+    /// the others by a search. With `of_nr` the number of the call is loaded into A first.
+    fn table(&mut self, pieces: &[Piece], of_nr: bool) {
+        for piece in pieces {
+            self.wanted.push(usize::from(piece.target));
+        }
+        let cluster = cluster(pieces);
+        let inside = pieces.get(cluster.clone()).unwrap_or_default();
+        let width: usize = inside.iter().map(|piece| (piece.last - piece.first + 1) as usize).sum();
+        if cluster.len() < 4 || width > self.work {
+            if of_nr {
+                self.code.ops.push(Op::LoadNr);
+            }
+            self.search(pieces);
+            return;
+        }
+        self.work -= width;
+        let (Some(first), Some(last)) = (inside.first(), inside.last()) else { return };
+        let (base, len) = (first.first, last.last - first.first + 1);
+        let start = self.code.targets.len() as u32;
+        for piece in inside {
+            let count = (piece.last - piece.first + 1) as usize;
+            self.code.targets.extend(std::iter::repeat_n(piece.target, count));
+        }
+        // The table takes the place of what is inside; outside, what is there does not matter.
+        let mut outside = pieces[..cluster.start].to_vec();
+        for &piece in &pieces[cluster.end..] {
+            match outside.last_mut() {
+                Some(last) if last.target == piece.target => last.last = piece.last,
+                Some(last) => {
+                    last.last = piece.first - 1;
+                    outside.push(piece);
+                }
+                None => outside.push(piece),
+            }
+        }
+        let mut dense = Dense { base, start, len, otherwise: NOWHERE };
+        let op = |dense| if of_nr { Op::DenseNr(dense) } else { Op::Dense(dense) };
+        match outside.as_slice() {
+            // Nothing is outside of a table for all values of a byte.
+            [] => dense.otherwise = first.target,
+            [all] => dense.otherwise = all.target,
+            _ => {
+                // The search has no instruction of its own; it gets a place beside them.
+                dense.otherwise = Target::try_from(self.place.len()).unwrap_or(NOWHERE);
+                self.place.push((self.code.ops.len() + 1) as Target);
+                self.code.ops.push(op(dense));
+                self.search(&outside);
+                return;
+            }
+        }
+        self.code.ops.push(op(dense));
+    }
+
+    fn search(&mut self, pieces: &[Piece]) {
+        let (bounds, targets) = (self.code.bounds.len() as u32, self.code.targets.len() as u32);
+        let len = pieces.len().saturating_sub(1) as u32;
+        self.code.bounds.extend(pieces.iter().skip(1).map(|piece| piece.first));
+        self.code.targets.extend(pieces.iter().map(|piece| piece.target));
+        self.code.ops.push(Op::Search(Search { bounds, targets, len }));
+    }
+}
+
+impl Load {
+    /// The load alone.
+    fn plain(self) -> Op {
+        match self {
+            Load::Nr => Op::LoadNr,
+            Load::Arch => Op::LoadArch,
+            Load::Arg(arg, shift) => Op::LoadArg(arg, shift),
+            Load::Ip(shift) => Op::LoadIp(shift),
+            Load::Packet(Width::Byte, k) => Op::LoadByte(k),
+            Load::Packet(Width::Half, k) => Op::LoadHalf(k),
+            Load::Packet(Width::Word, k) => Op::LoadWord(k),
+            Load::Indexed(Width::Byte, k) => Op::IndexedByte(k),
+            Load::Indexed(Width::Half, k) => Op::IndexedHalf(k),
+            Load::Indexed(Width::Word, k) => Op::IndexedWord(k),
+            Load::Special(width, k) => Op::Special(width, k),
+            Load::Nowhere => Op::Ret(0),
+        }
+    }
+}
+
+/// The most pieces in a row of which none is wide.
+fn cluster(pieces: &[Piece]) -> std::ops::Range<usize> {
+    let mut best = 0..0;
+    let mut start = 0;
+    for (at, piece) in pieces.iter().enumerate() {
+        if piece.last - piece.first > GAP {
+            start = at + 1;
+        } else if at + 1 - start > best.len() {
+            best = start..at + 1;
+        }
+    }
+    best
+}

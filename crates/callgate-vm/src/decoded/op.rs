@@ -1,0 +1,249 @@
+//! The internal form: wide operations with absolute targets, and tables that jump many ways at once.
+
+use callgate::bpf::Width;
+
+/// A place in the code: an index of [`Code::ops`].
+///
+/// While the code is being made it is an index of the program's instructions.
+pub(super) type Target = u16;
+
+/// Every comparison with constants, masked or not: `lo <= (value & mask) <= lo + span`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Test {
+    pub(super) mask: u32,
+    pub(super) lo: u32,
+    pub(super) span: u32,
+    /// Where to go on when it holds, and otherwise.
+    pub(super) yes: Target,
+    pub(super) no: Target,
+}
+
+impl Test {
+    #[inline(always)]
+    pub(super) fn holds(&self, value: u32) -> bool {
+        (value & self.mask).wrapping_sub(self.lo) <= self.span
+    }
+
+    /// Where it goes on.
+    #[inline(always)]
+    pub(super) fn target(&self, value: u32) -> usize {
+        if self.holds(value) { self.yes } else { self.no }.into()
+    }
+}
+
+/// A table for the values from `base` on; all others go on at `otherwise`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Dense {
+    pub(super) base: u32,
+    /// Where its targets are in [`Code::targets`].
+    pub(super) start: u32,
+    pub(super) len: u32,
+    pub(super) otherwise: Target,
+}
+
+/// A search in `len` ordered bounds; `len + 1` targets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Search {
+    /// Where its bounds are in [`Code::bounds`].
+    pub(super) bounds: u32,
+    /// Where its targets are in [`Code::targets`].
+    pub(super) targets: u32,
+    pub(super) len: u32,
+}
+
+/// What is computed with A and one operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Alu {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Mod,
+    And,
+    Or,
+    Xor,
+    Lsh,
+    Rsh,
+}
+
+impl Alu {
+    /// `None` ends the program with 0.
+    #[inline(always)]
+    pub(super) fn apply(self, a: u32, operand: u32) -> Option<u32> {
+        Some(match self {
+            Alu::Add => a.wrapping_add(operand),
+            Alu::Sub => a.wrapping_sub(operand),
+            Alu::Mul => a.wrapping_mul(operand),
+            Alu::Div => return a.checked_div(operand),
+            Alu::Mod => return a.checked_rem(operand),
+            Alu::And => a & operand,
+            Alu::Or => a | operand,
+            Alu::Xor => a ^ operand,
+            Alu::Lsh => a.wrapping_shl(operand),
+            Alu::Rsh => a.wrapping_shr(operand),
+        })
+    }
+}
+
+/// How A is compared with X.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cmp {
+    Eq,
+    Gt,
+    Ge,
+    Set,
+}
+
+impl Cmp {
+    #[inline(always)]
+    pub(super) fn holds(self, a: u32, x: u32) -> bool {
+        match self {
+            Cmp::Eq => a == x,
+            Cmp::Gt => a > x,
+            Cmp::Ge => a >= x,
+            Cmp::Set => a & x != 0,
+        }
+    }
+}
+
+/// `A = (A & mask) << left >> right`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Field {
+    pub(super) mask: u32,
+    pub(super) left: u8,
+    pub(super) right: u8,
+}
+
+impl Field {
+    #[inline(always)]
+    pub(super) fn of(self, value: u32) -> u32 {
+        (value & self.mask).wrapping_shl(self.left.into()).wrapping_shr(self.right.into())
+    }
+}
+
+/// One operation. Whatever does not say where it goes on goes on with the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Op {
+    Ret(u32),
+    RetA,
+    Jump(Target),
+
+    // Calls. Every test and table sets A to what it loads.
+    LoadNr,
+    LoadArch,
+    /// A half of an argument: which, and how far it is shifted down.
+    LoadArg(u8, u8),
+    /// The same of the instruction pointer.
+    LoadIp(u8),
+    TestNr(Test),
+    TestArch(Test),
+    TestArg(u8, u8, Test),
+    DenseNr(Dense),
+
+    // Packets, at offsets from the start of the packet: none is 0x8000_0000 or more.
+    LoadByte(u32),
+    LoadHalf(u32),
+    LoadWord(u32),
+    TestByte(u32, Test),
+    TestHalf(u32, Test),
+    TestWord(u32, Test),
+    FieldByte(u32, Field),
+    // Relative to X.
+    IndexedByte(u32),
+    IndexedHalf(u32),
+    IndexedWord(u32),
+    IndexedTestByte(u32, Test),
+    IndexedTestHalf(u32, Test),
+    IndexedTestWord(u32, Test),
+    IndexedFieldByte(u32, Field),
+    /// At offsets that are not in the packet, or count from a header.
+    Special(Width, u32),
+    SpecialMsh(u32),
+    Len,
+    LenX,
+    Msh(u32),
+
+    // Both.
+    Imm(u32),
+    ImmX(u32),
+    Mem(u8),
+    MemX(u8),
+    Store(u8),
+    StoreX(u8),
+    AluK(Alu, u32),
+    AluX(Alu),
+    /// A = M[k] op X.
+    AluMemX(Alu, u8),
+    Field(Field),
+    Neg,
+    Tax,
+    Txa,
+    Test(Test),
+    TestX(Cmp, Target, Target),
+    Dense(Dense),
+    Search(Search),
+}
+
+impl Op {
+    /// The targets inside of the operation itself.
+    pub(super) fn targets_mut(&mut self) -> [Option<&mut Target>; 2] {
+        match self {
+            Op::TestNr(test)
+            | Op::TestArch(test)
+            | Op::TestArg(_, _, test)
+            | Op::TestByte(_, test)
+            | Op::TestHalf(_, test)
+            | Op::TestWord(_, test)
+            | Op::IndexedTestByte(_, test)
+            | Op::IndexedTestHalf(_, test)
+            | Op::IndexedTestWord(_, test)
+            | Op::Test(test) => [Some(&mut test.yes), Some(&mut test.no)],
+            Op::TestX(_, yes, no) => [Some(yes), Some(no)],
+            Op::Jump(target) => [Some(target), None],
+            Op::Dense(dense) | Op::DenseNr(dense) => [Some(&mut dense.otherwise), None],
+            _ => [None, None],
+        }
+    }
+}
+
+/// A program in the internal form. Execution begins with the first operation and only goes forward
+/// through the instructions that it was made of, so it ends.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Code {
+    pub(super) ops: Vec<Op>,
+    pub(super) targets: Vec<Target>,
+    pub(super) bounds: Vec<u32>,
+}
+
+impl Code {
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<Op>() * self.ops.len()
+            + size_of::<Target>() * self.targets.len()
+            + size_of::<u32>() * self.bounds.len()
+    }
+
+    /// Where a value goes on, by a table; what is outside of it is left to the next operation.
+    #[inline(always)]
+    pub(super) fn dense(&self, dense: &Dense, value: u32) -> usize {
+        let at = value.wrapping_sub(dense.base);
+        if at < dense.len
+            && let Some(&target) = self.targets.get(dense.start as usize + at as usize)
+        {
+            usize::from(target)
+        } else {
+            usize::from(dense.otherwise)
+        }
+    }
+
+    /// Where a value goes on, by a search.
+    #[inline]
+    pub(super) fn search(&self, search: &Search, value: u32) -> usize {
+        let Search { bounds, targets, len } = *search;
+        let (bounds, targets) = (bounds as usize, targets as usize);
+        let below = self
+            .bounds
+            .get(bounds..bounds + len as usize)
+            .map_or(0, |bounds| bounds.partition_point(|&bound| bound <= value));
+        self.targets.get(targets + below).map_or(usize::MAX, |&target| target.into())
+    }
+}
