@@ -37,7 +37,9 @@ mod decoded;
 pub mod differential;
 mod engine;
 mod kind;
+pub mod measure;
 mod reference;
+pub mod workloads;
 
 pub use decoded::Decoded;
 pub use engine::{EngineError, PacketEngine, SeccompEngine};

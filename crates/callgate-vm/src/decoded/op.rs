@@ -27,7 +27,12 @@ impl Test {
     /// Where it goes on.
     #[inline(always)]
     pub(super) fn target(&self, value: u32) -> usize {
-        if self.holds(value) { self.yes } else { self.no }.into()
+        if self.holds(value) {
+            self.yes.into()
+        } else {
+            std::hint::cold_path();
+            self.no.into()
+        }
     }
 }
 
