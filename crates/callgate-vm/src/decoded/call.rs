@@ -8,13 +8,17 @@ use super::registers::Registers;
 /// The value that the code returns for a call.
 pub(super) fn run(code: &Code, data: &SeccompData) -> u32 {
     let mut registers = Registers::default();
-    let mut at = 0;
-    while let Some(op) = code.ops.get(at) {
+    let mut at = code.entry;
+    loop {
+        let op = match code.operation(at) {
+            Ok(op) => op,
+            Err(value) => return value,
+        };
         at += 1;
         match *op {
             Op::Ret(value) => return value,
             Op::RetA => return registers.a,
-            Op::Jump(target) => at = target.into(),
+            Op::Jump(target) => at = target,
             Op::LoadNr => registers.a = data.nr,
             Op::LoadArch => registers.a = data.arch,
             Op::LoadArg(arg, shift) => registers.a = argument(data, arg, shift),
@@ -37,7 +41,7 @@ pub(super) fn run(code: &Code, data: &SeccompData) -> u32 {
             }
             Op::Test(ref test) => at = test.target(registers.a),
             Op::TestX(cmp, yes, no) => {
-                at = if cmp.holds(registers.a, registers.x) { yes } else { no }.into();
+                at = if cmp.holds(registers.a, registers.x) { yes } else { no };
             }
             Op::Dense(ref dense) => at = code.dense(dense, registers.a),
             Op::Search(ref search) => at = code.search(search, registers.a),
@@ -48,7 +52,6 @@ pub(super) fn run(code: &Code, data: &SeccompData) -> u32 {
             }
         }
     }
-    0
 }
 
 #[inline(always)]

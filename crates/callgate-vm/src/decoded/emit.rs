@@ -10,11 +10,13 @@
 //! comparisons are made one by one. There are at most a few operations per instruction, so their
 //! places fit a [`Target`].
 
+use std::collections::HashMap;
+
 use callgate::bpf::{Insn, Op as Bpf, Width};
 use callgate::{Endian, Word};
 
 use super::flow::{A, Flow, alu, comparison};
-use super::op::{Cmp, Code, Dense, Field, Op, Search, Target, Test};
+use super::op::{Cmp, Code, Dense, Field, Op, Probe, Search, Target, Test};
 use super::spread::{Piece, is_constant_branch, spread};
 
 /// How many steps all tables of a program may take to make.
@@ -70,13 +72,49 @@ impl<'a> Emitter<'a> {
                 self.chain(at);
             }
         }
-        let place = |target: &mut Target| {
-            *target = self.place.get(usize::from(*target)).copied().unwrap_or(NOWHERE);
-        };
-        let inside = self.code.ops.iter_mut().flat_map(Op::targets_mut).flatten();
-        inside.for_each(place);
-        self.code.targets.iter_mut().for_each(place);
+        self.link();
         self.code
+    }
+
+    /// Puts places in the code where places in the program stand.
+    fn link(&mut self) {
+        let Code { probes, returns, ops, .. } = &mut self.code;
+        // A return is a place of its own, which saves its dispatch.
+        let mut known: HashMap<u32, usize> = HashMap::new();
+        for op in ops.iter() {
+            if let Op::Ret(value) = *op {
+                known.entry(value).or_insert_with(|| {
+                    returns.push(value);
+                    returns.len() - 1
+                });
+            }
+        }
+        let (returns_at, ops_at) = (probes.len(), probes.len() + returns.len());
+        let places: Vec<Target> = self
+            .place
+            .iter()
+            .map(|&at| {
+                let place = match ops.get(usize::from(at)) {
+                    Some(Op::Probe(probe)) => usize::from(*probe),
+                    Some(Op::Ret(value)) => match known.get(value) {
+                        Some(at) => returns_at + at,
+                        None => ops_at + usize::from(at),
+                    },
+                    Some(_) => ops_at + usize::from(at),
+                    None => return NOWHERE,
+                };
+                Target::try_from(place).unwrap_or(NOWHERE)
+            })
+            .collect();
+        let place = |target: &mut Target| {
+            *target = places.get(usize::from(*target)).copied().unwrap_or(NOWHERE);
+        };
+        self.code.ops.iter_mut().flat_map(Op::targets_mut).flatten().for_each(place);
+        let tests = self.code.probes.iter_mut().map(|probe| &mut probe.test);
+        tests.flat_map(|test| [&mut test.yes, &mut test.no]).for_each(place);
+        self.code.targets.iter_mut().for_each(place);
+        self.code.entry = Target::try_from(self.flow.resolve(0)).unwrap_or(NOWHERE);
+        place(&mut self.code.entry);
     }
 
     fn insn(&self, at: usize) -> Option<Insn> {
@@ -255,18 +293,31 @@ impl<'a> Emitter<'a> {
             Load::Nr => Op::TestNr(test),
             Load::Arch => Op::TestArch(test),
             Load::Arg(arg, shift) => Op::TestArg(arg, shift, test),
-            Load::Packet(Width::Byte, k) => Op::TestByte(k, test),
-            Load::Packet(Width::Half, k) => Op::TestHalf(k, test),
-            Load::Packet(Width::Word, k) => Op::TestWord(k, test),
-            Load::Indexed(Width::Byte, k) => Op::IndexedTestByte(k, test),
-            Load::Indexed(Width::Half, k) => Op::IndexedTestHalf(k, test),
-            Load::Indexed(Width::Word, k) => Op::IndexedTestWord(k, test),
+            Load::Packet(width, offset) => return self.probe(width, offset, 0, test),
+            Load::Indexed(width, offset) => return self.probe(width, offset, u32::MAX, test),
             Load::Ip(_) | Load::Special(..) | Load::Nowhere => {
                 self.code.ops.push(load.plain());
                 Op::Test(test)
             }
         };
         self.code.ops.push(op);
+        None
+    }
+
+    /// A load from the packet and a test; the length of a header that was loaded into X right before
+    /// goes with it.
+    fn probe(&mut self, width: Width, offset: u32, indexed: u32, test: Test) -> Option<usize> {
+        let shift = 32 - 8 * width.bytes() as u32;
+        let plain = Probe { header: Probe::NO_HEADER, offset, indexed, shift, test };
+        // It takes the place of the load of X; the one without is for those who jump to it.
+        if let Some(last) = self.code.ops.last_mut()
+            && let Op::Msh(header) = *last
+        {
+            *last = Op::Probe(self.code.probes.len() as Target);
+            self.code.probes.push(Probe { header, ..plain });
+        }
+        self.code.ops.push(Op::Probe(self.code.probes.len() as Target));
+        self.code.probes.push(plain);
         None
     }
 
@@ -335,7 +386,13 @@ impl<'a> Emitter<'a> {
         if let Some(pieces) = self.spread(at) {
             self.table(&pieces, false);
         } else if let Some(test) = self.test(at, u32::MAX) {
-            self.code.ops.push(Op::Test(test));
+            // What A holds may be loaded again at the same time.
+            match self.flow.loaded(at).map(|load| self.absolute(load)) {
+                Some(load) => {
+                    self.fuse(load, test);
+                }
+                None => self.code.ops.push(Op::Test(test)),
+            }
         }
     }
 

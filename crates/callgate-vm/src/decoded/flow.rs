@@ -52,6 +52,8 @@ pub(super) struct Flow {
     pub(super) of_calls: bool,
     /// Per instruction: what is read after it.
     live_after: Vec<u32>,
+    /// Per branch: the load that A comes from, when it is known.
+    loaded: Vec<Option<Insn>>,
 }
 
 /// What `jeq` and its kin compare with, and how.
@@ -91,6 +93,7 @@ impl Flow {
             insns: insns.to_vec(),
             of_calls: length.is_some(),
             live_after: vec![0; insns.len()],
+            loaded: vec![None; insns.len()],
         };
         flow.fold(length);
         flow.find_uses();
@@ -105,6 +108,11 @@ impl Flow {
             at = (at + 1).saturating_add(insn.k as usize);
         }
         at
+    }
+
+    /// The load whose value A has before a branch, when it is known.
+    pub(super) fn loaded(&self, at: usize) -> Option<Insn> {
+        self.loaded.get(at).copied().flatten()
     }
 
     /// Whether some of these registers are read after an instruction.
@@ -149,6 +157,9 @@ impl Flow {
             };
             let insn = state.step(self.insns[at], length);
             self.insns[at] = insn;
+            if let Known::Load(op @ (Op::LdWordAbs | Op::LdHalfAbs | Op::LdByteAbs), k) = state.a {
+                self.loaded[at] = Some(Insn::new(op, k));
+            }
             let mut enter = |target: usize, state: &State| {
                 if let Some(entering) = entering.get_mut(target) {
                     match entering {

@@ -2,7 +2,8 @@
 
 use callgate::bpf::Width;
 
-/// A place in the code: an index of [`Code::ops`].
+/// A place in the code: an index of [`Code::probes`], behind them of [`Code::returns`], and behind those
+/// of [`Code::ops`].
 ///
 /// While the code is being made it is an index of the program's instructions.
 pub(super) type Target = u16;
@@ -26,12 +27,12 @@ impl Test {
 
     /// Where it goes on.
     #[inline(always)]
-    pub(super) fn target(&self, value: u32) -> usize {
+    pub(super) fn target(&self, value: u32) -> Target {
         if self.holds(value) {
-            self.yes.into()
+            self.yes
         } else {
             std::hint::cold_path();
-            self.no.into()
+            self.no
         }
     }
 }
@@ -54,6 +55,26 @@ pub(super) struct Search {
     /// Where its targets are in [`Code::targets`].
     pub(super) targets: u32,
     pub(super) len: u32,
+}
+
+/// A load from a packet and a test of what it loads. All of them have this one form, so that a row of
+/// them runs without dispatch: it is where packet filters spend their time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Probe {
+    /// Before anything else, X becomes four times the low half of the byte here ([`Probe::NO_HEADER`]:
+    /// it stays as it is).
+    pub(super) header: u32,
+    /// Where the load is: `offset`, and X when `indexed` has all bits set, else it has none.
+    pub(super) offset: u32,
+    pub(super) indexed: u32,
+    /// How far a word from there is shifted down: by 0, 16 or 24.
+    pub(super) shift: u32,
+    pub(super) test: Test,
+}
+
+impl Probe {
+    /// No offset of a packet that could be loaded from.
+    pub(super) const NO_HEADER: u32 = u32::MAX;
 }
 
 /// What is computed with A and one operand.
@@ -149,17 +170,13 @@ pub(super) enum Op {
     LoadByte(u32),
     LoadHalf(u32),
     LoadWord(u32),
-    TestByte(u32, Test),
-    TestHalf(u32, Test),
-    TestWord(u32, Test),
+    /// Goes on with a probe.
+    Probe(Target),
     FieldByte(u32, Field),
     // Relative to X.
     IndexedByte(u32),
     IndexedHalf(u32),
     IndexedWord(u32),
-    IndexedTestByte(u32, Test),
-    IndexedTestHalf(u32, Test),
-    IndexedTestWord(u32, Test),
     IndexedFieldByte(u32, Field),
     /// At offsets that are not in the packet, or count from a header.
     Special(Width, u32),
@@ -193,16 +210,9 @@ impl Op {
     /// The targets inside of the operation itself.
     pub(super) fn targets_mut(&mut self) -> [Option<&mut Target>; 2] {
         match self {
-            Op::TestNr(test)
-            | Op::TestArch(test)
-            | Op::TestArg(_, _, test)
-            | Op::TestByte(_, test)
-            | Op::TestHalf(_, test)
-            | Op::TestWord(_, test)
-            | Op::IndexedTestByte(_, test)
-            | Op::IndexedTestHalf(_, test)
-            | Op::IndexedTestWord(_, test)
-            | Op::Test(test) => [Some(&mut test.yes), Some(&mut test.no)],
+            Op::TestNr(test) | Op::TestArch(test) | Op::TestArg(_, _, test) | Op::Test(test) => {
+                [Some(&mut test.yes), Some(&mut test.no)]
+            }
             Op::TestX(_, yes, no) => [Some(yes), Some(no)],
             Op::Jump(target) => [Some(target), None],
             Op::Dense(dense) | Op::DenseNr(dense) => [Some(&mut dense.otherwise), None],
@@ -215,7 +225,11 @@ impl Op {
 /// through the instructions that it was made of, so it ends.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Code {
+    pub(super) probes: Vec<Probe>,
+    /// Values that are returned.
+    pub(super) returns: Vec<u32>,
     pub(super) ops: Vec<Op>,
+    pub(super) entry: Target,
     pub(super) targets: Vec<Target>,
     pub(super) bounds: Vec<u32>,
 }
@@ -223,32 +237,43 @@ pub(super) struct Code {
 impl Code {
     pub(super) fn bytes(&self) -> usize {
         size_of::<Op>() * self.ops.len()
+            + size_of::<Probe>() * self.probes.len()
             + size_of::<Target>() * self.targets.len()
-            + size_of::<u32>() * self.bounds.len()
+            + size_of::<u32>() * (self.bounds.len() + self.returns.len())
     }
 
-    /// Where a value goes on, by a table; what is outside of it is left to the next operation.
+    /// What is done at a place behind the probes, or the value that is returned there.
     #[inline(always)]
-    pub(super) fn dense(&self, dense: &Dense, value: u32) -> usize {
+    pub(super) fn operation(&self, at: Target) -> Result<&Op, u32> {
+        let at = usize::from(at).wrapping_sub(self.probes.len());
+        match self.returns.get(at) {
+            Some(&value) => Err(value),
+            None => self.ops.get(at.wrapping_sub(self.returns.len())).ok_or(0),
+        }
+    }
+
+    /// Where a value goes on, by a table.
+    #[inline(always)]
+    pub(super) fn dense(&self, dense: &Dense, value: u32) -> Target {
         let at = value.wrapping_sub(dense.base);
         if at < dense.len
             && let Some(&target) = self.targets.get(dense.start as usize + at as usize)
         {
-            usize::from(target)
+            target
         } else {
-            usize::from(dense.otherwise)
+            dense.otherwise
         }
     }
 
     /// Where a value goes on, by a search.
-    #[inline]
-    pub(super) fn search(&self, search: &Search, value: u32) -> usize {
+    #[inline(never)]
+    pub(super) fn search(&self, search: &Search, value: u32) -> Target {
         let Search { bounds, targets, len } = *search;
         let (bounds, targets) = (bounds as usize, targets as usize);
         let below = self
             .bounds
             .get(bounds..bounds + len as usize)
             .map_or(0, |bounds| bounds.partition_point(|&bound| bound <= value));
-        self.targets.get(targets + below).map_or(usize::MAX, |&target| target.into())
+        self.targets.get(targets + below).copied().unwrap_or(Target::MAX)
     }
 }

@@ -2,41 +2,77 @@
 
 use callgate::bpf::{Ancillary, Width, load_absolute, load_indexed};
 
-use super::op::{Code, Op};
+use super::op::{Code, Op, Probe, Target};
 use super::registers::Registers;
 
 /// The value that the code returns for a packet.
+#[inline]
 pub(super) fn run(code: &Code, packet: &[u8], ancillary: &dyn Ancillary) -> u32 {
-    execute(code, packet, ancillary).unwrap_or(0)
+    let mut registers = Registers::default();
+    let (mut a, mut x, mut at) = (0, 0, code.entry);
+    // Many filters are nothing but probes: they do not come to the end of this block.
+    if probe(code, packet, ancillary, &mut at, &mut a, &mut x).is_none() {
+        return 0;
+    }
+    match code.returns.get(usize::from(at) - code.probes.len()) {
+        Some(&value) => value,
+        None => {
+            (registers.a, registers.x) = (a, x);
+            execute(code, packet, ancillary, at, &mut registers).unwrap_or(0)
+        }
+    }
+}
+
+/// Runs probes until something else comes. `None` when a load ends the program.
+#[inline(always)]
+fn probe(
+    code: &Code,
+    packet: &[u8],
+    ancillary: &dyn Ancillary,
+    at: &mut Target,
+    a: &mut u32,
+    x: &mut u32,
+) -> Option<()> {
+    while let Some(probe) = code.probes.get(usize::from(*at)) {
+        if probe.header != Probe::NO_HEADER {
+            *x = (byte(packet, probe.header)? & 0xf) << 2;
+        }
+        let offset = probe.offset.wrapping_add(*x & probe.indexed);
+        let start = offset as usize;
+        *a = match packet.get(start..start + 4).and_then(|word| word.first_chunk()) {
+            Some(&bytes) => u32::from_be_bytes(bytes) >> (probe.shift & 31),
+            None => near_the_end(packet, ancillary, offset, probe.shift)?,
+        };
+        *at = probe.test.target(*a);
+    }
+    Some(())
 }
 
 /// `None` when a load or a division ends the program.
-#[inline(always)]
-fn execute(code: &Code, packet: &[u8], ancillary: &dyn Ancillary) -> Option<u32> {
-    let mut registers = Registers::default();
-    let mut at = 0;
+#[inline(never)]
+fn execute(
+    code: &Code,
+    packet: &[u8],
+    ancillary: &dyn Ancillary,
+    at: Target,
+    registers: &mut Registers,
+) -> Option<u32> {
+    let mut registers = std::mem::take(registers);
+    let mut at = at;
     loop {
-        let op = code.ops.get(at)?;
+        probe(code, packet, ancillary, &mut at, &mut registers.a, &mut registers.x)?;
+        let op = match code.operation(at) {
+            Ok(op) => op,
+            Err(value) => return Some(value),
+        };
         at += 1;
         match *op {
             Op::Ret(value) => return Some(value),
             Op::RetA => return Some(registers.a),
-            Op::Jump(target) => at = target.into(),
+            Op::Jump(target) | Op::Probe(target) => at = target,
             Op::LoadByte(k) => registers.a = byte(packet, k)?,
             Op::LoadHalf(k) => registers.a = half(packet, k)?,
             Op::LoadWord(k) => registers.a = word(packet, k)?,
-            Op::TestByte(k, ref test) => {
-                registers.a = byte(packet, k)?;
-                at = test.target(registers.a);
-            }
-            Op::TestHalf(k, ref test) => {
-                registers.a = half(packet, k)?;
-                at = test.target(registers.a);
-            }
-            Op::TestWord(k, ref test) => {
-                registers.a = word(packet, k)?;
-                at = test.target(registers.a);
-            }
             Op::FieldByte(k, field) => registers.a = field.of(byte(packet, k)?),
             Op::IndexedByte(k) => {
                 registers.a = indexed(packet, ancillary, registers.x, k, Width::Byte)?;
@@ -47,28 +83,16 @@ fn execute(code: &Code, packet: &[u8], ancillary: &dyn Ancillary) -> Option<u32>
             Op::IndexedWord(k) => {
                 registers.a = indexed(packet, ancillary, registers.x, k, Width::Word)?;
             }
-            Op::IndexedTestByte(k, ref test) => {
-                registers.a = indexed(packet, ancillary, registers.x, k, Width::Byte)?;
-                at = test.target(registers.a);
-            }
-            Op::IndexedTestHalf(k, ref test) => {
-                registers.a = indexed(packet, ancillary, registers.x, k, Width::Half)?;
-                at = test.target(registers.a);
-            }
-            Op::IndexedTestWord(k, ref test) => {
-                registers.a = indexed(packet, ancillary, registers.x, k, Width::Word)?;
-                at = test.target(registers.a);
-            }
             Op::IndexedFieldByte(k, field) => {
                 let byte = indexed(packet, ancillary, registers.x, k, Width::Byte)?;
                 registers.a = field.of(byte);
             }
             Op::Special(width, k) => {
                 let (a, x) = (registers.a, registers.x);
-                registers.a = load_absolute(packet, ancillary, k, width, a, x)?;
+                registers.a = special(packet, ancillary, k, width, a, x)?;
             }
             Op::SpecialMsh(k) => {
-                let byte = load_indexed(packet, ancillary, k, Width::Byte)?;
+                let byte = from_header(packet, ancillary, k, Width::Byte)?;
                 registers.x = (byte & 0xf) << 2;
             }
             Op::Msh(k) => registers.x = (byte(packet, k)? & 0xf) << 2,
@@ -76,7 +100,7 @@ fn execute(code: &Code, packet: &[u8], ancillary: &dyn Ancillary) -> Option<u32>
             Op::LenX => registers.x = length(packet),
             Op::Test(ref test) => at = test.target(registers.a),
             Op::TestX(cmp, yes, no) => {
-                at = if cmp.holds(registers.a, registers.x) { yes } else { no }.into();
+                at = if cmp.holds(registers.a, registers.x) { yes } else { no };
             }
             Op::Dense(ref dense) => at = code.dense(dense, registers.a),
             Op::Search(ref search) => at = code.search(search, registers.a),
@@ -85,6 +109,32 @@ fn execute(code: &Code, packet: &[u8], ancillary: &dyn Ancillary) -> Option<u32>
     }
 }
 
+/// The load of a probe where no whole word lies: in the last bytes, behind them, or before a header.
+#[cold]
+#[inline(never)]
+fn near_the_end(packet: &[u8], ancillary: &dyn Ancillary, offset: u32, shift: u32) -> Option<u32> {
+    let width = match shift {
+        24 => Width::Byte,
+        16 => Width::Half,
+        _ => Width::Word,
+    };
+    load_indexed(packet, ancillary, offset, width)
+}
+
+#[cold]
+#[inline(never)]
+fn special(
+    packet: &[u8],
+    ancillary: &dyn Ancillary,
+    k: u32,
+    width: Width,
+    a: u32,
+    x: u32,
+) -> Option<u32> {
+    load_absolute(packet, ancillary, k, width, a, x)
+}
+
+#[inline(never)]
 fn length(packet: &[u8]) -> u32 {
     u32::try_from(packet.len()).unwrap_or(u32::MAX)
 }

@@ -25,8 +25,8 @@ struct Values {
     in_order: bool,
 }
 
-/// How few comparisons are made one by one instead.
-const FEW: usize = 2;
+/// How few comparisons are made one by one instead: of calls, and of packets.
+const FEW: [usize; 2] = [2, 4];
 
 /// The widest interval in which a test of bits is tried value by value.
 const NARROW: u32 = 1024;
@@ -88,7 +88,7 @@ pub(super) fn spread(flow: &Flow, at: usize, work: &mut usize) -> Option<Vec<Pie
             }
         }
     }
-    (comparisons > FEW).then(|| in_order(flow, pieces))
+    (comparisons > FEW[usize::from(!flow.of_calls)]).then(|| in_order(flow, pieces))
 }
 
 pub(super) fn is_constant_branch(op: Op) -> bool {
