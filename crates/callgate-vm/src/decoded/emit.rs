@@ -25,6 +25,9 @@ const WORK: usize = 1 << 17;
 /// How far apart values in the same dense table are at most.
 const GAP: u32 = 256;
 
+/// Up to so many tests in a row are faster than a search.
+const FEW_TESTS: usize = 4;
+
 /// What is not made yet.
 const NOWHERE: Target = Target::MAX;
 
@@ -110,8 +113,14 @@ impl<'a> Emitter<'a> {
             *target = places.get(usize::from(*target)).copied().unwrap_or(NOWHERE);
         };
         self.code.ops.iter_mut().flat_map(Op::targets_mut).flatten().for_each(place);
-        let tests = self.code.probes.iter_mut().map(|probe| &mut probe.test);
-        tests.flat_map(|test| [&mut test.yes, &mut test.no]).for_each(place);
+        for (at, probe) in self.code.probes.iter_mut().enumerate() {
+            let test = &mut probe.test;
+            for target in [&mut test.yes, &mut test.no, &mut probe.other_yes] {
+                place(target);
+            }
+            probe.yes_is_next = usize::from(test.yes) == at + 1;
+            probe.no_is_next = usize::from(test.no) == at + 1;
+        }
         self.code.targets.iter_mut().for_each(place);
         self.code.entry = Target::try_from(self.flow.resolve(0)).unwrap_or(NOWHERE);
         place(&mut self.code.entry);
@@ -224,11 +233,7 @@ impl<'a> Emitter<'a> {
 
     fn absolute(&self, insn: Insn) -> Load {
         let k = insn.k;
-        let width = match insn.op {
-            Bpf::LdWordAbs => Width::Word,
-            Bpf::LdHalfAbs => Width::Half,
-            _ => Width::Byte,
-        };
+        let width = width_of(insn.op);
         if !self.flow.of_calls {
             return match width {
                 width if (k as i32) < 0 => Load::Special(width, k),
@@ -260,13 +265,13 @@ impl<'a> Emitter<'a> {
                 return None;
             }
             let test = self.test(next, u32::MAX)?;
-            return self.fuse(load, test);
+            return self.fuse(at, load, test);
         }
         if following.op == Bpf::AndK
             && let Some((mask, branch)) = self.masked_branch(next)
         {
             let test = self.test(branch, mask)?;
-            return self.fuse(load, test);
+            return self.fuse(at, load, test);
         }
         if let Some((field, after)) = self.field(next) {
             let op = match load {
@@ -288,13 +293,13 @@ impl<'a> Emitter<'a> {
     }
 
     /// A load and a test as one operation, where there is one for both.
-    fn fuse(&mut self, load: Load, test: Test) -> Option<usize> {
+    fn fuse(&mut self, at: usize, load: Load, test: Test) -> Option<usize> {
         let op = match load {
             Load::Nr => Op::TestNr(test),
             Load::Arch => Op::TestArch(test),
             Load::Arg(arg, shift) => Op::TestArg(arg, shift, test),
-            Load::Packet(width, offset) => return self.probe(width, offset, 0, test),
-            Load::Indexed(width, offset) => return self.probe(width, offset, u32::MAX, test),
+            Load::Packet(width, offset) => return self.probe(at, width, offset, false, test),
+            Load::Indexed(width, offset) => return self.probe(at, width, offset, true, test),
             Load::Ip(_) | Load::Special(..) | Load::Nowhere => {
                 self.code.ops.push(load.plain());
                 Op::Test(test)
@@ -304,17 +309,48 @@ impl<'a> Emitter<'a> {
         None
     }
 
-    /// A load from the packet and a test; the length of a header that was loaded into X right before
-    /// goes with it.
-    fn probe(&mut self, width: Width, offset: u32, indexed: u32, test: Test) -> Option<usize> {
-        let shift = 32 - 8 * width.bytes() as u32;
-        let plain = Probe { header: Probe::NO_HEADER, offset, indexed, shift, test };
+    /// A load from the packet at `at`, or again what A holds there, and a test; the length of a header
+    /// that was loaded into X right before goes with it, and so does a second test of the same value.
+    fn probe(
+        &mut self,
+        at: usize,
+        width: Width,
+        offset: u32,
+        indexed: bool,
+        mut test: Test,
+    ) -> Option<usize> {
+        let (mut other, mut other_yes) = (0, test.no);
+        let next = usize::from(test.no);
+        if let Some(insn) = self.insn(next)
+            && insn.op == Bpf::JeqK
+            && !indexed
+            && let Some(load) = self.flow.loaded(next)
+            && load.k == offset
+            && width_of(load.op) == width
+        {
+            other = insn.k;
+            (other_yes, test.no) = self.sides(next, insn);
+        }
+        let plain = Probe {
+            header: Probe::NO_HEADER,
+            offset,
+            indexed: if indexed { u32::MAX } else { 0 },
+            shift: 32 - 8 * width.bytes() as u8,
+            yes_is_next: false,
+            no_is_next: false,
+            test,
+            other,
+            other_yes,
+        };
         // It takes the place of the load of X; the one without is for those who jump to it.
         if let Some(last) = self.code.ops.last_mut()
             && let Op::Msh(header) = *last
         {
             *last = Op::Probe(self.code.probes.len() as Target);
             self.code.probes.push(Probe { header, ..plain });
+            if !self.flow.is_target(at) {
+                return None;
+            }
         }
         self.code.ops.push(Op::Probe(self.code.probes.len() as Target));
         self.code.probes.push(plain);
@@ -361,9 +397,15 @@ impl<'a> Emitter<'a> {
         (fits && !self.flow.is_read_after(branch, A)).then_some((insn.k, branch))
     }
 
+    /// Where a branch leads. The side that is wanted last is made first, right behind the branch: the
+    /// other one when this one returns.
     fn sides(&mut self, at: usize, insn: Insn) -> (Target, Target) {
         let yes = self.want(at + 1 + usize::from(insn.jt));
-        (yes, self.want(at + 1 + usize::from(insn.jf)))
+        let no = self.want(at + 1 + usize::from(insn.jf));
+        if self.insn(usize::from(no)).is_some_and(|insn| insn.op.is_return()) {
+            self.wanted.push(usize::from(yes));
+        }
+        (yes, no)
     }
 
     fn test(&mut self, at: usize, mask: u32) -> Option<Test> {
@@ -389,7 +431,7 @@ impl<'a> Emitter<'a> {
             // What A holds may be loaded again at the same time.
             match self.flow.loaded(at).map(|load| self.absolute(load)) {
                 Some(load) => {
-                    self.fuse(load, test);
+                    self.fuse(at, load, test);
                 }
                 None => self.code.ops.push(Op::Test(test)),
             }
@@ -414,10 +456,7 @@ impl<'a> Emitter<'a> {
         let inside = pieces.get(cluster.clone()).unwrap_or_default();
         let width: usize = inside.iter().map(|piece| (piece.last - piece.first + 1) as usize).sum();
         if cluster.len() < 4 || width > self.work {
-            if of_nr {
-                self.code.ops.push(Op::LoadNr);
-            }
-            self.search(pieces);
+            self.search(pieces, of_nr);
             return;
         }
         self.work -= width;
@@ -447,23 +486,42 @@ impl<'a> Emitter<'a> {
             [] => dense.otherwise = first.target,
             [all] => dense.otherwise = all.target,
             _ => {
-                // The search has no instruction of its own; it gets a place beside them.
-                dense.otherwise = Target::try_from(self.place.len()).unwrap_or(NOWHERE);
-                self.place.push((self.code.ops.len() + 1) as Target);
+                dense.otherwise = self.behind();
                 self.code.ops.push(op(dense));
-                self.search(&outside);
+                self.search(&outside, of_nr);
                 return;
             }
         }
         self.code.ops.push(op(dense));
     }
 
-    fn search(&mut self, pieces: &[Piece]) {
-        let (bounds, targets) = (self.code.bounds.len() as u32, self.code.targets.len() as u32);
-        let len = pieces.len().saturating_sub(1) as u32;
-        self.code.bounds.extend(pieces.iter().skip(1).map(|piece| piece.first));
-        self.code.targets.extend(pieces.iter().map(|piece| piece.target));
-        self.code.ops.push(Op::Search(Search { bounds, targets, len }));
+    /// The place behind the next operation, which has no instruction of its own.
+    fn behind(&mut self) -> Target {
+        let target = Target::try_from(self.place.len()).unwrap_or(NOWHERE);
+        self.place.push(Target::try_from(self.code.ops.len() + 1).unwrap_or(NOWHERE));
+        target
+    }
+
+    /// Jumps by A, or by the number of the call, to a few pieces by tests, to many by a search.
+    fn search(&mut self, pieces: &[Piece], of_nr: bool) {
+        let Some((last, others)) = pieces.split_last() else { return };
+        if others.len() > FEW_TESTS {
+            if of_nr {
+                self.code.ops.push(Op::LoadNr);
+            }
+            let (bounds, targets) = (self.code.bounds.len() as u32, self.code.targets.len() as u32);
+            self.code.bounds.extend(pieces.iter().skip(1).map(|piece| piece.first));
+            self.code.targets.extend(pieces.iter().map(|piece| piece.target));
+            let len = others.len() as u32;
+            self.code.ops.push(Op::Search(Search { bounds, targets, len }));
+            return;
+        }
+        for (at, piece) in others.iter().enumerate() {
+            let no = if at + 1 == others.len() { last.target } else { self.behind() };
+            let span = piece.last - piece.first;
+            let test = Test { mask: u32::MAX, lo: piece.first, span, yes: piece.target, no };
+            self.code.ops.push(if of_nr { Op::TestNr(test) } else { Op::Test(test) });
+        }
     }
 }
 
@@ -484,6 +542,14 @@ impl Load {
             Load::Special(width, k) => Op::Special(width, k),
             Load::Nowhere => Op::Ret(0),
         }
+    }
+}
+
+fn width_of(load: Bpf) -> Width {
+    match load {
+        Bpf::LdWordAbs | Bpf::LdWordInd => Width::Word,
+        Bpf::LdHalfAbs | Bpf::LdHalfInd => Width::Half,
+        _ => Width::Byte,
     }
 }
 

@@ -1,5 +1,7 @@
 //! The internal form: wide operations with absolute targets, and tables that jump many ways at once.
 
+use std::hint::cold_path;
+
 use callgate::bpf::Width;
 
 /// A place in the code: an index of [`Code::probes`], behind them of [`Code::returns`], and behind those
@@ -31,7 +33,7 @@ impl Test {
         if self.holds(value) {
             self.yes
         } else {
-            std::hint::cold_path();
+            cold_path();
             self.no
         }
     }
@@ -68,13 +70,38 @@ pub(super) struct Probe {
     pub(super) offset: u32,
     pub(super) indexed: u32,
     /// How far a word from there is shifted down: by 0, 16 or 24.
-    pub(super) shift: u32,
+    pub(super) shift: u8,
+    /// Whether `test.yes` and `test.no` are the place behind this one. That is known without reading them,
+    /// so that the processor need not wait for it.
+    pub(super) yes_is_next: bool,
+    pub(super) no_is_next: bool,
     pub(super) test: Test,
+    /// When the test does not hold, and the value is this one, it goes on here and not at `test.no`.
+    pub(super) other: u32,
+    pub(super) other_yes: Target,
 }
 
 impl Probe {
     /// No offset of a packet that could be loaded from.
     pub(super) const NO_HEADER: u32 = u32::MAX;
+
+    /// Where a value goes on when this probe is at that place. Each way is a branch of its own, which the
+    /// processor foresees.
+    #[inline(always)]
+    pub(super) fn target(&self, at: Target, value: u32) -> Target {
+        if self.test.holds(value) {
+            cold_path();
+            if self.yes_is_next { at.wrapping_add(1) } else { self.test.yes }
+        } else if value == self.other {
+            cold_path();
+            self.other_yes
+        } else if self.no_is_next {
+            at.wrapping_add(1)
+        } else {
+            cold_path();
+            self.test.no
+        }
+    }
 }
 
 /// What is computed with A and one operand.

@@ -43,7 +43,7 @@ fn probe(
             Some(&bytes) => u32::from_be_bytes(bytes) >> (probe.shift & 31),
             None => near_the_end(packet, ancillary, offset, probe.shift)?,
         };
-        *at = probe.test.target(*a);
+        *at = probe.target(*at, *a);
     }
     Some(())
 }
@@ -112,7 +112,7 @@ fn execute(
 /// The load of a probe where no whole word lies: in the last bytes, behind them, or before a header.
 #[cold]
 #[inline(never)]
-fn near_the_end(packet: &[u8], ancillary: &dyn Ancillary, offset: u32, shift: u32) -> Option<u32> {
+fn near_the_end(packet: &[u8], ancillary: &dyn Ancillary, offset: u32, shift: u8) -> Option<u32> {
     let width = match shift {
         24 => Width::Byte,
         16 => Width::Half,
