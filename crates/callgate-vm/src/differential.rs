@@ -20,7 +20,7 @@ use callgate::bpf::{
     SocketProgram, Width,
 };
 use callgate::fuzz::Numbers;
-use callgate::{Endian, SeccompData, Verdict, Word};
+use callgate::{Arch, Endian, SeccompData, Verdict, Word};
 
 use crate::engine::EngineError;
 use crate::kind::EngineKind;
@@ -198,6 +198,9 @@ impl Ancillary for Beside {
     }
 }
 
+/// The arch of half of the calls.
+const TOKEN: u32 = Arch::X86_64.token();
+
 /// Constants at which something may happen.
 const SPECIAL: [u32; 10] = [0, 1, 2, 31, 32, 0xff, 0x7fff_ffff, 0x8000_0000, 0xffff_fffe, u32::MAX];
 
@@ -206,6 +209,7 @@ fn constant(numbers: &mut Numbers) -> u32 {
         0..4 => numbers.below(12) as u32,
         4 => 1 << numbers.below(32),
         5 => numbers.below(600) as u32,
+        6 if numbers.below(4) == 0 => TOKEN,
         6 => numbers.pick(&SPECIAL).unwrap_or(0),
         _ => numbers.next() as u32,
     }
@@ -311,6 +315,7 @@ fn listing(insns: &[Insn]) -> String {
 
 fn constants(insns: &[Insn]) -> Vec<u32> {
     let mut constants = SPECIAL.to_vec();
+    constants.push(TOKEN);
     constants.extend(insns.iter().filter(|insn| insn.op.uses_k()).map(|insn| insn.k));
     constants
 }
@@ -332,6 +337,11 @@ fn call(constants: &[u32], numbers: &mut Numbers) -> SeccompData {
     let mut data = SeccompData::default();
     for word in Word::all() {
         data.set_word(word, near(constants, numbers));
+    }
+    // Half of the calls are such as a table of verdicts may know.
+    if numbers.below(2) == 0 {
+        data.arch = TOKEN;
+        data.nr &= 0x4000_01ff;
     }
     data
 }

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use callgate::Endian;
 use callgate::bpf::{Program, SocketProgram};
 
+use crate::cached::{Cached, arches_of};
 use crate::decoded::Decoded;
 use crate::engine::{EngineError, PacketEngine, SeccompEngine};
 use crate::reference::Reference;
@@ -35,6 +36,15 @@ const ROWS: &[Row] = &[
         seccomp: |program, endian| Ok(Box::new(Decoded::new(program, endian))),
         packet: Some(|program| Ok(Box::new(Decoded::new_packet(program)))),
     },
+    Row {
+        kind: EngineKind::Cached,
+        name: "cached",
+        seccomp: |program, endian| {
+            let engine = Decoded::new(program, endian);
+            Ok(Box::new(Cached::new(engine, program, endian, &arches_of(program))))
+        },
+        packet: None,
+    },
 ];
 
 /// An engine, chosen while the program runs.
@@ -44,11 +54,14 @@ pub enum EngineKind {
     Reference,
     /// [`Decoded`].
     Decoded,
+    /// [`Cached`], for the architectures that the program names, in front of [`Decoded`].
+    Cached,
 }
 
 impl EngineKind {
     /// All of them, the definition of truth first.
-    pub const ALL: &'static [EngineKind] = &[EngineKind::Reference, EngineKind::Decoded];
+    pub const ALL: &'static [EngineKind] =
+        &[EngineKind::Reference, EngineKind::Decoded, EngineKind::Cached];
 
     fn row(self) -> &'static Row {
         &ROWS[self as usize]

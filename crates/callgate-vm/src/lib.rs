@@ -9,6 +9,7 @@
 //! |---|---|---|---|
 //! | [`Reference`] | the plain interpreter, the definition | yes | yes |
 //! | [`Decoded`] | translated once: fused operations and tables | yes | yes |
+//! | [`Cached`] | verdicts by arch and number in front of another engine | yes | no |
 //!
 //! ```
 //! use callgate::bpf::{Insn, Op, Program};
@@ -29,19 +30,25 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! A [`Stack`] asks several engines with the kernel's precedence.
+//!
 //! No engine allocates memory for a call, and all of them can be shared between threads.
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod cached;
 mod decoded;
 pub mod differential;
 mod engine;
 mod kind;
 pub mod measure;
 mod reference;
+mod stack;
 pub mod workloads;
 
+pub use cached::{Cached, NUMBERS};
 pub use decoded::Decoded;
 pub use engine::{EngineError, PacketEngine, SeccompEngine};
 pub use kind::EngineKind;
 pub use reference::Reference;
+pub use stack::Stack;

@@ -148,18 +148,21 @@ impl<'a> Emitter<'a> {
 
     fn chain(&mut self, mut at: usize) {
         loop {
-            match self.place.get_mut(at) {
-                Some(place) if *place == NOWHERE => {
-                    *place = Target::try_from(self.code.ops.len()).unwrap_or(NOWHERE);
+            let here = Target::try_from(self.code.ops.len()).unwrap_or(NOWHERE);
+            // What is dead has the place of what comes behind it.
+            while self.flow.is_dead(at) {
+                if let Some(place) = self.place.get_mut(at) {
+                    *place = here;
                 }
+                at = self.flow.resolve(at + 1);
+            }
+            match self.place.get_mut(at) {
+                Some(place) if *place == NOWHERE => *place = here,
                 _ => {
                     let target = self.want(at);
                     self.code.ops.push(Op::Jump(target));
                     return;
                 }
-            }
-            while self.flow.is_dead(at) {
-                at = self.flow.resolve(at + 1);
             }
             match self.one(at) {
                 Some(next) => at = next,
@@ -342,15 +345,16 @@ impl<'a> Emitter<'a> {
             other,
             other_yes,
         };
-        // It takes the place of the load of X; the one without is for those who jump to it.
+        // It takes the place of the load of X. Whoever jumps here gets code without that.
         if let Some(last) = self.code.ops.last_mut()
             && let Op::Msh(header) = *last
         {
             *last = Op::Probe(self.code.probes.len() as Target);
             self.code.probes.push(Probe { header, ..plain });
-            if !self.flow.is_target(at) {
-                return None;
+            if let Some(place) = self.place.get_mut(at) {
+                *place = NOWHERE;
             }
+            return None;
         }
         self.code.ops.push(Op::Probe(self.code.probes.len() as Target));
         self.code.probes.push(plain);

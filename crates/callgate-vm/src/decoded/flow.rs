@@ -54,7 +54,6 @@ pub(super) struct Flow {
     live_after: Vec<u32>,
     /// Per branch: the load that A comes from, when it is known.
     loaded: Vec<Option<Insn>>,
-    targets: Vec<bool>,
 }
 
 /// What `jeq` and its kin compare with, and how.
@@ -95,11 +94,9 @@ impl Flow {
             of_calls: length.is_some(),
             live_after: vec![0; insns.len()],
             loaded: vec![None; insns.len()],
-            targets: vec![false; insns.len()],
         };
         flow.fold(length);
         flow.find_uses();
-        flow.find_targets();
         flow
     }
 
@@ -116,11 +113,6 @@ impl Flow {
     /// The load whose value A has before a branch, when it is known.
     pub(super) fn loaded(&self, at: usize) -> Option<Insn> {
         self.loaded.get(at).copied().flatten()
-    }
-
-    /// Whether somebody jumps to an instruction.
-    pub(super) fn is_target(&self, at: usize) -> bool {
-        self.targets.get(at).copied().unwrap_or(true)
     }
 
     /// Whether some of these registers are read after an instruction.
@@ -185,23 +177,6 @@ impl Flow {
                     enter(at + 1 + usize::from(insn.jf), &state);
                 }
                 _ => falling = Some(state),
-            }
-        }
-    }
-
-    fn find_targets(&mut self) {
-        for at in 0..self.insns.len() {
-            let insn = self.insns[at];
-            let distances = match insn.op {
-                op if op.is_branch() => [u32::from(insn.jt), u32::from(insn.jf)],
-                Op::Ja => [insn.k; 2],
-                _ => continue,
-            };
-            for distance in distances {
-                let target = self.resolve((at + 1).saturating_add(distance as usize));
-                if let Some(target) = self.targets.get_mut(target) {
-                    *target = true;
-                }
             }
         }
     }

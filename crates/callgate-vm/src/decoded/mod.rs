@@ -16,6 +16,7 @@
 mod call;
 mod emit;
 mod flow;
+mod known;
 mod op;
 mod packet;
 mod registers;
@@ -60,6 +61,17 @@ impl Decoded<Program> {
     pub fn new(program: &Program, endian: Endian) -> Decoded<Program> {
         let flow = flow::Flow::of(program.insns(), Some(SECCOMP_DATA_SIZE));
         Decoded { code: emit::Emitter::new(&flow, endian).emit(), program: PhantomData }
+    }
+}
+
+impl Decoded<Program> {
+    /// The verdict for all calls with this arch and number, whatever their arguments are; `None` when
+    /// that depends on them, or on the instruction pointer.
+    ///
+    /// It is exact unless values are computed that cancel each other out, or two ways with an
+    /// argument lead to the same verdict: then it may be `None` for a verdict that is always the same.
+    pub fn known(&self, arch: u32, nr: u32) -> Option<Verdict> {
+        known::run(&self.code, arch, nr).map(Verdict)
     }
 }
 
