@@ -68,11 +68,11 @@ impl Registers {
             }
             Op::Dense(ref dense) => code.dense(dense, self.a?),
             Op::Search(ref search) => code.search(search, self.a?),
-            Op::AluK(alu, k) => return Some(self.alu(alu, self.a, Some(k), next)?),
-            Op::AluX(alu) => return Some(self.alu(alu, self.a, self.x, next)?),
+            Op::AluK(alu, k) => return self.alu(alu, self.a, Some(k), next),
+            Op::AluX(alu) => return self.alu(alu, self.a, self.x, next),
             Op::AluMemX(alu, k) => {
                 let word = self.scratch[usize::from(k & 15)];
-                return Some(self.alu(alu, word, self.x, next)?);
+                return self.alu(alu, word, self.x, next);
             }
             _ => {
                 self.assign(op, arch, nr)?;
