@@ -2,13 +2,47 @@
 
 use callgate::SeccompData;
 
-use super::op::{Code, Op};
+use super::op::{Code, Op, Target};
 use super::registers::Registers;
 
 /// The value that the code returns for a call.
+#[inline]
 pub(super) fn run(code: &Code, data: &SeccompData) -> u32 {
-    let mut registers = Registers::default();
+    let mut a = 0;
     let mut at = code.entry;
+    // Many filters do nothing else for most calls: X and scratch words are left alone.
+    loop {
+        let op = match code.operation(at) {
+            Ok(op) => op,
+            Err(value) => return value,
+        };
+        match *op {
+            Op::TestNr(ref test) => {
+                a = data.nr;
+                at = test.target(a);
+            }
+            Op::TestArch(ref test) => {
+                a = data.arch;
+                at = test.target(a);
+            }
+            Op::TestArg(arg, shift, ref test) => {
+                a = argument(data, arg, shift);
+                at = test.target(a);
+            }
+            Op::DenseNr(ref dense) => {
+                a = data.nr;
+                at = code.dense(dense, a);
+            }
+            _ => return execute(code, data, at, a),
+        }
+    }
+}
+
+/// Goes on with any operation.
+#[inline(never)]
+fn execute(code: &Code, data: &SeccompData, mut at: Target, a: u32) -> u32 {
+    let mut registers = Registers::default();
+    registers.a = a;
     loop {
         let op = match code.operation(at) {
             Ok(op) => op,
