@@ -1,5 +1,7 @@
 //! Runs code that was made of a seccomp filter.
 
+use std::hint::cold_path;
+
 use callgate::SeccompData;
 
 use super::op::{Code, Op, Target};
@@ -17,6 +19,18 @@ pub(super) fn run(code: &Code, data: &SeccompData) -> u32 {
             Err(value) => return value,
         };
         match *op {
+            Op::ArchDenseNr(arch, other, ref dense) => {
+                if data.arch == arch {
+                    a = data.nr;
+                    at = code.dense(dense, a);
+                } else {
+                    cold_path();
+                    a = data.arch;
+                    at = other;
+                }
+            }
+            // Nobody reads A afterwards.
+            Op::TestWhole(ref whole) => at = whole.target(whole_argument(data, whole.arg)),
             Op::TestNr(ref test) => {
                 a = data.nr;
                 at = test.target(a);
@@ -73,8 +87,18 @@ fn execute(code: &Code, data: &SeccompData, mut at: Target, a: u32) -> u32 {
                 registers.a = data.nr;
                 at = code.dense(dense, registers.a);
             }
+            Op::ArchDenseNr(arch, other, ref dense) => {
+                let here = data.arch == arch;
+                registers.a = if here { data.nr } else { data.arch };
+                at = if here { code.dense(dense, registers.a) } else { other };
+            }
+            Op::TestWhole(ref whole) => at = whole.target(whole_argument(data, whole.arg)),
             Op::Test(ref test) => at = test.target(registers.a),
             Op::TestX(cmp, yes, no) => {
+                at = if cmp.holds(registers.a, registers.x) { yes } else { no };
+            }
+            Op::SwapTestX(cmp, k, yes, no) => {
+                registers.swap(k);
                 at = if cmp.holds(registers.a, registers.x) { yes } else { no };
             }
             Op::Dense(ref dense) => at = code.dense(dense, registers.a),
@@ -90,6 +114,10 @@ fn execute(code: &Code, data: &SeccompData, mut at: Target, a: u32) -> u32 {
 
 #[inline(always)]
 fn argument(data: &SeccompData, arg: u8, shift: u8) -> u32 {
-    let value = data.args.get(usize::from(arg)).copied().unwrap_or(0);
-    (value >> (shift & 63)) as u32
+    (whole_argument(data, arg) >> (shift & 63)) as u32
+}
+
+#[inline(always)]
+fn whole_argument(data: &SeccompData, arg: u8) -> u64 {
+    data.args.get(usize::from(arg)).copied().unwrap_or(0)
 }

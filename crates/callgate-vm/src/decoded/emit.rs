@@ -39,6 +39,8 @@ pub(super) struct Emitter<'a> {
     place: Vec<Target>,
     /// Instructions that somebody jumps to.
     wanted: Vec<usize>,
+    /// Those that have a place in the chain that is being made.
+    chain: Vec<usize>,
     work: usize,
 }
 
@@ -64,6 +66,7 @@ impl<'a> Emitter<'a> {
             code: Code::default(),
             place: vec![NOWHERE; flow.insns.len()],
             wanted: Vec::new(),
+            chain: Vec::new(),
             work: WORK,
         }
     }
@@ -147,17 +150,22 @@ impl<'a> Emitter<'a> {
     }
 
     fn chain(&mut self, mut at: usize) {
+        self.chain.clear();
         loop {
             let here = Target::try_from(self.code.ops.len()).unwrap_or(NOWHERE);
             // What is dead has the place of what comes behind it.
             while self.flow.is_dead(at) {
                 if let Some(place) = self.place.get_mut(at) {
                     *place = here;
+                    self.chain.push(at);
                 }
                 at = self.flow.resolve(at + 1);
             }
             match self.place.get_mut(at) {
-                Some(place) if *place == NOWHERE => *place = here,
+                Some(place) if *place == NOWHERE => {
+                    *place = here;
+                    self.chain.push(at);
+                }
                 _ => {
                     let target = self.want(at);
                     self.code.ops.push(Op::Jump(target));
@@ -197,7 +205,16 @@ impl<'a> Emitter<'a> {
             op if op.is_branch() => {
                 let (yes, no) = self.sides(at, insn);
                 let cmp = comparison(op)?;
-                self.code.ops.push(Op::TestX(cmp, yes, no));
+                // What was put in front of it here goes with it; who jumps here gets code without.
+                let test = match *self.code.ops.as_slice() {
+                    [.., Op::Tax, Op::Mem(k)] => {
+                        self.code.ops.truncate(self.code.ops.len() - 2);
+                        self.forget_places_behind(self.code.ops.len());
+                        Op::SwapTestX(cmp, k, yes, no)
+                    }
+                    _ => Op::TestX(cmp, yes, no),
+                };
+                self.code.ops.push(test);
                 return None;
             }
             Bpf::LdLen => Op::Len,
@@ -268,13 +285,20 @@ impl<'a> Emitter<'a> {
                 return None;
             }
             let test = self.test(next, u32::MAX)?;
-            return self.fuse(at, load, test);
+            return self.fuse(load, test);
         }
         if following.op == Bpf::AndK
             && let Some((mask, branch)) = self.masked_branch(next)
         {
             let test = self.test(branch, mask)?;
-            return self.fuse(at, load, test);
+            return self.fuse(load, test);
+        }
+        if let Load::Packet(Width::Half, k) = load
+            && let Some((operation, by_constant)) = alu(following.op)
+            && by_constant != following.op
+        {
+            self.code.ops.push(Op::AluHalfX(operation, k));
+            return Some(self.next(next));
         }
         if let Some((field, after)) = self.field(next) {
             let op = match load {
@@ -296,13 +320,13 @@ impl<'a> Emitter<'a> {
     }
 
     /// A load and a test as one operation, where there is one for both.
-    fn fuse(&mut self, at: usize, load: Load, test: Test) -> Option<usize> {
+    fn fuse(&mut self, load: Load, test: Test) -> Option<usize> {
         let op = match load {
             Load::Nr => Op::TestNr(test),
             Load::Arch => Op::TestArch(test),
             Load::Arg(arg, shift) => Op::TestArg(arg, shift, test),
-            Load::Packet(width, offset) => return self.probe(at, width, offset, false, test),
-            Load::Indexed(width, offset) => return self.probe(at, width, offset, true, test),
+            Load::Packet(width, offset) => return self.probe(width, offset, false, test),
+            Load::Indexed(width, offset) => return self.probe(width, offset, true, test),
             Load::Ip(_) | Load::Special(..) | Load::Nowhere => {
                 self.code.ops.push(load.plain());
                 Op::Test(test)
@@ -312,16 +336,9 @@ impl<'a> Emitter<'a> {
         None
     }
 
-    /// A load from the packet at `at`, or again what A holds there, and a test; the length of a header
+    /// A load from the packet, or again what A holds, and a test; the length of a header
     /// that was loaded into X right before goes with it, and so does a second test of the same value.
-    fn probe(
-        &mut self,
-        at: usize,
-        width: Width,
-        offset: u32,
-        indexed: bool,
-        mut test: Test,
-    ) -> Option<usize> {
+    fn probe(&mut self, width: Width, offset: u32, indexed: bool, mut test: Test) -> Option<usize> {
         let (mut other, mut other_yes) = (0, test.no);
         let next = usize::from(test.no);
         if let Some(insn) = self.insn(next)
@@ -351,9 +368,7 @@ impl<'a> Emitter<'a> {
         {
             *last = Op::Probe(self.code.probes.len() as Target);
             self.code.probes.push(Probe { header, ..plain });
-            if let Some(place) = self.place.get_mut(at) {
-                *place = NOWHERE;
-            }
+            self.forget_places_behind(self.code.ops.len() - 1);
             return None;
         }
         self.code.ops.push(Op::Probe(self.code.probes.len() as Target));
@@ -401,6 +416,18 @@ impl<'a> Emitter<'a> {
         (fits && !self.flow.is_read_after(branch, A)).then_some((insn.k, branch))
     }
 
+    /// Lets nobody jump behind an operation, which took the place of what was there: whoever wants to
+    /// gets code of its own.
+    fn forget_places_behind(&mut self, operation: usize) {
+        while let Some(&at) = self.chain.last()
+            && let Some(place) = self.place.get_mut(at)
+            && usize::from(*place) > operation
+        {
+            *place = NOWHERE;
+            self.chain.pop();
+        }
+    }
+
     /// Where a branch leads. The side that is wanted last is made first, right behind the branch: the
     /// other one when this one returns.
     fn sides(&mut self, at: usize, insn: Insn) -> (Target, Target) {
@@ -435,7 +462,7 @@ impl<'a> Emitter<'a> {
             // What A holds may be loaded again at the same time.
             match self.flow.loaded(at).map(|load| self.absolute(load)) {
                 Some(load) => {
-                    self.fuse(at, load, test);
+                    self.fuse(load, test);
                 }
                 None => self.code.ops.push(Op::Test(test)),
             }

@@ -21,6 +21,8 @@ enum Known {
     Constant(u32),
     /// What this load yields; it has succeeded before.
     Load(Op, u32),
+    /// The low half of the byte here: on the way to the length of a header.
+    LowHalf(u32),
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +30,8 @@ struct State {
     a: Known,
     x: Known,
     memory: [Known; SCRATCH_WORDS],
+    /// The packet has at least so many bytes: loads of them have succeeded.
+    length: u32,
 }
 
 impl State {
@@ -42,6 +46,7 @@ impl State {
         for (own, &other) in self.memory.iter_mut().zip(&other.memory) {
             meet(own, other);
         }
+        self.length = self.length.min(other.length);
     }
 }
 
@@ -54,6 +59,8 @@ pub(super) struct Flow {
     live_after: Vec<u32>,
     /// Per branch: the load that A comes from, when it is known.
     loaded: Vec<Option<Insn>>,
+    /// Per instruction: whether it is a load that surely succeeds.
+    succeeds: Vec<bool>,
 }
 
 /// What `jeq` and its kin compare with, and how.
@@ -94,6 +101,7 @@ impl Flow {
             of_calls: length.is_some(),
             live_after: vec![0; insns.len()],
             loaded: vec![None; insns.len()],
+            succeeds: vec![false; insns.len()],
         };
         flow.fold(length);
         flow.find_uses();
@@ -124,15 +132,22 @@ impl Flow {
     pub(super) fn is_dead(&self, at: usize) -> bool {
         let Some(insn) = self.insns.get(at) else { return false };
         let (_, written) = uses(insn);
-        written != 0 && !self.may_end(insn.op) && !self.is_read_after(at, written)
+        written != 0 && !self.may_end(at) && !self.is_read_after(at, written)
     }
 
     /// Whether an instruction may end the program, which is more than writing a register.
-    fn may_end(&self, op: Op) -> bool {
-        match op {
-            Op::DivX | Op::ModX => true,
-            Op::LdWordAbs | Op::LdHalfAbs | Op::LdByteAbs => !self.of_calls,
-            Op::LdWordInd | Op::LdHalfInd | Op::LdByteInd | Op::LdxMsh => true,
+    fn may_end(&self, at: usize) -> bool {
+        match self.insns.get(at).map(|insn| insn.op) {
+            Some(Op::DivX | Op::ModX) => true,
+            Some(
+                Op::LdWordAbs
+                | Op::LdHalfAbs
+                | Op::LdByteAbs
+                | Op::LdWordInd
+                | Op::LdHalfInd
+                | Op::LdByteInd
+                | Op::LdxMsh,
+            ) => !self.succeeds.get(at).copied().unwrap_or(false),
             _ => false,
         }
     }
@@ -140,7 +155,7 @@ impl Flow {
     fn fold(&mut self, length: Option<u32>) {
         let zero = Known::Constant(0);
         // Scratch words are written before they are read, so nothing depends on this.
-        let start = State { a: zero, x: zero, memory: [Known::Nothing; SCRATCH_WORDS] };
+        let start = State { a: zero, x: zero, memory: [Known::Nothing; SCRATCH_WORDS], length: 0 };
         let mut entering: Vec<Option<Box<State>>> = vec![None; self.insns.len()];
         let mut falling = Some(start);
         for at in 0..self.insns.len() {
@@ -155,8 +170,10 @@ impl Flow {
                 // Not reached.
                 (None, None) => continue,
             };
+            let before = state.length;
             let insn = state.step(self.insns[at], length);
             self.insns[at] = insn;
+            self.succeeds[at] = self.of_calls || end_of_load(insn).is_some_and(|end| end <= before);
             if let Known::Load(op @ (Op::LdWordAbs | Op::LdHalfAbs | Op::LdByteAbs), k) = state.a {
                 self.loaded[at] = Some(Insn::new(op, k));
             }
@@ -194,7 +211,7 @@ impl Flow {
                 _ => of(at + 1),
             };
             let (read, written) = uses(insn);
-            let dead = written != 0 && after & written == 0 && !self.may_end(insn.op);
+            let dead = written != 0 && after & written == 0 && !self.may_end(at);
             self.live_after[at] = after;
             live[at] = if dead { after } else { after & !written | read };
         }
@@ -228,6 +245,7 @@ impl State {
             // What lies beside the packet may change, or depend on A and X.
             Op::LdWordAbs | Op::LdHalfAbs | Op::LdByteAbs if (k as i32) < 0 => self.a = Nothing,
             Op::LdWordAbs | Op::LdHalfAbs | Op::LdByteAbs => {
+                self.length = self.length.max(end_of_load(insn).unwrap_or(0));
                 return assign(&mut self.a, Load(insn.op, k), insn, Op::LdImm);
             }
             Op::LdWordInd | Op::LdHalfInd | Op::LdByteInd => {
@@ -244,7 +262,21 @@ impl State {
                 self.a = Nothing;
             }
             Op::LdxMsh if (k as i32) < 0 => self.x = Nothing,
-            Op::LdxMsh => return assign(&mut self.x, Load(Op::LdxMsh, k), insn, Op::LdxImm),
+            Op::LdxMsh => {
+                self.length = self.length.max(k + 1);
+                return assign(&mut self.x, Load(Op::LdxMsh, k), insn, Op::LdxImm);
+            }
+            // `ldxb 4*([k]&0xf)`, spelled out.
+            Op::AndK if k == 0xf && matches!(self.a, Load(Op::LdByteAbs, _)) => {
+                if let Load(_, k) = self.a {
+                    self.a = Known::LowHalf(k);
+                }
+            }
+            Op::LshK if k == 2 && matches!(self.a, Known::LowHalf(_)) => {
+                if let Known::LowHalf(k) = self.a {
+                    self.a = Load(Op::LdxMsh, k);
+                }
+            }
             Op::St | Op::Stx => {
                 let value = if insn.op == Op::St { self.a } else { self.x };
                 if let Some(word) = self.memory.get_mut(k as usize) {
@@ -341,8 +373,26 @@ fn assign(register: &mut Known, value: Known, insn: Insn, constant: Op) -> Insn 
     *register = value;
     match value {
         Known::Constant(value) => Insn::new(constant, value),
+        // What was stored may be loaded again, and need not be stored.
+        Known::Load(op @ (Op::LdWordAbs | Op::LdHalfAbs | Op::LdByteAbs), k)
+            if insn.op == Op::LdMem =>
+        {
+            Insn::new(op, k)
+        }
+        Known::Load(Op::LdxMsh, k) if insn.op == Op::LdxMem => Insn::new(Op::LdxMsh, k),
         _ => insn,
     }
+}
+
+/// How long a packet is in which this load succeeds; `None` for what is no load of a constant place.
+fn end_of_load(insn: Insn) -> Option<u32> {
+    let width = match insn.op {
+        Op::LdWordAbs => 4,
+        Op::LdHalfAbs => 2,
+        Op::LdByteAbs | Op::LdxMsh => 1,
+        _ => return None,
+    };
+    ((insn.k as i32) >= 0).then(|| insn.k + width)
 }
 
 /// What an instruction reads and what it writes.

@@ -58,6 +58,15 @@ impl Registers {
                 self.a = Some(nr);
                 code.dense(dense, nr)
             }
+            Op::ArchDenseNr(wanted, other, ref dense) => {
+                let here = arch == wanted;
+                self.a = Some(if here { nr } else { arch });
+                if here { code.dense(dense, nr) } else { other }
+            }
+            Op::TestWhole(ref whole) => {
+                self.a = None;
+                return (whole.yes == whole.no).then_some(Next::At(whole.yes));
+            }
             Op::Test(ref test) => test.target(self.a?),
             Op::TestX(cmp, yes, no) => {
                 if cmp.holds(self.a?, self.x?) {
@@ -65,6 +74,11 @@ impl Registers {
                 } else {
                     no
                 }
+            }
+            Op::SwapTestX(cmp, k, yes, no) => {
+                self.x = self.a;
+                self.a = self.scratch[usize::from(k & 15)];
+                if cmp.holds(self.a?, self.x?) { yes } else { no }
             }
             Op::Dense(ref dense) => code.dense(dense, self.a?),
             Op::Search(ref search) => code.search(search, self.a?),

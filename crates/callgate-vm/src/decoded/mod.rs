@@ -6,7 +6,8 @@
 //! - comparisons in a row become one table, dense where the values are close together, as the numbers of
 //!   calls are, and a binary search elsewhere (`spread`): a list of 300 calls is one step;
 //! - a load and what it is compared with, a load and the bits that are taken out of it, are one
-//!   operation with absolute targets, and every comparison has the same form (`emit`, `op`);
+//!   operation with absolute targets, and every comparison has the same form (`emit`, `op`); so are both
+//!   halves of an argument, and the arch with the table of numbers (`pairs`);
 //! - operations are dispatched by one `match` in a loop (`call`, `packet`). There is no `unsafe` here: an
 //!   index that does not exist, which does not happen, ends the program with 0.
 //!
@@ -19,6 +20,7 @@ mod flow;
 mod known;
 mod op;
 mod packet;
+mod pairs;
 mod registers;
 mod spread;
 
@@ -60,7 +62,9 @@ impl Decoded<Program> {
     /// The engine for a seccomp filter on machines of this byte order.
     pub fn new(program: &Program, endian: Endian) -> Decoded<Program> {
         let flow = flow::Flow::of(program.insns(), Some(SECCOMP_DATA_SIZE));
-        Decoded { code: emit::Emitter::new(&flow, endian).emit(), program: PhantomData }
+        let mut code = emit::Emitter::new(&flow, endian).emit();
+        pairs::join(&mut code);
+        Decoded { code, program: PhantomData }
     }
 }
 

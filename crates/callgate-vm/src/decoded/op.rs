@@ -59,6 +59,30 @@ pub(super) struct Search {
     pub(super) len: u32,
 }
 
+/// Both halves of an argument at once: `argument & mask == value`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Whole {
+    /// The low half first, as in `value`.
+    pub(super) mask: [u32; 2],
+    pub(super) value: [u32; 2],
+    pub(super) arg: u8,
+    pub(super) yes: Target,
+    pub(super) no: Target,
+}
+
+impl Whole {
+    #[inline(always)]
+    pub(super) fn target(&self, argument: u64) -> Target {
+        let whole = |[low, high]: [u32; 2]| u64::from(high) << 32 | u64::from(low);
+        if argument & whole(self.mask) == whole(self.value) {
+            self.yes
+        } else {
+            cold_path();
+            self.no
+        }
+    }
+}
+
 /// A load from a packet and a test of what it loads. All of them have this one form, so that a row of
 /// them runs without dispatch: it is where packet filters spend their time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,6 +216,11 @@ pub(super) enum Op {
     TestArch(Test),
     TestArg(u8, u8, Test),
     DenseNr(Dense),
+    // What pairs of these become in the end (`pairs`).
+    /// Afterwards nobody reads A.
+    TestWhole(Whole),
+    /// When the arch is this one, the table; else the target.
+    ArchDenseNr(u32, Target, Dense),
 
     // Packets, at offsets from the start of the packet: none is 0x8000_0000 or more.
     LoadByte(u32),
@@ -200,6 +229,8 @@ pub(super) enum Op {
     /// Goes on with a probe.
     Probe(Target),
     FieldByte(u32, Field),
+    /// A = half word at the offset op X.
+    AluHalfX(Alu, u32),
     // Relative to X.
     IndexedByte(u32),
     IndexedHalf(u32),
@@ -223,6 +254,8 @@ pub(super) enum Op {
     AluX(Alu),
     /// A = M[k] op X.
     AluMemX(Alu, u8),
+    /// X = A, then A = M[k], and a comparison of them.
+    SwapTestX(Cmp, u8, Target, Target),
     Field(Field),
     Neg,
     Tax,
@@ -240,7 +273,7 @@ impl Op {
             Op::TestNr(test) | Op::TestArch(test) | Op::TestArg(_, _, test) | Op::Test(test) => {
                 [Some(&mut test.yes), Some(&mut test.no)]
             }
-            Op::TestX(_, yes, no) => [Some(yes), Some(no)],
+            Op::TestX(_, yes, no) | Op::SwapTestX(_, _, yes, no) => [Some(yes), Some(no)],
             Op::Jump(target) => [Some(target), None],
             Op::Dense(dense) | Op::DenseNr(dense) => [Some(&mut dense.otherwise), None],
             _ => [None, None],

@@ -73,6 +73,7 @@ fn execute(
             Op::LoadByte(k) => registers.a = byte(packet, k)?,
             Op::LoadHalf(k) => registers.a = half(packet, k)?,
             Op::LoadWord(k) => registers.a = word(packet, k)?,
+            Op::AluHalfX(alu, k) => registers.a = alu.apply(half(packet, k)?, registers.x)?,
             Op::FieldByte(k, field) => registers.a = field.of(byte(packet, k)?),
             Op::IndexedByte(k) => {
                 registers.a = indexed(packet, ancillary, registers.x, k, Width::Byte)?;
@@ -100,6 +101,10 @@ fn execute(
             Op::LenX => registers.x = length(packet),
             Op::Test(ref test) => at = test.target(registers.a),
             Op::TestX(cmp, yes, no) => {
+                at = if cmp.holds(registers.a, registers.x) { yes } else { no };
+            }
+            Op::SwapTestX(cmp, k, yes, no) => {
+                registers.swap(k);
                 at = if cmp.holds(registers.a, registers.x) { yes } else { no };
             }
             Op::Dense(ref dense) => at = code.dense(dense, registers.a),

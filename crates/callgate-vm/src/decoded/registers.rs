@@ -10,6 +10,13 @@ pub(super) struct Registers {
 }
 
 impl Registers {
+    /// X = A, then A = M[k].
+    #[inline(always)]
+    pub(super) fn swap(&mut self, k: u8) {
+        self.x = self.a;
+        self.a = self.scratch[usize::from(k & 15)];
+    }
+
     /// `None` ends the program with 0; so does an operation that is not for registers.
     #[inline(always)]
     pub(super) fn compute(&mut self, op: &Op) -> Option<()> {
