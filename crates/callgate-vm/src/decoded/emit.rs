@@ -15,6 +15,8 @@ use std::collections::HashMap;
 use callgate::bpf::{Insn, Op as Bpf, Width};
 use callgate::{Endian, Word};
 
+use crate::cached::NUMBERS;
+
 use super::flow::{A, Flow, alu, comparison};
 use super::op::{Cmp, Code, Dense, Field, Op, Probe, Search, Target, Test};
 use super::spread::{Piece, is_constant_branch, spread};
@@ -483,32 +485,20 @@ impl<'a> Emitter<'a> {
         for piece in pieces {
             self.wanted.push(usize::from(piece.target));
         }
-        let cluster = cluster(pieces);
-        let inside = pieces.get(cluster.clone()).unwrap_or_default();
+        let (inside, outside) = divide(pieces, of_nr);
         let width: usize = inside.iter().map(|piece| (piece.last - piece.first + 1) as usize).sum();
-        if cluster.len() < 4 || width > self.work {
-            self.search(pieces, of_nr);
-            return;
+        let (Some(first), Some(last)) = (inside.first(), inside.last()) else {
+            return self.search(pieces, of_nr);
+        };
+        if width > self.work {
+            return self.search(pieces, of_nr);
         }
         self.work -= width;
-        let (Some(first), Some(last)) = (inside.first(), inside.last()) else { return };
         let (base, len) = (first.first, last.last - first.first + 1);
         let start = self.code.targets.len() as u32;
-        for piece in inside {
+        for piece in &inside {
             let count = (piece.last - piece.first + 1) as usize;
             self.code.targets.extend(std::iter::repeat_n(piece.target, count));
-        }
-        // The table takes the place of what is inside; outside, what is there does not matter.
-        let mut outside = pieces[..cluster.start].to_vec();
-        for &piece in &pieces[cluster.end..] {
-            match outside.last_mut() {
-                Some(last) if last.target == piece.target => last.last = piece.last,
-                Some(last) => {
-                    last.last = piece.first - 1;
-                    outside.push(piece);
-                }
-                None => outside.push(piece),
-            }
         }
         let mut dense = Dense { base, start, len, otherwise: NOWHERE };
         let op = |dense| if of_nr { Op::DenseNr(dense) } else { Op::Dense(dense) };
@@ -582,6 +572,38 @@ fn width_of(load: Bpf) -> Width {
         Bpf::LdHalfAbs | Bpf::LdHalfInd => Width::Half,
         _ => Width::Byte,
     }
+}
+
+/// The pieces that a dense table holds, and those outside of it: there may be none inside. What the
+/// pieces outside say about values inside does not matter.
+fn divide(pieces: &[Piece], of_nr: bool) -> (Vec<Piece>, Vec<Piece>) {
+    let numbers = of_nr && pieces.get(1).is_some_and(|piece| piece.first < NUMBERS);
+    if numbers {
+        // Even a short list is a table of all numbers that there are: which of them comes next cannot be
+        // foreseen.
+        let inside = pieces.iter().take_while(|piece| piece.first < NUMBERS);
+        let inside = inside.map(|&piece| Piece { last: piece.last.min(NUMBERS - 1), ..piece });
+        let outside = pieces.iter().filter(|piece| piece.last >= NUMBERS);
+        return (inside.collect(), outside.copied().collect());
+    }
+    let cluster = cluster(pieces);
+    if cluster.len() < FEW_TESTS {
+        return (Vec::new(), Vec::new());
+    }
+    let (before, rest) = pieces.split_at(cluster.start);
+    let (inside, behind) = rest.split_at(cluster.len());
+    let mut outside = before.to_vec();
+    for &piece in behind {
+        match outside.last_mut() {
+            Some(last) if last.target == piece.target => last.last = piece.last,
+            Some(last) => {
+                last.last = piece.first - 1;
+                outside.push(piece);
+            }
+            None => outside.push(piece),
+        }
+    }
+    (inside.to_vec(), outside)
 }
 
 /// The most pieces in a row of which none is wide.

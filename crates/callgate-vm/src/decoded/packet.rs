@@ -8,7 +8,6 @@ use super::registers::Registers;
 /// The value that the code returns for a packet.
 #[inline]
 pub(super) fn run(code: &Code, packet: &[u8], ancillary: &dyn Ancillary) -> u32 {
-    let mut registers = Registers::default();
     let (mut a, mut x, mut at) = (0, 0, code.entry);
     // Many filters are nothing but probes: they do not come to the end of this block.
     if probe(code, packet, ancillary, &mut at, &mut a, &mut x).is_none() {
@@ -16,10 +15,7 @@ pub(super) fn run(code: &Code, packet: &[u8], ancillary: &dyn Ancillary) -> u32 
     }
     match code.returns.get(usize::from(at) - code.probes.len()) {
         Some(&value) => value,
-        None => {
-            (registers.a, registers.x) = (a, x);
-            execute(code, packet, ancillary, at, &mut registers).unwrap_or(0)
-        }
+        None => execute(code, packet, ancillary, at, [a, x]).unwrap_or(0),
     }
 }
 
@@ -54,11 +50,11 @@ fn execute(
     code: &Code,
     packet: &[u8],
     ancillary: &dyn Ancillary,
-    at: Target,
-    registers: &mut Registers,
+    mut at: Target,
+    [a, x]: [u32; 2],
 ) -> Option<u32> {
-    let mut registers = std::mem::take(registers);
-    let mut at = at;
+    let mut registers = Registers::default();
+    (registers.a, registers.x) = (a, x);
     loop {
         probe(code, packet, ancillary, &mut at, &mut registers.a, &mut registers.x)?;
         let op = match code.operation(at) {
