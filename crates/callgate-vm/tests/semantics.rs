@@ -209,3 +209,79 @@ fn long_lists_and_far_jumps_lead_where_they_should() {
         call(&text, argument, expected);
     }
 }
+
+/// Comparisons of both halves are made at once where nobody can see the difference; here A is returned.
+#[test]
+fn a_half_that_is_compared_stays_in_a() {
+    let text = "ld args[0].low
+        jeq #7, next, no
+        ld args[0].high
+        jeq #0, yes, no
+        yes: ret ALLOW
+        no: ret a";
+    call(text, 7, 0x7fff_0000);
+    call(text, 5, 5);
+    call(text, 3 << 32 | 5, 5);
+    call(text, 3 << 32 | 7, 3);
+    let holds = "ld args[0].low
+        jset #8, no, next
+        ld args[0].high
+        jeq #1, yes, no
+        yes: add #1
+        ret a
+        no: ret #9";
+    call(holds, 1 << 32, 2);
+    call(holds, 1 << 32 | 8, 9);
+    call(holds, 2 << 32, 9);
+}
+
+#[test]
+fn whole_arguments_are_compared_in_either_order() {
+    for (first, second) in [("low", "high"), ("high", "low")] {
+        let (one, two) = if first == "low" { (0x22, 0x11) } else { (0x11, 0x22) };
+        let text = format!(
+            "ld args[0].{first}\n jeq #{one}, next, no\n ld args[0].{second}\n jeq #{two}, yes, no\n \
+             yes: ret #1\n no: ret #2"
+        );
+        call(&text, 0x11_0000_0022, 1);
+        call(&text, 0x22_0000_0011, 2);
+        call(&text, 0x11_0000_0023, 2);
+        call(&text, 0x10_0000_0022, 2);
+    }
+    let bits = "ld args[0].high\n jset #0xf0, no, next\n ld args[0].low\n jset #1, no, yes\n \
+                yes: ret #1\n no: ret #2";
+    for (argument, expected) in [(0, 1), (1, 2), (0xf0, 1), (1 << 32, 1), (0x10 << 32, 2)] {
+        call(bits, argument, expected);
+    }
+}
+
+/// The load of X goes with the test behind it, but not for those who jump between the two.
+#[test]
+fn jumps_into_merged_operations_lead_to_their_second_half() {
+    let header = "ldb [0]
+        jeq #1, here, next
+        ldxb 4*([1]&0xf)
+        here: ldb [x + 2]
+        jeq #5, yes, no
+        yes: ret #1
+        no: ret #2";
+    packet(header, &[1, 1, 5, 0, 0, 0, 6], 1);
+    packet(header, &[1, 1, 6, 0, 0, 0, 5], 2);
+    packet(header, &[2, 1, 5, 0, 0, 0, 6], 2);
+    packet(header, &[2, 1, 6, 0, 0, 0, 5], 1);
+    let swap = "ldb [0]
+        add #1
+        st M[5]
+        ldx #2
+        ldb [1]
+        jeq #1, here, next
+        mul #2
+        tax
+        ld M[5]
+        here: jeq x, yes, no
+        yes: ret #1
+        no: ret #2";
+    packet(swap, &[5, 3], 1);
+    packet(swap, &[5, 1], 2);
+    packet(swap, &[9, 3], 2);
+}
