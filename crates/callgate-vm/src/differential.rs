@@ -16,8 +16,8 @@
 use std::fmt;
 
 use callgate::bpf::{
-    Ancillary, AncillaryWord, Insn, Op, Operand, Program, ProgramError, SKF_LL_OFF, SKF_NET_OFF,
-    SocketProgram, Width,
+    Ancillary, AncillaryWord, Insn, MAX_INSNS, Op, Operand, Program, ProgramError, SKF_LL_OFF,
+    SKF_NET_OFF, SocketProgram, Width,
 };
 use callgate::fuzz::Numbers;
 use callgate::{Arch, Endian, SeccompData, Verdict, Word};
@@ -245,6 +245,8 @@ fn body(
     mut offset: impl FnMut(&mut Numbers) -> u32,
 ) -> Vec<Insn> {
     let length = match numbers.below(10) {
+        // As long as the kernel accepts, now and then.
+        0 if numbers.below(40) == 0 => MAX_INSNS,
         0 => 200 + numbers.below(400),
         1 | 2 => 60 + numbers.below(60),
         _ => 2 + numbers.below(30),

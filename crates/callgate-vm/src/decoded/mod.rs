@@ -4,7 +4,7 @@
 //! - constants are folded, loads of what is in a register already and unread writes are left out
 //!   (`flow`);
 //! - comparisons in a row become one table, dense where the values are close together, as the numbers of
-//!   calls are, and a binary search elsewhere (`spread`): a list of 300 calls is one step;
+//!   calls are, and a binary search elsewhere (`spread`, `table`): a list of 300 calls is one step;
 //! - a load and what it is compared with, a load and the bits that are taken out of it, are one
 //!   operation with absolute targets, and every comparison has the same form (`emit`, `op`); so are both
 //!   halves of an argument, and the arch with the table of numbers (`pairs`);
@@ -23,6 +23,7 @@ mod packet;
 mod pairs;
 mod registers;
 mod spread;
+mod table;
 
 use std::marker::PhantomData;
 
