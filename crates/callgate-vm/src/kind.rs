@@ -9,6 +9,7 @@ use callgate::bpf::{Program, SocketProgram};
 use crate::cached::{Cached, arches_of};
 use crate::decoded::Decoded;
 use crate::engine::{EngineError, PacketEngine, SeccompEngine};
+use crate::jit::Jit;
 use crate::reference::Reference;
 
 type MakeSeccomp = fn(&Program, Endian) -> Result<Box<dyn SeccompEngine>, EngineError>;
@@ -45,6 +46,12 @@ const ROWS: &[Row] = &[
         },
         packet: None,
     },
+    Row {
+        kind: EngineKind::Jit,
+        name: "jit",
+        seccomp: |program, endian| Ok(Box::new(Jit::new(program, endian)?)),
+        packet: Some(|program| Ok(Box::new(Jit::new_packet(program)?))),
+    },
 ];
 
 /// An engine, chosen while the program runs.
@@ -56,12 +63,14 @@ pub enum EngineKind {
     Decoded,
     /// [`Cached`], for the architectures that the program names, in front of [`Decoded`].
     Cached,
+    /// [`Jit`].
+    Jit,
 }
 
 impl EngineKind {
     /// All of them, the definition of truth first.
     pub const ALL: &'static [EngineKind] =
-        &[EngineKind::Reference, EngineKind::Decoded, EngineKind::Cached];
+        &[EngineKind::Reference, EngineKind::Decoded, EngineKind::Cached, EngineKind::Jit];
 
     fn row(self) -> &'static Row {
         &ROWS[self as usize]

@@ -10,6 +10,7 @@
 //! | [`Reference`] | the plain interpreter, the definition | yes | yes |
 //! | [`Decoded`] | translated once: fused operations and tables | yes | yes |
 //! | [`Cached`] | verdicts by arch and number in front of another engine | yes | no |
+//! | [`Jit`] | native code for x86-64 and aarch64 | yes | yes |
 //!
 //! ```
 //! use callgate::bpf::{Insn, Op, Program};
@@ -40,6 +41,7 @@ mod cached;
 mod decoded;
 pub mod differential;
 mod engine;
+mod jit;
 mod kind;
 pub mod measure;
 mod reference;
@@ -49,6 +51,7 @@ pub mod workloads;
 pub use cached::{Cached, NUMBERS};
 pub use decoded::Decoded;
 pub use engine::{EngineError, PacketEngine, SeccompEngine};
+pub use jit::Jit;
 pub use kind::EngineKind;
 pub use reference::Reference;
 pub use stack::Stack;
