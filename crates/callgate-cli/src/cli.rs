@@ -3,7 +3,8 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    asm, compile, completions, diff, disasm, explain, fuzz, man, merge, optimize, run, simulate,
+    asm, bench, compile, completions, diff, disasm, explain, fuzz, man, merge, optimize, run,
+    simulate,
 };
 use crate::report::Result;
 
@@ -52,6 +53,7 @@ enum Command {
     Diff(diff::DiffArgs),
     Explain(explain::ExplainArgs),
     Fuzz(fuzz::FuzzArgs),
+    Bench(bench::BenchArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
 }
@@ -83,6 +85,7 @@ pub(crate) fn run() -> Result<u8> {
         Command::Diff(args) => diff::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),
+        Command::Bench(args) => bench::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     }

@@ -6,7 +6,10 @@
 pub const SECCOMP_DATA_SIZE: u32 = 64;
 
 /// One system call as a filter sees it (`struct seccomp_data`).
+///
+/// In memory it is the kernel's structure, in the byte order of the machine that it is on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(C)]
 pub struct SeccompData {
     /// The system call number. The kernel's field is an `int`; filters compare it unsigned.
     pub nr: u32,
@@ -19,6 +22,47 @@ pub struct SeccompData {
 }
 
 impl SeccompData {
+    /// The call in 64 bytes as the kernel of a machine of this byte order has it.
+    ///
+    /// ```
+    /// use callgate::{Endian, SeccompData};
+    ///
+    /// let data = SeccompData { nr: 59, args: [7; 6], ..SeccompData::default() };
+    /// let bytes = data.to_bytes(Endian::Big);
+    /// assert_eq!((bytes[3], bytes[23]), (59, 7));
+    /// assert_eq!(SeccompData::from_bytes(&bytes, Endian::Big), data);
+    /// ```
+    pub fn from_bytes(bytes: &[u8; SECCOMP_DATA_SIZE as usize], endian: Endian) -> SeccompData {
+        let mut data = SeccompData::default();
+        for (word, &chunk) in (0..).step_by(4).zip(bytes.as_chunks::<4>().0) {
+            if let Some(word) = Word::from_offset(word, endian) {
+                data.set_word(
+                    word,
+                    match endian {
+                        Endian::Little => u32::from_le_bytes(chunk),
+                        Endian::Big => u32::from_be_bytes(chunk),
+                    },
+                );
+            }
+        }
+        data
+    }
+
+    /// The 64 bytes as the kernel of a machine of this byte order has them.
+    pub fn to_bytes(&self, endian: Endian) -> [u8; SECCOMP_DATA_SIZE as usize] {
+        let mut bytes = [0; SECCOMP_DATA_SIZE as usize];
+        for (offset, chunk) in (0..).step_by(4).zip(bytes.as_chunks_mut::<4>().0) {
+            if let Some(word) = Word::from_offset(offset, endian) {
+                let value = self.word(word);
+                *chunk = match endian {
+                    Endian::Little => value.to_le_bytes(),
+                    Endian::Big => value.to_be_bytes(),
+                };
+            }
+        }
+        bytes
+    }
+
     /// The value of one word.
     pub fn word(&self, word: Word) -> u32 {
         match word {
@@ -144,6 +188,12 @@ pub enum Endian {
     Big,
 }
 
+impl Endian {
+    /// The byte order of the machine that this is compiled for.
+    pub const NATIVE: Endian =
+        if cfg!(target_endian = "big") { Endian::Big } else { Endian::Little };
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -167,6 +217,30 @@ mod tests {
         assert_eq!((low.offset(Endian::Big), high.offset(Endian::Big)), (20, 16));
         assert_eq!(Word::IP_LOW.offset(Endian::Little), 8);
         assert_eq!(Word::arg_low(6), None);
+    }
+
+    #[test]
+    fn the_structure_is_laid_out_as_the_kernel_does() {
+        assert_eq!(size_of::<SeccompData>(), SECCOMP_DATA_SIZE as usize);
+        assert_eq!(std::mem::offset_of!(SeccompData, nr), 0);
+        assert_eq!(std::mem::offset_of!(SeccompData, arch), 4);
+        assert_eq!(std::mem::offset_of!(SeccompData, instruction_pointer), 8);
+        assert_eq!(std::mem::offset_of!(SeccompData, args), 16);
+    }
+
+    #[test]
+    fn bytes_hold_every_word_at_its_offset() {
+        let bytes: [u8; 64] = std::array::from_fn(|at| at as u8);
+        for endian in [Endian::Little, Endian::Big] {
+            let data = SeccompData::from_bytes(&bytes, endian);
+            assert_eq!(data.to_bytes(endian), bytes);
+            let second = data.args[1].to_le_bytes();
+            let mut expected: [u8; 8] = std::array::from_fn(|at| 24 + at as u8);
+            if endian == Endian::Big {
+                expected.reverse();
+            }
+            assert_eq!(second, expected);
+        }
     }
 
     #[test]

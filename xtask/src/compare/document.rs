@@ -2,6 +2,7 @@
 
 use callgate::Arch;
 
+use super::engines::Engines;
 use super::growth::Growth;
 use super::measure::{Again, Meaning, Ours, Row};
 use super::rules::Rules;
@@ -27,6 +28,7 @@ pub(super) struct Report {
     /// What could not be measured at all.
     pub(super) notes: Vec<String>,
     pub(super) growth: Option<Growth>,
+    pub(super) engines: Option<Engines>,
 }
 
 impl Report {
@@ -59,6 +61,12 @@ impl Report {
                 text += &format!("\n**{caption}**\n\n{}", table.markdown());
             }
         }
+        if let Some(engines) = &self.engines {
+            text += ENGINES;
+            for (caption, table, notes) in engines.tables() {
+                text += &format!("\n**{caption}**\n\n{}{}", table.markdown(), bullets(&notes));
+            }
+        }
         if !self.notes.is_empty() {
             text += &format!("\n## Not measured\n{}", bullets(&self.notes));
         }
@@ -87,6 +95,11 @@ impl Report {
                 text += &format!("{caption}\n{}\n", table.plain());
             }
             text += &format!("{}\n", growth.summary());
+        }
+        for (caption, table, notes) in self.engines.iter().flat_map(Engines::tables) {
+            text += &format!("{caption}\n{}", table.plain());
+            text += &notes.iter().map(|note| format!("  {note}\n")).collect::<String>();
+            text += "\n";
         }
         text + &self.notes.iter().map(|note| format!("{note}\n")).collect::<String>()
     }
@@ -157,6 +170,14 @@ const PROGRAMS: &str = "
 Programs of others, given to Callgate as they are: `callgate compile PROGRAM.bpf --model jit`. Each mean
 is the program's own, then Callgate's for that workload.
 
+";
+
+const ENGINES: &str = "
+## Engines
+
+Programs run in user space. `gcc -O2` is the program as C, the limit for native code; it leaves out words
+beside a packet and offsets from its headers. Hot is the same input all the time, cold 10,000 inputs that
+all differ, on average; the best of seven rounds. Everybody returns what the reference returns.
 ";
 
 const GROWTH: &str = "
@@ -358,6 +379,7 @@ mod tests {
             programs: Vec::new(),
             notes: Vec::new(),
             growth: None,
+            engines: None,
         }
     }
 

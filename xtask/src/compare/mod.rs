@@ -7,6 +7,7 @@
 
 mod chart;
 mod document;
+mod engines;
 mod generate;
 mod growth;
 mod machine;
@@ -45,6 +46,7 @@ cargo. What is not there is reported as not measured.
 parts, which print their tables and write nothing:
   sets             rule sets of real size, and programs of others
   growth           from 10 to 4,000 rules
+  engines          programs run in user space, by interpreters and native code
 
   --profiles DIR   more rule sets: container profiles or plain rules in *.json, rules in
                    the drivers' form (xtask/src/compare/text.rs) in *.rules
@@ -61,10 +63,12 @@ CALLGATE_BENCH_PROFILES and CALLGATE_BENCH_FILTERS stand in for --profiles and -
 enum Part {
     Sets,
     Growth,
+    Engines,
 }
 
 impl Part {
-    const ALL: [(&str, Part); 2] = [("sets", Part::Sets), ("growth", Part::Growth)];
+    const ALL: [(&str, Part); 3] =
+        [("sets", Part::Sets), ("growth", Part::Growth), ("engines", Part::Engines)];
 }
 
 /// The options of one run.
@@ -136,7 +140,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         peers::install()?;
     }
     let progress = |text: &str| eprintln!("compare: {text}");
-    progress("building the other compilers");
+    progress("building the others");
     let peers = Peers::build(&workspace().join("target/compare"))?;
     let mut report = Report {
         command: options.command(),
@@ -147,6 +151,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         programs: Vec::new(),
         notes: Vec::new(),
         growth: None,
+        engines: None,
     };
     report.versions.iter().for_each(|version| progress(version));
     let wants = |part| options.part.is_none_or(|only| only == part);
@@ -161,6 +166,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     }
     if wants(Part::Growth) {
         report.growth = Some(growth::measure(&peers, progress)?);
+    }
+    if wants(Part::Engines) {
+        let directory = workspace().join("target/compare");
+        report.engines = Some(engines::measure(&directory, options.filters.as_deref(), progress)?);
     }
     print!("{}", report.plain());
     if options.part.is_none() {

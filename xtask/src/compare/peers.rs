@@ -18,7 +18,7 @@ use super::text;
 use crate::Result;
 
 /// gVisor publishes its Go packages as commits of a branch, without releases.
-const GVISOR: &str = "v0.0.0-20260905035102-160fafc42237";
+pub(super) const GVISOR: &str = "v0.0.0-20260905035102-160fafc42237";
 const ELASTIC: &str = "v1.5.0";
 const SECCOMPILER: &str = "0.5.0";
 
@@ -152,13 +152,13 @@ impl Library {
             Library::Gvisor => {
                 put("rules.go", READER)?;
                 put("main.go", GVISOR_DRIVER)?;
-                go(directory, "gvisor.dev/gvisor", GVISOR)?;
+                go(directory, &[("gvisor.dev/gvisor", GVISOR)])?;
                 Ok((main, format!("gvisor.dev/gvisor {GVISOR}, {}", go_version(directory)?)))
             }
             Library::Elastic => {
                 put("rules.go", READER)?;
                 put("main.go", ELASTIC_DRIVER)?;
-                go(directory, "github.com/elastic/go-seccomp-bpf", ELASTIC)?;
+                go(directory, &[("github.com/elastic/go-seccomp-bpf", ELASTIC)])?;
                 Ok((main, format!("github.com/elastic/go-seccomp-bpf {ELASTIC}")))
             }
             Library::Seccompiler => {
@@ -181,9 +181,12 @@ impl Library {
     }
 }
 
-/// Builds a driver in Go with one module.
-fn go(directory: &Path, module: &str, version: &str) -> Result<()> {
-    let text = format!("module compare\n\ngo 1.26\n\nrequire {module} {version}\n");
+/// Builds a driver in Go with some modules of these versions.
+pub(super) fn go(directory: &Path, modules: &[(&str, &str)]) -> Result<()> {
+    let mut text = "module compare\n\ngo 1.26\n\n".to_owned();
+    for (module, version) in modules {
+        text += &format!("require {module} {version}\n");
+    }
     fs::write(directory.join("go.mod"), text).map_err(|error| format!("go.mod: {error}"))?;
     let arguments = ["build", "-mod=mod", "-o", "main", "."];
     output(Command::new("go").args(arguments).current_dir(directory)).map(|_| ())
@@ -195,7 +198,7 @@ fn go_version(directory: &Path) -> Result<String> {
 }
 
 /// What a command prints; the error of a failure is the last line of what it said.
-fn output(command: &mut Command) -> Result<String> {
+pub(super) fn output(command: &mut Command) -> Result<String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| format!("{program}: {error}"))?;
     if output.status.success() {

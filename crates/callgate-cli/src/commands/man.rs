@@ -35,7 +35,12 @@ fn page() -> io::Result<Vec<u8>> {
     man.render_description_section(&mut page)?;
     man.render_options_section(&mut page)?;
     notes(&command, ".SH NOTES", &mut page)?;
-    for subcommand in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
+    // Some subcommands have subcommands of their own.
+    let own = |of: &'_ clap::Command| -> Vec<clap::Command> {
+        of.get_subcommands().filter(|sub| sub.get_name() != "help").cloned().collect()
+    };
+    let all = own(&command).into_iter().flat_map(|sub| [vec![sub.clone()], own(&sub)].concat());
+    for subcommand in &all.collect::<Vec<_>>() {
         let man = Man::new(subcommand.clone());
         let mut section = Vec::new();
         man.render_synopsis_section(&mut section)?;

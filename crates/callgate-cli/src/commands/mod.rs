@@ -1,6 +1,7 @@
 //! The subcommands, one file each: what can be said ([`clap::Args`]) and what it does (`run`).
 
 pub(crate) mod asm;
+pub(crate) mod bench;
 pub(crate) mod compile;
 pub(crate) mod completions;
 pub(crate) mod diff;

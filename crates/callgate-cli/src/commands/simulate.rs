@@ -8,6 +8,8 @@ use callgate::bpf::{Program, Step, is_constant_allow};
 use callgate::fuzz::plain_program;
 use callgate::policy::Policy;
 use callgate::{Arch, SeccompData, Verdict};
+use callgate_vm::{EngineError, EngineKind, SeccompEngine};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ValueEnum, ValueHint};
 
 use crate::call;
@@ -25,6 +27,7 @@ Examples:
   callgate simulate filter.bpf --arch aarch64 --trace socket 38 5 0
   callgate simulate profile.json --arch x86 socketcall 1
   callgate simulate profile.json --by rules openat -100 0 0x80000
+  callgate simulate profile.json --engine decoded getpid
 
 Exit status: 0 whatever the verdict is, 2 trouble.")]
 pub(crate) struct SimulateArgs {
@@ -42,6 +45,10 @@ pub(crate) struct SimulateArgs {
     /// Who answers
     #[arg(long, value_name = "WHO", default_value = "program")]
     by: By,
+
+    /// What runs the program: the plain interpreter, or one of the faster engines, which say the same
+    #[arg(long, value_name = "ENGINE", default_value = "reference", value_parser = engines())]
+    engine: EngineKind,
 
     /// The arch token of the call (AUDIT_ARCH_*), whatever --arch says; the call is then a number
     #[arg(long, value_name = "TOKEN", value_parser = call::parse_token)]
@@ -109,7 +116,7 @@ pub(crate) fn run(args: &SimulateArgs) -> Result<u8> {
 /// What is printed.
 pub(crate) fn answer(args: &SimulateArgs) -> Result<String> {
     let filter = Source::parse(&args.source)?.read_to_compile(&args.reading, &args.compiling)?;
-    let (arch, mut data) = called(args, &filter)?;
+    let (arch, mut data) = called(&args.call, &args.args, args.token, &args.reading, &filter)?;
     data.instruction_pointer = args.ip.unwrap_or(0);
     let endian = filter.endian();
     let mut steps = Vec::new();
@@ -118,6 +125,12 @@ pub(crate) fn answer(args: &SimulateArgs) -> Result<String> {
             if args.trace {
                 report::warn(
                     "--trace has no effect: rules have no instructions",
+                    "--by plain runs a program that does what the rules say one by one",
+                );
+            }
+            if args.engine != EngineKind::Reference {
+                report::warn(
+                    "--engine has no effect: rules are no program",
                     "--by plain runs a program that does what the rules say one by one",
                 );
             }
@@ -130,7 +143,14 @@ pub(crate) fn answer(args: &SimulateArgs) -> Result<String> {
             let constant =
                 arch != Some(Arch::X32) && is_constant_allow(&program, data.arch, data.nr);
             let executed = Some((run.executed, program.len()));
-            Finding { arch, data: &data, verdict: run.verdict, executed, constant }
+            let verdict = match args.engine {
+                EngineKind::Reference => run.verdict,
+                kind => {
+                    let engine = kind.seccomp(&program, endian).map_err(no_engine)?;
+                    checked(kind, engine.verdict(&data), run.verdict)?
+                }
+            };
+            Finding { arch, data: &data, verdict, executed, constant }
         }
     };
     Ok(match args.format {
@@ -146,6 +166,28 @@ pub(crate) fn answer(args: &SimulateArgs) -> Result<String> {
             text
         }
     })
+}
+
+/// The names of the engines, for the command line.
+pub(crate) fn engines() -> impl TypedValueParser<Value = EngineKind> {
+    let names = EngineKind::ALL.iter().map(|kind| kind.name());
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<EngineKind>())
+}
+
+/// What an engine says, which is what the interpreter says.
+fn checked(kind: EngineKind, given: Verdict, expected: Verdict) -> Result<Verdict> {
+    if given == expected {
+        return Ok(given);
+    }
+    Err(Failure::new(format!(
+        "the engine `{kind}` says {given} and the interpreter {expected}: this is a mistake in callgate"
+    ))
+    .help("please report it, with the filter and the call"))
+}
+
+/// This machine has no such engine.
+pub(crate) fn no_engine(error: EngineError) -> Failure {
+    Failure::new(error.to_string()).help("--engine reference and --engine decoded work everywhere")
 }
 
 /// Who answers, ready to be asked.
@@ -180,32 +222,38 @@ fn answering_program<'a>(
 }
 
 /// The call that is asked about, and the interface that it belongs to.
-fn called(args: &SimulateArgs, filter: &Filter) -> Result<(Option<Arch>, SeccompData)> {
-    if args.args.len() > 6 {
+pub(crate) fn called(
+    call: &str,
+    args: &[String],
+    token: Option<u32>,
+    reading: &SourceOptions,
+    filter: &Filter,
+) -> Result<(Option<Arch>, SeccompData)> {
+    if args.len() > 6 {
         return Err(Failure::new(format!(
             "{} arguments are given, and a call has 6 at most",
-            args.args.len()
+            args.len()
         )));
     }
     let mut data = SeccompData::default();
     let mut arch = None;
-    if let Some(token) = args.token {
+    if let Some(token) = token {
         data.arch = token;
-        data.nr = call::parse_number(&args.call)?;
+        data.nr = call::parse_number(call)?;
     } else {
-        let own = one_arch(args, filter)?;
+        let own = one_arch(reading, filter)?;
         data.arch = own.token();
-        data.nr = call::number(own, &args.call)?;
+        data.nr = call::number(own, call)?;
         arch = Some(own);
     }
-    for (slot, text) in data.args.iter_mut().zip(&args.args) {
+    for (slot, text) in data.args.iter_mut().zip(args) {
         *slot = call::parse_argument(arch, text)?;
     }
     Ok((arch.or_else(|| call::arch_of(&data)), data))
 }
 
-fn one_arch(args: &SimulateArgs, filter: &Filter) -> Result<Arch> {
-    match *args.reading.arch.as_slice() {
+fn one_arch(reading: &SourceOptions, filter: &Filter) -> Result<Arch> {
+    match *reading.arch.as_slice() {
         [arch] => Ok(arch),
         [] => default_arch(&filter.arches()),
         _ => Err(Failure::new("a call is made on one architecture, and several are given")

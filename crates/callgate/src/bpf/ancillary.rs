@@ -3,11 +3,11 @@
 //! Source: `include/uapi/linux/filter.h` (`SKF_*`), `include/linux/filter.h` (`bpf_anc_helper`).
 
 /// Offsets from here on are ancillary words (`SKF_AD_OFF`, -0x1000).
-pub(super) const SKF_AD_OFF: u32 = 0xffff_f000;
+pub const SKF_AD_OFF: u32 = 0xffff_f000;
 /// Offsets from here on count from the network header (`SKF_NET_OFF`, -0x100000).
-pub(super) const SKF_NET_OFF: u32 = 0xfff0_0000;
+pub const SKF_NET_OFF: u32 = 0xfff0_0000;
 /// Offsets from here on count from the link layer header (`SKF_LL_OFF`, -0x200000).
-pub(super) const SKF_LL_OFF: u32 = 0xffe0_0000;
+pub const SKF_LL_OFF: u32 = 0xffe0_0000;
 
 macro_rules! words {
     ($($variant:ident = $offset:literal, $name:literal, $doc:literal;)*) => {
@@ -83,6 +83,19 @@ pub trait Ancillary {
     /// there is none, and such a load ends the program with 0.
     fn link_header(&self) -> Option<usize> {
         Some(0)
+    }
+}
+
+/// So that what is behind a reference can be asked, an object (`dyn Ancillary`) too.
+impl<T: Ancillary + ?Sized> Ancillary for &T {
+    fn word(&self, word: AncillaryWord, packet: &[u8], a: u32, x: u32) -> u32 {
+        (**self).word(word, packet, a, x)
+    }
+    fn network_header(&self) -> usize {
+        (**self).network_header()
+    }
+    fn link_header(&self) -> Option<usize> {
+        (**self).link_header()
     }
 }
 

@@ -56,11 +56,50 @@ impl Step {
 }
 
 /// How much a load takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Width {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Width {
+    /// One byte.
     Byte,
+    /// Two bytes.
     Half,
+    /// Four bytes.
     Word,
+}
+
+impl Width {
+    /// How many bytes that is.
+    pub const fn bytes(self) -> usize {
+        match self {
+            Width::Byte => 1,
+            Width::Half => 2,
+            Width::Word => 4,
+        }
+    }
+}
+
+/// What `ld [k]`, `ldh [k]` and `ldb [k]` load for a socket filter: from the packet, in network order,
+/// for some offsets a word that the kernel knows beside it. `None` when there is no such place: the
+/// program ends with 0.
+pub fn load_absolute<A: Ancillary + ?Sized>(
+    packet: &[u8],
+    ancillary: &A,
+    k: u32,
+    width: Width,
+    a: u32,
+    x: u32,
+) -> Option<u32> {
+    PacketInput { packet, ancillary }.special(k, width, a, x)
+}
+
+/// What `ld [x + k]` and its narrower forms load for a socket filter, and the byte that `ldxb 4*([k]&0xf)`
+/// takes apart. `None` when there is no such place: the program ends with 0.
+pub fn load_indexed<A: Ancillary + ?Sized>(
+    packet: &[u8],
+    ancillary: &A,
+    offset: u32,
+    width: Width,
+) -> Option<u32> {
+    PacketInput { packet, ancillary }.load(offset, width)
 }
 
 /// What a program reads from. A load that yields `None` ends the program with 0.
@@ -211,12 +250,12 @@ impl Input for CallInput<'_> {
 }
 
 /// A packet, in network byte order, and what the kernel knows besides.
-pub(super) struct PacketInput<'a, A> {
+pub(super) struct PacketInput<'a, A: ?Sized> {
     pub(super) packet: &'a [u8],
     pub(super) ancillary: &'a A,
 }
 
-impl<A: Ancillary> PacketInput<'_, A> {
+impl<A: Ancillary + ?Sized> PacketInput<'_, A> {
     /// Where a load starts: negative offsets count from one of the headers.
     fn start(&self, offset: u32) -> Option<usize> {
         let (base, distance) = if (offset as i32) >= 0 {
@@ -232,7 +271,7 @@ impl<A: Ancillary> PacketInput<'_, A> {
     }
 }
 
-impl<A: Ancillary> Input for PacketInput<'_, A> {
+impl<A: Ancillary + ?Sized> Input for PacketInput<'_, A> {
     fn len(&self) -> u32 {
         u32::try_from(self.packet.len()).unwrap_or(u32::MAX)
     }

@@ -42,12 +42,12 @@ mod op;
 mod program;
 pub mod text;
 
-pub use ancillary::{Ancillary, AncillaryWord, NoAncillary};
+pub use ancillary::{Ancillary, AncillaryWord, NoAncillary, SKF_AD_OFF, SKF_LL_OFF, SKF_NET_OFF};
 pub(crate) use constallow::emulate;
 pub use constallow::is_constant_allow;
 pub use error::{ProgramError, Violation};
 pub use insn::{Insn, RawInsn, UnknownCode};
-pub use interp::{Run, Step};
+pub use interp::{Run, Step, Width, load_absolute, load_indexed};
 pub use op::{Op, Operand};
 pub use program::{Program, SocketProgram};
 

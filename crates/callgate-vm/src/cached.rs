@@ -1,0 +1,148 @@
+//! A table of verdicts in front of an engine, as the kernel has had one since Linux 5.11 for calls that
+//! are always allowed; here for every action, and for programs with any instruction.
+//!
+//! The table is filled when the engine is made and never written again, so that threads share it
+//! without locks. It holds the verdict for each arch and number that nothing else decides; for the
+//! others the engine behind it is asked.
+
+use callgate::bpf::{Op, Program};
+use callgate::syscalls::X32_SYSCALL_BIT;
+use callgate::{Arch, Endian, SeccompData, Verdict};
+
+use crate::decoded::Decoded;
+use crate::engine::SeccompEngine;
+use crate::stack::severest;
+
+/// How many numbers from the first one on are in the table of an arch: more than any kernel has.
+pub const NUMBERS: u32 = 512;
+
+/// Stands for what is not known. A program that returns just this value is asked each time.
+const ASK: u32 = 0x5eed_a5ed;
+
+/// An engine with a table of verdicts in front of it.
+///
+/// ```
+/// use callgate::bpf::{Insn, Op, Program};
+/// use callgate::{Arch, Endian, SeccompData, Verdict};
+/// use callgate_vm::{Cached, Decoded, SeccompEngine};
+///
+/// // Number 1 depends on an argument, and all others are refused.
+/// let program = Program::new(vec![
+///     Insn::new(Op::LdWordAbs, 0),
+///     Insn::branch(Op::JeqK, 1, 0, 2),
+///     Insn::new(Op::LdWordAbs, 16),
+///     Insn::branch(Op::JeqK, 7, 1, 0),
+///     Insn::new(Op::RetK, Verdict::errno(1).0),
+///     Insn::new(Op::RetK, Verdict::ALLOW.0),
+/// ])?;
+/// let engine = Decoded::new(&program, Endian::NATIVE);
+/// let engine = Cached::new(engine, &program, Endian::NATIVE, &[Arch::X86_64]);
+/// assert_eq!(engine.known(), 511);
+/// let call = SeccompData { nr: 1, arch: Arch::X86_64.token(), ..SeccompData::default() };
+/// assert_eq!(engine.verdict(&call), Verdict::errno(1));
+/// # Ok::<(), callgate::bpf::ProgramError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Cached<E> {
+    tables: Vec<Table>,
+    engine: E,
+}
+
+/// The verdicts for the numbers of an arch from `first` on.
+#[derive(Clone, Debug)]
+struct Table {
+    token: u32,
+    first: u32,
+    verdicts: Box<[u32; NUMBERS as usize]>,
+}
+
+impl<E: SeccompEngine> Cached<E> {
+    /// Puts a table for these architectures in front of an engine that runs this program. Calls on other
+    /// architectures, and numbers from [`NUMBERS`] on, are left to the engine.
+    pub fn new(engine: E, program: &Program, endian: Endian, arches: &[Arch]) -> Cached<E> {
+        let program = Decoded::new(program, endian);
+        Cached::fill(engine, arches, |token, nr| program.known(token, nr))
+    }
+
+    /// The same for an engine that runs a stack of programs, the oldest first.
+    pub fn of_stack(
+        engine: E,
+        programs: &[&Program],
+        endian: Endian,
+        arches: &[Arch],
+    ) -> Cached<E> {
+        let decoded: Vec<Decoded> =
+            programs.iter().rev().map(|program| Decoded::new(program, endian)).collect();
+        let known = |token, nr| severest(decoded.iter().map(|program| program.known(token, nr)));
+        Cached::fill(engine, arches, known)
+    }
+
+    fn fill(engine: E, arches: &[Arch], known: impl Fn(u32, u32) -> Option<Verdict>) -> Cached<E> {
+        let mut tables: Vec<Table> = Vec::new();
+        for arch in arches {
+            let first = if *arch == Arch::X32 { X32_SYSCALL_BIT } else { 0 };
+            let token = arch.token();
+            if tables.iter().any(|table| (table.token, table.first) == (token, first)) {
+                continue;
+            }
+            let mut verdicts = Box::new([ASK; NUMBERS as usize]);
+            for (nr, verdict) in (first..).zip(verdicts.iter_mut()) {
+                if let Some(known) = known(token, nr) {
+                    *verdict = known.0;
+                }
+            }
+            tables.push(Table { token, first, verdicts });
+        }
+        Cached { tables, engine }
+    }
+
+    /// How many verdicts the table knows.
+    pub fn known(&self) -> usize {
+        let verdicts = self.tables.iter().flat_map(|table| table.verdicts.iter());
+        verdicts.filter(|&&verdict| verdict != ASK).count()
+    }
+
+    /// The engine behind the table.
+    pub fn engine(&self) -> &E {
+        &self.engine
+    }
+}
+
+/// The architectures that a program compares with something, those of this machine when there is none.
+pub(crate) fn arches_of(program: &Program) -> Vec<Arch> {
+    let named =
+        |arch: &&Arch| program.iter().any(|insn| insn.op == Op::JeqK && insn.k == arch.token());
+    let mut arches: Vec<Arch> = Arch::ALL.iter().filter(named).copied().collect();
+    if arches.is_empty() {
+        arches.extend(Arch::native());
+    }
+    arches
+}
+
+impl Table {
+    #[inline(always)]
+    fn get(&self, data: &SeccompData) -> Option<Verdict> {
+        let at = data.nr.wrapping_sub(self.first) as usize;
+        if data.arch != self.token {
+            return None;
+        }
+        self.verdicts.get(at).filter(|&&verdict| verdict != ASK).map(|&verdict| Verdict(verdict))
+    }
+}
+
+impl<E: SeccompEngine> SeccompEngine for Cached<E> {
+    #[inline]
+    fn verdict(&self, data: &SeccompData) -> Verdict {
+        for table in &self.tables {
+            if let Some(verdict) = table.get(data) {
+                return verdict;
+            }
+        }
+        self.engine.verdict(data)
+    }
+
+    fn code_bytes(&self) -> usize {
+        let table = size_of::<Table>() + size_of::<[u32; NUMBERS as usize]>();
+        table * self.tables.len() + self.engine.code_bytes()
+    }
+}

@@ -1,0 +1,420 @@
+//! What can be known of a program before it runs: constants are folded, branches that always go the
+//! same way become jumps, and registers that nobody reads again are found.
+//!
+//! One pass forward for values and one backward for uses; jumps go forward only, so that is enough.
+
+use callgate::bpf::{Insn, Op, Operand, SCRATCH_WORDS};
+
+use super::op::{Alu, Cmp};
+
+pub(super) const A: u32 = 1;
+pub(super) const X: u32 = 2;
+
+const fn scratch(k: u32) -> u32 {
+    4 << (k & 15)
+}
+
+/// What is known of a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Known {
+    Nothing,
+    Constant(u32),
+    /// What this load yields; it has succeeded before.
+    Load(Op, u32),
+    /// The low half of the byte here: on the way to the length of a header.
+    LowHalf(u32),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct State {
+    a: Known,
+    x: Known,
+    memory: [Known; SCRATCH_WORDS],
+    /// The packet has at least so many bytes: loads of them have succeeded.
+    length: u32,
+}
+
+impl State {
+    fn join(&mut self, other: &State) {
+        let meet = |own: &mut Known, other: Known| {
+            if *own != other {
+                *own = Known::Nothing;
+            }
+        };
+        meet(&mut self.a, other.a);
+        meet(&mut self.x, other.x);
+        for (own, &other) in self.memory.iter_mut().zip(&other.memory) {
+            meet(own, other);
+        }
+        self.length = self.length.min(other.length);
+    }
+}
+
+/// A program with folded constants.
+pub(super) struct Flow {
+    pub(super) insns: Vec<Insn>,
+    /// Whether it is a seccomp filter, whose loads never fail.
+    pub(super) of_calls: bool,
+    /// Per instruction: what is read after it.
+    live_after: Vec<u32>,
+    /// Per branch: the load that A comes from, when it is known.
+    loaded: Vec<Option<Insn>>,
+    /// Per instruction: whether it is a load that surely succeeds.
+    succeeds: Vec<bool>,
+}
+
+/// What `jeq` and its kin compare with, and how.
+pub(super) fn comparison(op: Op) -> Option<Cmp> {
+    Some(match op {
+        Op::JeqK | Op::JeqX => Cmp::Eq,
+        Op::JgtK | Op::JgtX => Cmp::Gt,
+        Op::JgeK | Op::JgeX => Cmp::Ge,
+        Op::JsetK | Op::JsetX => Cmp::Set,
+        _ => return None,
+    })
+}
+
+/// What an operation computes with A, and its form with a constant.
+pub(super) fn alu(op: Op) -> Option<(Alu, Op)> {
+    Some(match op {
+        Op::AddK | Op::AddX => (Alu::Add, Op::AddK),
+        Op::SubK | Op::SubX => (Alu::Sub, Op::SubK),
+        Op::MulK | Op::MulX => (Alu::Mul, Op::MulK),
+        Op::DivK | Op::DivX => (Alu::Div, Op::DivK),
+        Op::ModK | Op::ModX => (Alu::Mod, Op::ModK),
+        Op::AndK | Op::AndX => (Alu::And, Op::AndK),
+        Op::OrK | Op::OrX => (Alu::Or, Op::OrK),
+        Op::XorK | Op::XorX => (Alu::Xor, Op::XorK),
+        Op::LshK | Op::LshX => (Alu::Lsh, Op::LshK),
+        Op::RshK | Op::RshX => (Alu::Rsh, Op::RshK),
+        _ => return None,
+    })
+}
+
+const NOTHING: Insn = Insn::new(Op::Ja, 0);
+
+impl Flow {
+    /// Follows a program; `length` is the length of the input when it is always the same.
+    pub(super) fn of(insns: &[Insn], length: Option<u32>) -> Flow {
+        let mut flow = Flow {
+            insns: insns.to_vec(),
+            of_calls: length.is_some(),
+            live_after: vec![0; insns.len()],
+            loaded: vec![None; insns.len()],
+            succeeds: vec![false; insns.len()],
+        };
+        flow.fold(length);
+        flow.find_uses();
+        flow
+    }
+
+    /// The first instruction from `at` on that is no jump. It exists: programs end with a return.
+    pub(super) fn resolve(&self, mut at: usize) -> usize {
+        while let Some(insn) = self.insns.get(at)
+            && insn.op == Op::Ja
+        {
+            at = (at + 1).saturating_add(insn.k as usize);
+        }
+        at
+    }
+
+    /// The load whose value A has before a branch, when it is known.
+    pub(super) fn loaded(&self, at: usize) -> Option<Insn> {
+        self.loaded.get(at).copied().flatten()
+    }
+
+    /// Whether some of these registers are read after an instruction.
+    pub(super) fn is_read_after(&self, at: usize, registers: u32) -> bool {
+        self.live_after.get(at).is_none_or(|live| live & registers != 0)
+    }
+
+    /// Whether an instruction does nothing but write a register that nobody reads again.
+    pub(super) fn is_dead(&self, at: usize) -> bool {
+        let Some(insn) = self.insns.get(at) else { return false };
+        let (_, written) = uses(insn);
+        written != 0 && !self.may_end(at) && !self.is_read_after(at, written)
+    }
+
+    /// Whether an instruction may end the program, which is more than writing a register.
+    fn may_end(&self, at: usize) -> bool {
+        match self.insns.get(at).map(|insn| insn.op) {
+            Some(Op::DivX | Op::ModX) => true,
+            Some(
+                Op::LdWordAbs
+                | Op::LdHalfAbs
+                | Op::LdByteAbs
+                | Op::LdWordInd
+                | Op::LdHalfInd
+                | Op::LdByteInd
+                | Op::LdxMsh,
+            ) => !self.succeeds.get(at).copied().unwrap_or(false),
+            _ => false,
+        }
+    }
+
+    fn fold(&mut self, length: Option<u32>) {
+        let zero = Known::Constant(0);
+        // Scratch words are written before they are read, so nothing depends on this.
+        let start = State { a: zero, x: zero, memory: [Known::Nothing; SCRATCH_WORDS], length: 0 };
+        let mut entering: Vec<Option<Box<State>>> = vec![None; self.insns.len()];
+        let mut falling = Some(start);
+        for at in 0..self.insns.len() {
+            let jumped = entering.get_mut(at).and_then(Option::take);
+            let mut state = match (falling.take(), jumped) {
+                (Some(mut state), Some(jumped)) => {
+                    state.join(&jumped);
+                    state
+                }
+                (Some(state), None) => state,
+                (None, Some(jumped)) => *jumped,
+                // Not reached.
+                (None, None) => continue,
+            };
+            let before = state.length;
+            let insn = state.step(self.insns[at], length);
+            self.insns[at] = insn;
+            self.succeeds[at] = self.of_calls || end_of_load(insn).is_some_and(|end| end <= before);
+            if let Known::Load(op @ (Op::LdWordAbs | Op::LdHalfAbs | Op::LdByteAbs), k) = state.a {
+                self.loaded[at] = Some(Insn::new(op, k));
+            }
+            let mut enter = |target: usize, state: &State| {
+                if let Some(entering) = entering.get_mut(target) {
+                    match entering {
+                        Some(other) => other.join(state),
+                        None => *entering = Some(Box::new(state.clone())),
+                    }
+                }
+            };
+            match insn.op {
+                op if op.is_return() => {}
+                Op::Ja if insn.k == 0 => falling = Some(state),
+                Op::Ja => enter((at + 1).saturating_add(insn.k as usize), &state),
+                op if op.is_branch() => {
+                    enter(at + 1 + usize::from(insn.jt), &state);
+                    enter(at + 1 + usize::from(insn.jf), &state);
+                }
+                _ => falling = Some(state),
+            }
+        }
+    }
+
+    fn find_uses(&mut self) {
+        let mut live = vec![0u32; self.insns.len() + 1];
+        for (at, insn) in self.insns.iter().enumerate().rev() {
+            let of = |target: usize| live.get(target).copied().unwrap_or(0);
+            let after = match insn.op {
+                op if op.is_return() => 0,
+                op if op.is_branch() => {
+                    of(at + 1 + usize::from(insn.jt)) | of(at + 1 + usize::from(insn.jf))
+                }
+                Op::Ja => of((at + 1).saturating_add(insn.k as usize)),
+                _ => of(at + 1),
+            };
+            let (read, written) = uses(insn);
+            let dead = written != 0 && after & written == 0 && !self.may_end(at);
+            self.live_after[at] = after;
+            live[at] = if dead { after } else { after & !written | read };
+        }
+    }
+}
+
+impl State {
+    /// The instruction with what is known put in, after which the state is this one.
+    fn step(&mut self, insn: Insn, length: Option<u32>) -> Insn {
+        use Known::{Constant, Load, Nothing};
+        let k = insn.k;
+        match insn.op {
+            Op::LdLen | Op::LdImm | Op::LdMem => {
+                let value = match (insn.op, length) {
+                    (Op::LdImm, _) => Constant(k),
+                    (Op::LdLen, Some(length)) => Constant(length),
+                    (Op::LdLen, None) => Load(Op::LdLen, 0),
+                    _ => self.scratch(k),
+                };
+                return assign(&mut self.a, value, insn, Op::LdImm);
+            }
+            Op::LdxLen | Op::LdxImm | Op::LdxMem => {
+                let value = match (insn.op, length) {
+                    (Op::LdxImm, _) => Constant(k),
+                    (Op::LdxLen, Some(length)) => Constant(length),
+                    (Op::LdxLen, None) => Load(Op::LdLen, 0),
+                    _ => self.scratch(k),
+                };
+                return assign(&mut self.x, value, insn, Op::LdxImm);
+            }
+            // What lies beside the packet may change, or depend on A and X.
+            Op::LdWordAbs | Op::LdHalfAbs | Op::LdByteAbs if (k as i32) < 0 => self.a = Nothing,
+            Op::LdWordAbs | Op::LdHalfAbs | Op::LdByteAbs => {
+                self.length = self.length.max(end_of_load(insn).unwrap_or(0));
+                return assign(&mut self.a, Load(insn.op, k), insn, Op::LdImm);
+            }
+            Op::LdWordInd | Op::LdHalfInd | Op::LdByteInd => {
+                if let Constant(x) = self.x
+                    && (x.wrapping_add(k) as i32) >= 0
+                {
+                    let absolute = match insn.op {
+                        Op::LdWordInd => Op::LdWordAbs,
+                        Op::LdHalfInd => Op::LdHalfAbs,
+                        _ => Op::LdByteAbs,
+                    };
+                    return self.step(Insn::new(absolute, x.wrapping_add(k)), length);
+                }
+                self.a = Nothing;
+            }
+            Op::LdxMsh if (k as i32) < 0 => self.x = Nothing,
+            Op::LdxMsh => {
+                self.length = self.length.max(k + 1);
+                return assign(&mut self.x, Load(Op::LdxMsh, k), insn, Op::LdxImm);
+            }
+            // `ldxb 4*([k]&0xf)`, spelled out.
+            Op::AndK if k == 0xf && matches!(self.a, Load(Op::LdByteAbs, _)) => {
+                if let Load(_, k) = self.a {
+                    self.a = Known::LowHalf(k);
+                }
+            }
+            Op::LshK if k == 2 && matches!(self.a, Known::LowHalf(_)) => {
+                if let Known::LowHalf(k) = self.a {
+                    self.a = Load(Op::LdxMsh, k);
+                }
+            }
+            Op::St | Op::Stx => {
+                let value = if insn.op == Op::St { self.a } else { self.x };
+                if let Some(word) = self.memory.get_mut(k as usize) {
+                    *word = value;
+                }
+            }
+            Op::Tax => return assign(&mut self.x, self.a, insn, Op::LdxImm),
+            Op::Txa => return assign(&mut self.a, self.x, insn, Op::LdImm),
+            Op::Neg => match self.a {
+                Constant(a) => return self.set_a(a.wrapping_neg()),
+                _ => self.a = Nothing,
+            },
+            op if op.is_branch() => return self.branch(insn),
+            Op::RetA => {
+                if let Constant(a) = self.a {
+                    return Insn::new(Op::RetK, a);
+                }
+            }
+            Op::RetK | Op::Ja => {}
+            op => return self.compute(op, insn),
+        }
+        insn
+    }
+
+    fn scratch(&self, k: u32) -> Known {
+        self.memory.get(k as usize).copied().unwrap_or(Known::Nothing)
+    }
+
+    fn set_a(&mut self, value: u32) -> Insn {
+        assign(&mut self.a, Known::Constant(value), Insn::new(Op::LdImm, value), Op::LdImm)
+    }
+
+    /// `a op k` and `a op x`.
+    fn compute(&mut self, op: Op, insn: Insn) -> Insn {
+        let Some((operation, by_constant)) = alu(op) else { return insn };
+        let by_k = op.operand() == Operand::Constant;
+        let operand = if by_k { Known::Constant(insn.k) } else { self.x };
+        let a = self.a;
+        self.a = Known::Nothing;
+        match (a, operand) {
+            (_, Known::Constant(0)) if matches!(operation, Alu::Div | Alu::Mod) => {
+                return Insn::new(Op::RetK, 0);
+            }
+            (Known::Constant(a), Known::Constant(operand)) => {
+                if let Some(value) = operation.apply(a, operand) {
+                    return self.set_a(value);
+                }
+            }
+            (_, Known::Constant(operand)) if !by_k => return Insn::new(by_constant, operand),
+            _ => {}
+        }
+        insn
+    }
+
+    /// A branch that always goes the same way is a jump.
+    fn branch(&self, insn: Insn) -> Insn {
+        let by_k = insn.op.operand() == Operand::BranchConstant;
+        let operand = if by_k { Known::Constant(insn.k) } else { self.x };
+        let jump = |distance: u8| Insn::new(Op::Ja, distance.into());
+        if insn.jt == insn.jf {
+            return jump(insn.jt);
+        }
+        let (Some(cmp), Known::Constant(operand)) = (comparison(insn.op), operand) else {
+            return insn;
+        };
+        if let Known::Constant(a) = self.a {
+            return jump(if cmp.holds(a, operand) { insn.jt } else { insn.jf });
+        }
+        let always = match cmp {
+            Cmp::Ge if operand == 0 => Some(true),
+            Cmp::Gt if operand == u32::MAX => Some(false),
+            Cmp::Set if operand == 0 => Some(false),
+            _ => None,
+        };
+        if let Some(holds) = always {
+            return jump(if holds { insn.jt } else { insn.jf });
+        }
+        let op = match cmp {
+            Cmp::Eq => Op::JeqK,
+            Cmp::Gt => Op::JgtK,
+            Cmp::Ge => Op::JgeK,
+            Cmp::Set => Op::JsetK,
+        };
+        Insn::branch(op, operand, insn.jt, insn.jf)
+    }
+}
+
+/// Puts a value into a register: nothing is to be done when it holds it, and a constant is a constant
+/// wherever it comes from.
+fn assign(register: &mut Known, value: Known, insn: Insn, constant: Op) -> Insn {
+    if *register == value && value != Known::Nothing {
+        return NOTHING;
+    }
+    *register = value;
+    match value {
+        Known::Constant(value) => Insn::new(constant, value),
+        // What was stored may be loaded again, and need not be stored.
+        Known::Load(op @ (Op::LdWordAbs | Op::LdHalfAbs | Op::LdByteAbs), k)
+            if insn.op == Op::LdMem =>
+        {
+            Insn::new(op, k)
+        }
+        Known::Load(Op::LdxMsh, k) if insn.op == Op::LdxMem => Insn::new(Op::LdxMsh, k),
+        _ => insn,
+    }
+}
+
+/// How long a packet is in which this load succeeds; `None` for what is no load of a constant place.
+fn end_of_load(insn: Insn) -> Option<u32> {
+    let width = match insn.op {
+        Op::LdWordAbs => 4,
+        Op::LdHalfAbs => 2,
+        Op::LdByteAbs | Op::LdxMsh => 1,
+        _ => return None,
+    };
+    ((insn.k as i32) >= 0).then(|| insn.k + width)
+}
+
+/// What an instruction reads and what it writes.
+fn uses(insn: &Insn) -> (u32, u32) {
+    let by_x = matches!(insn.op.operand(), Operand::X | Operand::BranchX);
+    let operand = if by_x { X } else { 0 };
+    match insn.op {
+        // The words of netlink attributes depend on the registers.
+        Op::LdWordAbs | Op::LdHalfAbs | Op::LdByteAbs if (insn.k as i32) < 0 => (A | X, A),
+        Op::LdWordAbs | Op::LdHalfAbs | Op::LdByteAbs | Op::LdLen | Op::LdImm => (0, A),
+        Op::LdWordInd | Op::LdHalfInd | Op::LdByteInd => (X, A),
+        Op::LdMem => (scratch(insn.k), A),
+        Op::LdxLen | Op::LdxImm | Op::LdxMsh => (0, X),
+        Op::LdxMem => (scratch(insn.k), X),
+        Op::St => (A, scratch(insn.k)),
+        Op::Stx => (X, scratch(insn.k)),
+        Op::Ja | Op::RetK => (0, 0),
+        Op::RetA => (A, 0),
+        Op::Tax => (A, X),
+        Op::Txa => (X, A),
+        op if op.is_branch() => (A | operand, 0),
+        // The rest computes with A.
+        _ => (A | operand, A),
+    }
+}

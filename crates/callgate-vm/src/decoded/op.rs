@@ -1,0 +1,339 @@
+//! The internal form: wide operations with absolute targets, and tables that jump many ways at once.
+
+use std::hint::cold_path;
+
+use callgate::bpf::Width;
+
+/// A place in the code: an index of [`Code::probes`], behind them of [`Code::returns`], and behind those
+/// of [`Code::ops`].
+///
+/// While the code is being made it is an index of the program's instructions.
+pub(super) type Target = u16;
+
+/// Every comparison with constants, masked or not: `lo <= (value & mask) <= lo + span`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Test {
+    pub(super) mask: u32,
+    pub(super) lo: u32,
+    pub(super) span: u32,
+    /// Where to go on when it holds, and otherwise.
+    pub(super) yes: Target,
+    pub(super) no: Target,
+}
+
+impl Test {
+    #[inline(always)]
+    pub(super) fn holds(&self, value: u32) -> bool {
+        (value & self.mask).wrapping_sub(self.lo) <= self.span
+    }
+
+    /// Where it goes on.
+    #[inline(always)]
+    pub(super) fn target(&self, value: u32) -> Target {
+        if self.holds(value) {
+            self.yes
+        } else {
+            cold_path();
+            self.no
+        }
+    }
+}
+
+/// A table for the values from `base` on; all others go on at `otherwise`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Dense {
+    pub(super) base: u32,
+    /// Where its targets are in [`Code::targets`].
+    pub(super) start: u32,
+    pub(super) len: u32,
+    pub(super) otherwise: Target,
+}
+
+/// A search in `len` ordered bounds; `len + 1` targets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Search {
+    /// Where its bounds are in [`Code::bounds`].
+    pub(super) bounds: u32,
+    /// Where its targets are in [`Code::targets`].
+    pub(super) targets: u32,
+    pub(super) len: u32,
+}
+
+/// Both halves of an argument at once: `argument & mask == value`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Whole {
+    /// The low half first, as in `value`.
+    pub(super) mask: [u32; 2],
+    pub(super) value: [u32; 2],
+    pub(super) arg: u8,
+    pub(super) yes: Target,
+    pub(super) no: Target,
+}
+
+impl Whole {
+    #[inline(always)]
+    pub(super) fn target(&self, argument: u64) -> Target {
+        let whole = |[low, high]: [u32; 2]| u64::from(high) << 32 | u64::from(low);
+        if argument & whole(self.mask) == whole(self.value) {
+            self.yes
+        } else {
+            cold_path();
+            self.no
+        }
+    }
+}
+
+/// A load from a packet and a test of what it loads. All of them have this one form, so that a row of
+/// them runs without dispatch: it is where packet filters spend their time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Probe {
+    /// Before anything else, X becomes four times the low half of the byte here ([`Probe::NO_HEADER`]:
+    /// it stays as it is).
+    pub(super) header: u32,
+    /// Where the load is: `offset`, and X when `indexed` has all bits set, else it has none.
+    pub(super) offset: u32,
+    pub(super) indexed: u32,
+    /// How far a word from there is shifted down: by 0, 16 or 24.
+    pub(super) shift: u8,
+    /// Whether `test.yes` and `test.no` are the place behind this one. That is known without reading them,
+    /// so that the processor need not wait for it.
+    pub(super) yes_is_next: bool,
+    pub(super) no_is_next: bool,
+    pub(super) test: Test,
+    /// When the test does not hold, and the value is this one, it goes on here and not at `test.no`.
+    pub(super) other: u32,
+    pub(super) other_yes: Target,
+}
+
+impl Probe {
+    /// No offset of a packet that could be loaded from.
+    pub(super) const NO_HEADER: u32 = u32::MAX;
+
+    /// Where a value goes on when this probe is at that place. Each way is a branch of its own, which the
+    /// processor foresees.
+    #[inline(always)]
+    pub(super) fn target(&self, at: Target, value: u32) -> Target {
+        if self.test.holds(value) {
+            cold_path();
+            if self.yes_is_next { at.wrapping_add(1) } else { self.test.yes }
+        } else if value == self.other {
+            cold_path();
+            self.other_yes
+        } else if self.no_is_next {
+            at.wrapping_add(1)
+        } else {
+            cold_path();
+            self.test.no
+        }
+    }
+}
+
+/// What is computed with A and one operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Alu {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Mod,
+    And,
+    Or,
+    Xor,
+    Lsh,
+    Rsh,
+}
+
+impl Alu {
+    /// `None` ends the program with 0.
+    #[inline(always)]
+    pub(super) fn apply(self, a: u32, operand: u32) -> Option<u32> {
+        Some(match self {
+            Alu::Add => a.wrapping_add(operand),
+            Alu::Sub => a.wrapping_sub(operand),
+            Alu::Mul => a.wrapping_mul(operand),
+            Alu::Div => return a.checked_div(operand),
+            Alu::Mod => return a.checked_rem(operand),
+            Alu::And => a & operand,
+            Alu::Or => a | operand,
+            Alu::Xor => a ^ operand,
+            Alu::Lsh => a.wrapping_shl(operand),
+            Alu::Rsh => a.wrapping_shr(operand),
+        })
+    }
+}
+
+/// How A is compared with X.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cmp {
+    Eq,
+    Gt,
+    Ge,
+    Set,
+}
+
+impl Cmp {
+    #[inline(always)]
+    pub(super) fn holds(self, a: u32, x: u32) -> bool {
+        match self {
+            Cmp::Eq => a == x,
+            Cmp::Gt => a > x,
+            Cmp::Ge => a >= x,
+            Cmp::Set => a & x != 0,
+        }
+    }
+}
+
+/// `A = (A & mask) << left >> right`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Field {
+    pub(super) mask: u32,
+    pub(super) left: u8,
+    pub(super) right: u8,
+}
+
+impl Field {
+    #[inline(always)]
+    pub(super) fn of(self, value: u32) -> u32 {
+        (value & self.mask).wrapping_shl(self.left.into()).wrapping_shr(self.right.into())
+    }
+}
+
+/// One operation. Whatever does not say where it goes on goes on with the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Op {
+    Ret(u32),
+    RetA,
+    Jump(Target),
+
+    // Calls. Every test and table sets A to what it loads.
+    LoadNr,
+    LoadArch,
+    /// A half of an argument: which, and how far it is shifted down.
+    LoadArg(u8, u8),
+    /// The same of the instruction pointer.
+    LoadIp(u8),
+    TestNr(Test),
+    TestArch(Test),
+    TestArg(u8, u8, Test),
+    DenseNr(Dense),
+    // What pairs of these become in the end (`pairs`).
+    /// Afterwards nobody reads A.
+    TestWhole(Whole),
+    /// When the arch is this one, the table; else the target.
+    ArchDenseNr(u32, Target, Dense),
+
+    // Packets, at offsets from the start of the packet: none is 0x8000_0000 or more.
+    LoadByte(u32),
+    LoadHalf(u32),
+    LoadWord(u32),
+    /// Goes on with a probe.
+    Probe(Target),
+    FieldByte(u32, Field),
+    /// A = half word at the offset op X.
+    AluHalfX(Alu, u32),
+    // Relative to X.
+    IndexedByte(u32),
+    IndexedHalf(u32),
+    IndexedWord(u32),
+    IndexedFieldByte(u32, Field),
+    /// At offsets that are not in the packet, or count from a header.
+    Special(Width, u32),
+    SpecialMsh(u32),
+    Len,
+    LenX,
+    Msh(u32),
+
+    // Both.
+    Imm(u32),
+    ImmX(u32),
+    Mem(u8),
+    MemX(u8),
+    Store(u8),
+    StoreX(u8),
+    AluK(Alu, u32),
+    AluX(Alu),
+    /// A = M[k] op X.
+    AluMemX(Alu, u8),
+    /// X = A, then A = M[k], and a comparison of them.
+    SwapTestX(Cmp, u8, Target, Target),
+    Field(Field),
+    Neg,
+    Tax,
+    Txa,
+    Test(Test),
+    TestX(Cmp, Target, Target),
+    Dense(Dense),
+    Search(Search),
+}
+
+impl Op {
+    /// The targets inside of the operation itself.
+    pub(super) fn targets_mut(&mut self) -> [Option<&mut Target>; 2] {
+        match self {
+            Op::TestNr(test) | Op::TestArch(test) | Op::TestArg(_, _, test) | Op::Test(test) => {
+                [Some(&mut test.yes), Some(&mut test.no)]
+            }
+            Op::TestX(_, yes, no) | Op::SwapTestX(_, _, yes, no) => [Some(yes), Some(no)],
+            Op::Jump(target) => [Some(target), None],
+            Op::Dense(dense) | Op::DenseNr(dense) => [Some(&mut dense.otherwise), None],
+            _ => [None, None],
+        }
+    }
+}
+
+/// A program in the internal form. Execution begins with the first operation and only goes forward
+/// through the instructions that it was made of, so it ends.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Code {
+    pub(super) probes: Vec<Probe>,
+    /// Values that are returned.
+    pub(super) returns: Vec<u32>,
+    pub(super) ops: Vec<Op>,
+    pub(super) entry: Target,
+    pub(super) targets: Vec<Target>,
+    pub(super) bounds: Vec<u32>,
+}
+
+impl Code {
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<Op>() * self.ops.len()
+            + size_of::<Probe>() * self.probes.len()
+            + size_of::<Target>() * self.targets.len()
+            + size_of::<u32>() * (self.bounds.len() + self.returns.len())
+    }
+
+    /// What is done at a place behind the probes, or the value that is returned there.
+    #[inline(always)]
+    pub(super) fn operation(&self, at: Target) -> Result<&Op, u32> {
+        let at = usize::from(at).wrapping_sub(self.probes.len());
+        match self.returns.get(at) {
+            Some(&value) => Err(value),
+            None => self.ops.get(at.wrapping_sub(self.returns.len())).ok_or(0),
+        }
+    }
+
+    /// Where a value goes on, by a table.
+    #[inline(always)]
+    pub(super) fn dense(&self, dense: &Dense, value: u32) -> Target {
+        let at = value.wrapping_sub(dense.base);
+        if at < dense.len
+            && let Some(&target) = self.targets.get(dense.start as usize + at as usize)
+        {
+            target
+        } else {
+            dense.otherwise
+        }
+    }
+
+    /// Where a value goes on, by a search.
+    #[inline(never)]
+    pub(super) fn search(&self, search: &Search, value: u32) -> Target {
+        let Search { bounds, targets, len } = *search;
+        let (bounds, targets) = (bounds as usize, targets as usize);
+        let below = self
+            .bounds
+            .get(bounds..bounds + len as usize)
+            .map_or(0, |bounds| bounds.partition_point(|&bound| bound <= value));
+        self.targets.get(targets + below).copied().unwrap_or(Target::MAX)
+    }
+}

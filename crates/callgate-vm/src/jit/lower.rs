@@ -1,0 +1,316 @@
+//! From nodes to machine code, from the last node to the first, for any [`Target`].
+//!
+//! Returns stand where they stand in the program, and once more wherever a jump to one would only
+//! replace it. A branch between two returns selects the value without a jump. A load that only the
+//! comparison after it reads is a part of the comparison.
+
+use callgate::bpf::{Insn, Width};
+
+use super::buffer::Pos;
+use super::facts::{self, Input};
+use super::live::{self, Flow, Live};
+use super::node::{Alu, Node, Operand, Reg, Test, end};
+use super::switch::{self, Group, Kind, OTHER, Switch};
+use super::target::{Cond, Needs, Target};
+
+/// In a group of so few, one comparison follows the other.
+const LINEAR: usize = 3;
+
+/// The code, written by a target, and what it needs; `None` when it is longer than a jump reaches.
+pub(super) fn compile<T: Target>(insns: &[Insn], input: Input) -> Option<(T, Needs)> {
+    let mut flow = live::backward(facts::forward(insns, input));
+    let switches = switch::find(&mut flow);
+    let needs = needs(&flow, input);
+    let mut target = T::new(needs, insns.len());
+    let tables = reserve(&mut target, &switches);
+    let start = target.here();
+    if flow.nodes.iter().any(may_end) {
+        target.ret_constant(0);
+    }
+    let zero = target.here();
+    let routine = if needs.outside { target.outside_routine() } else { start };
+    let places = vec![start; insns.len()];
+    let mut lower = Lower { target, flow, places, zero, routine, in_branch: false };
+    let mut switches = switches.iter().zip(&tables).rev().peekable();
+    for index in (0..insns.len()).rev() {
+        if lower.flow.nodes[index] == Node::Dead {
+            continue;
+        }
+        match switches.next_if(|(switch, _)| usize::from(switch.head) == index) {
+            Some((switch, tables)) => {
+                lower.search(&switch.groups, switch.other, tables);
+            }
+            None => lower.node(index),
+        }
+        if lower.target.here().0 > T::REACH {
+            return None;
+        }
+        lower.places[index] = lower.target.here();
+    }
+    lower.entry();
+    (lower.target.here().0 <= T::REACH).then_some((lower.target, needs))
+}
+
+/// Whether a node may end the program with 0.
+fn may_end(node: &Node) -> bool {
+    match node {
+        Node::Load { check, .. } | Node::HeaderLength { check, .. } => *check,
+        Node::Check(_) | Node::Indexed { .. } | Node::Outside { .. } => true,
+        Node::Alu(alu, Operand::X) => matches!(alu, Alu::Div | Alu::Mod),
+        _ => false,
+    }
+}
+
+fn needs(flow: &Flow, input: Input) -> Needs {
+    let mut needs = Needs { packet: input == Input::Packet, outside: false, scratch: 0 };
+    for node in &flow.nodes {
+        match node {
+            Node::Outside { .. } | Node::Indexed { near: false, .. } => needs.outside = true,
+            Node::Fetch(_, index) | Node::Store(_, index) => needs.scratch |= 1 << index,
+            _ => {}
+        }
+    }
+    needs
+}
+
+/// Room for the tables of each switch, behind all code; their places in the order of the groups.
+fn reserve<T: Target>(target: &mut T, switches: &[Switch]) -> Vec<Vec<Option<Pos>>> {
+    let mut place = |group: &Group| match &group.kind {
+        Kind::Table { to, .. } => Some(target.data(to.len())),
+        _ => None,
+    };
+    switches.iter().map(|switch| switch.groups.iter().map(&mut place).collect()).collect()
+}
+
+struct Lower<T> {
+    target: T,
+    flow: Flow,
+    /// Where the code of each node begins.
+    places: Vec<Pos>,
+    /// Where the program ends with 0, if anything needs it.
+    zero: Pos,
+    /// The routine that asks outside, if anything needs it.
+    routine: Pos,
+    /// The load that comes next is a part of the comparison that was written last.
+    in_branch: bool,
+}
+
+impl<T: Target> Lower<T> {
+    fn place(&self, index: u16) -> Pos {
+        self.places[usize::from(self.flow.dest[usize::from(index)])]
+    }
+
+    /// Goes on at a node: by standing in front of it, by returning, or by a jump.
+    fn go(&mut self, index: u16) {
+        let to = self.place(index);
+        if to == self.target.here() {
+            return;
+        }
+        match self.flow.target(index) {
+            Node::Ret(value) => self.target.ret_constant(value),
+            Node::RetA => self.target.ret(),
+            _ => self.target.jump(to),
+        }
+    }
+
+    /// The value that is returned at a node, if that is all there is.
+    fn returned(&self, index: u16) -> Option<u32> {
+        match self.flow.target(index) {
+            Node::Ret(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// After a comparison: one way or the other.
+    fn ways(&mut self, when: Cond, yes: u16, no: u16) {
+        if let (Some(yes), Some(no)) = (self.returned(yes), self.returned(no)) {
+            return self.target.ret_select(when, yes, no);
+        }
+        if self.place(yes) == self.target.here() {
+            self.target.branch(when.not(), self.place(no));
+        } else {
+            self.go(no);
+            self.target.branch(when, self.place(yes));
+        }
+    }
+
+    fn node(&mut self, index: usize) {
+        match self.flow.nodes[index] {
+            Node::Dead | Node::Nop | Node::Jump(_) => {}
+            Node::Ret(value) => self.target.ret_constant(value),
+            Node::RetA => self.target.ret(),
+            Node::Branch { test, operand, yes, no } => self.branch(index, test, operand, yes, no),
+            node => {
+                let in_branch = std::mem::take(&mut self.in_branch);
+                if !in_branch {
+                    self.go(index as u16 + 1);
+                }
+                self.straight(node, in_branch);
+            }
+        }
+    }
+
+    fn branch(&mut self, index: usize, test: Test, operand: Operand, yes: u16, no: u16) {
+        self.ways(Cond::of(test), yes, no);
+        match (self.load_before(index, test, operand, yes, no), operand) {
+            (Some((width, offset)), Operand::K(k)) => {
+                self.target.compare_load(test, k, width, offset);
+                self.in_branch = true;
+            }
+            _ => self.target.compare(test, operand),
+        }
+    }
+
+    /// The load right before a comparison that nothing else reads.
+    fn load_before(
+        &self,
+        index: usize,
+        test: Test,
+        operand: Operand,
+        yes: u16,
+        no: u16,
+    ) -> Option<(Width, u32)> {
+        let Node::Load { width, offset, .. } = self.flow.nodes[index.checked_sub(1)?] else {
+            return None;
+        };
+        let alone = self.flow.edges[index] == 1 && !self.flow.live_after(yes, no).has(Live::A);
+        let possible = operand != Operand::X && self.target.can_compare_load(test, width);
+        (alone && possible).then_some((width, offset))
+    }
+
+    fn straight(&mut self, node: Node, in_branch: bool) {
+        let (target, zero, routine) = (&mut self.target, self.zero, self.routine);
+        match node {
+            Node::Dead
+            | Node::Nop
+            | Node::Jump(_)
+            | Node::Branch { .. }
+            | Node::Ret(_)
+            | Node::RetA => {}
+            Node::Imm(reg, k) => target.constant(reg, k),
+            Node::Length(reg) => target.length(reg),
+            Node::Load { width, offset, check } => {
+                if !in_branch {
+                    target.load(width, offset);
+                }
+                if check {
+                    target.check(end(offset, width), zero);
+                }
+            }
+            Node::Check(bytes) => target.check(bytes, zero),
+            Node::HeaderLength { offset, check } => {
+                target.header_length(offset);
+                if check {
+                    target.check(offset + 1, zero);
+                }
+            }
+            Node::Indexed { width, offset, near } => {
+                target.indexed(width, offset, (!near).then_some(routine), zero);
+            }
+            Node::Outside { ask, offset } => target.outside(ask, offset, routine, zero),
+            Node::Fetch(reg, index) => target.fetch(reg, index),
+            Node::Store(reg, index) => target.store(reg, index),
+            Node::Alu(alu, operand) => target.alu(alu, operand, zero),
+            Node::Neg => target.negate(),
+            Node::Tax => target.tax(),
+            Node::Txa => target.txa(),
+        }
+    }
+
+    /// The code for groups of a switch and all other values; halves them until few are left.
+    fn search(&mut self, groups: &[Group], other: u16, tables: &[Option<Pos>]) {
+        if groups.len() <= LINEAR {
+            self.list(groups, other, tables);
+            return;
+        }
+        let middle = groups.len() / 2;
+        self.search(&groups[middle..], other, &tables[middle..]);
+        let upper = self.target.here();
+        self.search(&groups[..middle], other, &tables[..middle]);
+        self.target.branch(Cond::From, upper);
+        self.target.compare(Test::Ge, Operand::K(groups[middle].low));
+    }
+
+    fn list(&mut self, groups: &[Group], other: u16, tables: &[Option<Pos>]) {
+        let mut rest = groups.iter().zip(tables).rev();
+        match rest.next() {
+            None => self.go(other),
+            Some((group, &table)) => self.group(group, table, other, true),
+        }
+        for (group, &table) in rest {
+            self.group(group, table, other, false);
+        }
+    }
+
+    /// One group; what is not in it goes on behind, or, when it is the last, to `other`.
+    fn group(&mut self, group: &Group, table: Option<Pos>, other: u16, last: bool) {
+        match &group.kind {
+            &Kind::All(to) => {
+                let single = group.low == group.high;
+                self.test(if single { Cond::Eq } else { Cond::NotAbove }, to, other, last);
+                if single {
+                    self.target.compare(Test::Eq, Operand::K(group.low));
+                } else {
+                    self.target.check_index(group.low, group.high - group.low);
+                }
+            }
+            &Kind::Mask { to, base, mask } => {
+                // Values below the mask come out above it.
+                let behind = self.target.here();
+                self.test(Cond::Bit, to, other, last);
+                self.target.bit(base, mask);
+                let outside = if last { self.place(other) } else { behind };
+                self.target.branch(Cond::Above, outside);
+                self.target.check_index(base, group.high - base);
+            }
+            Kind::Table { base, to } => {
+                if last {
+                    self.go(other);
+                }
+                let behind = self.target.here();
+                if let Some(table) = table {
+                    self.table(*base, to, other, table);
+                }
+                self.target.branch(Cond::Above, behind);
+                self.target.check_index(*base, group.high - base);
+            }
+        }
+    }
+
+    fn test(&mut self, when: Cond, to: u16, other: u16, last: bool) {
+        if last {
+            self.ways(when, to, other);
+        } else {
+            self.target.branch(when, self.place(to));
+        }
+    }
+
+    fn table(&mut self, base: u32, to: &[u16], other: u16, table: Pos) {
+        let targets = || to.iter().map(|&to| if to == OTHER { other } else { to });
+        if targets().all(|to| self.returned(to).is_some()) {
+            self.target.ret_table(base, table);
+            for (index, to) in targets().enumerate() {
+                self.target.set_data(table, index, self.returned(to).unwrap_or(0));
+            }
+        } else {
+            self.target.jump_table(base, table);
+            for (index, to) in targets().enumerate() {
+                // Tables are behind all code, so the distances are negative.
+                let back = self.place(to).distance(table);
+                self.target.set_data(table, index, back.wrapping_neg());
+            }
+        }
+    }
+
+    fn entry(&mut self) {
+        self.go(0);
+        let live = self.flow.live[0];
+        let zero: &[Reg] = match (live.has(Live::A), live.has(Live::X)) {
+            (true, true) => &[Reg::A, Reg::X],
+            (true, false) => &[Reg::A],
+            (false, true) => &[Reg::X],
+            (false, false) => &[],
+        };
+        self.target.entry(zero);
+    }
+}

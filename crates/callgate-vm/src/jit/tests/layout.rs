@@ -1,0 +1,208 @@
+//! Distances: jumps over code of every length, tables, chains, and the longest programs.
+
+use callgate::bpf::{
+    AncillaryWord, Insn, MAX_INSNS, NoAncillary, Op, Program, SKF_LL_OFF, SKF_NET_OFF,
+    SocketProgram,
+};
+use callgate::{Endian, SeccompData};
+
+use super::{Judge, Known};
+use crate::engine::{PacketEngine, SeccompEngine};
+use crate::jit::Jit;
+
+const NR: Insn = Insn::new(Op::LdWordAbs, 0);
+const RET_A: Insn = Insn::new(Op::RetA, 0);
+
+fn ret(k: u32) -> Insn {
+    Insn::new(Op::RetK, k)
+}
+
+fn number(nr: u32) -> SeccompData {
+    SeccompData { nr, arch: nr ^ 0xff, ..SeccompData::default() }
+}
+
+/// Code that nothing folds: it changes A by what is in the call.
+fn filler(len: usize) -> impl Iterator<Item = Insn> {
+    let pair = [Insn::new(Op::AddX, 0), Insn::new(Op::XorK, 0x1234_5678)];
+    pair.into_iter().cycle().take(len)
+}
+
+pub(super) fn branches_reach_over_code_of_every_length(judge: &mut dyn Judge) {
+    for len in 0..255u8 {
+        for (jt, jf) in [(len, 0), (0, len), (len, len / 2)] {
+            let mut insns = vec![Insn::new(Op::LdWordAbs, 4), Insn::new(Op::Tax, 0), NR];
+            insns.push(Insn::branch(Op::JgtK, 100, jt, jf));
+            insns.extend(filler(usize::from(len)));
+            insns.push(RET_A);
+            let program = Program::new(insns).unwrap();
+            judge.calls(&program, &[number(99), number(100), number(101)]);
+        }
+    }
+}
+
+pub(super) fn jumps_reach_through_the_longest_program(judge: &mut dyn Judge) {
+    let end = MAX_INSNS as u32;
+    for distance in [126, 127, 128, 129, 4000, end - 8] {
+        let mut insns = vec![Insn::new(Op::LdWordAbs, 4), Insn::new(Op::Tax, 0), NR];
+        insns.push(Insn::branch(Op::JeqK, 5, 1, 0));
+        insns.push(Insn::new(Op::Ja, 0));
+        insns.push(Insn::branch(Op::JsetK, 1, 0, 1));
+        insns.push(Insn::new(Op::Ja, distance.min(end - 8 - 1)));
+        insns.extend(filler(MAX_INSNS - insns.len() - 1));
+        insns.push(RET_A);
+        let program = Program::new(insns).unwrap();
+        judge.calls(&program, &[number(4), number(5), number(6), number(7)]);
+    }
+}
+
+/// A load that fails jumps to the end of the program, the farthest that there is.
+pub(super) fn packets_that_are_too_short_end_the_longest_program(judge: &mut dyn Judge) {
+    let mut insns = vec![Insn::new(Op::LdxLen, 0)];
+    let loads = [Op::LdWordInd, Op::LdHalfInd, Op::LdByteInd].map(|op| Insn::new(op, 0xffff_fff0));
+    insns.extend(loads.into_iter().cycle().take(MAX_INSNS - 2));
+    insns.push(RET_A);
+    let program = SocketProgram::new(insns).unwrap();
+    let packet = [0x77; 32];
+    let known = Known { network: 3, link: Some(1) };
+    judge.packets(&program, &[&packet, &packet[..16], &packet[..15], &packet[..1], &[]], &known);
+}
+
+/// Lists of comparisons, of which every value and every value beside it is tried.
+fn check_list(
+    judge: &mut dyn Judge,
+    values: impl Iterator<Item = u32>,
+    verdict: impl Fn(u32) -> Insn,
+) {
+    let values: Vec<u32> = values.collect();
+    let mut insns = vec![NR];
+    for &value in &values {
+        insns.push(Insn::branch(Op::JeqK, value, 0, 1));
+        insns.push(verdict(value));
+    }
+    insns.push(ret(1));
+    let program = Program::new(insns).unwrap();
+    let beside = |&value: &u32| [value.wrapping_sub(1), value, value.wrapping_add(1)];
+    let calls: Vec<_> = values.iter().flat_map(beside).chain([63, 64, 65]).map(number).collect();
+    judge.calls(&program, &calls);
+}
+
+pub(super) fn lists_are_searched(judge: &mut dyn Judge) {
+    let same = |_: u32| ret(0x7fff_0000);
+    let own = |value: u32| ret(value ^ 0x5_0000);
+    let code = |value: u32| if value.is_multiple_of(3) { RET_A } else { ret(value) };
+    for len in [3, 4, 5, 8, 9, 20, 64, 65, 400, 1000] {
+        for step in [1u32, 2, 3, 7, 8, 9, 63, 64, 65, 0x0101_0101] {
+            for first in [0u32, 1, 15, 16, 63, 0x8000_0000u32.wrapping_sub(20), 0xffff_fff0] {
+                let values = || (0..len).map(|at| first.wrapping_add(step.wrapping_mul(at)));
+                check_list(judge, values(), same);
+                check_list(judge, values().rev(), own);
+                check_list(judge, values(), code);
+                // The first of two with the same value counts.
+                check_list(judge, values().chain(values()), |value| ret(value / 2));
+            }
+        }
+    }
+}
+
+pub(super) fn a_list_into_whose_middle_somebody_jumps_stays_correct(judge: &mut dyn Judge) {
+    for entry in 0..12u8 {
+        let mut insns = vec![Insn::new(Op::LdWordAbs, 4), Insn::branch(Op::JgtK, 200, entry, 0)];
+        insns.push(NR);
+        for value in 0..12 {
+            insns.push(Insn::branch(Op::JeqK, value * 2, 12 - value as u8, 0));
+        }
+        insns.push(ret(3));
+        insns.extend((0..12).map(|value| ret(100 + value)));
+        let program = Program::new(insns).unwrap();
+        let calls: Vec<_> = (0..30).chain([250, 251, 253, 255]).map(number).collect();
+        judge.calls(&program, &calls);
+    }
+}
+
+#[test]
+fn a_list_of_two_hundred_numbers_is_one_table() {
+    let mut insns = vec![NR];
+    insns.extend((0..200).map(|at| Insn::branch(Op::JeqK, at * 2, 200 - at as u8, 0)));
+    insns.extend([ret(1), ret(2)]);
+    let program = Program::new(insns).unwrap();
+    let jit = Jit::new(&program, Endian::NATIVE).unwrap();
+    assert!(jit.code_bytes() < 400 * 4 + 64, "{} bytes", jit.code_bytes());
+    assert_eq!(jit.verdict(&number(398)).0, 2);
+    assert_eq!(jit.verdict(&number(397)).0, 1);
+}
+
+#[test]
+fn engines_are_shared_between_threads() {
+    let program = SocketProgram::new(vec![Insn::new(Op::LdByteAbs, 3), RET_A]).unwrap();
+    let jit = Jit::new_packet(&program).unwrap();
+    std::thread::scope(|scope| {
+        for at in 0..4u8 {
+            let jit = &jit;
+            scope.spawn(move || assert_eq!(jit.run(&[0, 0, 0, at], &NoAncillary), at.into()));
+        }
+    });
+}
+
+/// Comparisons that halve ranges until one verdict is left.
+fn halved(starts: &[u32], verdict: &dyn Fn(u32) -> Insn) -> Vec<Insn> {
+    let [only] = starts else {
+        let (low, high) = starts.split_at(starts.len() / 2);
+        let (below, above) = (halved(low, verdict), halved(high, verdict));
+        let away = below.len() as u8;
+        // Three ways to ask the same.
+        let branch = match high[0] % 3 {
+            0 => Insn::branch(Op::JgeK, high[0], away, 0),
+            1 => Insn::branch(Op::JgtK, high[0] - 1, away, 0),
+            _ if low.len() == 1 => Insn::branch(Op::JeqK, low[0], 0, away),
+            _ => Insn::branch(Op::JgeK, high[0], away, 0),
+        };
+        return [vec![branch], below, above].concat();
+    };
+    vec![verdict(*only)]
+}
+
+pub(super) fn trees_are_searched(judge: &mut dyn Judge) {
+    let verdicts: [&dyn Fn(u32) -> Insn; 3] =
+        [&|start| ret(start % 2), &|start| ret(start), &|start| {
+            if start % 3 == 0 { RET_A } else { ret(start % 5) }
+        }];
+    for len in [2u32, 11, 12, 13, 40, 100] {
+        for step in [1, 2, 5, 8, 63, 64, 0x0101_0101] {
+            let starts: Vec<u32> = (0..len).map(|at| at * step).collect();
+            for verdict in verdicts {
+                let insns = [vec![NR], halved(&starts, verdict)].concat();
+                let program = Program::new(insns).unwrap();
+                let beside = |&value: &u32| [value.wrapping_sub(1), value, value.wrapping_add(1)];
+                let calls: Vec<_> = starts.iter().flat_map(beside).map(number).collect();
+                judge.calls(&program, &calls);
+            }
+        }
+    }
+}
+
+/// Whoever asks outside finds every scratch word, and the register that is not the answer, as before.
+pub(super) fn scratch_words_outlive_questions(judge: &mut dyn Judge) {
+    let questions = [
+        Insn::new(Op::LdWordAbs, AncillaryWord::Mark.offset()),
+        Insn::new(Op::LdHalfAbs, SKF_NET_OFF),
+        Insn::new(Op::LdxMsh, SKF_LL_OFF + 1),
+        Insn::new(Op::LdByteInd, SKF_NET_OFF - 20),
+    ];
+    for question in questions {
+        let mut insns = vec![Insn::new(Op::LdxLen, 0)];
+        for word in 0..16 {
+            let different = Insn::new(Op::AddK, 0x0111_1111 * word);
+            insns.extend([Insn::new(Op::Txa, 0), different, Insn::new(Op::St, word)]);
+        }
+        insns.push(question);
+        insns.extend([Insn::new(Op::MulK, 33), Insn::new(Op::AddX, 0)]);
+        for word in 0..16 {
+            insns.extend([Insn::new(Op::LdxMem, word), Insn::new(Op::MulK, 33)]);
+            insns.push(Insn::new(Op::AddX, 0));
+        }
+        insns.push(RET_A);
+        let program = SocketProgram::new(insns).unwrap();
+        let packets: [&[u8]; 3] = [&[0x2b; 20], &[0x95; 24], &[]];
+        judge.packets(&program, &packets, &Known { network: 7, link: Some(2) });
+    }
+}

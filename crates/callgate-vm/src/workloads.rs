@@ -1,0 +1,214 @@
+//! The classic workloads: programs by which interpreters of classic BPF have been measured since 2014,
+//! and inputs for them.
+//!
+//! The first two filters are those of the change that gave Linux 3.15 its new interpreter (`net:
+//! filter: rework/optimize internal BPF interpreter's instruction set`), with libseccomp's list of two
+//! and of 200 rules; beside them a list of ten calls and the project's own profile for containers.
+
+use callgate::bpf::{Insn, Op, Program, SocketProgram, asm};
+use callgate::compile::{self, Options};
+use callgate::frontend::{container_default, oci};
+use callgate::fuzz::Numbers;
+use callgate::syscalls::KernelVersion;
+use callgate::{Arch, Endian, SeccompData};
+
+/// How many different inputs a workload has.
+pub const COLD_INPUTS: usize = 10_000;
+
+/// A program and inputs for it.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    /// A short name.
+    pub name: String,
+    /// The program and its inputs.
+    pub body: Body,
+}
+
+/// A program of either kind, the input that comes all the time, and different ones.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// A seccomp filter and calls.
+    Calls {
+        /// The filter.
+        program: Program,
+        /// The byte order of the machines that it is for.
+        endian: Endian,
+        /// The call that comes all the time.
+        hot: SeccompData,
+        /// Calls that all differ.
+        cold: Vec<SeccompData>,
+    },
+    /// A socket filter and packets.
+    Packets {
+        /// The filter.
+        program: SocketProgram,
+        /// The packet that comes all the time.
+        hot: Vec<u8>,
+        /// Packets that all differ.
+        cold: Vec<Vec<u8>>,
+    },
+}
+
+/// Name, text, and the number of the call that comes all the time.
+const CALLS: &[(&str, &str, u32)] = &[
+    ("ten-calls", include_str!("../workloads/ten-calls.asm"), 39),
+    ("libseccomp-2", include_str!("../workloads/libseccomp-2.asm"), 0),
+    // In the middle of the list.
+    ("libseccomp-200", include_str!("../workloads/libseccomp-200.asm"), 100),
+];
+
+const PACKETS: &[(&str, &str)] = &[
+    ("port-22", include_str!("../workloads/port-22.asm")),
+    ("port-22-with-data", include_str!("../workloads/port-22-with-data.asm")),
+];
+
+/// Every workload.
+///
+/// ```
+/// let names: Vec<String> = callgate_vm::workloads::all().into_iter().map(|one| one.name).collect();
+/// assert!(names.contains(&"port-22".to_owned()));
+/// ```
+pub fn all() -> Vec<Workload> {
+    let packets = PACKETS.iter().filter_map(|&(name, text)| {
+        let program = SocketProgram::new(asm::assemble(text).ok()?).ok()?;
+        Some(of_packets(name, program))
+    });
+    let calls = CALLS.iter().filter_map(|&(name, text, nr)| {
+        let program = Program::new(asm::assemble(text).ok()?).ok()?;
+        Some(of_calls(name, program, Endian::Little, x86_64(nr)))
+    });
+    let own = container_default_program()
+        .map(|program| of_calls("container-default", program, Endian::Little, x86_64(257)));
+    packets.chain(calls).chain(own).collect()
+}
+
+/// A workload of a given seccomp filter.
+pub fn of_calls(
+    name: impl Into<String>,
+    program: Program,
+    endian: Endian,
+    hot: SeccompData,
+) -> Workload {
+    let cold = calls(&program, hot.arch, &mut Numbers::new(22));
+    Workload { name: name.into(), body: Body::Calls { program, endian, hot, cold } }
+}
+
+/// A workload of a given socket filter: packets of Ethernet, most of them with ports.
+pub fn of_packets(name: impl Into<String>, program: SocketProgram) -> Workload {
+    let mut numbers = Numbers::new(22);
+    let cold = (0..COLD_INPUTS).map(|_| random_packet(&mut numbers)).collect();
+    let hot = packet(false, 6, 0x8001, 22, 1000);
+    Workload { name: name.into(), body: Body::Packets { program, hot, cold } }
+}
+
+fn x86_64(nr: u32) -> SeccompData {
+    SeccompData { nr, arch: Arch::X86_64.token(), args: [3; 6], ..SeccompData::default() }
+}
+
+/// The project's own profile for x86-64 alone, compiled as Docker would read it on Linux 6.18.
+fn container_default_program() -> Option<Program> {
+    let kernel = KernelVersion { major: 6, minor: 18 };
+    let options =
+        oci::Options { arches: vec![Arch::X86_64], ..oci::Options::new(Arch::X86_64, kernel) };
+    let profile = container_default(&options).ok()?;
+    compile::compile(&profile.policy, &Options::default()).ok().map(|compiled| compiled.program)
+}
+
+/// Calls that all differ: numbers that the program compares with and those below 480, arguments near
+/// its constants, nearly always on the same architecture.
+pub fn calls(program: &Program, arch: u32, numbers: &mut Numbers) -> Vec<SeccompData> {
+    let compared = |insn: &&Insn| insn.op.is_branch() || insn.op == Op::AndK;
+    let constants: Vec<u32> = program.iter().filter(compared).map(|insn| insn.k).collect();
+    let small: Vec<u32> = constants.iter().copied().filter(|&constant| constant < 1000).collect();
+    (0..COLD_INPUTS)
+        .map(|_| {
+            let mut argument = || match numbers.below(4) {
+                0 => numbers.next(),
+                1 => numbers.next() >> 40,
+                _ => numbers
+                    .pick(&constants)
+                    .unwrap_or(0)
+                    .wrapping_add(numbers.below(2) as u32)
+                    .into(),
+            };
+            let (args, ip) = (std::array::from_fn(|_| argument()), argument());
+            let nr = match numbers.below(2) {
+                0 => numbers.pick(&small).unwrap_or(0),
+                _ => numbers.below(480) as u32,
+            };
+            let arch = if numbers.below(100) == 0 { numbers.next() as u32 } else { arch };
+            SeccompData { nr, arch, instruction_pointer: ip, args }
+        })
+        .collect()
+}
+
+fn random_packet(numbers: &mut Numbers) -> Vec<u8> {
+    let mut port = || match numbers.below(4) {
+        0 => 22,
+        1 => 443,
+        _ => numbers.next() as u16,
+    };
+    let (source, destination) = (port(), port());
+    let protocol = numbers.pick(&[6, 6, 6, 17, 17, 1, 132]).unwrap_or(6);
+    let v6 = numbers.below(4) == 0;
+    let mut packet = packet(v6, protocol, source, destination, numbers.below(1400));
+    match numbers.below(20) {
+        // Neither IPv4 nor IPv6.
+        0 => packet[13] = 6,
+        // A later fragment.
+        1 if !v6 => packet[21] = 9,
+        // Cut off.
+        2 => packet.truncate(numbers.below(60)),
+        _ => {}
+    }
+    packet
+}
+
+/// A packet of Ethernet with so much data.
+fn packet(v6: bool, protocol: u8, source: u16, destination: u16, data: usize) -> Vec<u8> {
+    let mut packet = vec![0; 12];
+    let length = ((20 + data) as u16).to_be_bytes();
+    if v6 {
+        packet.extend([0x86, 0xdd, 0x60, 0, 0, 0, length[0], length[1], protocol, 64]);
+        packet.extend([0x20; 32]);
+    } else {
+        let length = ((40 + data) as u16).to_be_bytes();
+        packet.extend([0x08, 0x00, 0x45, 0, length[0], length[1], 0, 0, 0, 0, 64, protocol, 0, 0]);
+        packet.extend([10, 0, 0, 1, 10, 0, 0, 2]);
+    }
+    packet.extend(source.to_be_bytes());
+    packet.extend(destination.to_be_bytes());
+    // Sequence numbers, then the length of the TCP header.
+    packet.extend([0, 0, 0, 1, 0, 0, 0, 1, 0x50, 0x10, 1, 0, 0, 0, 0, 0]);
+    packet.resize(packet.len() + data, 0x2a);
+    packet
+}
+
+#[cfg(test)]
+mod tests {
+    use callgate::Verdict;
+    use callgate::bpf::NoAncillary;
+
+    use super::*;
+
+    #[test]
+    fn every_workload_is_there_and_its_input_goes_the_usual_way() {
+        let all = all();
+        assert_eq!(all.len(), PACKETS.len() + CALLS.len() + 1);
+        for workload in all {
+            match workload.body {
+                Body::Calls { program, endian, hot, cold } => {
+                    let verdict = program.run(&hot, endian).verdict;
+                    assert_eq!(verdict, Verdict::ALLOW, "{}", workload.name);
+                    assert_eq!(cold.len(), COLD_INPUTS);
+                }
+                Body::Packets { program, hot, cold } => {
+                    assert_eq!(program.run(&hot, &NoAncillary), 0x40000, "{}", workload.name);
+                    let kept = cold.iter().filter(|packet| program.run(packet, &NoAncillary) != 0);
+                    let kept = kept.count();
+                    assert!((1_000..9_000).contains(&kept), "{}: {kept}", workload.name);
+                }
+            }
+        }
+    }
+}

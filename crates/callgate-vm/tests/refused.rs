@@ -1,0 +1,36 @@
+//! Where the system lets no memory become executable, native code is an error that says so, and the
+//! other engines answer. A process of its own: what is refused once stays refused.
+
+use callgate::bpf::{Insn, NoAncillary, Op, Program, SocketProgram};
+use callgate::{Endian, SeccompData, Verdict};
+use callgate_vm::{EngineKind, Jit};
+
+/// `PR_SET_MDWE` with `PR_MDWE_REFUSE_EXEC_GAIN`, since Linux 6.3.
+#[allow(unsafe_code)]
+fn refuse() -> bool {
+    // SAFETY: the arguments are numbers; the call takes a right from this process and nothing else.
+    unsafe { libc::prctl(libc::PR_SET_MDWE, libc::PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) == 0 }
+}
+
+#[test]
+fn memory_that_cannot_be_executable_is_an_error() {
+    if !refuse() {
+        eprintln!("not run: this kernel has no PR_SET_MDWE");
+        return;
+    }
+    let insns = vec![Insn::new(Op::RetK, Verdict::ALLOW.0)];
+    let program = Program::new(insns.clone()).unwrap();
+    let packets = SocketProgram::new(insns).unwrap();
+    let errors =
+        [Jit::new(&program, Endian::NATIVE).unwrap_err(), Jit::new_packet(&packets).unwrap_err()];
+    for error in errors {
+        let text = error.to_string();
+        assert!(text.contains("jit") && text.contains("cannot be made executable"), "{text}");
+    }
+    for kind in [EngineKind::Reference, EngineKind::Decoded] {
+        let engine = kind.seccomp(&program, Endian::NATIVE).unwrap();
+        assert_eq!(engine.verdict(&SeccompData::default()), Verdict::ALLOW);
+        let engine = kind.packet(&packets).unwrap().unwrap();
+        assert_eq!(engine.run(&[], &NoAncillary), Verdict::ALLOW.0);
+    }
+}

@@ -1,0 +1,131 @@
+//! The table of verdicts: what it knows, and that threads share it.
+
+use callgate::bpf::{Program, asm};
+use callgate::{Arch, Endian, SeccompData, Verdict};
+use callgate_vm::workloads::{self, Body};
+use callgate_vm::{Cached, Decoded, EngineKind, NUMBERS, SeccompEngine};
+
+fn cached(text: &str, arches: &[Arch]) -> Cached<Refusing> {
+    let program = Program::new(asm::assemble(text).unwrap()).unwrap();
+    Cached::new(Refusing, &program, Endian::Little, arches)
+}
+
+/// The engine behind the table, if it is asked.
+const ASKED: Verdict = Verdict(0xdead_beef);
+
+struct Refusing;
+
+impl SeccompEngine for Refusing {
+    fn verdict(&self, _data: &SeccompData) -> Verdict {
+        ASKED
+    }
+
+    fn code_bytes(&self) -> usize {
+        0
+    }
+}
+
+fn ask(engine: &impl SeccompEngine, arch: u32, nr: u32) -> Verdict {
+    engine.verdict(&SeccompData { nr, arch, args: [9; 6], ..SeccompData::default() })
+}
+
+const X86_64: u32 = Arch::X86_64.token();
+
+#[test]
+fn every_action_is_known_for_numbers_that_decide_alone() {
+    let engine = cached(
+        "ld nr
+         jeq #1, one
+         jeq #2, two
+         jeq #3, three
+         ret TRACE(7)
+         one: ret KILL_PROCESS
+         two: ret ERRNO(EPERM)
+         three: ld args[0].low
+         jeq #9, +0, +1
+         ret LOG
+         ret ALLOW",
+        &[Arch::X86_64],
+    );
+    assert_eq!(engine.known(), NUMBERS as usize - 1);
+    assert_eq!(ask(&engine, X86_64, 0), Verdict::trace(7));
+    assert_eq!(ask(&engine, X86_64, 1), Verdict::KILL_PROCESS);
+    assert_eq!(ask(&engine, X86_64, 2), Verdict::errno(1));
+    assert_eq!(ask(&engine, X86_64, 3), ASKED, "an argument decides");
+    assert_eq!(ask(&engine, X86_64, NUMBERS), ASKED, "outside of the table");
+    assert_eq!(ask(&engine, Arch::X86.token(), 1), ASKED, "another arch");
+}
+
+#[test]
+fn what_is_computed_from_the_number_alone_is_known() {
+    let engine = cached(
+        "ld instruction_pointer.low
+         st M[0]
+         ld nr
+         mul #3
+         st M[1]
+         ldx M[1]
+         ld #0x50000
+         or x
+         jset #1, back
+         ret a
+         back: ld M[0]
+         ret a",
+        &[Arch::X86_64],
+    );
+    assert_eq!(ask(&engine, X86_64, 2), Verdict(0x5_0006));
+    assert_eq!(ask(&engine, X86_64, 3), ASKED, "the instruction pointer is returned");
+    assert_eq!(engine.known(), NUMBERS as usize / 2);
+}
+
+#[test]
+fn a_division_by_what_is_not_known_is_not_known() {
+    let text = "ldx #0\n ld args[0].low\n tax\n ld #8\n div x\n ret ALLOW";
+    assert_eq!(cached(text, &[Arch::X86_64]).known(), 0);
+    let unknown = "ldx #0\n ld nr\n and #1\n tax\n ld args[0].low\n div x\n ret ALLOW";
+    let engine = cached(unknown, &[Arch::X86_64]);
+    assert_eq!(ask(&engine, X86_64, 4), Verdict::KILL_THREAD, "whatever is divided");
+    assert_eq!(ask(&engine, X86_64, 5), Verdict::ALLOW);
+    let by_number = "ld nr\n tax\n ld #8\n div x\n ret ALLOW";
+    let engine = cached(by_number, &[Arch::X86_64]);
+    assert_eq!(ask(&engine, X86_64, 0), Verdict::KILL_THREAD, "division by zero returns 0");
+    assert_eq!(ask(&engine, X86_64, 1), Verdict::ALLOW);
+}
+
+#[test]
+fn architectures_with_one_token_have_tables_of_their_own() {
+    let text = "ld nr\n jset #0x40000000, x32\n ret ALLOW\n x32: ret ERRNO(ENOSYS)";
+    let both = cached(text, &[Arch::X86_64, Arch::X32, Arch::X86_64]);
+    assert_eq!(both.known(), 2 * NUMBERS as usize);
+    assert_eq!(ask(&both, X86_64, 0x4000_0005), Verdict::errno(38));
+    let one = cached(text, &[Arch::X86_64]);
+    assert_eq!(ask(&one, X86_64, 0x4000_0005), ASKED);
+}
+
+#[test]
+fn a_verdict_that_looks_like_no_verdict_is_asked_for() {
+    let engine = cached("ret #0x5eeda5ed", &[Arch::X86_64]);
+    assert_eq!((engine.known(), ask(&engine, X86_64, 1)), (0, ASKED));
+}
+
+#[test]
+fn threads_share_an_engine() {
+    for workload in workloads::all() {
+        let Body::Calls { program, endian, cold, .. } = &workload.body else { continue };
+        let decoded = Decoded::new(program, *endian);
+        let engine = Cached::new(decoded, program, *endian, &[Arch::X86_64]);
+        std::thread::scope(|scope| {
+            for part in cold.chunks(cold.len() / 4) {
+                let engine = &engine;
+                scope.spawn(move || {
+                    for data in part {
+                        assert_eq!(engine.verdict(data), program.run(data, *endian).verdict);
+                    }
+                });
+            }
+        });
+    }
+    fn shared<T: Send + Sync + ?Sized>() {}
+    shared::<dyn SeccompEngine>();
+    assert!(EngineKind::ALL.contains(&EngineKind::Cached));
+}
