@@ -56,6 +56,15 @@ struct Table {
     verdicts: Box<[u32; NUMBERS as usize]>,
 }
 
+impl Cached<Decoded> {
+    /// Puts a table for these architectures in front of a decoded program, which need not be decoded
+    /// again for it.
+    pub fn of_decoded(engine: Decoded, arches: &[Arch]) -> Cached<Decoded> {
+        let program = engine.clone();
+        Cached::fill(engine, arches, |token, nr| program.known(token, nr))
+    }
+}
+
 impl<E: SeccompEngine> Cached<E> {
     /// Puts a table for these architectures in front of an engine that runs this program. Calls on other
     /// architectures, and numbers from [`NUMBERS`] on, are left to the engine.

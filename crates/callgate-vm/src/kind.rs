@@ -42,7 +42,7 @@ const ROWS: &[Row] = &[
         name: "cached",
         seccomp: |program, endian| {
             let engine = Decoded::new(program, endian);
-            Ok(Box::new(Cached::new(engine, program, endian, &arches_of(program))))
+            Ok(Box::new(Cached::of_decoded(engine, &arches_of(program))))
         },
         packet: None,
     },
