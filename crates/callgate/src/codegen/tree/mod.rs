@@ -102,7 +102,7 @@ impl Price {
             masked_rests: true,
             windows: false,
             chain: 48,
-            whole: 128,
+            whole: 96,
             near: 5,
         }
     }
