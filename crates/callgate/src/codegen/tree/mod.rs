@@ -20,7 +20,7 @@ mod ranges;
 use super::Aim;
 use crate::diagram::Split;
 
-/// Up to how many runs of an argument's values the dynamic program sees as a whole.
+/// Up to how many runs of an argument's values the dynamic program sees as a whole for speed.
 pub(super) const ARGUMENT_WHOLE: usize = 48;
 
 /// A run of values that lead to the same place.
@@ -110,19 +110,12 @@ impl Price {
     /// For an argument: it is looked at for one call only, which may be a rare one, so an instruction
     /// counts for more than it does among the numbers. Still no list of values is walked one by one.
     pub(super) fn of_argument(aim: Aim) -> Price {
-        let (size, chain) = match aim {
-            Aim::Speed => (1.0, 8),
-            Aim::Size => (4.0, 48),
+        let (size, chain, whole) = match aim {
+            Aim::Speed => (1.0, 8, ARGUMENT_WHOLE),
+            // Each piece costs a test, and four thousand values must still fit.
+            Aim::Size => (4.0, 128, 256),
         };
-        Price {
-            size,
-            masks: true,
-            masked_rests: false,
-            windows: true,
-            chain,
-            whole: ARGUMENT_WHOLE,
-            near: 5,
-        }
+        Price { size, masks: true, masked_rests: false, windows: true, chain, whole, near: 5 }
     }
 }
 
