@@ -235,7 +235,9 @@ fn meaning(
         return Ok(Meaning::Same);
     }
     let differences = store.differences(expected, given, 3);
-    Ok(Meaning::Differs(differences.iter().map(show).collect()))
+    let mut calls: Vec<String> = differences.iter().map(show).collect();
+    calls.dedup();
+    Ok(Meaning::Differs(calls))
 }
 
 /// What is wrong first, of an error with many lines.
@@ -243,8 +245,12 @@ fn first_line(error: &impl std::fmt::Display) -> String {
     error.to_string().lines().next().unwrap_or_default().to_owned()
 }
 
-/// A difference between rules and program as a call with both verdicts.
+/// A difference between rules and program as a call with both verdicts. How to get around somebody
+/// else's filter is not for a document.
 fn show(difference: &Difference) -> String {
+    if difference.right.permits() && !difference.left.permits() {
+        return "it permits a call that they refuse".to_owned();
+    }
     let data = &difference.data;
     let arch = Arch::with_token(data.arch).find(|arch| arch.call_name(data.nr).is_some());
     let name = arch.and_then(|arch| arch.call_name(data.nr));
