@@ -52,9 +52,7 @@ impl<'a> Lowering<'a> {
         aim: Aim,
         effort: u32,
     ) -> Lowering<'a> {
-        let weigh = |call: &WeightedCall| {
-            call.weight * if call.always_allowed { model.constant_allow_weight() } else { 1.0 }
-        };
+        let weigh = |call: &WeightedCall| model.weigh(call);
         let total: f64 = calls.iter().map(weigh).sum();
         let scale = if total > 0.0 { 1.0 / total } else { 0.0 };
         let share = |of: f64, is: &dyn Fn(&WeightedCall) -> bool| {
