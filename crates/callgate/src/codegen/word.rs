@@ -136,13 +136,17 @@ impl Planner {
             return Ok(f64::INFINITY);
         }
         let few = partition(store, place, self.word, FEW)?;
-        let mut best = match &few {
-            Some(runs) => self.search(runs),
-            None => self.bit_by_bit(store, func)?,
-        };
+        let mut best;
         let (exits, products) = match &few {
-            Some(_) => (Vec::new(), None),
-            None => self.of_many(store, place, depth, bound, &mut best)?,
+            Some(runs) => {
+                best = self.search(runs);
+                (Vec::new(), None)
+            }
+            None => {
+                let nodes = store.nodes_of_word(func, self.word);
+                best = self.bit_by_bit(store, func, nodes)?;
+                self.of_many(store, place, nodes, depth, bound, &mut best)?
+            }
         };
         // One comparison cannot be beaten.
         if best.0.min(bound) > self.test && depth < MAX_DEPTH && self.effort > 0 {
@@ -179,44 +183,60 @@ impl Planner {
         &mut self,
         store: &mut Store,
         place: Place,
+        nodes: usize,
         depth: u32,
         bound: f64,
         best: &mut (f64, Plan),
     ) -> Result<(Vec<Func>, Option<Sum>), OutOfBudget> {
+        let runs = partition(store, place, self.word, self.worth_searching(best.0.min(bound)))?;
+        let scattered = runs.as_deref().is_some_and(scattered);
+        // What has a pattern shares nodes.
+        if let Some(runs) = &runs
+            && scattered
+            && (ARGUMENT_WHOLE + 1..nodes).contains(&runs.len())
+        {
+            self.search_below(runs, best);
+            return Ok((Vec::new(), Some(Vec::new())));
+        }
         let mut exits = store.exits(place.0, self.word, MAX_EXITS).unwrap_or_default();
         // For each, the bits that its values have in common are looked for in all nodes.
-        let nodes = store.nodes_of_word(place.0, self.word);
         store.charge_steps((nodes * exits.len()) as u64)?;
         exits.retain(|exit| {
             let bounds = store.bounds_except(place.0, self.word, *exit);
             bounds.is_some_and(|bounds| !bounds.any & place.1 != 0 || bounds.all != 0)
         });
-        if depth == 0 {
-            // Most sets of many runs are one mask.
+        if depth == 0 && nodes <= 32 {
+            // Most sets of many runs are one mask, which is a node for each of its bits.
             for exit in &exits {
                 self.masks(store, place, *exit, MAX_DEPTH, 1.5 * self.test, best)?;
             }
         }
-        // A test takes away two borders between runs at the most, so with more runs than this a
-        // search tree is no better than what was found.
-        let tests = best.0.min(bound) / self.price.size;
-        let limit = (2.0 * tests).min(MAX_RUNS as f64) as usize;
-        let runs = partition(store, place, self.word, limit)?;
-        // Else products are a bound for what follows; but of scattered values there is one for each.
-        let products =
-            if depth == 0 && best.0 > self.test && !runs.as_deref().is_some_and(scattered) {
-                Some(self.products(store, place, best)?)
-            } else {
-                None
-            };
-        if let Some(runs) = runs.filter(|runs| (runs.len() as f64) < 2.0 * best.0 / self.price.size)
-        {
-            let found = self.search(&runs);
+        // Products are a bound for what follows; but of scattered values there is one for each.
+        let products = if depth == 0 && best.0 > self.test && !scattered {
+            Some(self.products(store, place, best)?)
+        } else {
+            None
+        };
+        if let Some(runs) = runs {
+            self.search_below(&runs, best);
+        }
+        Ok((exits, products))
+    }
+
+    /// Of how many runs a search tree might cost less than this: a test takes away two borders between
+    /// runs at the most.
+    fn worth_searching(&self, cost: f64) -> usize {
+        (2.0 * cost / self.price.size).min(MAX_RUNS as f64) as usize
+    }
+
+    /// A search tree, where it is better.
+    fn search_below(&self, runs: &[Interval], best: &mut (f64, Plan)) {
+        if runs.len() <= self.worth_searching(best.0) {
+            let found = self.search(runs);
             if found.0 < best.0 {
                 *best = found;
             }
         }
-        Ok((exits, products))
     }
 
     /// What is tried where there are few runs: masks, and values that spoil one first.
@@ -415,8 +435,12 @@ impl Planner {
 
     /// One test for each node of the diagram, at the most: the first bit that the function looks at
     /// is tested, and what remains on either side is planned on its own.
-    fn bit_by_bit(&self, store: &mut Store, func: Func) -> Result<(f64, Plan), OutOfBudget> {
-        let nodes = store.nodes_of_word(func, self.word);
+    fn bit_by_bit(
+        &self,
+        store: &mut Store,
+        func: Func,
+        nodes: usize,
+    ) -> Result<(f64, Plan), OutOfBudget> {
         store.charge_steps(nodes as u64)?;
         let mask = store.top_bit(func);
         let otherwise = store.fix_bits(func, self.word, mask, 0)?;

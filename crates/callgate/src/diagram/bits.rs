@@ -167,13 +167,14 @@ impl Store {
         value: u32,
         memo: &mut HashMap<Func, Func>,
     ) -> Result<Func, OutOfBudget> {
-        if self.top_word(func) != Some(word) {
+        let bit = 31 - u32::from(self.var(func) % 32);
+        let from_here_on = u32::MAX >> (31 - bit);
+        if self.top_word(func) != Some(word) || mask & from_here_on == 0 {
             return Ok(func);
         }
         if let Some(done) = memo.get(&func) {
             return Ok(*done);
         }
-        let bit = 31 - u32::from(self.var(func) % 32);
         let (low, high) = self.children(func);
         let result = if mask >> bit & 1 == 1 {
             let kept = if value >> bit & 1 == 1 { high } else { low };

@@ -2,11 +2,19 @@
 
 use super::store::{Func, OutOfBudget, Pred, Store, Var};
 use crate::data::{SeccompData, Word};
-use crate::policy::{Cmp, Test};
+use crate::policy::{Cmp, Field, Test};
 
 /// The variable of a bit, 0 being the least significant.
 pub(super) fn var_of(word: Word, bit: u32) -> Var {
     word.index() as Var * 32 + (31 - bit as Var)
+}
+
+/// The variable of a field's bit; a field of 32 bits has no others.
+pub(super) fn var_of_field(field: Field, bit: u32) -> Var {
+    match field.high_word() {
+        Some(high) if bit >= 32 => var_of(high, bit - 32),
+        _ => var_of(field.low_word(), bit % 32),
+    }
 }
 
 /// A comparison of a word with a constant that splits the word's values in two.
@@ -25,13 +33,8 @@ impl Store {
     /// [`OutOfBudget`].
     pub fn test(&mut self, test: &Test) -> Result<Pred, OutOfBudget> {
         let vars: [Option<Var>; 64] = std::array::from_fn(|bit| {
-            let bit = bit as u32;
-            let var = if bit < 32 {
-                Some(var_of(test.field.low_word(), bit))
-            } else {
-                test.field.high_word().map(|word| var_of(word, bit - 32))
-            };
-            var.filter(|_| test.mask >> bit & 1 == 1)
+            let looked_at = test.mask & test.field.full_mask();
+            (looked_at >> bit & 1 == 1).then(|| var_of_field(test.field, bit as u32))
         });
         self.compare(&vars, test.cmp, test.value)
     }

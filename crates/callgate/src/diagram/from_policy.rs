@@ -1,8 +1,9 @@
 //! From a policy to its diagram.
 //!
 //! Within a section, the numbers are swept once: between two bounds of the rules' ranges the same
-//! rules apply, and their conditions fold from the last to the first with if-then-else. Then the
-//! runs of numbers are put together bit by bit.
+//! rules apply, and their conditions fold from the last to the first with if-then-else; rules in a row
+//! that compare fields with constants and have one verdict are one set of values. Then the runs of
+//! numbers are put together bit by bit.
 
 use std::collections::BTreeSet;
 
@@ -11,9 +12,9 @@ use rustc_hash::FxHashMap as HashMap;
 use super::Split;
 use super::compare::var_of;
 use super::store::{Func, OutOfBudget, Pred, Store};
+use super::values::Values;
 use crate::data::Word;
 use crate::policy::{Condition, Policy, Section, Shape};
-use crate::verdict::Verdict;
 
 impl Store {
     /// The function that a policy describes.
@@ -59,10 +60,16 @@ impl Store {
                 Ok(all)
             }
             Shape::Any(parts) => {
+                let mut values = Values::default();
                 let mut any = Pred::NEVER;
                 for part in parts {
-                    let part = self.condition(part)?;
-                    any = self.or(any, part)?;
+                    if !values.add(part) {
+                        let part = self.condition(part)?;
+                        any = self.or(any, part)?;
+                    }
+                }
+                for field in values.predicates(self)? {
+                    any = self.or(any, field)?;
                 }
                 Ok(any)
             }
@@ -89,7 +96,7 @@ impl Store {
         let default = self.verdict(section.default)?;
         let mut conditions: HashMap<usize, Pred> = HashMap::default();
         let mut folded: HashMap<Vec<usize>, Func> = HashMap::default();
-        let mut runs: Vec<(u32, Func)> = vec![(0, default)];
+        let mut runs: Vec<(u64, Func)> = vec![(0, default)];
         let mut applying: BTreeSet<usize> = BTreeSet::new();
         for group in bounds.chunk_by(|a, b| a.0 == b.0) {
             let mut first = 0;
@@ -120,12 +127,12 @@ impl Store {
                 }
             };
             match runs.last_mut() {
-                Some(last) if last.0 == first => last.1 = func,
+                Some(last) if last.0 == first.into() => last.1 = func,
                 Some(last) if last.1 == func => {}
-                _ => runs.push((first, func)),
+                _ => runs.push((first.into(), func)),
             }
         }
-        self.runs(Word::NR, &runs, 0, 32)
+        self.runs(&|bit| var_of(Word::NR, bit), &runs, 0, 32)
     }
 
     /// The function of the arguments where these rules of a section apply, the first match first.
@@ -139,50 +146,42 @@ impl Store {
         // The list is kept, so it takes memory, too.
         self.charge_steps(rules.len() as u64)?;
         let mut func = default;
-        for index in rules.iter().rev() {
-            let Some(rule) = section.rules.get(*index) else { continue };
-            let condition = match conditions.get(index) {
-                Some(condition) => *condition,
-                None => {
-                    let condition = self.condition(&rule.when)?;
-                    conditions.insert(*index, condition);
-                    condition
-                }
+        let rule_of = |index: &usize| section.rules.get(*index);
+        // Rules of the same verdict may come in any order.
+        let same =
+            |a: &usize, b: &usize| rule_of(a).map(|r| r.verdict) == rule_of(b).map(|r| r.verdict);
+        for group in rules.chunk_by(same).rev() {
+            let Some(verdict) = group.first().and_then(rule_of).map(|rule| rule.verdict) else {
+                continue;
             };
-            let verdict = self.verdict(rule.verdict)?;
-            func = self.select(condition, verdict, func)?;
+            let verdict = self.verdict(verdict)?;
+            let mut values = Values::default();
+            for index in group.iter().rev() {
+                let Some(rule) = rule_of(index).filter(|rule| !values.add(&rule.when)) else {
+                    continue;
+                };
+                let condition = match conditions.get(index) {
+                    Some(condition) => *condition,
+                    None => {
+                        let condition = self.condition(&rule.when)?;
+                        conditions.insert(*index, condition);
+                        condition
+                    }
+                };
+                func = self.select(condition, verdict, func)?;
+            }
+            for field in values.predicates(self)? {
+                func = self.select(field, verdict, func)?;
+            }
         }
         Ok(func)
-    }
-
-    /// The function of a word's `2^bits` values from `base` on: a run's function holds from its
-    /// first value to the next run's. The first run begins at `base` or before, the others after
-    /// `base` and inside the share.
-    pub(crate) fn runs(
-        &mut self,
-        word: Word,
-        runs: &[(u32, Func)],
-        base: u32,
-        bits: u32,
-    ) -> Result<Func, OutOfBudget> {
-        let [(_, func), rest @ ..] = runs else { return self.verdict(Verdict::KILL_PROCESS) };
-        if rest.is_empty() || bits == 0 {
-            return Ok(*func);
-        }
-        let bit = bits - 1;
-        let middle = base | 1 << bit;
-        let (low, _) = runs.split_at(runs.partition_point(|(first, _)| *first < middle));
-        let reaching = runs.partition_point(|(first, _)| *first <= middle) - 1;
-        let (_, high) = runs.split_at(reaching);
-        let low = self.runs(word, low, base, bit)?;
-        let high = self.runs(word, high, middle, bit)?;
-        self.make(var_of(word, bit), low, high)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Verdict;
     use crate::policy::{CallSet, Cmp, Field, Rule, Test};
     use crate::{Arch, SeccompData};
 

@@ -43,6 +43,7 @@ mod seen;
 mod stacked;
 mod store;
 mod symbolic;
+mod values;
 
 pub use count::Count;
 pub use difference::Difference;
