@@ -7,13 +7,13 @@
 use rustc_hash::FxHashMap as HashMap;
 
 use super::compare::var_of;
-use super::store::{Func, OutOfBudget, Store, Var};
+use super::store::{Func, OTHER_OPERATION, OutOfBudget, Store, Var};
 use crate::data::Word;
 
 impl Store {
     /// What a function is once a word is known: a function of this word with placeholders.
     pub(crate) fn word_first(&mut self, func: Func, word: Word) -> Result<Func, OutOfBudget> {
-        let mut first = WordFirst { word, done: HashMap::default(), joined: HashMap::default() };
+        let mut first = WordFirst { word, done: HashMap::default() };
         first.bring(self, func)
     }
 }
@@ -21,7 +21,6 @@ impl Store {
 struct WordFirst {
     word: Word,
     done: HashMap<Func, Func>,
-    joined: HashMap<(Var, Func, Func), Func>,
 }
 
 impl WordFirst {
@@ -46,7 +45,8 @@ impl WordFirst {
         Ok(result)
     }
 
-    /// One or the other, as an earlier variable says: value by value of the word.
+    /// One or the other, as an earlier variable says: value by value of the word. Both are outlines, and
+    /// say by themselves of which word, so what is remembered holds for every word.
     fn join(
         &mut self,
         store: &mut Store,
@@ -62,14 +62,16 @@ impl WordFirst {
             let rest = store.make(var, store.behind(low), store.behind(high))?;
             return store.placeholder(rest);
         }
-        if let Some(done) = self.joined.get(&(var, low, high)) {
-            return Ok(*done);
+        store.charge()?;
+        let operation = [OTHER_OPERATION | u32::from(var), low.0, high.0];
+        if let Some(done) = store.remembered(operation) {
+            return Ok(done);
         }
         let ((l0, l1), (h0, h1)) = (store.cofactors(low, bit), store.cofactors(high, bit));
         let clear = self.join(store, var, l0, h0)?;
         let set = self.join(store, var, l1, h1)?;
         let result = store.make(bit, clear, set)?;
-        self.joined.insert((var, low, high), result);
+        store.remember(operation, result);
         Ok(result)
     }
 }

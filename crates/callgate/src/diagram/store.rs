@@ -165,11 +165,14 @@ pub struct Store {
     /// Open addressing; 0 is empty (the node 0 is never looked up). A power of two, at most half
     /// full.
     unique: Vec<u32>,
-    /// Lossy, direct mapped: condition, then, else, result.
+    /// Lossy, direct mapped: the operation (condition, then, else; or another), and its result.
     cache: Vec<[u32; 4]>,
     budget: Budget,
     steps: u64,
 }
+
+/// Says in the first operand of what is remembered that it is no if-then-else; no node has it.
+pub(super) const OTHER_OPERATION: u32 = 1 << 31;
 
 impl Default for Store {
     fn default() -> Store {
@@ -400,10 +403,9 @@ impl Store {
             return Ok(N::of(c.0));
         }
         self.charge()?;
-        let slot = mix(c.0, t.id(), e.id()) & (self.cache.len() - 1);
-        let [cached_c, cached_t, cached_e, result] = self.cache[slot];
-        if (cached_c, cached_t, cached_e) == (c.0, t.id(), e.id()) {
-            return Ok(N::of(result));
+        let operation = [c.0, t.id(), e.id()];
+        if let Some(result) = self.remembered(operation) {
+            return Ok(result);
         }
         let var = self.var(c).min(self.var(t)).min(self.var(e));
         let ((c0, c1), (t0, t1), (e0, e1)) =
@@ -411,9 +413,24 @@ impl Store {
         let low = self.if_then_else(c0, t0, e0)?;
         let high = self.if_then_else(c1, t1, e1)?;
         let node = self.make(var, low, high)?;
-        // The table may have grown in between.
-        let slot = mix(c.0, t.id(), e.id()) & (self.cache.len() - 1);
-        self.cache[slot] = [c.0, t.id(), e.id(), node.id()];
+        self.remember(operation, node);
         Ok(node)
+    }
+
+    /// What an operation gave, if that is still known. Its first operand is a node, or has
+    /// [`OTHER_OPERATION`] set.
+    pub(super) fn remembered<N: Node>(&self, operation: [u32; 3]) -> Option<N> {
+        let [a, b, c, result] = self.cache[self.slot(operation)];
+        (operation == [a, b, c]).then(|| N::of(result))
+    }
+
+    pub(super) fn remember<N: Node>(&mut self, operation: [u32; 3], result: N) {
+        let slot = self.slot(operation);
+        let [a, b, c] = operation;
+        self.cache[slot] = [a, b, c, result.id()];
+    }
+
+    fn slot(&self, [a, b, c]: [u32; 3]) -> usize {
+        mix(a, b, c) & (self.cache.len() - 1)
     }
 }
