@@ -127,6 +127,23 @@ fn the_limit_is_what_the_kernel_accepts() {
     }
 }
 
+/// Each value takes a test, so little is left for the search between them.
+#[test]
+fn four_thousand_values_of_an_argument_fit_when_size_is_aimed_at() {
+    let arg = Field::arg(1).unwrap();
+    let one_of = |count: u64| {
+        let values = (0..count).map(|i| i * 1_048_573 % 4_294_967_291);
+        let when = Condition::any(values.map(|value| Condition::test(Test::eq(arg, value))));
+        x86_64(vec![rule(CallSet::one(16), when, Verdict::ALLOW)], Verdict::errno(1))
+    };
+    let options = Options { aim: Aim::Size, ..Options::default() };
+    let compiled = compile(&one_of(4000), &options).unwrap();
+    assert!(compiled.program.len() > 4000, "{}", compiled.program.len());
+    check(&one_of(4000), &compiled);
+    let error = compile(&one_of(4100), &options).unwrap_err();
+    assert!(error.insns_needed().is_some_and(|needed| needed > 4100), "{error}");
+}
+
 /// Two far sides of one branch, in a chain of them: each return is 255 instructions away at most.
 #[test]
 fn few_returns_far_away_are_copied_not_trampolined() {
