@@ -160,8 +160,9 @@ proof, and *cached* is its model of kernels with that cache.
 every input, *proved* that Callgate has refused to hand out anything else. What a compiler decides on its
 own is taken as its rules: gVisor and seccompiler treat x32 numbers as any other, go-seccomp-bpf answers
 them with ENOSYS; seccompiler kills the process and go-seccomp-bpf takes the default action for calls of
-other architectures. Whether another compiler is ahead is judged by what Callgate (aim speed) makes of
-exactly the function of its program, so that none of this counts.
+other architectures. Whether another compiler is ahead is judged by what Callgate makes of exactly the
+function of its program, so that none of this counts: aiming at speed, or, where only that program is
+ahead both in size and in executed instructions, at size.
 ";
 
 const PROGRAMS: &str = "

@@ -47,11 +47,20 @@ pub(super) struct Figures {
     pub(super) ours: Vec<Result<Ours>>,
 }
 
-/// A program of Callgate for the function of another program.
+/// The size and the executed instructions of a program, most often Callgate's for the function of another
+/// program.
 #[derive(Clone, Copy)]
 pub(super) struct Ours {
     pub(super) insns: usize,
     pub(super) executed: Option<f64>,
+}
+
+impl Ours {
+    /// Neither longer nor executing more.
+    fn is_ahead_of(self, other: Ours) -> bool {
+        self.insns <= other.insns
+            && self.executed.zip(other.executed).is_none_or(|(own, other)| own <= other)
+    }
 }
 
 /// Whether a program means what the rules say.
@@ -203,13 +212,14 @@ fn other(
         } else {
             program.clone()
         };
-        executed.push(reference.executed(&told, index));
-        let weights = workload.weights.clone();
-        let options = Options { model: Model::Jit, weights, ..Options::default() };
-        let again = recompile(&program, ENDIAN, &reference.arches, &options);
-        ours.push(again.map_err(|error| error.to_string()).map(|Compiled { program, .. }| {
-            let executed = reference.executed(&program, index);
-            Ours { insns: program.len(), executed }
+        let theirs = Ours { insns, executed: reference.executed(&told, index) };
+        executed.push(theirs.executed);
+        ours.push(best_of_aims(theirs, |aim| {
+            let weights = workload.weights.clone();
+            let options = Options { model: Model::Jit, aim, weights, ..Options::default() };
+            let again = recompile(&program, ENDIAN, &reference.arches, &options);
+            let Compiled { program, .. } = again.map_err(|error| error.to_string())?;
+            Ok(Ours { insns: program.len(), executed: reference.executed(&program, index) })
         }));
     }
     let constant_allow = reference.constant_allow(&program);
@@ -217,6 +227,16 @@ fn other(
         .unwrap_or_else(|error| Meaning::Unknown(error.to_string()));
     let unknown = compiled.unknown;
     Ok(Figures { insns, executed, constant_allow, time, meaning, unknown, ours })
+}
+
+/// The program for speed, but where the one for size alone is ahead in both figures, that one.
+fn best_of_aims(theirs: Ours, make: impl Fn(Aim) -> Result<Ours>) -> Result<Ours> {
+    let speed = make(Aim::Speed)?;
+    if speed.is_ahead_of(theirs) {
+        return Ok(speed);
+    }
+    let size = make(Aim::Size)?;
+    Ok(if size.is_ahead_of(theirs) { size } else { speed })
 }
 
 /// Compares a program with the rules as its compiler understands them.
@@ -297,4 +317,22 @@ pub(super) fn again(name: String, program: &Program, workloads: &[Workload]) -> 
     let small = Options { aim: Aim::Size, ..speedy };
     let small = recompile(program, ENDIAN, &arches, &small).map_err(|error| error.to_string())?;
     Ok(Again { name, insns: program.len(), executed, speed, size: small.program.len(), time })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn size_is_aimed_at_where_only_that_is_ahead_in_both() {
+        let of = |insns, executed| Ours { insns, executed: Some(executed) };
+        let best = |speed: Ours, size: Ours| {
+            let make = |aim| Ok(if aim == Aim::Speed { speed } else { size });
+            best_of_aims(of(10, 5.0), make).unwrap().insns
+        };
+        assert_eq!(best(of(9, 4.0), of(8, 4.5)), 9, "both are");
+        assert_eq!(best(of(11, 4.0), of(8, 4.5)), 8);
+        assert_eq!(best(of(11, 4.0), of(8, 5.5)), 11, "none is");
+        assert!(best_of_aims(of(10, 5.0), |_| Err("too complex".into())).is_err());
+    }
 }
