@@ -65,7 +65,7 @@ pub struct Stats {
     /// Instructions in the program.
     pub insns: usize,
     /// Mean number of instructions executed under the weights; 0 when no call has weight. Where
-    /// arguments matter, those of one permitted call are taken.
+    /// arguments matter, see [`expected_insns`].
     pub expected_insns: f64,
     /// How many of the known calls are constant allow.
     pub constant_allow: usize,
@@ -256,8 +256,9 @@ fn prove(
 
 /// The mean number of instructions that a program executes under weights; 0 when no call has any.
 ///
-/// For a call whose verdict depends on its arguments, those of one permitted call are taken, or
-/// zeros when none is permitted.
+/// For a call whose verdict depends on its arguments, it is the mean over the runs of permitted values of
+/// the first word that matters (over one call when they are more than 64), or the figure for zeros when
+/// nothing is permitted.
 pub fn expected_insns(
     store: &Store,
     meaning: Func,
@@ -267,25 +268,28 @@ pub fn expected_insns(
 ) -> f64 {
     let (mut sum, mut total) = (0.0, 0.0);
     for call in calls.iter().filter(|call| call.weight > 0.0) {
-        sum += call.weight * executed(store, meaning, program, call, endian) as f64;
+        sum += call.weight * executed(store, meaning, program, call, endian);
         total += call.weight;
     }
     if total > 0.0 { sum / total } else { 0.0 }
 }
 
-/// How many instructions a program executes for a call, with arguments as [`expected_insns`] says.
+/// How many instructions a program executes for a call, for arguments as [`expected_insns`] says.
 pub(crate) fn executed(
     store: &Store,
     meaning: Func,
     program: &Program,
     call: &WeightedCall,
     endian: Endian,
-) -> usize {
+) -> f64 {
     let numbers = store.follow(meaning, Word::ARCH, call.token);
     let rest = store.follow(numbers, Word::NR, call.nr);
     let start = SeccompData { arch: call.token, nr: call.nr, ..SeccompData::default() };
-    let data = store.permitted(rest, start).unwrap_or(start);
-    program.run(&data, endian).executed
+    let executed = |data: &SeccompData| program.run(data, endian).executed as f64;
+    match store.permitted_calls(rest, start).as_slice() {
+        [] => executed(&start),
+        calls => calls.iter().map(executed).sum::<f64>() / calls.len() as f64,
+    }
 }
 
 #[cfg(test)]

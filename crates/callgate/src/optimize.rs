@@ -160,7 +160,7 @@ fn executed(
         let cached = is_constant_allow(program, call.token, call.nr);
         let share = if cached { model.constant_allow_weight() } else { 1.0 };
         let executed = compile::executed(store, meaning, program, call, endian);
-        sum += call.weight * share * executed as f64;
+        sum += call.weight * share * executed;
         total += call.weight;
     }
     if total > 0.0 { sum / total } else { 0.0 }

@@ -149,7 +149,8 @@ const COLUMNS: &str = "\
 *insns* are the instructions of the program. *uniform*, *server*, *skewed* and so on are the mean
 numbers of instructions that a call executes under that workload: all calls of x86_64 that are always
 allowed equally often, or by the counts of `xtask/src/compare/weights/` and of files given with
-`--weights`. Where the verdict depends on arguments, those of one permitted call are taken. A compiler that can be told what is frequent is told
+`--weights`. Where the verdict depends on
+arguments, it is the mean over the permitted values of the first one that matters. A compiler that can be told what is frequent is told
 (Callgate by weights, libseccomp by priorities, gVisor by its list of hot calls); *insns* and *time* are
 those without. *const* counts the known calls that the kernel finds to be always allowed when the filter
 is installed, so that it does not run it for them (Linux 5.11 and later). *time* is the median over

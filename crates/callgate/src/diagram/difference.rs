@@ -48,42 +48,6 @@ impl Store {
         None
     }
 
-    /// A call that the function permits (ALLOW or LOG), close to `start`; `None` when there is none.
-    pub fn permitted(&self, func: Func, start: SeccompData) -> Option<SeccompData> {
-        let mut dead = rustc_hash::FxHashSet::default();
-        let mut data = start;
-        self.permitted_from(func, &mut data, &mut dead).then_some(data)
-    }
-
-    /// Goes down one variable at a time; functions in `dead` permit nothing.
-    fn permitted_from(
-        &self,
-        func: Func,
-        data: &mut SeccompData,
-        dead: &mut rustc_hash::FxHashSet<Func>,
-    ) -> bool {
-        let Some(word) = self.top_word(func) else {
-            return self.as_verdict(func).is_some_and(Verdict::permits);
-        };
-        if dead.contains(&func) {
-            return false;
-        }
-        let bit = 1 << (31 - u32::from(self.var(func) % 32));
-        let (low, high) = self.children(func);
-        let value = data.word(word);
-        let (near, far) = if value & bit == 0 { (low, high) } else { (high, low) };
-        if self.permitted_from(near, data, dead) {
-            return true;
-        }
-        data.set_word(word, value ^ bit);
-        if self.permitted_from(far, data, dead) {
-            return true;
-        }
-        data.set_word(word, value);
-        dead.insert(func);
-        false
-    }
-
     /// Where two functions differ: at most `limit` groups of calls, none when they are equal.
     ///
     /// Calls are grouped by arch token and by what the two functions make of their arguments; in

@@ -37,6 +37,7 @@ mod from_policy;
 mod from_program;
 mod outline;
 mod partition;
+mod permitted;
 mod reach;
 mod reorder;
 mod seen;

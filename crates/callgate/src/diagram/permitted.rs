@@ -1,0 +1,116 @@
+//! Calls that a function permits.
+
+use rustc_hash::FxHashSet;
+
+use super::store::{Func, Store};
+use crate::data::SeccompData;
+use crate::verdict::Verdict;
+
+/// How many values of one word are told apart at the most.
+const MAX_VALUES: usize = 64;
+
+impl Store {
+    /// A call that the function permits (ALLOW or LOG), close to `start`; `None` when there is none.
+    pub fn permitted(&self, func: Func, start: SeccompData) -> Option<SeccompData> {
+        let mut dead = FxHashSet::default();
+        let mut data = start;
+        self.permitted_from(func, &mut data, &mut dead).then_some(data)
+    }
+
+    /// Goes down one variable at a time; functions in `dead` permit nothing.
+    fn permitted_from(
+        &self,
+        func: Func,
+        data: &mut SeccompData,
+        dead: &mut FxHashSet<Func>,
+    ) -> bool {
+        let Some(word) = self.top_word(func) else {
+            return self.as_verdict(func).is_some_and(Verdict::permits);
+        };
+        if dead.contains(&func) {
+            return false;
+        }
+        let bit = 1 << (31 - u32::from(self.var(func) % 32));
+        let (low, high) = self.children(func);
+        let value = data.word(word);
+        let (near, far) = if value & bit == 0 { (low, high) } else { (high, low) };
+        if self.permitted_from(near, data, dead) {
+            return true;
+        }
+        data.set_word(word, value ^ bit);
+        if self.permitted_from(far, data, dead) {
+            return true;
+        }
+        data.set_word(word, value);
+        dead.insert(func);
+        false
+    }
+
+    /// Calls that the function permits, for each run of values that leads to any of the first word that
+    /// says more than one thing about that; all other words are as close to those of `start` as can be.
+    /// One call where that word has more than 64 runs, none where nothing is permitted.
+    pub(crate) fn permitted_calls(&self, func: Func, start: SeccompData) -> Vec<SeccompData> {
+        let (mut func, mut data) = (func, start);
+        while let Some(word) = self.top_word(func) {
+            let Some(runs) = self.partition(func, word, MAX_VALUES) else { break };
+            let calls: Vec<(Func, SeccompData)> = runs
+                .into_iter()
+                .filter_map(|run| {
+                    let mut call = data;
+                    let kept = (run.first..=run.last).contains(&data.word(word));
+                    call.set_word(word, if kept { data.word(word) } else { run.first });
+                    self.permitted(run.then, call)?;
+                    Some((run.then, call))
+                })
+                .collect();
+            match calls.as_slice() {
+                [(then, call)] => (func, data) = (*then, *call),
+                calls => {
+                    let whole = |(then, call): &(Func, SeccompData)| self.permitted(*then, *call);
+                    return calls.iter().filter_map(whole).collect();
+                }
+            }
+        }
+        self.permitted(func, data).into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Word;
+    use crate::diagram::Split;
+
+    #[test]
+    fn each_run_of_permitted_values_gives_a_call() {
+        let mut store = Store::default();
+        let [allow, deny] =
+            [Verdict::ALLOW, Verdict::errno(1)].map(|verdict| store.verdict(verdict).unwrap());
+        let [high, low] = [Word::arg_high(1).unwrap(), Word::arg_low(1).unwrap()];
+        let mut func = deny;
+        for value in [0, 1, 9, 0x80] {
+            func = store.split(low, Split::Equal(value), allow, func).unwrap();
+        }
+        func = store.split(high, Split::AtLeast(1), deny, func).unwrap();
+        let start = SeccompData::default();
+        let values = |func| {
+            let calls: Vec<SeccompData> = store.permitted_calls(func, start);
+            calls.iter().map(|call| call.args[1]).collect::<Vec<u64>>()
+        };
+        assert_eq!(values(func), [0, 9, 0x80]);
+        assert_eq!(values(allow), [0]);
+        assert_eq!(values(deny), []);
+    }
+
+    #[test]
+    fn of_too_many_values_one_is_enough() {
+        let mut store = Store::default();
+        let [allow, deny] =
+            [Verdict::ALLOW, Verdict::errno(1)].map(|verdict| store.verdict(verdict).unwrap());
+        let word = Word::arg_low(0).unwrap();
+        let bit = store.any_bit(word, 1).unwrap();
+        let odd = store.select(bit, allow, deny).unwrap();
+        let calls = store.permitted_calls(odd, SeccompData::default());
+        assert_eq!(calls.iter().map(|call| call.args[0]).collect::<Vec<u64>>(), [1]);
+    }
+}
