@@ -15,6 +15,7 @@ mod emit;
 mod json;
 mod options;
 mod output;
+mod packets;
 mod report;
 mod source;
 

@@ -1,5 +1,6 @@
 //! Where results go: standard output, or a file that appears whole or not at all.
 
+use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -8,10 +9,37 @@ use callgate_sys::error_text;
 
 use crate::report::{Failure, Result};
 
+/// The columns of a terminal that everything fits into.
+const WIDTH: usize = 80;
+
 /// Writes text to standard output; styles are kept on a terminal only.
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = anstream::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(stdout_failed)
+}
+
+/// Appends text in lines that fit and ends the last one. The first line has `used` columns taken,
+/// others start with `indent` blanks.
+pub(crate) fn wrap(text: &mut String, words: &str, used: usize, indent: usize) {
+    let mut column = used;
+    for (i, word) in words.split(' ').enumerate() {
+        let length = width(word);
+        if i > 0 && column + 1 + length > WIDTH {
+            let _ = write!(text, "\n{:indent$}", "");
+            column = indent;
+        } else if i > 0 {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(word);
+        column += length;
+    }
+    text.push('\n');
+}
+
+/// How many columns a text takes.
+pub(crate) fn width(text: &str) -> usize {
+    anstream::adapter::strip_str(text).map(|part| part.chars().count()).sum()
 }
 
 /// Writes bytes to standard output as they are.

@@ -1,15 +1,18 @@
-//! The running kernel must say what the reference interpreter says: of generated programs, and of
-//! every arithmetic instruction.
+//! The running kernel must say what the reference interpreter and every engine say: of generated
+//! programs, of random ones, and of every arithmetic instruction.
 //!
 //! The calls are made in a child process, and none of them is executed (`ask`).
 #![cfg(target_pointer_width = "64")]
+
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 
 use callgate::bpf::{Insn, Op, Program};
 use callgate::compile::{Options, compile};
 use callgate::fuzz::Numbers;
 use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Section, Test};
 use callgate::{Arch, Endian, SeccompData, Verdict, Word};
-use callgate_sys::{Answer, ask};
+use callgate_sys::{Answer, Flags, ask, install};
+use callgate_vm::{EngineKind, SeccompEngine, differential};
 
 /// The first of the numbers that are asked about.
 const FIRST: u32 = 5000;
@@ -31,10 +34,20 @@ fn agree(program: &Program, calls: Vec<(u32, [u64; 6])>) {
         .collect();
     let answers = ask(program, &calls).unwrap();
     assert_eq!(answers.len(), calls.len());
+    let engines = engines(program);
     for (data, answer) in calls.iter().zip(answers) {
         let verdict = program.run(data, endian()).verdict;
         assert_eq!(answer, Answer::Verdict(verdict), "{data:x?}\n{program:?}");
+        for (kind, engine) in &engines {
+            assert_eq!(engine.verdict(data), verdict, "{kind}: {data:x?}\n{program:?}");
+        }
     }
+}
+
+/// Those that this machine has.
+fn engines(program: &Program) -> Vec<(EngineKind, Box<dyn SeccompEngine>)> {
+    let engine = |&kind: &EngineKind| Some((kind, kind.seccomp(program, endian()).ok()?));
+    EngineKind::ALL.iter().filter_map(engine).collect()
 }
 
 fn pick<T: Copy>(numbers: &mut Numbers, from: &[T]) -> T {
@@ -216,6 +229,85 @@ fn comparisons() {
     }
     agree(&computing(&[Insn::new(LdLen, 0)]), operands());
     agree(&computing(&[Insn::new(LdxLen, 0), Insn::new(AddX, 0)]), operands());
+}
+
+/// Nobody sets A or X before they are returned, moved or compared.
+#[test]
+fn registers_start_as_zero() {
+    let ret = |errno| Insn::new(Op::RetK, Verdict::errno(errno).0);
+    let (yes, no) = (ret(1), ret(2));
+    for insns in [
+        &[Insn::branch(Op::JeqK, 0, 0, 1), yes, no][..],
+        &[Insn::branch(Op::JeqX, 0, 0, 1), yes, no],
+        &[Insn::new(Op::Txa, 0), Insn::branch(Op::JeqK, 0, 0, 1), yes, no],
+        &[Insn::new(Op::Tax, 0), Insn::branch(Op::JgtX, 0, 1, 0), yes, no],
+        &[Insn::new(Op::OrK, Verdict::errno(3).0), Insn::new(Op::RetA, 0)],
+    ] {
+        agree(&Program::new(insns.to_vec()).unwrap(), vec![(FIRST, [9; 6])]);
+    }
+}
+
+#[test]
+fn random_programs() {
+    let arch = Arch::native().unwrap().token();
+    let mut asked = 0;
+    for seed in 0..60 {
+        let mut numbers = Numbers::new(seed);
+        let program = differential::seccomp_program(&mut numbers, endian());
+        if program.len() > 3000 {
+            // No room for an errno in place of each value.
+            continue;
+        }
+        let calls: Vec<SeccompData> = (0..40)
+            .map(|_| {
+                let nr = FIRST + numbers.below(3) as u32;
+                let args = std::array::from_fn(|_| value(&mut numbers));
+                SeccompData { nr, arch, args, ..SeccompData::default() }
+            })
+            .collect();
+        let answers = ask(&program, &calls).unwrap();
+        let engines = engines(&program);
+        for (data, answer) in calls.iter().zip(answers) {
+            // Divisions by zero, and what depends on the instruction pointer.
+            let Answer::Verdict(verdict) = answer else { continue };
+            asked += 1;
+            assert_eq!(program.run(data, endian()).verdict, verdict, "{data:x?}\n{program:?}");
+            for (kind, engine) in &engines {
+                assert_eq!(engine.verdict(data), verdict, "{kind}: {data:x?}\n{program:?}");
+            }
+        }
+    }
+    assert!(asked > 500, "{asked}");
+}
+
+/// A zero X ends the program with 0, which is KILL_THREAD whatever stands behind.
+#[test]
+fn division_by_a_zero_x_kills() {
+    let nr = libc::SYS_getppid as u32;
+    let program = Program::new(vec![
+        Insn::new(Op::LdWordAbs, Word::NR.offset(endian())),
+        Insn::branch(Op::JeqK, nr, 0, 1),
+        Insn::new(Op::DivX, 0),
+        Insn::new(Op::RetK, Verdict::ALLOW.0),
+    ])
+    .unwrap();
+    let data = SeccompData { nr, ..SeccompData::default() };
+    assert_eq!(program.run(&data, endian()).verdict, Verdict::KILL_THREAD);
+    for (kind, engine) in engines(&program) {
+        assert_eq!(engine.verdict(&data), Verdict::KILL_THREAD, "{kind}");
+    }
+    let mut command = std::process::Command::new("/bin/true");
+    // SAFETY: between fork and exec, the program is there already and the C library's memory may be
+    // used; nothing here takes another lock.
+    unsafe {
+        command.pre_exec(move || {
+            install(&program, Flags::NONE).map_err(|_| std::io::ErrorKind::Unsupported)?;
+            libc::syscall(libc::SYS_getppid);
+            Err(std::io::ErrorKind::Other.into())
+        });
+    }
+    let status = command.spawn().unwrap().wait().unwrap();
+    assert_eq!(status.signal(), Some(libc::SIGSYS), "{status}");
 }
 
 /// Calls that would end the child or be seen if they were executed, numbers of x32, and the number that

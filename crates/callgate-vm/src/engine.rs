@@ -77,6 +77,11 @@ impl EngineError {
     pub fn engine(&self) -> &'static str {
         self.engine
     }
+
+    /// Why, without the name.
+    pub fn reason(&self) -> &str {
+        &self.why
+    }
 }
 
 impl fmt::Display for EngineError {

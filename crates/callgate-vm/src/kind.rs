@@ -105,6 +105,60 @@ impl EngineKind {
     }
 }
 
+/// An engine, and why it is not the one that was asked for, if it is not.
+pub struct Made<E: ?Sized> {
+    /// The engine.
+    pub engine: Box<E>,
+    /// Which one it is.
+    pub kind: EngineKind,
+    /// Why the one that was asked for cannot be used here.
+    pub fallback: Option<EngineError>,
+}
+
+impl<E: ?Sized> Made<E> {
+    fn or_decoded(
+        kind: EngineKind,
+        made: Result<Box<E>, EngineError>,
+        decoded: impl FnOnce() -> Box<E>,
+    ) -> Made<E> {
+        match made {
+            Ok(engine) => Made { engine, kind, fallback: None },
+            Err(why) => Made { engine: decoded(), kind: EngineKind::Decoded, fallback: Some(why) },
+        }
+    }
+}
+
+/// The fallback: for those who want an answer wherever they are, and to know by whom.
+impl EngineKind {
+    /// The engine for a seccomp filter, or [`Decoded`] where this machine has no such engine or refuses
+    /// what it needs.
+    ///
+    /// ```
+    /// use callgate::bpf::{Insn, Op, Program};
+    /// use callgate::{Endian, SeccompData, Verdict};
+    /// use callgate_vm::EngineKind;
+    ///
+    /// let program = Program::new(vec![Insn::new(Op::RetK, Verdict::ALLOW.0)])?;
+    /// let made = EngineKind::Jit.seccomp_or_decoded(&program, Endian::NATIVE);
+    /// assert_eq!(made.engine.verdict(&SeccompData::default()), Verdict::ALLOW);
+    /// match made.fallback {
+    ///     None => assert_eq!(made.kind, EngineKind::Jit),
+    ///     Some(why) => assert_eq!((made.kind, why.engine()), (EngineKind::Decoded, "jit")),
+    /// }
+    /// # Ok::<(), callgate::bpf::ProgramError>(())
+    /// ```
+    pub fn seccomp_or_decoded(self, program: &Program, endian: Endian) -> Made<dyn SeccompEngine> {
+        let decoded = || Box::new(Decoded::new(program, endian)) as Box<dyn SeccompEngine>;
+        Made::or_decoded(self, self.seccomp(program, endian), decoded)
+    }
+
+    /// The same for a socket filter; `None` when the engine is for calls only.
+    pub fn packet_or_decoded(self, program: &SocketProgram) -> Option<Made<dyn PacketEngine>> {
+        let decoded = || Box::new(Decoded::new_packet(program)) as Box<dyn PacketEngine>;
+        Some(Made::or_decoded(self, self.packet(program)?, decoded))
+    }
+}
+
 impl fmt::Display for EngineKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())

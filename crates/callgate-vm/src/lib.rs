@@ -31,7 +31,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A [`Stack`] asks several engines with the kernel's precedence.
+//! A [`Stack`] asks several engines with the kernel's precedence. Where this machine has no such engine,
+//! [`EngineKind::seccomp_or_decoded`] takes the one that works everywhere, and says so.
 //!
 //! No engine allocates memory for a call, and all of them can be shared between threads.
 #![deny(unsafe_code)]
@@ -52,6 +53,6 @@ pub use cached::{Cached, NUMBERS};
 pub use decoded::Decoded;
 pub use engine::{EngineError, PacketEngine, SeccompEngine};
 pub use jit::Jit;
-pub use kind::EngineKind;
+pub use kind::{EngineKind, Made};
 pub use reference::Reference;
 pub use stack::Stack;

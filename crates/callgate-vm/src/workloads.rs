@@ -62,24 +62,47 @@ const PACKETS: &[(&str, &str)] = &[
     ("port-22-with-data", include_str!("../workloads/port-22-with-data.asm")),
 ];
 
-/// Every workload.
+/// The project's own profile for containers, compiled.
+const PROFILE: &str = "container-default";
+
+/// The name of every workload, in the order of [`all`].
 ///
 /// ```
-/// let names: Vec<String> = callgate_vm::workloads::all().into_iter().map(|one| one.name).collect();
-/// assert!(names.contains(&"port-22".to_owned()));
+/// let names: Vec<&str> = callgate_vm::workloads::names().collect();
+/// assert!(names.contains(&"port-22"));
 /// ```
+pub fn names() -> impl Iterator<Item = &'static str> {
+    let packets = PACKETS.iter().map(|(name, _)| *name);
+    packets.chain(CALLS.iter().map(|(name, ..)| *name)).chain([PROFILE])
+}
+
+/// Every workload.
 pub fn all() -> Vec<Workload> {
-    let packets = PACKETS.iter().filter_map(|&(name, text)| {
+    names().filter_map(by_name).collect()
+}
+
+/// The workload of this name.
+///
+/// ```
+/// use callgate_vm::workloads;
+///
+/// assert_eq!(workloads::by_name("ten-calls").map(|one| one.name).as_deref(), Some("ten-calls"));
+/// assert!(workloads::by_name("eleven-calls").is_none());
+/// ```
+pub fn by_name(name: &str) -> Option<Workload> {
+    if let Some((_, text)) = PACKETS.iter().find(|row| row.0 == name) {
         let program = SocketProgram::new(asm::assemble(text).ok()?).ok()?;
-        Some(of_packets(name, program))
-    });
-    let calls = CALLS.iter().filter_map(|&(name, text, nr)| {
+        return Some(of_packets(name, program));
+    }
+    if let Some((_, text, nr)) = CALLS.iter().find(|row| row.0 == name) {
         let program = Program::new(asm::assemble(text).ok()?).ok()?;
-        Some(of_calls(name, program, Endian::Little, x86_64(nr)))
-    });
-    let own = container_default_program()
-        .map(|program| of_calls("container-default", program, Endian::Little, x86_64(257)));
-    packets.chain(calls).chain(own).collect()
+        return Some(of_calls(name, program, Endian::Little, x86_64(*nr)));
+    }
+    if name != PROFILE {
+        return None;
+    }
+    let program = container_default_program()?;
+    Some(of_calls(name, program, Endian::Little, x86_64(257)))
 }
 
 /// A workload of a given seccomp filter.
@@ -194,7 +217,7 @@ mod tests {
     #[test]
     fn every_workload_is_there_and_its_input_goes_the_usual_way() {
         let all = all();
-        assert_eq!(all.len(), PACKETS.len() + CALLS.len() + 1);
+        assert!(all.iter().map(|workload| &*workload.name).eq(names()));
         for workload in all {
             match workload.body {
                 Body::Calls { program, endian, hot, cold } => {

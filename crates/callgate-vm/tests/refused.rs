@@ -33,4 +33,12 @@ fn memory_that_cannot_be_executable_is_an_error() {
         let engine = kind.packet(&packets).unwrap().unwrap();
         assert_eq!(engine.run(&[], &NoAncillary), Verdict::ALLOW.0);
     }
+    let made = EngineKind::Jit.seccomp_or_decoded(&program, Endian::NATIVE);
+    assert_eq!(made.kind, EngineKind::Decoded);
+    assert_eq!(made.fallback.map(|why| why.engine()), Some("jit"));
+    assert_eq!(made.engine.verdict(&SeccompData::default()), Verdict::ALLOW);
+    let made = EngineKind::Jit.packet_or_decoded(&packets).unwrap();
+    assert_eq!((made.kind, made.fallback.is_some()), (EngineKind::Decoded, true));
+    assert_eq!(made.engine.run(&[], &NoAncillary), Verdict::ALLOW.0);
+    assert!(EngineKind::Cached.packet_or_decoded(&packets).is_none());
 }

@@ -63,6 +63,9 @@ impl Report {
         }
         if let Some(engines) = &self.engines {
             text += ENGINES;
+            text += &bullets(engines.versions());
+            text += &format!("\n**{AIMS}**\n\n{}", engines.aims().markdown());
+            text += &format!("\n**{MAKING}**\n\n{}", engines.making().markdown());
             for (caption, table, notes) in engines.tables() {
                 text += &format!("\n**{caption}**\n\n{}{}", table.markdown(), bullets(&notes));
             }
@@ -96,10 +99,14 @@ impl Report {
             }
             text += &format!("{}\n", growth.summary());
         }
-        for (caption, table, notes) in self.engines.iter().flat_map(Engines::tables) {
-            text += &format!("{caption}\n{}", table.plain());
-            text += &notes.iter().map(|note| format!("  {note}\n")).collect::<String>();
-            text += "\n";
+        if let Some(engines) = &self.engines {
+            for (caption, table, notes) in engines.tables() {
+                text += &format!("{caption}\n{}", table.plain());
+                text += &notes.iter().map(|note| format!("  {note}\n")).collect::<String>();
+                text += "\n";
+            }
+            text += &format!("{MAKING}\n{}\n", engines.making().plain());
+            text += &format!("{AIMS}\n{}\n", engines.aims().plain());
         }
         text + &self.notes.iter().map(|note| format!("{note}\n")).collect::<String>()
     }
@@ -178,9 +185,19 @@ const ENGINES: &str = "
 ## Engines
 
 Programs run in user space. `gcc -O2` is the program as C, the limit for native code; it leaves out words
-beside a packet and offsets from its headers. Hot is the same input all the time, cold 10,000 inputs that
-all differ, on average; the best of seven rounds. Everybody returns what the reference returns.
+beside a packet and offsets from its headers. *callgate, jit, in C* is our native code, linked and called
+as that of gcc is. rbpf gets the program as eBPF, converted as the kernel does it. Hot is the same input
+all the time, cold 10,000 inputs that all differ, on average; the best of seven rounds, three times in turn
+with the others. The columns behind them say how long it takes relative to one of the others, hot and cold:
+0.50 is half as long. Everybody returns what the reference returns, for every input.
 ";
+
+/// How the table of what the engines aim at is headed.
+const AIMS: &str = "What the engines aim at, and the workload that is furthest from it";
+
+/// How the table of what making an engine takes is headed.
+const MAKING: &str =
+    "Making an engine: µs, and bytes of what it made (cached: 512 numbers per arch)";
 
 const GROWTH: &str = "
 ## Growth

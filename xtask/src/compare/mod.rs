@@ -140,12 +140,18 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         peers::install()?;
     }
     let progress = |text: &str| eprintln!("compare: {text}");
+    let wants = |part| options.part.is_none_or(|only| only == part);
     progress("building the others");
-    let peers = Peers::build(&workspace().join("target/compare"))?;
+    let directory = workspace().join("target/compare");
+    // Engines are compared with others than compilers are.
+    let peers = match options.part {
+        Some(Part::Engines) => None,
+        _ => Some(Peers::build(&directory)?),
+    };
     let mut report = Report {
         command: options.command(),
         machine: machine::lines(),
-        versions: peers.versions(),
+        versions: peers.as_ref().map(Peers::versions).unwrap_or_default(),
         workloads: workloads::all(&options.weights)?,
         sets: Vec::new(),
         programs: Vec::new(),
@@ -154,21 +160,19 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         engines: None,
     };
     report.versions.iter().for_each(|version| progress(version));
-    let wants = |part| options.part.is_none_or(|only| only == part);
-    if wants(Part::Sets) {
+    if let Some(peers) = peers.as_ref().filter(|_| wants(Part::Sets)) {
         for set in sets::all(options.profiles.as_deref(), &mut report.notes)? {
             progress(&set.name);
-            let rows = measure::rows(&set.rules, &peers, &report.workloads)
+            let rows = measure::rows(&set.rules, peers, &report.workloads)
                 .map_err(|error| format!("{}: {error}", set.name))?;
             report.sets.push((set, rows));
         }
         programs(options.filters.as_deref(), &mut report)?;
     }
-    if wants(Part::Growth) {
-        report.growth = Some(growth::measure(&peers, progress)?);
+    if let Some(peers) = peers.as_ref().filter(|_| wants(Part::Growth)) {
+        report.growth = Some(growth::measure(peers, progress)?);
     }
     if wants(Part::Engines) {
-        let directory = workspace().join("target/compare");
         report.engines = Some(engines::measure(&directory, options.filters.as_deref(), progress)?);
     }
     print!("{}", report.plain());

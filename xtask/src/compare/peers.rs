@@ -163,22 +163,26 @@ impl Library {
             }
             Library::Seccompiler => {
                 put("main.rs", SECCOMPILER_DRIVER)?;
-                put(
-                    "Cargo.toml",
-                    &format!(
-                        "[package]\nname = \"main\"\nedition = \"2024\"\n\n\
-                         [[bin]]\nname = \"main\"\npath = \"main.rs\"\n\n\
-                         [dependencies]\nseccompiler = \"={SECCOMPILER}\"\n\n[workspace]\n"
-                    ),
-                )?;
-                let target = directory.join("target");
-                let arguments = ["build", "--quiet", "--release", "--target-dir"];
-                let mut cargo = Command::new("cargo");
-                output(cargo.args(arguments).arg(&target).current_dir(directory))?;
-                Ok((target.join("release/main"), format!("seccompiler {SECCOMPILER}")))
+                let main = cargo(directory, "seccompiler", SECCOMPILER)?;
+                Ok((main, format!("seccompiler {SECCOMPILER}")))
             }
         }
     }
+}
+
+/// Builds `main.rs` with a crate of this version; where the driver is.
+pub(super) fn cargo(directory: &Path, name: &str, version: &str) -> Result<PathBuf> {
+    let text = format!(
+        "[package]\nname = \"main\"\nedition = \"2024\"\n\n\
+         [[bin]]\nname = \"main\"\npath = \"main.rs\"\n\n\
+         [dependencies]\n{name} = \"={version}\"\n\n[workspace]\n"
+    );
+    fs::write(directory.join("Cargo.toml"), text)
+        .map_err(|error| format!("Cargo.toml: {error}"))?;
+    let target = directory.join("target");
+    let arguments = ["build", "--quiet", "--release", "--target-dir"];
+    output(Command::new("cargo").args(arguments).arg(&target).current_dir(directory))?;
+    Ok(target.join("release/main"))
 }
 
 /// Builds a driver in Go with some modules of these versions.
@@ -199,7 +203,9 @@ fn go_version(directory: &Path) -> Result<String> {
 
 /// What a command prints; the error of a failure is the last line of what it said.
 pub(super) fn output(command: &mut Command) -> Result<String> {
-    let program = command.get_program().to_string_lossy().into_owned();
+    // Without its directory: what is said may go into a document.
+    let program = Path::new(command.get_program()).file_name().unwrap_or_default();
+    let program = program.to_string_lossy().into_owned();
     let output = command.output().map_err(|error| format!("{program}: {error}"))?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());

@@ -16,7 +16,7 @@ use clap::ValueHint;
 use crate::call;
 use crate::json::Json;
 use crate::options::{Format, SourceOptions};
-use crate::output;
+use crate::output::{self, width, wrap};
 use crate::report::Result;
 use crate::source::{BUILT_IN, Source};
 
@@ -47,9 +47,6 @@ pub(crate) struct ExplainArgs {
     #[command(flatten)]
     reading: SourceOptions,
 }
-
-/// The columns of a terminal that everything fits into.
-const WIDTH: usize = 80;
 
 /// How many ranges of numbers without a name are listed.
 const RANGES: usize = 6;
@@ -287,30 +284,6 @@ fn ranges(calls: &CallSet) -> String {
 /// Numbers of x32 and beyond are easier to read in hexadecimal.
 fn number(nr: u32) -> String {
     if nr < 0x1_0000 { nr.to_string() } else { format!("{nr:#x}") }
-}
-
-/// Appends text in lines that fit and ends the last one. The first line has `used` columns taken,
-/// others start with `indent` blanks.
-fn wrap(text: &mut String, words: &str, used: usize, indent: usize) {
-    let mut column = used;
-    for (i, word) in words.split(' ').enumerate() {
-        let length = width(word);
-        if i > 0 && column + 1 + length > WIDTH {
-            let _ = write!(text, "\n{:indent$}", "");
-            column = indent;
-        } else if i > 0 {
-            text.push(' ');
-            column += 1;
-        }
-        text.push_str(word);
-        column += length;
-    }
-    text.push('\n');
-}
-
-/// How many columns a text takes.
-fn width(text: &str) -> usize {
-    anstream::adapter::strip_str(text).map(|part| part.chars().count()).sum()
 }
 
 fn colored(verdict: Verdict) -> String {

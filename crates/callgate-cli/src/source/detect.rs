@@ -2,13 +2,13 @@
 
 use std::ffi::OsStr;
 
-use super::{Format, Place};
+use super::{Form, Format, Place};
 
 /// The format of what comes without one.
 pub(super) fn detect(place: &Place, bytes: &[u8]) -> Format {
     if let Place::File(path) = place {
         match path.extension().and_then(OsStr::to_str) {
-            Some("bpf") => return Format::Raw,
+            Some("bpf") => return Format::Program(Form::Raw),
             Some("json" | "yaml" | "yml") => return Format::Profile(None),
             _ => {}
         }
@@ -28,9 +28,9 @@ pub(super) fn detect(place: &Place, bytes: &[u8]) -> Format {
     } else if is_text && is_yaml(rest) {
         Format::Profile(None)
     } else if is_text {
-        Format::Text
+        Format::Program(Form::Text)
     } else {
-        Format::Raw
+        Format::Program(Form::Raw)
     }
 }
 
@@ -77,10 +77,10 @@ mod tests {
         assert_eq!(of(b"\xef\xbb\xbf{"), Format::Profile(None));
         assert_eq!(of(b""), Format::Profile(None));
         assert_eq!(of(b"[]"), Format::Profile(None));
-        assert_eq!(of(b"{ 0x20, 0, 0, 4 },"), Format::Text);
-        assert_eq!(of(b"2\n32 0 0 4\n6 0 0 0\n"), Format::Text);
-        assert_eq!(of(&[6, 0, 0, 0, 0, 0, 0xff, 0x7f]), Format::Raw);
-        assert_eq!(detect(&Place::File("x.bpf".into()), b"{}"), Format::Raw);
+        assert_eq!(of(b"{ 0x20, 0, 0, 4 },"), Format::Program(Form::Text));
+        assert_eq!(of(b"2\n32 0 0 4\n6 0 0 0\n"), Format::Program(Form::Text));
+        assert_eq!(of(&[6, 0, 0, 0, 0, 0, 0xff, 0x7f]), Format::Program(Form::Raw));
+        assert_eq!(detect(&Place::File("x.bpf".into()), b"{}"), Format::Program(Form::Raw));
         assert_eq!(detect(&Place::File("x.json".into()), b"null"), Format::Profile(None));
     }
 
@@ -107,11 +107,11 @@ mod tests {
             "#\n",
             "0: ld arch\n",
         ] {
-            assert_eq!(of(text), Format::Text, "{text}");
+            assert_eq!(of(text), Format::Program(Form::Text), "{text}");
         }
         let file = |name: &str| detect(&Place::File(name.into()), b"start: ld [0]");
         assert_eq!(file("x.yaml"), Format::Profile(None));
         assert_eq!(file("x.yml"), Format::Profile(None));
-        assert_eq!(file("x.asm"), Format::Text);
+        assert_eq!(file("x.asm"), Format::Program(Form::Text));
     }
 }

@@ -4,21 +4,26 @@
 //! content decide: `{` and a quote, `---`, and a key of a profile or a Kubernetes resource begin a
 //! profile, other text is a program as text, anything else is raw instructions. A name with a colon that
 //! is not a format is a mistake, not a file; `./` in front of it makes it a file.
+//!
+//! Most commands want a filter of calls; those that also know packets read a [`Subject`].
 
 mod detect;
 mod filter;
 mod place;
+mod socket;
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use callgate::bpf::{self, Program, asm};
+use callgate::Endian;
+use callgate::bpf::{self, Program, ProgramError, RawInsn, SocketProgram, asm};
 use callgate::diagnostic::Diagnostic;
 use callgate::frontend::{self, oci};
 
 pub(crate) use filter::{Filter, Meaning, failed};
 pub(crate) use place::Place;
+pub(crate) use socket::{SocketFilter, Subject};
 
 use crate::options::{CompileOptions, SourceOptions};
 use crate::report::{Failure, Result};
@@ -30,6 +35,9 @@ pub(crate) const BUILT_IN: &str = "container-default";
 /// What to do about a source that should be text and is not.
 const RAW_HELP: &str = "a program in raw bytes is read as bpf:FILE";
 
+/// Who takes programs for packets.
+const SOCKET_HELP: &str = "`callgate simulate` and `callgate bench engines` take socket filters";
+
 /// The formats that can be named.
 const FORMATS: &[(&str, Format)] = &[
     ("oci", Format::Profile(Some(oci::Dialect::Oci))),
@@ -37,13 +45,22 @@ const FORMATS: &[(&str, Format)] = &[
     ("podman", Format::Profile(Some(oci::Dialect::Podman))),
     ("runc", Format::Profile(Some(oci::Dialect::Runc))),
     ("crun", Format::Profile(Some(oci::Dialect::Crun))),
-    ("bpf", Format::Raw),
-    ("bpftext", Format::Text),
+    ("bpf", Format::Program(Form::Raw)),
+    ("bpftext", Format::Program(Form::Text)),
+    ("socket", Format::Socket),
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     Profile(Option<oci::Dialect>),
+    Program(Form),
+    /// A program for packets, in either form.
+    Socket,
+}
+
+/// How a program is written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
     Raw,
     Text,
 }
@@ -137,48 +154,97 @@ impl Source {
     }
 
     fn read_one(&self, options: &SourceOptions) -> Result<Filter> {
-        let (place, format) = match &self.what {
-            What::BuiltIn => {
-                let options = options.of_profile(None)?;
-                let profile = frontend::container_default(&options)
-                    .map_err(|errors| Failure::of(BUILT_IN, errors))?;
-                return Ok(Filter::of_profile(BUILT_IN.to_owned(), profile));
-            }
-            What::At { place, format } => (place, *format),
-        };
-        let bytes = place.read()?;
-        let format = format.unwrap_or_else(|| detect(place, &bytes));
-        match format {
-            Format::Profile(dialect) => {
-                let options = options.of_profile(dialect)?;
-                let profile = oci::read(&place.text(bytes, RAW_HELP)?, &options)
-                    .map_err(|errors| Failure::of(place.name(), errors))?;
-                Ok(Filter::of_profile(place.name(), profile))
-            }
-            Format::Raw => {
-                let endian = options.of_program()?;
-                let program = Program::from_bytes(&bytes, endian)
-                    .map_err(|error| not_a_program(place, &error))?;
-                Filter::of_program(place.name(), program, endian, options)
-            }
-            Format::Text => {
-                let given = options.of_program()?;
-                let text = place.text(bytes, RAW_HELP)?;
-                // Assembler text may know its byte order.
-                let endian = asm::assemble_for(&text, given).map_or(given, |(_, own)| own);
-                if endian != given && options.fixes_endian() {
-                    return Err(Failure::about(place.name(), "`.endian` contradicts the options")
-                        .help("leave --endian and --arch out, or give what the text says"));
-                }
-                let raw = bpf::text::parse(&text, endian)
-                    .map_err(|error| Failure::of(place.name(), error.into_diagnostics()))?;
-                let program =
-                    Program::from_raw(&raw).map_err(|error| not_a_program(place, &error))?;
-                Filter::of_program(place.name(), program, endian, options)
+        match &self.what {
+            What::BuiltIn => built_in(options),
+            What::At { place, format } => {
+                let bytes = place.read()?;
+                read_filter(place, format.unwrap_or_else(|| detect(place, &bytes)), bytes, options)
             }
         }
     }
 }
+
+fn built_in(options: &SourceOptions) -> Result<Filter> {
+    let profile = frontend::container_default(&options.of_profile(None)?)
+        .map_err(|errors| Failure::of(BUILT_IN, errors))?;
+    Ok(Filter::of_profile(BUILT_IN.to_owned(), profile))
+}
+
+/// A filter of calls.
+fn read_filter(
+    place: &Place,
+    format: Format,
+    bytes: Vec<u8>,
+    options: &SourceOptions,
+) -> Result<Filter> {
+    match format {
+        Format::Profile(dialect) => {
+            let options = options.of_profile(dialect)?;
+            let profile = oci::read(&place.text(bytes, RAW_HELP)?, &options)
+                .map_err(|errors| Failure::of(place.name(), errors))?;
+            Ok(Filter::of_profile(place.name(), profile))
+        }
+        Format::Program(form) => {
+            let (program, endian) = read_program::<Program>(place, form, bytes, options)?;
+            Filter::of_program(place.name(), program, endian, options)
+        }
+        Format::Socket => {
+            Err(Failure::about(place.name(), "a socket filter is not asked about calls")
+                .help("`callgate simulate` and `callgate bench engines` take socket filters"))
+        }
+    }
+}
+
+/// A program that the kernel accepts, in any form, and its byte order.
+fn read_program<P: Accepted>(
+    place: &Place,
+    form: Form,
+    bytes: Vec<u8>,
+    options: &SourceOptions,
+) -> Result<(P, Endian)> {
+    let given = options.of_program()?;
+    match form {
+        Form::Raw => {
+            let program =
+                P::from_bytes(&bytes, given).map_err(|error| not_a_program(place, &error))?;
+            Ok((program, given))
+        }
+        Form::Text => {
+            let text = place.text(bytes, RAW_HELP)?;
+            // Assembler text may know its byte order.
+            let endian = asm::assemble_for(&text, given).map_or(given, |(_, own)| own);
+            if endian != given && options.fixes_endian() {
+                return Err(Failure::about(place.name(), "`.endian` contradicts the options")
+                    .help("leave --endian and --arch out, or give what the text says"));
+            }
+            let raw = bpf::text::parse(&text, endian)
+                .map_err(|error| Failure::of(place.name(), error.into_diagnostics()))?;
+            let program = P::from_raw(&raw).map_err(|error| not_a_program(place, &error))?;
+            Ok((program, endian))
+        }
+    }
+}
+
+/// A program of either kind.
+trait Accepted: Sized {
+    fn from_bytes(bytes: &[u8], endian: Endian) -> std::result::Result<Self, ProgramError>;
+    fn from_raw(raw: &[RawInsn]) -> std::result::Result<Self, ProgramError>;
+}
+
+macro_rules! accepted {
+    ($($program:ty)*) => {
+        $(impl Accepted for $program {
+            fn from_bytes(bytes: &[u8], endian: Endian) -> std::result::Result<Self, ProgramError> {
+                <$program>::from_bytes(bytes, endian)
+            }
+            fn from_raw(raw: &[RawInsn]) -> std::result::Result<Self, ProgramError> {
+                <$program>::from_raw(raw)
+            }
+        })*
+    };
+}
+
+accepted!(Program SocketProgram);
 
 /// Says which options none of these filters needs, and which of them are for other architectures.
 fn warn_about_options(filters: &[&Filter], options: &SourceOptions, counts: bool) {
@@ -218,7 +284,9 @@ pub(crate) fn not_a_program(place: &Place, error: &bpf::ProgramError) -> Failure
     if let Some(more @ 1..) = violations.len().checked_sub(SHOWN) {
         messages.push(Diagnostic::error(None, format!("and {more} more violations")));
     }
-    if let (Some(hint), Some(last)) = (error.hint(), messages.last_mut()) {
+    let of_packets = violations.iter().any(|violation| violation.rule() == "not-in-seccomp");
+    let hint = error.hint().or(of_packets.then_some(SOCKET_HELP));
+    if let (Some(hint), Some(last)) = (hint, messages.last_mut()) {
         last.help = hint.to_owned();
     }
     Failure::of(place.name(), messages)
@@ -241,7 +309,10 @@ mod tests {
         assert_eq!(parse("container-default"), What::BuiltIn);
         assert_eq!(parse("-"), What::At { place: Place::Stdin, format: None });
         assert_eq!(parse("a.json"), file("a.json", None));
-        assert_eq!(parse("bpf:-"), What::At { place: Place::Stdin, format: Some(Format::Raw) });
+        assert_eq!(
+            parse("bpf:-"),
+            What::At { place: Place::Stdin, format: Some(Format::Program(Form::Raw)) }
+        );
         assert_eq!(parse("crun:x:y"), file("x:y", Some(Format::Profile(Some(oci::Dialect::Crun)))));
         assert_eq!(parse("./odd:name"), file("./odd:name", None));
         assert_eq!(parse("C:name"), file("C:name", None));

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::report::{Failure, Result};
 
-/// The most that is read from a file. The largest profile in use has 60 kB, the largest program 32 kB.
+/// The most that is read from the file of a source. The largest profile in use has 60 kB, the largest program 32 kB.
 const MAX_BYTES: u64 = 16 << 20;
 
 /// Where an input comes from.
@@ -32,6 +32,12 @@ impl Place {
     }
 
     pub(crate) fn read(&self) -> Result<Vec<u8>> {
+        let help = "profiles and programs are far smaller; is this the right file?";
+        self.read_at_most(MAX_BYTES, help)
+    }
+
+    /// Reads what may have so many bytes; `help` says what to do when it has more.
+    pub(crate) fn read_at_most(&self, most: u64, help: &str) -> Result<Vec<u8>> {
         /// Whether an input was read from standard input: there is one only.
         static STDIN_IS_TAKEN: AtomicBool = AtomicBool::new(false);
         if *self == Place::Stdin && STDIN_IS_TAKEN.swap(true, Ordering::Relaxed) {
@@ -39,15 +45,15 @@ impl Place {
                 .help("put one of them into a file"));
         }
         let mut bytes = Vec::new();
-        let mut read = |reader: &mut dyn Read| reader.take(MAX_BYTES + 1).read_to_end(&mut bytes);
+        let mut read = |reader: &mut dyn Read| reader.take(most + 1).read_to_end(&mut bytes);
         let count = match self {
             Place::Stdin => read(&mut io::stdin().lock()),
             Place::File(path) => File::open(path).and_then(|mut file| read(&mut file)),
         };
         match count {
-            Ok(count) if count as u64 > MAX_BYTES => {
-                Err(Failure::about(self.name(), format!("larger than {} MiB", MAX_BYTES >> 20))
-                    .help("profiles and programs are far smaller; is this the right file?"))
+            Ok(count) if count as u64 > most => {
+                Err(Failure::about(self.name(), format!("larger than {} MiB", most >> 20))
+                    .help(help))
             }
             Ok(_) => Ok(bytes),
             Err(error) => Err(self.unreadable(&error)),
@@ -59,7 +65,8 @@ impl Place {
         self.text(self.read()?, help)
     }
 
-    pub(super) fn text(&self, bytes: Vec<u8>, help: &str) -> Result<String> {
+    /// The bytes as text; `help` says what to do when they are none.
+    pub(crate) fn text(&self, bytes: Vec<u8>, help: &str) -> Result<String> {
         String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
             Failure::about(self.name(), format!("not text: byte {at} is no part of UTF-8"))

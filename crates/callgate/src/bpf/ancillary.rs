@@ -64,8 +64,9 @@ words! {
 /// What the kernel knows about a packet besides its bytes.
 ///
 /// Everything has a default: all words are 0, and both the link layer header and the network header
-/// start at offset 0. A packet without a device is not modelled: the kernel ends a program that asks
-/// for its interface or hardware type.
+/// start at offset 0. Two things are not modelled: a packet without a device, for which the kernel ends
+/// a program that asks for its interface or hardware type, and headers in front of the packet, which
+/// the filter of a UDP socket can read.
 pub trait Ancillary {
     /// The value of a word, with the packet and the registers, which the netlink words depend on.
     /// Never asked for [`AncillaryWord::AluXorX`].

@@ -1,33 +1,49 @@
-//! `callgate simulate`: what a filter says to one call.
+//! `callgate simulate`: what a filter says to one call, or a socket filter to packets ([`packets`]).
+
+mod engine;
+mod packets;
 
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fmt::Write;
+use std::time::Instant;
 
 use callgate::bpf::{Program, Step, is_constant_allow};
 use callgate::fuzz::plain_program;
 use callgate::policy::Policy;
 use callgate::{Arch, SeccompData, Verdict};
-use callgate_vm::{EngineError, EngineKind, SeccompEngine};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use callgate_vm::{EngineKind, SeccompEngine};
 use clap::{ValueEnum, ValueHint};
 
 use crate::call;
 use crate::json::Json;
 use crate::options::{CompileOptions, Format, SourceOptions, native_arch};
 use crate::output;
+use crate::packets::PacketOptions;
 use crate::report::{self, Failure, Result};
-use crate::source::{Filter, Meaning, Source};
+use crate::source::{Filter, Meaning, Source, Subject};
+use engine::Report;
+pub(crate) use engine::engines;
 
-/// Say what a filter does with one call
+/// Say what a filter does with one call, or a socket filter with packets
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+A socket filter, such as `tcpdump -ddd` prints, is asked about packets. The
+packet begins where it begins for the filter; what is not in it (the interface,
+the mark and so on) is 0. A SOURCE is read as one when packets are given.
+
+Where an engine cannot be used (jit needs x86-64 or aarch64, and memory that may
+become executable), `decoded` answers in its place, and a warning, --stats and
+the JSON say so.
+
 Examples:
   callgate simulate container-default unshare 0x10000000
   callgate simulate filter.bpf --arch aarch64 --trace socket 38 5 0
   callgate simulate profile.json --arch x86 socketcall 1
   callgate simulate profile.json --by rules openat -100 0 0x80000
-  callgate simulate profile.json --engine decoded getpid
+  callgate simulate profile.json --engine jit --stats getpid
+  tcpdump -ddd port 22 | callgate simulate - --packets capture.pcap
+  callgate simulate filter.txt --packet '45 00 00 1c' --trace
 
 Exit status: 0 whatever the verdict is, 2 trouble.")]
 pub(crate) struct SimulateArgs {
@@ -36,14 +52,20 @@ pub(crate) struct SimulateArgs {
     source: OsString,
 
     /// The call: its name, or its number as the filter sees it
-    call: String,
+    #[arg(conflicts_with_all = ["packet", "packets"])]
+    call: Option<String>,
 
     /// Up to six arguments, decimal, hexadecimal (0x), octal (0o) or negative; the others are 0
     #[arg(value_name = "ARG", allow_negative_numbers = true)]
     args: Vec<String>,
 
     /// Who answers
-    #[arg(long, value_name = "WHO", default_value = "program")]
+    #[arg(
+        long,
+        value_name = "WHO",
+        default_value = "program",
+        conflicts_with_all = ["packet", "packets"]
+    )]
     by: By,
 
     /// What runs the program: the plain interpreter, or one of the faster engines, which say the same
@@ -51,20 +73,37 @@ pub(crate) struct SimulateArgs {
     engine: EngineKind,
 
     /// The arch token of the call (AUDIT_ARCH_*), whatever --arch says; the call is then a number
-    #[arg(long, value_name = "TOKEN", value_parser = call::parse_token)]
+    #[arg(
+        long,
+        value_name = "TOKEN",
+        value_parser = call::parse_token,
+        conflicts_with_all = ["packet", "packets"]
+    )]
     token: Option<u32>,
 
     /// The instruction pointer of the call
-    #[arg(long, value_name = "ADDRESS", value_parser = call::parse_value)]
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        value_parser = call::parse_value,
+        conflicts_with_all = ["packet", "packets"]
+    )]
     ip: Option<u64>,
 
     /// Print the instructions that are executed, with the registers before each
     #[arg(long)]
     trace: bool,
 
+    /// Print which engine answered, the size of its code and how long it took to make it
+    #[arg(long)]
+    stats: bool,
+
     /// The form of the result
     #[arg(long, value_name = "FORM", default_value = "text")]
     format: Format,
+
+    #[command(flatten)]
+    packets: PacketOptions,
 
     #[command(flatten)]
     reading: SourceOptions,
@@ -103,9 +142,18 @@ struct Finding<'a> {
     arch: Option<Arch>,
     data: &'a SeccompData,
     verdict: Verdict,
-    /// What a program did: instructions executed, of how many.
-    executed: Option<(usize, usize)>,
+    /// What a program did.
+    ran: Option<Ran>,
+}
+
+/// How a program came to its verdict.
+struct Ran {
+    /// Instructions executed.
+    executed: usize,
+    /// Of how many.
+    len: usize,
     constant: bool,
+    engine: Report,
 }
 
 pub(crate) fn run(args: &SimulateArgs) -> Result<u8> {
@@ -115,79 +163,76 @@ pub(crate) fn run(args: &SimulateArgs) -> Result<u8> {
 
 /// What is printed.
 pub(crate) fn answer(args: &SimulateArgs) -> Result<String> {
-    let filter = Source::parse(&args.source)?.read_to_compile(&args.reading, &args.compiling)?;
-    let (arch, mut data) = called(&args.call, &args.args, args.token, &args.reading, &filter)?;
+    let source = Source::parse(&args.source)?;
+    let packets = args.packets.are_given();
+    match source.read_subject(&args.reading, &args.compiling, packets)? {
+        Subject::Packets(filter) if packets => packets::answer(args, &filter),
+        Subject::Packets(filter) => Err(Failure::about(
+            filter.name,
+            "a socket filter is asked about packets, not about calls",
+        )
+        .help("give them with --packet HEX or --packets FILE, and no call")),
+        Subject::Calls(filter) => match &args.call {
+            Some(call) => answer_call(args, &filter, call),
+            None => Err(Failure::about(filter.name, "it is not said which call is asked about")
+                .help("name it behind the source: callgate simulate SOURCE CALL [ARG]...")),
+        },
+    }
+}
+
+fn answer_call(args: &SimulateArgs, filter: &Filter, call: &str) -> Result<String> {
+    let (arch, mut data) = called(call, &args.args, args.token, &args.reading, filter)?;
     data.instruction_pointer = args.ip.unwrap_or(0);
-    let endian = filter.endian();
     let mut steps = Vec::new();
-    let finding = match answering_program(args.by, &filter, &args.compiling)? {
+    let finding = match answering_program(args.by, filter, &args.compiling)? {
         Answering::Policy(policy) => {
-            if args.trace {
+            let unused = [
+                ("--trace", "rules have no instructions", args.trace),
+                ("--engine", "rules are no program", args.engine != EngineKind::Reference),
+                ("--stats", "rules are no program", args.stats),
+            ];
+            for (option, why, _) in unused.into_iter().filter(|(.., given)| *given) {
                 report::warn(
-                    "--trace has no effect: rules have no instructions",
+                    format!("{option} has no effect: {why}"),
                     "--by plain runs a program that does what the rules say one by one",
                 );
             }
-            if args.engine != EngineKind::Reference {
-                report::warn(
-                    "--engine has no effect: rules are no program",
-                    "--by plain runs a program that does what the rules say one by one",
-                );
-            }
-            let verdict = policy.evaluate(&data);
-            Finding { arch, data: &data, verdict, executed: None, constant: false }
+            Finding { arch, data: &data, verdict: policy.evaluate(&data), ran: None }
         }
         Answering::Program(program) => {
+            let endian = filter.endian();
             let run = program.trace(&data, endian, |step| steps.push(step));
-            // The kernel's cache has no place for the numbers of x32.
-            let constant =
-                arch != Some(Arch::X32) && is_constant_allow(&program, data.arch, data.nr);
-            let executed = Some((run.executed, program.len()));
-            let verdict = match args.engine {
-                EngineKind::Reference => run.verdict,
-                kind => {
-                    let engine = kind.seccomp(&program, endian).map_err(no_engine)?;
-                    checked(kind, engine.verdict(&data), run.verdict)?
-                }
+            let start = Instant::now();
+            let made = args.engine.seccomp_or_decoded(&program, endian);
+            let (asked, size) = (args.engine, SeccompEngine::code_bytes);
+            let (answering, engine) = Report::of(asked, made, start.elapsed(), size);
+            engine.check(answering.verdict(&data).0, run.verdict.0)?;
+            let ran = Ran {
+                executed: run.executed,
+                len: program.len(),
+                // The kernel's cache has no place for the numbers of x32.
+                constant: arch != Some(Arch::X32)
+                    && is_constant_allow(&program, data.arch, data.nr),
+                engine,
             };
-            Finding { arch, data: &data, verdict, executed, constant }
+            Finding { arch, data: &data, verdict: run.verdict, ran: Some(ran) }
         }
     };
     Ok(match args.format {
-        Format::Json => json(&finding, args.trace.then_some(&steps)),
+        Format::Json => {
+            let mut fields = finding.fields(args.stats);
+            fields.extend(args.trace.then(|| ("trace", trace_json(&steps))));
+            format!("{}\n", Json::Object(fields))
+        }
         Format::Text => {
-            let mut text = String::new();
-            if args.trace {
-                for step in &steps {
-                    let _ = writeln!(text, "{}", trace_line(step));
-                }
-            }
+            let mut text = if args.trace { trace_text(&steps) } else { String::new() };
             text.push_str(&finding.line());
+            if let Some(ran) = finding.ran.filter(|_| args.stats) {
+                text.push_str(&ran.engine.line());
+            }
             text
         }
     })
-}
-
-/// The names of the engines, for the command line.
-pub(crate) fn engines() -> impl TypedValueParser<Value = EngineKind> {
-    let names = EngineKind::ALL.iter().map(|kind| kind.name());
-    PossibleValuesParser::new(names).try_map(|name| name.parse::<EngineKind>())
-}
-
-/// What an engine says, which is what the interpreter says.
-fn checked(kind: EngineKind, given: Verdict, expected: Verdict) -> Result<Verdict> {
-    if given == expected {
-        return Ok(given);
-    }
-    Err(Failure::new(format!(
-        "the engine `{kind}` says {given} and the interpreter {expected}: this is a mistake in callgate"
-    ))
-    .help("please report it, with the filter and the call"))
-}
-
-/// This machine has no such engine.
-pub(crate) fn no_engine(error: EngineError) -> Failure {
-    Failure::new(error.to_string()).help("--engine reference and --engine decoded work everywhere")
 }
 
 /// Who answers, ready to be asked.
@@ -269,47 +314,55 @@ fn default_arch(arches: &[Arch]) -> Result<Arch> {
     }
 }
 
-fn trace_line(step: &Step) -> String {
-    format!("{:>5}: a={:#010x} x={:#010x}  {}", step.index, step.a, step.x, step.insn)
+fn trace_text(steps: &[Step]) -> String {
+    let mut text = String::new();
+    for Step { index, a, x, insn } in steps {
+        let _ = writeln!(text, "{index:>5}: a={a:#010x} x={x:#010x}  {insn}");
+    }
+    text
+}
+
+fn trace_json(steps: &[Step]) -> Json {
+    Json::array(steps.iter().map(|step| {
+        Json::Object(vec![
+            ("index", step.index.into()),
+            ("insn", step.insn.to_string().into()),
+            ("a", step.a.into()),
+            ("x", step.x.into()),
+        ])
+    }))
 }
 
 impl Finding<'_> {
     fn line(&self) -> String {
         let arch = call::arch_name(self.arch, self.data.arch);
         let mut text = format!("{arch} {}: {}", call::show(self.arch, self.data), self.verdict);
-        let _ = match self.executed {
-            Some((executed, len)) => write!(text, ", {executed} of {len} instructions executed"),
+        let _ = match &self.ran {
+            Some(Ran { executed, len, .. }) => {
+                write!(text, ", {executed} of {len} instructions executed")
+            }
             None => write!(text, ", by the rules"),
         };
-        text.push_str(if self.constant {
-            " (none once the kernel's cache knows it)\n"
-        } else {
-            "\n"
-        });
-        text
+        if self.ran.as_ref().is_some_and(|ran| ran.constant) {
+            text.push_str(" (none once the kernel's cache knows it)");
+        }
+        text + "\n"
     }
-}
 
-fn json(finding: &Finding<'_>, trace: Option<&Vec<Step>>) -> String {
-    let Finding { arch, data, verdict, executed, constant } = *finding;
-    let mut fields = call::fields(arch, data);
-    fields.extend([
-        ("verdict", verdict.to_string().into()),
-        ("value", verdict.0.into()),
-        ("permitted", verdict.permits().into()),
-        ("executed", executed.map(|(executed, _)| executed).into()),
-        ("constant_allow", constant.into()),
-    ]);
-    if let Some(steps) = trace {
-        let steps = steps.iter().map(|step| {
-            Json::Object(vec![
-                ("index", step.index.into()),
-                ("insn", step.insn.to_string().into()),
-                ("a", step.a.into()),
-                ("x", step.x.into()),
-            ])
-        });
-        fields.push(("trace", Json::array(steps)));
+    fn fields(&self, stats: bool) -> Vec<(&'static str, Json)> {
+        let ran = self.ran.as_ref();
+        let mut fields = call::fields(self.arch, self.data);
+        fields.extend([
+            ("verdict", self.verdict.to_string().into()),
+            ("value", self.verdict.0.into()),
+            ("permitted", self.verdict.permits().into()),
+            ("executed", ran.map(|ran| ran.executed).into()),
+            ("constant_allow", ran.is_some_and(|ran| ran.constant).into()),
+        ]);
+        match ran {
+            Some(ran) => fields.extend(ran.engine.fields(stats)),
+            None => fields.extend([("engine", Json::Null), ("fallback", Json::Null)]),
+        }
+        fields
     }
-    format!("{}\n", Json::Object(fields))
 }

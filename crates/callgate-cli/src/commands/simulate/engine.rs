@@ -1,0 +1,82 @@
+//! Which engine answers, and what is said about it.
+
+use std::time::Duration;
+
+use callgate_vm::{EngineError, EngineKind, Made};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+
+use crate::json::Json;
+use crate::report::{self, Failure, Result};
+
+/// The names of the engines, for the command line.
+pub(crate) fn engines() -> impl TypedValueParser<Value = EngineKind> {
+    let names = EngineKind::ALL.iter().map(|kind| kind.name());
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<EngineKind>())
+}
+
+/// The engine that answered.
+pub(super) struct Report {
+    kind: EngineKind,
+    /// Why it is not the one that was asked for.
+    fallback: Option<EngineError>,
+    code_bytes: usize,
+    compile: Duration,
+}
+
+impl Report {
+    /// An engine that was made, in this time. When it is not the one that was asked for, a warning says so.
+    pub(super) fn of<E: ?Sized>(
+        asked: EngineKind,
+        made: Made<E>,
+        compile: Duration,
+        code_bytes: fn(&E) -> usize,
+    ) -> (Box<E>, Report) {
+        let Made { engine, kind, fallback } = made;
+        if let Some(why) = &fallback {
+            report::warn(
+                why.to_string(),
+                format!("`{kind}` answers in place of `{asked}`: it says the same, only later"),
+            );
+        }
+        let code_bytes = code_bytes(&engine);
+        (engine, Report { kind, fallback, code_bytes, compile })
+    }
+
+    /// What the engine says is what the interpreter says.
+    pub(super) fn check(&self, given: u32, expected: u32) -> Result<()> {
+        if given == expected {
+            return Ok(());
+        }
+        let kind = self.kind;
+        Err(Failure::new(format!(
+            "the engine `{kind}` returns {given:#x} and the interpreter {expected:#x}: this is a \
+             mistake in callgate"
+        ))
+        .help("please report it, with the filter and what it was asked about"))
+    }
+
+    /// For `--stats`.
+    pub(super) fn line(&self) -> String {
+        let Report { kind, fallback, code_bytes, compile } = self;
+        let instead = match fallback {
+            Some(why) => format!(" in place of {}", why.engine()),
+            None => String::new(),
+        };
+        let microseconds = compile.as_secs_f64() * 1e6;
+        format!("engine: {kind}{instead}, {code_bytes} bytes, made in {microseconds:.1} us\n")
+    }
+
+    pub(super) fn fields(&self, stats: bool) -> Vec<(&'static str, Json)> {
+        let mut fields = vec![
+            ("engine", self.kind.name().into()),
+            ("fallback", self.fallback.as_ref().map(EngineError::to_string).into()),
+        ];
+        if stats {
+            fields.extend([
+                ("code_bytes", self.code_bytes.into()),
+                ("compile_us", (self.compile.as_secs_f64() * 1e6).into()),
+            ]);
+        }
+        fields
+    }
+}

@@ -1,0 +1,105 @@
+//! What a socket filter does with packets.
+
+use std::fmt::Write;
+use std::time::Instant;
+
+use callgate::bpf::{NoAncillary, Step};
+use callgate_vm::PacketEngine;
+
+use super::{Report, SimulateArgs, trace_json, trace_text};
+use crate::json::Json;
+use crate::options::Format;
+use crate::packets::Packet;
+use crate::report::{Failure, Result};
+use crate::source::SocketFilter;
+
+/// What was found out about a packet.
+struct Finding {
+    len: usize,
+    /// What the filter returned.
+    value: u32,
+    /// How many instructions it executed.
+    executed: usize,
+    /// Which, if that was asked.
+    steps: Vec<Step>,
+}
+
+/// What is printed.
+pub(super) fn answer(args: &SimulateArgs, filter: &SocketFilter) -> Result<String> {
+    let program = &filter.program;
+    let start = Instant::now();
+    let Some(made) = args.engine.packet_or_decoded(program) else {
+        let why = format!("the engine `{}` is for filters of calls", args.engine);
+        return Err(Failure::about(&filter.name, why)
+            .help("--engine reference, decoded and jit are for packets too"));
+    };
+    let compile = start.elapsed();
+    let packets = args.packets.read()?;
+    let (engine, report) = Report::of(args.engine, made, compile, PacketEngine::code_bytes);
+    let mut findings = Vec::with_capacity(packets.len());
+    for Packet(bytes) in &packets {
+        let mut finding = Finding { len: bytes.len(), value: 0, executed: 0, steps: Vec::new() };
+        finding.value = program.trace(bytes, &NoAncillary, |step| {
+            finding.executed += 1;
+            finding.steps.extend(args.trace.then_some(step));
+        });
+        report.check(engine.run(bytes, &NoAncillary), finding.value)?;
+        findings.push(finding);
+    }
+    let passed = findings.iter().filter(|finding| finding.value > 0).count();
+    Ok(match args.format {
+        Format::Json => {
+            let packets = Json::array(findings.iter().map(|finding| finding.json(args.trace)));
+            let mut fields = vec![("packets", packets), ("passed", passed.into())];
+            fields.extend(report.fields(args.stats));
+            format!("{}\n", Json::Object(fields))
+        }
+        Format::Text => {
+            let mut text = String::new();
+            for (number, finding) in (1..).zip(&findings) {
+                text.push_str(&trace_text(&finding.steps));
+                text.push_str(&finding.line(number, program.len()));
+            }
+            if findings.len() > 1 {
+                let _ = writeln!(text, "{passed} of {} packets pass", findings.len());
+            }
+            if args.stats {
+                text.push_str(&report.line());
+            }
+            text
+        }
+    })
+}
+
+impl Finding {
+    /// How many bytes are kept: the kernel trims a packet to what the filter returns.
+    fn kept(&self) -> usize {
+        self.len.min(self.value as usize)
+    }
+
+    fn line(&self, number: usize, of: usize) -> String {
+        let Finding { len, value, executed, .. } = self;
+        let bytes = if *len == 1 { "1 byte".to_owned() } else { format!("{len} bytes") };
+        let what = match self.kept() {
+            _ if *value == 0 => "dropped".to_owned(),
+            kept if kept < *len => format!("passes, cut to {kept}"),
+            _ => "passes".to_owned(),
+        };
+        format!(
+            "packet {number} ({bytes}): {what} (returns {value}), {executed} of {of} instructions \
+             executed\n"
+        )
+    }
+
+    fn json(&self, trace: bool) -> Json {
+        let mut fields = vec![
+            ("length", self.len.into()),
+            ("value", self.value.into()),
+            ("passes", (self.value > 0).into()),
+            ("kept", self.kept().into()),
+            ("executed", self.executed.into()),
+        ];
+        fields.extend(trace.then(|| ("trace", trace_json(&self.steps))));
+        Json::Object(fields)
+    }
+}

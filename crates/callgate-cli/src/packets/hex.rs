@@ -1,0 +1,96 @@
+//! Packets in hexadecimal.
+
+use callgate::diagnostic::{Diagnostic, Position};
+
+use super::Packet;
+
+/// How many lines with mistakes are shown.
+const SHOWN: usize = 5;
+
+/// A packet: pairs of digits, between them blanks or colons as one likes.
+pub(super) fn packet(text: &str) -> Result<Packet, String> {
+    bytes(text).map(Packet).map_err(|(_, why)| why)
+}
+
+/// A packet per line.
+pub(super) fn packets(text: &str) -> Result<Vec<Packet>, Vec<Diagnostic>> {
+    let (mut packets, mut errors) = (Vec::new(), Vec::new());
+    for (index, line) in text.lines().enumerate() {
+        let line = line.split('#').next().unwrap_or_default();
+        match bytes(line) {
+            Ok(bytes) if bytes.is_empty() => {}
+            Ok(bytes) => packets.push(Packet(bytes)),
+            Err((column, why)) => {
+                let position = Position { line: index as u32 + 1, column: column as u32 };
+                errors.push(Diagnostic::error(Some(position), why));
+            }
+        }
+    }
+    if errors.is_empty() {
+        return Ok(packets);
+    }
+    if let Some(more @ 1..) = errors.len().checked_sub(SHOWN) {
+        errors.truncate(SHOWN);
+        errors.push(Diagnostic::error(None, format!("and {more} more lines")));
+    }
+    if let Some(last) = errors.last_mut() {
+        last.help = "a packet per line, two digits for a byte: 45 00 00 1c, or 4500001c".to_owned();
+    }
+    Err(errors)
+}
+
+/// The bytes, or the column of a mistake, from 1, and what it is.
+fn bytes(text: &str) -> Result<Vec<u8>, (usize, String)> {
+    let (mut bytes, mut half) = (Vec::new(), None);
+    for (column, c) in (1..).zip(text.chars()) {
+        match (c.to_digit(16), half) {
+            (Some(digit), None) => half = Some((digit, column)),
+            (Some(digit), Some((first, _))) => {
+                bytes.push((first << 4 | digit) as u8);
+                half = None;
+            }
+            (None, None) if c == ':' || c.is_whitespace() => {}
+            (None, Some((_, at))) if c == ':' || c.is_whitespace() => return Err(half_a_byte(at)),
+            (None, _) => return Err((column, format!("\"{c}\" is no hexadecimal digit"))),
+        }
+    }
+    half.map_or(Ok(bytes), |(_, at)| Err(half_a_byte(at)))
+}
+
+fn half_a_byte(column: usize) -> (usize, String) {
+    (column, "half a byte: a byte has two hexadecimal digits".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_are_read_with_blanks_and_colons_or_without() {
+        for text in ["45000A", "45 00 0a", "45:00:0a", " 4500\t0a "] {
+            assert_eq!(packet(text), Ok(Packet(vec![0x45, 0, 10])), "{text}");
+        }
+        assert_eq!(packet(""), Ok(Packet(Vec::new())));
+    }
+
+    #[test]
+    fn a_line_is_a_packet_and_a_comment_none() {
+        let text = "# two packets\n0102 # the first\n\n  \n03\n";
+        assert_eq!(packets(text).unwrap(), [Packet(vec![1, 2]), Packet(vec![3])]);
+    }
+
+    #[test]
+    fn mistakes_are_reported_with_their_place() {
+        let errors = packets("01\n0x02\n1 23\n").unwrap_err();
+        let of = |index: usize| {
+            let error: &Diagnostic = &errors[index];
+            (error.position.map(|at| (at.line, at.column)), error.message.clone())
+        };
+        assert_eq!(of(0), (Some((2, 2)), "\"x\" is no hexadecimal digit".to_owned()));
+        assert_eq!(of(1).0, Some((3, 1)));
+        assert!(of(1).1.contains("half a byte"));
+        let many = packets(&"z\n".repeat(9)).unwrap_err();
+        assert_eq!((many.len(), &*many[5].message), (6, "and 4 more lines"));
+        assert!(packet("012").unwrap_err().contains("half a byte"));
+    }
+}

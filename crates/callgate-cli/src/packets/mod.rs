@@ -1,0 +1,95 @@
+//! Packets for socket filters: from the command line, from a capture, or from lines of text.
+//!
+//! A file of packets is a capture in the classic form of pcap, or text: a packet per line in
+//! hexadecimal, with blanks or colons between the bytes as one likes; empty lines and what follows `#` are
+//! left out.
+
+mod hex;
+mod pcap;
+
+use std::path::PathBuf;
+
+use clap::ValueHint;
+
+use crate::report::{self, Failure, Result};
+use crate::source::Place;
+
+/// The most that is read from a file of packets.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// Where packets come from.
+#[derive(Debug, clap::Args)]
+#[group(id = "packet-options", multiple = false)]
+pub(crate) struct PacketOptions {
+    /// A packet for a socket filter, from its first byte on, in hexadecimal; may be repeated
+    #[arg(
+        long,
+        value_name = "HEX",
+        value_parser = hex::packet,
+        requires = "source",
+        help_heading = "Packets"
+    )]
+    packet: Vec<Packet>,
+
+    /// The packets of a file: a capture (pcap), or text with a packet per line in hexadecimal
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_hint = ValueHint::FilePath,
+        requires = "source",
+        help_heading = "Packets"
+    )]
+    packets: Option<PathBuf>,
+}
+
+/// The bytes of a packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Packet(pub(crate) Vec<u8>);
+
+impl PacketOptions {
+    /// Whether there are any.
+    pub(crate) fn are_given(&self) -> bool {
+        !self.packet.is_empty() || self.packets.is_some()
+    }
+
+    /// The packets, at least one. Warnings are printed.
+    ///
+    /// # Errors
+    /// When the file cannot be read or has no packet.
+    pub(crate) fn read(&self) -> Result<Vec<Packet>> {
+        let Some(path) = &self.packets else { return Ok(self.packet.clone()) };
+        let place = Place::of_path(path);
+        let bytes = place.read_at_most(MAX_BYTES, "take fewer packets")?;
+        let packets = match pcap::order(&bytes) {
+            Some(order) => {
+                let capture = pcap::read(&bytes, order)
+                    .map_err(|why| Failure::about(place.name(), why.message).help(why.help))?;
+                if capture.cut > 0 {
+                    report::warn_about(
+                        &place.name(),
+                        format!(
+                            "{} of {} packets were cut off when they were captured: the filter sees \
+                             what is there",
+                            capture.cut,
+                            capture.packets.len()
+                        ),
+                        "capture whole packets: tcpdump -s 0",
+                    );
+                }
+                capture.packets
+            }
+            None if bytes.starts_with(&pcap::NEXT_GENERATION) => {
+                return Err(Failure::about(place.name(), "a capture in the form of pcapng")
+                    .help("tcpdump -r FILE -w NEW.pcap writes it in the form of pcap"));
+            }
+            None => {
+                let text = place.text(bytes, "packets are read from captures (pcap) and text")?;
+                hex::packets(&text).map_err(|errors| Failure::of(place.name(), errors))?
+            }
+        };
+        if packets.is_empty() {
+            return Err(Failure::about(place.name(), "there is no packet in it"));
+        }
+        Ok(packets)
+    }
+}

@@ -1,0 +1,102 @@
+//! Socket filters: programs that are asked about packets.
+//!
+//! A program is one when its format is `socket:`, when packets are given, or when it has instructions
+//! that only socket filters have, as those of tcpdump have: loads of bytes and half words, loads relative
+//! to X. Many programs would be accepted as either; without a word about it they are about calls.
+
+use callgate::bpf::SocketProgram;
+
+use super::{Filter, Form, Format, Source, What, built_in, detect, read_filter, read_program};
+use crate::options::{CompileOptions, SourceOptions};
+use crate::report::{self, Failure, Result};
+
+/// A program that is asked about packets.
+pub(crate) struct SocketFilter {
+    /// The source, as messages name it.
+    pub(crate) name: String,
+    pub(crate) program: SocketProgram,
+}
+
+/// What may be asked about calls or about packets.
+pub(crate) enum Subject {
+    Calls(Filter),
+    Packets(SocketFilter),
+}
+
+impl Source {
+    /// Reads a filter of calls or a socket filter; with `packets`, it must be the latter. Warnings are
+    /// printed.
+    pub(crate) fn read_subject(
+        &self,
+        options: &SourceOptions,
+        compiling: &CompileOptions,
+        packets: bool,
+    ) -> Result<Subject> {
+        let mut subject = self.subject(options, packets)?;
+        match &mut subject {
+            Subject::Calls(filter) => {
+                filter.strict = options.strict;
+                super::warn_about_options(&[filter], options, compiling.has_weights());
+            }
+            Subject::Packets(filter) => {
+                options.warn_about_unused(false, true, false);
+                if compiling.has_weights() {
+                    report::warn_about(
+                        &filter.name,
+                        "--weights has no effect: packets are no calls",
+                        "leave it out",
+                    );
+                }
+            }
+        }
+        Ok(subject)
+    }
+
+    fn subject(&self, options: &SourceOptions, packets: bool) -> Result<Subject> {
+        let no_packets = |name: String| {
+            Failure::about(name, "a profile is about calls, and packets are given")
+                .help("packets are for socket filters, such as `tcpdump -ddd` prints")
+        };
+        let (place, format) = match &self.what {
+            What::BuiltIn if packets => return Err(no_packets(super::BUILT_IN.to_owned())),
+            What::BuiltIn => return built_in(options).map(Subject::Calls),
+            What::At { place, format } => (place, *format),
+        };
+        let bytes = place.read()?;
+        let detected = detect(place, &bytes);
+        let (form, sure) = match (format.unwrap_or(detected), detected) {
+            (Format::Program(form), _) => (form, packets),
+            (Format::Socket, Format::Program(form)) => (form, true),
+            // Nothing that the content could tell: the reader of text says what is wrong.
+            (Format::Socket, _) => (Form::Text, true),
+            (Format::Profile(_), _) if packets && bytes.trim_ascii().is_empty() => {
+                (Form::Text, true)
+            }
+            (Format::Profile(_), _) if packets => return Err(no_packets(place.name())),
+            (profile, _) => {
+                return read_filter(place, profile, bytes, options).map(Subject::Calls);
+            }
+        };
+        let socket = |bytes| {
+            let (program, _) = read_program(place, form, bytes, options)?;
+            Ok(SocketFilter { name: place.name(), program })
+        };
+        if sure {
+            return socket(bytes).map(Subject::Packets);
+        }
+        match read_filter(place, Format::Program(form), bytes.clone(), options) {
+            Ok(filter) => Ok(Subject::Calls(filter)),
+            Err(failure) => match socket(bytes) {
+                Ok(filter) if filter.is_nothing_else() => Ok(Subject::Packets(filter)),
+                _ => Err(failure),
+            },
+        }
+    }
+}
+
+impl SocketFilter {
+    /// Whether it has instructions that no filter of calls has.
+    fn is_nothing_else(&self) -> bool {
+        self.program.iter().any(|insn| !insn.op.in_seccomp())
+    }
+}

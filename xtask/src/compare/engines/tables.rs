@@ -1,0 +1,263 @@
+//! The figures as tables: what each workload takes, relative to those that matter, what making an engine
+//! takes, and the workload that is furthest from what the engines aim at.
+
+use callgate_vm::measure::Executed;
+
+use super::super::table::Table;
+use super::{Engines, GCC, GVISOR, LIBPCAP, LONG, NATIVE_IN_C, Row, Section, Times};
+
+/// Those with whom all are compared, and the heads of their columns.
+const YARDSTICKS: [(&str, &str); 3] =
+    [(GCC, "/ gcc"), (LIBPCAP, "/ libpcap"), (GVISOR, "/ gVisor")];
+
+/// In place of a figure that there is not.
+const NONE: &str = "–";
+
+impl Section {
+    fn row(&self, name: &str) -> Option<&Row> {
+        self.rows.iter().find(|row| row.name == name)
+    }
+
+    fn times(&self, name: &str) -> Option<Times> {
+        self.row(name)?.times.as_ref().ok().copied()
+    }
+
+    fn microseconds(&self, name: &str) -> Option<f64> {
+        Some(self.row(name)?.compile?.as_secs_f64() * 1e6)
+    }
+
+    /// Its table, and what the table cannot say.
+    fn table(&self) -> (Table, Vec<String>) {
+        let heads = YARDSTICKS.map(|(_, head)| head);
+        let mut table = Table::new(["engine", "hot ns", "cold ns"].into_iter().chain(heads));
+        let mut notes = Vec::new();
+        for Row { name, times, .. } in &self.rows {
+            let times = match times {
+                Ok(times) => times,
+                Err(why) => {
+                    notes.push(format!("{name} is not measured: {why}."));
+                    continue;
+                }
+            };
+            let figures = [format!("{:.2}", times.hot), format!("{:.2}", times.cold)];
+            let compared = YARDSTICKS.map(|(other, _)| match self.times(other) {
+                Some(other) => {
+                    format!("{:.2} {:.2}", times.hot / other.hot, times.cold / other.cold)
+                }
+                None => NONE.to_owned(),
+            });
+            table.row([name.clone()].into_iter().chain(figures).chain(compared));
+        }
+        (table, notes)
+    }
+}
+
+impl Engines {
+    /// For each workload its table, and how it is headed.
+    pub(in super::super) fn tables(&self) -> impl Iterator<Item = (String, Table, Vec<String>)> {
+        self.sections.iter().map(|section| {
+            let Executed { hot, cold } = section.executed;
+            let head = format!(
+                "{}: {} instructions, executed {hot} hot, {cold:.1} cold",
+                section.name, section.insns
+            );
+            let (table, notes) = section.table();
+            (head, table, notes)
+        })
+    }
+
+    /// What making an engine takes: microseconds, and bytes of what it made.
+    pub(in super::super) fn making(&self) -> Table {
+        const MADE: [(&str, &str, &str); 3] = [
+            ("callgate, decoded", "decoded µs", "B"),
+            ("callgate, cached", "cached µs", "B"),
+            ("callgate, jit", "jit µs", "B"),
+        ];
+        let heads = MADE.iter().flat_map(|(_, time, bytes)| [*time, *bytes]);
+        let mut table = Table::new(["workload", "insns"].into_iter().chain(heads));
+        for section in &self.sections {
+            let mut cells = vec![section.name.clone(), section.insns.to_string()];
+            for (name, ..) in MADE {
+                let time = section.microseconds(name).map(|time| format!("{time:.1}"));
+                let bytes = section.row(name).and_then(|row| row.bytes);
+                let bytes = bytes.map(|bytes| bytes.to_string());
+                cells.extend([time, bytes].map(|cell| cell.unwrap_or_else(|| NONE.to_owned())));
+            }
+            table.row(cells);
+        }
+        table
+    }
+
+    /// What the engines aim at, and the workload that is furthest from it.
+    pub(in super::super) fn aims(&self) -> Table {
+        let mut table = Table::new(["what", "aim", "worst", "workload"]);
+        for aim in AIMS {
+            let figure = |section| Some(((aim.of)(section)?, &*section.name));
+            let worst = self.sections.iter().filter_map(figure).reduce(|a, b| {
+                let further = match aim.bound {
+                    Bound::AtMost(_) => b.0 > a.0,
+                    Bound::AtLeast(_) => b.0 < a.0,
+                };
+                if further { b } else { a }
+            });
+            let bound = match aim.bound {
+                Bound::AtMost(bound) => format!("≤ {bound}"),
+                Bound::AtLeast(bound) => format!("≥ {bound}"),
+            };
+            let (value, name) = match worst {
+                Some((value, name)) => (format!("{value:.2}"), name),
+                None => (NONE.to_owned(), "not measured"),
+            };
+            table.row([aim.what, &*bound, &*value, name]);
+        }
+        table
+    }
+}
+
+/// Something that is aimed at.
+struct Aim {
+    what: &'static str,
+    bound: Bound,
+    /// The figure of a workload that it is about.
+    of: fn(&Section) -> Option<f64>,
+}
+
+#[derive(Clone, Copy)]
+enum Bound {
+    AtMost(f64),
+    AtLeast(f64),
+}
+
+/// How much longer the first takes than the second: hot, and cold.
+fn ratios(section: &Section, first: &str, second: &str) -> Option<[f64; 2]> {
+    let (first, second) = (section.times(first)?, section.times(second)?);
+    Some([first.hot / second.hot, first.cold / second.cold])
+}
+
+fn most(section: &Section, first: &str, second: &str) -> Option<f64> {
+    ratios(section, first, second).map(|[hot, cold]| hot.max(cold))
+}
+
+fn least(section: &Section, first: &str, second: &str) -> Option<f64> {
+    ratios(section, first, second).map(|[hot, cold]| hot.min(cold))
+}
+
+const AIMS: &[Aim] = &[
+    Aim {
+        what: "jit / gcc -O2",
+        bound: Bound::AtMost(1.3),
+        of: |section| most(section, "callgate, jit", GCC),
+    },
+    Aim {
+        what: "jit, in C / gcc -O2",
+        bound: Bound::AtMost(1.3),
+        of: |section| most(section, NATIVE_IN_C, GCC),
+    },
+    Aim {
+        what: "gVisor / jit",
+        bound: Bound::AtLeast(4.0),
+        of: |section| least(section, GVISOR, "callgate, jit"),
+    },
+    Aim {
+        what: "gVisor / decoded",
+        bound: Bound::AtLeast(2.0),
+        of: |section| least(section, GVISOR, "callgate, decoded"),
+    },
+    Aim {
+        what: "libpcap / decoded",
+        bound: Bound::AtLeast(2.0),
+        of: |section| least(section, LIBPCAP, "callgate, decoded"),
+    },
+    Aim {
+        what: "jit, ten-number list, ns",
+        bound: Bound::AtMost(5.0),
+        of: |section| {
+            let times = (section.name == "ten-calls").then(|| section.times("callgate, jit"))??;
+            Some(times.hot.max(times.cold))
+        },
+    },
+    Aim {
+        what: "jit, 400 instructions, µs to make",
+        bound: Bound::AtMost(25.0),
+        of: |section| {
+            let long = (LONG..LONG + LONG / 10).contains(&section.insns);
+            long.then(|| section.microseconds("callgate, jit"))?
+        },
+    },
+    Aim {
+        what: "cached, the number decides, ns",
+        bound: Bound::AtMost(2.0),
+        of: |section| Some(section.constant.then(|| section.times("callgate, cached"))??.hot),
+    },
+    Aim {
+        what: "cached, µs to decode and fill",
+        bound: Bound::AtMost(100.0),
+        of: |section| section.microseconds("callgate, cached"),
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn row(name: &str, hot: f64, cold: f64) -> Row {
+        let compile = name.starts_with("callgate").then(|| Duration::from_micros(7));
+        Row { name: name.to_owned(), times: Ok(Times { hot, cold }), compile, bytes: None }
+    }
+
+    fn section(name: &str, rows: Vec<Row>) -> Section {
+        let executed = Executed { hot: 3, cold: 4.0 };
+        Section { name: name.to_owned(), insns: 410, executed, constant: true, rows }
+    }
+
+    fn engines() -> Engines {
+        let missing = Row {
+            name: LIBPCAP.to_owned(),
+            times: Err("no package".to_owned()),
+            compile: None,
+            bytes: None,
+        };
+        let near = vec![row("callgate, jit", 2.0, 4.4), row(GCC, 2.0, 4.0), missing];
+        let far = vec![
+            row("callgate, jit", 3.0, 4.0),
+            row("callgate, decoded", 10.0, 20.0),
+            row(GCC, 2.0, 4.0),
+            row(GVISOR, 12.0, 80.0),
+        ];
+        let sections = vec![section("near", near), section("far", far)];
+        Engines { versions: Vec::new(), sections }
+    }
+
+    #[test]
+    fn times_are_compared_with_each_yardstick() {
+        let engines = engines();
+        let (_, table, notes) = engines.tables().next().unwrap();
+        let text = table.plain();
+        assert!(text.contains("callgate, jit    2.00     4.40  1.00 1.10"), "{text}");
+        assert_eq!(notes, ["libpcap is not measured: no package."]);
+    }
+
+    #[test]
+    fn the_worst_workload_stands_for_an_aim() {
+        let text = engines().aims().plain();
+        let line = |start: &str| {
+            let line = text.lines().find(|line| line.starts_with(start)).unwrap();
+            line.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(line("jit / gcc -O2"), "jit / gcc -O2 ≤ 1.3 1.50 far");
+        assert_eq!(line("gVisor / decoded"), "gVisor / decoded ≥ 2 1.20 far");
+        assert!(line("libpcap / decoded").ends_with("not measured"));
+        assert!(line("jit, ten-number").ends_with("not measured"));
+        assert!(line("jit, 400").ends_with("25 7.00 near"), "{}", line("jit, 400"));
+    }
+
+    #[test]
+    fn a_terminal_shows_them_in_eighty_columns() {
+        let engines = engines();
+        let mut text = engines.making().plain() + &engines.aims().plain();
+        engines.tables().for_each(|(head, table, _)| text += &format!("{head}\n{}", table.plain()));
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+}
