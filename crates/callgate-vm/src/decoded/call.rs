@@ -4,30 +4,49 @@ use std::hint::cold_path;
 
 use callgate::SeccompData;
 
-use super::op::{Code, Op, Target};
-use super::registers::Registers;
+use super::op::{Code, Dense, Op, Target};
+use super::registers::{Registers, execute};
 
 /// The value that the code returns for a call.
 #[inline]
 pub(super) fn run(code: &Code, data: &SeccompData) -> u32 {
-    let mut a = 0;
-    let mut at = code.entry;
-    // Many filters do nothing else for most calls: X and scratch words are left alone.
+    // For most calls, most filters look at nothing but the arch and the number.
+    let (mut at, mut a) = (code.entry, 0);
+    if let Some(&Op::ArchDenseNr(arch, other, ref dense)) = code.operation(at.into()) {
+        (at, a) = arch_and_nr(code, data, arch, other, dense);
+    }
+    match code.returned(at.into()) {
+        Some(value) => value,
+        None => test(code, data, at, a),
+    }
+}
+
+#[inline(always)]
+fn arch_and_nr(
+    code: &Code,
+    data: &SeccompData,
+    arch: u32,
+    other: Target,
+    dense: &Dense,
+) -> (Target, u32) {
+    if data.arch == arch {
+        (code.dense(dense, data.nr), data.nr)
+    } else {
+        cold_path();
+        (other, data.arch)
+    }
+}
+
+/// Goes on as long as there are only tests: X and scratch words are left alone.
+#[inline(never)]
+fn test(code: &Code, data: &SeccompData, mut at: Target, mut a: u32) -> u32 {
     loop {
-        let op = match code.operation(at) {
-            Ok(op) => op,
-            Err(value) => return value,
+        let Some(op) = code.operation(at.into()) else {
+            return code.returned(at.into()).unwrap_or(0);
         };
         match *op {
             Op::ArchDenseNr(arch, other, ref dense) => {
-                if data.arch == arch {
-                    a = data.nr;
-                    at = code.dense(dense, a);
-                } else {
-                    cold_path();
-                    a = data.arch;
-                    at = other;
-                }
+                (at, a) = arch_and_nr(code, data, arch, other, dense);
             }
             // Nobody reads A afterwards.
             Op::TestWhole(ref whole) => at = whole.target(whole_argument(data, whole.arg)),
@@ -47,68 +66,48 @@ pub(super) fn run(code: &Code, data: &SeccompData) -> u32 {
                 a = data.nr;
                 at = code.dense(dense, a);
             }
-            _ => return execute(code, data, at, a),
+            _ => return execute(code, data, at.into(), a).unwrap_or(0),
         }
     }
 }
 
-/// Goes on with any operation.
+/// Goes on with any operation; `None` when a division ends the program.
 #[inline(never)]
-fn execute(code: &Code, data: &SeccompData, mut at: Target, a: u32) -> u32 {
+fn execute(code: &Code, data: &SeccompData, mut at: usize, a: u32) -> Option<u32> {
     let mut registers = Registers::default();
     registers.a = a;
     loop {
-        let op = match code.operation(at) {
-            Ok(op) => op,
-            Err(value) => return value,
-        };
+        let Some(op) = code.operation(at) else { return code.returned(at) };
         at += 1;
-        match *op {
-            Op::Ret(value) => return value,
-            Op::RetA => return registers.a,
-            Op::Jump(target) => at = target,
+        let mut go = |target: Target| at = target.into();
+        execute!(op, code, registers, go, {
             Op::LoadNr => registers.a = data.nr,
             Op::LoadArch => registers.a = data.arch,
             Op::LoadArg(arg, shift) => registers.a = argument(data, arg, shift),
             Op::LoadIp(shift) => registers.a = (data.instruction_pointer >> (shift & 63)) as u32,
             Op::TestNr(ref test) => {
                 registers.a = data.nr;
-                at = test.target(registers.a);
+                go(test.target(registers.a));
             }
             Op::TestArch(ref test) => {
                 registers.a = data.arch;
-                at = test.target(registers.a);
+                go(test.target(registers.a));
             }
             Op::TestArg(arg, shift, ref test) => {
                 registers.a = argument(data, arg, shift);
-                at = test.target(registers.a);
+                go(test.target(registers.a));
             }
             Op::DenseNr(ref dense) => {
                 registers.a = data.nr;
-                at = code.dense(dense, registers.a);
+                go(code.dense(dense, registers.a));
             }
             Op::ArchDenseNr(arch, other, ref dense) => {
-                let here = data.arch == arch;
-                registers.a = if here { data.nr } else { data.arch };
-                at = if here { code.dense(dense, registers.a) } else { other };
+                let target;
+                (target, registers.a) = arch_and_nr(code, data, arch, other, dense);
+                go(target);
             }
-            Op::TestWhole(ref whole) => at = whole.target(whole_argument(data, whole.arg)),
-            Op::Test(ref test) => at = test.target(registers.a),
-            Op::TestX(cmp, yes, no) => {
-                at = if cmp.holds(registers.a, registers.x) { yes } else { no };
-            }
-            Op::SwapTestX(cmp, k, yes, no) => {
-                registers.swap(k);
-                at = if cmp.holds(registers.a, registers.x) { yes } else { no };
-            }
-            Op::Dense(ref dense) => at = code.dense(dense, registers.a),
-            Op::Search(ref search) => at = code.search(search, registers.a),
-            _ => {
-                if registers.compute(op).is_none() {
-                    return 0;
-                }
-            }
-        }
+            Op::TestWhole(ref whole) => go(whole.target(whole_argument(data, whole.arg))),
+        });
     }
 }
 

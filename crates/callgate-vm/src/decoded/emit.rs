@@ -10,14 +10,13 @@
 //! comparisons are made one by one. There are at most a few operations per instruction, so their
 //! places fit a [`Target`].
 
-use std::collections::HashMap;
-
-use callgate::bpf::{Insn, Op as Bpf, Width};
-use callgate::{Endian, Word};
+use callgate::Endian;
+use callgate::bpf::{Insn, Op as Bpf};
 
 use super::flow::{A, Flow, alu, comparison};
-use super::op::{Cmp, Code, Field, Op, Probe, Target, Test};
+use super::op::{Cmp, Code, Field, Op, Target, Test};
 use super::spread::{Piece, is_constant_branch, spread};
+use super::window::Slow;
 
 /// How many steps all tables of a program may take to make.
 const WORK: usize = 1 << 17;
@@ -26,8 +25,8 @@ const WORK: usize = 1 << 17;
 pub(super) const NOWHERE: Target = Target::MAX;
 
 pub(super) struct Emitter<'a> {
-    flow: &'a Flow,
-    endian: Endian,
+    pub(super) flow: &'a Flow,
+    pub(super) endian: Endian,
     pub(super) code: Code,
     /// Per instruction: where its code is.
     pub(super) place: Vec<Target>,
@@ -35,21 +34,9 @@ pub(super) struct Emitter<'a> {
     pub(super) wanted: Vec<usize>,
     /// Those that have a place in the chain that is being made.
     chain: Vec<usize>,
+    /// What packets that are too short for a probe will need.
+    pub(super) slow: Vec<Slow>,
     pub(super) work: usize,
-}
-
-/// A load at a constant offset, resolved.
-#[derive(Clone, Copy)]
-enum Load {
-    Nr,
-    Arch,
-    Arg(u8, u8),
-    Ip(u8),
-    Packet(Width, u32),
-    Indexed(Width, u32),
-    Special(Width, u32),
-    /// A load that never succeeds.
-    Nowhere,
 }
 
 impl<'a> Emitter<'a> {
@@ -61,83 +48,56 @@ impl<'a> Emitter<'a> {
             place: vec![NOWHERE; flow.insns.len()],
             wanted: Vec::new(),
             chain: Vec::new(),
+            slow: Vec::new(),
             work: WORK,
         }
     }
 
     pub(super) fn emit(mut self) -> Code {
         self.wanted.push(self.flow.resolve(0));
-        while let Some(at) = self.wanted.pop() {
-            if self.place.get(at) == Some(&NOWHERE) {
-                self.chain(at);
+        loop {
+            if let Some(at) = self.wanted.pop() {
+                if self.place.get(at) == Some(&NOWHERE) {
+                    self.chain(at);
+                }
+            } else if let Some(slow) = self.slow.pop() {
+                self.chain.clear();
+                self.emit_slow(slow);
+            } else {
+                break;
             }
         }
         self.link();
         self.code
     }
 
-    /// Puts places in the code where places in the program stand.
-    fn link(&mut self) {
-        let Code { probes, returns, ops, .. } = &mut self.code;
-        // A return is a place of its own, which saves its dispatch.
-        let mut known: HashMap<u32, usize> = HashMap::new();
-        for op in ops.iter() {
-            if let Op::Ret(value) = *op {
-                known.entry(value).or_insert_with(|| {
-                    returns.push(value);
-                    returns.len() - 1
-                });
-            }
-        }
-        let (returns_at, ops_at) = (probes.len(), probes.len() + returns.len());
-        let places: Vec<Target> = self
-            .place
-            .iter()
-            .map(|&at| {
-                let place = match ops.get(usize::from(at)) {
-                    Some(Op::Probe(probe)) => usize::from(*probe),
-                    Some(Op::Ret(value)) => match known.get(value) {
-                        Some(at) => returns_at + at,
-                        None => ops_at + usize::from(at),
-                    },
-                    Some(_) => ops_at + usize::from(at),
-                    None => return NOWHERE,
-                };
-                Target::try_from(place).unwrap_or(NOWHERE)
-            })
-            .collect();
-        let place = |target: &mut Target| {
-            *target = places.get(usize::from(*target)).copied().unwrap_or(NOWHERE);
-        };
-        self.code.ops.iter_mut().flat_map(Op::targets_mut).flatten().for_each(place);
-        for (at, probe) in self.code.probes.iter_mut().enumerate() {
-            let test = &mut probe.test;
-            for target in [&mut test.yes, &mut test.no, &mut probe.other_yes] {
-                place(target);
-            }
-            probe.yes_is_next = usize::from(test.yes) == at + 1;
-            probe.no_is_next = usize::from(test.no) == at + 1;
-        }
-        self.code.targets.iter_mut().for_each(place);
-        self.code.entry = Target::try_from(self.flow.resolve(0)).unwrap_or(NOWHERE);
-        place(&mut self.code.entry);
-    }
-
-    fn insn(&self, at: usize) -> Option<Insn> {
+    pub(super) fn insn(&self, at: usize) -> Option<Insn> {
         self.flow.insns.get(at).copied()
     }
 
-    /// The next instruction that does something.
-    fn next(&self, mut at: usize) -> usize {
-        at = self.flow.resolve(at + 1);
+    /// The first instruction from here on that does something.
+    pub(super) fn settle(&self, at: usize) -> usize {
+        let mut at = self.flow.resolve(at);
         while self.flow.is_dead(at) {
             at = self.flow.resolve(at + 1);
         }
         at
     }
 
+    /// The next instruction that does something.
+    pub(super) fn next(&self, at: usize) -> usize {
+        self.settle(at + 1)
+    }
+
+    /// A place in the code for which there is no instruction: that of an operation by its index.
+    pub(super) fn place_of(&mut self, operation: usize) -> Target {
+        let target = Target::try_from(self.place.len()).unwrap_or(NOWHERE);
+        self.place.push(Target::try_from(operation).unwrap_or(NOWHERE));
+        target
+    }
+
     /// A target, which will be made.
-    fn want(&mut self, at: usize) -> Target {
+    pub(super) fn want(&mut self, at: usize) -> Target {
         let at = self.flow.resolve(at);
         self.wanted.push(at);
         Target::try_from(at).unwrap_or(NOWHERE)
@@ -177,6 +137,9 @@ impl<'a> Emitter<'a> {
     fn one(&mut self, at: usize) -> Option<usize> {
         let insn = self.insn(at)?;
         let k = insn.k;
+        if let Some(load) = self.load_of(insn) {
+            return self.load(at, load);
+        }
         let op = match insn.op {
             Bpf::RetK => {
                 self.code.ops.push(Op::Ret(k));
@@ -186,12 +149,6 @@ impl<'a> Emitter<'a> {
                 self.code.ops.push(Op::RetA);
                 return None;
             }
-            Bpf::LdWordAbs | Bpf::LdHalfAbs | Bpf::LdByteAbs => {
-                return self.load(at, self.absolute(insn));
-            }
-            Bpf::LdWordInd => return self.load(at, Load::Indexed(Width::Word, k)),
-            Bpf::LdHalfInd => return self.load(at, Load::Indexed(Width::Half, k)),
-            Bpf::LdByteInd => return self.load(at, Load::Indexed(Width::Byte, k)),
             op if is_constant_branch(op) => {
                 self.compare(at);
                 return None;
@@ -201,10 +158,10 @@ impl<'a> Emitter<'a> {
                 let cmp = comparison(op)?;
                 // What was put in front of it here goes with it; who jumps here gets code without.
                 let test = match *self.code.ops.as_slice() {
-                    [.., Op::Tax, Op::Mem(k)] => {
+                    [.., Op::Tax, Op::Mem(k)] if cmp == Cmp::Eq => {
                         self.code.ops.truncate(self.code.ops.len() - 2);
                         self.forget_places_behind(self.code.ops.len());
-                        Op::SwapTestX(cmp, k, yes, no)
+                        Op::SwapEqX(k, yes, no)
                     }
                     _ => Op::TestX(cmp, yes, no),
                 };
@@ -245,131 +202,6 @@ impl<'a> Emitter<'a> {
         Some(self.next(at))
     }
 
-    fn absolute(&self, insn: Insn) -> Load {
-        let k = insn.k;
-        let width = width_of(insn.op);
-        if !self.flow.of_calls {
-            return match width {
-                width if (k as i32) < 0 => Load::Special(width, k),
-                width => Load::Packet(width, k),
-            };
-        }
-        // Accepted programs load nothing else.
-        let Some(word) = Word::from_offset(k, self.endian) else { return Load::Nowhere };
-        match (word, word.argument()) {
-            (Word::NR, _) => Load::Nr,
-            (Word::ARCH, _) => Load::Arch,
-            (_, Some((arg, high))) => Load::Arg(arg, if high { 32 } else { 0 }),
-            (word, None) => Load::Ip(if word == Word::IP_HIGH { 32 } else { 0 }),
-        }
-    }
-
-    fn load(&mut self, at: usize, load: Load) -> Option<usize> {
-        let next = self.next(at);
-        let following = self.insn(next)?;
-        if is_constant_branch(following.op) {
-            if let Some(pieces) = self.spread(next) {
-                let plain = load.plain();
-                if let Load::Nr = load {
-                    self.table(&pieces, true);
-                } else {
-                    self.code.ops.push(plain);
-                    self.table(&pieces, false);
-                }
-                return None;
-            }
-            let test = self.test(next, u32::MAX)?;
-            return self.fuse(load, test);
-        }
-        if following.op == Bpf::AndK
-            && let Some((mask, branch)) = self.masked_branch(next)
-        {
-            let test = self.test(branch, mask)?;
-            return self.fuse(load, test);
-        }
-        if let Load::Packet(Width::Half, k) = load
-            && let Some((operation, by_constant)) = alu(following.op)
-            && by_constant != following.op
-        {
-            self.code.ops.push(Op::AluHalfX(operation, k));
-            return Some(self.next(next));
-        }
-        if let Some((field, after)) = self.field(next) {
-            let op = match load {
-                Load::Packet(Width::Byte, k) => {
-                    // This is how an IP header's length is computed for a later `sub x`.
-                    Op::FieldByte(k, field)
-                }
-                Load::Indexed(Width::Byte, k) => Op::IndexedFieldByte(k, field),
-                _ => {
-                    self.code.ops.extend([load.plain(), Op::Field(field)]);
-                    return Some(after);
-                }
-            };
-            self.code.ops.push(op);
-            return Some(after);
-        }
-        self.code.ops.push(load.plain());
-        if let Load::Nowhere = load { None } else { Some(next) }
-    }
-
-    /// A load and a test as one operation, where there is one for both.
-    fn fuse(&mut self, load: Load, test: Test) -> Option<usize> {
-        let op = match load {
-            Load::Nr => Op::TestNr(test),
-            Load::Arch => Op::TestArch(test),
-            Load::Arg(arg, shift) => Op::TestArg(arg, shift, test),
-            Load::Packet(width, offset) => return self.probe(width, offset, false, test),
-            Load::Indexed(width, offset) => return self.probe(width, offset, true, test),
-            Load::Ip(_) | Load::Special(..) | Load::Nowhere => {
-                self.code.ops.push(load.plain());
-                Op::Test(test)
-            }
-        };
-        self.code.ops.push(op);
-        None
-    }
-
-    /// A load from the packet, or again what A holds, and a test; the length of a header
-    /// that was loaded into X right before goes with it, and so does a second test of the same value.
-    fn probe(&mut self, width: Width, offset: u32, indexed: bool, mut test: Test) -> Option<usize> {
-        let (mut other, mut other_yes) = (0, test.no);
-        let next = usize::from(test.no);
-        if let Some(insn) = self.insn(next)
-            && insn.op == Bpf::JeqK
-            && !indexed
-            && let Some(load) = self.flow.loaded(next)
-            && load.k == offset
-            && width_of(load.op) == width
-        {
-            other = insn.k;
-            (other_yes, test.no) = self.sides(next, insn);
-        }
-        let plain = Probe {
-            header: Probe::NO_HEADER,
-            offset,
-            indexed: if indexed { u32::MAX } else { 0 },
-            shift: 32 - 8 * width.bytes() as u8,
-            yes_is_next: false,
-            no_is_next: false,
-            test,
-            other,
-            other_yes,
-        };
-        // It takes the place of the load of X. Whoever jumps here gets code without that.
-        if let Some(last) = self.code.ops.last_mut()
-            && let Op::Msh(header) = *last
-        {
-            *last = Op::Probe(self.code.probes.len() as Target);
-            self.code.probes.push(Probe { header, ..plain });
-            self.forget_places_behind(self.code.ops.len() - 1);
-            return None;
-        }
-        self.code.ops.push(Op::Probe(self.code.probes.len() as Target));
-        self.code.probes.push(plain);
-        None
-    }
-
     /// `ld M[k]`, with a computation by X behind it.
     fn scratch_load(&mut self, at: usize, k: u32) -> Option<usize> {
         let next = self.next(at);
@@ -385,7 +217,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// `and #mask` and a shift, in either order, as bits taken out of A; where it goes on.
-    fn field(&self, at: usize) -> Option<(Field, usize)> {
+    pub(super) fn field(&self, at: usize) -> Option<(Field, usize)> {
         let (first, next) = (self.insn(at)?, self.next(at));
         let second = self.insn(next)?;
         // A shift and then a mask is a mask that was shifted back, and a shift.
@@ -402,7 +234,7 @@ impl<'a> Emitter<'a> {
 
     /// `and #mask` and a comparison behind it, when nobody wants to know the masked A: the mask and
     /// where the comparison is.
-    fn masked_branch(&self, at: usize) -> Option<(u32, usize)> {
+    pub(super) fn masked_branch(&self, at: usize) -> Option<(u32, usize)> {
         let insn = self.insn(at)?;
         let branch = self.next(at);
         let op = self.insn(branch)?.op;
@@ -412,7 +244,7 @@ impl<'a> Emitter<'a> {
 
     /// Lets nobody jump behind an operation, which took the place of what was there: whoever wants to
     /// gets code of its own.
-    fn forget_places_behind(&mut self, operation: usize) {
+    pub(super) fn forget_places_behind(&mut self, operation: usize) {
         while let Some(&at) = self.chain.last()
             && let Some(place) = self.place.get_mut(at)
             && usize::from(*place) > operation
@@ -433,7 +265,7 @@ impl<'a> Emitter<'a> {
         (yes, no)
     }
 
-    fn test(&mut self, at: usize, mask: u32) -> Option<Test> {
+    pub(super) fn test(&mut self, at: usize, mask: u32) -> Option<Test> {
         let insn = self.insn(at)?;
         let k = insn.k;
         let (mask, lo, span) = match comparison(insn.op)? {
@@ -450,11 +282,17 @@ impl<'a> Emitter<'a> {
 
     /// Comparisons of A: a table, or one of them.
     fn compare(&mut self, at: usize) {
+        // What A holds may be loaded again at the same time. After a probe it is not there.
+        let loaded = self.flow.loaded(at).and_then(|load| self.load_of(load));
         if let Some(pieces) = self.spread(at) {
+            if let Some(load) = loaded.filter(|_| !self.flow.of_calls) {
+                self.code.ops.push(load.plain());
+            }
             self.table(&pieces, false);
-        } else if let Some(test) = self.test(at, u32::MAX) {
-            // What A holds may be loaded again at the same time.
-            match self.flow.loaded(at).map(|load| self.absolute(load)) {
+        } else if self.probe(at).is_none()
+            && let Some(test) = self.test(at, u32::MAX)
+        {
+            match loaded {
                 Some(load) => {
                     self.fuse(load, test);
                 }
@@ -463,39 +301,11 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    fn spread(&mut self, at: usize) -> Option<Vec<Piece>> {
+    pub(super) fn spread(&mut self, at: usize) -> Option<Vec<Piece>> {
         let pieces = spread(self.flow, at, &mut self.work)?;
         if pieces.len() < 2 {
             return None;
         }
         Some(pieces)
-    }
-}
-
-impl Load {
-    /// The load alone.
-    fn plain(self) -> Op {
-        match self {
-            Load::Nr => Op::LoadNr,
-            Load::Arch => Op::LoadArch,
-            Load::Arg(arg, shift) => Op::LoadArg(arg, shift),
-            Load::Ip(shift) => Op::LoadIp(shift),
-            Load::Packet(Width::Byte, k) => Op::LoadByte(k),
-            Load::Packet(Width::Half, k) => Op::LoadHalf(k),
-            Load::Packet(Width::Word, k) => Op::LoadWord(k),
-            Load::Indexed(Width::Byte, k) => Op::IndexedByte(k),
-            Load::Indexed(Width::Half, k) => Op::IndexedHalf(k),
-            Load::Indexed(Width::Word, k) => Op::IndexedWord(k),
-            Load::Special(width, k) => Op::Special(width, k),
-            Load::Nowhere => Op::Ret(0),
-        }
-    }
-}
-
-fn width_of(load: Bpf) -> Width {
-    match load {
-        Bpf::LdWordAbs | Bpf::LdWordInd => Width::Word,
-        Bpf::LdHalfAbs | Bpf::LdHalfInd => Width::Half,
-        _ => Width::Byte,
     }
 }

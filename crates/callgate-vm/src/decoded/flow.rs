@@ -55,7 +55,8 @@ pub(super) struct Flow {
     pub(super) insns: Vec<Insn>,
     /// Whether it is a seccomp filter, whose loads never fail.
     pub(super) of_calls: bool,
-    /// Per instruction: what is read after it.
+    /// Per instruction: what is read from it on, and after it.
+    live_before: Vec<u32>,
     live_after: Vec<u32>,
     /// Per branch: the load that A comes from, when it is known.
     loaded: Vec<Option<Insn>>,
@@ -99,6 +100,7 @@ impl Flow {
         let mut flow = Flow {
             insns: insns.to_vec(),
             of_calls: length.is_some(),
+            live_before: vec![0; insns.len()],
             live_after: vec![0; insns.len()],
             loaded: vec![None; insns.len()],
             succeeds: vec![false; insns.len()],
@@ -126,6 +128,11 @@ impl Flow {
     /// Whether some of these registers are read after an instruction.
     pub(super) fn is_read_after(&self, at: usize, registers: u32) -> bool {
         self.live_after.get(at).is_none_or(|live| live & registers != 0)
+    }
+
+    /// Whether some of these registers are read by an instruction, or after it before they are written.
+    pub(super) fn is_read_before(&self, at: usize, registers: u32) -> bool {
+        self.live_before.get(at).is_none_or(|live| live & registers != 0)
     }
 
     /// Whether an instruction does nothing but write a register that nobody reads again.
@@ -199,9 +206,8 @@ impl Flow {
     }
 
     fn find_uses(&mut self) {
-        let mut live = vec![0u32; self.insns.len() + 1];
         for (at, insn) in self.insns.iter().enumerate().rev() {
-            let of = |target: usize| live.get(target).copied().unwrap_or(0);
+            let of = |target: usize| self.live_before.get(target).copied().unwrap_or(0);
             let after = match insn.op {
                 op if op.is_return() => 0,
                 op if op.is_branch() => {
@@ -213,7 +219,7 @@ impl Flow {
             let (read, written) = uses(insn);
             let dead = written != 0 && after & written == 0 && !self.may_end(at);
             self.live_after[at] = after;
-            live[at] = if dead { after } else { after & !written | read };
+            self.live_before[at] = if dead { after } else { after & !written | read };
         }
     }
 }

@@ -18,10 +18,7 @@ pub(super) fn run(code: &Code, arch: u32, nr: u32) -> Option<u32> {
     let mut registers = Registers { a: Some(0), x: Some(0), scratch: [Some(0); 16] };
     let mut at = code.entry;
     loop {
-        let op = match code.operation(at) {
-            Ok(op) => op,
-            Err(value) => return Some(value),
-        };
+        let Some(op) = code.operation(at.into()) else { return code.returned(at.into()) };
         at = match registers.step(code, op, at.wrapping_add(1), arch, nr)? {
             Next::At(at) => at,
             Next::End(value) => return Some(value),
@@ -75,10 +72,10 @@ impl Registers {
                     no
                 }
             }
-            Op::SwapTestX(cmp, k, yes, no) => {
+            Op::SwapEqX(k, yes, no) => {
                 self.x = self.a;
                 self.a = self.scratch[usize::from(k & 15)];
-                if cmp.holds(self.a?, self.x?) { yes } else { no }
+                if self.a? == self.x? { yes } else { no }
             }
             Op::Dense(ref dense) => code.dense(dense, self.a?),
             Op::Search(ref search) => code.search(search, self.a?),

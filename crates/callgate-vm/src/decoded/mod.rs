@@ -18,12 +18,16 @@ mod call;
 mod emit;
 mod flow;
 mod known;
+mod link;
+mod load;
 mod op;
 mod packet;
 mod pairs;
+mod probe;
 mod registers;
 mod spread;
 mod table;
+mod window;
 
 use std::marker::PhantomData;
 
@@ -63,13 +67,9 @@ impl Decoded<Program> {
     /// The engine for a seccomp filter on machines of this byte order.
     pub fn new(program: &Program, endian: Endian) -> Decoded<Program> {
         let flow = flow::Flow::of(program.insns(), Some(SECCOMP_DATA_SIZE));
-        let mut code = emit::Emitter::new(&flow, endian).emit();
-        pairs::join(&mut code);
-        Decoded { code, program: PhantomData }
+        Decoded::of(&flow, endian)
     }
-}
 
-impl Decoded<Program> {
     /// The verdict for all calls with this arch and number, whatever their arguments are; `None` when
     /// that depends on them, or on the instruction pointer.
     ///
@@ -84,7 +84,15 @@ impl Decoded<SocketProgram> {
     /// The engine for a socket filter.
     pub fn new_packet(program: &SocketProgram) -> Decoded<SocketProgram> {
         let flow = flow::Flow::of(program.insns(), None);
-        Decoded { code: emit::Emitter::new(&flow, Endian::NATIVE).emit(), program: PhantomData }
+        Decoded::of(&flow, Endian::NATIVE)
+    }
+}
+
+impl<P> Decoded<P> {
+    fn of(flow: &flow::Flow, endian: Endian) -> Decoded<P> {
+        let mut code = emit::Emitter::new(flow, endian).emit();
+        pairs::join(&mut code);
+        Decoded { code, program: PhantomData }
     }
 }
 

@@ -4,8 +4,10 @@ use std::hint::cold_path;
 
 use callgate::bpf::Width;
 
-/// A place in the code: an index of [`Code::probes`], behind them of [`Code::returns`], and behind those
-/// of [`Code::ops`].
+use super::probe::Probe;
+
+/// A place in the code: an index of [`Code::probes`], behind them of [`Code::ops`], and behind those of
+/// [`Code::returns`].
 ///
 /// While the code is being made it is an index of the program's instructions.
 pub(super) type Target = u16;
@@ -83,51 +85,6 @@ impl Whole {
     }
 }
 
-/// A load from a packet and a test of what it loads. All of them have this one form, so that a row of
-/// them runs without dispatch: it is where packet filters spend their time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Probe {
-    /// Before anything else, X becomes four times the low half of the byte here ([`Probe::NO_HEADER`]:
-    /// it stays as it is).
-    pub(super) header: u32,
-    /// Where the load is: `offset`, and X when `indexed` has all bits set, else it has none.
-    pub(super) offset: u32,
-    pub(super) indexed: u32,
-    /// How far a word from there is shifted down: by 0, 16 or 24.
-    pub(super) shift: u8,
-    /// Whether `test.yes` and `test.no` are the place behind this one. That is known without reading them,
-    /// so that the processor need not wait for it.
-    pub(super) yes_is_next: bool,
-    pub(super) no_is_next: bool,
-    pub(super) test: Test,
-    /// When the test does not hold, and the value is this one, it goes on here and not at `test.no`.
-    pub(super) other: u32,
-    pub(super) other_yes: Target,
-}
-
-impl Probe {
-    /// No offset of a packet that could be loaded from.
-    pub(super) const NO_HEADER: u32 = u32::MAX;
-
-    /// Where a value goes on when this probe is at that place. Each way is a branch of its own, which the
-    /// processor foresees.
-    #[inline(always)]
-    pub(super) fn target(&self, at: Target, value: u32) -> Target {
-        if self.test.holds(value) {
-            cold_path();
-            if self.yes_is_next { at.wrapping_add(1) } else { self.test.yes }
-        } else if value == self.other {
-            cold_path();
-            self.other_yes
-        } else if self.no_is_next {
-            at.wrapping_add(1)
-        } else {
-            cold_path();
-            self.test.no
-        }
-    }
-}
-
 /// What is computed with A and one operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Alu {
@@ -200,6 +157,7 @@ impl Field {
 
 /// One operation. Whatever does not say where it goes on goes on with the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(align(32))]
 pub(super) enum Op {
     Ret(u32),
     RetA,
@@ -229,13 +187,21 @@ pub(super) enum Op {
     /// Goes on with a probe.
     Probe(Target),
     FieldByte(u32, Field),
-    /// A = half word at the offset op X.
-    AluHalfX(Alu, u32),
+    TestByte(u32, Test),
+    TestHalf(u32, Test),
+    TestWord(u32, Test),
+    /// A = half word at the offset - X: how long what follows a header is.
+    HalfMinusX(u32),
+    /// And M[k] = A.
+    KeepHalfMinusX(u32, u8),
     // Relative to X.
     IndexedByte(u32),
     IndexedHalf(u32),
     IndexedWord(u32),
     IndexedFieldByte(u32, Field),
+    /// X = the field, A = M[k], and whether they are equal.
+    IndexedFieldEq(u32, Field, u8, Target, Target),
+    TestIndexed(Width, u32, Test),
     /// At offsets that are not in the packet, or count from a header.
     Special(Width, u32),
     SpecialMsh(u32),
@@ -254,8 +220,8 @@ pub(super) enum Op {
     AluX(Alu),
     /// A = M[k] op X.
     AluMemX(Alu, u8),
-    /// X = A, then A = M[k], and a comparison of them.
-    SwapTestX(Cmp, u8, Target, Target),
+    /// X = A, then A = M[k], and whether they are equal.
+    SwapEqX(u8, Target, Target),
     Field(Field),
     Neg,
     Tax,
@@ -270,10 +236,15 @@ impl Op {
     /// The targets inside of the operation itself.
     pub(super) fn targets_mut(&mut self) -> [Option<&mut Target>; 2] {
         match self {
-            Op::TestNr(test) | Op::TestArch(test) | Op::TestArg(_, _, test) | Op::Test(test) => {
-                [Some(&mut test.yes), Some(&mut test.no)]
-            }
-            Op::TestX(_, yes, no) | Op::SwapTestX(_, _, yes, no) => [Some(yes), Some(no)],
+            Op::TestNr(test)
+            | Op::TestArch(test)
+            | Op::TestArg(_, _, test)
+            | Op::TestByte(_, test)
+            | Op::TestHalf(_, test)
+            | Op::TestWord(_, test)
+            | Op::TestIndexed(_, _, test)
+            | Op::Test(test) => [Some(&mut test.yes), Some(&mut test.no)],
+            Op::TestX(_, yes, no) | Op::SwapEqX(_, yes, no) => [Some(yes), Some(no)],
             Op::Jump(target) => [Some(target), None],
             Op::Dense(dense) | Op::DenseNr(dense) => [Some(&mut dense.otherwise), None],
             _ => [None, None],
@@ -302,14 +273,16 @@ impl Code {
             + size_of::<u32>() * (self.bounds.len() + self.returns.len())
     }
 
-    /// What is done at a place behind the probes, or the value that is returned there.
+    /// The operation at a place, if there is one.
     #[inline(always)]
-    pub(super) fn operation(&self, at: Target) -> Result<&Op, u32> {
-        let at = usize::from(at).wrapping_sub(self.probes.len());
-        match self.returns.get(at) {
-            Some(&value) => Err(value),
-            None => self.ops.get(at.wrapping_sub(self.returns.len())).ok_or(0),
-        }
+    pub(super) fn operation(&self, at: usize) -> Option<&Op> {
+        self.ops.get(at.wrapping_sub(self.probes.len()))
+    }
+
+    /// The value that is returned at a place, if it is one of those.
+    #[inline(always)]
+    pub(super) fn returned(&self, at: usize) -> Option<u32> {
+        self.returns.get(at.wrapping_sub(self.probes.len() + self.ops.len())).copied()
     }
 
     /// Where a value goes on, by a table.

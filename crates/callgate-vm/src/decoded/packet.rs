@@ -2,74 +2,88 @@
 
 use callgate::bpf::{Ancillary, Width, load_absolute, load_indexed};
 
-use super::op::{Code, Op, Probe, Target};
-use super::registers::Registers;
+use super::op::{Code, Op, Target};
+use super::registers::{Registers, execute};
 
 /// The value that the code returns for a packet.
 #[inline]
 pub(super) fn run(code: &Code, packet: &[u8], ancillary: &dyn Ancillary) -> u32 {
-    let (mut a, mut x, mut at) = (0, 0, code.entry);
+    let (mut at, mut x) = (usize::from(code.entry), 0);
     // Many filters are nothing but probes: they do not come to the end of this block.
-    if probe(code, packet, ancillary, &mut at, &mut a, &mut x).is_none() {
-        return 0;
-    }
-    match code.returns.get(usize::from(at) - code.probes.len()) {
-        Some(&value) => value,
-        None => execute(code, packet, ancillary, at, [a, x]).unwrap_or(0),
+    probe(code, packet, &mut at, &mut x);
+    match code.returned(at) {
+        Some(value) => value,
+        None => execute(code, packet, ancillary, at, x),
     }
 }
 
-/// Runs probes until something else comes. `None` when a load ends the program.
+/// Runs probes until something else comes.
 #[inline(always)]
-fn probe(
-    code: &Code,
-    packet: &[u8],
-    ancillary: &dyn Ancillary,
-    at: &mut Target,
-    a: &mut u32,
-    x: &mut u32,
-) -> Option<()> {
-    while let Some(probe) = code.probes.get(usize::from(*at)) {
-        if probe.header != Probe::NO_HEADER {
-            *x = (byte(packet, probe.header)? & 0xf) << 2;
-        }
-        let offset = probe.offset.wrapping_add(*x & probe.indexed);
-        let start = offset as usize;
-        *a = match packet.get(start..start + 4).and_then(|word| word.first_chunk()) {
-            Some(&bytes) => u32::from_be_bytes(bytes) >> (probe.shift & 31),
-            None => near_the_end(packet, ancillary, offset, probe.shift)?,
-        };
-        *at = probe.target(*at, *a);
+fn probe(code: &Code, packet: &[u8], at: &mut usize, x: &mut u32) {
+    // Offsets behind that are not in the packet.
+    let near = packet.get(..i32::MAX as usize).unwrap_or(packet);
+    while let Some(probe) = code.probes.get(*at) {
+        *at = probe.target(*at, near, x);
     }
-    Some(())
+}
+
+/// The same where probes are rare: out of the way of everything else.
+#[inline(never)]
+fn probe_again(code: &Code, packet: &[u8], mut at: usize, mut x: u32) -> (usize, u32) {
+    probe(code, packet, &mut at, &mut x);
+    (at, x)
+}
+
+/// Goes on with any operation.
+#[inline(never)]
+fn execute(code: &Code, packet: &[u8], ancillary: &dyn Ancillary, at: usize, x: u32) -> u32 {
+    value(code, packet, ancillary, at, x).unwrap_or(0)
 }
 
 /// `None` when a load or a division ends the program.
-#[inline(never)]
-fn execute(
+#[inline(always)]
+fn value(
     code: &Code,
     packet: &[u8],
     ancillary: &dyn Ancillary,
-    mut at: Target,
-    [a, x]: [u32; 2],
+    mut at: usize,
+    x: u32,
 ) -> Option<u32> {
     let mut registers = Registers::default();
-    (registers.a, registers.x) = (a, x);
+    registers.x = x;
     loop {
-        probe(code, packet, ancillary, &mut at, &mut registers.a, &mut registers.x)?;
-        let op = match code.operation(at) {
-            Ok(op) => op,
-            Err(value) => return Some(value),
+        let Some(op) = code.operation(at) else {
+            if at < code.probes.len() {
+                (at, registers.x) = probe_again(code, packet, at, registers.x);
+                continue;
+            }
+            return code.returned(at);
         };
         at += 1;
-        match *op {
-            Op::Ret(value) => return Some(value),
-            Op::RetA => return Some(registers.a),
-            Op::Jump(target) | Op::Probe(target) => at = target,
+        let mut go = |target: Target| at = target.into();
+        execute!(op, code, registers, go, {
+            Op::Probe(target) => go(target),
             Op::LoadByte(k) => registers.a = byte(packet, k)?,
             Op::LoadHalf(k) => registers.a = half(packet, k)?,
             Op::LoadWord(k) => registers.a = word(packet, k)?,
-            Op::AluHalfX(alu, k) => registers.a = alu.apply(half(packet, k)?, registers.x)?,
+            Op::TestByte(k, ref test) => {
+                registers.a = byte(packet, k)?;
+                go(test.target(registers.a));
+            }
+            Op::TestHalf(k, ref test) => {
+                registers.a = half(packet, k)?;
+                go(test.target(registers.a));
+            }
+            Op::TestWord(k, ref test) => {
+                registers.a = word(packet, k)?;
+                go(test.target(registers.a));
+            }
+            Op::HalfMinusX(k) => registers.a = half(packet, k)?.wrapping_sub(registers.x),
+            Op::KeepHalfMinusX(k, word) => {
+                registers.a = half(packet, k)?.wrapping_sub(registers.x);
+                registers.store(word, registers.a);
+                at += 1;
+            }
             Op::FieldByte(k, field) => registers.a = field.of(byte(packet, k)?),
             Op::IndexedByte(k) => {
                 registers.a = indexed(packet, ancillary, registers.x, k, Width::Byte)?;
@@ -80,9 +94,18 @@ fn execute(
             Op::IndexedWord(k) => {
                 registers.a = indexed(packet, ancillary, registers.x, k, Width::Word)?;
             }
+            Op::TestIndexed(width, k, ref test) => {
+                registers.a = indexed(packet, ancillary, registers.x, k, width)?;
+                go(test.target(registers.a));
+            }
             Op::IndexedFieldByte(k, field) => {
                 let byte = indexed(packet, ancillary, registers.x, k, Width::Byte)?;
                 registers.a = field.of(byte);
+            }
+            Op::IndexedFieldEq(k, field, word, yes, no) => {
+                let byte = indexed(packet, ancillary, registers.x, k, Width::Byte)?;
+                (registers.x, registers.a) = (field.of(byte), registers.scratch(word));
+                go(if registers.a == registers.x { yes } else { no });
             }
             Op::Special(width, k) => {
                 let (a, x) = (registers.a, registers.x);
@@ -95,31 +118,8 @@ fn execute(
             Op::Msh(k) => registers.x = (byte(packet, k)? & 0xf) << 2,
             Op::Len => registers.a = length(packet),
             Op::LenX => registers.x = length(packet),
-            Op::Test(ref test) => at = test.target(registers.a),
-            Op::TestX(cmp, yes, no) => {
-                at = if cmp.holds(registers.a, registers.x) { yes } else { no };
-            }
-            Op::SwapTestX(cmp, k, yes, no) => {
-                registers.swap(k);
-                at = if cmp.holds(registers.a, registers.x) { yes } else { no };
-            }
-            Op::Dense(ref dense) => at = code.dense(dense, registers.a),
-            Op::Search(ref search) => at = code.search(search, registers.a),
-            _ => registers.compute(op)?,
-        }
+        });
     }
-}
-
-/// The load of a probe where no whole word lies: in the last bytes, behind them, or before a header.
-#[cold]
-#[inline(never)]
-fn near_the_end(packet: &[u8], ancillary: &dyn Ancillary, offset: u32, shift: u8) -> Option<u32> {
-    let width = match shift {
-        24 => Width::Byte,
-        16 => Width::Half,
-        _ => Width::Word,
-    };
-    load_indexed(packet, ancillary, offset, width)
 }
 
 #[cold]

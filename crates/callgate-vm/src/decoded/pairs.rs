@@ -1,7 +1,9 @@
-//! Pairs of operations of calls that become one: the last step, when all targets are places in the code.
+//! Pairs of operations that become one: the last step, when all targets are places in the code.
 //!
 //! - a test of one half of an argument and of the other half, which is how filters compare 64 bits;
-//! - the test of the arch and the table of numbers behind it, with which most filters begin.
+//! - the test of the arch and the table of numbers behind it, with which most filters begin;
+//! - how long what follows a header is, and keeping that; a header's length, and comparing it with what
+//!   was kept: how filters find packets that carry data.
 //!
 //! The second operation stays where it is, for those who jump to it.
 
@@ -9,14 +11,19 @@ use super::op::{Code, Op, Target, Test, Whole};
 
 pub(super) fn join(code: &mut Code) {
     for at in 0..code.ops.len() {
-        let joined = match code.ops.get(at) {
-            Some(&Op::TestArch(test)) if test.mask == u32::MAX && test.span == 0 => {
-                match code.operation(test.yes) {
-                    Ok(&Op::DenseNr(dense)) => Some(Op::ArchDenseNr(test.lo, test.no, dense)),
+        let behind = code.ops.get(at + 1).copied();
+        let joined = match (code.ops.get(at).copied(), behind) {
+            (Some(Op::TestArch(test)), _) if test.mask == u32::MAX && test.span == 0 => {
+                match code.operation(test.yes.into()) {
+                    Some(&Op::DenseNr(dense)) => Some(Op::ArchDenseNr(test.lo, test.no, dense)),
                     _ => None,
                 }
             }
-            Some(&Op::TestArg(arg, shift, test)) => halves(code, arg, shift, &test),
+            (Some(Op::TestArg(arg, shift, test)), _) => halves(code, arg, shift, &test),
+            (Some(Op::HalfMinusX(k)), Some(Op::Store(word))) => Some(Op::KeepHalfMinusX(k, word)),
+            (Some(Op::IndexedFieldByte(k, field)), Some(Op::SwapEqX(word, yes, no))) => {
+                Some(Op::IndexedFieldEq(k, field, word, yes, no))
+            }
             _ => None,
         };
         if let (Some(joined), Some(op)) = (joined, code.ops.get_mut(at)) {
@@ -37,7 +44,9 @@ fn equality(test: &Test) -> Option<(u32, u32, Target, Target)> {
 
 fn halves(code: &Code, arg: u8, shift: u8, first: &Test) -> Option<Op> {
     let (mask, value, next, no) = equality(first)?;
-    let Ok(&Op::TestArg(other, other_shift, second)) = code.operation(next) else { return None };
+    let Some(&Op::TestArg(other, other_shift, second)) = code.operation(next.into()) else {
+        return None;
+    };
     let (other_mask, other_value, yes, other_no) = equality(&second)?;
     let fits = other == arg && other_shift != shift && other_no == no;
     if !fits || !forgets_a(code, yes) || !forgets_a(code, no) {
@@ -53,10 +62,10 @@ fn halves(code: &Code, arg: u8, shift: u8, first: &Test) -> Option<Op> {
 
 /// Whether what is at a place does not read A before it writes it.
 fn forgets_a(code: &Code, at: Target) -> bool {
-    match code.operation(at) {
+    match code.operation(at.into()) {
         // A return of a value, or no place.
-        Err(_) => true,
-        Ok(op) => matches!(
+        None => true,
+        Some(op) => matches!(
             op,
             Op::Ret(_)
                 | Op::LoadNr

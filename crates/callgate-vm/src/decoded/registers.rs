@@ -1,7 +1,5 @@
 //! The registers and scratch words, and the operations that touch nothing else.
 
-use super::op::Op;
-
 #[derive(Default)]
 pub(super) struct Registers {
     pub(super) a: u32,
@@ -10,34 +8,56 @@ pub(super) struct Registers {
 }
 
 impl Registers {
-    /// X = A, then A = M[k].
     #[inline(always)]
-    pub(super) fn swap(&mut self, k: u8) {
-        self.x = self.a;
-        self.a = self.scratch[usize::from(k & 15)];
+    pub(super) fn scratch(&self, k: u8) -> u32 {
+        self.scratch[usize::from(k & 15)]
     }
 
-    /// `None` ends the program with 0; so does an operation that is not for registers.
     #[inline(always)]
-    pub(super) fn compute(&mut self, op: &Op) -> Option<()> {
-        match *op {
-            Op::Imm(value) => self.a = value,
-            Op::ImmX(value) => self.x = value,
-            Op::Mem(k) => self.a = self.scratch[usize::from(k & 15)],
-            Op::MemX(k) => self.x = self.scratch[usize::from(k & 15)],
-            Op::Store(k) => self.scratch[usize::from(k & 15)] = self.a,
-            Op::StoreX(k) => self.scratch[usize::from(k & 15)] = self.x,
-            Op::AluK(alu, k) => self.a = alu.apply(self.a, k)?,
-            Op::AluX(alu) => self.a = alu.apply(self.a, self.x)?,
-            Op::AluMemX(alu, k) => {
-                self.a = alu.apply(self.scratch[usize::from(k & 15)], self.x)?;
-            }
-            Op::Field(field) => self.a = field.of(self.a),
-            Op::Neg => self.a = self.a.wrapping_neg(),
-            Op::Tax => self.x = self.a,
-            Op::Txa => self.a = self.x,
-            _ => return None,
-        }
-        Some(())
+    pub(super) fn store(&mut self, k: u8, value: u32) {
+        self.scratch[usize::from(k & 15)] = value;
     }
 }
+
+/// Executes an operation: with one of the given arms, or, when it touches registers alone, here. One
+/// `match` has all of them, so that each operation is one jump away. `go` takes a target; what ends the
+/// program with 0 returns `None`, and so does an operation that is for other inputs.
+macro_rules! execute {
+    ($op:ident, $code:ident, $registers:ident, $go:ident, { $($arms:tt)* }) => {
+        match *$op {
+            $($arms)*
+            Op::Ret(value) => return Some(value),
+            Op::RetA => return Some($registers.a),
+            Op::Jump(target) => $go(target),
+            Op::Imm(value) => $registers.a = value,
+            Op::ImmX(value) => $registers.x = value,
+            Op::Mem(k) => $registers.a = $registers.scratch(k),
+            Op::MemX(k) => $registers.x = $registers.scratch(k),
+            Op::Store(k) => $registers.store(k, $registers.a),
+            Op::StoreX(k) => $registers.store(k, $registers.x),
+            Op::AluK(alu, k) => $registers.a = alu.apply($registers.a, k)?,
+            Op::AluX(alu) => $registers.a = alu.apply($registers.a, $registers.x)?,
+            Op::AluMemX(alu, k) => {
+                $registers.a = alu.apply($registers.scratch(k), $registers.x)?;
+            }
+            Op::Field(field) => $registers.a = field.of($registers.a),
+            Op::Neg => $registers.a = $registers.a.wrapping_neg(),
+            Op::Tax => $registers.x = $registers.a,
+            Op::Txa => $registers.a = $registers.x,
+            Op::Test(ref test) => $go(test.target($registers.a)),
+            Op::TestX(cmp, yes, no) => {
+                $go(if cmp.holds($registers.a, $registers.x) { yes } else { no });
+            }
+            Op::SwapEqX(k, yes, no) => {
+                $registers.x = $registers.a;
+                $registers.a = $registers.scratch(k);
+                $go(if $registers.a == $registers.x { yes } else { no });
+            }
+            Op::Dense(ref dense) => $go($code.dense(dense, $registers.a)),
+            Op::Search(ref search) => $go($code.search(search, $registers.a)),
+            _ => return None,
+        }
+    };
+}
+
+pub(super) use execute;

@@ -1,7 +1,7 @@
 //! Many ways at once: from the pieces of [`spread`](super::spread) to tables, searches and tests.
 
 use super::emit::{Emitter, NOWHERE};
-use super::op::{Dense, Op, Search, Target, Test};
+use super::op::{Dense, Op, Search, Test};
 use super::spread::Piece;
 use crate::cached::NUMBERS;
 
@@ -40,20 +40,13 @@ impl Emitter<'_> {
             [] => dense.otherwise = first.target,
             [all] => dense.otherwise = all.target,
             _ => {
-                dense.otherwise = self.behind();
+                dense.otherwise = self.place_of(self.code.ops.len() + 1);
                 self.code.ops.push(op(dense));
                 self.search(&outside, of_nr);
                 return;
             }
         }
         self.code.ops.push(op(dense));
-    }
-
-    /// The place behind the next operation, which has no instruction of its own.
-    fn behind(&mut self) -> Target {
-        let target = Target::try_from(self.place.len()).unwrap_or(NOWHERE);
-        self.place.push(Target::try_from(self.code.ops.len() + 1).unwrap_or(NOWHERE));
-        target
     }
 
     /// Jumps by A, or by the number of the call, to a few pieces by tests, to many by a search.
@@ -71,7 +64,11 @@ impl Emitter<'_> {
             return;
         }
         for (at, piece) in others.iter().enumerate() {
-            let no = if at + 1 == others.len() { last.target } else { self.behind() };
+            let no = if at + 1 == others.len() {
+                last.target
+            } else {
+                self.place_of(self.code.ops.len() + 1)
+            };
             let span = piece.last - piece.first;
             let test = Test { mask: u32::MAX, lo: piece.first, span, yes: piece.target, no };
             self.code.ops.push(if of_nr { Op::TestNr(test) } else { Op::Test(test) });

@@ -1,0 +1,144 @@
+//! Loads, and what is done with what they load.
+
+use callgate::Word;
+use callgate::bpf::{Insn, Op as Bpf, Width};
+
+use super::emit::Emitter;
+use super::op::{Op, Test};
+use super::spread::is_constant_branch;
+
+/// A load, resolved: of a call by what it means, of a packet by where it lies.
+#[derive(Clone, Copy)]
+pub(super) enum Load {
+    Nr,
+    Arch,
+    /// A half of an argument: which, and how far it is shifted down.
+    Arg(u8, u8),
+    Ip(u8),
+    /// At an offset below 2^31.
+    Packet(Width, u32),
+    /// Relative to X.
+    Indexed(Width, u32),
+    /// At an offset that is not in the packet, or counts from a header.
+    Special(Width, u32),
+    /// A load that never succeeds.
+    Nowhere,
+}
+
+impl Load {
+    /// The load alone.
+    pub(super) fn plain(self) -> Op {
+        match self {
+            Load::Nr => Op::LoadNr,
+            Load::Arch => Op::LoadArch,
+            Load::Arg(arg, shift) => Op::LoadArg(arg, shift),
+            Load::Ip(shift) => Op::LoadIp(shift),
+            Load::Packet(Width::Byte, k) => Op::LoadByte(k),
+            Load::Packet(Width::Half, k) => Op::LoadHalf(k),
+            Load::Packet(Width::Word, k) => Op::LoadWord(k),
+            Load::Indexed(Width::Byte, k) => Op::IndexedByte(k),
+            Load::Indexed(Width::Half, k) => Op::IndexedHalf(k),
+            Load::Indexed(Width::Word, k) => Op::IndexedWord(k),
+            Load::Special(width, k) => Op::Special(width, k),
+            Load::Nowhere => Op::Ret(0),
+        }
+    }
+}
+
+impl Emitter<'_> {
+    /// What an instruction loads into A; `None` when it is no load.
+    pub(super) fn load_of(&self, insn: Insn) -> Option<Load> {
+        let (width, k) = (width_of(insn.op)?, insn.k);
+        if matches!(insn.op, Bpf::LdWordInd | Bpf::LdHalfInd | Bpf::LdByteInd) {
+            return Some(Load::Indexed(width, k));
+        }
+        if !self.flow.of_calls {
+            return Some(match width {
+                width if (k as i32) < 0 => Load::Special(width, k),
+                width => Load::Packet(width, k),
+            });
+        }
+        // Accepted programs load nothing else.
+        let Some(word) = Word::from_offset(k, self.endian) else { return Some(Load::Nowhere) };
+        Some(match (word, word.argument()) {
+            (Word::NR, _) => Load::Nr,
+            (Word::ARCH, _) => Load::Arch,
+            (_, Some((arg, high))) => Load::Arg(arg, if high { 32 } else { 0 }),
+            (word, None) => Load::Ip(if word == Word::IP_HIGH { 32 } else { 0 }),
+        })
+    }
+
+    /// Makes code of a load and of what goes with it; where it goes on.
+    pub(super) fn load(&mut self, at: usize, load: Load) -> Option<usize> {
+        let next = self.next(at);
+        let following = self.insn(next)?;
+        if is_constant_branch(following.op)
+            && let Some(pieces) = self.spread(next)
+        {
+            if let Load::Nr = load {
+                self.table(&pieces, true);
+            } else {
+                self.code.ops.push(load.plain());
+                self.table(&pieces, false);
+            }
+            return None;
+        }
+        if self.probe(at).is_some() {
+            return None;
+        }
+        if is_constant_branch(following.op) {
+            let test = self.test(next, u32::MAX)?;
+            return self.fuse(load, test);
+        }
+        if let Some((mask, branch)) = self.masked_branch(next) {
+            let test = self.test(branch, mask)?;
+            return self.fuse(load, test);
+        }
+        if let (Load::Packet(Width::Half, k), Bpf::SubX) = (load, following.op) {
+            self.code.ops.push(Op::HalfMinusX(k));
+            return Some(self.next(next));
+        }
+        if let Some((field, after)) = self.field(next) {
+            match load {
+                // This is how an IP header's length is computed for a later `sub x`.
+                Load::Packet(Width::Byte, k) => self.code.ops.push(Op::FieldByte(k, field)),
+                Load::Indexed(Width::Byte, k) => {
+                    self.code.ops.push(Op::IndexedFieldByte(k, field));
+                }
+                _ => self.code.ops.extend([load.plain(), Op::Field(field)]),
+            }
+            return Some(after);
+        }
+        self.code.ops.push(load.plain());
+        if let Load::Nowhere = load { None } else { Some(next) }
+    }
+
+    /// A load and a test as one operation, where there is one for both.
+    pub(super) fn fuse(&mut self, load: Load, test: Test) -> Option<usize> {
+        let op = match load {
+            Load::Nr => Op::TestNr(test),
+            Load::Arch => Op::TestArch(test),
+            Load::Arg(arg, shift) => Op::TestArg(arg, shift, test),
+            Load::Packet(Width::Byte, k) => Op::TestByte(k, test),
+            Load::Packet(Width::Half, k) => Op::TestHalf(k, test),
+            Load::Packet(Width::Word, k) => Op::TestWord(k, test),
+            Load::Indexed(width, k) => Op::TestIndexed(width, k, test),
+            Load::Ip(_) | Load::Special(..) | Load::Nowhere => {
+                self.code.ops.push(load.plain());
+                Op::Test(test)
+            }
+        };
+        self.code.ops.push(op);
+        None
+    }
+}
+
+/// How much a load into A takes.
+fn width_of(load: Bpf) -> Option<Width> {
+    Some(match load {
+        Bpf::LdWordAbs | Bpf::LdWordInd => Width::Word,
+        Bpf::LdHalfAbs | Bpf::LdHalfInd => Width::Half,
+        Bpf::LdByteAbs | Bpf::LdByteInd => Width::Byte,
+        _ => return None,
+    })
+}

@@ -1,0 +1,315 @@
+//! From loads and comparisons to [`Probe`]s.
+//!
+//! What a program asks of bytes within a window of four is followed as long as it is equalities and
+//! tests of bits, first along the ways on which nothing was found yet:
+//!
+//! ```text
+//! ldb [23]; jeq #6, A; jeq #17, A; drop    case 6 -> A, case 17 -> A, otherwise drop
+//! ```
+//!
+//! and then from each case on, as long as what fails there goes where everything else goes anyway:
+//!
+//! ```text
+//! A: ldh [20]; jset #0x1fff, drop, B       case 6 and no bits -> B, case 17 and no bits -> B
+//! ```
+//!
+//! The window ends where the last load ends, so a packet that is long enough for the loads is long
+//! enough for the window, but for loads from the first bytes. A packet that is not gets the loads one
+//! by one.
+
+use callgate::bpf::{Insn, Op as Bpf, Width};
+
+use super::emit::{Emitter, NOWHERE};
+use super::flow::{A, comparison};
+use super::load::Load;
+use super::op::{Cmp, Op, Target};
+use super::probe::{Base, CASES, Probe};
+use super::spread::is_constant_branch;
+
+/// How many bytes a window has.
+const BYTES: i64 = 4;
+
+/// A load, bits of what it loads, and the comparison that follows.
+#[derive(Clone, Copy)]
+pub(super) struct Step {
+    load: Load,
+    mask: u32,
+    branch: usize,
+}
+
+/// What is done load by load, in place of a probe.
+pub(super) struct Slow {
+    /// The place that probes go to.
+    pub(super) place: Target,
+    pub(super) header: Option<u32>,
+    pub(super) step: Step,
+}
+
+/// Bytes that were loaded, all relative to X or all to the start of the packet.
+#[derive(Clone, Copy)]
+struct Window {
+    indexed: bool,
+    /// The first byte, and the one behind the last.
+    from: i64,
+    to: i64,
+    /// Masks and values are noted as if 8 bytes from here on were one big-endian number.
+    anchor: i64,
+}
+
+/// What must be found in a window, and which instruction comes then.
+struct Found {
+    mask: u64,
+    value: u64,
+    to: usize,
+}
+
+impl Found {
+    /// Whether no bytes are both.
+    fn excludes(&self, other: &Found) -> bool {
+        (self.value ^ other.value) & self.mask & other.mask != 0
+    }
+}
+
+/// A step as a case: when the masked bits have this value it goes to `matched`.
+struct Equality {
+    mask: u32,
+    value: u32,
+    matched: usize,
+    rest: usize,
+}
+
+impl Window {
+    fn new(load: Load) -> Option<Window> {
+        let (indexed, offset, width) = load.place()?;
+        Some(Window { indexed, from: offset, to: offset + width, anchor: offset - BYTES })
+    }
+
+    /// The window that this load is in, too.
+    fn with(self, load: Load) -> Option<Window> {
+        let (indexed, offset, width) = load.place()?;
+        let (from, to) = (self.from.min(offset), self.to.max(offset + width));
+        (indexed == self.indexed && to - from <= BYTES).then_some(Window { from, to, ..self })
+    }
+
+    /// Bits of a load, as bits of the 8 bytes.
+    fn bits(self, load: Load, bits: u32) -> u64 {
+        let end = load.place().map_or(0, |(_, offset, width)| offset + width);
+        u64::from(bits) << (8 * (self.anchor + 2 * BYTES - end))
+    }
+
+    /// Where the four bytes begin.
+    fn start(self) -> i64 {
+        let start = self.to - BYTES;
+        if self.indexed { start } else { start.max(0) }
+    }
+
+    /// Bits of the 8 bytes, as they lie in the four.
+    fn bytes(self, bits: u64) -> u32 {
+        let shift = 8 * (self.anchor + BYTES - self.start());
+        u32::from_ne_bytes(((bits >> shift) as u32).to_be_bytes())
+    }
+}
+
+impl Load {
+    /// Whether it is relative to X, its offset and how many bytes it takes; `None` for what does not
+    /// load from the packet itself.
+    fn place(self) -> Option<(bool, i64, i64)> {
+        match self {
+            Load::Packet(width, offset) => Some((false, offset.into(), width.bytes() as i64)),
+            // A sum that wraps is the same as that of a signed offset.
+            Load::Indexed(width, offset) => {
+                Some((true, (offset as i32).into(), width.bytes() as i64))
+            }
+            _ => None,
+        }
+    }
+
+    fn width(self) -> Width {
+        match self {
+            Load::Packet(width, _) | Load::Indexed(width, _) | Load::Special(width, _) => width,
+            _ => Width::Word,
+        }
+    }
+}
+
+impl Emitter<'_> {
+    /// A probe for what begins with this instruction, if there is one.
+    pub(super) fn probe(&mut self, at: usize) -> Option<()> {
+        let first = self.step(at)?;
+        let mut window = Window::new(first.load)?;
+        let mut found: Vec<Found> = Vec::with_capacity(CASES);
+        let mut rest = at;
+        while found.len() < CASES
+            && let Some((step, wider, equality)) = self.equality(rest, window)
+            && !self.needs_a(equality.rest)
+        {
+            window = wider;
+            rest = equality.rest;
+            let (mask, value) = (equality.mask, equality.value);
+            if value & !mask == 0 {
+                let bits = |bits| window.bits(step.load, bits);
+                found.push(Found { mask: bits(mask), value: bits(value), to: equality.matched });
+            }
+        }
+        if rest == at {
+            return None;
+        }
+        // What goes where everything else goes need not be found.
+        for index in (0..found.len()).rev() {
+            let (before, later) = found.split_at(index + 1);
+            if let Some(case) = before.last()
+                && self.same(case.to, rest)
+                && later.iter().all(|other| case.excludes(other))
+            {
+                found.remove(index);
+            }
+        }
+        for index in 0..found.len() {
+            while let Some(wider) = self.narrow(&mut found, index, rest, window) {
+                window = wider;
+            }
+        }
+        self.push_probe(first, window, &found, rest);
+        Some(())
+    }
+
+    /// The load and the comparison at an instruction.
+    fn step(&self, at: usize) -> Option<Step> {
+        let at = self.settle(at);
+        let insn = self.insn(at)?;
+        if is_constant_branch(insn.op) {
+            let load = self.load_of(self.flow.loaded(at)?)?;
+            return Some(Step { load, mask: u32::MAX, branch: at });
+        }
+        let load = self.load_of(insn)?;
+        let next = self.next(at);
+        if is_constant_branch(self.insn(next)?.op) {
+            return Some(Step { load, mask: u32::MAX, branch: next });
+        }
+        let (mask, branch) = self.masked_branch(next)?;
+        Some(Step { load, mask, branch })
+    }
+
+    /// The step at an instruction, if it is in the window and nobody who comes when it matches reads A.
+    fn equality(&self, at: usize, window: Window) -> Option<(Step, Window, Equality)> {
+        let step = self.step(at)?;
+        let window = window.with(step.load)?;
+        let Insn { op, k, jt, jf } = self.insn(step.branch)?;
+        let yes = self.flow.resolve(step.branch + 1 + usize::from(jt));
+        let no = self.flow.resolve(step.branch + 1 + usize::from(jf));
+        let all = u32::MAX >> (32 - 8 * step.load.width().bytes());
+        let mask = step.mask & all;
+        let equality = match comparison(op)? {
+            // A value that is too large is never loaded.
+            Cmp::Eq if k & !all != 0 => Equality { mask: 0, value: 1, matched: yes, rest: no },
+            Cmp::Eq => Equality { mask, value: k, matched: yes, rest: no },
+            Cmp::Set => Equality { mask: mask & k, value: 0, matched: no, rest: yes },
+            Cmp::Gt | Cmp::Ge => return None,
+        };
+        (!self.needs_a(equality.matched)).then_some((step, window, equality))
+    }
+
+    /// Whether the code for an instruction reads A. A comparison of what was loaded loads it again.
+    fn needs_a(&self, at: usize) -> bool {
+        let at = self.settle(at);
+        let reloads = || {
+            self.insn(at).is_some_and(|insn| is_constant_branch(insn.op))
+                && self.flow.loaded(at).is_some()
+        };
+        self.flow.is_read_before(at, A) && !reloads()
+    }
+
+    /// Lets a case ask what is asked next, when whatever fails goes where everything else goes.
+    fn narrow(
+        &self,
+        found: &mut [Found],
+        index: usize,
+        rest: usize,
+        window: Window,
+    ) -> Option<Window> {
+        let (before, later) = found.split_at_mut(index + 1);
+        let case = before.last_mut()?;
+        if !later.iter().all(|other| case.excludes(other)) {
+            return None;
+        }
+        let (step, window, equality) = self.equality(case.to, window)?;
+        if !self.same(equality.rest, rest) || equality.value & !equality.mask != 0 {
+            return None;
+        }
+        let bits = |bits| window.bits(step.load, bits);
+        let next =
+            Found { mask: bits(equality.mask), value: bits(equality.value), to: equality.matched };
+        if case.excludes(&next) {
+            return None;
+        }
+        case.mask |= next.mask;
+        case.value |= next.value;
+        case.to = next.to;
+        Some(window)
+    }
+
+    /// Whether two instructions do the same.
+    fn same(&self, one: usize, other: usize) -> bool {
+        let (one, other) = (self.settle(one), self.settle(other));
+        let returns = |insn: Insn| insn.op == Bpf::RetK;
+        one == other || self.insn(one) == self.insn(other) && self.insn(one).is_some_and(returns)
+    }
+
+    fn push_probe(&mut self, first: Step, window: Window, found: &[Found], rest: usize) {
+        let rest_to = self.want(rest);
+        for case in found {
+            self.want(case.to);
+        }
+        if found.last().is_some_and(|case| self.insn(case.to).is_some_and(|i| i.op.is_return())) {
+            self.want(rest);
+        }
+        // It takes the place of a load of X right in front. Whoever jumps here gets code without that.
+        let header = match self.code.ops.last() {
+            Some(&Op::Msh(header)) if window.indexed => {
+                self.code.ops.pop();
+                self.forget_places_behind(self.code.ops.len());
+                Some(header)
+            }
+            _ => None,
+        };
+        let base = match header {
+            Some(header) => Base::Header(header),
+            None if window.indexed => Base::X,
+            None => Base::Start,
+        };
+        let slow = self.place_of(usize::from(NOWHERE));
+        self.slow.push(Slow { place: slow, header, step: first });
+        // What is left of the cases never holds.
+        let mut probe = Probe {
+            masks: [0; CASES],
+            values: [u32::MAX; CASES],
+            base,
+            offset: window.start() as u32,
+            to: [rest_to; CASES + 1],
+            slow,
+            likely: 0,
+            likely_to: NOWHERE,
+        };
+        for (index, case) in found.iter().enumerate() {
+            probe.masks[index] = window.bytes(case.mask);
+            probe.values[index] = window.bytes(case.value);
+            probe.to[index] = Target::try_from(case.to).unwrap_or(NOWHERE);
+        }
+        self.code.ops.push(Op::Probe(self.code.probes.len() as Target));
+        self.code.probes.push(probe);
+    }
+
+    /// The code for packets that are too short for a probe.
+    pub(super) fn emit_slow(&mut self, Slow { place, header, step }: Slow) {
+        let here = Target::try_from(self.code.ops.len()).unwrap_or(NOWHERE);
+        if let Some(place) = self.place.get_mut(usize::from(place)) {
+            *place = here;
+        }
+        if let Some(header) = header {
+            self.code.ops.push(Op::Msh(header));
+        }
+        if let Some(test) = self.test(step.branch, step.mask) {
+            self.fuse(step.load, test);
+        }
+    }
+}
