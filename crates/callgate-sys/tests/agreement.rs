@@ -253,7 +253,7 @@ fn random_programs() {
     let mut asked = 0;
     for seed in 0..60 {
         let mut numbers = Numbers::new(seed);
-        let program = differential::seccomp_program(&mut numbers, endian());
+        let program = differential::seccomp_program(&mut numbers);
         if program.len() > 3000 {
             // No room for an errno in place of each value.
             continue;

@@ -66,7 +66,7 @@ fn stacks_of_random_programs_say_what_the_kernel_would() {
     let mut numbers = Numbers::new(2);
     for _ in 0..60 {
         let programs: Vec<Program> = (0..1 + numbers.below(4))
-            .map(|_| differential::seccomp_program(&mut numbers, Endian::Little))
+            .map(|_| differential::seccomp_program(&mut numbers))
             .collect();
         check(&programs.iter().collect::<Vec<_>>(), &mut numbers);
     }

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use callgate::bpf::{Insn, Program, SocketProgram};
 use callgate::{Endian, SeccompData};
 
-use super::{CORPUS, Judge, Known, listing};
+use super::{Beside, CORPUS, Judge, listing};
 use crate::jit::aarch64::Aarch64;
 use crate::jit::facts::Input;
 use crate::jit::lower;
@@ -54,13 +54,13 @@ impl Emulated {
         self.set(calls.iter().map(|data| data.to_bytes(Endian::Little).into()).collect())
     }
 
-    fn program(&mut self, insns: &[Insn], input: Input, known: &Known, set: usize, v: Vec<u32>) {
+    fn program(&mut self, insns: &[Insn], input: Input, beside: &Beside, set: usize, v: Vec<u32>) {
         let (target, _) = lower::compile::<Aarch64>(insns, input).unwrap();
-        let link = known.link.map_or(u64::MAX, |link| link as u64);
+        let link = beside.link.map_or(u64::MAX, |link| link as u64);
         let mut word = |value: u32| self.programs.extend(value.to_le_bytes());
         word(set as u32);
         word(u32::from(input == Input::Packet));
-        for value in [known.network as u64, link] {
+        for value in [beside.network as u64, link] {
             word(value as u32);
             word((value >> 32) as u32);
         }
@@ -100,21 +100,21 @@ impl Emulated {
 impl Judge for Emulated {
     fn calls(&mut self, program: &Program, calls: &[SeccompData]) {
         let set = self.set_of_calls(calls);
-        let known = Known { network: 0, link: None };
+        let beside = Beside { words: 0, network: 0, link: None };
         for endian in [Endian::Little, Endian::Big] {
             let values = calls.iter().map(|data| program.run(data, endian).verdict.0).collect();
-            self.program(program.insns(), Input::Call(endian), &known, set, values);
+            self.program(program.insns(), Input::Call(endian), &beside, set, values);
         }
     }
 
-    fn packets(&mut self, program: &SocketProgram, packets: &[&[u8]], known: &Known) {
+    fn packets(&mut self, program: &SocketProgram, packets: &[&[u8]], beside: &Beside) {
         self.calls.clear();
         let set = match self.sets.last() {
             Some(last) if last == packets => self.sets.len() - 1,
             _ => self.set(packets.iter().map(|packet| packet.to_vec()).collect()),
         };
-        let values = packets.iter().map(|packet| program.run(packet, known)).collect();
-        self.program(program.insns(), Input::Packet, known, set, values);
+        let values = packets.iter().map(|packet| program.run(packet, beside)).collect();
+        self.program(program.insns(), Input::Packet, beside, set, values);
     }
 }
 

@@ -4,37 +4,8 @@
 use callgate::SeccompData;
 use callgate::bpf::{Insn, Op, Operand, Program, SocketProgram};
 
-use super::{Judge, Known};
-
-/// Values where something changes: sign, width, shifts, short forms of constants.
-pub(super) const EDGES: [u32; 26] = [
-    0,
-    1,
-    2,
-    3,
-    5,
-    15,
-    31,
-    32,
-    33,
-    63,
-    0x7f,
-    0x80,
-    0xff,
-    0x100,
-    0xfff,
-    0x1000,
-    0x7fff,
-    0x8000,
-    0xffff,
-    0x1_0000,
-    0x00ff_f000,
-    0x7fff_ffff,
-    0x8000_0000,
-    0xffff_ff80,
-    0xffff_fffe,
-    0xffff_ffff,
-];
+use super::{Beside, Judge};
+use crate::differential::EDGES;
 
 const NR: Insn = Insn::new(Op::LdWordAbs, 0);
 const ARCH: Insn = Insn::new(Op::LdWordAbs, 4);
@@ -109,7 +80,7 @@ pub(super) fn modulo_agrees_on_every_pair_of_edge_values(judge: &mut dyn Judge) 
             for body in setups(k.rotate_left(5), k) {
                 let insns = [&body[..], &[Insn::new(op, k), RET_A]].concat();
                 let program = SocketProgram::new(insns).unwrap();
-                judge.packets(&program, &packets, &Known { network: 0, link: None });
+                judge.packets(&program, &packets, &Beside { words: 0, network: 0, link: None });
             }
         }
     }
@@ -155,10 +126,10 @@ pub(super) fn loads_agree_at_every_offset_around_the_ends_of_a_packet(judge: &mu
     );
     let mut programs = 0;
     for k in offsets {
-        for known in [
-            Known { network: 14, link: Some(0) },
-            Known { network: 0, link: None },
-            Known { network: usize::MAX, link: Some(usize::MAX - 3) },
+        for beside in [
+            Beside { words: 0, network: 14, link: Some(0) },
+            Beside { words: 0, network: 0, link: None },
+            Beside { words: 0, network: usize::MAX, link: Some(usize::MAX - 3) },
         ] {
             for op in [Op::LdWordAbs, Op::LdHalfAbs, Op::LdByteAbs, Op::LdxMsh] {
                 let load = Insn::new(op, k);
@@ -172,7 +143,7 @@ pub(super) fn loads_agree_at_every_offset_around_the_ends_of_a_packet(judge: &mu
                 for after in after {
                     let insns = [&[Insn::new(Op::LdImm, 6), load], &after[..]].concat();
                     if let Ok(program) = SocketProgram::new(insns) {
-                        judge.packets(&program, &packets, &known);
+                        judge.packets(&program, &packets, &beside);
                         programs += 1;
                     }
                 }
@@ -180,14 +151,14 @@ pub(super) fn loads_agree_at_every_offset_around_the_ends_of_a_packet(judge: &mu
             for op in [Op::LdWordInd, Op::LdHalfInd, Op::LdByteInd] {
                 for x in [0, 1, 4, 36, 0x7fff_ffff, 0xffff_fffc, 0xfff0_0000] {
                     for x in [
-                        // Known; from a byte, so that the sum is near; from a word, and not near.
+                        // Beside; from a byte, so that the sum is near; from a word, and not near.
                         vec![Insn::new(Op::LdxImm, x)],
                         vec![Insn::new(Op::LdByteAbs, x % 8), TAX],
                         vec![Insn::new(Op::LdLen, 0), Insn::new(Op::AddK, x), TAX],
                         vec![Insn::new(Op::LdLen, 0), Insn::new(Op::SubK, x), TAX],
                     ] {
                         let insns = [&x[..], &[Insn::new(op, k), RET_A]].concat();
-                        judge.packets(&SocketProgram::new(insns).unwrap(), &packets, &known);
+                        judge.packets(&SocketProgram::new(insns).unwrap(), &packets, &beside);
                         programs += 1;
                     }
                 }

@@ -6,7 +6,7 @@ use callgate::bpf::{
 };
 use callgate::{Endian, SeccompData};
 
-use super::{Judge, Known};
+use super::{Beside, Judge};
 use crate::engine::{PacketEngine, SeccompEngine};
 use crate::jit::Jit;
 
@@ -63,8 +63,8 @@ pub(super) fn packets_that_are_too_short_end_the_longest_program(judge: &mut dyn
     insns.push(RET_A);
     let program = SocketProgram::new(insns).unwrap();
     let packet = [0x77; 32];
-    let known = Known { network: 3, link: Some(1) };
-    judge.packets(&program, &[&packet, &packet[..16], &packet[..15], &packet[..1], &[]], &known);
+    let beside = Beside { words: 0, network: 3, link: Some(1) };
+    judge.packets(&program, &[&packet, &packet[..16], &packet[..15], &packet[..1], &[]], &beside);
 }
 
 /// Lists of comparisons, of which every value and every value beside it is tried.
@@ -203,6 +203,6 @@ pub(super) fn scratch_words_outlive_questions(judge: &mut dyn Judge) {
         insns.push(RET_A);
         let program = SocketProgram::new(insns).unwrap();
         let packets: [&[u8]; 3] = [&[0x2b; 20], &[0x95; 24], &[]];
-        judge.packets(&program, &packets, &Known { network: 7, link: Some(2) });
+        judge.packets(&program, &packets, &Beside { words: 0, network: 7, link: Some(2) });
     }
 }

@@ -3,21 +3,21 @@
 
 mod emulated;
 mod exhaustive;
-mod generate;
 mod layout;
 mod random;
 
-use callgate::bpf::{Ancillary, AncillaryWord, Insn, Program, SocketProgram};
+use callgate::bpf::{Program, SocketProgram};
 use callgate::{Endian, SeccompData};
 
 use super::Jit;
+use crate::differential::{Beside, listing};
 use crate::engine::{PacketEngine, SeccompEngine};
 
 /// Compares compiled programs with the reference interpreter.
 trait Judge {
     /// On calls, for machines of both byte orders.
     fn calls(&mut self, program: &Program, calls: &[SeccompData]);
-    fn packets(&mut self, program: &SocketProgram, packets: &[&[u8]], known: &Known);
+    fn packets(&mut self, program: &SocketProgram, packets: &[&[u8]], beside: &Beside);
 }
 
 /// A part of the corpus.
@@ -69,35 +69,12 @@ impl Judge for Here {
         }
     }
 
-    fn packets(&mut self, program: &SocketProgram, packets: &[&[u8]], known: &Known) {
+    fn packets(&mut self, program: &SocketProgram, packets: &[&[u8]], beside: &Beside) {
         let jit = Jit::new_packet(program).unwrap();
         for packet in packets {
-            let expected = program.run(packet, known);
-            let given = jit.run(packet, known);
-            assert_eq!(given, expected, "{packet:x?} {known:?}\n{}", listing(program.insns()));
+            let expected = program.run(packet, beside);
+            let given = jit.run(packet, beside);
+            assert_eq!(given, expected, "{packet:x?} {beside:?}\n{}", listing(program.insns()));
         }
     }
-}
-
-/// Ancillary data that depend on everything they may depend on.
-#[derive(Clone, Copy, Debug)]
-struct Known {
-    network: usize,
-    link: Option<usize>,
-}
-
-impl Ancillary for Known {
-    fn word(&self, word: AncillaryWord, packet: &[u8], a: u32, x: u32) -> u32 {
-        word.offset() ^ a.rotate_left(7) ^ x.rotate_left(19) ^ packet.len() as u32
-    }
-    fn network_header(&self) -> usize {
-        self.network
-    }
-    fn link_header(&self) -> Option<usize> {
-        self.link
-    }
-}
-
-fn listing(insns: &[Insn]) -> String {
-    insns.iter().enumerate().map(|(index, insn)| format!("{index}: {insn}\n")).collect()
 }

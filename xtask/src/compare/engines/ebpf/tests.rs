@@ -121,7 +121,7 @@ fn run_packet(code: &[u8], packet: &[u8]) -> u32 {
 fn random_filters_of_calls_return_what_the_reference_returns() {
     for seed in 0..400 {
         let mut numbers = Numbers::new(seed);
-        let program = differential::seccomp_program(&mut numbers, Endian::Little);
+        let program = differential::seccomp_program(&mut numbers);
         let code = to_ebpf(program.insns(), false).unwrap();
         for _ in 0..20 {
             let mut data = SeccompData::default();

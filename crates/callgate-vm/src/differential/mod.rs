@@ -1,0 +1,222 @@
+//! Random programs and inputs on which every engine must say what the reference says.
+//!
+//! A program with its inputs comes from a seed: the same seed gives the same everywhere, so a difference
+//! that is found once can be looked at again. Programs use every instruction that the kernel accepts, on
+//! few constants, so that comparisons meet what is loaded; inputs are made of the program's constants.
+//!
+//! ```
+//! use callgate_vm::{EngineKind, differential};
+//!
+//! let done = differential::run(7, 1_000, EngineKind::ALL, |_| {})?;
+//! assert!(done.cases >= 1_000);
+//! # Ok::<(), differential::Difference>(())
+//! ```
+//!
+//! `cargo run --release -p callgate-vm --example jit_vs_reference` runs as many as one likes.
+
+mod generate;
+
+use std::fmt;
+
+use callgate::bpf::{Ancillary, AncillaryWord, Insn, Program, SocketProgram};
+use callgate::fuzz::Numbers;
+use callgate::{Endian, SeccompData};
+
+use crate::engine::EngineError;
+use crate::kind::EngineKind;
+
+#[cfg(test)]
+pub(crate) use generate::EDGES;
+pub use generate::{call, packet, seccomp_program, socket_program};
+
+/// How many inputs a program gets.
+const INPUTS: usize = 24;
+
+/// An engine that does not say what the reference says, and on what.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    seed: u64,
+    engine: EngineKind,
+    program: String,
+    input: String,
+    expected: u32,
+    given: Result<u32, EngineError>,
+}
+
+impl Difference {
+    /// The seed of the program and its inputs: [`check`] finds it again.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The engine.
+    pub fn engine(&self) -> EngineKind {
+        self.engine
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Difference { seed, engine, program, input, expected, given } = self;
+        write!(f, "seed {seed}: the reference returns {expected:#x}, {engine} ")?;
+        match given {
+            Ok(value) => write!(f, "{value:#x}")?,
+            Err(error) => write!(f, "fails: {error}")?,
+        }
+        write!(f, ", for {input} and the program\n{program}")
+    }
+}
+
+impl std::error::Error for Difference {}
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Done {
+    /// How many programs there were.
+    pub programs: u64,
+    /// How many pairs of a program and an input.
+    pub cases: u64,
+}
+
+/// Runs at least so many cases, the seeds one after the other from the first on. `progress` is told now
+/// and then how far it has come.
+///
+/// # Errors
+/// The first difference.
+pub fn run(
+    first_seed: u64,
+    cases: u64,
+    engines: &[EngineKind],
+    mut progress: impl FnMut(Done),
+) -> Result<Done, Difference> {
+    let mut done = Done::default();
+    while done.cases < cases {
+        check(first_seed.wrapping_add(done.programs), engines)?;
+        done.programs += 1;
+        done.cases += INPUTS as u64;
+        if done.programs % 256 == 0 {
+            progress(done);
+        }
+    }
+    progress(done);
+    Ok(done)
+}
+
+/// Runs one seed: a seccomp filter when it is even, a socket filter when it is odd.
+///
+/// # Errors
+/// The first difference; an engine that cannot be made for an accepted program is one too.
+pub fn check(seed: u64, engines: &[EngineKind]) -> Result<(), Difference> {
+    let mut numbers = Numbers::new(seed);
+    if seed.is_multiple_of(2) {
+        let endian = if numbers.below(4) == 0 { Endian::Big } else { Endian::Little };
+        check_calls(seed, &seccomp_program(&mut numbers), endian, &mut numbers, engines)
+    } else {
+        check_packets(seed, &socket_program(&mut numbers), &mut numbers, engines)
+    }
+}
+
+fn check_calls(
+    seed: u64,
+    program: &Program,
+    endian: Endian,
+    numbers: &mut Numbers,
+    engines: &[EngineKind],
+) -> Result<(), Difference> {
+    let calls: Vec<SeccompData> = (0..INPUTS).map(|_| call(numbers, program)).collect();
+    for &kind in engines {
+        let failed = |data: &SeccompData, given| Difference {
+            seed,
+            engine: kind,
+            program: listing(program.insns()),
+            input: format!("{data:x?} ({endian:?}-endian)"),
+            expected: program.run(data, endian).verdict.0,
+            given,
+        };
+        let engine = kind
+            .seccomp(program, endian)
+            .map_err(|error| failed(&SeccompData::default(), Err(error)))?;
+        for data in &calls {
+            let expected = program.run(data, endian).verdict;
+            let bytes = engine.verdict_of_bytes(&data.to_bytes(Endian::NATIVE));
+            for given in [engine.verdict(data), bytes] {
+                if given != expected {
+                    return Err(failed(data, Ok(given.0)));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check_packets(
+    seed: u64,
+    program: &SocketProgram,
+    numbers: &mut Numbers,
+    engines: &[EngineKind],
+) -> Result<(), Difference> {
+    let packets: Vec<(Vec<u8>, Beside)> =
+        (0..INPUTS).map(|_| (packet(numbers, program), Beside::random(numbers))).collect();
+    for &kind in engines {
+        let failed = |(packet, beside): &(Vec<u8>, Beside), given| Difference {
+            seed,
+            engine: kind,
+            program: listing(program.insns()),
+            input: format!("{packet:02x?} with {beside:x?}"),
+            expected: program.run(packet, beside),
+            given,
+        };
+        let engine = match kind.packet(program) {
+            None => continue,
+            Some(Ok(engine)) => engine,
+            Some(Err(error)) => {
+                return Err(failed(&(Vec::new(), Beside::random(numbers)), Err(error)));
+            }
+        };
+        for input in &packets {
+            let (packet, beside) = input;
+            let given = engine.run(packet, beside);
+            if given != program.run(packet, beside) {
+                return Err(failed(input, Ok(given)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What a random kernel knows beside a packet; it depends on everything it may depend on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Beside {
+    pub(crate) words: u32,
+    pub(crate) network: usize,
+    pub(crate) link: Option<usize>,
+}
+
+impl Beside {
+    fn random(numbers: &mut Numbers) -> Beside {
+        Beside {
+            words: numbers.next() as u32,
+            network: numbers.below(70),
+            link: (numbers.below(4) > 0).then(|| numbers.below(8)),
+        }
+    }
+}
+
+impl Ancillary for Beside {
+    fn word(&self, word: AncillaryWord, packet: &[u8], a: u32, x: u32) -> u32 {
+        self.words ^ word.offset() ^ a.rotate_left(7) ^ x.rotate_left(19) ^ packet.len() as u32
+    }
+
+    fn network_header(&self) -> usize {
+        self.network
+    }
+
+    fn link_header(&self) -> Option<usize> {
+        self.link
+    }
+}
+
+/// One instruction on a line.
+pub(crate) fn listing(insns: &[Insn]) -> String {
+    insns.iter().enumerate().map(|(at, insn)| format!("{at:>4}: {insn}\n")).collect()
+}
