@@ -45,6 +45,7 @@ mod engine;
 mod jit;
 mod kind;
 pub mod measure;
+mod operation;
 mod reference;
 mod stack;
 pub mod workloads;

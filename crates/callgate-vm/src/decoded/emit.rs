@@ -13,10 +13,11 @@
 use callgate::Endian;
 use callgate::bpf::{Insn, Op as Bpf};
 
-use super::flow::{A, Flow, alu, comparison};
-use super::op::{Cmp, Code, Field, Op, Target, Test};
+use super::flow::{A, Flow};
+use super::op::{Code, Field, Op, Target, Test};
 use super::spread::{Piece, is_constant_branch, spread};
 use super::window::Slow;
+use crate::operation::{Cmp, Operand, arithmetic, comparison};
 
 /// How many steps all tables of a program may take to make.
 const WORK: usize = 1 << 17;
@@ -155,7 +156,7 @@ impl<'a> Emitter<'a> {
             }
             op if op.is_branch() => {
                 let (yes, no) = self.sides(at, insn);
-                let cmp = comparison(op)?;
+                let (cmp, _) = comparison(insn)?;
                 // What was put in front of it here goes with it; who jumps here gets code without.
                 let test = match *self.code.ops.as_slice() {
                     [.., Op::Tax, Op::Mem(k)] if cmp == Cmp::Eq => {
@@ -191,11 +192,11 @@ impl<'a> Emitter<'a> {
                     self.code.ops.push(Op::Test(test));
                     return None;
                 }
-                Op::AluK(alu(insn.op)?.0, k)
+                Op::AluK(arithmetic(insn)?.0, k)
             }
-            op => match alu(op)? {
-                (operation, by_constant) if by_constant == op => Op::AluK(operation, k),
-                (operation, _) => Op::AluX(operation),
+            _ => match arithmetic(insn)? {
+                (operation, Operand::K(k)) => Op::AluK(operation, k),
+                (operation, Operand::X) => Op::AluX(operation),
             },
         };
         self.code.ops.push(op);
@@ -206,8 +207,7 @@ impl<'a> Emitter<'a> {
     fn scratch_load(&mut self, at: usize, k: u32) -> Option<usize> {
         let next = self.next(at);
         if let Some(following) = self.insn(next)
-            && let Some((operation, by_constant)) = alu(following.op)
-            && by_constant != following.op
+            && let Some((operation, Operand::X)) = arithmetic(following)
         {
             self.code.ops.push(Op::AluMemX(operation, k as u8));
             return Some(self.next(next));
@@ -268,7 +268,7 @@ impl<'a> Emitter<'a> {
     pub(super) fn test(&mut self, at: usize, mask: u32) -> Option<Test> {
         let insn = self.insn(at)?;
         let k = insn.k;
-        let (mask, lo, span) = match comparison(insn.op)? {
+        let (mask, lo, span) = match comparison(insn)?.0 {
             Cmp::Eq => (mask, k, 0),
             // What never holds was folded away, unless there is a mask.
             Cmp::Gt if k == u32::MAX => (0, 1, 0),

@@ -5,7 +5,7 @@
 
 use callgate::bpf::{Insn, Op, Operand, SCRATCH_WORDS};
 
-use super::op::{Alu, Cmp};
+use crate::operation::{Alu, Cmp, Operand as Right, arithmetic, comparison};
 
 pub(super) const A: u32 = 1;
 pub(super) const X: u32 = 2;
@@ -62,34 +62,6 @@ pub(super) struct Flow {
     loaded: Vec<Option<Insn>>,
     /// Per instruction: whether it is a load that surely succeeds.
     succeeds: Vec<bool>,
-}
-
-/// What `jeq` and its kin compare with, and how.
-pub(super) fn comparison(op: Op) -> Option<Cmp> {
-    Some(match op {
-        Op::JeqK | Op::JeqX => Cmp::Eq,
-        Op::JgtK | Op::JgtX => Cmp::Gt,
-        Op::JgeK | Op::JgeX => Cmp::Ge,
-        Op::JsetK | Op::JsetX => Cmp::Set,
-        _ => return None,
-    })
-}
-
-/// What an operation computes with A, and its form with a constant.
-pub(super) fn alu(op: Op) -> Option<(Alu, Op)> {
-    Some(match op {
-        Op::AddK | Op::AddX => (Alu::Add, Op::AddK),
-        Op::SubK | Op::SubX => (Alu::Sub, Op::SubK),
-        Op::MulK | Op::MulX => (Alu::Mul, Op::MulK),
-        Op::DivK | Op::DivX => (Alu::Div, Op::DivK),
-        Op::ModK | Op::ModX => (Alu::Mod, Op::ModK),
-        Op::AndK | Op::AndX => (Alu::And, Op::AndK),
-        Op::OrK | Op::OrX => (Alu::Or, Op::OrK),
-        Op::XorK | Op::XorX => (Alu::Xor, Op::XorK),
-        Op::LshK | Op::LshX => (Alu::Lsh, Op::LshK),
-        Op::RshK | Op::RshX => (Alu::Rsh, Op::RshK),
-        _ => return None,
-    })
 }
 
 const NOTHING: Insn = Insn::new(Op::Ja, 0);
@@ -302,7 +274,7 @@ impl State {
                 }
             }
             Op::RetK | Op::Ja => {}
-            op => return self.compute(op, insn),
+            _ => return self.compute(insn),
         }
         insn
     }
@@ -315,11 +287,18 @@ impl State {
         assign(&mut self.a, Known::Constant(value), Insn::new(Op::LdImm, value), Op::LdImm)
     }
 
+    /// What is known of the right side of an operation.
+    fn right(&self, right: Right) -> Known {
+        match right {
+            Right::K(k) => Known::Constant(k),
+            Right::X => self.x,
+        }
+    }
+
     /// `a op k` and `a op x`.
-    fn compute(&mut self, op: Op, insn: Insn) -> Insn {
-        let Some((operation, by_constant)) = alu(op) else { return insn };
-        let by_k = op.operand() == Operand::Constant;
-        let operand = if by_k { Known::Constant(insn.k) } else { self.x };
+    fn compute(&mut self, insn: Insn) -> Insn {
+        let Some((operation, right)) = arithmetic(insn) else { return insn };
+        let operand = self.right(right);
         let a = self.a;
         self.a = Known::Nothing;
         match (a, operand) {
@@ -331,7 +310,7 @@ impl State {
                     return self.set_a(value);
                 }
             }
-            (_, Known::Constant(operand)) if !by_k => return Insn::new(by_constant, operand),
+            (_, Known::Constant(operand)) => return Insn::new(operation.by_constant(), operand),
             _ => {}
         }
         insn
@@ -339,15 +318,12 @@ impl State {
 
     /// A branch that always goes the same way is a jump.
     fn branch(&self, insn: Insn) -> Insn {
-        let by_k = insn.op.operand() == Operand::BranchConstant;
-        let operand = if by_k { Known::Constant(insn.k) } else { self.x };
         let jump = |distance: u8| Insn::new(Op::Ja, distance.into());
         if insn.jt == insn.jf {
             return jump(insn.jt);
         }
-        let (Some(cmp), Known::Constant(operand)) = (comparison(insn.op), operand) else {
-            return insn;
-        };
+        let Some((cmp, right)) = comparison(insn) else { return insn };
+        let Known::Constant(operand) = self.right(right) else { return insn };
         if let Known::Constant(a) = self.a {
             return jump(if cmp.holds(a, operand) { insn.jt } else { insn.jf });
         }
@@ -360,13 +336,7 @@ impl State {
         if let Some(holds) = always {
             return jump(if holds { insn.jt } else { insn.jf });
         }
-        let op = match cmp {
-            Cmp::Eq => Op::JeqK,
-            Cmp::Gt => Op::JgtK,
-            Cmp::Ge => Op::JgeK,
-            Cmp::Set => Op::JsetK,
-        };
-        Insn::branch(op, operand, insn.jt, insn.jf)
+        Insn::branch(cmp.by_constant(), operand, insn.jt, insn.jf)
     }
 }
 

@@ -4,7 +4,8 @@
 //! to; what was loaded and is never looked at does no harm. So a program that reads arguments or the
 //! instruction pointer on some paths has an answer on the others.
 
-use super::op::{Alu, Code, Op, Target};
+use super::op::{Code, Op, Target};
+use crate::operation::Alu;
 
 struct Registers {
     a: Option<u32>,

@@ -5,6 +5,7 @@ use std::hint::cold_path;
 use callgate::bpf::Width;
 
 use super::probe::Probe;
+use crate::operation::{Alu, Cmp};
 
 /// A place in the code: an index of [`Code::probes`], behind them of [`Code::ops`], and behind those of
 /// [`Code::returns`].
@@ -81,61 +82,6 @@ impl Whole {
         } else {
             cold_path();
             self.no
-        }
-    }
-}
-
-/// What is computed with A and one operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Alu {
-    Add,
-    Sub,
-    Mul,
-    Div,
-    Mod,
-    And,
-    Or,
-    Xor,
-    Lsh,
-    Rsh,
-}
-
-impl Alu {
-    /// `None` ends the program with 0.
-    #[inline(always)]
-    pub(super) fn apply(self, a: u32, operand: u32) -> Option<u32> {
-        Some(match self {
-            Alu::Add => a.wrapping_add(operand),
-            Alu::Sub => a.wrapping_sub(operand),
-            Alu::Mul => a.wrapping_mul(operand),
-            Alu::Div => return a.checked_div(operand),
-            Alu::Mod => return a.checked_rem(operand),
-            Alu::And => a & operand,
-            Alu::Or => a | operand,
-            Alu::Xor => a ^ operand,
-            Alu::Lsh => a.wrapping_shl(operand),
-            Alu::Rsh => a.wrapping_shr(operand),
-        })
-    }
-}
-
-/// How A is compared with X.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cmp {
-    Eq,
-    Gt,
-    Ge,
-    Set,
-}
-
-impl Cmp {
-    #[inline(always)]
-    pub(super) fn holds(self, a: u32, x: u32) -> bool {
-        match self {
-            Cmp::Eq => a == x,
-            Cmp::Gt => a > x,
-            Cmp::Ge => a >= x,
-            Cmp::Set => a & x != 0,
         }
     }
 }

@@ -8,8 +8,9 @@ use std::collections::btree_map::Entry;
 
 use callgate::bpf::{Insn, Op};
 
-use super::flow::{Flow, comparison};
-use super::op::{Cmp, Target};
+use super::flow::Flow;
+use super::op::Target;
+use crate::operation::{Cmp, Operand, comparison};
 
 /// Values, first and last, and the instruction at which they go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,8 +42,7 @@ pub(super) fn spread(flow: &Flow, at: usize, work: &mut usize) -> Option<Vec<Pie
     let mut comparisons = 0;
     while let Some((here, mut values)) = pending.pop_first() {
         let insn = *flow.insns.get(here)?;
-        let cmp = if is_constant_branch(insn.op) { comparison(insn.op) } else { None };
-        let Some(cmp) = cmp else {
+        let Some((cmp, Operand::K(_))) = comparison(insn) else {
             pieces.extend(leave(&values.intervals, here)?);
             continue;
         };

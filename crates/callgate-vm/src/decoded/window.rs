@@ -20,11 +20,12 @@
 use callgate::bpf::{Insn, Op as Bpf, Width};
 
 use super::emit::{Emitter, NOWHERE};
-use super::flow::{A, comparison};
+use super::flow::A;
 use super::load::Load;
-use super::op::{Cmp, Op, Target};
+use super::op::{Op, Target};
 use super::probe::{Base, CASES, Probe};
 use super::spread::is_constant_branch;
+use crate::operation::{Cmp, comparison};
 
 /// How many bytes a window has.
 const BYTES: i64 = 4;
@@ -194,12 +195,13 @@ impl Emitter<'_> {
     fn equality(&self, at: usize, window: Window) -> Option<(Step, Window, Equality)> {
         let step = self.step(at)?;
         let window = window.with(step.load)?;
-        let Insn { op, k, jt, jf } = self.insn(step.branch)?;
+        let insn = self.insn(step.branch)?;
+        let Insn { k, jt, jf, .. } = insn;
         let yes = self.flow.resolve(step.branch + 1 + usize::from(jt));
         let no = self.flow.resolve(step.branch + 1 + usize::from(jf));
         let all = u32::MAX >> (32 - 8 * step.load.width().bytes());
         let mask = step.mask & all;
-        let equality = match comparison(op)? {
+        let equality = match comparison(insn)?.0 {
             // A value that is too large is never loaded.
             Cmp::Eq if k & !all != 0 => Equality { mask: 0, value: 1, matched: yes, rest: no },
             Cmp::Eq => Equality { mask, value: k, matched: yes, rest: no },

@@ -9,7 +9,8 @@
 use callgate::bpf::{AncillaryWord, Insn, Op, Width};
 use callgate::{Endian, Word};
 
-use super::node::{self, Alu, Ask, Node, Operand, Reg, Test, end, largest};
+use super::node::{Ask, Node, Reg, end, largest};
+use crate::operation::{Alu, Cmp, Operand, arithmetic, comparison};
 
 /// What a program reads from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,7 +143,7 @@ impl Pass<'_> {
                 self.flow(to, facts);
                 return Node::Jump(to as u16);
             }
-            _ => match node::branch(insn) {
+            _ => match comparison(insn) {
                 Some((test, operand)) => return self.branch(index, test, operand),
                 None => self.straight(insn, &mut facts),
             },
@@ -187,8 +188,8 @@ impl Pass<'_> {
                     Node::Neg
                 }
             },
-            _ => match node::arithmetic(insn) {
-                Some((alu, operand)) => arithmetic(alu, operand, facts),
+            _ => match arithmetic(insn) {
+                Some((alu, operand)) => compute(alu, operand, facts),
                 None => Node::Nop,
             },
         }
@@ -205,7 +206,7 @@ impl Pass<'_> {
         };
         if self.input == Input::Packet {
             match AncillaryWord::from_offset(k) {
-                Some(AncillaryWord::AluXorX) => return arithmetic(Alu::Xor, Operand::X, facts),
+                Some(AncillaryWord::AluXorX) => return compute(Alu::Xor, Operand::X, facts),
                 Some(_) => {
                     facts.a = ANY;
                     return Node::Outside { ask: Ask::Word, offset: k };
@@ -224,7 +225,7 @@ impl Pass<'_> {
         Node::Length(reg)
     }
 
-    fn branch(&mut self, index: usize, test: Test, operand: Operand) -> Node {
+    fn branch(&mut self, index: usize, test: Cmp, operand: Operand) -> Node {
         let insn = self.insns[index];
         let facts = self.facts[index];
         let (yes, no) = (index + 1 + usize::from(insn.jt), index + 1 + usize::from(insn.jf));
@@ -249,31 +250,31 @@ impl Pass<'_> {
 }
 
 /// Whether a test holds for every value, or for none.
-fn decided(test: Test, a: Value, k: u32) -> Option<bool> {
+fn decided(test: Cmp, a: Value, k: u32) -> Option<bool> {
     if let Some(a) = a.constant() {
         return Some(test.holds(a, k));
     }
     match test {
-        Test::Eq => (k < a.min || k > a.max).then_some(false),
-        Test::Gt if a.min > k => Some(true),
-        Test::Gt => (a.max <= k).then_some(false),
-        Test::Ge if a.min >= k => Some(true),
-        Test::Ge => (a.max < k).then_some(false),
-        Test::Set => (k == 0).then_some(false),
+        Cmp::Eq => (k < a.min || k > a.max).then_some(false),
+        Cmp::Gt if a.min > k => Some(true),
+        Cmp::Gt => (a.max <= k).then_some(false),
+        Cmp::Ge if a.min >= k => Some(true),
+        Cmp::Ge => (a.max < k).then_some(false),
+        Cmp::Set => (k == 0).then_some(false),
     }
 }
 
 /// What is known of A after a test that is not decided.
-fn narrowed(test: Test, a: Value, k: u32, holds: bool) -> Value {
+fn narrowed(test: Cmp, a: Value, k: u32, holds: bool) -> Value {
     let Value { min, max, load } = a;
     let (min, max) = match (test, holds) {
-        (Test::Eq, true) => (k, k),
-        (Test::Eq, false) => (min + u32::from(k == min), max - u32::from(k == max)),
-        (Test::Gt, true) => (min.max(k + 1), max),
-        (Test::Gt, false) => (min, max.min(k)),
-        (Test::Ge, true) => (min.max(k), max),
-        (Test::Ge, false) => (min, max.min(k - 1)),
-        (Test::Set, _) => (min, max),
+        (Cmp::Eq, true) => (k, k),
+        (Cmp::Eq, false) => (min + u32::from(k == min), max - u32::from(k == max)),
+        (Cmp::Gt, true) => (min.max(k + 1), max),
+        (Cmp::Gt, false) => (min, max.min(k)),
+        (Cmp::Ge, true) => (min.max(k), max),
+        (Cmp::Ge, false) => (min, max.min(k - 1)),
+        (Cmp::Set, _) => (min, max),
     };
     Value { min, max, load }
 }
@@ -356,7 +357,7 @@ fn header_length(offset: u32, facts: &mut Facts) -> Node {
     Node::HeaderLength { offset, check }
 }
 
-fn arithmetic(alu: Alu, operand: Operand, facts: &mut Facts) -> Node {
+fn compute(alu: Alu, operand: Operand, facts: &mut Facts) -> Node {
     let value = match operand {
         Operand::K(k) => Value::exactly(k),
         Operand::X => facts.x,

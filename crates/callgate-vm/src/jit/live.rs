@@ -3,7 +3,8 @@
 //! As in the forward pass, one pass is exact: everything that comes after a node was seen before it.
 
 use super::facts::Forward;
-use super::node::{Alu, Ask, Node, Operand, Reg, Test, end};
+use super::node::{Ask, Node, Reg, end};
+use crate::operation::{Alu, Cmp, Operand};
 
 /// The program after both passes.
 pub(super) struct Flow {
@@ -105,14 +106,14 @@ impl Flow {
             self.nodes[index] = Node::Jump(yes);
             return;
         }
-        if (test, operand) == (Test::Eq, Operand::K(0))
+        if (test, operand) == (Cmp::Eq, Operand::K(0))
             && self.edges[index] == 1
             && !self.live_after(yes, no).has(Live::A)
             && let Some(before) = index.checked_sub(1)
             && let Node::Alu(Alu::And, mask) = self.nodes[before]
         {
             self.nodes[before] = Node::Nop;
-            self.nodes[index] = Node::Branch { test: Test::Set, operand: mask, yes: no, no: yes };
+            self.nodes[index] = Node::Branch { test: Cmp::Set, operand: mask, yes: no, no: yes };
         }
     }
 }

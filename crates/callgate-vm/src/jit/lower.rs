@@ -9,9 +9,10 @@ use callgate::bpf::{Insn, Width};
 use super::buffer::Pos;
 use super::facts::{self, Input};
 use super::live::{self, Flow, Live};
-use super::node::{Alu, Node, Operand, Reg, Test, end};
+use super::node::{Node, Reg, end};
 use super::switch::{self, Group, Kind, OTHER, Switch};
 use super::target::{Cond, Needs, Target};
+use crate::operation::{Alu, Cmp, Operand};
 
 /// In a group of so few, one comparison follows the other.
 const LINEAR: usize = 3;
@@ -150,7 +151,7 @@ impl<T: Target> Lower<T> {
         }
     }
 
-    fn branch(&mut self, index: usize, test: Test, operand: Operand, yes: u16, no: u16) {
+    fn branch(&mut self, index: usize, test: Cmp, operand: Operand, yes: u16, no: u16) {
         self.ways(Cond::of(test), yes, no);
         match (self.load_before(index, test, operand, yes, no), operand) {
             (Some((width, offset)), Operand::K(k)) => {
@@ -165,7 +166,7 @@ impl<T: Target> Lower<T> {
     fn load_before(
         &self,
         index: usize,
-        test: Test,
+        test: Cmp,
         operand: Operand,
         yes: u16,
         no: u16,
@@ -228,7 +229,7 @@ impl<T: Target> Lower<T> {
         let upper = self.target.here();
         self.search(&groups[..middle], other, &tables[..middle]);
         self.target.branch(Cond::From, upper);
-        self.target.compare(Test::Ge, Operand::K(groups[middle].low));
+        self.target.compare(Cmp::Ge, Operand::K(groups[middle].low));
     }
 
     fn list(&mut self, groups: &[Group], other: u16, tables: &[Option<Pos>]) {
@@ -249,7 +250,7 @@ impl<T: Target> Lower<T> {
                 let single = group.low == group.high;
                 self.test(if single { Cond::Eq } else { Cond::NotAbove }, to, other, last);
                 if single {
-                    self.target.compare(Test::Eq, Operand::K(group.low));
+                    self.target.compare(Cmp::Eq, Operand::K(group.low));
                 } else {
                     self.target.check_index(group.low, group.high - group.low);
                 }

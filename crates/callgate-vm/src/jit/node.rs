@@ -1,7 +1,9 @@
 //! The program as the passes of the compiler see it: one [`Node`] per instruction, with absolute
 //! targets, in the order of the program. All jumps go forward.
 
-use callgate::bpf::{Insn, Op, Width};
+use callgate::bpf::Width;
+
+use crate::operation::{Alu, Cmp, Operand};
 
 /// The largest value that a load yields.
 pub(super) fn largest(width: Width) -> u32 {
@@ -22,78 +24,6 @@ pub(super) fn end(offset: u32, width: Width) -> u32 {
 pub(super) enum Reg {
     A,
     X,
-}
-
-/// The right side of an operation whose left side is A.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operand {
-    K(u32),
-    X,
-}
-
-/// An operation on A. Shifts use the low five bits of the distance; division by a zero X ends the
-/// program with 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Alu {
-    Add,
-    Sub,
-    Mul,
-    Div,
-    Mod,
-    Or,
-    And,
-    Xor,
-    Lsh,
-    Rsh,
-}
-
-impl Alu {
-    /// The value; `None` for a division by zero.
-    pub(super) fn apply(self, a: u32, b: u32) -> Option<u32> {
-        Some(match self {
-            Alu::Add => a.wrapping_add(b),
-            Alu::Sub => a.wrapping_sub(b),
-            Alu::Mul => a.wrapping_mul(b),
-            Alu::Div => a.checked_div(b)?,
-            Alu::Mod => a.checked_rem(b)?,
-            Alu::Or => a | b,
-            Alu::And => a & b,
-            Alu::Xor => a ^ b,
-            Alu::Lsh => a.wrapping_shl(b),
-            Alu::Rsh => a.wrapping_shr(b),
-        })
-    }
-
-    /// Whether `a OP k` is `a`, whatever `a` is.
-    pub(super) fn is_identity(self, k: u32) -> bool {
-        match self {
-            Alu::Add | Alu::Sub | Alu::Or | Alu::Xor | Alu::Lsh | Alu::Rsh => k == 0,
-            Alu::Mul | Alu::Div => k == 1,
-            Alu::And => k == u32::MAX,
-            Alu::Mod => false,
-        }
-    }
-}
-
-/// What a branch asks about A, unsigned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Test {
-    Eq,
-    Gt,
-    Ge,
-    /// Whether they have a bit in common.
-    Set,
-}
-
-impl Test {
-    pub(super) fn holds(self, a: u32, b: u32) -> bool {
-        match self {
-            Test::Eq => a == b,
-            Test::Gt => a > b,
-            Test::Ge => a >= b,
-            Test::Set => a & b != 0,
-        }
-    }
 }
 
 /// What is asked of the world outside of the compiled code; see [`super::outside`].
@@ -151,56 +81,11 @@ pub(super) enum Node {
     Txa,
     Jump(u16),
     Branch {
-        test: Test,
+        test: Cmp,
         operand: Operand,
         yes: u16,
         no: u16,
     },
     Ret(u32),
     RetA,
-}
-
-/// The parts of an arithmetic instruction.
-pub(super) fn arithmetic(insn: Insn) -> Option<(Alu, Operand)> {
-    use Operand::{K, X};
-    let k = K(insn.k);
-    Some(match insn.op {
-        Op::AddK => (Alu::Add, k),
-        Op::AddX => (Alu::Add, X),
-        Op::SubK => (Alu::Sub, k),
-        Op::SubX => (Alu::Sub, X),
-        Op::MulK => (Alu::Mul, k),
-        Op::MulX => (Alu::Mul, X),
-        Op::DivK => (Alu::Div, k),
-        Op::DivX => (Alu::Div, X),
-        Op::ModK => (Alu::Mod, k),
-        Op::ModX => (Alu::Mod, X),
-        Op::OrK => (Alu::Or, k),
-        Op::OrX => (Alu::Or, X),
-        Op::AndK => (Alu::And, k),
-        Op::AndX => (Alu::And, X),
-        Op::XorK => (Alu::Xor, k),
-        Op::XorX => (Alu::Xor, X),
-        Op::LshK => (Alu::Lsh, k),
-        Op::LshX => (Alu::Lsh, X),
-        Op::RshK => (Alu::Rsh, k),
-        Op::RshX => (Alu::Rsh, X),
-        _ => return None,
-    })
-}
-
-/// The parts of a two-way jump.
-pub(super) fn branch(insn: Insn) -> Option<(Test, Operand)> {
-    let k = Operand::K(insn.k);
-    Some(match insn.op {
-        Op::JeqK => (Test::Eq, k),
-        Op::JeqX => (Test::Eq, Operand::X),
-        Op::JgtK => (Test::Gt, k),
-        Op::JgtX => (Test::Gt, Operand::X),
-        Op::JgeK => (Test::Ge, k),
-        Op::JgeX => (Test::Ge, Operand::X),
-        Op::JsetK => (Test::Set, k),
-        Op::JsetX => (Test::Set, Operand::X),
-        _ => return None,
-    })
 }

@@ -18,13 +18,16 @@
 //! Sources: Procedure Call Standard for the Arm 64-bit Architecture, 6.1; for the encodings see
 //! [`encode`].
 
+mod compare;
+mod compute;
+mod control;
 mod encode;
+mod load;
 
 use callgate::bpf::Width;
 
 use super::buffer::{Buffer, Pos};
-use super::node::{self, Alu, Ask, Operand, Test};
-use super::outside::kind;
+use super::node::Reg;
 use super::target::{Cond, Needs, Target};
 use encode as e;
 
@@ -147,10 +150,10 @@ fn number(when: Cond) -> u32 {
     }
 }
 
-fn register(reg: node::Reg) -> e::Reg {
+fn register(reg: Reg) -> e::Reg {
     match reg {
-        node::Reg::A => A,
-        node::Reg::X => X,
+        Reg::A => A,
+        Reg::X => X,
     }
 }
 
@@ -180,40 +183,8 @@ impl Aarch64 {
         });
     }
 
-    fn load_to(&mut self, reg: e::Reg, width: Width, offset: u32) {
-        let packet = self.packet;
-        self.write(|code| {
-            match e::ldr(size(width), reg, INPUT, offset) {
-                Some(load) => code.put(load),
-                None => code.set(T2, offset).put(e::ldr_index(size(width), reg, INPUT, T2)),
-            };
-            if packet {
-                code.swap(reg, width);
-            }
-        });
-    }
-
-    /// Asks; the offset is in `T0`, and the answer is afterwards.
-    fn ask(&mut self, ask: Ask, routine: Pos, short: Pos) {
-        self.condition(LT, short);
-        self.write(|code| {
-            code.put(e::mov64(LINK, T2)).put(e::cmp_imm64(T0, 0));
-        });
-        let distance = self.distance(routine);
-        self.write(|code| {
-            code.set(T1, kind(ask)).put(e::mov64(T2, LINK)).put(e::bl(distance));
-        });
-    }
-
     fn index(base: u32) -> e::Reg {
         if base == 0 { A } else { T0 }
-    }
-
-    fn table_address(&mut self, table: Pos) {
-        let distance = self.distance(table);
-        self.write(|code| {
-            code.put(e::adr(T1, distance));
-        });
     }
 }
 
@@ -224,307 +195,19 @@ impl Target for Aarch64 {
         Aarch64 { buffer: Buffer::new(64 + 12 * insns), packet: needs.packet }
     }
 
-    fn here(&self) -> Pos {
-        self.buffer.here()
+    fn buffer(&self) -> &Buffer {
+        &self.buffer
     }
 
-    fn code(&self) -> &[u8] {
-        self.buffer.code()
+    fn buffer_mut(&mut self) -> &mut Buffer {
+        &mut self.buffer
     }
 
-    fn data(&mut self, words: usize) -> Pos {
-        self.buffer.prepend(&vec![0; 4 * words]);
-        self.here()
-    }
-
-    fn set_data(&mut self, at: Pos, index: usize, word: u32) {
-        self.buffer.overwrite(Pos(at.0 - 4 * index as u32), &word.to_le_bytes());
-    }
-
-    /// Takes the offset in `T0`, what is asked in `T1`, A and X; the answer is in `T0`. Everything else
-    /// but `T1` is as it was, also `T2`, in which the caller keeps its own return address.
-    fn outside_routine(&mut self) -> Pos {
-        const SAVED: [(e::Reg, e::Reg); 8] =
-            [(0, 1), (2, 3), (4, 7), (8, 9), (10, 11), (12, 13), (14, 15), (29, LINK)];
-        const VECTORS: [u32; 4] = [16, 18, 20, 22];
-        const FRAME: u32 = 16 * (SAVED.len() + VECTORS.len()) as u32;
-        let places = || (0..).step_by(16);
-        let vectors = || places().skip(SAVED.len()).zip(VECTORS);
-        let mut routine = Code::<40>::new();
-        let code = &mut routine;
-        code.put(e::sub_imm64(e::SP, e::SP, FRAME << 10));
-        for (at, (t, u)) in places().zip(SAVED) {
-            code.put(e::stp64(t, u, at));
-        }
-        for (at, t) in vectors() {
-            code.put(e::stp_d(t, t + 1, at));
-        }
-        // A and X are the fourth and fifth argument already.
-        code.put(e::mov64(0, CONTEXT)).put(e::mov(1, T0)).put(e::mov(2, T1));
-        // The first field of the context is the function.
-        code.put(e::ldr64(9, 0)).put(e::blr(9)).put(e::mov64(T0, 0));
-        for (at, (t, u)) in places().zip(SAVED) {
-            code.put(e::ldp64(t, u, at));
-        }
-        for (at, t) in vectors() {
-            code.put(e::ldp_d(t, t + 1, at));
-        }
-        code.put(e::add_imm64(e::SP, e::SP, FRAME << 10)).put(e::RET);
-        self.prepend(&routine);
-        self.here()
-    }
-
-    fn entry(&mut self, zero: &[node::Reg]) {
+    fn entry(&mut self, zero: &[Reg]) {
         self.write(|code| {
             for &reg in zero {
                 code.set(register(reg), 0);
             }
         });
     }
-
-    fn jump(&mut self, to: Pos) {
-        let distance = self.distance(to);
-        self.write(|code| {
-            code.put(e::b(distance));
-        });
-    }
-
-    fn branch(&mut self, when: Cond, to: Pos) {
-        self.condition(number(when), to);
-    }
-
-    fn ret(&mut self) {
-        self.write(|code| {
-            code.put(e::mov(0, A)).put(e::RET);
-        });
-    }
-
-    fn ret_constant(&mut self, value: u32) {
-        self.write(|code| {
-            code.set(0, value).put(e::RET);
-        });
-    }
-
-    fn ret_select(&mut self, when: Cond, yes: u32, no: u32) {
-        self.write(|code| {
-            code.set(T1, yes).set(0, no).put(e::csel(0, T1, 0, number(when))).put(e::RET);
-        });
-    }
-
-    fn compare(&mut self, test: Test, operand: Operand) {
-        self.write(|code| {
-            match (test, operand) {
-                (Test::Set, Operand::K(k)) => code.test(A, k),
-                (Test::Set, Operand::X) => code.put(e::tst(A, X)),
-                (_, Operand::K(k)) => code.compare(A, k),
-                (_, Operand::X) => code.put(e::cmp(A, X)),
-            };
-        });
-    }
-
-    /// There are no comparisons with memory.
-    fn can_compare_load(&self, _test: Test, _width: Width) -> bool {
-        false
-    }
-
-    fn compare_load(&mut self, test: Test, k: u32, width: Width, offset: u32) {
-        self.compare(test, Operand::K(k));
-        self.load(width, offset);
-    }
-
-    fn check_index(&mut self, base: u32, last: u32) {
-        self.write(|code| {
-            if base != 0 {
-                code.add(T0, A, base.wrapping_neg());
-            }
-            code.compare(Aarch64::index(base), last);
-        });
-    }
-
-    fn bit(&mut self, base: u32, mask: u64) {
-        self.write(|code| {
-            code.set64(T1, mask).put(e::lsr64(T1, T1, Aarch64::index(base)));
-            code.put(e::tst_bit0_64(T1));
-        });
-    }
-
-    fn ret_table(&mut self, base: u32, table: Pos) {
-        self.write(|code| {
-            code.put(e::ldr_scaled(0, T1, Aarch64::index(base))).put(e::RET);
-        });
-        self.table_address(table);
-    }
-
-    fn jump_table(&mut self, base: u32, table: Pos) {
-        self.write(|code| {
-            code.put(e::ldrsw_scaled(T2, T1, Aarch64::index(base)));
-            code.put(e::add64(T1, T1, T2)).put(e::br(T1));
-        });
-        self.table_address(table);
-    }
-
-    fn constant(&mut self, reg: node::Reg, k: u32) {
-        self.write(|code| {
-            code.set(register(reg), k);
-        });
-    }
-
-    fn length(&mut self, reg: node::Reg) {
-        self.write(|code| {
-            code.put(e::mov(register(reg), LENGTH));
-        });
-    }
-
-    fn load(&mut self, width: Width, offset: u32) {
-        self.load_to(A, width, offset);
-    }
-
-    fn check(&mut self, bytes: u32, short: Pos) {
-        self.branch(Cond::Below, short);
-        self.write(|code| {
-            code.compare(LENGTH, bytes);
-        });
-    }
-
-    fn header_length(&mut self, offset: u32) {
-        self.write(|code| {
-            code.put(e::ubfiz(X, X, 2, 4));
-        });
-        self.load_to(X, Width::Byte, offset);
-    }
-
-    fn indexed(&mut self, width: Width, offset: u32, routine: Option<Pos>, short: Pos) {
-        let (bytes, packet) = (width.bytes() as u32, self.packet);
-        let done = self.here();
-        self.write(|code| {
-            code.put(e::ldr_index(size(width), A, INPUT, T0));
-            if packet {
-                code.swap(A, width);
-            }
-        });
-        match routine {
-            None => self.branch(Cond::Above, short),
-            Some(routine) => {
-                let inside = self.here();
-                self.jump(done);
-                self.write(|code| {
-                    code.put(e::mov(A, T0));
-                });
-                self.ask(Ask::Load(width), routine, short);
-                // Not negative, and not inside: the end.
-                self.condition(GE, short);
-                self.write(|code| {
-                    code.compare(T0, 0);
-                });
-                self.branch(Cond::NotAbove, inside);
-            }
-        }
-        self.write(|code| {
-            code.add(T0, X, offset).put(e::add_imm64(T1, T0, bytes << 10));
-            code.put(e::cmp64(T1, LENGTH));
-        });
-    }
-
-    fn outside(&mut self, ask: Ask, offset: u32, routine: Pos, short: Pos) {
-        self.write(|code| {
-            code.put(match ask {
-                Ask::HeaderLength => e::ubfiz(X, T0, 2, 4),
-                _ => e::mov(A, T0),
-            });
-        });
-        self.ask(ask, routine, short);
-        self.write(|code| {
-            code.set(T0, offset);
-        });
-    }
-
-    fn fetch(&mut self, reg: node::Reg, index: u8) {
-        let (reg, at) = (register(reg), u32::from(index));
-        self.write(|code| {
-            code.put(match index < IN_REGISTERS {
-                true => e::mov(reg, SCRATCH + at),
-                false => e::fmov_from(reg, SCRATCH_VECTOR + at - u32::from(IN_REGISTERS)),
-            });
-        });
-    }
-
-    fn store(&mut self, reg: node::Reg, index: u8) {
-        let (reg, at) = (register(reg), u32::from(index));
-        self.write(|code| {
-            code.put(match index < IN_REGISTERS {
-                true => e::mov(SCRATCH + at, reg),
-                false => e::fmov_to(SCRATCH_VECTOR + at - u32::from(IN_REGISTERS), reg),
-            });
-        });
-    }
-
-    fn alu(&mut self, alu: Alu, operand: Operand, zero: Pos) {
-        self.write(|code| {
-            let k = match operand {
-                Operand::K(k) => k,
-                Operand::X => {
-                    by_register(code, alu, X);
-                    return;
-                }
-            };
-            let logical = e::bitmask(k);
-            match (alu, logical) {
-                (Alu::Add, _) => code.add(A, A, k),
-                (Alu::Sub, _) => code.add(A, A, k.wrapping_neg()),
-                (Alu::Or, Some(imm)) => code.put(e::orr_imm(A, A, imm)),
-                (Alu::And, Some(imm)) => code.put(e::and_imm(A, A, imm)),
-                (Alu::Xor, Some(imm)) => code.put(e::eor_imm(A, A, imm)),
-                (Alu::Lsh, _) => code.put(e::lsl_imm(A, A, k & 31)),
-                (Alu::Rsh, _) => code.put(e::lsr_imm(A, A, k & 31)),
-                (Alu::Div, _) if k.is_power_of_two() => {
-                    code.put(e::lsr_imm(A, A, k.trailing_zeros()))
-                }
-                _ => by_register(code.set(T0, k), alu, T0),
-            };
-        });
-        if matches!(alu, Alu::Div | Alu::Mod) && operand == Operand::X {
-            let distance = self.distance(zero);
-            self.write(|code| {
-                code.put(e::cbz(X, distance));
-            });
-        }
-    }
-
-    fn negate(&mut self) {
-        self.write(|code| {
-            code.put(e::sub(A, e::ZERO, A));
-        });
-    }
-
-    fn tax(&mut self) {
-        self.write(|code| {
-            code.put(e::mov(X, A));
-        });
-    }
-
-    fn txa(&mut self) {
-        self.write(|code| {
-            code.put(e::mov(A, X));
-        });
-    }
-}
-
-/// `A = A op by`; a divisor is not 0.
-fn by_register(code: &mut Code, alu: Alu, by: e::Reg) -> &mut Code {
-    let quotient = T1;
-    if alu == Alu::Mod {
-        code.put(e::udiv(quotient, A, by));
-    }
-    code.put(match alu {
-        Alu::Add => e::add(A, A, by),
-        Alu::Sub => e::sub(A, A, by),
-        Alu::Mul => e::mul(A, A, by),
-        Alu::Div => e::udiv(A, A, by),
-        Alu::Mod => e::msub(A, quotient, by, A),
-        Alu::Or => e::orr(A, A, by),
-        Alu::And => e::and(A, A, by),
-        Alu::Xor => e::eor(A, A, by),
-        Alu::Lsh => e::lsl(A, A, by),
-        Alu::Rsh => e::lsr(A, A, by),
-    })
 }

@@ -16,7 +16,8 @@
 mod tree;
 
 use super::live::Flow;
-use super::node::{Node, Operand, Test};
+use super::node::Node;
+use crate::operation::{Cmp, Operand};
 use tree::Tree;
 
 /// Chains of fewer comparisons stay as they are.
@@ -122,7 +123,7 @@ fn tree(flow: &mut Flow, head: usize, seen: &mut [bool]) -> Option<Switch> {
 /// The comparison with a constant at this node.
 fn equality(flow: &Flow, index: usize) -> Option<(u32, u16, u16)> {
     match flow.nodes[index] {
-        Node::Branch { test: Test::Eq, operand: Operand::K(k), yes, no } => Some((k, yes, no)),
+        Node::Branch { test: Cmp::Eq, operand: Operand::K(k), yes, no } => Some((k, yes, no)),
         _ => None,
     }
 }

@@ -4,8 +4,9 @@
 //! through the tree for each such interval says what it leads to.
 
 use super::super::live::Flow;
-use super::super::node::{Node, Operand, Test};
+use super::super::node::Node;
 use super::{Range, after, key};
+use crate::operation::{Cmp, Operand};
 
 /// A tree gets so many steps per comparison; a list would take more.
 const STEPS: usize = 32;
@@ -20,7 +21,7 @@ enum Way {
 
 struct Member {
     index: usize,
-    test: Test,
+    test: Cmp,
     k: u32,
     yes: Way,
     no: Way,
@@ -72,10 +73,10 @@ impl Tree {
     pub(super) fn ranges(&self, flow: &Flow) -> Option<Vec<Range>> {
         let mut starts = vec![0];
         for &Member { test, k, .. } in &self.members {
-            if test != Test::Gt {
+            if test != Cmp::Gt {
                 starts.push(k);
             }
-            if test != Test::Ge {
+            if test != Cmp::Ge {
                 starts.extend(k.checked_add(1));
             }
         }
@@ -110,7 +111,7 @@ impl Tree {
 
 fn member(flow: &Flow, index: usize) -> Option<Member> {
     match flow.nodes[index] {
-        Node::Branch { test, operand: Operand::K(k), yes, no } if test != Test::Set => {
+        Node::Branch { test, operand: Operand::K(k), yes, no } if test != Cmp::Set => {
             Some(Member { index, test, k, yes: Way::Out(yes), no: Way::Out(no) })
         }
         _ => None,

@@ -1,0 +1,98 @@
+//! What a condition is about.
+
+use callgate::bpf::Width;
+
+use super::encode::{CMP, Code, Mem, R11, RDI, RDX};
+use super::{A, X, X86_64};
+use crate::jit::target::Compare;
+use crate::operation::{Cmp, Operand};
+
+impl Compare for X86_64 {
+    fn compare(&mut self, test: Cmp, operand: Operand) {
+        self.write(|code| {
+            match (test, operand) {
+                (Cmp::Set, Operand::K(k)) => X86_64::test_imm(code, k),
+                (Cmp::Set, Operand::X) => {
+                    code.rr(false, &[0x85], X.0, A);
+                }
+                (_, Operand::K(0)) => {
+                    code.rr(false, &[0x85], A.0, A);
+                }
+                (_, Operand::K(k)) => {
+                    code.alu_imm(CMP, A, k);
+                }
+                (_, Operand::X) => {
+                    code.rr(false, &[8 * CMP + 1], X.0, A);
+                }
+            };
+        });
+    }
+
+    fn can_compare_load(&self, test: Cmp, width: Width) -> bool {
+        width == Width::Byte || !self.swaps() || matches!(test, Cmp::Eq | Cmp::Set)
+    }
+
+    fn compare_load(&mut self, test: Cmp, k: u32, width: Width, offset: u32) {
+        let mem = Mem::at(RDI, offset as i32);
+        let swap = self.swaps();
+        self.write(|code| match (width, test) {
+            (Width::Byte, Cmp::Set) => {
+                code.rm(false, &[0xf6], 0, mem).imm8(k as u8);
+            }
+            // A constant above a byte is never compared: the forward pass knows how it ends.
+            (Width::Byte, _) => {
+                code.rm(false, &[0x80], CMP, mem).imm8(k as u8);
+            }
+            // A 16-bit constant would slow decoding down on many processors.
+            (Width::Half, _) => {
+                let k = if swap { u32::from((k as u16).swap_bytes()) } else { k };
+                code.rm(false, &[0x0f, 0xb7], A.0, mem);
+                match test {
+                    Cmp::Set => X86_64::test_imm(code, k),
+                    _ => {
+                        code.alu_imm(CMP, A, k);
+                    }
+                }
+            }
+            (Width::Word, _) => {
+                let k = if swap { k.swap_bytes() } else { k };
+                match (test, i8::try_from(k as i32)) {
+                    (Cmp::Set, _) => code.rm(false, &[0xf7], 0, mem).imm32(k),
+                    (_, Ok(k)) => code.rm(false, &[0x83], CMP, mem).imm8(k as u8),
+                    (_, Err(_)) => code.rm(false, &[0x81], CMP, mem).imm32(k),
+                };
+            }
+        });
+    }
+
+    fn check_index(&mut self, base: u32, last: u32) {
+        self.write(|code| {
+            if base != 0 {
+                // lea edx, [rax - base]
+                code.rm(false, &[0x8d], RDX.0, Mem::at(A, base.wrapping_neg() as i32));
+            }
+            code.alu_imm(CMP, X86_64::index(base), last);
+        });
+    }
+
+    fn bit(&mut self, base: u32, mask: u64) {
+        self.write(|code| {
+            match u32::try_from(mask) {
+                Ok(mask) => code.mov_imm(R11, mask),
+                Err(_) => code.put(&[0x49, 0xbb]).put(&mask.to_le_bytes()),
+            };
+            // bt r11, index
+            code.rr(true, &[0x0f, 0xa3], X86_64::index(base).0, R11);
+        });
+    }
+}
+
+impl X86_64 {
+    /// `test` of A, in the shortest form.
+    fn test_imm(code: &mut Code, k: u32) {
+        match u8::try_from(k) {
+            Ok(k) => code.put(&[0xa8, k]),
+            Err(_) => code.put(&[0xa9]).imm32(k),
+        };
+    }
+}

@@ -1,0 +1,150 @@
+//! What comes from the input, and from beside it.
+
+use callgate::bpf::Width;
+
+use super::encode::{
+    ADD, AND, CMP, Code, Gpr, Mem, R8, R9, R10, R11, RAX, RCX, RDI, RDX, RSI, RSP, SUB,
+};
+use super::{A, CONTEXT, FRAME, SAVED_A, X, X86_64, register};
+use crate::jit::buffer::Pos;
+use crate::jit::node::{Ask, Reg};
+use crate::jit::outside::kind;
+use crate::jit::target::{Cond, Control, Load, Target};
+
+impl Load for X86_64 {
+    /// Takes the offset in `edx`, what is asked in `r11d`, A and X; the answer is in `rax`, and only
+    /// `rdx` and `r11` are lost.
+    fn outside_routine(&mut self) -> Pos {
+        const SAVED: [Gpr; 6] = [RDI, RSI, RCX, R8, R9, R10];
+        let mut routine = Code::<160>::new();
+        let code = &mut routine;
+        code.rr(true, &[0x81], SUB, RSP).imm32(FRAME as u32);
+        for (slot, reg) in (0..).zip(SAVED) {
+            code.rm(true, &[0x89], reg.0, Mem::at(RSP, 8 * slot));
+        }
+        code.rm(true, &[0x8b], RDI.0, Mem::at(RSP, FRAME + 8 + CONTEXT));
+        code.mov(R8, X).mov(RCX, A).mov(RSI, RDX).mov(RDX, R11);
+        // call [rdi]: the first field of the context is the function.
+        code.rm(false, &[0xff], 2, Mem::at(RDI, 0));
+        for (slot, reg) in (0..).zip(SAVED) {
+            code.rm(true, &[0x8b], reg.0, Mem::at(RSP, 8 * slot));
+        }
+        code.rr(true, &[0x81], ADD, RSP).imm32(FRAME as u32).put(&[0xc3]);
+        self.buffer.prepend(code.bytes());
+        self.here()
+    }
+
+    fn length(&mut self, reg: Reg) {
+        self.write(|code| {
+            code.mov(register(reg), RSI);
+        });
+    }
+
+    fn load(&mut self, width: Width, offset: u32) {
+        self.load_from(A, width, Mem::at(RDI, offset as i32));
+    }
+
+    fn check(&mut self, bytes: u32, short: Pos) {
+        self.branch(Cond::Below, short);
+        self.write(|code| {
+            code.alu_imm(CMP, RSI, bytes);
+        });
+    }
+
+    fn header_length(&mut self, offset: u32) {
+        self.write(|code| {
+            code.rm(false, &[0x0f, 0xb6], X.0, Mem::at(RDI, offset as i32));
+            code.alu_imm(AND, X, 15).rr(false, &[0xc1], 4, X).imm8(2);
+        });
+    }
+
+    fn indexed(&mut self, width: Width, offset: u32, routine: Option<Pos>, short: Pos) {
+        let bytes = width.bytes() as u32;
+        let Some(routine) = routine else {
+            self.load_from(A, width, Mem::indexed(RDI, X, 0, offset as i32));
+            self.branch(Cond::Above, short);
+            self.write(|code| {
+                code.rm(false, &[0x8d], RDX.0, Mem::at(X, (offset + bytes) as i32));
+                code.rr(false, &[8 * CMP + 1], RSI.0, RDX);
+            });
+            return;
+        };
+        let done = self.here();
+        self.load_from(A, width, Mem::indexed(RDI, RDX, 0, 0));
+        let inside = self.here();
+        self.jump(done);
+        self.end_if_told(short);
+        self.call(routine);
+        self.write(|code| {
+            code.mov_imm(R11, kind(Ask::Load(width)));
+        });
+        // Not negative, and not inside: the end.
+        self.condition(0x9, short);
+        self.write(|code| {
+            code.rr(false, &[0x85], RDX.0, RDX);
+        });
+        self.branch(Cond::NotAbove, inside);
+        self.write(|code| {
+            code.rm(false, &[0x8d], RDX.0, Mem::at(X, offset as i32));
+            code.rm(true, &[0x8d], R11.0, Mem::at(RDX, bytes as i32));
+            code.rr(true, &[8 * CMP + 1], RSI.0, R11);
+        });
+    }
+
+    fn outside(&mut self, ask: Ask, offset: u32, routine: Pos, short: Pos) {
+        let saved = Mem::at(RSP, SAVED_A);
+        if ask == Ask::HeaderLength {
+            self.write(|code| {
+                code.mov(X, RAX).alu_imm(AND, X, 15).rr(false, &[0xc1], 4, X).imm8(2);
+                code.rm(false, &[0x8b], A.0, saved);
+            });
+        }
+        self.end_if_told(short);
+        self.call(routine);
+        self.write(|code| {
+            if ask == Ask::HeaderLength {
+                code.rm(false, &[0x89], A.0, saved);
+            }
+            code.mov_imm(RDX, offset).mov_imm(R11, kind(ask));
+        });
+    }
+}
+
+impl X86_64 {
+    /// Loads into a register, in the order of the input; the upper half becomes 0.
+    fn load_from(&mut self, reg: Gpr, width: Width, mem: Mem) {
+        let swap = self.swaps();
+        self.write(|code| {
+            match width {
+                Width::Byte => code.rm(false, &[0x0f, 0xb6], reg.0, mem),
+                Width::Half => code.rm(false, &[0x0f, 0xb7], reg.0, mem),
+                Width::Word => code.rm(false, &[0x8b], reg.0, mem),
+            };
+            match width {
+                Width::Half if swap => {
+                    // rol reg16, 8
+                    code.put(&[0x66]).rr(false, &[0xc1], 0, reg).imm8(8);
+                }
+                Width::Word if swap && reg.0 < 8 => {
+                    code.put(&[0x0f, 0xc8 | reg.0]);
+                }
+                _ => {}
+            }
+        });
+    }
+
+    /// `test rax, rax`, and away when the answer says that the program ends.
+    fn end_if_told(&mut self, short: Pos) {
+        self.condition(0x8, short);
+        self.write(|code| {
+            code.rr(true, &[0x85], RAX.0, RAX);
+        });
+    }
+
+    fn call(&mut self, routine: Pos) {
+        let distance = self.here().distance(routine);
+        self.write(|code| {
+            code.put(&[0xe8]).imm32(distance);
+        });
+    }
+}
