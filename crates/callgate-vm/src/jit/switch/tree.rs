@@ -1,15 +1,16 @@
 //! Trees of comparisons with constants.
 //!
-//! Between two neighbours among all constants of a tree, every value takes the same way, so one walk
-//! through the tree for each such interval says what it leads to.
+//! All values start at the first comparison, as one interval. Each comparison cuts an interval into the
+//! values for which it holds and those below and above, the lowest of which goes on first: so intervals
+//! leave the tree in ascending order.
 
 use super::super::live::Flow;
 use super::super::node::Node;
 use super::{Range, after, key};
 use crate::operation::{Cmp, Operand};
 
-/// A tree gets so many steps per comparison; a list would take more.
-const STEPS: usize = 32;
+/// So many intervals may come to a comparison on average; a long list would take more.
+const STEPS: usize = 12;
 
 /// Where a comparison leads.
 #[derive(Clone, Copy)]
@@ -21,8 +22,9 @@ enum Way {
 
 struct Member {
     index: usize,
-    test: Cmp,
-    k: u32,
+    /// For which values it holds.
+    first: u32,
+    last: u32,
     yes: Way,
     no: Way,
 }
@@ -71,49 +73,46 @@ impl Tree {
     /// What values lead to: ranges with targets in ascending order, which cover everything; `None` when
     /// it is more a list than a tree.
     pub(super) fn ranges(&self, flow: &Flow) -> Option<Vec<Range>> {
-        let mut starts = vec![0];
-        for &Member { test, k, .. } in &self.members {
-            if test != Cmp::Gt {
-                starts.push(k);
-            }
-            if test != Cmp::Ge {
-                starts.extend(k.checked_add(1));
-            }
-        }
-        starts.sort_unstable();
-        starts.dedup();
         let mut steps = STEPS * self.members.len();
-        let mut ranges: Vec<Range> = Vec::with_capacity(starts.len());
-        for (at, &low) in starts.iter().enumerate() {
-            let high = starts.get(at + 1).map_or(u32::MAX, |next| next - 1);
-            let to = self.walk(low, &mut steps)?;
-            let key = key(flow, to);
-            match ranges.last_mut() {
-                Some(range) if range.key == key => range.high = high,
-                _ => ranges.push(Range { low, high, to, key }),
+        let mut ranges: Vec<Range> = Vec::with_capacity(2 * self.members.len());
+        let mut pending = vec![(Way::Inside(0), 0, u32::MAX)];
+        while let Some((way, low, high)) = pending.pop() {
+            let index = match way {
+                Way::Inside(index) => index,
+                Way::Out(to) => {
+                    let key = key(flow, to);
+                    match ranges.last_mut() {
+                        Some(range) if range.key == key => range.high = high,
+                        _ => ranges.push(Range { low, high, to, key }),
+                    }
+                    continue;
+                }
+            };
+            steps = steps.checked_sub(1)?;
+            let Member { yes, no, first, last, .. } = self.members[index];
+            if high > last {
+                pending.push((no, low.max(last + 1), high));
+            }
+            if high >= first && low <= last {
+                pending.push((yes, low.max(first), high.min(last)));
+            }
+            if low < first {
+                pending.push((no, low, high.min(first - 1)));
             }
         }
         Some(ranges)
     }
-
-    fn walk(&self, value: u32, steps: &mut usize) -> Option<u16> {
-        let mut at = 0;
-        loop {
-            *steps = steps.checked_sub(1)?;
-            let member = &self.members[at];
-            match if member.test.holds(value, member.k) { member.yes } else { member.no } {
-                Way::Inside(next) => at = next,
-                Way::Out(to) => return Some(to),
-            }
-        }
-    }
 }
 
 fn member(flow: &Flow, index: usize) -> Option<Member> {
-    match flow.nodes[index] {
-        Node::Branch { test, operand: Operand::K(k), yes, no } if test != Cmp::Set => {
-            Some(Member { index, test, k, yes: Way::Out(yes), no: Way::Out(no) })
-        }
-        _ => None,
-    }
+    let Node::Branch { test, operand: Operand::K(k), yes, no } = flow.nodes[index] else {
+        return None;
+    };
+    let (first, last) = match test {
+        Cmp::Eq => (k, k),
+        Cmp::Gt => (k.checked_add(1)?, u32::MAX),
+        Cmp::Ge => (k, u32::MAX),
+        Cmp::Set => return None,
+    };
+    Some(Member { index, first, last, yes: Way::Out(yes), no: Way::Out(no) })
 }
