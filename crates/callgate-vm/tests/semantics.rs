@@ -285,3 +285,78 @@ fn jumps_into_merged_operations_lead_to_their_second_half() {
     packet(swap, &[5, 1], 2);
     packet(swap, &[9, 3], 2);
 }
+
+/// Loads that lie close together are compared at once, which must not show: neither in packets that end
+/// between them, nor where the second says the opposite of the first.
+#[test]
+fn loads_that_are_compared_at_once_mean_what_they_mean_one_by_one() {
+    let header = "ldb [5]
+        jeq #6, first, next
+        jeq #17, first, no
+        first: ldh [2]
+        jset #0x1fff, no, next
+        ldh [6]
+        jeq #7, yes, no
+        yes: ret #1
+        no: ret #2";
+    for (protocol, fragment, port, expected) in [
+        (6, 0x20, 7, 1),
+        (17, 0, 7, 1),
+        (17, 0, 8, 2),
+        (5, 0, 7, 2),
+        (6, 1, 7, 2),
+        (17, 0x1f, 7, 2),
+    ] {
+        let bytes = [1, 2, fragment & 0xf0, fragment & 0xf, 3, protocol, 0, port, 9];
+        let fails = protocol == 5 || fragment & 0xf != 0;
+        for length in 0..=bytes.len() {
+            let expected = match length {
+                0..6 => 0,
+                6..8 if !fails => 0,
+                _ => expected,
+            };
+            packet(header, &bytes[..length], expected);
+        }
+    }
+    let contrary = "ldh [2]
+        jeq #6, same, no
+        same: jeq #7, yes, no
+        yes: ret #1
+        no: ret #2";
+    packet(contrary, &[0, 0, 0, 6], 2);
+    packet(contrary, &[0, 0, 0, 7], 2);
+    // The second bytes decide only when the first ones do not; both cases may hold.
+    let either = "ldb [4]
+        jset #1, next, low
+        ldb [5]
+        jeq #9, yes, no
+        low: ldb [6]
+        jeq #9, no, yes
+        yes: ret #1
+        no: ret #2";
+    for (first, second, third, expected) in
+        [(1, 9, 9, 1), (0, 9, 9, 2), (0, 9, 8, 1), (1, 8, 9, 2), (1, 8, 8, 2)]
+    {
+        packet(either, &[0, 0, 0, 0, first, second, third], expected);
+    }
+}
+
+/// At 2^31 offsets begin to count from headers, however long a packet is.
+#[test]
+fn packets_of_two_gigabytes_have_no_offsets_above() {
+    // Zeros, most of which nobody touches.
+    let bytes = vec![0; (1 << 31) + 64];
+    for (load, kept) in [("ldb", 0), ("ldh", 0), ("ld", 0)] {
+        packet(
+            &format!("ld #len\n sub #32\n tax\n {load} [x + 0]\n jeq #0, +0, +0\n ret #1"),
+            &bytes,
+            kept,
+        );
+        let test = "jeq #0, yes, no\n yes: ret #1\n no: ret #2";
+        packet(&format!("ld #len\n sub #32\n tax\n {load} [x + 0]\n {test}"), &bytes, kept);
+        packet(&format!("ld #len\n sub #96\n tax\n {load} [x + 0]\n {test}"), &bytes, 1);
+    }
+    packet("ld #len\n ret a", &bytes, (1 << 31) + 64);
+    packet("ldb [0x7fffffff]\n jeq #0, +0, +1\n ret #1\n ret #2", &bytes, 1);
+    packet("ldh [0x7fffffff]\n jeq #0, +0, +1\n ret #1\n ret #2", &bytes, 1);
+}

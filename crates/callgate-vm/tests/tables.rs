@@ -1,7 +1,8 @@
 //! The table of verdicts: what it knows, and that threads share it.
 
 use callgate::bpf::{Program, asm};
-use callgate::{Arch, Endian, SeccompData, Verdict};
+use callgate::diagram::Store;
+use callgate::{Arch, Endian, SeccompData, Verdict, Word};
 use callgate_vm::workloads::{self, Body};
 use callgate_vm::{Cached, Decoded, EngineKind, NUMBERS, SeccompEngine};
 
@@ -128,4 +129,22 @@ fn threads_share_an_engine() {
     fn shared<T: Send + Sync + ?Sized>() {}
     shared::<dyn SeccompEngine>();
     assert!(EngineKind::ALL.contains(&EngineKind::Cached));
+}
+
+/// For the filters that people have, the table is exact: what it leaves to the engine does depend on an
+/// argument.
+#[test]
+fn the_table_knows_what_the_diagram_knows() {
+    for workload in workloads::all() {
+        let Body::Calls { program, endian, .. } = &workload.body else { continue };
+        let engine = Cached::new(Refusing, program, *endian, &[Arch::X86_64]);
+        let mut store = Store::default();
+        let filter = store.program(program, *endian).unwrap();
+        let filter = store.restrict(filter, Word::ARCH, X86_64).unwrap();
+        for nr in 0..NUMBERS {
+            let of_nr = store.restrict(filter, Word::NR, nr).unwrap();
+            let always = store.as_verdict(of_nr).unwrap_or(ASKED);
+            assert_eq!(ask(&engine, X86_64, nr), always, "{}: {nr}", workload.name);
+        }
+    }
 }
