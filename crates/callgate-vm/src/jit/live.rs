@@ -59,6 +59,14 @@ impl Flow {
     pub(super) fn target(&self, index: u16) -> Node {
         self.nodes[usize::from(self.dest[usize::from(index)])]
     }
+
+    /// The value that is returned at a node, if that is all there is.
+    pub(super) fn returned(&self, index: u16) -> Option<u32> {
+        match self.target(index) {
+            Node::Ret(value) => Some(value),
+            _ => None,
+        }
+    }
 }
 
 /// Runs the pass.

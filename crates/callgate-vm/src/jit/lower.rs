@@ -23,7 +23,7 @@ pub(super) fn compile<T: Target>(insns: &[Insn], input: Input) -> Option<(T, Nee
     let switches = switch::find(&mut flow);
     let needs = needs(&flow, input);
     let mut target = T::new(needs, insns.len());
-    let tables = reserve(&mut target, &switches);
+    let tables = reserve(&mut target, &flow, &switches);
     let start = target.here();
     if flow.nodes.iter().any(may_end) {
         target.ret_constant(0);
@@ -74,13 +74,51 @@ fn needs(flow: &Flow, input: Input) -> Needs {
     needs
 }
 
+/// The tables of a group, where there are any.
+#[derive(Clone, Copy)]
+struct Tables {
+    /// Where to go, or what to return when all that is done is returning.
+    ways: Pos,
+    /// What to return, where nearly all targets do, and the word that stands for the others.
+    values: Option<(Pos, u32)>,
+}
+
 /// Room for the tables of each switch, behind all code; their places in the order of the groups.
-fn reserve<T: Target>(target: &mut T, switches: &[Switch]) -> Vec<Vec<Option<Pos>>> {
-    let mut place = |group: &Group| match &group.kind {
-        Kind::Table { to, .. } => Some(target.data(to.len())),
+fn reserve<T: Target>(
+    target: &mut T,
+    flow: &Flow,
+    switches: &[Switch],
+) -> Vec<Vec<Option<Tables>>> {
+    let mut place = |group: &Group, other: u16| match &group.kind {
+        Kind::Table { to, .. } => {
+            let ways = target.data(to.len());
+            let other_word = other_word(flow, to, other);
+            let values = other_word.map(|word| (target.data(to.len()), word));
+            Some(Tables { ways, values })
+        }
         _ => None,
     };
-    switches.iter().map(|switch| switch.groups.iter().map(&mut place).collect()).collect()
+    let of_switch = |switch: &Switch| {
+        switch.groups.iter().map(|group| place(group, switch.other)).collect::<Vec<_>>()
+    };
+    switches.iter().map(of_switch).collect()
+}
+
+/// Where to go for each value of a table.
+fn targets(to: &[u16], other: u16) -> impl Iterator<Item = u16> + Clone {
+    to.iter().map(move |&to| if to == OTHER { other } else { to })
+}
+
+/// A word that none of the targets returns, when not all of them return a value, but nearly all.
+///
+/// Which value is returned need not be foreseen by the processor, where to jump must.
+fn other_word(flow: &Flow, to: &[u16], other: u16) -> Option<u32> {
+    let values = targets(to, other).filter_map(|to| flow.returned(to));
+    let others = to.len() - values.clone().count();
+    if others == 0 || others > to.len() / 32 {
+        return None;
+    }
+    (0..=u32::MAX).rev().find(|&word| values.clone().all(|value| value != word))
 }
 
 struct Lower<T> {
@@ -114,17 +152,9 @@ impl<T: Target> Lower<T> {
         }
     }
 
-    /// The value that is returned at a node, if that is all there is.
-    fn returned(&self, index: u16) -> Option<u32> {
-        match self.flow.target(index) {
-            Node::Ret(value) => Some(value),
-            _ => None,
-        }
-    }
-
     /// After a comparison: one way or the other.
     fn ways(&mut self, when: Cond, yes: u16, no: u16) {
-        if let (Some(yes), Some(no)) = (self.returned(yes), self.returned(no)) {
+        if let (Some(yes), Some(no)) = (self.flow.returned(yes), self.flow.returned(no)) {
             return self.target.ret_select(when, yes, no);
         }
         if self.place(yes) == self.target.here() {
@@ -219,7 +249,7 @@ impl<T: Target> Lower<T> {
     }
 
     /// The code for groups of a switch and all other values; halves them until few are left.
-    fn search(&mut self, groups: &[Group], other: u16, tables: &[Option<Pos>]) {
+    fn search(&mut self, groups: &[Group], other: u16, tables: &[Option<Tables>]) {
         if groups.len() <= LINEAR {
             self.list(groups, other, tables);
             return;
@@ -232,19 +262,19 @@ impl<T: Target> Lower<T> {
         self.target.compare(Cmp::Ge, Operand::K(groups[middle].low));
     }
 
-    fn list(&mut self, groups: &[Group], other: u16, tables: &[Option<Pos>]) {
+    fn list(&mut self, groups: &[Group], other: u16, tables: &[Option<Tables>]) {
         let mut rest = groups.iter().zip(tables).rev();
         match rest.next() {
             None => self.go(other),
-            Some((group, &table)) => self.group(group, table, other, true),
+            Some((group, &tables)) => self.group(group, tables, other, true),
         }
-        for (group, &table) in rest {
-            self.group(group, table, other, false);
+        for (group, &tables) in rest {
+            self.group(group, tables, other, false);
         }
     }
 
     /// One group; what is not in it goes on behind, or, when it is the last, to `other`.
-    fn group(&mut self, group: &Group, table: Option<Pos>, other: u16, last: bool) {
+    fn group(&mut self, group: &Group, tables: Option<Tables>, other: u16, last: bool) {
         match &group.kind {
             &Kind::All(to) => {
                 let single = group.low == group.high;
@@ -269,8 +299,8 @@ impl<T: Target> Lower<T> {
                     self.go(other);
                 }
                 let behind = self.target.here();
-                if let Some(table) = table {
-                    self.table(*base, to, other, table);
+                if let Some(tables) = tables {
+                    self.table(*base, to, other, tables);
                 }
                 self.target.branch(Cond::Above, behind);
                 self.target.check_index(*base, group.high - base);
@@ -286,20 +316,30 @@ impl<T: Target> Lower<T> {
         }
     }
 
-    fn table(&mut self, base: u32, to: &[u16], other: u16, table: Pos) {
-        let targets = || to.iter().map(|&to| if to == OTHER { other } else { to });
-        if targets().all(|to| self.returned(to).is_some()) {
-            self.target.ret_table(base, table);
-            for (index, to) in targets().enumerate() {
-                self.target.set_data(table, index, self.returned(to).unwrap_or(0));
-            }
-        } else {
-            self.target.jump_table(base, table);
-            for (index, to) in targets().enumerate() {
-                // Tables are behind all code, so the distances are negative.
-                let back = self.place(to).distance(table);
-                self.target.set_data(table, index, back.wrapping_neg());
-            }
+    fn table(&mut self, base: u32, to: &[u16], other: u16, tables: Tables) {
+        let Tables { ways, values } = tables;
+        if targets(to, other).all(|to| self.flow.returned(to).is_some()) {
+            self.target.ret_table(base, ways);
+            return self.set_values(ways, to, other, 0);
+        }
+        self.target.jump_table(base, ways);
+        for (index, to) in targets(to, other).enumerate() {
+            // Tables are behind all code, so the distances are negative.
+            let back = self.place(to).distance(ways);
+            self.target.set_data(ways, index, back.wrapping_neg());
+        }
+        if let Some((values, word)) = values {
+            let jump = self.target.here();
+            self.target.ret_table_unless(base, values, word, jump);
+            self.set_values(values, to, other, word);
+        }
+    }
+
+    /// What is returned for each value of a table, and a word in place of anything else.
+    fn set_values(&mut self, table: Pos, to: &[u16], other: u16, word: u32) {
+        for (index, to) in targets(to, other).enumerate() {
+            let value = self.flow.returned(to).unwrap_or(word);
+            self.target.set_data(table, index, value);
         }
     }
 

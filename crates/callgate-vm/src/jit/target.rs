@@ -76,6 +76,8 @@ pub(super) trait Control {
     fn ret_select(&mut self, when: Cond, yes: u32, no: u32);
     /// Returns the word of a table with the index.
     fn ret_table(&mut self, base: u32, table: Pos);
+    /// The same, but for one word goes on there, where the index is still known.
+    fn ret_table_unless(&mut self, base: u32, table: Pos, word: u32, to: Pos);
     /// Jumps by the distance from the table that stands in the table at the index.
     fn jump_table(&mut self, base: u32, table: Pos);
 }

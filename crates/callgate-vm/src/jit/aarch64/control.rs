@@ -41,6 +41,17 @@ impl Control for Aarch64 {
         self.table_address(table);
     }
 
+    fn ret_table_unless(&mut self, base: u32, table: Pos, word: u32, to: Pos) {
+        self.write(|code| {
+            code.put(e::mov(0, T1)).put(e::RET);
+        });
+        self.branch(Cond::Eq, to);
+        self.write(|code| {
+            code.put(e::ldr_scaled(T1, T1, Aarch64::index(base))).compare(T1, word);
+        });
+        self.table_address(table);
+    }
+
     fn jump_table(&mut self, base: u32, table: Pos) {
         self.write(|code| {
             code.put(e::ldrsw_scaled(T2, T1, Aarch64::index(base)));

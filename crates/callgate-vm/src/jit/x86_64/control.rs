@@ -1,6 +1,6 @@
 //! Where a program goes on, and where it ends.
 
-use super::encode::{Mem, R11, RAX, RDX};
+use super::encode::{CMP, Mem, R11, RAX, RDX};
 use super::{X86_64, number};
 use crate::jit::buffer::Pos;
 use crate::jit::target::{Cond, Control, Target};
@@ -42,6 +42,18 @@ impl Control for X86_64 {
         self.write(|code| {
             let word = Mem::indexed(R11, X86_64::index(base), 2, 0);
             code.rm(false, &[0x8b], RAX.0, word).put(&[0xc3]);
+        });
+        self.table_address(table);
+    }
+
+    fn ret_table_unless(&mut self, base: u32, table: Pos, word: u32, to: Pos) {
+        self.write(|code| {
+            code.mov(RAX, R11).put(&[0xc3]);
+        });
+        self.branch(Cond::Eq, to);
+        self.write(|code| {
+            let entry = Mem::indexed(R11, X86_64::index(base), 2, 0);
+            code.rm(false, &[0x8b], R11.0, entry).alu_imm(CMP, R11, word);
         });
         self.table_address(table);
     }
