@@ -5,11 +5,13 @@
 //!   (`flow`);
 //! - comparisons in a row become one table, dense where the values are close together, as the numbers of
 //!   calls are, and a binary search elsewhere (`spread`, `table`): a list of 300 calls is one step;
+//! - what is asked of bytes of a packet that lie close together is one step, too (`window`, `probe`);
 //! - a load and what it is compared with, a load and the bits that are taken out of it, are one
-//!   operation with absolute targets, and every comparison has the same form (`emit`, `op`); so are both
-//!   halves of an argument, and the arch with the table of numbers (`pairs`);
-//! - operations are dispatched by one `match` in a loop (`call`, `packet`). There is no `unsafe` here: an
-//!   index that does not exist, which does not happen, ends the program with 0.
+//!   operation with absolute targets, and every comparison has the same form (`emit`, `load`, `op`); so
+//!   are both halves of an argument, and the arch with the table of numbers (`pairs`);
+//! - at the end all targets become places in the code (`link`);
+//! - operations are dispatched by one `match` in a loop (`call`, `packet`, `registers`). There is no
+//!   `unsafe` here: an index that does not exist, which does not happen, ends the program with 0.
 //!
 //! The reworked interpreter of Linux 3.15 was the model for the first steps; it maps instructions one to
 //! one, where this merges them.

@@ -79,7 +79,7 @@ fn needs(flow: &Flow, input: Input) -> Needs {
 struct Tables {
     /// Where to go, or what to return when all that is done is returning.
     ways: Pos,
-    /// What to return, where nearly all targets do, and the word that stands for the others.
+    /// What to return, where most targets do, and the word that stands for the others.
     values: Option<(Pos, u32)>,
 }
 
@@ -109,13 +109,13 @@ fn targets(to: &[u16], other: u16) -> impl Iterator<Item = u16> + Clone {
     to.iter().map(move |&to| if to == OTHER { other } else { to })
 }
 
-/// A word that none of the targets returns, when not all of them return a value, but nearly all.
+/// A word that none of the targets returns, when not all of them return a value, but most.
 ///
 /// Which value is returned need not be foreseen by the processor, where to jump must.
 fn other_word(flow: &Flow, to: &[u16], other: u16) -> Option<u32> {
     let values = targets(to, other).filter_map(|to| flow.returned(to));
     let others = to.len() - values.clone().count();
-    if others == 0 || others > to.len() / 32 {
+    if others == 0 || others > to.len() / 4 {
         return None;
     }
     (0..=u32::MAX).rev().find(|&word| values.clone().all(|value| value != word))
