@@ -257,8 +257,8 @@ fn prove(
 /// The mean number of instructions that a program executes under weights; 0 when no call has any.
 ///
 /// For a call whose verdict depends on its arguments, it is the mean over the runs of permitted values of
-/// the first word that matters (over one call when they are more than 64), or the figure for zeros when
-/// nothing is permitted.
+/// the first word that has more than one such run, or the figure for one permitted call where that word
+/// has more than 64 runs of any kind. Where nothing is permitted, all arguments are 0.
 pub fn expected_insns(
     store: &Store,
     meaning: Func,

@@ -6,8 +6,8 @@ use super::store::{Func, Store};
 use crate::data::SeccompData;
 use crate::verdict::Verdict;
 
-/// How many values of one word are told apart at the most.
-const MAX_VALUES: usize = 64;
+/// How many runs of values of one word are told apart at the most.
+const MAX_RUNS: usize = 64;
 
 impl Store {
     /// A call that the function permits (ALLOW or LOG), close to `start`; `None` when there is none.
@@ -46,29 +46,28 @@ impl Store {
         false
     }
 
-    /// Calls that the function permits, for each run of values that leads to any of the first word that
-    /// says more than one thing about that; all other words are as close to those of `start` as can be.
-    /// One call where that word has more than 64 runs, none where nothing is permitted.
+    /// Calls that the function permits: one for each run of values that leads to any, of the first word
+    /// with more than one such run. All other words are as close to those of `start` as can be.
+    ///
+    /// None where nothing is permitted; one call where the values of that word make more than 64 runs,
+    /// the others included.
     pub(crate) fn permitted_calls(&self, func: Func, start: SeccompData) -> Vec<SeccompData> {
         let (mut func, mut data) = (func, start);
         while let Some(word) = self.top_word(func) {
-            let Some(runs) = self.partition(func, word, MAX_VALUES) else { break };
-            let calls: Vec<(Func, SeccompData)> = runs
-                .into_iter()
-                .filter_map(|run| {
-                    let mut call = data;
-                    let kept = (run.first..=run.last).contains(&data.word(word));
-                    call.set_word(word, if kept { data.word(word) } else { run.first });
-                    self.permitted(run.then, call)?;
-                    Some((run.then, call))
-                })
-                .collect();
-            match calls.as_slice() {
-                [(then, call)] => (func, data) = (*then, *call),
-                calls => {
-                    let whole = |(then, call): &(Func, SeccompData)| self.permitted(*then, *call);
-                    return calls.iter().filter_map(whole).collect();
+            let Some(runs) = self.partition(func, word, MAX_RUNS) else { break };
+            let calls = runs.into_iter().filter_map(|run| {
+                let mut call = data;
+                let kept = (run.first..=run.last).contains(&data.word(word));
+                call.set_word(word, if kept { data.word(word) } else { run.first });
+                Some((run.then, self.permitted(run.then, call)?))
+            });
+            match calls.collect::<Vec<_>>().as_slice() {
+                // The words behind this one are looked at anew.
+                [(then, call)] => {
+                    func = *then;
+                    data.set_word(word, call.word(word));
                 }
+                calls => return calls.iter().map(|(_, call)| *call).collect(),
             }
         }
         self.permitted(func, data).into_iter().collect()
@@ -109,8 +108,13 @@ mod tests {
             [Verdict::ALLOW, Verdict::errno(1)].map(|verdict| store.verdict(verdict).unwrap());
         let word = Word::arg_low(0).unwrap();
         let bit = store.any_bit(word, 1).unwrap();
-        let odd = store.select(bit, allow, deny).unwrap();
-        let calls = store.permitted_calls(odd, SeccompData::default());
-        assert_eq!(calls.iter().map(|call| call.args[0]).collect::<Vec<u64>>(), [1]);
+        let even = store.select(bit, deny, allow).unwrap();
+        // 64 runs, half of them permitted, and 66.
+        for (end, count) in [(63, 32), (64, 32), (65, 1)] {
+            let func = store.split(word, Split::AtLeast(end), deny, even).unwrap();
+            let calls = store.permitted_calls(func, SeccompData::default());
+            let values: Vec<u64> = calls.iter().map(|call| call.args[0]).collect();
+            assert_eq!(values, (0..count).map(|i| 2 * i).collect::<Vec<u64>>(), "{end}");
+        }
     }
 }

@@ -90,7 +90,8 @@ struct Stored {
 /// How much work and memory a store may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// The most nodes; one takes about 28 bytes. A program may reach one sixteenth as many states.
+    /// The most nodes, 2^31 at most; one takes about 28 bytes. A program may reach one sixteenth as many
+    /// states.
     pub nodes: usize,
     /// The most steps of all operations together; one takes some 10–50 ns.
     pub steps: u64,
@@ -195,6 +196,7 @@ fn mix(a: u32, b: u32, c: u32) -> usize {
 impl Store {
     /// An empty store.
     pub fn new(budget: Budget) -> Store {
+        let budget = Budget { nodes: budget.nodes.min(OTHER_OPERATION as usize), ..budget };
         let truth = |value| Stored { var: TRUTH, low: value, high: value };
         Store {
             nodes: vec![truth(FALSE), truth(TRUE)],
