@@ -1,6 +1,6 @@
 //! JSON output: values with their keys in the order of writing, so that the text is stable.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 /// A JSON value.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,6 +85,49 @@ fn write_string(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     f.write_str("\"")
 }
 
+/// An object that begins with a long array of objects or arrays, written while it is made. All pieces
+/// together are what the object would be as [`Json`].
+pub(crate) struct LongArray {
+    key: &'static str,
+    is_empty: bool,
+}
+
+impl LongArray {
+    pub(crate) fn new(key: &'static str) -> LongArray {
+        LongArray { key, is_empty: true }
+    }
+
+    /// The next item.
+    pub(crate) fn item(&mut self, item: &Json) -> String {
+        let before = match std::mem::replace(&mut self.is_empty, false) {
+            true => format!("{{\n  \"{}\": [", self.key),
+            false => ",".to_owned(),
+        };
+        format!("{before}\n    {}", Indented(item, 4))
+    }
+
+    /// The other fields of the object.
+    pub(crate) fn end(self, fields: &[(&'static str, Json)]) -> String {
+        let mut text = match self.is_empty {
+            true => format!("{{\n  \"{}\": []", self.key),
+            false => "\n  ]".to_owned(),
+        };
+        for (key, value) in fields {
+            let _ = write!(text, ",\n  \"{key}\": {}", Indented(value, 2));
+        }
+        text + "\n}\n"
+    }
+}
+
+/// A value inside of others.
+struct Indented<'a>(&'a Json, usize);
+
+impl fmt::Display for Indented<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.write(f, self.1)
+    }
+}
+
 impl fmt::Display for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write(f, 0)
@@ -139,5 +182,19 @@ mod tests {
              \"mean\": 8.7,\n  \"whole\": 20,\n  \"none\": null,\n  \
              \"list\": [\n    {\n      \"a\": true\n    }\n  ],\n  \"empty\": {}\n}"
         );
+    }
+
+    #[test]
+    fn a_long_array_in_pieces_is_the_whole() {
+        let item =
+            |number: u64| Json::Object(vec![("n", number.into()), ("all", Json::array([1u8]))]);
+        let rest = || vec![("count", 2u8.into()), ("more", item(7))];
+        for count in 0..3 {
+            let mut array = LongArray::new("items");
+            let pieces: String = (0..count).map(|number| array.item(&item(number))).collect();
+            let items = ("items", Json::array((0..count).map(item)));
+            let whole = Json::Object([items].into_iter().chain(rest()).collect());
+            assert_eq!(pieces + &array.end(&rest()), format!("{whole}\n"));
+        }
     }
 }

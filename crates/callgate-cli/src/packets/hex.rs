@@ -2,24 +2,27 @@
 
 use callgate::diagnostic::{Diagnostic, Position};
 
-use super::Packet;
+use super::{MAX_PACKETS, Packet};
 
 /// How many lines with mistakes are shown.
 const SHOWN: usize = 5;
 
 /// A packet: pairs of digits, between them blanks or colons as one likes.
 pub(super) fn packet(text: &str) -> Result<Packet, String> {
-    bytes(text).map(Packet).map_err(|(_, why)| why)
+    bytes(text).map(Packet).map_err(|(column, why)| format!("column {column}: {why}"))
 }
 
-/// A packet per line.
+/// A packet per line; nothing behind one more than [`MAX_PACKETS`] is read.
 pub(super) fn packets(text: &str) -> Result<Vec<Packet>, Vec<Diagnostic>> {
-    let (mut packets, mut errors) = (Vec::new(), Vec::new());
+    let (mut packets, mut errors, mut more) = (Vec::new(), Vec::new(), 0u64);
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     for (index, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or_default();
         match bytes(line) {
             Ok(bytes) if bytes.is_empty() => {}
+            Ok(_) if packets.len() > MAX_PACKETS => break,
             Ok(bytes) => packets.push(Packet(bytes)),
+            Err(_) if errors.len() == SHOWN => more += 1,
             Err((column, why)) => {
                 let position = Position { line: index as u32 + 1, column: column as u32 };
                 errors.push(Diagnostic::error(Some(position), why));
@@ -29,9 +32,9 @@ pub(super) fn packets(text: &str) -> Result<Vec<Packet>, Vec<Diagnostic>> {
     if errors.is_empty() {
         return Ok(packets);
     }
-    if let Some(more @ 1..) = errors.len().checked_sub(SHOWN) {
-        errors.truncate(SHOWN);
-        errors.push(Diagnostic::error(None, format!("and {more} more lines")));
+    if more > 0 {
+        let lines = if more == 1 { "line" } else { "lines" };
+        errors.push(Diagnostic::error(None, format!("and {more} more {lines}")));
     }
     if let Some(last) = errors.last_mut() {
         last.help = "a packet per line, two digits for a byte: 45 00 00 1c, or 4500001c".to_owned();
@@ -75,8 +78,9 @@ mod tests {
 
     #[test]
     fn a_line_is_a_packet_and_a_comment_none() {
-        let text = "# two packets\n0102 # the first\n\n  \n03\n";
-        assert_eq!(packets(text).unwrap(), [Packet(vec![1, 2]), Packet(vec![3])]);
+        for text in ["# two packets\n0102 # the first\n\n  \n03\n", "\u{feff}0102\r\n03"] {
+            assert_eq!(packets(text).unwrap(), [Packet(vec![1, 2]), Packet(vec![3])]);
+        }
     }
 
     #[test]
@@ -91,6 +95,8 @@ mod tests {
         assert!(of(1).1.contains("half a byte"));
         let many = packets(&"z\n".repeat(9)).unwrap_err();
         assert_eq!((many.len(), &*many[5].message), (6, "and 4 more lines"));
-        assert!(packet("012").unwrap_err().contains("half a byte"));
+        let many = packets(&"z\n".repeat(6)).unwrap_err();
+        assert_eq!(&*many[5].message, "and 1 more line");
+        assert!(packet("01 2").unwrap_err().starts_with("column 4: half a byte"));
     }
 }

@@ -17,6 +17,12 @@ use crate::source::Place;
 /// The most that is read from a file of packets.
 const MAX_BYTES: u64 = 64 << 20;
 
+/// The most packets.
+const MAX_PACKETS: usize = 1_000_000;
+
+/// What to do when a file is beyond the limits.
+const FEWER: &str = "take fewer packets: tcpdump -r FILE -c 1000 -w NEW.pcap writes the first ones";
+
 /// Where packets come from.
 #[derive(Debug, clap::Args)]
 #[group(id = "packet-options", multiple = false)]
@@ -55,27 +61,17 @@ impl PacketOptions {
     /// The packets, at least one. Warnings are printed.
     ///
     /// # Errors
-    /// When the file cannot be read or has no packet.
+    /// When the file cannot be read, or has no packet or too many.
     pub(crate) fn read(&self) -> Result<Vec<Packet>> {
         let Some(path) = &self.packets else { return Ok(self.packet.clone()) };
         let place = Place::of_path(path);
-        let bytes = place.read_at_most(MAX_BYTES, "take fewer packets")?;
+        let bytes = place.read_at_most(MAX_BYTES, FEWER)?;
+        let mut cut = 0;
         let packets = match pcap::order(&bytes) {
             Some(order) => {
                 let capture = pcap::read(&bytes, order)
                     .map_err(|why| Failure::about(place.name(), why.message).help(why.help))?;
-                if capture.cut > 0 {
-                    report::warn_about(
-                        &place.name(),
-                        format!(
-                            "{} of {} packets were cut off when they were captured: the filter sees \
-                             what is there",
-                            capture.cut,
-                            capture.packets.len()
-                        ),
-                        "capture whole packets: tcpdump -s 0",
-                    );
-                }
+                cut = capture.cut;
                 capture.packets
             }
             None if bytes.starts_with(&pcap::NEXT_GENERATION) => {
@@ -87,9 +83,26 @@ impl PacketOptions {
                 hex::packets(&text).map_err(|errors| Failure::of(place.name(), errors))?
             }
         };
-        if packets.is_empty() {
-            return Err(Failure::about(place.name(), "there is no packet in it"));
+        match packets.len() {
+            0 => Err(Failure::about(place.name(), "there is no packet in it")
+                .help("tcpdump -w FILE captures some; in text, each line is one in hexadecimal")),
+            count if count > MAX_PACKETS => {
+                let message = format!("more than {MAX_PACKETS} packets (the limit)");
+                Err(Failure::about(place.name(), message).help(FEWER))
+            }
+            count => {
+                if cut > 0 {
+                    report::warn_about(
+                        &place.name(),
+                        format!(
+                            "{cut} of {count} packets were cut off when they were captured: the \
+                             filter sees what is there"
+                        ),
+                        "capture whole packets: tcpdump -s 0",
+                    );
+                }
+                Ok(packets)
+            }
         }
-        Ok(packets)
     }
 }

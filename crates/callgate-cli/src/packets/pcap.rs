@@ -8,7 +8,7 @@
 
 use callgate::Endian;
 
-use super::Packet;
+use super::{MAX_PACKETS, Packet};
 
 /// How pcapng begins, in either byte order: with a section header block.
 pub(super) const NEXT_GENERATION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
@@ -50,7 +50,7 @@ pub(super) struct Damaged {
     pub(super) help: &'static str,
 }
 
-/// Reads a capture of this byte order.
+/// Reads a capture of this byte order; nothing behind one packet more than [`MAX_PACKETS`].
 pub(super) fn read(bytes: &[u8], order: Endian) -> Result<Capture, Damaged> {
     let damaged = |message: String, help| Err(Damaged { message, help });
     let incomplete = "was it still being written? tcpdump -U writes each packet at once";
@@ -59,7 +59,7 @@ pub(super) fn read(bytes: &[u8], order: Endian) -> Result<Capture, Damaged> {
         return damaged(message, incomplete);
     };
     let mut capture = Capture { packets: Vec::new(), cut: 0 };
-    while !rest.is_empty() {
+    while !rest.is_empty() && capture.packets.len() <= MAX_PACKETS {
         let number = capture.packets.len() + 1;
         let at = bytes.len() - rest.len();
         let Some((record, behind)) = rest.split_first_chunk::<RECORD>() else {

@@ -88,7 +88,12 @@ fn reproduces(arguments: &[&str]) -> usize {
                 [(reference, programs.first().filter(|_| !filter.is_profile())), (own, subject)]
             {
                 assert_eq!(command[..2], ["callgate", "simulate"]);
-                let answer = simulate::answer(&parse::<SimulateArgs, _>(&command[2..])).unwrap();
+                let mut answer = String::new();
+                let mut print = |text: &str| {
+                    answer.push_str(text);
+                    Ok(())
+                };
+                simulate::answer(&parse::<SimulateArgs, _>(&command[2..]), &mut print).unwrap();
                 let expected = match (subject, &filter.meaning) {
                     (Some(subject), _) => {
                         let run = subject.program.run(data, filter.endian());

@@ -157,23 +157,26 @@ struct Ran {
 }
 
 pub(crate) fn run(args: &SimulateArgs) -> Result<u8> {
-    output::print(&answer(args)?)?;
+    answer(args, &mut output::print)?;
     Ok(0)
 }
 
-/// What is printed.
-pub(crate) fn answer(args: &SimulateArgs) -> Result<String> {
+/// Prints what the filter says, in pieces.
+pub(crate) fn answer(
+    args: &SimulateArgs,
+    print: &mut impl FnMut(&str) -> Result<()>,
+) -> Result<()> {
     let source = Source::parse(&args.source)?;
     let packets = args.packets.are_given();
     match source.read_subject(&args.reading, &args.compiling, packets)? {
-        Subject::Packets(filter) if packets => packets::answer(args, &filter),
+        Subject::Packets(filter) if packets => packets::answer(args, &filter, print),
         Subject::Packets(filter) => Err(Failure::about(
             filter.name,
             "a socket filter is asked about packets, not about calls",
         )
         .help("give them with --packet HEX or --packets FILE, and no call")),
         Subject::Calls(filter) => match &args.call {
-            Some(call) => answer_call(args, &filter, call),
+            Some(call) => print(&answer_call(args, &filter, call)?),
             None => Err(Failure::about(filter.name, "it is not said which call is asked about")
                 .help("name it behind the source: callgate simulate SOURCE CALL [ARG]...")),
         },

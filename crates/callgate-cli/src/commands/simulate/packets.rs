@@ -7,11 +7,14 @@ use callgate::bpf::{NoAncillary, Step};
 use callgate_vm::PacketEngine;
 
 use super::{Report, SimulateArgs, trace_json, trace_text};
-use crate::json::Json;
+use crate::json::{Json, LongArray};
 use crate::options::Format;
 use crate::packets::Packet;
 use crate::report::{Failure, Result};
 use crate::source::SocketFilter;
+
+/// From so many bytes on, what is found out is printed: of a large capture not all is kept in memory.
+const PIECE: usize = 1 << 16;
 
 /// What was found out about a packet.
 struct Finding {
@@ -24,8 +27,12 @@ struct Finding {
     steps: Vec<Step>,
 }
 
-/// What is printed.
-pub(super) fn answer(args: &SimulateArgs, filter: &SocketFilter) -> Result<String> {
+/// Prints what happens to each packet, and then what that is of all of them.
+pub(super) fn answer(
+    args: &SimulateArgs,
+    filter: &SocketFilter,
+    print: &mut impl FnMut(&str) -> Result<()>,
+) -> Result<()> {
     let program = &filter.program;
     let start = Instant::now();
     let Some(made) = args.engine.packet_or_decoded(program) else {
@@ -36,39 +43,45 @@ pub(super) fn answer(args: &SimulateArgs, filter: &SocketFilter) -> Result<Strin
     let compile = start.elapsed();
     let packets = args.packets.read()?;
     let (engine, report) = Report::of(args.engine, made, compile, PacketEngine::code_bytes);
-    let mut findings = Vec::with_capacity(packets.len());
-    for Packet(bytes) in &packets {
+    let mut passed = 0;
+    let mut text = String::new();
+    let mut array = LongArray::new("packets");
+    for (number, Packet(bytes)) in (1..).zip(&packets) {
         let mut finding = Finding { len: bytes.len(), value: 0, executed: 0, steps: Vec::new() };
         finding.value = program.trace(bytes, &NoAncillary, |step| {
             finding.executed += 1;
             finding.steps.extend(args.trace.then_some(step));
         });
         report.check(engine.run(bytes, &NoAncillary), finding.value)?;
-        findings.push(finding);
-    }
-    let passed = findings.iter().filter(|finding| finding.value > 0).count();
-    Ok(match args.format {
-        Format::Json => {
-            let packets = Json::array(findings.iter().map(|finding| finding.json(args.trace)));
-            let mut fields = vec![("packets", packets), ("passed", passed.into())];
-            fields.extend(report.fields(args.stats));
-            format!("{}\n", Json::Object(fields))
-        }
-        Format::Text => {
-            let mut text = String::new();
-            for (number, finding) in (1..).zip(&findings) {
+        passed += usize::from(finding.value > 0);
+        match args.format {
+            Format::Json => text.push_str(&array.item(&finding.json(args.trace))),
+            Format::Text => {
                 text.push_str(&trace_text(&finding.steps));
                 text.push_str(&finding.line(number, program.len()));
             }
-            if findings.len() > 1 {
-                let _ = writeln!(text, "{passed} of {} packets pass", findings.len());
+        }
+        if text.len() >= PIECE {
+            print(&text)?;
+            text.clear();
+        }
+    }
+    match args.format {
+        Format::Json => {
+            let mut fields = vec![("passed", passed.into())];
+            fields.extend(report.fields(args.stats));
+            text.push_str(&array.end(&fields));
+        }
+        Format::Text => {
+            if packets.len() > 1 {
+                let _ = writeln!(text, "{passed} of {} packets pass", packets.len());
             }
             if args.stats {
                 text.push_str(&report.line());
             }
-            text
         }
-    })
+    }
+    print(&text)
 }
 
 impl Finding {
