@@ -32,7 +32,7 @@ impl Place {
     }
 
     pub(crate) fn read(&self) -> Result<Vec<u8>> {
-        let help = "profiles and programs are far smaller; is this the right file?";
+        let help = "profiles, programs and weights are far smaller; is this the right file?";
         self.read_at_most(MAX_BYTES, help)
     }
 
