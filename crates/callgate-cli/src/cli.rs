@@ -105,11 +105,16 @@ mod tests {
     /// Below the options the help is printed line by line; clap breaks a longer line anywhere.
     #[test]
     fn notes_fit_into_80_columns() {
-        let command = super::Cli::command();
-        for command in command.get_subcommands().chain([&command]) {
+        let whole = super::Cli::command();
+        let mut commands = vec![&whole];
+        let mut seen = Vec::new();
+        while let Some(command) = commands.pop() {
             let notes = command.get_after_help().map(ToString::to_string).unwrap_or_default();
             let long = notes.lines().find(|line| line.chars().count() > 80);
             assert_eq!(long, None, "{}", command.get_name());
+            commands.extend(command.get_subcommands());
+            seen.push(command.get_name());
         }
+        assert!(seen.contains(&"engines"), "{seen:?}");
     }
 }

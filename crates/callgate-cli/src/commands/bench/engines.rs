@@ -35,9 +35,9 @@ compile: microseconds to make the engine of the program. bytes: what it made.
 executed: instructions of the program, as the interpreter counts them.
 
 Calls are made of the constants of the program. Packets are of Ethernet, three
-of four with IPv4 and the others with IPv6, most of them TCP or UDP with port 22,
-443 or a random one, and up to 1,400 bytes of data. With packets of your own, the
-first one is hot, and all of them in a row are cold.
+of four with IPv4 and the others with IPv6, most of them TCP or UDP with port
+22, 443 or a random one, and up to 1,400 bytes of data. With packets of your
+own, the first one is hot, and all of them in a row are cold.
 
 Examples:
   callgate bench engines
@@ -61,15 +61,27 @@ pub(crate) struct EnginesArgs {
 
     /// The call that comes all the time: its name, or its number as the filter sees it
     /// [default: getpid]
-    #[arg(long, value_name = "CALL", requires = "source")]
+    #[arg(long, value_name = "CALL", requires = "source", conflicts_with = "workload")]
     call: Option<String>,
 
     /// Its arguments, in their order
-    #[arg(long, value_name = "ARG", allow_negative_numbers = true, requires = "source")]
+    #[arg(
+        long,
+        value_name = "ARG",
+        allow_negative_numbers = true,
+        requires = "source",
+        conflicts_with = "workload"
+    )]
     call_arg: Vec<String>,
 
     /// The arch token of the call (AUDIT_ARCH_*), whatever --arch says; the call is then a number
-    #[arg(long, value_name = "TOKEN", value_parser = call::parse_token, requires = "source")]
+    #[arg(
+        long,
+        value_name = "TOKEN",
+        value_parser = call::parse_token,
+        requires = "source",
+        conflicts_with = "workload"
+    )]
     token: Option<u32>,
 
     /// An engine to be measured; without it, all of them
