@@ -99,6 +99,12 @@ mod tests {
         assert_eq!(values(func), [0, 9, 0x80]);
         assert_eq!(values(allow), [0]);
         assert_eq!(values(deny), []);
+
+        let mut start = start;
+        start.args = [0, 1, 7, 0, 0, 0];
+        let calls = store.permitted_calls(func, start);
+        let args: Vec<_> = calls.iter().map(|call| (call.args[1], call.args[2])).collect();
+        assert_eq!(args, [(1, 7), (9, 7), (0x80, 7)], "what may stay stays");
     }
 
     #[test]
