@@ -1,6 +1,6 @@
 //! A small machine for eBPF, written from RFC 9669, must return what the reference returns.
 
-use callgate::bpf::{NoAncillary, SocketProgram, asm};
+use callgate::bpf::{NoAncillary, Operand, SocketProgram, Step, asm};
 use callgate::fuzz::Numbers;
 use callgate::{Endian, SeccompData, Word};
 use callgate_vm::differential;
@@ -137,25 +137,29 @@ fn random_filters_of_calls_return_what_the_reference_returns() {
 
 #[test]
 fn random_filters_of_packets_return_what_the_reference_returns() {
-    let mut converted = 0;
+    let (mut converted, mut indexed_inside) = (0, 0);
     for seed in 0..2000 {
         let mut numbers = Numbers::new(seed);
         let program = differential::socket_program(&mut numbers);
-        // An offset from X that is negative counts from headers, which is left out here.
-        let indexed =
-            |insn: &Insn| matches!(insn.op, Op::LdWordInd | Op::LdHalfInd | Op::LdByteInd);
-        if program.iter().any(indexed) {
-            continue;
-        }
         let Ok(code) = to_ebpf(program.insns(), true) else { continue };
         converted += 1;
-        for length in 0..30 {
+        let mut inside = false;
+        for length in 0..30u32 {
             let packet: Vec<u8> = (0..length).map(|_| numbers.below(256) as u8).collect();
-            let expected = program.run(&packet, &NoAncillary);
-            assert_eq!(run_packet(&code, &packet), expected, "seed {seed}: {program:?}");
+            // An offset from X that is negative counts from headers, which is left out here.
+            let mut in_headers = false;
+            let expected = program.trace(&packet, &NoAncillary, |Step { insn, x, .. }| {
+                let indexed = insn.op.operand() == Operand::Indexed;
+                in_headers |= indexed && x.wrapping_add(insn.k) >= 0x8000_0000;
+                inside |= indexed && x.wrapping_add(insn.k) < length;
+            });
+            if !in_headers {
+                assert_eq!(run_packet(&code, &packet), expected, "seed {seed}: {program:?}");
+            }
         }
+        indexed_inside += u32::from(inside);
     }
-    assert!(converted > 300, "{converted}");
+    assert!(converted > 500 && indexed_inside > 100, "{converted}, {indexed_inside}");
 }
 
 fn socket(text: &str) -> Result<Vec<u8>> {
