@@ -121,4 +121,30 @@ mod tests {
             }
         }
     }
+
+    /// What is remembered of one function must not be taken for another.
+    #[test]
+    fn the_same_outlines_are_joined_for_each_bit_and_in_either_order() {
+        let mut store = Store::default();
+        let [early, late] = [0, 1].map(|arg| Word::arg_low(arg).unwrap());
+        let [allow, deny] =
+            [Verdict::ALLOW, Verdict::errno(1)].map(|verdict| store.verdict(verdict).unwrap());
+        let one = store.split(late, Split::Equal(5), allow, deny).unwrap();
+        let other = store.split(late, Split::AtLeast(3), allow, deny).unwrap();
+        for (bit, low, high) in
+            (0..4).flat_map(|bit| [(bit, one, other), (bit, other, one), (bit, one, deny)])
+        {
+            let set = store.any_bit(early, 1 << bit).unwrap();
+            let func = store.select(set, high, low).unwrap();
+            let outline = store.word_first(func, late).unwrap();
+            for (a, b) in (0..16).flat_map(|a| (0..8).map(move |b| (a, b))) {
+                let rest = store.follow(outline, late, b);
+                let data = SeccompData { args: [a, 0, 0, 0, 0, 0], ..SeccompData::default() };
+                let expected = if a >> bit & 1 == 1 { high } else { low };
+                let expected = store.as_verdict(store.follow(expected, late, b));
+                let verdict = store.evaluate(store.behind(rest), &data);
+                assert_eq!(Some(verdict), expected, "bit {bit}: {a}, {b}");
+            }
+        }
+    }
 }
