@@ -3,6 +3,9 @@
 //! A file of packets is a capture in the classic form of pcap, or text: a packet per line in
 //! hexadecimal, with blanks or colons between the bytes as one likes; empty lines and what follows `#` are
 //! left out.
+//!
+//! Limits: 64 MiB, and a million packets. Both fit into memory several times, and their results are printed
+//! within seconds.
 
 mod hex;
 mod pcap;
@@ -37,7 +40,8 @@ pub(crate) struct PacketOptions {
     )]
     packet: Vec<Packet>,
 
-    /// The packets of a file: a capture (pcap), or text with a packet per line in hexadecimal
+    /// The packets of a file: a capture (pcap), or text with a packet per line in hexadecimal;
+    /// a million packets at most
     #[arg(
         long,
         value_name = "FILE",
