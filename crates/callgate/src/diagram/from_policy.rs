@@ -96,7 +96,7 @@ impl Store {
         let default = self.verdict(section.default)?;
         let mut conditions: HashMap<usize, Pred> = HashMap::default();
         let mut folded: HashMap<Vec<usize>, Func> = HashMap::default();
-        let mut runs: Vec<(u64, Func)> = vec![(0, default)];
+        let (mut from_zero, mut borders) = (default, Vec::new());
         let mut applying: BTreeSet<usize> = BTreeSet::new();
         for group in bounds.chunk_by(|a, b| a.0 == b.0) {
             let mut first = 0;
@@ -126,13 +126,13 @@ impl Store {
                     func
                 }
             };
-            match runs.last_mut() {
-                Some(last) if last.0 == first.into() => last.1 = func,
-                Some(last) if last.1 == func => {}
-                _ => runs.push((first.into(), func)),
+            if first == 0 {
+                from_zero = func;
+            } else if borders.last().map_or(from_zero, |(_, func)| *func) != func {
+                borders.push((u64::from(first), func));
             }
         }
-        self.runs(&|bit| var_of(Word::NR, bit), &runs, 0, 32)
+        self.runs(&|bit| var_of(Word::NR, bit), (from_zero, &borders), 0, 32)
     }
 
     /// The function of the arguments where these rules of a section apply, the first match first.

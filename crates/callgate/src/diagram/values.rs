@@ -73,40 +73,42 @@ impl Store {
             }
             joins
         });
-        let mut runs = vec![(0, Pred::NEVER)];
+        let mut from_zero = Pred::NEVER;
+        let mut borders = Vec::new();
         for (first, last) in intervals {
-            if first == 0 {
-                runs.clear();
+            match first {
+                0 => from_zero = Pred::ALWAYS,
+                _ => borders.push((first, Pred::ALWAYS)),
             }
-            runs.push((first, Pred::ALWAYS));
             if last < field.full_mask() {
-                runs.push((last + 1, Pred::NEVER));
+                borders.push((last + 1, Pred::NEVER));
             }
         }
         let bits = if field.high_word().is_some() { 64 } else { 32 };
-        self.runs(&|bit| var_of_field(field, bit), &runs, 0, bits)
+        self.runs(&|bit| var_of_field(field, bit), (from_zero, &borders), 0, bits)
     }
 
-    /// What a number of so many bits leads to, for its values from `base` on: what a run leads to holds
-    /// from its first value to the next run's. The first run begins at `base` or before, the others
-    /// after `base` and inside the share. There is at least one. It calls itself `bits` deep.
+    /// What a number of so many bits leads to, for its values from `base` on: to `first`, and from each
+    /// border on to what stands there. Borders are in order, behind `base`, and inside the share. It
+    /// calls itself `bits` deep.
     pub(super) fn runs<N: Node>(
         &mut self,
         var: &dyn Fn(u32) -> Var,
-        runs: &[(u64, N)],
+        (first, borders): (N, &[(u64, N)]),
         base: u64,
         bits: u32,
     ) -> Result<N, OutOfBudget> {
-        let [(_, first), rest @ ..] = runs else { return Ok(N::of(0)) };
-        let Some(bit) = bits.checked_sub(1).filter(|_| !rest.is_empty()) else {
-            return Ok(*first);
+        let Some(bit) = bits.checked_sub(1).filter(|_| !borders.is_empty()) else {
+            return Ok(first);
         };
         let middle = base | 1 << bit;
-        let (low, _) = runs.split_at(runs.partition_point(|(first, _)| *first < middle));
-        let reaching = runs.partition_point(|(first, _)| *first <= middle) - 1;
-        let (_, high) = runs.split_at(reaching);
-        let low = self.runs(var, low, base, bit)?;
-        let high = self.runs(var, high, middle, bit)?;
+        let (below, above) = borders.split_at(borders.partition_point(|(at, _)| *at < middle));
+        let in_middle = match above {
+            [(at, then), behind @ ..] if *at == middle => (*then, behind),
+            _ => (below.last().map_or(first, |(_, then)| *then), above),
+        };
+        let low = self.runs(var, (first, below), base, bit)?;
+        let high = self.runs(var, in_middle, middle, bit)?;
         self.make(var(bit), low, high)
     }
 }
