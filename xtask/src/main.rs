@@ -1,7 +1,11 @@
 //! Generators and comparisons for development: `cargo xtask help`. One file or directory per task.
 
+mod apt;
 mod compare;
+mod files;
+mod machine;
 mod syscalls;
+mod table;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
