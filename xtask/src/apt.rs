@@ -45,6 +45,13 @@ impl Apt {
         run(Command::new("dpkg-deb").arg("-x").arg(archive).arg(target)).map(drop)
     }
 
+    /// A field of the newest version of a package, such as `Depends`.
+    pub(crate) fn field(&self, package: &str, name: &str) -> Result<String> {
+        let shown = self.run("apt-cache", &["show", "--no-all-versions", package])?;
+        let value = shown.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+        value.map(str::to_owned).ok_or_else(|| format!("{package} has no field {name}"))
+    }
+
     /// Runs a command of apt with everything private; downloads land in the directory.
     fn run(&self, program: &str, arguments: &[&str]) -> Result<String> {
         let set = |key: &str, value: String| ["-o".to_owned(), format!("{key}={value}")];

@@ -23,6 +23,11 @@ pub(crate) fn stem(path: &Path) -> String {
     path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())
 }
 
+/// The bytes of a file.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
 /// Writes a file anew.
 pub(crate) fn write(path: &Path, text: impl AsRef<[u8]>) -> Result<()> {
     fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))

@@ -3,6 +3,7 @@
 mod apt;
 mod compare;
 mod files;
+mod kernels;
 mod machine;
 mod syscalls;
 mod table;
@@ -27,6 +28,12 @@ const TASKS: &[Task] = &[
         summary: "compile the same rules with other compilers, and write down how they do",
         help: compare::HELP,
         run: compare::run,
+    },
+    Task {
+        name: "kernels",
+        summary: "boot other kernels in emulation: what filters mean and cost there",
+        help: kernels::HELP,
+        run: kernels::run_task,
     },
     Task {
         name: "syscalls",
