@@ -1,7 +1,12 @@
 //! Generators and comparisons for development: `cargo xtask help`. One file or directory per task.
 
+mod apt;
 mod compare;
+mod files;
+mod kernels;
+mod machine;
 mod syscalls;
+mod table;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -23,6 +28,12 @@ const TASKS: &[Task] = &[
         summary: "compile the same rules with other compilers, and write down how they do",
         help: compare::HELP,
         run: compare::run,
+    },
+    Task {
+        name: "kernels",
+        summary: "boot other kernels in emulation: what filters mean and cost there",
+        help: kernels::HELP,
+        run: kernels::run_task,
     },
     Task {
         name: "syscalls",

@@ -4,7 +4,7 @@
 //! - [`install`]: `no_new_privs` and `seccomp(2)`, with errors that say what to do.
 //! - [`Command`]: a command that is looked up *before* the filter is there, and executed in this very
 //!   process afterwards, so that its exit status and its signals are its own.
-//! - [`ask`]: what the kernel makes of calls under a filter, without executing any.
+//! - [`ask`]: what the kernel makes of calls under a filter, without executing any; [`Marked`] is how.
 //! - [`kernel`]: what the running kernel knows.
 //!
 //! Nothing here starts a thread or opens a file, and only [`ask`] forks; a filter stays with the thread that installed
@@ -38,10 +38,12 @@ mod command;
 mod flags;
 mod install;
 pub mod kernel;
+mod marked;
 mod raw;
 
-pub use ask::{Answer, AskError, ask, is_never_filtered};
+pub use ask::{Answer, AskError, ask};
 pub use command::{Command, CommandError, ExecError};
 pub use flags::Flags;
 pub use install::{InstallError, install};
+pub use marked::{Marked, is_never_filtered};
 pub use raw::{error_text, reset_sigpipe};

@@ -10,24 +10,22 @@ mod document;
 mod engines;
 mod generate;
 mod growth;
-mod machine;
 mod measure;
 mod peers;
 mod plain;
 mod rules;
 mod sets;
-mod table;
 mod text;
 mod workloads;
 
-use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use callgate::Endian;
 use callgate::bpf::Program;
 
-use crate::{Result, workspace};
+use crate::files::{files, stem};
+use crate::{Result, machine, table, workspace};
 use document::Report;
 use peers::Peers;
 
@@ -209,22 +207,6 @@ fn programs(directory: Option<&Path>, report: &mut Report) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// The files of a directory with an extension, by name.
-fn files(directory: &Path, extension: &str) -> Result<Vec<PathBuf>> {
-    let entries =
-        fs::read_dir(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
-    let paths = entries.flatten().map(|entry| entry.path());
-    let mut files: Vec<PathBuf> =
-        paths.filter(|path| path.extension() == Some(OsStr::new(extension))).collect();
-    files.sort();
-    Ok(files)
-}
-
-/// The name of a file without directory and extension.
-fn stem(path: &Path) -> String {
-    path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())
 }
 
 #[cfg(test)]

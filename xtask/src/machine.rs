@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 
 /// What a run says about where and when it was.
-pub(super) fn lines() -> Vec<String> {
+pub(crate) fn lines() -> Vec<String> {
     let cpu = fs::read_to_string("/proc/cpuinfo").ok();
     let cpu = cpu.as_deref().and_then(model).unwrap_or_else(|| std::env::consts::ARCH.to_owned());
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -23,7 +23,8 @@ fn model(cpuinfo: &str) -> Option<String> {
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 
-fn today() -> String {
+/// The date, UTC.
+pub(crate) fn today() -> String {
     said("date", &["-u", "+%Y-%m-%d"]).unwrap_or_else(|| "a day unknown".to_owned())
 }
 
@@ -32,7 +33,8 @@ fn rustc() -> String {
     version.split(" (").next().unwrap_or_default().to_owned()
 }
 
-fn said(program: &str, arguments: &[&str]) -> Option<String> {
+/// The output of a command that succeeded and said something.
+pub(crate) fn said(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();
     (output.status.success() && !text.is_empty()).then_some(text)

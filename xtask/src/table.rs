@@ -1,18 +1,18 @@
 //! Tables: in Markdown for the document, plain for a terminal.
 
 /// A table; the first column holds names, the others figures.
-pub(super) struct Table {
+pub(crate) struct Table {
     head: Vec<String>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    pub(super) fn new(head: impl IntoIterator<Item = impl Into<String>>) -> Table {
+    pub(crate) fn new(head: impl IntoIterator<Item = impl Into<String>>) -> Table {
         Table { head: head.into_iter().map(Into::into).collect(), rows: Vec::new() }
     }
 
     /// Adds a row; cells that are missing stay empty.
-    pub(super) fn row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
+    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
         let mut cells: Vec<String> = cells.into_iter().map(Into::into).collect();
         cells.resize(self.head.len(), String::new());
         self.rows.push(cells);
@@ -28,7 +28,7 @@ impl Table {
     }
 
     /// As Markdown, its columns aligned in the source too.
-    pub(super) fn markdown(&self) -> String {
+    pub(crate) fn markdown(&self) -> String {
         let widths: Vec<usize> = self.widths().iter().map(|width| (*width).max(3)).collect();
         let rule = |(column, width): (usize, &usize)| match column {
             0 => "-".repeat(*width),
@@ -41,7 +41,7 @@ impl Table {
     }
 
     /// For a terminal.
-    pub(super) fn plain(&self) -> String {
+    pub(crate) fn plain(&self) -> String {
         let widths = self.widths();
         let line =
             |cells: &Vec<String>| aligned(cells, &widths).join("  ").trim_end().to_owned() + "\n";
@@ -59,7 +59,7 @@ fn aligned(cells: &[String], widths: &[usize]) -> Vec<String> {
 }
 
 /// A time with three digits.
-pub(super) fn time(time: std::time::Duration) -> String {
+pub(crate) fn time(time: std::time::Duration) -> String {
     let microseconds = time.as_secs_f64() * 1e6;
     match microseconds {
         us if us < 9.995 => format!("{us:.2} µs"),
@@ -73,7 +73,7 @@ pub(super) fn time(time: std::time::Duration) -> String {
 }
 
 /// A whole number with separators.
-pub(super) fn count(count: usize) -> String {
+pub(crate) fn count(count: usize) -> String {
     let digits = count.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {

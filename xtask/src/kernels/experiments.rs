@@ -1,0 +1,139 @@
+//! The experiments on one call: which stacks of filters it is timed under, and what the figures say
+//! together.
+
+use callgate::bpf::Program;
+
+use super::guests::Guest;
+use super::plan::{Call, Line, Plan};
+use super::programs::{self, CONDITIONAL};
+use crate::Result;
+
+/// How many filters are stacked at most.
+const DEEP: usize = 32;
+/// How many comparisons the program has by which one of them is priced.
+const TESTS: u8 = 100;
+
+/// One call under several stacks of filters.
+pub(super) struct Experiment {
+    pub(super) name: &'static str,
+    pub(super) about: &'static str,
+    columns: Vec<Column>,
+}
+
+struct Column {
+    title: String,
+    stack: Vec<Program>,
+    call: Call,
+}
+
+impl Experiment {
+    /// All experiments of this form, for a guest.
+    pub(super) fn all(guest: &Guest) -> Result<Vec<Experiment>> {
+        let arch = guest.machine.arch;
+        let number = |name: &str| arch.number(name).ok_or(format!("{arch} has no call {name}"));
+        let getpid = Call::plain(number("getpid")?, [0; 6]);
+        let umask = Call::plain(number(CONDITIONAL)?, [0o22, 0, 0, 0, 0, 0]);
+        let (allow, uncached) = (programs::allow()?, programs::uncached(arch.endian(), 0)?);
+        let tests = programs::uncached(arch.endian(), TESTS)?;
+        let list = |conditional| programs::list(arch, conditional);
+        let stacks = |program: &Program, call: Call, counts: &[usize], extra: Option<Column>| {
+            let merged =
+                programs::merged(arch, programs::model(guest), &vec![program.clone(); DEEP])?;
+            let column = |count: &usize| {
+                let title = if *count == 0 { "none".to_owned() } else { count.to_string() };
+                Column { title, stack: vec![program.clone(); *count], call }
+            };
+            let columns = counts.iter().map(column).chain(extra);
+            let merged = Column { title: format!("{DEEP} merged"), stack: vec![merged], call };
+            Ok::<Vec<Column>, String>(columns.chain([merged]).collect())
+        };
+        let long = Column { title: format!("1, {TESTS} tests"), stack: vec![tests], call: getpid };
+        Ok(vec![
+            Experiment {
+                name: "getpid, always allowed",
+                about: "Filters of one instruction, `ret ALLOW`. Since Linux 5.11 the kernel keeps\n\
+                        such a verdict and runs no filter.",
+                columns: stacks(&allow, getpid, &[0, 1, 2, 4, DEEP], None)?,
+            },
+            Experiment {
+                name: "getpid, not cacheable",
+                about: "Filters that load an argument and allow.",
+                columns: stacks(&uncached, getpid, &[0, 1, 2, 4, DEEP], Some(long))?,
+            },
+            Experiment {
+                name: "unixbench-syscall",
+                about: "UnixBench's loop of close, dup, getpid, getuid and umask, per call, under a\n\
+                        list of 20 numbers.",
+                columns: stacks(&list(false)?, Call::unixbench(), &[0, 1, 4, DEEP], None)?,
+            },
+            Experiment {
+                name: "umask, not cacheable",
+                about: "The same list, with a condition on the argument of umask; umask alone.",
+                columns: stacks(&list(true)?, umask, &[0, 1, 4, DEEP], None)?,
+            },
+        ])
+    }
+
+    pub(super) fn titles(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().map(|column| column.title.as_str())
+    }
+
+    /// Writes it down for the guest: a line for each column.
+    pub(super) fn plan(&self, plan: &mut Plan) -> Vec<Line> {
+        let columns = self.columns.iter();
+        columns.map(|column| plan.time(&[column.call], &column.stack)).collect()
+    }
+}
+
+/// What the figures of `getpid` say about filters in general (Cook 2020).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Derived {
+    /// What any number of filters costs that look at arguments, beside the filters.
+    pub(super) entry: f64,
+    /// What each filter costs beside its instructions.
+    pub(super) filter: f64,
+    /// What a comparison costs that is not taken.
+    pub(super) test: f64,
+}
+
+impl Derived {
+    /// From the columns of the experiment whose filters are not cacheable.
+    pub(super) fn new(figures: &[Option<f64>]) -> Option<Derived> {
+        let [none, one, two, _, deep, long, ..] = figures else { return None };
+        let (none, one, two) = ((*none)?, (*one)?, (*two)?);
+        let filter = ((*deep)? - two) / (DEEP - 2) as f64;
+        Some(Derived {
+            entry: one - none - filter,
+            filter,
+            test: ((*long)? - one) / f64::from(TESTS),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::guests::GUESTS;
+
+    #[test]
+    fn the_cost_of_a_call_is_taken_apart() {
+        let figures = [240.0, 393.0, 427.0, 495.0, 1447.0, 595.0, 393.0].map(Some);
+        let derived = Derived::new(&figures).unwrap();
+        assert_eq!(derived, Derived { entry: 119.0, filter: 34.0, test: 2.02 });
+        assert_eq!(Derived::new(&[Some(1.0); 3]), None);
+        assert_eq!(Derived::new(&[None; 7]), None);
+    }
+
+    #[test]
+    fn every_guest_has_its_experiments() {
+        for guest in &GUESTS {
+            let all = Experiment::all(guest).unwrap();
+            let titles: Vec<Vec<&str>> = all.iter().map(|one| one.titles().collect()).collect();
+            let first = ["none", "1", "2", "4", "32", "32 merged"];
+            assert_eq!(titles[0], first);
+            assert_eq!(titles[1][5..], ["1, 100 tests", "32 merged"]);
+            assert_eq!(titles[2], ["none", "1", "4", "32", "32 merged"]);
+            assert_eq!(titles[3], titles[2]);
+        }
+    }
+}

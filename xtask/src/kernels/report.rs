@@ -1,0 +1,365 @@
+//! The document: `docs/kernels.md`, whole, and the same tables for a terminal.
+
+use super::experiments::Derived;
+use super::guests::Guest;
+use super::programs::AGAIN;
+use super::run::Results;
+use super::weighted::Overhead;
+use crate::Result;
+use crate::table::{Table, count};
+
+/// Which of the experiments is taken apart, see [`Derived`].
+const TAKEN_APART: usize = 1;
+/// How many differing calls are shown of a guest.
+const SHOWN: usize = 3;
+
+/// Everything a run found out.
+pub(super) struct Report {
+    command: String,
+    day: String,
+    workload: String,
+    pub(super) versions: Vec<String>,
+    pub(super) notes: Vec<String>,
+    missing: Vec<String>,
+    guests: Vec<(&'static Guest, Results)>,
+}
+
+impl Report {
+    /// An empty report of a command, with names in place of paths, on a day, under weights of a name.
+    pub(super) fn new(command: String, day: String, workload: String) -> Report {
+        let (versions, notes, missing, guests) = Default::default();
+        Report { command, day, workload, versions, notes, missing, guests }
+    }
+
+    pub(super) fn add(&mut self, guest: &'static Guest, results: Results) {
+        self.guests.push((guest, results));
+    }
+
+    pub(super) fn not_measured(&mut self, name: &str, why: &str) {
+        eprintln!("kernels: {name} is not measured: {why}");
+        self.missing.push(format!("{name}: {why}"));
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.guests.is_empty()
+    }
+
+    /// An error when a kernel and the interpreter do not agree, or figures are not the same each time.
+    pub(super) fn verdict(&self) -> Result<()> {
+        let differ: u64 =
+            self.guests.iter().flat_map(|(_, all)| &all.modes).map(|mode| mode.tally.differ).sum();
+        if differ > 0 {
+            return Err(format!("{differ} verdicts differ from those of the interpreter"));
+        }
+        Ok(())
+    }
+
+    /// The document.
+    pub(super) fn markdown(&self) -> String {
+        let mut text = format!(
+            "# Filters under other kernels\n\n\
+             <!-- Written by `cargo xtask kernels`. Do not edit. -->\n\n\
+             {ABOUT}\n    {}\n\n{}, with:\n",
+            self.command, self.day
+        );
+        text += &bullets(&self.versions);
+        text += &format!("\n{}\n", self.steadiness());
+        for section in self.sections() {
+            text += &format!("\n## {}\n\n{}\n", section.title, section.about);
+            for (caption, table) in &section.tables {
+                let caption =
+                    if caption.is_empty() { caption } else { &format!("**{caption}**\n\n") };
+                text += &format!("\n{caption}{}", table.markdown());
+            }
+            text += &spaced(&section.notes);
+        }
+        if !self.missing.is_empty() {
+            text += &format!("\n## Not measured\n{}", spaced(&self.missing));
+        }
+        text
+    }
+
+    /// The tables for a terminal.
+    pub(super) fn plain(&self) -> String {
+        let mut text = String::new();
+        for section in self.sections() {
+            for (caption, table) in &section.tables {
+                let comma = if caption.is_empty() { "" } else { ", " };
+                text += &format!("{}{comma}{caption}\n{}\n", section.title, table.plain());
+            }
+            let notes: String = section.notes.iter().map(|note| format!("  {note}\n")).collect();
+            text += &if notes.is_empty() { notes } else { notes + "\n" };
+        }
+        if !self.is_empty() {
+            text += &format!("{}\n", self.steadiness());
+        }
+        text + &self.missing.iter().map(|one| format!("not measured: {one}\n")).collect::<String>()
+    }
+
+    /// Whether boots agree.
+    fn steadiness(&self) -> String {
+        let boots = self.guests.iter().map(|(_, all)| all.boots).max().unwrap_or(0);
+        if boots < 2 {
+            return "Each guest was booted once: whether figures repeat is not known.".to_owned();
+        }
+        let figures: usize = self.guests.iter().map(|(_, all)| all.figures).sum();
+        let unsteady: Vec<String> = self
+            .guests
+            .iter()
+            .filter(|(_, all)| all.unsteady > 0)
+            .map(|(guest, all)| format!("{} of {} for {}", all.unsteady, all.figures, guest.name()))
+            .collect();
+        let figures = count(figures);
+        if unsteady.is_empty() {
+            format!(
+                "Each guest was booted {boots} times: all {figures} figures agree to the last digit."
+            )
+        } else {
+            let unsteady = unsteady.join(", ");
+            format!("Each guest was booted {boots} times, and some figures differ: {unsteady}.")
+        }
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        let Some((_, first)) = self.guests.first() else { return Vec::new() };
+        let mut sections = Vec::new();
+        for (place, experiment) in first.experiments.iter().enumerate() {
+            let mut table = Table::new(["filters"].into_iter().chain(experiment.titles()));
+            for (guest, results) in &self.guests {
+                for mode in &results.modes {
+                    let figures = mode.figures.get(place).into_iter().flatten();
+                    let cells = figures.map(|figure| figure.map_or("–".to_owned(), whole));
+                    table.row([guest.name_with(mode.jit)].into_iter().chain(cells));
+                }
+            }
+            sections.push(Section::new(experiment.name, experiment.about, table));
+            if place == TAKEN_APART {
+                sections.push(self.derived());
+            }
+        }
+        sections.push(self.weighted());
+        sections.push(self.verdicts());
+        sections
+    }
+
+    fn derived(&self) -> Section {
+        let mut table = Table::new(["", "entry", "per filter", "per test"]);
+        for (guest, results) in &self.guests {
+            for mode in &results.modes {
+                let derived = mode.figures.get(TAKEN_APART).and_then(|all| Derived::new(all));
+                let cells = derived.map(|Derived { entry, filter, test }| {
+                    [format!("{entry:.0}"), format!("{filter:.1}"), format!("{test:.2}")]
+                });
+                let name = guest.name_with(mode.jit);
+                table.row([name].into_iter().chain(cells.into_iter().flatten()));
+            }
+        }
+        Section::new("What a filter costs", DERIVED, table)
+    }
+
+    /// One table per machine and mode, because each machine has programs of its own.
+    fn weighted(&self) -> Section {
+        let mut machines: Vec<&str> = self.guests.iter().map(|(g, _)| g.machine.name).collect();
+        machines.dedup();
+        let modes = machines.iter().flat_map(|machine| [(*machine, true), (*machine, false)]);
+        let table = |(machine, jit)| {
+            let how = if jit { "" } else { ", interpreter" };
+            Some((format!("{machine}{how}"), self.weighted_on(machine, jit)?))
+        };
+        Section {
+            title: "weighted".to_owned(),
+            about: WEIGHTED.replace("WORKLOAD", &self.workload),
+            tables: modes.filter_map(table).collect(),
+            notes: self.notes.clone(),
+        }
+    }
+
+    /// `None` when no guest on the machine has that mode.
+    fn weighted_on(&self, machine: &str, jit: bool) -> Option<Table> {
+        let guests = self.guests.iter().filter(|(guest, _)| guest.machine.name == machine);
+        let columns: Vec<_> = guests
+            .flat_map(|(guest, all)| all.modes.iter().map(move |mode| (guest, all, mode)))
+            .filter(|(_, _, mode)| mode.jit == jit)
+            .collect();
+        let (_, first, _) = columns.first()?;
+        let head = ["filter", "insns", "share"].map(str::to_owned);
+        let versions = columns.iter().map(|(guest, ..)| guest.version.to_string());
+        let mut table = Table::new(head.into_iter().chain(versions));
+        for (place, (name, insns)) in first.weighed.iter().enumerate() {
+            let overheads: Vec<Option<Overhead>> = columns
+                .iter()
+                .map(|(_, _, mode)| mode.overheads.get(place).copied().flatten())
+                .collect();
+            let share = match overheads.iter().flatten().map(|one| one.share).next() {
+                Some(share) => format!("{:.1} %", share * 100.0),
+                None => "–".to_owned(),
+            };
+            // It stands below the program that it was made of.
+            let name = if name.ends_with(AGAIN) { "  by Callgate" } else { name };
+            let cells = overheads.iter().map(|overhead| {
+                overhead.map_or("–".to_owned(), |one| format!("{:.1}", one.instructions))
+            });
+            table.row([name.to_owned(), insns.to_string(), share].into_iter().chain(cells));
+        }
+        Some(table)
+    }
+
+    fn verdicts(&self) -> Section {
+        let mut table = Table::new(["", "programs", "calls", "differ"]);
+        let mut notes = Vec::new();
+        for (guest, results) in &self.guests {
+            for mode in &results.modes {
+                let tally = &mode.tally;
+                let calls = count(usize::try_from(tally.calls).unwrap_or(usize::MAX));
+                let name = guest.name_with(mode.jit);
+                let examples = tally.examples.iter().take(SHOWN);
+                notes.extend(examples.map(|example| format!("{name}: {example}")));
+                table.row([name, tally.programs.to_string(), calls, tally.differ.to_string()]);
+            }
+        }
+        Section { notes, ..Section::new("Verdicts", VERDICTS, table) }
+    }
+}
+
+struct Section {
+    title: String,
+    about: String,
+    /// With captions where there are several.
+    tables: Vec<(String, Table)>,
+    notes: Vec<String>,
+}
+
+impl Section {
+    fn new(title: &str, about: &str, table: Table) -> Section {
+        let tables = vec![(String::new(), table)];
+        Section { title: title.to_owned(), about: about.to_owned(), tables, notes: Vec::new() }
+    }
+}
+
+fn whole(figure: f64) -> String {
+    count(figure.round().max(0.0) as usize)
+}
+
+fn bullets(items: &[String]) -> String {
+    items.iter().map(|item| format!("- {item}\n")).collect()
+}
+
+fn spaced(items: &[String]) -> String {
+    if items.is_empty() { String::new() } else { format!("\n{}", bullets(items)) }
+}
+
+const ABOUT: &str = "\
+Kernels of Debian, booted in software emulation with one instruction to the nanosecond of
+the guest, so that times are numbers of executed instructions: the kernel's and the
+program's, without caches and branch prediction. They are the same on any machine. Figures
+are guest instructions per call; a call is one through libc's `syscall()`, with the loop
+around it. *interpreter* is the same kernel with `net.core.bpf_jit_enable=0`, or one without
+native code.
+";
+
+const DERIVED: &str = "\
+From the table above: *per filter* is a 30th of what 32 filters take more than two; *entry*
+is what the first takes beside that; *per test* is a hundredth of what 100 comparisons take
+that do not hold.";
+
+const WEIGHTED: &str = "\
+What a filter adds to a call, in guest instructions, as the mean under the weights
+`WORKLOAD`. *share* is the part of the weight for which that is known: of calls that the
+filter permits, and that come back; they are made with arguments with which they fail.
+*insns* are the instructions of the program. What Callgate makes of a program of others, it
+makes for the weights.";
+
+const VERDICTS: &str = "\
+Programs with an errno in place of each verdict, installed inside the guest: does each call
+get the verdict that the reference interpreter gives? On x86-64 calls of the 32-bit
+interface are asked too; s390x is big-endian.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::experiments::Experiment;
+    use crate::kernels::guests::GUESTS;
+    use crate::kernels::run::Mode;
+    use crate::kernels::verdicts::Tally;
+
+    fn results(guest: &Guest, boots: usize, unsteady: usize, differ: u64) -> Results {
+        let experiments = Experiment::all(guest).unwrap();
+        let mode = |jit: &bool| Mode {
+            jit: *jit,
+            figures: vec![
+                [240.0, 392.4, 426.0, 494.0, 1415.2, 392.0].map(Some).to_vec(),
+                [240.0, 393.0, 427.0, 495.0, 1447.0, 593.0, 392.0].map(Some).to_vec(),
+                vec![Some(1.0), None],
+            ],
+            overheads: vec![Some(Overhead { instructions: 161.55, share: 0.998 }), None],
+            tally: Tally {
+                programs: 3,
+                calls: 123_456,
+                differ,
+                examples: vec!["call 7".to_owned(); differ as usize],
+            },
+        };
+        let name = |name: &str| (name.to_owned(), 65);
+        let weighed = vec![name("list"), name("list, by Callgate")];
+        let modes = guest.modes().iter().map(mode).collect();
+        Results { experiments, weighed, modes, boots, figures: 1000, unsteady }
+    }
+
+    fn report(boots: usize, unsteady: usize, differ: u64) -> Report {
+        let mut report = Report::new("the command".into(), "2026-01-02".into(), "server".into());
+        report.versions.push("a version".to_owned());
+        for guest in [&GUESTS[0], &GUESTS[4]] {
+            report.add(guest, results(guest, boots, unsteady, differ));
+        }
+        report
+    }
+
+    #[test]
+    fn the_document_has_every_guest_and_mode() {
+        let mut report = report(3, 0, 0);
+        report.not_measured("6.1 amd64", "no emulator");
+        let text = report.markdown();
+        for expected in [
+            "\n    the command\n\n2026-01-02, with:\n- a version\n",
+            "## getpid, always allowed\n",
+            "| filters                 | none |   1 |   2 |   4 |    32 | 32 merged |\n",
+            "| 5.10 amd64              |  240 | 392 | 426 | 494 | 1,415 |       392 |\n",
+            "| 5.10 amd64, interpreter |",
+            "| 6.1 s390x, interpreter  |",
+            "| 5.10 amd64              |   119 |       34.0 |     2.00 |\n",
+            "**s390x, interpreter**",
+            "| list          |    65 | 99.8 % | 161.6 |\n",
+            "|   by Callgate |    65 |      – |     – |\n",
+            "| 5.10 amd64              |        3 | 123,456 |      0 |\n",
+            "## Not measured\n\n- 6.1 amd64: no emulator\n",
+        ] {
+            assert!(text.contains(expected), "{expected}\n{text}");
+        }
+        assert!(!text.contains("6.1 s390x |"), "it has no native code");
+    }
+
+    #[test]
+    fn it_says_whether_boots_agree() {
+        let said = |boots, unsteady| report(boots, unsteady, 0).plain();
+        let agree = "booted 3 times: all 2,000 figures agree to the last digit.";
+        assert!(said(3, 0).contains(agree));
+        let differ = "figures differ: 2 of 1000 for 5.10 amd64, 2 of 1000 for 6.1 s390x.";
+        assert!(said(3, 2).contains(differ));
+        assert!(said(1, 0).contains("is not known"));
+    }
+
+    #[test]
+    fn verdicts_that_differ_are_shown_and_are_an_error() {
+        assert_eq!(report(1, 0, 0).verdict(), Ok(()));
+        let report = report(1, 0, 4);
+        assert!(report.verdict().unwrap_err().starts_with("12 verdicts differ"));
+        assert_eq!(report.markdown().matches("- 5.10 amd64: call 7\n").count(), SHOWN);
+    }
+
+    #[test]
+    fn a_terminal_gets_80_columns() {
+        for line in report(3, 0, 0).plain().lines() {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+    }
+}
