@@ -22,8 +22,8 @@ const REACH: usize = 255;
 /// The instructions of the code that begins at `root`. `frequency` says how often a piece of code is
 /// reached, by the index of its [`CodeId`].
 pub(super) fn lay_out(graph: &Graph, root: CodeId, frequency: &[f64], endian: Endian) -> Vec<Insn> {
-    let mut writer =
-        Writer { written: Vec::new(), home: vec![0; graph.len()], place: vec![0; graph.len()] };
+    let (home, place) = (vec![0; graph.len()], vec![0; graph.len()]);
+    let mut writer = Writer { frequency, written: Vec::new(), home, place };
     for id in postorder(graph, root, frequency) {
         writer.write(graph, id, endian);
     }
@@ -147,7 +147,19 @@ fn postorder(graph: &Graph, root: CodeId, frequency: &[f64]) -> Vec<CodeId> {
     order
 }
 
-struct Writer {
+/// The comparison that holds where this one does not, if there is one. Where neither side falls through,
+/// the kernel makes a second jump for the side that does not hold (`bpf_convert_filter` in
+/// `net/core/filter.c`), so the frequent side should be the other one.
+fn opposite(op: Op, k: u32) -> Option<(Op, u32)> {
+    match (op, k) {
+        (Op::JgeK, 1) => Some((Op::JeqK, 0)),
+        (Op::JeqK, 0) => Some((Op::JgeK, 1)),
+        _ => None,
+    }
+}
+
+struct Writer<'f> {
+    frequency: &'f [f64],
     /// Backwards.
     written: Vec<Insn>,
     /// Per piece of code, where it stands: how many instructions were written when it was, itself
@@ -157,7 +169,7 @@ struct Writer {
     place: Vec<usize>,
 }
 
-impl Writer {
+impl Writer<'_> {
     fn write(&mut self, graph: &Graph, id: CodeId, endian: Endian) {
         let insn = match graph.get(id) {
             Code::Return(verdict) => Insn::new(Op::RetK, verdict.0),
@@ -204,7 +216,18 @@ impl Writer {
             }
         }
         let (jt, jf) = (self.distance(then), self.distance(otherwise));
-        Insn::branch(op, k, jt.min(REACH) as u8, jf.min(REACH) as u8)
+        let (jt, jf) = (jt.min(REACH) as u8, jf.min(REACH) as u8);
+        match opposite(op, k) {
+            Some((op, k)) if jt > 0 && jf > 0 && self.is_rarer(then, otherwise) => {
+                Insn::branch(op, k, jf, jt)
+            }
+            _ => Insn::branch(op, k, jt, jf),
+        }
+    }
+
+    fn is_rarer(&self, one: CodeId, other: CodeId) -> bool {
+        let of = |id: CodeId| self.frequency.get(id.0 as usize).copied().unwrap_or(0.0);
+        of(one) < of(other)
     }
 
     /// How many instructions an instruction that is written now has to skip to get there.
@@ -242,6 +265,7 @@ mod tests {
         let written = then.max(otherwise) + 1;
         let home = vec![written - then, written - otherwise];
         let mut writer = Writer {
+            frequency: &[],
             written: vec![Insn::new(Op::Ja, 0); written],
             home: home.clone(),
             place: home,
@@ -271,5 +295,22 @@ mod tests {
         assert_eq!(branch(256, 255), (2, 1, 0));
         assert_eq!(branch(255, 256), (2, 0, 1));
         assert_eq!(branch(1000, 1000), (2, 1, 0));
+    }
+
+    #[test]
+    fn where_neither_side_falls_through_the_comparison_holds_for_the_frequent_one() {
+        let mut graph = Graph::default();
+        let [rare, frequent] =
+            [Verdict::LOG, Verdict::ALLOW].map(|verdict| graph.add(Code::Return(verdict)));
+        let written = |near: usize, op, k| {
+            let written = vec![Insn::new(Op::Ja, 0); near + 10];
+            let place = vec![10, 5];
+            let mut writer = Writer { frequency: &[1.0, 2.0], written, home: place.clone(), place };
+            writer.branch(&graph, op, k, rare, frequent)
+        };
+        assert_eq!(written(1, Op::JgeK, 1), Insn::branch(Op::JeqK, 0, 6, 1));
+        assert_eq!(written(1, Op::JeqK, 0), Insn::branch(Op::JgeK, 1, 6, 1));
+        assert_eq!(written(0, Op::JgeK, 1), Insn::branch(Op::JgeK, 1, 0, 5), "it falls through");
+        assert_eq!(written(1, Op::JgeK, 2), Insn::branch(Op::JgeK, 2, 1, 6), "it has no opposite");
     }
 }
