@@ -5,7 +5,7 @@
 //! and no memory, so that the parent may have other threads. When it is done it waits for the parent to
 //! kill it; when the parent dies, the kernel kills it.
 //!
-//! With `raw.rs` the only place of the crate with `unsafe` code.
+//! `unsafe` code is here, in `raw.rs` and in `dump/tracee.rs` alone.
 
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};

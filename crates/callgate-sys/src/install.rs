@@ -6,13 +6,9 @@ use std::io;
 use callgate::bpf::Program;
 use libc::sock_filter;
 
+use crate::budget::MAX_INSNS_PER_THREAD;
 use crate::flags::Flags;
 use crate::raw;
-
-/// What all filters of a task may have together (`MAX_INSNS_PER_PATH`, `kernel/seccomp.c`). The kernel
-/// counts the instructions of its own form, eBPF, in which a `ret` or a jump may take several, and 4
-/// more for each filter that is there already.
-const MAX_INSNS_PER_TASK: usize = 32_768;
 
 /// Sets `no_new_privs` and installs a filter for the calling thread; with [`Flags::TSYNC`] for all
 /// threads of the process. It holds for everything that these threads start, and for good.
@@ -196,7 +192,7 @@ impl fmt::Display for InstallError {
                 write!(
                     f,
                     "no room for another {insns} instructions: all filters of a task may have \
-                     {MAX_INSNS_PER_TASK} together, counted in the kernel's own longer form"
+                     {MAX_INSNS_PER_THREAD} together, counted in the kernel's own longer form"
                 )?;
                 match installed {
                     Some(1) => f.write_str(", and 1 filter is there already"),
