@@ -57,6 +57,27 @@ pub fn install(program: &Program, flags: Flags) -> Result<(), InstallError> {
     }
 }
 
+/// Installs filters on top of each other for the calling thread, the oldest first, as
+/// [`install`] does without flags. Memory is allocated before the first, and as few calls as possible are
+/// made after it: an older filter may deny what installs the next.
+///
+/// # Errors
+/// The number of the first filter that the kernel refuses, and why. Those before it stay installed.
+pub fn install_stack(programs: &[Program]) -> Result<(), (usize, io::Error)> {
+    let codes: Vec<Vec<sock_filter>> = programs.iter().map(code_of).collect();
+    if !codes.is_empty() {
+        raw::set_no_new_privs().map_err(|why| (0, why))?;
+    }
+    for (number, code) in codes.iter().enumerate() {
+        let first = raw::seccomp_set_filter(code, Flags::NONE.bits());
+        // An old kernel does not know the call, and an older filter may allow the other way alone.
+        if let Err(why) = first {
+            raw::prctl_set_filter(code).map_err(|_| (number, why))?;
+        }
+    }
+    Ok(())
+}
+
 /// A program as the kernel takes it.
 pub(crate) fn code_of(program: &Program) -> Vec<sock_filter> {
     let insns = program.iter();

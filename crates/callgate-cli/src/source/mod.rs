@@ -160,19 +160,27 @@ impl Source {
         Ok((a, b))
     }
 
-    /// Reads any number that may be compiled together with these options, the filters of a stack one
-    /// by one. Warnings are printed.
+    /// Reads any number that may be compiled with these options, each for itself. Warnings are printed.
+    pub(crate) fn read_each(
+        sources: &[Source],
+        options: &SourceOptions,
+        compiling: &CompileOptions,
+    ) -> Result<Vec<Stack>> {
+        let stacks: Vec<Stack> =
+            sources.iter().map(|source| source.read_stack(options)).collect::<Result<_>>()?;
+        let filters = stacks.iter().flat_map(|stack| &stack.filters);
+        warn_about_options(filters, options, compiling.has_weights());
+        Ok(stacks)
+    }
+
+    /// The same for filters that belong together: those of a stack one by one.
     pub(crate) fn read_all(
         sources: &[Source],
         options: &SourceOptions,
         compiling: &CompileOptions,
     ) -> Result<Vec<Filter>> {
-        let mut filters = Vec::new();
-        for source in sources {
-            filters.extend(source.read_stack(options)?.filters);
-        }
-        warn_about_options(&filters, options, compiling.has_weights());
-        Ok(filters)
+        let stacks = Source::read_each(sources, options, compiling)?;
+        Ok(stacks.into_iter().flat_map(|stack| stack.filters).collect())
     }
 
     fn read_stack(&self, options: &SourceOptions) -> Result<Stack> {
