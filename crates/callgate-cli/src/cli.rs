@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    asm, bench, compile, completions, diff, disasm, explain, fuzz, man, merge, optimize, run,
+    asm, bench, compile, completions, diff, disasm, dump, explain, fuzz, man, merge, optimize, run,
     simulate,
 };
 use crate::report::Result;
@@ -26,6 +26,8 @@ A SOURCE is [FORMAT:]WHAT, anything that means a filter:
   socket:filter.txt    a program for packets in either form, for `simulate` and
                        `bench engines`
   -                    standard input
+  pid:1234             the filters of a running process or thread (as root);
+                       pid:1234/0 the oldest of them
 
 Examples:
   callgate run -- sh -c 'echo this runs; unshare -U true'
@@ -50,6 +52,7 @@ enum Command {
     Merge(merge::MergeArgs),
     Run(run::RunArgs),
     Disasm(disasm::DisasmArgs),
+    Dump(dump::DumpArgs),
     Asm(asm::AsmArgs),
     Simulate(simulate::SimulateArgs),
     Diff(diff::DiffArgs),
@@ -82,6 +85,7 @@ pub(crate) fn run() -> Result<u8> {
         Command::Merge(args) => merge::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Disasm(args) => disasm::run(&args),
+        Command::Dump(args) => dump::run(&args),
         Command::Asm(args) => asm::run(&args),
         Command::Simulate(args) => simulate::run(&args),
         Command::Diff(args) => diff::run(&args),

@@ -36,7 +36,7 @@ pub(crate) struct EmitOptions {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Emit {
+pub(crate) enum Emit {
     /// Raw instructions, struct sock_filter
     Bpf,
     /// Assembler text; `callgate asm` reads it
@@ -70,6 +70,31 @@ pub(crate) struct Figures {
     pub(crate) text: Vec<(&'static str, String)>,
 }
 
+impl Emit {
+    /// The notation, where it is one.
+    pub(crate) fn dialect(self) -> Option<Dialect> {
+        match self {
+            Emit::Asm => Some(Dialect::Annotated),
+            Emit::C => Some(Dialect::C),
+            Emit::Rust => Some(Dialect::Rust),
+            Emit::Go => Some(Dialect::Go),
+            Emit::Bpf | Emit::Json => None,
+        }
+    }
+
+    /// What names of files in this form end with.
+    pub(crate) fn extension(self) -> &'static str {
+        match self {
+            Emit::Bpf => "bpf",
+            Emit::Asm => "asm",
+            Emit::C => "c",
+            Emit::Rust => "rs",
+            Emit::Go => "go",
+            Emit::Json => "json",
+        }
+    }
+}
+
 impl EmitOptions {
     /// Writes the program and its figures to where they are wanted.
     pub(crate) fn deliver(&self, made: Made<'_>) -> Result<u8> {
@@ -96,20 +121,16 @@ impl EmitOptions {
             output::print(&figures_text)?;
             return Ok(0);
         }
-        let listing = |dialect| Some(text(program, dialect, endian, arches));
-        let text = match emit {
-            Emit::Bpf => None,
-            Emit::Asm => listing(Dialect::Annotated),
-            Emit::C => listing(Dialect::C),
-            Emit::Rust => listing(Dialect::Rust),
-            Emit::Go => listing(Dialect::Go),
-            Emit::Json => {
+        let text = match (emit, emit.dialect()) {
+            (_, Some(dialect)) => Some(text(program, dialect, endian, arches)),
+            (Emit::Json, None) => {
                 let arches = Json::array(arches.iter().map(|arch| arch.name()));
                 let mut fields = vec![source, ("arches", arches)];
                 fields.extend(figures.json);
                 fields.push(("program", rows(program)));
                 Some(format!("{}\n", Json::Object(fields)))
             }
+            (_, None) => None,
         };
         match (output, &text) {
             (_, None) => output::write_program(output, &program.to_bytes(endian))?,

@@ -16,6 +16,7 @@ mod json;
 mod options;
 mod output;
 mod packets;
+mod progress;
 mod report;
 mod source;
 

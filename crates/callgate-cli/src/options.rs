@@ -17,7 +17,7 @@ use crate::report::{self, Failure, Result};
 use crate::source::Place;
 
 /// How sources are read. Options that no source needs have no effect, which is said in a warning.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct SourceOptions {
     /// The architecture the filter is for; may be repeated [default: what the source says for this
     /// machine, its 32-bit interfaces included]

@@ -128,7 +128,7 @@ impl fmt::Display for Rendered<'_> {
 }
 
 /// The text without control characters, which an input could use to play with the terminal.
-fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     for c in text.chars() {
         if c.is_control() && c != '\n' {

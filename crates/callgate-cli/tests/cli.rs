@@ -127,6 +127,13 @@ fn missing(what: &str) -> Option<String> {
     let met = match what {
         // Permissions of files do not stop root.
         "user" => !root,
+        // Only CAP_SYS_ADMIN may look at filters, and only without a filter of its own.
+        "admin" => {
+            let capabilities = status.lines().find_map(|line| line.strip_prefix("CapEff:\t"));
+            let capabilities = capabilities.and_then(|text| u64::from_str_radix(text, 16).ok());
+            capabilities.is_some_and(|set| set >> 21 & 1 == 1)
+                && status.lines().any(|line| line == "Seccomp:\t0")
+        }
         // Emulators and some sandboxes have no seccomp.
         "seccomp" => status.lines().any(|line| line.starts_with("Seccomp:")),
         what => panic!("unknown requirement: {what}"),

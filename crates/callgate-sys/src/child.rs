@@ -5,8 +5,9 @@
 //! and no memory, so that the parent may have other threads. When it is done it waits for the parent to
 //! kill it; when the parent dies, the kernel kills it.
 //!
-//! With `raw.rs` the only place of the crate with `unsafe` code.
+//! `unsafe` code is here, in `raw.rs` and in `dump/tracee.rs` alone.
 
+use std::cell::Cell;
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -46,17 +47,11 @@ pub(crate) fn errnos(
     calls: &[SeccompData],
     limit: Duration,
 ) -> Result<Vec<u16>, Trouble> {
-    let memory = Shared::new(ANSWERS + calls.len()).map_err(Trouble::System)?;
-    let words = memory.words();
-    // SAFETY: `getpid` takes nothing and touches no memory.
-    let parent = unsafe { libc::getpid() };
-    // SAFETY: the child runs `answer` alone, which takes no lock, allocates nothing and never returns,
-    // so it does not matter what other threads of the parent were doing.
-    let child = match unsafe { libc::fork() } {
-        -1 => return Err(Trouble::System(io::Error::last_os_error())),
-        0 => answer(parent, code, calls, words),
-        child => Child(child),
-    };
+    // SAFETY: the child runs `answer` alone, which takes no lock and allocates nothing.
+    let worker =
+        unsafe { Worker::start(ANSWERS + calls.len(), |words| answer(code, calls, words)) };
+    let worker = worker.map_err(Trouble::System)?;
+    let words = worker.words();
     let start = Instant::now();
     let call = || words[COUNT].load(Ordering::Acquire) as usize;
     // An answer takes less than a microsecond, a long program some more.
@@ -70,8 +65,7 @@ pub(crate) fn errnos(
             }
             _ => {}
         }
-        if let Some(status) = child.has_ended().map_err(Trouble::System)? {
-            std::mem::forget(child);
+        if let Some(status) = worker.has_ended().map_err(Trouble::System)? {
             return Err(Trouble::Died { call: call(), status });
         }
         if start.elapsed() > limit {
@@ -85,20 +79,11 @@ pub(crate) fn errnos(
 }
 
 /// What the child does.
-fn answer(parent: pid_t, code: &[sock_filter], calls: &[SeccompData], words: &[AtomicU32]) -> ! {
-    let signal = libc::SIGKILL as c_ulong;
-    // SAFETY: PR_SET_PDEATHSIG takes an integer; `getppid` and `_exit` touch no memory.
-    unsafe {
-        libc::prctl(libc::PR_SET_PDEATHSIG, signal);
-        if libc::getppid() != parent {
-            libc::_exit(1);
-        }
-    }
+fn answer(code: &[sock_filter], calls: &[SeccompData], words: &[AtomicU32]) {
     if let Err(why) = install(code) {
         words[WHY].store(why.raw_os_error().unwrap_or(0) as u32, Ordering::Release);
         words[STATE].store(REFUSED, Ordering::Release);
-        // SAFETY: there is no filter, so the call ends the process; no destructors run.
-        unsafe { libc::_exit(1) };
+        return;
     }
     for (number, (data, slot)) in calls.iter().zip(words.iter().skip(ANSWERS)).enumerate() {
         words[COUNT].store(number as u32, Ordering::Release);
@@ -110,9 +95,6 @@ fn answer(parent: pid_t, code: &[sock_filter], calls: &[SeccompData], words: &[A
         slot.store(errno.unwrap_or(0) as u32, Ordering::Release);
     }
     words[STATE].store(DONE, Ordering::Release);
-    loop {
-        std::hint::spin_loop();
-    }
 }
 
 fn install(code: &[sock_filter]) -> io::Result<()> {
@@ -124,30 +106,84 @@ fn install(code: &[sock_filter]) -> io::Result<()> {
     }
 }
 
-/// A child process; it ends with the value.
-struct Child(pid_t);
+/// A child process that shares memory with its parent. It ends with the value, and with the parent.
+pub struct Worker {
+    child: pid_t,
+    memory: Shared,
+    /// The wait status; the process is gone then.
+    status: Cell<Option<c_int>>,
+}
 
-impl Child {
-    /// The wait status, once it has ended; then it is gone, and this value must be forgotten.
-    fn has_ended(&self) -> io::Result<Option<c_int>> {
-        let mut status = 0;
-        // SAFETY: `status` is valid for writes; the process is a child of ours and not waited for yet.
-        match unsafe { libc::waitpid(self.0, &raw mut status, libc::WNOHANG) } {
+impl Worker {
+    /// Starts a child that does `work` with so many words of shared memory, zero at first, and then waits
+    /// for its end.
+    ///
+    /// # Errors
+    /// When there is no memory or no process.
+    ///
+    /// # Safety
+    /// The child has the one thread of this process that called, and whatever the others held stays
+    /// held in it: `work` must not need what another thread may have locked (`fork(2)`).
+    pub unsafe fn start(words: usize, work: impl FnOnce(&[AtomicU32])) -> io::Result<Worker> {
+        let memory = Shared::new(words)?;
+        // SAFETY: `getpid` takes nothing and touches no memory.
+        let parent = unsafe { libc::getpid() };
+        // SAFETY: as the caller promises; the child does not return from here.
+        match unsafe { libc::fork() } {
             -1 => Err(io::Error::last_os_error()),
-            0 => Ok(None),
-            _ => Ok(Some(status)),
+            0 => {
+                // SAFETY: PR_SET_PDEATHSIG takes an integer; `getppid` and `_exit` touch no memory.
+                unsafe {
+                    libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as c_ulong);
+                    if libc::getppid() != parent {
+                        libc::_exit(1);
+                    }
+                }
+                work(memory.words());
+                loop {
+                    // A filter may deny this too.
+                    std::thread::yield_now();
+                }
+            }
+            child => Ok(Worker { child, memory, status: Cell::new(None) }),
         }
+    }
+
+    /// The shared memory.
+    pub fn words(&self) -> &[AtomicU32] {
+        self.memory.words()
+    }
+
+    /// The wait status, once it has ended.
+    ///
+    /// # Errors
+    /// When the child cannot be waited for.
+    pub fn has_ended(&self) -> io::Result<Option<c_int>> {
+        if self.status.get().is_none() {
+            let mut status = 0;
+            // SAFETY: `status` is valid for writes; the process is a child of ours that was not waited
+            // for yet.
+            match unsafe { libc::waitpid(self.child, &raw mut status, libc::WNOHANG) } {
+                -1 => return Err(io::Error::last_os_error()),
+                0 => {}
+                _ => self.status.set(Some(status)),
+            }
+        }
+        Ok(self.status.get())
     }
 }
 
-impl Drop for Child {
+impl Drop for Worker {
     fn drop(&mut self) {
+        if self.status.get().is_some() {
+            return;
+        }
         let mut status = 0;
         // SAFETY: the number is that of a child that nobody waited for, so no other process can have
         // it; `status` is valid for writes.
         unsafe {
-            libc::kill(self.0, libc::SIGKILL);
-            while libc::waitpid(self.0, &raw mut status, 0) == -1
+            libc::kill(self.child, libc::SIGKILL);
+            while libc::waitpid(self.child, &raw mut status, 0) == -1
                 && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
             {}
         }

@@ -6,13 +6,9 @@ use std::io;
 use callgate::bpf::Program;
 use libc::sock_filter;
 
+use crate::budget::MAX_INSNS_PER_THREAD;
 use crate::flags::Flags;
 use crate::raw;
-
-/// What all filters of a task may have together (`MAX_INSNS_PER_PATH`, `kernel/seccomp.c`). The kernel
-/// counts the instructions of its own form, eBPF, in which a `ret` or a jump may take several, and 4
-/// more for each filter that is there already.
-const MAX_INSNS_PER_TASK: usize = 32_768;
 
 /// Sets `no_new_privs` and installs a filter for the calling thread; with [`Flags::TSYNC`] for all
 /// threads of the process. It holds for everything that these threads start, and for good.
@@ -59,6 +55,27 @@ pub fn install(program: &Program, flags: Flags) -> Result<(), InstallError> {
         }
         _ => error(Kind::other(why, code.len())),
     }
+}
+
+/// Installs filters on top of each other for the calling thread, the oldest first, as
+/// [`install`] does without flags. Memory is allocated before the first, and as few calls as possible are
+/// made after it: an older filter may deny what installs the next.
+///
+/// # Errors
+/// The number of the first filter that the kernel refuses, and why. Those before it stay installed.
+pub fn install_stack(programs: &[Program]) -> Result<(), (usize, io::Error)> {
+    let codes: Vec<Vec<sock_filter>> = programs.iter().map(code_of).collect();
+    if !codes.is_empty() {
+        raw::set_no_new_privs().map_err(|why| (0, why))?;
+    }
+    for (number, code) in codes.iter().enumerate() {
+        let first = raw::seccomp_set_filter(code, Flags::NONE.bits());
+        // An old kernel does not know the call, and an older filter may allow the other way alone.
+        if let Err(why) = first {
+            raw::prctl_set_filter(code).map_err(|_| (number, why))?;
+        }
+    }
+    Ok(())
 }
 
 /// A program as the kernel takes it.
@@ -196,7 +213,7 @@ impl fmt::Display for InstallError {
                 write!(
                     f,
                     "no room for another {insns} instructions: all filters of a task may have \
-                     {MAX_INSNS_PER_TASK} together, counted in the kernel's own longer form"
+                     {MAX_INSNS_PER_THREAD} together, counted in the kernel's own longer form"
                 )?;
                 match installed {
                     Some(1) => f.write_str(", and 1 filter is there already"),

@@ -5,12 +5,14 @@
 //! - [`Command`]: a command that is looked up *before* the filter is there, and executed in this very
 //!   process afterwards, so that its exit status and its signals are its own.
 //! - [`ask`]: what the kernel makes of calls under a filter, without executing any; [`Marked`] is how.
+//! - [`dump`]: the filters of another process, and [`kernel_insns`]: what they take of its budget.
+//! - [`Worker`]: a child process that shares memory with this one.
 //! - [`kernel`]: what the running kernel knows.
 //!
-//! Nothing here starts a thread or opens a file, and only [`ask`] forks; a filter stays with the thread that installed
-//! it (with [`Flags::TSYNC`]: with all threads) and everything that thread starts, and nothing can take
-//! it away again. System calls are made in `raw.rs`, and in `child.rs` for the child of [`ask`]; nowhere else is
-//! `unsafe` code.
+//! Only [`dump`] starts a thread and reads files (of `/proc`), and only [`ask`] and [`Worker`] fork; a filter
+//! stays with the thread that installed it (with [`Flags::TSYNC`]: with all threads) and everything that
+//! thread starts, and nothing can take it away again. System calls are made in `raw.rs`, in `child.rs` for
+//! children, and in `dump/tracee.rs`; nowhere else is `unsafe` code.
 //!
 //! ```no_run
 //! use callgate::bpf::{Insn, Op, Program};
@@ -33,8 +35,10 @@
 compile_error!("seccomp exists on Linux alone, and so does this crate");
 
 mod ask;
+mod budget;
 mod child;
 mod command;
+mod dump;
 mod flags;
 mod install;
 pub mod kernel;
@@ -42,8 +46,11 @@ mod marked;
 mod raw;
 
 pub use ask::{Answer, AskError, ask};
+pub use budget::{MAX_INSNS_PER_THREAD, budget_used, kernel_insns};
+pub use child::Worker;
 pub use command::{Command, CommandError, ExecError};
+pub use dump::{Dump, DumpError, InstalledFilter, dump};
 pub use flags::Flags;
-pub use install::{InstallError, install};
+pub use install::{InstallError, install, install_stack};
 pub use marked::{Marked, is_never_filtered};
 pub use raw::{error_text, reset_sigpipe};

@@ -1,4 +1,4 @@
-//! The system calls, as safe functions over plain values. All `unsafe` code of the crate is here.
+//! The system calls, as safe functions over plain values. For those of `ask` and `dump` see there.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_ulong};
 use std::io;

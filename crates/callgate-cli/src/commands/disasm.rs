@@ -42,7 +42,7 @@ pub(crate) struct DisasmArgs {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum DialectArg {
+pub(crate) enum DialectArg {
     /// Labels, and the names of calls, words and actions; `callgate asm` reads it
     Annotated,
     /// The table of libseccomp's scmp_bpf_disasm

@@ -25,10 +25,12 @@ use crate::source::{BUILT_IN, Source};
 #[command(after_help = "\
 The table tells what the filter does, whoever wrote it: a program is explained
 as a profile is. Of further architectures it tells what differs from the first
-one; --format json tells all.
+one; --format json tells all. pid:N is what process N may do: what its filters
+say together.
 
 Examples:
   callgate explain
+  callgate explain pid:1234
   callgate explain profile.json clone socket
   callgate explain filter.bpf --format json")]
 pub(crate) struct ExplainArgs {

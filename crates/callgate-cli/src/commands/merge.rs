@@ -2,17 +2,15 @@
 
 use std::ffi::OsString;
 
-use callgate::Arch;
 use callgate::compile::Options;
 use callgate::frontend::FilterFlags;
-use callgate::stack::{Stack, StackError, merge};
 use clap::ValueHint;
 
 use crate::emit::{EmitOptions, Figures, Made};
 use crate::json::Json;
 use crate::options::{CompileOptions, PROMPT, SourceOptions};
-use crate::report::{self, Failure, Result};
-use crate::source::{Filter, Source};
+use crate::report::{self, Result};
+use crate::source::{self, Source};
 
 /// Merge filters that are installed on top of each other into one program
 #[derive(Debug, clap::Args)]
@@ -26,11 +24,12 @@ A filter with a listener (listenerPath, SCMP_ACT_NOTIFY) does not merge: its
 notifications go to its own listener. SECCOMP_FILTER_FLAG_LOG merges only when
 all filters have it, and SECCOMP_FILTER_FLAG_TSYNC only when the newest has it;
 then the merged program has to be installed with the flag. A program is taken to
-have no flags.
+have no flags. A process (pid:N) counts as all its filters.
 
 Examples:
   callgate merge container-default app.json -o one.bpf --stats
   callgate merge oldest.bpf newer.bpf newest.bpf --emit asm
+  callgate merge pid:1234 one-more.bpf -o one.bpf
   callgate merge a.bpf b.bpf -o one.bpf --stats --format json")]
 pub(crate) struct MergeArgs {
     /// The filters, each a SOURCE (see `callgate --help`), the oldest first
@@ -51,16 +50,9 @@ pub(crate) fn run(args: &MergeArgs) -> Result<u8> {
     let sources: Vec<Source> =
         args.sources.iter().map(|source| Source::parse(source)).collect::<Result<_>>()?;
     let filters = Source::read_all(&sources, &args.reading, &args.compiling)?;
-    let failed = |error: StackError| failed(&filters, &error);
-    let stack = Stack::new(filters.iter().map(Filter::of_stack).collect()).map_err(failed)?;
-    let mut arches: Vec<Arch> = Vec::new();
-    for arch in filters.iter().flat_map(Filter::arches) {
-        if !arches.contains(&arch) {
-            arches.push(arch);
-        }
-    }
+    let arches = source::arches(&filters);
     let options = Options { budget: PROMPT, ..args.compiling.read(&arches, args.reading.strict)? };
-    let merged = merge(&stack, &arches, &options).map_err(failed)?;
+    let (merged, stack) = source::merge(&filters, &arches, &options)?;
     if let [only] = filters.as_slice() {
         report::warn_about(
             &only.name,
@@ -92,15 +84,6 @@ pub(crate) fn run(args: &MergeArgs) -> Result<u8> {
         endian: stack.endian(),
         figures,
     })
-}
-
-/// The error under the name of the filter that it is about.
-fn failed(filters: &[Filter], error: &StackError) -> Failure {
-    let failure = match error.filter().and_then(|at| filters.get(at)) {
-        Some(filter) => Failure::about(&filter.name, error.to_string()),
-        None => Failure::about("the stack", error.to_string()),
-    };
-    failure.help(error.help().unwrap_or_default())
 }
 
 fn names(flags: FilterFlags) -> Vec<&'static str> {

@@ -6,6 +6,7 @@ pub(crate) mod compile;
 pub(crate) mod completions;
 pub(crate) mod diff;
 pub(crate) mod disasm;
+pub(crate) mod dump;
 pub(crate) mod explain;
 pub(crate) mod fuzz;
 pub(crate) mod man;

@@ -61,10 +61,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
 
 /// The flags that the source wants. What needs a listener is left out, with a warning.
 fn flags(filter: &Filter) -> Flags {
-    let Meaning::Profile(profile) = &filter.meaning else {
-        return Flags::NONE;
+    let wanted = match &filter.meaning {
+        Meaning::Profile(profile) => profile.flags,
+        Meaning::Program { .. } => filter.installed,
     };
-    let wanted = profile.flags;
     let mut flags = Flags::NONE;
     for (set, flag) in [
         (wanted.tsync, Flags::TSYNC),

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use callgate::bpf::{self, Program};
 use callgate::compile::{self, CompileError, Compiled};
 use callgate::diagram::{Func, Store};
-use callgate::frontend::Profile;
+use callgate::frontend::{FilterFlags, Profile};
 use callgate::{Arch, Endian, stack};
 
 use crate::options::{CompileOptions, SourceOptions, native_arch};
@@ -18,6 +18,8 @@ pub(crate) struct Filter {
     pub(crate) meaning: Meaning,
     /// Whether unknown names of calls are errors in what else is read for it.
     pub(crate) strict: bool,
+    /// The flags that a program is installed with, where that is known.
+    pub(crate) installed: FilterFlags,
 }
 
 pub(crate) enum Meaning {
@@ -26,9 +28,13 @@ pub(crate) enum Meaning {
 }
 
 impl Filter {
+    pub(super) fn new(name: String, meaning: Meaning) -> Filter {
+        Filter { name, meaning, strict: false, installed: FilterFlags::default() }
+    }
+
     pub(super) fn of_profile(name: String, profile: Profile) -> Filter {
         report::warn_all(&name, &profile.warnings);
-        Filter { name, meaning: Meaning::Profile(Box::new(profile)), strict: false }
+        Filter::new(name, Meaning::Profile(Box::new(profile)))
     }
 
     pub(super) fn of_program(
@@ -44,8 +50,7 @@ impl Filter {
         if arches.is_empty() {
             arches = vec![native_arch()?];
         }
-        let meaning = Meaning::Program { program, endian, arches };
-        Ok(Filter { name, meaning, strict: false })
+        Ok(Filter::new(name, Meaning::Program { program, endian, arches }))
     }
 
     pub(crate) fn is_profile(&self) -> bool {
@@ -129,7 +134,9 @@ impl Filter {
     pub(crate) fn of_stack(&self) -> stack::Filter<'_> {
         match &self.meaning {
             Meaning::Profile(profile) => stack::Filter::profile(profile),
-            Meaning::Program { program, endian, .. } => stack::Filter::program(program, *endian),
+            Meaning::Program { program, endian, .. } => {
+                stack::Filter::program(program, *endian).with_flags(self.installed)
+            }
         }
     }
 
@@ -149,7 +156,7 @@ pub(crate) fn failed(name: &str, error: &CompileError) -> Failure {
 
 /// The architectures whose tokens a program compares something with. Good enough to name numbers by;
 /// what the program means does not depend on it.
-fn arches_in(program: &Program, endian: Endian) -> Vec<Arch> {
+pub(crate) fn arches_in(program: &Program, endian: Endian) -> Vec<Arch> {
     let compared =
         |token| program.insns().iter().any(|insn| insn.op == bpf::Op::JeqK && insn.k == token);
     // x32 shares the token of x86_64; its numbers are looked up by themselves.

@@ -5,12 +5,17 @@
 //! profile, other text is a program as text, anything else is raw instructions. A name with a colon that
 //! is not a format is a mistake, not a file; `./` in front of it makes it a file.
 //!
+//! `pid:N` is the stack of filters of a process or thread, `pid:N/I` one of them ([`process`]). What looks at
+//! meanings takes the stack as it is; what makes programs takes the one program that it merges to.
+//!
 //! Most commands want a filter of calls; those that also know packets read a [`Subject`].
 
 mod detect;
 mod filter;
 mod place;
+mod process;
 mod socket;
+mod stack;
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -21,13 +26,16 @@ use callgate::bpf::{self, Program, ProgramError, RawInsn, SocketProgram, asm};
 use callgate::diagnostic::Diagnostic;
 use callgate::frontend::{self, oci};
 
-pub(crate) use filter::{Filter, Meaning, failed};
+pub(crate) use filter::{Filter, Meaning, arches_in, failed};
 pub(crate) use place::Place;
+pub(crate) use process::{dump, stack_of};
 pub(crate) use socket::{SocketFilter, Subject};
+pub(crate) use stack::{Stack, arches, merge};
 
 use crate::options::{CompileOptions, SourceOptions};
 use crate::report::{Failure, Result};
 use detect::detect;
+use process::Process;
 
 /// The built-in profile.
 pub(crate) const BUILT_IN: &str = "container-default";
@@ -38,7 +46,10 @@ const RAW_HELP: &str = "a program in raw bytes is read as bpf:FILE";
 /// Who takes programs for packets.
 const SOCKET_HELP: &str = "`callgate simulate` and `callgate bench engines` take socket filters";
 
-/// The formats that can be named.
+/// The format of filters that are installed.
+const PROCESS: &str = "pid";
+
+/// The formats of files that can be named.
 const FORMATS: &[(&str, Format)] = &[
     ("oci", Format::Profile(Some(oci::Dialect::Oci))),
     ("docker", Format::Profile(Some(oci::Dialect::Docker))),
@@ -74,6 +85,7 @@ pub(crate) struct Source {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum What {
     BuiltIn,
+    Process(Process),
     At { place: Place, format: Option<Format> },
 }
 
@@ -87,6 +99,10 @@ impl Source {
         let colon = bytes.iter().position(|byte| *byte == b':');
         let prefix = colon.and_then(|at| std::str::from_utf8(&bytes[..at]).ok());
         let (format, rest) = match (prefix, colon) {
+            (Some(PROCESS), Some(at)) => {
+                let process = Process::parse(&String::from_utf8_lossy(&bytes[at + 1..]))?;
+                return Ok(Source { what: What::Process(process) });
+            }
             (Some(prefix), Some(at)) if is_word(prefix) => {
                 let known = FORMATS.iter().find(|(name, _)| *name == prefix);
                 let Some((_, format)) = known else {
@@ -109,24 +125,28 @@ impl Source {
         matches!(&self.what, What::At { place: Place::Stdin, .. })
     }
 
-    /// Reads it. Warnings are printed.
-    pub(crate) fn read(&self, options: &SourceOptions) -> Result<Filter> {
+    /// Reads what it means. Warnings are printed.
+    pub(crate) fn read(&self, options: &SourceOptions) -> Result<Stack> {
         self.read_with_counts(options, false)
     }
 
-    /// Reads what may be compiled with these options. Warnings are printed.
+    /// Reads what may be compiled with these options; a stack is merged into one program. Warnings are
+    /// printed.
     pub(crate) fn read_to_compile(
         &self,
         options: &SourceOptions,
         compiling: &CompileOptions,
     ) -> Result<Filter> {
-        self.read_with_counts(options, compiling.has_weights())
+        self.read_with_counts(options, compiling.has_weights())?.into_filter()
     }
 
-    fn read_with_counts(&self, options: &SourceOptions, counts: bool) -> Result<Filter> {
-        let filter = Filter { strict: options.strict, ..self.read_one(options)? };
-        warn_about_options(&[&filter], options, counts);
-        Ok(filter)
+    fn read_with_counts(&self, options: &SourceOptions, counts: bool) -> Result<Stack> {
+        let mut stack = self.read_stack(options)?;
+        for filter in &mut stack.filters {
+            filter.strict = options.strict;
+        }
+        warn_about_options(&stack.filters, options, counts);
+        Ok(stack)
     }
 
     /// Reads two with the same options. Warnings are printed.
@@ -134,28 +154,46 @@ impl Source {
         a: &Source,
         b: &Source,
         options: &SourceOptions,
-    ) -> Result<(Filter, Filter)> {
-        let (a, b) = (a.read_one(options)?, b.read_one(options)?);
-        warn_about_options(&[&a, &b], options, false);
+    ) -> Result<(Stack, Stack)> {
+        let (a, b) = (a.read_stack(options)?, b.read_stack(options)?);
+        warn_about_options(a.filters.iter().chain(&b.filters), options, false);
         Ok((a, b))
     }
 
-    /// Reads any number that may be compiled together with these options. Warnings are printed.
+    /// Reads any number that may be compiled with these options, each for itself. Warnings are printed.
+    pub(crate) fn read_each(
+        sources: &[Source],
+        options: &SourceOptions,
+        compiling: &CompileOptions,
+    ) -> Result<Vec<Stack>> {
+        let stacks: Vec<Stack> =
+            sources.iter().map(|source| source.read_stack(options)).collect::<Result<_>>()?;
+        let filters = stacks.iter().flat_map(|stack| &stack.filters);
+        warn_about_options(filters, options, compiling.has_weights());
+        Ok(stacks)
+    }
+
+    /// The same for filters that belong together: those of a stack one by one.
     pub(crate) fn read_all(
         sources: &[Source],
         options: &SourceOptions,
         compiling: &CompileOptions,
     ) -> Result<Vec<Filter>> {
-        let filters: Vec<Filter> =
-            sources.iter().map(|source| source.read_one(options)).collect::<Result<_>>()?;
-        let counts = compiling.has_weights();
-        warn_about_options(&filters.iter().collect::<Vec<_>>(), options, counts);
-        Ok(filters)
+        let stacks = Source::read_each(sources, options, compiling)?;
+        Ok(stacks.into_iter().flat_map(|stack| stack.filters).collect())
+    }
+
+    fn read_stack(&self, options: &SourceOptions) -> Result<Stack> {
+        match &self.what {
+            What::Process(process) => process.read(options),
+            _ => self.read_one(options).map(Stack::of),
+        }
     }
 
     fn read_one(&self, options: &SourceOptions) -> Result<Filter> {
         match &self.what {
             What::BuiltIn => built_in(options),
+            What::Process(process) => process.read(options)?.into_filter(),
             What::At { place, format } => {
                 let bytes = place.read()?;
                 read_filter(place, format.unwrap_or_else(|| detect(place, &bytes)), bytes, options)
@@ -247,10 +285,17 @@ macro_rules! accepted {
 accepted!(Program SocketProgram);
 
 /// Says which options none of these filters needs, and which of them are for other architectures.
-fn warn_about_options(filters: &[&Filter], options: &SourceOptions, counts: bool) {
-    filters.iter().for_each(|filter| filter.warn_about_arches());
-    let profile = filters.iter().any(|filter| filter.is_profile());
-    let program = filters.iter().any(|filter| !filter.is_profile());
+fn warn_about_options<'a>(
+    filters: impl IntoIterator<Item = &'a Filter>,
+    options: &SourceOptions,
+    counts: bool,
+) {
+    let (mut profile, mut program) = (false, false);
+    for filter in filters {
+        filter.warn_about_arches();
+        profile |= filter.is_profile();
+        program |= !filter.is_profile();
+    }
     options.warn_about_unused(profile, program, counts);
 }
 
@@ -261,7 +306,8 @@ fn is_word(prefix: &str) -> bool {
 }
 
 fn unknown_format(prefix: &str, text: &OsStr) -> Failure {
-    let names: Vec<&str> = FORMATS.iter().map(|(name, _)| *name).collect();
+    let mut names: Vec<&str> = FORMATS.iter().map(|(name, _)| *name).collect();
+    names.push(PROCESS);
     Failure::new(format!("unknown format \"{prefix}\" in the source \"{}\"", text.display())).help(
         format!(
             "the formats are {}; for a file of this name write ./{}",
@@ -316,7 +362,11 @@ mod tests {
         assert_eq!(parse("crun:x:y"), file("x:y", Some(Format::Profile(Some(oci::Dialect::Crun)))));
         assert_eq!(parse("./odd:name"), file("./odd:name", None));
         assert_eq!(parse("C:name"), file("C:name", None));
-        for wrong in ["pid:1", "kafel:x", "", "oci:"] {
+        assert_eq!(parse("pid:1"), What::Process(Process { pid: 1, filter: None }));
+        assert_eq!(parse("pid:1/20"), What::Process(Process { pid: 1, filter: Some(20) }));
+        assert_eq!(parse("./pid:1"), file("./pid:1", None));
+        for wrong in ["kafel:x", "", "oci:", "pid:", "pid:x", "pid:1/", "pid:-1", "pid:0", "pid:+1"]
+        {
             assert!(Source::parse(OsStr::new(wrong)).is_err(), "{wrong}");
         }
     }

@@ -36,7 +36,7 @@ impl Source {
         match &mut subject {
             Subject::Calls(filter) => {
                 filter.strict = options.strict;
-                super::warn_about_options(&[filter], options, compiling.has_weights());
+                super::warn_about_options([&*filter], options, compiling.has_weights());
             }
             Subject::Packets(filter) => {
                 options.warn_about_unused(false, true, false);
@@ -53,13 +53,23 @@ impl Source {
     }
 
     fn subject(&self, options: &SourceOptions, packets: bool) -> Result<Subject> {
-        let no_packets = |name: String| {
-            Failure::about(name, "a profile is about calls, and packets are given")
+        let no_packets = |name: String, what: &str| {
+            Failure::about(name, format!("{what} is about calls, and packets are given"))
                 .help("packets are for socket filters, such as `tcpdump -ddd` prints")
         };
         let (place, format) = match &self.what {
-            What::BuiltIn if packets => return Err(no_packets(super::BUILT_IN.to_owned())),
+            What::BuiltIn if packets => {
+                return Err(no_packets(super::BUILT_IN.to_owned(), "a profile"));
+            }
             What::BuiltIn => return built_in(options).map(Subject::Calls),
+            What::Process(process) => {
+                let filter = process.read(options)?.into_filter()?;
+                return if packets {
+                    Err(no_packets(filter.name, "the filter of a process"))
+                } else {
+                    Ok(Subject::Calls(filter))
+                };
+            }
             What::At { place, format } => (place, *format),
         };
         let bytes = place.read()?;
@@ -72,7 +82,9 @@ impl Source {
             (Format::Profile(_), _) if packets && bytes.trim_ascii().is_empty() => {
                 (Form::Text, true)
             }
-            (Format::Profile(_), _) if packets => return Err(no_packets(place.name())),
+            (Format::Profile(_), _) if packets => {
+                return Err(no_packets(place.name(), "a profile"));
+            }
             (profile, _) => {
                 return read_filter(place, profile, bytes, options).map(Subject::Calls);
             }

@@ -1,6 +1,8 @@
 //! `callgate bench`: what filters cost. One file per thing that is measured.
 
 mod engines;
+mod filters;
+mod report;
 
 use clap::Subcommand;
 
@@ -8,9 +10,13 @@ use crate::report::Result;
 
 /// Measure what filters cost
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true, after_help = filters::HELP)]
 pub(crate) struct BenchArgs {
     #[command(subcommand)]
-    what: What,
+    what: Option<What>,
+
+    #[command(flatten)]
+    filters: Box<filters::FiltersArgs>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -20,6 +26,7 @@ enum What {
 
 pub(crate) fn run(args: &BenchArgs) -> Result<u8> {
     match &args.what {
-        What::Engines(args) => engines::run(args),
+        Some(What::Engines(args)) => engines::run(args),
+        None => filters::run(&args.filters),
     }
 }

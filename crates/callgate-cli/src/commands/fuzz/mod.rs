@@ -5,7 +5,6 @@ mod options;
 mod report;
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use callgate::bpf::Program;
@@ -16,7 +15,8 @@ use clap::ValueHint;
 use crate::commands::simulate::By;
 use crate::options::{CompileOptions, Format, KernelArg};
 use crate::output;
-use crate::report::{self as messages, Failure, Result};
+use crate::progress::Progress;
+use crate::report::{Failure, Result};
 use crate::source::{BUILT_IN, Filter, Meaning, Source};
 
 /// Look for calls on which the forms of a filter differ
@@ -144,7 +144,8 @@ fn search(args: &FuzzArgs) -> Result<Outcome> {
         ..Options::default()
     };
     let mut progress = Progress::new(start);
-    let mut report = fuzz::fuzz(&input, &options, &mut |calls| progress.tell(calls));
+    let mut report =
+        fuzz::fuzz(&input, &options, &mut |calls| progress.tell(|| format!("{calls} calls")));
     if asks_kernel {
         kernel::ask(&input, &mut forms, &mut report, &mut omissions);
     }
@@ -276,36 +277,6 @@ fn status(outcome: &Outcome) -> Result<u8> {
         .help("random calls may find the rest: --time gives them more time"));
     }
     Ok(0)
-}
-
-/// A line about the progress at a terminal, when it takes long.
-struct Progress {
-    start: Instant,
-    last: Instant,
-    is_shown: bool,
-    is_terminal: bool,
-}
-
-impl Progress {
-    fn new(start: Instant) -> Progress {
-        Progress { start, last: start, is_shown: false, is_terminal: io::stderr().is_terminal() }
-    }
-
-    fn tell(&mut self, calls: u64) {
-        let now = Instant::now();
-        let is_long = now - self.start > Duration::from_secs(1);
-        if self.is_terminal && is_long && now - self.last > Duration::from_millis(100) {
-            self.last = now;
-            self.is_shown = true;
-            messages::note(&format!("\r{calls} calls"));
-        }
-    }
-
-    fn clear(&self) {
-        if self.is_shown {
-            messages::note("\r\u{1b}[K");
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,139 @@
+//! What a measuring process does again and again.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Barrier};
+use std::time::Duration;
+
+use crate::calls::StandIn;
+use crate::raw::{Clutter, RawCall, now, system_call};
+
+/// One iteration of what is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// One call.
+    Call(RawCall),
+    /// `close(dup(0))`, `getpid`, `getuid`, `umask(022)`: the loop of UnixBench's "syscall".
+    UnixBench,
+    /// `open("/dev/zero")`, `read` of one byte, `close`.
+    OpenReadClose,
+    /// `pthread_cond_timedwait` with a time that is over, in so many threads at once.
+    CondWait {
+        /// How many.
+        threads: u32,
+    },
+}
+
+impl From<StandIn> for Body {
+    fn from(call: StandIn) -> Body {
+        Body::Call(call.raw())
+    }
+}
+
+impl Body {
+    /// So many iterations; how many nanoseconds they took. With clutter, it is touched before each
+    /// iteration, and that is not counted. `None` when the clock cannot be read.
+    pub(crate) fn run(&self, count: u32, clutter: Option<&Clutter>) -> Option<u64> {
+        match (clutter, self) {
+            (Some(clutter), _) => {
+                let mut sum = 0;
+                for _ in 0..count {
+                    clutter.touch();
+                    let start = now()?;
+                    self.once();
+                    sum += now()? - start;
+                }
+                Some(sum)
+            }
+            // The loop of one call has nothing in it but the call.
+            (None, Body::Call(RawCall { nr, args })) => {
+                let start = now()?;
+                for _ in 0..count {
+                    // SAFETY: calls come from `calls.rs`, where they write to no memory and change nothing.
+                    unsafe { system_call(*nr, *args) };
+                }
+                Some(now()? - start)
+            }
+            (None, Body::CondWait { threads }) => wait_in_threads(*threads, count),
+            (None, _) => {
+                let start = now()?;
+                for _ in 0..count {
+                    self.once();
+                }
+                Some(now()? - start)
+            }
+        }
+    }
+
+    #[inline]
+    fn once(&self) {
+        let one = |nr, arg| {
+            // SAFETY: these calls touch no memory but what is given to them below.
+            unsafe { system_call(nr, [arg, 0, 0, 0, 0, 0]) }
+        };
+        match self {
+            Body::Call(RawCall { nr, args }) => {
+                // SAFETY: as in `run`.
+                unsafe { system_call(*nr, *args) };
+            }
+            Body::UnixBench => {
+                one(libc::SYS_close, one(libc::SYS_dup, 0) as u64);
+                one(libc::SYS_getpid, 0);
+                one(libc::SYS_getuid, 0);
+                one(libc::SYS_umask, 0o22);
+            }
+            Body::OpenReadClose => {
+                let path = c"/dev/zero".as_ptr() as u64;
+                let here = i64::from(libc::AT_FDCWD) as u64;
+                let mut byte = 0u8;
+                let place = (&raw mut byte) as u64;
+                // SAFETY: the path is a C string, and the kernel writes one byte at `byte`.
+                unsafe {
+                    let file = system_call(libc::SYS_openat, [here, path, 0, 0, 0, 0]) as u64;
+                    system_call(libc::SYS_read, [file, place, 1, 0, 0, 0]);
+                    system_call(libc::SYS_close, [file, 0, 0, 0, 0, 0]);
+                }
+            }
+            Body::CondWait { .. } => {
+                wait_once();
+            }
+        }
+    }
+}
+
+/// Waits for a condition until a time that is over.
+fn wait_once() {
+    let mut mutex = libc::PTHREAD_MUTEX_INITIALIZER;
+    let mut condition = libc::PTHREAD_COND_INITIALIZER;
+    let past = libc::timespec { tv_sec: 1, tv_nsec: 0 };
+    // SAFETY: both are initialised, of this thread alone, locked and unlocked by it, and do not move.
+    unsafe {
+        libc::pthread_mutex_lock(&raw mut mutex);
+        libc::pthread_cond_timedwait(&raw mut condition, &raw mut mutex, &raw const past);
+        libc::pthread_mutex_unlock(&raw mut mutex);
+    }
+}
+
+/// Waits `count` times in each of many threads; how long all of them took, divided by
+/// their number. `None` when a thread cannot be started.
+fn wait_in_threads(threads: u32, count: u32) -> Option<u64> {
+    // Nobody joins the threads: a filter may deny what that takes, and the process ends soon.
+    let start_line = Arc::new(Barrier::new(threads as usize + 1));
+    let done = Arc::new(AtomicU32::new(0));
+    for _ in 0..threads {
+        let (start_line, done) = (Arc::clone(&start_line), Arc::clone(&done));
+        let worker = std::thread::Builder::new().stack_size(64 << 10).spawn(move || {
+            start_line.wait();
+            for _ in 0..count {
+                wait_once();
+            }
+            done.fetch_add(1, Ordering::AcqRel);
+        });
+        worker.ok()?;
+    }
+    let start = now()?;
+    start_line.wait();
+    while done.load(Ordering::Acquire) < threads {
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    Some((now()? - start) / u64::from(threads))
+}

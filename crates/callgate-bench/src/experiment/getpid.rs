@@ -1,0 +1,59 @@
+//! What entering seccomp costs, what each filter, and what each instruction.
+//!
+//! Kees Cook's `seccomp_benchmark` (Linux selftests, 2020): getpid without a filter, with one, with two.
+//! The filters here load an argument, so that they always run; the cached case has a subject of its own.
+
+use callgate::bpf::{Insn, Op, Program};
+use callgate::{Endian, Verdict, Word};
+
+use super::{ExperimentError, Options, Setup, call, overhead, shown};
+use crate::body::Body;
+use crate::measure::Samples;
+use crate::report::Finding;
+use crate::subject::Subject;
+
+/// Comparisons in the long filter.
+const COMPARISONS: usize = 500;
+
+pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
+    let (one, long) = (filter(0), filter(COMPARISONS));
+    let subjects = vec![
+        Subject::none(),
+        Subject::constant_allow(),
+        Subject::new("1 filter", one.clone())?,
+        Subject::new("2 filters", one.iter().chain(&one).cloned())?,
+        Subject::new("1 filter, 500 more", long)?,
+    ];
+    let getpid = call("getpid")?;
+    Ok(Setup {
+        title: "getpid: entry, filters and instructions apart".to_owned(),
+        bodies: shown(&subjects, &[getpid]),
+        plan: options.plan(subjects, vec![Body::from(getpid)], 6),
+        weights: None,
+        findings,
+    })
+}
+
+/// A filter that looks at an argument, compares it so many times, and allows.
+fn filter(comparisons: usize) -> Option<Program> {
+    let endian = if cfg!(target_endian = "big") { Endian::Big } else { Endian::Little };
+    let mut code = vec![Insn::new(Op::LdWordAbs, Word::arg_low(0)?.offset(endian))];
+    code.resize(1 + comparisons, Insn::branch(Op::JeqK, 0x1234_5678, 0, 0));
+    code.push(Insn::new(Op::RetK, Verdict::ALLOW.0));
+    Program::new(code).ok()
+}
+
+fn findings(samples: &Samples) -> Vec<Finding> {
+    let of = |subject| overhead(samples, subject, 0);
+    let (Some(cached), Some(one), Some(two), Some(long)) = (of(1), of(2), of(3), of(4)) else {
+        return Vec::new();
+    };
+    let ns = |key, text, value| Finding { key, text, value, unit: "ns" };
+    let per_filter = two - one;
+    vec![
+        ns("cached_ns", "a call that the kernel's cache answers", cached),
+        ns("entry_ns", "entering seccomp, before the first filter", one - per_filter),
+        ns("filter_ns", "each filter, of two instructions", per_filter),
+        ns("insn_ns", "each further instruction (a comparison)", (long - one) / COMPARISONS as f64),
+    ]
+}

@@ -1,0 +1,96 @@
+//! UnixBench's "syscall" loop under stacks of a list of 20 rules.
+//!
+//! Huawei's measurement of 2020: the loop `close(dup(0))`, getpid, getuid, umask under 0, 1, 4 and 32
+//! filters. Here one of the rules looks at an argument, umask's, so that the kernel's cache does not answer
+//! everything; it is measured alone as well. Another allows seccomp, which installs the next filter. Beside the stacks stands what they merge to.
+
+use callgate::stack::{self, Filter, Stack};
+use callgate::{compile, policy::Policy};
+
+use super::{ExperimentError, Options, Setup, allowing, call, native, numbers, overhead, shown};
+use crate::body::Body;
+use crate::measure::Samples;
+use crate::naive;
+use crate::report::{Finding, Shown};
+use crate::subject::Subject;
+
+const CALLS: [&str; 20] = [
+    "read",
+    "write",
+    "openat",
+    "close",
+    "fstat",
+    "lseek",
+    "mmap",
+    "mprotect",
+    "munmap",
+    "brk",
+    "rt_sigaction",
+    "rt_sigprocmask",
+    "ioctl",
+    "dup",
+    "getpid",
+    "getuid",
+    "exit_group",
+    "futex",
+    "seccomp",
+    "umask",
+];
+
+const STACKS: [usize; 3] = [1, 4, 32];
+
+pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
+    let policy: Policy = allowing(&numbers(&CALLS)?, &numbers(&["umask"])?)?;
+    let list = naive::list(&policy)?;
+    let mut subjects = vec![Subject::none()];
+    for count in STACKS {
+        let name = if count == 1 { "1 filter".to_owned() } else { format!("{count} filters") };
+        subjects.push(Subject::new(name, vec![list.clone(); count])?);
+    }
+    let stack = Stack::new(vec![Filter::program(&list, policy.endian()); 32])?;
+    let merged = stack::merge(&stack, &[native()?], &compile::Options::default())?;
+    subjects.push(Subject::new("the 32 merged", [merged.compiled.program])?);
+    let umask = call("umask")?;
+    let mut bodies = vec![Shown {
+        title: "close(dup(0)), getpid, getuid, umask: one turn".to_owned(),
+        treatments: Vec::new(),
+    }];
+    bodies.extend(shown(&subjects, &[umask]));
+    Ok(Setup {
+        title: "UnixBench's loop of calls under stacks of a 20-rule list".to_owned(),
+        bodies,
+        plan: options.plan(subjects, vec![Body::UnixBench, Body::from(umask)], 12),
+        weights: None,
+        findings,
+    })
+}
+
+fn findings(samples: &Samples) -> Vec<Finding> {
+    let turns = |subject| samples.estimate(subject, 0).map(|turn| turn.median);
+    let (Some(none), Some(stacked), Some(merged)) = (turns(0), turns(3), turns(4)) else {
+        return Vec::new();
+    };
+    let (Some(many), Some(one)) = (overhead(samples, 3, 1), overhead(samples, 4, 1)) else {
+        return Vec::new();
+    };
+    vec![
+        Finding {
+            key: "loop_32",
+            text: "the loop under 32 filters, relative to none",
+            value: none / stacked,
+            unit: "of the speed",
+        },
+        Finding {
+            key: "loop_merged",
+            text: "the loop under the 32 merged, relative to none",
+            value: none / merged,
+            unit: "of the speed",
+        },
+        Finding {
+            key: "stack_ratio",
+            text: "umask, never cached: overhead of 32 filters over that of the 32 merged",
+            value: many / one,
+            unit: "times",
+        },
+    ]
+}

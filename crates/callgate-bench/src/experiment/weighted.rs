@@ -1,0 +1,54 @@
+//! The mixture of calls that a program makes, under programs that mean the same (gVisor's measurement of
+//! 2024, whose table of Postgres is data of others: give it with `--weights`).
+//!
+//! Without weights, a mixture of our own stands in: a database server that waits, reads and writes.
+
+use super::{Experiment, ExperimentError, Options, Setup, compiled, shown};
+use crate::body::Body;
+use crate::calls::StandIn;
+use crate::measure::Samples;
+use crate::naive;
+use crate::report::Finding;
+use crate::subject::Subject;
+
+/// In percent.
+const SERVER: [(&str, f64); 12] = [
+    ("futex", 38.0),
+    ("epoll_pwait", 14.0),
+    ("recvfrom", 12.0),
+    ("sendto", 12.0),
+    ("pread64", 8.0),
+    ("pwrite64", 6.0),
+    ("lseek", 4.0),
+    ("fdatasync", 2.0),
+    ("close", 1.5),
+    ("openat", 1.5),
+    ("socket", 0.6),
+    ("clone", 0.4),
+];
+
+pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
+    let mut subjects = vec![Subject::none()];
+    if options.subjects.is_empty() {
+        let policy = &options.policy;
+        subjects.push(Subject::new("as a list", [naive::list(policy)?])?);
+        subjects.push(Subject::new("as a tree", [naive::tree(policy)?])?);
+        subjects.push(Subject::new("compiled", [compiled(policy)?])?);
+    } else {
+        subjects.extend(options.subjects.iter().cloned());
+    }
+    let mut weights = options.weights.clone();
+    if weights.is_empty() {
+        let known = SERVER.iter().filter_map(|(name, share)| Some((StandIn::find(name)?, *share)));
+        weights = known.collect();
+    }
+    let (calls, weights): (Vec<StandIn>, Vec<f64>) = weights.into_iter().unzip();
+    let bodies = calls.iter().copied().map(Body::from).collect();
+    Ok(Setup {
+        title: Experiment::Weighted.about().to_owned(),
+        bodies: shown(&subjects, &calls),
+        plan: options.plan(subjects, bodies, 15),
+        weights: Some(("the mean of these calls, by how often they happen".to_owned(), weights)),
+        findings: |_: &Samples| -> Vec<Finding> { Vec::new() },
+    })
+}

@@ -1,0 +1,222 @@
+//! Measuring subjects beside each other, and what the samples say.
+//!
+//! A round is one process per subject, in an order that changes with the round, so that what the machine
+//! does in the meantime meets all alike; every process measures every body in short batches. The median
+//! of its batches is one value. The overhead of a subject is the difference to "no filter" of the same
+//! round, and the median of these differences over all rounds, with its interval, is what is reported. A
+//! process has its memory at other places than the next, which shifts all its batches alike: that is why
+//! rounds are the unit, and not batches.
+//!
+//! "No filter" is measured twice in each round. What the second costs over the first should be nothing:
+//! it says how far identical subjects differ on this machine, now.
+
+use std::time::{Duration, Instant};
+
+use callgate::fuzz::Numbers;
+
+use crate::body::Body;
+use crate::interrupt;
+use crate::stats::{self, Interval, Summary};
+use crate::subject::Subject;
+use crate::worker::{self, Batches, MeasureError};
+
+/// After how many rounds intervals are looked at, which takes as long as a round.
+const CHECKED_EVERY: usize = 10;
+
+/// What is to be measured.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The subjects; the first is what the others are compared with, and no filter.
+    pub subjects: Vec<Subject>,
+    /// What each of them does.
+    pub bodies: Vec<Body>,
+    /// How each process measures.
+    pub batches: Batches,
+    /// So many rounds at least, even when the time is over.
+    pub min_rounds: usize,
+    /// So many at most.
+    pub max_rounds: usize,
+    /// When to begin no further round.
+    pub time: Duration,
+    /// Beyond `min_rounds` and a third of the time, end when all overheads are known to this share of themselves, or to
+    /// [`stats::RESOLUTION`]; 0 for never.
+    pub precision: f64,
+    /// Of the order of subjects.
+    pub seed: u64,
+}
+
+/// What was measured.
+#[derive(Clone, Debug)]
+pub struct Samples {
+    /// Per subject (with "no filter" once more at the end), body and round: nanoseconds per iteration,
+    /// batch by batch.
+    times: Vec<Vec<Vec<Vec<f64>>>>,
+    rounds: usize,
+    /// Whether it was ended by Ctrl-C.
+    pub interrupted: bool,
+    /// How long it took.
+    pub elapsed: Duration,
+}
+
+/// What is known of a subject and a body.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// Nanoseconds per iteration: the best batch of all.
+    pub minimum: f64,
+    /// The median over the rounds.
+    pub median: f64,
+    /// Over no filter, in the same round.
+    pub overhead: Interval,
+    /// How the batches of all rounds are spread.
+    pub spread: Summary,
+}
+
+/// Measures; `tell` hears which share of the work is done.
+///
+/// # Errors
+/// When a process cannot be started, a filter is refused, or a process dies.
+pub fn measure(plan: &Plan, tell: &mut dyn FnMut(f64)) -> Result<Samples, MeasureError> {
+    let start = Instant::now();
+    let again = plan.subjects.first();
+    let subjects: Vec<&Subject> = plan.subjects.iter().chain(again).collect();
+    let times = vec![vec![Vec::new(); plan.bodies.len()]; subjects.len()];
+    let mut samples = Samples { times, rounds: 0, interrupted: false, elapsed: Duration::ZERO };
+    let mut numbers = Numbers::new(plan.seed);
+    let mut order: Vec<usize> = (0..subjects.len()).collect();
+    while samples.rounds < plan.max_rounds {
+        let elapsed = start.elapsed();
+        // What the machine does lasts; so a precise result needs a while to be believed.
+        let is_due = elapsed >= plan.time / 3 && samples.rounds.is_multiple_of(CHECKED_EVERY);
+        let precise = is_due
+            && samples.disturbed() <= stats::MAX_DISTURBED
+            && samples.is_precise(plan.precision);
+        if samples.rounds >= plan.min_rounds && (elapsed >= plan.time || precise) {
+            break;
+        }
+        numbers.shuffle(&mut order);
+        let mut round = vec![Vec::new(); subjects.len()];
+        for (done, at) in order.iter().enumerate() {
+            let rounds = samples.rounds as f64 + done as f64 / subjects.len() as f64;
+            let by_time = start.elapsed().as_secs_f64() / plan.time.as_secs_f64().max(1e-9);
+            let by_rounds = rounds / plan.max_rounds.max(1) as f64;
+            tell(by_time.max(by_rounds).min(rounds / plan.min_rounds.max(1) as f64).min(1.0));
+            match worker::measure(subjects[*at], &plan.bodies, &plan.batches)? {
+                Some(times) => round[*at] = times,
+                None => samples.interrupted = true,
+            }
+            if samples.interrupted || interrupt::is_requested() {
+                samples.interrupted = true;
+                break;
+            }
+        }
+        if samples.interrupted {
+            break;
+        }
+        // A round counts when it is whole.
+        for (all, new) in samples.times.iter_mut().zip(round) {
+            for (all, new) in all.iter_mut().zip(new) {
+                all.push(new);
+            }
+        }
+        samples.rounds += 1;
+    }
+    samples.elapsed = start.elapsed();
+    Ok(samples)
+}
+
+impl Samples {
+    /// How many rounds are whole.
+    pub fn rounds(&self) -> usize {
+        self.rounds
+    }
+
+    /// What is known of a subject and a body of the plan; `None` when no round is whole.
+    pub fn estimate(&self, subject: usize, body: usize) -> Option<Estimate> {
+        let batches = self.times.get(subject)?.get(body)?;
+        let all: Vec<f64> = batches.iter().flatten().copied().collect();
+        Some(Estimate {
+            minimum: stats::minimum(&all)?,
+            median: stats::median(&self.values(subject, body))?,
+            overhead: Interval::of(&self.overheads(subject, body), seed(subject, body))?,
+            spread: Summary::of(&all)?,
+        })
+    }
+
+    /// The same for a mean over bodies with these weights, which are for the bodies in their order. The
+    /// spread is that of the rounds.
+    pub fn weighted(&self, subject: usize, weights: &[f64]) -> Option<Estimate> {
+        let values = self.means(weights, |body| self.values(subject, body));
+        let overheads = self.means(weights, |body| self.overheads(subject, body));
+        Some(Estimate {
+            minimum: stats::minimum(&values)?,
+            median: stats::median(&values)?,
+            overhead: Interval::of(&overheads, seed(subject, weights.len()))?,
+            spread: Summary::of(&values)?,
+        })
+    }
+
+    /// How far the second "no filter" is from the first, for a body.
+    pub fn noise(&self, body: usize) -> Option<Interval> {
+        let again = self.times.len().checked_sub(1)?;
+        Interval::of(&self.overheads(again, body), seed(again, body))
+    }
+
+    /// The same for a mean over bodies.
+    pub fn weighted_noise(&self, weights: &[f64]) -> Option<Interval> {
+        let again = self.times.len().checked_sub(1)?;
+        let overheads = self.means(weights, |body| self.overheads(again, body));
+        Interval::of(&overheads, seed(again, weights.len()))
+    }
+
+    /// The share of all batches without filter that something else on the machine disturbed.
+    pub fn disturbed(&self) -> f64 {
+        let bodies = self.times.first().into_iter().flatten();
+        let shares: Vec<f64> = bodies
+            .filter_map(|rounds| {
+                stats::disturbed(&rounds.iter().flatten().copied().collect::<Vec<_>>())
+            })
+            .collect();
+        shares.iter().sum::<f64>() / shares.len().max(1) as f64
+    }
+
+    /// One value per round: the median of its batches.
+    pub fn values(&self, subject: usize, body: usize) -> Vec<f64> {
+        let rounds = self.times.get(subject).and_then(|bodies| bodies.get(body));
+        rounds.into_iter().flatten().filter_map(|batches| stats::median(batches)).collect()
+    }
+
+    /// One value per round: over "no filter" of that round.
+    fn overheads(&self, subject: usize, body: usize) -> Vec<f64> {
+        let (own, none) = (self.values(subject, body), self.values(0, body));
+        own.iter().zip(&none).map(|(own, none)| own - none).collect()
+    }
+
+    fn means(&self, weights: &[f64], of: impl Fn(usize) -> Vec<f64>) -> Vec<f64> {
+        let sum: f64 = weights.iter().sum();
+        let mut means = vec![0.0; self.rounds];
+        for (body, weight) in weights.iter().enumerate() {
+            for (mean, value) in means.iter_mut().zip(of(body)) {
+                *mean += value * weight / sum;
+            }
+        }
+        means
+    }
+
+    /// Whether the overheads of all subjects are known to this share of themselves.
+    fn is_precise(&self, precision: f64) -> bool {
+        let subjects = 1..self.times.len().saturating_sub(1);
+        let bodies = self.times.first().map_or(0, Vec::len);
+        precision > 0.0
+            && subjects.flat_map(|subject| (0..bodies).map(move |body| (subject, body))).all(
+                |(subject, body)| {
+                    let overhead =
+                        Interval::of(&self.overheads(subject, body), seed(subject, body));
+                    overhead.is_some_and(|own| own.is_known_to(precision))
+                },
+            )
+    }
+}
+
+fn seed(subject: usize, body: usize) -> u64 {
+    (subject as u64) << 32 | body as u64
+}

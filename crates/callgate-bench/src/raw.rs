@@ -1,0 +1,206 @@
+//! System calls, time, and memory that is out of the way. With `body.rs` the only `unsafe` code of the
+//! crate.
+
+use std::io;
+use std::ptr;
+
+use libc::{c_int, c_long, c_void};
+
+/// A system call with its arguments, which must not make the kernel write to memory of this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RawCall {
+    pub(crate) nr: c_long,
+    pub(crate) args: [u64; 6],
+}
+
+/// Makes a call. What the kernel returns, a negative errno included.
+///
+/// # Safety
+/// Nothing that the call does may break what this process relies on.
+#[inline(always)]
+pub(crate) unsafe fn system_call(nr: c_long, args: [u64; 6]) -> i64 {
+    let result: i64;
+    #[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
+    // SAFETY: the kernel changes rax, rcx and r11 alone; as the caller promises.
+    unsafe {
+        std::arch::asm!(
+            "syscall",
+            inlateout("rax") nr => result,
+            in("rdi") args[0], in("rsi") args[1], in("rdx") args[2],
+            in("r10") args[3], in("r8") args[4], in("r9") args[5],
+            lateout("rcx") _, lateout("r11") _,
+            options(nostack),
+        );
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: the kernel changes x0 alone; as the caller promises.
+    unsafe {
+        std::arch::asm!(
+            "svc 0",
+            in("x8") nr,
+            inlateout("x0") args[0] => result,
+            in("x1") args[1], in("x2") args[2], in("x3") args[3],
+            in("x4") args[4], in("x5") args[5],
+            options(nostack),
+        );
+    }
+    #[cfg(not(any(
+        all(target_arch = "x86_64", target_pointer_width = "64"),
+        target_arch = "aarch64"
+    )))]
+    {
+        let [a, b, c, d, e, f] = args.map(|arg| arg as c_long);
+        // SAFETY: as the caller promises.
+        let returned = unsafe { libc::syscall(nr, a, b, c, d, e, f) };
+        result = match returned {
+            -1 => -i64::from(io::Error::last_os_error().raw_os_error().unwrap_or(0)),
+            returned => returned as i64,
+        };
+    }
+    result
+}
+
+/// Nanoseconds of the monotonic clock, which is read without a system call on common machines; `None`
+/// where it needs one that a filter denies.
+#[inline]
+pub(crate) fn now() -> Option<u64> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is valid for writes.
+    let failed = unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    (failed == 0).then_some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
+/// The processors on which this thread may run.
+pub fn allowed_cpus() -> Vec<usize> {
+    // SAFETY: a set of bits may be all zeros.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    let size = size_of::<libc::cpu_set_t>();
+    // SAFETY: the set is valid for writes and has this size.
+    if unsafe { libc::sched_getaffinity(0, size, &raw mut set) } != 0 {
+        return Vec::new();
+    }
+    // SAFETY: the number is below the size of the set.
+    (0..libc::CPU_SETSIZE as usize).filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) }).collect()
+}
+
+/// Lets this thread run on one processor alone.
+pub(crate) fn pin(cpu: usize) -> io::Result<()> {
+    // SAFETY: a set of bits may be all zeros.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    if cpu >= libc::CPU_SETSIZE as usize {
+        return Err(io::Error::from_raw_os_error(libc::EINVAL));
+    }
+    // SAFETY: the number is below the size of the set.
+    unsafe { libc::CPU_SET(cpu, &mut set) };
+    // SAFETY: the set is valid and has this size.
+    match unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Leaves SIGINT to the parent, which ends this process when it is done.
+pub(crate) fn ignore_interrupts() {
+    // SAFETY: SIG_IGN is a valid disposition and installs no code.
+    unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) };
+}
+
+/// Code and data that take the place of others in the caches.
+pub(crate) struct Clutter {
+    data: Vec<u64>,
+    code: *mut c_void,
+}
+
+impl Clutter {
+    /// What is touched of data, and of code: the second-level cache of common machines.
+    pub(crate) const BYTES: usize = 1 << 20;
+    const LINE: usize = 64;
+
+    pub(crate) fn new() -> io::Result<Clutter> {
+        Ok(Clutter { data: vec![1; Self::BYTES / 8], code: map_jumps()? })
+    }
+
+    /// Reads every line of the data, and executes one jump in every line of the code.
+    pub(crate) fn touch(&self) {
+        for line in self.data.chunks(Self::LINE / 8) {
+            std::hint::black_box(line.first());
+        }
+        if !self.code.is_null() {
+            // SAFETY: `map_jumps` wrote a function without arguments there that jumps from line to
+            // line and returns; it lives as long as `self`.
+            let jumps: extern "C" fn() = unsafe { std::mem::transmute(self.code) };
+            jumps();
+        }
+    }
+
+    /// Whether code is touched too.
+    pub(crate) const fn has_code() -> bool {
+        cfg!(target_arch = "x86_64")
+    }
+}
+
+impl Drop for Clutter {
+    fn drop(&mut self) {
+        if !self.code.is_null() {
+            // SAFETY: `map_jumps` made this mapping, and nobody executes it any more.
+            unsafe { libc::munmap(self.code, Self::BYTES) };
+        }
+    }
+}
+
+/// A function that jumps from one cache line to the next and returns from the last; null where it is
+/// not known how to write one.
+fn map_jumps() -> io::Result<*mut c_void> {
+    if !Clutter::has_code() {
+        return Ok(ptr::null_mut());
+    }
+    let (read, write) = (libc::PROT_READ, libc::PROT_WRITE);
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: a new mapping at a place that the kernel chooses touches no memory that exists.
+    let code = unsafe { libc::mmap(ptr::null_mut(), Clutter::BYTES, read | write, flags, -1, 0) };
+    if code == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the mapping has so many bytes, which nobody else has a reference to.
+    let bytes = unsafe { std::slice::from_raw_parts_mut(code.cast::<u8>(), Clutter::BYTES) };
+    let lines = Clutter::BYTES / Clutter::LINE;
+    for (number, line) in bytes.chunks_mut(Clutter::LINE).enumerate() {
+        // jmp +62: to the next line, the jump itself taking two bytes; ret.
+        let code: &[u8] = if number + 1 < lines { &[0xeb, 0x3e] } else { &[0xc3] };
+        line[..code.len()].copy_from_slice(code);
+    }
+    let executable: c_int = read | libc::PROT_EXEC;
+    // SAFETY: the mapping is ours, and no reference into it is left.
+    if unsafe { libc::mprotect(code, Clutter::BYTES, executable) } != 0 {
+        let error = io::Error::last_os_error();
+        // SAFETY: as above.
+        unsafe { libc::munmap(code, Clutter::BYTES) };
+        return Err(error);
+    }
+    Ok(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clutter_is_touched_and_calls_return_errnos() {
+        Clutter::new().unwrap().touch();
+        // SAFETY: closing no file does nothing.
+        let closed = unsafe { system_call(libc::SYS_close, [u64::MAX, 0, 0, 0, 0, 0]) };
+        assert_eq!(closed, -i64::from(libc::EBADF));
+    }
+
+    #[test]
+    fn a_thread_can_be_pinned_to_what_it_may_run_on() {
+        let Some(cpu) = allowed_cpus().pop() else { return };
+        std::thread::spawn(move || {
+            pin(cpu).unwrap();
+            assert_eq!(allowed_cpus(), [cpu]);
+        })
+        .join()
+        .unwrap();
+        assert!(pin(1 << 20).is_err());
+    }
+}

@@ -1,0 +1,38 @@
+//! What a figure depends on besides the filter: the machine, as far as it tells.
+
+use std::fs;
+
+use crate::worker::Batches;
+
+/// Facts about the machine, and how is measured: label and text.
+pub fn setting(batches: &Batches) -> Vec<(&'static str, String)> {
+    let one = |path: &str| fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
+    let kernel = callgate_sys::kernel::release().unwrap_or_else(|_| "unknown".to_owned());
+    let arch = std::env::consts::ARCH;
+    let model = one("/proc/cpuinfo").and_then(|text| {
+        let line = text.lines().find(|line| line.starts_with("model name"))?;
+        Some(line.split_once(':')?.1.trim().to_owned())
+    });
+    let machine = model.map_or(arch.to_owned(), |model| format!("{arch}, {model}"));
+    let mut setting = vec![("kernel", format!("Linux {kernel}")), ("machine", machine)];
+    let jit = match one("/proc/sys/net/core/bpf_jit_enable").as_deref() {
+        Some("0") => Some("off: the kernel interprets filters"),
+        Some(_) => Some("on"),
+        None => None,
+    };
+    setting.extend(jit.map(|jit| ("BPF JIT", jit.to_owned())));
+    let clock = one("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+    setting.extend(clock.map(|clock| ("clock", clock)));
+    setting.push((
+        "processor",
+        batches.cpu.map_or("not pinned".to_owned(), |cpu| format!("pinned to number {cpu}")),
+    ));
+    let beneath = one("/proc/thread-self/status").and_then(|text| {
+        let count = text.lines().find_map(|line| line.strip_prefix("Seccomp_filters:"))?.trim();
+        (count != "0").then(|| format!("{count} filters are under all subjects, no filter too"))
+    });
+    setting.extend(beneath.map(|beneath| ("sandbox", beneath)));
+    let load = one("/proc/loadavg").and_then(|text| Some(text.split(' ').next()?.to_owned()));
+    setting.extend(load.map(|load| ("load", load)));
+    setting
+}

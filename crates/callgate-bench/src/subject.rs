@@ -1,0 +1,197 @@
+//! What is measured: a stack of filters, under which nothing dies.
+//!
+//! Every return of a program but ALLOW becomes an errno: its own where it is one, else EPERM. A `ret a`
+//! becomes a jump to three instructions at the end, which return ALLOW or EPERM, so a program with
+//! computed returns gets at most two executed instructions more. Everything before the returns stays as
+//! it is, and where it is: the calls that the kernel's cache answers are the same, and the path of a call
+//! is as long as before.
+//!
+//! Limits: a division by a zero X ends the program with KILL; a filter that does so for a measured call
+//! is reported, because the measuring process dies.
+
+use callgate::bpf::{Insn, MAX_INSNS, Op, Program, is_constant_allow};
+use callgate::{Action, Arch, Endian, SeccompData, Verdict};
+
+/// A stack of filters with a name.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// As tables name it.
+    pub name: String,
+    /// The oldest first; none for no filter.
+    programs: Vec<Program>,
+}
+
+/// What happens to a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Treatment {
+    /// There is no filter.
+    Unfiltered,
+    /// The kernel's cache knows that it is allowed (Linux 5.11 and later).
+    Cached,
+    /// The filters run and allow it.
+    Allowed,
+    /// The filters run and deny it.
+    Denied,
+}
+
+impl Treatment {
+    /// In one word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Treatment::Unfiltered => "unfiltered",
+            Treatment::Cached => "cached",
+            Treatment::Allowed => "allowed",
+            Treatment::Denied => "denied",
+        }
+    }
+}
+
+/// A program would be too long with its returns replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SubjectError {
+    given: usize,
+}
+
+impl std::fmt::Display for SubjectError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "with errnos in place of what it computes the program has {} instructions, the kernel \
+             accepts {MAX_INSNS}",
+            self.given
+        )
+    }
+}
+
+impl std::error::Error for SubjectError {}
+
+const ENDIAN: Endian = if cfg!(target_endian = "big") { Endian::Big } else { Endian::Little };
+
+impl Subject {
+    /// No filter at all.
+    pub fn none() -> Subject {
+        Subject { name: "no filter".to_owned(), programs: Vec::new() }
+    }
+
+    /// The smallest filter: one instruction that allows everything.
+    pub fn constant_allow() -> Subject {
+        let program = Program::new(vec![Insn::new(Op::RetK, Verdict::ALLOW.0)]);
+        let programs = program.into_iter().collect();
+        Subject { name: "constant allow".to_owned(), programs }
+    }
+
+    /// These filters, the oldest first, with errnos in place of what is not ALLOW.
+    ///
+    /// # Errors
+    /// When a program would be too long.
+    pub fn new(
+        name: impl Into<String>,
+        programs: impl IntoIterator<Item = Program>,
+    ) -> Result<Subject, SubjectError> {
+        let programs = programs.into_iter().map(|program| harmless(&program));
+        Ok(Subject { name: name.into(), programs: programs.collect::<Result<_, _>>()? })
+    }
+
+    /// The programs as they are installed, the oldest first.
+    pub fn programs(&self) -> &[Program] {
+        &self.programs
+    }
+
+    /// Instructions of all programs together.
+    pub fn insns(&self) -> usize {
+        self.programs.iter().map(Program::len).sum()
+    }
+
+    /// What happens to a call of this machine.
+    pub fn treatment(&self, data: &SeccompData) -> Treatment {
+        let constant = |program| is_constant_allow(program, data.arch, data.nr);
+        let allows = |program: &Program| program.run(data, ENDIAN).verdict == Verdict::ALLOW;
+        match &self.programs {
+            none if none.is_empty() => Treatment::Unfiltered,
+            all if all.iter().all(constant) => Treatment::Cached,
+            all if all.iter().all(allows) => Treatment::Allowed,
+            _ => Treatment::Denied,
+        }
+    }
+}
+
+/// A call of this machine as filters see it; `None` on a machine that is not known.
+pub(crate) fn call_data(nr: u32, args: [u64; 6]) -> Option<SeccompData> {
+    let arch = Arch::native()?.token();
+    Some(SeccompData { nr, arch, args, ..SeccompData::default() })
+}
+
+/// The program with an errno in place of each return but ALLOW.
+fn harmless(program: &Program) -> Result<Program, SubjectError> {
+    let denied = Insn::new(Op::RetK, Verdict::errno(libc::EPERM as u16).0);
+    let end = program.len();
+    let mut insns: Vec<Insn> = program
+        .iter()
+        .enumerate()
+        .map(|(index, insn)| match insn.op {
+            Op::RetK => match Verdict(insn.k).action() {
+                Action::Allow | Action::Errno(1..=4095) => *insn,
+                _ => denied,
+            },
+            Op::RetA => Insn::new(Op::Ja, (end - index - 1) as u32),
+            _ => *insn,
+        })
+        .collect();
+    if program.iter().any(|insn| insn.op == Op::RetA) {
+        let allow = Verdict::ALLOW.0;
+        insns.push(Insn::branch(Op::JeqK, allow, 0, 1));
+        insns.extend([Insn::new(Op::RetK, allow), denied]);
+    }
+    let given = insns.len();
+    Program::new(insns).map_err(|_| SubjectError { given })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(offset: u32) -> Insn {
+        Insn::new(Op::LdWordAbs, offset)
+    }
+
+    #[test]
+    fn what_is_not_allowed_becomes_an_errno() {
+        for (given, wanted) in [
+            (Verdict::ALLOW, Verdict::ALLOW),
+            (Verdict::errno(38), Verdict::errno(38)),
+            (Verdict::errno(0), Verdict::errno(1)),
+            (Verdict::KILL_PROCESS, Verdict::errno(1)),
+            (Verdict::KILL_THREAD, Verdict::errno(1)),
+            (Verdict::trap(7), Verdict::errno(1)),
+            (Verdict::LOG, Verdict::errno(1)),
+            (Verdict::user_notif(0), Verdict::errno(1)),
+            (Verdict::trace(0), Verdict::errno(1)),
+        ] {
+            let fixed = Program::new(vec![Insn::new(Op::RetK, given.0)]).unwrap();
+            let computed = [Insn::new(Op::LdImm, given.0), Insn::new(Op::RetA, 0)];
+            let computed = Program::new([load(0), computed[0], computed[1]].to_vec()).unwrap();
+            let run = |program| harmless(program).unwrap().run(&SeccompData::default(), ENDIAN);
+            assert_eq!(run(&fixed).verdict, wanted);
+            if given.action() != Action::Errno(given.data()) {
+                assert_eq!(run(&computed).verdict, wanted);
+            }
+        }
+    }
+
+    #[test]
+    fn the_treatment_of_a_stack_is_that_of_its_strictest_filter() {
+        let data = SeccompData { nr: 5, ..SeccompData::default() };
+        let allow = Program::new(vec![Insn::new(Op::RetK, Verdict::ALLOW.0)]).unwrap();
+        let deny = Program::new(vec![Insn::new(Op::RetK, Verdict::errno(1).0)]).unwrap();
+        let looks = Program::new(vec![load(16), Insn::new(Op::RetK, Verdict::ALLOW.0)]).unwrap();
+        let of = |programs: &[&Program]| {
+            let programs = programs.iter().map(|program| (*program).clone());
+            Subject::new("x", programs).unwrap().treatment(&data)
+        };
+        assert_eq!(of(&[]), Treatment::Unfiltered);
+        assert_eq!(of(&[&allow, &allow]), Treatment::Cached);
+        assert_eq!(of(&[&allow, &looks]), Treatment::Allowed);
+        assert_eq!(of(&[&allow, &looks, &deny]), Treatment::Denied);
+        assert_eq!(Subject::constant_allow().treatment(&data), Treatment::Cached);
+    }
+}

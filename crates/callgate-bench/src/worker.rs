@@ -1,0 +1,227 @@
+//! One measuring process: it pins itself, installs the filters, and measures every body in short batches.
+//!
+//! After the filters are installed nothing is done but what is measured, reading the clock, and writing
+//! to memory that is shared with the parent: any other call could be denied. When it is done it waits to
+//! be ended by the parent.
+
+use std::fmt;
+use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use callgate_sys::{Worker, error_text};
+
+use crate::body::Body;
+use crate::interrupt;
+use crate::raw::{self, Clutter};
+use crate::subject::Subject;
+
+/// How bodies are measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Batches {
+    /// Batches of each body in a process.
+    pub count: u32,
+    /// Iterations in a batch.
+    pub iterations: u32,
+    /// Iterations before the first batch.
+    pub warm_up: u32,
+    /// Whether other code and data are touched before each iteration.
+    pub cold: bool,
+    /// The processor to run on, if any.
+    pub cpu: Option<usize>,
+    /// How long a process may take.
+    pub limit: Duration,
+}
+
+impl Default for Batches {
+    /// 15 batches of 500, warm, on any processor.
+    fn default() -> Batches {
+        Batches {
+            count: 15,
+            iterations: 500,
+            warm_up: 500,
+            cold: false,
+            cpu: None,
+            limit: Duration::from_secs(60),
+        }
+    }
+}
+
+/// What the first words of the shared memory say; the times of the batches follow.
+const STATE: usize = 0;
+const PLACE: usize = 1;
+const WHY: usize = 2;
+const TIMES: usize = 3;
+
+const DONE: u32 = 1;
+const NO_CLOCK: u32 = 2;
+const NO_MEMORY: u32 = 3;
+const NOT_PINNED: u32 = 4;
+/// A filter was refused: its number is in `PLACE`, the errno in `WHY`.
+const REFUSED: u32 = 5;
+
+/// Measures bodies under a subject in a process of its own: nanoseconds per iteration, batch by batch,
+/// for each body. `None` when it was interrupted.
+pub(crate) fn measure(
+    subject: &Subject,
+    bodies: &[Body],
+    batches: &Batches,
+) -> Result<Option<Vec<Vec<f64>>>, MeasureError> {
+    let failed = |kind| MeasureError { subject: subject.name.clone(), kind };
+    let each = batches.count as usize;
+    // SAFETY: this crate starts no thread before, and the command has one; what a library may have
+    // locked is not needed but memory, which glibc and musl keep usable in a child.
+    let worker = unsafe {
+        Worker::start(TIMES + bodies.len() * each, |words| {
+            let state = work(subject, bodies, batches, words);
+            words[STATE].store(state, Ordering::Release);
+        })
+    };
+    let worker = worker.map_err(|why| failed(Kind::NoProcess(why)))?;
+    let words = worker.words();
+    let (start, mut pause) = (Instant::now(), Duration::from_micros(200));
+    loop {
+        match words[STATE].load(Ordering::Acquire) {
+            0 => {}
+            DONE => break,
+            NO_CLOCK => return Err(failed(Kind::NoClock)),
+            NO_MEMORY => return Err(failed(Kind::NoMemory)),
+            NOT_PINNED => return Err(failed(Kind::NotPinned(batches.cpu.unwrap_or_default()))),
+            _ => {
+                let filter = words[PLACE].load(Ordering::Acquire) as usize;
+                let why = words[WHY].load(Ordering::Acquire) as i32;
+                return Err(failed(Kind::Refused {
+                    filter,
+                    why: io::Error::from_raw_os_error(why),
+                }));
+            }
+        }
+        if interrupt::is_requested() {
+            return Ok(None);
+        }
+        let place = words[PLACE].load(Ordering::Acquire) as usize;
+        if worker.has_ended().map_err(|why| failed(Kind::NoProcess(why)))?.is_some() {
+            return Err(failed(Kind::Died { body: place }));
+        }
+        if start.elapsed() > batches.limit {
+            return Err(failed(Kind::Late { body: place, limit: batches.limit }));
+        }
+        thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(1));
+    }
+    let iterations = f64::from(batches.iterations);
+    let times: Vec<f64> = words[TIMES..]
+        .iter()
+        .map(|time| f64::from(time.load(Ordering::Acquire)) / iterations)
+        .collect();
+    Ok(Some(times.chunks(each.max(1)).map(<[f64]>::to_vec).collect()))
+}
+
+/// What the child does; the state that it ends in.
+fn work(subject: &Subject, bodies: &[Body], batches: &Batches, words: &[AtomicU32]) -> u32 {
+    raw::ignore_interrupts();
+    if batches.cpu.is_some_and(|cpu| raw::pin(cpu).is_err()) {
+        return NOT_PINNED;
+    }
+    let clutter = match batches.cold.then(Clutter::new).transpose() {
+        Ok(clutter) => clutter,
+        Err(_) => return NO_MEMORY,
+    };
+    if let Err((number, why)) = callgate_sys::install_stack(subject.programs()) {
+        words[PLACE].store(number as u32, Ordering::Release);
+        words[WHY].store(why.raw_os_error().unwrap_or(0) as u32, Ordering::Release);
+        return REFUSED;
+    }
+    let mut times = words.iter().skip(TIMES);
+    for (number, body) in bodies.iter().enumerate() {
+        words[PLACE].store(number as u32, Ordering::Release);
+        if batches.warm_up > 0 && body.run(batches.warm_up, clutter.as_ref()).is_none() {
+            return NO_CLOCK;
+        }
+        for slot in times.by_ref().take(batches.count as usize) {
+            let Some(time) = body.run(batches.iterations, clutter.as_ref()) else {
+                return NO_CLOCK;
+            };
+            // Batches take far less than the four seconds that fit.
+            slot.store(u32::try_from(time).unwrap_or(u32::MAX), Ordering::Release);
+        }
+    }
+    DONE
+}
+
+/// Why nothing was measured.
+#[derive(Debug)]
+pub struct MeasureError {
+    subject: String,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    NoProcess(io::Error),
+    NoMemory,
+    NoClock,
+    NotPinned(usize),
+    Refused { filter: usize, why: io::Error },
+    Died { body: usize },
+    Late { body: usize, limit: Duration },
+}
+
+impl MeasureError {
+    /// The subject that was measured.
+    pub fn subject(&self) -> &str {
+        &self.subject
+    }
+
+    /// Which of the bodies it was about, counted from 0.
+    pub fn body(&self) -> Option<usize> {
+        match self.kind {
+            Kind::Died { body } | Kind::Late { body, .. } => Some(body),
+            _ => None,
+        }
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> String {
+        match &self.kind {
+            Kind::Refused { filter: 1.., .. } => "an older filter of the stack may deny seccomp(2) or \
+                                                  have taken the budget; measure them one by one"
+                .into(),
+            Kind::Refused { .. } => {
+                "the filter of a sandbox around this process may forbid it; look there".into()
+            }
+            Kind::NoClock => "choose a clock source that needs no call, such as tsc \
+                              (/sys/devices/system/clocksource), or a filter that allows clock_gettime"
+                .into(),
+            Kind::NotPinned(_) => "choose another processor with --cpu, or none with --cpu any".into(),
+            Kind::Died { .. } => "a filter that divides by a zero X kills; measure other calls".into(),
+            Kind::Late { .. } => "try again on a machine with less to do".into(),
+            _ => "the system may be out of processes or memory".into(),
+        }
+    }
+}
+
+impl fmt::Display for MeasureError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            Kind::NoProcess(why) => write!(f, "there is no child process: {}", error_text(why)),
+            Kind::NoMemory => f.write_str("there is no memory for other code and data (--cold)"),
+            Kind::NoClock => f.write_str("the clock needs a call here, and the filter denies it"),
+            Kind::NotPinned(cpu) => {
+                write!(f, "the measuring process may not run on processor {cpu}")
+            }
+            Kind::Refused { filter, why } => {
+                write!(f, "filter {} of it was not installed: {}", filter + 1, error_text(why))
+            }
+            Kind::Died { .. } => f.write_str("the measuring process died under it"),
+            Kind::Late { limit, .. } => write!(
+                f,
+                "the measuring process took longer than {:.0} seconds and was stopped",
+                limit.as_secs_f64()
+            ),
+        }
+    }
+}
+
+impl std::error::Error for MeasureError {}

@@ -1,0 +1,496 @@
+//! `callgate bench SOURCE…`: what filters cost on the running kernel.
+
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use callgate::diagram::Store;
+use callgate_bench::experiment::{self, Experiment};
+use callgate_bench::report::{self as results, Finding, Report, Shown};
+use callgate_bench::{
+    Batches, Body, Plan, Samples, StandIn, Subject, allowed_cpus, choose, measure, page, setting,
+};
+use clap::ValueHint;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+
+use super::report as shown;
+use crate::options::{CompileOptions, Format, SourceOptions, native_arch};
+use crate::output;
+use crate::progress::Progress;
+use crate::report::{self, Failure, Result};
+use crate::source::{BUILT_IN, Meaning, Source, Stack};
+
+pub(super) const HELP: &str = "\
+Each filter is installed in child processes on one processor, with every verdict
+but ALLOW replaced by an errno, so that nothing dies. They are measured in turn
+with children that have no filter, and one with the smallest filter (constant
+allow). A round is a child of each; its value is the median of short batches.
+The overhead is the difference to no filter in the same round: its median over
+all rounds, and the interval that holds it with 95 % confidence (bootstrap).
+
+No filter is measured twice: what the second costs over the first is the noise.
+Rounds go on until overheads are known to --precision, or for --time seconds.
+When they are not known by then, or something else disturbs more than 5 % of the
+batches, a warning says so, and the exit status is 3.
+
+Calls are made with arguments that change nothing and return at once, listed by
+--list-calls; a filter that looks at arguments sees these. cached: the kernel's
+verdict cache knows that the call is allowed (Linux 5.11); allowed, denied: the
+filters run. Without --calls, one call of each kind is chosen; with --weights,
+the calls that happen most, and their mean comes first.
+
+A SOURCE named engines is written ./engines. pid:N is measured as it is
+installed, with all its filters. Ctrl-C ends with what is measured so far.
+
+Examples:
+  callgate bench
+  callgate bench old.bpf new.bpf --calls getpid,socket,openat
+  callgate bench profile.json --weights counts.txt --html report.html
+  callgate bench --experiment list
+  callgate bench --experiment unixbench-syscall
+
+Exit status: 0 done, 2 trouble, 3 too noisy, 130 ended by Ctrl-C.";
+
+/// The exit status when the machine is too noisy.
+const NOISY: u8 = 3;
+
+/// The exit status after Ctrl-C, as a shell has it.
+const INTERRUPTED: u8 = 130;
+
+/// Calls that are measured at most where weights choose them.
+const MOST_CALLS: usize = 12;
+
+/// Measure what filters cost on the running kernel.
+#[derive(Debug, clap::Args)]
+pub(super) struct FiltersArgs {
+    /// The filters, each a SOURCE (see `callgate --help`)
+    #[arg(value_name = "SOURCE", value_hint = ValueHint::FilePath)]
+    sources: Vec<OsString>,
+
+    /// The calls to measure, by name [default: one that is cached, one allowed, one denied]
+    #[arg(long, value_name = "CALL,CALL", value_delimiter = ',')]
+    calls: Vec<String>,
+
+    /// Touch other code and data before each call, as a program does between its calls
+    #[arg(long)]
+    cold: bool,
+
+    /// The processor to measure on: a number, or "any" for no choice [default: the last]
+    #[arg(long, value_name = "CPU")]
+    cpu: Option<Cpu>,
+
+    /// How long to measure at most
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, conflicts_with = "experiment",
+          value_parser = clap::value_parser!(u32).range(1..=86400))]
+    time: u32,
+
+    /// How precise overheads must be, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 3.0, value_parser = percent)]
+    precision: f64,
+
+    /// The seed of the order in which filters are measured
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    /// Repeat a published experiment, or list them
+    #[arg(long, value_name = "NAME", value_parser = experiments(),
+          conflicts_with_all = ["calls", "cold"])]
+    experiment: Option<Chosen>,
+
+    /// A fifth of the time, for a first look
+    #[arg(long, requires = "experiment")]
+    quick: bool,
+
+    /// Print the calls that can be measured, with their arguments
+    #[arg(long, exclusive = true)]
+    list_calls: bool,
+
+    /// Write the result as a page with charts, too
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    html: Option<PathBuf>,
+
+    /// The form of the result
+    #[arg(long, value_name = "FORM", default_value = "text")]
+    format: Format,
+
+    #[command(flatten)]
+    reading: SourceOptions,
+
+    #[command(flatten)]
+    compiling: CompileOptions,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cpu {
+    Any,
+    Number(usize),
+}
+
+impl FromStr for Cpu {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Cpu, String> {
+        if text == "any" {
+            return Ok(Cpu::Any);
+        }
+        let number = text.parse().map_err(|_| "a number, or any".to_owned())?;
+        let allowed = allowed_cpus();
+        if allowed.contains(&number) {
+            return Ok(Cpu::Number(number));
+        }
+        let names: Vec<String> = allowed.iter().map(ToString::to_string).collect();
+        Err(format!("this process may run on {}", names.join(", ")))
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Chosen {
+    List,
+    One(Experiment),
+}
+
+fn experiments() -> impl TypedValueParser<Value = Chosen> {
+    let all = Experiment::ALL.iter();
+    let values = all.map(|one| PossibleValue::new(one.name()).help(one.about()));
+    let list = PossibleValue::new("list").help("say what there is");
+    PossibleValuesParser::new(values.chain([list])).map(|name| {
+        let one = Experiment::ALL.iter().find(|one| one.name() == name);
+        one.map_or(Chosen::List, |one| Chosen::One(*one))
+    })
+}
+
+fn percent(text: &str) -> std::result::Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if (0.1..=100.0).contains(&value) => Ok(value),
+        _ => Err("a number from 0.1 to 100".to_owned()),
+    }
+}
+
+pub(super) fn run(args: &FiltersArgs) -> Result<u8> {
+    if args.list_calls {
+        output::print(&list_calls())?;
+        return Ok(0);
+    }
+    let report = match args.experiment {
+        Some(Chosen::List) => {
+            output::print(&list_experiments())?;
+            return Ok(0);
+        }
+        Some(Chosen::One(experiment)) => repeat(args, experiment)?,
+        None => compare(args)?,
+    };
+    if let Some(path) = &args.html {
+        output::write_file(path, page::page(&report).as_bytes())?;
+    }
+    output::print(&match args.format {
+        Format::Text => shown::text(&report),
+        Format::Json => shown::json(&report),
+    })?;
+    if report.interrupted {
+        report::warn("ended before its time: these figures are of fewer rounds", "");
+        return Ok(INTERRUPTED);
+    }
+    if let Some(why) = &report.noisy {
+        report::warn(
+            format!("too noisy for {} %: {why}", args.precision),
+            "measure on a machine with less to do, for a longer --time, or with less --precision",
+        );
+        return Ok(NOISY);
+    }
+    Ok(0)
+}
+
+/// What the filters of the sources cost.
+fn compare(args: &FiltersArgs) -> Result<Report> {
+    let stacks = read(args, &args.reading)?;
+    let own = subjects(args, &stacks)?;
+    let weights = match args.compiling.has_weights() {
+        true => Some(weights(args, &stacks)?),
+        false => None,
+    };
+    let calls: Vec<StandIn> = match (&weights, args.calls.as_slice()) {
+        (None, []) => choose(&own),
+        (_, names @ [_, ..]) => named(names)?,
+        (Some(weights), []) => weights.calls.iter().map(|(call, _)| *call).collect(),
+    };
+    let mut subjects = vec![Subject::none(), Subject::constant_allow()];
+    subjects.extend(own);
+    let bodies: Vec<Shown> = calls
+        .iter()
+        .map(|call| Shown {
+            title: call.show(),
+            treatments: subjects.iter().map(|one| one.treatment(&call.data())).collect(),
+        })
+        .collect();
+    let plan = Plan {
+        subjects,
+        bodies: calls.iter().copied().map(Body::from).collect(),
+        batches: batches(args),
+        min_rounds: 15,
+        max_rounds: 10_000,
+        time: Duration::from_secs(args.time.into()),
+        precision: args.precision / 100.0,
+        seed: args.seed,
+    };
+    let samples = take(&plan, &bodies)?;
+    let mean = weights.as_ref().map(|weights| {
+        let of = |call: &StandIn| weights.calls.iter().find(|(other, _)| other == call);
+        let own: Vec<f64> =
+            calls.iter().map(|call| of(call).map_or(0.0, |(_, own)| *own)).collect();
+        let share = own.iter().sum::<f64>() * 100.0;
+        (format!("mean, by how often they happen ({share:.1} % of all)"), own)
+    });
+    if mean.as_ref().is_some_and(|(_, own)| own.iter().sum::<f64>() <= 0.0) {
+        return Err(Failure::new("none of these calls happens by the weights")
+            .help("leave --calls out, or name calls that happen"));
+    }
+    let weights = mean.as_ref().map(|(title, own)| (title.as_str(), own.as_slice()));
+    let title = if args.cold { "what filters cost, cold" } else { "what filters cost" };
+    Ok(made(args, title, &plan, &samples, &bodies, weights, Vec::new(), 2))
+}
+
+/// A published experiment.
+fn repeat(args: &FiltersArgs, experiment: Experiment) -> Result<Report> {
+    let (takes_rules, takes_weights) = match experiment {
+        Experiment::CondWait => (true, false),
+        Experiment::Weighted => (true, true),
+        _ => (false, false),
+    };
+    if !takes_rules && !args.sources.is_empty() {
+        return Err(Failure::new(format!(
+            "the experiment {} has its own filters",
+            experiment.name()
+        ))
+        .help("leave the sources out; without --experiment they are measured"));
+    }
+    if !takes_weights && args.compiling.has_weights() {
+        report::warn("--weights has no effect here", "the experiment weighted reads it");
+    }
+    // Filters as simple compilers make them are long: for this machine's own calls, if nothing is said.
+    let mut reading = args.reading.clone();
+    if reading.arch.is_empty() {
+        reading.arch = vec![native_arch()?];
+    }
+    let stacks = read(args, &reading)?;
+    let policy = match stacks.first().and_then(|stack| stack.filters.first()) {
+        Some(filter) => match &filter.meaning {
+            Meaning::Profile(profile) => Some(profile.policy.clone()),
+            Meaning::Program { .. } => None,
+        },
+        None => None,
+    };
+    let (policy, subjects) = match (experiment, policy) {
+        (Experiment::Weighted, _) if !args.sources.is_empty() => (None, subjects(args, &stacks)?),
+        (_, Some(policy)) if stacks.len() == 1 => (Some(policy), Vec::new()),
+        _ => {
+            return Err(Failure::new(format!(
+                "the experiment {} compiles rules, and takes one profile",
+                experiment.name()
+            ))
+            .help("give one profile, or none for the built-in one"));
+        }
+    };
+    let weights = match takes_weights && args.compiling.has_weights() {
+        true => weights(args, &stacks)?.calls,
+        false => Vec::new(),
+    };
+    let options = experiment::Options {
+        policy: policy.map_or_else(|| built_in_policy(&reading), Ok)?,
+        subjects,
+        weights,
+        quick: args.quick,
+        cpu: cpu(args),
+        seed: args.seed,
+    };
+    let setup = experiment.setup(&options).map_err(|error| {
+        Failure::new(format!("the experiment {}: {error}", experiment.name()))
+            .help("another profile, or another --arch, may do")
+    })?;
+    let samples = take(&setup.plan, &setup.bodies)?;
+    let findings = (setup.findings)(&samples);
+    let weights = setup.weights.as_ref().map(|(title, own)| (title.as_str(), own.as_slice()));
+    Ok(made(args, &setup.title, &setup.plan, &samples, &setup.bodies, weights, findings, 1))
+}
+
+/// The rules of the built-in profile, where the sources are not rules.
+fn built_in_policy(reading: &SourceOptions) -> Result<callgate::policy::Policy> {
+    let stack = Source::parse(BUILT_IN.as_ref())?.read(reading)?;
+    match stack.filters.into_iter().next().map(|filter| filter.meaning) {
+        Some(Meaning::Profile(profile)) => Ok(profile.policy),
+        _ => Err(Failure::new("the built-in profile is no profile")),
+    }
+}
+
+/// The sources, or the built-in one.
+fn read(args: &FiltersArgs, reading: &SourceOptions) -> Result<Vec<Stack>> {
+    let mut sources: Vec<Source> =
+        args.sources.iter().map(|source| Source::parse(source)).collect::<Result<_>>()?;
+    if sources.is_empty() {
+        sources.push(Source::parse(BUILT_IN.as_ref())?);
+    }
+    let stacks = Source::read_each(&sources, reading, &args.compiling)?;
+    let native = native_arch()?;
+    for stack in &stacks {
+        let arches = stack.arches();
+        if !arches.iter().any(|arch| arch.token() == native.token()) {
+            let names: Vec<&str> = arches.iter().map(|arch| arch.name()).collect();
+            return Err(Failure::about(
+                &stack.name,
+                format!("this filter is for {}, not for this machine ({native})", names.join(", ")),
+            )
+            .help("--arch chooses the architecture that a source is read for"));
+        }
+    }
+    Ok(stacks)
+}
+
+fn subjects(args: &FiltersArgs, stacks: &[Stack]) -> Result<Vec<Subject>> {
+    let subject = |stack: &Stack| {
+        let programs = stack.filters.iter().map(|filter| filter.program(&args.compiling));
+        let programs = programs.collect::<Result<Vec<_>>>()?;
+        let programs = programs.into_iter().map(std::borrow::Cow::into_owned);
+        Subject::new(stack.name.clone(), programs)
+            .map_err(|error| Failure::about(&stack.name, error.to_string()))
+    };
+    stacks.iter().map(subject).collect()
+}
+
+/// Calls that happen and can be measured, each with its share of all calls.
+struct Weights {
+    calls: Vec<(StandIn, f64)>,
+}
+
+fn weights(args: &FiltersArgs, stacks: &[Stack]) -> Result<Weights> {
+    let native = native_arch()?;
+    let Some(first) = stacks.first() else { return Ok(Weights { calls: Vec::new() }) };
+    let options = args.compiling.read(&[native], args.reading.strict)?;
+    let mut store = Store::default();
+    let root = first.diagram(&mut store)?;
+    let all = options.weights.resolve(&store, root, &[native]);
+    let sum: f64 = all.iter().map(|call| call.weight).sum();
+    let known = StandIn::all().filter_map(|call| {
+        let own = all.iter().find(|own| own.nr == call.data().nr && own.weight > 0.0)?;
+        Some((call, own.weight / sum))
+    });
+    let mut calls: Vec<(StandIn, f64)> = known.collect();
+    calls.sort_by(|a, b| b.1.total_cmp(&a.1));
+    calls.truncate(MOST_CALLS);
+    if calls.is_empty() {
+        return Err(Failure::new("none of the calls that happen can be measured")
+            .help("--list-calls prints those that can be"));
+    }
+    Ok(Weights { calls })
+}
+
+fn named(names: &[String]) -> Result<Vec<StandIn>> {
+    let mut calls: Vec<StandIn> = Vec::new();
+    for name in names {
+        let Some(call) = StandIn::find(name) else {
+            let known = native_arch()?.number(name).is_some();
+            let what = if known { "cannot be measured" } else { "is no call of this machine" };
+            return Err(Failure::new(format!("{name} {what}"))
+                .help("--list-calls prints the calls that can be measured, and how"));
+        };
+        if !calls.contains(&call) {
+            calls.push(call);
+        }
+    }
+    Ok(calls)
+}
+
+fn cpu(args: &FiltersArgs) -> Option<usize> {
+    match args.cpu {
+        Some(Cpu::Any) => None,
+        Some(Cpu::Number(number)) => Some(number),
+        None => allowed_cpus().pop(),
+    }
+}
+
+fn batches(args: &FiltersArgs) -> Batches {
+    let batches = Batches { cpu: cpu(args), ..Batches::default() };
+    match args.cold {
+        // A turn takes some fifty microseconds.
+        true => Batches { cold: true, iterations: 20, warm_up: 5, ..batches },
+        false => batches,
+    }
+}
+
+/// Measures, with a line about the progress.
+fn take(plan: &Plan, bodies: &[Shown]) -> Result<Samples> {
+    callgate_bench::on_ctrl_c();
+    let mut progress = Progress::new(Instant::now());
+    let samples = measure(plan, &mut |share| progress.tell(|| bar(share)));
+    progress.clear();
+    let samples = samples.map_err(|error| {
+        let body = error.body().and_then(|at| bodies.get(at));
+        let at = body.map_or(String::new(), |body| format!(", at {}", body.title));
+        Failure::about(error.subject(), format!("{error}{at}")).help(error.help())
+    })?;
+    if samples.rounds() == 0 {
+        return Err(Failure::new("ended before the first round was whole").status(INTERRUPTED));
+    }
+    Ok(samples)
+}
+
+fn bar(share: f64) -> String {
+    const WIDTH: usize = 40;
+    let full = (share * WIDTH as f64).round() as usize;
+    format!("measuring [{:<WIDTH$}] {:3.0} %", "#".repeat(full.min(WIDTH)), share * 100.0)
+}
+
+#[expect(clippy::too_many_arguments, reason = "everything that a report is made of")]
+fn made(
+    args: &FiltersArgs,
+    title: &str,
+    plan: &Plan,
+    samples: &Samples,
+    bodies: &[Shown],
+    weights: Option<(&str, &[f64])>,
+    findings: Vec<Finding>,
+    first_claimed: usize,
+) -> Report {
+    let sections = results::sections(plan, samples, bodies, weights);
+    // With weights, the mean is what is claimed.
+    let claimed = if weights.is_some() { &sections[..1.min(sections.len())] } else { &sections };
+    let noisy = results::noisy(claimed, samples.disturbed(), args.precision / 100.0, |row| {
+        row >= first_claimed
+    });
+    let mut setting = setting(&plan.batches);
+    let (rounds, batches) = (samples.rounds(), &plan.batches);
+    setting.push((
+        "measured",
+        format!(
+            "{rounds} rounds of {} batches of {} calls in {:.1} s",
+            batches.count,
+            batches.iterations,
+            samples.elapsed.as_secs_f64()
+        ),
+    ));
+    setting.push(("disturbed", format!("{:.1} % of the batches", samples.disturbed() * 100.0)));
+    Report {
+        title: title.to_owned(),
+        setting,
+        sections,
+        findings,
+        noisy,
+        interrupted: samples.interrupted,
+    }
+}
+
+fn list_calls() -> String {
+    let mut text = String::new();
+    for call in StandIn::all() {
+        let _ = writeln!(text, "{:<38}{}", call.show(), call.effect);
+    }
+    text
+}
+
+fn list_experiments() -> String {
+    let mut text = String::new();
+    for one in Experiment::ALL {
+        let _ = writeln!(text, "{:<20}{}", one.name(), one.about());
+    }
+    text
+}

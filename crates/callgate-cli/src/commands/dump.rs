@@ -1,0 +1,259 @@
+//! `callgate dump`: the filters of a running process.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anstyle::Style;
+use callgate::bpf::disasm::Dialect;
+use callgate::bpf::{Op, Program};
+use callgate::compile::Options;
+use callgate::{Action, Arch, Verdict};
+use callgate_sys::{Dump, Flags, InstalledFilter, MAX_INSNS_PER_THREAD, budget_used, kernel_insns};
+use clap::ValueHint;
+
+use crate::commands::disasm::DialectArg;
+use crate::emit::{self, Emit};
+use crate::json::Json;
+use crate::options::{Format, NATIVE_ENDIAN, PROMPT, SourceOptions};
+use crate::output;
+use crate::report::{Failure, Result, printable};
+use crate::source;
+
+const HEADING: Style = Style::new().bold();
+
+/// Show the filters of a running process
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The kernel shows filters to root alone (CAP_SYS_ADMIN), and to processes without
+a filter of their own. The process is stopped for some microseconds and goes on
+as if nothing had happened. Filters belong to threads: PID is the main thread of
+a process, or any thread.
+
+budget: all filters of a thread may have 32,768 instructions together, in the
+kernel's own form, with 4 more for each below the newest.
+LOG is the only flag that the kernel tells. A filter with notifications has, or
+had, a listener.
+
+Every command that takes a SOURCE takes the filters themselves as pid:PID, and
+one of them as pid:PID/0, the oldest being 0.
+
+Examples:
+  callgate dump 1234
+  callgate dump 1234 --dialect annotated
+  callgate dump 1234 -o filters --merge
+  callgate explain pid:1234
+  callgate optimize pid:1234/0 -o better.bpf --stats
+
+Exit status: 0 done, with no filter too; 2 trouble.")]
+pub(crate) struct DumpArgs {
+    /// The process, or the thread
+    #[arg(value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    pid: u32,
+
+    /// Print the code as well, in this notation
+    #[arg(long, value_name = "DIALECT")]
+    dialect: Option<DialectArg>,
+
+    /// Merge the filters, and show the merged program as well
+    #[arg(long)]
+    merge: bool,
+
+    /// Write every program into this directory, as 0.bpf for the oldest, and merged.bpf
+    #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    output: Option<PathBuf>,
+
+    /// The form of the programs that are written [default: bpf]
+    #[arg(long, value_name = "FORM", requires = "output")]
+    emit: Option<Emit>,
+
+    /// The form of the result
+    #[arg(long, value_name = "FORM", default_value = "text")]
+    format: Format,
+}
+
+/// A program that is shown.
+struct Shown {
+    /// The number of the filter; none for the merged program.
+    index: Option<usize>,
+    program: Program,
+    arches: Vec<Arch>,
+    flags: Option<Flags>,
+}
+
+pub(crate) fn run(args: &DumpArgs) -> Result<u8> {
+    let name = format!("pid:{}", args.pid);
+    let dump = source::dump(args.pid, &name)?;
+    let mut shown: Vec<Shown> = dump.filters.iter().enumerate().map(Shown::of).collect();
+    if args.merge && !shown.is_empty() {
+        shown.push(merged(args.pid, &dump)?);
+    }
+    if let Some(directory) = &args.output {
+        write_all(directory, args.emit.unwrap_or(Emit::Bpf), &shown)?;
+    }
+    output::print(&match args.format {
+        Format::Json => json(&dump, args.pid, &shown),
+        Format::Text => text(&dump, args, &shown),
+    })?;
+    Ok(0)
+}
+
+impl Shown {
+    fn of((index, filter): (usize, &InstalledFilter)) -> Shown {
+        let arches = source::arches_in(&filter.program, NATIVE_ENDIAN);
+        Shown { index: Some(index), program: filter.program.clone(), arches, flags: filter.flags }
+    }
+
+    /// As tables and files name it.
+    fn name(&self) -> String {
+        self.index.map_or_else(|| "merged".to_owned(), |index| index.to_string())
+    }
+
+    /// Whether it leaves calls to a listener.
+    fn notifies(&self) -> bool {
+        let mut returned = self.program.iter().filter(|insn| insn.op == Op::RetK);
+        returned.any(|insn| matches!(Verdict(insn.k).action(), Action::UserNotif(_)))
+    }
+
+    fn text(&self, dialect: Dialect) -> String {
+        emit::text(&self.program, dialect, NATIVE_ENDIAN, &self.arches)
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let flags = self.flags.filter(|flags| !flags.is_empty()).map(|flags| flags.to_string());
+        let listener = self.notifies().then(|| "notifications".to_owned());
+        flags.into_iter().chain(listener).collect()
+    }
+
+    fn json(&self) -> Json {
+        let flags = self.flags.map(|flags| Json::array(flags.each().map(|(_, name, _)| name)));
+        let mut fields = vec![];
+        fields.extend(self.index.map(|index| ("index", index.into())));
+        fields.extend([
+            ("insns", self.program.len().into()),
+            ("kernel_insns", kernel_insns(&self.program).into()),
+            ("flags", flags.into()),
+            ("notifies", self.notifies().into()),
+            ("arches", Json::array(self.arches.iter().map(|arch| arch.name()))),
+            ("program", emit::rows(&self.program)),
+        ]);
+        Json::Object(fields)
+    }
+}
+
+/// The program that all filters merge to.
+fn merged(pid: u32, dump: &Dump) -> Result<Shown> {
+    let stack = source::stack_of(pid, dump, &SourceOptions::default())?;
+    let arches = stack.arches();
+    let options = Options { budget: PROMPT, ..Options::default() };
+    let (merged, stack) = source::merge(&stack.filters, &arches, &options)?;
+    let flags = Some(if stack.flags().log { Flags::LOG } else { Flags::NONE });
+    Ok(Shown { index: None, program: merged.compiled.program, arches, flags })
+}
+
+/// Writes every program into a directory, which is made when it is missing.
+fn write_all(directory: &Path, emit: Emit, shown: &[Shown]) -> Result<()> {
+    fs::create_dir_all(directory).map_err(|error| {
+        let why = callgate_sys::error_text(&error);
+        Failure::about(directory.display().to_string(), format!("cannot be created: {why}"))
+            .help("name a directory that exists, or a place that is yours")
+    })?;
+    for shown in shown {
+        let path = directory.join(format!("{}.{}", shown.name(), emit.extension()));
+        let bytes = match emit.dialect() {
+            Some(dialect) => shown.text(dialect).into_bytes(),
+            None if emit == Emit::Json => format!("{}\n", shown.json()).into_bytes(),
+            None => shown.program.to_bytes(NATIVE_ENDIAN),
+        };
+        output::write_file(&path, &bytes)?;
+    }
+    Ok(())
+}
+
+fn text(dump: &Dump, args: &DumpArgs, shown: &[Shown]) -> String {
+    let installed: Vec<&Shown> = shown.iter().filter(|shown| shown.index.is_some()).collect();
+    let count = counted(installed.len());
+    let mut text =
+        format!("{HEADING}{} ({}){HEADING:#}: {count}\n", args.pid, printable(&dump.name));
+    if let Some(newest) = installed.len().checked_sub(1) {
+        let _ = writeln!(
+            text,
+            "  {:<12}{:>12}{:>14}  remarks",
+            "filter", "instructions", "kernel's form"
+        );
+        for shown in shown.iter().rev() {
+            let place = match shown.index {
+                Some(0) => " (oldest)",
+                Some(index) if index == newest => " (newest)",
+                _ => "",
+            };
+            let (name, remarks) = (shown.name() + place, shown.remarks().join(", "));
+            let (insns, kernel) = (shown.program.len(), kernel_insns(&shown.program));
+            let line = format!("  {name:<12}{insns:>12}{kernel:>14}  {remarks}");
+            let _ = writeln!(text, "{}", line.trim_end());
+        }
+        let (insns, used) = totals(&installed);
+        let _ =
+            writeln!(text, "  {:<12}{insns:>12}{used:>14}  with 4 for each but one", "together");
+        let share = used as f64 / MAX_INSNS_PER_THREAD as f64 * 100.0;
+        let _ = writeln!(text, "budget: {used} of {MAX_INSNS_PER_THREAD} used ({share:.1} %)");
+    }
+    others(&mut text, dump);
+    if let Some(dialect) = args.dialect {
+        for shown in shown.iter().rev() {
+            let _ = writeln!(text, "\n{HEADING}{}{HEADING:#}", heading(shown));
+            text.push_str(&shown.text(dialect.into()));
+        }
+    }
+    text
+}
+
+fn heading(shown: &Shown) -> String {
+    shown.index.map_or_else(|| "merged".to_owned(), |index| format!("filter {index}"))
+}
+
+fn counted(filters: usize) -> String {
+    match filters {
+        0 => "no filter".to_owned(),
+        1 => "1 filter".to_owned(),
+        count => format!("{count} filters"),
+    }
+}
+
+/// Instructions of all filters, and what they take of the budget.
+fn totals(installed: &[&Shown]) -> (usize, usize) {
+    let insns = installed.iter().map(|shown| shown.program.len()).sum();
+    (insns, budget_used(installed.iter().map(|shown| kernel_insns(&shown.program))))
+}
+
+/// The threads of the process that have other filters, as far as their number tells.
+fn others(text: &mut String, dump: &Dump) {
+    /// A process may have thousands.
+    const SHOWN: usize = 5;
+    for (thread, filters) in dump.others.iter().take(SHOWN) {
+        let _ = writeln!(text, "thread {thread} of the process has {}", counted(*filters));
+    }
+    if let Some(more @ 1..) = dump.others.len().checked_sub(SHOWN) {
+        let _ = writeln!(text, "and {more} more threads differ from this one");
+    }
+}
+
+fn json(dump: &Dump, pid: u32, shown: &[Shown]) -> String {
+    let installed: Vec<&Shown> = shown.iter().filter(|shown| shown.index.is_some()).collect();
+    let merged = shown.iter().find(|shown| shown.index.is_none());
+    let others = dump.others.iter().map(|(thread, filters)| {
+        Json::Object(vec![("tid", (*thread).into()), ("filters", (*filters).into())])
+    });
+    let (insns, used) = totals(&installed);
+    let value = Json::Object(vec![
+        ("pid", pid.into()),
+        ("name", dump.name.as_str().into()),
+        ("filters", Json::array(installed.iter().rev().map(|shown| shown.json()))),
+        ("insns", insns.into()),
+        ("budget_used", used.into()),
+        ("budget", MAX_INSNS_PER_THREAD.into()),
+        ("merged", merged.map(Shown::json).into()),
+        ("other_threads", Json::array(others)),
+    ]);
+    format!("{value}\n")
+}

@@ -1,0 +1,38 @@
+//! A line about the progress, at a terminal and when it takes long.
+
+use std::io::{self, IsTerminal};
+use std::time::{Duration, Instant};
+
+use crate::report;
+
+/// A line that is written again and again.
+pub(crate) struct Progress {
+    start: Instant,
+    last: Instant,
+    is_shown: bool,
+    is_terminal: bool,
+}
+
+impl Progress {
+    pub(crate) fn new(start: Instant) -> Progress {
+        Progress { start, last: start, is_shown: false, is_terminal: io::stderr().is_terminal() }
+    }
+
+    /// Shows a text, a few times a second.
+    pub(crate) fn tell(&mut self, text: impl FnOnce() -> String) {
+        let now = Instant::now();
+        let is_long = now - self.start > Duration::from_secs(1);
+        if self.is_terminal && is_long && now - self.last > Duration::from_millis(100) {
+            self.last = now;
+            self.is_shown = true;
+            report::note(&format!("\r{}\u{1b}[K", text()));
+        }
+    }
+
+    /// Takes the line away.
+    pub(crate) fn clear(&self) {
+        if self.is_shown {
+            report::note("\r\u{1b}[K");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! What a source means as a whole: one filter, or those of a process, which lie on top of each other.
+
+use callgate::compile::{CompileError, Options};
+use callgate::diagram::{Func, Store};
+use callgate::stack::{self, Merged, StackError};
+use callgate::{Action, Arch, Endian, Verdict};
+
+use super::filter::{Filter, Meaning, failed};
+use crate::options::{NATIVE_ENDIAN, PROMPT};
+use crate::report::{self, Failure, Result};
+
+/// Filters on top of each other; most sources have one.
+pub(crate) struct Stack {
+    /// The source, as messages name it.
+    pub(crate) name: String,
+    /// The oldest first. There is at least one.
+    pub(crate) filters: Vec<Filter>,
+}
+
+impl Stack {
+    /// One filter alone.
+    pub(super) fn of(filter: Filter) -> Stack {
+        Stack { name: filter.name.clone(), filters: vec![filter] }
+    }
+
+    /// The architectures that its filters are about.
+    pub(crate) fn arches(&self) -> Vec<Arch> {
+        arches(&self.filters)
+    }
+
+    /// The byte order of the machines that it is for.
+    pub(crate) fn endian(&self) -> Endian {
+        self.filters.first().map_or(NATIVE_ENDIAN, Filter::endian)
+    }
+
+    /// What the kernel makes of every call. What is done about a call beside that, by a flag or a
+    /// listener, is told in a warning.
+    pub(crate) fn diagram(&self, store: &mut Store) -> Result<Func> {
+        if let [only] = self.filters.as_slice() {
+            return only.diagram(store);
+        }
+        self.warn_about_the_rest();
+        let failed = |error| failed(&self.name, &CompileError::from(error));
+        let mut kept = store.verdict(Verdict::ALLOW).map_err(failed)?;
+        for filter in self.filters.iter().rev() {
+            let next = filter.diagram(store)?;
+            let asks = |verdict: &Verdict| matches!(verdict.action(), Action::UserNotif(_));
+            if let Some(verdict) = store.verdicts(next).into_iter().find(asks) {
+                report::warn_about(
+                    &filter.name,
+                    format!("it leaves calls to a listener ({verdict}), which decides about them"),
+                    "the filters do not merge into one program because of it",
+                );
+            }
+            kept = store.severest(kept, next).map_err(failed)?;
+        }
+        Ok(kept)
+    }
+
+    fn warn_about_the_rest(&self) {
+        let parts = self.filters.iter().map(Filter::of_stack).collect();
+        if let Err(error) = stack::Stack::new(parts) {
+            let at = error.filter().and_then(|at| self.filters.get(at));
+            let name = at.map_or(&self.name, |filter| &filter.name);
+            report::warn_about(name, error.to_string(), "verdicts are told as if all were merged");
+        }
+    }
+
+    /// The one filter that it is, or merges to. A flag that a program does not carry is told in a
+    /// warning.
+    pub(super) fn into_filter(mut self) -> Result<Filter> {
+        let filter = match self.filters.pop() {
+            Some(only) if self.filters.is_empty() => only,
+            newest => {
+                self.filters.extend(newest);
+                self.into_merged()?
+            }
+        };
+        if filter.installed.log {
+            report::warn_about(
+                &filter.name,
+                "it is installed with SECCOMP_FILTER_FLAG_LOG, which a program does not carry",
+                "install what is made of it with this flag",
+            );
+        }
+        Ok(filter)
+    }
+
+    fn into_merged(self) -> Result<Filter> {
+        let arches = self.arches();
+        let options = Options { budget: PROMPT, ..Options::default() };
+        let (merged, stack) = merge(&self.filters, &arches, &options)?;
+        let (endian, installed) = (stack.endian(), stack.flags());
+        let meaning = Meaning::Program { program: merged.compiled.program, endian, arches };
+        Ok(Filter { installed, ..Filter::new(self.name, meaning) })
+    }
+}
+
+/// The architectures that any of these filters is about.
+pub(crate) fn arches(filters: &[Filter]) -> Vec<Arch> {
+    let mut arches: Vec<Arch> = Vec::new();
+    for arch in filters.iter().flat_map(Filter::arches) {
+        if !arches.contains(&arch) {
+            arches.push(arch);
+        }
+    }
+    arches
+}
+
+/// Merges filters, the oldest first.
+pub(crate) fn merge<'a>(
+    filters: &'a [Filter],
+    arches: &[Arch],
+    options: &Options,
+) -> Result<(Merged, stack::Stack<'a>)> {
+    let failed = |error: StackError| {
+        let at = error.filter().and_then(|at| filters.get(at));
+        let name = at.map_or("the stack", |filter| filter.name.as_str());
+        Failure::about(name, error.to_string()).help(error.help().unwrap_or_default())
+    };
+    let stack =
+        stack::Stack::new(filters.iter().map(Filter::of_stack).collect()).map_err(failed)?;
+    Ok((stack::merge(&stack, arches, options).map_err(failed)?, stack))
+}

@@ -1,0 +1,112 @@
+//! A thread that is traced, and stopped. The `unsafe` code of [`super`].
+
+use std::io;
+use std::ptr;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use callgate::bpf::RawInsn;
+use libc::{c_int, c_uint, c_void, pid_t, sock_filter};
+
+use super::error::Kind;
+use crate::flags::Flags;
+
+/// `include/uapi/linux/ptrace.h`.
+const PTRACE_SECCOMP_GET_FILTER: c_uint = 0x420c;
+const PTRACE_SECCOMP_GET_METADATA: c_uint = 0x420d;
+
+/// `struct seccomp_metadata`.
+#[repr(C)]
+struct Metadata {
+    filter: u64,
+    flags: u64,
+}
+
+/// A thread that this one traces. It goes on as before until it is stopped; when the tracing thread
+/// ends, the kernel lets it go.
+pub(super) struct Tracee(pid_t);
+
+/// A thread that is stopped. It goes on with the end of the value.
+pub(super) struct Stopped {
+    tid: pid_t,
+    /// What was about to be delivered to it.
+    signal: c_int,
+}
+
+impl Tracee {
+    /// Begins to trace, which the thread does not notice.
+    pub(super) fn seize(tid: u32) -> Result<Tracee, Kind> {
+        let tid = pid_t::try_from(tid).map_err(|_| Kind::Gone)?;
+        ptrace(libc::PTRACE_SEIZE, tid, 0, ptr::null_mut()).map_err(Kind::of_errno)?;
+        Ok(Tracee(tid))
+    }
+
+    /// Stops it, unless that takes too long.
+    pub(super) fn stop(self, patience: Duration) -> Result<Stopped, Kind> {
+        let tid = self.0;
+        ptrace(libc::PTRACE_INTERRUPT, tid, 0, ptr::null_mut()).map_err(Kind::of_errno)?;
+        let start = Instant::now();
+        let mut pause = Duration::from_micros(20);
+        loop {
+            let mut status = 0;
+            // SAFETY: `status` is valid for writes.
+            match unsafe { libc::waitpid(tid, &raw mut status, libc::__WALL | libc::WNOHANG) } {
+                -1 => return Err(Kind::Ended),
+                0 if start.elapsed() > patience => return Err(Kind::Late(patience)),
+                0 => {
+                    thread::sleep(pause);
+                    pause = (pause * 2).min(Duration::from_millis(10));
+                }
+                _ if libc::WIFSTOPPED(status) => {
+                    // A stop that is an event carries no signal; the event is above the signal.
+                    let is_event = status >> 16 != 0;
+                    let signal = if is_event { 0 } else { libc::WSTOPSIG(status) };
+                    return Ok(Stopped { tid, signal });
+                }
+                _ => return Err(Kind::Ended),
+            }
+        }
+    }
+}
+
+impl Stopped {
+    /// The instructions of a filter, 0 for the oldest; ENOENT when there are no more.
+    pub(super) fn filter(&self, index: usize) -> io::Result<Vec<RawInsn>> {
+        let len = ptrace(PTRACE_SECCOMP_GET_FILTER, self.tid, index, ptr::null_mut())?;
+        let mut code = vec![sock_filter { code: 0, jt: 0, jf: 0, k: 0 }; len as usize];
+        // The kernel writes as many instructions as it said before: a filter does not change, and the
+        // thread is stopped and cannot install another one.
+        ptrace(PTRACE_SECCOMP_GET_FILTER, self.tid, index, code.as_mut_ptr().cast())?;
+        let raw =
+            |insn: sock_filter| RawInsn { code: insn.code, jt: insn.jt, jf: insn.jf, k: insn.k };
+        Ok(code.into_iter().map(raw).collect())
+    }
+
+    /// The flags of a filter that the kernel tells; `None` where it tells none.
+    pub(super) fn flags(&self, index: usize) -> Option<Flags> {
+        let mut metadata = Metadata { filter: index as u64, flags: 0 };
+        let size = size_of::<Metadata>();
+        let data = (&raw mut metadata).cast();
+        ptrace(PTRACE_SECCOMP_GET_METADATA, self.tid, size, data).ok()?;
+        let is_logged = metadata.flags & u64::from(Flags::LOG.bits()) != 0;
+        Some(if is_logged { Flags::LOG } else { Flags::NONE })
+    }
+}
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        // It fails when the thread was killed, and then there is nothing to let go.
+        let signal = ptr::without_provenance_mut(self.signal as usize);
+        let _ = ptrace(libc::PTRACE_DETACH, self.tid, 0, signal);
+    }
+}
+
+/// `ptrace(2)`. `data` is null, a number, or points to what the request writes.
+fn ptrace(request: c_uint, tid: pid_t, addr: usize, data: *mut c_void) -> io::Result<usize> {
+    let addr: *mut c_void = ptr::without_provenance_mut(addr);
+    // SAFETY: SEIZE, INTERRUPT and DETACH take numbers. GET_FILTER writes nothing at null and, else,
+    // as many instructions as it returned for null, for which `filter` has room; GET_METADATA reads
+    // and writes at most the size in `addr`, which `flags` takes from the type.
+    let result = unsafe { libc::ptrace(request as _, tid, addr, data) };
+    usize::try_from(result).map_err(|_| io::Error::last_os_error())
+}
