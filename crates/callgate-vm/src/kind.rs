@@ -1,4 +1,5 @@
-//! The engines by name: one table that commands, tests and benches read. A new engine is a row.
+//! The engines by name, which commands, tests and benches read. A new engine has a line in
+//! [`EngineKind::name`], [`EngineKind::with_seccomp`] and [`EngineKind::with_packet`].
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,48 +12,6 @@ use crate::decoded::Decoded;
 use crate::engine::{EngineError, PacketEngine, SeccompEngine};
 use crate::jit::Jit;
 use crate::reference::Reference;
-
-type MakeSeccomp = fn(&Program, Endian) -> Result<Box<dyn SeccompEngine>, EngineError>;
-type MakePacket = fn(&SocketProgram) -> Result<Box<dyn PacketEngine>, EngineError>;
-
-struct Row {
-    kind: EngineKind,
-    name: &'static str,
-    seccomp: MakeSeccomp,
-    /// `None` for an engine that knows calls only.
-    packet: Option<MakePacket>,
-}
-
-/// In the order of [`EngineKind`].
-const ROWS: &[Row] = &[
-    Row {
-        kind: EngineKind::Reference,
-        name: "reference",
-        seccomp: |program, endian| Ok(Box::new(Reference::new(program, endian))),
-        packet: Some(|program| Ok(Box::new(Reference::new_packet(program)))),
-    },
-    Row {
-        kind: EngineKind::Decoded,
-        name: "decoded",
-        seccomp: |program, endian| Ok(Box::new(Decoded::new(program, endian))),
-        packet: Some(|program| Ok(Box::new(Decoded::new_packet(program)))),
-    },
-    Row {
-        kind: EngineKind::Cached,
-        name: "cached",
-        seccomp: |program, endian| {
-            let engine = Decoded::new(program, endian);
-            Ok(Box::new(Cached::of_decoded(engine, &arches_of(program))))
-        },
-        packet: None,
-    },
-    Row {
-        kind: EngineKind::Jit,
-        name: "jit",
-        seccomp: |program, endian| Ok(Box::new(Jit::new(program, endian)?)),
-        packet: Some(|program| Ok(Box::new(Jit::new_packet(program)?))),
-    },
-];
 
 /// An engine, chosen while the program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -72,13 +31,43 @@ impl EngineKind {
     pub const ALL: &'static [EngineKind] =
         &[EngineKind::Reference, EngineKind::Decoded, EngineKind::Cached, EngineKind::Jit];
 
-    fn row(self) -> &'static Row {
-        &ROWS[self as usize]
-    }
-
     /// Its name, as commands take it.
     pub fn name(self) -> &'static str {
-        self.row().name
+        match self {
+            EngineKind::Reference => "reference",
+            EngineKind::Decoded => "decoded",
+            EngineKind::Cached => "cached",
+            EngineKind::Jit => "jit",
+        }
+    }
+
+    /// Does something with the engine for a seccomp filter on machines of this byte order, whose type is
+    /// known where it is done.
+    pub fn with_seccomp<U: UseSeccomp>(
+        self,
+        program: &Program,
+        endian: Endian,
+        user: U,
+    ) -> U::Output {
+        match self {
+            EngineKind::Reference => user.with(|| Ok(Reference::new(program, endian))),
+            EngineKind::Decoded => user.with(|| Ok(Decoded::new(program, endian))),
+            EngineKind::Cached => user.with(|| {
+                let engine = Decoded::new(program, endian);
+                Ok(Cached::of_decoded(engine, &arches_of(program)))
+            }),
+            EngineKind::Jit => user.with(|| Jit::new(program, endian)),
+        }
+    }
+
+    /// The same for a socket filter; `None` when the engine is for calls only.
+    pub fn with_packet<U: UsePacket>(self, program: &SocketProgram, user: U) -> Option<U::Output> {
+        Some(match self {
+            EngineKind::Reference => user.with(|| Ok(Reference::new_packet(program))),
+            EngineKind::Decoded => user.with(|| Ok(Decoded::new_packet(program))),
+            EngineKind::Cached => return None,
+            EngineKind::Jit => user.with(|| Jit::new_packet(program)),
+        })
     }
 
     /// The engine for a seccomp filter on machines of this byte order.
@@ -90,7 +79,7 @@ impl EngineKind {
         program: &Program,
         endian: Endian,
     ) -> Result<Box<dyn SeccompEngine>, EngineError> {
-        (self.row().seccomp)(program, endian)
+        self.with_seccomp(program, endian, Boxed)
     }
 
     /// The engine for a socket filter; `None` when it is for calls only.
@@ -101,7 +90,56 @@ impl EngineKind {
         self,
         program: &SocketProgram,
     ) -> Option<Result<Box<dyn PacketEngine>, EngineError>> {
-        self.row().packet.map(|make| make(program))
+        self.with_packet(program, Boxed)
+    }
+}
+
+/// What is done with an engine for calls, whichever it is.
+pub trait UseSeccomp {
+    /// What it gives.
+    type Output;
+
+    /// Does it; `make` makes the engine, each time anew.
+    fn with<E: SeccompEngine + 'static>(
+        self,
+        make: impl Fn() -> Result<E, EngineError>,
+    ) -> Self::Output;
+}
+
+/// What is done with an engine for packets, whichever it is.
+pub trait UsePacket {
+    /// What it gives.
+    type Output;
+
+    /// Does it; `make` makes the engine, each time anew.
+    fn with<E: PacketEngine + 'static>(
+        self,
+        make: impl Fn() -> Result<E, EngineError>,
+    ) -> Self::Output;
+}
+
+/// Only puts it into a box.
+struct Boxed;
+
+impl UseSeccomp for Boxed {
+    type Output = Result<Box<dyn SeccompEngine>, EngineError>;
+
+    fn with<E: SeccompEngine + 'static>(
+        self,
+        make: impl Fn() -> Result<E, EngineError>,
+    ) -> Self::Output {
+        Ok(Box::new(make()?))
+    }
+}
+
+impl UsePacket for Boxed {
+    type Output = Result<Box<dyn PacketEngine>, EngineError>;
+
+    fn with<E: PacketEngine + 'static>(
+        self,
+        make: impl Fn() -> Result<E, EngineError>,
+    ) -> Self::Output {
+        Ok(Box::new(make()?))
     }
 }
 
@@ -169,9 +207,9 @@ impl FromStr for EngineKind {
     type Err = String;
 
     fn from_str(name: &str) -> Result<EngineKind, String> {
-        let row = ROWS.iter().find(|row| row.name == name);
-        row.map(|row| row.kind).ok_or_else(|| {
-            let names: Vec<&str> = ROWS.iter().map(|row| row.name).collect();
+        let kind = EngineKind::ALL.iter().find(|kind| kind.name() == name);
+        kind.copied().ok_or_else(|| {
+            let names: Vec<&str> = EngineKind::ALL.iter().map(|kind| kind.name()).collect();
             format!("there is no engine `{name}`; there are {}", names.join(", "))
         })
     }
@@ -182,10 +220,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_is_in_the_order_of_the_kinds() {
-        assert_eq!(ROWS.len(), EngineKind::ALL.len());
-        for (row, &kind) in ROWS.iter().zip(EngineKind::ALL) {
-            assert_eq!(row.kind, kind);
+    fn engines_are_known_by_their_names() {
+        for &kind in EngineKind::ALL {
             assert_eq!(kind.name().parse(), Ok(kind));
         }
         assert!("fast".parse::<EngineKind>().unwrap_err().contains("reference"));

@@ -54,6 +54,6 @@ pub use cached::{Cached, NUMBERS};
 pub use decoded::Decoded;
 pub use engine::{EngineError, PacketEngine, SeccompEngine};
 pub use jit::Jit;
-pub use kind::{EngineKind, Made};
+pub use kind::{EngineKind, Made, UsePacket, UseSeccomp};
 pub use reference::Reference;
 pub use stack::Stack;

@@ -4,10 +4,11 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+use callgate::SeccompData;
 use callgate::bpf::NoAncillary;
 
 use crate::engine::{EngineError, PacketEngine, SeccompEngine};
-use crate::kind::EngineKind;
+use crate::kind::{EngineKind, UsePacket, UseSeccomp};
 use crate::workloads::{Body, Workload};
 
 /// What an engine costs on a workload.
@@ -45,28 +46,55 @@ const ROUND: Duration = Duration::from_millis(4);
 pub fn measure(kind: EngineKind, workload: &Workload) -> Result<Option<Cost>, EngineError> {
     match &workload.body {
         Body::Calls { program, endian, hot, cold } => {
-            let make = || kind.seccomp(program, *endian);
-            let engine = make()?;
-            let compile = best(1, || drop(black_box(make())));
-            Ok(Some(Cost {
-                hot_ns: calls(&engine, std::slice::from_ref(hot)),
-                cold_ns: calls(&engine, cold),
-                compile: Duration::from_secs_f64(compile * 1e-9),
-                code_bytes: engine.code_bytes(),
-            }))
+            kind.with_seccomp(program, *endian, OfCalls { hot, cold }).map(Some)
         }
         Body::Packets { program, hot, cold } => {
-            let Some(engine) = kind.packet(program) else { return Ok(None) };
-            let engine = engine?;
-            let compile = best(1, || drop(black_box(kind.packet(program))));
-            Ok(Some(Cost {
-                hot_ns: packets(&engine, std::slice::from_ref(hot)),
-                cold_ns: packets(&engine, cold),
-                compile: Duration::from_secs_f64(compile * 1e-9),
-                code_bytes: engine.code_bytes(),
-            }))
+            kind.with_packet(program, OfPackets { hot, cold }).transpose()
         }
     }
+}
+
+struct OfCalls<'a> {
+    hot: &'a SeccompData,
+    cold: &'a [SeccompData],
+}
+
+impl UseSeccomp for OfCalls<'_> {
+    type Output = Result<Cost, EngineError>;
+
+    fn with<E: SeccompEngine>(self, make: impl Fn() -> Result<E, EngineError>) -> Self::Output {
+        let engine = make()?;
+        Ok(Cost {
+            hot_ns: calls(&engine, std::slice::from_ref(self.hot)),
+            cold_ns: calls(&engine, self.cold),
+            compile: making(make),
+            code_bytes: engine.code_bytes(),
+        })
+    }
+}
+
+struct OfPackets<'a> {
+    hot: &'a Vec<u8>,
+    cold: &'a [Vec<u8>],
+}
+
+impl UsePacket for OfPackets<'_> {
+    type Output = Result<Cost, EngineError>;
+
+    fn with<E: PacketEngine>(self, make: impl Fn() -> Result<E, EngineError>) -> Self::Output {
+        let engine = make()?;
+        Ok(Cost {
+            hot_ns: packets(&engine, std::slice::from_ref(self.hot)),
+            cold_ns: packets(&engine, self.cold),
+            compile: making(make),
+            code_bytes: engine.code_bytes(),
+        })
+    }
+}
+
+/// How long it takes to make something.
+fn making<T>(make: impl Fn() -> T) -> Duration {
+    Duration::from_secs_f64(best(1, || drop(black_box(make()))) * 1e-9)
 }
 
 /// How many instructions a workload executes.
@@ -89,7 +117,7 @@ pub fn executed(workload: &Workload) -> Executed {
 }
 
 /// Nanoseconds that an engine takes for one of these calls, one after the other.
-pub fn calls<E: SeccompEngine + ?Sized>(engine: &E, calls: &[callgate::SeccompData]) -> f64 {
+pub fn calls<E: SeccompEngine + ?Sized>(engine: &E, calls: &[SeccompData]) -> f64 {
     best(calls.len(), || {
         for data in calls {
             black_box(engine.verdict(black_box(data)));
