@@ -67,6 +67,8 @@
 //! that is interrupted by others (`<unfinished ...>`) counts once. Names of flags, strings and structures
 //! are no values; numbers are, as far as they are exact: on 32-bit interfaces, and for the reordered
 //! arguments of `clone`, only in the form of `strace -e raw=all`, which shows the values of all arguments.
+//! That a process changes to another interface strace says on standard error alone: in a file of its own
+//! (`-o`), such calls are taken for those of the given architecture.
 //!
 //! # Audit logs
 //!

@@ -62,6 +62,11 @@ pub(super) fn read(
             What::Call(name, args) => log.call(reader, parsed.process, at, name, args),
             What::Resumed(name, args) => log.resumed(reader, parsed.process, at, name, args),
             What::Mode(process, mode) => log.mode(process, mode),
+            What::Superseded(by) => {
+                if let Some(call) = log.unfinished.remove(&Some(by)) {
+                    log.unfinished.insert(parsed.process, call);
+                }
+            }
             What::Nothing => {}
             // The table of `strace -C` counts the same calls again.
             What::Table => break,
@@ -210,6 +215,8 @@ enum What<'t> {
     Resumed(&'t str, &'t str),
     /// A process uses another interface.
     Mode(u32, &'t str),
+    /// A process goes on as this thread of it, which executes a program.
+    Superseded(u32),
     /// A signal, the end of a process, a notice, an empty line.
     Nothing,
     /// The first line of a table of counts.
@@ -248,6 +255,9 @@ impl<'t> What<'t> {
                 ))
             });
             return mode.map_or(What::Nothing, |(number, mode)| What::Mode(number, mode));
+        }
+        if let Some(by) = rest.strip_prefix("+++ superseded by execve in pid ") {
+            return leading_number(by).map_or(What::Nothing, |(by, _)| What::Superseded(by));
         }
         let skipped = ["---", "+++", "> ", UNFINISHED];
         if notice.is_some()

@@ -241,6 +241,18 @@ fn a_log_of_strace() {
 }
 
 #[test]
+fn a_program_that_a_thread_executes_is_executed_once() {
+    let log = "\
+12 execve(\"/bin/true\", [\"true\"], 0x7ffc6e66f0b8 /* 39 vars */ <unfinished ...>
+11 pause( <unfinished ...>
+11 <... pause resumed>)              = ?
+11 +++ superseded by execve in pid 12 +++
+11 <... execve resumed>)             = 0
+";
+    assert_eq!(counts(&quiet(log)), "pause×1 execve×1");
+}
+
+#[test]
 fn a_log_of_strace_from_a_terminal() {
     let log = "\
 clone3({flags=CLONE_VM, exit_signal=0}strace: Process 10950 attached
