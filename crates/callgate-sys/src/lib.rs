@@ -5,12 +5,14 @@
 //! - [`Command`]: a command that is looked up *before* the filter is there, and executed in this very
 //!   process afterwards, so that its exit status and its signals are its own.
 //! - [`ask`]: what the kernel makes of calls under a filter, without executing any; [`Marked`] is how.
+//! - [`mod@record`]: what a command and everything that it starts calls.
 //! - [`kernel`]: what the running kernel knows.
 //!
-//! Nothing here starts a thread or opens a file, and only [`ask`] forks; a filter stays with the thread that installed
+//! Nothing here starts a thread, and only [`ask`] and [`mod@record`] fork; a filter stays with the thread that installed
 //! it (with [`Flags::TSYNC`]: with all threads) and everything that thread starts, and nothing can take
-//! it away again. System calls are made in `raw.rs`, and in `child.rs` for the child of [`ask`]; nowhere else is
-//! `unsafe` code.
+//! it away again. System calls are made in `raw.rs`, in `child.rs` for the child of [`ask`], and in
+//! `start.rs`, `tracer.rs`, `follow.rs`, `signals.rs` and `bpf/kernel.rs` of `record/`; nowhere else, but for the
+//! mapping in `shared.rs`, is `unsafe` code.
 //!
 //! ```no_run
 //! use callgate::bpf::{Insn, Op, Program};
@@ -40,6 +42,8 @@ mod install;
 pub mod kernel;
 mod marked;
 mod raw;
+pub mod record;
+mod shared;
 
 pub use ask::{Answer, AskError, ask};
 pub use command::{Command, CommandError, ExecError};
