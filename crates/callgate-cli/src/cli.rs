@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    asm, bench, compile, completions, diff, disasm, explain, fuzz, man, merge, optimize, run,
-    simulate,
+    asm, bench, compile, completions, diff, disasm, explain, fuzz, man, merge, optimize, record,
+    run, simulate,
 };
 use crate::report::Result;
 
@@ -32,7 +32,8 @@ Examples:
   callgate compile profile.json -o filter.bpf --stats
   callgate diff profile.json filter.bpf
 
-Exit status: 0 done, 1 different (diff, fuzz), 2 trouble; run: the command's."
+Exit status: 0 done, 1 different (diff, fuzz), 2 trouble; run and
+record: the command's."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -49,6 +50,7 @@ enum Command {
     Optimize(optimize::OptimizeArgs),
     Merge(merge::MergeArgs),
     Run(run::RunArgs),
+    Record(record::RecordArgs),
     Disasm(disasm::DisasmArgs),
     Asm(asm::AsmArgs),
     Simulate(simulate::SimulateArgs),
@@ -81,6 +83,7 @@ pub(crate) fn run() -> Result<u8> {
         Command::Optimize(args) => optimize::run(&args),
         Command::Merge(args) => merge::run(&args),
         Command::Run(args) => run::run(&args),
+        Command::Record(args) => record::run(&args),
         Command::Disasm(args) => disasm::run(&args),
         Command::Asm(args) => asm::run(&args),
         Command::Simulate(args) => simulate::run(&args),

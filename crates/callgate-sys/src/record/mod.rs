@@ -9,6 +9,16 @@
 //!
 //! The first call that counts is the `execve` of the command. Processes that outlive the command are
 //! waited for. What could not be counted is in [`Run::lost`].
+//!
+//! ```no_run
+//! use callgate_sys::Command;
+//! use callgate_sys::record::{exit_status, record};
+//!
+//! let command = Command::find(&["ls".into(), "-l".into()])?;
+//! let recorded = record(&command, vec!["ls".into(), "-l".into()], None)?;
+//! println!("{} calls, status {}", recorded.recording.total(), exit_status(recorded.status));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod bpf;
 mod follow;

@@ -55,7 +55,10 @@ pub(super) fn record(command: &Command) -> Result<Outcome, RecordError> {
         threads: 1,
         notes: Vec::new(),
     };
-    session.run(&signals)?;
+    if let Err(why) = session.run(&signals) {
+        started.kill();
+        return Err(why);
+    }
     if let Some(stopped) = started.stopped() {
         return Err(Kind::of(stopped, command).into());
     }
@@ -188,11 +191,8 @@ impl Session {
         let info = match tracer::call_info(pid) {
             Ok(Some(info)) => info,
             Ok(None) => return Ok(()),
-            Err(why) if why.raw_os_error() == Some(libc::ESRCH) => {
-                // Killed before it could be asked.
-                self.tally.lost += u64::from(self.running);
-                return Ok(());
-            }
+            // It was killed in the stop, so the call is never made.
+            Err(why) if why.raw_os_error() == Some(libc::ESRCH) => return Ok(()),
             Err(why) if why.raw_os_error() == Some(libc::EIO) => return Err(Kind::TooOld.into()),
             Err(why) => return Err(Kind::Ptrace(why).into()),
         };

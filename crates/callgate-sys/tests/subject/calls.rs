@@ -8,6 +8,7 @@
 
 use std::ffi::{CString, c_int, c_long, c_void};
 use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use libc::sock_filter;
@@ -44,6 +45,7 @@ fn everything() {
     other_interfaces();
     child(own_filter).wait();
     child(filter_that_kills_a_thread).wait();
+    child(filter_for_all_threads).wait();
 }
 
 /// Makes a call without arguments this often.
@@ -181,13 +183,13 @@ fn other_interfaces() {
 fn other_interfaces() {}
 
 /// Installs `code` with seccomp(2), as the kernel wants it.
-fn install(code: &[sock_filter]) {
+fn install(code: &[sock_filter], flags: libc::c_ulong) {
     let program = libc::sock_fprog { len: code.len() as u16, filter: code.as_ptr().cast_mut() };
     let none = null_mut::<c_void>();
     // SAFETY: the program lives until the calls return.
     unsafe {
         libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, none, none, none);
-        libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const program);
+        libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program);
     }
 }
 
@@ -203,15 +205,38 @@ fn one_call(nr: c_long, verdict: u32) -> [sock_filter; 4] {
 }
 
 fn own_filter() {
-    install(&one_call(libc::SYS_geteuid, libc::SECCOMP_RET_ERRNO | 1));
-    install(&one_call(libc::SYS_sched_get_priority_max, libc::SECCOMP_RET_KILL_PROCESS));
+    install(&one_call(libc::SYS_geteuid, libc::SECCOMP_RET_ERRNO | 1), 0);
+    install(&one_call(libc::SYS_sched_get_priority_max, libc::SECCOMP_RET_KILL_PROCESS), 0);
     times(30, libc::SYS_geteuid);
     child(|| times(5, libc::SYS_geteuid)).wait();
     times(1, libc::SYS_sched_get_priority_max);
 }
 
 fn filter_that_kills_a_thread() {
-    install(&one_call(libc::SYS_sched_get_priority_min, libc::SECCOMP_RET_KILL_THREAD));
+    install(&one_call(libc::SYS_sched_get_priority_min, libc::SECCOMP_RET_KILL_THREAD), 0);
     std::thread::spawn(|| times(1, libc::SYS_sched_get_priority_min));
     std::thread::sleep(Duration::from_millis(50));
+}
+
+/// One thread runs and one sleeps while the filter comes.
+fn filter_for_all_threads() {
+    static INSTALLED: AtomicBool = AtomicBool::new(false);
+    let denied = || times(10, libc::SYS_getpgrp);
+    let runs = std::thread::spawn(move || {
+        while !INSTALLED.load(Ordering::Acquire) {
+            std::hint::spin_loop();
+        }
+        denied();
+    });
+    let (wake, woken) = std::sync::mpsc::channel::<()>();
+    let sleeps = std::thread::spawn(move || {
+        let _ = woken.recv();
+        denied();
+    });
+    std::thread::sleep(Duration::from_millis(20));
+    let code = one_call(libc::SYS_getpgrp, libc::SECCOMP_RET_ERRNO | 1);
+    install(&code, libc::SECCOMP_FILTER_FLAG_TSYNC);
+    INSTALLED.store(true, Ordering::Release);
+    drop(wake);
+    drop((runs.join(), sleeps.join()));
 }
