@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    asm, bench, compile, completions, diff, disasm, dump, explain, fuzz, man, merge, optimize, run,
-    simulate,
+    asm, bench, compile, completions, diff, disasm, dump, explain, fuzz, man, merge, optimize,
+    record, run, simulate,
 };
 use crate::report::Result;
 
@@ -34,7 +34,8 @@ Examples:
   callgate compile profile.json -o filter.bpf --stats
   callgate diff profile.json filter.bpf
 
-Exit status: 0 done, 1 different (diff, fuzz), 2 trouble; run: the command's."
+Exit status: 0 done, 1 different (diff, fuzz), 2 trouble; run and
+record: the command's."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -51,6 +52,7 @@ enum Command {
     Optimize(optimize::OptimizeArgs),
     Merge(merge::MergeArgs),
     Run(run::RunArgs),
+    Record(record::RecordArgs),
     Disasm(disasm::DisasmArgs),
     Dump(dump::DumpArgs),
     Asm(asm::AsmArgs),
@@ -84,6 +86,7 @@ pub(crate) fn run() -> Result<u8> {
         Command::Optimize(args) => optimize::run(&args),
         Command::Merge(args) => merge::run(&args),
         Command::Run(args) => run::run(&args),
+        Command::Record(args) => record::run(&args),
         Command::Disasm(args) => disasm::run(&args),
         Command::Dump(args) => dump::run(&args),
         Command::Asm(args) => asm::run(&args),

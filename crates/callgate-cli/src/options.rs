@@ -186,7 +186,7 @@ pub(crate) fn native_arch() -> Result<Arch> {
     })
 }
 
-fn parse_arch(name: &str) -> std::result::Result<Arch, String> {
+pub(crate) fn parse_arch(name: &str) -> std::result::Result<Arch, String> {
     Arch::from_name(name).ok_or_else(|| {
         let names: Vec<&str> = Arch::ALL.iter().map(|arch| arch.name()).collect();
         format!("known are {}", names.join(", "))

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use callgate_sys::error_text;
@@ -56,39 +56,87 @@ fn stdout_failed(error: io::Error) -> Failure {
 /// place. On an error the old file stays and the new one is removed. What is not a regular file, such
 /// as a pipe or `/dev/stdout`, is written in place.
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
-    let failed = |error: io::Error| {
-        let failure = Failure::about(
-            path.display().to_string(),
-            format!("cannot be written: {}", error_text(&error)),
-        );
-        match error.kind() {
-            io::ErrorKind::NotFound => failure.help("create the directory first"),
-            io::ErrorKind::PermissionDenied => failure.help("write to a place that is yours"),
-            io::ErrorKind::IsADirectory => failure.help("name a file in it"),
-            _ => failure,
-        }
-    };
-    match fs::metadata(path) {
-        Ok(metadata) if metadata.is_dir() => {
-            return Err(failed(io::Error::from(io::ErrorKind::IsADirectory)));
-        }
-        Ok(metadata) => {
-            // Also when it will be replaced: a file that is write-protected stays.
-            let mut file = OpenOptions::new().write(true).open(path).map_err(failed)?;
-            if !metadata.is_file() {
-                return file.write_all(bytes).map_err(failed);
+    NewFile::prepare(path)?.finish(bytes)
+}
+
+/// A file that will be written: whether that is possible is found out before.
+pub(crate) struct NewFile {
+    path: PathBuf,
+    file: File,
+    /// The file beside the target, and the target; `None` for what is written in place.
+    replace: Option<(PathBuf, PathBuf)>,
+}
+
+impl NewFile {
+    pub(crate) fn prepare(path: &Path) -> Result<NewFile> {
+        let failed = |error| unwritable(path, &error);
+        let path = path.to_owned();
+        match fs::metadata(&path) {
+            Ok(metadata) if metadata.is_dir() => {
+                return Err(failed(io::Error::from(io::ErrorKind::IsADirectory)));
             }
+            Ok(metadata) => {
+                // Also when it will be replaced: a file that is write-protected stays.
+                let file = OpenOptions::new().write(true).open(&path).map_err(failed)?;
+                if !metadata.is_file() {
+                    return Ok(NewFile { path, file, replace: None });
+                }
+            }
+            Err(_) => {}
         }
-        Err(_) => {}
+        // Through a symbolic link the file behind it is replaced, not the link.
+        let target = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+        let (temporary, file) = create_beside(&target).map_err(failed)?;
+        Ok(NewFile { path, file, replace: Some((temporary, target)) })
     }
-    // Through a symbolic link the file behind it is replaced, not the link.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let (temporary, file) = create_beside(&target).map_err(failed)?;
-    let written = fill(file, bytes, &target).and_then(|()| fs::rename(&temporary, &target));
-    written.map_err(|error| {
-        let _ = fs::remove_file(&temporary);
-        failed(error)
-    })
+
+    /// The same for results that take long to get: with room on the disk for so many bytes.
+    pub(crate) fn reserve(path: &Path, bytes: usize) -> Result<NewFile> {
+        let mut new = NewFile::prepare(path)?;
+        if new.replace.is_some() {
+            let filled = new.file.write_all(&vec![0; bytes]).and_then(|()| new.file.rewind());
+            filled.map_err(|error| unwritable(path, &error))?;
+        }
+        Ok(new)
+    }
+
+    /// Writes the bytes, with the permissions that the file had before.
+    pub(crate) fn finish(mut self, bytes: &[u8]) -> Result<()> {
+        let mut write = || {
+            self.file.write_all(bytes)?;
+            let Some((temporary, target)) = &self.replace else { return Ok(()) };
+            self.file.set_len(bytes.len() as u64)?;
+            if let Ok(metadata) = fs::metadata(target) {
+                self.file.set_permissions(metadata.permissions())?;
+            }
+            fs::rename(temporary, target)
+        };
+        write().map_err(|error| unwritable(&self.path, &error))?;
+        self.replace = None;
+        Ok(())
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        if let Some((temporary, _)) = &self.replace {
+            let _ = fs::remove_file(temporary);
+        }
+    }
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Failure {
+    let failure = Failure::about(
+        path.display().to_string(),
+        format!("cannot be written: {}", error_text(error)),
+    );
+    match error.kind() {
+        io::ErrorKind::NotFound => failure.help("create the directory first"),
+        io::ErrorKind::PermissionDenied => failure.help("write to a place that is yours"),
+        io::ErrorKind::IsADirectory => failure.help("name a file in it"),
+        io::ErrorKind::StorageFull => failure.help("make room, or write to another disk"),
+        _ => failure,
+    }
 }
 
 /// A new file in the directory of `target`.
@@ -108,14 +156,6 @@ fn create_beside(target: &Path) -> io::Result<(PathBuf, File)> {
             Err(error) => return Err(error),
         }
     }
-}
-
-/// Writes the bytes, with the permissions that the file had before.
-fn fill(mut file: File, bytes: &[u8], target: &Path) -> io::Result<()> {
-    if let Ok(metadata) = fs::metadata(target) {
-        file.set_permissions(metadata.permissions())?;
-    }
-    file.write_all(bytes)
 }
 
 /// Writes a program's bytes to a file, or to standard output unless that is a terminal.

@@ -136,6 +136,14 @@ fn missing(what: &str) -> Option<String> {
         }
         // Emulators and some sandboxes have no seccomp.
         "seccomp" => status.lines().any(|line| line.starts_with("Seccomp:")),
+        // Containers and emulators may forbid it.
+        "ptrace" => {
+            let recorded = Command::new(env!("CARGO_BIN_EXE_callgate"))
+                .args(["record", "--via", "ptrace", "-o", "/dev/null", "--", "/bin/sh", "-c", ":"])
+                .output()
+                .unwrap();
+            !String::from_utf8_lossy(&recorded.stderr).contains("cannot be")
+        }
         what => panic!("unknown requirement: {what}"),
     };
     (!met).then(|| format!("it requires {what}"))

@@ -5,7 +5,7 @@
 //! and no memory, so that the parent may have other threads. When it is done it waits for the parent to
 //! kill it; when the parent dies, the kernel kills it.
 //!
-//! `unsafe` code is here, in `raw.rs` and in `dump/tracee.rs` alone.
+//! One of the places of the crate with `unsafe` code.
 
 use std::cell::Cell;
 use std::io;
@@ -16,6 +16,7 @@ use callgate::SeccompData;
 use libc::{c_int, c_long, c_ulong, pid_t, sock_filter};
 
 use crate::raw;
+use crate::shared::Shared;
 
 /// What stands in the first words of the shared memory; the answers follow.
 const STATE: usize = 0;
@@ -187,38 +188,5 @@ impl Drop for Worker {
                 && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
             {}
         }
-    }
-}
-
-/// Memory that a child shares with its parent, zero at first.
-struct Shared {
-    start: *mut AtomicU32,
-    len: usize,
-}
-
-impl Shared {
-    fn new(len: usize) -> io::Result<Shared> {
-        let bytes = len * size_of::<AtomicU32>();
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
-        // SAFETY: a new mapping at a place that the kernel chooses touches no memory that exists.
-        let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, flags, -1, 0) };
-        if start == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(Shared { start: start.cast(), len })
-    }
-
-    fn words(&self) -> &[AtomicU32] {
-        // SAFETY: the mapping has `len` words, is aligned to a page and zero at first, which is a valid
-        // AtomicU32; it lives as long as `self`, and all accesses of both processes are atomic.
-        unsafe { std::slice::from_raw_parts(self.start, self.len) }
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        // SAFETY: `new` made this mapping, and no reference into it outlives `self`.
-        unsafe { libc::munmap(self.start.cast(), self.len * size_of::<AtomicU32>()) };
     }
 }

@@ -73,10 +73,20 @@ impl Command {
     ///
     /// Makes no other system call, except for a second `execve` for a script without interpreter.
     pub fn exec(&self) -> ExecError {
-        let mut error = raw::execve(&self.path, &self.argv);
-        if error.raw_os_error() == Some(libc::ENOEXEC) {
-            error = raw::execve(SHELL, &self.shell_argv);
+        self.failed(self.replace_process())
+    }
+
+    /// [`exec`](Command::exec) that takes no memory, for a child process.
+    pub(crate) fn replace_process(&self) -> io::Error {
+        let error = raw::execve(&self.path, &self.argv);
+        match error.raw_os_error() {
+            Some(libc::ENOEXEC) => raw::execve(SHELL, &self.shell_argv),
+            _ => error,
         }
+    }
+
+    /// What it means that this command could not be executed.
+    pub(crate) fn failed(&self, error: io::Error) -> ExecError {
         ExecError { path: self.path().to_owned(), error }
     }
 }

@@ -6,13 +6,15 @@
 //!   process afterwards, so that its exit status and its signals are its own.
 //! - [`ask`]: what the kernel makes of calls under a filter, without executing any; [`Marked`] is how.
 //! - [`dump`]: the filters of another process, and [`kernel_insns`]: what they take of its budget.
+//! - [`mod@record`]: what a command and everything that it starts calls.
 //! - [`Worker`]: a child process that shares memory with this one.
 //! - [`kernel`]: what the running kernel knows.
 //!
-//! Only [`dump`] starts a thread and reads files (of `/proc`), and only [`ask`] and [`Worker`] fork; a filter
-//! stays with the thread that installed it (with [`Flags::TSYNC`]: with all threads) and everything that
-//! thread starts, and nothing can take it away again. System calls are made in `raw.rs`, in `child.rs` for
-//! children, and in `dump/tracee.rs`; nowhere else is `unsafe` code.
+//! Only [`dump`] starts a thread, and only [`ask`], [`Worker`] and [`mod@record`] fork; a filter stays with
+//! the thread that installed it (with [`Flags::TSYNC`]: with all threads) and everything that thread starts,
+//! and nothing can take it away again. System calls are made in `raw.rs`, in `child.rs` for children, in
+//! `dump/tracee.rs`, and in `start.rs`, `tracer.rs`, `follow.rs`, `signals.rs` and `bpf/kernel.rs` of
+//! `record/`; nowhere else, but for the mapping in `shared.rs`, is `unsafe` code.
 //!
 //! ```no_run
 //! use callgate::bpf::{Insn, Op, Program};
@@ -44,6 +46,8 @@ mod install;
 pub mod kernel;
 mod marked;
 mod raw;
+pub mod record;
+mod shared;
 
 pub use ask::{Answer, AskError, ask};
 pub use budget::{MAX_INSNS_PER_THREAD, budget_used, kernel_insns};

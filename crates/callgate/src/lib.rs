@@ -23,6 +23,7 @@ pub mod frontend;
 pub mod fuzz;
 pub mod optimize;
 pub mod policy;
+pub mod recording;
 pub mod stack;
 mod suggest;
 pub mod syscalls;

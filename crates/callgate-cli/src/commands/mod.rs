@@ -12,5 +12,6 @@ pub(crate) mod fuzz;
 pub(crate) mod man;
 pub(crate) mod merge;
 pub(crate) mod optimize;
+pub(crate) mod record;
 pub(crate) mod run;
 pub(crate) mod simulate;

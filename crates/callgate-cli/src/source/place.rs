@@ -10,6 +10,9 @@ use crate::report::{Failure, Result};
 /// The most that is read from the file of a source. The largest profile in use has 60 kB, the largest program 32 kB.
 const MAX_BYTES: u64 = 16 << 20;
 
+/// The most that is read of a log. strace writes about 100 bytes for a call.
+const MAX_LOG: u64 = 1 << 30;
+
 /// Where an input comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
@@ -58,6 +61,11 @@ impl Place {
             Ok(_) => Ok(bytes),
             Err(error) => Err(self.unreadable(&error)),
         }
+    }
+
+    /// Reads the log of a tool, which may be long.
+    pub(crate) fn read_log(&self, help: &str) -> Result<String> {
+        self.text(self.read_at_most(MAX_LOG, "split it, and give all parts")?, help)
     }
 
     /// Reads a text; `help` says what to do when it is none.

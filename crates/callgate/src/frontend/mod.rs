@@ -4,7 +4,8 @@
 //! - [`oci`]: the profiles of Docker, Podman, runc, crun, the OCI runtime specification and
 //!   Kubernetes' Security Profiles Operator, in JSON or YAML.
 //!
-//! [`counts`] is another kind of input: how often calls happen.
+//! Two are another kind of input: [`counts`], how often calls happen, and [`recording`], what programs
+//! call.
 //!
 //! The readers of JSON-shaped languages share a tree with positions (`tree`, made by `json` or
 //! `yaml`) and a walker that collects messages (`reader`).
@@ -14,6 +15,7 @@ pub mod counts;
 mod json;
 pub mod oci;
 mod reader;
+pub mod recording;
 mod tree;
 mod yaml;
 

@@ -163,6 +163,16 @@ impl Arch {
         Arch::ALL.iter().copied().filter(move |arch| arch.token() == token)
     }
 
+    /// The interface that a call belongs to, by the token and the number that a filter sees; `None`
+    /// for an unknown token. x32's numbers have their bit, but are no negative ones: -1 is what a
+    /// tracer writes to skip a call, whatever the interface (`do_syscall_x32` in
+    /// `arch/x86/entry/syscall_64.c`).
+    pub fn of_call(token: u32, nr: u32) -> Option<Arch> {
+        let is_x32 = (X32_SYSCALL_BIT..1 << 31).contains(&nr);
+        Arch::with_token(token)
+            .find(|arch| (*arch == Arch::X32) == (is_x32 && token == Arch::X32.token()))
+    }
+
     /// The architecture this code was compiled for, when it is one of the known ones.
     pub fn native() -> Option<Arch> {
         let big = cfg!(target_endian = "big");
@@ -207,6 +217,22 @@ mod tests {
             for name in [facts.name, facts.oci].iter().chain(facts.aliases) {
                 assert_eq!(seen.insert(*name, arch), None, "{name}");
                 assert_eq!(Arch::from_name(name), Some(*arch));
+            }
+        }
+    }
+
+    #[test]
+    fn a_call_belongs_to_one_interface() {
+        let x86 = Arch::X86_64.token();
+        assert_eq!(Arch::of_call(x86, 0), Some(Arch::X86_64));
+        assert_eq!(Arch::of_call(x86, X32_SYSCALL_BIT), Some(Arch::X32));
+        assert_eq!(Arch::of_call(x86, 0x7fff_ffff), Some(Arch::X32));
+        assert_eq!(Arch::of_call(x86, u32::MAX), Some(Arch::X86_64));
+        assert_eq!(Arch::of_call(Arch::X86.token(), X32_SYSCALL_BIT), Some(Arch::X86));
+        assert_eq!(Arch::of_call(7, 0), None);
+        for arch in Arch::ALL {
+            for (nr, _) in arch.calls() {
+                assert_eq!(Arch::of_call(arch.token(), nr), Some(*arch));
             }
         }
     }

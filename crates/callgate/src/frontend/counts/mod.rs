@@ -4,17 +4,17 @@
 //! - a table of `strace -c` (with any columns that `strace -U` chooses) or `perf trace -s` (one table
 //!   for each thread, or one in all), or any number of them one after the other. Around tables there
 //!   may be other text, such as the calls that `strace -C` and `perf trace -S` list first;
-//! - a recording in JSON, see [`recording`].
+//! - a [`recording`] in JSON.
 //!
 //! Empty lines and lines that start with `#` are skipped. Counts are finite numbers from 0 on; a name
 //! that is there several times is given back as often. Names that no kernel knows are warnings, or
 //! errors for those who ask for it; everything else that is not understood is an error, all of which
 //! are given back with their places.
 
-pub mod recording;
-mod table;
+pub(super) mod table;
 
 use super::reader::Reader;
+use super::recording;
 use super::tree::shorten;
 use crate::codegen::Count;
 use crate::diagnostic::{Diagnostic, Severity};
@@ -48,12 +48,12 @@ pub fn read(text: &str, strict: bool) -> Result<Counts, Vec<Diagnostic>> {
     let unknown = if strict { Severity::Error } else { Severity::Warning };
     let mut reader = Reader::new(text, false);
     let counts = if let Some(at) = text.find('\0') {
-        reader.error(at, "a zero byte: this is not text").help = HELP.to_owned();
+        not_text(&mut reader, at);
         Vec::new()
-    } else if text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '[']) {
-        recording::read(text, &mut reader, unknown)
+    } else if recording::is_json(text) {
+        of_recording(text, &mut reader, unknown)
     } else {
-        table::read(text, &mut reader, unknown)
+        table::read(text, &mut reader, unknown).into_iter().map(|(_, count)| count).collect()
     };
     if !reader.failed() && counts.iter().all(|count| count.count == 0.0) {
         if counts.is_empty() {
@@ -72,11 +72,32 @@ pub fn read(text: &str, strict: bool) -> Result<Counts, Vec<Diagnostic>> {
 const HELP: &str = "write one line per call, its name and how often it happens, or give a table of \
                     strace -c or perf trace -s";
 
+/// The counts of a recording; calls that the tables do not know are left out.
+fn of_recording(text: &str, reader: &mut Reader<'_>, unknown: Severity) -> Vec<Count> {
+    let Some(tree) = recording::json::parse(text, reader) else { return Vec::new() };
+    let mut counts = Vec::new();
+    for entry in recording::json::entries(reader, &tree) {
+        entry.complain(reader, unknown);
+        let number = entry.known.as_ref().ok();
+        // Where a number has two names, weights go by the first.
+        if let Some(name) = number.and_then(|number| entry.arch.call_name(*number)) {
+            let count = entry.count as f64;
+            counts.push(Count { arch: Some(entry.arch), name: name.to_owned(), count });
+        }
+    }
+    counts
+}
+
+/// A text has a zero byte.
+pub(super) fn not_text(reader: &mut Reader<'_>, at: usize) {
+    reader.error(at, "a zero byte: this is not text").help = HELP.to_owned();
+}
+
 /// How many unknown names get a suggestion: a text that is something else may have a million.
-const SUGGESTIONS: usize = 50;
+pub(super) const SUGGESTIONS: usize = 50;
 
 /// What is the matter with a name that no kernel knows.
-fn unknown_name(reader: &mut Reader<'_>, severity: Severity, at: usize, name: &str) {
+pub(super) fn unknown_name(reader: &mut Reader<'_>, severity: Severity, at: usize, name: &str) {
     let mut message = format!("\"{}\" is not the name of a system call", shorten(name));
     if severity == Severity::Warning {
         message += "; it is left out";

@@ -42,7 +42,12 @@ enum Place {
     Rows(Header),
 }
 
-pub(super) fn read(text: &str, reader: &mut Reader<'_>, unknown: Severity) -> Vec<Count> {
+/// The counts of a text, each with the byte offset of its name.
+pub(in crate::frontend) fn read(
+    text: &str,
+    reader: &mut Reader<'_>,
+    unknown: Severity,
+) -> Vec<(usize, Count)> {
     let lines = || lines(text).filter(|fields| !fields.first().is_some_and(is_comment));
     let tables = text.contains("calls") && lines().any(|fields| Header::parse(&fields).is_some());
     let mut counts = Vec::new();
@@ -89,7 +94,8 @@ pub(super) fn read(text: &str, reader: &mut Reader<'_>, unknown: Severity) -> Ve
                 unknown_name(reader, unknown, name.at, name.text);
             }
             Ok((name, count)) => {
-                counts.push(Count { arch: None, name: name.text.to_owned(), count });
+                let count = Count { arch: None, name: name.text.to_owned(), count };
+                counts.push((name.at, count));
             }
             Err(Wrong { at, message, help }) => reader.error(at, message).help = help,
         }

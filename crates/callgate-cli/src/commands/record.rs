@@ -1,0 +1,325 @@
+//! `callgate record`: what a command and everything that it starts calls.
+
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use callgate::Arch;
+use callgate::frontend::recording::{self, Options};
+use callgate::recording::{CallId, Recording, Seen};
+use callgate_sys::Command;
+use callgate_sys::record::{Recorded, Way, exit_status, record};
+use clap::{ValueEnum, ValueHint};
+
+use crate::call;
+use crate::json::Json;
+use crate::options::{Format, native_arch, parse_arch};
+use crate::output::{self, NewFile};
+use crate::report::{self, Failure, Result};
+use crate::source::Place;
+
+/// Record what a command and everything that it starts calls
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Counted are the calls of all processes and threads from the execve of the
+command on, until the last of them has ended, and the values of arguments: all
+while they are few, then their bounds. The recording (-o) is JSON; --weights
+reads it too. Several files of one kind or another become one recording with
+--from: recordings, logs of strace (best: -f -e raw=all), tables of strace -c
+and perf trace -s, and SECCOMP records of the audit log.
+
+The command has the terminal and the standard streams to itself; the report
+goes to standard error when all has ended. Its exit status is passed on. Ctrl-C
+ends the command and keeps the recording; after the command has ended it ends
+the waiting for what it left behind.
+
+  tracepoint   the kernel counts; as root (CAP_BPF and CAP_PERFMON) on x86-64,
+               Linux 5.15. Hardly slows anything.
+  ptrace       every call stops for the recorder; needs no privilege, Linux 5.3.
+               The command cannot use ptrace itself, and set-user-ID programs
+               run without their privileges unless the recorder is root.
+
+Examples:
+  callgate record -o ls.json -- ls -l
+  callgate record -- make -j8
+  callgate compile profile.json --weights ls.json --stats
+  callgate record -o all.json --from monday.json strace.log /var/log/audit/*")]
+pub(crate) struct RecordArgs {
+    /// The file for the recording; without it, or --format, there is a table of counts
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+
+    /// How calls are observed [default: by the tracepoint where that works, else by ptrace]
+    #[arg(long, value_name = "WAY", default_value = "auto", hide_default_value = true)]
+    via: Via,
+
+    /// Read recordings and logs of other tools instead of running a command; - is standard input
+    #[arg(
+        long,
+        value_name = "FILE",
+        num_args = 1..,
+        value_hint = ValueHint::FilePath,
+        conflicts_with_all = ["command", "via"]
+    )]
+    from: Vec<PathBuf>,
+
+    /// Whose calls are in logs that do not say it [default: this machine's]
+    #[arg(long, value_name = "ARCH", value_parser = parse_arch, requires = "from")]
+    arch: Option<Arch>,
+
+    /// Take unknown names of calls in logs as errors
+    #[arg(long, requires = "from")]
+    strict: bool,
+
+    /// The form of the report
+    #[arg(long, value_name = "FORM", default_value = "text")]
+    format: Format,
+
+    /// The command and its arguments
+    #[arg(
+        value_name = "CMD",
+        required_unless_present = "from",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    command: Vec<OsString>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Via {
+    /// By the tracepoint where that works, else by ptrace
+    Auto,
+    /// The kernel counts
+    Tracepoint,
+    /// A tracer counts
+    Ptrace,
+}
+
+pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
+    if !args.from.is_empty() {
+        return read(args);
+    }
+    let command = Command::find(&args.command)
+        .map_err(|error| Failure::new(error.to_string()).status(error.exit_status()))?;
+    let target = Target::prepare(args.output.as_deref())?;
+    let words = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let way = match args.via {
+        Via::Auto => None,
+        Via::Tracepoint => Some(Way::Tracepoint),
+        Via::Ptrace => Some(Way::Ptrace),
+    };
+    let recorded = record(&command, words, way).map_err(|error| {
+        Failure::new(error.to_string()).help(error.help()).status(error.exit_status())
+    })?;
+    let saved = target.write(&recorded.recording);
+    for note in &recorded.notes {
+        report::warn(note.to_string(), note.help());
+    }
+    let lost: u64 = recorded.recording.runs().iter().map(|run| run.lost).sum();
+    if lost > 0 {
+        report::warn(
+            format!("calls that were made, but are not in the recording: {lost}"),
+            "record again; if the number stays high, with --via ptrace",
+        );
+    }
+    let text = match args.format {
+        Format::Json => json(&recorded),
+        Format::Text => text(&recorded, args.output.as_deref()),
+    };
+    report::note(&text);
+    saved?;
+    Ok(exit_status(recorded.status))
+}
+
+/// Reads recordings and logs, and writes one recording.
+fn read(args: &RecordArgs) -> Result<u8> {
+    let arch = args.arch.map_or_else(native_arch, Ok)?;
+    let mut all = Recording::default();
+    for path in &args.from {
+        let place = Place::of_path(path);
+        let text = place.read_log("give a recording, or a log or table of another tool")?;
+        let read = recording::read(&text, &Options { arch, strict: args.strict })
+            .map_err(|errors| Failure::of(place.name(), errors))?;
+        report::warn_all(&place.name(), &read.warnings);
+        all.merge(read.recording);
+    }
+    match (&args.output, args.format) {
+        (Some(path), _) if path.as_os_str() != "-" => {
+            output::write_file(path, all.to_json().as_bytes())?;
+        }
+        (None, Format::Text) => output::print(&table(&all))?,
+        _ => output::print(&all.to_json())?,
+    }
+    Ok(0)
+}
+
+/// Where the recording goes; that this is possible is found out before the command runs.
+enum Target {
+    Nowhere,
+    Stdout,
+    File(NewFile),
+}
+
+impl Target {
+    fn prepare(path: Option<&Path>) -> Result<Target> {
+        /// What recordings of usual size fit into.
+        const ROOM: usize = 256 << 10;
+        Ok(match path {
+            None => Target::Nowhere,
+            Some(path) if path.as_os_str() == "-" => Target::Stdout,
+            Some(path) => Target::File(NewFile::reserve(path, ROOM)?),
+        })
+    }
+
+    fn write(self, recording: &Recording) -> Result<()> {
+        match self {
+            Target::Nowhere => Ok(()),
+            Target::Stdout => output::print(&recording.to_json()),
+            Target::File(file) => {
+                let text = recording.to_json();
+                file.finish(text.as_bytes()).map_err(|failure| rescue(&text, failure))
+            }
+        }
+    }
+}
+
+/// A command may have run for hours: its recording goes elsewhere when it cannot go where it should.
+fn rescue(text: &str, failure: Failure) -> Failure {
+    let name = format!("callgate-recording-{}.json", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    match output::write_file(&path, text.as_bytes()) {
+        Ok(()) => failure.help(format!("the recording is in {}", path.display())),
+        Err(_) => failure,
+    }
+}
+
+/// The report for people: a summary, and a table where there is no file.
+fn text(recorded: &Recorded, path: Option<&Path>) -> String {
+    let mut text = String::new();
+    let recording = &recorded.recording;
+    if path.is_none() {
+        let _ = writeln!(text, "{}", table(recording).trim_end());
+    }
+    let run = recording.runs().first();
+    let number = |get: fn(&callgate::recording::Run) -> Option<u64>| run.and_then(get).unwrap_or(0);
+    let _ = writeln!(
+        text,
+        "callgate: {}, {} different, by {} and {} in {}",
+        counted(recording.total(), "call"),
+        recording.calls().len(),
+        counted(number(|run| run.processes), "process"),
+        counted(number(|run| run.threads), "thread"),
+        duration(recorded.time)
+    );
+    let (total, per_call) = (overhead(recorded), recorded.cost_per_call);
+    let way = name(recorded.way);
+    let _ = writeln!(
+        text,
+        "  by {way}, about {} more for each call, {} together",
+        duration(per_call),
+        duration(total)
+    );
+    if let Some(why) = &recorded.why_not_tracepoint {
+        let _ = writeln!(text, "  not by tracepoint: {why}");
+    }
+    if let Some(path) = path.filter(|path| path.as_os_str() != "-") {
+        let _ = writeln!(text, "  written to {}", path.display());
+    }
+    text
+}
+
+/// What the calls took longer, together: an estimate from what the cheapest call took longer.
+fn overhead(recorded: &Recorded) -> Duration {
+    let nanoseconds = recorded.cost_per_call.as_nanos() * u128::from(recorded.recording.total());
+    Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
+}
+
+fn name(way: Way) -> &'static str {
+    match way {
+        Way::Tracepoint => "tracepoint",
+        Way::Ptrace => "ptrace",
+    }
+}
+
+/// Calls by how often they were made.
+fn table(recording: &Recording) -> String {
+    let mut calls: Vec<(CallId, &Seen)> = recording.calls().collect();
+    calls.sort_by_key(|(call, seen)| (std::cmp::Reverse(seen.count()), *call));
+    let one_arch = calls.windows(2).all(|pair| pair[0].0.arch == pair[1].0.arch);
+    let mut text = String::from("       count  call\n");
+    for (call, seen) in calls {
+        let name = call::name(Some(call.arch), call.nr);
+        let _ = write!(text, "{:>12}  {name}", seen.count());
+        let _ = if one_arch { writeln!(text) } else { writeln!(text, " ({})", call.arch) };
+    }
+    text
+}
+
+/// The report for machines.
+fn json(recorded: &Recorded) -> String {
+    let recording = &recorded.recording;
+    let run = recording.runs().first();
+    let fields = vec![
+        ("way", name(recorded.way).into()),
+        ("why_not_tracepoint", recorded.why_not_tracepoint.clone().into()),
+        ("calls", recording.total().into()),
+        ("different_calls", recording.calls().len().into()),
+        ("processes", run.and_then(|run| run.processes).into()),
+        ("threads", run.and_then(|run| run.threads).into()),
+        ("lost", run.map(|run| run.lost).into()),
+        ("status", exit_status(recorded.status).into()),
+        ("seconds", Json::Float(recorded.time.as_secs_f64())),
+        ("nanoseconds_per_call", (recorded.cost_per_call.as_nanos() as u64).into()),
+        ("overhead_nanoseconds", (overhead(recorded).as_nanos() as u64).into()),
+    ];
+    format!("{}\n", Json::Object(fields))
+}
+
+/// `1 call`, `2 processes`
+fn counted(count: u64, what: &str) -> String {
+    let plural = match what {
+        _ if count == 1 => "",
+        "process" => "es",
+        _ => "s",
+    };
+    format!("{count} {what}{plural}")
+}
+
+/// Three digits with a unit.
+fn duration(duration: Duration) -> String {
+    let nanoseconds = duration.as_nanos() as f64;
+    let (value, unit) = match nanoseconds {
+        ..1e3 => (nanoseconds, "ns"),
+        ..1e6 => (nanoseconds / 1e3, "µs"),
+        ..1e9 => (nanoseconds / 1e6, "ms"),
+        _ => (nanoseconds / 1e9, "s"),
+    };
+    let decimals = match value {
+        _ if unit == "ns" => 0,
+        ..10.0 => 2,
+        ..100.0 => 1,
+        _ => 0,
+    };
+    format!("{value:.decimals$} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_three_digits() {
+        let of = |nanoseconds| duration(Duration::from_nanos(nanoseconds));
+        assert_eq!(
+            [of(0), of(999), of(1234), of(45_678_901), of(678_901_234), of(3_600_000_000_000)],
+            ["0 ns", "999 ns", "1.23 µs", "45.7 ms", "679 ms", "3600 s"]
+        );
+    }
+
+    #[test]
+    fn nouns_have_their_plural() {
+        assert_eq!([counted(1, "process"), counted(2, "process")], ["1 process", "2 processes"]);
+        assert_eq!([counted(0, "call"), counted(1, "call")], ["0 calls", "1 call"]);
+    }
+}

@@ -1,0 +1,237 @@
+//! A small assembler for eBPF: the instructions that the recorder's programs need, with labels.
+//!
+//! Sources: `Documentation/bpf/standardization/instruction-set.rst`, `include/uapi/linux/bpf.h`.
+
+/// A register; R10 is the frame pointer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Reg(u8);
+
+pub(super) const R0: Reg = Reg(0);
+pub(super) const R1: Reg = Reg(1);
+pub(super) const R2: Reg = Reg(2);
+pub(super) const R3: Reg = Reg(3);
+pub(super) const R4: Reg = Reg(4);
+pub(super) const R5: Reg = Reg(5);
+pub(super) const R6: Reg = Reg(6);
+pub(super) const R7: Reg = Reg(7);
+pub(super) const R8: Reg = Reg(8);
+pub(super) const FP: Reg = Reg(10);
+
+/// An instruction as the kernel takes it (`struct bpf_insn`).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Insn {
+    op: u8,
+    regs: u8,
+    off: i16,
+    imm: i32,
+}
+
+/// The second operand.
+#[derive(Clone, Copy)]
+pub(super) enum Operand {
+    Reg(Reg),
+    Imm(i32),
+}
+
+impl From<Reg> for Operand {
+    fn from(reg: Reg) -> Operand {
+        Operand::Reg(reg)
+    }
+}
+
+impl From<i32> for Operand {
+    fn from(imm: i32) -> Operand {
+        Operand::Imm(imm)
+    }
+}
+
+/// 64-bit arithmetic.
+#[derive(Clone, Copy)]
+#[repr(u8)]
+pub(super) enum Alu {
+    Add = 0x00,
+    Or = 0x40,
+    And = 0x50,
+    Mov = 0xb0,
+}
+
+/// 64-bit unsigned comparisons.
+#[derive(Clone, Copy)]
+#[repr(u8)]
+pub(super) enum Cond {
+    Eq = 0x10,
+    Gt = 0x20,
+    Ge = 0x30,
+    Ne = 0x50,
+    Le = 0xb0,
+}
+
+/// The kernel's functions (`enum bpf_func_id`).
+#[derive(Clone, Copy)]
+#[repr(i32)]
+pub(super) enum Helper {
+    MapLookup = 1,
+    MapUpdate = 2,
+    MapDelete = 3,
+    CurrentPidTgid = 14,
+    CurrentTask = 158,
+    TaskRegisters = 175,
+}
+
+/// How many bytes are loaded or stored.
+#[derive(Clone, Copy)]
+pub(super) enum Size {
+    Word,
+    Double,
+}
+
+/// A place that is jumped to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Label(usize);
+
+/// A program in the making.
+#[derive(Default)]
+pub(super) struct Asm {
+    insns: Vec<Insn>,
+    labels: Vec<Option<usize>>,
+    /// The jumps, and where they lead.
+    jumps: Vec<(usize, Label)>,
+}
+
+impl Asm {
+    fn push(&mut self, op: u8, dst: Reg, src: Reg, off: i16, imm: i32) {
+        self.insns.push(Insn { op, regs: dst.0 | src.0 << 4, off, imm });
+    }
+
+    /// A label for a place that is not known yet.
+    pub(super) fn label(&mut self) -> Label {
+        self.labels.push(None);
+        Label(self.labels.len() - 1)
+    }
+
+    /// The label's place is here.
+    pub(super) fn here(&mut self, label: Label) {
+        self.labels[label.0] = Some(self.insns.len());
+    }
+
+    pub(super) fn alu(&mut self, alu: Alu, dst: Reg, operand: impl Into<Operand>) {
+        match operand.into() {
+            Operand::Reg(src) => self.push(0x0f | alu as u8, dst, src, 0, 0),
+            Operand::Imm(imm) => self.push(0x07 | alu as u8, dst, R0, 0, imm),
+        }
+    }
+
+    pub(super) fn mov(&mut self, dst: Reg, operand: impl Into<Operand>) {
+        self.alu(Alu::Mov, dst, operand);
+    }
+
+    /// The low half of a register, the high one zero.
+    pub(super) fn mov32(&mut self, dst: Reg, src: Reg) {
+        self.push(0xbc, dst, src, 0, 0);
+    }
+
+    pub(super) fn load(&mut self, size: Size, dst: Reg, base: Reg, off: i16) {
+        let op = match size {
+            Size::Word => 0x61,
+            Size::Double => 0x79,
+        };
+        self.push(op, dst, base, off, 0);
+    }
+
+    pub(super) fn store(&mut self, size: Size, base: Reg, off: i16, operand: impl Into<Operand>) {
+        let wide = match size {
+            Size::Word => 0,
+            Size::Double => 0x18,
+        };
+        match operand.into() {
+            Operand::Reg(src) => self.push(0x63 | wide, base, src, off, 0),
+            Operand::Imm(imm) => self.push(0x62 | wide, base, R0, off, imm),
+        }
+    }
+
+    /// Adds a register to eight bytes of memory, atomically.
+    pub(super) fn atomic_add(&mut self, base: Reg, off: i16, src: Reg) {
+        self.push(0xdb, base, src, off, 0);
+    }
+
+    /// A 64-bit constant.
+    pub(super) fn constant(&mut self, dst: Reg, value: u64) {
+        self.wide(dst, R0, value);
+    }
+
+    /// A map, by the descriptor of this process.
+    pub(super) fn map(&mut self, dst: Reg, descriptor: i32) {
+        self.wide(dst, R1, u64::from(descriptor as u32));
+    }
+
+    fn wide(&mut self, dst: Reg, src: Reg, value: u64) {
+        self.push(0x18, dst, src, 0, value as i32);
+        self.push(0, R0, R0, 0, (value >> 32) as i32);
+    }
+
+    pub(super) fn call(&mut self, helper: Helper) {
+        self.push(0x85, R0, R0, 0, helper as i32);
+    }
+
+    pub(super) fn jump(&mut self, to: Label) {
+        self.jumps.push((self.insns.len(), to));
+        self.push(0x05, R0, R0, 0, 0);
+    }
+
+    pub(super) fn jump_if(&mut self, cond: Cond, dst: Reg, operand: impl Into<Operand>, to: Label) {
+        self.jumps.push((self.insns.len(), to));
+        match operand.into() {
+            Operand::Reg(src) => self.push(0x0d | cond as u8, dst, src, 0, 0),
+            Operand::Imm(imm) => self.push(0x05 | cond as u8, dst, R0, 0, imm),
+        }
+    }
+
+    /// Ends the program; what it returns has no meaning.
+    pub(super) fn exit(&mut self) {
+        self.mov(R0, 0);
+        self.push(0x95, R0, R0, 0, 0);
+    }
+
+    /// The program, with distances in place of labels.
+    ///
+    /// # Panics
+    /// When a label has no place or is out of reach, a mistake in the program.
+    pub(super) fn finish(mut self) -> Vec<Insn> {
+        for (at, label) in &self.jumps {
+            let target = self.labels[label.0].expect("every label has a place");
+            let distance = target as i64 - *at as i64 - 1;
+            self.insns[*at].off = i16::try_from(distance).expect("jumps reach 32,767 instructions");
+        }
+        self.insns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jumps_lead_to_their_labels() {
+        let mut asm = Asm::default();
+        let (start, end) = (asm.label(), asm.label());
+        asm.here(start);
+        asm.jump_if(Cond::Eq, R1, 5, end);
+        asm.constant(R2, 0x1_0000_0002);
+        asm.jump(start);
+        asm.here(end);
+        asm.exit();
+        let program = asm.finish();
+        let words: Vec<_> =
+            program.iter().map(|insn| (insn.op, insn.regs, insn.off, insn.imm)).collect();
+        let expected = [
+            (0x15, 1, 3, 5),
+            (0x18, 2, 0, 2),
+            (0, 0, 0, 1),
+            (0x05, 0, -4, 0),
+            (0xb7, 0, 0, 0),
+            (0x95, 0, 0, 0),
+        ];
+        assert_eq!(words, expected);
+    }
+}

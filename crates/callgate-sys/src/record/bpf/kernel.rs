@@ -1,0 +1,235 @@
+//! The calls of bpf(2), as safe functions over plain values. `unsafe` code.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use super::asm::Insn;
+
+/// Commands of bpf(2) (`enum bpf_cmd`).
+const MAP_CREATE: u32 = 0;
+const MAP_LOOKUP: u32 = 1;
+const MAP_DELETE: u32 = 3;
+const MAP_NEXT_KEY: u32 = 4;
+const PROG_LOAD: u32 = 5;
+const INFO_BY_FD: u32 = 15;
+const RAW_TRACEPOINT_OPEN: u32 = 17;
+
+/// `BPF_PROG_TYPE_TRACING`.
+const TRACING: u32 = 26;
+
+/// Kinds of maps (`enum bpf_map_type`).
+#[derive(Clone, Copy)]
+#[repr(u32)]
+pub(super) enum MapKind {
+    Hash = 1,
+    Array = 2,
+    PerCpuHash = 5,
+}
+
+/// `BPF_TRACE_RAW_TP`: a tracepoint whose arguments have types.
+const AT_TRACEPOINT: u32 = 23;
+
+/// The arguments of a command: `union bpf_attr` up to the largest one that is used here.
+#[repr(C, align(8))]
+#[derive(Default)]
+struct Attr([u32; 32]);
+
+impl Attr {
+    fn pointer<T: ?Sized>(&mut self, word: usize, to: *const T) {
+        let address = to.cast::<u8>() as usize as u64;
+        // 64-bit members have the byte order of the machine, and so has each half.
+        let [first, second] = if cfg!(target_endian = "little") {
+            [address as u32, (address >> 32) as u32]
+        } else {
+            [(address >> 32) as u32, address as u32]
+        };
+        self.0[word] = first;
+        self.0[word + 1] = second;
+    }
+
+    /// # Safety
+    /// Pointers in the arguments are valid for what the command reads and writes.
+    unsafe fn run(&mut self, command: u32) -> io::Result<i64> {
+        // SAFETY: the arguments are as large as said, and the caller vouches for pointers in them.
+        let result = unsafe {
+            libc::syscall(libc::SYS_bpf, command, &raw mut self.0, size_of_val(&self.0) as u32)
+        };
+        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+    }
+
+    /// # Safety
+    /// As [`run`](Attr::run); the command gives a descriptor.
+    unsafe fn open(&mut self, command: u32) -> io::Result<OwnedFd> {
+        // SAFETY: the caller vouches for it.
+        let descriptor = unsafe { self.run(command) }?;
+        // SAFETY: the command succeeded, so the descriptor is new and belongs to nobody else.
+        Ok(unsafe { OwnedFd::from_raw_fd(descriptor as i32) })
+    }
+}
+
+/// A map; it ends with the value, unless a program uses it.
+pub(super) struct Map {
+    descriptor: OwnedFd,
+    key_size: usize,
+    value_size: usize,
+}
+
+impl Map {
+    /// `copies`: how many values a look-up gives for a key, one for each processor.
+    pub(super) fn new(
+        kind: MapKind,
+        key_size: u32,
+        value_size: u32,
+        entries: u32,
+        copies: usize,
+    ) -> io::Result<Map> {
+        let mut attr = Attr::default();
+        attr.0[..4].copy_from_slice(&[kind as u32, key_size, value_size, entries]);
+        // SAFETY: there is no pointer in these arguments.
+        let descriptor = unsafe { attr.open(MAP_CREATE) }?;
+        let value_size = value_size as usize * copies;
+        Ok(Map { descriptor, key_size: key_size as usize, value_size })
+    }
+
+    pub(super) fn descriptor(&self) -> i32 {
+        self.descriptor.as_raw_fd()
+    }
+
+    fn attr(&self) -> Attr {
+        let mut attr = Attr::default();
+        attr.0[0] = self.descriptor() as u32;
+        attr
+    }
+
+    /// The value of a key, for each processor one after the other; `None` when there is none.
+    pub(super) fn get(&self, key: &[u8]) -> io::Result<Option<Vec<u64>>> {
+        assert_eq!(key.len(), self.key_size);
+        let mut value = vec![0_u64; self.value_size.div_ceil(8)];
+        let mut attr = self.attr();
+        attr.pointer(2, key.as_ptr());
+        attr.pointer(4, value.as_mut_ptr());
+        // SAFETY: the kernel reads `key_size` bytes of the key, and writes at most `value_size`, a value
+        // for each possible processor, to memory that is as large and lives until the call returns.
+        found(unsafe { attr.run(MAP_LOOKUP) }).map(|found| found.then_some(value))
+    }
+
+    /// The key behind a key, or the first; `None` when there is none.
+    pub(super) fn next_key(&self, key: Option<&[u8]>) -> io::Result<Option<Vec<u8>>> {
+        assert!(key.is_none_or(|key| key.len() == self.key_size));
+        let mut next = vec![0_u8; self.key_size];
+        let mut attr = self.attr();
+        attr.pointer(2, key.map_or(std::ptr::null(), <[u8]>::as_ptr));
+        attr.pointer(4, next.as_mut_ptr());
+        // SAFETY: the kernel reads `key_size` bytes of the key if there is one, and writes as many.
+        found(unsafe { attr.run(MAP_NEXT_KEY) }).map(|found| found.then_some(next))
+    }
+
+    /// Removes a key.
+    pub(super) fn remove(&self, key: &[u8]) -> io::Result<()> {
+        assert_eq!(key.len(), self.key_size);
+        let mut attr = self.attr();
+        attr.pointer(2, key.as_ptr());
+        // SAFETY: the kernel reads `key_size` bytes of the key.
+        found(unsafe { attr.run(MAP_DELETE) }).map(drop)
+    }
+}
+
+fn found(result: io::Result<i64>) -> io::Result<bool> {
+    match result {
+        Ok(_) => Ok(true),
+        Err(why) if why.raw_os_error() == Some(libc::ENOENT) => Ok(false),
+        Err(why) => Err(why),
+    }
+}
+
+/// A program in the kernel. It ends with the value, and so does what it is attached to.
+pub(super) struct Program {
+    descriptor: OwnedFd,
+    link: Option<OwnedFd>,
+}
+
+/// Why a program is not taken.
+pub(in crate::record) struct Refused {
+    pub(in crate::record) why: io::Error,
+    /// What the kernel's verifier says, if it is the program that it does not like.
+    pub(in crate::record) log: String,
+}
+
+impl Program {
+    /// Loads a program for the tracepoint whose type has this number.
+    pub(super) fn new(code: &[Insn], target: u32) -> Result<Program, Refused> {
+        let why = match load(code, target, None) {
+            Ok(descriptor) => return Ok(Program { descriptor, link: None }),
+            Err(why) => why,
+        };
+        let mut log = Vec::new();
+        if matches!(why.raw_os_error(), Some(libc::EACCES | libc::EINVAL)) {
+            log.resize(1 << 16, 0);
+            let _ = load(code, target, Some(&mut log));
+        }
+        let end = log.iter().position(|byte| *byte == 0).unwrap_or(log.len());
+        Err(Refused { why, log: String::from_utf8_lossy(&log[..end]).into_owned() })
+    }
+
+    /// From now on it runs.
+    pub(super) fn attach(&mut self) -> io::Result<()> {
+        let mut attr = Attr::default();
+        // No name: the type that it was loaded for says where.
+        attr.0[2] = self.descriptor.as_raw_fd() as u32;
+        // SAFETY: the pointer to the name is null.
+        self.link = Some(unsafe { attr.open(RAW_TRACEPOINT_OPEN) }?);
+        Ok(())
+    }
+
+    /// From now on it does not run any more.
+    pub(super) fn detach(&mut self) {
+        self.link = None;
+    }
+
+    /// How often the program was not run because it was running already on the processor.
+    pub(super) fn misses(&self) -> io::Result<u64> {
+        /// Where `recursion_misses` is in `struct bpf_prog_info`, in bytes (Linux 5.12).
+        const MISSES: usize = 208;
+        let mut info = [0_u64; 32];
+        let mut attr = Attr::default();
+        attr.0[0] = self.descriptor.as_raw_fd() as u32;
+        attr.0[1] = size_of_val(&info) as u32;
+        attr.pointer(2, info.as_mut_ptr());
+        // SAFETY: the kernel writes at most as many bytes as the memory has; it is zero, so no member
+        // asks for more to be written elsewhere.
+        unsafe { attr.run(INFO_BY_FD) }?;
+        Ok(info[MISSES / 8])
+    }
+}
+
+fn load(code: &[Insn], target: u32, log: Option<&mut [u8]>) -> io::Result<OwnedFd> {
+    // The functions that tell about the current task are for programs that may be used under the GPL,
+    // too; this one may, as the MIT licence permits it.
+    let license = c"Dual MIT/GPL";
+    let mut attr = Attr::default();
+    attr.0[0] = TRACING;
+    attr.0[1] = code.len() as u32;
+    attr.pointer(2, code.as_ptr());
+    attr.pointer(4, license.as_ptr());
+    if let Some(log) = log {
+        attr.0[6] = 1;
+        attr.0[7] = log.len() as u32;
+        attr.pointer(8, log.as_mut_ptr());
+    }
+    attr.0[17] = AT_TRACEPOINT;
+    attr.0[27] = target;
+    // SAFETY: the kernel reads the instructions and the license, which ends with a zero byte, and writes
+    // to the log as many bytes as it has; all live until the call returns.
+    unsafe { attr.open(PROG_LOAD) }
+}
+
+/// Random numbers that nobody else knows.
+pub(super) fn random() -> io::Result<[u64; 2]> {
+    use std::io::Read;
+    let mut bytes = [0; 16];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    let (first, second) = bytes.split_at(8);
+    let word = |bytes: &[u8]| bytes.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
+    Ok([word(first), word(second)])
+}

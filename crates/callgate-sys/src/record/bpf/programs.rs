@@ -1,0 +1,364 @@
+//! The programs that run in the kernel.
+//!
+//! | program | tracepoint | what it does |
+//! |---|---|---|
+//! | enter | `sys_enter` | counts the call, if the thread is recorded |
+//! | leave | `sys_exit` | counts a call that a filter of the command denied: it never got to `sys_enter` |
+//! | fork | `sched_process_fork` | a new thread of a recorded one is recorded |
+//! | exec | `sched_process_exec` | a thread that is not the first gets the number of the first |
+//! | exit | `sched_process_exit` | forgets the thread; counts the call for which a filter killed it alone |
+//!
+//! Recorded threads are keys of a map, by their number in the first namespace; the value is 1 between
+//! *enter* and *leave*, and 1 for a new thread, which leaves the call of its parent first. The first
+//! thread gets in by a call with two random arguments, whatever namespace the recorder is in.
+//!
+//! Calls are counted in a map by interface and number, with one value for each processor. Nothing preempts a
+//! program at these tracepoints, so no two write the same memory; where a kernel lets that happen, it skips
+//! the second, and tells how often. A value holds a count and, for each argument, the values in the order
+//! in which they appeared while they are few, and behind them bounds of the others:
+//!
+//! ```text
+//! count, 6 × (length or 33, min, max, ever, always, 32 values)
+//! ```
+//!
+//! Sources: `syscall_trace_enter` and `syscall_exit_work` in `kernel/entry/`, `__seccomp_filter` in
+//! `kernel/seccomp.c`, `kernel_clone` in `kernel/fork.c`, `do_exit` in `kernel/exit.c`, `exec_binprm` in
+//! `fs/exec.c`.
+
+use super::asm::Helper::{
+    CurrentPidTgid, CurrentTask, MapDelete, MapLookup, MapUpdate, TaskRegisters,
+};
+use super::asm::Size::{Double, Word};
+use super::asm::{Alu, Asm, Cond, FP, Helper, Insn, Label, R0, R1, R2, R3, R4, R5, R6, R7, R8};
+
+/// How many different values of an argument are kept before there are bounds only.
+pub(super) const SLOTS: i16 = callgate::recording::MAX_FEW as i16;
+/// The length that says that there are bounds.
+pub(super) const OVERFULL: i32 = SLOTS as i32 + 1;
+/// Words of an argument: length, four bounds, values.
+pub(super) const ARG_WORDS: i16 = 5 + SLOTS;
+/// Words of a call.
+pub(super) const CALL_WORDS: i16 = 1 + 6 * ARG_WORDS;
+
+/// What is counted beside calls: the keys of the map of counters.
+pub(super) mod counter {
+    /// Calls for which there was no room.
+    pub(in super::super) const LOST: i32 = 0;
+    /// New processes.
+    pub(in super::super) const PROCESSES: i32 = 1;
+    /// New threads, those of processes included.
+    pub(in super::super) const THREADS: i32 = 2;
+    /// Threads for which there was no room.
+    pub(in super::super) const UNSEEN: i32 = 3;
+    /// How many counters there are.
+    pub(in super::super) const ALL: u32 = 4;
+}
+
+/// Descriptors of the maps.
+#[derive(Clone, Copy)]
+pub(super) struct Maps {
+    /// Thread → 1 while it is in a call that was counted.
+    pub(super) threads: i32,
+    pub(super) calls: i32,
+    /// One value of `calls`, all zero.
+    pub(super) zero: i32,
+    /// See [`counter`].
+    pub(super) counters: i32,
+}
+
+/// Where things are in the kernel's structures.
+#[derive(Clone, Copy)]
+pub(super) struct Offsets {
+    /// In `task_struct`.
+    pub(super) pid: i16,
+    pub(super) tgid: i16,
+    /// `thread_info.status` in `task_struct`.
+    pub(super) status: i16,
+    /// In `task_struct`.
+    pub(super) exit_code: i16,
+    pub(super) signal: i16,
+    /// In `signal_struct`.
+    pub(super) signal_flags: i16,
+}
+
+/// `TS_COMPAT` of `arch/x86/include/asm/thread_info.h`: the task is in a call of the 32-bit interface.
+const TS_COMPAT: i32 = 2;
+/// `SIGNAL_GROUP_EXIT` of `include/linux/sched/signal.h`: the whole process ends.
+const GROUP_EXIT: i32 = 4;
+
+/// Where registers are in `struct pt_regs` of x86-64, which has the layout of ptrace's registers.
+mod regs {
+    pub(super) const ORIG_AX: i16 = 120;
+    /// The arguments of the 64-bit interface.
+    pub(super) const ARGS: [i16; 6] = [112, 104, 96, 56, 72, 64];
+    /// Those of the 32-bit interface: bx, cx, dx, si, di, bp.
+    pub(super) const COMPAT_ARGS: [i16; 6] = [40, 88, 96, 104, 112, 32];
+}
+
+/// Places on the stack.
+mod stack {
+    /// Interface and number: the key of a call.
+    pub(super) const CALL: i16 = -8;
+    pub(super) const ARGS: i16 = -56;
+    /// A key or value of four bytes, and another.
+    pub(super) const SMALL: i16 = -64;
+    pub(super) const THREAD: i16 = -72;
+}
+
+/// A program at the tracepoint `sys_enter`, which gets the registers and the number.
+pub(super) fn enter(maps: Maps, offsets: Offsets, cookie: [u64; 2]) -> Vec<Insn> {
+    let mut asm = Asm::default();
+    let (end, known) = (asm.label(), asm.label());
+    asm.load(Double, R6, R1, 0);
+    asm.load(Double, R7, R1, 8);
+    current_thread(&mut asm, maps);
+    asm.jump_if(Cond::Ne, R0, 0, known);
+    asm.jump_if(Cond::Ne, R7, libc::SYS_getppid as i32, end);
+    for (register, word) in regs::ARGS.iter().zip(cookie) {
+        asm.load(Double, R1, R6, *register);
+        asm.constant(R2, word);
+        asm.jump_if(Cond::Ne, R1, R2, end);
+    }
+    insert_thread(&mut asm, maps);
+    asm.jump(end);
+    asm.here(known);
+    asm.store(Word, R0, 0, 1);
+    count_call(&mut asm, maps, offsets);
+    asm.here(end);
+    asm.exit();
+    asm.finish()
+}
+
+/// A program at the tracepoint `sys_exit`, which gets the registers.
+pub(super) fn leave(maps: Maps, offsets: Offsets) -> Vec<Insn> {
+    let mut asm = Asm::default();
+    let (end, denied) = (asm.label(), asm.label());
+    asm.load(Double, R6, R1, 0);
+    current_thread(&mut asm, maps);
+    asm.jump_if(Cond::Eq, R0, 0, end);
+    asm.load(Word, R1, R0, 0);
+    asm.jump_if(Cond::Eq, R1, 0, denied);
+    asm.store(Word, R0, 0, 0);
+    asm.jump(end);
+    asm.here(denied);
+    count_denied(&mut asm, maps, offsets, end);
+    asm.here(end);
+    asm.exit();
+    asm.finish()
+}
+
+/// A program at the tracepoint `sched_process_fork`, which gets the current task and the new one, before
+/// that runs.
+pub(super) fn fork(maps: Maps, offsets: Offsets) -> Vec<Insn> {
+    let mut asm = Asm::default();
+    let (end, thread, inserted) = (asm.label(), asm.label(), asm.label());
+    asm.load(Double, R7, R1, 8);
+    current_thread(&mut asm, maps);
+    asm.jump_if(Cond::Eq, R0, 0, end);
+    asm.load(Word, R6, R7, offsets.pid);
+    asm.load(Word, R8, R7, offsets.tgid);
+    asm.jump_if(Cond::Ne, R6, R8, thread);
+    increment(&mut asm, maps, counter::PROCESSES);
+    asm.here(thread);
+    increment(&mut asm, maps, counter::THREADS);
+    asm.store(Word, FP, stack::THREAD, R6);
+    insert_thread(&mut asm, maps);
+    asm.jump_if(Cond::Eq, R0, 0, inserted);
+    increment(&mut asm, maps, counter::UNSEEN);
+    asm.here(inserted);
+    asm.here(end);
+    asm.exit();
+    asm.finish()
+}
+
+/// A program at the tracepoint `sched_process_exec`, which gets the task and its number before.
+pub(super) fn exec(maps: Maps, offsets: Offsets) -> Vec<Insn> {
+    let mut asm = Asm::default();
+    let end = asm.label();
+    asm.load(Double, R6, R1, 0);
+    asm.load(Double, R7, R1, 8);
+    asm.mov32(R7, R7);
+    asm.load(Word, R8, R6, offsets.pid);
+    asm.jump_if(Cond::Eq, R7, R8, end);
+    asm.store(Word, FP, stack::THREAD, R7);
+    map_call(&mut asm, MapLookup, maps.threads, stack::THREAD);
+    asm.jump_if(Cond::Eq, R0, 0, end);
+    map_call(&mut asm, MapDelete, maps.threads, stack::THREAD);
+    asm.store(Word, FP, stack::THREAD, R8);
+    insert_thread(&mut asm, maps);
+    asm.here(end);
+    asm.exit();
+    asm.finish()
+}
+
+/// A program at the tracepoint `sched_process_exit`, which gets the task.
+pub(super) fn exit(maps: Maps, offsets: Offsets) -> Vec<Insn> {
+    let mut asm = Asm::default();
+    let (end, forget) = (asm.label(), asm.label());
+    asm.load(Double, R7, R1, 0);
+    current_thread(&mut asm, maps);
+    asm.jump_if(Cond::Eq, R0, 0, end);
+    // A filter that kills a process lets it leave the call first; one that kills a thread does not.
+    asm.load(Word, R1, R0, 0);
+    asm.jump_if(Cond::Ne, R1, 0, forget);
+    asm.load(Word, R1, R7, offsets.exit_code);
+    asm.alu(Alu::And, R1, 0x7f);
+    asm.jump_if(Cond::Ne, R1, libc::SIGSYS, forget);
+    asm.load(Double, R1, R7, offsets.signal);
+    asm.load(Word, R1, R1, offsets.signal_flags);
+    asm.alu(Alu::And, R1, GROUP_EXIT);
+    asm.jump_if(Cond::Ne, R1, 0, forget);
+    asm.call(CurrentTask);
+    asm.mov(R1, R0);
+    asm.call(TaskRegisters);
+    asm.mov(R6, R0);
+    count_denied(&mut asm, maps, offsets, forget);
+    asm.here(forget);
+    map_call(&mut asm, MapDelete, maps.threads, stack::THREAD);
+    asm.here(end);
+    asm.exit();
+    asm.finish()
+}
+
+/// R0: the entry of the current thread, or 0. Its number stays on the stack.
+fn current_thread(asm: &mut Asm, maps: Maps) {
+    asm.call(CurrentPidTgid);
+    asm.store(Word, FP, stack::THREAD, R0);
+    map_call(asm, MapLookup, maps.threads, stack::THREAD);
+}
+
+/// The thread whose number is on the stack is recorded, and in a call.
+fn insert_thread(asm: &mut Asm, maps: Maps) {
+    asm.store(Word, FP, stack::SMALL, 1);
+    asm.mov(R3, FP);
+    asm.alu(Alu::Add, R3, i32::from(stack::SMALL));
+    asm.mov(R4, 0);
+    map_call(asm, MapUpdate, maps.threads, stack::THREAD);
+}
+
+/// A function of a map whose key is on the stack.
+fn map_call(asm: &mut Asm, helper: Helper, map: i32, key: i16) {
+    asm.map(R1, map);
+    asm.mov(R2, FP);
+    asm.alu(Alu::Add, R2, i32::from(key));
+    asm.call(helper);
+}
+
+/// Adds 1 to a counter.
+fn increment(asm: &mut Asm, maps: Maps, counter: i32) {
+    let end = asm.label();
+    asm.store(Word, FP, stack::SMALL, counter);
+    map_call(asm, MapLookup, maps.counters, stack::SMALL);
+    asm.jump_if(Cond::Eq, R0, 0, end);
+    asm.mov(R1, 1);
+    asm.atomic_add(R0, 0, R1);
+    asm.here(end);
+}
+
+/// Counts the call that the registers in R6 tell of; but not the number -1, which a tracer sets.
+fn count_denied(asm: &mut Asm, maps: Maps, offsets: Offsets, none: Label) {
+    asm.load(Double, R7, R6, regs::ORIG_AX);
+    asm.mov32(R7, R7);
+    asm.constant(R1, u32::MAX.into());
+    asm.jump_if(Cond::Eq, R7, R1, none);
+    count_call(asm, maps, offsets);
+}
+
+/// Counts the call with the registers in R6 and the number in R7.
+fn count_call(asm: &mut Asm, maps: Maps, offsets: Offsets) {
+    let (native, args, found, lost) = (asm.label(), asm.label(), asm.label(), asm.label());
+    let end = asm.label();
+    asm.call(CurrentTask);
+    asm.load(Word, R1, R0, offsets.status);
+    asm.alu(Alu::And, R1, TS_COMPAT);
+    asm.store(Word, FP, stack::CALL, R1);
+    asm.store(Word, FP, stack::CALL + 4, R7);
+    asm.jump_if(Cond::Eq, R1, 0, native);
+    copy_args(asm, regs::COMPAT_ARGS);
+    asm.jump(args);
+    asm.here(native);
+    copy_args(asm, regs::ARGS);
+    asm.here(args);
+
+    map_call(asm, MapLookup, maps.calls, stack::CALL);
+    asm.jump_if(Cond::Ne, R0, 0, found);
+    asm.store(Word, FP, stack::SMALL, 0);
+    map_call(asm, MapLookup, maps.zero, stack::SMALL);
+    asm.jump_if(Cond::Eq, R0, 0, lost);
+    asm.mov(R3, R0);
+    // BPF_NOEXIST: what another processor began stays.
+    asm.mov(R4, 1);
+    map_call(asm, MapUpdate, maps.calls, stack::CALL);
+    map_call(asm, MapLookup, maps.calls, stack::CALL);
+    asm.jump_if(Cond::Ne, R0, 0, found);
+    asm.here(lost);
+    increment(asm, maps, counter::LOST);
+    asm.jump(end);
+
+    asm.here(found);
+    asm.mov(R8, R0);
+    asm.load(Double, R1, R8, 0);
+    asm.alu(Alu::Add, R1, 1);
+    asm.store(Double, R8, 0, R1);
+    for index in 0..6 {
+        asm.load(Double, R1, FP, stack::ARGS + 8 * index);
+        note_value(asm, 8 + 8 * ARG_WORDS * index);
+    }
+    asm.here(end);
+}
+
+fn copy_args(asm: &mut Asm, registers: [i16; 6]) {
+    for (index, register) in (0..).zip(registers) {
+        asm.load(Double, R1, R6, register);
+        asm.store(Double, FP, stack::ARGS + 8 * index, R1);
+    }
+}
+
+/// Keeps the value in R1 in the argument at `base` from R8.
+fn note_value(asm: &mut Asm, base: i16) {
+    let [length, min, max, ever, always, values] = [0, 1, 2, 3, 4, 5].map(|word| base + 8 * word);
+    let (search, append, bounds, done) = (asm.label(), asm.label(), asm.label(), asm.label());
+    let full = asm.label();
+    asm.load(Double, R2, R8, length);
+    asm.jump_if(Cond::Gt, R2, i32::from(SLOTS), bounds);
+    asm.mov(R3, 0);
+    asm.mov(R4, R8);
+    asm.alu(Alu::Add, R4, i32::from(values));
+    asm.here(search);
+    asm.jump_if(Cond::Gt, R3, i32::from(SLOTS) - 1, full);
+    asm.jump_if(Cond::Ge, R3, R2, append);
+    asm.load(Double, R5, R4, 0);
+    asm.jump_if(Cond::Eq, R5, R1, done);
+    asm.alu(Alu::Add, R3, 1);
+    asm.alu(Alu::Add, R4, 8);
+    asm.jump(search);
+
+    asm.here(append);
+    asm.store(Double, R4, 0, R1);
+    asm.alu(Alu::Add, R3, 1);
+    asm.store(Double, R8, length, R3);
+    asm.jump(done);
+
+    asm.here(full);
+    asm.mov(R3, OVERFULL);
+    asm.store(Double, R8, length, R3);
+    for bound in [min, max, ever, always] {
+        asm.store(Double, R8, bound, R1);
+    }
+    asm.jump(done);
+
+    asm.here(bounds);
+    for (bound, keeps) in [(min, Cond::Le), (max, Cond::Ge)] {
+        let next = asm.label();
+        asm.load(Double, R3, R8, bound);
+        asm.jump_if(keeps, R3, R1, next);
+        asm.store(Double, R8, bound, R1);
+        asm.here(next);
+    }
+    for (bound, with) in [(ever, Alu::Or), (always, Alu::And)] {
+        asm.load(Double, R3, R8, bound);
+        asm.alu(with, R3, R1);
+        asm.store(Double, R8, bound, R3);
+    }
+    asm.here(done);
+}

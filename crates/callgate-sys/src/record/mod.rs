@@ -1,0 +1,306 @@
+//! What a command and everything that it starts calls.
+//!
+//! Two ways have one result:
+//!
+//! - [`Way::Tracepoint`]: the kernel counts by itself, in a small program at its tracepoint for calls. It
+//!   hardly slows anything, and needs root (CAP_BPF and CAP_PERFMON), x86-64, and a kernel from 5.15 on
+//!   with type information.
+//! - [`Way::Ptrace`]: each call stops for the recorder. It needs no privilege, and Linux 5.3.
+//!
+//! The first call that counts is the `execve` of the command. Processes that outlive the command are
+//! waited for. What could not be counted is in [`Run::lost`].
+//!
+//! ```no_run
+//! use callgate_sys::Command;
+//! use callgate_sys::record::{exit_status, record};
+//!
+//! let command = Command::find(&["ls".into(), "-l".into()])?;
+//! let recorded = record(&command, vec!["ls".into(), "-l".into()], None)?;
+//! println!("{} calls, status {}", recorded.recording.total(), exit_status(recorded.status));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod bpf;
+mod follow;
+mod ptrace;
+mod signals;
+mod start;
+mod tracer;
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use callgate::recording::{CallId, How, Recording, Run, Values};
+use libc::c_int;
+
+use crate::command::{Command, ExecError};
+use crate::raw::{self, error_text};
+use start::Stopped;
+
+/// How many different calls are kept: more than an interface has. A program that makes calls by random
+/// numbers exceeds it, and is told what was lost. In the kernel they take 2 MB for each processor.
+pub const MAX_CALLS: usize = 512;
+
+/// How calls are observed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// The kernel's tracepoint `sys_enter`, by a program in the kernel.
+    Tracepoint,
+    /// A tracer.
+    Ptrace,
+}
+
+/// What was recorded, and how.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// The calls, with one run.
+    pub recording: Recording,
+    /// How they were observed.
+    pub way: Way,
+    /// Why not by the kernel's tracepoint, when that was tried.
+    pub why_not_tracepoint: Option<String>,
+    /// How the command ended, as `waitpid(2)` gives it.
+    pub status: i32,
+    /// From the start of the command to the end of the last process.
+    pub time: Duration,
+    /// What recording added to a call, measured with the cheapest call before the command started.
+    pub cost_per_call: Duration,
+    /// What is to be said of the run.
+    pub notes: Vec<Note>,
+}
+
+/// Something that makes a recording differ from what happens without one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// This set-user-ID or set-group-ID program ran without its privileges.
+    WithoutPrivileges(PathBuf),
+    /// The command called `ptrace`, but a process has one tracer.
+    TracesItself,
+    /// A signal ended the waiting for so many threads, which were ended too.
+    EndedOthers(usize),
+    /// A signal ended the waiting for so many threads, which go on.
+    LeftOthers(usize),
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Note::WithoutPrivileges(path) => write!(
+                f,
+                "{} ran without the privileges of its owner, so it may have called something else",
+                path.display()
+            ),
+            Note::TracesItself => f.write_str(
+                "the command called ptrace, which fails for processes that are recorded by ptrace",
+            ),
+            Note::EndedOthers(count) => {
+                write!(f, "threads that were left behind, and ended with the recording: {count}")
+            }
+            Note::LeftOthers(count) => {
+                write!(f, "threads that were left behind, and go on unrecorded: {count}")
+            }
+        }
+    }
+}
+
+impl Note {
+    /// What to do about it.
+    pub fn help(&self) -> &'static str {
+        match self {
+            Note::WithoutPrivileges(_) | Note::TracesItself => {
+                "record as root, with the kernel's tracepoint"
+            }
+            Note::EndedOthers(_) | Note::LeftOthers(_) => "wait until they have ended",
+        }
+    }
+}
+
+/// Records a command; without a way, by the tracepoint where that works, else by ptrace.
+///
+/// `words` are the command as it will stand in the recording. Returns when the command and everything
+/// that it started has ended, or a signal came after the command had ended. Signals at the terminal are
+/// the command's; those that are sent to this process are passed on to it meanwhile. So a process records
+/// one command at a time; another thread that wants to waits.
+///
+/// # Errors
+/// When the command cannot be executed, or recording is impossible; then it was not started.
+pub fn record(
+    command: &Command,
+    words: Vec<String>,
+    way: Option<Way>,
+) -> Result<Recorded, RecordError> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut why_not = None;
+    let by_tracepoint = match way {
+        Some(Way::Ptrace) => None,
+        Some(Way::Tracepoint) => Some(bpf::Recorder::new().map_err(Kind::Tracepoint)?),
+        None => bpf::Recorder::new().map_err(|why| why_not = Some(why.to_string())).ok(),
+    };
+    let by_tracepoint = by_tracepoint.map(|recorder| recorder.record(command));
+    let (chosen, outcome) = match by_tracepoint {
+        // The kernel took the programs, but they do not work: the command has not started.
+        Some(Err(RecordError { kind: Kind::Tracepoint(why) })) if way.is_none() => {
+            why_not = Some(why.to_string());
+            (Way::Ptrace, ptrace::record(command)?)
+        }
+        Some(outcome) => (Way::Tracepoint, outcome?),
+        None => (Way::Ptrace, ptrace::record(command)?),
+    };
+    let mut recording = outcome.tally.recording;
+    recording.push_run(Run {
+        how: match chosen {
+            Way::Tracepoint => How::Tracepoint,
+            Way::Ptrace => How::Ptrace,
+        },
+        command: words,
+        from_execve: true,
+        processes: Some(outcome.processes),
+        threads: Some(outcome.threads),
+        lost: outcome.tally.lost,
+        status: Some(exit_status(outcome.status)),
+        kernel: raw::uname_release().ok(),
+        callgate: Some(env!("CARGO_PKG_VERSION").to_owned()),
+    });
+    Ok(Recorded {
+        recording,
+        way: chosen,
+        why_not_tracepoint: why_not,
+        status: outcome.status,
+        time: outcome.time,
+        cost_per_call: outcome.cost,
+        notes: outcome.notes,
+    })
+}
+
+/// The exit status that a shell reports for what `waitpid(2)` gives: 128 and the number for a signal.
+pub fn exit_status(status: i32) -> u8 {
+    if libc::WIFSIGNALED(status) {
+        128 + libc::WTERMSIG(status) as u8
+    } else {
+        libc::WEXITSTATUS(status) as u8
+    }
+}
+
+/// What one of the ways brings home.
+struct Outcome {
+    tally: Tally,
+    status: c_int,
+    processes: u64,
+    threads: u64,
+    time: Duration,
+    cost: Duration,
+    notes: Vec<Note>,
+}
+
+/// Calls, bounded by [`MAX_CALLS`].
+#[derive(Default)]
+struct Tally {
+    recording: Recording,
+    lost: u64,
+}
+
+impl Tally {
+    fn has_room_for(&self, call: CallId) -> bool {
+        self.recording.get(call).is_some() || self.recording.calls().len() < MAX_CALLS
+    }
+
+    fn count(&mut self, call: CallId, args: &[u64; 6]) {
+        if self.has_room_for(call) {
+            self.recording.observe(call, args);
+        } else {
+            self.lost = self.lost.saturating_add(1);
+        }
+    }
+
+    fn add(&mut self, call: CallId, count: u64, args: impl IntoIterator<Item = Values>) {
+        if self.has_room_for(call) {
+            self.recording.add(call, count, args);
+        } else {
+            self.lost = self.lost.saturating_add(count);
+        }
+    }
+
+    fn called(&self, name: &str) -> bool {
+        self.recording.calls().any(|(call, _)| call.name() == Some(name))
+    }
+}
+
+/// Why a command was not recorded.
+#[derive(Debug)]
+pub struct RecordError {
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Start(io::Error),
+    NotExecuted(ExecError),
+    Filter(io::Error),
+    Ptrace(io::Error),
+    TooOld,
+    Tracepoint(bpf::BpfError),
+    Wait(io::Error),
+}
+
+impl Kind {
+    fn of(stopped: Stopped, command: &Command) -> Kind {
+        match stopped {
+            Stopped::NoFilter(why) => Kind::Filter(why),
+            Stopped::NotExecuted(why) => Kind::NotExecuted(command.failed(why)),
+        }
+    }
+}
+
+impl From<Kind> for RecordError {
+    fn from(kind: Kind) -> RecordError {
+        RecordError { kind }
+    }
+}
+
+impl RecordError {
+    /// The exit status with which a shell reports this, when the command could not be executed; else 2.
+    pub fn exit_status(&self) -> u8 {
+        match &self.kind {
+            Kind::NotExecuted(error) => error.exit_status(),
+            _ => 2,
+        }
+    }
+
+    /// What to do about it; may be empty.
+    pub fn help(&self) -> &'static str {
+        match &self.kind {
+            Kind::Ptrace(why) if why.raw_os_error() == Some(libc::EPERM) => {
+                "a container or kernel.yama.ptrace_scope=3 may forbid ptrace, and a process that is \
+                 traced already has no second tracer; as root, --via tracepoint needs none"
+            }
+            Kind::TooOld => "record as root with --via tracepoint, or give a log of strace",
+            Kind::Filter(_) => "a filter that this process runs under may forbid filters",
+            Kind::Tracepoint(why) => why.help(),
+            _ => "",
+        }
+    }
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            Kind::Start(why) => write!(f, "no process can be started: {}", error_text(why)),
+            Kind::NotExecuted(error) => error.fmt(f),
+            Kind::Filter(why) => {
+                write!(f, "the filter that reports calls cannot be installed: {}", error_text(why))
+            }
+            Kind::Ptrace(why) => write!(f, "the command cannot be traced: {}", error_text(why)),
+            Kind::TooOld => {
+                f.write_str("this kernel does not tell a tracer about calls (Linux 5.3 does)")
+            }
+            Kind::Tracepoint(why) => why.fmt(f),
+            Kind::Wait(why) => write!(f, "the command cannot be waited for: {}", error_text(why)),
+        }
+    }
+}
+
+impl std::error::Error for RecordError {}

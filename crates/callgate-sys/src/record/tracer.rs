@@ -1,0 +1,105 @@
+//! The calls of ptrace(2) and waitpid(2), as safe functions over plain values. `unsafe` code.
+
+use std::io;
+
+use libc::{c_int, c_uint, c_ulong, c_void, pid_t};
+
+/// What is reported of the tracees, beside signals and their ends.
+const OPTIONS: c_int = libc::PTRACE_O_TRACESECCOMP
+    | libc::PTRACE_O_TRACESYSGOOD
+    | libc::PTRACE_O_TRACEFORK
+    | libc::PTRACE_O_TRACEVFORK
+    | libc::PTRACE_O_TRACECLONE
+    | libc::PTRACE_O_TRACEEXEC
+    | libc::PTRACE_O_EXITKILL;
+
+/// `PTRACE_GET_SYSCALL_INFO` of `include/uapi/linux/ptrace.h`, since Linux 5.3.
+const GET_SYSCALL_INFO: c_uint = 0x420e;
+
+/// `struct ptrace_syscall_info`: the members that it has for a call that starts and for a seccomp stop.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct CallInfo {
+    op: u8,
+    pad: [u8; 3],
+    /// The arch token.
+    pub(super) arch: u32,
+    ip: u64,
+    sp: u64,
+    /// The number of the call.
+    pub(super) nr: u64,
+    /// The argument registers.
+    pub(super) args: [u64; 6],
+    data: u32,
+    reserved: u32,
+}
+
+/// `PTRACE_SYSCALL_INFO_ENTRY` and `PTRACE_SYSCALL_INFO_SECCOMP`.
+const ENTRY: u8 = 1;
+const SECCOMP: u8 = 3;
+
+/// A request whose arguments are integers.
+fn request(request: c_uint, pid: pid_t, addr: usize, data: usize) -> io::Result<()> {
+    // SAFETY: the callers' requests take integers, and touch no memory of this process.
+    let result = unsafe { libc::ptrace(request, pid, addr as *mut c_void, data as *mut c_void) };
+    if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Starts to trace a process, which goes on running.
+pub(super) fn seize(pid: pid_t) -> io::Result<()> {
+    request(libc::PTRACE_SEIZE, pid, 0, OPTIONS as usize)
+}
+
+/// Lets a tracee run on, with a signal or 0; when `every` is set, to the next entry or exit of a call.
+pub(super) fn resume(pid: pid_t, every: bool, signal: c_int) -> io::Result<()> {
+    let how = if every { libc::PTRACE_SYSCALL } else { libc::PTRACE_CONT };
+    request(how, pid, 0, signal as usize)
+}
+
+/// Lets a tracee stay stopped as its shell wants it, and reports when it goes on.
+pub(super) fn listen(pid: pid_t) -> io::Result<()> {
+    request(libc::PTRACE_LISTEN, pid, 0, 0)
+}
+
+/// Stops a tracee, without a signal.
+pub(super) fn interrupt(pid: pid_t) -> io::Result<()> {
+    request(libc::PTRACE_INTERRUPT, pid, 0, 0)
+}
+
+/// What an event is about: the new process, or the former number of the thread.
+pub(super) fn event_message(pid: pid_t) -> io::Result<pid_t> {
+    let mut message: c_ulong = 0;
+    let none = std::ptr::null_mut::<c_void>();
+    // SAFETY: the kernel writes one `unsigned long` at the pointer, which is valid for it.
+    let result = unsafe { libc::ptrace(libc::PTRACE_GETEVENTMSG, pid, none, &raw mut message) };
+    if result == -1 { Err(io::Error::last_os_error()) } else { Ok(message as pid_t) }
+}
+
+/// The call that a stopped tracee is about to make; `None` when it is not at the start of one.
+pub(super) fn call_info(pid: pid_t) -> io::Result<Option<CallInfo>> {
+    let mut info = CallInfo::default();
+    let size = size_of::<CallInfo>();
+    // SAFETY: the kernel writes at most `size` bytes at the pointer, which is valid for them; each
+    // member is an integer, so that any bytes are a valid value.
+    let result = unsafe { libc::ptrace(GET_SYSCALL_INFO, pid, size as *mut c_void, &raw mut info) };
+    if result == -1 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(matches!(info.op, ENTRY | SECCOMP).then_some(info))
+}
+
+/// Whether a thread is the first of its process.
+pub(super) fn is_process(pid: pid_t) -> bool {
+    // SAFETY: signal 0 is not sent, it only asks whether the thread is in the process.
+    unsafe { libc::syscall(libc::SYS_tgkill, pid, pid, 0) == 0 }
+}
+
+/// Waits for any child or tracee of this thread (`pid` -1), or one.
+pub(super) fn wait(pid: pid_t) -> io::Result<(pid_t, c_int)> {
+    let mut status = 0;
+    // SAFETY: `status` is valid for writes.
+    match unsafe { libc::waitpid(pid, &raw mut status, libc::__WALL | libc::__WNOTHREAD) } {
+        -1 => Err(io::Error::last_os_error()),
+        pid => Ok((pid, status)),
+    }
+}

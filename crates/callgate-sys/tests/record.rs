@@ -1,0 +1,191 @@
+//! Both ways of recording count every call of a program that makes them in every way, and so does strace
+//! where it is installed. A way that this machine does not permit is not run, and the test's output says so.
+
+use std::ffi::OsString;
+
+use callgate::Arch;
+use callgate::recording::{Bounds, CallId, How, MAX_FEW, Recording};
+use callgate_sys::Command;
+use callgate_sys::record::{Recorded, Way, exit_status, record};
+
+const SUBJECT: &str = env!("CARGO_BIN_EXE_record-subject");
+
+fn try_record(words: &[&str], way: Way) -> Result<Recorded, String> {
+    let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+    let command = Command::find(&words).unwrap();
+    let texts = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    record(&command, texts, Some(way)).map_err(|error| error.to_string())
+}
+
+/// Records a command in each way that this machine lets us.
+fn in_each_way(words: &[&str], mut check: impl FnMut(Recorded)) {
+    for way in [Way::Ptrace, Way::Tracepoint] {
+        match try_record(words, way) {
+            Ok(recorded) => check(recorded),
+            Err(why) => not_run(way, &why),
+        }
+    }
+}
+
+/// Sandboxes forbid ptrace; the tracepoint needs root, and a kernel that tells its types. Everything else
+/// is a mistake: a program that the kernel does not like, for one.
+fn not_run(way: Way, why: &str) {
+    let machine =
+        ["not permitted", "Permission denied", "vmlinux", "x86-64 only", "not implemented"];
+    assert!(machine.iter().any(|reason| why.contains(reason)) && !why.contains("("), "{why}");
+    eprintln!("not run by {way:?}: {why}");
+}
+
+fn native(name: &str) -> CallId {
+    let arch = Arch::native().unwrap();
+    CallId::new(arch, arch.number(name).unwrap())
+}
+
+fn count(recording: &Recording, call: CallId) -> u64 {
+    recording.get(call).map_or(0, |seen| seen.count())
+}
+
+/// The calls of each part of the subject, and how often it makes them.
+fn expected() -> Vec<(CallId, u64)> {
+    let mut calls: Vec<(CallId, u64)> = [
+        ("getppid", 400),
+        ("rt_sigreturn", 50),
+        ("getuid", 50),
+        ("getgid", 200),
+        // Five by vfork and one by a thread.
+        ("getegid", 6 * 3),
+        // Once for the command, and six leaves.
+        ("execve", 7),
+        ("getsid", 1),
+        ("lseek", 40),
+        // Denied by a filter of the program itself, 30 by its child.
+        ("geteuid", 35),
+        ("getpgrp", 20),
+        ("sched_get_priority_max", 1),
+        ("sched_get_priority_min", 1),
+    ]
+    .map(|(name, count)| (native(name), count))
+    .to_vec();
+    calls.push((CallId::new(native("read").arch, 999), 1));
+    if native("read").arch == Arch::X86_64 {
+        calls.push((CallId::new(Arch::X32, 0x4000_0000 | 39), 1));
+        calls.push((CallId::new(Arch::X86, 20), 7));
+    }
+    calls
+}
+
+#[test]
+fn no_call_is_missed() {
+    in_each_way(&[SUBJECT], |recorded| {
+        let recording = &recorded.recording;
+        for (call, expected) in expected() {
+            let name = call.name();
+            assert_eq!(count(recording, call), expected, "{name:?} {call:?} {:?}", recorded.way);
+        }
+        let run = &recording.runs()[0];
+        assert_eq!((run.lost, run.from_execve, run.status), (0, true, Some(0)));
+        // The command, 20 + 5 + 1 + 1 + 1 + 2 + 1 + 1 children; threads: 4, and 1, 1 and 2 in children.
+        assert_eq!((run.processes, run.threads), (Some(33), Some(41)), "{:?}", recorded.way);
+        assert_eq!(run.command, [SUBJECT]);
+    });
+}
+
+#[test]
+fn values_are_kept_as_filters_see_them() {
+    in_each_way(&[SUBJECT], |recorded| {
+        let lseek = recorded.recording.get(native("lseek")).unwrap();
+        let [descriptor, offset, whence] = lseek.args() else { panic!("three arguments") };
+        assert_eq!(descriptor.all(), Some(&[u64::MAX][..]));
+        assert_eq!(whence.all(), Some(&[0, 1, 2][..]));
+        assert!(40 > MAX_FEW && offset.all().is_none());
+        let bounds = Bounds { min: 1, max: 39 << 8 | 1, ever: 0x3f01, always: 1 };
+        assert_eq!(offset.bounds(), Some(bounds), "{:?}", recorded.way);
+        assert!((0..3).all(|arg| lseek.is_known(arg)));
+    });
+}
+
+#[test]
+fn strace_sees_the_same() {
+    let log = std::env::temp_dir().join(format!("callgate-strace-{}", std::process::id()));
+    let strace = std::process::Command::new("strace")
+        .args(["-f", "-e", "raw=all", "-o"])
+        .arg(&log)
+        .arg(SUBJECT)
+        .status();
+    if !strace.is_ok_and(|status| status.success()) {
+        eprintln!("not run: strace is not installed, or may not trace");
+        return;
+    }
+    let text = std::fs::read_to_string(&log).unwrap();
+    std::fs::remove_file(&log).unwrap();
+    let options =
+        callgate::frontend::recording::Options { arch: native("read").arch, strict: true };
+    let strace = callgate::frontend::recording::read(&text, &options).unwrap().recording;
+    in_each_way(&[SUBJECT], |recorded| {
+        for (call, expected) in expected() {
+            // A file does not say which calls are of another interface.
+            if [Arch::X86, Arch::X32].contains(&call.arch) {
+                continue;
+            }
+            assert_eq!(count(&strace, call), expected, "{call:?} by strace");
+            assert_eq!(count(&recorded.recording, call), expected, "{call:?}");
+        }
+        for (call, _) in strace.calls() {
+            // Whether these are made at all depends on who waits for whom.
+            let timing = ["futex", "restart_syscall", "clock_nanosleep", "pause", "madvise"];
+            if !call.name().is_some_and(|name| timing.contains(&name)) {
+                let ours = count(&recorded.recording, call);
+                assert!(ours > 0, "{:?} {:?}", call.name(), recorded.way);
+            }
+        }
+    });
+}
+
+#[test]
+fn the_status_of_the_command_is_kept() {
+    for (words, status) in
+        [(["exit", "3"], 3), (["exit", "255"], 255), (["kill", "15"], 143), (["kill", "9"], 137)]
+    {
+        in_each_way(&[SUBJECT, words[0], words[1]], |recorded| {
+            assert_eq!(exit_status(recorded.status), status, "{words:?} {:?}", recorded.way);
+            assert_eq!(recorded.recording.runs()[0].status, Some(status));
+            assert_eq!(count(&recorded.recording, native("execve")), 1);
+        });
+    }
+}
+
+#[test]
+fn what_the_command_leaves_behind_is_waited_for() {
+    in_each_way(&[SUBJECT, "left-behind"], |recorded| {
+        assert_eq!(count(&recorded.recording, native("getegid")), 2, "{:?}", recorded.way);
+        assert_eq!(count(&recorded.recording, native("setsid")), 1);
+    });
+}
+
+#[test]
+fn a_program_whose_interpreter_is_missing_is_not_recorded() {
+    use std::os::unix::fs::PermissionsExt;
+    let path = std::path::Path::new(SUBJECT).with_file_name(format!("bad-{}", std::process::id()));
+    std::fs::write(&path, "#!/nonexistent\n").unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    for way in [Way::Ptrace, Way::Tracepoint] {
+        let error = try_record(&[path.to_str().unwrap()], way).unwrap_err();
+        if error.contains("its interpreter that is missing") {
+            continue;
+        }
+        not_run(way, &error);
+    }
+    std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn the_way_is_written_down() {
+    in_each_way(&[SUBJECT, "exit", "0"], |recorded| {
+        let how = match recorded.way {
+            Way::Tracepoint => How::Tracepoint,
+            Way::Ptrace => How::Ptrace,
+        };
+        assert_eq!(recorded.recording.runs()[0].how, how);
+        assert!(recorded.cost_per_call.as_nanos() > 0, "{:?}", recorded.way);
+    });
+}

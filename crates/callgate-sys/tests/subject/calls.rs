@@ -1,0 +1,242 @@
+//! A program that makes calls in every way that a recorder may miss. Each of its parts makes a call that
+//! nothing else here makes, a known number of times; the test (`record.rs`) knows them.
+//!
+//! With the argument `leaf` it makes three calls and ends; with `exit` or `kill` and a number it ends so;
+//! with `sleep` it sleeps.
+
+#![allow(missing_docs)]
+
+use std::ffi::{CString, c_int, c_long, c_void};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use libc::sock_filter;
+
+fn main() {
+    let words: Vec<String> = std::env::args().collect();
+    let number = || words.get(2).and_then(|word| word.parse::<i32>().ok()).unwrap_or(0);
+    match words.get(1).map(String::as_str) {
+        Some("leaf") => times(3, libc::SYS_getegid),
+        Some("exit") => std::process::exit(number()),
+        Some("kill") => kill_self(number()),
+        Some("sleep") => std::thread::sleep(Duration::from_secs(30)),
+        Some("left-behind") => child(|| {
+            // SAFETY: takes nothing.
+            unsafe { libc::setsid() };
+            std::thread::sleep(Duration::from_millis(100));
+            times(2, libc::SYS_getegid);
+        })
+        .forget(),
+        _ => everything(),
+    }
+}
+
+fn everything() {
+    values();
+    threads();
+    signals();
+    children();
+    vforks();
+    child(exec_by_a_thread).wait();
+    child(|| kill_self(libc::SIGKILL)).wait();
+    stop_and_continue();
+    times(1, 999);
+    other_interfaces();
+    child(own_filter).wait();
+    child(filter_that_kills_a_thread).wait();
+    child(filter_for_all_threads).wait();
+}
+
+/// Makes a call without arguments this often.
+fn times(count: usize, nr: c_long) {
+    for _ in 0..count {
+        // SAFETY: only calls are made here that take no arguments, or that do not exist.
+        unsafe { libc::syscall(nr) };
+    }
+}
+
+/// Few values of one argument, many of another; the descriptor is none.
+fn values() {
+    for value in 0..40_u64 {
+        // SAFETY: fails without a descriptor; takes numbers.
+        unsafe { libc::syscall(libc::SYS_lseek, -1_i64, (value << 8 | 1) as c_long, value % 3) };
+    }
+}
+
+fn kill_self(signal: c_int) {
+    // SAFETY: takes numbers.
+    unsafe { libc::kill(libc::getpid(), signal) };
+}
+
+fn threads() {
+    let threads: Vec<_> =
+        (0..4).map(|_| std::thread::spawn(|| times(100, libc::SYS_getppid))).collect();
+    threads.into_iter().for_each(|thread| drop(thread.join()));
+}
+
+fn signals() {
+    extern "C" fn handle(_: c_int) {
+        times(1, libc::SYS_getuid);
+    }
+    // SAFETY: the handler makes a call that a handler may make.
+    unsafe {
+        libc::signal(libc::SIGUSR1, handle as extern "C" fn(c_int) as libc::sighandler_t);
+        for _ in 0..50 {
+            libc::raise(libc::SIGUSR1);
+        }
+    }
+}
+
+struct Child(c_int);
+
+impl Child {
+    fn wait(self) {
+        // SAFETY: a child of ours; no status is asked for.
+        unsafe { libc::waitpid(self.0, null_mut(), 0) };
+    }
+
+    fn forget(self) {}
+}
+
+/// A process that does this and ends.
+fn child(does: fn()) -> Child {
+    // SAFETY: there are no other threads while children are made.
+    match unsafe { libc::fork() } {
+        0 => {
+            does();
+            // SAFETY: ends the process.
+            unsafe { libc::_exit(0) }
+        }
+        pid => Child(pid),
+    }
+}
+
+fn children() {
+    for _ in 0..20 {
+        child(|| times(10, libc::SYS_getgid)).wait();
+    }
+}
+
+/// This program again, as a leaf. Does not return.
+fn execute_leaf() {
+    let program = CString::new("/proc/self/exe").unwrap();
+    let argv = [program.as_ptr(), c"leaf".as_ptr(), std::ptr::null()];
+    // SAFETY: the strings live until the call replaces the process or fails.
+    unsafe {
+        libc::execv(program.as_ptr(), argv.as_ptr());
+        libc::_exit(127);
+    }
+}
+
+fn vforks() {
+    for _ in 0..5 {
+        let program = CString::new("/proc/self/exe").unwrap();
+        let argv = [program.as_ptr(), c"leaf".as_ptr(), std::ptr::null()];
+        // SAFETY: the child of vfork only executes or ends; the strings live on in the parent.
+        #[allow(deprecated)]
+        let pid = unsafe {
+            let pid = libc::vfork();
+            if pid == 0 {
+                libc::execv(program.as_ptr(), argv.as_ptr());
+                libc::_exit(127);
+            }
+            pid
+        };
+        Child(pid).wait();
+    }
+}
+
+/// The thread gets the number of the first one, which ends.
+fn exec_by_a_thread() {
+    std::thread::spawn(execute_leaf);
+    // SAFETY: waits for a signal.
+    unsafe { libc::pause() };
+}
+
+fn stop_and_continue() {
+    let stopped = child(|| {
+        kill_self(libc::SIGSTOP);
+        times(1, libc::SYS_getsid);
+    });
+    // SAFETY: a child of ours; no status is asked for.
+    unsafe {
+        libc::waitpid(stopped.0, null_mut(), libc::WUNTRACED);
+        libc::kill(stopped.0, libc::SIGCONT);
+    }
+    stopped.wait();
+}
+
+#[cfg(target_arch = "x86_64")]
+fn other_interfaces() {
+    times(1, 0x4000_0000 | libc::SYS_getpid);
+    for _ in 0..7 {
+        // SAFETY: `getpid` of the 32-bit interface; kernels of Linux distributions have it.
+        unsafe {
+            std::arch::asm!("int 0x80", inlateout("rax") 20_i64 => _, lateout("r8") _, lateout("r9") _,
+                lateout("r10") _, lateout("r11") _);
+        }
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn other_interfaces() {}
+
+/// Installs `code` with seccomp(2), as the kernel wants it.
+fn install(code: &[sock_filter], flags: libc::c_ulong) {
+    let program = libc::sock_fprog { len: code.len() as u16, filter: code.as_ptr().cast_mut() };
+    let none = null_mut::<c_void>();
+    // SAFETY: the program lives until the calls return.
+    unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, none, none, none);
+        libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program);
+    }
+}
+
+/// Returns a verdict for a number, and allows all others.
+fn one_call(nr: c_long, verdict: u32) -> [sock_filter; 4] {
+    let insn = |code, jt, jf, k| sock_filter { code, jt, jf, k };
+    [
+        insn(0x20, 0, 0, 0),
+        insn(0x15, 0, 1, nr as u32),
+        insn(0x06, 0, 0, verdict),
+        insn(0x06, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ]
+}
+
+fn own_filter() {
+    install(&one_call(libc::SYS_geteuid, libc::SECCOMP_RET_ERRNO | 1), 0);
+    install(&one_call(libc::SYS_sched_get_priority_max, libc::SECCOMP_RET_KILL_PROCESS), 0);
+    times(30, libc::SYS_geteuid);
+    child(|| times(5, libc::SYS_geteuid)).wait();
+    times(1, libc::SYS_sched_get_priority_max);
+}
+
+fn filter_that_kills_a_thread() {
+    install(&one_call(libc::SYS_sched_get_priority_min, libc::SECCOMP_RET_KILL_THREAD), 0);
+    std::thread::spawn(|| times(1, libc::SYS_sched_get_priority_min));
+    std::thread::sleep(Duration::from_millis(50));
+}
+
+/// One thread runs and one sleeps while the filter comes.
+fn filter_for_all_threads() {
+    static INSTALLED: AtomicBool = AtomicBool::new(false);
+    let denied = || times(10, libc::SYS_getpgrp);
+    let runs = std::thread::spawn(move || {
+        while !INSTALLED.load(Ordering::Acquire) {
+            std::hint::spin_loop();
+        }
+        denied();
+    });
+    let (wake, woken) = std::sync::mpsc::channel::<()>();
+    let sleeps = std::thread::spawn(move || {
+        let _ = woken.recv();
+        denied();
+    });
+    std::thread::sleep(Duration::from_millis(20));
+    let code = one_call(libc::SYS_getpgrp, libc::SECCOMP_RET_ERRNO | 1);
+    install(&code, libc::SECCOMP_FILTER_FLAG_TSYNC);
+    INSTALLED.store(true, Ordering::Release);
+    drop(wake);
+    drop((runs.join(), sleeps.join()));
+}

@@ -1,0 +1,84 @@
+//! Records of the audit log about calls that a filter logged or denied.
+//!
+//! Raw (`type=SECCOMP` of auditd, `type=1326` of the kernel's own log), enriched, or interpreted by
+//! `ausearch -i`, which writes names instead of numbers. Only the arch and the number of the call are
+//! read. A record without them, perhaps cut off, is a warning; lines of other types are skipped.
+//!
+//! Sources: `audit_seccomp` in `kernel/auditsc.c`; `print_arch` and `print_syscall` in
+//! auparse's `interpret.c`.
+
+use super::not_of;
+use crate::diagnostic::Severity;
+use crate::frontend::counts::unknown_name;
+use crate::frontend::reader::Reader;
+use crate::frontend::tree::shorten;
+use crate::recording::{CallId, How, Recording, Run};
+use crate::syscalls::{Arch, is_known_name};
+
+/// Whether a line is a record that is read here.
+pub(super) fn is_record(line: &str) -> bool {
+    line.contains("type=SECCOMP ") || line.contains("type=1326 ")
+}
+
+pub(super) fn read(text: &str, reader: &mut Reader<'_>, unknown: Severity) -> Recording {
+    let mut recording = Recording::of(Run { how: How::Audit, ..Run::default() });
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        if is_record(line)
+            && let Some(call) = call(line, start, reader, unknown)
+        {
+            recording.count(call, 1);
+        }
+        start += line.len();
+    }
+    recording
+}
+
+/// The value of a field, and its byte offset in the line.
+fn field<'t>(line: &'t str, key: &str) -> Option<(usize, &'t str)> {
+    // The last one: before it stands the name of the program, which `ausearch -i` prints as it is. What
+    // an enriched record adds behind has keys in capitals.
+    let at = line.rmatch_indices(key).find_map(|(at, _)| {
+        let before = line.get(..at)?;
+        let value = line.get(at + key.len()..)?.strip_prefix('=')?;
+        let starts = before.is_empty() || before.ends_with(char::is_whitespace);
+        starts.then_some(line.len() - value.len())
+    })?;
+    let value = line.get(at..)?.split([' ', '\n', '\r', '\u{1d}']).next()?;
+    Some((at, value))
+}
+
+fn call(line: &str, start: usize, reader: &mut Reader<'_>, unknown: Severity) -> Option<CallId> {
+    let (Some((arch_at, arch)), Some((nr_at, nr))) = (field(line, "arch"), field(line, "syscall"))
+    else {
+        let message = "this record has no `arch` or no `syscall`, so it is left out";
+        reader.report(unknown, start, message).help = "check that the log is complete".to_owned();
+        return None;
+    };
+    // Raw records have the token in hexadecimal.
+    let token = u32::from_str_radix(arch, 16).ok();
+    let token = token.or_else(|| Arch::from_name(arch).map(Arch::token));
+    let Some(arch) = token.and_then(|token| Arch::of_call(token, 0)) else {
+        let message =
+            format!("the arch \"{}\" is not known; the record is left out", shorten(arch));
+        let names: Vec<&str> = Arch::ALL.iter().map(|arch| arch.name()).collect();
+        reader.report(unknown, start + arch_at, message).help =
+            format!("known are {}", names.join(", "));
+        return None;
+    };
+    // `ausearch -i` writes unknown-syscall(4000).
+    let digits = nr.strip_prefix("unknown-syscall(").map_or(nr, |rest| rest.trim_end_matches(')'));
+    if let Ok(nr) = digits.parse::<i64>() {
+        let narrow = u32::try_from(nr).ok().or_else(|| i32::try_from(nr).ok().map(|nr| nr as u32));
+        if let Some(call) = narrow.and_then(|nr| CallId::of(arch.token(), nr)) {
+            return Some(call);
+        }
+    } else if let Some(number) = arch.number(nr) {
+        return Some(CallId::new(arch, number));
+    } else if is_known_name(nr) {
+        not_of(reader, unknown, start + nr_at, arch, nr);
+        return None;
+    }
+    unknown_name(reader, unknown, start + nr_at, nr);
+    None
+}
