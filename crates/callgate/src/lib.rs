@@ -13,6 +13,7 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod bpf;
+pub mod check;
 pub mod codegen;
 pub mod compile;
 pub mod data;
