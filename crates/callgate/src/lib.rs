@@ -22,6 +22,7 @@ pub mod diagram;
 pub mod explain;
 pub mod frontend;
 pub mod fuzz;
+pub mod generate;
 pub mod optimize;
 pub mod policy;
 pub mod recording;
