@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    asm, bench, compile, completions, diff, disasm, dump, explain, fuzz, man, merge, optimize,
-    record, run, simulate,
+    asm, bench, check, compile, completions, diff, disasm, dump, explain, fuzz, generate, man,
+    merge, optimize, record, run, simulate,
 };
 use crate::report::Result;
 
@@ -34,8 +34,8 @@ Examples:
   callgate compile profile.json -o filter.bpf --stats
   callgate diff profile.json filter.bpf
 
-Exit status: 0 done, 1 different (diff, fuzz), 2 trouble; run and
-record: the command's."
+Exit status: 0 done, 1 different (diff, fuzz) or denied (check), 2 trouble; run
+and record: the command's."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -59,6 +59,8 @@ enum Command {
     Simulate(simulate::SimulateArgs),
     Diff(diff::DiffArgs),
     Explain(explain::ExplainArgs),
+    Generate(generate::GenerateArgs),
+    Check(check::CheckArgs),
     Fuzz(fuzz::FuzzArgs),
     Bench(bench::BenchArgs),
     Completions(completions::CompletionsArgs),
@@ -93,6 +95,8 @@ pub(crate) fn run() -> Result<u8> {
         Command::Simulate(args) => simulate::run(&args),
         Command::Diff(args) => diff::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Generate(args) => generate::run(&args),
+        Command::Check(args) => check::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Completions(args) => completions::run(&args),

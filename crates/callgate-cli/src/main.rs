@@ -5,7 +5,8 @@
 //! - [`options`]: the options that subcommands share.
 //! - [`source`]: everything that means a filter, read into a profile or a program.
 //! - [`emit`]: programs in every form, with their figures.
-//! - [`report`], [`output`], [`json`]: messages, results, and their machine-readable form.
+//! - [`recordings`]: what programs called, read from files.
+//! - [`report`], [`output`], [`json`], [`text`]: messages, results, and their forms for machines and people.
 #![forbid(unsafe_code)]
 
 mod call;
@@ -17,8 +18,10 @@ mod options;
 mod output;
 mod packets;
 mod progress;
+mod recordings;
 mod report;
 mod source;
+mod text;
 
 use std::process::ExitCode;
 

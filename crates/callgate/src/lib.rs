@@ -13,6 +13,7 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod bpf;
+pub mod check;
 pub mod codegen;
 pub mod compile;
 pub mod data;
@@ -21,6 +22,7 @@ pub mod diagram;
 pub mod explain;
 pub mod frontend;
 pub mod fuzz;
+pub mod generate;
 pub mod optimize;
 pub mod policy;
 pub mod recording;

@@ -19,6 +19,7 @@ use crate::options::{Format, SourceOptions};
 use crate::output::{self, width, wrap};
 use crate::report::Result;
 use crate::source::{BUILT_IN, Source};
+use crate::text::count;
 
 /// Say what happens to which call
 #[derive(Debug, clap::Args)]
@@ -256,10 +257,6 @@ fn complex(verdicts: &[Verdict]) -> String {
     format!("{}, in more ways than can be listed", list.join(" or "))
 }
 
-fn count(calls: usize) -> String {
-    if calls == 1 { "1 call".to_owned() } else { format!("{calls} calls") }
-}
-
 fn names(text: &mut String, group: &Group) {
     let mut names: Vec<&str> = group.calls.iter().map(|(_, name)| *name).collect();
     names.sort_unstable();
@@ -288,7 +285,8 @@ fn number(nr: u32) -> String {
     if nr < 0x1_0000 { nr.to_string() } else { format!("{nr:#x}") }
 }
 
-fn colored(verdict: Verdict) -> String {
+/// A verdict in the colour of what it means for a call.
+pub(crate) fn colored(verdict: Verdict) -> String {
     let style = match verdict {
         Verdict::ALLOW => GOOD,
         verdict if verdict.permits() => UNUSUAL,
@@ -326,7 +324,7 @@ fn json(name: &str, explanation: &Explanation) -> String {
     format!("{value}\n")
 }
 
-fn verdict_json(verdict: Verdict) -> Json {
+pub(crate) fn verdict_json(verdict: Verdict) -> Json {
     Json::Object(vec![("verdict", verdict.to_string().into()), ("value", verdict.0.into())])
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod asm;
 pub(crate) mod bench;
+pub(crate) mod check;
 pub(crate) mod compile;
 pub(crate) mod completions;
 pub(crate) mod diff;
@@ -9,6 +10,7 @@ pub(crate) mod disasm;
 pub(crate) mod dump;
 pub(crate) mod explain;
 pub(crate) mod fuzz;
+pub(crate) mod generate;
 pub(crate) mod man;
 pub(crate) mod merge;
 pub(crate) mod optimize;

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use callgate::Arch;
-use callgate::frontend::recording::{self, Options};
 use callgate::recording::{CallId, Recording, Seen};
 use callgate_sys::Command;
 use callgate_sys::record::{Recorded, Way, exit_status, record};
@@ -14,10 +13,10 @@ use clap::{ValueEnum, ValueHint};
 
 use crate::call;
 use crate::json::Json;
-use crate::options::{Format, native_arch, parse_arch};
+use crate::options::{Format, parse_arch};
 use crate::output::{self, NewFile};
+use crate::recordings;
 use crate::report::{self, Failure, Result};
-use crate::source::Place;
 
 /// Record what a command and everything that it starts calls
 #[derive(Debug, clap::Args)]
@@ -134,16 +133,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
 
 /// Reads recordings and logs, and writes one recording.
 fn read(args: &RecordArgs) -> Result<u8> {
-    let arch = args.arch.map_or_else(native_arch, Ok)?;
-    let mut all = Recording::default();
-    for path in &args.from {
-        let place = Place::of_path(path);
-        let text = place.read_log("give a recording, or a log or table of another tool")?;
-        let read = recording::read(&text, &Options { arch, strict: args.strict })
-            .map_err(|errors| Failure::of(place.name(), errors))?;
-        report::warn_all(&place.name(), &read.warnings);
-        all.merge(read.recording);
-    }
+    let all = recordings::merged(&recordings::read_all(&args.from, args.arch, args.strict)?);
     match (&args.output, args.format) {
         (Some(path), _) if path.as_os_str() != "-" => {
             output::write_file(path, all.to_json().as_bytes())?;

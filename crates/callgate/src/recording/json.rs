@@ -120,7 +120,7 @@ impl<T: Display> Display for List<T> {
 }
 
 /// A string of JSON.
-struct Quoted<'t>(&'t str);
+pub(crate) struct Quoted<'t>(pub(crate) &'t str);
 
 impl Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -35,6 +35,7 @@ mod values;
 use std::collections::BTreeMap;
 
 use crate::syscalls::{self, Arch};
+pub(crate) use json::Quoted;
 pub use values::{Bounds, MAX_FEW, Values};
 
 /// The largest count of a call; counts that add up to more stay at it.

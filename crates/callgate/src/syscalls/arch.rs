@@ -149,6 +149,20 @@ impl Arch {
         self.facts().is_64bit
     }
 
+    /// The number of ENOSYS, which is not the same everywhere (`arch/*/include/uapi/asm/errno.h`).
+    pub const fn enosys(self) -> u16 {
+        match self {
+            Arch::Mips
+            | Arch::Mipsel
+            | Arch::Mips64
+            | Arch::Mipsel64
+            | Arch::Mips64n32
+            | Arch::Mipsel64n32 => 89,
+            Arch::Parisc | Arch::Parisc64 => 251,
+            _ => 38,
+        }
+    }
+
     /// The architecture of a name in any usual spelling: libseccomp's, Debian's, Go's, `uname -m`,
     /// or OCI's `SCMP_ARCH_*`.
     pub fn from_name(name: &str) -> Option<Arch> {

@@ -23,7 +23,7 @@ pub(super) struct Lowered {
 }
 
 /// What calls of an architecture get that the filter is not about: libseccomp's default.
-const BAD_ARCH: Verdict = Verdict::KILL_THREAD;
+pub(crate) const BAD_ARCH: Verdict = Verdict::KILL_THREAD;
 
 /// Lowers a profile. `None` only after an error was reported.
 pub(super) fn lower(
@@ -50,7 +50,7 @@ pub(super) fn lower(
         matches!(raw.default.verdict.action(), Action::Allow | Action::Log | Action::Trace(_));
     let enosys = options.enosys_above.unwrap_or(dialect.enosys_above());
     // runc leaves its part out too when `defaultErrnoRet` says the same already.
-    let said = |arch: Arch| raw.default_errno == Some(enosys_of(arch));
+    let said = |arch: Arch| raw.default_errno == Some(arch.enosys());
     if enosys && !permissive && !arches.first().copied().is_some_and(said) {
         for section in &mut sections {
             enosys_above(section, &entries);
@@ -316,20 +316,6 @@ fn wide_values(reader: &mut Reader<'_>, entry: &Entry<'_>, arches: &[Arch]) {
     }
 }
 
-/// ENOSYS on an architecture.
-fn enosys_of(arch: Arch) -> u16 {
-    match arch {
-        Arch::Mips
-        | Arch::Mipsel
-        | Arch::Mips64
-        | Arch::Mipsel64
-        | Arch::Mips64n32
-        | Arch::Mipsel64n32 => 89,
-        Arch::Parisc | Arch::Parisc64 => 251,
-        _ => 38,
-    }
-}
-
 /// Puts runc's part in front of a section: numbers above the largest one that the entries name get
 /// ENOSYS, so that programs fall back from calls newer than the profile. x86_64 and x32 have a
 /// bound each. On s390 and s390x number 0 gets it too: that is what the kernel reports for a call
@@ -358,7 +344,7 @@ fn enosys_above(section: &mut Section, entries: &[&Entry<'_>]) {
             _ => ranges.push((above, u32::MAX)),
         }
     }
-    let errno = section.arches.first().map_or(38, |arch| enosys_of(*arch));
+    let errno = section.arches.first().map_or(38, |arch| arch.enosys());
     let calls = CallSet::from_ranges(ranges);
     if !calls.is_empty() {
         let rule = Rule { calls, when: Condition::always(), verdict: Verdict::errno(errno) };

@@ -41,6 +41,7 @@ use super::tree::{Kind, Node, shorten};
 use super::yaml;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::syscalls::{Arch, KernelVersion};
+pub(crate) use lower::BAD_ARCH;
 
 /// Whose reading of a profile counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

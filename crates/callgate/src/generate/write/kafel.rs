@@ -1,0 +1,132 @@
+//! A Kafel policy, the language of nsjail (`src/parser.y` and `lexer.l` of Kafel).
+//!
+//! Kafel calls some calls by names inside the kernel (`newuname`), and each version knows only the calls
+//! of its day. So each name is defined as its number first; Kafel looks at definitions before its own
+//! names, and then knows nothing of the arguments: they are 64 bits wide and have the names given here.
+
+use std::fmt::Write;
+
+use super::super::{Cube, Deny, Draft, Grant, Limit, Reason};
+use super::{Form, has_conditions, limits, origin, wrapped};
+
+/// The columns of a line.
+const WIDTH: usize = 80;
+
+pub(super) fn write(draft: &Draft) -> String {
+    let Some(arch) = draft.arches().first().copied() else { return String::new() };
+    let mut text = String::new();
+    comment(&mut text, 0, &format!("For {arch}; {}", origin(draft)));
+    comment(&mut text, 0, &format!("All {}.", draft.deny().why()));
+    text.push('\n');
+    let refused: Vec<&str> = draft.refused_by(Form::Kafel).collect();
+    let names = draft.grants().map(|grant| grant.name).chain(refused.iter().copied());
+    let numbered = names.filter_map(|name| Some((name, arch.number(name)?)));
+    let numbered: Vec<(&str, u32)> = numbered.collect();
+    for (name, nr) in numbered.iter().filter(|(name, _)| is_identifier(name)) {
+        let _ = writeln!(text, "#define {name} {nr}");
+    }
+    let word = |name: &str| {
+        let nr = numbered.iter().find(|(known, _)| *known == name).map(|(_, nr)| *nr)?;
+        Some(if is_identifier(name) { name.to_owned() } else { format!("SYSCALL[{nr}]") })
+    };
+
+    let mut blocks = Vec::new();
+    let plain = |wanted: fn(&Reason) -> bool| -> Vec<String> {
+        let grants = draft.grants().filter(|grant| wanted(&grant.reason) && !has_conditions(grant));
+        grants.filter_map(|grant| word(grant.name)).collect()
+    };
+    let mut recorded = plain(|reason| matches!(reason, Reason::Recorded(_)));
+    recorded.extend(draft.numbers().iter().map(|(call, _)| format!("SYSCALL[{}]", call.nr)));
+    block(&mut blocks, "Recorded.", "ALLOW", &recorded);
+    let runtime = plain(|reason| matches!(reason, Reason::Runtime));
+    block(&mut blocks, &format!("Not recorded: {}.", draft.runtime().why()), "ALLOW", &runtime);
+    let siblings = plain(|reason| matches!(reason, Reason::Sibling { .. }));
+    block(
+        &mut blocks,
+        "Not recorded: other C libraries call them instead of recorded ones.",
+        "ALLOW",
+        &siblings,
+    );
+    let conditional: Vec<String> = draft
+        .grants()
+        .filter(|grant| has_conditions(grant))
+        .filter_map(|grant| Some(limited(draft, grant, &word(grant.name)?)))
+        .collect();
+    if !conditional.is_empty() {
+        blocks.push(format!("  ALLOW {{\n{}\n  }}", conditional.join(",\n")));
+    }
+    let refused: Vec<String> = refused.iter().filter_map(|name| word(name)).collect();
+    block(
+        &mut blocks,
+        "Libraries fall back to a granted call only when this one does not exist.",
+        &format!("ERRNO({})", arch.enosys()),
+        &refused,
+    );
+    let action = match draft.deny() {
+        Deny::Enosys | Deny::Eperm => format!("ERRNO({})", draft.default_verdict().data()),
+        Deny::Kill => "KILL_PROCESS".to_owned(),
+        Deny::Log => "LOG".to_owned(),
+    };
+    let _ = writeln!(
+        text,
+        "\nPOLICY generated {{\n{}\n}}\n\nUSE generated DEFAULT {action}",
+        blocks.join(",\n")
+    );
+    text
+}
+
+/// Whether Kafel takes a name for one: it begins with a letter, and is none of its words, which are in
+/// capitals, but for `define`.
+fn is_identifier(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_alphabetic()) && name != "define"
+}
+
+fn block(blocks: &mut Vec<String>, why: &str, action: &str, names: &[String]) {
+    if names.is_empty() {
+        return;
+    }
+    let mut text = String::new();
+    comment(&mut text, 2, why);
+    let lines = wrapped(names.iter().map(String::as_str), WIDTH - 5, ", ").join(",\n    ");
+    let _ = write!(text, "  {action} {{\n    {lines}\n  }}");
+    blocks.push(text);
+}
+
+fn comment(text: &mut String, indent: usize, words: &str) {
+    for line in wrapped(words.split(' '), WIDTH - 3 - indent, " ") {
+        let _ = writeln!(text, "{:indent$}// {line}", "");
+    }
+}
+
+/// A call with its limits.
+fn limited(draft: &Draft, grant: &Grant, word: &str) -> String {
+    let mut text = String::new();
+    comment(&mut text, 4, &limits(draft, grant));
+    let last = grant.limits.iter().map(|limit| limit.arg).max().unwrap_or(0);
+    let args: Vec<String> = (0..=last).map(|arg| format!("arg{arg}")).collect();
+    let alternatives: Vec<String> = grant
+        .alternatives()
+        .into_iter()
+        .map(|all| {
+            let tests: Vec<String> =
+                all.into_iter().filter_map(|(limit, cube)| test(limit, cube)).collect();
+            tests.join(" && ")
+        })
+        .collect();
+    let _ = write!(
+        text,
+        "    {word}({}) {{\n      {}\n    }}",
+        args.join(", "),
+        alternatives.join(" ||\n      ")
+    );
+    text
+}
+
+fn test(limit: &Limit, Cube { mask, wanted }: Cube) -> Option<String> {
+    let arg = limit.arg;
+    match mask {
+        0 => None,
+        u64::MAX => Some(format!("arg{arg} == {wanted:#x}")),
+        mask => Some(format!("(arg{arg} & {mask:#x}) == {wanted:#x}")),
+    }
+}
