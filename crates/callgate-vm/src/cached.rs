@@ -5,7 +5,7 @@
 //! without locks. It holds the verdict for each arch and number that nothing else decides; for the
 //! others the engine behind it is asked.
 
-use callgate::bpf::{Op, Program};
+use callgate::bpf::{Program, compared_arches};
 use callgate::syscalls::X32_SYSCALL_BIT;
 use callgate::{Arch, Endian, SeccompData, Verdict};
 
@@ -117,11 +117,9 @@ impl<E: SeccompEngine> Cached<E> {
     }
 }
 
-/// The architectures that a program compares with something, those of this machine when there is none.
-pub(crate) fn arches_of(program: &Program) -> Vec<Arch> {
-    let named =
-        |arch: &&Arch| program.iter().any(|insn| insn.op == Op::JeqK && insn.k == arch.token());
-    let mut arches: Vec<Arch> = Arch::ALL.iter().filter(named).copied().collect();
+/// The architectures that a program compares its arch with, those of this machine when there is none.
+pub(crate) fn arches_of(program: &Program, endian: Endian) -> Vec<Arch> {
+    let mut arches = compared_arches(program, endian);
     if arches.is_empty() {
         arches.extend(Arch::native());
     }

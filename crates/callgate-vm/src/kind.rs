@@ -54,7 +54,7 @@ impl EngineKind {
             EngineKind::Decoded => user.with(|| Ok(Decoded::new(program, endian))),
             EngineKind::Cached => user.with(|| {
                 let engine = Decoded::new(program, endian);
-                Ok(Cached::of_decoded(engine, &arches_of(program)))
+                Ok(Cached::of_decoded(engine, &arches_of(program, endian)))
             }),
             EngineKind::Jit => user.with(|| Jit::new(program, endian)),
         }

@@ -154,15 +154,10 @@ pub(crate) fn failed(name: &str, error: &CompileError) -> Failure {
     Failure::about(name, error.to_string()).help(error.help().unwrap_or_default())
 }
 
-/// The architectures whose tokens a program compares something with. Good enough to name numbers by;
-/// what the program means does not depend on it.
+/// The architectures of a byte order that a program compares its arch with; x32's numbers are looked up by
+/// themselves, under the token of x86_64.
 pub(crate) fn arches_in(program: &Program, endian: Endian) -> Vec<Arch> {
-    let compared =
-        |token| program.insns().iter().any(|insn| insn.op == bpf::Op::JeqK && insn.k == token);
-    // x32 shares the token of x86_64; its numbers are looked up by themselves.
-    Arch::ALL
-        .iter()
-        .copied()
-        .filter(|arch| *arch != Arch::X32 && arch.endian() == endian && compared(arch.token()))
-        .collect()
+    let mut arches = bpf::compared_arches(program, endian);
+    arches.retain(|arch| *arch != Arch::X32 && arch.endian() == endian);
+    arches
 }

@@ -34,6 +34,7 @@ mod check;
 mod constallow;
 pub mod disasm;
 mod error;
+mod flow;
 mod insn;
 mod interp;
 mod lexer;
@@ -46,6 +47,7 @@ pub use ancillary::{Ancillary, AncillaryWord, NoAncillary, SKF_AD_OFF, SKF_LL_OF
 pub(crate) use constallow::emulate;
 pub use constallow::is_constant_allow;
 pub use error::{ProgramError, Violation};
+pub use flow::compared_arches;
 pub use insn::{Insn, RawInsn, UnknownCode};
 pub use interp::{Run, Step, Width, load_absolute, load_indexed};
 pub use op::{Op, Operand};

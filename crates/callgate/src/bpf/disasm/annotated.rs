@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use super::{Listing, note, targets};
+use super::{Listing, note};
 use crate::bpf::ancillary::AncillaryWord;
+use crate::bpf::flow::targets;
 use crate::bpf::insn::{Insn, RawInsn};
 use crate::bpf::names;
 use crate::bpf::op::{Op, Operand};

@@ -15,7 +15,6 @@
 //! does not read.
 
 mod annotated;
-mod flow;
 mod note;
 mod source;
 mod table;
@@ -26,6 +25,7 @@ use std::str::FromStr;
 pub(super) use source::CODE_PARTS;
 pub(super) use table::SECCOMP_LOAD;
 
+use super::flow;
 use super::insn::Insn;
 use super::op::Op;
 use super::program::{Program, SocketProgram};
@@ -198,17 +198,6 @@ impl<'a> Listing<'a> {
             .iter()
             .enumerate()
             .map(|(index, &insn)| (index, insn, note::note(self, index, insn)))
-    }
-}
-
-/// The indices of the instructions that a jump may go to next; what a branch does when its
-/// condition holds first.
-fn targets(index: usize, insn: Insn) -> (usize, Option<usize>) {
-    let skip = |distance: usize| (index + 1).saturating_add(distance);
-    if insn.op.is_branch() {
-        (skip(usize::from(insn.jt)), Some(skip(usize::from(insn.jf))))
-    } else {
-        (skip(insn.k as usize), None)
     }
 }
 

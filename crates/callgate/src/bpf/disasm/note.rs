@@ -1,8 +1,8 @@
 //! The comment of a line: whose number is compared, what is loaded, what a jump leads to.
 
-use super::flow::{ArchKnown, Known};
-use super::{Listing, targets};
+use super::Listing;
 use crate::bpf::ancillary::AncillaryWord;
+use crate::bpf::flow::{ArchKnown, Known, targets};
 use crate::bpf::insn::Insn;
 use crate::bpf::names;
 use crate::bpf::op::{Op, Operand};

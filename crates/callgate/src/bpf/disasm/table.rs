@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use super::{Listing, targets};
+use super::Listing;
 use crate::bpf::ancillary::AncillaryWord;
+use crate::bpf::flow::targets;
 use crate::bpf::insn::{Insn, RawInsn};
 use crate::bpf::op::{Op, Operand};
 use crate::verdict::{Action, Verdict};

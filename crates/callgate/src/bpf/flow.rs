@@ -1,13 +1,24 @@
 //! What is known at each instruction: which word A and X hold, which arch and which call the path has
 //! established. One pass forward suffices, because jumps only go forward.
 //!
-//! This serves comments only; where paths with different knowledge meet, the knowledge is gone.
+//! This serves comments and names only; where paths with different knowledge meet, the knowledge is gone.
 
-use super::targets;
-use crate::bpf::insn::Insn;
-use crate::bpf::op::Op;
+use super::insn::Insn;
+use super::op::Op;
+use super::program::Program;
 use crate::data::{Endian, Word};
-use crate::syscalls::X32_SYSCALL_BIT;
+use crate::syscalls::{Arch, X32_SYSCALL_BIT};
+
+/// The indices of the instructions that a jump may go to next; what a branch does when its
+/// condition holds first.
+pub(super) fn targets(index: usize, insn: Insn) -> (usize, Option<usize>) {
+    let skip = |distance: usize| (index + 1).saturating_add(distance);
+    if insn.op.is_branch() {
+        (skip(usize::from(insn.jt)), Some(skip(usize::from(insn.jf))))
+    } else {
+        (skip(insn.k as usize), None)
+    }
+}
 
 /// What is known before an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,4 +113,36 @@ pub(super) fn known(insns: &[Insn], endian: Endian) -> Vec<Option<Known>> {
         }
     }
     known
+}
+
+/// The architectures with whose tokens a program compares the arch, in the order of [`Arch::ALL`]; x32 is
+/// one where x86-64 is, as they share it. Good enough to name numbers by: a program that keeps
+/// the arch in scratch memory, or asks for it by order, compares it with none.
+///
+/// ```
+/// use callgate::bpf::{Insn, Op, Program, compared_arches};
+/// use callgate::{Arch, Endian};
+///
+/// let program = Program::new(vec![
+///     Insn::new(Op::LdWordAbs, 4),                          // A = arch
+///     Insn::branch(Op::JeqK, Arch::X86.token(), 0, 2),
+///     Insn::new(Op::LdWordAbs, 0),                          // A = nr
+///     Insn::branch(Op::JeqK, Arch::Arm.token(), 0, 0),
+///     Insn::new(Op::RetK, 0),
+/// ])?;
+/// assert_eq!(compared_arches(&program, Endian::Little), [Arch::X86]);
+/// # Ok::<(), callgate::bpf::ProgramError>(())
+/// ```
+pub fn compared_arches(program: &Program, endian: Endian) -> Vec<Arch> {
+    let known = known(program.insns(), endian);
+    let tokens: Vec<u32> = program
+        .insns()
+        .iter()
+        .zip(known)
+        .filter(|(insn, known)| {
+            insn.op == Op::JeqK && known.is_some_and(|known| known.a == Some(Word::ARCH))
+        })
+        .map(|(insn, _)| insn.k)
+        .collect();
+    Arch::ALL.iter().copied().filter(|arch| tokens.contains(&arch.token())).collect()
 }
