@@ -6,6 +6,7 @@
 use std::fmt::Write;
 
 use crate::report::Section;
+use crate::stats::Interval;
 
 /// Width of a chart, and where its bars begin and end.
 const WIDTH: f64 = 720.0;
@@ -46,29 +47,42 @@ impl Scale {
 
 /// The overheads of a section as bars.
 pub fn bars(section: &Section) -> String {
-    let rows: Vec<_> = section.rows.iter().skip(1).collect();
-    let longest = rows.iter().map(|row| row.estimate.overhead.high).fold(0.0, f64::max);
+    let rows: Vec<(&str, Interval)> =
+        section.rows.iter().skip(1).map(|row| (row.name.as_str(), row.estimate.overhead)).collect();
+    let unit = "nanoseconds over no filter, median and its 95 % interval";
+    intervals(&format!("Overhead: {}", section.title), unit, &rows, 0.0, 1)
+}
+
+/// Values as bars that begin at `base`, with their intervals; so many digits behind the point.
+pub(crate) fn intervals(
+    title: &str,
+    unit: &str,
+    rows: &[(&str, Interval)],
+    base: f64,
+    digits: usize,
+) -> String {
+    let longest = rows.iter().map(|(_, value)| value.high).fold(base, f64::max);
     // A denied call may cost less than one that is executed.
-    let lowest = rows.iter().map(|row| row.estimate.overhead.low).fold(0.0, f64::min);
+    let lowest = rows.iter().map(|(_, value)| value.low).fold(base, f64::min);
     let scale = Scale::of(lowest, longest);
-    let mut svg = open(rows.len(), &format!("Overhead: {}", section.title));
-    axis(&mut svg, &scale, rows.len(), "nanoseconds over no filter, median and its 95 % interval");
-    for (at, row) in rows.iter().enumerate() {
-        let (overhead, y) = (row.estimate.overhead, at as f64 * ROW);
-        label(&mut svg, y, &row.name);
-        let (zero, end) = (scale.x(0.0), scale.x(overhead.median));
+    let mut svg = open(rows.len(), title);
+    axis(&mut svg, &scale, rows.len(), unit);
+    for (at, (name, value)) in rows.iter().enumerate() {
+        let y = at as f64 * ROW;
+        label(&mut svg, y, name);
+        let (zero, end) = (scale.x(base), scale.x(value.median));
         let (x, width, top) = (zero.min(end), (end - zero).abs(), y + 5.0);
         let _ = write!(
             svg,
             "<rect class=\"bar\" x=\"{x:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"18\"/>"
         );
-        whisker(&mut svg, scale.x(overhead.low), scale.x(overhead.high), y + 14.0);
-        let beside = scale.x(overhead.high).max(zero) + 6.0;
+        whisker(&mut svg, scale.x(value.low), scale.x(value.high), y + 14.0);
+        let beside = scale.x(value.high).max(zero) + 6.0;
         let _ = writeln!(
             svg,
-            "<text class=\"value\" x=\"{beside:.1}\" y=\"{:.1}\">{:.1}</text>",
+            "<text class=\"value\" x=\"{beside:.1}\" y=\"{:.1}\">{:.digits$}</text>",
             y + 18.5,
-            overhead.median
+            value.median
         );
     }
     svg + "</svg>\n"
@@ -113,7 +127,7 @@ fn axis(svg: &mut String, scale: &Scale, rows: usize, unit: &str) {
     let bottom = rows as f64 * ROW + 4.0;
     for tick in scale.ticks() {
         let x = scale.x(tick);
-        let digits = if scale.step < 1.0 { 1 } else { 0 };
+        let digits = (-scale.step.log10()).ceil().max(0.0) as usize;
         let _ = writeln!(
             svg,
             "<line class=\"grid\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"0\" y2=\"{bottom:.1}\"/>\

@@ -5,9 +5,10 @@
 //! - [`stats`]: medians and what they are known to.
 //! - [`naive`]: filters as simple compilers make them, to compare with.
 //! - [`experiment`]: published experiments, each one function.
+//! - [`workload`]: real servers under filters, driven by their usual clients.
 //! - [`page`], [`chart`]: results for people, as a page with charts.
 //!
-//! `unsafe` code is in `raw.rs`, `body.rs`, `worker.rs` and `interrupt.rs`.
+//! `unsafe` code is in `raw.rs`, `body.rs`, `worker.rs`, `interrupt.rs` and `workload/process.rs`.
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -43,6 +44,7 @@ mod setting;
 pub mod stats;
 mod subject;
 mod worker;
+pub mod workload;
 
 pub use body::Body;
 pub use calls::{StandIn, choose};

@@ -30,23 +30,8 @@ text { font: 12px system-ui, sans-serif; fill: var(--ink); }
 
 /// The page.
 pub fn page(report: &Report) -> String {
-    let title = escape(&report.title);
-    let mut page = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
-         <meta name=\"viewport\" content=\"width=device-width\"/>\n<title>{title}</title>\n\
-         <style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
-    );
-    if let Some(why) = &report.noisy {
-        let _ = writeln!(page, "<p class=\"warning\">Too noisy: {}.</p>", escape(why));
-    }
-    if report.interrupted {
-        page.push_str("<p class=\"warning\">Ended before its time: fewer rounds.</p>\n");
-    }
-    page.push_str("<dl>\n");
-    for (label, text) in &report.setting {
-        let _ = writeln!(page, "<dt>{}</dt><dd>{}</dd>", escape(label), escape(text));
-    }
-    page.push_str("</dl>\n");
+    let noisy = report.noisy.as_deref();
+    let mut page = start(&report.title, &report.setting, noisy, report.interrupted);
     if !report.findings.is_empty() {
         page.push_str("<h2>What follows</h2>\n<table>\n");
         for finding in &report.findings {
@@ -61,7 +46,36 @@ pub fn page(report: &Report) -> String {
         page.push_str(&boxes(section));
         table(&mut page, section);
     }
-    page + "</body>\n</html>\n"
+    page + END
+}
+
+/// What ends a page.
+pub(crate) const END: &str = "</body>\n</html>\n";
+
+/// A page up to what was measured.
+pub(crate) fn start(
+    title: &str,
+    setting: &[(&'static str, String)],
+    noisy: Option<&str>,
+    interrupted: bool,
+) -> String {
+    let title = escape(title);
+    let mut page = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
+         <meta name=\"viewport\" content=\"width=device-width\"/>\n<title>{title}</title>\n\
+         <style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
+    );
+    if let Some(why) = noisy {
+        let _ = writeln!(page, "<p class=\"warning\">Too noisy: {}.</p>", escape(why));
+    }
+    if interrupted {
+        page.push_str("<p class=\"warning\">Ended before its time: fewer rounds.</p>\n");
+    }
+    page.push_str("<dl>\n");
+    for (label, text) in setting {
+        let _ = writeln!(page, "<dt>{}</dt><dd>{}</dd>", escape(label), escape(text));
+    }
+    page + "</dl>\n"
 }
 
 fn table(page: &mut String, section: &Section) {

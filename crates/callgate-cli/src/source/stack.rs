@@ -68,7 +68,7 @@ impl Stack {
 
     /// The one filter that it is, or merges to. A flag that a program does not carry is told in a
     /// warning.
-    pub(super) fn into_filter(mut self) -> Result<Filter> {
+    pub(crate) fn into_filter(mut self) -> Result<Filter> {
         let filter = match self.filters.pop() {
             Some(only) if self.filters.is_empty() => only,
             newest => {

@@ -15,7 +15,7 @@ use callgate_bench::{
 use clap::ValueHint;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use super::report as shown;
+use super::{report as shown, workload};
 use crate::options::{CompileOptions, Format, SourceOptions, native_arch};
 use crate::output;
 use crate::progress::Progress;
@@ -41,6 +41,10 @@ verdict cache knows that the call is allowed (Linux 5.11); allowed, denied: the
 filters run. Without --calls, one call of each kind is chosen; with --weights,
 the calls that happen most, and their mean comes first.
 
+--workload runs a real server, its client beside it: no filter, a plain list of
+the rules (a program: as it is), and what Callgate makes of them, verdicts as
+they are. The server is started anew for each run, as nobody where this is root.
+
 A SOURCE named engines is written ./engines. pid:N is measured as it is
 installed, with all its filters. Ctrl-C ends with what is measured so far.
 
@@ -50,14 +54,18 @@ Examples:
   callgate bench profile.json --weights counts.txt --html report.html
   callgate bench --experiment list
   callgate bench --experiment unixbench-syscall
+  callgate bench --workload redis profile.json
 
 Exit status: 0 done, 2 trouble, 3 too noisy, 130 ended by Ctrl-C.";
 
+/// How long is measured, if nothing is said: in seconds.
+const TIME: u32 = 10;
+
 /// The exit status when the machine is too noisy.
-const NOISY: u8 = 3;
+pub(super) const NOISY: u8 = 3;
 
 /// The exit status after Ctrl-C, as a shell has it.
-const INTERRUPTED: u8 = 130;
+pub(super) const INTERRUPTED: u8 = 130;
 
 /// Calls that are measured at most where weights choose them.
 const MOST_CALLS: usize = 12;
@@ -81,27 +89,32 @@ pub(super) struct FiltersArgs {
     #[arg(long, value_name = "CPU")]
     cpu: Option<Cpu>,
 
-    /// How long to measure at most
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, conflicts_with = "experiment",
+    /// How long to measure at most [default: 10; for a workload 120, or 30 with --quick]
+    #[arg(long, value_name = "SECONDS", conflicts_with = "experiment",
           value_parser = clap::value_parser!(u32).range(1..=86400))]
-    time: u32,
+    pub(super) time: Option<u32>,
 
     /// How precise overheads must be, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 3.0, value_parser = percent)]
-    precision: f64,
+    pub(super) precision: f64,
 
     /// The seed of the order in which filters are measured
     #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
+    pub(super) seed: u64,
 
     /// Repeat a published experiment, or list them
-    #[arg(long, value_name = "NAME", value_parser = experiments(),
+    #[arg(long, value_name = "NAME", value_parser = experiments(), group = "whole",
           conflicts_with_all = ["calls", "cold"])]
     experiment: Option<Chosen>,
 
-    /// A fifth of the time, for a first look
-    #[arg(long, requires = "experiment")]
-    quick: bool,
+    /// Run a real server and its client, or list those that are known
+    #[arg(long, value_name = "NAME", value_parser = workload::workloads(), group = "whole",
+          conflicts_with_all = ["calls", "cold"])]
+    workload: Option<workload::Chosen>,
+
+    /// A fraction of the time, for a first look
+    #[arg(long, requires = "whole")]
+    pub(super) quick: bool,
 
     /// Print the calls that can be measured, with their arguments
     #[arg(long, exclusive = true)]
@@ -109,17 +122,17 @@ pub(super) struct FiltersArgs {
 
     /// Write the result as a page with charts, too
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    html: Option<PathBuf>,
+    pub(super) html: Option<PathBuf>,
 
     /// The form of the result
     #[arg(long, value_name = "FORM", default_value = "text")]
-    format: Format,
+    pub(super) format: Format,
 
     #[command(flatten)]
-    reading: SourceOptions,
+    pub(super) reading: SourceOptions,
 
     #[command(flatten)]
-    compiling: CompileOptions,
+    pub(super) compiling: CompileOptions,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,6 +185,9 @@ pub(super) fn run(args: &FiltersArgs) -> Result<u8> {
     if args.list_calls {
         output::print(&list_calls())?;
         return Ok(0);
+    }
+    if let Some(chosen) = args.workload {
+        return workload::run(args, chosen);
     }
     let report = match args.experiment {
         Some(Chosen::List) => {
@@ -230,7 +246,7 @@ fn compare(args: &FiltersArgs) -> Result<Report> {
         batches: batches(args),
         min_rounds: 15,
         max_rounds: 10_000,
-        time: Duration::from_secs(args.time.into()),
+        time: Duration::from_secs(args.time.unwrap_or(TIME).into()),
         precision: args.precision / 100.0,
         seed: args.seed,
     };
@@ -324,7 +340,7 @@ fn built_in_policy(reading: &SourceOptions) -> Result<callgate::policy::Policy> 
 }
 
 /// The sources, or the built-in one.
-fn read(args: &FiltersArgs, reading: &SourceOptions) -> Result<Vec<Stack>> {
+pub(super) fn read(args: &FiltersArgs, reading: &SourceOptions) -> Result<Vec<Stack>> {
     let mut sources: Vec<Source> =
         args.sources.iter().map(|source| Source::parse(source)).collect::<Result<_>>()?;
     if sources.is_empty() {
@@ -400,7 +416,7 @@ fn named(names: &[String]) -> Result<Vec<StandIn>> {
     Ok(calls)
 }
 
-fn cpu(args: &FiltersArgs) -> Option<usize> {
+pub(super) fn cpu(args: &FiltersArgs) -> Option<usize> {
     match args.cpu {
         Some(Cpu::Any) => None,
         Some(Cpu::Number(number)) => Some(number),

@@ -3,6 +3,8 @@
 mod engines;
 mod filters;
 mod report;
+mod throughput;
+mod workload;
 
 use clap::Subcommand;
 

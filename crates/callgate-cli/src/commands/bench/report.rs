@@ -8,10 +8,10 @@ use callgate_bench::stats::{Interval, Summary};
 
 use crate::json::Json;
 
-const HEADING: Style = Style::new().bold();
+pub(super) const HEADING: Style = Style::new().bold();
 
 /// What fits in front of the numbers.
-const NAME: usize = 24;
+pub(super) const NAME: usize = 24;
 
 /// The tables.
 pub(super) fn text(report: &Report) -> String {
@@ -71,7 +71,7 @@ fn between(interval: Interval) -> String {
 }
 
 /// The end of a name says more than its beginning.
-fn shortened(name: &str) -> String {
+pub(super) fn shortened(name: &str) -> String {
     match name.chars().count().checked_sub(NAME) {
         None | Some(0) => name.to_owned(),
         Some(more) => format!("…{}", name.chars().skip(more + 1).collect::<String>()),
@@ -80,9 +80,6 @@ fn shortened(name: &str) -> String {
 
 /// Everything, with stable keys.
 pub(super) fn json(report: &Report) -> String {
-    let setting = report.setting.iter().map(|(label, value)| {
-        Json::Object(vec![("label", (*label).into()), ("value", value.as_str().into())])
-    });
     let findings = report.findings.iter().map(|finding| {
         Json::Object(vec![
             ("key", finding.key.into()),
@@ -93,13 +90,19 @@ pub(super) fn json(report: &Report) -> String {
     });
     let value = Json::Object(vec![
         ("title", report.title.as_str().into()),
-        ("setting", Json::array(setting)),
+        ("setting", setting(&report.setting)),
         ("sections", Json::array(report.sections.iter().map(section))),
         ("findings", Json::array(findings)),
         ("noisy", report.noisy.clone().into()),
         ("interrupted", report.interrupted.into()),
     ]);
     format!("{value}\n")
+}
+
+pub(super) fn setting(facts: &[(&'static str, String)]) -> Json {
+    Json::array(facts.iter().map(|(label, value)| {
+        Json::Object(vec![("label", (*label).into()), ("value", value.as_str().into())])
+    }))
 }
 
 fn section(section: &Section) -> Json {
@@ -123,7 +126,7 @@ fn section(section: &Section) -> Json {
     ])
 }
 
-fn interval(interval: Interval) -> Json {
+pub(super) fn interval(interval: Interval) -> Json {
     Json::Object(vec![
         ("median", interval.median.into()),
         ("low", interval.low.into()),

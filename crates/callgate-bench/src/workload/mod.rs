@@ -1,0 +1,72 @@
+//! Real servers under filters, driven by their usual clients.
+//!
+//! A [`Workload`] is a recipe: which programs it needs, what prepares its data, what runs under the
+//! filter, when that is ready, and which client says how much was done. The machinery around it is the
+//! same for all: `tools.rs` finds the programs, `place.rs` is the private directory with the data,
+//! `process.rs` starts and ends processes, `rounds.rs` runs the variants in turn, `results.rs` says what
+//! follows, `report.rs` shows it. A new workload is a file with a recipe and a line in [`Workload::ALL`].
+//!
+//! Invariants: only what is measured runs under the filter, never the client; whatever was started has
+//! ended when [`run`] returns, on every way out; the private directory is gone then.
+//!
+//! Limits: a server's clients are on the same machine, on a processor of their own where there are two;
+//! a server has one, so figures are those of one busy processor.
+
+mod error;
+mod ffmpeg;
+mod mariadb;
+mod nginx;
+mod place;
+mod postgres;
+mod process;
+mod recipe;
+mod redis;
+mod report;
+mod results;
+mod rounds;
+mod tools;
+
+pub use error::WorkloadError;
+pub use report::{Gain, Report};
+pub use results::{Measure, Measured, Runs};
+pub use rounds::{Plan, Variant, run};
+
+use place::Place;
+use recipe::{Load, Recipe};
+use tools::{Need, Tools};
+
+/// A server and its client, by name.
+#[derive(Clone, Copy)]
+pub struct Workload {
+    name: &'static str,
+    about: &'static str,
+    needs: &'static [Need],
+    recipe: fn(&Tools, &Place, &Load) -> Result<Recipe, WorkloadError>,
+}
+
+impl Workload {
+    /// All of them.
+    pub const ALL: &'static [Workload] = &[
+        redis::WORKLOAD,
+        nginx::WORKLOAD,
+        mariadb::WORKLOAD,
+        ffmpeg::WORKLOAD,
+        postgres::WORKLOAD,
+    ];
+
+    /// The name on the command line.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// What runs, in a line.
+    pub const fn about(&self) -> &'static str {
+        self.about
+    }
+}
+
+impl std::fmt::Debug for Workload {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Workload").field(&self.name).finish()
+    }
+}

@@ -1,0 +1,120 @@
+//! What the rounds of a workload say, ready to be printed, and as a page.
+
+use std::fmt::Write;
+
+use super::{Measured, Plan, Runs, Workload};
+use crate::chart::{escape, intervals};
+use crate::page;
+use crate::stats::Interval;
+
+/// Everything that is printed.
+pub struct Report<'a> {
+    /// What ran.
+    pub workload: &'a Workload,
+    /// Facts about the machine and the measurement: label and text.
+    pub setting: Vec<(&'static str, String)>,
+    /// The variants.
+    pub plan: &'a Plan,
+    /// What was measured.
+    pub runs: &'a Runs,
+    /// The numbers of a reference and of what is compared with it, among the variants.
+    pub pairs: &'a [(usize, usize)],
+    /// Why the machine was too noisy for what was asked, if it was.
+    pub noisy: Option<&'a str>,
+}
+
+/// A variant over its reference.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gain<'a> {
+    /// What was measured.
+    pub measure: &'a str,
+    /// The name of the variant.
+    pub variant: &'a str,
+    /// The name of its reference.
+    pub over: &'a str,
+    /// The throughput of the variant over that of the reference in the same round.
+    pub ratio: Interval,
+}
+
+impl Report<'_> {
+    /// What it is about.
+    pub fn title(&self) -> String {
+        format!("{}: {}", self.workload.name(), self.workload.about())
+    }
+
+    /// Each pair in each measure.
+    pub fn gains(&self) -> impl Iterator<Item = Gain<'_>> {
+        self.runs.measures().iter().enumerate().flat_map(move |(number, measure)| {
+            self.pairs.iter().filter_map(move |(reference, own)| {
+                Some(Gain {
+                    measure: measure.name,
+                    variant: &self.plan.variants.get(*own)?.name,
+                    over: &self.plan.variants.get(*reference)?.name,
+                    ratio: self.runs.ratio(*own, *reference, number)?,
+                })
+            })
+        })
+    }
+
+    /// The variants in a measure, each with its name and instructions; the noise comes last, without
+    /// instructions.
+    pub fn rows(&self, measure: usize) -> Vec<(&str, Option<usize>, Measured)> {
+        let variants = self.plan.variants.iter().enumerate().filter_map(|(at, variant)| {
+            let own = self.runs.measured(at, measure)?;
+            Some((variant.name.as_str(), Some(variant.insns()), own))
+        });
+        let noise = self.runs.noise(measure);
+        variants.chain(noise.map(|noise| ("no filter again (noise)", None, noise))).collect()
+    }
+
+    /// A page without scripts.
+    pub fn page(&self) -> String {
+        let mut page = page::start(&self.title(), &self.setting, self.noisy, self.runs.interrupted);
+        for (number, measure) in self.runs.measures().iter().enumerate() {
+            let rows = self.rows(number);
+            let ratios: Vec<(&str, Interval)> =
+                rows.iter().skip(1).map(|(name, _, own)| (*name, own.ratio)).collect();
+            let unit = "throughput over that of no filter, median and its 95 % interval";
+            let title = format!("{}, {}", measure.name, measure.unit);
+            let _ = writeln!(page, "<h2>{}</h2>", escape(&title));
+            page.push_str(&intervals(&format!("Ratio: {title}"), unit, &ratios, 1.0, 3));
+            page.push_str(
+                "<table>\n<tr><th>variant</th><th>instructions</th><th>median</th><th>ratio</th>\
+                 <th>95 %</th></tr>\n",
+            );
+            for (at, (name, insns, own)) in rows.iter().enumerate() {
+                let insns = insns.map_or(String::new(), |insns| insns.to_string());
+                let ratio = match at {
+                    0 => "<td></td><td></td>".to_owned(),
+                    _ => cells(own.ratio),
+                };
+                let _ = writeln!(
+                    page,
+                    "<tr><td>{}</td><td>{insns}</td><td>{:.0}</td>{ratio}</tr>",
+                    escape(name),
+                    own.throughput
+                );
+            }
+            page.push_str("</table>\n");
+        }
+        page.push_str(
+            "<h2>Against the reference</h2>\n<table>\n<tr><th>variant</th><th>over</th><th></th>\
+             <th>ratio</th><th>95 %</th></tr>\n",
+        );
+        for gain in self.gains() {
+            let _ = writeln!(
+                page,
+                "<tr><td>{}</td><td>{}</td><td>{}</td>{}</tr>",
+                escape(gain.variant),
+                escape(gain.over),
+                escape(gain.measure),
+                cells(gain.ratio)
+            );
+        }
+        page + "</table>\n" + page::END
+    }
+}
+
+fn cells(ratio: Interval) -> String {
+    format!("<td>{:.3}</td><td>{:.3} … {:.3}</td>", ratio.median, ratio.low, ratio.high)
+}

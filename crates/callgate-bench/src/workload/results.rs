@@ -1,0 +1,110 @@
+//! What the rounds of a workload say.
+
+use std::time::Duration;
+
+use crate::stats::{self, Interval};
+
+/// What was measured.
+#[derive(Clone, Debug)]
+pub struct Runs {
+    /// Per variant (with the first once more at the end) and measure: a number for each round.
+    pub(super) values: Vec<Vec<Vec<f64>>>,
+    pub(super) measures: Vec<Measure>,
+    pub(super) rounds: usize,
+    /// Whether it was ended by Ctrl-C.
+    pub interrupted: bool,
+    /// How long it took, with all starting and stopping.
+    pub elapsed: Duration,
+}
+
+/// What was measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Measure {
+    /// Such as requests of a kind.
+    pub name: &'static str,
+    /// The unit of throughput.
+    pub unit: String,
+}
+
+/// How a variant did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    /// The median throughput of its rounds, in [`Measure::unit`].
+    pub throughput: f64,
+    /// Its throughput over that of the first variant in the same round.
+    pub ratio: Interval,
+}
+
+impl Runs {
+    /// How many rounds are whole.
+    pub fn rounds(&self) -> usize {
+        self.rounds
+    }
+
+    /// What was measured: what the client says, then throughput per second of processor time.
+    ///
+    /// Processor time is that of what runs under the filter, user and system, while the client ran. What
+    /// else runs on the machine disturbs it less than the time that passes.
+    pub fn measures(&self) -> &[Measure] {
+        &self.measures
+    }
+
+    /// How a variant did in a measure, by their numbers; `None` when no round is whole.
+    pub fn measured(&self, variant: usize, measure: usize) -> Option<Measured> {
+        let throughput = stats::median(self.values.get(variant)?.get(measure)?)?;
+        Some(Measured { throughput, ratio: self.ratio(variant, 0, measure)? })
+    }
+
+    /// How the first variant did when it ran once more in each round. Its ratio should be 1: how far it
+    /// is from that is how far identical variants differ.
+    pub fn noise(&self, measure: usize) -> Option<Measured> {
+        self.measured(self.values.len().checked_sub(1)?, measure)
+    }
+
+    /// The throughput of a variant over that of another in the same round.
+    pub fn ratio(&self, variant: usize, other: usize, measure: usize) -> Option<Interval> {
+        let values = |variant: usize| self.values.get(variant)?.get(measure);
+        let (own, other) = (values(variant)?, values(other)?);
+        let ratios: Vec<f64> = own.iter().zip(other).map(|(own, other)| own / other).collect();
+        Interval::of(&ratios, (variant as u64) << 32 | measure as u64)
+    }
+
+    /// The width of the widest interval of a ratio, with its variant and measure.
+    pub fn widest(&self) -> Option<(f64, usize, usize)> {
+        let variants = 1..self.values.len().saturating_sub(1);
+        let all = variants
+            .flat_map(|variant| (0..self.measures.len()).map(move |measure| (variant, measure)));
+        let widths = all.filter_map(|(variant, measure)| {
+            Some((self.ratio(variant, 0, measure)?.width(), variant, measure))
+        });
+        widths.max_by(|a, b| a.0.total_cmp(&b.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_are_those_of_the_same_round() {
+        // The machine got twice as fast in the second round, the variants did not.
+        let values = vec![
+            vec![vec![100.0, 200.0, 100.0]],
+            vec![vec![90.0, 180.0, 90.0]],
+            vec![vec![100.0, 210.0, 99.0]],
+        ];
+        let runs = Runs {
+            values,
+            measures: vec![Measure { name: "GET", unit: "requests/s".into() }],
+            rounds: 3,
+            interrupted: false,
+            elapsed: Duration::ZERO,
+        };
+        let own = runs.measured(1, 0).unwrap();
+        assert_eq!((own.throughput, own.ratio.median, own.ratio.width()), (90.0, 0.9, 0.0));
+        assert_eq!(runs.noise(0).unwrap().ratio.median, 1.0);
+        assert_eq!(runs.ratio(0, 1, 0).unwrap().median, 100.0 / 90.0);
+        assert_eq!(runs.widest(), Some((0.0, 1, 0)));
+        assert_eq!(runs.measured(1, 1), None);
+    }
+}

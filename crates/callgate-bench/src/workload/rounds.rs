@@ -1,0 +1,293 @@
+//! Running variants of a workload in turn.
+//!
+//! A round runs each variant once, in an order that changes with the round, and the first, which has no
+//! filter, once more: that tells how far identical variants differ. The server is started anew each time,
+//! on its own processor; its data is made once.
+
+use std::ffi::OsStr;
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use callgate::bpf::Program;
+use callgate::fuzz::Numbers;
+
+use super::Workload;
+use super::error::{Run, WorkloadError};
+use super::place::Place;
+use super::process::{Around, Family, Process};
+use super::recipe::{Load, Ready, Recipe, Server, Step};
+use super::results::{Measure, Runs};
+use super::tools::Tools;
+use crate::interrupt;
+
+/// The name of the measure that is about processor time.
+const PROCESSOR: &str = "all";
+
+/// How long making the data, and filling it, may take, step by step.
+const PREPARE_LIMIT: Duration = Duration::from_secs(120);
+
+/// How long one connection may take to be accepted, and a probe to end.
+const PROBE_LIMIT: Duration = Duration::from_secs(5);
+
+/// What a server runs under.
+#[derive(Clone, Debug)]
+pub struct Variant {
+    /// As tables name it.
+    pub name: String,
+    /// Its filters, the oldest first, installed as they are; none for no filter.
+    pub programs: Vec<Program>,
+}
+
+impl Variant {
+    /// No filter at all.
+    pub fn none() -> Variant {
+        Variant { name: "no filter".to_owned(), programs: Vec::new() }
+    }
+
+    /// Instructions of all filters together.
+    pub fn insns(&self) -> usize {
+        self.programs.iter().map(Program::len).sum()
+    }
+}
+
+/// What is to be measured.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The variants; the first is what the others are compared with, and no filter.
+    pub variants: Vec<Variant>,
+    /// How long a client runs, about.
+    pub seconds: u32,
+    /// How long a server may take until it is ready.
+    pub ready: Duration,
+    /// So many rounds at least, even when the time is over.
+    pub min_rounds: usize,
+    /// So many at most.
+    pub max_rounds: usize,
+    /// When to begin no further round.
+    pub time: Duration,
+    /// Beyond `min_rounds`, end when all ratios are known to this; 0 for never.
+    pub precision: f64,
+    /// The processor of what runs under the filter, if any.
+    pub server_cpu: Option<usize>,
+    /// The processor of the client, if any.
+    pub client_cpu: Option<usize>,
+    /// Of the order of variants.
+    pub seed: u64,
+}
+
+/// Measures a workload; `tell` hears what is being done, and which share of the time is over.
+///
+/// While it runs, children that are not in the process group of this process are taken for what a server
+/// left behind, and ended.
+///
+/// # Errors
+/// When a program is not installed, which is found before anything is started; when one cannot be
+/// started, ends, is not ready in time, does not end in time, or says no throughput; when it was
+/// interrupted before the first round.
+pub fn run(
+    workload: &Workload,
+    plan: &Plan,
+    tell: &mut dyn FnMut(&str, f64),
+) -> Result<Runs, WorkloadError> {
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    let tools = Tools::find(workload.name, workload.needs, OsStr::new(&search))?;
+    let place = Place::new().map_err(|why| WorkloadError::place(&why))?;
+    let recipe = (workload.recipe)(&tools, &place, &Load { seconds: plan.seconds })?;
+    follow(&recipe, &place, plan, tell)
+}
+
+/// The same for a recipe.
+pub(super) fn follow(
+    recipe: &Recipe,
+    place: &Place,
+    plan: &Plan,
+    tell: &mut dyn FnMut(&str, f64),
+) -> Result<Runs, WorkloadError> {
+    let family = Family::new();
+    let bench = Bench { recipe, place, plan, family: &family };
+    bench.prepare(tell)?;
+    let start = Instant::now();
+    let again = plan.variants.first();
+    let variants: Vec<&Variant> = plan.variants.iter().chain(again).collect();
+    let measures = measures(recipe);
+    let mut runs = Runs {
+        values: vec![vec![Vec::new(); measures.len()]; variants.len()],
+        measures,
+        rounds: 0,
+        interrupted: false,
+        elapsed: Duration::ZERO,
+    };
+    let mut numbers = Numbers::new(plan.seed);
+    let mut order: Vec<usize> = (0..variants.len()).collect();
+    while runs.rounds < plan.max_rounds {
+        let is_precise = || {
+            plan.precision > 0.0 && runs.widest().is_some_and(|(width, ..)| width <= plan.precision)
+        };
+        if runs.rounds >= plan.min_rounds && (start.elapsed() >= plan.time || is_precise()) {
+            break;
+        }
+        numbers.shuffle(&mut order);
+        let mut round = vec![Vec::new(); variants.len()];
+        for (done, at) in order.iter().enumerate() {
+            let rounds = runs.rounds as f64 + done as f64 / variants.len() as f64;
+            let by_time = start.elapsed().as_secs_f64() / plan.time.as_secs_f64().max(1e-9);
+            let by_rounds = rounds / plan.max_rounds.max(1) as f64;
+            let share = by_time.max(by_rounds).min(rounds / plan.min_rounds.max(1) as f64).min(1.0);
+            tell(&format!("round {}, {}", runs.rounds + 1, variants[*at].name), share);
+            match bench.measure(variants[*at]) {
+                Ok(values) => round[*at] = values,
+                Err(error) if error.is_interrupted() => {
+                    runs.interrupted = true;
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if runs.interrupted {
+            break;
+        }
+        // A round counts when it is whole.
+        for (all, new) in runs.values.iter_mut().zip(round) {
+            all.iter_mut().zip(new).for_each(|(all, new)| all.push(new));
+        }
+        runs.rounds += 1;
+    }
+    runs.elapsed = start.elapsed();
+    match runs.rounds {
+        0 => Err(WorkloadError::interrupted()),
+        _ => Ok(runs),
+    }
+}
+
+/// What the client says, and what the processor time of the server says.
+fn measures(recipe: &Recipe) -> Vec<Measure> {
+    let per_second =
+        recipe.measures.iter().map(|name| Measure { name, unit: format!("{}/s", recipe.unit) });
+    let unit = format!("{}/s of processor time", recipe.unit);
+    per_second.chain([Measure { name: PROCESSOR, unit }]).collect()
+}
+
+struct Bench<'a> {
+    recipe: &'a Recipe,
+    place: &'a Place,
+    plan: &'a Plan,
+    family: &'a Family,
+}
+
+impl Bench<'_> {
+    /// Makes the data and fills it.
+    fn prepare(&self, tell: &mut dyn FnMut(&str, f64)) -> Result<(), WorkloadError> {
+        for step in &self.recipe.prepare {
+            tell(&format!("preparing: {}", step.name()), 0.0);
+            self.complete(step, PREPARE_LIMIT, None)?;
+        }
+        if let (Some(server), [_, ..]) = (&self.recipe.server, self.recipe.fill.as_slice()) {
+            tell(&format!("preparing: {}", server.step.name()), 0.0);
+            let mut process = self.serve(server, &Variant::none())?;
+            for step in &self.recipe.fill {
+                tell(&format!("preparing: {}", step.name()), 0.0);
+                self.complete(step, PREPARE_LIMIT, Some(&mut process))?;
+            }
+            process.stop(server.stop);
+        }
+        self.family.clear();
+        Ok(())
+    }
+
+    /// Runs a variant once: a number for each measure.
+    fn measure(&self, variant: &Variant) -> Result<Vec<f64>, WorkloadError> {
+        /// What processor time is counted in, if the kernel has 100 ticks a second.
+        const TICK: f64 = 0.01;
+        let Recipe { server, client, .. } = self.recipe;
+        let load = Load { seconds: self.plan.seconds };
+        let limit = Duration::from_secs(u64::from(load.seconds) * 10 + 30);
+        let mut serving = server.as_ref().map(|one| self.serve(one, variant)).transpose()?;
+        let run = Run {
+            program: client.name(),
+            under: name_of(variant),
+            server: server.as_ref().map(|one| one.step.name()),
+        };
+        let around = match server {
+            Some(_) => self.around(self.plan.client_cpu, &[], "client.log"),
+            None => self.around(self.plan.server_cpu, &variant.programs, "client.log"),
+        };
+        let before = serving.as_ref().map(Process::cpu_time);
+        let mut process = Process::start(client, run.clone(), around)?;
+        process.finish(limit, || serving.as_mut().map_or(Ok(()), Process::must_run))?;
+        let said = process.said();
+        drop(process);
+        let after = serving.as_ref().map(Process::cpu_time);
+        if let (Some(serving), Some(server)) = (serving, server) {
+            serving.stop(server.stop);
+        }
+        self.family.clear();
+        let done = (self.recipe.read)(&said, &load)
+            .map_err(|why| WorkloadError::unreadable(run, why, said))?;
+        let of_server = before.zip(after).map(|(before, after)| after.saturating_sub(before));
+        let processor = of_server.map(|time| time.as_secs_f64()).or(done.processor);
+        let mut values = done.rates;
+        values.push(done.count / processor.unwrap_or_default().max(TICK));
+        Ok(values)
+    }
+
+    /// Starts a server and waits until it is ready.
+    fn serve(&self, server: &Server, variant: &Variant) -> Result<Process, WorkloadError> {
+        // A server that was killed may have left it, and could seem to be ready by it.
+        if let Ready::Socket(path) = &server.ready {
+            let _ = std::fs::remove_file(path);
+        }
+        let run = Run { program: server.step.name(), under: name_of(variant), server: None };
+        let around = self.around(self.plan.server_cpu, &variant.programs, "server.log");
+        let mut process = Process::start(&server.step, run, around)?;
+        process.await_ready(self.plan.ready, || self.is_ready(&server.ready))?;
+        Ok(process)
+    }
+
+    fn is_ready(&self, ready: &Ready) -> Result<bool, WorkloadError> {
+        match ready {
+            Ready::Socket(path) => Ok(UnixStream::connect(path).is_ok()),
+            Ready::Port(port) => {
+                let address = SocketAddr::from((Ipv4Addr::LOCALHOST, *port));
+                Ok(TcpStream::connect_timeout(&address, PROBE_LIMIT).is_ok())
+            }
+            Ready::Probe(step) => match self.complete(step, PROBE_LIMIT, None) {
+                Ok(()) => Ok(true),
+                Err(error) if error.is_interrupted() => Err(error),
+                Err(_) => Ok(false),
+            },
+        }
+    }
+
+    /// Runs a program without filter until it has ended with status 0.
+    fn complete(
+        &self,
+        step: &Step,
+        limit: Duration,
+        mut server: Option<&mut Process>,
+    ) -> Result<(), WorkloadError> {
+        if interrupt::is_requested() {
+            return Err(WorkloadError::interrupted());
+        }
+        let run = Run { program: step.name(), under: None, server: None };
+        let around = self.around(self.plan.client_cpu, &[], "step.log");
+        let mut process = Process::start(step, run, around)?;
+        process.finish(limit, || server.as_mut().map_or(Ok(()), |server| server.must_run()))
+    }
+
+    fn around<'a>(
+        &'a self,
+        cpu: Option<usize>,
+        programs: &'a [Program],
+        log: &'static str,
+    ) -> Around<'a> {
+        Around { place: self.place, cpu, programs, log }
+    }
+}
+
+fn name_of(variant: &Variant) -> Option<String> {
+    (!variant.programs.is_empty()).then(|| variant.name.clone())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,91 @@
+//! What a workload's rounds say, as text and as JSON.
+
+use std::fmt::Write;
+
+use callgate_bench::stats::Interval;
+use callgate_bench::workload::Report;
+
+use super::report::{HEADING, NAME, interval, setting, shortened};
+use crate::json::Json;
+
+/// The tables.
+pub(super) fn text(report: &Report<'_>) -> String {
+    let runs = report.runs;
+    let mut text = format!("{HEADING}{}{HEADING:#}\n", report.title());
+    for (label, value) in &report.setting {
+        let _ = writeln!(text, "  {label:<12}{value}");
+    }
+    for (number, measure) in runs.measures().iter().enumerate() {
+        let _ = writeln!(text, "\n{HEADING}{}, {}{HEADING:#}", measure.name, measure.unit);
+        let _ = writeln!(
+            text,
+            "  {:<NAME$} {:>12}{:>10}{:>9}  95 % interval",
+            "", "instructions", "median", "ratio"
+        );
+        for (at, (name, insns, own)) in report.rows(number).into_iter().enumerate() {
+            let insns = insns.map_or(String::new(), |insns| insns.to_string());
+            let _ =
+                write!(text, "  {:<NAME$} {insns:>12}{:>10.0}", shortened(name), own.throughput);
+            if at > 0 {
+                let _ = write!(text, "{:>9.3}  {}", own.ratio.median, between(own.ratio));
+            }
+            text.push('\n');
+        }
+    }
+    for gain in report.gains() {
+        let _ = writeln!(
+            text,
+            "\n{:.3} times ({}): {}, {}\n  over {}",
+            gain.ratio.median,
+            between(gain.ratio),
+            gain.measure,
+            gain.variant,
+            gain.over
+        );
+    }
+    text
+}
+
+fn between(interval: Interval) -> String {
+    format!("{:.3} .. {:.3}", interval.low, interval.high)
+}
+
+/// Everything, with stable keys.
+pub(super) fn json(report: &Report<'_>) -> String {
+    let runs = report.runs;
+    let measures = runs.measures().iter().enumerate().map(|(number, measure)| {
+        let rows = report.rows(number).into_iter().filter_map(|(name, insns, own)| {
+            Some(Json::Object(vec![
+                ("variant", name.into()),
+                ("insns", insns?.into()),
+                ("throughput", own.throughput.into()),
+                ("ratio", interval(own.ratio)),
+            ]))
+        });
+        let noise = runs.noise(number).map_or(Json::Null, |noise| interval(noise.ratio));
+        Json::Object(vec![
+            ("measure", measure.name.into()),
+            ("unit", measure.unit.as_str().into()),
+            ("rows", Json::array(rows)),
+            ("noise", noise),
+        ])
+    });
+    let gains = report.gains().map(|gain| {
+        Json::Object(vec![
+            ("measure", gain.measure.into()),
+            ("variant", gain.variant.into()),
+            ("over", gain.over.into()),
+            ("ratio", interval(gain.ratio)),
+        ])
+    });
+    let value = Json::Object(vec![
+        ("workload", report.workload.name().into()),
+        ("setting", setting(&report.setting)),
+        ("rounds", runs.rounds().into()),
+        ("measures", Json::array(measures)),
+        ("comparisons", Json::array(gains)),
+        ("noisy", report.noisy.into()),
+        ("interrupted", runs.interrupted.into()),
+    ]);
+    format!("{value}\n")
+}

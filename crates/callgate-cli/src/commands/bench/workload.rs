@@ -1,0 +1,218 @@
+//! `callgate bench --workload NAME`: what filters cost real servers.
+
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+use callgate_bench::workload::{self, Plan, Report, Runs, Variant, Workload};
+use callgate_bench::{Batches, naive, setting};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+
+use super::filters::{self, FiltersArgs, INTERRUPTED, NOISY};
+use super::throughput;
+use crate::options::{Format, native_arch};
+use crate::output;
+use crate::progress::Progress;
+use crate::report::{self, Failure, Result};
+use crate::source::{Meaning, Stack};
+
+/// How long is measured, if nothing is said: in seconds, and with --quick.
+const TIME: u32 = 120;
+const QUICK_TIME: u32 = 30;
+
+/// How long a client runs, about: in seconds, and with --quick.
+const RUN: u32 = 3;
+const QUICK_RUN: u32 = 1;
+
+/// So many rounds at least, and at most.
+const ROUNDS: (usize, usize) = (3, 200);
+
+/// How long a server may take until it accepts connections.
+const READY: Duration = Duration::from_secs(30);
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Chosen {
+    List,
+    One(&'static Workload),
+}
+
+pub(super) fn workloads() -> impl TypedValueParser<Value = Chosen> {
+    let all = Workload::ALL.iter();
+    let values = all.map(|one| PossibleValue::new(one.name()).help(one.about()));
+    let list = PossibleValue::new("list").help("say what there is");
+    PossibleValuesParser::new(values.chain([list])).map(|name| {
+        let one = Workload::ALL.iter().find(|one| one.name() == name);
+        one.map_or(Chosen::List, Chosen::One)
+    })
+}
+
+pub(super) fn run(args: &FiltersArgs, chosen: Chosen) -> Result<u8> {
+    let Chosen::One(workload) = chosen else {
+        output::print(&list())?;
+        return Ok(0);
+    };
+    let variants = variants(args)?;
+    let (server_cpu, client_cpu) = processors(args);
+    let plan = Plan {
+        variants: variants.all,
+        seconds: if args.quick { QUICK_RUN } else { RUN },
+        ready: READY,
+        min_rounds: ROUNDS.0,
+        max_rounds: ROUNDS.1,
+        time: Duration::from_secs(
+            args.time.unwrap_or(if args.quick { QUICK_TIME } else { TIME }).into(),
+        ),
+        precision: args.precision / 100.0,
+        server_cpu,
+        client_cpu,
+        seed: args.seed,
+    };
+    let runs = take(workload, &plan)?;
+    let noisy = noisy(&plan, &runs);
+    let result = Report {
+        workload,
+        setting: facts(&plan, &runs),
+        plan: &plan,
+        runs: &runs,
+        pairs: &variants.pairs,
+        noisy: noisy.as_deref(),
+    };
+    output::print(&match args.format {
+        Format::Text => throughput::text(&result),
+        Format::Json => throughput::json(&result),
+    })?;
+    if let Some(path) = &args.html {
+        output::write_file(path, result.page().as_bytes())?;
+    }
+    if runs.interrupted {
+        report::warn("ended before its time: these figures are of fewer rounds", "");
+        return Ok(INTERRUPTED);
+    }
+    if let Some(why) = noisy {
+        report::warn(
+            format!("too noisy for {} %: {why}", args.precision),
+            "measure on a machine with less to do, for a longer --time, or with less --precision",
+        );
+        return Ok(NOISY);
+    }
+    Ok(0)
+}
+
+/// What runs, and which of it belongs together.
+struct Variants {
+    all: Vec<Variant>,
+    /// The numbers of the reference and of ours, for each source.
+    pairs: Vec<(usize, usize)>,
+}
+
+/// No filter, and of each source the reference and ours.
+fn variants(args: &FiltersArgs) -> Result<Variants> {
+    // Lists are long: for this machine's own calls, if nothing is said.
+    let mut reading = args.reading.clone();
+    if reading.arch.is_empty() {
+        reading.arch = vec![native_arch()?];
+    }
+    let mut variants = Variants { all: vec![Variant::none()], pairs: Vec::new() };
+    for stack in filters::read(args, &reading)? {
+        let reference = reference(&stack)?;
+        let name = stack.name.clone();
+        let filter = stack.into_filter()?;
+        let is_profile = filter.is_profile();
+        let program = filter.compile(&args.compiling)?.program;
+        let name = if is_profile { name } else { format!("{name}, optimized") };
+        let next = variants.all.len();
+        variants.all.extend([reference, Variant { name, programs: vec![program] }]);
+        variants.pairs.push((next, next + 1));
+    }
+    Ok(variants)
+}
+
+/// What ours is compared with: a list of a profile's rules, or programs as they are.
+fn reference(stack: &Stack) -> Result<Variant> {
+    if let [only] = stack.filters.as_slice()
+        && let Meaning::Profile(profile) = &only.meaning
+    {
+        let list = naive::list(&profile.policy).map_err(|error| {
+            Failure::about(&stack.name, format!("as a list of its rules: {error}"))
+                .help("--arch with one architecture makes it shorter")
+        })?;
+        return Ok(Variant { name: format!("{}, list", stack.name), programs: vec![list] });
+    }
+    let programs = stack.filters.iter().filter_map(|filter| match &filter.meaning {
+        Meaning::Program { program, .. } => Some(program.clone()),
+        Meaning::Profile(_) => None,
+    });
+    Ok(Variant { name: format!("{}, as it is", stack.name), programs: programs.collect() })
+}
+
+/// One for what runs under the filter, another for the client where there are two.
+fn processors(args: &FiltersArgs) -> (Option<usize>, Option<usize>) {
+    let server = filters::cpu(args);
+    let others = callgate_bench::allowed_cpus().into_iter().find(|cpu| Some(*cpu) != server);
+    (server, server.and_then(|server| others.or(Some(server))))
+}
+
+fn take(workload: &Workload, plan: &Plan) -> Result<Runs> {
+    callgate_bench::on_ctrl_c();
+    let mut progress = Progress::new(Instant::now());
+    let runs = workload::run(workload, plan, &mut |what, share| {
+        progress.tell(|| format!("{:3.0} %  {what}", share * 100.0));
+    });
+    progress.clear();
+    runs.map_err(|error| match error.is_interrupted() {
+        true => Failure::new("ended before the first round was whole").status(INTERRUPTED),
+        false => Failure::new(error.to_string()).help(error.help()),
+    })
+}
+
+/// Why ratios are not known to what was asked for.
+fn noisy(plan: &Plan, runs: &Runs) -> Option<String> {
+    let measures = runs.measures();
+    let off = (0..measures.len()).filter_map(|measure| {
+        let off = (runs.noise(measure)?.ratio.median - 1.0).abs();
+        (off > plan.precision).then(|| {
+            format!(
+                "{}: no filter differed from itself by {:.1} %",
+                measures[measure].name,
+                off * 100.0
+            )
+        })
+    });
+    let widest = runs.widest().filter(|(width, ..)| *width > plan.precision);
+    let widest = widest.map(|(width, variant, measure)| {
+        format!(
+            "{} under {}: the ratio is known to within {:.1} % only",
+            measures[measure].name,
+            plan.variants[variant].name,
+            width * 100.0
+        )
+    });
+    widest.or(off.into_iter().next())
+}
+
+fn facts(plan: &Plan, runs: &Runs) -> Vec<(&'static str, String)> {
+    let mut facts = setting(&Batches { cpu: plan.server_cpu, ..Batches::default() });
+    let client = match (plan.client_cpu, plan.server_cpu) {
+        (None, _) => "not pinned".to_owned(),
+        (Some(cpu), Some(server)) if cpu == server => "pinned to the same one".to_owned(),
+        (Some(cpu), _) => format!("pinned to number {cpu}"),
+    };
+    facts.push(("client", client));
+    facts.push((
+        "measured",
+        format!(
+            "{} rounds of about {} s for each variant, in {:.0} s",
+            runs.rounds(),
+            plan.seconds,
+            runs.elapsed.as_secs_f64()
+        ),
+    ));
+    facts
+}
+
+fn list() -> String {
+    let mut text = String::new();
+    for one in Workload::ALL {
+        let _ = writeln!(text, "{:<20}{}", one.name(), one.about());
+    }
+    text
+}
