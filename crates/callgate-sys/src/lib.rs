@@ -48,6 +48,7 @@ mod marked;
 mod raw;
 pub mod record;
 mod shared;
+mod status;
 
 pub use ask::{Answer, AskError, ask};
 pub use budget::{MAX_INSNS_PER_THREAD, budget_used, kernel_insns};

@@ -3,8 +3,9 @@
 
 use std::ffi::OsString;
 
-use callgate::Arch;
+use callgate::bpf::{Insn, Op, Program};
 use callgate::recording::{Bounds, CallId, How, MAX_FEW, Recording};
+use callgate::{Arch, Verdict};
 use callgate_sys::Command;
 use callgate_sys::record::{Recorded, Way, exit_status, record};
 
@@ -88,6 +89,28 @@ fn no_call_is_missed() {
         assert_eq!((run.processes, run.threads), (Some(33), Some(41)), "{:?}", recorded.way);
         assert_eq!(run.command, [SUBJECT]);
     });
+}
+
+/// In a container the recorder has a filter itself, which the command inherits.
+#[test]
+fn calls_that_the_recorders_own_filter_denies_are_not_missed() {
+    let deny_getgid = Program::new(vec![
+        Insn::new(Op::LdWordAbs, 0),
+        Insn::branch(Op::JeqK, native("getgid").nr, 0, 1),
+        Insn::new(Op::RetK, Verdict::errno(1).0),
+        Insn::new(Op::RetK, Verdict::ALLOW.0),
+    ]);
+    // A filter stays with its thread.
+    let filtered = std::thread::spawn(move || {
+        callgate_sys::install(&deny_getgid.unwrap(), callgate_sys::Flags::NONE).unwrap();
+        in_each_way(&[SUBJECT], |recorded| {
+            for (call, expected) in expected() {
+                let counted = count(&recorded.recording, call);
+                assert_eq!(counted, expected, "{:?} {:?}", call.name(), recorded.way);
+            }
+        });
+    });
+    filtered.join().unwrap();
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
-use super::status::Status;
 use crate::raw::error_text;
+use crate::status::Status;
 
 /// Why the filters of a thread could not be read, and what to do about it.
 #[derive(Debug)]

@@ -14,7 +14,6 @@
 //! `ptrace(2)`; `proc_pid_status(5)`.
 
 mod error;
-mod status;
 mod tracee;
 
 use std::io;
@@ -24,8 +23,8 @@ use std::time::Duration;
 use callgate::bpf::Program;
 
 use crate::flags::Flags;
+use crate::status::{self, Mode, Status};
 use error::Kind;
-use status::{Mode, Status};
 use tracee::Tracee;
 
 pub use error::DumpError;

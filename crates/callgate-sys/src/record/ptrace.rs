@@ -4,9 +4,10 @@
 //! is made, and only then (strace without `--seccomp-bpf` stops at its end too). The kernel tells
 //! architecture, number and arguments in one answer.
 //!
-//! A filter that the command installs itself may deny a call before ours is asked: the most severe
-//! verdict wins. So as soon as one is installed, all processes stop at the start and the end of each call as
-//! well, and calls are counted where they start, which is before all filters.
+//! Another filter may deny a call before ours is asked: the most severe verdict wins. So as soon as the
+//! command installs one, all processes stop at the start and the end of each call as well, and calls are
+//! counted where they start, which is before all filters. Where the recorder has a filter itself, as in a
+//! container, the command inherits it, and it is so from the beginning.
 //!
 //! Stops by job control are left to the shell (`PTRACE_LISTEN`), signals are delivered as they are,
 //! and processes that the command leaves behind are waited for.
@@ -32,6 +33,7 @@ use super::start::{Mark, Started};
 use super::tracer::{self, CallInfo};
 use super::{Kind, Note, Outcome, RecordError, Tally};
 use crate::command::Command;
+use crate::status::{Mode, Status};
 
 /// Records a command; returns when everything that it started has ended.
 pub(super) fn record(command: &Command) -> Result<Outcome, RecordError> {
@@ -47,7 +49,8 @@ pub(super) fn record(command: &Command) -> Result<Outcome, RecordError> {
     let mut session = Session {
         main: started.pid,
         tracees: HashMap::from([(started.pid, Tracee::default())]),
-        every: false,
+        // Without /proc it is not known, and then nothing may be missed.
+        every: Status::of_this_thread().is_none_or(|own| own.mode != Mode::Off),
         running: false,
         status: None,
         tally: Tally::default(),
@@ -85,7 +88,7 @@ struct Tracee {
 struct Session {
     main: pid_t,
     tracees: HashMap<pid_t, Tracee>,
-    /// Some process has a filter of its own.
+    /// Some process has a filter beside ours.
     every: bool,
     /// The command was executed: calls count.
     running: bool,
@@ -101,16 +104,14 @@ impl Session {
     fn run(&mut self, signals: &Signals) -> Result<(), RecordError> {
         let mut follow = Follow::new();
         while !self.tracees.is_empty() {
+            // Not only when waiting was interrupted: those that call all the time leave nothing to wait for.
+            if signals.interrupted() {
+                self.end_others();
+                return Ok(());
+            }
             let (pid, status) = match tracer::wait(-1) {
                 Ok(event) => event,
-                Err(why) if why.kind() == io::ErrorKind::Interrupted => {
-                    if signals.interrupted() {
-                        // Without a tracer their calls would fail, so they end with the recorder.
-                        self.notes.push(Note::EndedOthers(self.tracees.len()));
-                        return Ok(());
-                    }
-                    continue;
-                }
+                Err(why) if why.kind() == io::ErrorKind::Interrupted => continue,
                 Err(why) if why.raw_os_error() == Some(libc::ECHILD) => return Ok(()),
                 Err(why) => return Err(Kind::Ptrace(why).into()),
             };
@@ -126,6 +127,21 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// Ends what the command left behind: without a tracer all its calls would fail. Another signal
+    /// ends this too.
+    fn end_others(&mut self) {
+        self.notes.push(Note::EndedOthers(self.tracees.len()));
+        self.tracees.keys().for_each(|pid| tracer::kill(*pid));
+        while !self.tracees.is_empty() {
+            match tracer::wait(-1) {
+                // A new one.
+                Ok((pid, status)) if libc::WIFSTOPPED(status) => tracer::kill(pid),
+                Ok((pid, _)) => drop(self.tracees.remove(&pid)),
+                Err(_) => return,
+            }
+        }
     }
 
     fn stopped(&mut self, pid: pid_t, status: c_int) -> Result<(), RecordError> {

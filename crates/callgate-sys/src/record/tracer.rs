@@ -66,6 +66,12 @@ pub(super) fn interrupt(pid: pid_t) -> io::Result<()> {
     request(libc::PTRACE_INTERRUPT, pid, 0, 0)
 }
 
+/// Ends the process of a tracee that was not waited for to its end.
+pub(super) fn kill(pid: pid_t) {
+    // SAFETY: takes numbers; until it is waited for, no other process has this one.
+    unsafe { libc::kill(pid, libc::SIGKILL) };
+}
+
 /// What an event is about: the new process, or the former number of the thread.
 pub(super) fn event_message(pid: pid_t) -> io::Result<pid_t> {
     let mut message: c_ulong = 0;

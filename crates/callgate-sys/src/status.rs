@@ -5,7 +5,7 @@ use std::io;
 
 /// Whether a thread has filters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(crate) enum Mode {
     Off,
     /// `read`, `write`, `_exit` and `rt_sigreturn` alone.
     Strict,
@@ -16,29 +16,30 @@ pub(super) enum Mode {
 
 /// Facts about a thread.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Status {
-    pub(super) name: String,
+pub(crate) struct Status {
+    pub(crate) name: String,
     /// The process that it belongs to.
-    pub(super) process: u32,
+    pub(crate) process: u32,
     /// The process that traces it, 0 for none.
-    pub(super) tracer: u32,
-    pub(super) mode: Mode,
-    pub(super) filters: Option<usize>,
+    pub(crate) tracer: u32,
+    pub(crate) mode: Mode,
+    pub(crate) filters: Option<usize>,
     /// It is a zombie: only its exit status is left.
-    pub(super) has_ended: bool,
+    pub(crate) has_ended: bool,
     /// It waits in the kernel and takes no signal.
-    pub(super) is_uninterruptible: bool,
+    pub(crate) is_uninterruptible: bool,
     /// It has no memory of its own: a thread of the kernel.
-    pub(super) is_kernel: bool,
+    pub(crate) is_kernel: bool,
 }
 
 impl Status {
     /// Of a thread, or of the main thread of a process.
-    pub(super) fn of(tid: u32) -> io::Result<Status> {
+    pub(crate) fn of(tid: u32) -> io::Result<Status> {
         fs::read_to_string(format!("/proc/{tid}/status")).map(|text| Status::parse(&text))
     }
 
-    pub(super) fn of_this_thread() -> Option<Status> {
+    /// Of this thread; `None` where `/proc` is not there.
+    pub(crate) fn of_this_thread() -> Option<Status> {
         let text = fs::read_to_string("/proc/thread-self/status").ok()?;
         Some(Status::parse(&text))
     }
@@ -68,7 +69,7 @@ impl Status {
 }
 
 /// The threads of a process, this one aside, that have another number of filters.
-pub(super) fn other_threads(process: u32, tid: u32, filters: usize) -> Vec<(u32, usize)> {
+pub(crate) fn other_threads(process: u32, tid: u32, filters: usize) -> Vec<(u32, usize)> {
     let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else { return Vec::new() };
     let threads = threads.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     let mut others: Vec<(u32, usize)> = threads
