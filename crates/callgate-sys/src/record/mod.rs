@@ -41,7 +41,7 @@ use crate::raw::{self, error_text};
 use start::Stopped;
 
 /// How many different calls are kept: more than an interface has. A program that makes calls by random
-/// numbers exceeds it, and is told what was lost. In the kernel they take 2 MB for each processor.
+/// numbers exceeds it, and is told what was lost. In the kernel they take 0.9 MB for each processor.
 pub const MAX_CALLS: usize = 512;
 
 /// How calls are observed.

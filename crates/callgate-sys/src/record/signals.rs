@@ -4,6 +4,9 @@
 //! recorder before it has written the recording. A signal that somebody sends to the recorder alone is
 //! passed on to the command. When the command has ended and only processes that it left behind are
 //! waited for, a signal ends the waiting.
+//!
+//! A parent may have left SIGCHLD ignored, and then the kernel keeps no status of a child that ended. The
+//! command inherits that, as it would without a recorder; the recorder takes the default meanwhile.
 
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -29,24 +32,16 @@ impl Signals {
         INTERRUPTED.store(false, Ordering::Relaxed);
         let mut before = Vec::new();
         for signal in SIGNALS {
-            // SAFETY: a `sigaction` of zeros is a valid value: integers, an empty set, a null pointer.
-            let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
-            action.sa_sigaction = handle as extern "C" fn(_, _, _) as libc::sighandler_t;
-            action.sa_flags = libc::SA_SIGINFO;
-            let mut old = MaybeUninit::uninit();
-            // SAFETY: both pointers are valid for the call; the handler only stores to atomics and
-            // calls `kill`, all of which a handler may do.
-            if unsafe { libc::sigaction(signal, &raw const action, old.as_mut_ptr()) } != 0 {
-                continue;
-            }
-            // SAFETY: `sigaction` succeeded, so it filled the whole structure.
-            let old = unsafe { old.assume_init() };
+            let handler = handle as extern "C" fn(_, _, _) as libc::sighandler_t;
+            let Some(old) = set(signal, &action(handler, libc::SA_SIGINFO)) else { continue };
             if old.sa_sigaction == libc::SIG_IGN {
-                restore(signal, &old);
+                set(signal, &old);
             } else {
                 before.push((signal, old));
             }
         }
+        let default = action(libc::SIG_DFL, 0);
+        before.extend(set(libc::SIGCHLD, &default).map(|old| (libc::SIGCHLD, old)));
         Signals { before }
     }
 
@@ -64,14 +59,27 @@ impl Signals {
 impl Drop for Signals {
     fn drop(&mut self) {
         for (signal, old) in &self.before {
-            restore(*signal, old);
+            set(*signal, old);
         }
     }
 }
 
-fn restore(signal: c_int, old: &libc::sigaction) {
-    // SAFETY: `old` is what `sigaction` gave for this signal.
-    unsafe { libc::sigaction(signal, old, std::ptr::null_mut()) };
+fn action(handler: libc::sighandler_t, flags: c_int) -> libc::sigaction {
+    // SAFETY: a `sigaction` of zeros is a valid value: integers, an empty set, a null pointer.
+    let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
+    action.sa_sigaction = handler;
+    action.sa_flags = flags;
+    action
+}
+
+/// What a signal does from now on; what it did before, if that could be changed.
+fn set(signal: c_int, action: &libc::sigaction) -> Option<libc::sigaction> {
+    let mut old = MaybeUninit::uninit();
+    // SAFETY: both pointers are valid for the call. An action is the default, what was there before, or
+    // `handle`, which does only what a handler may do: it uses atomics and errno, and calls `kill`.
+    let result = unsafe { libc::sigaction(signal, action, old.as_mut_ptr()) };
+    // SAFETY: `sigaction` succeeded, so it filled the whole structure.
+    (result == 0).then(|| unsafe { old.assume_init() })
 }
 
 extern "C" fn handle(signal: c_int, info: *mut siginfo_t, _: *mut c_void) {
@@ -83,9 +91,13 @@ extern "C" fn handle(signal: c_int, info: *mut siginfo_t, _: *mut c_void) {
     // SAFETY: with SA_SIGINFO the kernel gives a valid pointer.
     let from_a_process = unsafe { (*info).si_code } <= 0;
     if from_a_process {
-        // SAFETY: `kill` may be called in a handler; the process is a child that is not waited for yet,
-        // so no other can have its number. It leaves errno alone when it succeeds; when it fails, the
-        // code that was interrupted sees EINTR or what it would have seen.
-        unsafe { libc::kill(command, signal) };
+        // SAFETY: `kill` may be called in a handler, and takes numbers. `errno` is this thread's, and
+        // what the interrupted code finds there stays, even if the command may not be signalled.
+        unsafe {
+            let errno = libc::__errno_location();
+            let before = *errno;
+            libc::kill(command, signal);
+            *errno = before;
+        }
     }
 }
