@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal, Seek, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use callgate_sys::error_text;
@@ -57,6 +58,13 @@ fn stdout_failed(error: io::Error) -> Failure {
 /// as a pipe or `/dev/stdout`, is written in place.
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     NewFile::prepare(path)?.finish(bytes)
+}
+
+/// Writes a file that is not there yet, for its owner alone. In a directory that everybody may write to,
+/// nobody's file is overwritten and nobody's link is followed.
+pub(crate) fn write_new_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(bytes).inspect_err(|_| drop(fs::remove_file(path)))
 }
 
 /// A file that will be written: whether that is possible is found out before.

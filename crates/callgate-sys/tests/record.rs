@@ -7,7 +7,7 @@ use callgate::bpf::{Insn, Op, Program};
 use callgate::recording::{Bounds, CallId, How, MAX_FEW, Recording};
 use callgate::{Arch, Verdict};
 use callgate_sys::Command;
-use callgate_sys::record::{Recorded, Way, exit_status, record};
+use callgate_sys::record::{MAX_CALLS, Recorded, Way, exit_status, record};
 
 const SUBJECT: &str = env!("CARGO_BIN_EXE_record-subject");
 
@@ -124,6 +124,19 @@ fn values_are_kept_as_filters_see_them() {
         let bounds = Bounds { min: 1, max: 39 << 8 | 1, ever: 0x3f01, always: 1 };
         assert_eq!(offset.bounds(), Some(bounds), "{:?}", recorded.way);
         assert!((0..3).all(|arg| lseek.is_known(arg)));
+    });
+}
+
+#[test]
+fn calls_beyond_the_limit_are_counted_as_lost() {
+    in_each_way(&[SUBJECT, "numbers"], |recorded| {
+        let recording = &recorded.recording;
+        assert_eq!(recording.calls().len(), MAX_CALLS, "{:?}", recorded.way);
+        let kept = recording.calls().filter(|(call, _)| call.nr >= 10_000).count() as u64;
+        let lost = recording.runs()[0].lost;
+        // The end of the program comes after them, by a few calls.
+        assert!((600..610).contains(&(kept + lost)), "{kept} {lost} {:?}", recorded.way);
+        assert_eq!(count(recording, native("execve")), 1);
     });
 }
 

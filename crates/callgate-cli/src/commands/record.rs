@@ -8,7 +8,7 @@ use std::time::Duration;
 use callgate::Arch;
 use callgate::recording::{CallId, Recording, Seen};
 use callgate_sys::Command;
-use callgate_sys::record::{Recorded, Way, exit_status, record};
+use callgate_sys::record::{MAX_CALLS, Recorded, Way, exit_status, record};
 use clap::{ValueEnum, ValueHint};
 
 use crate::call;
@@ -64,11 +64,11 @@ pub(crate) struct RecordArgs {
     from: Vec<PathBuf>,
 
     /// Whose calls are in logs that do not say it [default: this machine's]
-    #[arg(long, value_name = "ARCH", value_parser = parse_arch, requires = "from")]
+    #[arg(long, value_name = "ARCH", value_parser = parse_arch, requires = "from", conflicts_with = "command")]
     arch: Option<Arch>,
 
     /// Take unknown names of calls in logs as errors
-    #[arg(long, requires = "from")]
+    #[arg(long, requires = "from", conflicts_with = "command")]
     strict: bool,
 
     /// The form of the report
@@ -117,14 +117,17 @@ pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
     }
     let lost: u64 = recorded.recording.runs().iter().map(|run| run.lost).sum();
     if lost > 0 {
-        report::warn(
-            format!("calls that were made, but are not in the recording: {lost}"),
-            "record again; if the number stays high, with --via ptrace",
-        );
+        let help = if recorded.recording.calls().len() < MAX_CALLS {
+            "record again; if the number stays high, with --via ptrace".to_owned()
+        } else {
+            format!("a recording has {MAX_CALLS} different calls at the most; these are counted")
+        };
+        let what = format!("calls that were made, but are not in the recording: {lost}");
+        report::warn(what, help);
     }
     let text = match args.format {
         Format::Json => json(&recorded),
-        Format::Text => text(&recorded, args.output.as_deref()),
+        Format::Text => text(&recorded, args.output.as_deref(), saved.is_ok()),
     };
     report::note(&text);
     saved?;
@@ -165,7 +168,10 @@ impl Target {
     fn write(self, recording: &Recording) -> Result<()> {
         match self {
             Target::Nowhere => Ok(()),
-            Target::Stdout => output::print(&recording.to_json()),
+            Target::Stdout => {
+                let text = recording.to_json();
+                output::print(&text).map_err(|failure| rescue(&text, failure))
+            }
             Target::File(file) => {
                 let text = recording.to_json();
                 file.finish(text.as_bytes()).map_err(|failure| rescue(&text, failure))
@@ -176,16 +182,20 @@ impl Target {
 
 /// A command may have run for hours: its recording goes elsewhere when it cannot go where it should.
 fn rescue(text: &str, failure: Failure) -> Failure {
-    let name = format!("callgate-recording-{}.json", std::process::id());
-    let path = std::env::temp_dir().join(name);
-    match output::write_file(&path, text.as_bytes()) {
-        Ok(()) => failure.help(format!("the recording is in {}", path.display())),
-        Err(_) => failure,
+    /// Others may have put something in the way.
+    const ATTEMPTS: usize = 8;
+    let (directory, process) = (std::env::temp_dir(), std::process::id());
+    let paths = (0..ATTEMPTS)
+        .map(|attempt| directory.join(format!("callgate-recording-{process}-{attempt}.json")));
+    let mut saved = paths.filter(|path| output::write_new_file(path, text.as_bytes()).is_ok());
+    match saved.next() {
+        Some(path) => failure.help(format!("the recording is in {}", path.display())),
+        None => failure,
     }
 }
 
 /// The report for people: a summary, and a table where there is no file.
-fn text(recorded: &Recorded, path: Option<&Path>) -> String {
+fn text(recorded: &Recorded, path: Option<&Path>, is_saved: bool) -> String {
     let mut text = String::new();
     let recording = &recorded.recording;
     if path.is_none() {
@@ -213,7 +223,7 @@ fn text(recorded: &Recorded, path: Option<&Path>) -> String {
     if let Some(why) = &recorded.why_not_tracepoint {
         let _ = writeln!(text, "  not by tracepoint: {why}");
     }
-    if let Some(path) = path.filter(|path| path.as_os_str() != "-") {
+    if let Some(path) = path.filter(|path| is_saved && path.as_os_str() != "-") {
         let _ = writeln!(text, "  written to {}", path.display());
     }
     text

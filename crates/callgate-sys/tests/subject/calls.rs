@@ -2,7 +2,7 @@
 //! nothing else here makes, a known number of times; the test (`record.rs`) knows them.
 //!
 //! With the argument `leaf` it makes three calls and ends; with `exit` or `kill` and a number it ends so;
-//! with `sleep` it sleeps.
+//! with `sleep` it sleeps; with `numbers` it makes 600 calls that do not exist.
 
 #![allow(missing_docs)]
 
@@ -28,6 +28,7 @@ fn main() {
             times(2, libc::SYS_getegid);
         })
         .forget(),
+        Some("numbers") => (0..600).for_each(|nr| times(1, 10_000 + nr)),
         _ => everything(),
     }
 }
