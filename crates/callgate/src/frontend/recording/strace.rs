@@ -16,7 +16,7 @@
 //!
 //! Sources: strace(1), and the output of strace 6.1.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::not_of;
 use crate::diagnostic::Severity;
@@ -50,6 +50,7 @@ pub(super) fn read(
         arches: BTreeMap::new(),
         unfinished: BTreeMap::new(),
         multiplexed: None,
+        left_out: BTreeSet::new(),
         recording,
         unknown,
     };
@@ -113,6 +114,8 @@ struct Log {
     unfinished: BTreeMap<Option<u32>, Unfinished>,
     /// The first call that may be one of `socketcall` or `ipc`, and which.
     multiplexed: Option<(usize, String, &'static str)>,
+    /// Names that were reported.
+    left_out: BTreeSet<(Arch, String)>,
     recording: Recording,
     unknown: Severity,
 }
@@ -192,11 +195,19 @@ impl Log {
         };
         match nr {
             Some(nr) => self.recording.add(CallId::new(arch, nr), 1, values(arch, name, args)),
+            None if !self.is_first(arch, name) => {}
             None if syscalls::is_known_name(name) => {
                 not_of(reader, self.unknown, at, arch, name);
             }
             None => unknown_name(reader, self.unknown, at, name),
         }
+    }
+
+    /// Whether a name is left out for the first time: a log may have it a million times.
+    fn is_first(&mut self, arch: Arch, name: &str) -> bool {
+        /// More than there are messages of a text.
+        const MOST: usize = 1000;
+        self.left_out.len() >= MOST || self.left_out.insert((arch, name.to_owned()))
     }
 }
 

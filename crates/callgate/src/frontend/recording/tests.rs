@@ -328,3 +328,15 @@ type=SECCOMP msg=audit(1.2:461): arch=c000003e syscall=1073741824 compat=0
          3:52: \"moumt\" is not the name of a system call; it is left out"
     );
 }
+
+#[test]
+fn a_name_that_is_left_out_a_thousand_times_is_told_once() {
+    let log = "frobnicate(1) = 0\nstat64(1) = 0\nclose(1) = 0\n".repeat(1000);
+    let read = read(&log, &OPTIONS).unwrap();
+    assert_eq!(counts(&read.recording), "close×1000");
+    assert_eq!(
+        lines(&read.warnings),
+        "1:1: \"frobnicate\" is not the name of a system call; it is left out\n\
+         2:1: x86_64 has no call \"stat64\"; it is left out"
+    );
+}
