@@ -74,8 +74,9 @@ impl Stopped {
     pub(super) fn filter(&self, index: usize) -> io::Result<Vec<RawInsn>> {
         let len = ptrace(PTRACE_SECCOMP_GET_FILTER, self.tid, index, ptr::null_mut())?;
         let mut code = vec![sock_filter { code: 0, jt: 0, jf: 0, k: 0 }; len as usize];
-        // The kernel writes as many instructions as it said before: a filter does not change, and the
-        // thread is stopped and cannot install another one.
+        // The kernel writes as many instructions as it said before: a filter does not change. Another
+        // thread may give this one newer filters (TSYNC), but those keep the older ones below them, and
+        // the number counts from the oldest.
         ptrace(PTRACE_SECCOMP_GET_FILTER, self.tid, index, code.as_mut_ptr().cast())?;
         let raw =
             |insn: sock_filter| RawInsn { code: insn.code, jt: insn.jt, jf: insn.jf, k: insn.k };
