@@ -76,7 +76,8 @@ fn reached(mut insns: Vec<Insn>) -> Vec<Insn> {
 }
 
 /// How often each piece of code is reached by calls that pay for it under this model, by the index of
-/// its [`CodeId`]: known for arch and number, and for arguments as if each side of a branch were equally likely.
+/// its [`CodeId`]: known for arch and number. For arguments, each side of a branch is equally likely, but
+/// for a side on which nothing is permitted any more: programs make the calls that they may make.
 pub(super) fn frequencies(
     graph: &Graph,
     root: CodeId,
@@ -106,19 +107,42 @@ pub(super) fn frequencies(
         }
     }
     // What follows has a smaller index.
+    let permits = permitting(graph);
     for id in (0..graph.len() as u32).rev().map(CodeId) {
         let code = graph.get(id);
-        let share = match code {
-            Code::Load { word, .. } if word > Word::NR => 1.0,
-            Code::And { held, .. } if held.word > Word::NR => 1.0,
-            Code::Branch { held, .. } | Code::Window { held, .. } if held.word > Word::NR => 0.5,
+        match code {
+            Code::Load { word, .. } if word > Word::NR => {}
+            Code::And { held, .. } | Code::Branch { held, .. } | Code::Window { held, .. }
+                if held.word > Word::NR => {}
             _ => continue,
-        };
+        }
+        let permits = |id: &CodeId| permits[id.0 as usize];
+        let (some, all) = (code.successors().any(|id| permits(&id)), code.successors().count());
+        let refused = code.successors().filter(|id| some && !permits(id)).count();
         for next in code.successors() {
+            let share = match some && !permits(&next) {
+                true => REFUSED,
+                false => (1.0 - REFUSED * refused as f64) / (all - refused) as f64,
+            };
             frequency[next.0 as usize] += share * frequency[id.0 as usize];
         }
     }
     frequency
+}
+
+/// How often a test of an argument decides that the call is refused.
+const REFUSED: f64 = 0.05;
+
+/// Which pieces of code lead to a verdict that permits the call.
+fn permitting(graph: &Graph) -> Vec<bool> {
+    let mut permits = vec![false; graph.len()];
+    for id in (0..graph.len() as u32).map(CodeId) {
+        permits[id.0 as usize] = match graph.get(id) {
+            Code::Return(verdict) => verdict.permits(),
+            code => code.successors().any(|next| permits[next.0 as usize]),
+        };
+    }
+    permits
 }
 
 /// All code reachable from `root`, each piece after those it leads to; of the two successors of a
@@ -255,6 +279,7 @@ impl Writer<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::code::Held;
     use super::*;
     use crate::verdict::Verdict;
 
@@ -295,6 +320,25 @@ mod tests {
         assert_eq!(branch(256, 255), (2, 1, 0));
         assert_eq!(branch(255, 256), (2, 0, 1));
         assert_eq!(branch(1000, 1000), (2, 1, 0));
+    }
+
+    #[test]
+    fn what_a_test_of_an_argument_refuses_is_rare() {
+        let mut graph = Graph::default();
+        let held = Held { word: Word::IP_LOW, mask: u32::MAX };
+        let [refuse, allow, log] = [Verdict::errno(1), Verdict::ALLOW, Verdict::LOG]
+            .map(|verdict| graph.add(Code::Return(verdict)));
+        let mut test =
+            |then, otherwise| graph.add(Code::Branch { held, op: Op::JgeK, k: 1, then, otherwise });
+        let open = test(allow, log);
+        let first = test(refuse, open);
+        let root = graph.add(Code::Load { word: Word::IP_LOW, next: first });
+        let call = WeightedCall { token: 0, nr: 0, weight: 1.0, always_allowed: false };
+        let frequency = frequencies(&graph, root, &[call], Model::Jit);
+        let of = |id: CodeId| frequency[id.0 as usize];
+        assert_eq!((of(root), of(first), of(refuse)), (1.0, 1.0, REFUSED));
+        assert_eq!((of(open), of(allow)), (1.0 - REFUSED, (1.0 - REFUSED) / 2.0));
+        assert_eq!(of(allow), of(log));
     }
 
     #[test]
