@@ -5,7 +5,20 @@ use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 use crate::calls::StandIn;
-use crate::raw::{Clutter, RawCall, now, system_call};
+use crate::raw::{self, Clutter, RawCall, system_call};
+
+/// Why a body was not measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    /// The clock cannot be read.
+    NoClock,
+    /// A thread cannot be started.
+    NoThread,
+}
+
+fn now() -> Result<u64, Trouble> {
+    raw::now().ok_or(Trouble::NoClock)
+}
 
 /// One iteration of what is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +44,8 @@ impl From<StandIn> for Body {
 
 impl Body {
     /// So many iterations; how many nanoseconds they took. With clutter, it is touched before each
-    /// iteration, and that is not counted. `None` when the clock cannot be read.
-    pub(crate) fn run(&self, count: u32, clutter: Option<&Clutter>) -> Option<u64> {
+    /// iteration, and that is not counted.
+    pub(crate) fn run(&self, count: u32, clutter: Option<&Clutter>) -> Result<u64, Trouble> {
         match (clutter, self) {
             (Some(clutter), _) => {
                 let mut sum = 0;
@@ -42,7 +55,7 @@ impl Body {
                     self.once();
                     sum += now()? - start;
                 }
-                Some(sum)
+                Ok(sum)
             }
             // The loop of one call has nothing in it but the call.
             (None, Body::Call(RawCall { nr, args })) => {
@@ -51,7 +64,7 @@ impl Body {
                     // SAFETY: calls come from `calls.rs`, where they write to no memory and change nothing.
                     unsafe { system_call(*nr, *args) };
                 }
-                Some(now()? - start)
+                Ok(now()? - start)
             }
             (None, Body::CondWait { threads }) => wait_in_threads(*threads, count),
             (None, _) => {
@@ -59,7 +72,7 @@ impl Body {
                 for _ in 0..count {
                     self.once();
                 }
-                Some(now()? - start)
+                Ok(now()? - start)
             }
         }
     }
@@ -114,8 +127,8 @@ fn wait_once() {
 }
 
 /// Waits `count` times in each of many threads; how long all of them took, divided by
-/// their number. `None` when a thread cannot be started.
-fn wait_in_threads(threads: u32, count: u32) -> Option<u64> {
+/// their number.
+fn wait_in_threads(threads: u32, count: u32) -> Result<u64, Trouble> {
     // Nobody joins the threads: a filter may deny what that takes, and the process ends soon.
     let start_line = Arc::new(Barrier::new(threads as usize + 1));
     let done = Arc::new(AtomicU32::new(0));
@@ -128,12 +141,12 @@ fn wait_in_threads(threads: u32, count: u32) -> Option<u64> {
             }
             done.fetch_add(1, Ordering::AcqRel);
         });
-        worker.ok()?;
+        worker.map_err(|_| Trouble::NoThread)?;
     }
     let start = now()?;
     start_line.wait();
     while done.load(Ordering::Acquire) < threads {
         std::thread::sleep(Duration::from_micros(200));
     }
-    Some((now()? - start) / u64::from(threads))
+    Ok((now()? - start) / u64::from(threads))
 }

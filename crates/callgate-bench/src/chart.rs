@@ -94,7 +94,7 @@ pub fn boxes(section: &Section) -> String {
     let lowest = section.rows.iter().map(|row| row.estimate.spread.minimum).fold(highest, f64::min);
     let scale = Scale::of(lowest, highest);
     let mut svg = open(section.rows.len(), &format!("Spread: {}", section.title));
-    let what = "nanoseconds: minimum, quartiles and median, 95 % of all batches";
+    let what = "nanoseconds: minimum, quartiles and median, 95 % are below the end";
     axis(&mut svg, &scale, section.rows.len(), what);
     for (at, row) in section.rows.iter().enumerate() {
         let (spread, y) = (row.estimate.spread, at as f64 * ROW);

@@ -204,19 +204,37 @@ impl Samples {
 
     /// Whether the overheads of all subjects are known to this share of themselves.
     fn is_precise(&self, precision: f64) -> bool {
-        let subjects = 1..self.times.len().saturating_sub(1);
         let bodies = self.times.first().map_or(0, Vec::len);
-        precision > 0.0
-            && subjects.flat_map(|subject| (0..bodies).map(move |body| (subject, body))).all(
-                |(subject, body)| {
-                    let overhead =
-                        Interval::of(&self.overheads(subject, body), seed(subject, body));
-                    overhead.is_some_and(|own| own.is_known_to(precision))
-                },
-            )
+        precision > 0.0 && (0..bodies).all(|body| self.body_is_precise(body, precision))
+    }
+
+    fn body_is_precise(&self, body: usize, precision: f64) -> bool {
+        let Some(noise) = self.noise(body) else { return false };
+        (1..self.times.len().saturating_sub(1)).all(|subject| {
+            let overhead = Interval::of(&self.overheads(subject, body), seed(subject, body));
+            overhead.is_some_and(|own| own.excess(precision, noise) <= 1.0)
+        })
     }
 }
 
 fn seed(subject: usize, body: usize) -> u64 {
     (subject as u64) << 32 | body as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// "No filter", one filter, and "no filter" again: always so many nanoseconds.
+    fn steady(nanoseconds: [f64; 3]) -> Samples {
+        let times = nanoseconds.map(|time| vec![vec![vec![time; 3]; 20]]).to_vec();
+        Samples { times, rounds: 20, interrupted: false, elapsed: Duration::ZERO }
+    }
+
+    #[test]
+    fn overheads_are_not_precise_while_identical_subjects_differ() {
+        assert!(steady([100.0, 200.0, 102.0]).is_precise(0.03));
+        assert!(!steady([100.0, 200.0, 104.0]).is_precise(0.03));
+        assert!(!steady([100.0, 200.0, 100.0]).is_precise(0.0), "0 is for never");
+    }
 }

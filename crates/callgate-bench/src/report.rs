@@ -126,7 +126,7 @@ pub fn noisy(
             let overhead = row.estimate.overhead;
             let tolerance = overhead.tolerance(precision);
             let (width, noise) = (overhead.width(), section.noise.median.abs());
-            let excess = width.max(noise) / tolerance;
+            let excess = overhead.excess(precision, section.noise);
             if excess > 1.0 && worst.as_ref().is_none_or(|(other, _)| excess > *other) {
                 let what = if width >= noise {
                     format!("is known to within {width:.1} ns only")

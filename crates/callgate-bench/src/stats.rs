@@ -64,9 +64,10 @@ impl Interval {
         (share * self.median.abs()).max(RESOLUTION)
     }
 
-    /// Whether it is no wider than that.
-    pub fn is_known_to(&self, share: f64) -> bool {
-        self.width() <= self.tolerance(share)
+    /// How many times its tolerance it is wide, or identical subjects differed, whichever is more; the
+    /// value is known when that is 1 at the most.
+    pub fn excess(&self, share: f64, noise: Interval) -> f64 {
+        self.width().max(noise.median.abs()) / self.tolerance(share)
     }
 }
 

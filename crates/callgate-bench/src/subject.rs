@@ -121,29 +121,21 @@ pub(crate) fn call_data(nr: u32, args: [u64; 6]) -> Option<SeccompData> {
     Some(SeccompData { nr, arch, args, ..SeccompData::default() })
 }
 
-/// The program with an errno in place of each return but ALLOW.
+/// The program with an errno in place of each verdict but ALLOW.
 fn harmless(program: &Program) -> Result<Program, SubjectError> {
-    let denied = Insn::new(Op::RetK, Verdict::errno(libc::EPERM as u16).0);
-    let end = program.len();
-    let mut insns: Vec<Insn> = program
-        .iter()
-        .enumerate()
-        .map(|(index, insn)| match insn.op {
-            Op::RetK => match Verdict(insn.k).action() {
-                Action::Allow | Action::Errno(1..=4095) => *insn,
-                _ => denied,
-            },
-            Op::RetA => Insn::new(Op::Ja, (end - index - 1) as u32),
-            _ => *insn,
-        })
-        .collect();
-    if program.iter().any(|insn| insn.op == Op::RetA) {
-        let allow = Verdict::ALLOW.0;
-        insns.push(Insn::branch(Op::JeqK, allow, 0, 1));
-        insns.extend([Insn::new(Op::RetK, allow), denied]);
-    }
-    let given = insns.len();
-    Program::new(insns).map_err(|_| SubjectError { given })
+    let denied = Verdict::errno(libc::EPERM as u16);
+    let change = |verdict: Verdict| match verdict.action() {
+        Action::Allow | Action::Errno(1..=4095) => verdict,
+        _ => denied,
+    };
+    let allow = Verdict::ALLOW.0;
+    let computed = [
+        Insn::branch(Op::JeqK, allow, 0, 1),
+        Insn::new(Op::RetK, allow),
+        Insn::new(Op::RetK, denied.0),
+    ];
+    let changed = program.with_verdicts(change, &computed);
+    changed.map_err(|_| SubjectError { given: program.len() + computed.len() })
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use callgate_sys::{Worker, error_text};
 
-use crate::body::Body;
+use crate::body::{Body, Trouble};
 use crate::interrupt;
 use crate::raw::{self, Clutter};
 use crate::subject::Subject;
@@ -60,6 +60,8 @@ const NO_MEMORY: u32 = 3;
 const NOT_PINNED: u32 = 4;
 /// A filter was refused: its number is in `PLACE`, the errno in `WHY`.
 const REFUSED: u32 = 5;
+const NO_THREAD: u32 = 6;
+const TOO_SLOW: u32 = 7;
 
 /// Measures bodies under a subject in a process of its own: nanoseconds per iteration, batch by batch,
 /// for each body. `None` when it was interrupted.
@@ -87,6 +89,11 @@ pub(crate) fn measure(
             DONE => break,
             NO_CLOCK => return Err(failed(Kind::NoClock)),
             NO_MEMORY => return Err(failed(Kind::NoMemory)),
+            NO_THREAD => return Err(failed(Kind::NoThread)),
+            TOO_SLOW => {
+                let body = words[PLACE].load(Ordering::Acquire) as usize;
+                return Err(failed(Kind::TooSlow { body }));
+            }
             NOT_PINNED => return Err(failed(Kind::NotPinned(batches.cpu.unwrap_or_default()))),
             _ => {
                 let filter = words[PLACE].load(Ordering::Acquire) as usize;
@@ -136,18 +143,34 @@ fn work(subject: &Subject, bodies: &[Body], batches: &Batches, words: &[AtomicU3
     let mut times = words.iter().skip(TIMES);
     for (number, body) in bodies.iter().enumerate() {
         words[PLACE].store(number as u32, Ordering::Release);
-        if batches.warm_up > 0 && body.run(batches.warm_up, clutter.as_ref()).is_none() {
-            return NO_CLOCK;
-        }
-        for slot in times.by_ref().take(batches.count as usize) {
-            let Some(time) = body.run(batches.iterations, clutter.as_ref()) else {
-                return NO_CLOCK;
-            };
-            // Batches take far less than the four seconds that fit.
-            slot.store(u32::try_from(time).unwrap_or(u32::MAX), Ordering::Release);
+        if let Err(state) = measure_body(body, batches, clutter.as_ref(), times.by_ref()) {
+            return state;
         }
     }
     DONE
+}
+
+/// The batches of one body; the state when there is trouble.
+fn measure_body<'w>(
+    body: &Body,
+    batches: &Batches,
+    clutter: Option<&Clutter>,
+    slots: impl Iterator<Item = &'w AtomicU32>,
+) -> Result<(), u32> {
+    let run = |iterations| {
+        body.run(iterations, clutter).map_err(|trouble| match trouble {
+            Trouble::NoClock => NO_CLOCK,
+            Trouble::NoThread => NO_THREAD,
+        })
+    };
+    if batches.warm_up > 0 {
+        run(batches.warm_up)?;
+    }
+    for slot in slots.take(batches.count as usize) {
+        let time = u32::try_from(run(batches.iterations)?).map_err(|_| TOO_SLOW)?;
+        slot.store(time, Ordering::Release);
+    }
+    Ok(())
 }
 
 /// Why nothing was measured.
@@ -166,6 +189,8 @@ enum Kind {
     Refused { filter: usize, why: io::Error },
     Died { body: usize },
     Late { body: usize, limit: Duration },
+    NoThread,
+    TooSlow { body: usize },
 }
 
 impl MeasureError {
@@ -177,7 +202,7 @@ impl MeasureError {
     /// Which of the bodies it was about, counted from 0.
     pub fn body(&self) -> Option<usize> {
         match self.kind {
-            Kind::Died { body } | Kind::Late { body, .. } => Some(body),
+            Kind::Died { body } | Kind::Late { body, .. } | Kind::TooSlow { body } => Some(body),
             _ => None,
         }
     }
@@ -195,8 +220,13 @@ impl MeasureError {
                               (/sys/devices/system/clocksource), or a filter that allows clock_gettime"
                 .into(),
             Kind::NotPinned(_) => "choose another processor with --cpu, or none with --cpu any".into(),
-            Kind::Died { .. } => "a filter that divides by a zero X kills; measure other calls".into(),
-            Kind::Late { .. } => "try again on a machine with less to do".into(),
+            Kind::Died { .. } => "a filter that divides by a zero X kills, and the C library aborts when futex \
+                                  is denied; measure other calls, or a filter that allows it"
+                .into(),
+            Kind::NoThread => "choose a filter that lets threads start (clone, mmap, mprotect), or measure \
+                               something else; or the system is out of processes"
+                .into(),
+            Kind::Late { .. } | Kind::TooSlow { .. } => "try again on a machine with less to do".into(),
             _ => "the system may be out of processes or memory".into(),
         }
     }
@@ -215,6 +245,8 @@ impl fmt::Display for MeasureError {
                 write!(f, "filter {} of it was not installed: {}", filter + 1, error_text(why))
             }
             Kind::Died { .. } => f.write_str("the measuring process died under it"),
+            Kind::NoThread => f.write_str("a thread was not started under it"),
+            Kind::TooSlow { .. } => f.write_str("a batch took longer than 4 seconds"),
             Kind::Late { limit, .. } => write!(
                 f,
                 "the measuring process took longer than {:.0} seconds and was stopped",

@@ -1,7 +1,6 @@
 //! Recordings: what programs called, from files in every form.
 
 use std::ffi::OsStr;
-use std::io::Read;
 use std::path::Path;
 
 use callgate::Arch;
@@ -38,14 +37,15 @@ fn read(file: &Path, options: &Options) -> Result<Named> {
     Ok(Named { name, recording: read.recording })
 }
 
-/// Whether a file is one of the recordings that Callgate writes.
-pub(crate) fn is_recording(file: &OsStr) -> bool {
-    let mut start = [0; 64];
-    // What cannot be read is none; reading it for what it should be says why.
-    let read = std::fs::File::open(file).and_then(|mut file| file.read(&mut start));
-    let start = start.get(..read.unwrap_or(0)).unwrap_or_default();
-    let text: String = String::from_utf8_lossy(start).split_whitespace().collect();
-    text.starts_with("{\"callgate\":\"recording\"")
+/// Whether a file is a recording in any form.
+pub(crate) fn is_recording(file: &OsStr, arch: Option<Arch>) -> Result<bool> {
+    let options = Options { arch: arch.map_or_else(native_arch, Ok)?, strict: false };
+    // What cannot be read is none; reading it for what it should be says why. A pipe is not read twice.
+    if !std::fs::metadata(file).is_ok_and(|metadata| metadata.is_file()) {
+        return Ok(false);
+    }
+    let text = Place::of_path(Path::new(file)).read_log("");
+    Ok(text.is_ok_and(|text| recording::read(&text, &options).is_ok()))
 }
 
 /// All of them together.

@@ -2,7 +2,17 @@
 
 /// `1 call`, `2 calls`.
 pub(crate) fn count(calls: usize) -> String {
-    if calls == 1 { "1 call".to_owned() } else { format!("{} calls", grouped(calls as u64)) }
+    counted(calls as u64, "call")
+}
+
+/// `1 filter`, `2 processes`, of what is counted.
+pub(crate) fn counted(count: u64, what: &str) -> String {
+    let plural = match what {
+        _ if count == 1 => "",
+        "process" => "es",
+        _ => "s",
+    };
+    format!("{} {what}{plural}", grouped(count))
 }
 
 /// `once`, `2 times`.
@@ -26,6 +36,13 @@ pub(crate) fn grouped(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_counted_is_in_the_singular_only_once() {
+        assert_eq!([counted(1, "process"), counted(2, "process")], ["1 process", "2 processes"]);
+        assert_eq!([counted(0, "call"), count(1)], ["0 calls", "1 call"]);
+        assert_eq!(counted(9495, "call"), "9,495 calls");
+    }
 
     #[test]
     fn thousands_are_told_apart() {

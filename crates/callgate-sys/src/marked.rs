@@ -142,28 +142,18 @@ fn marked(program: &Program, values: &[u32], computed: &[u32]) -> Result<Program
     if values.len() > MAX_VALUES {
         return Err(AskError::too_many_values(values.len()));
     }
-    let mark = |value: u32| {
-        let place = values.binary_search(&value).map_or(UNEXPECTED, |place| place as u16 + 1);
-        Insn::new(Op::RetK, Verdict::errno(place).0)
+    let mark = |verdict: Verdict| {
+        let place = values.binary_search(&verdict.0);
+        Verdict::errno(place.map_or(UNEXPECTED, |place| place as u16 + 1))
     };
-    let end = program.len();
-    let mut insns: Vec<Insn> = program
-        .iter()
-        .enumerate()
-        .map(|(index, insn)| match insn.op {
-            Op::RetK => mark(insn.k),
-            Op::RetA => Insn::new(Op::Ja, (end - index - 1) as u32),
-            _ => *insn,
-        })
-        .collect();
-    if program.iter().any(|insn| insn.op == Op::RetA) {
-        for value in computed {
-            insns.extend([Insn::branch(Op::JeqK, *value, 0, 1), mark(*value)]);
-        }
-        insns.push(Insn::new(Op::RetK, Verdict::errno(UNEXPECTED).0));
-    }
-    let given = insns.len();
-    Program::new(insns).map_err(|_| AskError::too_long(given))
+    let known = computed.iter().flat_map(|value| {
+        let marked = Insn::new(Op::RetK, mark(Verdict(*value)).0);
+        [Insn::branch(Op::JeqK, *value, 0, 1), marked]
+    });
+    let unexpected = Insn::new(Op::RetK, Verdict::errno(UNEXPECTED).0);
+    let list: Vec<Insn> = known.chain([unexpected]).collect();
+    let changed = program.with_verdicts(mark, &list);
+    changed.map_err(|_| AskError::too_long(program.len() + list.len()))
 }
 
 #[cfg(test)]

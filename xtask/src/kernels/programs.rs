@@ -129,12 +129,11 @@ pub(super) fn merged(arch: Arch, model: Model, stack: &[Program]) -> Result<Prog
 /// A program under which nothing dies or waits: every verdict but ALLOW becomes an errno. `None` when
 /// it computes its verdicts.
 pub(super) fn harmless(program: &Program) -> Option<Program> {
-    let change = |insn: &Insn| match insn.op {
-        Op::RetK if insn.k != Verdict::ALLOW.0 => Some(Insn::new(Op::RetK, DENIED.0)),
-        Op::RetA => None,
-        _ => Some(*insn),
-    };
-    Program::new(program.iter().map(change).collect::<Option<Vec<Insn>>>()?).ok()
+    if program.iter().any(|insn| insn.op == Op::RetA) {
+        return None;
+    }
+    let change = |verdict| if verdict == Verdict::ALLOW { verdict } else { DENIED };
+    program.with_verdicts(change, &[]).ok()
 }
 
 /// The programs whose verdicts are compared; what is left out is added to `notes`.

@@ -5,12 +5,12 @@
 //! tidies up. All threads run on one processor: the figure is processor time per wait. Where the profile always
 //! allows futex, the kernel's cache answers since Linux 5.11, and all three cost the same.
 
-use super::{ExperimentError, Options, Setup, compiled, overhead};
+use super::{ExperimentError, Kind, Options, Setup, compiled, overhead};
 use crate::body::Body;
 use crate::measure::{Plan, Samples};
 use crate::naive;
 use crate::report::{Finding, Shown};
-use crate::subject::{Subject, call_data};
+use crate::subject::{Subject, Treatment, call_data};
 use crate::worker::Batches;
 
 const THREADS: u32 = 256;
@@ -26,7 +26,13 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
     // FUTEX_WAIT_BITSET with the clock of the condition.
     let futex = super::call("futex")?.data().nr;
     let data = call_data(futex, [0, 0x189, 0, 0, 0, 0]).unwrap_or_default();
-    let treatments = subjects.iter().map(|subject| subject.treatment(&data)).collect();
+    let treatments: Vec<_> = subjects.iter().map(|subject| subject.treatment(&data)).collect();
+    let denies = subjects.iter().zip(&treatments).find(|(_, own)| **own == Treatment::Denied);
+    if let Some((subject, _)) = denies {
+        // The threads would wait for each other forever.
+        let subject = subject.name.clone();
+        return Err(ExperimentError(Kind::Denied { subject, call: "futex" }));
+    }
     let plan = options.plan(subjects, vec![Body::CondWait { threads: THREADS }], 15);
     let batches = Batches { count: 4, iterations: 30, warm_up: 5, ..plan.batches };
     Ok(Setup {

@@ -200,6 +200,7 @@ pub struct ExperimentError(Kind);
 enum Kind {
     UnknownMachine,
     NoCall(&'static str),
+    Denied { subject: String, call: &'static str },
     Policy(PolicyError),
     Compile(CompileError),
     Naive(NaiveError),
@@ -211,6 +212,10 @@ impl std::fmt::Display for ExperimentError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.0 {
             Kind::UnknownMachine => f.write_str("the architecture of this machine is not known"),
+            Kind::Denied { subject, call } => write!(
+                f,
+                "{subject}, the profile denies {call}, without which no thread waits for another"
+            ),
             Kind::NoCall(name) => write!(f, "there is no call {name} on this machine"),
             Kind::Policy(error) => error.fmt(f),
             Kind::Compile(error) => error.fmt(f),

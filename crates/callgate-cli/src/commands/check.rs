@@ -64,9 +64,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
         (None, [files @ .., source]) if !files.is_empty() => (files, source.clone()),
         (None, files) => (files, OsString::from(BUILT_IN)),
     };
-    let named =
-        recordings::read_all(files, args.reading.arch.first().copied(), args.reading.strict)?;
-    if args.source.is_none() && recordings::is_recording(&source) {
+    let arch = args.reading.arch.first().copied();
+    let named = recordings::read_all(files, arch, args.reading.strict)?;
+    if args.source.is_none() && recordings::is_recording(&source, arch)? {
         let name = source.display();
         return Err(Failure::new(format!("{name} is a recording, but the filter comes last"))
             .help("name the filter with -s SOURCE, or after all recordings"));

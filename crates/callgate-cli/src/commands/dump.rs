@@ -19,6 +19,7 @@ use crate::options::{Format, NATIVE_ENDIAN, PROMPT, SourceOptions};
 use crate::output;
 use crate::report::{Failure, Result, printable};
 use crate::source;
+use crate::text::counted;
 
 const HEADING: Style = Style::new().bold();
 
@@ -172,7 +173,7 @@ fn write_all(directory: &Path, emit: Emit, shown: &[Shown]) -> Result<()> {
 
 fn text(dump: &Dump, args: &DumpArgs, shown: &[Shown]) -> String {
     let installed: Vec<&Shown> = shown.iter().filter(|shown| shown.index.is_some()).collect();
-    let count = counted(installed.len());
+    let count = number_of_filters(installed.len());
     let mut text =
         format!("{HEADING}{} ({}){HEADING:#}: {count}\n", args.pid, printable(&dump.name));
     if let Some(newest) = installed.len().checked_sub(1) {
@@ -212,12 +213,8 @@ fn heading(shown: &Shown) -> String {
     shown.index.map_or_else(|| "merged".to_owned(), |index| format!("filter {index}"))
 }
 
-fn counted(filters: usize) -> String {
-    match filters {
-        0 => "no filter".to_owned(),
-        1 => "1 filter".to_owned(),
-        count => format!("{count} filters"),
-    }
+fn number_of_filters(count: usize) -> String {
+    if count == 0 { "no filter".to_owned() } else { counted(count as u64, "filter") }
 }
 
 /// Instructions of all filters, and what they take of the budget.
@@ -231,7 +228,8 @@ fn others(text: &mut String, dump: &Dump) {
     /// A process may have thousands.
     const SHOWN: usize = 5;
     for (thread, filters) in dump.others.iter().take(SHOWN) {
-        let _ = writeln!(text, "thread {thread} of the process has {}", counted(*filters));
+        let _ =
+            writeln!(text, "thread {thread} of the process has {}", number_of_filters(*filters));
     }
     if let Some(more @ 1..) = dump.others.len().checked_sub(SHOWN) {
         let _ = writeln!(text, "and {more} more threads differ from this one");

@@ -17,6 +17,7 @@ use crate::options::{Format, parse_arch};
 use crate::output::{self, NewFile};
 use crate::recordings;
 use crate::report::{self, Failure, Result};
+use crate::text::counted;
 
 /// Record what a command and everything that it starts calls
 #[derive(Debug, clap::Args)]
@@ -276,16 +277,6 @@ fn json(recorded: &Recorded) -> String {
     format!("{}\n", Json::Object(fields))
 }
 
-/// `1 call`, `2 processes`
-fn counted(count: u64, what: &str) -> String {
-    let plural = match what {
-        _ if count == 1 => "",
-        "process" => "es",
-        _ => "s",
-    };
-    format!("{count} {what}{plural}")
-}
-
 /// Three digits with a unit.
 fn duration(duration: Duration) -> String {
     let nanoseconds = duration.as_nanos() as f64;
@@ -315,11 +306,5 @@ mod tests {
             [of(0), of(999), of(1234), of(45_678_901), of(678_901_234), of(3_600_000_000_000)],
             ["0 ns", "999 ns", "1.23 µs", "45.7 ms", "679 ms", "3600 s"]
         );
-    }
-
-    #[test]
-    fn nouns_have_their_plural() {
-        assert_eq!([counted(1, "process"), counted(2, "process")], ["1 process", "2 processes"]);
-        assert_eq!([counted(0, "call"), counted(1, "call")], ["0 calls", "1 call"]);
     }
 }

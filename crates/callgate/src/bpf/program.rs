@@ -1,5 +1,6 @@
 //! Programs that the kernel accepts: whoever holds one need not check again.
 
+use super::Op;
 use super::ancillary::Ancillary;
 use super::check::{self, Rules};
 use super::error::{Hint, Kind, ProgramError, Violation};
@@ -107,6 +108,39 @@ impl Program {
         let (value, executed) = interp::execute(&self.0, &CallInput { data, endian }, visit);
         Run { verdict: Verdict(value), executed }
     }
+
+    /// The program with other verdicts: what it returns as it stands goes through `change`, and a
+    /// `ret a` becomes a jump to `computed`, which stands at the end, finds the value in A and must return.
+    /// Without a `ret a`, `computed` is left out. Everything in front of a return stays as it is, and
+    /// where it is.
+    ///
+    /// ```
+    /// use callgate::Verdict;
+    /// use callgate::bpf::{Insn, Op, Program};
+    ///
+    /// let kill = Program::new(vec![Insn::new(Op::RetK, Verdict::KILL_PROCESS.0)])?;
+    /// let logs = kill.with_verdicts(|_| Verdict::LOG, &[])?;
+    /// assert_eq!(logs.insns(), [Insn::new(Op::RetK, Verdict::LOG.0)]);
+    /// # Ok::<(), callgate::bpf::ProgramError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the result is no acceptable program: it is too long, or `computed` does not return.
+    pub fn with_verdicts(
+        &self,
+        change: impl Fn(Verdict) -> Verdict,
+        computed: &[Insn],
+    ) -> Result<Program, ProgramError> {
+        let end = self.0.len();
+        let changed = self.0.iter().enumerate().map(|(index, insn)| match insn.op {
+            Op::RetK => Insn::new(Op::RetK, change(Verdict(insn.k)).0),
+            Op::RetA => Insn::new(Op::Ja, (end - index - 1) as u32),
+            _ => *insn,
+        });
+        let computes = self.0.iter().any(|insn| insn.op == Op::RetA);
+        let more = if computes { computed } else { &[] };
+        Program::new(changed.chain(more.iter().copied()).collect())
+    }
 }
 
 impl SocketProgram {
@@ -169,7 +203,6 @@ fn looks_like_text(bytes: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Op;
     use super::*;
 
     fn small() -> Program {
@@ -180,6 +213,27 @@ mod tests {
             Insn::new(Op::RetK, 0),
         ])
         .unwrap()
+    }
+
+    #[test]
+    fn verdicts_are_changed_and_nothing_else() {
+        let log = |_| Verdict::LOG;
+        let changed = small().with_verdicts(log, &[Insn::new(Op::RetA, 0)]).unwrap();
+        assert_eq!(changed.len(), 4, "nothing is computed");
+        assert_eq!(changed.insns()[..2], small().insns()[..2]);
+        assert_eq!(changed.insns()[3], Insn::new(Op::RetK, Verdict::LOG.0));
+
+        let early = Insn::branch(Op::JeqK, 7, 0, 1);
+        let code = [Insn::new(Op::LdWordAbs, 0), early, Insn::new(Op::RetA, 0)];
+        let computes = Program::new([&code[..], &[Insn::new(Op::RetA, 0)]].concat()).unwrap();
+        let tail =
+            [Insn::branch(Op::JeqK, 7, 0, 1), Insn::new(Op::RetK, 1), Insn::new(Op::RetK, 2)];
+        let changed = computes.with_verdicts(log, &tail).unwrap();
+        for (nr, value) in [(7, 1), (8, 2)] {
+            let data = SeccompData { nr, ..SeccompData::default() };
+            assert_eq!(changed.run(&data, Endian::NATIVE).verdict, Verdict(value));
+        }
+        assert!(computes.with_verdicts(log, &[]).is_err());
     }
 
     #[test]

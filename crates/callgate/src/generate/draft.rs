@@ -15,8 +15,8 @@ use super::{Arguments, Deny, Options, Runtime};
 use crate::recording::{Bounds, CallId, Recording, Seen, Values};
 use crate::syscalls::Arch;
 
-/// How often each value of an argument must have been seen in the only recording for the argument to
-/// count as stable.
+/// How often an argument must have been seen for each of its values, on average, in the only recording
+/// for the argument to count as stable. How often each value was seen is not recorded.
 const PER_VALUE: u64 = 4;
 
 /// How many alternatives the limits of one call may make together; each is a rule.
@@ -141,6 +141,17 @@ impl Grant {
         all
     }
 
+    /// Gives limits up that let everything pass.
+    fn keep_real_limits(&mut self) {
+        let (real, vacuous): (Vec<Limit>, Vec<Limit>) =
+            self.limits.drain(..).partition(|limit| !limit.lets_all_pass());
+        self.limits = real;
+        self.unlimited.extend(vacuous.into_iter().map(|limit| Unlimited {
+            name: limit.name,
+            why: "what was recorded and what is always granted is all there is".to_owned(),
+        }));
+    }
+
     /// Gives limits up, the one with the most alternatives first, until they are few together.
     fn keep_few_alternatives(&mut self) {
         while self.limits.iter().map(|limit| limit.cubes().len()).product::<usize>()
@@ -186,7 +197,10 @@ pub(super) fn draft(recordings: &[Recording], options: &Options) -> Result<Draft
     if options.complete {
         draft.complete(options.arguments);
     }
-    draft.grants.values_mut().for_each(Grant::keep_few_alternatives);
+    for grant in draft.grants.values_mut() {
+        grant.keep_real_limits();
+        grant.keep_few_alternatives();
+    }
     Ok(draft)
 }
 
@@ -209,7 +223,10 @@ fn arches(recordings: &[Recording], options: &Options) -> Result<Vec<Arch>, Gene
     if !wanted.iter().any(|arch| counts.contains_key(arch)) {
         return Err(Kind::NothingFor { wanted: wanted.clone(), recorded }.into());
     }
-    Ok(wanted.clone())
+    // One that is named twice is one.
+    let first =
+        |(at, arch): &(usize, &Arch)| wanted.iter().position(|own| own == *arch) == Some(*at);
+    Ok(wanted.iter().enumerate().filter(first).map(|(_, arch)| *arch).collect())
 }
 
 /// The calls of some architectures alone.
@@ -380,9 +397,10 @@ impl Draft {
                         }
                         sibling.limits = grant.limits.clone();
                     }
-                    if name == "clone3" && !grant.limits.is_empty() {
-                        // Its flags are in memory, where no filter sees them: it would undo the limit.
-                        // Libraries fall back to clone when it is not there.
+                    if name == "clone3" && self.is_limited("clone") {
+                        // Its flags are in memory, where no filter sees them: it would undo the limit,
+                        // whatever call of the family was recorded. Libraries fall back to clone when it
+                        // is not there.
                         self.refused.push(name);
                         continue;
                     }
@@ -398,6 +416,10 @@ impl Draft {
         self.refused.dedup();
         let granted = &self.grants;
         self.refused.retain(|name| !granted.contains_key(name));
+    }
+
+    fn is_limited(&self, name: &str) -> bool {
+        self.grants.get(name).is_some_and(|grant| !grant.limits.is_empty())
     }
 
     fn is_elsewhere(&self, name: &str) -> bool {

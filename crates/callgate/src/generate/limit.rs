@@ -78,6 +78,11 @@ impl Limit {
         };
     }
 
+    /// Whether no value is kept out.
+    pub(super) fn lets_all_pass(&self) -> bool {
+        self.cubes().iter().any(|cube| cube.mask == 0)
+    }
+
     /// The allowed values as few cubes, which together are exactly these values.
     pub fn cubes(&self) -> Vec<Cube> {
         match &self.allowed {

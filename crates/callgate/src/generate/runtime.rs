@@ -86,6 +86,9 @@ static RUNC_SOME: &[Needed] = &[
     Needed { name: "clone", values: Some(&[0]) },
     // PROT_NONE, PROT_READ | PROT_WRITE.
     Needed { name: "mmap", values: Some(&[0, 3]) },
+    // The same on 32-bit interfaces.
+    Needed { name: "fcntl64", values: Some(&[1, 2, 3, 4, 1030]) },
+    Needed { name: "mmap2", values: Some(&[0, 3]) },
 ];
 
 #[rustfmt::skip]

@@ -17,7 +17,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::{report as shown, workload};
 use crate::options::{CompileOptions, Format, SourceOptions, native_arch};
-use crate::output;
+use crate::output::{self, NewFile};
 use crate::progress::Progress;
 use crate::report::{self, Failure, Result};
 use crate::source::{BUILT_IN, Meaning, Source, Stack};
@@ -189,6 +189,8 @@ pub(super) fn run(args: &FiltersArgs) -> Result<u8> {
     if let Some(chosen) = args.workload {
         return workload::run(args, chosen);
     }
+    // Whether it can be written is found out before anything is measured.
+    let page = args.html.as_deref().map(NewFile::prepare).transpose()?;
     let report = match args.experiment {
         Some(Chosen::List) => {
             output::print(&list_experiments())?;
@@ -197,13 +199,12 @@ pub(super) fn run(args: &FiltersArgs) -> Result<u8> {
         Some(Chosen::One(experiment)) => repeat(args, experiment)?,
         None => compare(args)?,
     };
-    if let Some(path) = &args.html {
-        output::write_file(path, page::page(&report).as_bytes())?;
-    }
+    let written = page.map_or(Ok(()), |file| file.finish(page::page(&report).as_bytes()));
     output::print(&match args.format {
         Format::Text => shown::text(&report),
         Format::Json => shown::json(&report),
     })?;
+    written?;
     if report.interrupted {
         report::warn("ended before its time: these figures are of fewer rounds", "");
         return Ok(INTERRUPTED);
@@ -250,7 +251,6 @@ fn compare(args: &FiltersArgs) -> Result<Report> {
         precision: args.precision / 100.0,
         seed: args.seed,
     };
-    let samples = take(&plan, &bodies)?;
     let mean = weights.as_ref().map(|weights| {
         let of = |call: &StandIn| weights.calls.iter().find(|(other, _)| other == call);
         let own: Vec<f64> =
@@ -262,6 +262,7 @@ fn compare(args: &FiltersArgs) -> Result<Report> {
         return Err(Failure::new("none of these calls happens by the weights")
             .help("leave --calls out, or name calls that happen"));
     }
+    let samples = take(&plan, &bodies)?;
     let weights = mean.as_ref().map(|(title, own)| (title.as_str(), own.as_slice()));
     let title = if args.cold { "what filters cost, cold" } else { "what filters cost" };
     Ok(made(args, title, &plan, &samples, &bodies, weights, Vec::new(), 2))
@@ -405,6 +406,7 @@ fn named(names: &[String]) -> Result<Vec<StandIn>> {
     for name in names {
         let Some(call) = StandIn::find(name) else {
             let known = native_arch()?.number(name).is_some();
+            let name = if name.is_empty() { "an empty name" } else { name };
             let what = if known { "cannot be measured" } else { "is no call of this machine" };
             return Err(Failure::new(format!("{name} {what}"))
                 .help("--list-calls prints the calls that can be measured, and how"));

@@ -32,7 +32,8 @@ comments why each call is there:
 Arguments that choose what a call does (a socket's family, the command of ioctl,
 memory that is executable) are limited to recorded values where that is a
 privilege of its own, and else where the values are the same in all recordings,
-or were seen four times each in the only one. Give recordings of several runs.
+or, in the only one, were seen four times as often as there are different ones.
+Give recordings of several runs.
 
 The default for other calls is ENOSYS: libraries that try a newer call fall
 back, as they do on an older kernel; after EPERM they give up.

@@ -159,9 +159,46 @@ fn clone3_does_not_undo_the_limit_of_clone() {
     let draft = generate(&[both], &complete).unwrap();
     assert!(draft.refused().is_empty());
     assert_eq!(grant(&draft, "clone3").unlimited[0].name, "uargs");
+    // One that stands for another call of the family does not undo it either.
+    for options in [complete.clone(), Options::default()] {
+        let draft = generate(&[recorded(1, &[("fork", &[])])], &options).unwrap();
+        assert_eq!(limits(&draft, "clone"), ["clone_flags & 0x7e020000 == 0"]);
+        assert_eq!(draft.refused(), ["clone3"]);
+    }
+    let off = Options { arguments: Arguments::Off, ..complete.clone() };
+    let draft = generate(&[recorded(1, &[("fork", &[])])], &off).unwrap();
+    assert_eq!(grant(&draft, "clone3").limits, []);
     // And brings clone without new namespaces.
     let draft = generate(&[recorded(1, &[("clone3", &[])])], &complete).unwrap();
     assert_eq!(limits(&draft, "clone"), ["clone_flags & 0x7e020000 == 0"]);
+}
+
+#[test]
+fn an_architecture_that_is_named_twice_is_one() {
+    let options = Options { arches: vec![X86_64, Arch::X86, X86_64], ..bare() };
+    let draft = generate(&[recorded(1, &[("read", &[])])], &options).unwrap();
+    assert_eq!(draft.arches(), [X86_64, Arch::X86]);
+    draft.write(Form::Oci).unwrap();
+}
+
+#[test]
+fn a_limit_that_keeps_nothing_out_is_none() {
+    // Written, executed, and both at once, as a compiler at run time does it.
+    let calls: &[(&str, &[u64])] = &[("mprotect", &[0, 0, 5]), ("mprotect", &[0, 0, 7])];
+    let draft = generate(&[recorded(1, calls)], &bare()).unwrap();
+    let mprotect = grant(&draft, "mprotect");
+    assert_eq!((mprotect.limits.len(), mprotect.unlimited[0].name), (0, "prot"));
+    draft.write(Form::Oci).unwrap();
+}
+
+#[test]
+fn runc_finds_its_calls_on_32_bit_interfaces() {
+    let mut recording = Recording::default();
+    recording.observe(CallId::new(Arch::Arm, Arch::Arm.number("read").unwrap()), &[0; 6]);
+    let options = Options { complete: false, ..Options::default() };
+    let draft = generate(&[recording], &options).unwrap();
+    assert_eq!(limits(&draft, "mmap2"), ["prot & 0x6 in {0, 2}"]);
+    assert_eq!(grant(&draft, "fcntl64").reason, Reason::Runtime);
 }
 
 #[test]
