@@ -10,7 +10,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use super::filters::{self, FiltersArgs, INTERRUPTED, NOISY};
 use super::throughput;
 use crate::options::{Format, native_arch};
-use crate::output;
+use crate::output::{self, NewFile};
 use crate::progress::Progress;
 use crate::report::{self, Failure, Result};
 use crate::source::{Meaning, Stack};
@@ -66,6 +66,8 @@ pub(super) fn run(args: &FiltersArgs, chosen: Chosen) -> Result<u8> {
         client_cpu,
         seed: args.seed,
     };
+    // Whether it can be written is found out before anything is measured.
+    let page = args.html.as_deref().map(NewFile::prepare).transpose()?;
     let runs = take(workload, &plan)?;
     let noisy = noisy(&plan, &runs);
     let result = Report {
@@ -80,8 +82,8 @@ pub(super) fn run(args: &FiltersArgs, chosen: Chosen) -> Result<u8> {
         Format::Text => throughput::text(&result),
         Format::Json => throughput::json(&result),
     })?;
-    if let Some(path) = &args.html {
-        output::write_file(path, result.page().as_bytes())?;
+    if let Some(page) = page {
+        page.finish(result.page().as_bytes())?;
     }
     if runs.interrupted {
         report::warn("ended before its time: these figures are of fewer rounds", "");
