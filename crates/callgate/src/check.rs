@@ -139,7 +139,7 @@ impl Question<'_> {
             (Some(all), Some(_)) => Condition::any(
                 all.iter().map(|value| Condition::test(Test::eq(field, self.seen_as(*value)))),
             ),
-            (None, Some(bounds)) if self.call.arch.is_64bit() => {
+            (None, Some(bounds)) if self.call.arch.has_wide_registers() => {
                 let tests = [
                     Test::new(field, Cmp::Ge, bounds.min),
                     Test::new(field, Cmp::Le, bounds.max),
@@ -159,9 +159,9 @@ impl Question<'_> {
         }
     }
 
-    /// A value as the filter sees it: a 32-bit interface has low halves alone.
+    /// A value as the filter sees it: narrow registers have low halves alone.
     fn seen_as(&self, value: u64) -> u64 {
-        if self.call.arch.is_64bit() { value } else { value & u64::from(u32::MAX) }
+        if self.call.arch.has_wide_registers() { value } else { value & u64::from(u32::MAX) }
     }
 
     /// A call with a recorded value in each argument, as far as they are known.

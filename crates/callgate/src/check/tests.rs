@@ -110,10 +110,13 @@ fn calls_of_another_architecture_get_what_it_gets() {
 }
 
 #[test]
-fn a_32_bit_interface_has_no_high_halves() {
-    let policy = policy(Arch::X86, eq(0, 5), Verdict::errno(1));
-    let recording = recorded(Arch::X86, &[[0xffff_ffff_0000_0005, 0, 0, 0, 0, 0]]);
-    assert_eq!(findings(&policy, &recording), []);
+fn narrow_registers_have_no_high_halves() {
+    for arch in [Arch::X86, Arch::X32, Arch::Mips64n32] {
+        let policy = policy(arch, eq(0, 5), Verdict::errno(1));
+        let recording = recorded(arch, &[[0xffff_ffff_0000_0005, 0, 0, 0, 0, 0]]);
+        let denied = usize::from(arch != Arch::X86);
+        assert_eq!(findings(&policy, &recording).len(), denied, "{arch}");
+    }
 }
 
 proptest! {

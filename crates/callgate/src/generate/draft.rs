@@ -307,14 +307,14 @@ fn limit_to(
     Ok(limit)
 }
 
-/// Values as a filter sees them: a 32-bit interface has low halves alone, whatever was written down.
+/// Values as a filter sees them: narrow registers have low halves alone, whatever was written down.
 fn as_seen(values: &Values, arch: Arch) -> Values {
     const LOW: u64 = u32::MAX as u64;
     match (values.all(), values.bounds()) {
-        (Some(all), _) if !arch.is_64bit() => {
+        (Some(all), _) if !arch.has_wide_registers() => {
             Values::few(values.observed(), all.iter().map(|value| value & LOW))
         }
-        (None, Some(Bounds { ever, always, .. })) if !arch.is_64bit() => {
+        (None, Some(Bounds { ever, always, .. })) if !arch.has_wide_registers() => {
             let (ever, always) = (ever & LOW, always & LOW);
             Values::many(values.observed(), Bounds { min: always, max: ever, ever, always })
         }

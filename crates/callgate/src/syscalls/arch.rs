@@ -144,9 +144,16 @@ impl Arch {
         self.facts().endian
     }
 
-    /// Whether arguments are 64 bits wide. On a 32-bit interface the high words are always zero.
+    /// Whether pointers and the arguments of calls are 64 bits wide.
     pub const fn is_64bit(self) -> bool {
         self.facts().is_64bit
+    }
+
+    /// Whether a filter sees all 64 bits of the registers that arguments are in: where pointers have 32
+    /// bits, the high words are always zero, but for x32 and the n32 interfaces of MIPS, whose processes
+    /// have wide registers (`syscall_get_arguments` in `arch/{x86,mips}/include/asm/syscall.h`).
+    pub const fn has_wide_registers(self) -> bool {
+        self.is_64bit() || matches!(self, Arch::X32 | Arch::Mips64n32 | Arch::Mipsel64n32)
     }
 
     /// The number of ENOSYS, which is not the same everywhere (`arch/*/include/uapi/asm/errno.h`).

@@ -85,7 +85,7 @@ fn recording_of(observed: &[(CallId, [u64; 6], u64)]) -> Recording {
 
 /// The call as a filter sees it.
 fn data((call, args, _): &(CallId, [u64; 6], u64)) -> SeccompData {
-    let wide = call.arch.is_64bit();
+    let wide = call.arch.has_wide_registers();
     let args = args.map(|arg| if wide { arg } else { arg & 0xffff_ffff });
     SeccompData { arch: call.arch.token(), nr: call.nr, args, ..SeccompData::default() }
 }
