@@ -36,11 +36,32 @@ pub(super) const MAX_PACKET: u32 = i32::MAX as u32;
 struct Value {
     min: u32,
     max: u32,
-    /// The load that it holds the value of: offset and width. `u64::MAX`: none.
+    /// The load that it holds the value of; see [`name`].
     load: u64,
 }
 
 const NO_LOAD: u64 = u64::MAX;
+
+/// What tells loads apart: where they load, and what.
+fn name(offset: u32, what: u8) -> u64 {
+    u64::from(offset) << 8 | u64::from(what)
+}
+
+/// The length of an IP header, as `ldxb 4*([k]&0xf)` loads it. Programs compute it in A, too, by way of
+/// [`LOW_BITS`] of a byte.
+const HEADER_LENGTH: u8 = 0x10;
+const LOW_BITS: u8 = 0x11;
+const BYTE: u8 = 1;
+
+/// What a load that was named becomes by an operation, if it has a name.
+fn rename(load: u64, alu: Alu, k: u32) -> u64 {
+    let what = match (load as u8, alu, k) {
+        (BYTE, Alu::And, 0xf) => LOW_BITS,
+        (LOW_BITS, Alu::Lsh, 2) => HEADER_LENGTH,
+        _ => return NO_LOAD,
+    };
+    load & !0xff | u64::from(what)
+}
 
 impl Value {
     fn between(min: u32, max: u32) -> Value {
@@ -308,15 +329,15 @@ fn copy(to: Reg, node: Node, facts: &mut Facts) -> Node {
 
 /// A load from the input itself, which is there; or, with `check`, may be there.
 fn load(offset: u32, width: Width, check: bool, facts: &mut Facts) -> Node {
-    let id = u64::from(offset) << 8 | width.bytes() as u64;
-    if facts.a.load == id {
+    let load = name(offset, width.bytes() as u8);
+    if facts.a.load == load {
         return Node::Nop;
     }
-    if facts.x.load == id {
+    if facts.x.load == load {
         facts.a = facts.x;
         return Node::Txa;
     }
-    facts.a = Value { load: id, ..Value::between(0, largest(width)) };
+    facts.a = Value { load, ..Value::between(0, largest(width)) };
     Node::Load { width, offset, check }
 }
 
@@ -349,10 +370,19 @@ fn indexed(k: u32, width: Width, facts: &mut Facts) -> Node {
 }
 
 fn header_length(offset: u32, facts: &mut Facts) -> Node {
-    facts.x = Value::between(0, 60);
     if offset > MAX_PACKET {
+        facts.x = Value::between(0, 60);
         return Node::Outside { ask: Ask::HeaderLength, offset };
     }
+    let load = name(offset, HEADER_LENGTH);
+    if facts.x.load == load {
+        return Node::Nop;
+    }
+    if facts.a.load == load {
+        facts.x = facts.a;
+        return Node::Tax;
+    }
+    facts.x = Value { load, ..Value::between(0, 60) };
     let check = reach(offset, Width::Byte, facts);
     Node::HeaderLength { offset, check }
 }
@@ -380,6 +410,6 @@ fn compute(alu: Alu, operand: Operand, facts: &mut Facts) -> Node {
         _ if alu.is_identity(k) => return Node::Nop,
         _ => {}
     }
-    facts.a = facts.a.after(alu, Value::exactly(k));
+    facts.a = Value { load: rename(facts.a.load, alu, k), ..facts.a.after(alu, Value::exactly(k)) };
     Node::Alu(alu, Operand::K(k))
 }

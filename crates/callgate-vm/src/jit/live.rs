@@ -85,25 +85,22 @@ impl Flow {
         if let Node::Branch { .. } = self.nodes[index] {
             self.simplify_branch(index);
         }
-        let next = self.live.get(index + 1).copied().unwrap_or_default();
-        let node = self.nodes[index];
-        let (node, live) = match node {
-            Node::Dead => (node, Live::default()),
-            Node::Jump(to) => (node, self.live[usize::from(to)]),
+        let (live, dest) = match self.nodes[index] {
+            Node::Dead | Node::Ret(_) => (Live::default(), index as u16),
+            Node::RetA => (Live::A, index as u16),
+            Node::Jump(to) => (self.live[usize::from(to)], self.dest[usize::from(to)]),
             Node::Branch { operand, yes, no, .. } => {
-                (node, self.live_after(yes, no).and(Live::A).and(read(operand)))
+                (self.live_after(yes, no).and(Live::A).and(read(operand)), index as u16)
             }
-            Node::Ret(_) => (node, Live::default()),
-            Node::RetA => (node, Live::A),
-            _ => straight(node, next),
+            node => {
+                let (node, live) = straight(node, self.live[index + 1]);
+                self.nodes[index] = node;
+                let nothing = matches!(node, Node::Nop);
+                (live, if nothing { self.dest[index + 1] } else { index as u16 })
+            }
         };
-        self.nodes[index] = node;
         self.live[index] = live;
-        self.dest[index] = match node {
-            Node::Nop => self.dest[index + 1],
-            Node::Jump(to) => self.dest[usize::from(to)],
-            _ => index as u16,
-        };
+        self.dest[index] = dest;
     }
 
     /// A branch both of whose ways are one is a jump; `and #m; jeq #0` is a `jset` where nobody else

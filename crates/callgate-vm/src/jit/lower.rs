@@ -34,7 +34,7 @@ pub(super) fn compile<T: Target>(insns: &[Insn], input: Input) -> Option<(T, Nee
     let mut lower = Lower { target, flow, places, zero, routine, in_branch: false };
     let mut switches = switches.iter().zip(&tables).rev().peekable();
     for index in (0..insns.len()).rev() {
-        if lower.flow.nodes[index] == Node::Dead {
+        if matches!(lower.flow.nodes[index], Node::Dead) {
             continue;
         }
         match switches.next_if(|(switch, _)| usize::from(switch.head) == index) {
@@ -176,7 +176,12 @@ impl<T: Target> Lower<T> {
                 if !in_branch {
                     self.go(index as u16 + 1);
                 }
-                self.straight(node, in_branch);
+                match node {
+                    // It is still where it was stored from.
+                    Node::Fetch(reg, word)
+                        if self.before(index) == Some(Node::Store(reg, word)) => {}
+                    _ => self.straight(node, in_branch),
+                }
             }
         }
     }
@@ -201,12 +206,25 @@ impl<T: Target> Lower<T> {
         yes: u16,
         no: u16,
     ) -> Option<(Width, u32)> {
-        let Node::Load { width, offset, .. } = self.flow.nodes[index.checked_sub(1)?] else {
-            return None;
-        };
-        let alone = self.flow.edges[index] == 1 && !self.flow.live_after(yes, no).has(Live::A);
+        let Some(Node::Load { width, offset, .. }) = self.before(index) else { return None };
+        let alone = !self.flow.live_after(yes, no).has(Live::A);
         let possible = operand != Operand::X && self.target.can_compare_load(test, width);
         (alone && possible).then_some((width, offset))
+    }
+
+    /// The last node that did something, where no other way leads to a node than past it.
+    fn before(&self, mut index: usize) -> Option<Node> {
+        while self.flow.edges[index] == 1 {
+            index = index.checked_sub(1)?;
+            match self.flow.nodes[index] {
+                Node::Nop => {}
+                Node::Dead | Node::Jump(_) | Node::Branch { .. } | Node::Ret(_) | Node::RetA => {
+                    break;
+                }
+                node => return Some(node),
+            }
+        }
+        None
     }
 
     fn straight(&mut self, node: Node, in_branch: bool) {

@@ -63,61 +63,78 @@ pub(super) enum Kind {
 /// Finds chains and trees. What is part of one, and not its head, is [`Node::Dead`] afterwards.
 pub(super) fn find(flow: &mut Flow) -> Vec<Switch> {
     let mut found = Vec::new();
-    // Below here, somebody has looked for trees already.
-    let mut seen = vec![false; flow.nodes.len()];
-    let mut cases = Vec::new();
+    let mut search = Search {
+        in_chain: vec![false; flow.nodes.len()],
+        in_tree: vec![false; flow.nodes.len()],
+        cases: Vec::new(),
+        tree: Tree::default(),
+    };
     for head in 0..flow.nodes.len() {
-        if !matches!(flow.nodes[head], Node::Branch { operand: Operand::K(_), .. }) {
-            continue;
+        if matches!(flow.nodes[head], Node::Branch { operand: Operand::K(_), .. }) {
+            found.extend(search.chain(flow, head).or_else(|| search.tree(flow, head)));
         }
-        let switch = chain(flow, head, &mut cases).or_else(|| tree(flow, head, &mut seen));
-        found.extend(switch);
     }
     found
 }
 
-/// The chain that begins here; `cases` is room for its comparisons.
-fn chain(flow: &mut Flow, head: usize, cases: &mut Vec<(u32, u16)>) -> Option<Switch> {
-    let (mut k, mut yes, mut no) = equality(flow, head)?;
-    cases.clear();
-    let mut last = head;
-    loop {
-        cases.push((k, yes));
-        match after(flow, no).and_then(|index| Some((index, equality(flow, index)?))) {
-            Some((index, next)) => (last, (k, yes, no)) = (index, next),
-            None => break,
-        }
-    }
-    if cases.len() < SHORTEST {
-        return None;
-    }
-    let other = no;
-    let groups = groups(&distinct(flow, cases, key(flow, other)));
-    bury(flow, head, last);
-    Some(Switch { head: head as u16, other, groups })
+/// What was looked at already, and memory for the next look.
+struct Search {
+    /// Part of a chain that begins before it.
+    in_chain: Vec<bool>,
+    in_tree: Vec<bool>,
+    cases: Vec<(u32, u16)>,
+    tree: Tree,
 }
 
-/// The tree that begins here, if tables and masks make much less of it: as a search alone it may have
-/// its shape for a reason.
-fn tree(flow: &mut Flow, head: usize, seen: &mut [bool]) -> Option<Switch> {
-    if seen[head] {
-        return None;
+impl Search {
+    /// The chain that begins here.
+    fn chain(&mut self, flow: &mut Flow, head: usize) -> Option<Switch> {
+        if self.in_chain[head] {
+            return None;
+        }
+        let (mut k, mut yes, mut no) = equality(flow, head)?;
+        self.cases.clear();
+        let mut last = head;
+        loop {
+            self.cases.push((k, yes));
+            match after(flow, no).and_then(|index| Some((index, equality(flow, index)?))) {
+                Some((index, next)) => (last, (k, yes, no)) = (index, next),
+                None => break,
+            }
+            self.in_chain[last] = true;
+        }
+        if self.cases.len() < SHORTEST {
+            return None;
+        }
+        let other = no;
+        let groups = groups(&distinct(flow, &mut self.cases, key(flow, other)));
+        bury(flow, head, last);
+        Some(Switch { head: head as u16, other, groups })
     }
-    let tree = Tree::below(flow, head);
-    tree.indexes().for_each(|index| seen[index] = true);
-    if tree.len() < SMALLEST_TREE {
-        return None;
+
+    /// The tree that begins here, if tables and masks make much less of it: as a search alone it may
+    /// have its shape for a reason.
+    fn tree(&mut self, flow: &mut Flow, head: usize) -> Option<Switch> {
+        let Search { in_tree, tree, .. } = self;
+        if in_tree[head] {
+            return None;
+        }
+        tree.go_below(flow, head);
+        tree.indexes().for_each(|index| in_tree[index] = true);
+        if tree.len() < SMALLEST_TREE {
+            return None;
+        }
+        let mut ranges = tree.ranges(flow);
+        // The largest values are nothing in particular.
+        let Range { to: other, key, .. } = ranges.pop()?;
+        ranges.retain(|range| range.key != key);
+        let groups = groups(&ranges);
+        if groups.len() > tree.len() / 3 {
+            return None;
+        }
+        tree.indexes().skip(1).for_each(|index| flow.nodes[index] = Node::Dead);
+        Some(Switch { head: head as u16, other, groups })
     }
-    let mut ranges = tree.ranges(flow)?;
-    // The largest values are nothing in particular.
-    let Range { to: other, key, .. } = ranges.pop()?;
-    ranges.retain(|range| range.key != key);
-    let groups = groups(&ranges);
-    if groups.len() > tree.len() / 3 {
-        return None;
-    }
-    tree.indexes().skip(1).for_each(|index| flow.nodes[index] = Node::Dead);
-    Some(Switch { head: head as u16, other, groups })
 }
 
 /// The comparison with a constant at this node.

@@ -1,64 +1,68 @@
 //! Trees of comparisons with constants.
 //!
-//! All values start at the first comparison, as one interval. Each comparison cuts an interval into the
-//! values for which it holds and those below and above, the lowest of which goes on first: so intervals
-//! leave the tree in ascending order.
+//! All values start at the first comparison, as one interval. `jgt` and `jge` cut an interval in two, the
+//! lower of which goes on first: so intervals leave the tree in ascending order, and each comparison sees
+//! one of them. What `jeq` takes out of an interval is a point, which is put on top of it in the end.
 
 use super::super::live::Flow;
 use super::super::node::Node;
 use super::{Range, after, key};
 use crate::operation::{Cmp, Operand};
 
-/// So many intervals may come to a comparison on average; a long list would take more.
-const STEPS: usize = 12;
-
-/// Where a comparison leads.
-#[derive(Clone, Copy)]
-enum Way {
-    /// To another one of the tree.
-    Inside(usize),
-    Out(u16),
-}
-
-struct Member {
-    index: usize,
-    /// For which values it holds.
-    first: u32,
-    last: u32,
-    yes: Way,
-    no: Way,
-}
-
-/// Comparisons of one value with constants, of which only the first is reached from elsewhere.
+/// Comparisons of one value with constants, of which only the first is reached from elsewhere. The
+/// memory of one serves for the next.
+#[derive(Default)]
 pub(super) struct Tree {
-    members: Vec<Member>,
+    members: Vec<u16>,
+    /// Where to go on, with which values.
+    pending: Vec<(u16, u32, u32)>,
+    intervals: Vec<Range>,
+    /// Values and where they go; of two with the same value the first counts.
+    points: Vec<(u32, u16)>,
 }
 
 impl Tree {
-    /// The tree below a comparison.
-    pub(super) fn below(flow: &Flow, head: usize) -> Tree {
-        let mut tree = Tree { members: Vec::new() };
-        tree.members.extend(member(flow, head));
-        let mut at = 0;
-        while at < tree.members.len() {
-            let Member { yes, no, .. } = tree.members[at];
-            let yes = tree.follow(flow, yes);
-            let no = tree.follow(flow, no);
-            (tree.members[at].yes, tree.members[at].no) = (yes, no);
-            at += 1;
+    /// Becomes the tree below a comparison.
+    pub(super) fn go_below(&mut self, flow: &Flow, head: usize) {
+        self.members.clear();
+        self.intervals.clear();
+        self.points.clear();
+        self.enter(flow, head, 0, u32::MAX);
+        while let Some((to, low, high)) = self.pending.pop() {
+            let inside = after(flow, to).is_some_and(|index| self.enter(flow, index, low, high));
+            if !inside {
+                append(&mut self.intervals, Range { low, high, to, key: key(flow, to) });
+            }
         }
-        tree
     }
 
-    fn follow(&mut self, flow: &Flow, way: Way) -> Way {
-        let Way::Out(to) = way else { return way };
-        match after(flow, to).and_then(|index| member(flow, index)) {
-            Some(member) => {
-                self.members.push(member);
-                Way::Inside(self.members.len() - 1)
+    /// Brings an interval to a comparison; whether there is one that belongs to a tree.
+    fn enter(&mut self, flow: &Flow, index: usize, low: u32, high: u32) -> bool {
+        let Node::Branch { test, operand: Operand::K(k), yes, no } = flow.nodes[index] else {
+            return false;
+        };
+        let first = match test {
+            Cmp::Eq => {
+                if (low..=high).contains(&k) {
+                    self.points.push((k, yes));
+                }
+                self.pending.push((no, low, high));
+                self.members.push(index as u16);
+                return true;
             }
-            None => way,
+            Cmp::Ge => Some(k),
+            Cmp::Gt => k.checked_add(1),
+            Cmp::Set => None,
+        };
+        let Some(first) = first.filter(|&first| first > 0) else { return false };
+        if high >= first {
+            self.pending.push((yes, low.max(first), high));
         }
+        if low < first {
+            self.pending.push((no, low, high.min(first - 1)));
+        }
+        self.members.push(index as u16);
+        true
     }
 
     pub(super) fn len(&self) -> usize {
@@ -67,52 +71,37 @@ impl Tree {
 
     /// The nodes, the head first.
     pub(super) fn indexes(&self) -> impl Iterator<Item = usize> {
-        self.members.iter().map(|member| member.index)
+        self.members.iter().map(|&index| usize::from(index))
     }
 
-    /// What values lead to: ranges with targets in ascending order, which cover everything; `None` when
-    /// it is more a list than a tree.
-    pub(super) fn ranges(&self, flow: &Flow) -> Option<Vec<Range>> {
-        let mut steps = STEPS * self.members.len();
-        let mut ranges: Vec<Range> = Vec::with_capacity(2 * self.members.len());
-        let mut pending = vec![(Way::Inside(0), 0, u32::MAX)];
-        while let Some((way, low, high)) = pending.pop() {
-            let index = match way {
-                Way::Inside(index) => index,
-                Way::Out(to) => {
-                    let key = key(flow, to);
-                    match ranges.last_mut() {
-                        Some(range) if range.key == key => range.high = high,
-                        _ => ranges.push(Range { low, high, to, key }),
-                    }
-                    continue;
+    /// What values lead to: ranges with targets in ascending order, which cover everything.
+    pub(super) fn ranges(&mut self, flow: &Flow) -> Vec<Range> {
+        self.points.sort_by_key(|&(k, _)| k);
+        let mut points = self.points.iter().peekable();
+        let mut ranges = Vec::with_capacity(self.intervals.len() + 2 * self.points.len());
+        for &interval in &self.intervals {
+            // The values below are done.
+            let mut low = Some(interval.low);
+            while let Some(&(k, to)) = points.next_if(|&&(k, _)| k <= interval.high) {
+                let Some(from) = low.filter(|&low| low <= k) else { continue };
+                if from < k {
+                    append(&mut ranges, Range { low: from, high: k - 1, ..interval });
                 }
-            };
-            steps = steps.checked_sub(1)?;
-            let Member { yes, no, first, last, .. } = self.members[index];
-            if high > last {
-                pending.push((no, low.max(last + 1), high));
+                append(&mut ranges, Range { low: k, high: k, to, key: key(flow, to) });
+                low = k.checked_add(1);
             }
-            if high >= first && low <= last {
-                pending.push((yes, low.max(first), high.min(last)));
-            }
-            if low < first {
-                pending.push((no, low, high.min(first - 1)));
+            if let Some(low) = low.filter(|&low| low <= interval.high) {
+                append(&mut ranges, Range { low, ..interval });
             }
         }
-        Some(ranges)
+        ranges
     }
 }
 
-fn member(flow: &Flow, index: usize) -> Option<Member> {
-    let Node::Branch { test, operand: Operand::K(k), yes, no } = flow.nodes[index] else {
-        return None;
-    };
-    let (first, last) = match test {
-        Cmp::Eq => (k, k),
-        Cmp::Gt => (k.checked_add(1)?, u32::MAX),
-        Cmp::Ge => (k, u32::MAX),
-        Cmp::Set => return None,
-    };
-    Some(Member { index, first, last, yes: Way::Out(yes), no: Way::Out(no) })
+/// Adds a range behind the others, or to the last one.
+fn append(ranges: &mut Vec<Range>, range: Range) {
+    match ranges.last_mut() {
+        Some(last) if last.key == range.key => last.high = range.high,
+        _ => ranges.push(range),
+    }
 }

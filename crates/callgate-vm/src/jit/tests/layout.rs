@@ -180,6 +180,51 @@ pub(super) fn trees_are_searched(judge: &mut dyn Judge) {
     }
 }
 
+/// Before each half, the value in the middle of the tree has a verdict of its own.
+fn pierced(starts: &[u32], verdict: &dyn Fn(u32) -> Insn) -> Vec<Insn> {
+    let [only] = starts else {
+        let (low, high) = starts.split_at(starts.len() / 2);
+        let (below, above) = (pierced(low, verdict), pierced(high, verdict));
+        let point = if high[0] % 2 == 0 { high[0] } else { low[0] };
+        let head = [
+            Insn::branch(Op::JeqK, point, 0, 1),
+            verdict(point / 2),
+            Insn::branch(Op::JgeK, high[0], below.len() as u8, 0),
+        ];
+        return [&head[..], &below, &above].concat();
+    };
+    vec![verdict(*only)]
+}
+
+pub(super) fn trees_with_single_values_are_searched(judge: &mut dyn Judge) {
+    let verdicts: [&dyn Fn(u32) -> Insn; 2] =
+        [&|start| ret(start), &|start| if start % 3 == 0 { RET_A } else { ret(start % 5) }];
+    for len in [4u32, 6, 7, 13, 40, 70] {
+        for (first, step) in [(0u32, 1), (1, 2), (7, 5), (0xffff_ff00, 3), (0, 0x0101_0101)] {
+            let starts: Vec<u32> = (0..len).map(|at| first + at * step).collect();
+            for verdict in verdicts {
+                let insns = [vec![NR], pierced(&starts, verdict)].concat();
+                let program = Program::new(insns).unwrap();
+                let beside = |&value: &u32| [value.wrapping_sub(1), value, value.wrapping_add(1)];
+                let calls: Vec<_> = starts.iter().flat_map(beside).map(number).collect();
+                judge.calls(&program, &calls);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_tree_of_numbers_is_one_table() {
+    let starts: Vec<u32> = (0..60).collect();
+    for tree in [halved, pierced] {
+        let insns = [vec![NR], tree(&starts, &ret)].concat();
+        // Verdicts stay where they are, comparisons do not.
+        let verdicts = insns.iter().filter(|insn| insn.op == Op::RetK).count();
+        let jit = Jit::new(&Program::new(insns).unwrap(), Endian::NATIVE).unwrap();
+        assert!(jit.code_bytes() < 60 * 4 + 6 * verdicts + 64, "{} bytes", jit.code_bytes());
+    }
+}
+
 /// Whoever asks outside finds every scratch word, and the register that is not the answer, as before.
 pub(super) fn scratch_words_outlive_questions(judge: &mut dyn Judge) {
     let questions = [

@@ -3,6 +3,7 @@
 
 mod emulated;
 mod exhaustive;
+mod known;
 mod layout;
 mod random;
 
@@ -48,8 +49,11 @@ corpus! {
     layout::packets_that_are_too_short_end_the_longest_program,
     layout::lists_are_searched,
     layout::trees_are_searched,
+    layout::trees_with_single_values_are_searched,
     layout::scratch_words_outlive_questions,
     layout::a_list_into_whose_middle_somebody_jumps_stays_correct,
+    known::header_lengths_agree_however_they_are_computed,
+    known::what_was_stored_is_fetched,
     random::jit_vs_reference_on_calls,
     random::jit_vs_reference_on_packets,
 }
