@@ -3,7 +3,7 @@
 //!
 //! One pass forward for values and one backward for uses; jumps go forward only, so that is enough.
 
-use callgate::bpf::{Insn, Op, Operand, SCRATCH_WORDS};
+use callgate::bpf::{Insn, Op, Operand};
 
 use crate::operation::{Alu, Cmp, Operand as Right, arithmetic, comparison};
 
@@ -29,7 +29,8 @@ enum Known {
 struct State {
     a: Known,
     x: Known,
-    memory: [Known; SCRATCH_WORDS],
+    /// Up to the last word that the program writes.
+    memory: Vec<Known>,
     /// The packet has at least so many bytes: loads of them have succeeded.
     length: u32,
 }
@@ -133,9 +134,11 @@ impl Flow {
 
     fn fold(&mut self, length: Option<u32>) {
         let zero = Known::Constant(0);
+        let stored = self.insns.iter().filter(|insn| matches!(insn.op, Op::St | Op::Stx));
+        let words = stored.map(|insn| insn.k as usize + 1).max().unwrap_or(0);
         // Scratch words are written before they are read, so nothing depends on this.
-        let start = State { a: zero, x: zero, memory: [Known::Nothing; SCRATCH_WORDS], length: 0 };
-        let mut entering: Vec<Option<Box<State>>> = vec![None; self.insns.len()];
+        let start = State { a: zero, x: zero, memory: vec![Known::Nothing; words], length: 0 };
+        let mut entering: Vec<Option<State>> = vec![None; self.insns.len()];
         let mut falling = Some(start);
         for at in 0..self.insns.len() {
             let jumped = entering.get_mut(at).and_then(Option::take);
@@ -145,7 +148,7 @@ impl Flow {
                     state
                 }
                 (Some(state), None) => state,
-                (None, Some(jumped)) => *jumped,
+                (None, Some(jumped)) => jumped,
                 // Not reached.
                 (None, None) => continue,
             };
@@ -160,7 +163,7 @@ impl Flow {
                 if let Some(entering) = entering.get_mut(target) {
                     match entering {
                         Some(other) => other.join(state),
-                        None => *entering = Some(Box::new(state.clone())),
+                        None => *entering = Some(state.clone()),
                     }
                 }
             };

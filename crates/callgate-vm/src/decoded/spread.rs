@@ -3,9 +3,6 @@
 //! From a comparison on, as long as nothing happens to A but comparisons, each value of A leads to one
 //! place. The values are followed all at once, as intervals, front to back.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
-
 use callgate::bpf::{Insn, Op};
 
 use super::flow::Flow;
@@ -36,11 +33,11 @@ const NARROW: u32 = 1024;
 /// too few comparisons to be worth it, when `work` is used up, and when bits of A decide that the
 /// intervals do not show.
 pub(super) fn spread(flow: &Flow, at: usize, work: &mut usize) -> Option<Vec<Piece>> {
-    let mut pending: BTreeMap<usize, Values> = BTreeMap::new();
-    pending.insert(at, Values { intervals: vec![(0, u32::MAX)], in_order: true });
+    // The first instruction is the last one here.
+    let mut pending = vec![(at, Values { intervals: vec![(0, u32::MAX)], in_order: true })];
     let mut pieces = Vec::new();
     let mut comparisons = 0;
-    while let Some((here, mut values)) = pending.pop_first() {
+    while let Some((here, mut values)) = pending.pop() {
         let insn = *flow.insns.get(here)?;
         let Some((cmp, Operand::K(_))) = comparison(insn) else {
             pieces.extend(leave(&values.intervals, here)?);
@@ -76,13 +73,16 @@ pub(super) fn spread(flow: &Flow, at: usize, work: &mut usize) -> Option<Vec<Pie
         for (distance, side) in [(insn.jt, yes), (insn.jf, no)] {
             if !side.is_empty() {
                 let target = flow.resolve(here + 1 + usize::from(distance));
-                match pending.entry(target) {
-                    Entry::Vacant(entry) => {
-                        entry.insert(Values { intervals: side, in_order: true });
+                match pending.binary_search_by(|(other, _)| target.cmp(other)) {
+                    Ok(place) => {
+                        let values = &mut pending[place].1;
+                        values.intervals.extend(side);
+                        values.in_order = false;
                     }
-                    Entry::Occupied(mut entry) => {
-                        entry.get_mut().intervals.extend(side);
-                        entry.get_mut().in_order = false;
+                    Err(place) => {
+                        *work = work.checked_sub((pending.len() - place) / 64)?;
+                        let values = Values { intervals: side, in_order: true };
+                        pending.insert(place, (target, values));
                     }
                 }
             }
@@ -113,18 +113,23 @@ fn leave(intervals: &[(u32, u32)], here: usize) -> Option<Vec<Piece>> {
 /// Takes the values in a range out of intervals that are in order.
 fn take(intervals: &mut Vec<(u32, u32)>, from: u32, to: u32) -> Vec<(u32, u32)> {
     let start = intervals.partition_point(|&(_, last)| last < from);
-    let end = intervals.partition_point(|&(first, _)| first <= to).max(start);
-    let (Some(&(first, _)), Some(&(_, last))) =
-        (intervals.get(start), end.checked_sub(1).and_then(|at| intervals.get(at)))
-    else {
+    let count = intervals[start..].partition_point(|&(first, _)| first <= to);
+    let affected = &mut intervals[start..start + count];
+    let (Some(&(first, _)), Some(&(_, last))) = (affected.first(), affected.last()) else {
         return Vec::new();
     };
-    if start == end {
-        return Vec::new();
-    }
     let before = (first < from).then(|| (first, from - 1));
     let after = (to < last).then(|| (to + 1, last));
-    let mut taken: Vec<_> = intervals.splice(start..end, before.into_iter().chain(after)).collect();
+    if let ([interval], Some(rest)) = (affected, before.or(after)) {
+        // As most often, one interval becomes shorter, or two.
+        *interval = rest;
+        if let (Some(_), Some(after)) = (before, after) {
+            intervals.insert(start + 1, after);
+        }
+        return vec![(first.max(from), last.min(to))];
+    }
+    let rest = before.into_iter().chain(after);
+    let mut taken: Vec<_> = intervals.splice(start..start + count, rest).collect();
     if let Some(interval) = taken.first_mut() {
         interval.0 = interval.0.max(from);
     }
