@@ -103,12 +103,14 @@ impl Flow {
         self.dest[index] = dest;
     }
 
-    /// A branch both of whose ways are one is a jump; `and #m; jeq #0` is a `jset` where nobody else
-    /// reads A.
+    /// A branch that decides nothing is none; `and #m; jeq #0` is a `jset` where nobody else reads A.
     fn simplify_branch(&mut self, index: usize) {
         let Node::Branch { test, operand, yes, no } = self.nodes[index] else { return };
-        if self.dest[usize::from(yes)] == self.dest[usize::from(no)] {
-            self.nodes[index] = Node::Jump(yes);
+        if self.dest[usize::from(yes)] == self.dest[usize::from(no)]
+            || self.is_decided_by_next(test, operand, yes, no)
+        {
+            let behind = usize::from(no) == index + 1;
+            self.nodes[index] = if behind { Node::Nop } else { Node::Jump(no) };
             return;
         }
         if (test, operand) == (Cmp::Eq, Operand::K(0))
@@ -120,6 +122,18 @@ impl Flow {
             self.nodes[before] = Node::Nop;
             self.nodes[index] = Node::Branch { test: Cmp::Set, operand: mask, yes: no, no: yes };
         }
+    }
+
+    /// Whether what is equal goes where the comparison after this one sends it, too, as it is equal to
+    /// something else.
+    fn is_decided_by_next(&self, test: Cmp, operand: Operand, yes: u16, no: u16) -> bool {
+        let Node::Branch { test: Cmp::Eq, operand: Operand::K(next), no: others, .. } =
+            self.target(no)
+        else {
+            return false;
+        };
+        let differs = matches!((test, operand), (Cmp::Eq, Operand::K(k)) if k != next);
+        differs && self.dest[usize::from(yes)] == self.dest[usize::from(others)]
     }
 }
 

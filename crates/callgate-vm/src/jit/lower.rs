@@ -31,7 +31,7 @@ pub(super) fn compile<T: Target>(insns: &[Insn], input: Input) -> Option<(T, Nee
     let zero = target.here();
     let routine = if needs.outside { target.outside_routine() } else { start };
     let places = vec![start; insns.len()];
-    let mut lower = Lower { target, flow, places, zero, routine, in_branch: false };
+    let mut lower = Lower { target, flow, places, zero, routine, joined: None };
     let mut switches = switches.iter().zip(&tables).rev().peekable();
     for index in (0..insns.len()).rev() {
         if matches!(lower.flow.nodes[index], Node::Dead) {
@@ -121,6 +121,15 @@ fn other_word(flow: &Flow, to: &[u16], other: u16) -> Option<u32> {
     (0..=u32::MAX).rev().find(|&word| values.clone().all(|value| value != word))
 }
 
+/// A constant in the order of a packet, for what is loaded without turning it around.
+fn turned_around(k: u32, width: Width) -> u32 {
+    match width {
+        Width::Byte => k,
+        Width::Half => (k as u16).swap_bytes().into(),
+        Width::Word => k.swap_bytes(),
+    }
+}
+
 struct Lower<T> {
     target: T,
     flow: Flow,
@@ -130,8 +139,17 @@ struct Lower<T> {
     zero: Pos,
     /// The routine that asks outside, if anything needs it.
     routine: Pos,
-    /// The load that comes next is a part of the comparison that was written last.
-    in_branch: bool,
+    /// What became of the load that comes next, because of the comparison that was written last.
+    joined: Option<Joined>,
+}
+
+/// A load that nothing reads but the comparison after it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Joined {
+    /// It is a part of the comparison.
+    Load,
+    /// The bytes of a packet may stay in their order: what they are compared with was turned around.
+    Order,
 }
 
 impl<T: Target> Lower<T> {
@@ -172,15 +190,15 @@ impl<T: Target> Lower<T> {
             Node::RetA => self.target.ret(),
             Node::Branch { test, operand, yes, no } => self.branch(index, test, operand, yes, no),
             node => {
-                let in_branch = std::mem::take(&mut self.in_branch);
-                if !in_branch {
+                let joined = self.joined.take();
+                if joined.is_none() {
                     self.go(index as u16 + 1);
                 }
                 match node {
                     // It is still where it was stored from.
                     Node::Fetch(reg, word)
                         if self.before(index) == Some(Node::Store(reg, word)) => {}
-                    _ => self.straight(node, in_branch),
+                    _ => self.straight(node, joined),
                 }
             }
         }
@@ -188,28 +206,21 @@ impl<T: Target> Lower<T> {
 
     fn branch(&mut self, index: usize, test: Cmp, operand: Operand, yes: u16, no: u16) {
         self.ways(Cond::of(test), yes, no);
-        match (self.load_before(index, test, operand, yes, no), operand) {
-            (Some((width, offset)), Operand::K(k)) => {
+        let Operand::K(k) = operand else { return self.target.compare(test, operand) };
+        let alone = !self.flow.live_after(yes, no).has(Live::A);
+        match self.before(index).filter(|_| alone) {
+            Some(Node::Load { width, offset, .. }) if self.target.can_compare_load(test, width) => {
                 self.target.compare_load(test, k, width, offset);
-                self.in_branch = true;
+                self.joined = Some(Joined::Load);
+            }
+            Some(Node::Indexed { width, near: true, .. })
+                if self.target.can_compare_load(test, width) =>
+            {
+                self.target.compare(test, Operand::K(turned_around(k, width)));
+                self.joined = Some(Joined::Order);
             }
             _ => self.target.compare(test, operand),
         }
-    }
-
-    /// The load right before a comparison that nothing else reads.
-    fn load_before(
-        &self,
-        index: usize,
-        test: Cmp,
-        operand: Operand,
-        yes: u16,
-        no: u16,
-    ) -> Option<(Width, u32)> {
-        let Some(Node::Load { width, offset, .. }) = self.before(index) else { return None };
-        let alone = !self.flow.live_after(yes, no).has(Live::A);
-        let possible = operand != Operand::X && self.target.can_compare_load(test, width);
-        (alone && possible).then_some((width, offset))
     }
 
     /// The last node that did something, where no other way leads to a node than past it.
@@ -227,7 +238,7 @@ impl<T: Target> Lower<T> {
         None
     }
 
-    fn straight(&mut self, node: Node, in_branch: bool) {
+    fn straight(&mut self, node: Node, joined: Option<Joined>) {
         let (target, zero, routine) = (&mut self.target, self.zero, self.routine);
         match node {
             Node::Dead
@@ -239,7 +250,7 @@ impl<T: Target> Lower<T> {
             Node::Imm(reg, k) => target.constant(reg, k),
             Node::Length(reg) => target.length(reg),
             Node::Load { width, offset, check } => {
-                if !in_branch {
+                if joined.is_none() {
                     target.load(width, offset);
                 }
                 if check {
@@ -254,7 +265,8 @@ impl<T: Target> Lower<T> {
                 }
             }
             Node::Indexed { width, offset, near } => {
-                target.indexed(width, offset, (!near).then_some(routine), zero);
+                let routine = (!near).then_some(routine);
+                target.indexed(width, offset, joined.is_some(), routine, zero);
             }
             Node::Outside { ask, offset } => target.outside(ask, offset, routine, zero),
             Node::Fetch(reg, index) => target.fetch(reg, index),

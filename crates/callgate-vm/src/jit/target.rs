@@ -86,7 +86,8 @@ pub(super) trait Control {
 pub(super) trait Compare {
     /// Compares A.
     fn compare(&mut self, test: Cmp, operand: Operand);
-    /// Whether [`Compare::compare_load`] can do this.
+    /// Whether [`Compare::compare_load`] can do this, and comparing bytes in the order of the packet is
+    /// worth it.
     fn can_compare_load(&self, test: Cmp, width: Width) -> bool;
     /// Compares what a load yields; A is lost.
     fn compare_load(&mut self, test: Cmp, k: u32, width: Width, offset: u32);
@@ -106,8 +107,9 @@ pub(super) trait Load {
     /// To `short` with packets of fewer bytes.
     fn check(&mut self, bytes: u32, short: Pos);
     fn header_length(&mut self, offset: u32);
-    /// Without a `routine` to be asked, X + `offset` is known to be below 2^31.
-    fn indexed(&mut self, width: Width, offset: u32, routine: Option<Pos>, short: Pos);
+    /// Without a `routine` to be asked, X + `offset` is known to be below 2^31; then the bytes may stay
+    /// in the order of the packet (`as_is`).
+    fn indexed(&mut self, width: Width, offset: u32, as_is: bool, routine: Option<Pos>, short: Pos);
     fn outside(&mut self, ask: Ask, offset: u32, routine: Pos, short: Pos);
 }
 

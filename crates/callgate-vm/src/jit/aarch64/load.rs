@@ -69,12 +69,19 @@ impl Load for Aarch64 {
         self.load_to(X, Width::Byte, offset);
     }
 
-    fn indexed(&mut self, width: Width, offset: u32, routine: Option<Pos>, short: Pos) {
-        let (bytes, packet) = (width.bytes() as u32, self.packet);
+    fn indexed(
+        &mut self,
+        width: Width,
+        offset: u32,
+        as_is: bool,
+        routine: Option<Pos>,
+        short: Pos,
+    ) {
+        let (bytes, swap) = (width.bytes() as u32, self.packet && !as_is);
         let done = self.here();
         self.write(|code| {
             code.put(e::ldr_index(size(width), A, INPUT, T0));
-            if packet {
+            if swap {
                 code.swap(A, width);
             }
         });

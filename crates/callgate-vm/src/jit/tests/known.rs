@@ -1,9 +1,10 @@
 //! What is known already is not computed again.
 
-use callgate::bpf::{Insn, Op, SocketProgram};
+use callgate::bpf::{Insn, Op, Program, SocketProgram};
+use callgate::{Endian, SeccompData};
 
 use super::{Beside, Judge};
-use crate::engine::PacketEngine;
+use crate::engine::{PacketEngine, SeccompEngine};
 use crate::jit::Jit;
 
 const BESIDE: Beside = Beside { words: 0, network: 0, link: Some(0) };
@@ -80,6 +81,74 @@ pub(super) fn what_was_stored_is_fetched(judge: &mut dyn Judge) {
     }
 }
 
+/// A comparison right after a load, with and without A being read afterwards.
+pub(super) fn comparisons_after_loads_agree(judge: &mut dyn Judge) {
+    let loads = [
+        (Op::LdByteAbs, 2),
+        (Op::LdHalfAbs, 2),
+        (Op::LdWordAbs, 2),
+        (Op::LdByteInd, 1),
+        (Op::LdHalfInd, 1),
+        (Op::LdWordInd, 1),
+        // Too far away for what is known of X.
+        (Op::LdHalfInd, 0x7fff_ffe0),
+    ];
+    let constants = [0, 1, 0x16, 0x1600, 0x1601, 0xffff, 0x1_0000, 0x0116_0000, 0x1601_0002];
+    let packets: Vec<Vec<u8>> = constants
+        .iter()
+        .flat_map(|k: &u32| {
+            let bytes = k.to_be_bytes();
+            [vec![0x40], vec![0x41, 1], vec![0x40, 1, bytes[3]], vec![0x40, 2, bytes[2], bytes[3]]]
+                .into_iter()
+                .chain([
+                    [&[0x40, 0][..], &bytes].concat(),
+                    [&[0x41, 0, 0, 0, 0][..], &bytes].concat(),
+                ])
+        })
+        .collect();
+    let packets: Vec<&[u8]> = packets.iter().map(|packet| &packet[..]).collect();
+    for load in loads.map(|(op, k)| insn(op, k)) {
+        for test in [Op::JeqK, Op::JgtK, Op::JgeK, Op::JsetK] {
+            for k in constants {
+                for end in [insn(Op::RetK, 7), insn(Op::RetA, 0)] {
+                    let branch = Insn::branch(test, k, 0, 1);
+                    // What is in between is there already, or never read.
+                    for between in [vec![], vec![insn(Op::St, 3)], vec![insn(Op::AddK, 0)]] {
+                        let head = [insn(Op::LdxMsh, 0), load];
+                        let tail = [branch, end, insn(Op::RetK, 9)];
+                        let insns = [&head[..], &between, &tail].concat();
+                        judge.packets(&SocketProgram::new(insns).unwrap(), &packets, &BESIDE);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Three comparisons in a row, all ways that they can lead to two ends.
+pub(super) fn comparisons_that_decide_nothing_agree(judge: &mut dyn Judge) {
+    let calls: Vec<SeccompData> =
+        (0..4).map(|nr| SeccompData { nr, ..SeccompData::default() }).collect();
+    let tests = || [1u32, 2].into_iter().flat_map(|k| [(k, 0u8), (k, 1)]);
+    for (first, to_first) in tests() {
+        for (second, to_second) in tests() {
+            for (third, to_third) in tests() {
+                for (end, op) in [(0u8, Op::JeqK), (1, Op::JeqK), (0, Op::JsetK), (1, Op::JgeK)] {
+                    let program = Program::new(vec![
+                        insn(Op::LdWordAbs, 0),
+                        Insn::branch(op, first, 2 + to_first, 0),
+                        Insn::branch(Op::JeqK, second, 1 + to_second, 0),
+                        Insn::branch(Op::JeqK, third, to_third, end),
+                        insn(Op::RetK, 5),
+                        insn(Op::RetK, 6),
+                    ]);
+                    judge.calls(&program.unwrap(), &calls);
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn a_header_length_is_computed_once() {
     let by_hand = [(Op::LdByteAbs, 14), (Op::AndK, 15), (Op::LshK, 2), (Op::Tax, 0)];
@@ -95,4 +164,35 @@ fn a_header_length_is_computed_once() {
         assert_eq!(size(again), once);
     }
     assert_eq!(size(&[&by_hand, msh]), size(&[&by_hand]));
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn what_is_compared_is_not_turned_around() {
+    const ROL_AX_8: [u8; 4] = [0x66, 0xc1, 0xc0, 8];
+    let turns = |end| {
+        let compare = Insn::branch(Op::JeqK, 22, 1, 0);
+        let head = [insn(Op::LdxMsh, 0), insn(Op::LdHalfInd, 0), compare];
+        let program = SocketProgram::new([&head[..], &[end, insn(Op::RetK, 9)]].concat()).unwrap();
+        let jit = Jit::new_packet(&program).unwrap();
+        jit.code().windows(4).any(|code| code == ROL_AX_8)
+    };
+    assert!(!turns(insn(Op::RetK, 7)));
+    assert!(turns(insn(Op::RetA, 0)), "A is returned");
+}
+
+#[test]
+fn a_comparison_that_decides_nothing_is_left_out() {
+    let size = |numbers: &[u32]| {
+        let mut insns = vec![insn(Op::LdWordAbs, 0)];
+        for (&nr, behind) in numbers.iter().rev().zip(0..) {
+            insns.insert(1, Insn::branch(Op::JeqK, nr, behind + u8::from(nr != 9), 0));
+        }
+        insns.extend([insn(Op::RetK, 5), insn(Op::RetK, 6)]);
+        // The last one leads to the first end, and all others to the second.
+        insns[numbers.len()].jf = 1;
+        Jit::new(&Program::new(insns).unwrap(), Endian::NATIVE).unwrap().code_bytes()
+    };
+    assert_eq!(size(&[1, 9]), size(&[9]));
+    assert_eq!(size(&[1, 2, 9]), size(&[9]));
 }

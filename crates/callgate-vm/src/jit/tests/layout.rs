@@ -185,7 +185,7 @@ fn pierced(starts: &[u32], verdict: &dyn Fn(u32) -> Insn) -> Vec<Insn> {
     let [only] = starts else {
         let (low, high) = starts.split_at(starts.len() / 2);
         let (below, above) = (pierced(low, verdict), pierced(high, verdict));
-        let point = if high[0] % 2 == 0 { high[0] } else { low[0] };
+        let point = if high[0] % 2 == 1 { high[0] } else { low[0] };
         let head = [
             Insn::branch(Op::JeqK, point, 0, 1),
             verdict(point / 2),
@@ -201,7 +201,8 @@ pub(super) fn trees_with_single_values_are_searched(judge: &mut dyn Judge) {
         [&|start| ret(start), &|start| if start % 3 == 0 { RET_A } else { ret(start % 5) }];
     for len in [4u32, 6, 7, 13, 40, 70] {
         for (first, step) in [(0u32, 1), (1, 2), (7, 5), (0xffff_ff00, 3), (0, 0x0101_0101)] {
-            let starts: Vec<u32> = (0..len).map(|at| first + at * step).collect();
+            let mut starts: Vec<u32> = (0..len).map(|at| first + at * step).collect();
+            starts.push(u32::MAX);
             for verdict in verdicts {
                 let insns = [vec![NR], pierced(&starts, verdict)].concat();
                 let program = Program::new(insns).unwrap();

@@ -54,6 +54,8 @@ corpus! {
     layout::a_list_into_whose_middle_somebody_jumps_stays_correct,
     known::header_lengths_agree_however_they_are_computed,
     known::what_was_stored_is_fetched,
+    known::comparisons_after_loads_agree,
+    known::comparisons_that_decide_nothing_agree,
     random::jit_vs_reference_on_calls,
     random::jit_vs_reference_on_packets,
 }

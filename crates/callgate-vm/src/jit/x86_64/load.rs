@@ -41,7 +41,7 @@ impl Load for X86_64 {
     }
 
     fn load(&mut self, width: Width, offset: u32) {
-        self.load_from(A, width, Mem::at(RDI, offset as i32));
+        self.load_from(A, width, Mem::at(RDI, offset as i32), self.swaps());
     }
 
     fn check(&mut self, bytes: u32, short: Pos) {
@@ -58,10 +58,17 @@ impl Load for X86_64 {
         });
     }
 
-    fn indexed(&mut self, width: Width, offset: u32, routine: Option<Pos>, short: Pos) {
+    fn indexed(
+        &mut self,
+        width: Width,
+        offset: u32,
+        as_is: bool,
+        routine: Option<Pos>,
+        short: Pos,
+    ) {
         let bytes = width.bytes() as u32;
         let Some(routine) = routine else {
-            self.load_from(A, width, Mem::indexed(RDI, X, 0, offset as i32));
+            self.load_from(A, width, Mem::indexed(RDI, X, 0, offset as i32), !as_is);
             self.branch(Cond::Above, short);
             self.write(|code| {
                 code.rm(false, &[0x8d], RDX.0, Mem::at(X, (offset + bytes) as i32));
@@ -70,7 +77,7 @@ impl Load for X86_64 {
             return;
         };
         let done = self.here();
-        self.load_from(A, width, Mem::indexed(RDI, RDX, 0, 0));
+        self.load_from(A, width, Mem::indexed(RDI, RDX, 0, 0), self.swaps());
         let inside = self.here();
         self.jump(done);
         self.end_if_told(short);
@@ -111,9 +118,8 @@ impl Load for X86_64 {
 }
 
 impl X86_64 {
-    /// Loads into a register, in the order of the input; the upper half becomes 0.
-    fn load_from(&mut self, reg: Gpr, width: Width, mem: Mem) {
-        let swap = self.swaps();
+    /// Loads into a register, and turns the bytes around; the upper half becomes 0.
+    fn load_from(&mut self, reg: Gpr, width: Width, mem: Mem, swap: bool) {
         self.write(|code| {
             match width {
                 Width::Byte => code.rm(false, &[0x0f, 0xb6], reg.0, mem),
