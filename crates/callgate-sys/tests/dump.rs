@@ -28,6 +28,18 @@ fn newer() -> Program {
     Program::new(vec![Insn::new(Op::RetK, Verdict::ALLOW.0)]).unwrap()
 }
 
+/// Kills who goes on with an interrupted call.
+#[cfg(target_arch = "x86_64")]
+fn without_restart() -> Program {
+    Program::new(vec![
+        Insn::new(Op::LdWordAbs, 0),
+        Insn::branch(Op::JeqK, libc::SYS_restart_syscall as u32, 0, 1),
+        Insn::new(Op::RetK, Verdict::KILL_PROCESS.0),
+        Insn::new(Op::RetK, Verdict::ALLOW.0),
+    ])
+    .unwrap()
+}
+
 static SIGNALS: AtomicU32 = AtomicU32::new(0);
 
 extern "C" fn count(_: libc::c_int) {
@@ -65,6 +77,11 @@ fn other_process() {
                 libc::_exit(0);
             }
         },
+        #[cfg(target_arch = "x86_64")]
+        "sleeps" => {
+            install(&without_restart(), Flags::NONE).unwrap();
+            std::thread::sleep(Duration::from_millis(1500));
+        }
         _ => {}
     }
     std::io::stdin().read_line(&mut line).unwrap();
@@ -184,6 +201,25 @@ fn a_stopped_process_stays_stopped() {
     assert_eq!(other.state(), 'T');
     signal(libc::SIGCONT);
     other.finish();
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_sleep_goes_on_whose_continuation_the_filter_denies() {
+    if !is_privileged("a_sleep_goes_on_whose_continuation_the_filter_denies") {
+        return;
+    }
+    let other = Other::start("sleeps");
+    let start = Instant::now();
+    let mut interrupted = 0;
+    while start.elapsed() < Duration::from_secs(1) {
+        let asleep = other.state() == 'S';
+        let filters = dump(other.thread).unwrap().filters;
+        interrupted += u32::from(asleep && filters.len() == 3);
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(interrupted > 0);
+    assert_eq!(other.finish(), 0);
 }
 
 #[test]

@@ -27,9 +27,10 @@ const HEADING: Style = Style::new().bold();
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The kernel shows filters to root alone (CAP_SYS_ADMIN), and to processes without
-a filter of their own. The process is stopped for some microseconds and goes on
-as if nothing had happened. Filters belong to threads: PID is the main thread of
-a process, or any thread.
+a filter of their own. The process is stopped for some microseconds and goes on:
+a sleep too, from its beginning where the filters deny restart_syscall; but
+epoll_wait and the few that signal(7) names fail with EINTR. Filters belong to
+threads: PID is the main thread of a process, or any thread.
 
 budget: all filters of a thread may have 32,768 instructions together, in the
 kernel's own form, with 4 more for each below the newest.

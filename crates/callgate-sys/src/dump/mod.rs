@@ -5,15 +5,18 @@
 //! delivered, a thread that had been stopped (SIGSTOP) stays stopped. All of it happens in a helper
 //! thread, because the kernel lets a traced thread go when its tracer ends, whatever went wrong.
 //!
-//! Limits: a call that the thread sleeps in goes on afterwards, but for the few that `signal(7)` names
-//! under "Interruption of system calls and library functions by stop signals" (`epoll_wait`,
-//! `semop`, `sigtimedwait`, an inotify `read`): these fail with EINTR, as after SIGSTOP and SIGCONT. Of
-//! a filter's flags the kernel tells LOG alone.
+//! Limits: a call that the thread sleeps in goes on afterwards; on x86-64 also where its filters deny
+//! `restart_syscall`, with all of its time then (`restart.rs`). The few that `signal(7)` names under
+//! "Interruption of system calls and library functions by stop signals" (`epoll_wait`, `semop`,
+//! `sigtimedwait`, an inotify `read`) fail with EINTR, as after SIGSTOP and SIGCONT. Of a filter's flags
+//! the kernel tells LOG alone.
 //!
 //! Sources: `kernel/seccomp.c`, `seccomp_get_filter`, `get_nth_filter` and `seccomp_get_metadata`;
 //! `ptrace(2)`; `proc_pid_status(5)`.
 
 mod error;
+#[cfg(target_arch = "x86_64")]
+mod restart;
 mod tracee;
 
 use std::io;
@@ -25,7 +28,7 @@ use callgate::bpf::Program;
 use crate::flags::Flags;
 use crate::status::{self, Mode, Status};
 use error::Kind;
-use tracee::Tracee;
+use tracee::{Stopped, Tracee};
 
 pub use error::DumpError;
 
@@ -99,6 +102,13 @@ pub fn dump(tid: u32) -> Result<Dump, DumpError> {
 /// Reads the filters. The kernel lets the thread go at the latest when this one ends.
 fn read(tid: u32, mode: Mode) -> Result<Vec<InstalledFilter>, Kind> {
     let stopped = Tracee::seize(tid)?.stop(PATIENCE)?;
+    let filters = read_all(&stopped, mode);
+    let programs = filters.as_ref().ok();
+    stopped.keep_call(programs.map(|filters| filters.iter().map(|filter| &filter.program)));
+    filters
+}
+
+fn read_all(stopped: &Stopped, mode: Mode) -> Result<Vec<InstalledFilter>, Kind> {
     let mut filters = Vec::new();
     loop {
         let code = match stopped.filter(filters.len()) {

@@ -5,10 +5,12 @@ use std::ptr;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use callgate::bpf::RawInsn;
+use callgate::bpf::{Program, RawInsn};
 use libc::{c_int, c_uint, c_void, pid_t, sock_filter};
 
 use super::error::Kind;
+#[cfg(target_arch = "x86_64")]
+use super::restart;
 use crate::flags::Flags;
 
 /// `include/uapi/linux/ptrace.h`.
@@ -31,6 +33,8 @@ pub(super) struct Stopped {
     tid: pid_t,
     /// What was about to be delivered to it.
     signal: c_int,
+    /// It runs or sleeps as soon as it is let go, and was stopped by nothing but this.
+    goes_on: bool,
 }
 
 impl Tracee {
@@ -61,7 +65,8 @@ impl Tracee {
                     // A stop that is an event carries no signal; the event is above the signal.
                     let is_event = status >> 16 != 0;
                     let signal = if is_event { 0 } else { libc::WSTOPSIG(status) };
-                    return Ok(Stopped { tid, signal });
+                    let goes_on = is_event && libc::WSTOPSIG(status) == libc::SIGTRAP;
+                    return Ok(Stopped { tid, signal, goes_on });
                 }
                 _ => return Err(Kind::Ended),
             }
@@ -94,6 +99,37 @@ impl Stopped {
     }
 }
 
+#[cfg(target_arch = "x86_64")]
+impl Stopped {
+    /// Sees to it that a call goes on that the stop interrupted, whatever its filters permit; without
+    /// them, that is not known. See [`super::restart`].
+    pub(super) fn keep_call<'p>(&self, filters: Option<impl IntoIterator<Item = &'p Program>>) {
+        if !self.goes_on {
+            return;
+        }
+        // SAFETY: numbers, of which any may be 0.
+        let mut registers: libc::user_regs_struct = unsafe { std::mem::zeroed() };
+        let data = (&raw mut registers).cast();
+        if ptrace(libc::PTRACE_GETREGS, self.tid, 0, data).is_err() {
+            return;
+        }
+        if let Some(result) = restart::result(&registers, filters) {
+            let rax = std::mem::offset_of!(libc::user_regs_struct, rax);
+            let result = ptr::without_provenance_mut(result as usize);
+            // It fails when the thread was killed.
+            let _ = ptrace(libc::PTRACE_POKEUSER, self.tid, rax, result);
+        }
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+impl Stopped {
+    /// Here it goes on as the kernel lets it.
+    pub(super) fn keep_call<'p>(&self, _filters: Option<impl IntoIterator<Item = &'p Program>>) {
+        let _ = self.goes_on;
+    }
+}
+
 impl Drop for Stopped {
     fn drop(&mut self) {
         // It fails when the thread was killed, and then there is nothing to let go.
@@ -105,7 +141,8 @@ impl Drop for Stopped {
 /// `ptrace(2)`. `data` is null, a number, or points to what the request writes.
 fn ptrace(request: c_uint, tid: pid_t, addr: usize, data: *mut c_void) -> io::Result<usize> {
     let addr: *mut c_void = ptr::without_provenance_mut(addr);
-    // SAFETY: SEIZE, INTERRUPT and DETACH take numbers. GET_FILTER writes nothing at null and, else,
+    // SAFETY: SEIZE, INTERRUPT, POKEUSER and DETACH take numbers, GETREGS writes the registers, for which
+    // `keep_call` has room. GET_FILTER writes nothing at null and, else,
     // as many instructions as it returned for null, for which `filter` has room; GET_METADATA reads
     // and writes at most the size in `addr`, which `flags` takes from the type.
     let result = unsafe { libc::ptrace(request as _, tid, addr, data) };
