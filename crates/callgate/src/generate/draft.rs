@@ -10,7 +10,7 @@ use super::error::{GenerateError, Kind};
 use super::families;
 use super::limit::{Cube, Limit};
 use super::limits::{self, Evidence, Limitable};
-use super::runtime::Needed;
+use super::runtime::{BY_KERNEL, Needed};
 use super::{Arguments, Deny, Options, Runtime};
 use crate::recording::{Bounds, CallId, Recording, Seen, Values};
 use crate::syscalls::Arch;
@@ -56,6 +56,8 @@ pub enum Reason {
     Recorded(u64),
     /// Whoever installs the filter needs it.
     Runtime,
+    /// The kernel makes the program call it, on any day.
+    Kernel,
     /// It stands for a recorded call.
     Sibling {
         /// For this one.
@@ -194,6 +196,7 @@ pub(super) fn draft(recordings: &[Recording], options: &Options) -> Result<Draft
     let (deny, runtime) = (options.deny, options.runtime);
     let mut draft = Draft { arches, deny, runtime, grants, numbers, refused: Vec::new(), recorded };
     draft.add_runtime(options.arguments);
+    draft.add_calls_by_kernel();
     if options.complete {
         draft.complete(options.arguments);
     }
@@ -375,6 +378,15 @@ impl Draft {
                     grant.limits.extend(fresh);
                     self.grants.insert(name, grant);
                 }
+            }
+        }
+    }
+
+    /// Grants what the kernel makes any program call.
+    fn add_calls_by_kernel(&mut self) {
+        for name in BY_KERNEL.iter().copied() {
+            if self.exists(name) {
+                self.grants.entry(name).or_insert_with(|| Grant::new(name, Reason::Kernel));
             }
         }
     }

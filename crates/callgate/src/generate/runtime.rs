@@ -71,6 +71,12 @@ impl Runtime {
     }
 }
 
+/// What the kernel makes a program call: it goes on after a signal, or in a sleep that a signal, SIGSTOP or a
+/// tracer interrupted. A recording has them only when that happened.
+///
+/// Sources: `restart_syscall(2)`, `sigreturn(2)`.
+pub(super) static BY_KERNEL: &[&str] = &["restart_syscall", "rt_sigreturn", "sigreturn"];
+
 /// Whether systemd adds a call to every allow list.
 pub(super) fn is_added_by_systemd(name: &str) -> bool {
     SYSTEMD_DEFAULT.contains(&name)
@@ -126,6 +132,7 @@ mod tests {
 
     #[test]
     fn what_runtimes_need_are_calls() {
+        assert!(BY_KERNEL.iter().all(|name| is_known_name(name)));
         for needed in Runtime::ALL.iter().flat_map(|runtime| runtime.needs()) {
             assert!(is_known_name(needed.name), "{}", needed.name);
             let limited = limits::of(needed.name).count();

@@ -72,6 +72,10 @@ impl Figures {
         if at_start > 0 {
             line("  at the start", format!("{}: {}", count(at_start), draft.runtime().why()));
         }
+        let by_kernel = of(|grant| grant.reason == Reason::Kernel);
+        if by_kernel > 0 {
+            line("  by the kernel", format!("{}, after signals and in sleeps", count(by_kernel)));
+        }
         let siblings = of(|grant| matches!(grant.reason, Reason::Sibling { .. }))
             + draft.granted_by(form).count();
         if siblings > 0 {
@@ -148,6 +152,7 @@ pub(super) fn grants(text: &mut String, draft: &Draft, form: Form) {
             }
             Reason::Recorded(count) => format!("recorded {}", times(count)),
             Reason::Runtime => format!("at the start by {runtime}"),
+            Reason::Kernel => "the kernel makes it, after a signal or in a sleep".to_owned(),
             Reason::Sibling { of, why } => format!("like {of}: {why}"),
         };
         let _ = write!(text, "{:<20} ", grant.name);
@@ -196,6 +201,7 @@ fn grant_json(grant: &Grant) -> Json {
     let (reason, count, of, why) = match grant.reason {
         Reason::Recorded(count) => ("recorded", Some(count), None, None),
         Reason::Runtime => ("runtime", None, None, None),
+        Reason::Kernel => ("kernel", None, None, None),
         Reason::Sibling { of, why } => ("like", None, Some(of), Some(why)),
     };
     let limits = grant.limits.iter().map(|limit| {

@@ -27,8 +27,10 @@ fn bare() -> Options {
     Options { complete: false, runtime: Runtime::None, ..Options::default() }
 }
 
+/// What is granted, but for the calls that the kernel makes.
 fn names(draft: &Draft) -> Vec<&str> {
-    draft.grants().map(|grant| grant.name).collect()
+    let grants = draft.grants().filter(|grant| grant.reason != Reason::Kernel);
+    grants.map(|grant| grant.name).collect()
 }
 
 fn grant<'d>(draft: &'d Draft, name: &str) -> &'d Grant {
@@ -47,6 +49,24 @@ fn only_what_was_recorded_is_granted() {
     let draft = generate(&[recorded(1, &[("read", &[]), ("stat", &[])])], &complete).unwrap();
     assert_eq!(names(&draft), ["fstat", "lstat", "newfstatat", "read", "stat", "statx"]);
     assert!(matches!(grant(&draft, "statx").reason, Reason::Sibling { of: "stat", .. }));
+}
+
+/// Nobody records them unless a signal comes, and without them the first one ends the program.
+#[test]
+fn calls_that_the_kernel_makes_are_always_granted() {
+    let by_kernel = |draft: &Draft| -> Vec<&'static str> {
+        let grants = draft.grants().filter(|grant| grant.reason == Reason::Kernel);
+        grants.map(|grant| grant.name).collect()
+    };
+    let draft = generate(&[recorded(1, &[("read", &[])])], &bare()).unwrap();
+    assert_eq!(by_kernel(&draft), ["restart_syscall", "rt_sigreturn"]);
+    let draft = generate(&[recorded(1, &[("rt_sigreturn", &[])])], &bare()).unwrap();
+    assert_eq!(by_kernel(&draft), ["restart_syscall"]);
+    // systemd adds it by itself.
+    for form in [Form::Oci, Form::Kafel] {
+        let text = draft.write(form).unwrap().text;
+        assert!(text.contains("restart_syscall"), "{text}");
+    }
 }
 
 #[test]

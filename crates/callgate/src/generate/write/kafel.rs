@@ -7,7 +7,7 @@
 use std::fmt::Write;
 
 use super::super::{Cube, Deny, Draft, Grant, Limit, Reason};
-use super::{Form, has_conditions, limits, origin, wrapped};
+use super::{Form, WHY_KERNEL, has_conditions, limits, origin, wrapped};
 
 /// The columns of a line.
 const WIDTH: usize = 80;
@@ -40,6 +40,8 @@ pub(super) fn write(draft: &Draft) -> String {
     block(&mut blocks, "Recorded.", "ALLOW", &recorded);
     let runtime = plain(|reason| matches!(reason, Reason::Runtime));
     block(&mut blocks, &format!("Not recorded: {}.", draft.runtime().why()), "ALLOW", &runtime);
+    let by_kernel = plain(|reason| matches!(reason, Reason::Kernel));
+    block(&mut blocks, &format!("Not recorded: {WHY_KERNEL}."), "ALLOW", &by_kernel);
     let siblings = plain(|reason| matches!(reason, Reason::Sibling { .. }));
     block(
         &mut blocks,

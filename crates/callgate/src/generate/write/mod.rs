@@ -178,6 +178,10 @@ fn alternatives(grant: &Grant, form: Form) -> Vec<Vec<Comparison>> {
     grant.alternatives().into_iter().map(|all| comparisons(all).collect()).collect()
 }
 
+/// Why calls are granted that nobody writes.
+const WHY_KERNEL: &str =
+    "the kernel makes programs call it after signals, and in interrupted sleeps";
+
 /// Whether a grant is more than its name, in a form that knows arguments.
 fn has_conditions(grant: &Grant) -> bool {
     alternatives(grant, Form::Oci).iter().all(|comparisons| !comparisons.is_empty())
@@ -190,6 +194,7 @@ fn limits(draft: &Draft, grant: &Grant) -> String {
         Reason::Recorded(1) => "recorded once".to_owned(),
         Reason::Recorded(count) => format!("recorded {count} times"),
         Reason::Runtime => draft.runtime().why().to_owned(),
+        Reason::Kernel => WHY_KERNEL.to_owned(),
         Reason::Sibling { of, why } => format!("like {of}, which was recorded: {why}"),
     };
     let start = if grant.at_start && grant.is_recorded() {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::super::{Cube, Deny, Draft, Grant, Limit, Reason};
-use super::{Form, has_conditions, limits, origin, wrapped};
+use super::{Form, WHY_KERNEL, has_conditions, limits, origin, wrapped};
 use crate::recording::Quoted;
 use crate::syscalls::Arch;
 
@@ -36,7 +36,7 @@ fn action(draft: &Draft) -> (&'static str, Option<u16>) {
 }
 
 fn entries(draft: &Draft) -> Vec<String> {
-    let (mut recorded, mut runtime) = (Vec::new(), Vec::new());
+    let (mut recorded, mut runtime, mut by_kernel) = (Vec::new(), Vec::new(), Vec::new());
     let mut siblings: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
     let mut limited = Vec::new();
     for grant in draft.grants() {
@@ -44,6 +44,7 @@ fn entries(draft: &Draft) -> Vec<String> {
             _ if has_conditions(grant) => limited.extend(conditional(draft, grant)),
             Reason::Recorded(_) => recorded.push(grant.name),
             Reason::Runtime => runtime.push(grant.name),
+            Reason::Kernel => by_kernel.push(grant.name),
             Reason::Sibling { of, why } => siblings.entry((of, why)).or_default().push(grant.name),
         }
     }
@@ -55,6 +56,9 @@ fn entries(draft: &Draft) -> Vec<String> {
     }
     if !runtime.is_empty() {
         entries.push(allow(&format!("Not recorded: {}.", draft.runtime().why()), &runtime));
+    }
+    if !by_kernel.is_empty() {
+        entries.push(allow(&format!("Not recorded: {WHY_KERNEL}."), &by_kernel));
     }
     for ((of, why), names) in siblings {
         entries.push(allow(&format!("Like {of}, which was recorded: {why}."), &names));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::super::{Deny, Draft, Reason};
-use super::{Form, is_added_by_systemd, origin, wrapped};
+use super::{Form, WHY_KERNEL, is_added_by_systemd, origin, wrapped};
 use crate::syscalls::Arch;
 
 /// The columns of a line.
@@ -31,6 +31,7 @@ pub(super) fn write(draft: &Draft) -> String {
     }
 
     let (mut recorded, mut added, mut limited) = (Vec::new(), Vec::new(), Vec::new());
+    let mut by_kernel = Vec::new();
     let mut siblings: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
     for grant in draft.grants() {
         limited.extend((!grant.limits.is_empty()).then_some(grant.name));
@@ -39,6 +40,7 @@ pub(super) fn write(draft: &Draft) -> String {
             // A list of what is not logged has no such set.
             _ if is_added_by_systemd(grant) && draft.deny() != Deny::Log => {}
             Reason::Runtime => added.push(grant.name),
+            Reason::Kernel => by_kernel.push(grant.name),
             Reason::Sibling { of, why } => siblings.entry((of, why)).or_default().push(grant.name),
         }
     }
@@ -54,6 +56,7 @@ pub(super) fn write(draft: &Draft) -> String {
     };
     list("Recorded; systemd adds @default by itself.", &recorded);
     list(&format!("Not recorded: {}.", draft.runtime().why()), &added);
+    list(&format!("Not recorded: {WHY_KERNEL}."), &by_kernel);
     for ((of, why), names) in siblings {
         list(&format!("Like {of}, which was recorded: {why}."), &names);
     }
