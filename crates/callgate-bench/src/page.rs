@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::chart::{bars, boxes, escape};
-use crate::report::{Report, Section};
+use crate::report::{Known, Report, Section};
 
 /// Both palettes have a contrast of 4.5 or more for text, and of 3 or more for bars.
 const STYLE: &str = "\
@@ -36,7 +36,12 @@ pub fn page(report: &Report) -> String {
         page.push_str("<h2>What follows</h2>\n<table>\n");
         for finding in &report.findings {
             let (text, unit) = (escape(finding.text), escape(finding.unit));
-            let _ = writeln!(page, "<tr><td>{text}</td><td>{:.2} {unit}</td></tr>", finding.value);
+            let known = finding.known.map_or(String::new(), |Known { interval, is_resolved }| {
+                let resolved = if is_resolved { "resolved" } else { "not resolved" };
+                format!("<td>{:.1} … {:.1}, {resolved}</td>", interval.low, interval.high)
+            });
+            let value = finding.value;
+            let _ = writeln!(page, "<tr><td>{text}</td><td>{value:.2} {unit}</td>{known}</tr>");
         }
         page.push_str("</table>\n");
     }

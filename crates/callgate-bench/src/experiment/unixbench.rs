@@ -54,13 +54,13 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
     let mut bodies = vec![Shown {
         title: "close(dup(0)), getpid, getuid, umask: one turn".to_owned(),
         treatments: Vec::new(),
+        is_claimed: true,
     }];
     bodies.extend(shown(&subjects, &[umask]));
     Ok(Setup {
         title: "UnixBench's loop of calls under stacks of a 20-rule list".to_owned(),
         bodies,
         plan: options.plan(subjects, vec![Body::UnixBench, Body::from(umask)], 12),
-        weights: None,
         findings,
     })
 }
@@ -74,23 +74,23 @@ fn findings(samples: &Samples) -> Vec<Finding> {
         return Vec::new();
     };
     vec![
-        Finding {
-            key: "loop_32",
-            text: "the loop under 32 filters, relative to none",
-            value: none / stacked,
-            unit: "of the speed",
-        },
-        Finding {
-            key: "loop_merged",
-            text: "the loop under the 32 merged, relative to none",
-            value: none / merged,
-            unit: "of the speed",
-        },
-        Finding {
-            key: "stack_ratio",
-            text: "umask, never cached: overhead of 32 filters over that of the 32 merged",
-            value: many / one,
-            unit: "times",
-        },
+        Finding::new(
+            "loop_32",
+            "the loop under 32 filters, relative to none",
+            none / stacked,
+            "of the speed",
+        ),
+        Finding::new(
+            "loop_merged",
+            "the loop under the 32 merged, relative to none",
+            none / merged,
+            "of the speed",
+        ),
+        Finding::new(
+            "stack_ratio",
+            "umask, never cached: overhead of 32 filters over that of the 32 merged",
+            many / one,
+            "times",
+        ),
     ]
 }

@@ -10,7 +10,8 @@ use callgate::diagram::Store;
 use callgate_bench::experiment::{self, Experiment};
 use callgate_bench::report::{self as results, Finding, Report, Shown};
 use callgate_bench::{
-    Batches, Body, Plan, Samples, StandIn, Subject, allowed_cpus, choose, measure, page, setting,
+    Batches, Body, Cold, Mean, Plan, Samples, StandIn, Subject, allowed_cpus, choose, measure,
+    page, setting,
 };
 use clap::ValueHint;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -81,9 +82,11 @@ pub(super) struct FiltersArgs {
     #[arg(long, value_name = "CALL,CALL", value_delimiter = ',')]
     calls: Vec<String>,
 
-    /// Touch other code and data before each call, as a program does between its calls
-    #[arg(long)]
-    cold: bool,
+    /// Touch other code and data before each call, as a program does between its calls: twice the
+    /// second-level cache of each, or so much data [default with --cold alone: by the machine]
+    #[arg(long, value_name = "SIZE", num_args = 0..=1, require_equals = true,
+          default_missing_value = "machine", value_parser = cold_size)]
+    cold: Option<ColdSize>,
 
     /// The processor to measure on: a number, or "any" for no choice [default: the last]
     #[arg(long, value_name = "CPU")]
@@ -94,9 +97,9 @@ pub(super) struct FiltersArgs {
           value_parser = clap::value_parser!(u32).range(1..=86400))]
     pub(super) time: Option<u32>,
 
-    /// How precise overheads must be, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 3.0, value_parser = percent)]
-    pub(super) precision: f64,
+    /// How precise overheads must be, in percent [default: 3, with --cold 10]
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    precision: Option<f64>,
 
     /// The seed of the order in which filters are measured
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -104,7 +107,7 @@ pub(super) struct FiltersArgs {
 
     /// Repeat a published experiment, or list them
     #[arg(long, value_name = "NAME", value_parser = experiments(), group = "whole",
-          conflicts_with_all = ["calls", "cold"])]
+          conflicts_with = "calls")]
     experiment: Option<Chosen>,
 
     /// Run a real server and its client, or list those that are known
@@ -133,6 +136,36 @@ pub(super) struct FiltersArgs {
 
     #[command(flatten)]
     pub(super) compiling: CompileOptions,
+}
+
+impl FiltersArgs {
+    /// How precise overheads must be, in percent.
+    pub(super) fn precision(&self) -> f64 {
+        // What is cold is slow for many reasons, which differ from call to call.
+        self.precision.unwrap_or(if self.cold.is_some() { 10.0 } else { 3.0 })
+    }
+}
+
+/// How much data is read for `--cold`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ColdSize {
+    Machine,
+    Bytes(usize),
+}
+
+fn cold_size(text: &str) -> std::result::Result<ColdSize, String> {
+    if text == "machine" {
+        return Ok(ColdSize::Machine);
+    }
+    let (number, shift) = match text.strip_suffix(['K', 'k']) {
+        Some(number) => (number, 10),
+        None => (text.strip_suffix(['M', 'm']).unwrap_or(text), 20),
+    };
+    let bytes = number.parse::<usize>().ok().and_then(|number| number.checked_mul(1 << shift));
+    match bytes {
+        Some(bytes) if (1..=Cold::MOST).contains(&bytes) => Ok(ColdSize::Bytes(bytes)),
+        _ => Err(format!("a size such as 64M or 512K, {}M at most", Cold::MOST >> 20)),
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -211,7 +244,7 @@ pub(super) fn run(args: &FiltersArgs) -> Result<u8> {
     }
     if let Some(why) = &report.noisy {
         report::warn(
-            format!("too noisy for {} %: {why}", args.precision),
+            format!("too noisy for {} %: {why}", args.precision()),
             "measure on a machine with less to do, for a longer --time, or with less --precision",
         );
         return Ok(NOISY);
@@ -239,33 +272,37 @@ fn compare(args: &FiltersArgs) -> Result<Report> {
         .map(|call| Shown {
             title: call.show(),
             treatments: subjects.iter().map(|one| one.treatment(&call.data())).collect(),
+            is_claimed: true,
         })
         .collect();
-    let plan = Plan {
-        subjects,
-        bodies: calls.iter().copied().map(Body::from).collect(),
-        batches: batches(args),
-        min_rounds: 15,
-        max_rounds: 10_000,
-        time: Duration::from_secs(args.time.unwrap_or(TIME).into()),
-        precision: args.precision / 100.0,
-        seed: args.seed,
-    };
     let mean = weights.as_ref().map(|weights| {
         let of = |call: &StandIn| weights.calls.iter().find(|(other, _)| other == call);
         let own: Vec<f64> =
             calls.iter().map(|call| of(call).map_or(0.0, |(_, own)| *own)).collect();
         let share = own.iter().sum::<f64>() * 100.0;
-        (format!("mean, by how often they happen ({share:.1} % of all)"), own)
+        Mean {
+            title: format!("mean, by how often they happen ({share:.1} % of all)"),
+            weights: own,
+        }
     });
-    if mean.as_ref().is_some_and(|(_, own)| own.iter().sum::<f64>() <= 0.0) {
+    if mean.as_ref().is_some_and(|mean| mean.weights.iter().sum::<f64>() <= 0.0) {
         return Err(Failure::new("none of these calls happens by the weights")
             .help("leave --calls out, or name calls that happen"));
     }
+    let plan = Plan {
+        subjects,
+        bodies: calls.iter().copied().map(Body::from).collect(),
+        mean,
+        batches: batches(args),
+        min_rounds: 15,
+        max_rounds: 10_000,
+        time: Duration::from_secs(args.time.unwrap_or(TIME).into()),
+        precision: args.precision() / 100.0,
+        seed: args.seed,
+    };
     let samples = take(&plan, &bodies)?;
-    let weights = mean.as_ref().map(|(title, own)| (title.as_str(), own.as_slice()));
-    let title = if args.cold { "what filters cost, cold" } else { "what filters cost" };
-    Ok(made(args, title, &plan, &samples, &bodies, weights, Vec::new(), 2))
+    let title = if args.cold.is_some() { "what filters cost, cold" } else { "what filters cost" };
+    Ok(made(args, title, &plan, &samples, &bodies, Vec::new(), 2))
 }
 
 /// A published experiment.
@@ -281,6 +318,13 @@ fn repeat(args: &FiltersArgs, experiment: Experiment) -> Result<Report> {
             experiment.name()
         ))
         .help("leave the sources out; without --experiment they are measured"));
+    }
+    if args.cold.is_some() && !experiment.can_be_cold() {
+        return Err(Failure::new(format!(
+            "the experiment {} cannot be measured with --cold",
+            experiment.name()
+        ))
+        .help("leave --cold out; getpid, unixbench-syscall, long-jumps and weighted can be"));
     }
     if !takes_weights && args.compiling.has_weights() {
         report::warn("--weights has no effect here", "the experiment weighted reads it");
@@ -319,6 +363,7 @@ fn repeat(args: &FiltersArgs, experiment: Experiment) -> Result<Report> {
         weights,
         quick: args.quick,
         cpu: cpu(args),
+        cold: cold(args),
         seed: args.seed,
     };
     let setup = experiment.setup(&options).map_err(|error| {
@@ -327,8 +372,7 @@ fn repeat(args: &FiltersArgs, experiment: Experiment) -> Result<Report> {
     })?;
     let samples = take(&setup.plan, &setup.bodies)?;
     let findings = (setup.findings)(&samples);
-    let weights = setup.weights.as_ref().map(|(title, own)| (title.as_str(), own.as_slice()));
-    Ok(made(args, &setup.title, &setup.plan, &samples, &setup.bodies, weights, findings, 1))
+    Ok(made(args, &setup.title, &setup.plan, &samples, &setup.bodies, findings, 1))
 }
 
 /// The rules of the built-in profile, where the sources are not rules.
@@ -427,12 +471,15 @@ pub(super) fn cpu(args: &FiltersArgs) -> Option<usize> {
 }
 
 fn batches(args: &FiltersArgs) -> Batches {
-    let batches = Batches { cpu: cpu(args), ..Batches::default() };
-    match args.cold {
-        // A turn takes some fifty microseconds.
-        true => Batches { cold: true, iterations: 20, warm_up: 5, ..batches },
-        false => batches,
-    }
+    Batches { cpu: cpu(args), ..cold(args).map_or_else(Batches::default, Batches::cold) }
+}
+
+fn cold(args: &FiltersArgs) -> Option<Cold> {
+    let of_machine = Cold::of_machine(cpu(args));
+    Some(match args.cold? {
+        ColdSize::Machine => of_machine,
+        ColdSize::Bytes(bytes) => of_machine.with_data(bytes),
+    })
 }
 
 /// Measures, with a line about the progress.
@@ -458,21 +505,17 @@ fn bar(share: f64) -> String {
     format!("measuring [{:<WIDTH$}] {:3.0} %", "#".repeat(full.min(WIDTH)), share * 100.0)
 }
 
-#[expect(clippy::too_many_arguments, reason = "everything that a report is made of")]
 fn made(
     args: &FiltersArgs,
     title: &str,
     plan: &Plan,
     samples: &Samples,
     bodies: &[Shown],
-    weights: Option<(&str, &[f64])>,
     findings: Vec<Finding>,
     first_claimed: usize,
 ) -> Report {
-    let sections = results::sections(plan, samples, bodies, weights);
-    // With weights, the mean is what is claimed.
-    let claimed = if weights.is_some() { &sections[..1.min(sections.len())] } else { &sections };
-    let noisy = results::noisy(claimed, samples.disturbed(), args.precision / 100.0, |row| {
+    let sections = results::sections(plan, samples, bodies);
+    let noisy = results::noisy(&sections, samples.disturbed(), args.precision() / 100.0, |row| {
         row >= first_claimed
     });
     let mut setting = setting(&plan.batches);

@@ -61,7 +61,7 @@ pub(super) fn run(args: &FiltersArgs, chosen: Chosen) -> Result<u8> {
         time: Duration::from_secs(
             args.time.unwrap_or(if args.quick { QUICK_TIME } else { TIME }).into(),
         ),
-        precision: args.precision / 100.0,
+        precision: args.precision() / 100.0,
         server_cpu,
         client_cpu,
         seed: args.seed,
@@ -91,7 +91,7 @@ pub(super) fn run(args: &FiltersArgs, chosen: Chosen) -> Result<u8> {
     }
     if let Some(why) = noisy {
         report::warn(
-            format!("too noisy for {} %: {why}", args.precision),
+            format!("too noisy for {} %: {why}", args.precision()),
             "measure on a machine with less to do, for a longer --time, or with less --precision",
         );
         return Ok(NOISY);
