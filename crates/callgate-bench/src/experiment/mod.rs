@@ -13,6 +13,8 @@ mod open_read_close;
 mod unixbench;
 mod weighted;
 
+pub use unixbench::LIST_OF_20;
+
 use std::time::Duration;
 
 use callgate::bpf::Program;
