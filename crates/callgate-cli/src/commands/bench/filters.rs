@@ -21,7 +21,7 @@ use crate::options::{CompileOptions, Format, SourceOptions, native_arch};
 use crate::output::{self, NewFile};
 use crate::progress::Progress;
 use crate::report::{self, Failure, Result};
-use crate::source::{BUILT_IN, Meaning, Source, Stack};
+use crate::source::{BUILT_IN, Filter, Meaning, Source, Stack};
 
 pub(super) const HELP: &str = "\
 Each filter is installed in child processes on one processor, with every verdict
@@ -409,12 +409,15 @@ pub(super) fn read(args: &FiltersArgs, reading: &SourceOptions) -> Result<Vec<St
 
 fn subjects(args: &FiltersArgs, stacks: &[Stack]) -> Result<Vec<Subject>> {
     let subject = |stack: &Stack| {
-        let programs = stack.filters.iter().map(|filter| filter.program(&args.compiling));
+        let programs = stack.filters.iter().map(|filter| filter.program_as_it_is(&args.compiling));
         let programs = programs.collect::<Result<Vec<_>>>()?;
         let programs = programs.into_iter().map(std::borrow::Cow::into_owned);
         Subject::new(stack.name.clone(), programs)
             .map_err(|error| Failure::about(&stack.name, error.to_string()))
     };
+    if !stacks.iter().flat_map(|stack| &stack.filters).any(Filter::is_profile) {
+        args.compiling.warn_without_profiles();
+    }
     stacks.iter().map(subject).collect()
 }
 
