@@ -497,7 +497,9 @@ fn take(plan: &Plan, bodies: &[Shown]) -> Result<Samples> {
         Failure::about(error.subject(), format!("{error}{at}")).help(error.help())
     })?;
     if samples.rounds() == 0 {
-        return Err(Failure::new("ended before the first round was whole").status(INTERRUPTED));
+        return Err(Failure::new("ended before the first round was whole")
+            .help("a round measures each filter once; with fewer --calls it is shorter")
+            .status(INTERRUPTED));
     }
     Ok(samples)
 }

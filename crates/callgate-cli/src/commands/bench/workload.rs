@@ -161,7 +161,9 @@ fn take(workload: &Workload, plan: &Plan) -> Result<Runs> {
     });
     progress.clear();
     runs.map_err(|error| match error.is_interrupted() {
-        true => Failure::new("ended before the first round was whole").status(INTERRUPTED),
+        true => Failure::new("ended before the first round was whole")
+            .help("a round runs each variant once; with --quick it is shorter")
+            .status(INTERRUPTED),
         false => Failure::new(error.to_string()).help(error.help()),
     })
 }
