@@ -205,9 +205,11 @@ enum Kind {
 }
 
 impl MeasureError {
-    /// The subject that was measured.
-    pub fn subject(&self) -> &str {
-        &self.subject
+    /// The subject that was measured; none where it has no part in it.
+    pub fn subject(&self) -> Option<&str> {
+        let is_elsewhere =
+            matches!(self.kind, Kind::NoProcess(_) | Kind::NoMemory | Kind::NotPinned(_));
+        (!is_elsewhere).then_some(&self.subject)
     }
 
     /// Which of the bodies it was about, counted from 0.
@@ -238,7 +240,10 @@ impl MeasureError {
                                something else; or the system is out of processes"
                 .into(),
             Kind::Late { .. } | Kind::TooSlow { .. } => "try again on a machine with less to do".into(),
-            _ => "the system may be out of processes or memory".into(),
+            Kind::NoMemory => "give less, such as --cold=1M, or raise the limit (ulimit -v)".into(),
+            Kind::NoProcess(_) => {
+                "a sandbox around this process may forbid it, or the system is out of processes".into()
+            }
         }
     }
 }

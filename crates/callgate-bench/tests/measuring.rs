@@ -134,12 +134,17 @@ fn what_cannot_be_measured_says_why() {
         measure(&plan(subjects, &[getpid]), &mut |_| {}).unwrap_err()
     };
     let died = error(vec![dividing]);
-    assert_eq!((died.subject(), died.body()), ("odd", Some(0)));
+    assert_eq!((died.subject(), died.body()), (Some("odd"), Some(0)));
     assert!(died.to_string().contains("died") && died.help().contains("zero X"), "{died}");
     let closed = program(&[ret(Verdict::errno(13))]);
     let refused = error(vec![closed, long(1)]);
     assert!(refused.to_string().contains("filter 2"), "{refused}");
     assert!(refused.help().contains("older filter"), "{}", refused.help());
+    let mut elsewhere = plan(vec![Subject::none()], &[getpid]);
+    elsewhere.batches.cpu = Some(100_000);
+    let elsewhere = measure(&elsewhere, &mut |_| {}).unwrap_err();
+    assert_eq!(elsewhere.subject(), None, "{elsewhere}");
+    assert!(elsewhere.help().contains("--cpu any"), "{}", elsewhere.help());
     let mut late = plan(vec![Subject::none()], &[getpid]);
     late.batches = Batches { count: 1000, iterations: 100_000, ..late.batches };
     late.batches.limit = Duration::from_millis(50);

@@ -94,7 +94,7 @@ pub(super) struct FiltersArgs {
 
     /// How long to measure at most [default: 10; for a workload 120, or 30 with --quick]
     #[arg(long, value_name = "SECONDS", conflicts_with = "experiment",
-          value_parser = clap::value_parser!(u32).range(1..=86400))]
+          value_parser = seconds)]
     pub(super) time: Option<u32>,
 
     /// How precise overheads must be, in percent [default: 3, with --cold 10]
@@ -205,6 +205,13 @@ fn experiments() -> impl TypedValueParser<Value = Chosen> {
         let one = Experiment::ALL.iter().find(|one| one.name() == name);
         one.map_or(Chosen::List, |one| Chosen::One(*one))
     })
+}
+
+fn seconds(text: &str) -> std::result::Result<u32, String> {
+    match text.parse() {
+        Ok(value @ 1..=86_400) => Ok(value),
+        _ => Err("a number of seconds from 1 to 86400".to_owned()),
+    }
 }
 
 fn percent(text: &str) -> std::result::Result<f64, String> {
@@ -494,7 +501,12 @@ fn take(plan: &Plan, bodies: &[Shown]) -> Result<Samples> {
     let samples = samples.map_err(|error| {
         let body = error.body().and_then(|at| bodies.get(at));
         let at = body.map_or(String::new(), |body| format!(", at {}", body.title));
-        Failure::about(error.subject(), format!("{error}{at}")).help(error.help())
+        let message = format!("{error}{at}");
+        let failure = match error.subject() {
+            Some(subject) => Failure::about(subject, message),
+            None => Failure::new(message),
+        };
+        failure.help(error.help())
     })?;
     if samples.rounds() == 0 {
         return Err(Failure::new("ended before the first round was whole")
