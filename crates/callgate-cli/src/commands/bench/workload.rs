@@ -7,7 +7,8 @@ use callgate_bench::workload::{self, Plan, Report, Runs, Variant, Workload};
 use callgate_bench::{Batches, naive, setting};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use super::filters::{self, FiltersArgs, INTERRUPTED, NOISY};
+use super::filters::{self, INTERRUPTED, NOISY};
+use super::options::FiltersArgs;
 use super::throughput;
 use crate::options::{Format, native_arch};
 use crate::output::{self, NewFile};
@@ -148,7 +149,7 @@ fn reference(stack: &Stack) -> Result<Variant> {
 
 /// One for what runs under the filter, another for the client where there are two.
 fn processors(args: &FiltersArgs) -> (Option<usize>, Option<usize>) {
-    let server = filters::cpu(args);
+    let server = args.cpu();
     let others = callgate_bench::allowed_cpus().into_iter().find(|cpu| Some(*cpu) != server);
     (server, server.and_then(|server| others.or(Some(server))))
 }
