@@ -149,7 +149,7 @@ impl Options {
                 cpu: self.cpu,
                 ..self.cold.map_or_else(Batches::default, Batches::cold)
             },
-            min_rounds: if self.quick { 5 } else { 15 },
+            min_rounds: if self.quick || self.cold.is_some() { 5 } else { 15 },
             max_rounds: 1000,
             time: if self.quick { time / 5 } else { time },
             precision: 0.0,

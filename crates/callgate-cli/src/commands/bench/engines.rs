@@ -105,12 +105,7 @@ struct Row {
 
 pub(crate) fn run(args: &EnginesArgs) -> Result<u8> {
     let mut rows = Vec::new();
-    let mut named: Vec<EngineKind> = Vec::new();
-    for kind in &args.engine {
-        if !named.contains(kind) {
-            named.push(*kind);
-        }
-    }
+    let named = once(&args.engine);
     let is_quiet = args.format == Format::Text || !io::stderr().is_terminal();
     for workload in workloads(args)? {
         if !is_quiet {
@@ -130,6 +125,12 @@ pub(crate) fn run(args: &EnginesArgs) -> Result<u8> {
     Ok(0)
 }
 
+/// What was named, in that order, and once.
+fn once<T: Clone + PartialEq>(given: &[T]) -> Vec<T> {
+    let first = |(at, one): &(usize, &T)| !given[..*at].contains(one);
+    given.iter().enumerate().filter(first).map(|(_, one)| one.clone()).collect()
+}
+
 /// What is to be measured.
 fn workloads(args: &EnginesArgs) -> Result<Vec<Workload>> {
     if let Some(source) = &args.source {
@@ -138,7 +139,7 @@ fn workloads(args: &EnginesArgs) -> Result<Vec<Workload>> {
     warn_about_unused(args);
     Ok(match args.workload.as_slice() {
         [] => workloads::all(),
-        names => names.iter().filter_map(|name| workloads::by_name(name)).collect(),
+        names => once(names).iter().filter_map(|name| workloads::by_name(name)).collect(),
     })
 }
 

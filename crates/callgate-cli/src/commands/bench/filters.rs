@@ -108,7 +108,8 @@ fn compare(args: &FiltersArgs) -> Result<Report> {
         bodies: calls.iter().copied().map(Body::from).collect(),
         mean,
         batches: args.batches(),
-        min_rounds: 15,
+        // What is cold takes up to a hundred times as long.
+        min_rounds: if args.cold().is_some() { 5 } else { 15 },
         max_rounds: 10_000,
         time: Duration::from_secs(args.time.unwrap_or(TIME).into()),
         precision: args.precision() / 100.0,
