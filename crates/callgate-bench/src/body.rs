@@ -173,3 +173,21 @@ struct Done {
     without_clock: AtomicU32,
     threads: AtomicU32,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Within a factor of five, which no noise of processor time makes, and less than the number of threads.
+    #[test]
+    fn a_wait_takes_as_much_processor_time_in_many_threads() {
+        const ALONE: u64 = 200;
+        let start = raw::processor_time().unwrap();
+        (0..ALONE).for_each(|_| wait_once());
+        let alone = (raw::processor_time().unwrap() - start) / ALONE;
+        for (threads, count) in [(16, 1600), (16, 8)] {
+            let wait = wait_in_threads(threads, count).unwrap() / u64::from(count);
+            assert!(wait < 5 * alone && alone < 5 * wait, "{threads} {count}: {wait} {alone}");
+        }
+    }
+}
