@@ -71,7 +71,7 @@ fn line(row: &Row, is_first: bool) -> String {
 }
 
 fn resolved(known: Known) -> &'static str {
-    if known.is_resolved { "resolved" } else { "NOT RESOLVED from nothing" }
+    if known.is_resolved { "resolved" } else { "not resolved (it may be nothing)" }
 }
 
 fn between(interval: Interval) -> String {
