@@ -1,11 +1,12 @@
 //! What a measuring process does again and again.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 use crate::calls::StandIn;
-use crate::raw::{self, Clutter, RawCall, system_call};
+use crate::cold::Clutter;
+use crate::raw::{self, RawCall, system_call};
 
 /// Why a body was not measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +30,8 @@ pub enum Body {
     UnixBench,
     /// `open("/dev/zero")`, `read` of one byte, `close`.
     OpenReadClose,
-    /// `pthread_cond_timedwait` with a time that is over, in so many threads at once.
+    /// `pthread_cond_timedwait` with a time that is over. The iterations are spread over so many threads at
+    /// once, and their processor time is taken.
     CondWait {
         /// How many.
         threads: u32,
@@ -126,27 +128,66 @@ fn wait_once() {
     }
 }
 
-/// Waits `count` times in each of many threads; how long all of them took, divided by
-/// their number.
+/// So many waits, spread over many threads; the processor time that they took. How long it lasts would hold
+/// what the scheduler and other processes do, too.
 fn wait_in_threads(threads: u32, count: u32) -> Result<u64, Trouble> {
+    let each = count.div_ceil(threads.max(1));
     // Nobody joins the threads: a filter may deny what that takes, and the process ends soon.
     let start_line = Arc::new(Barrier::new(threads as usize + 1));
-    let done = Arc::new(AtomicU32::new(0));
+    let done = Arc::new(Done::default());
     for _ in 0..threads {
         let (start_line, done) = (Arc::clone(&start_line), Arc::clone(&done));
         let worker = std::thread::Builder::new().stack_size(64 << 10).spawn(move || {
             start_line.wait();
-            for _ in 0..count {
+            let start = raw::processor_time();
+            for _ in 0..each {
                 wait_once();
             }
-            done.fetch_add(1, Ordering::AcqRel);
+            match (start, raw::processor_time()) {
+                (Some(start), Some(end)) => done.time.fetch_add(end - start, Ordering::AcqRel),
+                _ => done.without_clock.fetch_add(1, Ordering::AcqRel).into(),
+            };
+            done.threads.fetch_add(1, Ordering::AcqRel);
         });
         worker.map_err(|_| Trouble::NoThread)?;
     }
-    let start = now()?;
     start_line.wait();
-    while done.load(Ordering::Acquire) < threads {
-        std::thread::sleep(Duration::from_micros(200));
+    while done.threads.load(Ordering::Acquire) < threads {
+        std::thread::sleep(Duration::from_millis(1));
     }
-    Ok((now()? - start) / u64::from(threads))
+    match done.without_clock.load(Ordering::Acquire) {
+        0 => {
+            let waits = u64::from(each) * u64::from(threads);
+            Ok(done.time.load(Ordering::Acquire) * u64::from(count) / waits.max(1))
+        }
+        _ => Err(Trouble::NoClock),
+    }
+}
+
+/// What threads have done.
+#[derive(Default)]
+struct Done {
+    /// Nanoseconds of processor time.
+    time: AtomicU64,
+    /// So many could not read it.
+    without_clock: AtomicU32,
+    threads: AtomicU32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Within a factor of five, which no noise of processor time makes, and less than the number of threads.
+    #[test]
+    fn a_wait_takes_as_much_processor_time_in_many_threads() {
+        const ALONE: u64 = 200;
+        let start = raw::processor_time().unwrap();
+        (0..ALONE).for_each(|_| wait_once());
+        let alone = (raw::processor_time().unwrap() - start) / ALONE;
+        for (threads, count) in [(16, 1600), (16, 8)] {
+            let wait = wait_in_threads(threads, count).unwrap() / u64::from(count);
+            assert!(wait < 5 * alone && alone < 5 * wait, "{threads} {count}: {wait} {alone}");
+        }
+    }
 }

@@ -85,7 +85,7 @@ pub(crate) fn intervals(
             value.median
         );
     }
-    svg + "</svg>\n"
+    svg + "</svg></div>\n"
 }
 
 /// How the batches of a section are spread, as boxes.
@@ -111,14 +111,14 @@ pub fn boxes(section: &Section) -> String {
             top + 16.0
         );
     }
-    svg + "</svg>\n"
+    svg + "</svg></div>\n"
 }
 
 fn open(rows: usize, title: &str) -> String {
     let height = rows as f64 * ROW + AXIS;
     let title = escape(title);
     format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-label=\"{title}\" \
+        "<div class=\"wide\"><svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-label=\"{title}\" \
          viewBox=\"0 0 {WIDTH} {height}\">\n<title>{title}</title>\n"
     )
 }

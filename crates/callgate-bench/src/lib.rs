@@ -8,7 +8,7 @@
 //! - [`workload`]: real servers under filters, driven by their usual clients.
 //! - [`page`], [`chart`]: results for people, as a page with charts.
 //!
-//! `unsafe` code is in `raw.rs`, `body.rs`, `worker.rs`, `interrupt.rs` and `workload/process.rs`.
+//! `unsafe` code is in `raw.rs`, `cold.rs`, `body.rs`, `worker.rs`, `interrupt.rs` and `workload/process.rs`.
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -18,6 +18,7 @@
 //! let samples = measure(&Plan {
 //!     subjects: vec![Subject::none(), Subject::constant_allow()],
 //!     bodies: vec![Body::from(call)],
+//!     mean: None,
 //!     batches: Batches::default(),
 //!     min_rounds: 9,
 //!     max_rounds: 50,
@@ -33,6 +34,7 @@
 mod body;
 mod calls;
 pub mod chart;
+mod cold;
 pub mod experiment;
 mod interrupt;
 mod measure;
@@ -48,8 +50,9 @@ pub mod workload;
 
 pub use body::Body;
 pub use calls::{StandIn, choose};
+pub use cold::Cold;
 pub use interrupt::on_ctrl_c;
-pub use measure::{Estimate, Plan, Samples, measure};
+pub use measure::{Estimate, Mean, Plan, Samples, measure};
 pub use raw::{RawCall, allowed_cpus};
 pub use setting::setting;
 pub use subject::{Subject, SubjectError, Treatment};

@@ -30,6 +30,8 @@ pub struct Plan {
     pub subjects: Vec<Subject>,
     /// What each of them does.
     pub bodies: Vec<Body>,
+    /// A mean over the bodies, where it is the mean that is asked about.
+    pub mean: Option<Mean>,
     /// How each process measures.
     pub batches: Batches,
     /// So many rounds at least, even when the time is over.
@@ -38,11 +40,21 @@ pub struct Plan {
     pub max_rounds: usize,
     /// When to begin no further round.
     pub time: Duration,
-    /// Beyond `min_rounds` and a third of the time, end when all overheads are known to this share of themselves, or to
-    /// [`stats::RESOLUTION`]; 0 for never.
+    /// Beyond `min_rounds` and a third of the time, end when all overheads are known to this share of
+    /// themselves, or to [`stats::RESOLUTION`]; 0 for never. With a mean, its overheads count alone: what
+    /// hardly ever happens need not be known.
     pub precision: f64,
     /// Of the order of subjects.
     pub seed: u64,
+}
+
+/// A mean over bodies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mean {
+    /// What it is.
+    pub title: String,
+    /// For the bodies in their order.
+    pub weights: Vec<f64>,
 }
 
 /// What was measured.
@@ -89,7 +101,7 @@ pub fn measure(plan: &Plan, tell: &mut dyn FnMut(f64)) -> Result<Samples, Measur
         let is_due = elapsed >= plan.time / 3 && samples.rounds.is_multiple_of(CHECKED_EVERY);
         let precise = is_due
             && samples.disturbed() <= stats::MAX_DISTURBED
-            && samples.is_precise(plan.precision);
+            && samples.is_precise(plan.mean.as_ref(), plan.precision);
         if samples.rounds >= plan.min_rounds && (elapsed >= plan.time || precise) {
             break;
         }
@@ -146,11 +158,10 @@ impl Samples {
     /// spread is that of the rounds.
     pub fn weighted(&self, subject: usize, weights: &[f64]) -> Option<Estimate> {
         let values = self.means(weights, |body| self.values(subject, body));
-        let overheads = self.means(weights, |body| self.overheads(subject, body));
         Some(Estimate {
             minimum: stats::minimum(&values)?,
             median: stats::median(&values)?,
-            overhead: Interval::of(&overheads, seed(subject, weights.len()))?,
+            overhead: self.weighted_overhead(subject, weights)?,
             spread: Summary::of(&values)?,
         })
     }
@@ -163,9 +174,12 @@ impl Samples {
 
     /// The same for a mean over bodies.
     pub fn weighted_noise(&self, weights: &[f64]) -> Option<Interval> {
-        let again = self.times.len().checked_sub(1)?;
-        let overheads = self.means(weights, |body| self.overheads(again, body));
-        Interval::of(&overheads, seed(again, weights.len()))
+        self.weighted_overhead(self.times.len().checked_sub(1)?, weights)
+    }
+
+    fn weighted_overhead(&self, subject: usize, weights: &[f64]) -> Option<Interval> {
+        let overheads = self.means(weights, |body| self.overheads(subject, body));
+        Interval::of(&overheads, seed(subject, weights.len()))
     }
 
     /// The share of all batches without filter that something else on the machine disturbed.
@@ -202,18 +216,28 @@ impl Samples {
         means
     }
 
-    /// Whether the overheads of all subjects are known to this share of themselves.
-    fn is_precise(&self, precision: f64) -> bool {
+    /// Whether the overheads of all subjects are known to this share of themselves: those of the mean, or
+    /// without one those of each body.
+    fn is_precise(&self, mean: Option<&Mean>, precision: f64) -> bool {
+        let is_known = |noise: Option<Interval>, overhead: &dyn Fn(usize) -> Option<Interval>| {
+            noise.is_some_and(|noise| {
+                (1..self.times.len().saturating_sub(1)).all(|subject| {
+                    overhead(subject).is_some_and(|own| own.excess(precision, noise) <= 1.0)
+                })
+            })
+        };
         let bodies = self.times.first().map_or(0, Vec::len);
-        precision > 0.0 && (0..bodies).all(|body| self.body_is_precise(body, precision))
-    }
-
-    fn body_is_precise(&self, body: usize, precision: f64) -> bool {
-        let Some(noise) = self.noise(body) else { return false };
-        (1..self.times.len().saturating_sub(1)).all(|subject| {
-            let overhead = Interval::of(&self.overheads(subject, body), seed(subject, body));
-            overhead.is_some_and(|own| own.excess(precision, noise) <= 1.0)
-        })
+        precision > 0.0
+            && match mean {
+                Some(Mean { weights, .. }) => is_known(self.weighted_noise(weights), &|subject| {
+                    self.weighted_overhead(subject, weights)
+                }),
+                None => (0..bodies).all(|body| {
+                    is_known(self.noise(body), &|subject| {
+                        Interval::of(&self.overheads(subject, body), seed(subject, body))
+                    })
+                }),
+            }
     }
 }
 
@@ -227,14 +251,31 @@ mod tests {
 
     /// "No filter", one filter, and "no filter" again: always so many nanoseconds.
     fn steady(nanoseconds: [f64; 3]) -> Samples {
-        let times = nanoseconds.map(|time| vec![vec![vec![time; 3]; 20]]).to_vec();
+        steady_bodies(nanoseconds.map(|time| vec![time]))
+    }
+
+    /// The same with a time for each body.
+    fn steady_bodies(nanoseconds: [Vec<f64>; 3]) -> Samples {
+        let body = |time: &f64| vec![vec![*time; 3]; 20];
+        let times = nanoseconds.map(|bodies| bodies.iter().map(body).collect()).to_vec();
         Samples { times, rounds: 20, interrupted: false, elapsed: Duration::ZERO }
     }
 
     #[test]
     fn overheads_are_not_precise_while_identical_subjects_differ() {
-        assert!(steady([100.0, 200.0, 102.0]).is_precise(0.03));
-        assert!(!steady([100.0, 200.0, 104.0]).is_precise(0.03));
-        assert!(!steady([100.0, 200.0, 100.0]).is_precise(0.0), "0 is for never");
+        assert!(steady([100.0, 200.0, 102.0]).is_precise(None, 0.03));
+        assert!(!steady([100.0, 200.0, 104.0]).is_precise(None, 0.03));
+        assert!(!steady([100.0, 200.0, 100.0]).is_precise(None, 0.0), "0 is for never");
+    }
+
+    #[test]
+    fn a_mean_is_precise_though_a_rare_call_is_not() {
+        // The second body differs by 50 ns between identical subjects.
+        let samples = steady_bodies([vec![100.0, 100.0], vec![200.0, 200.0], vec![100.0, 150.0]]);
+        let mean = |rare| Mean { title: "mean".to_owned(), weights: vec![1.0 - rare, rare] };
+        assert!(!samples.is_precise(None, 0.03));
+        assert!(samples.is_precise(Some(&mean(0.01)), 0.03));
+        assert!(!samples.is_precise(Some(&mean(0.1)), 0.03));
+        assert!(!samples.is_precise(Some(&mean(0.01)), 0.0), "0 is for never");
     }
 }

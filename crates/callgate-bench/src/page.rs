@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::chart::{bars, boxes, escape};
-use crate::report::{Report, Section};
+use crate::report::{Known, Report, Section};
 
 /// Both palettes have a contrast of 4.5 or more for text, and of 3 or more for bars.
 const STYLE: &str = "\
@@ -14,11 +14,14 @@ const STYLE: &str = "\
 body { background: var(--paper); color: var(--ink); font: 15px/1.5 system-ui, sans-serif;
   max-width: 760px; margin: 2em auto; padding: 0 1em; }
 h1 { font-size: 1.5em; } h2 { font-size: 1.15em; margin-top: 2em; }
-svg { width: 100%; height: auto; display: block; margin: .5em 0; }
+/* What is wider than the window is scrolled by itself. */
+.wide { overflow-x: auto; margin: .5em 0; }
+svg { width: 100%; min-width: 34em; height: auto; display: block; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: .9em; }
 th, td { text-align: right; padding: .2em .5em; border-bottom: 1px solid var(--line); }
 td { white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; overflow-wrap: anywhere; white-space: normal; }
+th:first-child, td:first-child { text-align: left; overflow-wrap: anywhere; white-space: normal;
+  min-width: 9em; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 0 1em; } dt { color: var(--quiet); }
 dd { margin: 0; } .warning { border-left: 4px solid var(--mark); padding-left: 1em; }
 text { font: 12px system-ui, sans-serif; fill: var(--ink); }
@@ -33,12 +36,20 @@ pub fn page(report: &Report) -> String {
     let noisy = report.noisy.as_deref();
     let mut page = start(&report.title, &report.setting, noisy, report.interrupted);
     if !report.findings.is_empty() {
-        page.push_str("<h2>What follows</h2>\n<table>\n");
+        page.push_str("<h2>What follows</h2>\n<div class=\"wide\"><table>\n");
         for finding in &report.findings {
             let (text, unit) = (escape(finding.text), escape(finding.unit));
-            let _ = writeln!(page, "<tr><td>{text}</td><td>{:.2} {unit}</td></tr>", finding.value);
+            let known = finding.known.map_or(String::new(), |Known { interval, is_resolved }| {
+                let resolved = if is_resolved { "resolved" } else { "not resolved" };
+                format!("{:.1} … {:.1}, {resolved}", interval.low, interval.high)
+            });
+            let value = finding.value;
+            let _ = writeln!(
+                page,
+                "<tr><td>{text}</td><td>{value:.2} {unit}</td><td>{known}</td></tr>"
+            );
         }
-        page.push_str("</table>\n");
+        page.push_str("</table></div>\n");
     }
     for section in &report.sections {
         let _ = writeln!(page, "<h2>{}</h2>", escape(&section.title));
@@ -80,7 +91,7 @@ pub(crate) fn start(
 
 fn table(page: &mut String, section: &Section) {
     page.push_str(
-        "<table>\n<tr><th>subject</th><th>filters</th><th>instructions</th><th>call</th>\
+        "<div class=\"wide\"><table>\n<tr><th>subject</th><th>filters</th><th>instructions</th><th>call</th>\
          <th>minimum ns</th><th>median ns</th><th>overhead ns</th><th>95 %</th></tr>\n",
     );
     for (at, row) in section.rows.iter().enumerate() {
@@ -105,7 +116,7 @@ fn table(page: &mut String, section: &Section) {
     let noise = section.noise;
     let _ = writeln!(
         page,
-        "</table>\n<p>Noise: two identical children without filter differ by {:.2} ns \
+        "</table></div>\n<p>Noise: two identical children without filter differ by {:.2} ns \
          ({:.2} … {:.2}).</p>",
         noise.median, noise.low, noise.high
     );

@@ -1,10 +1,8 @@
-//! System calls, time, and memory that is out of the way. With `body.rs` the only `unsafe` code of the
-//! crate.
+//! System calls, time, and the processor to run on.
 
 use std::io;
-use std::ptr;
 
-use libc::{c_int, c_long, c_void};
+use libc::c_long;
 
 /// A system call with its arguments, which must not make the kernel write to memory of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,9 +62,19 @@ pub(crate) unsafe fn system_call(nr: c_long, args: [u64; 6]) -> i64 {
 /// where it needs one that a filter denies.
 #[inline]
 pub(crate) fn now() -> Option<u64> {
+    read(libc::CLOCK_MONOTONIC)
+}
+
+/// Nanoseconds for which this thread had a processor; `None` where a filter denies the call that it takes.
+pub(crate) fn processor_time() -> Option<u64> {
+    read(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+#[inline]
+fn read(clock: libc::clockid_t) -> Option<u64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is valid for writes.
-    let failed = unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    let failed = unsafe { libc::clock_gettime(clock, &raw mut time) };
     (failed == 0).then_some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
@@ -105,92 +113,12 @@ pub(crate) fn ignore_interrupts() {
     unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) };
 }
 
-/// Code and data that take the place of others in the caches.
-pub(crate) struct Clutter {
-    data: Vec<u64>,
-    code: *mut c_void,
-}
-
-impl Clutter {
-    /// What is touched of data, and of code: the second-level cache of common machines.
-    pub(crate) const BYTES: usize = 1 << 20;
-    const LINE: usize = 64;
-
-    pub(crate) fn new() -> io::Result<Clutter> {
-        Ok(Clutter { data: vec![1; Self::BYTES / 8], code: map_jumps()? })
-    }
-
-    /// Reads every line of the data, and executes one jump in every line of the code. How many lines of
-    /// data were read.
-    pub(crate) fn touch(&self) -> u64 {
-        // The value must be used: of a reference to it alone nothing is read.
-        let first = self.data.iter().step_by(Self::LINE / 8);
-        let lines =
-            std::hint::black_box(first.fold(0, |sum, word| sum + std::hint::black_box(*word)));
-        if !self.code.is_null() {
-            // SAFETY: `map_jumps` wrote a function without arguments there that jumps from line to
-            // line and returns; it lives as long as `self`.
-            let jumps: extern "C" fn() = unsafe { std::mem::transmute(self.code) };
-            jumps();
-        }
-        lines
-    }
-
-    /// Whether code is touched too.
-    pub(crate) const fn has_code() -> bool {
-        cfg!(target_arch = "x86_64")
-    }
-}
-
-impl Drop for Clutter {
-    fn drop(&mut self) {
-        if !self.code.is_null() {
-            // SAFETY: `map_jumps` made this mapping, and nobody executes it any more.
-            unsafe { libc::munmap(self.code, Self::BYTES) };
-        }
-    }
-}
-
-/// A function that jumps from one cache line to the next and returns from the last; null where it is
-/// not known how to write one.
-fn map_jumps() -> io::Result<*mut c_void> {
-    if !Clutter::has_code() {
-        return Ok(ptr::null_mut());
-    }
-    let (read, write) = (libc::PROT_READ, libc::PROT_WRITE);
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    // SAFETY: a new mapping at a place that the kernel chooses touches no memory that exists.
-    let code = unsafe { libc::mmap(ptr::null_mut(), Clutter::BYTES, read | write, flags, -1, 0) };
-    if code == libc::MAP_FAILED {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the mapping has so many bytes, which nobody else has a reference to.
-    let bytes = unsafe { std::slice::from_raw_parts_mut(code.cast::<u8>(), Clutter::BYTES) };
-    let lines = Clutter::BYTES / Clutter::LINE;
-    for (number, line) in bytes.chunks_mut(Clutter::LINE).enumerate() {
-        // jmp +62: to the next line, the jump itself taking two bytes; ret.
-        let code: &[u8] = if number + 1 < lines { &[0xeb, 0x3e] } else { &[0xc3] };
-        line[..code.len()].copy_from_slice(code);
-    }
-    let executable: c_int = read | libc::PROT_EXEC;
-    // SAFETY: the mapping is ours, and no reference into it is left.
-    if unsafe { libc::mprotect(code, Clutter::BYTES, executable) } != 0 {
-        let error = io::Error::last_os_error();
-        // SAFETY: as above.
-        unsafe { libc::munmap(code, Clutter::BYTES) };
-        return Err(error);
-    }
-    Ok(code)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn clutter_is_touched_and_calls_return_errnos() {
-        let lines = Clutter::new().unwrap().touch();
-        assert_eq!(lines, (Clutter::BYTES / Clutter::LINE) as u64);
+    fn calls_return_errnos() {
         // SAFETY: closing no file does nothing.
         let closed = unsafe { system_call(libc::SYS_close, [u64::MAX, 0, 0, 0, 0, 0]) };
         assert_eq!(closed, -i64::from(libc::EBADF));

@@ -1,6 +1,6 @@
 //! What a measurement says, ready to be printed.
 
-use crate::measure::{Estimate, Plan, Samples};
+use crate::measure::{Estimate, Mean, Plan, Samples};
 use crate::stats::{Interval, MAX_DISTURBED};
 use crate::subject::Treatment;
 
@@ -30,6 +30,8 @@ pub struct Section {
     pub rows: Vec<Row>,
     /// How far identical subjects differ.
     pub noise: Interval,
+    /// Whether its overheads must be known: with a mean, those of the mean alone.
+    pub is_claimed: bool,
 }
 
 /// What it cost under one subject.
@@ -58,6 +60,37 @@ pub struct Finding {
     pub value: f64,
     /// Its unit.
     pub unit: &'static str,
+    /// What it is between, where it is a difference that may be too small to be seen.
+    pub known: Option<Known>,
+}
+
+impl Finding {
+    pub(crate) fn new(
+        key: &'static str,
+        text: &'static str,
+        value: f64,
+        unit: &'static str,
+    ) -> Finding {
+        Finding { key, text, value, unit, known: None }
+    }
+}
+
+/// What is known of a difference.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Known {
+    /// What it is between with 95 % confidence.
+    pub interval: Interval,
+    /// Whether it can be told from nothing: the interval is on one side of 0, and it is more than what
+    /// identical subjects may differ by.
+    pub is_resolved: bool,
+}
+
+impl Known {
+    pub(crate) fn of(interval: Interval, noise: Interval) -> Known {
+        let is_one_sided = interval.low > 0.0 || interval.high < 0.0;
+        let same = noise.low.abs().max(noise.high.abs());
+        Known { interval, is_resolved: is_one_sided && interval.median.abs() > same }
+    }
 }
 
 /// A body as a report shows it.
@@ -67,16 +100,13 @@ pub struct Shown {
     pub title: String,
     /// What happens to it under each subject, where it is a call.
     pub treatments: Vec<Treatment>,
+    /// Whether its overheads must be known for the machine to be quiet enough.
+    pub is_claimed: bool,
 }
 
-/// The sections of a measurement; with weights, the mean over all bodies comes first. Empty when no round
-/// is whole.
-pub fn sections(
-    plan: &Plan,
-    samples: &Samples,
-    bodies: &[Shown],
-    weights: Option<(&str, &[f64])>,
-) -> Vec<Section> {
+/// The sections of a measurement; where the plan has a mean over the bodies, it comes first. Empty when no
+/// round is whole.
+pub fn sections(plan: &Plan, samples: &Samples, bodies: &[Shown]) -> Vec<Section> {
     let row = |at: usize, estimate: Option<Estimate>, treatment| {
         let subject = &plan.subjects[at];
         Some(Row {
@@ -88,23 +118,24 @@ pub fn sections(
         })
     };
     let subjects = || 0..plan.subjects.len();
-    let mean = weights.and_then(|(title, weights)| {
+    let mean = plan.mean.as_ref().and_then(|Mean { title, weights }| {
         let rows = subjects().filter_map(|at| row(at, samples.weighted(at, weights), None));
         let noise = samples.weighted_noise(weights)?;
-        Some(Section { title: title.to_owned(), rows: rows.collect(), noise })
+        Some(Section { title: title.clone(), rows: rows.collect(), noise, is_claimed: true })
     });
     let each = bodies.iter().enumerate().filter_map(|(body, shown)| {
         let rows = subjects().filter_map(|at| {
             row(at, samples.estimate(at, body), shown.treatments.get(at).copied())
         });
         let noise = samples.noise(body)?;
-        Some(Section { title: shown.title.clone(), rows: rows.collect(), noise })
+        let is_claimed = shown.is_claimed && plan.mean.is_none();
+        Some(Section { title: shown.title.clone(), rows: rows.collect(), noise, is_claimed })
     });
     mean.into_iter().chain(each).collect()
 }
 
-/// Why overheads are not known to the share that was asked for: something else ran on the processor; or, of the rows that `is_claimed`, by number,
-/// the one that is known worst. An overhead is known when its interval is no wider than the share of it,
+/// Why overheads are not known to the share that was asked for: something else ran on the processor; or, of
+/// the sections that are claimed and of their rows that `is_claimed`, by number, the one that is known worst. An overhead is known when its interval is no wider than the share of it,
 /// and identical subjects differ by less; [`RESOLUTION`](crate::stats::RESOLUTION) is always enough.
 pub fn noisy(
     sections: &[Section],
@@ -121,7 +152,7 @@ pub fn noisy(
         ));
     }
     let mut worst: Option<(f64, String)> = None;
-    for section in sections {
+    for section in sections.iter().filter(|section| section.is_claimed) {
         for (_, row) in section.rows.iter().enumerate().filter(|(at, _)| is_claimed(*at)) {
             let overhead = row.estimate.overhead;
             let tolerance = overhead.tolerance(precision);
@@ -163,7 +194,24 @@ mod tests {
         let overhead = interval(overhead, width);
         let estimate = Estimate { minimum: 1.0, median: 1.0, overhead, spread };
         let row = Row { name: "x".to_owned(), filters: 1, insns: 1, treatment: None, estimate };
-        Section { title: "getpid()".to_owned(), rows: vec![row], noise: interval(noise, 0.1) }
+        Section {
+            title: "getpid()".to_owned(),
+            rows: vec![row],
+            noise: interval(noise, 0.1),
+            is_claimed: true,
+        }
+    }
+
+    #[test]
+    fn a_difference_is_resolved_when_identical_subjects_differ_by_less() {
+        let interval = |low, median, high| Interval { low, median, high };
+        let of = |own, noise| Known::of(own, noise).is_resolved;
+        let quiet = interval(-2.0, 1.0, 3.0);
+        assert!(of(interval(3.0, 5.0, 7.0), quiet));
+        assert!(of(interval(-7.0, -5.0, -3.0), quiet));
+        assert!(!of(interval(-0.1, 5.0, 7.0), quiet), "0 is inside");
+        assert!(!of(interval(1.0, 2.9, 4.0), quiet), "identical subjects differ by 3");
+        assert!(!of(interval(3.0, 5.0, 7.0), interval(-6.0, 0.0, 1.0)), "or by 6 the other way");
     }
 
     #[test]
@@ -174,6 +222,7 @@ mod tests {
         assert!(of(section(100.0, 1.0, -3.2)).unwrap().contains("differed by 3.2 ns"));
         assert_eq!(of(section(1.0, 0.4, 0.4)), None, "below the resolution");
         assert_eq!(noisy(&[section(100.0, 50.0, 0.0)], 0.0, 0.03, |_| false), None);
+        assert_eq!(of(Section { is_claimed: false, ..section(100.0, 50.0, 0.0) }), None);
         assert!(noisy(&[], 0.12, 0.03, |_| true).unwrap().contains("disturbed 12 %"));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::cold::{self, Cold};
 use crate::worker::Batches;
 
 /// Facts about the machine, and how is measured: label and text.
@@ -27,6 +28,13 @@ pub fn setting(batches: &Batches) -> Vec<(&'static str, String)> {
         "processor",
         batches.cpu.map_or("not pinned".to_owned(), |cpu| format!("pinned to number {cpu}")),
     ));
+    if let Some(cold) = &batches.cold {
+        let caches = [2, 3].map(|level| {
+            let size = cold::cache(batches.cpu.unwrap_or(0), level);
+            size.map_or(String::new(), |size| format!(", L{level} {}", mebibytes(size)))
+        });
+        setting.push(("cold", format!("{}{}", touched(cold), caches.concat())));
+    }
     let beneath = one("/proc/thread-self/status").and_then(|text| {
         let count = text.lines().find_map(|line| line.strip_prefix("Seccomp_filters:"))?.trim();
         (count != "0").then(|| format!("{count} filters are under all subjects, no filter too"))
@@ -35,4 +43,19 @@ pub fn setting(batches: &Batches) -> Vec<(&'static str, String)> {
     let load = one("/proc/loadavg").and_then(|text| Some(text.split(' ').next()?.to_owned()));
     setting.extend(load.map(|load| ("load", load)));
     setting
+}
+
+fn touched(cold: &Cold) -> String {
+    let data = mebibytes(cold.data());
+    match cold.code() {
+        0 => format!("{data} of data are read before each call"),
+        code => format!("{data} of data and {} of code before each call", mebibytes(code)),
+    }
+}
+
+fn mebibytes(bytes: usize) -> String {
+    match bytes as f64 / f64::from(1 << 20) {
+        few if few < 1.0 => format!("{:.0} KiB", few * 1024.0),
+        many => format!("{many:.1} MiB").replace(".0 ", " "),
+    }
 }

@@ -13,8 +13,9 @@ use std::time::{Duration, Instant};
 use callgate_sys::{Worker, error_text};
 
 use crate::body::{Body, Trouble};
+use crate::cold::{Clutter, Cold};
 use crate::interrupt;
-use crate::raw::{self, Clutter};
+use crate::raw;
 use crate::subject::Subject;
 
 /// How bodies are measured.
@@ -26,8 +27,8 @@ pub struct Batches {
     pub iterations: u32,
     /// Iterations before the first batch.
     pub warm_up: u32,
-    /// Whether other code and data are touched before each iteration.
-    pub cold: bool,
+    /// How much other code and data is touched before each iteration, if any.
+    pub cold: Option<Cold>,
     /// The processor to run on, if any.
     pub cpu: Option<usize>,
     /// How long a process may take.
@@ -41,10 +42,20 @@ impl Default for Batches {
             count: 15,
             iterations: 500,
             warm_up: 500,
-            cold: false,
+            cold: None,
             cpu: None,
             limit: Duration::from_secs(60),
         }
+    }
+}
+
+impl Batches {
+    /// 5 short batches, with so much touched before each iteration, which takes from half a millisecond to some
+    /// twenty.
+    pub fn cold(cold: Cold) -> Batches {
+        let iterations = ((64 << 20) / cold.data().max(1)).clamp(2, 10) as u32;
+        let batches = Batches::default();
+        Batches { cold: Some(cold), count: 5, iterations, warm_up: 2, ..batches }
     }
 }
 
@@ -131,7 +142,7 @@ fn work(subject: &Subject, bodies: &[Body], batches: &Batches, words: &[AtomicU3
     if batches.cpu.is_some_and(|cpu| raw::pin(cpu).is_err()) {
         return NOT_PINNED;
     }
-    let clutter = match batches.cold.then(Clutter::new).transpose() {
+    let clutter = match batches.cold.as_ref().map(Clutter::new).transpose() {
         Ok(clutter) => clutter,
         Err(_) => return NO_MEMORY,
     };
@@ -194,9 +205,11 @@ enum Kind {
 }
 
 impl MeasureError {
-    /// The subject that was measured.
-    pub fn subject(&self) -> &str {
-        &self.subject
+    /// The subject that was measured; none where it has no part in it.
+    pub fn subject(&self) -> Option<&str> {
+        let is_elsewhere =
+            matches!(self.kind, Kind::NoProcess(_) | Kind::NoMemory | Kind::NotPinned(_));
+        (!is_elsewhere).then_some(&self.subject)
     }
 
     /// Which of the bodies it was about, counted from 0.
@@ -227,7 +240,10 @@ impl MeasureError {
                                something else; or the system is out of processes"
                 .into(),
             Kind::Late { .. } | Kind::TooSlow { .. } => "try again on a machine with less to do".into(),
-            _ => "the system may be out of processes or memory".into(),
+            Kind::NoMemory => "give less, such as --cold=1M, or raise the limit (ulimit -v)".into(),
+            Kind::NoProcess(_) => {
+                "a sandbox around this process may forbid it, or the system is out of processes".into()
+            }
         }
     }
 }

@@ -321,6 +321,33 @@ fn warn_about_other_calls(name: &str, counts: &[Count], arches: &[Arch]) {
 }
 
 impl CompileOptions {
+    /// Which of the options are given, as a command line names them.
+    pub(crate) fn given(&self) -> impl Iterator<Item = &'static str> {
+        let given = [
+            ("--model", self.model.is_some()),
+            ("--optimize", self.optimize.is_some()),
+            ("--weights", self.weights.is_some()),
+        ];
+        given.into_iter().filter(|(_, given)| *given).map(|(name, _)| name)
+    }
+
+    /// Says that the options given have no effect on this input, and why.
+    pub(crate) fn warn_about_given(&self, name: &str, why: &str, help: &str) {
+        for option in self.given() {
+            report::warn_about(name, format!("{option} has no effect: {why}"), help);
+        }
+    }
+
+    /// The same where programs are measured as they are: weights say then which calls.
+    pub(crate) fn warn_without_profiles(&self) {
+        for option in self.given().filter(|option| *option != "--weights") {
+            report::warn(
+                format!("{option} has no effect: no source is a profile"),
+                "leave it out; `callgate optimize` makes a better program of one",
+            );
+        }
+    }
+
     /// Whether it is said how often calls happen.
     pub(crate) fn has_weights(&self) -> bool {
         self.weights.is_some()

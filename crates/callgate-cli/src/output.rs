@@ -53,8 +53,8 @@ fn stdout_failed(error: io::Error) -> Failure {
     Failure::new(format!("standard output cannot be written: {}", error_text(&error)))
 }
 
-/// Writes a file so that nobody ever sees half of it: into a new file beside it, which then takes its
-/// place. On an error the old file stays and the new one is removed. What is not a regular file, such
+/// Writes a file so that nobody ever sees half of it: into a new file on the same file system, which then
+/// takes its place. On an error the old file stays and the new one is gone. What is not a regular file, such
 /// as a pipe or `/dev/stdout`, is written in place.
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     NewFile::prepare(path)?.finish(bytes)
@@ -71,8 +71,26 @@ pub(crate) fn write_new_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
 pub(crate) struct NewFile {
     path: PathBuf,
     file: File,
-    /// The file beside the target, and the target; `None` for what is written in place.
-    replace: Option<(PathBuf, PathBuf)>,
+    /// `None` for what is written in place.
+    replace: Option<Replace>,
+}
+
+/// A file that takes the place of another when it is whole.
+struct Replace {
+    target: PathBuf,
+    /// Its name until then. Where the file system can, it has none, and nothing is left when the process is
+    /// killed.
+    temporary: Option<Temporary>,
+}
+
+/// The name of a file that is removed again.
+struct Temporary(PathBuf);
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // Once it has taken another's place, there is nothing of this name.
+        let _ = fs::remove_file(&self.0);
+    }
 }
 
 impl NewFile {
@@ -94,8 +112,13 @@ impl NewFile {
         }
         // Through a symbolic link the file behind it is replaced, not the link.
         let target = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+        if let Some(file) = unnamed(&target) {
+            let replace = Some(Replace { target, temporary: None });
+            return Ok(NewFile { path, file, replace });
+        }
         let (temporary, file) = create_beside(&target).map_err(failed)?;
-        Ok(NewFile { path, file, replace: Some((temporary, target)) })
+        let replace = Some(Replace { target, temporary: Some(temporary) });
+        Ok(NewFile { path, file, replace })
     }
 
     /// The same for results that take long to get: with room on the disk for so many bytes.
@@ -109,28 +132,44 @@ impl NewFile {
     }
 
     /// Writes the bytes, with the permissions that the file had before.
-    pub(crate) fn finish(mut self, bytes: &[u8]) -> Result<()> {
-        let mut write = || {
-            self.file.write_all(bytes)?;
-            let Some((temporary, target)) = &self.replace else { return Ok(()) };
-            self.file.set_len(bytes.len() as u64)?;
-            if let Ok(metadata) = fs::metadata(target) {
-                self.file.set_permissions(metadata.permissions())?;
+    pub(crate) fn finish(self, bytes: &[u8]) -> Result<()> {
+        let NewFile { path, mut file, replace } = self;
+        let write = || {
+            file.write_all(bytes)?;
+            let Some(Replace { target, temporary }) = replace else { return Ok(()) };
+            file.set_len(bytes.len() as u64)?;
+            let named = match temporary {
+                Some(temporary) => Ok((temporary, ())),
+                // A name that exists cannot be given, but taken over.
+                None => free_name(&target, |path| callgate_sys::give_name(&file, path)),
+            };
+            let temporary = match named {
+                Ok((temporary, ())) => temporary,
+                // A sandbox may forbid links.
+                Err(_) => {
+                    let (temporary, beside) = create_beside(&target)?;
+                    file = beside;
+                    file.write_all(bytes)?;
+                    temporary
+                }
+            };
+            if let Ok(metadata) = fs::metadata(&target) {
+                file.set_permissions(metadata.permissions())?;
             }
-            fs::rename(temporary, target)
+            fs::rename(&temporary.0, &target)
         };
-        write().map_err(|error| unwritable(&self.path, &error))?;
-        self.replace = None;
-        Ok(())
+        write().map_err(|error| unwritable(&path, &error))
     }
 }
 
-impl Drop for NewFile {
-    fn drop(&mut self) {
-        if let Some((temporary, _)) = &self.replace {
-            let _ = fs::remove_file(temporary);
-        }
-    }
+/// A file without a name where the target is to be; `None` where there can be none, or none could get a name.
+fn unnamed(target: &Path) -> Option<File> {
+    let directory = match target.parent()? {
+        here if here.as_os_str().is_empty() => Path::new("."),
+        directory => directory,
+    };
+    fs::metadata("/proc/self/fd").ok()?;
+    callgate_sys::create_unnamed(directory).ok()
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Failure {
@@ -148,7 +187,15 @@ fn unwritable(path: &Path, error: &io::Error) -> Failure {
 }
 
 /// A new file in the directory of `target`.
-fn create_beside(target: &Path) -> io::Result<(PathBuf, File)> {
+fn create_beside(target: &Path) -> io::Result<(Temporary, File)> {
+    free_name(target, |path| OpenOptions::new().write(true).create_new(true).open(path))
+}
+
+/// Makes something with a name in the directory of `target` that nothing has.
+fn free_name<T>(
+    target: &Path,
+    make: impl Fn(&Path) -> io::Result<T>,
+) -> io::Result<(Temporary, T)> {
     let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     let mut attempt = 0u32;
     loop {
@@ -156,8 +203,8 @@ fn create_beside(target: &Path) -> io::Result<(PathBuf, File)> {
         beside.push(name);
         beside.push(format!(".{}-{attempt}", std::process::id()));
         let path = target.with_file_name(beside);
-        match OpenOptions::new().write(true).create_new(true).open(&path) {
-            Ok(file) => return Ok((path, file)),
+        match make(&path) {
+            Ok(made) => return Ok((Temporary(path), made)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 100 => {
                 attempt += 1;
             }

@@ -14,7 +14,7 @@
 //! the thread that installed it (with [`Flags::TSYNC`]: with all threads) and everything that thread starts,
 //! and nothing can take it away again. System calls are made in `raw.rs`, in `child.rs` for children, in
 //! `dump/tracee.rs`, and in `start.rs`, `tracer.rs`, `follow.rs`, `signals.rs` and `bpf/kernel.rs` of
-//! `record/`; nowhere else, but for the mapping in `shared.rs`, is `unsafe` code.
+//! `record/`; nowhere else, but for the mapping in `shared.rs` and a link in `unnamed.rs`, is `unsafe` code.
 //!
 //! ```no_run
 //! use callgate::bpf::{Insn, Op, Program};
@@ -49,6 +49,7 @@ mod raw;
 pub mod record;
 mod shared;
 mod status;
+mod unnamed;
 
 pub use ask::{Answer, AskError, ask};
 pub use budget::{MAX_INSNS_PER_THREAD, budget_used, kernel_insns};
@@ -59,3 +60,4 @@ pub use flags::Flags;
 pub use install::{InstallError, install, install_stack};
 pub use marked::{Marked, is_never_filtered};
 pub use raw::{error_text, reset_sigpipe};
+pub use unnamed::{create_unnamed, give_name};

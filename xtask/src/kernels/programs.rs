@@ -10,6 +10,7 @@ use callgate::fuzz::plain_program;
 use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Section, Test};
 use callgate::stack::{self, Stack};
 use callgate::{Arch, Endian, Verdict, Word};
+use callgate_bench::experiment::LIST_OF_20;
 
 use super::guests::Guest;
 use crate::Result;
@@ -17,31 +18,6 @@ use crate::files::{files, read, stem};
 
 /// What lists give to calls that are not in them.
 const DENIED: Verdict = Verdict::errno(1);
-
-/// The calls of the list of 20 rules, those of UnixBench's loop among them, and the one that puts another
-/// list on top.
-const LISTED: [&str; 20] = [
-    "read",
-    "write",
-    "openat",
-    "close",
-    "fstat",
-    "seccomp",
-    "mmap",
-    "mprotect",
-    "munmap",
-    "brk",
-    "rt_sigaction",
-    "rt_sigprocmask",
-    "ioctl",
-    "dup",
-    "getpid",
-    "getuid",
-    "umask",
-    "futex",
-    "clock_gettime",
-    "exit_group",
-];
 
 /// Behind the name of a program that Callgate made of another one, for the weights.
 pub(super) const AGAIN: &str = ", by Callgate";
@@ -254,7 +230,7 @@ fn comparisons(arch: Arch) -> Result<Policy> {
 
 fn numbers(arch: Arch) -> Result<Vec<u32>> {
     let number = |name: &&str| arch.number(name).ok_or(format!("{arch} has no call {name}"));
-    LISTED.iter().map(number).collect()
+    LIST_OF_20.iter().map(number).collect()
 }
 
 fn checked(insns: Vec<Insn>) -> Result<Program> {

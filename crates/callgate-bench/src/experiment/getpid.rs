@@ -29,7 +29,6 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
         title: "getpid: entry, filters and instructions apart".to_owned(),
         bodies: shown(&subjects, &[getpid]),
         plan: options.plan(subjects, vec![Body::from(getpid)], 6),
-        weights: None,
         findings,
     })
 }
@@ -53,7 +52,7 @@ fn findings(samples: &Samples) -> Vec<Finding> {
     let (Some(cached), Some(one), Some(two), Some(long)) = (of(1), of(2), of(3), of(4)) else {
         return Vec::new();
     };
-    let ns = |key, text, value| Finding { key, text, value, unit: "ns" };
+    let ns = |key, text, value| Finding::new(key, text, value, "ns");
     let per_filter = two - one;
     vec![
         ns("cached_ns", "a call that the kernel's cache answers", cached),

@@ -13,6 +13,8 @@ mod open_read_close;
 mod unixbench;
 mod weighted;
 
+pub use unixbench::LIST_OF_20;
+
 use std::time::Duration;
 
 use callgate::bpf::Program;
@@ -23,6 +25,7 @@ use callgate::{Arch, Verdict};
 
 use crate::body::Body;
 use crate::calls::StandIn;
+use crate::cold::Cold;
 use crate::measure::{Plan, Samples};
 use crate::naive::NaiveError;
 use crate::report::{Finding, Shown};
@@ -59,6 +62,8 @@ pub struct Options {
     pub quick: bool,
     /// The processor to measure on.
     pub cpu: Option<usize>,
+    /// What is touched before each call, if anything; for those that [can](Experiment::can_be_cold).
+    pub cold: Option<Cold>,
     /// Of the order of subjects.
     pub seed: u64,
 }
@@ -71,8 +76,6 @@ pub struct Setup {
     pub plan: Plan,
     /// The bodies of the plan, as a report shows them.
     pub bodies: Vec<Shown>,
-    /// What the mean is over, and the weights of the bodies.
-    pub weights: Option<(String, Vec<f64>)>,
     /// What follows from the samples.
     pub findings: fn(&Samples) -> Vec<Finding>,
 }
@@ -112,6 +115,12 @@ impl Experiment {
         }
     }
 
+    /// Whether other code and data can be touched before each call: not where many threads or long runs are
+    /// what is measured.
+    pub const fn can_be_cold(self) -> bool {
+        !matches!(self, Experiment::CondWait | Experiment::OpenReadClose)
+    }
+
     /// Makes its filters.
     ///
     /// # Errors
@@ -135,8 +144,12 @@ impl Options {
         Plan {
             subjects,
             bodies,
-            batches: Batches { cpu: self.cpu, ..Batches::default() },
-            min_rounds: if self.quick { 5 } else { 15 },
+            mean: None,
+            batches: Batches {
+                cpu: self.cpu,
+                ..self.cold.map_or_else(Batches::default, Batches::cold)
+            },
+            min_rounds: if self.quick || self.cold.is_some() { 5 } else { 15 },
             max_rounds: 1000,
             time: if self.quick { time / 5 } else { time },
             precision: 0.0,
@@ -150,6 +163,7 @@ fn shown(subjects: &[Subject], calls: &[StandIn]) -> Vec<Shown> {
     let of = |call: &StandIn| Shown {
         title: call.show(),
         treatments: subjects.iter().map(|subject| subject.treatment(&call.data())).collect(),
+        is_claimed: true,
     };
     calls.iter().map(of).collect()
 }
@@ -200,7 +214,7 @@ pub struct ExperimentError(Kind);
 enum Kind {
     UnknownMachine,
     NoCall(&'static str),
-    Denied { subject: String, call: &'static str },
+    Denied { subject: String, call: &'static str, why: &'static str },
     Policy(PolicyError),
     Compile(CompileError),
     Naive(NaiveError),
@@ -212,10 +226,9 @@ impl std::fmt::Display for ExperimentError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.0 {
             Kind::UnknownMachine => f.write_str("the architecture of this machine is not known"),
-            Kind::Denied { subject, call } => write!(
-                f,
-                "{subject}, the profile denies {call}, without which no thread waits for another"
-            ),
+            Kind::Denied { subject, call, why } => {
+                write!(f, "{subject}, the profile denies {call}, {why}")
+            }
             Kind::NoCall(name) => write!(f, "there is no call {name} on this machine"),
             Kind::Policy(error) => error.fmt(f),
             Kind::Compile(error) => error.fmt(f),

@@ -55,8 +55,7 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
     Ok(Setup {
         title: "open, read, close: runs of 100,000".to_owned(),
         plan: Plan { batches, min_rounds: 5, max_rounds: 100, ..plan },
-        bodies: vec![Shown { title, treatments: Vec::new() }],
-        weights: None,
+        bodies: vec![Shown { title, treatments: Vec::new(), is_claimed: true }],
         findings,
     })
 }
@@ -73,6 +72,6 @@ fn findings(samples: &Samples) -> Vec<Finding> {
     ];
     let findings = texts
         .into_iter()
-        .map(|(key, text, value)| Some(Finding { key, text, value: value?, unit: "% slower" }));
+        .map(|(key, text, value)| Some(Finding::new(key, text, value?, "% slower")));
     findings.flatten().collect()
 }

@@ -6,7 +6,7 @@
 use super::{Experiment, ExperimentError, Options, Setup, compiled, shown};
 use crate::body::Body;
 use crate::calls::StandIn;
-use crate::measure::Samples;
+use crate::measure::{Mean, Plan, Samples};
 use crate::naive;
 use crate::report::Finding;
 use crate::subject::Subject;
@@ -44,11 +44,11 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
     }
     let (calls, weights): (Vec<StandIn>, Vec<f64>) = weights.into_iter().unzip();
     let bodies = calls.iter().copied().map(Body::from).collect();
+    let title = "the mean of these calls, by how often they happen".to_owned();
     Ok(Setup {
         title: Experiment::Weighted.about().to_owned(),
         bodies: shown(&subjects, &calls),
-        plan: options.plan(subjects, bodies, 15),
-        weights: Some(("the mean of these calls, by how often they happen".to_owned(), weights)),
+        plan: Plan { mean: Some(Mean { title, weights }), ..options.plan(subjects, bodies, 15) },
         findings: |_: &Samples| -> Vec<Finding> { Vec::new() },
     })
 }

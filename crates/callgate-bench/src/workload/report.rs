@@ -79,7 +79,7 @@ impl Report<'_> {
             let _ = writeln!(page, "<h2>{}</h2>", escape(&title));
             page.push_str(&intervals(&format!("Ratio: {title}"), unit, &ratios, 1.0, 3));
             page.push_str(
-                "<table>\n<tr><th>variant</th><th>instructions</th><th>median</th><th>ratio</th>\
+                "<div class=\"wide\"><table>\n<tr><th>variant</th><th>instructions</th><th>median</th><th>ratio</th>\
                  <th>95 %</th></tr>\n",
             );
             for (at, (name, insns, own)) in rows.iter().enumerate() {
@@ -95,10 +95,10 @@ impl Report<'_> {
                     own.throughput
                 );
             }
-            page.push_str("</table>\n");
+            page.push_str("</table></div>\n");
         }
         page.push_str(
-            "<h2>Against the reference</h2>\n<table>\n<tr><th>variant</th><th>over</th><th></th>\
+            "<h2>Against the reference</h2>\n<div class=\"wide\"><table>\n<tr><th>variant</th><th>over</th><th></th>\
              <th>ratio</th><th>95 %</th></tr>\n",
         );
         for gain in self.gains() {
@@ -111,7 +111,7 @@ impl Report<'_> {
                 cells(gain.ratio)
             );
         }
-        page + "</table>\n" + page::END
+        page + "</table></div>\n" + page::END
     }
 }
 

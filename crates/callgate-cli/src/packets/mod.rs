@@ -28,27 +28,15 @@ const FEWER: &str = "take fewer packets: tcpdump -r FILE -c 1000 -w NEW.pcap wri
 
 /// Where packets come from.
 #[derive(Debug, clap::Args)]
-#[group(id = "packet-options", multiple = false)]
+#[group(id = "packet-options", multiple = false, requires = "source")]
 pub(crate) struct PacketOptions {
     /// A packet for a socket filter, from its first byte on, in hexadecimal; may be repeated
-    #[arg(
-        long,
-        value_name = "HEX",
-        value_parser = hex::packet,
-        requires = "source",
-        help_heading = "Packets"
-    )]
+    #[arg(long, value_name = "HEX", value_parser = hex::packet, help_heading = "Packets")]
     packet: Vec<Packet>,
 
     /// The packets of a file: a capture (pcap), or text with a packet per line in hexadecimal;
     /// a million packets at most
-    #[arg(
-        long,
-        value_name = "FILE",
-        value_hint = ValueHint::FilePath,
-        requires = "source",
-        help_heading = "Packets"
-    )]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Packets")]
     packets: Option<PathBuf>,
 }
 

@@ -65,20 +65,24 @@ impl Filter {
         }
     }
 
-    /// The program that it means; a profile is compiled.
+    /// The program that it means; a profile is compiled. Options that a program does not need are warned
+    /// about.
     pub(crate) fn program(&self, options: &CompileOptions) -> Result<Cow<'_, Program>> {
+        if !self.is_profile() {
+            options.warn_about_given(
+                &self.name,
+                "this is a program already",
+                "`callgate compile` makes a new program of it first",
+            );
+        }
+        self.program_as_it_is(options)
+    }
+
+    /// The same where it is said elsewhere which options have no effect.
+    pub(crate) fn program_as_it_is(&self, options: &CompileOptions) -> Result<Cow<'_, Program>> {
         match &self.meaning {
             Meaning::Profile(_) => Ok(Cow::Owned(self.compile(options)?.program)),
-            Meaning::Program { program, .. } => {
-                if options.has_weights() {
-                    report::warn_about(
-                        &self.name,
-                        "--weights has no effect: this is a program already",
-                        "`callgate compile` makes a new program of it first",
-                    );
-                }
-                Ok(Cow::Borrowed(program))
-            }
+            Meaning::Program { program, .. } => Ok(Cow::Borrowed(program)),
         }
     }
 

@@ -29,7 +29,7 @@ use callgate::frontend::{self, oci};
 pub(crate) use filter::{Filter, Meaning, arches_in, failed};
 pub(crate) use place::Place;
 pub(crate) use process::{dump, stack_of};
-pub(crate) use socket::{SocketFilter, Subject};
+pub(crate) use socket::{SocketFilter, Subject, SubjectOptions};
 pub(crate) use stack::{Stack, arches, merge};
 
 use crate::options::{CompileOptions, SourceOptions};

@@ -8,7 +8,8 @@ use callgate::bpf::SocketProgram;
 
 use super::{Filter, Form, Format, Source, What, built_in, detect, read_filter, read_program};
 use crate::options::{CompileOptions, SourceOptions};
-use crate::report::{self, Failure, Result};
+use crate::packets::PacketOptions;
+use crate::report::{Failure, Result};
 
 /// A program that is asked about packets.
 pub(crate) struct SocketFilter {
@@ -23,15 +24,25 @@ pub(crate) enum Subject {
     Packets(SocketFilter),
 }
 
+/// How either of them is read, and what a socket filter is asked about.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SubjectOptions {
+    #[command(flatten)]
+    pub(crate) packets: PacketOptions,
+
+    #[command(flatten)]
+    pub(crate) reading: SourceOptions,
+
+    #[command(flatten)]
+    pub(crate) compiling: CompileOptions,
+}
+
 impl Source {
-    /// Reads a filter of calls or a socket filter; with `packets`, it must be the latter. Warnings are
-    /// printed.
-    pub(crate) fn read_subject(
-        &self,
-        options: &SourceOptions,
-        compiling: &CompileOptions,
-        packets: bool,
-    ) -> Result<Subject> {
+    /// Reads a filter of calls or a socket filter; where packets are given, it must be the latter. Warnings
+    /// are printed.
+    pub(crate) fn read_subject(&self, options: &SubjectOptions) -> Result<Subject> {
+        let SubjectOptions { packets, reading: options, compiling } = options;
+        let packets = packets.are_given();
         let mut subject = self.subject(options, packets)?;
         match &mut subject {
             Subject::Calls(filter) => {
@@ -40,13 +51,8 @@ impl Source {
             }
             Subject::Packets(filter) => {
                 options.warn_about_unused(false, true, false);
-                if compiling.has_weights() {
-                    report::warn_about(
-                        &filter.name,
-                        "--weights has no effect: packets are no calls",
-                        "leave it out",
-                    );
-                }
+                let why = "a socket filter is not compiled, and packets are no calls";
+                compiling.warn_about_given(&filter.name, why, "leave it out");
             }
         }
         Ok(subject)

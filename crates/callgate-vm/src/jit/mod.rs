@@ -126,8 +126,10 @@ fn executable(insns: &[Insn], input: Input) -> Result<(Executable, bool), Engine
         })?;
         let code = target.code();
         let executable = Executable::new(code).map_err(|e| {
-            let len = code.len();
-            error(format!("{len} bytes of memory cannot be made executable: {e}"))
+            let (len, why) = (code.len(), e.to_string());
+            // What the system says, without the number that Rust appends.
+            let why = why.rsplit_once(" (os error ").map_or(&*why, |(text, _)| text);
+            error(format!("{len} bytes of memory cannot be made executable: {why}"))
         })?;
         Ok((executable, needs.outside))
     }

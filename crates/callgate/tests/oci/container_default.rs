@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 
 use callgate::Arch;
-use callgate::frontend::oci::{Dialect, Options};
+use callgate::diagram::Store;
+use callgate::frontend::oci::{self, Dialect, Options};
 use callgate::frontend::{CONTAINER_DEFAULT, CapSet, Profile, container_default};
+use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Section, Test};
 use callgate::syscalls::{KernelVersion, facts, known_names};
 
 use crate::support::{call, lines, on, verdict_of};
@@ -166,4 +168,67 @@ fn tracing_needs_a_kernel_that_filters_after_the_tracer() {
     assert_eq!(call(&container_default(&options).unwrap(), "ptrace", &[]), "ERRNO(EPERM)");
     options.kernel = KernelVersion { major: 4, minor: 8 };
     assert_eq!(call(&container_default(&options).unwrap(), "ptrace", &[]), "ALLOW");
+}
+
+/// What `docs/by-descriptor.json` permits for descriptors below 65,536 alone.
+const BY_DESCRIPTOR: [&str; 22] = [
+    "read",
+    "write",
+    "readv",
+    "writev",
+    "pread64",
+    "pwrite64",
+    "lseek",
+    "close",
+    "fstat",
+    "fcntl",
+    "fdatasync",
+    "epoll_wait",
+    "epoll_pwait",
+    "epoll_ctl",
+    "recvfrom",
+    "sendto",
+    "recvmsg",
+    "sendmsg",
+    "accept4",
+    "shutdown",
+    "getsockopt",
+    "setsockopt",
+];
+
+/// With it filters are measured for which the kernel's cache does not answer.
+#[test]
+fn the_profile_by_descriptor_differs_by_descriptors_alone() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/by-descriptor.json");
+    let text = std::fs::read_to_string(path).unwrap();
+    let limit = Test::new(Field::arg(0).unwrap(), Cmp::Ge, 0x1_0000);
+    for (arch, caps) in [
+        (Arch::X86_64, CapSet::docker()),
+        (Arch::X86_64, CapSet::all()),
+        (Arch::Aarch64, CapSet::none()),
+    ] {
+        let mut options = Options::new(arch, LINUX);
+        options.caps = caps;
+        options.dialect = Some(Dialect::Docker);
+        options.arches = vec![arch];
+        let read = oci::read(&text, &options);
+        let own = read.unwrap_or_else(|messages| panic!("{}", lines(&messages)));
+        assert_eq!(lines(&own.warnings), "");
+        let whole = container_default(&options).unwrap().policy;
+        let sections = whole.sections().iter().map(|section| {
+            let denied = section.arches.iter().flat_map(|arch| {
+                BY_DESCRIPTOR.iter().filter_map(|name| arch.number(name)).map(|nr| Rule {
+                    calls: CallSet::one(nr),
+                    when: Condition::test(limit),
+                    verdict: section.default,
+                })
+            });
+            let rules = denied.chain(section.rules.iter().cloned()).collect();
+            Section { rules, ..section.clone() }
+        });
+        let expected = Policy::new(sections.collect(), whole.bad_arch()).unwrap();
+        let mut store = Store::default();
+        let expected = store.policy(&expected).unwrap();
+        assert!(expected == store.policy(&own.policy).unwrap(), "{arch}");
+    }
 }

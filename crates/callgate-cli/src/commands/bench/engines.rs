@@ -13,11 +13,11 @@ use clap::builder::PossibleValuesParser;
 use crate::call;
 use crate::commands::simulate::{called, engines};
 use crate::json::Json;
-use crate::options::{CompileOptions, Format, SourceOptions};
+use crate::options::Format;
 use crate::output;
-use crate::packets::{Packet, PacketOptions};
+use crate::packets::Packet;
 use crate::report::{self, Result};
-use crate::source::{SocketFilter, Source, Subject};
+use crate::source::{SocketFilter, Source, Subject, SubjectOptions};
 
 /// The call that comes all the time, if none is named.
 const DEFAULT_CALL: &str = "getpid";
@@ -59,30 +59,8 @@ pub(crate) struct EnginesArgs {
     )]
     workload: Vec<String>,
 
-    /// The call that comes all the time: its name, or its number as the filter sees it
-    /// [default: getpid]
-    #[arg(long, value_name = "CALL", requires = "source", conflicts_with = "workload")]
-    call: Option<String>,
-
-    /// Its arguments, in their order
-    #[arg(
-        long,
-        value_name = "ARG",
-        allow_negative_numbers = true,
-        requires = "source",
-        conflicts_with = "workload"
-    )]
-    call_arg: Vec<String>,
-
-    /// The arch token of the call (AUDIT_ARCH_*), whatever --arch says; the call is then a number
-    #[arg(
-        long,
-        value_name = "TOKEN",
-        value_parser = call::parse_token,
-        requires = "source",
-        conflicts_with = "workload"
-    )]
-    token: Option<u32>,
+    #[command(flatten)]
+    call: CallOptions,
 
     /// An engine to be measured; without it, all of them
     #[arg(long, value_name = "ENGINE", value_parser = engines())]
@@ -93,13 +71,25 @@ pub(crate) struct EnginesArgs {
     format: Format,
 
     #[command(flatten)]
-    packets: PacketOptions,
+    subject: SubjectOptions,
+}
 
-    #[command(flatten)]
-    reading: SourceOptions,
+/// The call that comes all the time.
+#[derive(Debug, clap::Args)]
+#[group(id = "call-options", multiple = true, requires = "source")]
+struct CallOptions {
+    /// The call that comes all the time: its name, or its number as the filter sees it
+    /// [default: getpid]
+    #[arg(long, value_name = "CALL", conflicts_with = "workload")]
+    call: Option<String>,
 
-    #[command(flatten)]
-    compiling: CompileOptions,
+    /// Its arguments, in their order
+    #[arg(long, value_name = "ARG", allow_negative_numbers = true, conflicts_with = "workload")]
+    call_arg: Vec<String>,
+
+    /// The arch token of the call (AUDIT_ARCH_*), whatever --arch says; the call is then a number
+    #[arg(long, value_name = "TOKEN", value_parser = call::parse_token, conflicts_with = "workload")]
+    token: Option<u32>,
 }
 
 /// What was measured on a workload.
@@ -115,12 +105,13 @@ struct Row {
 
 pub(crate) fn run(args: &EnginesArgs) -> Result<u8> {
     let mut rows = Vec::new();
+    let named = once(&args.engine);
     let is_quiet = args.format == Format::Text || !io::stderr().is_terminal();
     for workload in workloads(args)? {
         if !is_quiet {
             report::note(&format!("measuring {}\n", workload.name));
         }
-        let row = Row::of(&workload, &args.engine);
+        let row = Row::of(&workload, &named);
         // One after the other: each takes about a second.
         if args.format == Format::Text {
             let blank = if rows.is_empty() { "" } else { "\n" };
@@ -134,6 +125,12 @@ pub(crate) fn run(args: &EnginesArgs) -> Result<u8> {
     Ok(0)
 }
 
+/// What was named, in that order, and once.
+fn once<T: Clone + PartialEq>(given: &[T]) -> Vec<T> {
+    let first = |(at, one): &(usize, &T)| !given[..*at].contains(one);
+    given.iter().enumerate().filter(first).map(|(_, one)| one.clone()).collect()
+}
+
 /// What is to be measured.
 fn workloads(args: &EnginesArgs) -> Result<Vec<Workload>> {
     if let Some(source) = &args.source {
@@ -142,17 +139,17 @@ fn workloads(args: &EnginesArgs) -> Result<Vec<Workload>> {
     warn_about_unused(args);
     Ok(match args.workload.as_slice() {
         [] => workloads::all(),
-        names => names.iter().filter_map(|name| workloads::by_name(name)).collect(),
+        names => once(names).iter().filter_map(|name| workloads::by_name(name)).collect(),
     })
 }
 
 /// Options about a source, and there is none.
 fn warn_about_unused(args: &EnginesArgs) {
-    let given = args.reading.arguments();
-    let weights = args.compiling.has_weights().then_some("--weights");
-    for option in
-        given.iter().map(String::as_str).filter(|one| one.starts_with("--")).chain(weights)
-    {
+    let SubjectOptions { reading, compiling, .. } = &args.subject;
+    let mut given = reading.arguments();
+    given.retain(|one| one.starts_with("--"));
+    given.extend(compiling.given().map(str::to_owned));
+    for option in given {
         report::warn(
             format!("{option} has no effect: no source is given"),
             "name a SOURCE to measure it in place of the classic workloads",
@@ -161,19 +158,20 @@ fn warn_about_unused(args: &EnginesArgs) {
 }
 
 fn of_source(args: &EnginesArgs, source: &OsString) -> Result<Workload> {
-    let packets = args.packets.are_given();
-    match Source::parse(source)?.read_subject(&args.reading, &args.compiling, packets)? {
+    let SubjectOptions { packets, reading, compiling } = &args.subject;
+    let CallOptions { call, call_arg, token } = &args.call;
+    match Source::parse(source)?.read_subject(&args.subject)? {
         Subject::Calls(filter) => {
-            let call = args.call.as_deref().unwrap_or(DEFAULT_CALL);
-            let (_, hot) = called(call, &args.call_arg, args.token, &args.reading, &filter)?;
-            let program = filter.program(&args.compiling)?.into_owned();
+            let call = call.as_deref().unwrap_or(DEFAULT_CALL);
+            let (_, hot) = called(call, call_arg, *token, reading, &filter)?;
+            let program = filter.program(compiling)?.into_owned();
             Ok(workloads::of_calls(filter.name.clone(), program, filter.endian(), hot))
         }
         Subject::Packets(SocketFilter { name, program }) => {
             let given = [
-                ("--call", args.call.is_some()),
-                ("--call-arg", !args.call_arg.is_empty()),
-                ("--token", args.token.is_some()),
+                ("--call", call.is_some()),
+                ("--call-arg", !call_arg.is_empty()),
+                ("--token", token.is_some()),
             ];
             for (option, _) in given.into_iter().filter(|(_, given)| *given) {
                 report::warn_about(
@@ -182,10 +180,10 @@ fn of_source(args: &EnginesArgs, source: &OsString) -> Result<Workload> {
                     "--packet and --packets say which",
                 );
             }
-            if !packets {
+            if !packets.are_given() {
                 return Ok(workloads::of_packets(name, program));
             }
-            let packets = args.packets.read()?;
+            let packets = packets.read()?;
             let cold: Vec<Vec<u8>> = packets.into_iter().map(|Packet(bytes)| bytes).collect();
             let hot = cold.first().cloned().unwrap_or_default();
             Ok(Workload { name, body: Body::Packets { program, hot, cold } })

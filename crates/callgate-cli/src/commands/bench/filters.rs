@@ -1,62 +1,20 @@
 //! `callgate bench SOURCE…`: what filters cost on the running kernel.
 
-use std::ffi::OsString;
 use std::fmt::Write;
-use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use callgate::diagram::Store;
 use callgate_bench::experiment::{self, Experiment};
 use callgate_bench::report::{self as results, Finding, Report, Shown};
-use callgate_bench::{
-    Batches, Body, Plan, Samples, StandIn, Subject, allowed_cpus, choose, measure, page, setting,
-};
-use clap::ValueHint;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use callgate_bench::{Body, Mean, Plan, Samples, StandIn, Subject, choose, measure, page, setting};
 
+use super::options::{Chosen, FiltersArgs};
 use super::{report as shown, workload};
-use crate::options::{CompileOptions, Format, SourceOptions, native_arch};
+use crate::options::{Format, SourceOptions, native_arch};
 use crate::output::{self, NewFile};
 use crate::progress::Progress;
 use crate::report::{self, Failure, Result};
-use crate::source::{BUILT_IN, Meaning, Source, Stack};
-
-pub(super) const HELP: &str = "\
-Each filter is installed in child processes on one processor, with every verdict
-but ALLOW replaced by an errno, so that nothing dies. They are measured in turn
-with children that have no filter, and one with the smallest filter (constant
-allow). A round is a child of each; its value is the median of short batches.
-The overhead is the difference to no filter in the same round: its median over
-all rounds, and the interval that holds it with 95 % confidence (bootstrap).
-
-No filter is measured twice: what the second costs over the first is the noise.
-Rounds go on until overheads are known to --precision, or for --time seconds.
-When they are not known by then, or something else disturbs more than 5 % of the
-batches, a warning says so, and the exit status is 3.
-
-Calls are made with arguments that change nothing and return at once, listed by
---list-calls; a filter that looks at arguments sees these. cached: the kernel's
-verdict cache knows that the call is allowed (Linux 5.11); allowed, denied: the
-filters run. Without --calls, one call of each kind is chosen; with --weights,
-the calls that happen most, and their mean comes first.
-
---workload runs a real server, its client beside it: no filter, a plain list of
-the rules (a program: as it is), and what Callgate makes of them, verdicts as
-they are. The server is started anew for each run, as nobody where this is root.
-
-A SOURCE named engines is written ./engines. pid:N is measured as it is
-installed, with all its filters. Ctrl-C ends with what is measured so far.
-
-Examples:
-  callgate bench
-  callgate bench old.bpf new.bpf --calls getpid,socket,openat
-  callgate bench profile.json --weights counts.txt --html report.html
-  callgate bench --experiment list
-  callgate bench --experiment unixbench-syscall
-  callgate bench --workload redis profile.json
-
-Exit status: 0 done, 2 trouble, 3 too noisy, 130 ended by Ctrl-C.";
+use crate::source::{BUILT_IN, Filter, Meaning, Source, Stack};
 
 /// How long is measured, if nothing is said: in seconds.
 const TIME: u32 = 10;
@@ -69,117 +27,6 @@ pub(super) const INTERRUPTED: u8 = 130;
 
 /// Calls that are measured at most where weights choose them.
 const MOST_CALLS: usize = 12;
-
-/// Measure what filters cost on the running kernel.
-#[derive(Debug, clap::Args)]
-pub(super) struct FiltersArgs {
-    /// The filters, each a SOURCE (see `callgate --help`)
-    #[arg(value_name = "SOURCE", value_hint = ValueHint::FilePath)]
-    sources: Vec<OsString>,
-
-    /// The calls to measure, by name [default: one that is cached, one allowed, one denied]
-    #[arg(long, value_name = "CALL,CALL", value_delimiter = ',')]
-    calls: Vec<String>,
-
-    /// Touch other code and data before each call, as a program does between its calls
-    #[arg(long)]
-    cold: bool,
-
-    /// The processor to measure on: a number, or "any" for no choice [default: the last]
-    #[arg(long, value_name = "CPU")]
-    cpu: Option<Cpu>,
-
-    /// How long to measure at most [default: 10; for a workload 120, or 30 with --quick]
-    #[arg(long, value_name = "SECONDS", conflicts_with = "experiment",
-          value_parser = clap::value_parser!(u32).range(1..=86400))]
-    pub(super) time: Option<u32>,
-
-    /// How precise overheads must be, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 3.0, value_parser = percent)]
-    pub(super) precision: f64,
-
-    /// The seed of the order in which filters are measured
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(super) seed: u64,
-
-    /// Repeat a published experiment, or list them
-    #[arg(long, value_name = "NAME", value_parser = experiments(), group = "whole",
-          conflicts_with_all = ["calls", "cold"])]
-    experiment: Option<Chosen>,
-
-    /// Run a real server and its client, or list those that are known
-    #[arg(long, value_name = "NAME", value_parser = workload::workloads(), group = "whole",
-          conflicts_with_all = ["calls", "cold"])]
-    workload: Option<workload::Chosen>,
-
-    /// A fraction of the time, for a first look
-    #[arg(long, requires = "whole")]
-    pub(super) quick: bool,
-
-    /// Print the calls that can be measured, with their arguments
-    #[arg(long, exclusive = true)]
-    list_calls: bool,
-
-    /// Write the result as a page with charts, too
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(super) html: Option<PathBuf>,
-
-    /// The form of the result
-    #[arg(long, value_name = "FORM", default_value = "text")]
-    pub(super) format: Format,
-
-    #[command(flatten)]
-    pub(super) reading: SourceOptions,
-
-    #[command(flatten)]
-    pub(super) compiling: CompileOptions,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cpu {
-    Any,
-    Number(usize),
-}
-
-impl FromStr for Cpu {
-    type Err = String;
-
-    fn from_str(text: &str) -> std::result::Result<Cpu, String> {
-        if text == "any" {
-            return Ok(Cpu::Any);
-        }
-        let number = text.parse().map_err(|_| "a number, or any".to_owned())?;
-        let allowed = allowed_cpus();
-        if allowed.contains(&number) {
-            return Ok(Cpu::Number(number));
-        }
-        let names: Vec<String> = allowed.iter().map(ToString::to_string).collect();
-        Err(format!("this process may run on {}", names.join(", ")))
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Chosen {
-    List,
-    One(Experiment),
-}
-
-fn experiments() -> impl TypedValueParser<Value = Chosen> {
-    let all = Experiment::ALL.iter();
-    let values = all.map(|one| PossibleValue::new(one.name()).help(one.about()));
-    let list = PossibleValue::new("list").help("say what there is");
-    PossibleValuesParser::new(values.chain([list])).map(|name| {
-        let one = Experiment::ALL.iter().find(|one| one.name() == name);
-        one.map_or(Chosen::List, |one| Chosen::One(*one))
-    })
-}
-
-fn percent(text: &str) -> std::result::Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if (0.1..=100.0).contains(&value) => Ok(value),
-        _ => Err("a number from 0.1 to 100".to_owned()),
-    }
-}
 
 pub(super) fn run(args: &FiltersArgs) -> Result<u8> {
     if args.list_calls {
@@ -211,7 +58,7 @@ pub(super) fn run(args: &FiltersArgs) -> Result<u8> {
     }
     if let Some(why) = &report.noisy {
         report::warn(
-            format!("too noisy for {} %: {why}", args.precision),
+            format!("too noisy for {} %: {why}", args.precision()),
             "measure on a machine with less to do, for a longer --time, or with less --precision",
         );
         return Ok(NOISY);
@@ -239,33 +86,38 @@ fn compare(args: &FiltersArgs) -> Result<Report> {
         .map(|call| Shown {
             title: call.show(),
             treatments: subjects.iter().map(|one| one.treatment(&call.data())).collect(),
+            is_claimed: true,
         })
         .collect();
-    let plan = Plan {
-        subjects,
-        bodies: calls.iter().copied().map(Body::from).collect(),
-        batches: batches(args),
-        min_rounds: 15,
-        max_rounds: 10_000,
-        time: Duration::from_secs(args.time.unwrap_or(TIME).into()),
-        precision: args.precision / 100.0,
-        seed: args.seed,
-    };
     let mean = weights.as_ref().map(|weights| {
         let of = |call: &StandIn| weights.calls.iter().find(|(other, _)| other == call);
         let own: Vec<f64> =
             calls.iter().map(|call| of(call).map_or(0.0, |(_, own)| *own)).collect();
         let share = own.iter().sum::<f64>() * 100.0;
-        (format!("mean, by how often they happen ({share:.1} % of all)"), own)
+        Mean {
+            title: format!("mean, by how often they happen ({share:.1} % of all)"),
+            weights: own,
+        }
     });
-    if mean.as_ref().is_some_and(|(_, own)| own.iter().sum::<f64>() <= 0.0) {
+    if mean.as_ref().is_some_and(|mean| mean.weights.iter().sum::<f64>() <= 0.0) {
         return Err(Failure::new("none of these calls happens by the weights")
             .help("leave --calls out, or name calls that happen"));
     }
+    let plan = Plan {
+        subjects,
+        bodies: calls.iter().copied().map(Body::from).collect(),
+        mean,
+        batches: args.batches(),
+        // What is cold takes up to a hundred times as long.
+        min_rounds: if args.cold().is_some() { 5 } else { 15 },
+        max_rounds: 10_000,
+        time: Duration::from_secs(args.time.unwrap_or(TIME).into()),
+        precision: args.precision() / 100.0,
+        seed: args.seed,
+    };
     let samples = take(&plan, &bodies)?;
-    let weights = mean.as_ref().map(|(title, own)| (title.as_str(), own.as_slice()));
-    let title = if args.cold { "what filters cost, cold" } else { "what filters cost" };
-    Ok(made(args, title, &plan, &samples, &bodies, weights, Vec::new(), 2))
+    let title = if args.cold().is_some() { "what filters cost, cold" } else { "what filters cost" };
+    Ok(made(args, title, &plan, &samples, &bodies, Vec::new(), 2))
 }
 
 /// A published experiment.
@@ -281,6 +133,13 @@ fn repeat(args: &FiltersArgs, experiment: Experiment) -> Result<Report> {
             experiment.name()
         ))
         .help("leave the sources out; without --experiment they are measured"));
+    }
+    if args.cold().is_some() && !experiment.can_be_cold() {
+        return Err(Failure::new(format!(
+            "the experiment {} cannot be measured with --cold",
+            experiment.name()
+        ))
+        .help("leave --cold out; getpid, unixbench-syscall, long-jumps and weighted can be"));
     }
     if !takes_weights && args.compiling.has_weights() {
         report::warn("--weights has no effect here", "the experiment weighted reads it");
@@ -318,7 +177,8 @@ fn repeat(args: &FiltersArgs, experiment: Experiment) -> Result<Report> {
         subjects,
         weights,
         quick: args.quick,
-        cpu: cpu(args),
+        cpu: args.cpu(),
+        cold: args.cold(),
         seed: args.seed,
     };
     let setup = experiment.setup(&options).map_err(|error| {
@@ -327,8 +187,7 @@ fn repeat(args: &FiltersArgs, experiment: Experiment) -> Result<Report> {
     })?;
     let samples = take(&setup.plan, &setup.bodies)?;
     let findings = (setup.findings)(&samples);
-    let weights = setup.weights.as_ref().map(|(title, own)| (title.as_str(), own.as_slice()));
-    Ok(made(args, &setup.title, &setup.plan, &samples, &setup.bodies, weights, findings, 1))
+    Ok(made(args, &setup.title, &setup.plan, &samples, &setup.bodies, findings, 1))
 }
 
 /// The rules of the built-in profile, where the sources are not rules.
@@ -365,12 +224,15 @@ pub(super) fn read(args: &FiltersArgs, reading: &SourceOptions) -> Result<Vec<St
 
 fn subjects(args: &FiltersArgs, stacks: &[Stack]) -> Result<Vec<Subject>> {
     let subject = |stack: &Stack| {
-        let programs = stack.filters.iter().map(|filter| filter.program(&args.compiling));
+        let programs = stack.filters.iter().map(|filter| filter.program_as_it_is(&args.compiling));
         let programs = programs.collect::<Result<Vec<_>>>()?;
         let programs = programs.into_iter().map(std::borrow::Cow::into_owned);
         Subject::new(stack.name.clone(), programs)
             .map_err(|error| Failure::about(&stack.name, error.to_string()))
     };
+    if !stacks.iter().flat_map(|stack| &stack.filters).any(Filter::is_profile) {
+        args.compiling.warn_without_profiles();
+    }
     stacks.iter().map(subject).collect()
 }
 
@@ -418,23 +280,6 @@ fn named(names: &[String]) -> Result<Vec<StandIn>> {
     Ok(calls)
 }
 
-pub(super) fn cpu(args: &FiltersArgs) -> Option<usize> {
-    match args.cpu {
-        Some(Cpu::Any) => None,
-        Some(Cpu::Number(number)) => Some(number),
-        None => allowed_cpus().pop(),
-    }
-}
-
-fn batches(args: &FiltersArgs) -> Batches {
-    let batches = Batches { cpu: cpu(args), ..Batches::default() };
-    match args.cold {
-        // A turn takes some fifty microseconds.
-        true => Batches { cold: true, iterations: 20, warm_up: 5, ..batches },
-        false => batches,
-    }
-}
-
 /// Measures, with a line about the progress.
 fn take(plan: &Plan, bodies: &[Shown]) -> Result<Samples> {
     callgate_bench::on_ctrl_c();
@@ -444,10 +289,17 @@ fn take(plan: &Plan, bodies: &[Shown]) -> Result<Samples> {
     let samples = samples.map_err(|error| {
         let body = error.body().and_then(|at| bodies.get(at));
         let at = body.map_or(String::new(), |body| format!(", at {}", body.title));
-        Failure::about(error.subject(), format!("{error}{at}")).help(error.help())
+        let message = format!("{error}{at}");
+        let failure = match error.subject() {
+            Some(subject) => Failure::about(subject, message),
+            None => Failure::new(message),
+        };
+        failure.help(error.help())
     })?;
     if samples.rounds() == 0 {
-        return Err(Failure::new("ended before the first round was whole").status(INTERRUPTED));
+        return Err(Failure::new("ended before the first round was whole")
+            .help("a round measures each filter once; with fewer --calls it is shorter")
+            .status(INTERRUPTED));
     }
     Ok(samples)
 }
@@ -458,21 +310,17 @@ fn bar(share: f64) -> String {
     format!("measuring [{:<WIDTH$}] {:3.0} %", "#".repeat(full.min(WIDTH)), share * 100.0)
 }
 
-#[expect(clippy::too_many_arguments, reason = "everything that a report is made of")]
 fn made(
     args: &FiltersArgs,
     title: &str,
     plan: &Plan,
     samples: &Samples,
     bodies: &[Shown],
-    weights: Option<(&str, &[f64])>,
     findings: Vec<Finding>,
     first_claimed: usize,
 ) -> Report {
-    let sections = results::sections(plan, samples, bodies, weights);
-    // With weights, the mean is what is claimed.
-    let claimed = if weights.is_some() { &sections[..1.min(sections.len())] } else { &sections };
-    let noisy = results::noisy(claimed, samples.disturbed(), args.precision / 100.0, |row| {
+    let sections = results::sections(plan, samples, bodies);
+    let noisy = results::noisy(&sections, samples.disturbed(), args.precision() / 100.0, |row| {
         row >= first_claimed
     });
     let mut setting = setting(&plan.batches);

@@ -2,6 +2,7 @@
 
 mod engines;
 mod filters;
+mod options;
 mod report;
 mod throughput;
 mod workload;
@@ -12,13 +13,13 @@ use crate::report::Result;
 
 /// Measure what filters cost
 #[derive(Debug, clap::Args)]
-#[command(args_conflicts_with_subcommands = true, after_help = filters::HELP)]
+#[command(args_conflicts_with_subcommands = true, after_help = options::HELP)]
 pub(crate) struct BenchArgs {
     #[command(subcommand)]
     what: Option<What>,
 
     #[command(flatten)]
-    filters: Box<filters::FiltersArgs>,
+    filters: Box<options::FiltersArgs>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use anstyle::Style;
-use callgate_bench::report::{Report, Row, Section};
+use callgate_bench::report::{Known, Report, Row, Section};
 use callgate_bench::stats::{Interval, Summary};
 
 use crate::json::Json;
@@ -44,7 +44,11 @@ pub(super) fn text(report: &Report) -> String {
     if !report.findings.is_empty() {
         text.push('\n');
         for finding in &report.findings {
-            let _ = writeln!(text, "{:.2} {}: {}", finding.value, finding.unit, finding.text);
+            let _ = write!(text, "{:.2} {}", finding.value, finding.unit);
+            if let Some(known) = finding.known {
+                let _ = write!(text, " ({}), {}", between(known.interval), resolved(known));
+            }
+            let _ = writeln!(text, ": {}", finding.text);
         }
     }
     text
@@ -64,6 +68,10 @@ fn line(row: &Row, is_first: bool) -> String {
         let _ = write!(line, "{:>+10.1}  {}", overhead.median, between(overhead));
     }
     line + "\n"
+}
+
+fn resolved(known: Known) -> &'static str {
+    if known.is_resolved { "resolved" } else { "not resolved (it may be nothing)" }
 }
 
 fn between(interval: Interval) -> String {
@@ -86,6 +94,8 @@ pub(super) fn json(report: &Report) -> String {
             ("value", finding.value.into()),
             ("unit", finding.unit.into()),
             ("text", finding.text.into()),
+            ("interval", finding.known.map_or(Json::Null, |known| interval(known.interval))),
+            ("resolved", finding.known.map(|known| known.is_resolved).into()),
         ])
     });
     let value = Json::Object(vec![

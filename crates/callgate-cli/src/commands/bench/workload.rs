@@ -7,7 +7,8 @@ use callgate_bench::workload::{self, Plan, Report, Runs, Variant, Workload};
 use callgate_bench::{Batches, naive, setting};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use super::filters::{self, FiltersArgs, INTERRUPTED, NOISY};
+use super::filters::{self, INTERRUPTED, NOISY};
+use super::options::FiltersArgs;
 use super::throughput;
 use crate::options::{Format, native_arch};
 use crate::output::{self, NewFile};
@@ -61,7 +62,7 @@ pub(super) fn run(args: &FiltersArgs, chosen: Chosen) -> Result<u8> {
         time: Duration::from_secs(
             args.time.unwrap_or(if args.quick { QUICK_TIME } else { TIME }).into(),
         ),
-        precision: args.precision / 100.0,
+        precision: args.precision() / 100.0,
         server_cpu,
         client_cpu,
         seed: args.seed,
@@ -91,7 +92,7 @@ pub(super) fn run(args: &FiltersArgs, chosen: Chosen) -> Result<u8> {
     }
     if let Some(why) = noisy {
         report::warn(
-            format!("too noisy for {} %: {why}", args.precision),
+            format!("too noisy for {} %: {why}", args.precision()),
             "measure on a machine with less to do, for a longer --time, or with less --precision",
         );
         return Ok(NOISY);
@@ -148,7 +149,7 @@ fn reference(stack: &Stack) -> Result<Variant> {
 
 /// One for what runs under the filter, another for the client where there are two.
 fn processors(args: &FiltersArgs) -> (Option<usize>, Option<usize>) {
-    let server = filters::cpu(args);
+    let server = args.cpu();
     let others = callgate_bench::allowed_cpus().into_iter().find(|cpu| Some(*cpu) != server);
     (server, server.and_then(|server| others.or(Some(server))))
 }
@@ -161,7 +162,9 @@ fn take(workload: &Workload, plan: &Plan) -> Result<Runs> {
     });
     progress.clear();
     runs.map_err(|error| match error.is_interrupted() {
-        true => Failure::new("ended before the first round was whole").status(INTERRUPTED),
+        true => Failure::new("ended before the first round was whole")
+            .help("a round runs each variant once; with --quick it is shorter")
+            .status(INTERRUPTED),
         false => Failure::new(error.to_string()).help(error.help()),
     })
 }

@@ -19,9 +19,8 @@ use crate::call;
 use crate::json::Json;
 use crate::options::{CompileOptions, Format, SourceOptions, native_arch};
 use crate::output;
-use crate::packets::PacketOptions;
 use crate::report::{self, Failure, Result};
-use crate::source::{Filter, Meaning, Source, Subject};
+use crate::source::{Filter, Meaning, Source, Subject, SubjectOptions};
 use engine::Report;
 pub(crate) use engine::engines;
 
@@ -60,12 +59,7 @@ pub(crate) struct SimulateArgs {
     args: Vec<String>,
 
     /// Who answers
-    #[arg(
-        long,
-        value_name = "WHO",
-        default_value = "program",
-        conflicts_with_all = ["packet", "packets"]
-    )]
+    #[arg(long, value_name = "WHO", default_value = "program", conflicts_with_all = ["packet", "packets"])]
     by: By,
 
     /// What runs the program: the plain interpreter, or one of the faster engines, which say the same
@@ -103,13 +97,7 @@ pub(crate) struct SimulateArgs {
     format: Format,
 
     #[command(flatten)]
-    packets: PacketOptions,
-
-    #[command(flatten)]
-    reading: SourceOptions,
-
-    #[command(flatten)]
-    compiling: CompileOptions,
+    subject: SubjectOptions,
 }
 
 /// Who says what the filter does: forms of one filter that should all say the same.
@@ -167,8 +155,8 @@ pub(crate) fn answer(
     print: &mut impl FnMut(&str) -> Result<()>,
 ) -> Result<()> {
     let source = Source::parse(&args.source)?;
-    let packets = args.packets.are_given();
-    match source.read_subject(&args.reading, &args.compiling, packets)? {
+    let packets = args.subject.packets.are_given();
+    match source.read_subject(&args.subject)? {
         Subject::Packets(filter) if packets => packets::answer(args, &filter, print),
         Subject::Packets(filter) => Err(Failure::about(
             filter.name,
@@ -184,10 +172,10 @@ pub(crate) fn answer(
 }
 
 fn answer_call(args: &SimulateArgs, filter: &Filter, call: &str) -> Result<String> {
-    let (arch, mut data) = called(call, &args.args, args.token, &args.reading, filter)?;
+    let (arch, mut data) = called(call, &args.args, args.token, &args.subject.reading, filter)?;
     data.instruction_pointer = args.ip.unwrap_or(0);
     let mut steps = Vec::new();
-    let finding = match answering_program(args.by, filter, &args.compiling)? {
+    let finding = match answering_program(args.by, filter, &args.subject.compiling)? {
         Answering::Policy(policy) => {
             let unused = [
                 ("--trace", "rules have no instructions", args.trace),

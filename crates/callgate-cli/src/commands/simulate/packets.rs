@@ -41,7 +41,7 @@ pub(super) fn answer(
             .help("--engine reference, decoded and jit are for packets too"));
     };
     let compile = start.elapsed();
-    let packets = args.packets.read()?;
+    let packets = args.subject.packets.read()?;
     let (engine, report) = Report::of(args.engine, made, compile, PacketEngine::code_bytes);
     let mut passed = 0;
     let mut text = String::new();

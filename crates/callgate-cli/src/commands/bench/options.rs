@@ -1,0 +1,222 @@
+//! The options of `callgate bench SOURCE…`, and what they say when nothing is given.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use callgate_bench::experiment::Experiment;
+use callgate_bench::{Batches, Cold, allowed_cpus};
+use clap::ValueHint;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+
+use super::workload;
+use crate::options::{CompileOptions, Format, SourceOptions};
+
+pub(super) const HELP: &str = "\
+Each filter is installed in child processes on one processor, with every verdict
+but ALLOW replaced by an errno, so that nothing dies. They are measured in turn
+with children that have no filter, and one with the smallest filter (constant
+allow). A round is a child of each; its value is the median of short batches.
+The overhead is the difference to no filter in the same round: its median over
+all rounds, and the interval that holds it with 95 % confidence (bootstrap).
+
+No filter is measured twice: what the second costs over the first is the noise.
+Rounds go on until overheads are known to --precision, or for --time seconds.
+When they are not known by then, or something else disturbs more than 5 % of the
+batches, a warning says so, and the exit status is 3.
+
+Calls are made with arguments that change nothing and return at once, listed by
+--list-calls; a filter that looks at arguments sees these. cached: the kernel's
+verdict cache knows that the call is allowed (Linux 5.11); allowed, denied: the
+filters run. Without --calls, one call of each kind is chosen; with --weights,
+the calls that happen most, and their mean comes first.
+
+--workload runs a real server, its client beside it: no filter, a plain list of
+the rules (a program: as it is), and what Callgate makes of them, verdicts as
+they are. The server is started anew for each run, as nobody where this is root.
+
+A SOURCE named engines is written ./engines. pid:N is measured as it is
+installed, with all its filters. Ctrl-C ends with what is measured so far.
+
+Examples:
+  callgate bench
+  callgate bench old.bpf new.bpf --calls getpid,socket,openat
+  callgate bench profile.json --weights counts.txt --html report.html
+  callgate bench --experiment list
+  callgate bench --experiment unixbench-syscall
+  callgate bench --workload redis profile.json
+
+Exit status: 0 done, 2 trouble, 3 too noisy, 130 ended by Ctrl-C.";
+
+/// Measure what filters cost on the running kernel.
+#[derive(Debug, clap::Args)]
+pub(super) struct FiltersArgs {
+    /// The filters, each a SOURCE (see `callgate --help`)
+    #[arg(value_name = "SOURCE", value_hint = ValueHint::FilePath)]
+    pub(super) sources: Vec<OsString>,
+
+    /// The calls to measure, by name [default: one that is cached, one allowed, one denied]
+    #[arg(long, value_name = "CALL,CALL", value_delimiter = ',')]
+    pub(super) calls: Vec<String>,
+
+    /// Touch other code and data before each call, as a program does between its calls: twice the
+    /// second-level cache of each, or so much data [default with --cold alone: by the machine]
+    #[arg(long, value_name = "SIZE", num_args = 0..=1, require_equals = true,
+          default_missing_value = "machine", value_parser = cold_size)]
+    cold: Option<ColdSize>,
+
+    /// The processor to measure on: a number, or "any" for no choice [default: the last]
+    #[arg(long, value_name = "CPU")]
+    cpu: Option<Cpu>,
+
+    /// How long to measure at most [default: 10; for a workload 120, or 30 with --quick]
+    #[arg(long, value_name = "SECONDS", conflicts_with = "experiment",
+          value_parser = seconds)]
+    pub(super) time: Option<u32>,
+
+    /// How precise overheads must be, in percent [default: 3, with --cold 10]
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    precision: Option<f64>,
+
+    /// The seed of the order in which filters are measured
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(super) seed: u64,
+
+    /// Repeat a published experiment, or list them
+    #[arg(long, value_name = "NAME", value_parser = experiments(), group = "whole",
+          conflicts_with = "calls")]
+    pub(super) experiment: Option<Chosen>,
+
+    /// Run a real server and its client, or list those that are known
+    #[arg(long, value_name = "NAME", value_parser = workload::workloads(), group = "whole",
+          conflicts_with_all = ["calls", "cold"])]
+    pub(super) workload: Option<workload::Chosen>,
+
+    /// A fraction of the time, for a first look
+    #[arg(long, requires = "whole")]
+    pub(super) quick: bool,
+
+    /// Print the calls that can be measured, with their arguments
+    #[arg(long, exclusive = true)]
+    pub(super) list_calls: bool,
+
+    /// Write the result as a page with charts, too
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(super) html: Option<PathBuf>,
+
+    /// The form of the result
+    #[arg(long, value_name = "FORM", default_value = "text")]
+    pub(super) format: Format,
+
+    #[command(flatten)]
+    pub(super) reading: SourceOptions,
+
+    #[command(flatten)]
+    pub(super) compiling: CompileOptions,
+}
+
+impl FiltersArgs {
+    /// How precise overheads must be, in percent.
+    pub(super) fn precision(&self) -> f64 {
+        // What is cold is slow for many reasons, which differ from call to call.
+        self.precision.unwrap_or(if self.cold.is_some() { 10.0 } else { 3.0 })
+    }
+
+    /// The processor to measure on; none for no choice.
+    pub(super) fn cpu(&self) -> Option<usize> {
+        match self.cpu {
+            Some(Cpu::Any) => None,
+            Some(Cpu::Number(number)) => Some(number),
+            None => allowed_cpus().pop(),
+        }
+    }
+
+    /// What is touched before each call, if anything.
+    pub(super) fn cold(&self) -> Option<Cold> {
+        let of_machine = Cold::of_machine(self.cpu());
+        Some(match self.cold? {
+            ColdSize::Machine => of_machine,
+            ColdSize::Bytes(bytes) => of_machine.with_data(bytes),
+        })
+    }
+
+    pub(super) fn batches(&self) -> Batches {
+        let batches = self.cold().map_or_else(Batches::default, Batches::cold);
+        Batches { cpu: self.cpu(), ..batches }
+    }
+}
+
+/// How much data is read for `--cold`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ColdSize {
+    Machine,
+    Bytes(usize),
+}
+
+fn cold_size(text: &str) -> std::result::Result<ColdSize, String> {
+    if text == "machine" {
+        return Ok(ColdSize::Machine);
+    }
+    let (number, shift) = match text.strip_suffix(['K', 'k']) {
+        Some(number) => (number, 10),
+        None => (text.strip_suffix(['M', 'm']).unwrap_or(text), 20),
+    };
+    let bytes = number.parse::<usize>().ok().and_then(|number| number.checked_mul(1 << shift));
+    match bytes {
+        Some(bytes) if (1..=Cold::MOST).contains(&bytes) => Ok(ColdSize::Bytes(bytes)),
+        _ => Err(format!("a size such as 64M or 512K, {}M at most", Cold::MOST >> 20)),
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cpu {
+    Any,
+    Number(usize),
+}
+
+impl FromStr for Cpu {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Cpu, String> {
+        if text == "any" {
+            return Ok(Cpu::Any);
+        }
+        let number = text.parse().map_err(|_| "a number, or any".to_owned())?;
+        let allowed = allowed_cpus();
+        if allowed.contains(&number) {
+            return Ok(Cpu::Number(number));
+        }
+        let names: Vec<String> = allowed.iter().map(ToString::to_string).collect();
+        Err(format!("this process may run on {}", names.join(", ")))
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Chosen {
+    List,
+    One(Experiment),
+}
+
+fn experiments() -> impl TypedValueParser<Value = Chosen> {
+    let all = Experiment::ALL.iter();
+    let values = all.map(|one| PossibleValue::new(one.name()).help(one.about()));
+    let list = PossibleValue::new("list").help("say what there is");
+    PossibleValuesParser::new(values.chain([list])).map(|name| {
+        let one = Experiment::ALL.iter().find(|one| one.name() == name);
+        one.map_or(Chosen::List, |one| Chosen::One(*one))
+    })
+}
+
+fn seconds(text: &str) -> std::result::Result<u32, String> {
+    match text.parse() {
+        Ok(value @ 1..=86_400) => Ok(value),
+        _ => Err("a number of seconds from 1 to 86400".to_owned()),
+    }
+}
+
+fn percent(text: &str) -> std::result::Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if (0.1..=100.0).contains(&value) => Ok(value),
+        _ => Err("a number from 0.1 to 100".to_owned()),
+    }
+}
