@@ -295,15 +295,16 @@ impl SourceOptions {
     }
 }
 
-/// Counts that are all for other architectures are probably not meant for this filter.
-fn warn_about_other_calls(name: &str, counts: &[Count], arches: &[Arch]) {
-    let Some(first) = arches.first() else { return };
+/// Whether some of the counts are for these architectures; says so when not, for they are probably not meant
+/// for this filter.
+fn has_counts_of(name: &str, counts: &[Count], arches: &[Arch]) -> bool {
+    let Some(first) = arches.first() else { return true };
     let counted = |count: &Count| match count.arch {
         Some(arch) => arches.contains(&arch),
         None => first.number(&count.name).is_some(),
     };
     if counts.iter().any(counted) {
-        return;
+        return true;
     }
     let (message, help) = if counts.iter().all(|count| count.arch.is_some()) {
         let names: Vec<&str> = arches.iter().map(|arch| arch.name()).collect();
@@ -318,6 +319,7 @@ fn warn_about_other_calls(name: &str, counts: &[Count], arches: &[Arch]) {
         )
     };
     report::warn_about(name, message, help);
+    false
 }
 
 impl CompileOptions {
@@ -364,9 +366,12 @@ impl CompileOptions {
                 let Counts { counts, warnings } = counts::read(&text, strict)
                     .map_err(|errors| Failure::of(place.name(), errors))?;
                 report::warn_all(&place.name(), &warnings);
-                warn_about_other_calls(&place.name(), &counts, arches);
-                Weights::of(counts)
-                    .map_err(|error| Failure::about(place.name(), error.to_string()))?
+                if has_counts_of(&place.name(), &counts, arches) {
+                    Weights::of(counts)
+                        .map_err(|error| Failure::about(place.name(), error.to_string()))?
+                } else {
+                    Weights::uniform()
+                }
             }
         };
         Ok(compile::Options {

@@ -6,14 +6,14 @@
 //! others the engine behind it is asked.
 
 use callgate::bpf::{Program, compared_arches};
-use callgate::syscalls::X32_SYSCALL_BIT;
 use callgate::{Arch, Endian, SeccompData, Verdict};
 
 use crate::decoded::Decoded;
 use crate::engine::SeccompEngine;
 use crate::stack::severest;
 
-/// How many numbers from the first one on are in the table of an arch: more than any kernel has.
+/// How many numbers from the [first](Arch::first_number) one on are in the table of an arch: more than any
+/// kernel has.
 pub const NUMBERS: u32 = 512;
 
 /// Stands for what is not known. A program that returns just this value is asked each time.
@@ -89,8 +89,7 @@ impl<E: SeccompEngine> Cached<E> {
     fn fill(engine: E, arches: &[Arch], known: impl Fn(u32, u32) -> Option<Verdict>) -> Cached<E> {
         let mut tables: Vec<Table> = Vec::new();
         for arch in arches {
-            let first = if *arch == Arch::X32 { X32_SYSCALL_BIT } else { 0 };
-            let token = arch.token();
+            let (first, token) = (arch.first_number(), arch.token());
             if tables.iter().any(|table| (table.token, table.first) == (token, first)) {
                 continue;
             }

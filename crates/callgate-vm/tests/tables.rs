@@ -32,6 +32,21 @@ fn ask(engine: &impl SeccompEngine, arch: u32, nr: u32) -> Verdict {
 
 const X86_64: u32 = Arch::X86_64.token();
 
+/// Their numbers begin at thousands.
+#[test]
+fn the_interfaces_of_mips_have_tables() {
+    for (arch, read) in [(Arch::Mips, 4003), (Arch::Mipsel64, 5000), (Arch::Mipsel64n32, 6000)] {
+        assert_eq!(arch.number("read"), Some(read));
+        let engine = cached(
+            &format!("ld nr\n jeq #{read}, next, no\n ret ALLOW\n no: ret ERRNO(EPERM)"),
+            &[arch],
+        );
+        assert_eq!(ask(&engine, arch.token(), read), Verdict::ALLOW, "{arch}");
+        assert_eq!(ask(&engine, arch.token(), read + 1), Verdict::errno(1), "{arch}");
+        assert_eq!(ask(&engine, arch.token(), 3), ASKED, "{arch}");
+    }
+}
+
 #[test]
 fn every_action_is_known_for_numbers_that_decide_alone() {
     let engine = cached(

@@ -156,6 +156,18 @@ impl Arch {
         self.is_64bit() || matches!(self, Arch::X32 | Arch::Mips64n32 | Arch::Mipsel64n32)
     }
 
+    /// Where the numbers of calls begin: at 0, but with a bit for x32 and at thousands for the interfaces
+    /// of MIPS (`__NR_Linux` in `arch/mips/include/uapi/asm/unistd.h`).
+    pub const fn first_number(self) -> u32 {
+        match self {
+            Arch::X32 => X32_SYSCALL_BIT,
+            Arch::Mips | Arch::Mipsel => 4000,
+            Arch::Mips64 | Arch::Mipsel64 => 5000,
+            Arch::Mips64n32 | Arch::Mipsel64n32 => 6000,
+            _ => 0,
+        }
+    }
+
     /// The number of ENOSYS, which is not the same everywhere (`arch/*/include/uapi/asm/errno.h`).
     pub const fn enosys(self) -> u16 {
         match self {
@@ -229,6 +241,14 @@ impl std::fmt::Display for Arch {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_numbers_are_near_the_first_calls() {
+        for arch in Arch::ALL.iter().copied() {
+            let first = arch.calls().map(|(nr, _)| nr).min().unwrap();
+            assert!((0..8).contains(&(first - arch.first_number())), "{arch}: {first}");
+        }
+    }
 
     #[test]
     fn every_spelling_is_unique() {

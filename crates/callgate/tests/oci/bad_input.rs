@@ -69,12 +69,12 @@ fn texts_that_are_no_profile() {
 
 #[test]
 fn profiles_without_rules_or_default() {
-    let no_rules = "the profile has no rules: every call would get SCMP_ACT_ERRNO (add entries to \
+    let no_rules = "the profile has no rules: every call would get SCMP_ACT_ALLOW (add entries to \
                     `syscalls`; if this is meant, one entry with the default action says so)";
     for text in [
-        "{\"defaultAction\": \"SCMP_ACT_ERRNO\"}",
-        "{\"defaultAction\": \"SCMP_ACT_ERRNO\", \"syscalls\": []}",
-        "{\"defaultAction\": \"SCMP_ACT_ERRNO\", \"syscalls\": null}",
+        "{\"defaultAction\": \"SCMP_ACT_ALLOW\"}",
+        "{\"defaultAction\": \"SCMP_ACT_ALLOW\", \"syscalls\": []}",
+        "{\"defaultAction\": \"SCMP_ACT_ALLOW\", \"syscalls\": null}",
     ] {
         refused(Dialect::Runc, text, &[&format!("1:1: {no_rules}")]);
     }

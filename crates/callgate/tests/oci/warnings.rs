@@ -2,7 +2,7 @@
 
 use callgate::frontend::oci::{self, Dialect};
 
-use crate::support::{args, entry, lines, options, read, text};
+use crate::support::{args, call, entry, lines, options, read, text};
 
 /// The messages, with place and advice, about one entry besides a right one.
 fn said(dialect: Dialect, names: &str, more: &str) -> String {
@@ -68,4 +68,19 @@ fn a_profile_of_which_nothing_applies_is_said() {
     let gated = entry("dup", "ALLOW", "\"includes\": {\"caps\": [\"CAP_BPF\"]}");
     let profile = read(&[gated], &options(Dialect::Docker));
     assert!(lines(&profile.warnings).contains("no entry changes anything: every call gets ERRNO"));
+}
+
+/// Kubernetes documents such profiles, to log everything or to deny it.
+#[test]
+fn a_profile_may_have_nothing_but_a_default() {
+    for rules in ["", ", \"syscalls\": []", ", \"syscalls\": null"] {
+        let text = format!("{{\"defaultAction\": \"SCMP_ACT_LOG\"{rules}}}");
+        let profile = oci::read(&text, &options(Dialect::Docker)).unwrap();
+        assert_eq!(
+            lines(&profile.warnings),
+            "Warning 1:1: the profile has no rules: every call gets SCMP_ACT_LOG (if this is not \
+             meant, add entries to `syscalls`)\n"
+        );
+        assert_eq!(call(&profile, "read", &[]), "LOG");
+    }
 }

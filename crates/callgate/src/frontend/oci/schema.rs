@@ -6,6 +6,7 @@ use super::super::{FilterFlags, Listener};
 use super::Dialect;
 use super::args::alternatives;
 use super::gate::{self, Gate};
+use crate::diagnostic::Severity;
 use crate::policy::ruleset::Comparison;
 use crate::suggest::nearest;
 use crate::verdict::{Verdict, errno_number};
@@ -101,15 +102,21 @@ pub(super) fn read<'n>(
     match nodes {
         Some(None) => {}
         None | Some(Some([])) => {
+            let (severity, verb, help) = match default {
+                // Kubernetes documents such profiles, to log or to deny everything.
+                Some(action) if action.name != "SCMP_ACT_ALLOW" => {
+                    (Severity::Warning, "gets", "if this is not meant, add entries to `syscalls`")
+                }
+                _ => (
+                    Severity::Error,
+                    "would get",
+                    "add entries to `syscalls`; if this is meant, one entry with the default action \
+                     says so",
+                ),
+            };
             let verdict = default.map_or("the default action", |action| action.name);
-            reader
-                .error(
-                    fields.at,
-                    format!("the profile has no rules: every call would get {verdict}"),
-                )
-                .help = "add entries to `syscalls`; if this is meant, one entry with the default \
-                         action says so"
-                .to_owned();
+            let message = format!("the profile has no rules: every call {verb} {verdict}");
+            reader.report(severity, fields.at, message).help = help.to_owned();
         }
         Some(Some(nodes)) => {
             entries.extend(nodes.iter().filter_map(|node| entry(reader, node, dialect)));
