@@ -1,6 +1,5 @@
 //! `callgate bench SOURCE…`: what filters cost on the running kernel.
 
-use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use callgate::diagram::Store;
@@ -10,6 +9,7 @@ use callgate_bench::{Body, Mean, Plan, Samples, StandIn, Subject, choose, measur
 
 use super::options::{Chosen, FiltersArgs};
 use super::{report as shown, workload};
+use crate::json::Json;
 use crate::options::{Format, SourceOptions, native_arch};
 use crate::output::{self, NewFile};
 use crate::progress::Progress;
@@ -18,6 +18,7 @@ use crate::source::{BUILT_IN, Filter, Meaning, Source, Stack};
 
 /// How long is measured, if nothing is said: in seconds.
 const TIME: u32 = 10;
+const QUICK_TIME: u32 = 2;
 
 /// The exit status when the machine is too noisy.
 pub(super) const NOISY: u8 = 3;
@@ -30,7 +31,9 @@ const MOST_CALLS: usize = 12;
 
 pub(super) fn run(args: &FiltersArgs) -> Result<u8> {
     if args.list_calls {
-        output::print(&list_calls())?;
+        let all: Vec<StandIn> = StandIn::all().collect();
+        let shown = |call: &StandIn| (call.show(), call.effect.to_owned());
+        output::print(&list(args.format, 38, ["call", "effect"], all.iter().map(shown)))?;
         return Ok(0);
     }
     if let Some(chosen) = args.workload {
@@ -40,7 +43,9 @@ pub(super) fn run(args: &FiltersArgs) -> Result<u8> {
     let page = args.html.as_deref().map(NewFile::prepare).transpose()?;
     let report = match args.experiment {
         Some(Chosen::List) => {
-            output::print(&list_experiments())?;
+            let all = Experiment::ALL.iter();
+            let named = all.map(|one| (one.name().to_owned(), one.about().to_owned()));
+            output::print(&list(args.format, 20, NAMED, named))?;
             return Ok(0);
         }
         Some(Chosen::One(experiment)) => repeat(args, experiment)?,
@@ -109,9 +114,11 @@ fn compare(args: &FiltersArgs) -> Result<Report> {
         mean,
         batches: args.batches(),
         // What is cold takes up to a hundred times as long.
-        min_rounds: if args.cold().is_some() { 5 } else { 15 },
+        min_rounds: if args.cold().is_some() || args.quick { 5 } else { 15 },
         max_rounds: 10_000,
-        time: Duration::from_secs(args.time.unwrap_or(TIME).into()),
+        time: Duration::from_secs(
+            args.time.unwrap_or(if args.quick { QUICK_TIME } else { TIME }).into(),
+        ),
         precision: args.precision() / 100.0,
         seed: args.seed,
     };
@@ -345,18 +352,24 @@ fn made(
     }
 }
 
-fn list_calls() -> String {
-    let mut text = String::new();
-    for call in StandIn::all() {
-        let _ = writeln!(text, "{:<38}{}", call.show(), call.effect);
-    }
-    text
-}
+/// The keys of what has a name, as JSON.
+pub(super) const NAMED: [&str; 2] = ["name", "about"];
 
-fn list_experiments() -> String {
-    let mut text = String::new();
-    for one in Experiment::ALL {
-        let _ = writeln!(text, "{:<20}{}", one.name(), one.about());
+/// Two columns, of which the first is so wide.
+pub(super) fn list(
+    format: Format,
+    width: usize,
+    keys: [&'static str; 2],
+    rows: impl Iterator<Item = (String, String)>,
+) -> String {
+    match format {
+        Format::Text => rows.map(|(one, about)| format!("{one:<width$}{about}\n")).collect(),
+        Format::Json => {
+            let [first, second] = keys;
+            let object = |(one, about): (String, String)| {
+                Json::Object(vec![(first, one.into()), (second, about.into())])
+            };
+            format!("{}\n", Json::array(rows.map(object)))
+        }
     }
-    text
 }

@@ -48,6 +48,30 @@ Examples:
 
 Exit status: 0 done, 2 trouble, 3 too noisy, 130 ended by Ctrl-C.";
 
+/// What says how to measure, and what; lists need none of it.
+const MEASURING: [&str; 20] = [
+    "sources",
+    "calls",
+    "cold",
+    "cpu",
+    "time",
+    "precision",
+    "seed",
+    "experiment",
+    "workload",
+    "quick",
+    "html",
+    "arch",
+    "kernel",
+    "caps",
+    "enosys_above",
+    "strict",
+    "endian",
+    "model",
+    "optimize",
+    "weights",
+];
+
 /// Measure what filters cost on the running kernel.
 #[derive(Debug, clap::Args)]
 pub(super) struct FiltersArgs {
@@ -69,12 +93,14 @@ pub(super) struct FiltersArgs {
     #[arg(long, value_name = "CPU")]
     cpu: Option<Cpu>,
 
-    /// How long to measure at most [default: 10; for a workload 120, or 30 with --quick]
+    /// How long to measure at most, but for a few rounds in any case [default: 10, or 2 with --quick; for a
+    /// workload 120, or 30]; experiments have their own
     #[arg(long, value_name = "SECONDS", conflicts_with = "experiment",
           value_parser = seconds)]
     pub(super) time: Option<u32>,
 
-    /// How precise overheads must be, in percent [default: 3, with --cold 10]
+    /// How precise overheads must be, in percent [default: 3, with --cold or --quick
+    /// 10]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     precision: Option<f64>,
 
@@ -93,11 +119,11 @@ pub(super) struct FiltersArgs {
     pub(super) workload: Option<workload::Chosen>,
 
     /// A fraction of the time, for a first look
-    #[arg(long, requires = "whole")]
+    #[arg(long)]
     pub(super) quick: bool,
 
     /// Print the calls that can be measured, with their arguments
-    #[arg(long, exclusive = true)]
+    #[arg(long, conflicts_with_all = MEASURING)]
     pub(super) list_calls: bool,
 
     /// Write the result as a page with charts, too
@@ -119,7 +145,8 @@ impl FiltersArgs {
     /// How precise overheads must be, in percent.
     pub(super) fn precision(&self) -> f64 {
         // What is cold is slow for many reasons, which differ from call to call.
-        self.precision.unwrap_or(if self.cold.is_some() { 10.0 } else { 3.0 })
+        let roughly = self.cold.is_some() || self.quick;
+        self.precision.unwrap_or(if roughly { 10.0 } else { 3.0 })
     }
 
     /// The processor to measure on; none for no choice.

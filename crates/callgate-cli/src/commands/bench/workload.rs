@@ -1,6 +1,5 @@
 //! `callgate bench --workload NAME`: what filters cost real servers.
 
-use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use callgate_bench::workload::{self, Plan, Report, Runs, Variant, Workload};
@@ -48,7 +47,9 @@ pub(super) fn workloads() -> impl TypedValueParser<Value = Chosen> {
 
 pub(super) fn run(args: &FiltersArgs, chosen: Chosen) -> Result<u8> {
     let Chosen::One(workload) = chosen else {
-        output::print(&list())?;
+        let all = Workload::ALL.iter();
+        let named = all.map(|one| (one.name().to_owned(), one.about().to_owned()));
+        output::print(&filters::list(args.format, 20, filters::NAMED, named))?;
         return Ok(0);
     };
     let variants = variants(args)?;
@@ -212,12 +213,4 @@ fn facts(plan: &Plan, runs: &Runs) -> Vec<(&'static str, String)> {
         ),
     ));
     facts
-}
-
-fn list() -> String {
-    let mut text = String::new();
-    for one in Workload::ALL {
-        let _ = writeln!(text, "{:<20}{}", one.name(), one.about());
-    }
-    text
 }
