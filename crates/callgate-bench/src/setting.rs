@@ -37,7 +37,11 @@ pub fn setting(batches: &Batches) -> Vec<(&'static str, String)> {
     }
     let beneath = one("/proc/thread-self/status").and_then(|text| {
         let count = text.lines().find_map(|line| line.strip_prefix("Seccomp_filters:"))?.trim();
-        (count != "0").then(|| format!("{count} filters are under all subjects, no filter too"))
+        match count {
+            "0" => None,
+            "1" => Some("a filter is under all subjects, no filter too".to_owned()),
+            _ => Some(format!("{count} filters are under all subjects, no filter too")),
+        }
     });
     setting.extend(beneath.map(|beneath| ("sandbox", beneath)));
     let load = one("/proc/loadavg").and_then(|text| Some(text.split(' ').next()?.to_owned()));
