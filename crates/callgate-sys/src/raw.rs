@@ -2,6 +2,8 @@
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_ulong};
 use std::io;
+use std::sync::atomic::AtomicU32;
+use std::time::Duration;
 
 use libc::{sock_filter, sock_fprog};
 
@@ -37,6 +39,22 @@ pub(crate) fn prctl_set_filter(code: &[sock_filter]) -> io::Result<()> {
 fn fprog(code: &[sock_filter]) -> io::Result<sock_fprog> {
     let len = u16::try_from(code.len()).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;
     Ok(sock_fprog { len, filter: code.as_ptr().cast_mut() })
+}
+
+/// `futex(FUTEX_WAIT)`, between processes too: sleeps while the word has this value, until another calls
+/// [`futex_wake`], a signal comes or the time is over. Whoever calls it looks at the word again.
+pub(crate) fn futex_wait(word: &AtomicU32, value: u32, limit: Duration) {
+    let limit = libc::timespec { tv_sec: limit.as_secs() as libc::time_t, tv_nsec: 0 };
+    // SAFETY: the kernel reads the word and the time, which live until the call returns.
+    unsafe {
+        libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, &raw const limit)
+    };
+}
+
+/// `futex(FUTEX_WAKE)`: who waits for this word looks again.
+pub(crate) fn futex_wake(word: &AtomicU32) {
+    // SAFETY: the kernel takes the address of the word, which is valid, and a number.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, c_int::MAX) };
 }
 
 /// Asks `SECCOMP_SET_MODE_FILTER` about flags without installing anything: the kernel looks at the

@@ -29,7 +29,7 @@ use libc::{c_int, pid_t};
 
 use super::follow::Follow;
 use super::signals::Signals;
-use super::start::{Mark, Started};
+use super::start::{Mark, Started, time_of_a_call};
 use super::tracer::{self, CallInfo};
 use super::{Kind, Note, Outcome, RecordError, Tally};
 use crate::command::Command;
@@ -37,15 +37,14 @@ use crate::status::{Mode, Status};
 
 /// Records a command; returns when everything that it started has ended.
 pub(super) fn record(command: &Command) -> Result<Outcome, RecordError> {
-    let started = Started::new(command, Mark::Filter).map_err(Kind::Start)?;
+    let started = Started::new(command, Mark::Filter, time_of_a_call()).map_err(Kind::Start)?;
     if let Err(why) = tracer::seize(started.pid) {
         started.kill();
         return Err(Kind::Ptrace(why).into());
     }
     let signals = Signals::are_for(started.pid);
     let start = Instant::now();
-    started.may_be_recorded();
-    started.may_execute();
+    started.go_on();
     let mut session = Session {
         main: started.pid,
         tracees: HashMap::from([(started.pid, Tracee::default())]),

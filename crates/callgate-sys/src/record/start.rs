@@ -1,9 +1,9 @@
 //! The process that becomes the command. `unsafe` code: fork, and what the child calls.
 //!
-//! Between fork and `execve` the child makes the same call many times, first unrecorded and then
-//! recorded, which tells what recording costs on this machine. Nothing before the `execve` stays in the
-//! recording. Child and parent tell each other how far they are in shared memory, because waiting in the
-//! kernel would be a call.
+//! Between fork and `execve` the child makes the same call many times, as its parent did unrecorded, which
+//! tells what recording costs on this machine. Nothing before the `execve` stays in the recording. Child
+//! and parent tell each other how far they are in shared memory. When the child waits for the parent it
+//! makes one call and no more, so that the parent knows when all is made that is to be forgotten.
 
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -19,24 +19,21 @@ use crate::shared::Shared;
 const CHILD: usize = 0;
 const PARENT: usize = 1;
 const ERRNO: usize = 2;
-const WITHOUT: usize = 3;
-const WITH: usize = 4;
-const WORDS: usize = 5;
+const WITH: usize = 3;
+const WORDS: usize = 4;
 
 /// How far the child is.
-const MEASURED: u32 = 1;
-const NO_FILTER: u32 = 2;
-const RECORDED: u32 = 3;
-const NOT_EXECUTED: u32 = 4;
+const NO_FILTER: u32 = 1;
+const RECORDED: u32 = 2;
+const NOT_EXECUTED: u32 = 3;
 
-/// What the parent allows.
-const MAY_BE_RECORDED: u32 = 1;
-const MAY_EXECUTE: u32 = 2;
+/// What the parent says when it is ready.
+const GO_ON: u32 = 1;
 
-/// How many calls are made to measure what one costs.
-const TRIALS: u32 = 500;
+/// In how many rounds the cost of a call is measured.
+const ROUNDS: u32 = 4;
 
-/// How long the child waits for its parent.
+/// How long the child waits for its parent, and the parent for its child.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What the child does so that its calls are recorded.
@@ -48,10 +45,21 @@ pub(super) enum Mark {
     Cookie([u64; 2]),
 }
 
+impl Mark {
+    /// How many calls in a row are measured: a stop takes a hundred times as long as a count.
+    fn trials(self) -> u32 {
+        match self {
+            Mark::Filter => 8,
+            Mark::Cookie(_) => 100,
+        }
+    }
+}
+
 /// A child on its way to the command.
 pub(super) struct Started {
     pub(super) pid: pid_t,
     memory: Shared,
+    unrecorded: Duration,
 }
 
 /// Why a child did not become the command.
@@ -62,34 +70,33 @@ pub(super) enum Stopped {
 }
 
 impl Started {
-    /// Forks; the child waits until it may be recorded.
-    pub(super) fn new(command: &Command, mark: Mark) -> io::Result<Started> {
+    /// Forks; the child waits to be traced, or until it would be the command. `unrecorded`: what
+    /// [`time_of_a_call`] says without recording.
+    pub(super) fn new(command: &Command, mark: Mark, unrecorded: Duration) -> io::Result<Started> {
         let memory = Shared::new(WORDS)?;
         // SAFETY: the child runs `become_command` alone, which takes no lock, allocates nothing and never
         // returns, so it does not matter what other threads of the parent were doing.
         match unsafe { libc::fork() } {
             -1 => Err(io::Error::last_os_error()),
             0 => become_command(command, mark, memory.words()),
-            pid => Ok(Started { pid, memory }),
+            pid => Ok(Started { pid, memory, unrecorded }),
         }
     }
 
-    pub(super) fn may_be_recorded(&self) {
-        self.memory.words()[PARENT].store(MAY_BE_RECORDED, Ordering::Release);
+    /// The child becomes the command.
+    pub(super) fn go_on(&self) {
+        tell(self.memory.words(), PARENT, GO_ON);
     }
 
-    pub(super) fn may_execute(&self) {
-        self.memory.words()[PARENT].store(MAY_EXECUTE, Ordering::Release);
-    }
-
-    /// Whether the child has made its calls that are not recorded.
-    pub(super) fn is_measured(&self) -> bool {
-        self.memory.words()[CHILD].load(Ordering::Acquire) == MEASURED
-    }
-
-    /// Whether the child has made its calls that are recorded.
-    pub(super) fn is_recorded(&self) -> bool {
-        self.memory.words()[CHILD].load(Ordering::Acquire) == RECORDED
+    /// Waits until the child has made its calls that are recorded; not for ever. After them it makes two
+    /// more, `futex(2)` to tell and `futex(2)` to wait.
+    pub(super) fn wait_until_recorded(&self) -> bool {
+        let word = &self.memory.words()[CHILD];
+        let start = Instant::now();
+        while word.load(Ordering::Acquire) == 0 && start.elapsed() < PATIENCE {
+            raw::futex_wait(word, 0, PATIENCE);
+        }
+        word.load(Ordering::Acquire) == RECORDED
     }
 
     /// Why the child ended, if it did so before it was the command.
@@ -105,8 +112,8 @@ impl Started {
 
     /// What recording adds to a call, measured on the cheapest one.
     pub(super) fn cost(&self) -> Duration {
-        let word = |at: usize| u64::from(self.memory.words()[at].load(Ordering::Acquire));
-        Duration::from_nanos(word(WITH).saturating_sub(word(WITHOUT)))
+        let recorded = self.memory.words()[WITH].load(Ordering::Acquire);
+        Duration::from_nanos(recorded.into()).saturating_sub(self.unrecorded)
     }
 
     /// Ends a child that cannot be recorded.
@@ -122,11 +129,9 @@ impl Started {
 
 /// What the child does.
 fn become_command(command: &Command, mark: Mark, words: &[AtomicU32]) -> ! {
-    measure(&words[WITHOUT]);
-    words[CHILD].store(MEASURED, Ordering::Release);
-    wait_for(&words[PARENT], MAY_BE_RECORDED);
     match mark {
         Mark::Filter => {
+            wait_for_parent(words);
             if let Err(why) = install() {
                 give_up(words, NO_FILTER, &why);
             }
@@ -136,31 +141,48 @@ fn become_command(command: &Command, mark: Mark, words: &[AtomicU32]) -> ! {
             libc::syscall(libc::SYS_getppid, a as c_long, b as c_long);
         },
     }
-    measure(&words[WITH]);
-    words[CHILD].store(RECORDED, Ordering::Release);
-    wait_for(&words[PARENT], MAY_EXECUTE);
+    let took = time_of_calls(mark.trials()).as_nanos();
+    words[WITH].store(took.try_into().unwrap_or(u32::MAX), Ordering::Release);
+    tell(words, CHILD, RECORDED);
+    wait_for_parent(words);
     let why = command.replace_process();
     give_up(words, NOT_EXECUTED, &why)
 }
 
-/// How long a call takes: the quickest of a few rounds.
-fn measure(nanoseconds: &AtomicU32) {
-    let mut best = u128::MAX;
-    for _ in 0..4 {
+/// How long the cheapest call takes in this process.
+pub(super) fn time_of_a_call() -> Duration {
+    time_of_calls(100)
+}
+
+/// The quickest of a few rounds of so many calls, for one of them.
+fn time_of_calls(count: u32) -> Duration {
+    let mut best = Duration::MAX;
+    for _ in 0..ROUNDS {
         let start = Instant::now();
-        for _ in 0..TRIALS / 4 {
+        for _ in 0..count {
             // SAFETY: `getppid` takes nothing and touches no memory.
             unsafe { libc::syscall(libc::SYS_getppid) };
         }
-        best = best.min(start.elapsed().as_nanos() / u128::from(TRIALS / 4));
+        best = best.min(start.elapsed() / count);
     }
-    nanoseconds.store(best.try_into().unwrap_or(u32::MAX), Ordering::Release);
+    best
 }
 
-/// Waits without a call; ends the process when its parent is gone or stuck.
-fn wait_for(word: &AtomicU32, at_least: u32) {
+/// Sets a word that the other process may wait for.
+fn tell(words: &[AtomicU32], word: usize, value: u32) {
+    words[word].store(value, Ordering::Release);
+    raw::futex_wake(&words[word]);
+}
+
+/// Waits, with one call at the most; ends the process when its parent is gone or stuck.
+fn wait_for_parent(words: &[AtomicU32]) {
+    let word = &words[PARENT];
     let start = Instant::now();
-    while word.load(Ordering::Acquire) < at_least {
+    if word.load(Ordering::Acquire) != GO_ON {
+        raw::futex_wait(word, 0, PATIENCE);
+    }
+    // A signal may have ended the wait.
+    while word.load(Ordering::Acquire) != GO_ON {
         if start.elapsed() > PATIENCE {
             // SAFETY: ends the process; no destructors run.
             unsafe { libc::_exit(1) };

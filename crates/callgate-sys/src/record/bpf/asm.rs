@@ -11,10 +11,10 @@ pub(super) const R1: Reg = Reg(1);
 pub(super) const R2: Reg = Reg(2);
 pub(super) const R3: Reg = Reg(3);
 pub(super) const R4: Reg = Reg(4);
-pub(super) const R5: Reg = Reg(5);
 pub(super) const R6: Reg = Reg(6);
 pub(super) const R7: Reg = Reg(7);
 pub(super) const R8: Reg = Reg(8);
+pub(super) const R9: Reg = Reg(9);
 pub(super) const FP: Reg = Reg(10);
 
 /// An instruction as the kernel takes it (`struct bpf_insn`).
@@ -53,6 +53,8 @@ pub(super) enum Alu {
     Add = 0x00,
     Or = 0x40,
     And = 0x50,
+    Lsh = 0x60,
+    Xor = 0xa0,
     Mov = 0xb0,
 }
 

@@ -18,17 +18,37 @@ const ARRAY: u32 = 3;
 const STRUCT: u32 = 4;
 const UNION: u32 = 5;
 const ENUM: u32 = 6;
-pub(super) const TYPEDEF: u32 = 8;
+const TYPEDEF: u32 = 8;
 const FUNC: u32 = 12;
 const FUNC_PROTO: u32 = 13;
 const DATASEC: u32 = 15;
 const ENUM64: u32 = 19;
 
+/// Something that is looked for.
+#[derive(Clone, Copy)]
+pub(super) enum Wanted {
+    /// The number of the first type definition of this name.
+    Typedef(&'static str),
+    /// Where in a structure a member starts, in bytes. The structure is the first of its name that has
+    /// the member.
+    Member(&'static str, &'static str),
+}
+
+impl Wanted {
+    /// Its name, or that of the member.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Wanted::Typedef(name) | Wanted::Member(_, name) => name,
+        }
+    }
+}
+
 /// A type: its number, kind and name, and what follows it.
 struct Type<'f> {
     id: u32,
     kind: u32,
-    name: &'f [u8],
+    /// Where in the strings its name is.
+    name: u32,
     /// Members have a size in bits beside their offset.
     has_bit_fields: bool,
     rest: &'f [u8],
@@ -50,9 +70,30 @@ impl<'f> Btf<'f> {
         Some(Btf { types: section(8)?, strings: section(16)? })
     }
 
-    fn name(&self, offset: u32) -> Option<&'f [u8]> {
-        let rest = self.strings.get(offset as usize..)?;
-        rest.split(|byte| *byte == 0).next()
+    /// Finds all of these in one pass, which ends with the last one found.
+    pub(super) fn find<const N: usize>(&self, wanted: [Wanted; N]) -> [Option<u32>; N] {
+        let mut found = [None; N];
+        for ty in self.types().filter(|ty| matches!(ty.kind, STRUCT | TYPEDEF)) {
+            let Some(name) = self.strings.get(ty.name as usize..) else { continue };
+            for (found, wanted) in found.iter_mut().zip(wanted).filter(|(found, _)| found.is_none())
+            {
+                *found = match wanted {
+                    Wanted::Typedef(wanted) if ty.kind == TYPEDEF && is_string(name, wanted) => {
+                        Some(ty.id)
+                    }
+                    Wanted::Member(structure, member)
+                        if ty.kind == STRUCT && is_string(name, structure) =>
+                    {
+                        self.offset(&ty, member)
+                    }
+                    _ => None,
+                };
+            }
+            if found.iter().all(Option::is_some) {
+                break;
+            }
+        }
+        found
     }
 
     /// All types, up to the first one that is not understood.
@@ -73,30 +114,24 @@ impl<'f> Btf<'f> {
             };
             let (rest, next) = left.get(12..)?.split_at_checked(length)?;
             left = next;
-            Some(Type { id, kind, name: self.name(name)?, has_bit_fields: info >> 31 != 0, rest })
+            Some(Type { id, kind, name, has_bit_fields: info >> 31 != 0, rest })
         })
     }
 
-    /// The number of the first type of a kind and a name.
-    pub(super) fn id(&self, kind: u32, name: &str) -> Option<u32> {
-        let wanted = |found: &Type<'_>| found.kind == kind && found.name == name.as_bytes();
-        self.types().find(wanted).map(|found| found.id)
+    /// Where in a structure a member starts, if that is at a byte.
+    fn offset(&self, structure: &Type<'_>, member: &str) -> Option<u32> {
+        structure.rest.chunks_exact(12).find_map(|entry| {
+            let name = self.strings.get(word(entry, 0)? as usize..)?;
+            let bits = word(entry, 8)?;
+            let bits = if structure.has_bit_fields { bits & 0xff_ffff } else { bits };
+            (is_string(name, member) && bits % 8 == 0).then_some(bits / 8)
+        })
     }
+}
 
-    /// Where in a structure a member starts, in bytes. The structure is the first of its name that has
-    /// the member.
-    pub(super) fn offset(&self, structure: &str, member: &str) -> Option<i16> {
-        self.types()
-            .filter(|found| found.kind == STRUCT && found.name == structure.as_bytes())
-            .find_map(|found| {
-                found.rest.chunks_exact(12).find_map(|entry| {
-                    (self.name(word(entry, 0)?)? == member.as_bytes()).then_some(())?;
-                    let bits = word(entry, 8)?;
-                    let bits = if found.has_bit_fields { bits & 0xff_ffff } else { bits };
-                    (bits % 8 == 0).then(|| i16::try_from(bits / 8).ok())?
-                })
-            })
-    }
+/// Whether the string that starts here is this one.
+fn is_string(text: &[u8], wanted: &str) -> bool {
+    text.strip_prefix(wanted.as_bytes()).is_some_and(|rest| rest.first() == Some(&0))
 }
 
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
@@ -131,29 +166,34 @@ mod tests {
     #[test]
     fn types_and_members_are_found() {
         let file = file();
-        let btf = Btf::new(&file).unwrap();
-        assert_eq!((btf.id(TYPEDEF, "t"), btf.id(FUNC, "f")), (Some(3), Some(4)));
-        assert_eq!((btf.id(FUNC, "t"), btf.id(FUNC, "none")), (None, None));
-        assert_eq!(btf.offset("s", "b"), Some(4));
-        // It starts inside a byte.
-        assert_eq!(btf.offset("s", "c"), None);
-        assert_eq!(btf.offset("t", "b"), None);
+        let wanted = [
+            Wanted::Typedef("t"),
+            // It starts inside a byte.
+            Wanted::Member("s", "c"),
+            Wanted::Member("s", "b"),
+            Wanted::Member("t", "b"),
+            // A function, and the beginning of a name.
+            Wanted::Typedef("f"),
+            Wanted::Typedef(""),
+        ];
+        let found = Btf::new(&file).unwrap().find(wanted);
+        assert_eq!(found, [Some(3), None, Some(4), None, None, None]);
     }
 
     #[test]
     fn no_file_makes_it_fail() {
         let file = file();
+        let find = |file: &[u8]| {
+            let wanted = [Wanted::Typedef("t"), Wanted::Member("s", "b"), Wanted::Typedef("none")];
+            Btf::new(file).map(|btf| btf.find(wanted))
+        };
         for length in 0..file.len() {
-            if let Some(btf) = Btf::new(&file[..length]) {
-                let _ = (btf.id(FUNC, "f"), btf.offset("s", "b"));
-            }
+            find(&file[..length]);
         }
         for at in 0..file.len() {
             let mut broken = file.clone();
             broken[at] = 0xff;
-            if let Some(btf) = Btf::new(&broken) {
-                let _ = (btf.id(FUNC, "f"), btf.offset("s", "b"));
-            }
+            find(&broken);
         }
     }
 }

@@ -22,10 +22,15 @@ const TRACING: u32 = 26;
 #[derive(Clone, Copy)]
 #[repr(u32)]
 pub(super) enum MapKind {
+    /// Its entries get their memory when they are made.
     Hash = 1,
     Array = 2,
+    /// Its entries have their memory from the beginning.
     PerCpuHash = 5,
 }
+
+/// `BPF_F_NO_PREALLOC`.
+const NO_PREALLOC: u32 = 1;
 
 /// `BPF_TRACE_RAW_TP`: a tracepoint whose arguments have types.
 const AT_TRACEPOINT: u32 = 23;
@@ -86,6 +91,7 @@ impl Map {
     ) -> io::Result<Map> {
         let mut attr = Attr::default();
         attr.0[..4].copy_from_slice(&[kind as u32, key_size, value_size, entries]);
+        attr.0[4] = if matches!(kind, MapKind::Hash) { NO_PREALLOC } else { 0 };
         // SAFETY: there is no pointer in these arguments.
         let descriptor = unsafe { attr.open(MAP_CREATE) }?;
         let value_size = value_size as usize * copies;
@@ -225,11 +231,10 @@ fn load(code: &[Insn], target: u32, log: Option<&mut [u8]>) -> io::Result<OwnedF
 }
 
 /// Random numbers that nobody else knows.
-pub(super) fn random() -> io::Result<[u64; 2]> {
+pub(super) fn random<const N: usize>() -> io::Result<[u64; N]> {
     use std::io::Read;
-    let mut bytes = [0; 16];
-    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    let (first, second) = bytes.split_at(8);
-    let word = |bytes: &[u8]| bytes.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
-    Ok([word(first), word(second)])
+    let mut words = [[0; 8]; N];
+    let mut file = File::open("/dev/urandom")?;
+    words.iter_mut().try_for_each(|word| file.read_exact(word))?;
+    Ok(words.map(u64::from_ne_bytes))
 }

@@ -14,6 +14,7 @@ mod asm;
 mod btf;
 mod kernel;
 mod programs;
+mod types;
 
 use std::fmt;
 use std::io;
@@ -23,23 +24,32 @@ use callgate::Arch;
 use callgate::recording::{Bounds, CallId, Values};
 
 use super::signals::Signals;
-use super::start::{Mark, Started};
+use super::start::{Mark, Started, time_of_a_call};
 use super::{Kind, MAX_CALLS, Note, Outcome, RecordError, Tally, tracer};
 use crate::command::Command;
 use crate::raw::error_text;
-use btf::Btf;
+use btf::{Btf, Wanted};
 use kernel::{Map, MapKind, Program, Refused};
 use programs::{ARG_WORDS, CALL_WORDS, Maps, Offsets, SLOTS, counter};
+use types::TypesFile;
 
 /// How many threads are recorded at a time.
 const MAX_THREADS: u32 = 1 << 16;
 
-/// Where the kernel tells about its types.
-const BTF_FILE: &str = "/sys/kernel/btf/vmlinux";
+/// Where the programs run; the kernel has a type for each of these.
+const TRACEPOINTS: [&str; 5] = [
+    "btf_trace_sched_process_fork",
+    "btf_trace_sched_process_exec",
+    "btf_trace_sched_process_exit",
+    "btf_trace_sys_exit",
+    "btf_trace_sys_enter",
+];
 
 /// Programs and maps for one command.
 pub(super) struct Recorder {
     cookie: [u64; 2],
+    /// Values in `calls` are xor this.
+    key: u64,
     threads: Map,
     calls: Map,
     counters: Map,
@@ -52,19 +62,7 @@ impl Recorder {
         if !cfg!(target_arch = "x86_64") {
             return Err(BpfError::Machine);
         }
-        let file = std::fs::read(BTF_FILE).map_err(BpfError::NoTypes)?;
-        let btf = Btf::new(&file).ok_or(BpfError::NoType("a header"))?;
-        let offset = |structure, member: &'static str| {
-            btf.offset(structure, member).ok_or(BpfError::NoType(member))
-        };
-        let offsets = Offsets {
-            pid: offset("task_struct", "pid")?,
-            tgid: offset("task_struct", "tgid")?,
-            status: offset("task_struct", "thread_info")? + offset("thread_info", "status")?,
-            exit_code: offset("task_struct", "exit_code")?,
-            signal: offset("task_struct", "signal")?,
-            signal_flags: offset("signal_struct", "flags")?,
-        };
+        let (offsets, targets) = look_up_types()?;
         let processors = possible_processors().map_err(BpfError::Map)?;
         let map = |kind, key, value, entries, copies| {
             Map::new(kind, key, value, entries, copies).map_err(BpfError::Map)
@@ -74,38 +72,44 @@ impl Recorder {
         let calls = map(MapKind::PerCpuHash, 8, call, most, processors)?;
         let zero = map(MapKind::Array, 4, call, 1, 1)?;
         let counters = map(MapKind::Array, 4, 8, counter::ALL, 1)?;
+        let [key, cookie @ ..] = kernel::random::<3>().map_err(BpfError::Map)?;
         let maps = Maps {
             threads: threads.descriptor(),
             calls: calls.descriptor(),
+            key,
             zero: zero.descriptor(),
             counters: counters.descriptor(),
         };
-        let cookie = kernel::random().map_err(BpfError::Map)?;
         let programs = [
-            ("btf_trace_sched_process_fork", programs::fork(maps, offsets)),
-            ("btf_trace_sched_process_exec", programs::exec(maps, offsets)),
-            ("btf_trace_sched_process_exit", programs::exit(maps, offsets)),
-            ("btf_trace_sys_exit", programs::leave(maps, offsets)),
-            ("btf_trace_sys_enter", programs::enter(maps, offsets, cookie)),
+            programs::fork(maps, offsets),
+            programs::exec(maps, offsets),
+            programs::exit(maps, offsets),
+            programs::leave(maps, offsets),
+            programs::enter(maps, offsets, cookie),
         ];
-        let load = |(name, code): (&'static str, Vec<asm::Insn>)| {
-            let target = btf.id(btf::TYPEDEF, name).ok_or(BpfError::NoType(name))?;
+        let load = |((name, target), code): ((&'static str, u32), Vec<asm::Insn>)| {
             Program::new(&code, target).map_err(|refused| BpfError::Program(name, refused))
         };
-        let programs = programs.into_iter().map(load).collect::<Result<_, _>>()?;
-        Ok(Recorder { cookie, threads, calls, counters, programs })
+        let programs = TRACEPOINTS.into_iter().zip(targets).zip(programs).map(load);
+        let programs = programs.collect::<Result<_, _>>()?;
+        Ok(Recorder { cookie, key, threads, calls, counters, programs })
     }
 
     /// Records a command; returns when everything that it started has ended.
     pub(super) fn record(mut self, command: &Command) -> Result<Outcome, RecordError> {
-        let started = Started::new(command, Mark::Cookie(self.cookie)).map_err(Kind::Start)?;
+        let unrecorded = time_of_a_call();
+        for program in &mut self.programs {
+            program.attach().map_err(|why| Kind::Tracepoint(BpfError::Map(why)))?;
+        }
+        let mark = Mark::Cookie(self.cookie);
+        let started = Started::new(command, mark, unrecorded).map_err(Kind::Start)?;
         if let Err(why) = self.check(&started) {
             started.kill();
             return Err(Kind::Tracepoint(why).into());
         }
         let signals = Signals::are_for(started.pid);
         let start = Instant::now();
-        started.may_execute();
+        started.go_on();
         let status = loop {
             match tracer::wait(started.pid) {
                 Ok((_, status)) => break status,
@@ -141,31 +145,33 @@ impl Recorder {
         })
     }
 
-    /// Lets the programs run when the child has made its unrecorded calls; finds its recorded calls, and
-    /// forgets them.
-    fn check(&mut self, started: &Started) -> Result<(), BpfError> {
-        let wait_until = |done: fn(&Started) -> bool| {
-            let start = Instant::now();
-            while !done(started) {
-                if start.elapsed() > Duration::from_secs(10) {
-                    return Err(BpfError::NotSeen);
-                }
-                std::thread::sleep(Duration::from_micros(100));
-            }
-            Ok(())
+    /// Finds the calls of the child up to the one with which it waits, and forgets them.
+    fn check(&self, started: &Started) -> Result<(), BpfError> {
+        const PATIENCE: Duration = Duration::from_secs(10);
+        let key = |nr: libc::c_long| {
+            let [a, b, c, d] = 0_u32.to_ne_bytes();
+            let [e, f, g, h] = (nr as u32).to_ne_bytes();
+            [a, b, c, d, e, f, g, h]
         };
-        wait_until(Started::is_measured)?;
-        for program in &mut self.programs {
-            program.attach().map_err(BpfError::Map)?;
+        let count = |nr| {
+            let values = self.calls.get(&key(nr)).map_err(BpfError::Map)?.unwrap_or_default();
+            let counts = values.chunks_exact(CALL_WORDS as usize).filter_map(<[u64]>::first);
+            Ok(counts.sum::<u64>())
+        };
+        if !started.wait_until_recorded() || count(libc::SYS_getppid)? == 0 {
+            return Err(BpfError::NotSeen);
         }
-        started.may_be_recorded();
-        wait_until(Started::is_recorded)?;
-        let mut seen = false;
+        let start = Instant::now();
+        while count(libc::SYS_futex)? < 2 {
+            if start.elapsed() > PATIENCE {
+                return Err(BpfError::NotSeen);
+            }
+            std::thread::yield_now();
+        }
         while let Some(key) = self.calls.next_key(None).map_err(BpfError::Map)? {
-            seen |= key.get(4..) == Some(&(libc::SYS_getppid as u32).to_ne_bytes());
             self.calls.remove(&key).map_err(BpfError::Map)?;
         }
-        if seen { Ok(()) } else { Err(BpfError::NotSeen) }
+        Ok(())
     }
 
     fn count_threads(&self, first: Vec<u8>) -> io::Result<usize> {
@@ -183,7 +189,7 @@ impl Recorder {
     /// What the maps have.
     fn read(self) -> io::Result<Counted> {
         let mut tally = Tally::default();
-        let Recorder { mut programs, calls, counters, .. } = self;
+        let Recorder { mut programs, calls, counters, key: values_key, .. } = self;
         // Nothing counts from here on.
         programs.iter_mut().for_each(Program::detach);
         for program in &programs {
@@ -199,7 +205,7 @@ impl Recorder {
             key = calls.next_key(key.as_deref())?;
             let Some(key) = &key else { break };
             if let Some(values) = calls.get(key)? {
-                add(&mut tally, key, &values);
+                add(&mut tally, key, &values, values_key);
             }
         }
         tally.lost = tally.lost.saturating_add(counter(counter::LOST)?);
@@ -213,6 +219,42 @@ impl Recorder {
     }
 }
 
+/// Where members are in the kernel's structures, and the types of [`TRACEPOINTS`].
+fn look_up_types() -> Result<(Offsets, [u32; 5]), BpfError> {
+    let [fork, exec, exit, leave, enter] = TRACEPOINTS.map(Wanted::Typedef);
+    let wanted = [
+        Wanted::Member("task_struct", "pid"),
+        Wanted::Member("task_struct", "tgid"),
+        Wanted::Member("task_struct", "thread_info"),
+        Wanted::Member("thread_info", "status"),
+        Wanted::Member("task_struct", "exit_code"),
+        Wanted::Member("task_struct", "flags"),
+        fork,
+        exec,
+        exit,
+        leave,
+        enter,
+    ];
+    let file = TypesFile::open().map_err(BpfError::NoTypes)?;
+    let found = Btf::new(&file).ok_or(BpfError::NoType("a header"))?.find(wanted);
+    if let Some((_, missing)) = found.iter().zip(wanted).find(|(found, _)| found.is_none()) {
+        return Err(BpfError::NoType(missing.name()));
+    }
+    let [pid, tgid, thread_info, status, exit_code, flags, targets @ ..] =
+        found.map(Option::unwrap_or_default);
+    // An instruction reaches 32 KB.
+    let reach =
+        |offset: u32| i16::try_from(offset).map_err(|_| BpfError::NoType("task_struct in reach"));
+    let offsets = Offsets {
+        pid: reach(pid)?,
+        tgid: reach(tgid)?,
+        status: reach(thread_info.saturating_add(status))?,
+        exit_code: reach(exit_code)?,
+        flags: reach(flags)?,
+    };
+    Ok((offsets, targets))
+}
+
 struct Counted {
     tally: Tally,
     processes: u64,
@@ -220,7 +262,7 @@ struct Counted {
 }
 
 /// Adds what the processors counted of one call.
-fn add(tally: &mut Tally, key: &[u8], values: &[u64]) {
+fn add(tally: &mut Tally, key: &[u8], values: &[u64], values_key: u64) {
     let word = |at: usize| {
         let bytes = key.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
         bytes.map_or(0, u32::from_ne_bytes)
@@ -229,19 +271,23 @@ fn add(tally: &mut Tally, key: &[u8], values: &[u64]) {
     let Some(call) = CallId::of(arch.token(), word(4)) else { return };
     for value in values.chunks_exact(CALL_WORDS as usize) {
         let Some((count, args)) = value.split_first() else { continue };
-        tally.add(call, *count, args.chunks_exact(ARG_WORDS as usize).map(|arg| seen(*count, arg)));
+        tally.add(
+            call,
+            *count,
+            args.chunks_exact(ARG_WORDS as usize).map(|arg| seen(*count, arg, values_key)),
+        );
     }
 }
 
 /// What a processor saw of one argument.
-fn seen(count: u64, arg: &[u64]) -> Values {
+fn seen(count: u64, arg: &[u64], key: u64) -> Values {
     let &[length, min, max, ever, always, ref values @ ..] = arg else { return Values::default() };
-    let first = values.iter().take(length.min(SLOTS as u64) as usize);
+    let first = values.iter().take(length.min(SLOTS as u64) as usize).map(|value| value ^ key);
     if length <= SLOTS as u64 {
-        return Values::few(count, first.copied());
+        return Values::few(count, first);
     }
     let others = Bounds { min, max, ever, always };
-    Values::many(count, first.fold(others, |all, value| all.unite(Bounds::of(*value))))
+    Values::many(count, first.fold(others, |all, value| all.unite(Bounds::of(value))))
 }
 
 /// How many processors there may ever be: the kernel keeps a value for each.
@@ -287,9 +333,9 @@ impl fmt::Display for BpfError {
         match self {
             BpfError::Machine => f.write_str("the tracepoint is read on x86-64 only"),
             BpfError::NoTypes(why) => {
-                write!(f, "{BTF_FILE} cannot be read: {}", error_text(why))
+                write!(f, "{} cannot be read: {}", types::PATH, error_text(why))
             }
-            BpfError::NoType(name) => write!(f, "{BTF_FILE} does not have {name}"),
+            BpfError::NoType(name) => write!(f, "{} does not have {name}", types::PATH),
             BpfError::Map(why) => write!(f, "the kernel gives no maps: {}", error_text(why)),
             BpfError::Program(name, Refused { why, log }) => {
                 let name = name.trim_start_matches("btf_trace_");
@@ -327,14 +373,14 @@ mod tests {
     fn what_processors_saw_becomes_one() {
         let mut first = vec![0; ARG_WORDS as usize];
         first[0] = 2;
-        first[5..7].copy_from_slice(&[7, 9]);
-        assert_eq!(seen(3, &first), Values::few(3, [7, 9]));
+        first[5..7].copy_from_slice(&[6, 8]);
+        assert_eq!(seen(3, &first, 1), Values::few(3, [7, 9]));
         let mut second = vec![0; ARG_WORDS as usize];
         second[..5].copy_from_slice(&[33, 0x100, 0x900, 0xf00, 0]);
         for (slot, value) in second[5..].iter_mut().zip(1..) {
             *slot = value;
         }
         let bounds = Bounds { min: 1, max: 0x900, ever: 0xf3f, always: 0 };
-        assert_eq!(seen(50, &second), Values::many(50, bounds));
+        assert_eq!(seen(50, &second, 0), Values::many(50, bounds));
     }
 }
