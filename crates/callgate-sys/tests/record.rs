@@ -7,7 +7,7 @@ use callgate::bpf::{Insn, Op, Program};
 use callgate::recording::{Bounds, CallId, How, MAX_FEW, Recording};
 use callgate::{Arch, Verdict};
 use callgate_sys::Command;
-use callgate_sys::record::{MAX_CALLS, Recorded, Way, exit_status, record};
+use callgate_sys::record::{MAX_CALLS, Note, Recorded, Way, exit_status, record};
 
 const SUBJECT: &str = env!("CARGO_BIN_EXE_record-subject");
 
@@ -199,9 +199,47 @@ fn what_the_command_leaves_behind_is_waited_for() {
 }
 
 #[test]
+fn processes_that_cannot_be_traced_are_noted() {
+    in_each_way(&[SUBJECT, "untraced"], |recorded| {
+        let (notes, counted) = match recorded.way {
+            Way::Tracepoint => (vec![], 3),
+            Way::Ptrace => (vec![Note::Untraced(1)], 0),
+        };
+        assert_eq!(recorded.notes, notes, "{:?}", recorded.way);
+        assert_eq!(count(&recorded.recording, native("getgid")), counted, "{:?}", recorded.way);
+    });
+}
+
+/// A filter makes one request of ptrace fail, which is made when the command stops itself.
+#[test]
+fn what_was_recorded_is_kept_when_tracing_fails() {
+    let deny_listen = Program::new(vec![
+        Insn::new(Op::LdWordAbs, 0),
+        Insn::branch(Op::JeqK, native("ptrace").nr, 0, 3),
+        Insn::new(Op::LdWordAbs, if cfg!(target_endian = "little") { 16 } else { 20 }),
+        Insn::branch(Op::JeqK, libc::PTRACE_LISTEN, 0, 1),
+        Insn::new(Op::RetK, Verdict::errno(libc::EIO as u16).0),
+        Insn::new(Op::RetK, Verdict::ALLOW.0),
+    ]);
+    let filtered = std::thread::spawn(move || {
+        callgate_sys::install(&deny_listen.unwrap(), callgate_sys::Flags::NONE).unwrap();
+        try_record(&[SUBJECT, "stop"], Way::Ptrace)
+    });
+    match filtered.join().unwrap() {
+        Ok(recorded) => {
+            assert_eq!(recorded.notes, [Note::Failed("Input/output error".to_owned())]);
+            assert_eq!(count(&recorded.recording, native("execve")), 1);
+            assert_eq!(count(&recorded.recording, native("kill")), 1);
+            assert_eq!(exit_status(recorded.status), 128 + libc::SIGKILL as u8);
+        }
+        Err(why) => not_run(Way::Ptrace, &why),
+    }
+}
+
+#[test]
 fn a_program_whose_interpreter_is_missing_is_not_recorded() {
     use std::os::unix::fs::PermissionsExt;
-    let path = std::path::Path::new(SUBJECT).with_file_name(format!("bad-{}", std::process::id()));
+    let path = std::env::temp_dir().join(format!("callgate-bad-{}", std::process::id()));
     std::fs::write(&path, "#!/nonexistent\n").unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     for way in [Way::Ptrace, Way::Tracepoint] {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use callgate::Arch;
 use callgate::recording::{CallId, Recording, Seen};
 use callgate_sys::Command;
-use callgate_sys::record::{MAX_CALLS, Recorded, Way, exit_status, record};
+use callgate_sys::record::{MAX_CALLS, Note, Recorded, Way, exit_status, record};
 use clap::{ValueEnum, ValueHint};
 
 use crate::call;
@@ -132,7 +132,8 @@ pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
     };
     report::note(&text);
     saved?;
-    Ok(exit_status(recorded.status))
+    let failed = recorded.notes.iter().any(Note::is_failure);
+    Ok(if failed { 2 } else { exit_status(recorded.status) })
 }
 
 /// Reads recordings and logs, and writes one recording.

@@ -25,6 +25,7 @@ mod follow;
 mod ptrace;
 mod signals;
 mod start;
+mod tick;
 mod tracer;
 
 use std::fmt;
@@ -79,6 +80,14 @@ pub enum Note {
     WithoutPrivileges(PathBuf),
     /// The command called `ptrace`, but a process has one tracer.
     TracesItself,
+    /// The command started this many processes or threads with `CLONE_UNTRACED`: they are not recorded,
+    /// and all their calls failed, because the filter that reports calls found no tracer.
+    Untraced(u64),
+    /// Tracing failed, for this reason. All processes were ended, and what was recorded until then is
+    /// kept.
+    Failed(String),
+    /// The kernel did not tell that so many threads ended: it skips a program that interrupts itself.
+    UnseenEnds(usize),
     /// A signal ended the waiting for so many threads, which were ended too.
     EndedOthers(usize),
     /// A signal ended the waiting for so many threads, which go on.
@@ -96,6 +105,19 @@ impl fmt::Display for Note {
             Note::TracesItself => f.write_str(
                 "the command called ptrace, which fails for processes that are recorded by ptrace",
             ),
+            Note::Untraced(count) => write!(
+                f,
+                "processes or threads started with CLONE_UNTRACED, whose calls were not recorded and \
+                 failed with ENOSYS: {count}"
+            ),
+            Note::Failed(why) => write!(
+                f,
+                "the command was ended because it could not be traced any more: {why}; what it called \
+                 until then is recorded"
+            ),
+            Note::UnseenEnds(count) => {
+                write!(f, "threads whose end the kernel did not tell: {count}")
+            }
             Note::EndedOthers(count) => {
                 write!(f, "threads that were left behind, and ended with the recording: {count}")
             }
@@ -107,12 +129,19 @@ impl fmt::Display for Note {
 }
 
 impl Note {
+    /// Whether the recording ended before the command did.
+    pub fn is_failure(&self) -> bool {
+        matches!(self, Note::Failed(_))
+    }
+
     /// What to do about it.
     pub fn help(&self) -> &'static str {
         match self {
-            Note::WithoutPrivileges(_) | Note::TracesItself => {
-                "record as root, with the kernel's tracepoint"
-            }
+            Note::WithoutPrivileges(_)
+            | Note::TracesItself
+            | Note::Untraced(_)
+            | Note::Failed(_) => "record as root, with the kernel's tracepoint",
+            Note::UnseenEnds(_) => "record again if calls at their end matter",
             Note::EndedOthers(_) | Note::LeftOthers(_) => "wait until they have ended",
         }
     }
@@ -124,6 +153,9 @@ impl Note {
 /// that it started has ended, or a signal came after the command had ended. Signals at the terminal are
 /// the command's; those that are sent to this process are passed on to it meanwhile. So a process records
 /// one command at a time; another thread that wants to waits.
+///
+/// By ptrace, all children of the calling thread are waited for: the status of one that has nothing to do
+/// with the command and ends meanwhile is lost. Start and wait for such children in another thread.
 ///
 /// # Errors
 /// When the command cannot be executed, or recording is impossible; then it was not started.

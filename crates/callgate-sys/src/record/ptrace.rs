@@ -24,15 +24,18 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use callgate::Arch;
 use callgate::recording::CallId;
 use libc::{c_int, pid_t};
 
 use super::follow::Follow;
 use super::signals::Signals;
 use super::start::{Mark, Started, time_of_a_call};
+use super::tick::Tick;
 use super::tracer::{self, CallInfo};
 use super::{Kind, Note, Outcome, RecordError, Tally};
 use crate::command::Command;
+use crate::raw::error_text;
 use crate::status::{Mode, Status};
 
 /// Records a command; returns when everything that it started has ended.
@@ -55,17 +58,24 @@ pub(super) fn record(command: &Command) -> Result<Outcome, RecordError> {
         tally: Tally::default(),
         processes: 1,
         threads: 1,
+        untraced: 0,
         notes: Vec::new(),
     };
     if let Err(why) = session.run(&signals) {
-        started.kill();
-        return Err(why);
+        if !session.running {
+            started.kill();
+            return Err(why);
+        }
+        session.fail(why);
     }
     if let Some(stopped) = started.stopped() {
         return Err(Kind::of(stopped, command).into());
     }
     if session.tally.called("ptrace") {
         session.notes.push(Note::TracesItself);
+    }
+    if session.untraced > 0 {
+        session.notes.push(Note::Untraced(session.untraced));
     }
     Ok(Outcome {
         tally: session.tally,
@@ -96,16 +106,21 @@ struct Session {
     tally: Tally,
     processes: u64,
     threads: u64,
+    /// How many processes and threads nobody traces.
+    untraced: u64,
     notes: Vec<Note>,
 }
 
 impl Session {
     fn run(&mut self, signals: &Signals) -> Result<(), RecordError> {
         let mut follow = Follow::new();
+        let mut tick = None;
         while !self.tracees.is_empty() {
             // Not only when waiting was interrupted: those that call all the time leave nothing to wait for.
             if signals.interrupted() {
-                self.end_others();
+                drop(tick);
+                self.notes.push(Note::EndedOthers(self.tracees.len()));
+                self.end_all();
                 return Ok(());
             }
             let (pid, status) = match tracer::wait(-1) {
@@ -123,21 +138,35 @@ impl Session {
             if pid == self.main {
                 self.status = Some(status);
                 signals.command_ended();
+                tick = Tick::start();
             }
         }
         Ok(())
     }
 
-    /// Ends what the command left behind: without a tracer all its calls would fail. Another signal
-    /// ends this too.
-    fn end_others(&mut self) {
-        self.notes.push(Note::EndedOthers(self.tracees.len()));
+    /// Ends everything after an error, and keeps what was recorded.
+    fn fail(&mut self, why: RecordError) {
+        self.notes.push(Note::Failed(match why.kind {
+            Kind::Ptrace(why) => error_text(&why),
+            other => RecordError::from(other).to_string(),
+        }));
+        self.end_all();
+        self.status.get_or_insert(libc::SIGKILL);
+    }
+
+    /// Ends all tracees: without a tracer all their calls would fail. A signal ends this too.
+    fn end_all(&mut self) {
         self.tracees.keys().for_each(|pid| tracer::kill(*pid));
         while !self.tracees.is_empty() {
             match tracer::wait(-1) {
                 // A new one.
                 Ok((pid, status)) if libc::WIFSTOPPED(status) => tracer::kill(pid),
-                Ok((pid, _)) => drop(self.tracees.remove(&pid)),
+                Ok((pid, status)) => {
+                    self.tracees.remove(&pid);
+                    if pid == self.main {
+                        self.status = Some(status);
+                    }
+                }
                 Err(_) => return,
             }
         }
@@ -221,8 +250,13 @@ impl Session {
             return Ok(());
         }
         self.tally.count(call, &info.args);
-        if matches!(name, Some("seccomp" | "prctl")) {
-            self.filter(pid, name, &info);
+        match name {
+            Some("seccomp" | "prctl") => self.filter(pid, name, &info),
+            Some("clone" | "clone3") => {
+                let flags = clone_flags(pid, call.arch, name, &info);
+                self.untraced += u64::from(flags & libc::CLONE_UNTRACED as u64 != 0);
+            }
+            _ => {}
         }
         Ok(())
     }
@@ -264,6 +298,17 @@ impl Session {
         if has_not && !self.notes.contains(&note) {
             self.notes.push(note);
         }
+    }
+}
+
+/// The flags of the process or thread that is about to be made.
+fn clone_flags(pid: pid_t, arch: Arch, name: Option<&str>, info: &CallInfo) -> u64 {
+    match name {
+        // They are the first member of `struct clone_args`.
+        Some("clone3") => tracer::memory(pid, info.args[0]).unwrap_or(0),
+        // `CONFIG_CLONE_BACKWARDS2`: the stack comes first.
+        _ if arch == Arch::S390x => info.args[1],
+        _ => info.args[0],
     }
 }
 

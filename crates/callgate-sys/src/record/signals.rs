@@ -64,7 +64,7 @@ impl Drop for Signals {
     }
 }
 
-fn action(handler: libc::sighandler_t, flags: c_int) -> libc::sigaction {
+pub(super) fn action(handler: libc::sighandler_t, flags: c_int) -> libc::sigaction {
     // SAFETY: a `sigaction` of zeros is a valid value: integers, an empty set, a null pointer.
     let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
     action.sa_sigaction = handler;
@@ -73,10 +73,10 @@ fn action(handler: libc::sighandler_t, flags: c_int) -> libc::sigaction {
 }
 
 /// What a signal does from now on; what it did before, if that could be changed.
-fn set(signal: c_int, action: &libc::sigaction) -> Option<libc::sigaction> {
+pub(super) fn set(signal: c_int, action: &libc::sigaction) -> Option<libc::sigaction> {
     let mut old = MaybeUninit::uninit();
     // SAFETY: both pointers are valid for the call. An action is the default, what was there before, or
-    // `handle`, which does only what a handler may do: it uses atomics and errno, and calls `kill`.
+    // a handler that does only what one may do: `handle` uses atomics and errno, and calls `kill`.
     let result = unsafe { libc::sigaction(signal, action, old.as_mut_ptr()) };
     // SAFETY: `sigaction` succeeded, so it filled the whole structure.
     (result == 0).then(|| unsafe { old.assume_init() })

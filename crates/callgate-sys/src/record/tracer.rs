@@ -94,10 +94,28 @@ pub(super) fn call_info(pid: pid_t) -> io::Result<Option<CallInfo>> {
     Ok(matches!(info.op, ENTRY | SECCOMP).then_some(info))
 }
 
+/// Eight bytes of a tracee's memory.
+pub(super) fn memory(pid: pid_t, address: u64) -> Option<u64> {
+    let mut word = 0_u64;
+    let len = size_of_val(&word);
+    let to = libc::iovec { iov_base: (&raw mut word).cast(), iov_len: len };
+    let from = libc::iovec { iov_base: address as usize as *mut c_void, iov_len: len };
+    // SAFETY: the kernel writes at most `len` bytes to `word`; the other address is the tracee's.
+    let read = unsafe { libc::process_vm_readv(pid, &raw const to, 1, &raw const from, 1, 0) };
+    (read == len as isize).then_some(word)
+}
+
 /// Whether a thread is the first of its process.
 pub(super) fn is_process(pid: pid_t) -> bool {
     // SAFETY: signal 0 is not sent, it only asks whether the thread is in the process.
     unsafe { libc::syscall(libc::SYS_tgkill, pid, pid, 0) == 0 }
+}
+
+/// Whether there is a thread of this number, perhaps ended but not waited for.
+pub(super) fn exists(thread: pid_t) -> bool {
+    // SAFETY: signal 0 is not sent, it only asks whether somebody could get it.
+    let result = unsafe { libc::kill(thread, 0) };
+    result == 0 || io::Error::last_os_error().raw_os_error() != Some(libc::ESRCH)
 }
 
 /// Waits for any child or tracee of this thread (`pid` -1), or one.

@@ -2,7 +2,8 @@
 //! nothing else here makes, a known number of times; the test (`record.rs`) knows them.
 //!
 //! With the argument `leaf` it makes three calls and ends; with `exit` or `kill` and a number it ends so;
-//! with `sleep` it sleeps; with `numbers` it makes 600 calls that do not exist.
+//! with `sleep` it sleeps; with `stop` it stops until somebody lets it go on; with `untraced` it has a child
+//! that no tracer gets; with `numbers` it makes 600 calls that do not exist.
 
 #![allow(missing_docs)]
 
@@ -20,6 +21,8 @@ fn main() {
         Some("leaf") => times(3, libc::SYS_getegid),
         Some("exit") => std::process::exit(number()),
         Some("kill") => kill_self(number()),
+        Some("stop") => kill_self(libc::SIGSTOP),
+        Some("untraced") => untraced().wait(),
         Some("sleep") => std::thread::sleep(Duration::from_secs(30)),
         Some("left-behind") => child(|| {
             // SAFETY: takes nothing.
@@ -110,6 +113,19 @@ fn child(does: fn()) -> Child {
             unsafe { libc::_exit(0) }
         }
         pid => Child(pid),
+    }
+}
+
+fn untraced() -> Child {
+    let flags = (libc::CLONE_UNTRACED | libc::SIGCHLD) as c_long;
+    // SAFETY: as fork(2), there are no other threads.
+    match unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) } {
+        0 => {
+            times(3, libc::SYS_getgid);
+            // SAFETY: ends the process.
+            unsafe { libc::_exit(0) }
+        }
+        pid => Child(pid as c_int),
     }
 }
 

@@ -9,6 +9,8 @@ use super::asm::Insn;
 /// Commands of bpf(2) (`enum bpf_cmd`).
 const MAP_CREATE: u32 = 0;
 const MAP_LOOKUP: u32 = 1;
+#[cfg(test)]
+const MAP_UPDATE: u32 = 2;
 const MAP_DELETE: u32 = 3;
 const MAP_NEXT_KEY: u32 = 4;
 const PROG_LOAD: u32 = 5;
@@ -120,6 +122,17 @@ impl Map {
         found(unsafe { attr.run(MAP_LOOKUP) }).map(|found| found.then_some(value))
     }
 
+    /// Gives a key a value of four bytes.
+    #[cfg(test)]
+    pub(super) fn insert(&self, key: &[u8], value: u32) -> io::Result<()> {
+        assert_eq!((key.len(), 4), (self.key_size, self.value_size));
+        let mut attr = self.attr();
+        attr.pointer(2, key.as_ptr());
+        attr.pointer(4, &raw const value);
+        // SAFETY: the kernel reads `key_size` bytes of the key and four of the value.
+        unsafe { attr.run(MAP_UPDATE) }.map(drop)
+    }
+
     /// The key behind a key, or the first; `None` when there is none.
     pub(super) fn next_key(&self, key: Option<&[u8]>) -> io::Result<Option<Vec<u8>>> {
         assert!(key.is_none_or(|key| key.len() == self.key_size));
@@ -131,13 +144,13 @@ impl Map {
         found(unsafe { attr.run(MAP_NEXT_KEY) }).map(|found| found.then_some(next))
     }
 
-    /// Removes a key.
-    pub(super) fn remove(&self, key: &[u8]) -> io::Result<()> {
+    /// Removes a key; whether it was there.
+    pub(super) fn remove(&self, key: &[u8]) -> io::Result<bool> {
         assert_eq!(key.len(), self.key_size);
         let mut attr = self.attr();
         attr.pointer(2, key.as_ptr());
         // SAFETY: the kernel reads `key_size` bytes of the key.
-        found(unsafe { attr.run(MAP_DELETE) }).map(drop)
+        found(unsafe { attr.run(MAP_DELETE) })
     }
 }
 

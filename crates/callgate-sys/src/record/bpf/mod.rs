@@ -124,13 +124,22 @@ impl Recorder {
         let mut notes = Vec::new();
         let read = |why| Kind::Tracepoint(BpfError::Map(why));
         let mut pause = Duration::from_micros(200);
+        let mut unseen_ends = 0;
         while let Some(first) = self.threads.next_key(None).map_err(read)? {
+            if is_gone(&first) {
+                // Its entry is removed before the thread is gone: by the program, if that was run.
+                unseen_ends += usize::from(self.threads.remove(&first).map_err(read)?);
+                continue;
+            }
             if signals.interrupted() {
                 notes.push(Note::LeftOthers(self.count_threads(first).map_err(read)?));
                 break;
             }
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(20));
+        }
+        if unseen_ends > 0 {
+            notes.push(Note::UnseenEnds(unseen_ends));
         }
         let (time, cost) = (start.elapsed(), started.cost());
         let counted = self.read().map_err(read)?;
@@ -255,6 +264,21 @@ fn look_up_types() -> Result<(Offsets, [u32; 5]), BpfError> {
     Ok((offsets, targets))
 }
 
+/// Whether a recorded thread is gone. Its number is that of the first namespace of processes; in another
+/// one it cannot be asked, and then it counts as there.
+fn is_gone(key: &[u8]) -> bool {
+    let Ok(thread) = key.try_into().map(i32::from_ne_bytes) else { return false };
+    in_first_namespace() && !tracer::exists(thread)
+}
+
+/// Whether numbers of processes are those that the kernel's programs see (`PROC_PID_INIT_INO` of
+/// `include/linux/proc_ns.h`).
+fn in_first_namespace() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    const FIRST: u64 = 0xefff_fffc;
+    std::fs::metadata("/proc/self/ns/pid").is_ok_and(|namespace| namespace.ino() == FIRST)
+}
+
 struct Counted {
     tally: Tally,
     processes: u64,
@@ -367,6 +391,25 @@ mod tests {
         {
             assert_eq!(count_ranges(text), count, "{text}");
         }
+    }
+
+    /// The kernel skips the program that sees ends when that would interrupt itself, which nobody can make
+    /// it do: so there is a thread in the map before the command runs.
+    #[test]
+    fn a_thread_whose_end_was_not_seen_is_not_waited_for() {
+        let recorder = match Recorder::new() {
+            Ok(recorder) if in_first_namespace() => recorder,
+            Ok(_) => return eprintln!("not run: numbers of threads are not the kernel's own"),
+            Err(why) => return eprintln!("not run: {why}"),
+        };
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let key = (child.id() as i32).to_ne_bytes();
+        assert!(!is_gone(&key));
+        child.wait().unwrap();
+        recorder.threads.insert(&key, 0).unwrap();
+        let command = Command::find(&["true".into()]).unwrap();
+        let outcome = recorder.record(&command).unwrap();
+        assert_eq!(outcome.notes, [Note::UnseenEnds(1)]);
     }
 
     #[test]
