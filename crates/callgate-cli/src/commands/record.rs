@@ -172,28 +172,34 @@ impl Target {
             Target::Nowhere => Ok(()),
             Target::Stdout => {
                 let text = recording.to_json();
-                output::print(&text).map_err(|failure| rescue(&text, failure))
+                output::print(&text).map_err(|failure| rescue(&text, true, failure))
             }
             Target::File(file) => {
                 let text = recording.to_json();
-                file.finish(text.as_bytes()).map_err(|failure| rescue(&text, failure))
+                file.finish(text.as_bytes()).map_err(|failure| rescue(&text, false, failure))
             }
         }
     }
 }
 
-/// A command may have run for hours: its recording goes elsewhere when it cannot go where it should.
-fn rescue(text: &str, failure: Failure) -> Failure {
+/// A command may have run for hours: its recording goes elsewhere when it cannot go where it should, to
+/// the directory for temporary files, and where that is full too, to a standard stream.
+fn rescue(text: &str, is_stdout: bool, failure: Failure) -> Failure {
     /// Others may have put something in the way.
     const ATTEMPTS: usize = 8;
     let (directory, process) = (std::env::temp_dir(), std::process::id());
     let paths = (0..ATTEMPTS)
         .map(|attempt| directory.join(format!("callgate-recording-{process}-{attempt}.json")));
     let mut saved = paths.filter(|path| output::write_new_file(path, text.as_bytes()).is_ok());
-    match saved.next() {
-        Some(path) => failure.help(format!("the recording is in {}", path.display())),
-        None => failure,
+    if let Some(path) = saved.next() {
+        return failure.help(format!("the recording is in {}", path.display()));
     }
+    let full = format!("{} cannot be written either", directory.display());
+    if !is_stdout && output::print(text).is_ok() {
+        return failure.help(format!("{full}, so the recording is on standard output"));
+    }
+    report::note(text);
+    failure.help(format!("{full}, so the recording is above, on standard error"))
 }
 
 /// The report for people: a summary, and a table where there is no file.
