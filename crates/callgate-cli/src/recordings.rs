@@ -17,15 +17,28 @@ pub(crate) struct Named {
     pub(crate) recording: Recording,
 }
 
-/// Reads recordings. Calls of logs that do not say it are those of `arch`, or of this machine. Warnings
-/// are printed.
-pub(crate) fn read_all<P: AsRef<Path>>(
-    files: &[P],
-    arch: Option<Arch>,
-    strict: bool,
-) -> Result<Vec<Named>> {
-    let arch = arch.map_or_else(native_arch, Ok)?;
-    files.iter().map(|file| read(file.as_ref(), &Options { arch, strict })).collect()
+/// How recordings are read.
+#[derive(Clone, Copy)]
+pub(crate) struct Reading {
+    /// Whose calls are in logs that do not say it, if not this machine's.
+    pub(crate) arch: Option<Arch>,
+    /// Unknown names are errors.
+    pub(crate) strict: bool,
+    /// What is whole of a recording that is cut off is read.
+    pub(crate) partial: bool,
+}
+
+impl Reading {
+    fn options(self) -> Result<Options> {
+        let Reading { arch, strict, partial } = self;
+        Ok(Options { arch: arch.map_or_else(native_arch, Ok)?, strict, partial })
+    }
+}
+
+/// Reads recordings. Warnings are printed.
+pub(crate) fn read_all<P: AsRef<Path>>(files: &[P], reading: Reading) -> Result<Vec<Named>> {
+    let options = reading.options()?;
+    files.iter().map(|file| read(file.as_ref(), &options)).collect()
 }
 
 fn read(file: &Path, options: &Options) -> Result<Named> {
@@ -39,7 +52,7 @@ fn read(file: &Path, options: &Options) -> Result<Named> {
 
 /// Whether a file is a recording in any form.
 pub(crate) fn is_recording(file: &OsStr, arch: Option<Arch>) -> Result<bool> {
-    let options = Options { arch: arch.map_or_else(native_arch, Ok)?, strict: false };
+    let options = Reading { arch, strict: false, partial: true }.options()?;
     // What cannot be read is none; reading it for what it should be says why. A pipe is not read twice.
     if !std::fs::metadata(file).is_ok_and(|metadata| metadata.is_file()) {
         return Ok(false);

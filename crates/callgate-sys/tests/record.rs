@@ -154,8 +154,11 @@ fn strace_sees_the_same() {
     }
     let text = std::fs::read_to_string(&log).unwrap();
     std::fs::remove_file(&log).unwrap();
-    let options =
-        callgate::frontend::recording::Options { arch: native("read").arch, strict: true };
+    let options = callgate::frontend::recording::Options {
+        arch: native("read").arch,
+        strict: true,
+        partial: false,
+    };
     let strace = callgate::frontend::recording::read(&text, &options).unwrap().recording;
     in_each_way(&[SUBJECT], |recorded| {
         for (call, expected) in expected() {

@@ -15,7 +15,7 @@ use crate::call;
 use crate::json::Json;
 use crate::options::{Format, SourceOptions};
 use crate::output::{self, wrap};
-use crate::recordings::{self, Named};
+use crate::recordings::{self, Named, Reading};
 use crate::report::{self, Failure, Result};
 use crate::source::{BUILT_IN, Source, Stack};
 use crate::text::{self, grouped, times};
@@ -47,6 +47,10 @@ pub(crate) struct CheckArgs {
     #[arg(short, long, value_hint = ValueHint::FilePath)]
     source: Option<OsString>,
 
+    /// Take the whole entries of a recording that is cut off; what came after them is missing
+    #[arg(long)]
+    partial: bool,
+
     /// The form of the result
     #[arg(long, value_name = "FORM", default_value = "text")]
     format: Format,
@@ -65,7 +69,8 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
         (None, files) => (files, OsString::from(BUILT_IN)),
     };
     let arch = args.reading.arch.first().copied();
-    let named = recordings::read_all(files, arch, args.reading.strict)?;
+    let reading = Reading { arch, strict: args.reading.strict, partial: args.partial };
+    let named = recordings::read_all(files, reading)?;
     if args.source.is_none() && recordings::is_recording(&source, arch)? {
         let name = source.display();
         return Err(Failure::new(format!("{name} is a recording, but the filter comes last"))
@@ -95,7 +100,7 @@ fn warn_about(named: &[Named], recording: &Recording, filter: &Stack) {
         if lost > 0 {
             report::warn_about(
                 name,
-                format!("{} calls happened that are not in the recording", grouped(lost)),
+                format!("calls happened that are not in the recording, at least {}", grouped(lost)),
                 "the filter may deny some of them, too; record again on a quieter machine",
             );
         }

@@ -15,7 +15,7 @@ use crate::call;
 use crate::json::Json;
 use crate::options::{Format, parse_arch};
 use crate::output::{self, NewFile};
-use crate::recordings;
+use crate::recordings::{self, Reading};
 use crate::report::{self, Failure, Result};
 use crate::text::counted;
 
@@ -71,6 +71,10 @@ pub(crate) struct RecordArgs {
     /// Take unknown names of calls in logs as errors
     #[arg(long, requires = "from", conflicts_with = "command")]
     strict: bool,
+
+    /// Take the whole entries of a recording that is cut off; what came after them is missing
+    #[arg(long, requires = "from", conflicts_with = "command")]
+    partial: bool,
 
     /// The form of the report
     #[arg(long, value_name = "FORM", default_value = "text")]
@@ -138,7 +142,9 @@ pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
 
 /// Reads recordings and logs, and writes one recording.
 fn read(args: &RecordArgs) -> Result<u8> {
-    let all = recordings::merged(&recordings::read_all(&args.from, args.arch, args.strict)?);
+    let RecordArgs { arch, strict, partial, .. } = *args;
+    let reading = Reading { arch, strict, partial };
+    let all = recordings::merged(&recordings::read_all(&args.from, reading)?);
     match (&args.output, args.format) {
         (Some(path), _) if path.as_os_str() != "-" => {
             output::write_file(path, all.to_json().as_bytes())?;

@@ -18,7 +18,8 @@ pub fn remarks(recordings: &[Recording], draft: &Draft, form: Form) -> Vec<Diagn
     if lost > 0 {
         warn(
             format!(
-                "{lost} calls happened that are not in the recording: the profile may be too small"
+                "calls happened that are not in the recording, at least {lost}: the profile may be too \
+                 small"
             ),
             "record again on a quieter machine, or without the calls that come most often",
         );

@@ -12,7 +12,7 @@ use clap::{ValueEnum, ValueHint};
 
 use crate::options::{Format, Switch, parse_arch};
 use crate::output;
-use crate::recordings;
+use crate::recordings::{self, Reading};
 use crate::report::{self, Failure, Result};
 use summary::Figures;
 
@@ -87,6 +87,10 @@ pub(crate) struct GenerateArgs {
     /// Take unknown names of calls in logs as errors
     #[arg(long)]
     strict: bool,
+
+    /// Take the whole entries of a recording that is cut off; what came after them is missing
+    #[arg(long)]
+    partial: bool,
 
     /// Say for each call why it is granted, and what of its arguments is limited
     #[arg(long)]
@@ -180,7 +184,9 @@ impl GenerateArgs {
 }
 
 pub(crate) fn run(args: &GenerateArgs) -> Result<u8> {
-    let named = recordings::read_all(&args.recordings, args.arch.first().copied(), args.strict)?;
+    let arch = args.arch.first().copied();
+    let reading = Reading { arch, strict: args.strict, partial: args.partial };
+    let named = recordings::read_all(&args.recordings, reading)?;
     let recordings: Vec<Recording> = named.iter().map(|named| named.recording.clone()).collect();
     let failed = |error: GenerateError| {
         let failure = match named.as_slice() {

@@ -44,14 +44,16 @@ fn field<'t>(line: &'t str, key: &str) -> Option<(usize, &'t str)> {
         let starts = before.is_empty() || before.ends_with(char::is_whitespace);
         starts.then_some(line.len() - value.len())
     })?;
-    let value = line.get(at..)?.split([' ', '\n', '\r', '\u{1d}']).next()?;
-    Some((at, value))
+    let rest = line.get(at..)?;
+    // A value that nothing ends may be cut off.
+    let end = rest.find([' ', '\n', '\r', '\u{1d}'])?;
+    Some((at, rest.get(..end)?))
 }
 
 fn call(line: &str, start: usize, reader: &mut Reader<'_>, unknown: Severity) -> Option<CallId> {
     let (Some((arch_at, arch)), Some((nr_at, nr))) = (field(line, "arch"), field(line, "syscall"))
     else {
-        let message = "this record has no `arch` or no `syscall`, so it is left out";
+        let message = "this record has no whole `arch` and `syscall`, so it is left out";
         reader.report(unknown, start, message).help = "check that the log is complete".to_owned();
         return None;
     };

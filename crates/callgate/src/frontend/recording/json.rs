@@ -1,7 +1,7 @@
 //! Recordings in JSON; the form is described in the [module above](super).
 
-use super::VERSION;
-use crate::diagnostic::Severity;
+use super::{VERSION, cut};
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::frontend::counts::{SUGGESTIONS, unknown_name};
 use crate::frontend::json;
 use crate::frontend::reader::Reader;
@@ -10,15 +10,33 @@ use crate::recording::{Bounds, CallId, How, MAX_COUNT, MAX_FEW, Recording, Run, 
 use crate::suggest::nearest;
 use crate::syscalls::{self, Arch};
 
-/// The whole of a recording; numbers that the tables do not know are kept.
-pub(super) fn read(text: &str, reader: &mut Reader<'_>, unknown: Severity) -> Recording {
+/// The whole of a recording, or, where `partial` permits it, what is left of one that is cut off; numbers
+/// that the tables do not know are kept.
+pub(super) fn read(
+    text: &str,
+    reader: &mut Reader<'_>,
+    unknown: Severity,
+    partial: bool,
+) -> Recording {
     let mut recording = Recording::default();
-    let Some(tree) = parse(text, reader) else { return recording };
+    let tree = match json::parse(text) {
+        Ok(tree) => check(tree, reader),
+        Err(error) => rest(text, reader, error, partial),
+    };
+    let Some(Checked { tree, is_cut }) = tree else { return recording };
     reader.no_duplicates(&tree, &["runs"]);
     let runs = tree.get("runs").and_then(|node| reader.list(node, "`runs`")).unwrap_or_default();
     for node in runs {
         if let Some(run) = run(reader, node) {
             recording.push_run(run);
+        }
+    }
+    if is_cut {
+        if recording.runs().is_empty() {
+            recording.push_run(Run::default());
+        }
+        for run in recording.runs_mut() {
+            run.lost = run.lost.saturating_add(1);
         }
     }
     for entry in entries(reader, &tree) {
@@ -31,17 +49,63 @@ pub(super) fn read(text: &str, reader: &mut Reader<'_>, unknown: Severity) -> Re
     recording
 }
 
+/// A recording in a version that is read here.
+struct Checked {
+    tree: Node,
+    is_cut: bool,
+}
+
+/// What is left of a recording that is cut off. Where it may not be taken, it is said how much it is.
+fn rest(
+    text: &str,
+    reader: &mut Reader<'_>,
+    mut error: Diagnostic,
+    partial: bool,
+) -> Option<Checked> {
+    let whole = cut::whole_part(text).and_then(|whole| json::parse(&whole).ok());
+    let tree = whole.filter(is_recording);
+    let calls = tree.as_ref().and_then(|tree| tree.get("calls"));
+    let count = match calls.map(|calls| &calls.kind) {
+        Some(Kind::List(items)) => items.len(),
+        _ => 0,
+    };
+    if count > 0 && partial {
+        let message = format!(
+            "the recording is cut off here; the whole entries of `calls` before it are taken ({count})"
+        );
+        reader.warn(text.len(), message).help =
+            "record again, or expect calls to be missing: nobody knows what came after them"
+                .to_owned();
+        return Some(Checked { is_cut: true, ..check(tree?, reader)? });
+    }
+    if count > 0 {
+        error.help = format!(
+            "the recording is cut off: record again, or take the whole entries of `calls` before the cut \
+             ({count}) with --partial, and expect calls to be missing"
+        );
+    }
+    reader.add(error);
+    None
+}
+
 /// The tree of a recording in a version that is read; otherwise it is said what is wrong.
 pub(in crate::frontend) fn parse(text: &str, reader: &mut Reader<'_>) -> Option<Node> {
-    let tree = match json::parse(text) {
-        Ok(tree) => tree,
+    match json::parse(text) {
+        Ok(tree) => check(tree, reader).map(|checked| checked.tree),
         Err(error) => {
             reader.add(error);
-            return None;
+            None
         }
-    };
+    }
+}
+
+fn is_recording(tree: &Node) -> bool {
+    tree.get("callgate").and_then(Node::text) == Some("recording")
+}
+
+fn check(tree: Node, reader: &mut Reader<'_>) -> Option<Checked> {
     reader.no_duplicates(&tree, &["callgate", "version", "calls"]);
-    if tree.get("callgate").and_then(Node::text) != Some("recording") {
+    if !is_recording(&tree) {
         let given = tree.get("callgate").unwrap_or(&tree);
         let message = "this JSON is no recording: it has no `\"callgate\": \"recording\"`";
         reader.error(given.at, message).help =
@@ -56,7 +120,7 @@ pub(in crate::frontend) fn parse(text: &str, reader: &mut Reader<'_>) -> Option<
             "record again, or use the callgate that made the recording".to_owned();
         return None;
     }
-    Some(tree)
+    Some(Checked { tree, is_cut: false })
 }
 
 /// An entry of `calls`.

@@ -55,11 +55,14 @@
 //! | `command` | the command and its arguments |
 //! | `from` | `"execve"`: the first call is the `execve` of the command |
 //! | `processes`, `threads` | how many there were |
-//! | `lost` | how many calls happened that are not in the counts |
+//! | `lost` | how many calls happened that are not in the counts, at least |
 //! | `status` | the exit status of the command, 128 and the number for a signal |
 //! | `kernel`, `recorder` | the release of the kernel, the version of Callgate |
 //!
 //! Other keys are ignored: recorders may add what else they saw.
+//!
+//! A recording that is cut off is an error, which says how many of its calls are whole; [`Options::partial`]
+//! reads those.
 //!
 //! # Logs of strace
 //!
@@ -68,14 +71,16 @@
 //! are no values; numbers are, as far as they are exact: on 32-bit interfaces, and for the reordered
 //! arguments of `clone`, only in the form of `strace -e raw=all`, which shows the values of all arguments.
 //! That a process changes to another interface strace says on standard error alone: in a file of its own
-//! (`-o`), such calls are taken for those of the given architecture.
+//! (`-o`), such calls are taken for those of the given architecture. A last line that is cut off counts, but
+//! without values.
 //!
 //! # Audit logs
 //!
 //! Each record of the type `SECCOMP` (1326) is a call that some filter logged or denied. The values of its
-//! arguments are not in it.
+//! arguments are not in it. A last record that is cut off is left out where the number may be cut, too.
 
 mod audit;
+mod cut;
 pub(in crate::frontend) mod json;
 mod strace;
 
@@ -95,6 +100,9 @@ pub struct Options {
     pub arch: Arch,
     /// Names that no kernel knows are errors.
     pub strict: bool,
+    /// A recording in JSON that is cut off is no error: its whole entries are read. The run that is in it
+    /// has one lost call more, as nobody knows how many there were.
+    pub partial: bool,
 }
 
 /// A recording, and what is to be said of its text.
@@ -114,7 +122,7 @@ pub struct Read {
 /// use callgate::recording::CallId;
 ///
 /// let log = "1234 openat(AT_FDCWD, \"/etc/passwd\", O_RDONLY) = 3\n1234 close(3) = 0\n";
-/// let read = recording::read(log, &Options { arch: Arch::X86_64, strict: true })
+/// let read = recording::read(log, &Options { arch: Arch::X86_64, strict: true, partial: false })
 ///     .map_err(|errors| format!("{errors:?}"))?;
 /// let close = read.recording.get(CallId::new(Arch::X86_64, 3)).ok_or("close(2) was called")?;
 /// assert_eq!(close.args()[0].all(), Some(&[3][..]));
@@ -131,7 +139,7 @@ pub fn read(text: &str, options: &Options) -> Result<Read, Vec<Diagnostic>> {
             counts::not_text(&mut reader, at);
             Recording::default()
         }
-        Form::Json => json::read(text, &mut reader, unknown),
+        Form::Json => json::read(text, &mut reader, unknown, options.partial),
         Form::Audit => audit::read(text, &mut reader, unknown),
         Form::Strace => strace::read(text, &mut reader, options.arch, unknown),
         Form::Counts => read_counts(text, &mut reader, options.arch, unknown),

@@ -60,6 +60,11 @@ pub(super) fn read(
         let parsed = Line::of(line);
         let at = start + parsed.at;
         match parsed.what {
+            What::Call(name, args) if !line.ends_with('\n') && !is_closed(args) => {
+                reader.warn(at, "this line is cut off; the call counts, its values do not").help =
+                    "check that the log is complete".to_owned();
+                log.call(reader, parsed.process, at, name, "");
+            }
             What::Call(name, args) => log.call(reader, parsed.process, at, name, args),
             What::Resumed(name, args) => log.resumed(reader, parsed.process, at, name, args),
             What::Mode(process, mode) => log.mode(process, mode),
@@ -335,7 +340,7 @@ fn leading_number(text: &str) -> Option<(u32, &str)> {
 
 /// What is known of the arguments of one call.
 fn values(arch: Arch, name: &str, text: &str) -> Vec<Values> {
-    let args = split(text);
+    let (args, _) = split(text);
     let is_raw = |arg: &&str| *arg == "0" || arg.starts_with("0x");
     // strace joins the halves of wide arguments, and changes the order of those of clone.
     let exact = arch.is_64bit() && !args.iter().any(|arg| is_named(arg));
@@ -358,13 +363,13 @@ fn is_named(arg: &str) -> bool {
     })
 }
 
-/// The arguments up to the closing parenthesis: those at the top level.
-fn split(text: &str) -> Vec<&str> {
+/// The arguments up to the closing parenthesis: those at the top level; and whether there is one.
+fn split(text: &str) -> (Vec<&str>, bool) {
     let mut args = Vec::new();
     let (mut depth, mut start) = (0_usize, 0);
     let mut previous = ' ';
     let mut chars = text.char_indices().peekable();
-    let mut end = text.len();
+    let (mut end, mut is_closed) = (text.len(), false);
     while let Some((at, c)) = chars.next() {
         match c {
             '"' => {
@@ -397,7 +402,7 @@ fn split(text: &str) -> Vec<&str> {
             }
             '(' | '[' | '{' => depth += 1,
             ')' if depth == 0 => {
-                end = at;
+                (end, is_closed) = (at, true);
                 break;
             }
             ')' | ']' | '}' => depth = depth.saturating_sub(1),
@@ -411,7 +416,12 @@ fn split(text: &str) -> Vec<&str> {
     }
     let last = text.get(start..end).map(str::trim).filter(|last| !last.is_empty());
     args.extend(last);
-    args
+    (args, is_closed)
+}
+
+/// Whether the arguments have their end, or are as far as strace writes them before another process.
+fn is_closed(text: &str) -> bool {
+    split(text).1 || text.trim_end().ends_with(UNFINISHED)
 }
 
 /// The value of an argument that is written as a number.

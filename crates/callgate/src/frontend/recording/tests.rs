@@ -1,7 +1,7 @@
 use super::*;
 use crate::recording::{Bounds, Seen, Values};
 
-const OPTIONS: Options = Options { arch: Arch::X86_64, strict: false };
+const OPTIONS: Options = Options { arch: Arch::X86_64, strict: false, partial: false };
 
 fn x86_64(name: &str) -> CallId {
     CallId::new(Arch::X86_64, Arch::X86_64.number(name).unwrap())
@@ -193,12 +193,54 @@ fn a_recording_that_is_cut_off_or_newer_is_an_error() {
 }
 
 #[test]
+fn the_whole_entries_before_a_cut_are_read_on_demand() {
+    let partial = Options { partial: true, ..OPTIONS };
+    let (full, text) = (full(), full().to_json());
+    let text = text.trim_end();
+    assert_eq!(read(text, &partial).unwrap().recording, full);
+    // Each line of a call is one entry.
+    let end = |at: usize| at + text[at..].lines().next().unwrap().trim_end_matches(',').len();
+    let entries: Vec<usize> = text.match_indices("{\"arch\"").map(|(at, _)| end(at)).collect();
+    assert_eq!(entries.len(), full.calls().len());
+    for (cut, _) in text.char_indices().skip(1) {
+        let whole = entries.iter().filter(|end| **end <= cut).count();
+        let read = match read(&text[..cut], &partial) {
+            Ok(read) => read,
+            Err(errors) => {
+                assert_eq!(whole, 0, "{cut}: {errors:?}");
+                continue;
+            }
+        };
+        assert_eq!(read.recording.calls().len(), whole, "{cut}");
+        for (call, seen) in read.recording.calls() {
+            assert_eq!(Some(seen), full.get(call), "{cut}");
+        }
+        let lost = |recording: &Recording| recording.runs().iter().map(|run| run.lost).max();
+        assert_eq!(lost(&read.recording), lost(&full).map(|lost| lost + 1), "{cut}");
+        let message = format!("the whole entries of `calls` before it are taken ({whole})");
+        assert!(lines(&read.warnings).contains(&message), "{cut}: {:?}", read.warnings);
+    }
+    let cut = &text[..*entries.last().unwrap() - 10];
+    let help = &super::read(cut, &OPTIONS).unwrap_err()[0].help;
+    assert!(
+        help.contains(&format!("before the cut ({}) with --partial", entries.len() - 1)),
+        "{help}"
+    );
+    // What is wrong is wrong before a cut, too.
+    let newer = cut.replace("\"version\": 1", "\"version\": 2");
+    assert_eq!(
+        lines(&super::read(&newer, &partial).unwrap_err()).lines().next(),
+        Some("3:14: `version` is 2, but version 1 is what is read here")
+    );
+}
+
+#[test]
 fn counts_of_other_tools_are_for_the_given_architecture() {
     let text = "read 5\nclose 2.5\nsocketcall 1\n";
     let all = read(text, &OPTIONS).unwrap();
     assert_eq!(counts(&all.recording), "read×5 close×3");
     assert_eq!(lines(&all.warnings), "3:1: x86_64 has no call \"socketcall\"; it is left out");
-    let all = read(text, &Options { arch: Arch::X86, strict: true }).unwrap();
+    let all = read(text, &Options { arch: Arch::X86, strict: true, partial: false }).unwrap();
     assert_eq!(counts(&all.recording), "read×5 close×3 socketcall×1");
 }
 
@@ -297,9 +339,27 @@ fn nothing_in_a_log_of_strace_is_dropped_in_silence() {
     assert_eq!(
         lines(&read.warnings),
         "2:1: \"reed\" is not the name of a system call; it is left out\n\
-         3:1: x86_64 has no call \"socketcall\"; it is left out"
+         3:1: x86_64 has no call \"socketcall\"; it is left out\n\
+         4:1: this line is cut off; the call counts, its values do not"
     );
-    assert_eq!(super::read(log, &Options { strict: true, ..OPTIONS }).unwrap_err().len(), 2);
+    assert_eq!(super::read(log, &Options { strict: true, ..OPTIONS }).unwrap_err().len(), 3);
+}
+
+#[test]
+fn the_last_line_of_a_log_may_be_cut_off() {
+    let log = "1 close(3) = 0\n1 close(4) = 0\n1 lseek(5, 12345, SEEK_SET) = 12345\n";
+    let lseek = CallId::new(Arch::X86_64, 8);
+    for end in [")", ") = 12345", ", SEEK_SET <unfinished ...>"] {
+        let log = log.replace(", SEEK_SET) = 12345\n", end);
+        assert_eq!(values(&quiet(&log), lseek)[1], Some(vec![12345]), "{end}");
+    }
+    let read = read(log.split_once("45, SEEK").unwrap().0, &OPTIONS).unwrap();
+    assert_eq!(counts(&read.recording), "close×2 lseek×1");
+    assert!(values(&read.recording, lseek).iter().all(Option::is_none));
+    assert_eq!(
+        lines(&read.warnings),
+        "3:3: this line is cut off; the call counts, its values do not"
+    );
 }
 
 #[test]
@@ -318,14 +378,16 @@ type=SECCOMP msg=audit(1.2:461): arch=c000003e syscall=1073741824 compat=0
     let bad = "type=SECCOMP msg=audit(1.2:1): arch=c000003e sysc\n\
                type=SECCOMP msg=audit(1.2:1): arch=12345678 syscall=1\n\
                type=SECCOMP msg=audit(1.2:1): arch=x86_64 syscall=moumt\n\
-               type=SECCOMP msg=audit(1.2:1): arch=x86_64 syscall=getpid";
+               type=SECCOMP msg=audit(1.2:1): arch=x86_64 syscall=getpid\n\
+               type=SECCOMP msg=audit(1.2:1): arch=x86_64 syscall=1";
     let read = read(bad, &OPTIONS).unwrap();
     assert_eq!(counts(&read.recording), "getpid×1");
     assert_eq!(
         lines(&read.warnings),
-        "1:1: this record has no `arch` or no `syscall`, so it is left out\n\
+        "1:1: this record has no whole `arch` and `syscall`, so it is left out\n\
          2:37: the arch \"12345678\" is not known; the record is left out\n\
-         3:52: \"moumt\" is not the name of a system call; it is left out"
+         3:52: \"moumt\" is not the name of a system call; it is left out\n\
+         5:1: this record has no whole `arch` and `syscall`, so it is left out"
     );
 }
 
