@@ -10,7 +10,7 @@ use callgate::bpf::{Op, Program};
 use callgate::compile::Options;
 use callgate::{Action, Arch, Verdict};
 use callgate_sys::{Dump, Flags, InstalledFilter, MAX_INSNS_PER_THREAD, budget_used, kernel_insns};
-use clap::ValueHint;
+use clap::{ValueEnum, ValueHint};
 
 use crate::commands::disasm::DialectArg;
 use crate::emit::{self, Emit};
@@ -61,7 +61,8 @@ pub(crate) struct DumpArgs {
     #[arg(long)]
     merge: bool,
 
-    /// Write every program into this directory, as 0.bpf for the oldest, and merged.bpf
+    /// Write every program into this directory, as 0.bpf for the oldest, and merged.bpf; files of another
+    /// dump may not be there
     #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     output: Option<PathBuf>,
 
@@ -155,21 +156,48 @@ fn merged(pid: u32, dump: &Dump) -> Result<Shown> {
 
 /// Writes every program into a directory, which is made when it is missing.
 fn write_all(directory: &Path, emit: Emit, shown: &[Shown]) -> Result<()> {
-    fs::create_dir_all(directory).map_err(|error| {
-        let why = callgate_sys::error_text(&error);
-        Failure::about(directory.display().to_string(), format!("cannot be created: {why}"))
+    let failed = |what: &str, error: &std::io::Error| {
+        let why = callgate_sys::error_text(error);
+        Failure::about(directory.display().to_string(), format!("cannot be {what}: {why}"))
             .help("name a directory that exists, or a place that is yours")
-    })?;
-    for shown in shown {
-        let path = directory.join(format!("{}.{}", shown.name(), emit.extension()));
+    };
+    fs::create_dir_all(directory).map_err(|error| failed("created", &error))?;
+    let names: Vec<String> =
+        shown.iter().map(|shown| format!("{}.{}", shown.name(), emit.extension())).collect();
+    let entries = fs::read_dir(directory).map_err(|error| failed("read", &error))?;
+    let mut others: Vec<String> = entries
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| is_of_a_dump(name) && !names.contains(name))
+        .collect();
+    others.sort();
+    if let Some(first) = others.first() {
+        let more = match others.len() - 1 {
+            0 => String::new(),
+            more => format!(" and {}", counted(more as u64, "other file")),
+        };
+        let what =
+            format!("has {first}{more} of another dump, which would stand among the new ones");
+        return Err(Failure::about(directory.display().to_string(), what)
+            .help("remove what is there, or name another directory"));
+    }
+    for (shown, name) in shown.iter().zip(names) {
         let bytes = match emit.dialect() {
             Some(dialect) => shown.text(dialect).into_bytes(),
             None if emit == Emit::Json => format!("{}\n", shown.json()).into_bytes(),
             None => shown.program.to_bytes(NATIVE_ENDIAN),
         };
-        output::write_file(&path, &bytes)?;
+        output::write_file(&directory.join(name), &bytes)?;
     }
     Ok(())
+}
+
+/// Whether a file is named as those that are written here.
+fn is_of_a_dump(name: &str) -> bool {
+    name.split_once('.').is_some_and(|(stem, extension)| {
+        let is_number = !stem.is_empty() && stem.bytes().all(|byte| byte.is_ascii_digit());
+        let is_form = Emit::value_variants().iter().any(|form| form.extension() == extension);
+        (is_number || stem == "merged") && is_form
+    })
 }
 
 fn text(dump: &Dump, args: &DumpArgs, shown: &[Shown]) -> String {

@@ -32,7 +32,7 @@ impl GenerateError {
             Kind::Empty => "record a run of the program",
             Kind::NothingFor { .. } => "name the architecture of the recording, or leave it to it",
             Kind::Arches(_) => "name the architectures of one machine",
-            Kind::OneArch { .. } => "name one of them, or choose another form",
+            Kind::OneArch { .. } => "name one of them with --arch, or choose another form",
             Kind::OutOfBudget(_) => "limit fewer arguments",
             Kind::Denies(_) | Kind::NotRead(_) | Kind::ReadDifferently | Kind::Conflict(_) => {
                 "this is a defect of callgate: please report it with the recording"
@@ -70,7 +70,7 @@ impl fmt::Display for GenerateError {
             Kind::Arches(error) => error.fmt(f),
             Kind::OneArch { given } => write!(
                 f,
-                "a Kafel policy is for one architecture, but {} were recorded: {}",
+                "a Kafel policy is for one architecture, but the profile would be for {}: {}",
                 given.len(),
                 names(given)
             ),

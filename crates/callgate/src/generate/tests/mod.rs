@@ -295,7 +295,7 @@ fn trouble_has_a_reason_and_a_way_out() {
     assert!(message(&[foreign], &bare(), Form::Systemd).contains("different byte orders"));
     assert_eq!(
         message(&[multilib], &bare(), Form::Kafel),
-        "a Kafel policy is for one architecture, but 2 were recorded: x86_64, x86"
+        "a Kafel policy is for one architecture, but the profile would be for 2: x86_64, x86"
     );
 }
 
