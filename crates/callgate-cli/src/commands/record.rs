@@ -8,7 +8,7 @@ use std::time::Duration;
 use callgate::Arch;
 use callgate::recording::{CallId, Recording, Seen};
 use callgate_sys::Command;
-use callgate_sys::record::{MAX_CALLS, Note, Recorded, Way, exit_status, record};
+use callgate_sys::record::{MAX_CALLS, Note, Recorded, Way, ended_by, exit_status, record};
 use clap::{ValueEnum, ValueHint};
 
 use crate::call;
@@ -226,6 +226,9 @@ fn text(recorded: &Recorded, path: Option<&Path>, is_saved: bool) -> String {
         counted(number(|run| run.threads), "thread"),
         duration(recorded.time)
     );
+    if let Some(signal) = ended_by(recorded.status) {
+        let _ = writeln!(text, "  the command was ended by signal {signal}");
+    }
     let (total, per_call) = (overhead(recorded), recorded.cost_per_call);
     let way = name(recorded.way);
     let _ = writeln!(

@@ -210,11 +210,12 @@ pub fn record(
 
 /// The exit status that a shell reports for what `waitpid(2)` gives: 128 and the number for a signal.
 pub fn exit_status(status: i32) -> u8 {
-    if libc::WIFSIGNALED(status) {
-        128 + libc::WTERMSIG(status) as u8
-    } else {
-        libc::WEXITSTATUS(status) as u8
-    }
+    ended_by(status).map_or(libc::WEXITSTATUS(status) as u8, |signal| 128 + signal as u8)
+}
+
+/// The signal that ended a process, if one did, from what `waitpid(2)` gives.
+pub fn ended_by(status: i32) -> Option<i32> {
+    libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status))
 }
 
 /// What one of the ways brings home.
