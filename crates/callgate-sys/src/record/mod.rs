@@ -63,7 +63,7 @@ pub struct Recorded {
     pub way: Way,
     /// Why not by the kernel's tracepoint, when that was tried.
     pub why_not_tracepoint: Option<String>,
-    /// How the command ended, as `waitpid(2)` gives it.
+    /// How the command ended, as `waitpid(2)` gives it; 0 with [`Note::UnknownStatus`].
     pub status: i32,
     /// From the start of the command to the end of the last process.
     pub time: Duration,
@@ -88,6 +88,8 @@ pub enum Note {
     Failed(String),
     /// The kernel did not tell that so many threads ended: it skips a program that interrupts itself.
     UnseenEnds(usize),
+    /// Somebody else in this process waited for the command, or SIGCHLD was ignored when it ended.
+    UnknownStatus,
     /// A signal ended the waiting for so many threads, which were ended too.
     EndedOthers(usize),
     /// A signal ended the waiting for so many threads, which go on.
@@ -115,6 +117,7 @@ impl fmt::Display for Note {
                 "the command was ended because it could not be traced any more: {why}; what it called \
                  until then is recorded"
             ),
+            Note::UnknownStatus => f.write_str("nobody knows how the command ended"),
             Note::UnseenEnds(count) => {
                 write!(f, "threads whose end the kernel did not tell: {count}")
             }
@@ -141,6 +144,7 @@ impl Note {
             | Note::TracesItself
             | Note::Untraced(_)
             | Note::Failed(_) => "record as root, with the kernel's tracepoint",
+            Note::UnknownStatus => "leave the command to the recorder, and SIGCHLD at its default",
             Note::UnseenEnds(_) => "record again if calls at their end matter",
             Note::EndedOthers(_) | Note::LeftOthers(_) => "wait until they have ended",
         }
@@ -193,18 +197,22 @@ pub fn record(
         processes: Some(outcome.processes),
         threads: Some(outcome.threads),
         lost: outcome.tally.lost,
-        status: Some(exit_status(outcome.status)),
+        status: outcome.status.map(exit_status),
         kernel: raw::uname_release().ok(),
         callgate: Some(env!("CARGO_PKG_VERSION").to_owned()),
     });
+    let mut notes = outcome.notes;
+    if outcome.status.is_none() {
+        notes.push(Note::UnknownStatus);
+    }
     Ok(Recorded {
         recording,
         way: chosen,
         why_not_tracepoint: why_not,
-        status: outcome.status,
+        status: outcome.status.unwrap_or(0),
         time: outcome.time,
         cost_per_call: outcome.cost,
-        notes: outcome.notes,
+        notes,
     })
 }
 
@@ -221,7 +229,8 @@ pub fn ended_by(status: i32) -> Option<i32> {
 /// What one of the ways brings home.
 struct Outcome {
     tally: Tally,
-    status: c_int,
+    /// `None` when nobody knows.
+    status: Option<c_int>,
     processes: u64,
     threads: u64,
     time: Duration,

@@ -79,7 +79,7 @@ pub(super) fn record(command: &Command) -> Result<Outcome, RecordError> {
     }
     Ok(Outcome {
         tally: session.tally,
-        status: session.status.unwrap_or(0),
+        status: session.status,
         processes: session.processes,
         threads: session.threads,
         time: start.elapsed(),

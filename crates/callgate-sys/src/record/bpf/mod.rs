@@ -112,8 +112,10 @@ impl Recorder {
         started.go_on();
         let status = loop {
             match tracer::wait(started.pid) {
-                Ok((_, status)) => break status,
+                Ok((_, status)) => break Some(status),
                 Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
+                // It is gone, and somebody else knows how; what it called is known.
+                Err(why) if why.raw_os_error() == Some(libc::ECHILD) => break None,
                 Err(why) => return Err(Kind::Wait(why).into()),
             }
         };
