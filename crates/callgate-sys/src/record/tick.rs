@@ -58,6 +58,8 @@ impl Drop for Tick {
     fn drop(&mut self) {
         // SAFETY: `start` made the timer, and nobody else knows it.
         unsafe { libc::timer_delete(self.timer) };
+        // Where the signal is blocked, one may be pending: ignoring it takes it away.
+        signals::set(SIGNAL, &signals::action(libc::SIG_IGN, 0));
         signals::set(SIGNAL, &self.before);
     }
 }
