@@ -263,6 +263,7 @@ fn the_way_is_written_down() {
             Way::Ptrace => How::Ptrace,
         };
         assert_eq!(recorded.recording.runs()[0].how, how);
-        assert!(recorded.cost_per_call.as_nanos() > 0, "{:?}", recorded.way);
+        // Where somebody else uses the tracepoint at the same time, one recorder more costs next to nothing.
+        assert!(recorded.way == Way::Tracepoint || recorded.cost_per_call.as_nanos() > 0);
     });
 }

@@ -19,7 +19,7 @@
 //!
 //! Sources: ptrace(2), `kernel/ptrace.c`, `kernel/seccomp.c`, `kernel/entry/syscall-common.c`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -51,6 +51,7 @@ pub(super) fn record(command: &Command) -> Result<Outcome, RecordError> {
     let mut session = Session {
         main: started.pid,
         tracees: HashMap::from([(started.pid, Tracee::default())]),
+        early: HashSet::new(),
         // Without /proc it is not known, and then nothing may be missed.
         every: Status::of_this_thread().is_none_or(|own| own.mode != Mode::Off),
         running: false,
@@ -97,6 +98,8 @@ struct Tracee {
 struct Session {
     main: pid_t,
     tracees: HashMap<pid_t, Tracee>,
+    /// Those that stopped before the one that started them told of them; it may be ended before it does.
+    early: HashSet<pid_t>,
     /// Some process has a filter beside ours.
     every: bool,
     /// The command was executed: calls count.
@@ -173,8 +176,10 @@ impl Session {
     }
 
     fn stopped(&mut self, pid: pid_t, status: c_int) -> Result<(), RecordError> {
-        // A new process may stop before its parent tells of it.
-        self.tracees.entry(pid).or_default();
+        if !self.tracees.contains_key(&pid) {
+            self.early.insert(pid);
+            self.appeared(pid);
+        }
         let signal = libc::WSTOPSIG(status);
         match status >> 16 {
             libc::PTRACE_EVENT_SECCOMP => {
@@ -188,15 +193,11 @@ impl Session {
                 self.call(pid)?;
                 self.resume(pid, 0)
             }
-            event @ (libc::PTRACE_EVENT_FORK
-            | libc::PTRACE_EVENT_VFORK
-            | libc::PTRACE_EVENT_CLONE) => {
-                if let Ok(child) = tracer::event_message(pid) {
-                    self.tracees.entry(child).or_default();
-                    self.threads += 1;
-                    if event != libc::PTRACE_EVENT_CLONE || tracer::is_process(child) {
-                        self.processes += 1;
-                    }
+            libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE => {
+                if let Ok(child) = tracer::event_message(pid)
+                    && !self.early.remove(&child)
+                {
+                    self.appeared(child);
                 }
                 self.resume(pid, 0)
             }
@@ -220,6 +221,13 @@ impl Session {
             },
             _ => self.resume(pid, signal),
         }
+    }
+
+    /// There is a new tracee, which stops before it does anything.
+    fn appeared(&mut self, pid: pid_t) {
+        self.tracees.insert(pid, Tracee::default());
+        self.threads += 1;
+        self.processes += u64::from(tracer::is_process(pid));
     }
 
     fn resume(&mut self, pid: pid_t, signal: c_int) -> Result<(), RecordError> {

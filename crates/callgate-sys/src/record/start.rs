@@ -31,7 +31,7 @@ const NOT_EXECUTED: u32 = 3;
 const GO_ON: u32 = 1;
 
 /// In how many rounds the cost of a call is measured.
-const ROUNDS: u32 = 4;
+const ROUNDS: u32 = 8;
 
 /// How long the child waits for its parent, and the parent for its child.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -49,8 +49,8 @@ impl Mark {
     /// How many calls in a row are measured: a stop takes a hundred times as long as a count.
     fn trials(self) -> u32 {
         match self {
-            Mark::Filter => 8,
-            Mark::Cookie(_) => 100,
+            Mark::Filter => 4,
+            Mark::Cookie(_) => 50,
         }
     }
 }
@@ -151,7 +151,7 @@ fn become_command(command: &Command, mark: Mark, words: &[AtomicU32]) -> ! {
 
 /// How long the cheapest call takes in this process.
 pub(super) fn time_of_a_call() -> Duration {
-    time_of_calls(100)
+    time_of_calls(50)
 }
 
 /// The quickest of a few rounds of so many calls, for one of them.

@@ -9,7 +9,7 @@
 
 use std::ffi::{CString, c_int, c_long, c_void};
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::Duration;
 
 use libc::sock_filter;
@@ -231,8 +231,22 @@ fn own_filter() {
 
 fn filter_that_kills_a_thread() {
     install(&one_call(libc::SYS_sched_get_priority_min, libc::SECCOMP_RET_KILL_THREAD), 0);
-    std::thread::spawn(|| times(1, libc::SYS_sched_get_priority_min));
-    std::thread::sleep(Duration::from_millis(50));
+    static THREAD: AtomicI32 = AtomicI32::new(0);
+    std::thread::spawn(|| {
+        // SAFETY: takes nothing.
+        THREAD.store(unsafe { libc::gettid() }, Ordering::Release);
+        times(1, libc::SYS_sched_get_priority_min);
+    });
+    // It cannot be joined: a thread that is killed leaves nothing behind.
+    for _ in 0..1000 {
+        std::thread::sleep(Duration::from_millis(10));
+        let thread = THREAD.load(Ordering::Acquire);
+        // SAFETY: signal 0 only asks whether there is such a thread.
+        let is_gone = || unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), thread, 0) } != 0;
+        if thread != 0 && is_gone() {
+            return;
+        }
+    }
 }
 
 /// One thread runs and one sleeps while the filter comes.
