@@ -84,7 +84,7 @@ pub(crate) struct CompileOptions {
     #[arg(long, value_name = "AIM", help_heading = "Compiling")]
     optimize: Option<AimArg>,
 
-    /// How often calls happen: a name and a count per line, the tables of strace -c or perf trace -s,
+    /// How often calls happen: a name and a count per line, the tables of strace -c or perf trace -s, a log,
     /// or a recording [default: all always-allowed calls alike]
     ///
     /// A recording in JSON counts for each architecture that it names; other counts are for the first

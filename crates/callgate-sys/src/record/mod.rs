@@ -86,6 +86,9 @@ pub enum Note {
     /// Tracing failed, for this reason. All processes were ended, and what was recorded until then is
     /// kept.
     Failed(String),
+    /// Filters of the command itself denied so many calls, or nobody knows how many. They are recorded as
+    /// all others are.
+    Denied(Option<u64>),
     /// The kernel did not tell that so many threads ended: it skips a program that interrupts itself.
     UnseenEnds(usize),
     /// Somebody else in this process waited for the command, or SIGCHLD was ignored when it ended.
@@ -112,6 +115,18 @@ impl fmt::Display for Note {
                 "processes or threads started with CLONE_UNTRACED, whose calls were not recorded and \
                  failed with ENOSYS: {count}"
             ),
+            Note::Denied(count) => {
+                match count {
+                    Some(1) => {
+                        f.write_str("a filter of the command itself denied a call, which is")?
+                    }
+                    Some(count) => {
+                        write!(f, "filters of the command itself denied {count} calls, which are")?;
+                    }
+                    None => f.write_str("calls that filters of the command itself denied are")?,
+                }
+                f.write_str(" recorded as all others are")
+            }
             Note::Failed(why) => write!(
                 f,
                 "the command was ended because it could not be traced any more: {why}; what it called \
@@ -145,6 +160,9 @@ impl Note {
             | Note::Untraced(_)
             | Note::Failed(_) => "record as root, with the kernel's tracepoint",
             Note::UnknownStatus => "leave the command to the recorder, and SIGCHLD at its default",
+            Note::Denied(_) => {
+                "a profile made of this recording grants them; record without filters, or remove them"
+            }
             Note::UnseenEnds(_) => "record again if calls at their end matter",
             Note::EndedOthers(_) | Note::LeftOthers(_) => "wait until they have ended",
         }

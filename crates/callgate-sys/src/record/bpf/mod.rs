@@ -145,6 +145,9 @@ impl Recorder {
         }
         let (time, cost) = (start.elapsed(), started.cost());
         let counted = self.read().map_err(read)?;
+        if counted.denied > 0 {
+            notes.push(Note::Denied(Some(counted.denied)));
+        }
         Ok(Outcome {
             tally: counted.tally,
             status,
@@ -224,6 +227,7 @@ impl Recorder {
         tally.lost = tally.lost.saturating_add(counter(counter::UNSEEN)?);
         Ok(Counted {
             tally,
+            denied: counter(counter::DENIED)?,
             processes: counter(counter::PROCESSES)?,
             threads: counter(counter::THREADS)?,
         })
@@ -283,6 +287,7 @@ fn in_first_namespace() -> bool {
 
 struct Counted {
     tally: Tally,
+    denied: u64,
     processes: u64,
     threads: u64,
 }

@@ -53,8 +53,10 @@ pub(super) mod counter {
     pub(in super::super) const THREADS: i32 = 2;
     /// Threads for which there was no room.
     pub(in super::super) const UNSEEN: i32 = 3;
+    /// Calls that a filter denied.
+    pub(in super::super) const DENIED: i32 = 4;
     /// How many counters there are.
-    pub(in super::super) const ALL: u32 = 4;
+    pub(in super::super) const ALL: u32 = 5;
 }
 
 /// Descriptors of the maps.
@@ -263,6 +265,7 @@ fn count_denied(asm: &mut Asm, maps: Maps, offsets: Offsets, none: Label) {
     asm.mov32(R7, R7);
     asm.constant(R1, u32::MAX.into());
     asm.jump_if(Cond::Eq, R7, R1, none);
+    increment(asm, maps, counter::DENIED);
     count_call(asm, maps, offsets);
 }
 

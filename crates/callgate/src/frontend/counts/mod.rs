@@ -4,7 +4,8 @@
 //! - a table of `strace -c` (with any columns that `strace -U` chooses) or `perf trace -s` (one table
 //!   for each thread, or one in all), or any number of them one after the other. Around tables there
 //!   may be other text, such as the calls that `strace -C` and `perf trace -S` list first;
-//! - a [`recording`] in JSON.
+//! - a [`recording`] in JSON;
+//! - a log of calls one by one that [`recording`] reads, of strace or of the audit system.
 //!
 //! Empty lines and lines that start with `#` are skipped. Counts are finite numbers from 0 on; a name
 //! that is there several times is given back as often. Names that no kernel knows are warnings, or
@@ -18,7 +19,8 @@ use super::recording;
 use super::tree::shorten;
 use crate::codegen::Count;
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::syscalls;
+use crate::recording::{CallId, Seen};
+use crate::syscalls::{self, Arch};
 
 /// What a text says about how often calls happen.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -45,6 +47,9 @@ pub struct Counts {
 /// # Errors
 /// All errors, and the warnings between them, in the order of the text.
 pub fn read(text: &str, strict: bool) -> Result<Counts, Vec<Diagnostic>> {
+    if let Some(tells_arches) = recording::log_tells_arches(text) {
+        return of_log(text, tells_arches, strict);
+    }
     let unknown = if strict { Severity::Error } else { Severity::Warning };
     let mut reader = Reader::new(text, false);
     let counts = if let Some(at) = text.find('\0') {
@@ -86,6 +91,19 @@ fn of_recording(text: &str, reader: &mut Reader<'_>, unknown: Severity) -> Vec<C
         }
     }
     counts
+}
+
+/// The counts of a log.
+fn of_log(text: &str, tells_arches: bool, strict: bool) -> Result<Counts, Vec<Diagnostic>> {
+    let unsaid = Arch::native().unwrap_or(Arch::X86_64);
+    let options = recording::Options { arch: unsaid, strict, partial: false };
+    let recording::Read { recording, warnings } = recording::read(text, &options)?;
+    let count = |(call, seen): (CallId, &Seen)| {
+        // As for a name alone.
+        let arch = (tells_arches || call.arch != unsaid).then_some(call.arch);
+        Some(Count { arch, name: call.name()?.to_owned(), count: seen.count() as f64 })
+    };
+    Ok(Counts { counts: recording.calls().filter_map(count).collect(), warnings })
 }
 
 /// A text has a zero byte.

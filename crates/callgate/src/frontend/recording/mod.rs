@@ -177,6 +177,16 @@ fn form(text: &str) -> Form {
     }
 }
 
+/// Whether a log that tells of calls one by one tells their architectures, too: one of the audit system
+/// does, one of strace does not. `None` for other texts.
+pub(in crate::frontend) fn log_tells_arches(text: &str) -> Option<bool> {
+    match form(text) {
+        Form::Audit => Some(true),
+        Form::Strace => Some(false),
+        _ => None,
+    }
+}
+
 /// Whether a text is meant as JSON.
 pub(in crate::frontend) fn is_json(text: &str) -> bool {
     text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '['])
