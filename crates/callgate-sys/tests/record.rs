@@ -88,6 +88,11 @@ fn no_call_is_missed() {
         // The command, 20 + 5 + 1 + 1 + 1 + 2 + 1 + 1 children; threads: 4, and 1, 1 and 2 in children.
         assert_eq!((run.processes, run.threads), (Some(33), Some(41)), "{:?}", recorded.way);
         assert_eq!(run.command, [SUBJECT]);
+        let is_expected = |note: &Note| match recorded.way {
+            Way::Tracepoint => matches!(note, Note::Denied(Some(35..))),
+            Way::Ptrace => *note == Note::Denied(None),
+        };
+        assert!(recorded.notes.iter().any(is_expected), "{:?}", recorded.notes);
     });
 }
 

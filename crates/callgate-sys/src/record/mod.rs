@@ -86,8 +86,8 @@ pub enum Note {
     /// Tracing failed, for this reason. All processes were ended, and what was recorded until then is
     /// kept.
     Failed(String),
-    /// Filters of the command itself denied so many calls, or nobody knows how many. They are recorded as
-    /// all others are.
+    /// Filters denied so many calls; or the command installed some, and nobody knows how many they denied.
+    /// Denied calls are recorded as all others are.
     Denied(Option<u64>),
     /// The kernel did not tell that so many threads ended: it skips a program that interrupts itself.
     UnseenEnds(usize),
@@ -117,13 +117,11 @@ impl fmt::Display for Note {
             ),
             Note::Denied(count) => {
                 match count {
-                    Some(1) => {
-                        f.write_str("a filter of the command itself denied a call, which is")?
-                    }
+                    Some(1) => f.write_str("a filter denied a call, which is")?,
                     Some(count) => {
-                        write!(f, "filters of the command itself denied {count} calls, which are")?;
+                        write!(f, "filters denied {count} calls, which are")?;
                     }
-                    None => f.write_str("calls that filters of the command itself denied are")?,
+                    None => f.write_str("calls that the command's own filters denied are")?,
                 }
                 f.write_str(" recorded as all others are")
             }
