@@ -21,8 +21,8 @@ A SOURCE is [FORMAT:]WHAT, anything that means a filter:
                        podman, runc and crun fix the dialect
   profile.yaml         the same in YAML, or a Kubernetes SeccompProfile
   filter.bpf           raw instructions; write bpf: in front of other names
-  bpftext:filter.txt   instructions as text: tcpdump -ddd or -dd, hex, assembler
-                       or the listings of other tools
+  bpftext:filter.txt   instructions as text: tcpdump -d, -dd or -ddd, hex,
+                       assembler or the listings of other tools
   socket:filter.txt    a program for packets in either form, for `simulate` and
                        `bench engines`
   -                    standard input

@@ -10,11 +10,19 @@ use callgate::recording::Recording;
 use crate::options::native_arch;
 use crate::report::{self, Failure, Result};
 use crate::source::Place;
+use crate::text::argument;
 
 /// A recording and the name of its file.
 pub(crate) struct Named {
     pub(crate) name: String,
     pub(crate) recording: Recording,
+}
+
+impl Named {
+    /// The file as an argument of a command to be copied; `None` for standard input.
+    pub(crate) fn argument(&self) -> Option<String> {
+        (self.name != Place::Stdin.name()).then(|| argument(&self.name))
+    }
 }
 
 /// How recordings are read.

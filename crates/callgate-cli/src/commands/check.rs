@@ -25,7 +25,7 @@ use crate::text::{self, grouped, times};
 #[command(after_help = "\
 The SOURCE comes last, or after -s; of several recordings the counts add up. A
 RECORDING is what callgate record writes, a log of strace, a table of strace -c
-or perf trace -s, or the audit log's records of seccomp.
+or perf trace -s, or SECCOMP records of the audit log, dmesg or journalctl.
 
 A recording knows the values of each argument for itself. \"all\" calls are
 denied, or those with certain values, whatever their other arguments were; what

@@ -20,7 +20,7 @@ use crate::source::{BUILT_IN, Filter, Source};
 Examples:
   callgate disasm filter.bpf
   callgate disasm profile.json --dialect c
-  callgate disasm filter.bpf --arch s390x | callgate asm - -o again.bpf")]
+  callgate disasm filter.bpf | callgate asm - -o again.bpf")]
 pub(crate) struct DisasmArgs {
     /// The program, a SOURCE (see `callgate --help`); a profile is compiled first
     #[arg(default_value = BUILT_IN, value_hint = ValueHint::FilePath)]

@@ -27,7 +27,7 @@ command on, until the last of them has ended, and the values of arguments: all
 while they are few, then their bounds. The recording (-o) is JSON; --weights
 reads it too. Several files of one kind or another become one recording with
 --from: recordings, logs of strace (best: -f -e raw=all), tables of strace -c
-and perf trace -s, and SECCOMP records of the audit log.
+and perf trace -s, and SECCOMP records of the audit log, dmesg and journalctl.
 
 The command has the terminal and the standard streams to itself; the report
 goes to standard error when all has ended. Its exit status is passed on; it is 2

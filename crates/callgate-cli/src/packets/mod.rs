@@ -35,7 +35,7 @@ pub(crate) struct PacketOptions {
     packet: Vec<Packet>,
 
     /// The packets of a file: a capture (pcap), or text with a packet per line in hexadecimal;
-    /// a million packets at most
+    /// a million packets and 64 MiB at most
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Packets")]
     packets: Option<PathBuf>,
 }

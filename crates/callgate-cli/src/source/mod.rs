@@ -22,7 +22,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use callgate::Endian;
-use callgate::bpf::{self, Program, ProgramError, RawInsn, SocketProgram, asm};
+use callgate::bpf::{self, Program, ProgramError, RawInsn, SocketProgram};
 use callgate::diagnostic::Diagnostic;
 use callgate::frontend::{self, oci};
 
@@ -249,18 +249,26 @@ fn read_program<P: Accepted>(
         }
         Form::Text => {
             let text = place.text(bytes, RAW_HELP)?;
-            // Assembler text may know its byte order.
-            let endian = asm::assemble_for(&text, given).map_or(given, |(_, own)| own);
+            let (raw, endian) = read_text(place, &text, given)?;
             if endian != given && options.fixes_endian() {
                 return Err(Failure::about(place.name(), "`.endian` contradicts the options")
                     .help("leave --endian and --arch out, or give what the text says"));
             }
-            let raw = bpf::text::parse(&text, endian)
-                .map_err(|error| Failure::of(place.name(), error.into_diagnostics()))?;
             let program = P::from_raw(&raw).map_err(|error| not_a_program(place, &error))?;
             Ok((program, endian))
         }
     }
+}
+
+/// The instructions of a text in any form, for a machine of this byte order, unless the text says another,
+/// and the byte order.
+pub(crate) fn read_text(
+    place: &Place,
+    text: &str,
+    endian: Endian,
+) -> Result<(Vec<RawInsn>, Endian)> {
+    bpf::text::parse_for(text, endian)
+        .map_err(|error| Failure::of(place.name(), error.into_diagnostics()))
 }
 
 /// A program of either kind.
@@ -328,7 +336,8 @@ pub(crate) fn not_a_program(place: &Place, error: &bpf::ProgramError) -> Failure
         .map(|violation| Diagnostic::error(None, violation.to_string()))
         .collect();
     if let Some(more @ 1..) = violations.len().checked_sub(SHOWN) {
-        messages.push(Diagnostic::error(None, format!("and {more} more violations")));
+        let plural = if more == 1 { "" } else { "s" };
+        messages.push(Diagnostic::error(None, format!("and {more} more violation{plural}")));
     }
     let of_packets = violations.iter().any(|violation| violation.rule() == "not-in-seccomp");
     let hint = error.hint().or(of_packets.then_some(SOCKET_HELP));

@@ -74,6 +74,14 @@ pub struct Unlimited {
     pub name: &'static str,
     /// What speaks against it.
     pub why: String,
+    /// Whether it would be limited if all its values were known.
+    pub lacks_values: bool,
+}
+
+impl Unlimited {
+    fn new(name: &'static str, why: impl Into<String>) -> Unlimited {
+        Unlimited { name, why: why.into(), lacks_values: false }
+    }
 }
 
 impl Draft {
@@ -148,9 +156,9 @@ impl Grant {
         let (real, vacuous): (Vec<Limit>, Vec<Limit>) =
             self.limits.drain(..).partition(|limit| !limit.lets_all_pass());
         self.limits = real;
-        self.unlimited.extend(vacuous.into_iter().map(|limit| Unlimited {
-            name: limit.name,
-            why: "what was recorded and what is always granted is all there is".to_owned(),
+        self.unlimited.extend(vacuous.into_iter().map(|limit| {
+            let why = "what was recorded and what is always granted is all there is";
+            Unlimited::new(limit.name, why)
         }));
     }
 
@@ -164,7 +172,7 @@ impl Grant {
             let Some(most) = most else { return };
             let limit = self.limits.remove(most);
             let why = format!("with the other limits it makes more than {MAX_ALTERNATIVES} rules");
-            self.unlimited.push(Unlimited { name: limit.name, why });
+            self.unlimited.push(Unlimited::new(limit.name, why));
         }
     }
 }
@@ -256,13 +264,13 @@ fn limit(grant: &mut Grant, recordings: &[Recording], arguments: Arguments) {
         return;
     }
     if grant.name == "clone3" {
-        let why = "its flags are in memory, where no filter sees them".to_owned();
-        grant.unlimited.push(Unlimited { name: "uargs", why });
+        let why = "its flags are in memory, where no filter sees them";
+        grant.unlimited.push(Unlimited::new("uargs", why));
     }
     for limitable in limits::of(grant.name) {
         match limit_to(limitable, recordings, arguments) {
             Ok(limit) => grant.limits.push(limit),
-            Err(why) => grant.unlimited.push(Unlimited { name: limitable.name, why }),
+            Err(unlimited) => grant.unlimited.push(unlimited),
         }
     }
 }
@@ -272,17 +280,19 @@ fn limit_to(
     limitable: &Limitable,
     recordings: &[Recording],
     arguments: Arguments,
-) -> Result<Limit, String> {
+) -> Result<Limit, Unlimited> {
+    let unlimited = |why: String| Unlimited::new(limitable.name, why);
     let index = usize::from(limitable.arg);
     let (mut all, mut each) = (Values::default(), Vec::new());
     for recording in recordings {
         let mut here = Values::default();
         for (call, seen) in seen(recording, limitable.call) {
             if limitable.is_elsewhere(call.arch) {
-                return Err(format!("on {} it stands elsewhere", call.arch));
+                return Err(unlimited(format!("on {} it stands elsewhere", call.arch)));
             }
             if !seen.is_known(index) {
-                return Err("its values are not known for all calls".to_owned());
+                let why = "its values are not known for all calls".to_owned();
+                return Err(Unlimited { lacks_values: true, ..unlimited(why) });
             }
             if let Some(values) = seen.args().get(index) {
                 here.unite(&as_seen(values, call.arch));
@@ -292,20 +302,22 @@ fn limit_to(
         each.extend((here.observed() > 0).then_some(here));
     }
     let limit_of = |values: &Values| limit_of(limitable, values);
-    let limit = limit_of(&all)
-        .ok_or_else(|| format!("more than {} values were seen", crate::recording::MAX_FEW))?;
+    let limit = limit_of(&all).ok_or_else(|| {
+        unlimited(format!("more than {} values were seen", crate::recording::MAX_FEW))
+    })?;
     if limitable.needs == Evidence::Any || arguments == Arguments::All {
         return Ok(limit);
     }
     if each.len() > 1 {
         let same = each.iter().all(|values| limit_of(values).as_ref() == Some(&limit));
-        let differ = || "its values differ between recordings".to_owned();
+        let differ = || unlimited("its values differ between recordings".to_owned());
         return same.then_some(limit).ok_or_else(differ);
     }
     let unusual = limit.values().saturating_sub(limitable.usual.len() as u64);
     let (seen, needed) = (all.observed(), PER_VALUE.saturating_mul(unusual));
     if seen < needed {
-        return Err(format!("seen too rarely: {seen} of the {needed} times that would do"));
+        let why = format!("seen too rarely: {seen} of the {needed} times that would do");
+        return Err(unlimited(why));
     }
     Ok(limit)
 }
@@ -368,7 +380,7 @@ impl Draft {
                         }
                         None => grant.unlimited.extend(grant.limits.drain(..).map(|limit| {
                             let why = format!("{} needs it with more values", runtime.name());
-                            Unlimited { name: limit.name, why }
+                            Unlimited::new(limit.name, why)
                         })),
                     }
                 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::times;
 use crate::check::Finding;
 use crate::diagnostic::Diagnostic;
 use crate::diagram::OutOfBudget;
@@ -79,10 +80,10 @@ impl fmt::Display for GenerateError {
                 let call = finding.call;
                 write!(
                     f,
-                    "the profile would deny {} on {}, which was recorded {} times, for example {:x?}",
+                    "the profile would deny {} on {}, which was recorded {}, for example {:x?}",
                     call.name().unwrap_or("a call without a name"),
                     call.arch,
-                    finding.count,
+                    times(finding.count),
                     finding.example
                 )
             }

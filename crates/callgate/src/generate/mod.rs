@@ -129,5 +129,10 @@ pub fn generate(recordings: &[Recording], options: &Options) -> Result<Draft, Ge
     draft::draft(recordings, options)
 }
 
+/// `once`, `2 times`.
+fn times(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+}
+
 #[cfg(test)]
 mod tests;

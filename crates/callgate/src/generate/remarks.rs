@@ -1,7 +1,8 @@
 //! What is to be said about recordings and the profile that is made from them: where it may be smaller
 //! than a program needs, or larger than it could be.
 
-use super::draft::Draft;
+use super::draft::{Draft, Grant};
+use super::times;
 use super::write::Form;
 use crate::diagnostic::Diagnostic;
 use crate::recording::{How, Recording, Run};
@@ -49,6 +50,23 @@ pub fn remarks(recordings: &[Recording], draft: &Draft, form: Form) -> Vec<Diagn
             "record with callgate record, or log with strace -e raw=all",
         );
     }
+    let lacking: Vec<&str> =
+        draft.grants().filter(|grant| lacks_values(grant)).map(|g| g.name).collect();
+    if !no_values && !lacking.is_empty() && form.says_arguments() {
+        let more = match lacking.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let named = lacking.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+        warn(
+            format!(
+                "not all recorded values are known as numbers, so these calls are granted with more than \
+                 was recorded: {named}{more}"
+            ),
+            "logs of strace have names for numbers, and counts have no values: record with callgate record, \
+             or log with strace -e raw=all",
+        );
+    }
     let left_out = arches_left_out(recordings, draft);
     if !left_out.is_empty() {
         let names: Vec<&str> = left_out.iter().map(|arch| arch.name()).collect();
@@ -61,8 +79,10 @@ pub fn remarks(recordings: &[Recording], draft: &Draft, form: Form) -> Vec<Diagn
         for (call, count) in draft.numbers() {
             warn(
                 format!(
-                    "{} has no call with the number {}, which was recorded {count} times: it is denied",
-                    call.arch, call.nr
+                    "{} has no call with the number {}, which was recorded {}: it is denied",
+                    call.arch,
+                    call.nr,
+                    times(*count)
                 ),
                 "no kernel that is known here has it; a Kafel policy can allow it by its number",
             );
@@ -76,6 +96,14 @@ pub fn remarks(recordings: &[Recording], draft: &Draft, form: Form) -> Vec<Diagn
         );
     }
     remarks
+}
+
+/// How many calls a remark names.
+const NAMED: usize = 8;
+
+/// Whether an argument of a call is not limited because not all its values are known.
+fn lacks_values(grant: &Grant) -> bool {
+    grant.unlimited.iter().any(|unlimited| unlimited.lacks_values)
 }
 
 /// Whether a status is that of a signal by which programs crash, or are killed by a filter: SIGILL,

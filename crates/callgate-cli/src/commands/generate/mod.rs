@@ -39,8 +39,8 @@ The default for other calls is ENOSYS: libraries that try a newer call fall
 back, as they do on an older kernel; after EPERM they give up.
 
 A RECORDING is what callgate record writes, a log of strace, a table of strace
--c or perf trace -s, or the audit log's records of seccomp. It serves the
-compiler too, as --weights.
+-c or perf trace -s, or SECCOMP records of the audit log, dmesg or journalctl.
+It serves the compiler too, as --weights.
 
 Examples:
   callgate record -o T.json -- my-server --once

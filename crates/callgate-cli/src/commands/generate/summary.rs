@@ -16,7 +16,7 @@ use crate::output::wrap;
 use crate::recordings::Named;
 use crate::report::{Failure, Result};
 use crate::source;
-use crate::text::{count, times};
+use crate::text::{argument, count, times};
 
 /// What a profile comes to.
 pub(super) struct Figures {
@@ -181,10 +181,13 @@ pub(super) fn grants(text: &mut String, draft: &Draft, form: Form) {
 
 /// Says that recordings are weights.
 pub(super) fn weights(text: &mut String, path: &Path, named: &[Named]) {
-    let one = match named {
-        [one] => one.name.as_str(),
+    // What was read from standard input cannot be read again.
+    let Some(names) = named.iter().map(Named::argument).collect::<Option<Vec<String>>>() else {
+        return;
+    };
+    let one = match names.as_slice() {
+        [one] => one,
         _ => {
-            let names: Vec<&str> = named.iter().map(|named| named.name.as_str()).collect();
             let _ = writeln!(
                 text,
                 "all in one      callgate record -o all.json --from {}",
@@ -193,7 +196,7 @@ pub(super) fn weights(text: &mut String, path: &Path, named: &[Named]) {
             "all.json"
         }
     };
-    let path = path.display();
+    let path = argument(&path.to_string_lossy());
     let _ = writeln!(text, "compile         callgate compile {path} --weights {one} -o filter.bpf");
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::error::Errors;
 use super::parser::{Parsed, Statement, Target, Targets};
 use crate::bpf::MAX_INSNS;
 use crate::bpf::insn::Insn;
@@ -16,7 +17,7 @@ const BRANCH_REACH: usize = 255;
 const FAR_SHOWN: usize = 5;
 
 /// The instructions, with every jump resolved; what cannot be resolved is reported and stays 0.
-pub(super) fn link(program: &Parsed<'_>, errors: &mut Vec<Diagnostic>) -> Vec<Insn> {
+pub(super) fn link(program: &Parsed<'_>, errors: &mut Errors) -> Vec<Insn> {
     let statements = &program.statements;
     if let Some(first_too_many) = statements.get(MAX_INSNS) {
         errors.push(
@@ -54,7 +55,7 @@ pub(super) fn link(program: &Parsed<'_>, errors: &mut Vec<Diagnostic>) -> Vec<In
 }
 
 /// Where each label stands.
-fn labels<'a>(program: &Parsed<'a>, errors: &mut Vec<Diagnostic>) -> HashMap<&'a str, usize> {
+fn labels<'a>(program: &Parsed<'a>, errors: &mut Errors) -> HashMap<&'a str, usize> {
     let mut labels = HashMap::new();
     for label in &program.labels {
         if label.index == program.statements.len() {
@@ -78,7 +79,7 @@ fn labels<'a>(program: &Parsed<'a>, errors: &mut Vec<Diagnostic>) -> HashMap<&'a
 
 struct Linker<'a, 'e> {
     labels: HashMap<&'a str, usize>,
-    errors: &'e mut Vec<Diagnostic>,
+    errors: &'e mut Errors,
     /// How many jumps reach too far.
     far: usize,
     /// Where the first one stands that is not reported by itself.
@@ -126,6 +127,15 @@ impl Linker<'_, '_> {
         match *target {
             Target::Next => 0,
             Target::Skip(distance, _) => distance as usize,
+            Target::Line(at, _) if at > index => at - index - 1,
+            Target::Line(at, position) => {
+                self.error(
+                    Some(position),
+                    format!("a jump to instruction {at}, this one is {index}"),
+                    "classic BPF jumps forward only",
+                );
+                0
+            }
             Target::Label(name, position) => match self.labels.get(name) {
                 Some(&at) if at > index => at - index - 1,
                 Some(&at) => {

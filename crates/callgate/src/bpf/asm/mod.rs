@@ -25,23 +25,25 @@
 //! - `.insn code, jt, jf, k` is an instruction by its fields, for those that carry something in a
 //!   field that the kernel ignores.
 //!
+//! The listings of `tcpdump -d` are read, too: lines of `(002) jeq #0x800 jt 3 jf 15`, where jumps go to the
+//! numbers of lines.
+//!
 //! The result is a sequence of instructions; whether the kernel accepts it is
 //! [`Program::new`](super::Program::new)'s business. Syntax of `bpf_asm`: Linux, `tools/bpf/bpf_exp.y`
 //! and `bpf_exp.l`.
 
+mod error;
 mod link;
+mod listing;
 mod operand;
 mod parser;
 
-use std::fmt;
+pub use error::AsmError;
+pub(super) use error::Errors;
 
 use super::insn::Insn;
 use super::lexer::{Flavour, tokens};
 use crate::data::Endian;
-use crate::diagnostic::Diagnostic;
-
-/// How many errors [`AsmError`] prints; the rest is counted.
-const PRINTED: usize = 5;
 
 /// Reads assembly. The error lists everything that is wrong.
 ///
@@ -75,56 +77,8 @@ pub fn assemble_for(text: &str, endian: Endian) -> Result<(Vec<Insn>, Endian), A
     let tokens = tokens(text, Flavour::Assembly);
     let (program, endian, mut errors) = parser::parse(&tokens, endian);
     let insns = link::link(&program, &mut errors);
-    AsmError::check(errors).map(|()| (insns, endian))
+    errors.check().map(|()| (insns, endian))
 }
-
-/// Why program text cannot be read: everything that is wrong with it, with positions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AsmError {
-    diagnostics: Vec<Diagnostic>,
-}
-
-impl AsmError {
-    /// An error unless there is nothing to report.
-    pub(super) fn check(mut diagnostics: Vec<Diagnostic>) -> Result<(), AsmError> {
-        if diagnostics.is_empty() {
-            return Ok(());
-        }
-        diagnostics.sort_by_key(|diagnostic| diagnostic.position);
-        Err(AsmError { diagnostics })
-    }
-
-    /// Everything that is wrong, by position. Never empty.
-    pub fn diagnostics(&self) -> &[Diagnostic] {
-        &self.diagnostics
-    }
-
-    /// The same, given up.
-    pub fn into_diagnostics(self) -> Vec<Diagnostic> {
-        self.diagnostics
-    }
-}
-
-impl fmt::Display for AsmError {
-    /// One line per error, with advice, the first few of them, then how many more there are.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (nth, diagnostic) in self.diagnostics.iter().take(PRINTED).enumerate() {
-            if nth > 0 {
-                f.write_str("\n")?;
-            }
-            diagnostic.fmt(f)?;
-            if !diagnostic.help.is_empty() {
-                write!(f, "; {}", diagnostic.help)?;
-            }
-        }
-        if let Some(more @ 1..) = self.diagnostics.len().checked_sub(PRINTED) {
-            write!(f, "\nand {more} more errors")?;
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for AsmError {}
 
 #[cfg(test)]
 mod tests;

@@ -71,19 +71,25 @@ impl<'a> Parser<'_, 'a> {
     }
 
     fn branch(&mut self, ops: &[Op], swapped: bool) -> Result<(Insn, Targets<'a>)> {
-        let (op, k) = if self.register("x") {
-            (with_operand(ops, Operand::BranchX), 0)
-        } else if self.peek().is_some_and(|token| token.is('#')) {
-            (with_operand(ops, Operand::BranchConstant), self.constant()?)
-        } else {
-            return Err(self.expected("`#` and a constant, or `x`"));
-        };
-        let Some(op) = op else { return Err(self.expected("an instruction with this operand")) };
+        let (op, k) = self.compared(ops)?;
         self.expect(',')?;
         let first = self.target()?;
         let second = if self.take(',') { self.target()? } else { Target::Next };
         let (holds, fails) = if swapped { (second, first) } else { (first, second) };
         Ok((Insn::branch(op, k, 0, 0), Targets::Branch { holds, fails }))
+    }
+
+    /// What a two-way jump compares with, X or a constant, and so which of `ops` it is.
+    pub(super) fn compared(&mut self, ops: &[Op]) -> Result<(Op, u32)> {
+        let (op, k) = if self.register("x") {
+            (with_operand(ops, Operand::BranchX), 0)
+        } else if self.starts('#') {
+            (with_operand(ops, Operand::BranchConstant), self.constant()?)
+        } else {
+            return Err(self.expected("`#` and a constant, or `x`"));
+        };
+        let op = op.ok_or_else(|| self.expected("an instruction with this operand"))?;
+        Ok((op, k))
     }
 
     fn target(&mut self) -> Result<Target<'a>> {
@@ -105,7 +111,7 @@ impl<'a> Parser<'_, 'a> {
     }
 
     /// The operand of everything that does not jump. The mnemonic leaves `ops` to choose from.
-    fn operand(&mut self, name: &str, ops: &[Op]) -> Result<Insn> {
+    pub(super) fn operand(&mut self, name: &str, ops: &[Op]) -> Result<Insn> {
         let has = |operand| with_operand(ops, operand);
         let insn = if let Some(op) = has(Operand::Length)
             && self.take_named("len")
@@ -268,7 +274,7 @@ impl<'a> Parser<'_, 'a> {
     }
 
     /// A name with or without a `#` in front.
-    fn take_named(&mut self, name: &str) -> bool {
+    pub(super) fn take_named(&mut self, name: &str) -> bool {
         if let [hash, word, ..] = self.rest()
             && hash.is('#')
             && word.is_word(name)

@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use super::error::Errors;
 use crate::bpf::insn::Insn;
 use crate::bpf::lexer::{BadNumber, Token, TokenKind, quote};
 use crate::bpf::op::Op;
@@ -14,6 +15,17 @@ use crate::diagnostic::{Diagnostic, Position};
 pub(super) struct Parsed<'a> {
     pub(super) statements: Vec<Statement<'a>>,
     pub(super) labels: Vec<Label<'a>>,
+}
+
+impl<'a> Parsed<'a> {
+    fn push(&mut self, statement: Result<(Insn, Targets<'a>)>, position: Position) -> Result<()> {
+        let (statement, result) = match statement {
+            Ok((insn, targets)) => (Statement { insn, targets, position }, Ok(())),
+            Err(error) => (Statement::unreadable(position), Err(error)),
+        };
+        self.statements.push(statement);
+        result
+    }
 }
 
 #[derive(Debug)]
@@ -51,13 +63,17 @@ pub(super) enum Target<'a> {
     Next,
     Skip(u32, Position),
     Label(&'a str, Position),
+    /// The instruction with this number.
+    Line(usize, Position),
 }
 
 impl Target<'_> {
     pub(super) fn position(&self) -> Option<Position> {
         match *self {
             Target::Next => None,
-            Target::Skip(_, position) | Target::Label(_, position) => Some(position),
+            Target::Skip(_, position) | Target::Label(_, position) | Target::Line(_, position) => {
+                Some(position)
+            }
         }
     }
 }
@@ -68,25 +84,39 @@ impl fmt::Display for Target<'_> {
             Target::Next => f.write_str("`next`"),
             Target::Skip(distance, _) => write!(f, "`+{distance}`"),
             Target::Label(name, _) => f.write_str(&quote(name)),
+            Target::Line(number, _) => write!(f, "`{number}`"),
         }
     }
 }
 
 /// Reads a whole program, in this byte order until `.endian` says otherwise. The byte order at the
 /// end comes with it.
-pub(super) fn parse<'a>(
-    tokens: &[Token<'a>],
-    mut endian: Endian,
-) -> (Parsed<'a>, Endian, Vec<Diagnostic>) {
+pub(super) fn parse<'a>(tokens: &[Token<'a>], mut endian: Endian) -> (Parsed<'a>, Endian, Errors) {
     let mut program = Parsed::default();
-    let mut errors = Vec::new();
+    let mut errors = Errors::default();
     for line in tokens.split(|token| token.kind == TokenKind::LineEnd) {
         let end = line.last().map(|last| Position {
             column: last.position.column + last.text.chars().count() as u32,
             ..last.position
         });
         let mut parser = Parser { rest: line, end, endian };
-        if let Err(error) = parser.line(&mut program) {
+        let read = match parser.take_line_number() {
+            None => parser.line(&mut program),
+            Some((given, position)) => {
+                let due = program.statements.len();
+                // Where one is missing, all that follow are wrong for the same reason.
+                if errors.is_empty() && given.parse() != Ok(due) {
+                    let message =
+                        format!("line {} of the listing stands where {due} is due", quote(given));
+                    errors.push(
+                        Diagnostic::error(Some(position), message)
+                            .help("lines are missing or in disorder"),
+                    );
+                }
+                parser.listed_line(&mut program, position)
+            }
+        };
+        if let Err(error) = read {
             errors.push(error);
         }
         endian = parser.endian;
@@ -126,18 +156,16 @@ impl<'a> Parser<'_, 'a> {
             } else if self.take_word(".endian") {
                 self.endian = self.byte_order()?;
             } else {
-                match self.statement() {
-                    Ok((insn, targets)) => {
-                        program.statements.push(Statement { insn, targets, position });
-                    }
-                    Err(error) => {
-                        program.statements.push(Statement::unreadable(position));
-                        return Err(error);
-                    }
-                }
+                let statement = self.statement();
+                program.push(statement, position)?;
             }
         }
         Ok(())
+    }
+
+    fn listed_line(&mut self, program: &mut Parsed<'a>, position: Position) -> Result<()> {
+        let statement = self.listed();
+        program.push(statement, position)
     }
 
     fn byte_order(&mut self) -> Result<Endian> {
@@ -166,6 +194,10 @@ impl<'a> Parser<'_, 'a> {
         let (first, rest) = self.rest.split_first()?;
         self.rest = rest;
         Some(*first)
+    }
+
+    pub(super) fn skip(&mut self, tokens: usize) {
+        self.rest = self.rest.get(tokens..).unwrap_or_default();
     }
 
     /// Where the next token starts, or the line ends.

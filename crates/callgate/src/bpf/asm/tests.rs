@@ -255,3 +255,18 @@ fn length_is_limited_and_all_errors_are_collected() {
     assert_eq!(text.lines().count(), 6, "{text}");
     assert!(text.ends_with("and 3 more errors"), "{text}");
 }
+
+#[test]
+fn of_a_text_that_is_no_program_the_first_errors_are_kept() {
+    let error = assemble(&"jump away\n".repeat(4_000)).unwrap_err();
+    assert_eq!((error.diagnostics().len(), error.left_out()), (20, 3_980));
+    assert!(error.to_string().ends_with("\nand 3995 more errors"), "{error}");
+    let last = |lines| {
+        let error = assemble(&"jump away\n".repeat(lines)).unwrap_err();
+        error.into_diagnostics().last().map(ToString::to_string)
+    };
+    let is_no_instruction = |line| Some(format!("{line}:1: `jump` is no instruction"));
+    assert_eq!(last(20), is_no_instruction(20));
+    assert_eq!(last(21).as_deref(), Some("1 more error is left out"));
+    assert_eq!(last(22).as_deref(), Some("2 more errors are left out"));
+}

@@ -1,7 +1,7 @@
 //! Bytes in hexadecimal.
 
 use super::{error, finish};
-use crate::bpf::asm::AsmError;
+use crate::bpf::asm::{AsmError, Errors};
 use crate::bpf::insn::RawInsn;
 use crate::bpf::lexer::quote;
 use crate::data::Endian;
@@ -23,7 +23,7 @@ fn is_decoration(c: char) -> bool {
 /// Reads the bytes and cuts them into instructions.
 pub(super) fn bytes(text: &str, endian: Endian) -> Result<Vec<RawInsn>, AsmError> {
     let mut bytes = Vec::new();
-    let mut errors = Vec::new();
+    let mut errors = Errors::default();
     // The first digit of a byte, and where it stands.
     let mut half: Option<(u32, Position)> = None;
     for (line, number) in text.lines().zip(1u32..) {

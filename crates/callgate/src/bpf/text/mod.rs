@@ -4,6 +4,7 @@
 //! | form | looks like |
 //! |---|---|
 //! | assembly | `ld [4]`; see [`asm`](super::asm) |
+//! | `tcpdump -d` | `(000) ldh [12]` |
 //! | `tcpdump -ddd`, `bpf_asm` | a count, then `code jt jf k` in decimal, on lines or between commas |
 //! | `tcpdump -dd`, C, Rust, Go | `{ 0x20, 0, 0, 0x00000004 },`, `BPF_STMT(BPF_LD \| BPF_W \| BPF_ABS, 4),` |
 //! | libseccomp's table | ` 0000: 0x20 0x00 0x00 0x00000004   ld  $data[4]` |
@@ -17,7 +18,7 @@ mod hex;
 mod source;
 mod table;
 
-use super::asm::{AsmError, assemble_for};
+use super::asm::{AsmError, Errors, assemble_for};
 use super::insn::RawInsn;
 use super::lexer::{Flavour, TokenKind, tokens};
 use crate::data::Endian;
@@ -37,14 +38,32 @@ use crate::diagnostic::{Diagnostic, Position};
 /// # Ok::<(), callgate::bpf::asm::AsmError>(())
 /// ```
 pub fn parse(text: &str, endian: Endian) -> Result<Vec<RawInsn>, AsmError> {
-    match form(text) {
+    parse_for(text, endian).map(|(insns, _)| insns)
+}
+
+/// The same, with the byte order of the machine which the program is for: the given one, unless assembly
+/// says another with `.endian`.
+///
+/// ```
+/// use callgate::Endian;
+/// use callgate::bpf::text;
+///
+/// let (insns, endian) = text::parse_for(".endian big\n ld args[0].low\n ret ALLOW", Endian::Little)?;
+/// assert_eq!((insns[0].k, endian), (20, Endian::Big));
+/// # Ok::<(), callgate::bpf::asm::AsmError>(())
+/// ```
+pub fn parse_for(text: &str, endian: Endian) -> Result<(Vec<RawInsn>, Endian), AsmError> {
+    let insns = match form(text) {
         Form::Decimal => table::decimal(text),
         Form::Table => table::named(text),
         Form::Hex => hex::bytes(text, endian),
         Form::Source => source::rows(text),
-        Form::Assembly => assemble_for(text, endian)
-            .map(|(insns, _)| insns.into_iter().map(RawInsn::from).collect()),
-    }
+        Form::Assembly => {
+            let (insns, endian) = assemble_for(text, endian)?;
+            return Ok((insns.into_iter().map(RawInsn::from).collect(), endian));
+        }
+    };
+    Ok((insns?, endian))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,8 +118,8 @@ fn is_count(text: &str) -> bool {
 }
 
 /// The result, unless something is wrong.
-fn finish(insns: Vec<RawInsn>, errors: Vec<Diagnostic>) -> Result<Vec<RawInsn>, AsmError> {
-    AsmError::check(errors).map(|()| insns)
+fn finish(insns: Vec<RawInsn>, errors: Errors) -> Result<Vec<RawInsn>, AsmError> {
+    errors.check().map(|()| insns)
 }
 
 fn error(position: Position, message: String) -> Diagnostic {

@@ -5,7 +5,7 @@
 //! kernel's macros; a field is numbers and the kernel's constants, joined by `|` or `+`.
 
 use super::{error, finish};
-use crate::bpf::asm::AsmError;
+use crate::bpf::asm::{AsmError, Errors};
 use crate::bpf::disasm::CODE_PARTS;
 use crate::bpf::insn::RawInsn;
 use crate::bpf::lexer::{BadNumber, Flavour, Token, TokenKind, quote, tokens};
@@ -26,7 +26,7 @@ pub(super) fn rows(text: &str) -> std::result::Result<Vec<RawInsn>, AsmError> {
     tokens.retain(|token| token.kind != TokenKind::LineEnd);
     let mut reader = Reader { rest: &tokens, end, depth: 0 };
     let mut insns = Vec::new();
-    let mut errors = Vec::new();
+    let mut errors = Errors::default();
     // Every round takes a token, or ends.
     loop {
         match reader.next_row() {

@@ -2,7 +2,7 @@
 
 use super::{error, finish};
 use crate::bpf::ancillary::AncillaryWord;
-use crate::bpf::asm::AsmError;
+use crate::bpf::asm::{AsmError, Errors};
 use crate::bpf::disasm::SECCOMP_LOAD;
 use crate::bpf::insn::RawInsn;
 use crate::bpf::lexer::{Flavour, Token, TokenKind, quote, tokens};
@@ -15,7 +15,7 @@ type Result<T> = std::result::Result<T, Diagnostic>;
 pub(super) fn decimal(text: &str) -> std::result::Result<Vec<RawInsn>, AsmError> {
     let mut count = None;
     let mut insns = Vec::new();
-    let mut errors = Vec::new();
+    let mut errors = Errors::default();
     for (line, number) in text.lines().zip(1u32..) {
         let mut column = 1;
         for record in line.split(',') {
@@ -102,7 +102,7 @@ fn decimal_field((text, position): Field<'_>, what: &str, limit: u32) -> Result<
 /// translation of it, and ignored) or one of the kernel's old names.
 pub(super) fn named(text: &str) -> std::result::Result<Vec<RawInsn>, AsmError> {
     let mut insns = Vec::new();
-    let mut errors = Vec::new();
+    let mut errors = Errors::default();
     let tokens = tokens(text, Flavour::Assembly);
     for line in tokens.split(|token| token.kind == TokenKind::LineEnd) {
         let header = line.first().is_none_or(|first| first.text == "line" || first.is('='));

@@ -187,3 +187,162 @@ fn ignored_fields_survive_every_dialect() {
         assert_eq!(parse(&text, Endian::Little), Ok(program.to_raw()), "{dialect}:\n{text}");
     }
 }
+
+/// Every instruction that libpcap has a name for, as it prints it, with k = 7, or 9 for jumps.
+const TCPDUMP_D: &[(&str, u16)] = &[
+    ("ld       [7]", 0x20),
+    ("ldh      [7]", 0x28),
+    ("ldb      [7]", 0x30),
+    ("ld       [x + 7]", 0x40),
+    ("ldh      [x + 7]", 0x48),
+    ("ldb      [x + 7]", 0x50),
+    ("ld       #pktlen", 0x80),
+    ("ld       #0x7", 0x00),
+    ("ld       M[7]", 0x60),
+    ("ldx      #0x7", 0x01),
+    ("ldx      M[7]", 0x61),
+    ("ldxb     4*([7]&0xf)", 0xb1),
+    ("st       M[7]", 0x02),
+    ("stx      M[7]", 0x03),
+    ("add      #7", 0x04),
+    ("add      x", 0x0c),
+    ("sub      #7", 0x14),
+    ("sub      x", 0x1c),
+    ("mul      #7", 0x24),
+    ("mul      x", 0x2c),
+    ("div      #7", 0x34),
+    ("div      x", 0x3c),
+    ("or       #0x7", 0x44),
+    ("or       x", 0x4c),
+    ("and      #0x7", 0x54),
+    ("and      x", 0x5c),
+    ("lsh      #7", 0x64),
+    ("lsh      x", 0x6c),
+    ("rsh      #7", 0x74),
+    ("rsh      x", 0x7c),
+    ("neg      ", 0x84),
+    ("mod      #7", 0x94),
+    ("mod      x", 0x9c),
+    ("xor      #0x7", 0xa4),
+    ("xor      x", 0xac),
+    ("ja       9", 0x05),
+    ("jeq      #0x7             jt 2\tjf 3", 0x15),
+    ("jeq      x                jt 2\tjf 3", 0x1d),
+    ("jgt      #0x7             jt 2\tjf 3", 0x25),
+    ("jgt      x                jt 2\tjf 3", 0x2d),
+    ("jge      #0x7             jt 2\tjf 3", 0x35),
+    ("jge      x                jt 2\tjf 3", 0x3d),
+    ("jset     #0x7             jt 2\tjf 3", 0x45),
+    ("jset     x                jt 2\tjf 3", 0x4d),
+    ("ret      #7", 0x06),
+    ("ret      ", 0x16),
+    ("tax      ", 0x07),
+    ("txa      ", 0x87),
+];
+
+#[test]
+fn every_instruction_of_tcpdump_d_is_read() {
+    for (text, code) in TCPDUMP_D {
+        let op = Op::from_code(*code).unwrap();
+        let (jt, jf) = if op.is_branch() { (0, 1) } else { (0, 0) };
+        let k = if op.uses_k() { 7 } else { 0 };
+        let line = format!("(000) ldh      [12]\n(001) {text}\n");
+        let expected =
+            [RawInsn { code: 0x28, jt: 0, jf: 0, k: 12 }, RawInsn { code: *code, jt, jf, k }];
+        assert_eq!(parse(&line, Endian::Little).as_deref(), Ok(&expected[..]), "{text}");
+    }
+    // All but the one that is `unimp` there.
+    let mut codes: Vec<u16> =
+        TCPDUMP_D.iter().map(|(_, code)| *code).chain([Op::LdxLen.code()]).collect();
+    let mut all: Vec<u16> = Op::ALL.iter().map(|op| op.code()).collect();
+    codes.sort_unstable();
+    all.sort_unstable();
+    assert_eq!(codes, all);
+}
+
+#[test]
+fn a_listing_of_tcpdump_d_has_jumps_to_lines_and_words_of_the_kernel() {
+    let text = "\
+(000) ld       [vlanp]
+(001) jeq      #0x1             jt 3\tjf 2
+(002) ja       7
+(003) ldb      [-1048576]
+(004) and      #0xfffffff0
+(005) ldh      [x + -14]
+(006) jset     #0x1fff          jt 8\tjf 7
+(007) ret      #262144
+(008) add      #-2147483648
+(009) ret      #-1
+";
+    let insn = |code, jt, jf, k| RawInsn { code, jt, jf, k };
+    let expected = [
+        insn(0x20, 0, 0, 0xffff_f030),
+        insn(0x15, 1, 0, 1),
+        insn(0x05, 0, 0, 4),
+        insn(0x30, 0, 0, 0xfff0_0000),
+        insn(0x54, 0, 0, 0xffff_fff0),
+        insn(0x48, 0, 0, 0xffff_fff2),
+        insn(0x45, 1, 0, 0x1fff),
+        insn(0x06, 0, 0, 262_144),
+        insn(0x04, 0, 0, 0x8000_0000),
+        insn(0x06, 0, 0, u32::MAX),
+    ];
+    assert_eq!(parse(text, Endian::Little).as_deref(), Ok(&expected[..]));
+    let words = [
+        "proto",
+        "type",
+        "ifidx",
+        "nla",
+        "nlan",
+        "mark",
+        "queue",
+        "hatype",
+        "rxhash",
+        "cpu",
+        "xor_x",
+        "vlan_tci",
+        "vlanp",
+        "poff",
+        "random",
+        "vlan_tpid",
+    ];
+    for (word, offset) in words.iter().zip((0..).step_by(4)) {
+        for (name, code) in [("ld ", 0x20), ("ldh", 0x28), ("ldb", 0x30)] {
+            let line = format!("(000) {name}      [{word}]");
+            let expected = [insn(code, 0, 0, 0xffff_f000 + offset)];
+            assert_eq!(parse(&line, Endian::Little).as_deref(), Ok(&expected[..]), "{line}");
+        }
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_listing_of_tcpdump_d_is_said_with_its_place() {
+    for (text, message) in [
+        ("(000) unimp    0x81", "1:7: `unimp` is an instruction that libpcap has no name for"),
+        ("(000) jmp      5", "1:7: `jmp` is no instruction of `tcpdump -d`"),
+        ("(000) 5", "1:7: expected an instruction, found `5`"),
+        ("(000)", "1:6: expected an instruction at the end of the line"),
+        (
+            "(000) jeq      #0x1  jt 1",
+            "1:26: expected `jf` and the number of a line at the end of the line",
+        ),
+        ("(000) jeq      #0x1, 1, 2", "1:20: expected `jt` and the number of a line, found `,`"),
+        ("(000) jeq      #0x1  jt x jf 2", "1:25: expected the number of a line, found `x`"),
+        ("(000) jeq      5  jt 1 jf 2", "1:16: expected `#` and a constant, or `x`, found `5`"),
+        ("(000) ja       -1", "1:16: expected the number of a line, found `-1`"),
+        ("(000) tax      x", "1:16: expected the end of the line, found `x`"),
+        ("(000) ret      #0 ret", "1:19: expected the end of the line, found `ret`"),
+        ("(000) ld       [nonsense]", "1:17: `nonsense` is no word of seccomp_data"),
+        ("(000) tax\n(001) ja 1\n", "2:10: a jump to instruction 1, this one is 1"),
+        (
+            "(000) tax\n(002) tax\n(003) ret #0\n",
+            "2:2: line `002` of the listing stands where 1 is due",
+        ),
+        (
+            "(000) ja 300\n(001) jeq #0x1 jt 2 jf 300\n(002) ret #0",
+            "2:24: the jump to `300` skips 298 instructions, a conditional jump at most 255",
+        ),
+    ] {
+        assert_eq!(errors(text), [message], "{text}");
+    }
+}

@@ -58,7 +58,7 @@ pub fn read(text: &str, strict: bool) -> Result<Counts, Vec<Diagnostic>> {
     } else if recording::is_json(text) {
         of_recording(text, &mut reader, unknown)
     } else {
-        table::read(text, &mut reader, unknown).into_iter().map(|(_, count)| count).collect()
+        table::read(text, &mut reader, unknown, HELP).into_iter().map(|(_, count)| count).collect()
     };
     if !reader.failed() && counts.iter().all(|count| count.count == 0.0) {
         if counts.is_empty() {

@@ -42,14 +42,32 @@ enum Place {
     Rows(Header),
 }
 
-/// The counts of a text, each with the byte offset of its name.
+/// The counts of a text, each with the byte offset of its name. `forms` says which forms of text could have
+/// been given, for one that is none of them.
 pub(in crate::frontend) fn read(
     text: &str,
     reader: &mut Reader<'_>,
     unknown: Severity,
+    forms: &str,
 ) -> Vec<(usize, Count)> {
     let lines = || lines(text).filter(|fields| !fields.first().is_some_and(is_comment));
     let tables = text.contains("calls") && lines().any(|fields| Header::parse(&fields).is_some());
+    if !tables
+        && let Some(first) = lines().find_map(|fields| fields.first().copied())
+        && !lines().any(|fields| looks_like_count(&fields))
+    {
+        // Every line would be wrong for the same reason.
+        // perf trace names 32-bit calls by their numbers on 64 bits, so its lines are no calls to rely on.
+        if text.contains(" ms): ") {
+            let message = "this looks like the calls that perf trace prints, which are not read";
+            reader.error(first.at, message).help =
+                "perf trace -s makes a table that is; callgate record records values, too"
+                    .to_owned();
+        } else {
+            reader.error(first.at, "this text has none of the known forms").help = forms.to_owned();
+        }
+        return Vec::new();
+    }
     let mut counts = Vec::new();
     let mut place = Place::Outside;
     for fields in lines() {
@@ -128,6 +146,13 @@ fn is_comment(first: &Field<'_>) -> bool {
 /// `ENOENT: 19`
 fn is_errno(fields: &[Field<'_>]) -> bool {
     matches!(fields, [name, _] if name.text.ends_with(':'))
+}
+
+/// Whether it is two columns, one of which is a number or the name of a call.
+fn looks_like_count(fields: &[Field<'_>]) -> bool {
+    two_columns(fields).is_ok_and(|(name, count)| {
+        number(name, count).is_ok() || syscalls::is_known_name(name.text)
+    })
 }
 
 type Row<'t> = Result<(Field<'t>, Field<'t>), Wrong>;

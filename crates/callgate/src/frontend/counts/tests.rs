@@ -190,7 +190,7 @@ fn unknown_names_are_warnings_or_errors() {
 
 #[test]
 fn no_input_makes_more_messages_than_a_person_reads() {
-    let text = "x\n".repeat(100_000);
+    let text = "read 1\n".to_owned() + &"x\n".repeat(100_000);
     let errors = read(&text, false).unwrap_err();
     assert_eq!(errors.len(), 501);
     assert_eq!(errors[500].message, "99500 more errors are left out");

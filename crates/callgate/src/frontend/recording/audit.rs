@@ -1,11 +1,18 @@
 //! Records of the audit log about calls that a filter logged or denied.
 //!
 //! Raw (`type=SECCOMP` of auditd, `type=1326` of the kernel's own log), enriched, or interpreted by
-//! `ausearch -i`, which writes names instead of numbers. Only the arch and the number of the call are
+//! `ausearch -i`, which writes names instead of numbers; or in the journal's form, whose messages are the
+//! name of the type and the fields (`SECCOMP auid=…`). Only the arch and the number of the call are
 //! read. A record without them, perhaps cut off, is a warning; lines of other types are skipped.
 //!
-//! Sources: `audit_seccomp` in `kernel/auditsc.c`; `print_arch` and `print_syscall` in
-//! auparse's `interpret.c`.
+//! Without auditd, the kernel writes records to its log and sends them to journald's socket, too, and
+//! journald reads both: what is there in both forms is counted once. The journal's form has no serial number,
+//! so for each call the larger count is taken.
+//!
+//! Sources: `audit_seccomp` in `kernel/auditsc.c`, `kauditd_printk_skb` in `kernel/audit.c`; `print_arch` and
+//! `print_syscall` in auparse's `interpret.c`; `process_audit_string` in systemd's `journald-audit.c`.
+
+use std::collections::BTreeMap;
 
 use super::not_of;
 use crate::diagnostic::Severity;
@@ -17,19 +24,33 @@ use crate::syscalls::{Arch, is_known_name};
 
 /// Whether a line is a record that is read here.
 pub(super) fn is_record(line: &str) -> bool {
-    line.contains("type=SECCOMP ") || line.contains("type=1326 ")
+    line.contains("type=SECCOMP ") || line.contains("type=1326 ") || is_of_journal(line)
+}
+
+/// Whether it is one in the form of journald, which names the types that it knows.
+fn is_of_journal(line: &str) -> bool {
+    ["SECCOMP auid=", "AUDIT1326 auid="].iter().any(|start| {
+        line.find(start)
+            .and_then(|at| line.get(..at))
+            .is_some_and(|before| before.is_empty() || before.ends_with(": "))
+    })
 }
 
 pub(super) fn read(text: &str, reader: &mut Reader<'_>, unknown: Severity) -> Recording {
     let mut recording = Recording::of(Run { how: How::Audit, ..Run::default() });
+    let mut counts: BTreeMap<CallId, [u64; 2]> = BTreeMap::new();
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         if is_record(line)
             && let Some(call) = call(line, start, reader, unknown)
         {
-            recording.count(call, 1);
+            let [journal, other] = counts.entry(call).or_default();
+            *if is_of_journal(line) { journal } else { other } += 1;
         }
         start += line.len();
+    }
+    for (call, [journal, other]) in counts {
+        recording.count(call, journal.max(other));
     }
     recording
 }

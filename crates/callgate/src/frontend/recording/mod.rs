@@ -76,8 +76,10 @@
 //!
 //! # Audit logs
 //!
-//! Each record of the type `SECCOMP` (1326) is a call that some filter logged or denied. The values of its
-//! arguments are not in it. A last record that is cut off is left out where the number may be cut, too.
+//! Each record of the type `SECCOMP` (1326) is a call that some filter logged or denied: in the log of auditd,
+//! and where there is none in that of the kernel (`dmesg`) and in the journal (`journalctl`). A journal may
+//! have the same records twice, from the kernel's log and from the audit socket; they count once. The values
+//! of arguments are in none. A last record that is cut off is left out where the number may be cut, too.
 
 mod audit;
 mod cut;
@@ -145,14 +147,17 @@ pub fn read(text: &str, options: &Options) -> Result<Read, Vec<Diagnostic>> {
         Form::Counts => read_counts(text, &mut reader, options.arch, unknown),
     };
     if !reader.failed() && recording.is_empty() {
-        reader.error(0, "no calls in this file").help =
-            "give a recording, a log of strace, a table of strace -c or perf trace -s, or an audit log"
-                .to_owned();
+        reader.error(0, "no calls in this file").help = FORMS.to_owned();
     }
     let failed = reader.failed();
     let messages = reader.finish();
     if failed { Err(messages) } else { Ok(Read { recording, warnings: messages }) }
 }
+
+/// What can be read, and which commands make it.
+const FORMS: &str = "give a recording (callgate record -o FILE -- CMD), a log of strace (strace -f -o FILE CMD), \
+                     a table of strace -c or perf trace -s, audit records (ausearch -m SECCOMP, \
+                     journalctl, dmesg), or lines of a name and a count";
 
 enum Form {
     /// Not text: a zero byte is here.
@@ -167,6 +172,7 @@ fn form(text: &str) -> Form {
     if let Some(at) = text.find('\0') {
         Form::Binary(at)
     } else if is_json(text) {
+        // Looked at first: strings in it may hold anything.
         Form::Json
     } else if text.lines().any(audit::is_record) {
         Form::Audit
@@ -187,15 +193,19 @@ pub(in crate::frontend) fn log_tells_arches(text: &str) -> Option<bool> {
     }
 }
 
-/// Whether a text is meant as JSON.
+/// Whether a text is meant as JSON: a list of objects, too, which is no recording. Lines of other logs begin
+/// with a bracket and a word or a number: `[pid 12]`, `[   12.345678]`.
 pub(in crate::frontend) fn is_json(text: &str) -> bool {
-    text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '['])
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let item = text.strip_prefix('[').map(str::trim_start);
+    text.starts_with('{')
+        || item.is_some_and(|item| item.is_empty() || item.starts_with(['{', '[', '"', ']']))
 }
 
 /// Counts for one architecture.
 fn read_counts(text: &str, reader: &mut Reader<'_>, arch: Arch, unknown: Severity) -> Recording {
     let mut recording = Recording::of(Run { how: How::Counts, ..Run::default() });
-    for (at, count) in counts::table::read(text, reader, unknown) {
+    for (at, count) in counts::table::read(text, reader, unknown, FORMS) {
         match arch.number(&count.name) {
             // Some tools count in fractions; what happened at all happened once.
             Some(nr) => recording.count(CallId::new(arch, nr), count.count.ceil() as u64),

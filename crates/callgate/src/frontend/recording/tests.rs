@@ -1,3 +1,5 @@
+mod logs;
+
 use super::*;
 use crate::recording::{Bounds, Seen, Values};
 

@@ -324,9 +324,52 @@ fn what_may_be_missing_is_remarked() {
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
+    let mut once = good.clone();
+    once.count(CallId::new(X86_64, 4000), 1);
+    assert!(all(once, &bare(), Form::Oci).contains("4000, which was recorded once: it is denied"));
     let audit = Run { how: crate::recording::How::Audit, ..Run::default() };
     let mut denied = Recording::of(audit);
     denied.count(call("ptrace"), 1);
     let text = all(denied, &bare(), Form::Oci);
     assert!(text.contains("audit log") && text.contains("no values of arguments"), "{text}");
+}
+
+#[test]
+fn limits_that_are_lost_because_values_are_not_known_are_remarked() {
+    // As logs of strace are: numbers for some arguments, names for those that could be limited.
+    let mut log = Recording::of(Run { how: crate::recording::How::Strace, ..Run::default() });
+    let unknown = || Values::default();
+    log.add(call("socket"), 1, [unknown(), unknown(), Values::few(1, [0])]);
+    log.add(call("mmap"), 2, [Values::few(2, [0]), Values::few(2, [4096]), unknown()]);
+    log.add(call("read"), 1, [Values::few(1, [3]), unknown()]);
+    let good = recorded(9, &[("socket", &[1, 1, 0]), ("mmap", &[0, 4096, 1]), ("setns", &[3, 0])]);
+    let remarked = |recordings: &[Recording], options: &Options, form| {
+        let draft = generate(recordings, options).unwrap();
+        let remarks = remarks(recordings, &draft, form);
+        remarks
+            .iter()
+            .map(|remark| format!("{} / {}", remark.message, remark.help))
+            .collect::<String>()
+    };
+    let text = remarked(&[log.clone()], &bare(), Form::Oci);
+    assert!(text.contains("more than was recorded: mmap, socket / "), "{text}");
+    assert!(text.contains("strace -e raw=all"), "{text}");
+    // A good recording beside it does not help, and the log takes its limits away.
+    assert_eq!(remarked(std::slice::from_ref(&good), &bare(), Form::Oci), "");
+    let both = [good, log.clone()];
+    assert!(remarked(&both, &bare(), Form::Kafel).contains(": mmap, socket / "));
+    // Where nothing would be limited, nothing is lost.
+    assert_eq!(remarked(&both, &bare(), Form::Systemd).matches("than was recorded").count(), 0);
+    let off = Options { arguments: Arguments::Off, ..bare() };
+    assert_eq!(remarked(&both, &off, Form::Oci), "");
+    // However many there are, it is one line.
+    for name in ["bpf", "clone", "fcntl", "futex", "ioctl", "keyctl", "mprotect", "prctl", "ptrace"]
+    {
+        log.count(call(name), 1);
+    }
+    let text = remarked(&[log], &bare(), Form::Oci);
+    assert!(
+        text.contains("bpf, clone, fcntl, futex, ioctl, keyctl, mmap, mprotect and 3 more / "),
+        "{text}"
+    );
 }

@@ -1,0 +1,164 @@
+//! Logs of strace from a terminal, and audit records from wherever the kernel left them.
+
+use super::*;
+
+/// Lines of `strace -f` on a terminal: a shell of 64 bits starts a program of 32, which forks and calls by
+/// way of x32, too.
+#[test]
+fn each_process_of_a_log_has_its_own_interface() {
+    let log = "\
+execve(\"/bin/sh\", [\"sh\"], 0x7ffd7b360dd8 /* 39 vars */) = 0
+vfork(strace: Process 11 attached
+ <unfinished ...>
+[pid    11] execve(\"./fork32\", [\"./fork32\"], 0x55c4f594db98 /* 39 vars */ <unfinished ...>
+[pid    10] <... vfork resumed>)        = 11
+[pid    11] <... execve resumed>)       = 0
+[pid    10] wait4(-1,  <unfinished ...>
+[pid    11] [ Process PID=11 runs in 32 bit mode. ]
+[pid    11] fork(strace: Process 12 attached
+)                  = 12
+[pid    12] getuid()                    = 0
+[pid    12] [ Process PID=12 runs in x32 mode. ]
+[pid    12] getpid()                    = 12
+[pid    11] waitpid(-1,  <unfinished ...>
+[pid    12] exit(0)                     = ?
+[pid    12] +++ exited with 0 +++
+[pid    11] <... waitpid resumed>NULL, 0) = 12
+[pid    11] [ Process PID=11 runs in 64 bit mode. ]
+[pid    11] getgid()                    = 0
+[pid    11] [ Process PID=11 runs in 32 bit mode. ]
+[pid    10] exit_group(0)               = ?
+[pid    10] +++ killed by SIGKILL +++
+getppid()                               = 1
+";
+    let recording = quiet(log);
+    let of = |arch| {
+        let calls = recording.calls().filter(|(call, _)| call.arch == arch);
+        let names = calls.map(|(call, seen)| format!("{}×{}", call.name().unwrap(), seen.count()));
+        names.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(of(Arch::X86_64), "vfork×1 execve×2 wait4×1 getgid×1 exit_group×1");
+    assert_eq!(of(Arch::X86), "fork×1 waitpid×1 getuid×1 getppid×1");
+    // The number of exit is the same with and without x32's bit, but the interface is x32's.
+    assert_eq!(of(Arch::X32), "getpid×1 exit×1");
+}
+
+#[test]
+fn the_interface_of_a_single_process_is_told_without_its_number() {
+    for notice in ["", "strace: ", "     0.000003 ", "20:39:50 (+     0.000399) ", "20:39:50.1 "] {
+        let log = format!(
+            "execve(\"./f\", [\"./f\"], 0x7ffedd9b9fe0 /* 39 vars */) = 0\n\
+             {notice}[ Process PID=24190 runs in 32 bit mode. ]\n\
+             getpid() = 24190\n{notice}[ Process PID=24190 runs in 64 bit mode. ]\nexit(0) = ?\n\
+             +++ exited with 0 +++\n"
+        );
+        let recording = quiet(&log);
+        let calls: Vec<_> =
+            recording.calls().map(|(call, _)| (call.arch, call.name().unwrap())).collect();
+        let wide = |name| (Arch::X86_64, name);
+        let expected = [wide("execve"), wide("exit"), (Arch::X86, "getpid")];
+        assert_eq!(calls, expected, "{notice}");
+    }
+    // With the log of another run below, which is of 64 bits.
+    let log = "[ Process PID=7 runs in 32 bit mode. ]\ngetpid() = 7\n+++ exited with 0 +++\ngetpid() = 8\n";
+    assert_eq!(counts(&quiet(log)), "getpid×1 getpid×1");
+}
+
+#[test]
+fn a_call_that_ends_when_its_process_is_alone_counts_once() {
+    let rest = "<... wait4 resumed>NULL, 0, NULL) = 11\n";
+    for end in ["[pid 11] +++ exited with 0 +++\n", ""] {
+        let log =
+            format!("[pid 10] wait4(-1,  <unfinished ...>\n[pid 11] getpid() = 11\n{end}{rest}");
+        assert_eq!(counts(&quiet(&log)), "getpid×1 wait4×1", "{log}");
+    }
+}
+
+#[test]
+fn the_rest_of_a_call_that_a_notice_interrupted_has_the_other_arguments() {
+    let log = "kill(strace: Process 12 attached\n, 0x9) = 0\nclose(3) = 0\n";
+    assert_eq!(values(&quiet(log), x86_64("kill")), [None, Some(vec![9])]);
+    let text = ")  what a program prints\n";
+    let read = read(&(log.to_owned() + text), &OPTIONS).unwrap();
+    assert_eq!(lines(&read.warnings), "4:1: 1 line is no call; skipped");
+}
+
+#[test]
+fn a_log_of_strace_may_have_two_times() {
+    let log = "\
+20:36:23 (+     0.000000) close(3) = 0
+1795293590.561449 (+     1.000215) close(4) = 0
+12 20:39:50.558045 (+     0.000000) [00007f663ae9fc17] close(5) = 0
+[pid    12] 20:39:50.558045 (+     0.000012) close(6 <unfinished ...>
+[pid    12] 20:39:50.558045 (+     0.000012) <... close resumed>) = 0
+";
+    assert_eq!(values(&quiet(log), x86_64("close")), [Some(vec![3, 4, 5, 6])]);
+}
+
+const RECORD: &str = "auid=0 uid=0 pid=12 comm=\"x\" sig=0 arch=c000003e syscall=257 compat=0 ip=0x7f code=0x7ffc0000";
+
+#[test]
+fn audit_records_of_the_kernels_log_and_of_the_journal() {
+    for line in [
+        "[   12.345678] audit: type=1326 audit(1700560800.123:45): ",
+        "[Tue Nov 21 10:00:00 2023] audit: type=1326 audit(1700560800.123:45): ",
+        "<5>[   12.345678] audit: type=1326 audit(1700560800.123:45): ",
+        "kern  :notice: [   12.345678] audit: type=1326 audit(1700560800.123:45): ",
+        "Nov 21 10:00:00 host kernel: audit: type=1326 audit(1700560800.123:45): ",
+        "Nov 21 10:00:00 host audit[77]: SECCOMP ",
+        "2023-11-21T10:00:00+0000 host audit: AUDIT1326 ",
+        "SECCOMP ",
+    ] {
+        assert_eq!(counts(&quiet(&format!("{line}{RECORD}\n"))), "openat×1", "{line}");
+    }
+}
+
+#[test]
+fn a_record_that_a_journal_has_twice_is_one() {
+    let [audit, kernel] = ["audit[77]: SECCOMP", "kernel: audit: type=1326 audit(1.2:3):"]
+        .map(|start| format!("Nov 21 10:00:00 host {start} {RECORD}\n"));
+    let mount = audit.replace("=257", "=165");
+    let both = format!("{audit}{kernel}{audit}{kernel}{audit}{mount}");
+    assert_eq!(counts(&quiet(&both)), "mount×1 openat×3");
+    assert_eq!(counts(&quiet(&kernel.repeat(2))), "openat×2");
+}
+
+#[test]
+fn lines_that_begin_with_a_bracket_are_no_json() {
+    let log = "[pid   123] close(3) = 0\n[pid   124] close(4) = 0\n";
+    assert_eq!(counts(&quiet(log)), "close×2");
+    assert_eq!(counts(&quiet("[00007f663ae9fc17] close(3) = 0\n")), "close×1");
+    for json in ["[{\"callgate\": 1}]", "[ ]", "[[1]]", "[\"a\"]", "\u{feff} [\n  {\n} ]", "["] {
+        let message = errors(json);
+        assert!(message.contains("JSON") || message.contains("never closed"), "{json}: {message}");
+    }
+}
+
+#[test]
+fn a_text_of_no_known_form_is_one_error_that_says_which_there_are() {
+    let perf = "     0.000 ( 0.039 ms): true/24223 openat(dfd: CWD, filename: 0x65cb10b1, flags: RDONLY) = 3\n     \
+                0.057 ( 0.012 ms): true/24223 close(fd: 3)    = 0\n";
+    for (text, message, help) in [
+        (
+            perf,
+            "1:6: this looks like the calls that perf trace prints, which are not read",
+            "perf trace -s makes a table",
+        ),
+        (
+            "# a comment\n\nhello, world\nhow are you\nx\n",
+            "3:1: this text has none of the known forms",
+            "strace -f -o FILE CMD",
+        ),
+        ("", "1:1: no calls in this file", "strace -f -o FILE CMD"),
+    ] {
+        let errors = super::super::read(text, &OPTIONS).unwrap_err();
+        assert_eq!(lines(&errors), message);
+        assert!(errors[0].help.contains(help), "{}", errors[0].help);
+    }
+    // With one count in it, what is wrong is the line.
+    assert_eq!(errors("read 5\nhow are you\n"), "2:1: 3 columns where two are expected");
+    assert_eq!(
+        errors("how are you\nread five\n"),
+        "1:1: 3 columns where two are expected\n2:6: \"five\" is not a count"
+    );
+}
