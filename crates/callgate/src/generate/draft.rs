@@ -436,6 +436,21 @@ impl Draft {
                 }
             }
         }
+        for grant in &recorded {
+            for company in families::company(grant.name) {
+                for Needed { name, values } in company.calls {
+                    if self.grants.contains_key(name) || !self.exists(name) {
+                        continue;
+                    }
+                    let reason = Reason::Sibling { of: grant.name, why: company.why };
+                    let mut other = Grant::new(name, reason);
+                    if let Some(values) = values.filter(|_| arguments != Arguments::Off) {
+                        other.limits.extend(self.only_limit(name, values));
+                    }
+                    self.grants.insert(name, other);
+                }
+            }
+        }
         self.refused.sort_unstable();
         self.refused.dedup();
         let granted = &self.grants;

@@ -4,8 +4,12 @@
 //! A profile that has one of them and not the others stops working when the library is updated or
 //! changed. Who may make one of them gains next to nothing by another, so they are granted together.
 //!
+//! Other calls a program makes or not as it happens: beside one that it makes anyway they are no privilege.
+//!
 //! Sources: the man pages of section 2 ("C library/kernel differences"), `sysdeps/unix/sysv/linux` of
 //! glibc and `src` of musl for the calls that they make.
+
+use super::runtime::Needed;
 
 /// Calls that stand for each other.
 #[derive(Debug)]
@@ -141,10 +145,58 @@ static FAMILIES: &[Family] = &[
     wider(SIGNALS, &["sigreturn", "rt_sigreturn"]),
 ];
 
+/// Calls that come with another one when it so happens.
+#[derive(Debug)]
+pub(super) struct Company {
+    of: &'static [&'static str],
+    /// With the usual values of the argument that can be limited, where there is one.
+    pub(super) calls: &'static [Needed],
+    /// When they come.
+    pub(super) why: &'static str,
+}
+
+/// What may come with a call.
+pub(super) fn company(name: &str) -> impl Iterator<Item = &'static Company> {
+    COMPANY.iter().filter(move |company| company.of.contains(&name))
+}
+
+const fn any(name: &'static str) -> Needed {
+    Needed { name, values: None }
+}
+
+static COMPANY: &[Company] = &[
+    Company {
+        of: &["accept", "accept4", "connect"],
+        calls: &[any("shutdown")],
+        why: "how a connection ends depends on the other side, too",
+    },
+    Company {
+        of: &["clone", "clone3"],
+        calls: &[
+            // FUTEX_WAIT, FUTEX_WAKE.
+            Needed { name: "futex", values: Some(&[0, 1]) },
+            any("madvise"),
+            any("munmap"),
+            any("sched_yield"),
+        ],
+        why: "whether threads wait for each other, and when their memory is given back, is up to chance",
+    },
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::syscalls::{Arch, is_known_name};
+
+    #[test]
+    fn company_is_made_of_calls() {
+        for Company { of, calls, why } in COMPANY {
+            let names = of.iter().copied().chain(calls.iter().map(|call| call.name));
+            names.for_each(|name| assert!(is_known_name(name), "{name}"));
+            assert!(!why.is_empty());
+        }
+        assert_eq!(company("read").count(), 0);
+    }
 
     #[test]
     fn every_name_is_a_call_and_every_family_has_a_choice() {

@@ -79,7 +79,10 @@ impl Figures {
         let siblings = of(|grant| matches!(grant.reason, Reason::Sibling { .. }))
             + draft.granted_by(form).count();
         if siblings > 0 {
-            line("  like others", format!("{}, for other C libraries", count(siblings)));
+            line(
+                "  like others",
+                format!("{}, for other C libraries and other days", count(siblings)),
+            );
         }
         for (arch, denied, all) in &self.denied {
             line("denied", format!("{denied} of the {all} calls of {arch}"));

@@ -47,7 +47,9 @@ pub struct Counts {
 /// # Errors
 /// All errors, and the warnings between them, in the order of the text.
 pub fn read(text: &str, strict: bool) -> Result<Counts, Vec<Diagnostic>> {
-    if let Some(tells_arches) = recording::log_tells_arches(text) {
+    if !table::has_tables(text)
+        && let Some(tells_arches) = recording::log_tells_arches(text)
+    {
         return of_log(text, tells_arches, strict);
     }
     let unknown = if strict { Severity::Error } else { Severity::Warning };

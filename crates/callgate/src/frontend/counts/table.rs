@@ -51,7 +51,7 @@ pub(in crate::frontend) fn read(
     forms: &str,
 ) -> Vec<(usize, Count)> {
     let lines = || lines(text).filter(|fields| !fields.first().is_some_and(is_comment));
-    let tables = text.contains("calls") && lines().any(|fields| Header::parse(&fields).is_some());
+    let tables = has_tables(text);
     if !tables
         && let Some(first) = lines().find_map(|fields| fields.first().copied())
         && !lines().any(|fields| looks_like_count(&fields))
@@ -119,6 +119,14 @@ pub(in crate::frontend) fn read(
         }
     }
     counts
+}
+
+/// Whether some line is the header of a table.
+pub(super) fn has_tables(text: &str) -> bool {
+    let is_header = |fields: Vec<Field<'_>>| {
+        !fields.first().is_some_and(is_comment) && Header::parse(&fields).is_some()
+    };
+    text.contains("calls") && lines(text).any(is_header)
 }
 
 /// The words of each line.
