@@ -188,7 +188,7 @@ fn random(runs: usize, spread: Spread, numbers: &mut Numbers) -> (Policy, Weight
 
 /// The weights of `CALLGATE_BENCH_WEIGHTS`.
 fn recorded() -> Vec<(String, Vec<Count>)> {
-    let read = |(name, text): (String, String)| match counts::read(&text, false) {
+    let read = |(name, text): (String, String)| match counts::read(&text, Arch::X86_64, false) {
         Ok(read) => Some((name, read.counts)),
         Err(messages) => {
             eprintln!("{name} is left out: {}", messages[0]);

@@ -12,14 +12,17 @@ const SAME: u64 = 1_000_000_000;
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 
-/// When it was requested, on the monotonic clock.
+/// When it was requested, on the monotonic clock; 0 before.
 static SINCE: AtomicU64 = AtomicU64::new(0);
 
 extern "C" fn request(signal: libc::c_int) {
-    let now = raw::now().unwrap_or(0);
-    if !REQUESTED.swap(true, Ordering::AcqRel) {
-        SINCE.store(now, Ordering::Release);
-    } else if now.saturating_sub(SINCE.load(Ordering::Acquire)) >= SAME {
+    let now = raw::now().unwrap_or(1);
+    // One of the two signals may come while the other is handled.
+    let since = SINCE
+        .compare_exchange(0, now, Ordering::AcqRel, Ordering::Acquire)
+        .unwrap_or_else(|since| since);
+    REQUESTED.store(true, Ordering::Release);
+    if since != 0 && now.saturating_sub(since) >= SAME {
         // SAFETY: both may be called in a handler (signal-safety(7)), and SIG_DFL is a valid disposition.
         unsafe {
             libc::signal(signal, libc::SIG_DFL);

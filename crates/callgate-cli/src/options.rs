@@ -363,7 +363,8 @@ impl CompileOptions {
             Some(path) => {
                 let place = Place::of_path(path);
                 let text = place.read_text("write one line per call: its name and its count")?;
-                let Counts { counts, warnings } = counts::read(&text, strict)
+                let first = arches.first().copied().map_or_else(native_arch, Ok)?;
+                let Counts { counts, warnings } = counts::read(&text, first, strict)
                     .map_err(|errors| Failure::of(place.name(), errors))?;
                 report::warn_all(&place.name(), &warnings);
                 if has_counts_of(&place.name(), &counts, arches) {

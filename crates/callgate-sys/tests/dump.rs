@@ -40,6 +40,10 @@ fn without_restart() -> Program {
     .unwrap()
 }
 
+/// How often a sleep is ended.
+#[cfg(target_arch = "x86_64")]
+const WAKES: u32 = 300;
+
 static SIGNALS: AtomicU32 = AtomicU32::new(0);
 
 extern "C" fn count(_: libc::c_int) {
@@ -81,6 +85,19 @@ fn other_process() {
         "sleeps" => {
             install(&without_restart(), Flags::NONE).unwrap();
             std::thread::sleep(Duration::from_millis(1500));
+        }
+        // A signal whose handler runs ends the sleep, whenever it comes.
+        #[cfg(target_arch = "x86_64")]
+        "is woken" => {
+            install(&without_restart(), Flags::NONE).unwrap();
+            let (long, nothing) = (libc::timespec { tv_sec: 5, tv_nsec: 0 }, std::ptr::null_mut());
+            let mut woken = 0;
+            while SIGNALS.load(Ordering::Relaxed) < WAKES {
+                // SAFETY: the kernel reads the time.
+                unsafe { libc::nanosleep(&raw const long, nothing) };
+                woken += 1;
+            }
+            SIGNALS.store(woken, Ordering::Relaxed);
         }
         _ => {}
     }
@@ -220,6 +237,26 @@ fn a_sleep_goes_on_whose_continuation_the_filter_denies() {
     }
     assert!(interrupted > 0);
     assert_eq!(other.finish(), 0);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_signal_ends_a_sleep_also_while_the_filters_are_read() {
+    if !is_privileged("a_signal_ends_a_sleep_also_while_the_filters_are_read") {
+        return;
+    }
+    let other = Other::start("is woken");
+    let (process, thread) = (other.process.id() as i32, other.thread as i32);
+    let reader = std::thread::spawn(move || while dump(thread as u32).is_ok() {});
+    for _ in 0..WAKES {
+        // SAFETY: takes numbers; the thread lives until it has all signals.
+        unsafe { libc::syscall(libc::SYS_tgkill, process, thread, libc::SIGRTMIN()) };
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    // Two may come at once.
+    let woken = other.finish();
+    assert!((WAKES - 20..=WAKES).contains(&woken), "{woken}");
+    reader.join().unwrap();
 }
 
 #[test]

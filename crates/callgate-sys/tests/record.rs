@@ -235,7 +235,8 @@ fn what_was_recorded_is_kept_when_tracing_fails() {
     });
     match filtered.join().unwrap() {
         Ok(recorded) => {
-            assert_eq!(recorded.notes, [Note::Failed("Input/output error".to_owned())]);
+            let failed = Note::Failed("Input/output error".to_owned());
+            assert_eq!(recorded.notes, [failed, Note::Denied(None)]);
             assert_eq!(count(&recorded.recording, native("execve")), 1);
             assert_eq!(count(&recorded.recording, native("kill")), 1);
             assert_eq!(exit_status(recorded.status), 128 + libc::SIGKILL as u8);

@@ -23,6 +23,7 @@ mod weighted;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use callgate::Arch;
 use callgate::codegen::Count;
 use callgate::frontend::counts;
 
@@ -131,7 +132,7 @@ fn weights(path: Option<&Path>, progress: &dyn Fn(&str)) -> Result<(String, Vec<
         }
         None => ("server".to_owned(), SERVER.to_owned()),
     };
-    let counted = counts::read(&text, false).map_err(|errors| {
+    let counted = counts::read(&text, Arch::X86_64, false).map_err(|errors| {
         let first: Vec<String> = errors.iter().take(3).map(ToString::to_string).collect();
         format!("{name}: {} errors, the first:\n{}", errors.len(), first.join("\n"))
     })?;

@@ -31,9 +31,9 @@ and perf trace -s, and SECCOMP records of the audit log, dmesg and journalctl.
 
 The command has the terminal and the standard streams to itself; the report
 goes to standard error when all has ended. Its exit status is passed on; it is 2
-when the recording failed or cannot be written. Ctrl-C ends the command and
-keeps the recording; after the command has ended it ends the waiting for what it
-left behind.
+when the recording failed or cannot be written, or nobody knows the command's.
+Ctrl-C ends the command and keeps the recording; after the command has ended it
+ends the waiting for what it left behind.
 
   tracepoint   the kernel counts; as root (CAP_BPF and CAP_PERFMON) on x86-64,
                Linux 5.15. Hardly slows anything.

@@ -104,10 +104,13 @@ fn check_that_a_command_can_run(filter: &Filter, program: &Program) -> Result<()
             "--arch chooses the architecture that a source is read for",
         );
     }
-    let undecided = |error: OutOfBudget| Failure::about(&filter.name, error.to_string());
     let mut store = Store::default();
-    let root = match store.program(program, filter.endian()) {
-        Ok(root) => root,
+    let looked = store.program(program, filter.endian()).and_then(|root| {
+        let execve = forbidden(&mut store, root, arch, "execve")?;
+        Ok((root, execve, forbidden(&mut store, root, arch, "exit_group")?))
+    });
+    let (root, execve, exit_group) = match looked {
+        Ok(looked) => looked,
         // It is installed as it is, so there is nothing to prove.
         Err(error) => {
             report::warn_about(
@@ -118,14 +121,14 @@ fn check_that_a_command_can_run(filter: &Filter, program: &Program) -> Result<()
             return Ok(());
         }
     };
-    if let Some(verdict) = forbidden(&mut store, root, arch, "execve").map_err(undecided)? {
+    if let Some(verdict) = execve {
         return Err(Failure::about(
             &filter.name,
             format!("the filter forbids execve on {arch} ({verdict}), so no command can start"),
         )
         .help("allow execve, or let the program install the filter itself after it has started"));
     }
-    if let Some(verdict) = forbidden(&mut store, root, arch, "exit_group").map_err(undecided)? {
+    if let Some(verdict) = exit_group {
         report::warn_about(
             &filter.name,
             format!("the filter forbids exit_group on {arch} ({verdict}), so commands cannot end"),

@@ -8,8 +8,8 @@
 //! Limits: x86-64, with x86 and x32 on it; a 64-bit program that calls by `int 0x80` is taken for one that
 //! does not.
 //!
-//! Source: `arch/x86/kernel/signal.c`, `arch_do_signal_or_restart` and `get_nr_restart_syscall`;
-//! `include/linux/errno.h`.
+//! Source: `arch/x86/kernel/signal.c`, `arch_do_signal_or_restart`, `handle_signal` and
+//! `get_nr_restart_syscall`; `include/linux/errno.h`.
 
 use callgate::bpf::Program;
 use callgate::{Arch, Endian, SeccompData};
@@ -17,8 +17,8 @@ use libc::user_regs_struct as Registers;
 
 /// The call goes on as `restart_syscall`.
 const ERESTART_RESTARTBLOCK: u64 = -516_i64 as u64;
-/// The call begins anew.
-const ERESTARTNOINTR: u64 = -513_i64 as u64;
+/// The call begins anew, or fails with EINTR when a handler of a signal runs first, as it would have.
+const ERESTARTNOHAND: u64 = -514_i64 as u64;
 
 /// The code segment of 32-bit programs (`__USER32_CS`).
 const CODE_OF_32_BITS: u64 = 0x23;
@@ -38,7 +38,7 @@ pub(super) fn result<'p>(
     let data = restart(registers);
     let permits = |program: &Program| program.run(&data, Endian::Little).verdict.permits();
     let is_permitted = filters.is_some_and(|filters| filters.into_iter().all(permits));
-    (!is_permitted).then_some(ERESTARTNOINTR)
+    (!is_permitted).then_some(ERESTARTNOHAND)
 }
 
 /// What filters see of the `restart_syscall`.
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_call_begins_anew_where_a_filter_denies_that_it_goes_on() {
-        let anew = Some(ERESTARTNOINTR);
+        let anew = Some(ERESTARTNOHAND);
         let of = |registers: &Registers, filters: &[Program]| result(registers, Some(filters));
         let sleeps = registers(-516, 0x33, 35);
         let all = Program::new(vec![Insn::new(Op::RetK, Verdict::ALLOW.0)]).unwrap();

@@ -33,7 +33,7 @@ pub(super) struct Stopped {
     tid: pid_t,
     /// What was about to be delivered to it.
     signal: c_int,
-    /// It runs or sleeps as soon as it is let go, and was stopped by nothing but this.
+    /// It runs or sleeps as soon as it is let go: it was not stopped before.
     goes_on: bool,
 }
 
@@ -65,7 +65,8 @@ impl Tracee {
                     // A stop that is an event carries no signal; the event is above the signal.
                     let is_event = status >> 16 != 0;
                     let signal = if is_event { 0 } else { libc::WSTOPSIG(status) };
-                    let goes_on = is_event && libc::WSTOPSIG(status) == libc::SIGTRAP;
+                    // An event with another signal is the stop that such a signal asks for.
+                    let goes_on = !is_event || libc::WSTOPSIG(status) == libc::SIGTRAP;
                     return Ok(Stopped { tid, signal, goes_on });
                 }
                 _ => return Err(Kind::Ended),

@@ -86,7 +86,7 @@ pub enum Note {
     /// Tracing failed, for this reason. All processes were ended, and what was recorded until then is
     /// kept.
     Failed(String),
-    /// Filters denied so many calls; or the command installed some, and nobody knows how many they denied.
+    /// Filters denied so many calls; or there are filters, and nobody knows how many they denied.
     /// Denied calls are recorded as all others are.
     Denied(Option<u64>),
     /// The kernel did not tell that so many threads ended: it skips a program that interrupts itself.
@@ -112,7 +112,7 @@ impl fmt::Display for Note {
             ),
             Note::Untraced(count) => write!(
                 f,
-                "processes or threads started with CLONE_UNTRACED, whose calls were not recorded and \
+                "processes or threads to be started with CLONE_UNTRACED, whose calls were not recorded and \
                  failed with ENOSYS: {count}"
             ),
             Note::Denied(count) => {
@@ -121,7 +121,7 @@ impl fmt::Display for Note {
                     Some(count) => {
                         write!(f, "filters denied {count} calls, which are")?;
                     }
-                    None => f.write_str("calls that the command's own filters denied are")?,
+                    None => f.write_str("calls that filters denied, if any, are")?,
                 }
                 f.write_str(" recorded as all others are")
             }
@@ -145,9 +145,10 @@ impl fmt::Display for Note {
 }
 
 impl Note {
-    /// Whether the recording ended before the command did.
+    /// Whether the recording ended before the command did, or how that ended is not known: its exit status
+    /// says nothing then.
     pub fn is_failure(&self) -> bool {
-        matches!(self, Note::Failed(_))
+        matches!(self, Note::Failed(_) | Note::UnknownStatus)
     }
 
     /// What to do about it.

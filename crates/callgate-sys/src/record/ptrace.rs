@@ -54,7 +54,6 @@ pub(super) fn record(command: &Command) -> Result<Outcome, RecordError> {
         early: HashSet::new(),
         // Without /proc it is not known, and then nothing may be missed.
         every: Status::of_this_thread().is_none_or(|own| own.mode != Mode::Off),
-        filters: false,
         running: false,
         status: None,
         tally: Tally::default(),
@@ -76,7 +75,7 @@ pub(super) fn record(command: &Command) -> Result<Outcome, RecordError> {
     if session.tally.called("ptrace") {
         session.notes.push(Note::TracesItself);
     }
-    if session.filters {
+    if session.every {
         session.notes.push(Note::Denied(None));
     }
     if session.untraced > 0 {
@@ -106,8 +105,6 @@ struct Session {
     early: HashSet<pid_t>,
     /// Some process has a filter beside ours.
     every: bool,
-    /// The command installs filters itself.
-    filters: bool,
     /// The command was executed: calls count.
     running: bool,
     /// How the command ended.
@@ -147,7 +144,7 @@ impl Session {
             if pid == self.main {
                 self.status = Some(status);
                 signals.command_ended();
-                tick = Tick::start();
+                tick = tick.or_else(Tick::start);
             }
         }
         Ok(())
@@ -287,7 +284,6 @@ impl Session {
             return;
         }
         self.every = true;
-        self.filters = true;
         if name == Some("seccomp") && second & TSYNC != 0 {
             for other in self.tracees.keys().filter(|other| **other != pid) {
                 // One that has ended in the meantime needs no filter.

@@ -94,9 +94,23 @@ impl Started {
         let word = &self.memory.words()[CHILD];
         let start = Instant::now();
         while word.load(Ordering::Acquire) == 0 && start.elapsed() < PATIENCE {
-            raw::futex_wait(word, 0, PATIENCE);
+            raw::futex_wait(word, 0, Duration::from_secs(1));
+            if self.has_ended() {
+                break;
+            }
         }
         word.load(Ordering::Acquire) == RECORDED
+    }
+
+    /// Whether the child is dead, and nobody waited for it.
+    fn has_ended(&self) -> bool {
+        // SAFETY: a structure of zeros is a valid value.
+        let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+        let how = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+        // SAFETY: the kernel writes to `info`; WNOWAIT leaves the child as it is.
+        let result = unsafe { libc::waitid(libc::P_PID, self.pid as u32, &raw mut info, how) };
+        // SAFETY: `waitid` wrote the number, or left the 0.
+        result != 0 || unsafe { info.si_pid() } != 0
     }
 
     /// Why the child ended, if it did so before it was the command.

@@ -12,7 +12,10 @@ use libc::{c_int, c_long, timer_t};
 
 use super::signals;
 
-const SIGNAL: c_int = libc::SIGALRM;
+/// One that nobody else is likely to use; SIGALRM may be somebody's time limit for the recorder.
+fn signal() -> c_int {
+    libc::SIGRTMAX() - 1
+}
 
 /// How long a wait goes on although a signal came before it.
 const NANOSECONDS: c_long = 100_000_000;
@@ -28,11 +31,11 @@ impl Tick {
     pub(super) fn start() -> Option<Tick> {
         extern "C" fn nothing(_: c_int) {}
         let handler = nothing as extern "C" fn(_) as libc::sighandler_t;
-        let before = signals::set(SIGNAL, &signals::action(handler, 0))?;
+        let before = signals::set(signal(), &signals::action(handler, 0))?;
         // SAFETY: an event of zeros is a valid value.
         let mut event: libc::sigevent = unsafe { MaybeUninit::zeroed().assume_init() };
         event.sigev_notify = libc::SIGEV_THREAD_ID;
-        event.sigev_signo = SIGNAL;
+        event.sigev_signo = signal();
         // SAFETY: takes nothing.
         event.sigev_notify_thread_id = unsafe { libc::gettid() };
         let mut timer = MaybeUninit::uninit();
@@ -41,7 +44,7 @@ impl Tick {
             libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, timer.as_mut_ptr()) == 0
         };
         if !made {
-            signals::set(SIGNAL, &before);
+            signals::set(signal(), &before);
             return None;
         }
         // SAFETY: the call succeeded, so it wrote the timer.
@@ -59,8 +62,8 @@ impl Drop for Tick {
         // SAFETY: `start` made the timer, and nobody else knows it.
         unsafe { libc::timer_delete(self.timer) };
         // Where the signal is blocked, one may be pending: ignoring it takes it away.
-        signals::set(SIGNAL, &signals::action(libc::SIG_IGN, 0));
-        signals::set(SIGNAL, &self.before);
+        signals::set(signal(), &signals::action(libc::SIG_IGN, 0));
+        signals::set(signal(), &self.before);
     }
 }
 

@@ -4,7 +4,7 @@
 //! search; for numbers the compiler inverts the table into one array of slots per column, so that
 //! nothing is built at run time.
 
-use super::arch::{Arch, X32_SYSCALL_BIT};
+use super::arch::Arch;
 use super::facts::CallFacts;
 use super::generated::facts::FACTS;
 use super::generated::multiplexed::MULTIPLEXED;
@@ -120,17 +120,6 @@ impl Arch {
         }
     }
 
-    /// What the numbers of this architecture have in common, which the table leaves out.
-    const fn base(self) -> u32 {
-        match self {
-            Arch::X32 => X32_SYSCALL_BIT,
-            Arch::Mips | Arch::Mipsel => 4000,
-            Arch::Mips64 | Arch::Mipsel64 => 5000,
-            Arch::Mips64n32 | Arch::Mipsel64n32 => 6000,
-            _ => 0,
-        }
-    }
-
     /// The number of a call as a filter sees it: x32's with the bit 0x4000_0000, those of MIPS
     /// from 4000, 5000 and 6000. `None` when this architecture has no such call.
     pub fn number(self, name: &str) -> Option<u32> {
@@ -144,7 +133,7 @@ impl Arch {
                 aliases.find(|(column, second, _)| *column == self.column() && *second == name)?;
             number(first)
         })?;
-        Some(self.base() + relative)
+        Some(self.first_number() + relative)
     }
 
     /// The name of a number as a filter sees it. `None` when there is no such call.
@@ -152,7 +141,7 @@ impl Arch {
     /// Where the headers have two names for a number this is the one that they define by the
     /// number: `arm_sync_file_range`, not `sync_file_range2`, on arm.
     pub fn call_name(self, nr: u32) -> Option<&'static str> {
-        let slot = slot(nr.checked_sub(self.base())?)?;
+        let slot = slot(nr.checked_sub(self.first_number())?)?;
         name_of_row(*ROWS.get(self.column())?.get(slot)?)
     }
 
@@ -160,7 +149,7 @@ impl Arch {
     pub fn calls(self) -> impl Iterator<Item = (u32, &'static str)> {
         let rows = ROWS.get(self.column()).map_or(&[][..], |rows| &rows[..]);
         (0..).zip(rows).filter_map(move |(slot, row)| {
-            Some((self.base() + number_of_slot(slot), name_of_row(*row)?))
+            Some((self.first_number() + number_of_slot(slot), name_of_row(*row)?))
         })
     }
 

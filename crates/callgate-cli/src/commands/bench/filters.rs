@@ -142,11 +142,13 @@ fn repeat(args: &FiltersArgs, experiment: Experiment) -> Result<Report> {
         .help("leave the sources out; without --experiment they are measured"));
     }
     if args.cold().is_some() && !experiment.can_be_cold() {
+        let can_be_cold = Experiment::ALL.iter().filter(|one| one.can_be_cold());
+        let can_be_cold: Vec<&str> = can_be_cold.map(|one| one.name()).collect();
         return Err(Failure::new(format!(
             "the experiment {} cannot be measured with --cold",
             experiment.name()
         ))
-        .help("leave --cold out; getpid, unixbench-syscall, long-jumps and weighted can be"));
+        .help(format!("leave --cold out; {} can be", can_be_cold.join(", "))));
     }
     if !takes_weights && args.compiling.has_weights() {
         report::warn("--weights has no effect here", "the experiment weighted reads it");

@@ -36,6 +36,10 @@ use types::TypesFile;
 /// How many threads are recorded at a time.
 const MAX_THREADS: u32 = 1 << 16;
 
+/// A thread that executes a program takes the number of the first one of its process: between the end of the
+/// one number and the entry of the other, the program is loaded.
+const EXECUTES: Duration = Duration::from_millis(300);
+
 /// Where the programs run; the kernel has a type for each of these.
 const TRACEPOINTS: [&str; 5] = [
     "btf_trace_sched_process_fork",
@@ -127,12 +131,17 @@ impl Recorder {
         let read = |why| Kind::Tracepoint(BpfError::Map(why));
         let mut pause = Duration::from_micros(200);
         let mut unseen_ends = 0;
+        let mut gone: Option<(Vec<u8>, Instant)> = None;
         while let Some(first) = self.threads.next_key(None).map_err(read)? {
-            if is_gone(&first) {
-                // Its entry is removed before the thread is gone: by the program, if that was run.
-                unseen_ends += usize::from(self.threads.remove(&first).map_err(read)?);
-                continue;
-            }
+            // Its entry is removed before the thread is gone: by the program, if that was run.
+            gone = match gone.take().filter(|(key, _)| *key == first) {
+                _ if !is_gone(&first) => None,
+                Some((key, since)) if since.elapsed() >= EXECUTES => {
+                    unseen_ends += usize::from(self.threads.remove(&key).map_err(read)?);
+                    continue;
+                }
+                known => known.or_else(|| Some((first.clone(), Instant::now()))),
+            };
             if signals.interrupted() {
                 notes.push(Note::LeftOthers(self.count_threads(first).map_err(read)?));
                 break;
@@ -146,7 +155,9 @@ impl Recorder {
         let (time, cost) = (start.elapsed(), started.cost());
         let counted = self.read().map_err(read)?;
         if counted.denied > 0 {
-            notes.push(Note::Denied(Some(counted.denied)));
+            // A call whose beginning a program missed is taken for one that was denied.
+            let exactly = (counted.tally.lost == 0).then_some(counted.denied);
+            notes.push(Note::Denied(exactly));
         }
         Ok(Outcome {
             tally: counted.tally,

@@ -19,7 +19,6 @@ use super::recording;
 use super::tree::shorten;
 use crate::codegen::Count;
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::recording::{CallId, Seen};
 use crate::syscalls::{self, Arch};
 
 /// What a text says about how often calls happen.
@@ -31,13 +30,15 @@ pub struct Counts {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Reads counts; with `strict`, unknown names are errors.
+/// Reads counts; with `strict`, unknown names are errors. `arch` is whose calls are in a log that does not say
+/// it: that of the filter that the counts are for.
 ///
 /// ```
+/// use callgate::Arch;
 /// use callgate::codegen::Weights;
 /// use callgate::frontend::counts;
 ///
-/// let read = counts::read("futex 870063\nread 2024\n", false).map_err(|errors| format!("{errors:?}"))?;
+/// let read = counts::read("futex 870063\nread 2024\n", Arch::X86_64, false).map_err(|errors| format!("{errors:?}"))?;
 /// assert_eq!((read.counts[0].name.as_str(), read.counts[0].count), ("futex", 870_063.0));
 /// let weights = Weights::of(read.counts).map_err(|error| error.to_string())?;
 /// # assert_ne!(weights, Weights::uniform());
@@ -46,13 +47,13 @@ pub struct Counts {
 ///
 /// # Errors
 /// All errors, and the warnings between them, in the order of the text.
-pub fn read(text: &str, strict: bool) -> Result<Counts, Vec<Diagnostic>> {
+pub fn read(text: &str, arch: Arch, strict: bool) -> Result<Counts, Vec<Diagnostic>> {
     if !table::has_tables(text)
         && let Some(tells_arches) = recording::log_tells_arches(text)
     {
-        return of_log(text, tells_arches, strict);
+        return of_log(text, arch, tells_arches, strict);
     }
-    let unknown = if strict { Severity::Error } else { Severity::Warning };
+    let unknown = unknown(strict);
     let mut reader = Reader::new(text, false);
     let counts = if let Some(at) = text.find('\0') {
         not_text(&mut reader, at);
@@ -95,17 +96,43 @@ fn of_recording(text: &str, reader: &mut Reader<'_>, unknown: Severity) -> Vec<C
     counts
 }
 
-/// The counts of a log.
-fn of_log(text: &str, tells_arches: bool, strict: bool) -> Result<Counts, Vec<Diagnostic>> {
-    let unsaid = Arch::native().unwrap_or(Arch::X86_64);
-    let options = recording::Options { arch: unsaid, strict, partial: false };
-    let recording::Read { recording, warnings } = recording::read(text, &options)?;
-    let count = |(call, seen): (CallId, &Seen)| {
-        // As for a name alone.
-        let arch = (tells_arches || call.arch != unsaid).then_some(call.arch);
-        Some(Count { arch, name: call.name()?.to_owned(), count: seen.count() as f64 })
-    };
-    Ok(Counts { counts: recording.calls().filter_map(count).collect(), warnings })
+fn unknown(strict: bool) -> Severity {
+    if strict { Severity::Error } else { Severity::Warning }
+}
+
+/// The counts of a log; `arch` is whose calls are in it, where it does not say so.
+fn of_log(
+    text: &str,
+    arch: Arch,
+    tells_arches: bool,
+    strict: bool,
+) -> Result<Counts, Vec<Diagnostic>> {
+    let options = recording::Options { arch, strict, partial: false };
+    let recording::Read { recording, mut warnings } = recording::read(text, &options)?;
+    let mut counts = Vec::new();
+    for (call, seen) in recording.calls() {
+        match call.name() {
+            Some(name) => counts.push(Count {
+                // As for a name alone.
+                arch: (tells_arches || call.arch != arch).then_some(call.arch),
+                name: name.to_owned(),
+                count: seen.count() as f64,
+            }),
+            None => {
+                let message = format!("{} has no call with the number {}", call.arch, call.nr);
+                let unknown =
+                    Diagnostic { severity: unknown(strict), ..Diagnostic::error(None, message) };
+                warnings.push(unknown.help("newer calls need a newer version"));
+            }
+        }
+    }
+    if counts.is_empty() || warnings.iter().any(|one| one.severity == Severity::Error) {
+        if counts.is_empty() {
+            warnings.push(Diagnostic::error(None, "no counts in this file").help(HELP));
+        }
+        return Err(warnings);
+    }
+    Ok(Counts { counts, warnings })
 }
 
 /// A text has a zero byte.

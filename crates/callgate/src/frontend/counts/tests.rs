@@ -3,7 +3,7 @@ use crate::codegen::Weights;
 use crate::syscalls::Arch;
 
 fn counts(text: &str) -> Vec<(String, f64)> {
-    let read = read(text, false).unwrap();
+    let read = read(text, Arch::X86_64, false).unwrap();
     assert_eq!(read.warnings, []);
     read.counts.into_iter().map(|count| (count.name, count.count)).collect()
 }
@@ -17,11 +17,11 @@ fn lines(messages: &[Diagnostic]) -> String {
 }
 
 fn errors(text: &str) -> String {
-    lines(&read(text, false).unwrap_err())
+    lines(&read(text, Arch::X86_64, false).unwrap_err())
 }
 
 fn warnings(text: &str) -> String {
-    lines(&read(text, false).unwrap().warnings)
+    lines(&read(text, Arch::X86_64, false).unwrap().warnings)
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn the_tables_of_perf_trace_add_up_over_threads() {
     let expected = [("wait4", 5.0), ("clock_nanosleep", 123_456.0), ("wait4", 30.0)];
     assert_eq!(counts(PERF), pairs(&expected));
     let sums = [("clock_nanosleep".to_owned(), 123_456.0), ("wait4".to_owned(), 35.0)];
-    let read = read(PERF, false).unwrap().counts;
+    let read = read(PERF, Arch::X86_64, false).unwrap().counts;
     assert_eq!(Weights::of(read).unwrap(), Weights::counts(sums).unwrap());
     // One table for all, as --summary-mode=total prints it.
     let total = PERF.replace("my server (worker) (22167), 162 events, 21.2%", "total, 162 events");
@@ -167,7 +167,7 @@ fn what_is_wrong_is_said_with_its_place() {
 #[test]
 fn unknown_names_are_warnings_or_errors() {
     let text = "read 1\nreed 2\nfrobnicate 3\n";
-    let lenient = read(text, false).unwrap();
+    let lenient = read(text, Arch::X86_64, false).unwrap();
     assert_eq!(lenient.counts.len(), 1);
     assert_eq!(
         lines(&lenient.warnings),
@@ -176,7 +176,7 @@ fn unknown_names_are_warnings_or_errors() {
     );
     assert_eq!(lenient.warnings[0].help, "did you mean \"read\"?");
     assert_eq!(
-        lines(&read(text, true).unwrap_err()),
+        lines(&read(text, Arch::X86_64, true).unwrap_err()),
         "2:1: \"reed\" is not the name of a system call\n\
          3:1: \"frobnicate\" is not the name of a system call"
     );
@@ -191,7 +191,7 @@ fn unknown_names_are_warnings_or_errors() {
 #[test]
 fn no_input_makes_more_messages_than_a_person_reads() {
     let text = "read 1\n".to_owned() + &"x\n".repeat(100_000);
-    let errors = read(&text, false).unwrap_err();
+    let errors = read(&text, Arch::X86_64, false).unwrap_err();
     assert_eq!(errors.len(), 501);
     assert_eq!(errors[500].message, "99500 more errors are left out");
 }
@@ -210,11 +210,11 @@ fn a_recording_counts_by_architecture() {
     let count = |arch, count| Count { arch: Some(arch), name: "read".to_owned(), count };
     let expected =
         vec![count(Arch::X86_64, 123.0), count(Arch::X86, i64::MAX as f64), count(Arch::X32, 7.0)];
-    let read = read(&text, true).unwrap();
+    let read = read(&text, Arch::X86_64, true).unwrap();
     assert_eq!((read.counts, read.warnings), (expected, vec![]));
     // What a later recorder adds is ignored.
     let text = text.replacen('{', "{\"command\": [\"ls\"], ", 1);
-    assert_eq!(super::read(&text, true).unwrap().counts.len(), 3);
+    assert_eq!(super::read(&text, Arch::X86_64, true).unwrap().counts.len(), 3);
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn calls_that_an_architecture_does_not_have_are_left_out_of_a_recording() {
          4:34: \"reed\" is not the name of a system call; it is left out\n\
          5:32: x86_64 has no call with the number 4000; it is left out"
     );
-    assert_eq!(read(&recording(calls), true).unwrap_err().len(), 3);
+    assert_eq!(read(&recording(calls), Arch::X86_64, true).unwrap_err().len(), 3);
 }
 
 #[test]
@@ -288,9 +288,41 @@ fn other_json_is_no_recording() {
     assert_eq!(errors(text), "1:1: the recording has no `calls`");
     let whole = recording(r#"{"arch": "x86_64", "name": "read", "count": 1}"#);
     for cut in 1..whole.len() {
-        let errors = read(&whole[..cut], false).unwrap_err();
+        let errors = read(&whole[..cut], Arch::X86_64, false).unwrap_err();
         assert!(errors[0].position.is_some(), "{cut}: {errors:?}");
     }
     let deep = "[".repeat(100_000);
     assert_eq!(errors(&deep), "1:513: nested deeper than 512 levels, the limit");
+}
+
+#[test]
+fn logs_count_each_call() {
+    let log = "1 read(0, 0x1, 5) = 1\n1 open(0x1, 0) = 3\n1 read(0, 0x1, 5) = 0\n";
+    // A name alone, as in two columns: the filter's first architecture has the call.
+    let read = |arch| read(log, arch, false).unwrap();
+    let counted: Vec<_> =
+        read(Arch::X86_64).counts.into_iter().map(|one| (one.arch, one.name)).collect();
+    assert_eq!(counted, [(None, "read".to_owned()), (None, "open".to_owned())]);
+    assert_eq!(read(Arch::X86_64).counts[0].count, 2.0);
+    let warned = lines(&read(Arch::Aarch64).warnings);
+    assert!(warned.contains("aarch64 has no call \"open\""), "{warned}");
+}
+
+#[test]
+fn records_of_calls_without_a_name_are_said() {
+    let record = |nr| {
+        format!(
+            "type=SECCOMP msg=audit(1:2): arch=c000003e syscall={nr} compat=0 ip=0x1 code=0x0\n"
+        )
+    };
+    let both = record(0) + &record(4000);
+    let read = |strict| read(&both, Arch::Aarch64, strict);
+    let counts = read(false).unwrap();
+    assert_eq!(lines(&counts.warnings), "x86_64 has no call with the number 4000");
+    assert_eq!((counts.counts.len(), counts.counts[0].arch), (1, Some(Arch::X86_64)));
+    assert!(read(true).is_err());
+    assert_eq!(
+        errors(&record(4000)),
+        "x86_64 has no call with the number 4000\nno counts in this file"
+    );
 }

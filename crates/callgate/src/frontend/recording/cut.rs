@@ -14,6 +14,8 @@ pub(super) fn whole_part(text: &str) -> Option<String> {
             _ if escaped => escaped = false,
             b'\\' if in_string => escaped = true,
             b'"' => in_string = !in_string,
+            // No string has several lines: where the text goes on, a quote is missing, and nothing is cut off.
+            b'\n' if in_string && !text.get(at..)?.trim().is_empty() => return None,
             _ if in_string => {}
             b'{' | b'[' => open.push(byte),
             b'}' | b']' => {
@@ -51,5 +53,6 @@ mod tests {
             assert_eq!(whole_part(&text[..length]).as_deref(), whole, "{length}");
         }
         assert_eq!(whole_part(r#"{"a": [{}}"#), None);
+        assert_eq!(whole_part("{\"a\": [{}, {\"b: 1},\n{}"), None);
     }
 }

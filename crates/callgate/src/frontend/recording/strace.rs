@@ -61,7 +61,13 @@ pub(super) fn read(
     };
     let (mut skipped, mut first) = (0_u64, None);
     let mut start = 0;
+    let mut in_table = false;
     for line in text.split_inclusive('\n') {
+        if in_table {
+            in_table = line.split_whitespace().next_back() != Some("total");
+            start += line.len();
+            continue;
+        }
         let parsed = Line::of(line);
         let at = start + parsed.at;
         match parsed.what {
@@ -79,7 +85,7 @@ pub(super) fn read(
             What::Superseded(by) => log.superseded(parsed.process, by),
             What::Nothing => {}
             // The table of `strace -C` counts the same calls again.
-            What::Table => break,
+            What::Table => in_table = true,
             What::Rest(_) | What::Other => {
                 skipped += 1;
                 first = first.or(Some(at));

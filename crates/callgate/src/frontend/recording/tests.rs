@@ -74,7 +74,7 @@ fn what_is_written_is_read_again() {
     assert_eq!(quiet(&text), recording);
     assert_eq!(quiet(&text).to_json(), text);
     // As weights, the numbers that nobody knows are left out.
-    let weights = counts::read(&text, false).unwrap();
+    let weights = counts::read(&text, Arch::X86_64, false).unwrap();
     assert_eq!((weights.counts.len(), weights.warnings.len()), (5, 4));
 }
 
@@ -403,4 +403,16 @@ fn a_name_that_is_left_out_a_thousand_times_is_told_once() {
         "1:1: \"frobnicate\" is not the name of a system call; it is left out\n\
          2:1: x86_64 has no call \"stat64\"; it is left out"
     );
+}
+
+/// Two logs of `strace -C` one after the other: each ends with its table.
+#[test]
+fn what_comes_behind_a_table_is_read() {
+    let table = "% time     seconds  usecs/call     calls    errors syscall\n\
+                 ------ ----------- ----------- --------- --------- ----------------\n\
+                 100.00    0.000055          55         1           read\n\
+                 ------ ----------- ----------- --------- --------- ----------------\n\
+                 100.00    0.000055          55         1           total\n";
+    let log = format!("read(0, 0x1, 5) = 1\n{table}read(0, 0x1, 5) = 1\nclose(0) = 0\n{table}");
+    assert_eq!(counts(&quiet(&log)), "read×2 close×1");
 }
