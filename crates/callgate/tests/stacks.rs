@@ -158,17 +158,25 @@ proptest! {
     #[test]
     fn stacks_of_stacks_are_stacks(sources in prop::collection::vec(sources(), 3..5)) {
         let options = Options::default();
+        // Few of these stacks are too much for a filter, or for the budget of the diagram.
         let at_once = |filters: Vec<Filter<'_>>| {
-            merge(&Stack::new(filters).unwrap(), &[Arch::X86_64], &options).unwrap().compiled.program
+            match merge(&Stack::new(filters).unwrap(), &[Arch::X86_64], &options) {
+                Ok(merged) => Ok(merged.compiled.program),
+                Err(error) => {
+                    let why = error.to_string();
+                    assert!(why.contains("too complex") || why.contains("more than the kernel accepts"), "{why}");
+                    Err(TestCaseError::reject(why))
+                }
+            }
         };
-        let all = at_once(sources.iter().map(Source::filter).collect());
-        let older = at_once(sources[..2].iter().map(Source::filter).collect());
+        let all = at_once(sources.iter().map(Source::filter).collect())?;
+        let older = at_once(sources[..2].iter().map(Source::filter).collect())?;
         let mut filters = vec![Filter::program(&older, Endian::Little)];
         filters.extend(sources[2..].iter().map(Source::filter));
-        prop_assert_eq!(&at_once(filters), &all);
-        let newer = at_once(sources[1..].iter().map(Source::filter).collect());
+        prop_assert_eq!(&at_once(filters)?, &all);
+        let newer = at_once(sources[1..].iter().map(Source::filter).collect())?;
         let filters = vec![sources[0].filter(), Filter::program(&newer, Endian::Little)];
-        prop_assert_eq!(&at_once(filters), &all);
+        prop_assert_eq!(&at_once(filters)?, &all);
     }
 }
 
