@@ -67,6 +67,18 @@ pub(crate) fn seccomp_knows_flags(flags: u32) -> bool {
     result == -1 && io::Error::last_os_error().raw_os_error() == Some(libc::EFAULT)
 }
 
+/// `seccomp(SECCOMP_GET_NOTIF_SIZES)`: how large the kernel's structures for listeners are.
+pub(crate) fn seccomp_notif_sizes() -> io::Result<libc::seccomp_notif_sizes> {
+    let none: c_uint = 0;
+    let mut sizes =
+        libc::seccomp_notif_sizes { seccomp_notif: 0, seccomp_notif_resp: 0, seccomp_data: 0 };
+    let to = &raw mut sizes;
+    // SAFETY: the kernel writes three numbers of 16 bits, which is what `sizes` has.
+    let result =
+        unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_GET_NOTIF_SIZES, none, to) };
+    if result == 0 { Ok(sizes) } else { Err(io::Error::last_os_error()) }
+}
+
 /// `seccomp(SECCOMP_GET_ACTION_AVAIL)`.
 pub(crate) fn seccomp_action_available(action: u32) -> io::Result<()> {
     let none: c_uint = 0;

@@ -12,8 +12,8 @@ fn the_status_of_the_command_is_kept_where_sigchld_is_ignored() {
     // SAFETY: SIG_IGN is a valid disposition and installs no code.
     let ignore = || unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
     ignore();
-    for way in [Way::Ptrace, Way::Tracepoint] {
-        match record(&command, words.map(str::to_owned).to_vec(), Some(way)) {
+    for way in Way::ALL {
+        match record(&command, words.map(str::to_owned).to_vec(), &[way]) {
             Ok(recorded) => assert_eq!(exit_status(recorded.status), 3, "{way:?}"),
             // Without a status of the command there would be no recording.
             Err(why) if why.to_string().contains("waited for") => panic!("{why}"),

@@ -1,4 +1,4 @@
-//! Both ways of recording count every call of a program that makes them in every way, and so does strace
+//! All ways of recording count every call of a program that makes them in every way, and so does strace
 //! where it is installed. A way that this machine does not permit is not run, and the test's output says so.
 
 use std::ffi::OsString;
@@ -15,12 +15,12 @@ fn try_record(words: &[&str], way: Way) -> Result<Recorded, String> {
     let words: Vec<OsString> = words.iter().map(OsString::from).collect();
     let command = Command::find(&words).unwrap();
     let texts = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    record(&command, texts, Some(way)).map_err(|error| error.to_string())
+    record(&command, texts, &[way]).map_err(|error| error.to_string())
 }
 
 /// Records a command in each way that this machine lets us.
 fn in_each_way(words: &[&str], mut check: impl FnMut(Recorded)) {
-    for way in [Way::Ptrace, Way::Tracepoint] {
+    for way in Way::ALL {
         match try_record(words, way) {
             Ok(recorded) => check(recorded),
             Err(why) => not_run(way, &why),
@@ -28,12 +28,14 @@ fn in_each_way(words: &[&str], mut check: impl FnMut(Recorded)) {
     }
 }
 
-/// Sandboxes forbid ptrace; the tracepoint needs root, and a kernel that tells its types. Everything else
+/// Sandboxes forbid ptrace; the tracepoint needs root, and a kernel that tells its types, and a listener a
+/// recent one. Everything else
 /// is a mistake: a program that the kernel does not like, for one.
 fn not_run(way: Way, why: &str) {
     let machine =
         ["not permitted", "Permission denied", "vmlinux", "x86-64 only", "not implemented"];
-    assert!(machine.iter().any(|reason| why.contains(reason)) && !why.contains("("), "{why}");
+    let known = machine.iter().any(|reason| why.contains(reason)) && !why.contains("(");
+    assert!(known || why.contains("lets no listener"), "{why}");
     eprintln!("not run by {way:?}: {why}");
 }
 
@@ -90,7 +92,7 @@ fn no_call_is_missed() {
         assert_eq!(run.command, [SUBJECT]);
         let is_expected = |note: &Note| match recorded.way {
             Way::Tracepoint => matches!(note, Note::Denied(Some(35..))),
-            Way::Ptrace => *note == Note::Denied(None),
+            Way::Listener | Way::Stops => *note == Note::Denied(None),
         };
         assert!(recorded.notes.iter().any(is_expected), "{:?}", recorded.notes);
     });
@@ -210,39 +212,92 @@ fn what_the_command_leaves_behind_is_waited_for() {
 fn processes_that_cannot_be_traced_are_noted() {
     in_each_way(&[SUBJECT, "untraced"], |recorded| {
         let (notes, counted) = match recorded.way {
-            Way::Tracepoint => (vec![], 3),
-            Way::Ptrace => (vec![Note::Untraced(1)], 0),
+            Way::Tracepoint | Way::Listener => (vec![], 3),
+            Way::Stops => (vec![Note::Untraced(1)], 0),
         };
         assert_eq!(recorded.notes, notes, "{:?}", recorded.way);
+        let run = &recorded.recording.runs()[0];
+        assert_eq!((run.processes, run.threads), (Some(1 + counted / 3), Some(1 + counted / 3)));
         assert_eq!(count(&recorded.recording, native("getgid")), counted, "{:?}", recorded.way);
     });
+}
+
+/// A filter with which a call fails whose argument is this number.
+fn deny_request(name: &str, arg: u32, number: u32, errno: i32) -> Program {
+    let low = if cfg!(target_endian = "little") { 0 } else { 4 };
+    Program::new(vec![
+        Insn::new(Op::LdWordAbs, 0),
+        Insn::branch(Op::JeqK, native(name).nr, 0, 3),
+        Insn::new(Op::LdWordAbs, 16 + 8 * arg + low),
+        Insn::branch(Op::JeqK, number, 0, 1),
+        Insn::new(Op::RetK, Verdict::errno(errno as u16).0),
+        Insn::new(Op::RetK, Verdict::ALLOW.0),
+    ])
+    .unwrap()
 }
 
 /// A filter makes one request of ptrace fail, which is made when the command stops itself.
 #[test]
 fn what_was_recorded_is_kept_when_tracing_fails() {
-    let deny_listen = Program::new(vec![
-        Insn::new(Op::LdWordAbs, 0),
-        Insn::branch(Op::JeqK, native("ptrace").nr, 0, 3),
-        Insn::new(Op::LdWordAbs, if cfg!(target_endian = "little") { 16 } else { 20 }),
-        Insn::branch(Op::JeqK, libc::PTRACE_LISTEN, 0, 1),
-        Insn::new(Op::RetK, Verdict::errno(libc::EIO as u16).0),
-        Insn::new(Op::RetK, Verdict::ALLOW.0),
-    ]);
+    let deny_listen = deny_request("ptrace", 0, libc::PTRACE_LISTEN, libc::EIO);
     let filtered = std::thread::spawn(move || {
-        callgate_sys::install(&deny_listen.unwrap(), callgate_sys::Flags::NONE).unwrap();
-        try_record(&[SUBJECT, "stop"], Way::Ptrace)
+        callgate_sys::install(&deny_listen, callgate_sys::Flags::NONE).unwrap();
+        Way::PTRACE.map(|way| (way, try_record(&[SUBJECT, "stop"], way)))
     });
-    match filtered.join().unwrap() {
-        Ok(recorded) => {
-            let failed = Note::Failed("Input/output error".to_owned());
-            assert_eq!(recorded.notes, [failed, Note::Denied(None)]);
-            assert_eq!(count(&recorded.recording, native("execve")), 1);
-            assert_eq!(count(&recorded.recording, native("kill")), 1);
-            assert_eq!(exit_status(recorded.status), 128 + libc::SIGKILL as u8);
+    for (way, result) in filtered.join().unwrap() {
+        match result {
+            Ok(recorded) => {
+                let failed = Note::Failed("Input/output error".to_owned());
+                assert_eq!(recorded.notes, [failed, Note::Denied(None)], "{way:?}");
+                assert_eq!(count(&recorded.recording, native("execve")), 1);
+                assert_eq!(count(&recorded.recording, native("kill")), 1);
+                assert_eq!(exit_status(recorded.status), 128 + libc::SIGKILL as u8);
+            }
+            Err(why) => not_run(way, &why),
         }
-        Err(why) => not_run(Way::Ptrace, &why),
     }
+}
+
+/// A signal that comes while a call waits to be recorded must not end the call.
+#[test]
+fn calls_are_not_interrupted_by_being_recorded() {
+    in_each_way(&[SUBJECT, "interrupted"], |recorded| {
+        assert_eq!(exit_status(recorded.status), 0, "{:?}", recorded.way);
+        assert_eq!(count(&recorded.recording, native("getpgid")), 5_000, "{:?}", recorded.way);
+        assert_eq!(count(&recorded.recording, native("preadv")), 5_000, "{:?}", recorded.way);
+        assert!(count(&recorded.recording, native("rt_sigreturn")) > 0, "{:?}", recorded.way);
+    });
+}
+
+#[test]
+fn a_command_that_gets_no_listener_is_noted() {
+    in_each_way(&[SUBJECT, "listener"], |recorded| {
+        let listens = recorded.notes.contains(&Note::Listens);
+        assert_eq!(listens, recorded.way == Way::Listener, "{:?}", recorded.notes);
+        assert_eq!(exit_status(recorded.status), u8::from(listens), "{:?}", recorded.way);
+    });
+}
+
+/// The first way that works, and the last reason when none does.
+#[test]
+fn ways_are_tried_in_order() {
+    let recorded =
+        |ways: &[Way]| record(&Command::find(&["true".into()]).unwrap(), vec!["true".into()], ways);
+    assert!(recorded(&[]).unwrap_err().to_string().contains("no way"));
+    let (Ok(stops), Ok(listener)) = (recorded(&[Way::Stops]), recorded(&[Way::Listener])) else {
+        eprintln!("not run: ptrace is not permitted, or there is no listener");
+        return;
+    };
+    assert_eq!((stops.way, listener.way), (Way::Stops, Way::Listener));
+    assert_eq!(recorded(&Way::PTRACE).unwrap().way, Way::Listener);
+    // As on a kernel before 6.6.
+    let request = libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS as u32;
+    let old = deny_request("ioctl", 1, request, libc::EINVAL);
+    let chosen = std::thread::spawn(move || {
+        callgate_sys::install(&old, callgate_sys::Flags::NONE).unwrap();
+        recorded(&Way::PTRACE).unwrap().way
+    });
+    assert_eq!(chosen.join().unwrap(), Way::Stops);
 }
 
 #[test]
@@ -251,7 +306,7 @@ fn a_program_whose_interpreter_is_missing_is_not_recorded() {
     let path = std::env::temp_dir().join(format!("callgate-bad-{}", std::process::id()));
     std::fs::write(&path, "#!/nonexistent\n").unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-    for way in [Way::Ptrace, Way::Tracepoint] {
+    for way in Way::ALL {
         let error = try_record(&[path.to_str().unwrap()], way).unwrap_err();
         if error.contains("its interpreter that is missing") {
             continue;
@@ -266,7 +321,7 @@ fn the_way_is_written_down() {
     in_each_way(&[SUBJECT, "exit", "0"], |recorded| {
         let how = match recorded.way {
             Way::Tracepoint => How::Tracepoint,
-            Way::Ptrace => How::Ptrace,
+            Way::Listener | Way::Stops => How::Ptrace,
         };
         assert_eq!(recorded.recording.runs()[0].how, how);
         // Where somebody else uses the tracepoint at the same time, one recorder more costs next to nothing.

@@ -8,12 +8,12 @@ use callgate_sys::record::{Note, Way, record};
 
 #[test]
 fn a_recording_does_not_need_the_status_of_the_command() {
-    for way in [Way::Ptrace, Way::Tracepoint] {
+    for way in Way::ALL {
         // SAFETY: a disposition that needs no handler.
         unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
         let recorder = std::thread::spawn(move || {
             let command = Command::find(&["sleep".into(), "1".into()]).unwrap();
-            record(&command, vec!["sleep".into(), "1".into()], Some(way))
+            record(&command, vec!["sleep".into(), "1".into()], &[way])
         });
         std::thread::sleep(Duration::from_millis(500));
         // SAFETY: the same. From now on the kernel keeps no status.
@@ -22,7 +22,7 @@ fn a_recording_does_not_need_the_status_of_the_command() {
             Ok(recorded) => {
                 // The kernel always tells a tracer.
                 let (notes, status) = match way {
-                    Way::Ptrace => (vec![], Some(0)),
+                    Way::Listener | Way::Stops => (vec![], Some(0)),
                     Way::Tracepoint => (vec![Note::UnknownStatus], None),
                 };
                 assert_eq!((recorded.notes, recorded.recording.runs()[0].status), (notes, status));

@@ -37,9 +37,13 @@ ends the waiting for what it left behind.
 
   tracepoint   the kernel counts; as root (CAP_BPF and CAP_PERFMON) on x86-64,
                Linux 5.15. Hardly slows anything.
-  ptrace       every call stops for the recorder; needs no privilege, Linux 5.3.
-               The command cannot use ptrace itself, and set-user-ID programs
-               run without their privileges unless the recorder is root.
+  ptrace       every call waits for the recorder; needs no privilege. From Linux
+               6.6 on, on x86-64, calls wait for the listener of a filter, which
+               costs some microseconds; else they stop. The command cannot use
+               ptrace or such a listener itself, and set-user-ID programs run
+               without their privileges unless the recorder is root.
+  stops        the same without a listener, for commands that use one; each call
+               takes three times as long or more. Linux 5.3.
 
 Examples:
   callgate record -o ls.json -- ls -l
@@ -97,8 +101,10 @@ enum Via {
     Auto,
     /// The kernel counts
     Tracepoint,
-    /// A tracer counts
+    /// A tracer counts, by a listener where that works, else by stops
     Ptrace,
+    /// A tracer counts, and all calls stop for it
+    Stops,
 }
 
 pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
@@ -109,12 +115,13 @@ pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
         .map_err(|error| Failure::new(error.to_string()).status(error.exit_status()))?;
     let target = Target::prepare(args.output.as_deref())?;
     let words = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let way = match args.via {
-        Via::Auto => None,
-        Via::Tracepoint => Some(Way::Tracepoint),
-        Via::Ptrace => Some(Way::Ptrace),
+    let ways = match args.via {
+        Via::Auto => &Way::ALL[..],
+        Via::Tracepoint => &[Way::Tracepoint],
+        Via::Ptrace => &Way::PTRACE,
+        Via::Stops => &[Way::Stops],
     };
-    let recorded = record(&command, words, way).map_err(|error| {
+    let recorded = record(&command, words, ways).map_err(|error| {
         Failure::new(error.to_string()).help(error.help()).status(error.exit_status())
     })?;
     let saved = target.write(&recorded.recording);
@@ -256,7 +263,8 @@ fn overhead(recorded: &Recorded) -> Duration {
 fn name(way: Way) -> &'static str {
     match way {
         Way::Tracepoint => "tracepoint",
-        Way::Ptrace => "ptrace",
+        Way::Listener => "listener",
+        Way::Stops => "stops",
     }
 }
 

@@ -1,27 +1,30 @@
 //! What a command and everything that it starts calls.
 //!
-//! Two ways have one result:
+//! Three ways have one result:
 //!
 //! - [`Way::Tracepoint`]: the kernel counts by itself, in a small program at its tracepoint for calls. It
 //!   hardly slows anything, and needs root (CAP_BPF and CAP_PERFMON), x86-64, and a kernel from 5.15 on
 //!   with type information.
-//! - [`Way::Ptrace`]: each call stops for the recorder. It needs no privilege, and Linux 5.3.
+//! - [`Way::Listener`]: each call waits until the listener of a filter lets it go on, and ptrace tells what
+//!   starts, ends and gets signals. It needs no privilege, x86-64, and Linux 6.6. It costs a call some
+//!   microseconds. One filter of a process may have a listener, so the command can have none.
+//! - [`Way::Stops`]: ptrace tells of calls too, each of which stops for the recorder. It needs no privilege,
+//!   and Linux 5.3.
 //!
 //! The first call that counts is the `execve` of the command. Processes that outlive the command are
 //! waited for. What could not be counted is in [`Run::lost`].
 //!
 //! ```no_run
 //! use callgate_sys::Command;
-//! use callgate_sys::record::{exit_status, record};
+//! use callgate_sys::record::{Way, exit_status, record};
 //!
 //! let command = Command::find(&["ls".into(), "-l".into()])?;
-//! let recorded = record(&command, vec!["ls".into(), "-l".into()], None)?;
+//! let recorded = record(&command, vec!["ls".into(), "-l".into()], &Way::ALL)?;
 //! println!("{} calls, status {}", recorded.recording.total(), exit_status(recorded.status));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod bpf;
-mod follow;
 mod ptrace;
 mod signals;
 mod start;
@@ -39,6 +42,7 @@ use libc::c_int;
 
 use crate::command::{Command, ExecError};
 use crate::raw::{self, error_text};
+use ptrace::Calls;
 use start::Stopped;
 
 /// How many different calls are kept: more than an interface has. A program that makes calls by random
@@ -50,8 +54,17 @@ pub const MAX_CALLS: usize = 512;
 pub enum Way {
     /// The kernel's tracepoint `sys_enter`, by a program in the kernel.
     Tracepoint,
-    /// A tracer.
-    Ptrace,
+    /// A tracer, for whom calls wait, by a listener of seccomp.
+    Listener,
+    /// A tracer, for whom calls stop.
+    Stops,
+}
+
+impl Way {
+    /// The fastest first.
+    pub const ALL: [Way; 3] = [Way::Tracepoint, Way::Listener, Way::Stops];
+    /// Those by ptrace, which need no privilege; the fastest first.
+    pub const PTRACE: [Way; 2] = [Way::Listener, Way::Stops];
 }
 
 /// What was recorded, and how.
@@ -61,7 +74,7 @@ pub struct Recorded {
     pub recording: Recording,
     /// How they were observed.
     pub way: Way,
-    /// Why not by the kernel's tracepoint, when that was tried.
+    /// Why not by the kernel's tracepoint, when that was tried first.
     pub why_not_tracepoint: Option<String>,
     /// How the command ended, as `waitpid(2)` gives it; 0 with [`Note::UnknownStatus`].
     pub status: i32,
@@ -80,6 +93,9 @@ pub enum Note {
     WithoutPrivileges(PathBuf),
     /// The command called `ptrace`, but a process has one tracer.
     TracesItself,
+    /// The command asked for a listener of a filter, but a process has one, and that is the recorder's: the
+    /// filter was not installed.
+    Listens,
     /// The command started this many processes or threads with `CLONE_UNTRACED`: they are not recorded,
     /// and all their calls failed, because the filter that reports calls found no tracer.
     Untraced(u64),
@@ -109,6 +125,10 @@ impl fmt::Display for Note {
             ),
             Note::TracesItself => f.write_str(
                 "the command called ptrace, which fails for processes that are recorded by ptrace",
+            ),
+            Note::Listens => f.write_str(
+                "the command asked for the listener of a filter, which fails for processes that are \
+                 recorded by a listener",
             ),
             Note::Untraced(count) => write!(
                 f,
@@ -158,6 +178,9 @@ impl Note {
             | Note::TracesItself
             | Note::Untraced(_)
             | Note::Failed(_) => "record as root, with the kernel's tracepoint",
+            Note::Listens => {
+                "record as root, with the kernel's tracepoint, or by stops (callgate record --via stops)"
+            }
             Note::UnknownStatus => "leave the command to the recorder, and SIGCHLD at its default",
             Note::Denied(_) => {
                 "a profile made of this recording grants them; record without filters, or remove them"
@@ -168,7 +191,7 @@ impl Note {
     }
 }
 
-/// Records a command; without a way, by the tracepoint where that works, else by ptrace.
+/// Records a command by the first of these ways that works.
 ///
 /// `words` are the command as it will stand in the recording. Returns when the command and everything
 /// that it started has ended, or a signal came after the command had ended. Signals at the terminal are
@@ -179,35 +202,39 @@ impl Note {
 /// with the command and ends meanwhile is lost. Start and wait for such children in another thread.
 ///
 /// # Errors
-/// When the command cannot be executed, or recording is impossible; then it was not started.
+/// When the command cannot be executed, or recording is impossible; then it was not started. Of several ways
+/// that do not work, the last says why.
 pub fn record(
     command: &Command,
     words: Vec<String>,
-    way: Option<Way>,
+    ways: &[Way],
 ) -> Result<Recorded, RecordError> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let mut why_not = None;
-    let by_tracepoint = match way {
-        Some(Way::Ptrace) => None,
-        Some(Way::Tracepoint) => Some(bpf::Recorder::new().map_err(Kind::Tracepoint)?),
-        None => bpf::Recorder::new().map_err(|why| why_not = Some(why.to_string())).ok(),
-    };
-    let by_tracepoint = by_tracepoint.map(|recorder| recorder.record(command));
-    let (chosen, outcome) = match by_tracepoint {
-        // The kernel took the programs, but they do not work: the command has not started.
-        Some(Err(RecordError { kind: Kind::Tracepoint(why) })) if way.is_none() => {
-            why_not = Some(why.to_string());
-            (Way::Ptrace, ptrace::record(command)?)
+    let mut result = Err(Kind::NoWay.into());
+    let mut chosen = Way::Stops;
+    for way in ways {
+        chosen = *way;
+        result = match way {
+            Way::Tracepoint => bpf::Recorder::new()
+                .map_err(|why| Kind::Tracepoint(why).into())
+                .and_then(|recorder| recorder.record(command)),
+            Way::Listener => ptrace::record(command, Calls::Wait),
+            Way::Stops => ptrace::record(command, Calls::Stop),
+        };
+        match &result {
+            Err(RecordError { kind: Kind::Tracepoint(why) }) => why_not = Some(why.to_string()),
+            Err(RecordError { kind: Kind::NoListener | Kind::Filter(_) | Kind::Ptrace(_) }) => {}
+            _ => break,
         }
-        Some(outcome) => (Way::Tracepoint, outcome?),
-        None => (Way::Ptrace, ptrace::record(command)?),
-    };
+    }
+    let outcome = result?;
     let mut recording = outcome.tally.recording;
     recording.push_run(Run {
         how: match chosen {
             Way::Tracepoint => How::Tracepoint,
-            Way::Ptrace => How::Ptrace,
+            Way::Listener | Way::Stops => How::Ptrace,
         },
         command: words,
         from_execve: true,
@@ -303,6 +330,8 @@ enum Kind {
     TooOld,
     Tracepoint(bpf::BpfError),
     Wait(io::Error),
+    NoListener,
+    NoWay,
 }
 
 impl Kind {
@@ -339,6 +368,7 @@ impl RecordError {
             Kind::TooOld => "record as root with --via tracepoint, or give a log of strace",
             Kind::Filter(_) => "a filter that this process runs under may forbid filters",
             Kind::Tracepoint(why) => why.help(),
+            Kind::NoListener => "record by stops",
             _ => "",
         }
     }
@@ -358,6 +388,10 @@ impl fmt::Display for RecordError {
             }
             Kind::Tracepoint(why) => why.fmt(f),
             Kind::Wait(why) => write!(f, "the command cannot be waited for: {}", error_text(why)),
+            Kind::NoListener => f.write_str(
+                "this kernel lets no listener of a filter record calls (Linux 6.6 does, on x86-64)",
+            ),
+            Kind::NoWay => f.write_str("no way to record the command was given"),
         }
     }
 }

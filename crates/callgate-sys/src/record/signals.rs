@@ -13,6 +13,8 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 use libc::{c_int, c_void, pid_t, siginfo_t};
 
+use super::ptrace;
+
 const SIGNALS: [c_int; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP];
 
 /// The command, 0 when it has ended.
@@ -76,7 +78,8 @@ pub(super) fn action(handler: libc::sighandler_t, flags: c_int) -> libc::sigacti
 pub(super) fn set(signal: c_int, action: &libc::sigaction) -> Option<libc::sigaction> {
     let mut old = MaybeUninit::uninit();
     // SAFETY: both pointers are valid for the call. An action is the default, what was there before, or
-    // a handler that does only what one may do: `handle` uses atomics and errno, and calls `kill`.
+    // a handler that does only what one may do: those here and in `ptrace::bell` use atomics and errno, and call
+    // `kill` and `write`.
     let result = unsafe { libc::sigaction(signal, action, old.as_mut_ptr()) };
     // SAFETY: `sigaction` succeeded, so it filled the whole structure.
     (result == 0).then(|| unsafe { old.assume_init() })
@@ -86,6 +89,7 @@ extern "C" fn handle(signal: c_int, info: *mut siginfo_t, _: *mut c_void) {
     let command = COMMAND.load(Ordering::Relaxed);
     if command == 0 {
         INTERRUPTED.store(true, Ordering::Relaxed);
+        ptrace::ring();
         return;
     }
     // SAFETY: with SA_SIGINFO the kernel gives a valid pointer.

@@ -6,10 +6,11 @@
 //! makes one call and no more, so that the parent knows when all is made that is to be forgotten.
 
 use std::io;
+use std::os::fd::{FromRawFd as _, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use libc::{c_long, pid_t, sock_filter};
+use libc::{c_int, c_long, pid_t, sock_filter};
 
 use crate::command::Command;
 use crate::raw;
@@ -20,7 +21,8 @@ const CHILD: usize = 0;
 const PARENT: usize = 1;
 const ERRNO: usize = 2;
 const WITH: usize = 3;
-const WORDS: usize = 4;
+const LISTENER: usize = 4;
+const WORDS: usize = 5;
 
 /// How far the child is.
 const NO_FILTER: u32 = 1;
@@ -39,8 +41,11 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// What the child does so that its calls are recorded.
 #[derive(Clone, Copy)]
 pub(super) enum Mark {
-    /// Installs a filter that asks the tracer about each call.
-    Filter,
+    /// Installs a filter that stops each call for the tracer.
+    Stops,
+    /// Installs a filter that lets each call wait for who has its listener, which the child shares with
+    /// its parent.
+    Listener,
     /// Makes a call with these arguments, which nobody else knows.
     Cookie([u64; 2]),
 }
@@ -49,7 +54,7 @@ impl Mark {
     /// How many calls in a row are measured: a stop takes a hundred times as long as a count.
     fn trials(self) -> u32 {
         match self {
-            Mark::Filter => 4,
+            Mark::Stops | Mark::Listener => 4,
             Mark::Cookie(_) => 50,
         }
     }
@@ -76,7 +81,13 @@ impl Started {
         let memory = Shared::new(WORDS)?;
         // SAFETY: the child runs `become_command` alone, which takes no lock, allocates nothing and never
         // returns, so it does not matter what other threads of the parent were doing.
-        match unsafe { libc::fork() } {
+        let forked = unsafe {
+            match mark {
+                Mark::Listener => fork_with_files(),
+                Mark::Stops | Mark::Cookie(_) => libc::fork(),
+            }
+        };
+        match forked {
             -1 => Err(io::Error::last_os_error()),
             0 => become_command(command, mark, memory.words()),
             pid => Ok(Started { pid, memory, unrecorded }),
@@ -86,6 +97,26 @@ impl Started {
     /// The child becomes the command.
     pub(super) fn go_on(&self) {
         tell(self.memory.words(), PARENT, GO_ON);
+    }
+
+    /// Waits until the child has installed its filter, and takes the listener. From then on the child's
+    /// calls wait for an answer. Fails when the child has ended instead.
+    pub(super) fn listener(&self) -> io::Result<OwnedFd> {
+        let word = &self.memory.words()[LISTENER];
+        let start = Instant::now();
+        loop {
+            // The child cannot tell: that would be a call.
+            match word.load(Ordering::Acquire) {
+                0 if start.elapsed() > PATIENCE || self.has_ended() => {
+                    let errno = self.memory.words()[ERRNO].load(Ordering::Acquire);
+                    return Err(io::Error::from_raw_os_error(errno as c_int));
+                }
+                0 => std::thread::sleep(Duration::from_micros(20)),
+                // SAFETY: the kernel gave this number to the child, which shares the table of files
+                // until it executes the command, and does nothing with it.
+                next => return Ok(unsafe { OwnedFd::from_raw_fd(next as c_int - 1) }),
+            }
+        }
     }
 
     /// Waits until the child has made its calls that are recorded; not for ever. After them it makes two
@@ -144,10 +175,18 @@ impl Started {
 /// What the child does.
 fn become_command(command: &Command, mark: Mark, words: &[AtomicU32]) -> ! {
     match mark {
-        Mark::Filter => {
+        Mark::Stops => {
             wait_for_parent(words);
-            if let Err(why) = install() {
+            if let Err(why) = install(libc::SECCOMP_RET_TRACE, 0) {
                 give_up(words, NO_FILTER, &why);
+            }
+        }
+        Mark::Listener => {
+            wait_for_parent(words);
+            match install(libc::SECCOMP_RET_USER_NOTIF, LISTENER_FLAGS) {
+                // The number 0 is a descriptor too.
+                Ok(fd) => words[LISTENER].store(fd as u32 + 1, Ordering::Release),
+                Err(why) => give_up(words, NO_FILTER, &why),
             }
         }
         // SAFETY: `getppid` takes no arguments, so it ignores those that it is given.
@@ -212,18 +251,33 @@ fn give_up(words: &[AtomicU32], state: u32, why: &io::Error) -> ! {
     unsafe { libc::_exit(1) }
 }
 
-/// Installs the filter that asks the tracer about each call. Whoever may install filters without
+/// A listener, and no signal ends the wait of a call that it has received (Linux 5.19).
+const LISTENER_FLAGS: u32 =
+    (libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV) as u32;
+
+/// Installs the filter that gives each call this verdict. Whoever may install filters without
 /// `no_new_privs` keeps set-user-ID programs working.
-fn install() -> io::Result<()> {
-    let code = [sock_filter { code: 0x06, jt: 0, jf: 0, k: libc::SECCOMP_RET_TRACE }];
+fn install(verdict: u32, flags: u32) -> io::Result<c_int> {
+    let code = [sock_filter { code: 0x06, jt: 0, jf: 0, k: verdict }];
     // Without the flag, kernels before 5.16 would turn a mitigation on that slows programs down.
     let set = || {
-        raw::seccomp_set_filter(&code, libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW as u32)
-            .or_else(|_| raw::seccomp_set_filter(&code, 0))
+        raw::seccomp_set_filter(&code, flags | libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW as u32)
+            .or_else(|_| raw::seccomp_set_filter(&code, flags))
     };
     set().or_else(|_| {
         raw::set_no_new_privs()?;
         set()
-    })?;
-    Ok(())
+    })
+}
+
+/// `fork(2)`, but the child has the table of files in common with its parent until it executes something.
+///
+/// # Safety
+/// The child is one of `fork`, and what the C library does in it after `fork` is not done.
+unsafe fn fork_with_files() -> pid_t {
+    let flags = c_long::from(libc::CLONE_FILES | libc::SIGCHLD);
+    let none: c_long = 0;
+    // SAFETY: without CLONE_VM and a stack, the child goes on in a copy of this memory. The flags come
+    // first on all architectures where there are listeners (`super::listener::available`).
+    unsafe { libc::syscall(libc::SYS_clone, flags, none, none, none, none) as pid_t }
 }

@@ -16,20 +16,28 @@ const OPTIONS: c_int = libc::PTRACE_O_TRACESECCOMP
 /// `PTRACE_GET_SYSCALL_INFO` of `include/uapi/linux/ptrace.h`, since Linux 5.3.
 const GET_SYSCALL_INFO: c_uint = 0x420e;
 
+/// A call that is about to be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Call {
+    /// The arch token.
+    pub(super) arch: u32,
+    pub(super) nr: u32,
+    /// Where the program goes on.
+    pub(super) ip: u64,
+    pub(super) args: [u64; 6],
+}
+
 /// `struct ptrace_syscall_info`: the members that it has for a call that starts and for a seccomp stop.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct CallInfo {
+struct CallInfo {
     op: u8,
     pad: [u8; 3],
-    /// The arch token.
-    pub(super) arch: u32,
+    arch: u32,
     ip: u64,
     sp: u64,
-    /// The number of the call.
-    pub(super) nr: u64,
-    /// The argument registers.
-    pub(super) args: [u64; 6],
+    nr: u64,
+    args: [u64; 6],
     data: u32,
     reserved: u32,
 }
@@ -82,7 +90,7 @@ pub(super) fn event_message(pid: pid_t) -> io::Result<pid_t> {
 }
 
 /// The call that a stopped tracee is about to make; `None` when it is not at the start of one.
-pub(super) fn call_info(pid: pid_t) -> io::Result<Option<CallInfo>> {
+pub(super) fn call(pid: pid_t) -> io::Result<Option<Call>> {
     let mut info = CallInfo::default();
     let size = size_of::<CallInfo>();
     // SAFETY: the kernel writes at most `size` bytes at the pointer, which is valid for them; each
@@ -91,7 +99,9 @@ pub(super) fn call_info(pid: pid_t) -> io::Result<Option<CallInfo>> {
     if result == -1 {
         return Err(io::Error::last_os_error());
     }
-    Ok(matches!(info.op, ENTRY | SECCOMP).then_some(info))
+    let CallInfo { arch, ip, nr, args, .. } = info;
+    let call = Call { arch, nr: nr as u32, ip, args };
+    Ok(matches!(info.op, ENTRY | SECCOMP).then_some(call))
 }
 
 /// Eight bytes of a tracee's memory.
@@ -120,10 +130,64 @@ pub(super) fn exists(thread: pid_t) -> bool {
 
 /// Waits for any child or tracee of this thread (`pid` -1), or one.
 pub(super) fn wait(pid: pid_t) -> io::Result<(pid_t, c_int)> {
+    wait_for(pid, 0)
+}
+
+/// The next child or tracee of this thread that has stopped or ended, if one has.
+pub(super) fn next() -> io::Result<Option<(pid_t, c_int)>> {
+    wait_for(-1, libc::WNOHANG).map(|event| Some(event).filter(|(pid, _)| *pid != 0))
+}
+
+fn wait_for(pid: pid_t, flags: c_int) -> io::Result<(pid_t, c_int)> {
     let mut status = 0;
     // SAFETY: `status` is valid for writes.
-    match unsafe { libc::waitpid(pid, &raw mut status, libc::__WALL | libc::__WNOTHREAD) } {
+    match unsafe { libc::waitpid(pid, &raw mut status, libc::__WALL | libc::__WNOTHREAD | flags) } {
         -1 => Err(io::Error::last_os_error()),
         pid => Ok((pid, status)),
     }
 }
+
+/// What the registers of a stopped tracee say of the call that it is in.
+pub(super) struct Registers {
+    /// The number of the call; all ones when it is in none.
+    pub(super) nr: u32,
+    pub(super) ip: u64,
+    pub(super) args: [u64; 6],
+    /// The same of a 32-bit program.
+    pub(super) args_32: [u64; 6],
+    /// What the call will return.
+    pub(super) result: i64,
+}
+
+/// `None` when it is gone, and on machines other than x86-64.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn registers(pid: pid_t) -> Option<Registers> {
+    let none = std::ptr::null_mut::<c_void>();
+    // SAFETY: all members are integers.
+    let mut regs: libc::user_regs_struct = unsafe { std::mem::zeroed() };
+    // SAFETY: the kernel writes the structure that it is given.
+    let result = unsafe { libc::ptrace(libc::PTRACE_GETREGS, pid, none, &raw mut regs) };
+    (result != -1).then_some(Registers {
+        nr: regs.orig_rax as u32,
+        ip: regs.rip,
+        args: [regs.rdi, regs.rsi, regs.rdx, regs.r10, regs.r8, regs.r9],
+        args_32: [regs.rbx, regs.rcx, regs.rdx, regs.rsi, regs.rdi, regs.rbp]
+            .map(|register| u64::from(register as u32)),
+        result: regs.rax as i64,
+    })
+}
+
+/// Changes what a call will return. It does not matter if the tracee is gone.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn set_result(pid: pid_t, result: i64) {
+    let offset = std::mem::offset_of!(libc::user_regs_struct, rax);
+    let _ = request(libc::PTRACE_POKEUSER, pid, offset, result as usize);
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn registers(_: pid_t) -> Option<Registers> {
+    None
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn set_result(_: pid_t, _: i64) {}

@@ -3,7 +3,9 @@
 //!
 //! With the argument `leaf` it makes three calls and ends; with `exit` or `kill` and a number it ends so;
 //! with `sleep` it sleeps; with `stop` it stops until somebody lets it go on; with `untraced` it has a child
-//! that no tracer gets; with `numbers` it makes 600 calls that do not exist.
+//! that no tracer gets; with `numbers` it makes 600 calls that do not exist; with `interrupted` it gets many
+//! signals, and ends with 1 when they do what they should not; with `listener` it ends with 1 when it gets no
+//! listener.
 
 #![allow(missing_docs)]
 
@@ -23,6 +25,8 @@ fn main() {
         Some("kill") => kill_self(number()),
         Some("stop") => kill_self(libc::SIGSTOP),
         Some("untraced") => untraced().wait(),
+        Some("interrupted") => interrupted(),
+        Some("listener") => listener(),
         Some("sleep") => std::thread::sleep(Duration::from_secs(30)),
         Some("left-behind") => child(|| {
             // SAFETY: takes nothing.
@@ -90,6 +94,53 @@ fn signals() {
             libc::raise(libc::SIGUSR1);
         }
     }
+}
+
+/// Handlers without SA_RESTART run all the time: a call that blocks ends with EINTR, all others do not.
+fn interrupted() {
+    extern "C" fn handle(_: c_int) {}
+    const TIMES: usize = 5_000;
+    let every = libc::timeval { tv_sec: 0, tv_usec: 700 };
+    let timer = |time| {
+        let times = libc::itimerval { it_interval: time, it_value: time };
+        // SAFETY: the kernel reads the times.
+        unsafe { libc::setitimer(libc::ITIMER_REAL, &raw const times, null_mut()) };
+    };
+    let (mut failed, mut byte, mut ends) = (0, 0_u8, [0; 2]);
+    let buffer = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
+    // SAFETY: an action of zeros with a handler that does nothing; the buffer is valid for a byte, and the
+    // descriptors are those that the kernel gives.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handle as extern "C" fn(c_int) as libc::sighandler_t;
+        libc::sigaction(libc::SIGALRM, &raw const action, null_mut());
+        let file = libc::open(c"/proc/self/exe".as_ptr(), libc::O_RDONLY);
+        libc::pipe(ends.as_mut_ptr());
+        timer(every);
+        for _ in 0..TIMES {
+            failed += c_int::from(libc::getpgid(0) == -1);
+        }
+        for _ in 0..TIMES {
+            failed += c_int::from(libc::preadv(file, &raw const buffer, 1, 0) != 1);
+        }
+        for _ in 0..100 {
+            failed += c_int::from(libc::read(ends[0], (&raw mut byte).cast(), 1) != -1);
+        }
+        timer(libc::timeval { tv_sec: 0, tv_usec: 0 });
+    }
+    std::process::exit(c_int::from(failed != 0));
+}
+
+fn listener() {
+    let allow = [sock_filter { code: 0x06, jt: 0, jf: 0, k: libc::SECCOMP_RET_ALLOW }];
+    let program = libc::sock_fprog { len: 1, filter: allow.as_ptr().cast_mut() };
+    let flags = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
+    // SAFETY: the program lives until the calls return.
+    let fd = unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program)
+    };
+    std::process::exit(c_int::from(fd == -1));
 }
 
 struct Child(c_int);
