@@ -5,6 +5,7 @@ mod compare;
 mod files;
 mod kernels;
 mod machine;
+mod recording;
 mod syscalls;
 mod table;
 
@@ -34,6 +35,12 @@ const TASKS: &[Task] = &[
         summary: "boot other kernels in emulation: what filters mean and cost there",
         help: kernels::HELP,
         run: kernels::run_task,
+    },
+    Task {
+        name: "recording",
+        summary: "how much longer programs take when they are recorded, and under strace",
+        help: recording::HELP,
+        run: recording::run,
     },
     Task {
         name: "syscalls",

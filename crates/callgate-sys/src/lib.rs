@@ -13,8 +13,8 @@
 //! Only [`dump`] starts a thread, and only [`ask`], [`Worker`] and [`mod@record`] fork; a filter stays with
 //! the thread that installed it (with [`Flags::TSYNC`]: with all threads) and everything that thread starts,
 //! and nothing can take it away again. System calls are made in `raw.rs`, in `child.rs` for children, in
-//! `dump/tracee.rs`, and in `start.rs`, `tracer.rs`, `follow.rs`, `signals.rs`, `tick.rs` and `bpf/kernel.rs` of
-//! `record/`; nowhere else, but for the mappings in `shared.rs` and `record/bpf/types.rs` and a link in
+//! `dump/tracee.rs`, and in `start.rs`, `tracer.rs`, `signals.rs`, `tick.rs`, `bpf/kernel.rs` and
+//! `ptrace/{bell,follow,listener}.rs` of `record/`; nowhere else, but for the mappings in `shared.rs` and `record/bpf/types.rs` and a link in
 //! `unnamed.rs`, is `unsafe` code.
 //!
 //! ```no_run

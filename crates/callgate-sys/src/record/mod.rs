@@ -199,7 +199,8 @@ impl Note {
 /// one command at a time; another thread that wants to waits.
 ///
 /// By ptrace, all children of the calling thread are waited for: the status of one that has nothing to do
-/// with the command and ends meanwhile is lost. Start and wait for such children in another thread.
+/// with the command and ends meanwhile is lost. Start and wait for such children in another thread. SIGCHLD
+/// comes for each stop, so that calls which the caller's other threads make may end with EINTR.
 ///
 /// # Errors
 /// When the command cannot be executed, or recording is impossible; then it was not started. Of several ways
@@ -225,7 +226,7 @@ pub fn record(
         };
         match &result {
             Err(RecordError { kind: Kind::Tracepoint(why) }) => why_not = Some(why.to_string()),
-            Err(RecordError { kind: Kind::NoListener | Kind::Filter(_) | Kind::Ptrace(_) }) => {}
+            Err(RecordError { kind: Kind::NoListener(_) }) => {}
             _ => break,
         }
     }
@@ -330,8 +331,9 @@ enum Kind {
     TooOld,
     Tracepoint(bpf::BpfError),
     Wait(io::Error),
-    NoListener,
+    NoListener(Option<io::Error>),
     NoWay,
+    Ended,
 }
 
 impl Kind {
@@ -368,7 +370,7 @@ impl RecordError {
             Kind::TooOld => "record as root with --via tracepoint, or give a log of strace",
             Kind::Filter(_) => "a filter that this process runs under may forbid filters",
             Kind::Tracepoint(why) => why.help(),
-            Kind::NoListener => "record by stops",
+            Kind::NoListener(_) => "record by stops",
             _ => "",
         }
     }
@@ -388,9 +390,14 @@ impl fmt::Display for RecordError {
             }
             Kind::Tracepoint(why) => why.fmt(f),
             Kind::Wait(why) => write!(f, "the command cannot be waited for: {}", error_text(why)),
-            Kind::NoListener => f.write_str(
-                "this kernel lets no listener of a filter record calls (Linux 6.6 does, on x86-64)",
-            ),
+            Kind::NoListener(why) => {
+                f.write_str("no listener of a filter can record calls here")?;
+                match why {
+                    Some(why) => write!(f, ": {}", error_text(why)),
+                    None => f.write_str(" (from Linux 6.6 on one can, on x86-64)"),
+                }
+            }
+            Kind::Ended => f.write_str("the command was ended before it began"),
             Kind::NoWay => f.write_str("no way to record the command was given"),
         }
     }

@@ -36,7 +36,7 @@ const GO_ON: u32 = 1;
 const ROUNDS: u32 = 8;
 
 /// How long the child waits for its parent, and the parent for its child.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What the child does so that its calls are recorded.
 #[derive(Clone, Copy)]
@@ -99,24 +99,13 @@ impl Started {
         tell(self.memory.words(), PARENT, GO_ON);
     }
 
-    /// Waits until the child has installed its filter, and takes the listener. From then on the child's
-    /// calls wait for an answer. Fails when the child has ended instead.
-    pub(super) fn listener(&self) -> io::Result<OwnedFd> {
-        let word = &self.memory.words()[LISTENER];
-        let start = Instant::now();
-        loop {
-            // The child cannot tell: that would be a call.
-            match word.load(Ordering::Acquire) {
-                0 if start.elapsed() > PATIENCE || self.has_ended() => {
-                    let errno = self.memory.words()[ERRNO].load(Ordering::Acquire);
-                    return Err(io::Error::from_raw_os_error(errno as c_int));
-                }
-                0 => std::thread::sleep(Duration::from_micros(20)),
-                // SAFETY: the kernel gave this number to the child, which shares the table of files
-                // until it executes the command, and does nothing with it.
-                next => return Ok(unsafe { OwnedFd::from_raw_fd(next as c_int - 1) }),
-            }
-        }
+    /// The listener, once the child has installed its filter, for whoever asks first. From then on the
+    /// child's calls wait for an answer, so it cannot tell.
+    pub(super) fn listener(&self) -> Option<OwnedFd> {
+        let next = self.memory.words()[LISTENER].swap(0, Ordering::AcqRel);
+        // SAFETY: the kernel gave this number to the child, which shares the table of files until it
+        // executes the command, and does nothing with it; and nobody else got it here.
+        (next != 0).then(|| unsafe { OwnedFd::from_raw_fd(next as c_int - 1) })
     }
 
     /// Waits until the child has made its calls that are recorded; not for ever. After them it makes two
@@ -134,7 +123,7 @@ impl Started {
     }
 
     /// Whether the child is dead, and nobody waited for it.
-    fn has_ended(&self) -> bool {
+    pub(super) fn has_ended(&self) -> bool {
         // SAFETY: a structure of zeros is a valid value.
         let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
         let how = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;

@@ -2,7 +2,8 @@
 
 use std::io;
 
-use libc::{c_int, c_uint, c_ulong, c_void, pid_t};
+use callgate::Arch;
+use libc::{c_int, c_uint, c_ulong, c_void, pid_t, siginfo_t};
 
 /// What is reported of the tracees, beside signals and their ends.
 const OPTIONS: c_int = libc::PTRACE_O_TRACESECCOMP
@@ -147,6 +148,41 @@ fn wait_for(pid: pid_t, flags: c_int) -> io::Result<(pid_t, c_int)> {
     }
 }
 
+/// What a tracee is told about the signal that it is about to be given.
+pub(super) fn signal_info(pid: pid_t) -> Option<siginfo_t> {
+    let none = std::ptr::null_mut::<c_void>();
+    // SAFETY: a structure of zeros is a valid value.
+    let mut info: siginfo_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the kernel writes the structure that it is given.
+    let result = unsafe { libc::ptrace(libc::PTRACE_GETSIGINFO, pid, none, &raw mut info) };
+    (result != -1).then_some(info)
+}
+
+/// Changes it. It does not matter if the tracee is gone.
+pub(super) fn set_signal_info(pid: pid_t, info: &siginfo_t) {
+    let none = std::ptr::null_mut::<c_void>();
+    // SAFETY: the kernel reads the structure that it is given.
+    unsafe { libc::ptrace(libc::PTRACE_SETSIGINFO, pid, none, &raw const *info) };
+}
+
+/// Sends a signal to one thread, a tracee. It does not matter if that is gone.
+pub(super) fn send(thread: pid_t, signal: c_int) {
+    // SAFETY: takes numbers; until it is waited for, no other thread has this one.
+    unsafe { libc::syscall(libc::SYS_tkill, thread, signal) };
+}
+
+/// The signal for which a tracee has stopped, if it has; 0 for another reason. Its end stays to be waited for.
+pub(super) fn signal_of_stop(pid: pid_t) -> Option<c_int> {
+    // SAFETY: a structure of zeros is a valid value.
+    let mut info: siginfo_t = unsafe { std::mem::zeroed() };
+    let how = libc::WSTOPPED | libc::WNOHANG | libc::__WALL;
+    // SAFETY: the kernel writes to `info`.
+    let result = unsafe { libc::waitid(libc::P_PID, pid as u32, &raw mut info, how) };
+    // SAFETY: `waitid` wrote both, or left the zeros.
+    let (who, status) = unsafe { (info.si_pid(), info.si_status()) };
+    (result == 0 && who != 0).then_some(if status >> 8 == 0 { status } else { 0 })
+}
+
 /// What the registers of a stopped tracee say of the call that it is in.
 pub(super) struct Registers {
     /// The number of the call; all ones when it is in none.
@@ -157,6 +193,14 @@ pub(super) struct Registers {
     pub(super) args_32: [u64; 6],
     /// What the call will return.
     pub(super) result: i64,
+}
+
+impl Registers {
+    /// Whether they are those during this call.
+    pub(super) fn are_in(&self, call: &Call) -> bool {
+        let args = if call.arch == Arch::X86.token() { self.args_32 } else { self.args };
+        (self.nr, self.ip, args) == (call.nr, call.ip, call.args)
+    }
 }
 
 /// `None` when it is gone, and on machines other than x86-64.

@@ -4,7 +4,7 @@
 //! With the argument `leaf` it makes three calls and ends; with `exit` or `kill` and a number it ends so;
 //! with `sleep` it sleeps; with `stop` it stops until somebody lets it go on; with `untraced` it has a child
 //! that no tracer gets; with `numbers` it makes 600 calls that do not exist; with `interrupted` it gets many
-//! signals, and ends with 1 when they do what they should not; with `listener` it ends with 1 when it gets no
+//! signals, and ends with 1 when they do what they should not (`interrupted-under-a-filter`: the same); with `listener` it ends with 1 when it gets no
 //! listener.
 
 #![allow(missing_docs)]
@@ -26,6 +26,10 @@ fn main() {
         Some("stop") => kill_self(libc::SIGSTOP),
         Some("untraced") => untraced().wait(),
         Some("interrupted") => interrupted(),
+        Some("interrupted-under-a-filter") => {
+            install(&one_call(libc::SYS_geteuid, libc::SECCOMP_RET_ERRNO | 1), 0);
+            interrupted();
+        }
         Some("listener") => listener(),
         Some("sleep") => std::thread::sleep(Duration::from_secs(30)),
         Some("left-behind") => child(|| {
@@ -98,37 +102,66 @@ fn signals() {
 
 /// Handlers without SA_RESTART run all the time: a call that blocks ends with EINTR, all others do not.
 fn interrupted() {
-    extern "C" fn handle(_: c_int) {}
-    const TIMES: usize = 5_000;
-    let every = libc::timeval { tv_sec: 0, tv_usec: 700 };
-    let timer = |time| {
-        let times = libc::itimerval { it_interval: time, it_value: time };
-        // SAFETY: the kernel reads the times.
-        unsafe { libc::setitimer(libc::ITIMER_REAL, &raw const times, null_mut()) };
-    };
-    let (mut failed, mut byte, mut ends) = (0, 0_u8, [0; 2]);
+    const TIMES: usize = 2_000;
+    static WORD: AtomicI32 = AtomicI32::new(0);
+    let (mut byte, mut ends) = (0_u8, [0; 2]);
     let buffer = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
-    // SAFETY: an action of zeros with a handler that does nothing; the buffer is valid for a byte, and the
-    // descriptors are those that the kernel gives.
+    // SAFETY: the path is a string, and the descriptors are those that the kernel gives.
+    let file = unsafe {
+        libc::pipe(ends.as_mut_ptr());
+        libc::fcntl(ends[0], libc::F_SETFL, libc::O_NONBLOCK);
+        libc::open(c"/proc/self/exe".as_ptr(), libc::O_RDONLY)
+    };
+    let wake = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+    // SAFETY: numbers, or addresses of what lives until the calls return.
+    let calls: [(&dyn Fn() -> c_long, c_long, c_int); 6] = unsafe {
+        [
+            (&|| libc::getpgid(0).min(1).into(), 1, 0),
+            (&|| libc::preadv(file, &raw const buffer, 1, 0) as c_long, 1, 0),
+            (&|| libc::syscall(libc::SYS_futex, WORD.as_ptr(), wake, 1), 0, 0),
+            (
+                &|| libc::waitid(libc::P_ALL, 0, null_mut(), libc::WNOHANG | libc::WEXITED).into(),
+                -1,
+                libc::ECHILD,
+            ),
+            (&|| libc::openat(-1, c"missing".as_ptr(), libc::O_RDONLY).into(), -1, libc::EBADF),
+            (&|| libc::readv(ends[0], &raw const buffer, 1) as c_long, -1, libc::EAGAIN),
+        ]
+    };
+    timer(700);
+    let mut failed = 0;
+    for (call, result, errno) in calls {
+        for _ in 0..TIMES {
+            let is = call();
+            let why = std::io::Error::last_os_error().raw_os_error();
+            failed += c_int::from(is != result || is == -1 && why != Some(errno));
+        }
+    }
+    // SAFETY: as above.
+    unsafe {
+        libc::fcntl(ends[0], libc::F_SETFL, 0);
+        for _ in 0..100 {
+            let is = libc::readv(ends[0], &raw const buffer, 1);
+            let why = std::io::Error::last_os_error().kind();
+            failed += c_int::from(is != -1 || why != std::io::ErrorKind::Interrupted);
+        }
+    }
+    timer(0);
+    std::process::exit(c_int::from(failed != 0));
+}
+
+/// Lets a handler that does nothing, without SA_RESTART, run each time so many microseconds are over.
+fn timer(microseconds: libc::suseconds_t) {
+    extern "C" fn handle(_: c_int) {}
+    let time = libc::timeval { tv_sec: 0, tv_usec: microseconds };
+    let times = libc::itimerval { it_interval: time, it_value: time };
+    // SAFETY: an action of zeros is valid, its handler does nothing, and the kernel reads the times.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handle as extern "C" fn(c_int) as libc::sighandler_t;
         libc::sigaction(libc::SIGALRM, &raw const action, null_mut());
-        let file = libc::open(c"/proc/self/exe".as_ptr(), libc::O_RDONLY);
-        libc::pipe(ends.as_mut_ptr());
-        timer(every);
-        for _ in 0..TIMES {
-            failed += c_int::from(libc::getpgid(0) == -1);
-        }
-        for _ in 0..TIMES {
-            failed += c_int::from(libc::preadv(file, &raw const buffer, 1, 0) != 1);
-        }
-        for _ in 0..100 {
-            failed += c_int::from(libc::read(ends[0], (&raw mut byte).cast(), 1) != -1);
-        }
-        timer(libc::timeval { tv_sec: 0, tv_usec: 0 });
+        libc::setitimer(libc::ITIMER_REAL, &raw const times, null_mut());
     }
-    std::process::exit(c_int::from(failed != 0));
 }
 
 fn listener() {
@@ -303,7 +336,7 @@ fn filter_that_kills_a_thread() {
 /// One thread runs and one sleeps while the filter comes.
 fn filter_for_all_threads() {
     static INSTALLED: AtomicBool = AtomicBool::new(false);
-    let denied = || times(10, libc::SYS_getpgrp);
+    let denied = || times(10, libc::SYS_munlockall);
     let runs = std::thread::spawn(move || {
         while !INSTALLED.load(Ordering::Acquire) {
             std::hint::spin_loop();
@@ -316,7 +349,7 @@ fn filter_for_all_threads() {
         denied();
     });
     std::thread::sleep(Duration::from_millis(20));
-    let code = one_call(libc::SYS_getpgrp, libc::SECCOMP_RET_ERRNO | 1);
+    let code = one_call(libc::SYS_munlockall, libc::SECCOMP_RET_ERRNO | 1);
     install(&code, libc::SECCOMP_FILTER_FLAG_TSYNC);
     INSTALLED.store(true, Ordering::Release);
     drop(wake);

@@ -363,7 +363,7 @@ impl BpfError {
             BpfError::Map(why) | BpfError::Program(_, Refused { why, .. })
                 if why.raw_os_error() == Some(libc::EPERM) =>
             {
-                "record as root (CAP_BPF and CAP_PERFMON), or with --via ptrace"
+                "record as root (CAP_BPF and CAP_PERFMON) on Linux 5.15 or later, or with --via ptrace"
             }
             _ => "record with --via ptrace",
         }

@@ -8,30 +8,32 @@
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::OnceLock;
 
-use libc::{c_int, c_short, sigset_t};
+use libc::{c_int, sigset_t};
 
 use crate::record::signals;
 
-/// What the handler writes to; -1 when there is no bell.
-static BELL: AtomicI32 = AtomicI32::new(-1);
+/// What the handler writes to. It is never closed, as a handler may run in any thread at any time.
+static BELL: OnceLock<OwnedFd> = OnceLock::new();
 
 /// Rings for each SIGCHLD, until it is dropped. There is one at a time.
 pub(super) struct Bell {
-    fd: OwnedFd,
+    fd: c_int,
     action: Option<libc::sigaction>,
     mask: sigset_t,
 }
 
-/// After how many milliseconds it rings by itself: somebody else may have changed what SIGCHLD does.
+/// After how many milliseconds a wait ends: somebody else may have changed what SIGCHLD does.
 const PATIENCE: c_int = 100;
 
-/// What was waited for.
+/// How a wait ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Heard {
     /// The bell: there may be tracees to ask for, or a signal to look at.
     Bell,
+    /// Nothing for a while.
+    Nothing,
     /// The other descriptor can be read.
     Other,
     /// The other descriptor will not be readable again.
@@ -41,50 +43,53 @@ pub(super) enum Heard {
 impl Bell {
     /// It has rung, as it cannot be known what happened before.
     pub(super) fn hang() -> io::Result<Bell> {
-        // SAFETY: takes numbers.
-        let fd = unsafe { libc::eventfd(1, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
-        if fd == -1 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the kernel has just made it, and nobody else has it.
-        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-        BELL.store(fd.as_raw_fd(), Ordering::Release);
+        let fd = match BELL.get() {
+            Some(fd) => fd,
+            None => {
+                let made = new_eventfd()?;
+                BELL.get_or_init(|| made)
+            }
+        };
         let handler = child_changed as extern "C" fn(_) as libc::sighandler_t;
         let action = signals::set(libc::SIGCHLD, &signals::action(handler, libc::SA_RESTART));
-        Ok(Bell { fd, action, mask: unblock_child() })
+        ring();
+        Ok(Bell { fd: fd.as_raw_fd(), action, mask: unblock_child() })
     }
 
-    /// Waits until it rings or another descriptor can be read; `None`: for the bell alone.
+    /// Waits for the bell, and until another descriptor can be read.
     pub(super) fn wait(&self, other: Option<c_int>) -> io::Result<Heard> {
-        let events = libc::POLLIN;
-        let wait_for = |fd| libc::pollfd { fd, events, revents: 0 };
+        let wait_for = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
         // A negative number is not waited for.
-        let mut fds = [wait_for(self.fd.as_raw_fd()), wait_for(other.unwrap_or(-1))];
+        let mut fds = [wait_for(self.fd), wait_for(other.unwrap_or(-1))];
         loop {
             // SAFETY: the kernel reads and writes the two entries.
             let ready = unsafe { libc::poll(fds.as_mut_ptr(), 2, PATIENCE) };
-            let is = |fd: &libc::pollfd, what: c_short| fd.revents & what != 0;
-            match fds {
-                _ if ready == -1 => {
-                    let why = io::Error::last_os_error();
-                    if why.kind() != io::ErrorKind::Interrupted {
-                        return Err(why);
-                    }
+            if ready == -1 {
+                let why = io::Error::last_os_error();
+                if why.kind() != io::ErrorKind::Interrupted {
+                    return Err(why);
                 }
-                [bell, _] if ready == 0 || is(&bell, !0) => {
-                    self.silence();
-                    return Ok(Heard::Bell);
-                }
-                [_, other] if is(&other, events) => return Ok(Heard::Other),
-                _ => return Ok(Heard::Closed),
+                continue;
             }
+            let [bell, other] = fds.map(|fd| fd.revents);
+            return Ok(match () {
+                () if ready == 0 => Heard::Nothing,
+                () if bell != 0 => {
+                    self.silence();
+                    Heard::Bell
+                }
+                () if other & libc::POLLIN != 0 => Heard::Other,
+                () if other & libc::POLLHUP != 0 => Heard::Closed,
+                // A signal came while the kernel looked (`seccomp_notify_poll`).
+                () => continue,
+            });
         }
     }
 
     fn silence(&self) {
         let mut count = 0_u64;
         // SAFETY: the kernel writes eight bytes.
-        unsafe { libc::read(self.fd.as_raw_fd(), (&raw mut count).cast(), size_of_val(&count)) };
+        unsafe { libc::read(self.fd, (&raw mut count).cast(), size_of_val(&count)) };
     }
 }
 
@@ -97,23 +102,29 @@ impl Drop for Bell {
         unsafe {
             libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.mask, std::ptr::null_mut())
         };
-        BELL.store(-1, Ordering::Release);
     }
+}
+
+fn new_eventfd() -> io::Result<OwnedFd> {
+    // SAFETY: takes numbers.
+    let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
+    if fd == -1 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just made it, and nobody else has it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 /// Makes the bell ring, if there is one. May be called in a handler.
 pub(in crate::record) fn ring() {
-    let bell = BELL.load(Ordering::Acquire);
-    if bell == -1 {
-        return;
-    }
+    let Some(bell) = BELL.get() else { return };
     let one = 1_u64;
     // SAFETY: `write` may be called in a handler and reads eight bytes. `errno` is this thread's, and what
     // the interrupted code finds there stays.
     unsafe {
         let errno = libc::__errno_location();
         let before = *errno;
-        libc::write(bell, (&raw const one).cast(), size_of_val(&one));
+        libc::write(bell.as_raw_fd(), (&raw const one).cast(), size_of_val(&one));
         *errno = before;
     }
 }
@@ -138,14 +149,24 @@ fn unblock_child() -> sigset_t {
 mod tests {
     use super::*;
 
+    /// All in one: there is one bell at a time.
     #[test]
-    fn a_child_that_ends_rings() {
+    fn children_that_end_and_descriptors_that_are_closed_are_heard() {
         let bell = Bell::hang().unwrap();
         assert_eq!(bell.wait(None).unwrap(), Heard::Bell, "it has rung");
         let mut child = std::process::Command::new("true").spawn().unwrap();
-        assert_eq!(bell.wait(None).unwrap(), Heard::Bell);
+        let heard = (0..100).map(|_| bell.wait(None).unwrap());
+        assert!(heard.into_iter().any(|heard| heard == Heard::Bell));
         child.wait().unwrap();
-        drop(bell);
-        ring();
+        let (reader, writer) = std::io::pipe().unwrap();
+        let heard = || {
+            let mut all = (0..100).map(|_| bell.wait(Some(reader.as_raw_fd())).unwrap());
+            all.find(|heard| !matches!(heard, Heard::Bell | Heard::Nothing))
+        };
+        std::io::Write::write_all(&mut &writer, b"x").unwrap();
+        assert_eq!(heard(), Some(Heard::Other));
+        std::io::Read::read_exact(&mut &reader, &mut [0]).unwrap();
+        drop(writer);
+        assert_eq!(heard(), Some(Heard::Closed));
     }
 }

@@ -1,109 +1,119 @@
-//! Calls that a signal interrupts while they wait for the listener. `unsafe` code: registers of a tracee.
+//! Calls that a signal interrupts while they wait for the listener.
 //!
 //! Until the listener has received a call, a signal ends its wait (`seccomp_do_user_notification` of
 //! `kernel/seccomp.c`) with ERESTARTSYS. If a handler without SA_RESTART runs, the program would be told EINTR
-//! by a call that was never made, and by calls that never tell it. The tracer sees the tracee just before the
-//! handler runs (signal-delivery-stop), and changes the result to ERESTARTNOINTR, with which a call always
-//! begins anew (`handle_signal` of `arch/x86/kernel/signal.c`).
+//! by a call that was never made, and by calls that never tell it. A call that is being made, and blocks, ends
+//! with ERESTARTSYS too, and that must stay so. The tracer sees the tracee just before the handler runs
+//! (signal-delivery-stop), and must know which of the two it is:
 //!
-//! A call that is being made, and blocks, also ends with ERESTARTSYS, and must be left alone. It was received.
-//! So an interrupted call that is not the one received last was not received. If it looks the same, as in a
-//! loop, it was not received if it is one of those that no signal can interrupt.
+//! - It is not the call that was received last: then it was not received. ERESTARTNOINTR in place of ERESTARTSYS
+//!   lets it begin anew whatever the handler is (`handle_signal` of `arch/x86/kernel/signal.c`).
+//! - It looks like the call that was received last, as in a loop. Then the signal is held back, so that the call
+//!   begins anew, and sent again when the listener has it, which no signal interrupts any more. If that call ends
+//!   with ERESTARTSYS now, it was being made.
+//!
+//! A call that the listener receives again because a signal was held back is counted when it turns out that it does
+//! not block, as then it was not received before. One that blocks was, most likely, and counted.
 
-use std::fs;
+use libc::{c_int, pid_t, siginfo_t};
 
-use callgate::Arch;
-use callgate::recording::CallId;
-use libc::pid_t;
-
-use crate::record::tracer::{self, Call, Registers};
+use crate::record::tracer::{self, Call};
 
 /// Of `include/linux/errno.h`.
 const ERESTARTSYS: i64 = 512;
 const ERESTARTNOINTR: i64 = 513;
 
-/// Puts it right that a tracee, which is about to be given a signal, was interrupted before its call was made.
-/// `received` is its last call that was.
-pub(super) fn begin_anew(pid: pid_t, received: Option<&Call>) {
-    let Some(registers) = tracer::registers(pid) else { return };
-    if registers.result != -ERESTARTSYS || registers.nr == u32::MAX {
-        return;
-    }
-    let blocks = received.is_some_and(|call| is_in(&registers, call) && may_block(pid, call));
-    if !blocks {
-        tracer::set_result(pid, -ERESTARTNOINTR);
-    }
+/// What is known of the calls of a tracee.
+#[derive(Default)]
+pub(super) struct Waits {
+    /// The call at whose start it stopped, until that is received.
+    entered: Option<Call>,
+    /// The last that was received.
+    received: Option<Call>,
+    /// Those that were counted at their start, and begin anew.
+    again: Vec<Call>,
+    /// The last call, received again and not counted yet.
+    uncertain: Option<Call>,
+    /// Signals that will be sent again.
+    held: Vec<siginfo_t>,
+    /// Signals that were sent again, as they were at first.
+    sent: Vec<siginfo_t>,
+    /// Signals were sent before the last call was let go on: nothing is interrupted but that call.
+    certain: bool,
 }
 
-/// Whether these are registers during this call.
-fn is_in(registers: &Registers, call: &Call) -> bool {
-    let args = if call.arch == Arch::X86.token() { registers.args_32 } else { registers.args };
-    (registers.nr, registers.ip, args) == (call.nr, call.ip, call.args)
-}
+impl Waits {
+    /// The tracee stopped at the start of a call. Whether that is to be counted.
+    pub(super) fn enter(&mut self, call: &Call) -> bool {
+        self.entered = Some(*call);
+        !self.again.contains(call)
+    }
 
-/// Whether a signal may interrupt the call after it began: signal(7), "Interruption of system calls and
-/// library functions by signal handlers".
-fn may_block(pid: pid_t, call: &Call) -> bool {
-    let name = CallId::of(call.arch, call.nr).and_then(CallId::name);
-    match name.unwrap_or_default() {
-        "read" | "pread64" | "readv" | "preadv" | "preadv2" | "write" | "pwrite64" | "writev"
-        | "pwritev" | "pwritev2" | "ioctl" => {
-            // Disks do not count as slow.
-            let file = format!("/proc/{pid}/fd/{}", call.args[0] as i32);
-            !fs::metadata(file).is_ok_and(|file| file.is_file() || file.is_dir())
+    /// A call was received, and is to be let go on when this returns. Whether it is to be counted, unless it was at
+    /// its start.
+    pub(super) fn receive(&mut self, pid: pid_t, call: &Call) -> bool {
+        self.entered = None;
+        self.received = Some(*call);
+        self.certain = !self.held.is_empty();
+        for signal in self.held.drain(..) {
+            tracer::send(pid, signal.si_signo);
+            self.sent.push(signal);
         }
-        "fcntl" | "fcntl64" => {
-            matches!(call.args[1] as i32, libc::F_SETLKW | libc::F_OFD_SETLKW | F_SETLKW64_OF_X86)
+        if let Some(index) = self.again.iter().position(|other| other == call) {
+            self.again.remove(index);
+            return false;
         }
-        "open"
-        | "openat"
-        | "openat2"
-        | "creat"
-        | "wait4"
-        | "waitid"
-        | "waitpid"
-        | "accept"
-        | "accept4"
-        | "connect"
-        | "recv"
-        | "recvfrom"
-        | "recvmsg"
-        | "recvmmsg"
-        | "recvmmsg_time64"
-        | "send"
-        | "sendto"
-        | "sendmsg"
-        | "sendmmsg"
-        | "socketcall"
-        | "ipc"
-        | "flock"
-        | "futex"
-        | "futex_time64"
-        | "futex_wait"
-        | "futex_waitv"
-        | "mq_open"
-        | "mq_timedreceive"
-        | "mq_timedreceive_time64"
-        | "mq_timedsend"
-        | "mq_timedsend_time64"
-        | "getrandom"
-        | "sendfile"
-        | "sendfile64"
-        | "splice"
-        | "tee"
-        | "vmsplice"
-        | "copy_file_range"
-        | "io_getevents"
-        | "io_pgetevents"
-        | "io_uring_enter"
-        | "request_key"
-        | "add_key"
-        | "keyctl"
-        | "finit_module"
-        | "init_module" => true,
-        _ => false,
+        self.uncertain = self.certain.then_some(*call);
+        !self.certain
+    }
+
+    /// The last call, if it is to be counted now: the tracee has made it, and does something else.
+    pub(super) fn made(&mut self) -> Option<Call> {
+        self.uncertain.take()
+    }
+
+    /// The tracee is about to be given a signal. Returns what it is to be given, 0 for nothing. `every`: calls
+    /// are counted at their start.
+    pub(super) fn signal(&mut self, pid: pid_t, signal: c_int, every: bool) -> c_int {
+        let Some(registers) = tracer::registers(pid) else { return signal };
+        let is_interrupted = registers.result == -ERESTARTSYS && registers.nr != u32::MAX;
+        if is_interrupted && self.certain {
+            self.uncertain = None;
+        }
+        if let Some(index) = self.sent.iter().position(|sent| sent.si_signo == signal) {
+            tracer::set_signal_info(pid, &self.sent.remove(index));
+            return signal;
+        }
+        if self.certain || !is_interrupted {
+            return signal;
+        }
+        let entered = self.entered.take();
+        match &self.received {
+            Some(call) if entered.is_none() && registers.are_in(call) => {
+                // Held back, it would come after a SIGCONT that came after it.
+                let stops = [libc::SIGSTOP, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
+                match tracer::signal_info(pid).filter(|_| !stops.contains(&signal)) {
+                    None => signal,
+                    Some(info) => {
+                        let counted = every.then_some(*call);
+                        self.held.push(info);
+                        self.begins_anew(counted);
+                        0
+                    }
+                }
+            }
+            _ => {
+                self.begins_anew(entered);
+                tracer::set_result(pid, -ERESTARTNOINTR);
+                signal
+            }
+        }
+    }
+
+    /// If it was counted already, that is to be known, once.
+    fn begins_anew(&mut self, counted: Option<Call>) {
+        if let Some(call) = counted.filter(|call| !self.again.contains(call)) {
+            self.again.push(call);
+        }
     }
 }
-
-/// `F_SETLKW64` of `include/uapi/asm-generic/fcntl.h`, for 32-bit programs.
-const F_SETLKW64_OF_X86: i32 = 14;

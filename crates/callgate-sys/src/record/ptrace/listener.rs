@@ -56,10 +56,10 @@ impl Listener {
     /// Fails when the kernel cannot run listener and caller on one processor.
     pub(super) fn new(fd: OwnedFd) -> io::Result<Listener> {
         // SAFETY: this request takes a number and touches no memory.
-        let result = unsafe {
+        uninterrupted(|| unsafe {
             libc::ioctl(fd.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP)
-        };
-        if result == -1 { Err(io::Error::last_os_error()) } else { Ok(Listener { fd }) }
+        })?;
+        Ok(Listener { fd })
     }
 
     pub(super) fn fd(&self) -> c_int {
@@ -93,6 +93,21 @@ impl Listener {
         answer.known.id = waiting.id;
         answer.known.flags = libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32;
         // SAFETY: the kernel reads its structure, which fits: `available` looked at its size.
-        unsafe { libc::ioctl(self.fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw const answer) };
+        let _ = uninterrupted(|| unsafe {
+            libc::ioctl(self.fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw const answer)
+        });
+    }
+}
+
+/// Makes a request until no signal interrupts it: the kernel waits for a lock so that signals end the wait.
+fn uninterrupted(request: impl Fn() -> c_int) -> io::Result<()> {
+    loop {
+        if request() != -1 {
+            return Ok(());
+        }
+        let why = io::Error::last_os_error();
+        if why.kind() != io::ErrorKind::Interrupted {
+            return Err(why);
+        }
     }
 }

@@ -15,8 +15,8 @@
 //! Limits: as with strace, the command cannot trace itself, and set-user-ID programs run without their
 //! privileges unless the recorder is root. When another thread is given a filter by
 //! `SECCOMP_FILTER_FLAG_TSYNC`, a call that it makes in the very same moment may be missed if the new
-//! filter denies it. With a listener, the command can have none itself, and a call that may block may end
-//! with EINTR a few microseconds before it begins, if the same call came just before it (`interrupted`).
+//! filter denies it. With a listener, the command can have none itself, and what its own filters would trace
+//! or log goes on.
 //!
 //! Sources: ptrace(2), seccomp_unotify(2), `kernel/ptrace.c`, `kernel/seccomp.c`,
 //! `kernel/entry/syscall-common.c`.
@@ -29,7 +29,8 @@ mod session;
 
 use std::collections::{HashMap, HashSet};
 use std::io;
-use std::time::Instant;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
 
 use libc::c_int;
 
@@ -38,7 +39,7 @@ use self::follow::Follow;
 use self::listener::Listener;
 use self::session::{Session, Tracee, gone_or};
 use super::signals::Signals;
-use super::start::{Mark, Started, time_of_a_call};
+use super::start::{Mark, PATIENCE, Started, Stopped, time_of_a_call};
 use super::tick::Tick;
 use super::{Kind, Note, Outcome, RecordError, Tally, tracer};
 use crate::command::Command;
@@ -58,7 +59,7 @@ pub(super) enum Calls {
 /// Records a command; returns when everything that it started has ended.
 pub(super) fn record(command: &Command, calls: Calls) -> Result<Outcome, RecordError> {
     let mark = match calls {
-        Calls::Wait if !Listener::available() => return Err(Kind::NoListener.into()),
+        Calls::Wait if !Listener::available() => return Err(Kind::NoListener(None).into()),
         Calls::Wait => Mark::Listener,
         Calls::Stop => Mark::Stops,
     };
@@ -82,14 +83,35 @@ fn trace(started: &Started, calls: Calls) -> Result<Option<Listener>, Kind> {
             started.go_on();
             Ok(None)
         }
-        // A tracee that waits for its filter could stop for a signal meanwhile.
         Calls::Wait => {
-            started.go_on();
-            let fd = started.listener();
-            let listener = fd.and_then(Listener::new).map_err(|_| Kind::NoListener)?;
             seize()?;
-            Ok(Some(listener))
+            started.go_on();
+            let fd = wait_for_listener(started)?;
+            Listener::new(fd).map(Some).map_err(|why| Kind::NoListener(Some(why)))
         }
+    }
+}
+
+/// Waits until the child has its filter.
+fn wait_for_listener(started: &Started) -> Result<OwnedFd, Kind> {
+    let start = Instant::now();
+    loop {
+        if let Some(fd) = started.listener() {
+            return Ok(fd);
+        }
+        if started.has_ended() {
+            return Err(match started.stopped() {
+                Some(Stopped::NoFilter(why)) => Kind::NoListener(Some(why)),
+                _ => Kind::Ended,
+            });
+        }
+        if let Some(signal) = tracer::signal_of_stop(started.pid) {
+            gone_or(tracer::resume(started.pid, false, signal)).map_err(|why| why.kind)?;
+        }
+        if start.elapsed() > PATIENCE {
+            return Err(Kind::NoListener(None));
+        }
+        std::thread::sleep(Duration::from_micros(20));
     }
 }
 
@@ -105,6 +127,7 @@ fn record_traced(
         main: started.pid,
         tracees: HashMap::from([(started.pid, Tracee::default())]),
         early: HashSet::new(),
+        others: HashSet::new(),
         // Without /proc it is not known, and then nothing may be missed.
         every: Status::of_this_thread().is_none_or(|own| own.mode != Mode::Off),
         running: false,
@@ -131,7 +154,7 @@ fn record_traced(
     if session.every {
         session.notes.push(Note::Denied(None));
     }
-    if session.untraced > 0 {
+    if session.untraced > 0 && session.listener.is_none() {
         session.notes.push(Note::Untraced(session.untraced));
     }
     Ok(Outcome {
@@ -186,15 +209,15 @@ impl Session {
         if self.every {
             gone_or(tracer::interrupt(self.main))?;
         }
-        // Who is not traced may go on after the last tracee.
         let mut open = Some(fd);
-        while open.is_some() || !self.tracees.is_empty() {
+        // Who is not traced at first may call when all tracees have ended.
+        while !self.tracees.is_empty() || self.untraced > 0 && open.is_some() {
             if signals.interrupted() {
                 self.end_others();
                 return Ok(());
             }
             match bell.wait(open).map_err(Kind::Ptrace)? {
-                Heard::Bell => loop {
+                Heard::Bell | Heard::Nothing => loop {
                     match tracer::next() {
                         Ok(Some((pid, status))) => self.changed(pid, status, signals)?,
                         Ok(None) => break,

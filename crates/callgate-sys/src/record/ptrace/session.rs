@@ -8,7 +8,7 @@ use callgate::Arch;
 use callgate::recording::CallId;
 use libc::{c_int, pid_t};
 
-use super::interrupted;
+use super::interrupted::Waits;
 use super::listener::Listener;
 use crate::raw::error_text;
 use crate::record::signals::Signals;
@@ -19,8 +19,7 @@ use crate::record::{Kind, Note, RecordError, Tally};
 pub(super) struct Tracee {
     /// It was told to stop at the start and end of calls too.
     every: bool,
-    /// The last of its calls that the listener received.
-    received: Option<Call>,
+    waits: Waits,
 }
 
 pub(super) struct Session {
@@ -30,6 +29,8 @@ pub(super) struct Session {
     pub(super) tracees: HashMap<pid_t, Tracee>,
     /// Those that stopped before the one that started them told of them; it may be ended before it does.
     pub(super) early: HashSet<pid_t>,
+    /// Those that cannot be traced, but whose calls the listener gets.
+    pub(super) others: HashSet<pid_t>,
     /// Some process has a filter beside ours.
     pub(super) every: bool,
     /// The command was executed: calls count.
@@ -39,7 +40,7 @@ pub(super) struct Session {
     pub(super) tally: Tally,
     pub(super) processes: u64,
     pub(super) threads: u64,
-    /// How many processes and threads nobody traces.
+    /// How many processes and threads were started that nobody traces, or not before they call.
     pub(super) untraced: u64,
     pub(super) notes: Vec<Note>,
 }
@@ -50,17 +51,22 @@ impl Session {
         let Some(listener) = &self.listener else { return Ok(()) };
         let Some(waiting) = listener.receive().map_err(Kind::Ptrace)? else { return Ok(()) };
         let (pid, call) = (waiting.pid, waiting.call);
+        let mut before = None;
         let counted = match self.tracees.get_mut(&pid) {
             Some(tracee) => {
-                tracee.received = Some(call);
+                before = tracee.waits.made();
+                let is_new = tracee.waits.receive(pid, &call);
                 // With stops at the start of calls, this one was counted there.
-                tracee.every
+                tracee.every || !is_new
             }
             None => {
                 self.find(pid);
                 false
             }
         };
+        if let Some(before) = before {
+            self.call(pid, &before);
+        }
         if !counted {
             self.call(pid, &call);
         }
@@ -78,6 +84,8 @@ impl Session {
             if self.every {
                 let _ = tracer::interrupt(pid);
             }
+        } else if self.others.insert(pid) {
+            self.starts(pid);
         }
     }
 
@@ -97,7 +105,10 @@ impl Session {
         if libc::WIFSTOPPED(status) {
             return self.stopped(pid, status);
         }
-        self.tracees.remove(&pid);
+        let ended = self.tracees.remove(&pid);
+        if let Some(call) = ended.and_then(|mut tracee| tracee.waits.made()) {
+            self.call(pid, &call);
+        }
         if pid == self.main {
             self.status = Some(status);
             signals.command_ended();
@@ -178,12 +189,13 @@ impl Session {
                 _ => self.resume(pid, 0),
             },
             _ => {
-                if self.listener.is_some() {
-                    let tracee = self.tracees.get(&pid);
-                    let received = tracee.and_then(|tracee| tracee.received.as_ref());
-                    interrupted::begin_anew(pid, received);
-                }
-                self.resume(pid, signal)
+                let given = match self.tracees.get_mut(&pid) {
+                    Some(tracee) if self.listener.is_some() => {
+                        tracee.waits.signal(pid, signal, tracee.every)
+                    }
+                    _ => signal,
+                };
+                self.resume(pid, given)
             }
         }
     }
@@ -191,6 +203,10 @@ impl Session {
     /// There is a new tracee, which stops before it does anything.
     fn appeared(&mut self, pid: pid_t) {
         self.tracees.insert(pid, Tracee::default());
+        self.starts(pid);
+    }
+
+    fn starts(&mut self, pid: pid_t) {
         self.threads += 1;
         self.processes += u64::from(tracer::is_process(pid));
     }
@@ -207,7 +223,9 @@ impl Session {
     fn stopped_call(&mut self, pid: pid_t) -> Result<(), RecordError> {
         match tracer::call(pid) {
             Ok(Some(call)) => {
-                self.call(pid, &call);
+                if self.tracees.get_mut(&pid).is_none_or(|tracee| tracee.waits.enter(&call)) {
+                    self.call(pid, &call);
+                }
                 Ok(())
             }
             Ok(None) => Ok(()),
@@ -232,8 +250,7 @@ impl Session {
         self.tally.count(call, &made.args);
         match name {
             Some("seccomp" | "prctl") => self.filter(pid, name, made),
-            // A listener gets the calls of those that are not traced.
-            Some("clone" | "clone3") if self.listener.is_none() => {
+            Some("clone" | "clone3") => {
                 let flags = clone_flags(pid, call.arch, name, made);
                 self.untraced += u64::from(flags & libc::CLONE_UNTRACED as u64 != 0);
             }

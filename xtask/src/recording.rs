@@ -1,0 +1,207 @@
+//! `cargo xtask recording`: how much longer programs take when what they call is recorded, and under strace.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::files::{make, write};
+use crate::table::{Table, time};
+use crate::{Result, machine, workspace};
+
+pub(crate) const HELP: &str = "\
+usage: cargo xtask recording [--rounds N]
+
+Runs programs as they are, recorded by `callgate record` in each of its ways, and
+under `strace -f -o /dev/null`, in turn, and prints the medians of their times as a
+table in Markdown (docs/recording.md has one). What is not installed or permitted is
+left out. Redis listens on port 6397 of 127.0.0.1 meanwhile. Nothing else should run
+on the machine.
+
+  --rounds N   how often each is run (9)
+";
+
+const PORT: &str = "6397";
+const REQUESTS: &str = "20000";
+
+/// How long a server may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+struct Way {
+    name: &'static str,
+    /// Goes in front of the command; `callgate` stands for the program.
+    words: &'static [&'static str],
+}
+
+/// The first is the measure of the others.
+const WAYS: [Way; 5] = [
+    Way { name: "alone", words: &[] },
+    Way {
+        name: "tracepoint",
+        words: &["callgate", "record", "--via", "tracepoint", "-o", "/dev/null", "--"],
+    },
+    Way {
+        name: "ptrace",
+        words: &["callgate", "record", "--via", "ptrace", "-o", "/dev/null", "--"],
+    },
+    Way {
+        name: "stops",
+        words: &["callgate", "record", "--via", "stops", "-o", "/dev/null", "--"],
+    },
+    Way { name: "strace", words: &["strace", "-f", "-o", "/dev/null"] },
+];
+
+struct Load {
+    name: &'static str,
+    words: &'static [&'static str],
+    /// It is a server, and what is timed is its client.
+    serves: bool,
+}
+
+const LOADS: [Load; 5] = [
+    Load { name: "make, 200 processes", words: &["make", "-sf", "one.mk"], serves: false },
+    Load {
+        name: "make -j2, 600 processes",
+        words: &["make", "-sj2", "-f", "three.mk"],
+        serves: false,
+    },
+    Load {
+        name: "sh, 300 processes",
+        words: &["sh", "-c", "i=0; while [ $i -lt 300 ]; do /bin/true; i=$((i+1)); done"],
+        serves: false,
+    },
+    Load {
+        name: "dd, 60,000 calls",
+        words: &["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=30000"],
+        serves: false,
+    },
+    Load {
+        name: "redis, 20,000 requests",
+        words: &["redis-server", "--port", PORT, "--bind", "127.0.0.1", "--save", ""],
+        serves: true,
+    },
+];
+
+/// Runs the task.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    let rounds = match arguments {
+        [] => 9,
+        [option, number] if option == "--rounds" => {
+            number.parse().ok().filter(|rounds| *rounds > 0).ok_or("--rounds wants a number")?
+        }
+        _ => return Err("unknown options; `cargo xtask recording --help` lists them".to_owned()),
+    };
+    let directory = workspace().join("target/recording");
+    make(&directory)?;
+    write(&directory.join("one.mk"), makefile("/bin/true"))?;
+    write(&directory.join("three.mk"), makefile("sh -c '/bin/true; /bin/true'"))?;
+    let callgate = build()?;
+    let mut table = Table::new(std::iter::once("").chain(WAYS.iter().map(|way| way.name)));
+    for load in &LOADS {
+        eprintln!("recording: {}", load.name);
+        let mut times = [const { Vec::new() }; WAYS.len()];
+        for _ in 0..rounds {
+            for (way, times) in WAYS.iter().zip(&mut times) {
+                times.extend(once(load, way, &callgate, &directory));
+            }
+        }
+        let medians = times.map(median);
+        let Some(alone) = medians[0] else {
+            eprintln!("recording: {} does not run here", load.words[0]);
+            continue;
+        };
+        let cell = |median: &Option<Duration>| match median {
+            None => "-".to_owned(),
+            Some(median) => {
+                let ratio = median.as_secs_f64() / alone.as_secs_f64();
+                format!("{} ({ratio:.2})", time(*median))
+            }
+        };
+        let cells = medians[1..].iter().map(cell);
+        table.row([load.name.to_owned(), time(alone)].into_iter().chain(cells));
+    }
+    for line in machine::lines() {
+        println!("{line}");
+    }
+    println!("\n{}", table.markdown());
+    Ok(())
+}
+
+/// The program as users have it.
+fn build() -> Result<PathBuf> {
+    let status = Command::new(env!("CARGO"))
+        .args(["build", "--release", "--quiet", "-p", "callgate-cli"])
+        .current_dir(workspace())
+        .status();
+    match status {
+        Ok(status) if status.success() => Ok(workspace().join("target/release/callgate")),
+        _ => Err("callgate cannot be built".to_owned()),
+    }
+}
+
+/// Two hundred targets that all do the same.
+fn makefile(recipe: &str) -> String {
+    let names: Vec<String> = (0..200).map(|number| format!("t{number}")).collect();
+    let rules: String = names.iter().map(|name| format!("{name}:\n\t@{recipe}\n")).collect();
+    format!("all: {}\n{rules}", names.join(" "))
+}
+
+/// How long a load takes; `None` when it does not run in this way.
+fn once(load: &Load, way: &Way, callgate: &Path, directory: &Path) -> Option<Duration> {
+    let mut words = way.words.iter().chain(load.words);
+    let mut command = match *words.next()? {
+        "callgate" => Command::new(callgate),
+        program => Command::new(program),
+    };
+    command.args(words).current_dir(directory).stdin(Stdio::null());
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let start = Instant::now();
+    if load.serves {
+        return served(&mut command.spawn().ok()?);
+    }
+    command.status().is_ok_and(|status| status.success()).then(|| start.elapsed())
+}
+
+/// How long the client of a server takes.
+fn served(server: &mut Child) -> Option<Duration> {
+    let client = |program: &str, words: &[&str]| {
+        let mut command = Command::new(program);
+        command.args(["-p", PORT]).args(words).stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    };
+    let start = Instant::now();
+    while !client("redis-cli", &["ping"]) && start.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let start = Instant::now();
+    let has_run = client("redis-benchmark", &["-q", "-t", "get", "-c", "20", "-n", REQUESTS]);
+    let time = start.elapsed();
+    if !client("redis-cli", &["shutdown", "nosave"]) {
+        let _ = server.kill();
+    }
+    let _ = server.wait();
+    has_run.then_some(time)
+}
+
+fn median(mut times: Vec<Duration>) -> Option<Duration> {
+    times.sort();
+    times.get(times.len() / 2).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_in_the_middle() {
+        let times = [5, 1, 3].map(Duration::from_secs);
+        assert_eq!(median(times.to_vec()), Some(Duration::from_secs(3)));
+        assert_eq!(median(Vec::new()), None);
+    }
+
+    #[test]
+    fn makefiles_have_two_hundred_rules() {
+        let text = makefile("true");
+        assert_eq!(text.matches(":\n\t@true\n").count(), 200);
+        assert!(text.starts_with("all: t0 t1 "));
+    }
+}
