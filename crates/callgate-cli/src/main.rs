@@ -26,9 +26,7 @@ mod text;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // A reader that went away (`callgate disasm … | head`) ends this process as it ends any other; a
-    // command that `run` executes finds the usual disposition.
-    callgate_sys::reset_sigpipe();
+    callgate_sys::own_signals();
     match cli::run() {
         Ok(status) => ExitCode::from(status),
         Err(failure) => ExitCode::from(failure.print()),

@@ -2,7 +2,8 @@
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_ulong};
 use std::io;
-use std::sync::atomic::AtomicU32;
+use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use libc::{sock_filter, sock_fprog};
@@ -130,6 +131,12 @@ impl Argv {
 
 /// `execve` with the environment of this process. Returns only when it failed.
 pub(crate) fn execve(path: &CStr, argv: &Argv) -> io::Error {
+    if SIGNALS_ARE_OWN.load(Ordering::Relaxed) {
+        for (signal, was_ignored) in SIGNALS.into_iter().zip(&IGNORED_AT_START) {
+            let ignored = was_ignored.load(Ordering::Relaxed);
+            set_signal(signal, if ignored { libc::SIG_IGN } else { libc::SIG_DFL });
+        }
+    }
     // SAFETY: `path` is a C string; `pointers` are C strings that `argv` keeps alive (moving a CString
     // does not move its bytes), with a null pointer at the end. `execv` reads `environ`, and no other
     // thread of this crate writes it.
@@ -137,14 +144,47 @@ pub(crate) fn execve(path: &CStr, argv: &Argv) -> io::Error {
     io::Error::last_os_error()
 }
 
-/// Gives SIGPIPE its default action back, which Rust's runtime sets to "ignore" at start: a program
-/// whose reader went away ends silently, and a command executed later finds the usual disposition.
-pub fn reset_sigpipe() {
-    let default: libc::sighandler_t = libc::SIG_DFL;
-    let signal: c_int = libc::SIGPIPE;
-    // SAFETY: SIG_DFL is a valid disposition and installs no code of ours.
-    unsafe { libc::signal(signal, default) };
+/// The signals of [`own_signals`].
+const SIGNALS: [c_int; 2] = [libc::SIGPIPE, libc::SIGXFSZ];
+
+/// Which of them this process was started with ignored.
+static IGNORED_AT_START: [AtomicBool; 2] = [AtomicBool::new(false), AtomicBool::new(false)];
+
+static SIGNALS_ARE_OWN: AtomicBool = AtomicBool::new(false);
+
+/// For a program that writes files and executes commands: when its reader goes away it ends silently (Rust's
+/// runtime ignores SIGPIPE), and a file that becomes larger than allowed is an error to be reported. A command
+/// that is executed later finds both signals as this process found them at its start.
+pub fn own_signals() {
+    set_signal(libc::SIGPIPE, libc::SIG_DFL);
+    set_signal(libc::SIGXFSZ, libc::SIG_IGN);
+    SIGNALS_ARE_OWN.store(true, Ordering::Relaxed);
 }
+
+fn set_signal(signal: c_int, action: libc::sighandler_t) {
+    // SAFETY: the callers' actions are the default and to ignore it, which install no code of ours.
+    unsafe { libc::signal(signal, action) };
+}
+
+/// Looks at the signals before `main`, and so before Rust's runtime changes what they do.
+// SAFETY: the dynamic loader calls the functions of this section, one after the other, in the only thread; this
+// one makes system calls and stores their answers.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static LOOK_AT_SIGNALS: extern "C" fn() = {
+    extern "C" fn look() {
+        for (signal, was_ignored) in SIGNALS.into_iter().zip(&IGNORED_AT_START) {
+            let mut action = MaybeUninit::<libc::sigaction>::uninit();
+            // SAFETY: nothing is set, and the pointer is valid for writes.
+            let result = unsafe { libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) };
+            // SAFETY: `sigaction` succeeded, so it filled the whole structure.
+            let ignored =
+                result == 0 && unsafe { action.assume_init() }.sa_sigaction == libc::SIG_IGN;
+            was_ignored.store(ignored, Ordering::Relaxed);
+        }
+    }
+    look
+};
 
 /// What the system says of an error, without the number that Rust appends.
 pub fn error_text(error: &io::Error) -> String {
