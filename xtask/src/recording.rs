@@ -57,11 +57,16 @@ struct Load {
     serves: bool,
 }
 
-const LOADS: [Load; 5] = [
+const LOADS: [Load; 6] = [
     Load { name: "make, 200 processes", words: &["make", "-sf", "one.mk"], serves: false },
     Load {
         name: "make -j2, 600 processes",
         words: &["make", "-sj2", "-f", "three.mk"],
+        serves: false,
+    },
+    Load {
+        name: "make -j4, 40 compilations",
+        words: &["make", "-sBj4", "-f", "cc.mk"],
         serves: false,
     },
     Load {
@@ -92,8 +97,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     };
     let directory = workspace().join("target/recording");
     make(&directory)?;
-    write(&directory.join("one.mk"), makefile("/bin/true"))?;
-    write(&directory.join("three.mk"), makefile("sh -c '/bin/true; /bin/true'"))?;
+    write(&directory.join("one.mk"), makefile(200, "/bin/true"))?;
+    write(&directory.join("three.mk"), makefile(200, "sh -c '/bin/true; /bin/true'"))?;
+    write(&directory.join("cc.mk"), makefile(40, "cc -O1 -c hello.c -o $@.o"))?;
+    write(&directory.join("hello.c"), HELLO)?;
     let callgate = build()?;
     let mut table = Table::new(std::iter::once("").chain(WAYS.iter().map(|way| way.name)));
     for load in &LOADS {
@@ -138,9 +145,16 @@ fn build() -> Result<PathBuf> {
     }
 }
 
-/// Two hundred targets that all do the same.
-fn makefile(recipe: &str) -> String {
-    let names: Vec<String> = (0..200).map(|number| format!("t{number}")).collect();
+const HELLO: &str = "\
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void) { return puts(\"hello\"); }
+";
+
+/// So many targets that all do the same.
+fn makefile(targets: usize, recipe: &str) -> String {
+    let names: Vec<String> = (0..targets).map(|number| format!("t{number}")).collect();
     let rules: String = names.iter().map(|name| format!("{name}:\n\t@{recipe}\n")).collect();
     format!("all: {}\n{rules}", names.join(" "))
 }
@@ -200,7 +214,7 @@ mod tests {
 
     #[test]
     fn makefiles_have_two_hundred_rules() {
-        let text = makefile("true");
+        let text = makefile(200, "true");
         assert_eq!(text.matches(":\n\t@true\n").count(), 200);
         assert!(text.starts_with("all: t0 t1 "));
     }
