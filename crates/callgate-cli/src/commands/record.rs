@@ -42,8 +42,8 @@ ends the waiting for what it left behind.
                costs some microseconds; else they stop. The command cannot use
                ptrace or such a listener itself, and set-user-ID programs run
                without their privileges unless the recorder is root.
-  stops        the same without a listener, for commands that use one; each call
-               takes three times as long or more. Linux 5.3.
+  stops        the same without a listener, for commands that use one; mostly
+               several times slower. Linux 5.3.
 
 Examples:
   callgate record -o ls.json -- ls -l
