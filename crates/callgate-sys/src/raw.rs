@@ -167,7 +167,7 @@ fn set_signal(signal: c_int, action: libc::sighandler_t) {
 }
 
 /// Looks at the signals before `main`, and so before Rust's runtime changes what they do.
-// SAFETY: the dynamic loader calls the functions of this section, one after the other, in the only thread; this
+// SAFETY: the loader (or the C library's start code) calls the functions of this section, one after the other, in the only thread; this
 // one makes system calls and stores their answers.
 #[used]
 #[unsafe(link_section = ".init_array")]

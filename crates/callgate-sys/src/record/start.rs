@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use libc::{c_int, c_long, pid_t, sock_filter};
 
+use super::tracer;
 use crate::command::Command;
 use crate::raw;
 use crate::shared::Shared;
@@ -152,12 +153,10 @@ impl Started {
 
     /// Ends a child that cannot be recorded.
     pub(super) fn kill(&self) {
-        // SAFETY: the number is that of a child that nobody waited for, so no other process can have
-        // it; no status is asked for.
-        unsafe {
-            libc::kill(self.pid, libc::SIGKILL);
-            libc::waitpid(self.pid, std::ptr::null_mut(), libc::__WALL);
-        }
+        // SAFETY: the number is that of a child that nobody waited for, so no other process can have it.
+        unsafe { libc::kill(self.pid, libc::SIGKILL) };
+        // A stop may be told before its end.
+        while tracer::wait(self.pid).is_ok_and(|(_, status)| libc::WIFSTOPPED(status)) {}
     }
 }
 

@@ -165,10 +165,17 @@ pub(super) fn set_signal_info(pid: pid_t, info: &siginfo_t) {
     unsafe { libc::ptrace(libc::PTRACE_SETSIGINFO, pid, none, &raw const *info) };
 }
 
-/// Sends a signal to one thread, a tracee. It does not matter if that is gone.
-pub(super) fn send(thread: pid_t, signal: c_int) {
+/// Sends a signal to one thread, a tracee. Fails when too many signals wait; not when it is gone.
+pub(super) fn send(thread: pid_t, signal: c_int) -> bool {
     // SAFETY: takes numbers; until it is waited for, no other thread has this one.
-    unsafe { libc::syscall(libc::SYS_tkill, thread, signal) };
+    let result = unsafe { libc::syscall(libc::SYS_tkill, thread, signal) };
+    result == 0 || io::Error::last_os_error().raw_os_error() != Some(libc::EAGAIN)
+}
+
+/// Whether a signal may be one that [`send`] sent.
+pub(super) fn is_sent(info: &siginfo_t) -> bool {
+    // SAFETY: the kernel wrote a sender for this code; in another namespace of processes it is 0.
+    info.si_code == libc::SI_TKILL && unsafe { [0, libc::getpid()].contains(&info.si_pid()) }
 }
 
 /// The signal for which a tracee has stopped, if it has; 0 for another reason. Its end stays to be waited for.
@@ -195,7 +202,15 @@ pub(super) struct Registers {
     pub(super) result: i64,
 }
 
+/// `ERESTARTSYS` of `include/linux/errno.h`.
+const ERESTARTSYS: i64 = 512;
+
 impl Registers {
+    /// Whether a signal interrupted the call.
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.result == -ERESTARTSYS && self.nr != u32::MAX
+    }
+
     /// Whether they are those during this call.
     pub(super) fn are_in(&self, call: &Call) -> bool {
         let args = if call.arch == Arch::X86.token() { self.args_32 } else { self.args };

@@ -20,8 +20,11 @@ use libc::{c_int, pid_t, siginfo_t};
 use crate::record::tracer::{self, Call};
 
 /// Of `include/linux/errno.h`.
-const ERESTARTSYS: i64 = 512;
 const ERESTARTNOINTR: i64 = 513;
+
+/// Signals that are not held back: sent again, they would undo what came after them.
+const JOB_CONTROL: [c_int; 5] =
+    [libc::SIGSTOP, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU, libc::SIGCONT];
 
 /// What is known of the calls of a tracee.
 #[derive(Default)]
@@ -38,9 +41,13 @@ pub(super) struct Waits {
     held: Vec<siginfo_t>,
     /// Signals that were sent again, as they were at first.
     sent: Vec<siginfo_t>,
-    /// Signals were sent before the last call was let go on: nothing is interrupted but that call.
+    /// Signals were sent before the last call was let go on, and none of them was given yet: what is
+    /// interrupted is that call, and was being made.
     certain: bool,
 }
+
+/// How many signals that were sent are remembered: one that the program waits for is never given.
+const MOST_SENT: usize = 64;
 
 impl Waits {
     /// The tracee stopped at the start of a call. Whether that is to be counted.
@@ -50,21 +57,33 @@ impl Waits {
     }
 
     /// A call was received, and is to be let go on when this returns. Whether it is to be counted, unless it was at
-    /// its start.
-    pub(super) fn receive(&mut self, pid: pid_t, call: &Call) -> bool {
+    /// its start (`every`).
+    pub(super) fn receive(&mut self, pid: pid_t, call: &Call, every: bool) -> bool {
         self.entered = None;
         self.received = Some(*call);
-        self.certain = !self.held.is_empty();
-        for signal in self.held.drain(..) {
-            tracer::send(pid, signal.si_signo);
+        let before = self.sent.len();
+        // One for which there is no room (RLIMIT_SIGPENDING) is sent at the next call.
+        for signal in self.held.extract_if(.., |signal| tracer::send(pid, signal.si_signo)) {
             self.sent.push(signal);
         }
+        self.certain = self.sent.len() > before;
+        let forgotten = self.sent.len().saturating_sub(MOST_SENT);
+        self.sent.drain(..forgotten);
         if let Some(index) = self.again.iter().position(|other| other == call) {
             self.again.remove(index);
             return false;
         }
-        self.uncertain = self.certain.then_some(*call);
+        self.uncertain = (self.certain && !every).then_some(*call);
         !self.certain
+    }
+
+    /// The tracee stopped at the end of a call.
+    pub(super) fn leave(&mut self, pid: pid_t) {
+        let Some(entered) = self.entered.take() else { return };
+        if tracer::registers(pid).is_some_and(|registers| registers.is_interrupted()) {
+            self.begins_anew(Some(entered));
+            tracer::set_result(pid, -ERESTARTNOINTR);
+        }
     }
 
     /// The last call, if it is to be counted now: the tracee has made it, and does something else.
@@ -75,34 +94,35 @@ impl Waits {
     /// The tracee is about to be given a signal. Returns what it is to be given, 0 for nothing. `every`: calls
     /// are counted at their start.
     pub(super) fn signal(&mut self, pid: pid_t, signal: c_int, every: bool) -> c_int {
+        let certain = std::mem::take(&mut self.certain);
         let Some(registers) = tracer::registers(pid) else { return signal };
-        let is_interrupted = registers.result == -ERESTARTSYS && registers.nr != u32::MAX;
-        if is_interrupted && self.certain {
+        let Some(info) = tracer::signal_info(pid) else { return signal };
+        let is_last = self.received.filter(|call| registers.are_in(call));
+        if certain && is_last.is_some() && registers.is_interrupted() {
             self.uncertain = None;
         }
-        if let Some(index) = self.sent.iter().position(|sent| sent.si_signo == signal) {
+        if tracer::is_sent(&info)
+            && let Some(index) = self.sent.iter().position(|sent| sent.si_signo == signal)
+        {
             tracer::set_signal_info(pid, &self.sent.remove(index));
             return signal;
         }
-        if self.certain || !is_interrupted {
+        if !registers.is_interrupted() {
             return signal;
         }
-        let entered = self.entered.take();
-        match &self.received {
-            Some(call) if entered.is_none() && registers.are_in(call) => {
-                // Held back, it would come after a SIGCONT that came after it.
-                let stops = [libc::SIGSTOP, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
-                match tracer::signal_info(pid).filter(|_| !stops.contains(&signal)) {
-                    None => signal,
-                    Some(info) => {
-                        let counted = every.then_some(*call);
-                        self.held.push(info);
-                        self.begins_anew(counted);
-                        0
-                    }
+        match (is_last, self.entered.take()) {
+            (Some(_), None) if certain || JOB_CONTROL.contains(&signal) => signal,
+            (Some(call), None) => {
+                self.begins_anew(every.then_some(call));
+                // Of these, one is pending at the most.
+                let is_one = signal < libc::SIGRTMIN()
+                    && self.held.iter().any(|held| held.si_signo == signal);
+                if !is_one {
+                    self.held.push(info);
                 }
+                0
             }
-            _ => {
+            (_, entered) => {
                 self.begins_anew(entered);
                 tracer::set_result(pid, -ERESTARTNOINTR);
                 signal

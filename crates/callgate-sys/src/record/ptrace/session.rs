@@ -55,7 +55,7 @@ impl Session {
         let counted = match self.tracees.get_mut(&pid) {
             Some(tracee) => {
                 before = tracee.waits.made();
-                let is_new = tracee.waits.receive(pid, &call);
+                let is_new = tracee.waits.receive(pid, &call, tracee.every);
                 // With stops at the start of calls, this one was counted there.
                 tracee.every || !is_new
             }
@@ -228,7 +228,14 @@ impl Session {
                 }
                 Ok(())
             }
-            Ok(None) => Ok(()),
+            Ok(None) => {
+                if self.listener.is_some()
+                    && let Some(tracee) = self.tracees.get_mut(&pid)
+                {
+                    tracee.waits.leave(pid);
+                }
+                Ok(())
+            }
             // It was killed in the stop, so the call is never made.
             Err(why) if why.raw_os_error() == Some(libc::ESRCH) => Ok(()),
             Err(why) if why.raw_os_error() == Some(libc::EIO) => Err(Kind::TooOld.into()),
