@@ -146,21 +146,30 @@ fn interrupted() {
             failed += c_int::from(is != -1 || why != std::io::ErrorKind::Interrupted);
         }
     }
-    timer(0);
     std::process::exit(c_int::from(failed != 0));
 }
 
-/// Lets a handler that does nothing, without SA_RESTART, run each time so many microseconds are over.
-fn timer(microseconds: libc::suseconds_t) {
+/// Lets handlers that do nothing, without SA_RESTART, run each time so many microseconds are over, for two signals.
+fn timer(microseconds: i64) {
     extern "C" fn handle(_: c_int) {}
-    let time = libc::timeval { tv_sec: 0, tv_usec: microseconds };
-    let times = libc::itimerval { it_interval: time, it_value: time };
-    // SAFETY: an action of zeros is valid, its handler does nothing, and the kernel reads the times.
+    // SAFETY: an action of zeros is valid, and its handler does nothing; an event of zeros is valid; the kernel
+    // reads the times and writes the timer.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handle as extern "C" fn(c_int) as libc::sighandler_t;
-        libc::sigaction(libc::SIGALRM, &raw const action, null_mut());
-        libc::setitimer(libc::ITIMER_REAL, &raw const times, null_mut());
+        for (signal, nanoseconds) in
+            [(libc::SIGALRM, microseconds * 1_000), (libc::SIGUSR2, microseconds * 1_300)]
+        {
+            libc::sigaction(signal, &raw const action, null_mut());
+            let mut event: libc::sigevent = std::mem::zeroed();
+            event.sigev_notify = libc::SIGEV_SIGNAL;
+            event.sigev_signo = signal;
+            let mut timer: libc::timer_t = null_mut();
+            libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer);
+            let time = libc::timespec { tv_sec: 0, tv_nsec: nanoseconds };
+            let times = libc::itimerspec { it_interval: time, it_value: time };
+            libc::timer_settime(timer, 0, &raw const times, null_mut());
+        }
     }
 }
 
