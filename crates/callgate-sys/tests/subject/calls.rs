@@ -116,7 +116,7 @@ fn interrupted() {
     // SAFETY: numbers, or addresses of what lives until the calls return.
     let calls: [(&dyn Fn() -> c_long, c_long, c_int); 6] = unsafe {
         [
-            (&|| libc::getpgid(0).min(1).into(), 1, 0),
+            (&|| libc::getpgid(0).min(0).into(), 0, 0),
             (&|| libc::preadv(file, &raw const buffer, 1, 0) as c_long, 1, 0),
             (&|| libc::syscall(libc::SYS_futex, WORD.as_ptr(), wake, 1), 0, 0),
             (
@@ -128,7 +128,7 @@ fn interrupted() {
             (&|| libc::readv(ends[0], &raw const buffer, 1) as c_long, -1, libc::EAGAIN),
         ]
     };
-    timer(700);
+    timer(1_500);
     let mut failed = 0;
     for (call, result, errno) in calls {
         for _ in 0..TIMES {
