@@ -2,7 +2,8 @@
 //!
 //! The command runs under a filter of one instruction, so each call is reported before it is made, and only
 //! then (strace without `--seccomp-bpf` stops at its end too). With a listener ([`Calls::Wait`], `ret
-//! USER_NOTIF`) that costs a third of what a stop ([`Calls::Stop`], `ret TRACE`) does, or less by far.
+//! USER_NOTIF`) that costs less than a stop ([`Calls::Stop`], `ret TRACE`), unless all processors
+//! are busy (docs/recording.md).
 //!
 //! Another filter may deny a call before ours is asked: the most severe verdict wins. So as soon as the
 //! command installs one, all processes stop at the start and the end of each call as well, and calls are
