@@ -24,10 +24,10 @@
 
 use callgate::codegen::{Count, Model, Weights};
 use callgate::compile::{Options, compile};
+use callgate::counts;
 use callgate::diagram::{Func, Store};
-use callgate::frontend::counts;
-use callgate::fuzz::Numbers;
 use callgate::policy::{CallSet, Condition, Policy, Rule, Section};
+use callgate::random::Rng;
 use callgate::{Arch, Verdict, Word};
 use callgate_benches::{ONE, profiles, texts};
 
@@ -70,12 +70,12 @@ fn measure(policy: &Policy, weights: &Weights) -> Measured {
         Ok(func) => func,
         Err(error) => panic!("{error}"),
     };
-    let numbers = restrict(meaning, Word::ARCH, token);
+    let rng = restrict(meaning, Word::ARCH, token);
     let mut runs: Vec<Run> = Vec::new();
     for nr in NUMBERS {
         let of_nr = calls.iter().filter(|call| call.token == token && call.nr == nr);
         let weight: f64 = of_nr.map(|call| call.weight / total).sum();
-        let place = restrict(numbers, Word::NR, nr);
+        let place = restrict(rng, Word::NR, nr);
         match runs.last_mut().filter(|run| run.place == place) {
             Some(run) => {
                 run.weight += weight;
@@ -120,8 +120,8 @@ fn optimum(runs: &[Run]) -> f64 {
     best[(1 << n) - 1]
 }
 
-fn shuffled(mut values: Vec<f64>, numbers: &mut Numbers) -> Vec<f64> {
-    numbers.shuffle(&mut values);
+fn shuffled(mut values: Vec<f64>, rng: &mut Rng) -> Vec<f64> {
+    rng.shuffle(&mut values);
     values
 }
 
@@ -136,9 +136,9 @@ const SPREADS: [(&str, Spread); 3] = [
 ];
 
 /// Every call of x86_64 with a weight, in random order.
-fn weights_of_all(spread: Spread, numbers: &mut Numbers) -> Weights {
+fn weights_of_all(spread: Spread, rng: &mut Rng) -> Weights {
     let names: Vec<&str> = Arch::X86_64.calls().map(|(_, name)| name).collect();
-    let shares = shuffled((0..names.len()).map(spread).collect(), numbers);
+    let shares = shuffled((0..names.len()).map(spread).collect(), rng);
     weights(names.into_iter().map(str::to_owned).zip(shares))
 }
 
@@ -148,13 +148,13 @@ fn weights(counts: impl Iterator<Item = (String, f64)>) -> Weights {
 
 /// So many runs at random places, of up to three verdicts; each run has a weight by rank, which its calls
 /// share.
-fn random(runs: usize, spread: Spread, numbers: &mut Numbers) -> (Policy, Weights) {
+fn random(runs: usize, spread: Spread, rng: &mut Rng) -> (Policy, Weights) {
     let calls: Vec<(u32, &str)> = Arch::X86.calls().filter(|(nr, _)| *nr < 400).collect();
     let mut starts = vec![0];
     while starts.len() < runs {
-        let start = 1 + numbers.below(380) as u32;
+        let start = 1 + rng.below(380) as u32;
         // Often right behind another, so that there are runs of one number; never a run without calls.
-        let start = if numbers.below(2) == 0 { start } else { starts[starts.len() - 1] + 1 };
+        let start = if rng.below(2) == 0 { start } else { starts[starts.len() - 1] + 1 };
         let known = calls.iter().any(|(nr, _)| *nr == start);
         if known && start < 380 && !starts.contains(&start) {
             starts.push(start);
@@ -165,11 +165,11 @@ fn random(runs: usize, spread: Spread, numbers: &mut Numbers) -> (Policy, Weight
     let mut verdict = 0;
     let mut rules = Vec::new();
     let mut counts = Vec::new();
-    let shares = shuffled((0..runs).map(spread).collect(), numbers);
+    let shares = shuffled((0..runs).map(spread).collect(), rng);
     for (at, share) in shares.into_iter().enumerate() {
         let first = starts[at];
         let last = starts.get(at + 1).map_or(u32::MAX, |next| next - 1);
-        verdict = (verdict + 1 + numbers.below(2)) % 3;
+        verdict = (verdict + 1 + rng.below(2)) % 3;
         let (calls_of, when) = (CallSet::range(first, last), Condition::always());
         rules.push(Rule { calls: calls_of, when, verdict: verdicts[verdict] });
         let inside = || Arch::X86.calls().filter(|(nr, _)| (first..=last).contains(nr));
@@ -232,13 +232,13 @@ fn main() {
         let ratio = comparisons / entropy;
         println!("{name:42} {runs:5} {comparisons:8.3} {entropy:8.3} {ratio:8.3}");
     };
-    let mut numbers = Numbers::new(0x5eed);
+    let mut rng = Rng::new(0x5eed);
     let recorded = recorded();
     for (name, policy) in profiles(ONE) {
         show(format!("{name}, always-allowed alike"), &policy, &Weights::uniform());
         for (spread, shares) in SPREADS.into_iter().skip(1) {
             // A call whose arguments decide executes more than comparisons of its number.
-            let weights = only_always_allowed(&policy, &weights_of_all(shares, &mut numbers));
+            let weights = only_always_allowed(&policy, &weights_of_all(shares, &mut rng));
             show(format!("{name}, {spread} over allowed"), &policy, &weights);
         }
         for (from, counts) in &recorded {
@@ -256,7 +256,7 @@ fn main() {
         for (spread, shares) in SPREADS {
             let (mut over_entropy, mut over_optimum) = (Ratios::default(), Ratios::default());
             for _ in 0..INSTANCES {
-                let (policy, weights) = random(runs, shares, &mut numbers);
+                let (policy, weights) = random(runs, shares, &mut rng);
                 let measured = measure(&policy, &weights);
                 over_entropy.add(measured.comparisons / measured.entropy);
                 if let Some(optimum) = measured.optimum {

@@ -12,7 +12,7 @@
 
 use std::time::{Duration, Instant};
 
-use callgate::fuzz::Numbers;
+use callgate::random::Rng;
 
 use crate::body::Body;
 use crate::interrupt;
@@ -93,7 +93,7 @@ pub fn measure(plan: &Plan, tell: &mut dyn FnMut(f64)) -> Result<Samples, Measur
     let subjects: Vec<&Subject> = plan.subjects.iter().chain(again).collect();
     let times = vec![vec![Vec::new(); plan.bodies.len()]; subjects.len()];
     let mut samples = Samples { times, rounds: 0, interrupted: false, elapsed: Duration::ZERO };
-    let mut numbers = Numbers::new(plan.seed);
+    let mut rng = Rng::new(plan.seed);
     let mut order: Vec<usize> = (0..subjects.len()).collect();
     while samples.rounds < plan.max_rounds {
         let elapsed = start.elapsed();
@@ -105,7 +105,7 @@ pub fn measure(plan: &Plan, tell: &mut dyn FnMut(f64)) -> Result<Samples, Measur
         if samples.rounds >= plan.min_rounds && (elapsed >= plan.time || precise) {
             break;
         }
-        numbers.shuffle(&mut order);
+        rng.shuffle(&mut order);
         let mut round = vec![Vec::new(); subjects.len()];
         for (done, at) in order.iter().enumerate() {
             let rounds = samples.rounds as f64 + done as f64 / subjects.len() as f64;

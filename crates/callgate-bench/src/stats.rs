@@ -6,7 +6,7 @@
 //! that follow each other are alike: blocks of them are drawn, as long as the third root of their number, and
 //! the first follows the last (Politis and Romano 1992). Seeds are fixed, so the same samples give the same interval.
 
-use callgate::fuzz::Numbers;
+use callgate::random::Rng;
 
 /// Identical subjects differ by so much at best, in nanoseconds; nothing smaller is claimed.
 pub const RESOLUTION: f64 = 0.5;
@@ -36,13 +36,13 @@ impl Interval {
     /// Of samples in the order in which they were taken; `None` when there is none.
     pub fn of(samples: &[f64], seed: u64) -> Option<Interval> {
         let median = self::median(samples)?;
-        let mut numbers = Numbers::new(seed);
+        let mut rng = Rng::new(seed);
         let mut drawn = vec![0.0; samples.len()];
         let mut medians = Vec::with_capacity(RESAMPLES);
         let block = (samples.len() as f64).cbrt().round() as usize;
         for _ in 0..RESAMPLES {
             for slots in drawn.chunks_mut(block.max(1)) {
-                let start = numbers.below(samples.len());
+                let start = rng.below(samples.len());
                 let block = samples.iter().cycle().skip(start);
                 slots.iter_mut().zip(block).for_each(|(slot, sample)| *slot = *sample);
             }
@@ -152,8 +152,8 @@ mod tests {
     #[test]
     fn a_seed_gives_the_same_interval_and_more_samples_a_narrower_one() {
         let samples = |count: usize| -> Vec<f64> {
-            let mut numbers = Numbers::new(3);
-            (0..count).map(|_| 100.0 + numbers.below(1000) as f64 / 100.0).collect()
+            let mut rng = Rng::new(3);
+            (0..count).map(|_| 100.0 + rng.below(1000) as f64 / 100.0).collect()
         };
         let few = Interval::of(&samples(15), 1).unwrap();
         assert_eq!(Some(few), Interval::of(&samples(15), 1));
@@ -165,10 +165,10 @@ mod tests {
     /// Uniform samples from 0 to 1 have the median 0.5; 95 % of the intervals should hold it.
     #[test]
     fn intervals_hold_what_they_promise() {
-        let mut numbers = Numbers::new(11);
+        let mut rng = Rng::new(11);
         let held = (0..400).filter(|seed| {
             let samples: Vec<f64> =
-                (0..31).map(|_| numbers.below(1 << 20) as f64 / (1 << 20) as f64).collect();
+                (0..31).map(|_| rng.below(1 << 20) as f64 / (1 << 20) as f64).collect();
             let interval = Interval::of(&samples, *seed).unwrap();
             interval.low <= 0.5 && 0.5 <= interval.high
         });

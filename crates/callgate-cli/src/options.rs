@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use callgate::codegen::{Aim, Count, Model, Weights};
 use callgate::compile;
+use callgate::counts::{self, Counts};
 use callgate::diagram::Budget;
-use callgate::frontend::counts::{self, Counts};
 use callgate::frontend::{CapSet, oci};
 use callgate::syscalls::KernelVersion;
 use callgate::{Arch, Endian};

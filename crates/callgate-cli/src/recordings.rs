@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use callgate::Arch;
-use callgate::frontend::recording::{self, Options};
+use callgate::read::{self as recording, Options};
 use callgate::recording::Recording;
 
 use crate::options::native_arch;

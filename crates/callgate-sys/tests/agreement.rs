@@ -8,8 +8,8 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 
 use callgate::bpf::{Insn, Op, Program};
 use callgate::compile::{Options, compile};
-use callgate::fuzz::Numbers;
 use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate::random::Rng;
 use callgate::{Arch, Endian, SeccompData, Verdict, Word};
 use callgate_sys::{Answer, Flags, ask, install};
 use callgate_vm::{EngineKind, SeccompEngine, differential};
@@ -50,42 +50,42 @@ fn engines(program: &Program) -> Vec<(EngineKind, Box<dyn SeccompEngine>)> {
     EngineKind::ALL.iter().filter_map(engine).collect()
 }
 
-fn pick<T: Copy>(numbers: &mut Numbers, from: &[T]) -> T {
-    numbers.pick(from).unwrap()
+fn pick<T: Copy>(rng: &mut Rng, from: &[T]) -> T {
+    rng.pick(from).unwrap()
 }
 
-fn value(numbers: &mut Numbers) -> u64 {
-    match numbers.below(5) {
-        0 => numbers.below(8) as u64,
-        1 => 1 << numbers.below(64),
-        2 => pick(numbers, &[u64::MAX, 0xffff_ffff, 0x1_0000_0000, 0x8000_0000, 0x7fff_ffff]),
-        3 => (numbers.below(4) << 32 | numbers.below(4)) as u64,
-        _ => numbers.next(),
+fn value(rng: &mut Rng) -> u64 {
+    match rng.below(5) {
+        0 => rng.below(8) as u64,
+        1 => 1 << rng.below(64),
+        2 => pick(rng, &[u64::MAX, 0xffff_ffff, 0x1_0000_0000, 0x8000_0000, 0x7fff_ffff]),
+        3 => (rng.below(4) << 32 | rng.below(4)) as u64,
+        _ => rng.next(),
     }
 }
 
-fn near(numbers: &mut Numbers, value: u64) -> u64 {
-    match numbers.below(6) {
+fn near(rng: &mut Rng, value: u64) -> u64 {
+    match rng.below(6) {
         0 => value.wrapping_add(1),
         1 => value.wrapping_sub(1),
-        2 => value ^ 1 << numbers.below(64),
+        2 => value ^ 1 << rng.below(64),
         3 => value.rotate_left(32),
         _ => value,
     }
 }
 
-fn condition(numbers: &mut Numbers, values: &mut Vec<u64>) -> Condition {
-    let tests: Vec<Condition> = (0..1 + numbers.below(2))
+fn condition(rng: &mut Rng, values: &mut Vec<u64>) -> Condition {
+    let tests: Vec<Condition> = (0..1 + rng.below(2))
         .map(|_| {
-            let arg = numbers.below(6) as u8;
-            let field = if numbers.below(3) == 0 { Field::arg_low(arg) } else { Field::arg(arg) };
+            let arg = rng.below(6) as u8;
+            let field = if rng.below(3) == 0 { Field::arg_low(arg) } else { Field::arg(arg) };
             let field = field.unwrap();
-            let constant = value(numbers);
+            let constant = value(rng);
             values.push(constant);
-            let cmp = pick(numbers, &[Cmp::Eq, Cmp::Ne, Cmp::Lt, Cmp::Le, Cmp::Gt, Cmp::Ge]);
-            let test = match numbers.below(3) {
+            let cmp = pick(rng, &[Cmp::Eq, Cmp::Ne, Cmp::Lt, Cmp::Le, Cmp::Gt, Cmp::Ge]);
+            let test = match rng.below(3) {
                 0 => {
-                    let mask = value(numbers) & field.full_mask();
+                    let mask = value(rng) & field.full_mask();
                     Test::masked_eq(field, mask, constant & mask)
                 }
                 _ => Test::new(field, cmp, constant & field.full_mask()),
@@ -93,20 +93,20 @@ fn condition(numbers: &mut Numbers, values: &mut Vec<u64>) -> Condition {
             Condition::test(test)
         })
         .collect();
-    if numbers.below(2) == 0 { Condition::all(tests) } else { Condition::any(tests) }
+    if rng.below(2) == 0 { Condition::all(tests) } else { Condition::any(tests) }
 }
 
 #[test]
 fn generated_programs() {
     let Some(arch) = Arch::native() else { return };
-    let mut numbers = Numbers::new(17);
+    let mut rng = Rng::new(17);
     for _ in 0..40 {
         let mut values = Vec::new();
         let mut rules: Vec<Rule> = (0..12)
             .map(|i| Rule {
-                calls: CallSet::range(FIRST + i * 2, FIRST + i * 2 + numbers.below(4) as u32),
-                when: condition(&mut numbers, &mut values),
-                verdict: Verdict::errno(200 + numbers.below(5) as u16),
+                calls: CallSet::range(FIRST + i * 2, FIRST + i * 2 + rng.below(4) as u32),
+                when: condition(&mut rng, &mut values),
+                verdict: Verdict::errno(200 + rng.below(5) as u16),
             })
             .collect();
         let others = CallSet::range(0, FIRST - 1);
@@ -117,10 +117,10 @@ fn generated_programs() {
         let program = compile(&policy, &Options::default()).unwrap().program;
         let calls = (0..400)
             .map(|_| {
-                let nr = FIRST + numbers.below(28) as u32;
+                let nr = FIRST + rng.below(28) as u32;
                 let args = std::array::from_fn(|_| {
-                    let value = pick(&mut numbers, &values);
-                    near(&mut numbers, value)
+                    let value = pick(&mut rng, &values);
+                    near(&mut rng, value)
                 });
                 (nr, args)
             })
@@ -252,16 +252,16 @@ fn random_programs() {
     let arch = Arch::native().unwrap().token();
     let mut asked = 0;
     for seed in 0..60 {
-        let mut numbers = Numbers::new(seed);
-        let program = differential::seccomp_program(&mut numbers);
+        let mut rng = Rng::new(seed);
+        let program = differential::seccomp_program(&mut rng);
         if program.len() > 3000 {
             // No room for an errno in place of each value.
             continue;
         }
         let calls: Vec<SeccompData> = (0..40)
             .map(|_| {
-                let nr = FIRST + numbers.below(3) as u32;
-                let args = std::array::from_fn(|_| value(&mut numbers));
+                let nr = FIRST + rng.below(3) as u32;
+                let args = std::array::from_fn(|_| value(&mut rng));
                 SeccompData { nr, arch, args, ..SeccompData::default() }
             })
             .collect();
@@ -315,18 +315,18 @@ fn division_by_a_zero_x_kills() {
 #[test]
 fn nothing_is_executed_whatever_the_verdict() {
     let Some(arch) = Arch::native() else { return };
-    let numbers: Vec<u32> = ["exit", "exit_group", "execve", "rt_sigreturn", "munmap", "setpgid"]
+    let rng: Vec<u32> = ["exit", "exit_group", "execve", "rt_sigreturn", "munmap", "setpgid"]
         .iter()
         .filter_map(|name| arch.number(name))
         .chain([u32::MAX, 0x8000_0000, 0x4000_0000, 0x4000_003c, 100_000])
         .collect();
-    let calls: Vec<(u32, [u64; 6])> = numbers.iter().map(|nr| (*nr, [0, 1, 2, 3, 4, 5])).collect();
+    let calls: Vec<(u32, [u64; 6])> = rng.iter().map(|nr| (*nr, [0, 1, 2, 3, 4, 5])).collect();
     for verdict in
         [Verdict::ALLOW, Verdict::KILL_PROCESS, Verdict::KILL_THREAD, Verdict::LOG, Verdict(77)]
     {
         let program = Program::new(vec![
             Insn::new(Op::LdWordAbs, Word::NR.offset(endian())),
-            Insn::branch(Op::JeqK, numbers[0], 0, 1),
+            Insn::branch(Op::JeqK, rng[0], 0, 1),
             Insn::new(Op::RetK, Verdict::errno(1).0),
             Insn::new(Op::RetK, verdict.0),
         ]);

@@ -161,12 +161,9 @@ fn strace_sees_the_same() {
     }
     let text = std::fs::read_to_string(&log).unwrap();
     std::fs::remove_file(&log).unwrap();
-    let options = callgate::frontend::recording::Options {
-        arch: native("read").arch,
-        strict: true,
-        partial: false,
-    };
-    let strace = callgate::frontend::recording::read(&text, &options).unwrap().recording;
+    let options =
+        callgate::read::Options { arch: native("read").arch, strict: true, partial: false };
+    let strace = callgate::read::read(&text, &options).unwrap().recording;
     in_each_way(&[SUBJECT], |recorded| {
         for (call, expected) in expected() {
             // A file does not say which calls are of another interface.

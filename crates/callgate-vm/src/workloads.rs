@@ -8,7 +8,7 @@
 use callgate::bpf::{Insn, Op, Program, SocketProgram, asm};
 use callgate::compile::{self, Options};
 use callgate::frontend::{container_default, oci};
-use callgate::fuzz::Numbers;
+use callgate::random::Rng;
 use callgate::syscalls::KernelVersion;
 use callgate::{Arch, Endian, SeccompData};
 
@@ -112,14 +112,14 @@ pub fn of_calls(
     endian: Endian,
     hot: SeccompData,
 ) -> Workload {
-    let cold = calls(&program, hot.arch, &mut Numbers::new(22));
+    let cold = calls(&program, hot.arch, &mut Rng::new(22));
     Workload { name: name.into(), body: Body::Calls { program, endian, hot, cold } }
 }
 
 /// A workload of a given socket filter: packets of Ethernet, most of them with ports.
 pub fn of_packets(name: impl Into<String>, program: SocketProgram) -> Workload {
-    let mut numbers = Numbers::new(22);
-    let cold = (0..COLD_INPUTS).map(|_| random_packet(&mut numbers)).collect();
+    let mut rng = Rng::new(22);
+    let cold = (0..COLD_INPUTS).map(|_| random_packet(&mut rng)).collect();
     let hot = packet(false, 6, 0x8001, 22, 1000);
     Workload { name: name.into(), body: Body::Packets { program, hot, cold } }
 }
@@ -139,49 +139,45 @@ fn container_default_program() -> Option<Program> {
 
 /// Calls that all differ: numbers that the program compares with and those below 480, arguments near
 /// its constants, nearly always on the same architecture.
-pub fn calls(program: &Program, arch: u32, numbers: &mut Numbers) -> Vec<SeccompData> {
+pub fn calls(program: &Program, arch: u32, rng: &mut Rng) -> Vec<SeccompData> {
     let compared = |insn: &&Insn| insn.op.is_branch() || insn.op == Op::AndK;
     let constants: Vec<u32> = program.iter().filter(compared).map(|insn| insn.k).collect();
     let small: Vec<u32> = constants.iter().copied().filter(|&constant| constant < 1000).collect();
     (0..COLD_INPUTS)
         .map(|_| {
-            let mut argument = || match numbers.below(4) {
-                0 => numbers.next(),
-                1 => numbers.next() >> 40,
-                _ => numbers
-                    .pick(&constants)
-                    .unwrap_or(0)
-                    .wrapping_add(numbers.below(2) as u32)
-                    .into(),
+            let mut argument = || match rng.below(4) {
+                0 => rng.next(),
+                1 => rng.next() >> 40,
+                _ => rng.pick(&constants).unwrap_or(0).wrapping_add(rng.below(2) as u32).into(),
             };
             let (args, ip) = (std::array::from_fn(|_| argument()), argument());
-            let nr = match numbers.below(2) {
-                0 => numbers.pick(&small).unwrap_or(0),
-                _ => numbers.below(480) as u32,
+            let nr = match rng.below(2) {
+                0 => rng.pick(&small).unwrap_or(0),
+                _ => rng.below(480) as u32,
             };
-            let arch = if numbers.below(100) == 0 { numbers.next() as u32 } else { arch };
+            let arch = if rng.below(100) == 0 { rng.next() as u32 } else { arch };
             SeccompData { nr, arch, instruction_pointer: ip, args }
         })
         .collect()
 }
 
-fn random_packet(numbers: &mut Numbers) -> Vec<u8> {
-    let mut port = || match numbers.below(4) {
+fn random_packet(rng: &mut Rng) -> Vec<u8> {
+    let mut port = || match rng.below(4) {
         0 => 22,
         1 => 443,
-        _ => numbers.next() as u16,
+        _ => rng.next() as u16,
     };
     let (source, destination) = (port(), port());
-    let protocol = numbers.pick(&[6, 6, 6, 17, 17, 1, 132]).unwrap_or(6);
-    let v6 = numbers.below(4) == 0;
-    let mut packet = packet(v6, protocol, source, destination, numbers.below(1400));
-    match numbers.below(20) {
+    let protocol = rng.pick(&[6, 6, 6, 17, 17, 1, 132]).unwrap_or(6);
+    let v6 = rng.below(4) == 0;
+    let mut packet = packet(v6, protocol, source, destination, rng.below(1400));
+    match rng.below(20) {
         // Neither IPv4 nor IPv6.
         0 => packet[13] = 6,
         // A later fragment.
         1 if !v6 => packet[21] = 9,
         // Cut off.
-        2 => packet.truncate(numbers.below(60)),
+        2 => packet.truncate(rng.below(60)),
         _ => {}
     }
     packet

@@ -4,23 +4,23 @@
 use callgate::bpf::Program;
 use callgate::compile::Options;
 use callgate::diagram::Budget;
-use callgate::fuzz::Numbers;
+use callgate::random::Rng;
 use callgate::stack::{self, Filter};
 use callgate::{Arch, Endian, SeccompData, Verdict};
 use callgate_vm::workloads::{self, Body};
 use callgate_vm::{Cached, Decoded, EngineKind, SeccompEngine, Stack, differential};
 
 /// Calls that the programs tell apart.
-fn calls(programs: &[&Program], numbers: &mut Numbers) -> Vec<SeccompData> {
-    let of_one = |program: &&Program| workloads::calls(program, Arch::X86_64.token(), numbers);
+fn calls(programs: &[&Program], rng: &mut Rng) -> Vec<SeccompData> {
+    let of_one = |program: &&Program| workloads::calls(program, Arch::X86_64.token(), rng);
     programs.iter().flat_map(of_one).step_by(97).collect()
 }
 
-fn check(programs: &[&Program], numbers: &mut Numbers) {
+fn check(programs: &[&Program], rng: &mut Rng) {
     let endian = Endian::Little;
     let filters = programs.iter().map(|program| Filter::program(program, endian)).collect();
     let meaning = stack::Stack::new(filters).unwrap();
-    let calls = calls(programs, numbers);
+    let calls = calls(programs, rng);
     for &kind in EngineKind::ALL {
         let engine = Stack::of_kind(kind, programs, endian).unwrap();
         for data in &calls {
@@ -55,20 +55,19 @@ fn stacks_of_the_workloads_say_what_the_kernel_would() {
             Body::Packets { .. } => None,
         })
         .collect();
-    let mut numbers = Numbers::new(1);
+    let mut rng = Rng::new(1);
     for stack in [&programs[..], &programs[2..], &programs[..2], &programs[..1]] {
-        check(stack, &mut numbers);
+        check(stack, &mut rng);
     }
 }
 
 #[test]
 fn stacks_of_random_programs_say_what_the_kernel_would() {
-    let mut numbers = Numbers::new(2);
+    let mut rng = Rng::new(2);
     for _ in 0..60 {
-        let programs: Vec<Program> = (0..1 + numbers.below(4))
-            .map(|_| differential::seccomp_program(&mut numbers))
-            .collect();
-        check(&programs.iter().collect::<Vec<_>>(), &mut numbers);
+        let programs: Vec<Program> =
+            (0..1 + rng.below(4)).map(|_| differential::seccomp_program(&mut rng)).collect();
+        check(&programs.iter().collect::<Vec<_>>(), &mut rng);
     }
 }
 

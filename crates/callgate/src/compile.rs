@@ -30,12 +30,12 @@ use complexity::TooComplex;
 pub use complexity::diagram;
 pub use size::{LargePart, TooLong};
 
-use crate::bpf::{Insn, MAX_INSNS, Program, ProgramError, is_constant_allow};
-use crate::codegen::{self, Aim, Model, WeightedCall, Weights};
-use crate::data::{Endian, SeccompData, Word};
-use crate::diagram::{Budget, Func, OutOfBudget, Store};
-use crate::policy::Policy;
-use crate::syscalls::Arch;
+use callgate_bpf::data::{Endian, SeccompData, Word};
+use callgate_bpf::syscalls::Arch;
+use callgate_bpf::{Insn, MAX_INSNS, Program, ProgramError, is_constant_allow};
+use callgate_codegen::{Aim, Model, WeightedCall, Weights};
+use callgate_proof::diagram::{Budget, Func, OutOfBudget, Store};
+use callgate_proof::policy::Policy;
 
 /// What to compile for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -205,10 +205,12 @@ pub(crate) fn generate(
     start: Instant,
 ) -> Result<Compiled, CompileError> {
     let calls = options.weights.resolve(store, meaning, arches);
-    let mut insns = codegen::generate(store, meaning, &calls, options.model, options.aim, endian)?;
+    let mut insns =
+        callgate_codegen::generate(store, meaning, &calls, options.model, options.aim, endian)?;
     if insns.len() > MAX_INSNS && options.aim == Aim::Speed {
         // A slower program is better than none.
-        insns = codegen::generate(store, meaning, &calls, options.model, Aim::Size, endian)?;
+        insns =
+            callgate_codegen::generate(store, meaning, &calls, options.model, Aim::Size, endian)?;
     }
     let compile = start.elapsed();
     let start = Instant::now();
@@ -286,7 +288,7 @@ pub(crate) fn executed(
     let rest = store.follow(numbers, Word::NR, call.nr);
     let start = SeccompData { arch: call.token, nr: call.nr, ..SeccompData::default() };
     let executed = |data: &SeccompData| program.run(data, endian).executed as f64;
-    match store.permitted_calls(rest, start).as_slice() {
+    match callgate_codegen::query::permitted_calls(store, rest, start).as_slice() {
         [] => executed(&start),
         calls => calls.iter().map(executed).sum::<f64>() / calls.len() as f64,
     }
@@ -295,9 +297,9 @@ pub(crate) fn executed(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bpf::Op;
-    use crate::policy::{CallSet, Cmp, Condition, Field, Rule, Section, Test};
-    use crate::verdict::Verdict;
+    use callgate_bpf::Op;
+    use callgate_bpf::verdict::Verdict;
+    use callgate_proof::policy::{CallSet, Cmp, Condition, Field, Rule, Section, Test};
 
     const TOKEN: u32 = Arch::X86_64.token();
 

@@ -12,25 +12,17 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
-pub mod bpf;
-pub mod check;
-pub mod codegen;
 pub mod compile;
-pub mod data;
-pub mod diagnostic;
-pub mod diagram;
 pub mod explain;
-pub mod frontend;
 pub mod fuzz;
-pub mod generate;
 pub mod optimize;
-pub mod policy;
-pub mod recording;
 pub mod stack;
-mod suggest;
-pub mod syscalls;
-pub mod verdict;
 
-pub use data::{Endian, SeccompData, Word};
-pub use syscalls::Arch;
-pub use verdict::{Action, Verdict};
+pub use callgate_bpf as bpf;
+pub use callgate_bpf::{
+    Action, Arch, Endian, SeccompData, Verdict, Word, data, diagnostic, random, syscalls, verdict,
+};
+pub use callgate_codegen as codegen;
+pub use callgate_formats as frontend;
+pub use callgate_proof::{diagram, policy};
+pub use callgate_trace::{check, counts, generate, read, recording};

@@ -8,12 +8,12 @@
 
 use std::time::Instant;
 
-use crate::bpf::{Program, is_constant_allow};
-use crate::codegen::{Aim, Model, WeightedCall};
 use crate::compile::{self, CompileError, Compiled, Options, Stats};
-use crate::data::Endian;
-use crate::diagram::{Func, Store};
-use crate::syscalls::Arch;
+use callgate_bpf::data::Endian;
+use callgate_bpf::syscalls::Arch;
+use callgate_bpf::{Program, is_constant_allow};
+use callgate_codegen::{Aim, Model, WeightedCall};
+use callgate_proof::diagram::{Func, Store};
 
 /// What became of a program.
 #[derive(Clone, Debug, PartialEq)]
@@ -169,9 +169,9 @@ fn executed(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bpf::{Insn, Op};
-    use crate::diagram::Budget;
-    use crate::verdict::Verdict;
+    use callgate_bpf::verdict::Verdict;
+    use callgate_bpf::{Insn, Op};
+    use callgate_proof::diagram::Budget;
 
     const NR: Insn = Insn::new(Op::LdWordAbs, 0);
     const ARG: Insn = Insn::new(Op::LdWordAbs, 16);

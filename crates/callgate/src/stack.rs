@@ -32,14 +32,14 @@
 
 use std::time::Instant;
 
-use crate::bpf::Program;
 use crate::compile::{self, CompileError, Compiled, Options};
-use crate::data::{Endian, SeccompData};
-use crate::diagram::{Func, OutOfBudget, Store};
-use crate::frontend::{FilterFlags, Profile};
-use crate::policy::Policy;
-use crate::syscalls::Arch;
-use crate::verdict::{Action, Verdict};
+use callgate_bpf::Program;
+use callgate_bpf::data::{Endian, SeccompData};
+use callgate_bpf::syscalls::Arch;
+use callgate_bpf::verdict::{Action, Verdict};
+use callgate_formats::{FilterFlags, Profile};
+use callgate_proof::diagram::{Func, OutOfBudget, Store};
+use callgate_proof::policy::Policy;
 
 /// A filter of a stack: what it does, and how it wants to be installed.
 #[derive(Clone, Copy, Debug)]
@@ -340,9 +340,9 @@ fn check(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bpf::{Insn, Op};
-    use crate::data::Word;
-    use crate::diagram::Split;
+    use callgate_bpf::data::Word;
+    use callgate_bpf::{Insn, Op};
+    use callgate_proof::diagram::Split;
 
     fn constant(verdict: Verdict) -> Program {
         Program::new(vec![Insn::new(Op::RetK, verdict.0)]).unwrap()

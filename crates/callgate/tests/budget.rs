@@ -12,7 +12,7 @@ use callgate::compile::{Options, compile, recompile};
 use callgate::diagram::{Budget, Store};
 use callgate::policy::{CallSet, Cmp, Condition, Field, Rule, Test};
 use callgate::{Endian, Verdict};
-use common::{Numbers, arg_low, x86_64};
+use common::{Rng, arg_low, x86_64};
 
 const SOON: Duration = Duration::from_secs(10);
 
@@ -171,20 +171,20 @@ fn computed_values_for_each_path() {
 
 #[test]
 fn jumps_everywhere() {
-    let mut numbers = Numbers::new(1);
+    let mut rng = Rng::new(1);
     for round in 0..10 {
         let mut insns = Vec::new();
         while insns.len() < 4094 {
             let room = 4094 - insns.len();
-            let to = |numbers: &mut Numbers| numbers.below(room.min(256)) as u8;
-            let insn = match numbers.below(8) {
-                0 => Insn::new(Op::LdWordAbs, numbers.below(16) as u32 * 4),
-                1 => Insn::new(Op::AndK, numbers.next() as u32),
-                2 => Insn::new(Op::AddK, numbers.below(4) as u32),
+            let to = |rng: &mut Rng| rng.below(room.min(256)) as u8;
+            let insn = match rng.below(8) {
+                0 => Insn::new(Op::LdWordAbs, rng.below(16) as u32 * 4),
+                1 => Insn::new(Op::AndK, rng.next() as u32),
+                2 => Insn::new(Op::AddK, rng.below(4) as u32),
                 3 if round > 5 => Insn::new(Op::Tax, 0),
                 _ => {
-                    let op = numbers.pick(&[Op::JeqK, Op::JgtK, Op::JsetK]).unwrap();
-                    Insn::branch(op, numbers.next() as u32, to(&mut numbers), to(&mut numbers))
+                    let op = rng.pick(&[Op::JeqK, Op::JgtK, Op::JsetK]).unwrap();
+                    Insn::branch(op, rng.next() as u32, to(&mut rng), to(&mut rng))
                 }
             };
             insns.push(insn);
@@ -200,11 +200,11 @@ fn rule(calls: CallSet, when: Condition, verdict: Verdict) -> Rule {
     Rule { calls, when, verdict }
 }
 
-fn condition(numbers: &mut Numbers, ordered: bool) -> Condition {
-    let arg = Field::arg(numbers.below(6) as u8).unwrap();
+fn condition(rng: &mut Rng, ordered: bool) -> Condition {
+    let arg = Field::arg(rng.below(6) as u8).unwrap();
     let cmps: &[Cmp] =
         if ordered { &[Cmp::Lt, Cmp::Ge, Cmp::Gt, Cmp::Le] } else { &[Cmp::Eq, Cmp::Ne] };
-    Condition::test(Test::new(arg, numbers.pick(cmps).unwrap(), numbers.next()))
+    Condition::test(Test::new(arg, rng.pick(cmps).unwrap(), rng.next()))
 }
 
 /// An answer or an error, soon.
@@ -221,23 +221,23 @@ fn compiles_or_not(what: &str, rules: Vec<Rule>) {
 
 #[test]
 fn ten_thousand_random_rules() {
-    let mut numbers = Numbers::new(2);
-    let verdict = |numbers: &mut Numbers| Verdict::errno(numbers.below(4000) as u16);
-    let mut of = |calls: &dyn Fn(&mut Numbers) -> CallSet, parts: usize, ordered: bool| {
+    let mut rng = Rng::new(2);
+    let verdict = |rng: &mut Rng| Verdict::errno(rng.below(4000) as u16);
+    let mut of = |calls: &dyn Fn(&mut Rng) -> CallSet, parts: usize, ordered: bool| {
         (0..10_000)
             .map(|_| {
-                let parts = (0..parts).map(|_| condition(&mut numbers, ordered));
+                let parts = (0..parts).map(|_| condition(&mut rng, ordered));
                 let when = Condition::all(parts.collect::<Vec<_>>());
-                rule(calls(&mut numbers), when, verdict(&mut numbers))
+                rule(calls(&mut rng), when, verdict(&mut rng))
             })
             .collect::<Vec<_>>()
     };
-    let any = |numbers: &mut Numbers| CallSet::one(numbers.next() as u32);
-    let known = |numbers: &mut Numbers| CallSet::one(numbers.below(470) as u32);
-    let wide = |numbers: &mut Numbers| CallSet::range(numbers.below(470) as u32, u32::MAX);
-    let all = |_: &mut Numbers| CallSet::range(0, u32::MAX);
+    let any = |rng: &mut Rng| CallSet::one(rng.next() as u32);
+    let known = |rng: &mut Rng| CallSet::one(rng.below(470) as u32);
+    let wide = |rng: &mut Rng| CallSet::range(rng.below(470) as u32, u32::MAX);
+    let all = |_: &mut Rng| CallSet::range(0, u32::MAX);
     compiles_or_not("numbers", of(&any, 0, false));
-    compiles_or_not("known numbers", of(&known, 0, false));
+    compiles_or_not("known rng", of(&known, 0, false));
     compiles_or_not("wide ranges", of(&wide, 0, false));
     compiles_or_not("equal argument", of(&known, 1, false));
     compiles_or_not("three equal arguments", of(&known, 3, false));
@@ -250,15 +250,15 @@ fn ten_thousand_random_rules() {
 /// One argument with thousands of values: no pattern in it.
 #[test]
 fn thousands_of_random_values() {
-    let mut numbers = Numbers::new(3);
+    let mut rng = Rng::new(3);
     for (count, verdicts, high) in
         [(300, 2, false), (2500, 1, false), (2500, 20, false), (1000, 3, true)]
     {
         let field = if high { Field::arg(1) } else { Field::arg_low(1) }.unwrap();
         let rules = (0..count)
             .map(|_| {
-                let verdict = Verdict::errno(2 + numbers.below(verdicts) as u16);
-                let value = numbers.next() >> if high { 0 } else { 32 };
+                let verdict = Verdict::errno(2 + rng.below(verdicts) as u16);
+                let value = rng.next() >> if high { 0 } else { 32 };
                 rule(CallSet::one(16), Condition::test(Test::eq(field, value)), verdict)
             })
             .collect();
@@ -269,12 +269,12 @@ fn thousands_of_random_values() {
 /// Random functions of a few bits of an argument, one for each call.
 #[test]
 fn hundreds_of_calls_with_a_dozen_values_each() {
-    let mut numbers = Numbers::new(4);
+    let mut rng = Rng::new(4);
     for spread in [8, 16, 32] {
         let mut rules = Vec::new();
         for nr in 0..200 {
             for _ in 0..12 {
-                let value = numbers.next() >> (64 - spread);
+                let value = rng.next() >> (64 - spread);
                 let field = Field::arg_low(1).unwrap();
                 let when = Condition::test(Test::eq(field, value));
                 rules.push(rule(CallSet::one(nr), when, Verdict::ALLOW));
@@ -287,11 +287,11 @@ fn hundreds_of_calls_with_a_dozen_values_each() {
 /// Masked comparisons without any order: a sum of cubes.
 #[test]
 fn random_masks() {
-    let mut numbers = Numbers::new(5);
+    let mut rng = Rng::new(5);
     for count in [4, 10, 30, 100] {
         let rules = (0..count)
             .map(|i| {
-                let (mask, value) = (numbers.next() & numbers.next(), numbers.next());
+                let (mask, value) = (rng.next() & rng.next(), rng.next());
                 let field = Field::arg_low(2).unwrap();
                 let test = Test::masked_eq(field, mask & 0xffff_ffff, value & mask & 0xffff_ffff);
                 rule(CallSet::one(1), Condition::test(test), Verdict::errno(1 + i % 3))

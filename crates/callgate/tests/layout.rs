@@ -7,7 +7,7 @@ use callgate::codegen::{Aim, Model};
 use callgate::compile::{Compiled, Options, compile};
 use callgate::policy::{CallSet, Condition, Field, Policy, Rule, Section, Test};
 use callgate::{Arch, Verdict};
-use common::{Numbers, Pool, x86_64};
+use common::{Pool, Rng, x86_64};
 
 fn rule(calls: CallSet, when: Condition, verdict: Verdict) -> Rule {
     Rule { calls, when, verdict }
@@ -40,9 +40,9 @@ fn check(policy: &Policy, compiled: &Compiled) {
     assert!(compiled.stats.proved);
     assert!(compiled.program.len() <= MAX_INSNS);
     let pool = Pool::of_policy(policy);
-    let mut numbers = Numbers::new(7);
+    let mut rng = Rng::new(7);
     for _ in 0..500 {
-        let data = pool.call(&mut numbers);
+        let data = pool.call(&mut rng);
         let run = compiled.program.run(&data, policy.endian());
         assert_eq!(run.verdict, policy.evaluate(&data), "{data:x?}");
     }
@@ -183,4 +183,22 @@ fn three_long_sections() {
 fn an_empty_policy_is_one_return() {
     let compiled = compile(&x86_64(vec![], Verdict::KILL_PROCESS), &Options::default()).unwrap();
     assert_eq!(compiled.program.insns(), [Insn::new(Op::RetK, Verdict::KILL_PROCESS.0)]);
+}
+
+/// Three architectures with one function, so that its numbers are there three times.
+#[test]
+fn architectures_with_the_same_rules_share_the_search() {
+    let sections = [Arch::X86, Arch::X86_64, Arch::Aarch64].map(|arch| Section {
+        token: arch.token(),
+        arches: vec![arch],
+        rules: vec![Rule {
+            calls: CallSet::one(0),
+            when: Condition::always(),
+            verdict: Verdict::ALLOW,
+        }],
+        default: Verdict::errno(1),
+    });
+    let policy = Policy::new(sections.to_vec(), Verdict::KILL_PROCESS).unwrap();
+    let compiled = compile(&policy, &Options::default()).unwrap();
+    assert!(compiled.program.len() <= 9, "{}", compiled.program.len());
 }

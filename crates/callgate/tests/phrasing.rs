@@ -9,7 +9,7 @@ use callgate::compile::{Options, compile};
 use callgate::frontend::oci;
 use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Section, Test};
 use callgate::{Arch, Verdict};
-use common::{Numbers, cases, policies, policies_of_one_argument};
+use common::{Rng, cases, policies, policies_of_one_argument};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 
@@ -51,9 +51,9 @@ fn moved_before(rule: &Rule, earlier: &Rule) -> Vec<Rule> {
 }
 
 /// A condition that always holds and does not look like it.
-fn tautology(numbers: &mut Numbers) -> Condition {
-    let field = Field::arg(numbers.below(3) as u8).unwrap();
-    let value = numbers.below(9) as u64;
+fn tautology(rng: &mut Rng) -> Condition {
+    let field = Field::arg(rng.below(3) as u8).unwrap();
+    let value = rng.below(9) as u64;
     Condition::any([
         Condition::test(Test::new(field, Cmp::Lt, value)),
         Condition::test(Test::new(field, Cmp::Ge, value)),
@@ -61,9 +61,9 @@ fn tautology(numbers: &mut Numbers) -> Condition {
 }
 
 /// The same rules in other words.
-fn rephrased(rules: &mut Vec<Rule>, default: &mut Verdict, numbers: &mut Numbers) {
-    let at = |rules: &[Rule], numbers: &mut Numbers| numbers.below(rules.len());
-    match numbers.below(6) {
+fn rephrased(rules: &mut Vec<Rule>, default: &mut Verdict, rng: &mut Rng) {
+    let at = |rules: &[Rule], rng: &mut Rng| rng.below(rules.len());
+    match rng.below(6) {
         // The other way round: what falls through is said, and the default is something else.
         0 => {
             let verdict = *default;
@@ -73,16 +73,16 @@ fn rephrased(rules: &mut Vec<Rule>, default: &mut Verdict, numbers: &mut Numbers
         _ if rules.is_empty() => {}
         // Said twice.
         1 => {
-            let from = at(rules, numbers);
-            let to = from + 1 + numbers.below(rules.len() - from);
+            let from = at(rules, rng);
+            let to = from + 1 + rng.below(rules.len() - from);
             rules.insert(to, rules[from].clone());
         }
         // One rule for each range, in any order.
         2 => {
-            let from = at(rules, numbers);
+            let from = at(rules, rng);
             let Rule { calls, when, verdict } = rules.remove(from);
             for &(first, last) in calls.ranges() {
-                let to = from + numbers.below(rules.len() - from + 1).min(calls.ranges().len());
+                let to = from + rng.below(rules.len() - from + 1).min(calls.ranges().len());
                 let rule = Rule { calls: CallSet::range(first, last), when: when.clone(), verdict };
                 // Only past rules of its own kind, which are the other ranges.
                 let own = rules[from..]
@@ -94,7 +94,7 @@ fn rephrased(rules: &mut Vec<Rule>, default: &mut Verdict, numbers: &mut Numbers
         }
         // Two neighbours in the other order.
         3 if rules.len() > 1 => {
-            let from = numbers.below(rules.len() - 1);
+            let from = rng.below(rules.len() - 1);
             let earlier = rules.remove(from);
             let later = rules.remove(from);
             rules.insert(from, earlier.clone());
@@ -104,25 +104,25 @@ fn rephrased(rules: &mut Vec<Rule>, default: &mut Verdict, numbers: &mut Numbers
         }
         // Cut in two by a test.
         4 => {
-            let from = at(rules, numbers);
-            let field = Field::arg(numbers.below(3) as u8).unwrap();
-            let test = Condition::test(Test::eq(field, numbers.below(9) as u64));
+            let from = at(rules, rng);
+            let field = Field::arg(rng.below(3) as u8).unwrap();
+            let test = Condition::test(Test::eq(field, rng.below(9) as u64));
             let half = Condition::all([rules[from].when.clone(), test]);
             rules.insert(from, Rule { when: half, ..rules[from].clone() });
         }
         _ => {
-            let from = at(rules, numbers);
-            let when = Condition::all([rules[from].when.clone(), tautology(numbers)]);
+            let from = at(rules, rng);
+            let when = Condition::all([rules[from].when.clone(), tautology(rng)]);
             rules[from].when = when;
         }
     }
 }
 
-fn rephrased_policy(policy: &Policy, times: usize, numbers: &mut Numbers) -> Policy {
+fn rephrased_policy(policy: &Policy, times: usize, rng: &mut Rng) -> Policy {
     let mut sections = policy.sections().to_vec();
     for Section { rules, default, .. } in &mut sections {
         for _ in 0..times {
-            rephrased(rules, default, numbers);
+            rephrased(rules, default, rng);
         }
     }
     Policy::new(sections, policy.bad_arch()).unwrap()
@@ -134,10 +134,10 @@ fn programs(policy: &Policy) -> Vec<Program> {
 }
 
 fn the_phrase_does_not_matter(policy: &Policy, seed: u64) -> Result<(), TestCaseError> {
-    let mut numbers = Numbers::new(seed);
+    let mut rng = Rng::new(seed);
     let expected = programs(policy);
     for times in [1, 6] {
-        let other = rephrased_policy(policy, times, &mut numbers);
+        let other = rephrased_policy(policy, times, &mut rng);
         prop_assert_eq!(&programs(&other), &expected, "{:?}", other);
     }
     Ok(())
@@ -233,12 +233,12 @@ fn entries_of_a_profile_in_any_order_and_twice_give_the_same_bytes() {
     let text = callgate::frontend::CONTAINER_DEFAULT;
     let (head, mut entries, tail) = entries(text);
     assert!(entries.len() > 10, "{}", entries.len());
-    let mut numbers = Numbers::new(0x5eed);
+    let mut rng = Rng::new(0x5eed);
     let expected = [ONE, THREE].map(|arches| programs(&container_default(text, arches)));
     for round in 0..3 {
-        let twice = entries[numbers.below(entries.len())];
+        let twice = entries[rng.below(entries.len())];
         entries.push(twice);
-        numbers.shuffle(&mut entries);
+        rng.shuffle(&mut entries);
         let shuffled = format!("{head}{}{tail}", entries.join(",\n"));
         let programs = [ONE, THREE].map(|arches| programs(&container_default(&shuffled, arches)));
         assert!(programs == expected, "round {round}");

@@ -7,16 +7,16 @@ use callgate::compile::{Options, compile, recompile};
 use callgate::diagram::Store;
 use callgate::fuzz::{self, Input, Subject, plain_program};
 use callgate::policy::Policy;
-use common::{Numbers, Pool, cases, policies, policies_of_one_argument};
+use common::{Pool, Rng, cases, policies, policies_of_one_argument};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 
 fn diagram_says_what_the_rules_say(policy: &Policy, seed: u64) -> Result<(), TestCaseError> {
     let mut store = Store::default();
     let func = store.policy(policy).unwrap();
-    let (pool, mut numbers) = (Pool::of_policy(policy), Numbers::new(seed));
+    let (pool, mut rng) = (Pool::of_policy(policy), Rng::new(seed));
     for _ in 0..400 {
-        let data = pool.call(&mut numbers);
+        let data = pool.call(&mut rng);
         prop_assert_eq!(store.evaluate(func, &data), policy.evaluate(&data), "{:x?}", data);
     }
     Ok(())
@@ -35,9 +35,9 @@ fn programs_say_what_the_rules_say(policy: &Policy, seed: u64) -> Result<(), Tes
             let program = &compiled.program;
             prop_assert!(compiled.stats.proved);
             prop_assert_eq!(compiled.stats.insns, program.len());
-            let mut numbers = Numbers::new(seed);
+            let mut rng = Rng::new(seed);
             for _ in 0..150 {
-                let data = pool.call(&mut numbers);
+                let data = pool.call(&mut rng);
                 let given = program.run(&data, endian).verdict;
                 prop_assert_eq!(given, policy.evaluate(&data), "{:x?} {:?}", data, options);
             }

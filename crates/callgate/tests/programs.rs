@@ -10,7 +10,7 @@ use callgate::compile::recompile;
 use callgate::diagram::{Budget, Store};
 use callgate::fuzz::{self, Input, Options, Subject};
 use callgate::{Arch, Endian, Word};
-use common::{Numbers, Pool, cases};
+use common::{Pool, Rng, cases};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{TestCaseError, TestRunner};
@@ -181,9 +181,9 @@ const BUDGET: Budget = Budget { nodes: 200_000, steps: 1_000_000 };
 fn agrees(program: &Program, endian: Endian, seed: u64) -> Result<bool, TestCaseError> {
     let mut store = Store::new(BUDGET);
     let Ok(func) = store.program(program, endian) else { return Ok(false) };
-    let (pool, mut numbers) = (Pool::of_program(program), Numbers::new(seed));
+    let (pool, mut rng) = (Pool::of_program(program), Rng::new(seed));
     for _ in 0..300 {
-        let data = pool.call(&mut numbers);
+        let data = pool.call(&mut rng);
         let (given, wanted) = (store.evaluate(func, &data), program.run(&data, endian).verdict);
         prop_assert_eq!(given, wanted, "{:x?}", data);
     }

@@ -9,7 +9,7 @@ use callgate::compile::{Options, compile};
 use callgate::policy::Policy;
 use callgate::stack::{Filter, Stack, merge};
 use callgate::{Action, Arch, Endian, SeccompData, Verdict};
-use common::{Numbers, Pool, cases, policies};
+use common::{Pool, Rng, cases, policies};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -131,10 +131,10 @@ proptest! {
         let merged = merge(&stack, &arches, &options).unwrap();
         prop_assert!(merged.calls_run >= sources.len());
         let program = &merged.compiled.program;
-        let mut numbers = Numbers::new(seed);
+        let mut rng = Rng::new(seed);
         for pool in sources.iter().map(Source::pool) {
             for _ in 0..200 {
-                let data = pool.call(&mut numbers);
+                let data = pool.call(&mut rng);
                 let wanted = most_severe(&sources, &data);
                 prop_assert_eq!(stack.run(&data), wanted, "{:x?}", data);
                 prop_assert_eq!(program.run(&data, Endian::Little).verdict, wanted, "{:x?}", data);

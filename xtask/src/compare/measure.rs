@@ -4,9 +4,10 @@
 use std::time::{Duration, Instant};
 
 use callgate::bpf::{Program, is_constant_allow};
+use callgate::codegen::query::{Difference, differences};
 use callgate::codegen::{Aim, Model, WeightedCall, Weights};
 use callgate::compile::{CompileError, Compiled, Options, compile, expected_insns, recompile};
-use callgate::diagram::{Difference, Func, Store};
+use callgate::diagram::{Func, Store};
 use callgate::policy::Policy;
 use callgate::{Arch, Endian};
 
@@ -254,7 +255,7 @@ fn meaning(
     if given == expected {
         return Ok(Meaning::Same);
     }
-    let differences = store.differences(expected, given, 3);
+    let differences = differences(&store, expected, given, 3);
     let mut calls: Vec<String> = differences.iter().map(show).collect();
     calls.dedup();
     Ok(Meaning::Differs(calls))

@@ -25,7 +25,7 @@ use std::process::Command;
 
 use callgate::Arch;
 use callgate::codegen::Count;
-use callgate::frontend::counts;
+use callgate::counts;
 
 use crate::files::{files, make, read, run, stem, write};
 use crate::{Result, machine, workspace};

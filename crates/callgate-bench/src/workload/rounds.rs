@@ -10,7 +10,7 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use callgate::bpf::Program;
-use callgate::fuzz::Numbers;
+use callgate::random::Rng;
 
 use super::Workload;
 use super::error::{Run, WorkloadError};
@@ -118,7 +118,7 @@ pub(super) fn follow(
         interrupted: false,
         elapsed: Duration::ZERO,
     };
-    let mut numbers = Numbers::new(plan.seed);
+    let mut rng = Rng::new(plan.seed);
     let mut order: Vec<usize> = (0..variants.len()).collect();
     while runs.rounds < plan.max_rounds {
         let is_precise = || {
@@ -127,7 +127,7 @@ pub(super) fn follow(
         if runs.rounds >= plan.min_rounds && (start.elapsed() >= plan.time || is_precise()) {
             break;
         }
-        numbers.shuffle(&mut order);
+        rng.shuffle(&mut order);
         let mut round = vec![Vec::new(); variants.len()];
         for (done, at) in order.iter().enumerate() {
             let rounds = runs.rounds as f64 + done as f64 / variants.len() as f64;

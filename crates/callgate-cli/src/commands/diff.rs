@@ -4,7 +4,8 @@ use std::ffi::OsString;
 use std::fmt::Write;
 
 use callgate::Verdict;
-use callgate::diagram::{Difference, Store};
+use callgate::codegen::query::{self, Difference};
+use callgate::diagram::Store;
 use callgate::syscalls::list_calls;
 use clap::ValueHint;
 
@@ -64,7 +65,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<u8> {
     let mut store = Store::default();
     let (root_a, root_b) = (a.diagram(&mut store)?, b.diagram(&mut store)?);
     // One more than is printed, to know whether there are more.
-    let mut differences = store.differences(root_a, root_b, args.max.saturating_add(1));
+    let mut differences = query::differences(&store, root_a, root_b, args.max.saturating_add(1));
     let more = differences.len() > args.max;
     differences.truncate(args.max);
     let same = root_a == root_b;

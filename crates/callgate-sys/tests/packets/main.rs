@@ -6,7 +6,7 @@ mod socket;
 use callgate::bpf::{
     Ancillary, AncillaryWord, Insn, NoAncillary, Op, Operand, SocketProgram, Step, asm,
 };
-use callgate::fuzz::Numbers;
+use callgate::random::Rng;
 use callgate_vm::{EngineKind, differential};
 use socket::Sockets;
 
@@ -203,8 +203,8 @@ fn random_programs_mean_the_same() {
     let Some(unix) = Sockets::unix() else { return };
     let mut asked = 0;
     for seed in 0..600 {
-        let mut numbers = Numbers::new(seed);
-        let program = differential::socket_program(&mut numbers);
+        let mut rng = Rng::new(seed);
+        let program = differential::socket_program(&mut rng);
         let beside = |insn: &Insn| {
             matches!(insn.op.operand(), Operand::Absolute | Operand::HeaderLength)
                 && insn.k >= 0x8000_0000
@@ -214,7 +214,7 @@ fn random_programs_mean_the_same() {
             continue;
         }
         for _ in 0..4 {
-            let packet: Vec<u8> = (0..numbers.below(70)).map(|_| numbers.below(12) as u8).collect();
+            let packet: Vec<u8> = (0..rng.below(70)).map(|_| rng.below(12) as u8).collect();
             let mut before = false;
             program.trace(&packet, &NoAncillary, |Step { insn, x, .. }| {
                 let indexed = insn.op.operand() == Operand::Indexed;

@@ -4,7 +4,7 @@ use callgate::bpf::{
     AncillaryWord, Insn, MAX_INSNS, Op, Operand, Program, ProgramError, SKF_LL_OFF, SKF_NET_OFF,
     SocketProgram,
 };
-use callgate::fuzz::Numbers;
+use callgate::random::Rng;
 use callgate::{Arch, SeccompData, Verdict, Word};
 
 /// Values where something changes: sign, width, shifts, short forms of constants.
@@ -53,54 +53,54 @@ enum Style {
 }
 
 /// A random seccomp filter.
-pub fn seccomp_program(numbers: &mut Numbers) -> Program {
-    accepted(insns(numbers, false), Program::new)
+pub fn seccomp_program(rng: &mut Rng) -> Program {
+    accepted(insns(rng, false), Program::new)
 }
 
 /// A random socket filter.
-pub fn socket_program(numbers: &mut Numbers) -> SocketProgram {
-    accepted(insns(numbers, true), SocketProgram::new)
+pub fn socket_program(rng: &mut Rng) -> SocketProgram {
+    accepted(insns(rng, true), SocketProgram::new)
 }
 
-fn insns(numbers: &mut Numbers, socket: bool) -> Vec<Insn> {
-    let len = match numbers.below(64) {
+fn insns(rng: &mut Rng, socket: bool) -> Vec<Insn> {
+    let len = match rng.below(64) {
         // As long as the kernel accepts, now and then.
-        0 if numbers.below(8) == 0 => MAX_INSNS,
-        0 | 1 => 200 + numbers.below(600),
-        2..16 => 1 + numbers.below(6),
-        _ => 1 + numbers.below(50),
+        0 if rng.below(8) == 0 => MAX_INSNS,
+        0 | 1 => 200 + rng.below(600),
+        2..16 => 1 + rng.below(6),
+        _ => 1 + rng.below(50),
     };
-    let style = match numbers.below(6) {
+    let style = match rng.below(6) {
         0 | 1 => Style::Mixed,
         2 => Style::Arithmetic,
         3 | 4 if socket => Style::Headers,
         _ => Style::Dispatch,
     };
-    (1..=len).rev().map(|left| insn(numbers, left - 1, socket, style)).collect()
+    (1..=len).rev().map(|left| insn(rng, left - 1, socket, style)).collect()
 }
 
 /// An instruction with so many behind it.
-fn insn(numbers: &mut Numbers, behind: usize, socket: bool, style: Style) -> Insn {
-    let op = op(numbers, behind, socket, style);
-    let mut insn = Insn::new(op, operand(numbers, op, behind, socket, style));
+fn insn(rng: &mut Rng, behind: usize, socket: bool, style: Style) -> Insn {
+    let op = op(rng, behind, socket, style);
+    let mut insn = Insn::new(op, operand(rng, op, behind, socket, style));
     if op.is_branch() {
-        let near = if numbers.below(8) == 0 { 256 } else { 6 };
-        insn.jt = numbers.below(near.min(behind)) as u8;
+        let near = if rng.below(8) == 0 { 256 } else { 6 };
+        insn.jt = rng.below(near.min(behind)) as u8;
         // A dispatch mostly goes on when it does not go away.
         insn.jf = match style {
-            Style::Dispatch if numbers.below(8) > 0 => 0,
-            _ => numbers.below(near.min(behind)) as u8,
+            Style::Dispatch if rng.below(8) > 0 => 0,
+            _ => rng.below(near.min(behind)) as u8,
         };
-        if numbers.below(8) == 0 {
+        if rng.below(8) == 0 {
             std::mem::swap(&mut insn.jt, &mut insn.jf);
         }
     }
     insn
 }
 
-fn op(numbers: &mut Numbers, behind: usize, socket: bool, style: Style) -> Op {
+fn op(rng: &mut Rng, behind: usize, socket: bool, style: Style) -> Op {
     if behind == 0 {
-        return if numbers.below(3) == 0 { Op::RetA } else { Op::RetK };
+        return if rng.below(3) == 0 { Op::RetA } else { Op::RetK };
     }
     let usual: &[Op] = match style {
         Style::Mixed => Op::ALL,
@@ -118,73 +118,73 @@ fn op(numbers: &mut Numbers, behind: usize, socket: bool, style: Style) -> Op {
         }
     };
     let op = match style {
-        Style::Arithmetic if numbers.below(4) > 0 => loop {
-            let op = numbers.pick(Op::ALL).unwrap_or(Op::Tax);
+        Style::Arithmetic if rng.below(4) > 0 => loop {
+            let op = rng.pick(Op::ALL).unwrap_or(Op::Tax);
             if !op.is_return() && !op.is_branch() && op != Op::Ja {
                 break op;
             }
         },
-        _ if numbers.below(8) > 0 => numbers.pick(usual).unwrap_or(Op::Tax),
-        _ => numbers.pick(Op::ALL).unwrap_or(Op::Tax),
+        _ if rng.below(8) > 0 => rng.pick(usual).unwrap_or(Op::Tax),
+        _ => rng.pick(Op::ALL).unwrap_or(Op::Tax),
     };
     // Early returns make short programs.
-    if op.is_return() && numbers.below(3) > 0 {
+    if op.is_return() && rng.below(3) > 0 {
         return Op::Tax;
     }
     if !socket && !op.in_seccomp() { Op::LdWordAbs } else { op }
 }
 
-fn operand(numbers: &mut Numbers, op: Op, behind: usize, socket: bool, style: Style) -> u32 {
+fn operand(rng: &mut Rng, op: Op, behind: usize, socket: bool, style: Style) -> u32 {
     let k = match style {
-        Style::Dispatch if numbers.below(20) == 0 => TOKEN,
+        Style::Dispatch if rng.below(20) == 0 => TOKEN,
         Style::Dispatch => {
-            let limit = if numbers.below(4) == 0 { 600 } else { 80 };
-            numbers.below(limit) as u32
+            let limit = if rng.below(4) == 0 { 600 } else { 80 };
+            rng.below(limit) as u32
         }
         // Few values, so that loads meet them.
-        Style::Headers if op == Op::AndK => numbers.pick(&[0xf, 0xf0, 0x1fff]).unwrap_or(0),
-        Style::Headers => numbers.pick(&[0, 6, 17, 22, 0x800, 0x1fff]).unwrap_or(0),
-        Style::Mixed | Style::Arithmetic => value(numbers),
+        Style::Headers if op == Op::AndK => rng.pick(&[0xf, 0xf0, 0x1fff]).unwrap_or(0),
+        Style::Headers => rng.pick(&[0, 6, 17, 22, 0x800, 0x1fff]).unwrap_or(0),
+        Style::Mixed | Style::Arithmetic => value(rng),
     };
     match (op, op.operand()) {
         // The arch and the number more often than the rest.
         (_, Operand::Absolute) if !socket => {
-            let words = if numbers.below(2) == 0 { 2 } else { 16 };
-            numbers.below(words) as u32 * 4
+            let words = if rng.below(2) == 0 { 2 } else { 16 };
+            rng.below(words) as u32 * 4
         }
-        (_, Operand::Absolute | Operand::HeaderLength) => match (style, numbers.below(16)) {
-            (Style::Headers, 1..) => 4 + numbers.below(12) as u32,
-            (_, 0) => numbers.pick(AncillaryWord::ALL).map_or(0, AncillaryWord::offset),
-            (_, 1) => SKF_NET_OFF.wrapping_add(numbers.below(24) as u32),
-            (_, 2) => SKF_LL_OFF.wrapping_add(numbers.below(24) as u32),
-            (_, 3) => numbers
+        (_, Operand::Absolute | Operand::HeaderLength) => match (style, rng.below(16)) {
+            (Style::Headers, 1..) => 4 + rng.below(12) as u32,
+            (_, 0) => rng.pick(AncillaryWord::ALL).map_or(0, AncillaryWord::offset),
+            (_, 1) => SKF_NET_OFF.wrapping_add(rng.below(24) as u32),
+            (_, 2) => SKF_LL_OFF.wrapping_add(rng.below(24) as u32),
+            (_, 3) => rng
                 .pick(&[0x7fff_ffff, 0x8000_0000, 0x7fff_fff8, 0x7fff_fffc, 0xffdf_ffff])
                 .unwrap_or(0),
-            (_, 4) => numbers.below(70) as u32,
-            _ => numbers.below(24) as u32,
+            (_, 4) => rng.below(70) as u32,
+            _ => rng.below(24) as u32,
         },
-        (_, Operand::Indexed) => match numbers.below(8) {
+        (_, Operand::Indexed) => match rng.below(8) {
             0 if style != Style::Headers => k,
-            1 => (numbers.below(9) as u32).wrapping_sub(8),
-            _ => numbers.below(16) as u32,
+            1 => (rng.below(9) as u32).wrapping_sub(8),
+            _ => rng.below(16) as u32,
         },
         (Op::DivK | Op::ModK, _) => k.max(1),
         (Op::LshK | Op::RshK, _) => k % 32,
-        (_, Operand::Scratch) => k % if numbers.below(2) == 0 { 3 } else { 16 },
-        (_, Operand::Jump) => numbers.below(behind.min(6)) as u32,
+        (_, Operand::Scratch) => k % if rng.below(2) == 0 { 3 } else { 16 },
+        (_, Operand::Jump) => rng.below(behind.min(6)) as u32,
         _ if op.uses_k() => k,
         _ => 0,
     }
 }
 
 /// A number, more often than not one where something changes.
-fn value(numbers: &mut Numbers) -> u32 {
-    let random = numbers.next() as u32;
-    match numbers.below(8) {
+fn value(rng: &mut Rng) -> u32 {
+    let random = rng.next() as u32;
+    match rng.below(8) {
         0..3 => random % 20,
         3 => 1 << (random % 32),
         4 => (1 << (random % 32)) - 1,
-        5 => numbers.pick(&EDGES).unwrap_or(0),
+        5 => rng.pick(&EDGES).unwrap_or(0),
         6 => random % 0x1_0000,
         _ => random,
     }
@@ -209,10 +209,10 @@ fn accepted<P>(mut insns: Vec<Insn>, new: impl Fn(Vec<Insn>) -> Result<P, Progra
 }
 
 /// A constant of the program or one beside it, or any number.
-fn word(numbers: &mut Numbers, insns: &[Insn]) -> u32 {
-    let random = value(numbers);
-    let k = numbers.pick(insns).map_or(0, |insn| insn.k);
-    match numbers.below(8) {
+fn word(rng: &mut Rng, insns: &[Insn]) -> u32 {
+    let random = value(rng);
+    let k = rng.pick(insns).map_or(0, |insn| insn.k);
+    match rng.below(8) {
         0 | 1 => random,
         2 => k.wrapping_add(1),
         3 => k.wrapping_sub(1),
@@ -222,13 +222,13 @@ fn word(numbers: &mut Numbers, insns: &[Insn]) -> u32 {
 }
 
 /// A call that the program has something to say about.
-pub fn call(numbers: &mut Numbers, program: &Program) -> SeccompData {
+pub fn call(rng: &mut Rng, program: &Program) -> SeccompData {
     let mut data = SeccompData::default();
     for one in Word::all() {
-        data.set_word(one, word(numbers, program.insns()));
+        data.set_word(one, word(rng, program.insns()));
     }
     // Half of the calls are such as a table of verdicts may know.
-    if numbers.below(2) == 0 {
+    if rng.below(2) == 0 {
         data.arch = TOKEN;
         data.nr &= 0x4000_01ff;
     }
@@ -236,13 +236,13 @@ pub fn call(numbers: &mut Numbers, program: &Program) -> SeccompData {
 }
 
 /// A packet of up to 80 bytes that the program has something to say about.
-pub fn packet(numbers: &mut Numbers, program: &SocketProgram) -> Vec<u8> {
-    let limit = numbers.pick(&[8, 24, 48, 81]).unwrap_or(0);
-    let length = numbers.below(limit);
+pub fn packet(rng: &mut Rng, program: &SocketProgram) -> Vec<u8> {
+    let limit = rng.pick(&[8, 24, 48, 81]).unwrap_or(0);
+    let length = rng.below(limit);
     let mut packet = Vec::with_capacity(length + 4);
     while packet.len() < length {
-        let word = word(numbers, program.insns());
-        match numbers.below(3) {
+        let word = word(rng, program.insns());
+        match rng.below(3) {
             0 => packet.extend(word.to_be_bytes()),
             1 => packet.extend((word as u16).to_be_bytes()),
             _ => packet.push(word as u8),
@@ -250,11 +250,11 @@ pub fn packet(numbers: &mut Numbers, program: &SocketProgram) -> Vec<u8> {
     }
     packet.truncate(length);
     // What it compares with is often there.
-    if numbers.below(4) > 0 {
+    if rng.below(4) > 0 {
         for pair in program.insns().windows(2) {
             if let &[load, compare] = pair
                 && compare.op == Op::JeqK
-                && numbers.below(3) > 0
+                && rng.below(3) > 0
             {
                 put(&mut packet, load, compare.k);
             }

@@ -19,7 +19,7 @@ mod generate;
 use std::fmt;
 
 use callgate::bpf::{Ancillary, AncillaryWord, Insn, Program, SocketProgram};
-use callgate::fuzz::Numbers;
+use callgate::random::Rng;
 use callgate::{Endian, SeccompData};
 
 use crate::engine::EngineError;
@@ -107,12 +107,12 @@ pub fn run(
 /// # Errors
 /// The first difference; an engine that cannot be made for an accepted program is one too.
 pub fn check(seed: u64, engines: &[EngineKind]) -> Result<(), Difference> {
-    let mut numbers = Numbers::new(seed);
+    let mut rng = Rng::new(seed);
     if seed.is_multiple_of(2) {
-        let endian = if numbers.below(4) == 0 { Endian::Big } else { Endian::Little };
-        check_calls(seed, &seccomp_program(&mut numbers), endian, &mut numbers, engines)
+        let endian = if rng.below(4) == 0 { Endian::Big } else { Endian::Little };
+        check_calls(seed, &seccomp_program(&mut rng), endian, &mut rng, engines)
     } else {
-        check_packets(seed, &socket_program(&mut numbers), &mut numbers, engines)
+        check_packets(seed, &socket_program(&mut rng), &mut rng, engines)
     }
 }
 
@@ -120,10 +120,10 @@ fn check_calls(
     seed: u64,
     program: &Program,
     endian: Endian,
-    numbers: &mut Numbers,
+    rng: &mut Rng,
     engines: &[EngineKind],
 ) -> Result<(), Difference> {
-    let calls: Vec<SeccompData> = (0..INPUTS).map(|_| call(numbers, program)).collect();
+    let calls: Vec<SeccompData> = (0..INPUTS).map(|_| call(rng, program)).collect();
     for &kind in engines {
         let failed = |data: &SeccompData, given| Difference {
             seed,
@@ -152,11 +152,11 @@ fn check_calls(
 fn check_packets(
     seed: u64,
     program: &SocketProgram,
-    numbers: &mut Numbers,
+    rng: &mut Rng,
     engines: &[EngineKind],
 ) -> Result<(), Difference> {
     let packets: Vec<(Vec<u8>, Beside)> =
-        (0..INPUTS).map(|_| (packet(numbers, program), Beside::random(numbers))).collect();
+        (0..INPUTS).map(|_| (packet(rng, program), Beside::random(rng))).collect();
     for &kind in engines {
         let failed = |(packet, beside): &(Vec<u8>, Beside), given| Difference {
             seed,
@@ -170,7 +170,7 @@ fn check_packets(
             None => continue,
             Some(Ok(engine)) => engine,
             Some(Err(error)) => {
-                return Err(failed(&(Vec::new(), Beside::random(numbers)), Err(error)));
+                return Err(failed(&(Vec::new(), Beside::random(rng)), Err(error)));
             }
         };
         for input in &packets {
@@ -193,11 +193,11 @@ pub(crate) struct Beside {
 }
 
 impl Beside {
-    fn random(numbers: &mut Numbers) -> Beside {
+    fn random(rng: &mut Rng) -> Beside {
         Beside {
-            words: numbers.next() as u32,
-            network: numbers.below(70),
-            link: (numbers.below(4) > 0).then(|| numbers.below(8)),
+            words: rng.next() as u32,
+            network: rng.below(70),
+            link: (rng.below(4) > 0).then(|| rng.below(8)),
         }
     }
 }

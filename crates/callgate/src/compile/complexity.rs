@@ -2,8 +2,8 @@
 
 use super::CompileError;
 use super::size::with_arch;
-use crate::diagram::{Func, OutOfBudget, Store};
-use crate::policy::{CallSet, Policy};
+use callgate_proof::diagram::{Func, OutOfBudget, Store};
+use callgate_proof::policy::{CallSet, Policy};
 
 /// How many calls are listed.
 const LISTED: usize = 5;
@@ -58,8 +58,8 @@ impl TooComplex {
 #[cfg(test)]
 mod tests {
     use crate::compile::{Options, compile};
-    use crate::policy::{Condition, Field, Policy, Rule, Section, Test};
-    use crate::{Arch, Verdict};
+    use callgate_bpf::{Arch, Verdict};
+    use callgate_proof::policy::{Condition, Field, Policy, Rule, Section, Test};
 
     use super::*;
 

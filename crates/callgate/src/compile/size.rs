@@ -6,12 +6,12 @@
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet};
 
-use crate::bpf::{Insn, MAX_INSNS, Op, emulate};
-use crate::codegen::WeightedCall;
-use crate::data::{Endian, Word};
-use crate::diagram::{Func, Store};
-use crate::policy::CallSet;
-use crate::syscalls::{Arch, list_calls};
+use callgate_bpf::data::{Endian, Word};
+use callgate_bpf::syscalls::{Arch, list_calls};
+use callgate_bpf::{Insn, MAX_INSNS, Op, emulate};
+use callgate_codegen::WeightedCall;
+use callgate_proof::diagram::{Func, Store};
+use callgate_proof::policy::CallSet;
 
 /// How many parts are listed.
 const LISTED: usize = 5;
@@ -149,7 +149,9 @@ fn entries(
     let mut tokens: Vec<u32> = calls.iter().map(|call| call.token).collect();
     tokens.dedup();
     let mut others = FxHashSet::default();
-    for run in store.partition(meaning, Word::ARCH, MAX_RUNS).unwrap_or_default() {
+    for run in
+        callgate_codegen::query::partition(store, meaning, Word::ARCH, MAX_RUNS).unwrap_or_default()
+    {
         if !tokens.iter().any(|token| (run.first..=run.last).contains(token))
             && others.insert(run.then)
         {
@@ -160,7 +162,9 @@ fn entries(
     let mut found: HashMap<usize, Vec<Numbers>> = HashMap::default();
     for token in tokens {
         let numbers = store.follow(meaning, Word::ARCH, token);
-        for run in store.partition(numbers, Word::NR, MAX_RUNS).unwrap_or_default() {
+        for run in callgate_codegen::query::partition(store, numbers, Word::NR, MAX_RUNS)
+            .unwrap_or_default()
+        {
             let parts = found.entry(emulate(insns, token, run.first)).or_default();
             match parts.last_mut().filter(|(last, _)| *last == token) {
                 Some((_, ranges)) => ranges.push((run.first, run.last)),
@@ -224,8 +228,8 @@ impl Reach<'_> {
 #[cfg(test)]
 mod tests {
     use crate::compile::{CompileError, Options, compile};
-    use crate::policy::{CallSet, Condition, Field, Policy, Rule, Section, Test};
-    use crate::{Arch, Verdict};
+    use callgate_bpf::{Arch, Verdict};
+    use callgate_proof::policy::{CallSet, Condition, Field, Policy, Rule, Section, Test};
 
     fn too_long(values: &[(u32, u64)], numbers: impl Iterator<Item = u32>) -> CompileError {
         let mut rules: Vec<Rule> = numbers

@@ -10,9 +10,9 @@ pub use read::explain;
 
 use std::fmt;
 
-use crate::policy::CallSet;
-use crate::syscalls::{Arch, facts};
-use crate::verdict::Verdict;
+use callgate_bpf::syscalls::{Arch, facts};
+use callgate_bpf::verdict::Verdict;
+use callgate_proof::policy::CallSet;
 
 /// What a filter does.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap as HashMap;
 
 use super::{ArchExplanation, Clause, Explanation, Group, Outcome, Part, ValueCondition, Values};
-use crate::data::Word;
-use crate::diagram::{Bounds, Func, Interval, Store};
-use crate::policy::CallSet;
-use crate::syscalls::Arch;
-use crate::verdict::Verdict;
+use callgate_bpf::data::Word;
+use callgate_bpf::syscalls::Arch;
+use callgate_bpf::verdict::Verdict;
+use callgate_codegen::query::{self, Bounds, Interval};
+use callgate_proof::diagram::{Func, Store};
+use callgate_proof::policy::CallSet;
 
 /// How many clauses are told apart; beyond, an outcome is [`Outcome::Complex`].
 const MAX_CLAUSES: usize = 64;
@@ -25,7 +26,7 @@ pub fn explain(store: &Store, filter: Func, arches: &[Arch]) -> Explanation {
     let mut outcomes = Outcomes { store, arches, memo: HashMap::default() };
     let known: Vec<u32> = arches.iter().map(|arch| arch.token()).collect();
     let mut others: Vec<Option<Verdict>> = Vec::new();
-    for run in store.partition(filter, Word::ARCH, MAX_RUNS).unwrap_or_default() {
+    for run in query::partition(store, filter, Word::ARCH, MAX_RUNS).unwrap_or_default() {
         if !(run.first == run.last && known.contains(&run.first)) {
             others.push(store.as_verdict(run.then));
         }
@@ -61,7 +62,7 @@ impl Outcomes<'_> {
         let siblings = self.arches.iter().filter(|other| other.token() == arch.token());
         let named: CallSet = siblings.flat_map(|arch| arch.calls().map(|(nr, _)| nr)).collect();
         let mut unnamed: BTreeMap<Outcome, Vec<(u32, u32)>> = BTreeMap::new();
-        match self.store.partition(numbers, Word::NR, MAX_NUMBERS) {
+        match query::partition(self.store, numbers, Word::NR, MAX_NUMBERS) {
             Some(runs) => {
                 for run in runs {
                     let gaps = without(run.first, run.last, &named);
@@ -139,7 +140,7 @@ impl Outcomes<'_> {
     /// Where the values of the first argument lead.
     fn branches(&self, func: Func) -> Option<Vec<Branch>> {
         let word = self.store.top_word(func)?;
-        let runs = self.store.partition(func, word, MAX_RUNS);
+        let runs = query::partition(self.store, func, word, MAX_RUNS);
         let (arg, high) = match word.argument() {
             Some((arg, high)) => (Some(arg), high),
             None => (None, word == Word::IP_HIGH),
@@ -159,7 +160,7 @@ impl Outcomes<'_> {
                     whole.push((first, last, run.then));
                 } else if run.first == run.last {
                     looks_at_low = true;
-                    let lows = self.store.partition(run.then, low, MAX_RUNS)?;
+                    let lows = query::partition(self.store, run.then, low, MAX_RUNS)?;
                     whole.extend(widen(&lows, first));
                 } else {
                     return None;
@@ -234,18 +235,18 @@ impl Outcomes<'_> {
         exit: Func,
         ranges: Option<Vec<(u64, u64)>>,
     ) -> (Values, u128) {
-        let size = self.store.values_to(func, word, exit);
+        let size = query::values_to(self.store, func, word, exit);
         // The mask of a set with these bounds and this size, if it is all values within the bounds.
         let cube = |bounds: Option<Bounds>, size: u128| {
             let Bounds { any, all } = bounds?;
             let mask = !any | all;
             (1u128 << mask.count_zeros() == size).then_some((u64::from(mask), u64::from(all)))
         };
-        let own = self.store.bounds_of(func, word, exit);
+        let own = query::bounds_of(self.store, func, word, exit);
         if let Some((mask, wanted)) = cube(own, size) {
             return (Values::Masked { mask, wanted }, size);
         }
-        let rest = self.store.bounds_except(func, word, exit);
+        let rest = query::bounds_except(self.store, func, word, exit);
         if let Some((mask, wanted)) = cube(rest, (1 << 32) - size) {
             return (Values::NotMasked { mask, wanted }, size);
         }
@@ -336,7 +337,7 @@ fn without_redundant(clauses: Vec<Clause>, otherwise: Verdict) -> Vec<Clause> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
+    use callgate_proof::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
 
     fn outcome_of(when: Condition) -> Outcome {
         let rules = vec![Rule { calls: CallSet::one(41), when, verdict: Verdict::ALLOW }];

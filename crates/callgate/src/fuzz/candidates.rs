@@ -7,11 +7,11 @@
 
 use rustc_hash::FxHashSet as HashSet;
 
-use super::numbers::Numbers;
-use crate::bpf::{Insn, Op, Program, SCRATCH_WORDS};
-use crate::data::{Endian, SeccompData, Word};
-use crate::policy::{Policy, Rule};
-use crate::syscalls::{Arch, X32_SYSCALL_BIT};
+use callgate_bpf::data::{Endian, SeccompData, Word};
+use callgate_bpf::random::Rng;
+use callgate_bpf::syscalls::{Arch, X32_SYSCALL_BIT};
+use callgate_bpf::{Insn, Op, Program, SCRATCH_WORDS};
+use callgate_proof::policy::{Policy, Rule};
 
 /// Values that are special whatever the filter says.
 const SPECIAL: [u32; 8] =
@@ -108,14 +108,14 @@ impl Candidates {
     /// compared with, and a few others.
     pub(super) fn sweep(&self, visit: &mut impl FnMut(SeccompData)) {
         let near = |nr: &u32| [*nr, nr.wrapping_add(1), nr.wrapping_sub(1), *nr ^ X32_SYSCALL_BIT];
-        let numbers = sorted(self.of(Word::NR).iter().flat_map(near));
+        let rng = sorted(self.of(Word::NR).iter().flat_map(near));
         let tokens = self.of(Word::ARCH);
         let known = |token: u32| Arch::with_token(token).next().is_some();
         for &arch in tokens {
             let near = |nr| SeccompData { nr, arch, ..SeccompData::default() };
             // Numbers mean nothing to a filter that is not for this arch; one of them shows it.
             let few = if self.is_compared(arch) { SWEPT / self.compared.len().max(1) } else { 1 };
-            for &nr in numbers.iter().take(few) {
+            for &nr in rng.iter().take(few) {
                 visit(near(nr));
             }
             if known(arch) {
@@ -153,8 +153,8 @@ impl Candidates {
     ) {
         let mut known = HashSet::default();
         let different = some.iter().filter(|data| known.insert(data.args));
-        let numbers = self.compared.len() * self.edges.len();
-        for data in different.take(most / numbers.max(1)) {
+        let rng = self.compared.len() * self.edges.len();
+        for data in different.take(most / rng.max(1)) {
             for &arch in &self.compared {
                 for &nr in &self.edges {
                     visit(SeccompData { arch, nr, ..*data });
@@ -164,23 +164,22 @@ impl Candidates {
     }
 
     /// A call: one of `near` with a few words changed, or made up from the constants alone.
-    pub(super) fn random(&self, near: &[SeccompData], numbers: &mut Numbers) -> SeccompData {
-        let mut data = match numbers.pick(near) {
-            Some(data) if numbers.below(4) > 0 => data,
+    pub(super) fn random(&self, near: &[SeccompData], rng: &mut Rng) -> SeccompData {
+        let mut data = match rng.pick(near) {
+            Some(data) if rng.below(4) > 0 => data,
             _ => {
                 let mut data = SeccompData::default();
                 for word in Word::all() {
-                    data.set_word(word, self.value(word, 0, numbers));
+                    data.set_word(word, self.value(word, 0, rng));
                 }
                 data
             }
         };
-        for _ in 0..1 + numbers.below(3) {
+        for _ in 0..1 + rng.below(3) {
             // Mostly arguments; a call of another number or arch is another call altogether.
-            let index =
-                if numbers.below(8) == 0 { numbers.below(4) } else { 4 + numbers.below(12) };
+            let index = if rng.below(8) == 0 { rng.below(4) } else { 4 + rng.below(12) };
             if let Some(word) = Word::from_index(index) {
-                let value = self.value(word, data.word(word), numbers);
+                let value = self.value(word, data.word(word), rng);
                 data.set_word(word, value);
             }
         }
@@ -188,11 +187,11 @@ impl Candidates {
     }
 
     /// A value for a word that now has the value `now`.
-    fn value(&self, word: Word, now: u32, numbers: &mut Numbers) -> u32 {
-        let bit = 1 << numbers.below(32);
-        let known = numbers.pick(self.of(word)).unwrap_or(now);
-        match numbers.below(16) {
-            0 => numbers.next() as u32,
+    fn value(&self, word: Word, now: u32, rng: &mut Rng) -> u32 {
+        let bit = 1 << rng.below(32);
+        let known = rng.pick(self.of(word)).unwrap_or(now);
+        match rng.below(16) {
+            0 => rng.next() as u32,
             1 => now ^ bit,
             2 => now.wrapping_add(1),
             3 => now.wrapping_sub(1),

@@ -1,8 +1,8 @@
 //! What a program's instructions and branches have seen.
 
-use crate::bpf::Program;
-use crate::data::{Endian, SeccompData};
-use crate::verdict::Verdict;
+use callgate_bpf::Program;
+use callgate_bpf::data::{Endian, SeccompData};
+use callgate_bpf::verdict::Verdict;
 
 /// A side of a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

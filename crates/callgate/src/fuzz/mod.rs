@@ -42,25 +42,23 @@
 mod candidates;
 mod coverage;
 mod naive;
-mod numbers;
 mod report;
 mod search;
 
 pub use coverage::Side;
 pub use naive::{TooLong, plain_program};
-pub use numbers::Numbers;
 pub use report::{Comparison, Contradiction, Coverage, Mismatch, Report};
 
 use std::time::Duration;
 
-use crate::bpf::Program;
-use crate::data::Endian;
-use crate::diagram::Budget;
-use crate::policy::Policy;
-use crate::syscalls::Arch;
+use callgate_bpf::Program;
+use callgate_bpf::data::Endian;
+use callgate_bpf::syscalls::Arch;
+use callgate_proof::diagram::Budget;
+use callgate_proof::policy::Policy;
 
 #[cfg(doc)]
-use crate::diagram::Store;
+use callgate_proof::diagram::Store;
 
 /// A program that is compared, with a name for the report.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,10 +8,10 @@
 //! Written from the end to the front, so that every target is known when a jump to it is written; where
 //! it is out of reach, a `ja` stands right behind the branch.
 
-use crate::bpf::{Insn, MAX_INSNS, Op, Program};
-use crate::data::{Endian, Word};
-use crate::policy::{CallSet, Cmp, Condition, Policy, Section, Shape, Test};
-use crate::verdict::Verdict;
+use callgate_bpf::data::{Endian, Word};
+use callgate_bpf::verdict::Verdict;
+use callgate_bpf::{Insn, MAX_INSNS, Op, Program};
+use callgate_proof::policy::{CallSet, Cmp, Condition, Policy, Section, Shape, Test};
 
 /// Why a policy has no plain program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

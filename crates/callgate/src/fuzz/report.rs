@@ -1,9 +1,9 @@
 //! What the fuzzer found.
 
 use super::coverage::Side;
-use crate::data::SeccompData;
-use crate::diagram::OutOfBudget;
-use crate::verdict::Verdict;
+use callgate_bpf::data::SeccompData;
+use callgate_bpf::verdict::Verdict;
+use callgate_proof::diagram::OutOfBudget;
 
 /// Everything that is known after a search.
 #[derive(Clone, Debug)]

@@ -6,12 +6,13 @@ use rustc_hash::FxHashSet as HashSet;
 
 use super::candidates::{Candidates, around, origins};
 use super::coverage::{Seen, Side, sides};
-use super::numbers::Numbers;
 use super::report::{Comparison, Contradiction, Coverage, Mismatch, Report};
 use super::{Input, Options, Subject};
-use crate::data::{SeccompData, Word};
-use crate::diagram::{Reach, Reachable, Store};
-use crate::verdict::Verdict;
+use callgate_bpf::data::{SeccompData, Word};
+use callgate_bpf::random::Rng;
+use callgate_bpf::verdict::Verdict;
+use callgate_codegen::query::{self, Reach, Reachable};
+use callgate_proof::diagram::Store;
 
 /// So many calls are remembered, to make none twice and to go on from; further ones are made and
 /// forgotten.
@@ -79,7 +80,7 @@ impl<'a> Search<'a> {
         self.around_branches();
         let some = self.witnesses();
         candidates.cross(&some, CROSSED, &mut |data| self.call(data));
-        let mut numbers = Numbers::new(self.options.seed);
+        let mut rng = Rng::new(self.options.seed);
         let near = self.kept.clone();
         for _ in 0..self.options.runs {
             // The clock is looked at now and then: it costs as much as a call.
@@ -87,7 +88,7 @@ impl<'a> Search<'a> {
             if look && self.options.time.is_some_and(|limit| start.elapsed() >= limit) {
                 break;
             }
-            self.call_again(candidates.random(&near, &mut numbers));
+            self.call_again(candidates.random(&near, &mut rng));
         }
         self.report()
     }
@@ -133,9 +134,9 @@ impl<'a> Search<'a> {
         for number in 0..programs.len() {
             let Some(subject) = programs.get(number) else { break };
             let mut store = Store::new(self.options.budget);
-            let reach = store.reach(&subject.program, endian);
+            let reach = query::reach(&mut store, &subject.program, endian);
             let example = |reachable| match reachable {
-                Reachable::By(pred) => store.example(pred, start),
+                Reachable::By(pred) => query::example(&store, pred, start),
                 Reachable::Never | Reachable::Unknown => None,
             };
             for index in 0..subject.program.len() {

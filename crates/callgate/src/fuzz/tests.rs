@@ -1,11 +1,12 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::Verdict;
-use crate::bpf::{Insn, Op, arbitrary};
 use crate::compile;
-use crate::data::{SeccompData, Word};
-use crate::policy::{CallSet, Cmp, Condition, Field, Rule, Section, Test};
+use callgate_bpf::Verdict;
+use callgate_bpf::data::{SeccompData, Word};
+use callgate_bpf::random::Rng;
+use callgate_bpf::{Insn, Op, arbitrary};
+use callgate_proof::policy::{CallSet, Cmp, Condition, Field, Rule, Section, Test};
 
 const TOKEN: u32 = Arch::X86_64.token();
 
@@ -67,7 +68,7 @@ fn forms_of_a_policy_agree_and_are_executed_everywhere() {
 fn every_broken_instruction_is_found() {
     let policy = policy();
     let good = compiled(&policy);
-    let mut store = crate::diagram::Store::default();
+    let mut store = callgate_proof::diagram::Store::default();
     let meaning = store.program(&good, policy.endian()).unwrap();
     let mut found = 0;
     for at in 0..good.len() {
@@ -223,16 +224,16 @@ proptest! {
         let coverage = &report.coverage[0];
         prop_assert!(coverage.is_complete() || coverage.why.is_some(), "{coverage:?}");
         // Calls that the search did not make.
-        let mut numbers = Numbers::new(!seed);
+        let mut rng = Rng::new(!seed);
         let base = report.kept.clone();
         for _ in 0..5_000 {
             let mut data = SeccompData::default();
-            if numbers.below(2) == 0 {
-                data = numbers.pick(&base).unwrap_or(data);
+            if rng.below(2) == 0 {
+                data = rng.pick(&base).unwrap_or(data);
             }
             for word in Word::all() {
-                if numbers.below(3) == 0 {
-                    data.set_word(word, numbers.next() as u32 >> numbers.below(32));
+                if rng.below(3) == 0 {
+                    data.set_word(word, rng.next() as u32 >> rng.below(32));
                 }
             }
             programs[0].program.trace(&data, Endian::Little, |step| {

@@ -6,20 +6,20 @@
 pub(crate) mod rules;
 
 use callgate::bpf::Program;
-pub(crate) use callgate::fuzz::Numbers;
 use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Section, Test};
+pub(crate) use callgate::random::Rng;
 use callgate::{Arch, SeccompData, Verdict, Word};
 use proptest::prelude::*;
 use proptest::sample::select;
 
 /// A value next to another one: itself, one more or less, a bit flipped, its halves swapped.
-pub(crate) fn near(value: u64, numbers: &mut Numbers) -> u64 {
-    match numbers.below(12) {
+pub(crate) fn near(value: u64, rng: &mut Rng) -> u64 {
+    match rng.below(12) {
         0..4 => value,
         4 | 5 => value.wrapping_sub(1),
         6 | 7 => value.wrapping_add(1),
-        8 => value ^ 1 << numbers.below(64),
-        9 => value ^ 1 << numbers.below(32),
+        8 => value ^ 1 << rng.below(64),
+        9 => value ^ 1 << rng.below(32),
         10 => value.rotate_left(32),
         _ => value & 0xffff_ffff,
     }
@@ -44,7 +44,7 @@ const SPECIAL: [u64; 12] = [
 #[derive(Default)]
 pub(crate) struct Pool {
     tokens: Vec<u32>,
-    numbers: Vec<u32>,
+    rng: Vec<u32>,
     /// Per argument, and the instruction pointer last.
     fields: [Vec<u64>; 7],
 }
@@ -56,7 +56,7 @@ impl Pool {
             pool.tokens.push(section.token);
             for rule in &section.rules {
                 for (first, last) in rule.calls.ranges() {
-                    pool.numbers.extend([*first, *last]);
+                    pool.rng.extend([*first, *last]);
                 }
                 rule.when.for_each_test(&mut |test| {
                     let field = match test.field.low_word().argument() {
@@ -85,36 +85,36 @@ impl Pool {
                 field.push(u64::from(*low));
             }
         }
-        pool.numbers = constants.clone();
+        pool.rng = constants.clone();
         pool.tokens = constants;
         pool
     }
 
     /// A call near the constants of the filter.
-    pub(crate) fn call(&self, numbers: &mut Numbers) -> SeccompData {
-        let value = |from: &[u64], numbers: &mut Numbers| match numbers.below(16) {
-            0 => numbers.next(),
-            1 => near(numbers.pick(&SPECIAL).unwrap(), numbers),
-            _ if from.is_empty() => numbers.below(3) as u64,
-            _ => near(numbers.pick(from).unwrap(), numbers),
+    pub(crate) fn call(&self, rng: &mut Rng) -> SeccompData {
+        let value = |from: &[u64], rng: &mut Rng| match rng.below(16) {
+            0 => rng.next(),
+            1 => near(rng.pick(&SPECIAL).unwrap(), rng),
+            _ if from.is_empty() => rng.below(3) as u64,
+            _ => near(rng.pick(from).unwrap(), rng),
         };
-        let word = |from: &[u32], numbers: &mut Numbers| match numbers.below(16) {
-            0 => numbers.next() as u32,
-            1 => numbers.pick(&SPECIAL).unwrap() as u32,
-            _ if from.is_empty() => numbers.below(3) as u32,
-            2..6 => near(numbers.pick(from).unwrap().into(), numbers) as u32,
-            _ => numbers.pick(from).unwrap().wrapping_add(numbers.below(3) as u32).wrapping_sub(1),
+        let word = |from: &[u32], rng: &mut Rng| match rng.below(16) {
+            0 => rng.next() as u32,
+            1 => rng.pick(&SPECIAL).unwrap() as u32,
+            _ if from.is_empty() => rng.below(3) as u32,
+            2..6 => near(rng.pick(from).unwrap().into(), rng) as u32,
+            _ => rng.pick(from).unwrap().wrapping_add(rng.below(3) as u32).wrapping_sub(1),
         };
-        let arch = match numbers.below(8) {
-            0 => word(&self.tokens, numbers),
+        let arch = match rng.below(8) {
+            0 => word(&self.tokens, rng),
             _ if self.tokens.is_empty() => 0,
-            _ => numbers.pick(&self.tokens).unwrap(),
+            _ => rng.pick(&self.tokens).unwrap(),
         };
         SeccompData {
             arch,
-            nr: word(&self.numbers, numbers),
-            instruction_pointer: value(&self.fields[6], numbers),
-            args: std::array::from_fn(|arg| value(&self.fields[arg], numbers)),
+            nr: word(&self.rng, rng),
+            instruction_pointer: value(&self.fields[6], rng),
+            args: std::array::from_fn(|arg| value(&self.fields[arg], rng)),
         }
     }
 }

@@ -4,7 +4,7 @@ use callgate::Arch;
 use callgate::compile::{Options, compile};
 use callgate::diagram::Budget;
 use callgate::frontend::oci::{self, Dialect};
-use callgate::fuzz::Numbers;
+use callgate::random::Rng;
 
 use crate::support::{args, entry, options, text};
 
@@ -15,7 +15,7 @@ const BUDGET: Budget = Budget { nodes: 200_000, steps: 20_000_000 };
 
 /// A profile with so many comparisons in each rule.
 fn profile(names: &[&str], operators: &[&str], comparisons: usize) -> String {
-    let mut random = Numbers::new(1);
+    let mut random = Rng::new(1);
     let entries: Vec<String> = (0..RULES)
         .map(|_| {
             let name = names[random.below(names.len())];

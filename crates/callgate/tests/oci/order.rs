@@ -1,14 +1,14 @@
 //! The order of entries changes nothing, but for what `combine` says.
 
 use callgate::frontend::oci::Dialect;
-use callgate::fuzz::Numbers;
+use callgate::frontend::ruleset::{Comparison, Op, RuleSet, sections};
 use callgate::policy::Policy;
-use callgate::policy::ruleset::{Comparison, Op, RuleSet, sections};
+use callgate::random::Rng;
 use callgate::{Arch, SeccompData, Verdict};
 
 use crate::support::{args, call, entry, options, read};
 
-fn comparison(random: &mut Numbers, arg: u8) -> Comparison {
+fn comparison(random: &mut Rng, arg: u8) -> Comparison {
     let value = [0, 1, 2, 3, 0x1_0000_0000, 0x1_0000_0001, u64::MAX][random.below(7)];
     let mask = [1, 3, 0xffff_ffff_0000_0000, 0x1_0000_0001][random.below(4)];
     let ops = [Op::Eq, Op::Ne, Op::Lt, Op::Le, Op::Gt, Op::Ge, Op::MaskedEq(mask)];
@@ -28,7 +28,7 @@ fn policy(arch: Arch, rules: &[(Vec<Comparison>, Verdict)]) -> Option<Policy> {
 
 #[test]
 fn conditional_rules_mean_the_same_in_any_order_that_is_accepted() {
-    let mut random = Numbers::new(1);
+    let mut random = Rng::new(1);
     let values = [0, 1, 2, 3, 4, 0xffff_ffff, 0x1_0000_0000, 0x1_0000_0001, u64::MAX];
     let mut compared = 0;
     for round in 0..600 {
@@ -67,7 +67,7 @@ fn the_order_of_entries_for_different_calls_does_not_matter() {
         entry("pipe pipe2", "TRAP", ""),
     ];
     let expected = read(&entries, &options(Dialect::Runc));
-    let mut random = Numbers::new(7);
+    let mut random = Rng::new(7);
     for _ in 0..20 {
         random.shuffle(&mut entries);
         let shuffled = read(&entries, &options(Dialect::Runc));

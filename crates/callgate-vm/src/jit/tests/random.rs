@@ -3,7 +3,7 @@
 //! `CALLGATE_CASES` says how many pairs of program and input, `CALLGATE_SEED` which. All engines of this
 //! machine are compared by [`crate::differential`].
 
-use callgate::fuzz::Numbers;
+use callgate::random::Rng;
 
 use super::{Beside, Judge};
 use crate::differential;
@@ -18,22 +18,21 @@ fn from_environment(name: &str, default: u64) -> u64 {
 }
 
 pub(super) fn jit_vs_reference_on_calls(judge: &mut dyn Judge) {
-    let mut numbers = Numbers::new(from_environment("CALLGATE_SEED", 1));
+    let mut rng = Rng::new(from_environment("CALLGATE_SEED", 1));
     // Each input counts twice: one byte order and the other.
     for _ in 0..from_environment("CALLGATE_CASES", CASES) / 2 / (2 * INPUTS) {
-        let program = differential::seccomp_program(&mut numbers);
-        let calls: Vec<_> =
-            (0..INPUTS).map(|_| differential::call(&mut numbers, &program)).collect();
+        let program = differential::seccomp_program(&mut rng);
+        let calls: Vec<_> = (0..INPUTS).map(|_| differential::call(&mut rng, &program)).collect();
         judge.calls(&program, &calls);
     }
 }
 
 pub(super) fn jit_vs_reference_on_packets(judge: &mut dyn Judge) {
-    let mut numbers = Numbers::new(!from_environment("CALLGATE_SEED", 1));
+    let mut rng = Rng::new(!from_environment("CALLGATE_SEED", 1));
     for round in 0..from_environment("CALLGATE_CASES", CASES) as usize / 2 / INPUTS as usize {
-        let program = differential::socket_program(&mut numbers);
+        let program = differential::socket_program(&mut rng);
         let packets: Vec<_> =
-            (0..INPUTS).map(|_| differential::packet(&mut numbers, &program)).collect();
+            (0..INPUTS).map(|_| differential::packet(&mut rng, &program)).collect();
         let packets: Vec<&[u8]> = packets.iter().map(Vec::as_slice).collect();
         let link = (round % 5 != 0).then_some(round % 3);
         judge.packets(&program, &packets, &Beside { words: 0, network: round % 7, link });

@@ -1,7 +1,7 @@
 //! A small machine for eBPF, written from RFC 9669, must return what the reference returns.
 
 use callgate::bpf::{NoAncillary, Operand, SocketProgram, Step, asm};
-use callgate::fuzz::Numbers;
+use callgate::random::Rng;
 use callgate::{Endian, SeccompData, Word};
 use callgate_vm::differential;
 
@@ -120,14 +120,14 @@ fn run_packet(code: &[u8], packet: &[u8]) -> u32 {
 #[test]
 fn random_filters_of_calls_return_what_the_reference_returns() {
     for seed in 0..400 {
-        let mut numbers = Numbers::new(seed);
-        let program = differential::seccomp_program(&mut numbers);
+        let mut rng = Rng::new(seed);
+        let program = differential::seccomp_program(&mut rng);
         let code = to_ebpf(program.insns(), false).unwrap();
         for _ in 0..20 {
             let mut data = SeccompData::default();
             for word in Word::all() {
-                let insn = numbers.pick(program.insns()).unwrap();
-                data.set_word(word, insn.k.wrapping_add(numbers.below(3) as u32));
+                let insn = rng.pick(program.insns()).unwrap();
+                data.set_word(word, insn.k.wrapping_add(rng.below(3) as u32));
             }
             let expected = program.run(&data, Endian::Little).verdict.0;
             assert_eq!(run(&code, &data.to_bytes(Endian::Little), &[]), expected, "seed {seed}");
@@ -139,13 +139,13 @@ fn random_filters_of_calls_return_what_the_reference_returns() {
 fn random_filters_of_packets_return_what_the_reference_returns() {
     let (mut converted, mut indexed_inside) = (0, 0);
     for seed in 0..2000 {
-        let mut numbers = Numbers::new(seed);
-        let program = differential::socket_program(&mut numbers);
+        let mut rng = Rng::new(seed);
+        let program = differential::socket_program(&mut rng);
         let Ok(code) = to_ebpf(program.insns(), true) else { continue };
         converted += 1;
         let mut inside = false;
         for length in 0..30u32 {
-            let packet: Vec<u8> = (0..length).map(|_| numbers.below(256) as u8).collect();
+            let packet: Vec<u8> = (0..length).map(|_| rng.below(256) as u8).collect();
             // An offset from X that is negative counts from headers, which is left out here.
             let mut in_headers = false;
             let expected = program.trace(&packet, &NoAncillary, |Step { insn, x, .. }| {

@@ -1,0 +1,164 @@
+//! Turns jump targets into distances.
+
+use std::collections::HashMap;
+
+use super::error::Errors;
+use super::parser::{Parsed, Statement, Target, Targets};
+use crate::MAX_INSNS;
+use crate::diagnostic::{Diagnostic, Position};
+use crate::insn::Insn;
+use crate::lexer::quote;
+
+/// How far a two-way jump reaches (its distances are bytes).
+const BRANCH_REACH: usize = 255;
+
+/// So many jumps that reach too far are reported one by one: where there are more, a piece of code is in
+/// the wrong place, and every jump over it says the same.
+const FAR_SHOWN: usize = 5;
+
+/// The instructions, with every jump resolved; what cannot be resolved is reported and stays 0.
+pub(super) fn link(program: &Parsed<'_>, errors: &mut Errors) -> Vec<Insn> {
+    let statements = &program.statements;
+    if let Some(first_too_many) = statements.get(MAX_INSNS) {
+        errors.push(
+            Diagnostic::error(
+                Some(first_too_many.position),
+                format!(
+                    "the program has {} instructions, the kernel takes at most {MAX_INSNS}",
+                    statements.len()
+                ),
+            )
+            .help("make it smaller or split it into several filters"),
+        );
+    }
+    if statements.is_empty() && errors.is_empty() {
+        errors.push(Diagnostic::error(None, "the text holds no instruction"));
+    }
+    let mut linker =
+        Linker { labels: labels(program, errors), errors, far: 0, first_left_out: None };
+    let insns = statements
+        .iter()
+        .enumerate()
+        .map(|(index, statement)| linker.resolve(index, statement))
+        .collect();
+    if let Some(more @ 1..) = linker.far.checked_sub(FAR_SHOWN) {
+        linker.error(
+            linker.first_left_out,
+            format!(
+                "and {more} more conditional jumps from here on skip more than {BRANCH_REACH} \
+                 instructions"
+            ),
+            "move what they skip to the end of the program, or put copies of the targets nearer",
+        );
+    }
+    insns
+}
+
+/// Where each label stands.
+fn labels<'a>(program: &Parsed<'a>, errors: &mut Errors) -> HashMap<&'a str, usize> {
+    let mut labels = HashMap::new();
+    for label in &program.labels {
+        if label.index == program.statements.len() {
+            errors.push(
+                Diagnostic::error(
+                    Some(label.position),
+                    format!("no instruction follows the label {}", quote(label.name)),
+                )
+                .help("a program ends with a `ret`"),
+            );
+        }
+        if let Some(before) = labels.insert(label.name, label.index) {
+            errors.push(Diagnostic::error(
+                Some(label.position),
+                format!("the label {} already marks instruction {before}", quote(label.name)),
+            ));
+        }
+    }
+    labels
+}
+
+struct Linker<'a, 'e> {
+    labels: HashMap<&'a str, usize>,
+    errors: &'e mut Errors,
+    /// How many jumps reach too far.
+    far: usize,
+    /// Where the first one stands that is not reported by itself.
+    first_left_out: Option<Position>,
+}
+
+impl Linker<'_, '_> {
+    fn resolve(&mut self, index: usize, statement: &Statement<'_>) -> Insn {
+        let mut insn = statement.insn;
+        match &statement.targets {
+            Targets::None => {}
+            Targets::Jump(target) => {
+                insn.k = u32::try_from(self.distance(index, target)).unwrap_or(u32::MAX);
+            }
+            Targets::Branch { holds, fails } => {
+                insn.jt = self.branch(index, holds);
+                insn.jf = self.branch(index, fails);
+            }
+        }
+        insn
+    }
+
+    fn branch(&mut self, index: usize, target: &Target<'_>) -> u8 {
+        let distance = self.distance(index, target);
+        u8::try_from(distance).unwrap_or_else(|_| {
+            self.far += 1;
+            if self.far <= FAR_SHOWN {
+                self.error(
+                    target.position(),
+                    format!(
+                        "the jump to {target} skips {distance} instructions, a conditional jump at \
+                         most {BRANCH_REACH}"
+                    ),
+                    "jump to a `ja` on the way, or put a copy of the target nearer",
+                );
+            } else if self.far == FAR_SHOWN + 1 {
+                self.first_left_out = target.position();
+            }
+            0
+        })
+    }
+
+    /// How many instructions lie between the jump and its target.
+    fn distance(&mut self, index: usize, target: &Target<'_>) -> usize {
+        match *target {
+            Target::Next => 0,
+            Target::Skip(distance, _) => distance as usize,
+            Target::Line(at, _) if at > index => at - index - 1,
+            Target::Line(at, position) => {
+                self.error(
+                    Some(position),
+                    format!("a jump to instruction {at}, this one is {index}"),
+                    "classic BPF jumps forward only",
+                );
+                0
+            }
+            Target::Label(name, position) => match self.labels.get(name) {
+                Some(&at) if at > index => at - index - 1,
+                Some(&at) => {
+                    self.error(
+                        Some(position),
+                        format!("{} marks instruction {at}, this one is {index}", quote(name)),
+                        "classic BPF jumps forward only",
+                    );
+                    0
+                }
+                None => {
+                    self.error(
+                        Some(position),
+                        format!("there is no label {}", quote(name)),
+                        "mark an instruction with `LABEL:`",
+                    );
+                    0
+                }
+            },
+        }
+    }
+
+    fn error(&mut self, position: Option<Position>, message: String, help: &str) {
+        self.errors.push(Diagnostic::error(position, message).help(help));
+    }
+}

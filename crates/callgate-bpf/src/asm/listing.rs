@@ -1,0 +1,125 @@
+//! Lines of `tcpdump -d`: the number of the instruction in parentheses, and jumps to such numbers.
+//!
+//! ```text
+//! (000) ldh      [12]
+//! (001) jeq      #0x800           jt 2  jf 3
+//! (002) ret      #262144
+//! (003) ret      #0
+//! ```
+//!
+//! The other operands are those of `bpf_asm`, with a few of its own: `#pktlen`, the kernel's words in brackets
+//! (`[vlanp]`), and `ret` alone, which returns A. Constants may be negative. What libpcap has no name for
+//! is `unimp` and the code alone, so it cannot be read: `ldx #len` is such an instruction.
+//!
+//! Source: libpcap 1.10, `bpf_image.c`.
+
+use super::parser::{Parser, Result, Target, Targets};
+use crate::ancillary::AncillaryWord;
+use crate::diagnostic::{Diagnostic, Position};
+use crate::insn::Insn;
+use crate::lexer::{Token, TokenKind, quote};
+use crate::op::{Op, Operand};
+
+/// What libpcap calls the kernel's words where `bpf_asm` has another name, or none.
+const WORDS: &[(&str, AncillaryWord)] = &[
+    ("xor_x", AncillaryWord::AluXorX),
+    ("vlanp", AncillaryWord::VlanTagPresent),
+    ("random", AncillaryWord::Random),
+];
+
+impl<'a> Parser<'_, 'a> {
+    /// The number of a line, `(002)`: as it is written, and where.
+    pub(super) fn take_line_number(&mut self) -> Option<(&'a str, Position)> {
+        let [open, number, close, ..] = self.rest() else { return None };
+        let (text, position) = (number.text, number.position);
+        if !open.is('(') || !matches!(number.kind, TokenKind::Number(_)) || !close.is(')') {
+            return None;
+        }
+        self.skip(3);
+        Some((text, position))
+    }
+
+    /// The instruction behind the number of a line, which ends with it.
+    pub(super) fn listed(&mut self) -> Result<(Insn, Targets<'a>)> {
+        let statement = self.listed_instruction()?;
+        match self.peek() {
+            None => Ok(statement),
+            Some(_) => Err(self.expected("the end of the line")),
+        }
+    }
+
+    fn listed_instruction(&mut self) -> Result<(Insn, Targets<'a>)> {
+        let Some(token @ Token { kind: TokenKind::Word, .. }) = self.peek() else {
+            return Err(self.expected("an instruction"));
+        };
+        if token.text == "unimp" {
+            let message = "`unimp` is an instruction that libpcap has no name for";
+            return Err(Diagnostic::error(Some(token.position), message)
+                .help("its fields are not in this text; `tcpdump -dd` prints them"));
+        }
+        let ops: Vec<Op> =
+            Op::ALL.iter().copied().filter(|op| op.mnemonic() == token.text).collect();
+        let Some(&op) = ops.first() else {
+            let message = format!("{} is no instruction of `tcpdump -d`", quote(token.text));
+            return Err(Diagnostic::error(Some(token.position), message));
+        };
+        self.next();
+        match op.operand() {
+            Operand::None => Ok((Insn::new(op, 0), Targets::None)),
+            Operand::Jump => Ok((Insn::new(op, 0), Targets::Jump(self.line_number()?))),
+            Operand::BranchConstant | Operand::BranchX => {
+                let (op, k) = self.compared(&ops)?;
+                let holds = self.line_after("jt")?;
+                let fails = self.line_after("jf")?;
+                Ok((Insn::branch(op, k, 0, 0), Targets::Branch { holds, fails }))
+            }
+            _ => {
+                let insn = match (op, self.peek()) {
+                    (Op::RetK, None) => Insn::new(Op::RetA, 0),
+                    (Op::LdWordAbs, _) if self.take_named("pktlen") => Insn::new(Op::LdLen, 0),
+                    (Op::LdWordAbs | Op::LdHalfAbs | Op::LdByteAbs, _) => {
+                        match self.word_in_brackets() {
+                            Some(word) => Insn::new(op, word.offset()),
+                            None => self.operand(token.text, &ops)?,
+                        }
+                    }
+                    _ => self.operand(token.text, &ops)?,
+                };
+                Ok((insn, Targets::None))
+            }
+        }
+    }
+
+    /// `[proto]`: one of the kernel's words about a packet.
+    fn word_in_brackets(&mut self) -> Option<AncillaryWord> {
+        let [open, name, close, ..] = self.rest() else { return None };
+        if !open.is('[') || name.kind != TokenKind::Word || !close.is(']') {
+            return None;
+        }
+        let own = WORDS.iter().find(|(own, _)| name.text == *own).map(|(_, word)| *word);
+        let shared = || AncillaryWord::ALL.iter().copied().find(|word| word.name() == name.text);
+        let word = own.or_else(shared)?;
+        self.skip(3);
+        Some(word)
+    }
+
+    fn line_after(&mut self, word: &str) -> Result<Target<'a>> {
+        if !self.take_word(word) {
+            return Err(self.expected(&format!("`{word}` and the number of a line")));
+        }
+        self.line_number()
+    }
+
+    fn line_number(&mut self) -> Result<Target<'a>> {
+        match self.peek() {
+            Some(Token { text, position, .. })
+                if text.bytes().all(|byte| byte.is_ascii_digit()) =>
+            {
+                let line = text.parse::<usize>();
+                self.next();
+                Ok(Target::Line(line.unwrap_or(usize::MAX), position))
+            }
+            _ => Err(self.expected("the number of a line")),
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! One instruction: its mnemonic and what may follow it.
+
+use super::parser::{Parser, Result, Target, Targets};
+use crate::ancillary::AncillaryWord;
+use crate::data::Word;
+use crate::diagnostic::Diagnostic;
+use crate::insn::{Insn, RawInsn};
+use crate::lexer::{Token, TokenKind, quote};
+use crate::names;
+use crate::op::{Op, Operand};
+use crate::syscalls::Arch;
+use crate::verdict::{Verdict, errno_number};
+
+/// Mnemonics that the table does not have; the jumps have their targets swapped.
+const ALIASES: &[(&str, &str, bool)] = &[
+    ("jmp", "ja", false),
+    ("ldi", "ld", false),
+    ("ldxi", "ldx", false),
+    ("jne", "jeq", true),
+    ("jneq", "jeq", true),
+    ("jlt", "jge", true),
+    ("jle", "jgt", true),
+];
+
+impl<'a> Parser<'_, 'a> {
+    /// An instruction with its targets.
+    pub(super) fn statement(&mut self) -> Result<(Insn, Targets<'a>)> {
+        let Some(token @ Token { kind: TokenKind::Word, .. }) = self.peek() else {
+            return Err(self.expected("an instruction or a label"));
+        };
+        if token.is_word(".insn") {
+            self.next();
+            return Ok((self.fields()?, Targets::None));
+        }
+        let name = token.text.to_ascii_lowercase();
+        let alias = ALIASES.iter().find(|(alias, _, _)| *alias == name);
+        let (name, swapped) = alias.map_or((name.as_str(), false), |&(_, name, swap)| (name, swap));
+        let ops: Vec<Op> = Op::ALL.iter().copied().filter(|op| op.mnemonic() == name).collect();
+        let Some(&op) = ops.first() else {
+            let message = format!("{} is no instruction", quote(token.text));
+            return Err(Diagnostic::error(Some(token.position), message)
+                .help("a label is followed by `:`; an instruction by its fields is `.insn`"));
+        };
+        self.next();
+        let bare_constant = matches!(alias, Some(("ldi" | "ldxi", _, _)));
+        match op.operand() {
+            Operand::None => Ok((Insn::new(op, 0), Targets::None)),
+            Operand::Jump => Ok((Insn::new(op, 0), Targets::Jump(self.target()?))),
+            Operand::BranchConstant | Operand::BranchX => self.branch(&ops, swapped),
+            _ if bare_constant => {
+                self.take('#');
+                let op = if name == "ld" { Op::LdImm } else { Op::LdxImm };
+                Ok((Insn::new(op, self.number("a constant")?), Targets::None))
+            }
+            _ => self.operand(name, &ops).map(|insn| (insn, Targets::None)),
+        }
+    }
+
+    /// The four fields of an instruction.
+    fn fields(&mut self) -> Result<Insn> {
+        let position = self.position();
+        let code = self.number_up_to(u32::from(u16::MAX), "the code")? as u16;
+        self.expect(',')?;
+        let jt = self.number_up_to(u32::from(u8::MAX), "a jump distance")? as u8;
+        self.expect(',')?;
+        let jf = self.number_up_to(u32::from(u8::MAX), "a jump distance")? as u8;
+        self.expect(',')?;
+        let k = self.number("the constant")?;
+        Insn::try_from(RawInsn { code, jt, jf, k })
+            .map_err(|error| Diagnostic::error(position, error.to_string()))
+    }
+
+    fn branch(&mut self, ops: &[Op], swapped: bool) -> Result<(Insn, Targets<'a>)> {
+        let (op, k) = self.compared(ops)?;
+        self.expect(',')?;
+        let first = self.target()?;
+        let second = if self.take(',') { self.target()? } else { Target::Next };
+        let (holds, fails) = if swapped { (second, first) } else { (first, second) };
+        Ok((Insn::branch(op, k, 0, 0), Targets::Branch { holds, fails }))
+    }
+
+    /// What a two-way jump compares with, X or a constant, and so which of `ops` it is.
+    pub(super) fn compared(&mut self, ops: &[Op]) -> Result<(Op, u32)> {
+        let (op, k) = if self.register("x") {
+            (with_operand(ops, Operand::BranchX), 0)
+        } else if self.starts('#') {
+            (with_operand(ops, Operand::BranchConstant), self.constant()?)
+        } else {
+            return Err(self.expected("`#` and a constant, or `x`"));
+        };
+        let op = op.ok_or_else(|| self.expected("an instruction with this operand"))?;
+        Ok((op, k))
+    }
+
+    fn target(&mut self) -> Result<Target<'a>> {
+        let position = self.peek().map(|token| token.position);
+        match (self.peek(), position) {
+            (Some(token), Some(position)) if token.kind == TokenKind::Word => {
+                self.next();
+                Ok(if token.is_word("next") {
+                    Target::Next
+                } else {
+                    Target::Label(token.text, position)
+                })
+            }
+            (Some(token), Some(position)) if token.is('+') => {
+                Ok(Target::Skip(self.number("how many instructions to skip")?, position))
+            }
+            _ => Err(self.expected("a label, `next` or `+` and a number")),
+        }
+    }
+
+    /// The operand of everything that does not jump. The mnemonic leaves `ops` to choose from.
+    pub(super) fn operand(&mut self, name: &str, ops: &[Op]) -> Result<Insn> {
+        let has = |operand| with_operand(ops, operand);
+        let insn = if let Some(op) = has(Operand::Length)
+            && self.take_named("len")
+        {
+            Insn::new(op, 0)
+        } else if let Some(op) = has(Operand::Absolute)
+            && let Some(word) = self.take_ancillary()
+        {
+            Insn::new(op, word.offset())
+        } else if let Some(op) = has(Operand::X)
+            && self.register("x")
+        {
+            Insn::new(op, 0)
+        } else if let Some(op) = has(Operand::A)
+            && self.register("a")
+        {
+            Insn::new(op, 0)
+        } else if let Some(op) = has(Operand::Constant)
+            && self.starts('#')
+        {
+            Insn::new(op, self.constant()?)
+        } else if let Some(op) = has(Operand::Scratch)
+            && self.take_word("M")
+        {
+            self.expect('[')?;
+            let k = self.number("the number of a scratch word")?;
+            self.expect(']')?;
+            Insn::new(op, k)
+        } else if let Some(absolute) = has(Operand::Absolute)
+            && self.take('[')
+        {
+            self.offset(absolute, has(Operand::Indexed))?
+        } else if matches!(name, "ldx" | "ldxb") && self.starts_number() {
+            Insn::new(Op::LdxMsh, self.header_length()?)
+        } else if name == "ld" && self.starts_word() {
+            Insn::new(Op::LdWordAbs, self.word()?.offset(self.endian()))
+        } else if name == "ret" && self.starts_word() {
+            Insn::new(Op::RetK, self.verdict()?.0)
+        } else {
+            return Err(self.expected(&format!("an operand of `{name}`: {}", forms(name, ops))));
+        };
+        Ok(insn)
+    }
+
+    /// What follows a bracket: a number, or x and a number, or a word by its name.
+    fn offset(&mut self, absolute: Op, indexed: Option<Op>) -> Result<Insn> {
+        let insn = if let (Some(op), true) = (indexed, self.register("x")) {
+            let negative = self.peek().is_some_and(|token| token.text.starts_with('-'));
+            if !negative && !self.starts('+') {
+                return Err(self.expected("`+` and an offset"));
+            }
+            Insn::new(op, self.number("an offset")?)
+        } else if absolute == Op::LdWordAbs && self.starts_word() {
+            let word = self.word()?;
+            Insn::new(absolute, word.offset(self.endian()))
+        } else {
+            Insn::new(absolute, self.number("an offset")?)
+        };
+        self.expect(']')?;
+        Ok(insn)
+    }
+
+    /// `4*([k]&0xf)`.
+    fn header_length(&mut self) -> Result<u32> {
+        let position = self.position();
+        let factor = self.number("`4*([k]&0xf)`")?;
+        for mark in ['*', '(', '['] {
+            self.expect(mark)?;
+        }
+        let k = self.number("an offset")?;
+        for mark in [']', '&'] {
+            self.expect(mark)?;
+        }
+        let mask = self.number("the mask 0xf")?;
+        self.expect(')')?;
+        if (factor, mask) != (4, 0xf) {
+            let message =
+                format!("the kernel computes 4*([k]&0xf) only, not {factor}*([k]&{mask:#x})");
+            return Err(Diagnostic::error(position, message));
+        }
+        Ok(k)
+    }
+
+    /// A word of `seccomp_data` by its name.
+    fn word(&mut self) -> Result<Word> {
+        let position = self.position();
+        let mut name = self.next().map_or_else(String::new, |token| token.text.to_owned());
+        if name == "args" {
+            self.expect('[')?;
+            let arg = self.number_up_to(5, "the number of an argument")?;
+            self.expect(']')?;
+            name = format!("args[{arg}]");
+            if let Some(half) = self.peek().filter(|half| half.text.starts_with('.')) {
+                self.next();
+                name.push_str(half.text);
+            }
+        }
+        Word::all().find(|&word| names::word(word) == name).ok_or_else(|| {
+            Diagnostic::error(position, format!("{} is no word of seccomp_data", quote(&name))).help(
+                "there are nr, arch, instruction_pointer and args[0] to args[5], these with .low or .high",
+            )
+        })
+    }
+
+    /// `#` and a number or the name of an arch token.
+    fn constant(&mut self) -> Result<u32> {
+        self.expect('#')?;
+        match self.peek() {
+            Some(token) if token.kind == TokenKind::Word => {
+                let arch = Arch::ALL.iter().find(|arch| token.is_word(arch.audit_name()));
+                let Some(arch) = arch else {
+                    return Err(self
+                        .expected("a number or the name of an arch token (`AUDIT_ARCH_X86_64`)"));
+                };
+                self.next();
+                Ok(arch.token())
+            }
+            _ => self.number("a number"),
+        }
+    }
+
+    /// An action with its data: `ALLOW`, `ERRNO(EPERM)`, `TRACE(7)`, `UNKNOWN(0x12345678)`.
+    fn verdict(&mut self) -> Result<Verdict> {
+        let Some(token) = self.next() else { return Err(self.expected("an action")) };
+        let unknown = token.is_word("UNKNOWN");
+        let Some(verdict) = names::action(token.text).or(unknown.then_some(Verdict(0))) else {
+            let message = format!("{} is no action", quote(token.text));
+            return Err(Diagnostic::error(Some(token.position), message).help(
+                "there are KILL_PROCESS, KILL_THREAD, TRAP, ERRNO, USER_NOTIF, TRACE, LOG and ALLOW; \
+                 other values are written `#0x…`",
+            ));
+        };
+        if !self.take('(') {
+            return if unknown { Err(self.expected("`(` and the value")) } else { Ok(verdict) };
+        }
+        let data = match self.peek() {
+            _ if unknown => self.number("the value")?,
+            Some(name) if name.kind == TokenKind::Word => match errno_number(name.text) {
+                Some(errno) => {
+                    self.next();
+                    u32::from(errno)
+                }
+                None => return Err(self.expected("an errno such as EPERM, or a number")),
+            },
+            _ => self.number_up_to(u32::from(u16::MAX), "the data of an action")?,
+        };
+        self.expect(')')?;
+        Ok(Verdict(verdict.0 | data))
+    }
+
+    /// A register, with or without the percent sign of `bpf_asm`.
+    fn register(&mut self, name: &str) -> bool {
+        if let [percent, register, ..] = self.rest()
+            && percent.is('%')
+            && register.is_word(name)
+        {
+            self.next();
+        }
+        self.take_word(name)
+    }
+
+    /// A name with or without a `#` in front.
+    pub(super) fn take_named(&mut self, name: &str) -> bool {
+        if let [hash, word, ..] = self.rest()
+            && hash.is('#')
+            && word.is_word(name)
+        {
+            self.next();
+        }
+        self.take_word(name)
+    }
+
+    fn take_ancillary(&mut self) -> Option<AncillaryWord> {
+        AncillaryWord::ALL.iter().copied().find(|word| {
+            let alias = *word == AncillaryWord::VlanTagPresent && self.take_named("vlan_pr");
+            alias || (!word.name().is_empty() && self.take_named(word.name()))
+        })
+    }
+
+    fn starts(&self, mark: char) -> bool {
+        self.peek().is_some_and(|token| token.is(mark))
+    }
+
+    fn starts_word(&self) -> bool {
+        self.peek().is_some_and(|token| token.kind == TokenKind::Word)
+    }
+
+    fn starts_number(&self) -> bool {
+        self.peek().is_some_and(|token| matches!(token.kind, TokenKind::Number(_)))
+    }
+}
+
+fn with_operand(ops: &[Op], operand: Operand) -> Option<Op> {
+    ops.iter().copied().find(|op| op.operand() == operand)
+}
+
+/// The operands that a mnemonic takes, for a message.
+fn forms(name: &str, ops: &[Op]) -> String {
+    let mut forms: Vec<&str> = Vec::new();
+    for op in ops {
+        forms.push(match op.operand() {
+            Operand::Constant => "#k",
+            Operand::X => "x",
+            Operand::A => "a",
+            Operand::Absolute => "[k]",
+            Operand::Indexed => "[x + k]",
+            Operand::Scratch => "M[n]",
+            Operand::Length => "#len",
+            Operand::HeaderLength => "4*([k]&0xf)",
+            Operand::None | Operand::Jump | Operand::BranchConstant | Operand::BranchX => continue,
+        });
+    }
+    match name {
+        "ld" => forms.push("a word such as args[0].low"),
+        "ldx" => forms.push("4*([k]&0xf)"),
+        "ret" => forms.push("an action such as ALLOW"),
+        _ => {}
+    }
+    forms.join(", ")
+}

@@ -1,0 +1,277 @@
+//! From tokens to instructions with named targets. One broken line costs one error; the others are
+//! still read, and the broken one still counts as an instruction.
+
+use std::fmt;
+
+use super::error::Errors;
+use crate::data::Endian;
+use crate::diagnostic::{Diagnostic, Position};
+use crate::insn::Insn;
+use crate::lexer::{BadNumber, Token, TokenKind, quote};
+use crate::op::Op;
+
+/// A program whose jumps still have names.
+#[derive(Debug, Default)]
+pub(super) struct Parsed<'a> {
+    pub(super) statements: Vec<Statement<'a>>,
+    pub(super) labels: Vec<Label<'a>>,
+}
+
+impl<'a> Parsed<'a> {
+    fn push(&mut self, statement: Result<(Insn, Targets<'a>)>, position: Position) -> Result<()> {
+        let (statement, result) = match statement {
+            Ok((insn, targets)) => (Statement { insn, targets, position }, Ok(())),
+            Err(error) => (Statement::unreadable(position), Err(error)),
+        };
+        self.statements.push(statement);
+        result
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Statement<'a> {
+    pub(super) insn: Insn,
+    pub(super) targets: Targets<'a>,
+    pub(super) position: Position,
+}
+
+impl Statement<'_> {
+    /// What cannot be read still takes its place, for the distances of the jumps over it.
+    fn unreadable(position: Position) -> Self {
+        Statement { insn: Insn::new(Op::RetK, 0), targets: Targets::None, position }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Label<'a> {
+    pub(super) name: &'a str,
+    pub(super) index: usize,
+    pub(super) position: Position,
+}
+
+/// What an instruction still needs.
+#[derive(Debug)]
+pub(super) enum Targets<'a> {
+    None,
+    Jump(Target<'a>),
+    Branch { holds: Target<'a>, fails: Target<'a> },
+}
+
+/// Where a jump goes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Target<'a> {
+    Next,
+    Skip(u32, Position),
+    Label(&'a str, Position),
+    /// The instruction with this number.
+    Line(usize, Position),
+}
+
+impl Target<'_> {
+    pub(super) fn position(&self) -> Option<Position> {
+        match *self {
+            Target::Next => None,
+            Target::Skip(_, position) | Target::Label(_, position) | Target::Line(_, position) => {
+                Some(position)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Target<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::Next => f.write_str("`next`"),
+            Target::Skip(distance, _) => write!(f, "`+{distance}`"),
+            Target::Label(name, _) => f.write_str(&quote(name)),
+            Target::Line(number, _) => write!(f, "`{number}`"),
+        }
+    }
+}
+
+/// Reads a whole program, in this byte order until `.endian` says otherwise. The byte order at the
+/// end comes with it.
+pub(super) fn parse<'a>(tokens: &[Token<'a>], mut endian: Endian) -> (Parsed<'a>, Endian, Errors) {
+    let mut program = Parsed::default();
+    let mut errors = Errors::default();
+    for line in tokens.split(|token| token.kind == TokenKind::LineEnd) {
+        let end = line.last().map(|last| Position {
+            column: last.position.column + last.text.chars().count() as u32,
+            ..last.position
+        });
+        let mut parser = Parser { rest: line, end, endian };
+        let read = match parser.take_line_number() {
+            None => parser.line(&mut program),
+            Some((given, position)) => {
+                let due = program.statements.len();
+                // Where one is missing, all that follow are wrong for the same reason.
+                if errors.is_empty() && given.parse() != Ok(due) {
+                    let message =
+                        format!("line {} of the listing stands where {due} is due", quote(given));
+                    errors.push(
+                        Diagnostic::error(Some(position), message)
+                            .help("lines are missing or in disorder"),
+                    );
+                }
+                parser.listed_line(&mut program, position)
+            }
+        };
+        if let Err(error) = read {
+            errors.push(error);
+        }
+        endian = parser.endian;
+    }
+    (program, endian, errors)
+}
+
+/// What is left of a line.
+pub(super) struct Parser<'t, 'a> {
+    rest: &'t [Token<'a>],
+    end: Option<Position>,
+    endian: Endian,
+}
+
+pub(super) type Result<T> = std::result::Result<T, Diagnostic>;
+
+impl<'a> Parser<'_, 'a> {
+    fn line(&mut self, program: &mut Parsed<'a>) -> Result<()> {
+        // The number of a listing's line.
+        if let [Token { kind: TokenKind::Number(_), .. }, Token { kind: TokenKind::Word, .. }, ..] =
+            self.rest
+        {
+            self.next();
+        }
+        while let Some(token) = self.peek() {
+            let position = token.position;
+            if token.kind == TokenKind::Word && self.rest.get(1).is_some_and(|next| next.is(':')) {
+                if let Some(taken) = TAKEN.iter().find(|taken| token.is_word(taken)) {
+                    program.statements.push(Statement::unreadable(position));
+                    let message = format!("`{taken}` means something else and cannot be a label");
+                    return Err(Diagnostic::error(Some(position), message));
+                }
+                let index = program.statements.len();
+                program.labels.push(Label { name: token.text, index, position });
+                self.next();
+                self.next();
+            } else if self.take_word(".endian") {
+                self.endian = self.byte_order()?;
+            } else {
+                let statement = self.statement();
+                program.push(statement, position)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn listed_line(&mut self, program: &mut Parsed<'a>, position: Position) -> Result<()> {
+        let statement = self.listed();
+        program.push(statement, position)
+    }
+
+    fn byte_order(&mut self) -> Result<Endian> {
+        if self.take_word("little") {
+            Ok(Endian::Little)
+        } else if self.take_word("big") {
+            Ok(Endian::Big)
+        } else {
+            Err(self.expected("`little` or `big`"))
+        }
+    }
+
+    pub(super) fn endian(&self) -> Endian {
+        self.endian
+    }
+
+    pub(super) fn rest(&self) -> &[Token<'a>] {
+        self.rest
+    }
+
+    pub(super) fn peek(&self) -> Option<Token<'a>> {
+        self.rest.first().copied()
+    }
+
+    pub(super) fn next(&mut self) -> Option<Token<'a>> {
+        let (first, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        Some(*first)
+    }
+
+    pub(super) fn skip(&mut self, tokens: usize) {
+        self.rest = self.rest.get(tokens..).unwrap_or_default();
+    }
+
+    /// Where the next token starts, or the line ends.
+    pub(super) fn position(&self) -> Option<Position> {
+        self.peek().map(|token| token.position).or(self.end)
+    }
+
+    pub(super) fn take(&mut self, mark: char) -> bool {
+        let there = self.peek().is_some_and(|token| token.is(mark));
+        if there {
+            self.next();
+        }
+        there
+    }
+
+    pub(super) fn take_word(&mut self, word: &str) -> bool {
+        let there = self.peek().is_some_and(|token| token.is_word(word));
+        if there {
+            self.next();
+        }
+        there
+    }
+
+    pub(super) fn expect(&mut self, mark: char) -> Result<()> {
+        if self.take(mark) { Ok(()) } else { Err(self.expected(&format!("`{mark}`"))) }
+    }
+
+    /// A number; `what` it is for.
+    pub(super) fn number(&mut self, what: &str) -> Result<u32> {
+        self.take('+');
+        let Some(Token { kind: TokenKind::Number(value), text, position }) = self.peek() else {
+            return Err(self.expected(what));
+        };
+        let message = match value {
+            Ok(value) => {
+                self.next();
+                return Ok(value);
+            }
+            Err(BadNumber::Range) => {
+                format!(
+                    "{} does not fit into 32 bits; the limits are -2147483648 and 4294967295",
+                    quote(text)
+                )
+            }
+            Err(BadNumber::Digits) => {
+                format!(
+                    "{} is no number (0x: hexadecimal, 0b: binary, a leading 0: octal)",
+                    quote(text)
+                )
+            }
+        };
+        Err(Diagnostic::error(Some(position), message))
+    }
+
+    /// A number up to a limit; `what` it is for.
+    pub(super) fn number_up_to(&mut self, limit: u32, what: &str) -> Result<u32> {
+        let position = self.position();
+        match self.number(what)? {
+            value if value > limit => {
+                let message = format!("{value} is too large for {what}; the limit is {limit}");
+                Err(Diagnostic::error(position, message))
+            }
+            value => Ok(value),
+        }
+    }
+
+    pub(super) fn expected(&self, what: &str) -> Diagnostic {
+        let message = match self.peek() {
+            Some(token) => format!("expected {what}, found {}", quote(token.text)),
+            None => format!("expected {what} at the end of the line"),
+        };
+        Diagnostic::error(self.position(), message)
+    }
+}
+
+/// Names that cannot be labels.
+const TAKEN: &[&str] = &["next", "a", "x", "M"];

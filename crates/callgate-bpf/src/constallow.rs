@@ -1,0 +1,150 @@
+//! The kernel's verdict cache: for which calls it skips the filter altogether.
+//!
+//! Since Linux 5.11 the kernel runs every new filter once per native and compat system call number,
+//! in a small emulator that knows the arch and the number and nothing else. Calls for which it
+//! reaches ALLOW in every installed filter never run a filter again.
+//!
+//! Source: `kernel/seccomp.c`, `seccomp_is_const_allow`, re-implemented exactly: it knows `ld [nr]`,
+//! `ld [arch]`, `ja`, the two-way jumps on constants, `and #k` and `ret #k`; anything else on the path
+//! gives up, and so does any return value but exactly `SECCOMP_RET_ALLOW` with no data.
+
+use super::insn::Insn;
+use super::op::Op;
+use super::program::Program;
+use crate::data::{Endian, Word};
+use crate::verdict::Verdict;
+
+/// Whether the kernel remembers that this call is allowed and does not run the filter for it.
+///
+/// The kernel asks only for numbers that exist in its table for that arch (an x32 number, with its
+/// high bit, is never asked for); this function answers for any.
+///
+/// ```
+/// use callgate_bpf::{Insn, Op, Program, is_constant_allow};
+///
+/// let program = Program::new(vec![
+///     Insn::new(Op::LdWordAbs, 0),
+///     Insn::branch(Op::JeqK, 39, 1, 0),
+///     Insn::new(Op::LdWordAbs, 16),
+///     Insn::new(Op::RetK, 0x7fff_0000),
+/// ])?;
+/// assert!(is_constant_allow(&program, 0xc000_003e, 39));
+/// assert!(!is_constant_allow(&program, 0xc000_003e, 40), "an argument is loaded on the way");
+/// # Ok::<(), callgate_bpf::ProgramError>(())
+/// ```
+pub fn is_constant_allow(program: &Program, arch_token: u32, nr: u32) -> bool {
+    let insns = program.insns();
+    insns
+        .get(emulate(insns, arch_token, nr))
+        .is_some_and(|insn| insn.op == Op::RetK && insn.k == Verdict::ALLOW.0)
+}
+
+/// The first instruction on the path of a call at which the emulator ends: a return, or something that
+/// it does not know.
+pub fn emulate(insns: &[Insn], arch_token: u32, nr: u32) -> usize {
+    // The same in both byte orders.
+    const NR: u32 = Word::NR.offset(Endian::Little);
+    const ARCH: u32 = Word::ARCH.offset(Endian::Little);
+    let mut index = 0usize;
+    let mut a = 0u32;
+    while let Some(insn) = insns.get(index) {
+        let k = insn.k;
+        let holds = match insn.op {
+            Op::LdWordAbs if k == NR => {
+                a = nr;
+                None
+            }
+            Op::LdWordAbs if k == ARCH => {
+                a = arch_token;
+                None
+            }
+            Op::AndK => {
+                a &= k;
+                None
+            }
+            Op::Ja => {
+                index = index.saturating_add(k as usize);
+                None
+            }
+            Op::JeqK => Some(a == k),
+            Op::JgeK => Some(a >= k),
+            Op::JgtK => Some(a > k),
+            Op::JsetK => Some(a & k != 0),
+            _ => break,
+        };
+        let skipped = match holds {
+            Some(true) => insn.jt,
+            Some(false) => insn.jf,
+            None => 0,
+        };
+        index = index.saturating_add(1 + usize::from(skipped));
+    }
+    index
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Insn;
+    use super::*;
+
+    const ALLOW: Insn = Insn::new(Op::RetK, Verdict::ALLOW.0);
+    const NR: Insn = Insn::new(Op::LdWordAbs, 0);
+
+    fn cached(insns: &[Insn], arch: u32, nr: u32) -> bool {
+        is_constant_allow(&Program::new(insns.to_vec()).unwrap(), arch, nr)
+    }
+
+    #[test]
+    fn the_known_instructions_are_followed() {
+        let kill = Insn::new(Op::RetK, 0);
+        let arch = [Insn::new(Op::LdWordAbs, 4), Insn::branch(Op::JeqK, 9, 0, 1), ALLOW, kill];
+        assert!(cached(&arch, 9, 1) && !cached(&arch, 8, 1));
+        for (op, yes, no) in
+            [(Op::JeqK, 6, 7), (Op::JgeK, 6, 5), (Op::JgtK, 7, 6), (Op::JsetK, 2, 0xffff_fff9)]
+        {
+            let on_true = [NR, Insn::branch(op, 6, 1, 0), kill, ALLOW];
+            assert!(cached(&on_true, 0, yes) && !cached(&on_true, 0, no), "{op:?}");
+            let on_false = [NR, Insn::branch(op, 6, 0, 1), kill, ALLOW];
+            assert!(!cached(&on_false, 0, yes) && cached(&on_false, 0, no), "{op:?}");
+        }
+        let masked = [NR, Insn::new(Op::AndK, 0xf), Insn::branch(Op::JeqK, 3, 1, 0), kill, ALLOW];
+        assert!(cached(&masked, 0, 0xf3) && !cached(&masked, 0, 0xf4));
+        assert!(cached(&[Insn::new(Op::Ja, 1), kill, ALLOW], 0, 0));
+        assert!(cached(&[Insn::branch(Op::JeqK, 0, 1, 0), kill, ALLOW], 0, 5), "A starts as 0");
+    }
+
+    #[test]
+    fn only_exactly_allow_counts() {
+        for verdict in [Verdict(Verdict::ALLOW.0 | 1), Verdict::LOG, Verdict::errno(0)] {
+            assert!(!cached(&[Insn::new(Op::RetK, verdict.0)], 0, 0), "{verdict}");
+        }
+        assert!(cached(&[ALLOW], 0, 0));
+    }
+
+    /// Each of these leaves the verdict as it is, but stands on the way.
+    #[test]
+    fn anything_else_on_the_way_gives_up() {
+        let known = [
+            Op::JeqK,
+            Op::JgeK,
+            Op::JgtK,
+            Op::JsetK,
+            Op::AndK,
+            Op::Ja,
+            Op::RetK,
+            // Not acceptable where they would stand.
+            Op::LdMem,
+            Op::LdxMem,
+        ];
+        for &op in Op::ALL.iter().filter(|op| op.in_seccomp() && !known.contains(op)) {
+            let insn = match op {
+                Op::LdWordAbs => Insn::new(op, 8),
+                op => Insn::new(op, 1),
+            };
+            assert!(!cached(&[insn, ALLOW], 0, 0), "{op:?}");
+        }
+        assert!(!cached(&[Insn::new(Op::St, 0), Insn::new(Op::LdMem, 0), ALLOW], 0, 0));
+        let after = [NR, Insn::branch(Op::JeqK, 1, 1, 0), Insn::new(Op::LdWordAbs, 16), ALLOW];
+        assert!(cached(&after, 0, 1) && !cached(&after, 0, 2), "only on the way of that call");
+    }
+}

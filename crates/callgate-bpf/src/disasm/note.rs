@@ -1,0 +1,127 @@
+//! The comment of a line: whose number is compared, what is loaded, what a jump leads to.
+
+use super::Listing;
+use crate::ancillary::AncillaryWord;
+use crate::data::{SECCOMP_DATA_SIZE, Word};
+use crate::flow::{ArchKnown, Known, targets};
+use crate::insn::Insn;
+use crate::names;
+use crate::op::{Op, Operand};
+use crate::syscalls::{self, Arch, X32_SYSCALL_BIT};
+use crate::verdict::Verdict;
+
+/// The comment of an instruction, without the comment sign: what it loads or returns, and its
+/// context. May be empty.
+pub(super) fn note(listing: &Listing<'_>, index: usize, insn: Insn) -> String {
+    let what = match (insn.op, listing.seccomp) {
+        (Op::LdWordAbs, Some(options)) => {
+            Word::from_offset(insn.k, options.endian).map(|word| names::word(word).to_owned())
+        }
+        (Op::RetK, Some(_)) => Some(Verdict(insn.k).to_string()),
+        (Op::LdWordAbs | Op::LdHalfAbs | Op::LdByteAbs, None) => ancillary(insn.k),
+        _ => None,
+    };
+    let context = context(listing, index, insn);
+    match what {
+        Some(what) if context.is_empty() => what,
+        Some(what) => format!("{what}: {context}"),
+        None => context,
+    }
+}
+
+/// Whose number is compared, whose argument is loaded, what a jump leads to. May be empty.
+pub(super) fn context(listing: &Listing<'_>, index: usize, insn: Insn) -> String {
+    if listing.seccomp.is_none() {
+        return String::new();
+    }
+    let Some(known) = listing.flow.get(index).copied().flatten() else {
+        return "no path leads here".to_owned();
+    };
+    match insn.op {
+        Op::LdWordAbs => load_context(listing, known, insn).unwrap_or_default(),
+        Op::LdLen | Op::LdxLen => format!("{SECCOMP_DATA_SIZE}"),
+        Op::Ja => verdict_at(listing, targets(index, insn).0).unwrap_or_default(),
+        op if op.is_branch() => branch_context(listing, known, index, insn),
+        _ => String::new(),
+    }
+}
+
+/// Of which call an argument is loaded, and what it is there: `futex(op)`.
+fn load_context(listing: &Listing<'_>, known: Known, insn: Insn) -> Option<String> {
+    let word = Word::from_offset(insn.k, listing.seccomp?.endian)?;
+    let (argument, _) = word.argument()?;
+    let (arch, call) = call(listing, known, known.nr?)?;
+    let facts = syscalls::facts(call);
+    let parameter = facts.and_then(|facts| facts.args.get(usize::from(argument)));
+    let shown =
+        parameter.map_or(call.to_owned(), |parameter| format!("{call}({})", parameter.name));
+    Some(with_arch(listing, arch, &shown))
+}
+
+fn branch_context(listing: &Listing<'_>, known: Known, index: usize, insn: Insn) -> String {
+    let mut parts = Vec::new();
+    if insn.op.operand() == Operand::BranchConstant {
+        match known.a {
+            Some(Word::ARCH) => {
+                parts.extend(Arch::with_token(insn.k).next().map(|arch| arch.name().to_owned()));
+            }
+            Some(Word::NR) => parts.extend(number_context(listing, known, insn)),
+            _ => {}
+        }
+    }
+    let (holds, fails) = targets(index, insn);
+    let verdicts = [("true", Some(holds)), ("false", fails)];
+    parts.extend(verdicts.iter().filter_map(|(when, at)| {
+        verdict_at(listing, (*at)?).map(|verdict| format!("{when}: {verdict}"))
+    }));
+    parts.join(", ")
+}
+
+/// The call that a number is compared with.
+fn number_context(listing: &Listing<'_>, known: Known, insn: Insn) -> Option<String> {
+    let x86_64 = token(listing, known) == Some(Arch::X86_64.token());
+    if x86_64 && insn.k == X32_SYSCALL_BIT && matches!(insn.op, Op::JgeK | Op::JsetK) {
+        return Some("any x32 call".to_owned());
+    }
+    if insn.op == Op::JsetK {
+        return None;
+    }
+    let (arch, call) = call(listing, known, insn.k)?;
+    Some(with_arch(listing, arch, call))
+}
+
+/// What the program returns there, if it does.
+fn verdict_at(listing: &Listing<'_>, at: usize) -> Option<String> {
+    match listing.insns.get(at) {
+        Some(Insn { op: Op::RetK, k, .. }) => Some(Verdict(*k).to_string()),
+        _ => None,
+    }
+}
+
+/// The arch token on the path.
+fn token(listing: &Listing<'_>, known: Known) -> Option<u32> {
+    match known.arch {
+        ArchKnown::Token(token) => Some(token),
+        ArchKnown::Untested => Some(listing.seccomp?.arches.first()?.token()),
+        ArchKnown::Other => None,
+    }
+}
+
+/// The call that a number means on the path, and whose it is.
+fn call(listing: &Listing<'_>, known: Known, nr: u32) -> Option<(Arch, &'static str)> {
+    Arch::with_token(token(listing, known)?)
+        .find_map(|arch| arch.call_name(nr).map(|name| (arch, name)))
+}
+
+/// Says whose call it is, unless the listing is about that arch in the first place.
+fn with_arch(listing: &Listing<'_>, arch: Arch, call: &str) -> String {
+    if listing.home == Some(arch) { call.to_owned() } else { format!("{call} ({arch})") }
+}
+
+/// An ancillary word of a packet.
+fn ancillary(k: u32) -> Option<String> {
+    AncillaryWord::from_offset(k).map(|word| match word {
+        AncillaryWord::AluXorX => "a ^ x".to_owned(),
+        word => word.name().to_owned(),
+    })
+}

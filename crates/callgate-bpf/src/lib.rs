@@ -1,0 +1,72 @@
+//! Classic BPF: instructions, programs that the kernel accepts, text forms, and the reference
+//! interpreter.
+//!
+//! One table, [`Op`], drives everything about instructions: encoding, decoding, printing, parsing
+//! and the acceptance rules. [`Program`] is a seccomp filter that the kernel accepts and
+//! [`SocketProgram`] a socket filter that it accepts; neither can hold anything else, so whoever has
+//! one need not check again. What the kernel refuses comes back as a [`ProgramError`] that lists
+//! every violation.
+//!
+//! - [`asm`] reads assembler text, [`text`] every other textual form and tells them apart;
+//! - [`disasm`] writes all of them;
+//! - [`is_constant_allow`] answers what the kernel's verdict cache would.
+//!
+//! ```
+//! use callgate_bpf::{Insn, Op, Program};
+//! use callgate_bpf::{Endian, SeccompData, Verdict};
+//!
+//! let program = Program::new(vec![
+//!     Insn::new(Op::LdWordAbs, 0),             // A = nr
+//!     Insn::branch(Op::JeqK, 59, 0, 1),
+//!     Insn::new(Op::RetK, Verdict::errno(1).0),
+//!     Insn::new(Op::RetK, Verdict::ALLOW.0),
+//! ])?;
+//! let run = program.run(&SeccompData { nr: 59, ..SeccompData::default() }, Endian::Little);
+//! assert_eq!((run.verdict, run.executed), (Verdict::errno(1), 3));
+//! # Ok::<(), callgate_bpf::ProgramError>(())
+//! ```
+
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod ancillary;
+#[cfg(any(test, feature = "arbitrary"))]
+pub mod arbitrary;
+pub mod asm;
+mod check;
+mod constallow;
+pub mod data;
+pub mod diagnostic;
+pub mod disasm;
+mod error;
+mod flow;
+mod insn;
+mod interp;
+mod lexer;
+mod names;
+mod op;
+mod program;
+pub mod random;
+pub mod suggest;
+pub mod syscalls;
+pub mod text;
+pub mod verdict;
+
+pub use ancillary::{Ancillary, AncillaryWord, NoAncillary, SKF_AD_OFF, SKF_LL_OFF, SKF_NET_OFF};
+pub use constallow::emulate;
+pub use constallow::is_constant_allow;
+pub use data::{Endian, SeccompData, Word};
+pub use error::{ProgramError, Violation};
+pub use flow::compared_arches;
+pub use insn::{Insn, RawInsn, UnknownCode};
+pub use interp::{Run, Step, Width, load_absolute, load_indexed};
+pub use op::{Op, Operand};
+pub use program::{Program, SocketProgram};
+pub use syscalls::Arch;
+pub use verdict::{Action, Verdict};
+
+/// The longest program that the kernel accepts (`BPF_MAXINSNS`).
+pub const MAX_INSNS: usize = 4096;
+
+/// How many scratch words a program has (`BPF_MEMWORDS`).
+pub const SCRATCH_WORDS: usize = 16;

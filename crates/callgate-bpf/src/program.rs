@@ -1,0 +1,288 @@
+//! Programs that the kernel accepts: whoever holds one need not check again.
+
+use super::Op;
+use super::ancillary::Ancillary;
+use super::check::{self, Rules};
+use super::error::{Hint, Kind, ProgramError, Violation};
+use super::insn::{Insn, RawInsn};
+use super::interp::{self, CallInput, PacketInput, Run, Step};
+use crate::data::{Endian, SeccompData};
+use crate::verdict::Verdict;
+
+/// A seccomp filter that the kernel accepts (`bpf_check_classic`, then `seccomp_check_filter`).
+///
+/// It has 1 to 4,096 instructions, all of them known and allowed for seccomp, jumps forward and
+/// inside only, and ends with a return on every path.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Program(Vec<Insn>);
+
+/// A socket filter that the kernel accepts (`bpf_check_classic`).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SocketProgram(Vec<Insn>);
+
+macro_rules! common {
+    ($program:ident, $rules:expr) => {
+        impl $program {
+            /// Checks a program against the kernel's rules. The error lists every violation.
+            pub fn new(insns: Vec<Insn>) -> Result<$program, ProgramError> {
+                let raw: Vec<RawInsn> = insns.iter().map(|&insn| insn.into()).collect();
+                check::check(&raw, $rules)?;
+                Ok($program(insns))
+            }
+
+            /// The same for instructions that may be unknown.
+            pub fn from_raw(raw: &[RawInsn]) -> Result<$program, ProgramError> {
+                accept(raw, $rules).map($program)
+            }
+
+            /// Reads the bytes of a `struct sock_filter` array in the given byte order. Besides the
+            /// rules, they must be whole instructions; when they look like a program of the other
+            /// byte order, or like text, the error says so.
+            pub fn from_bytes(bytes: &[u8], endian: Endian) -> Result<$program, ProgramError> {
+                decode(bytes, endian, $rules).map($program)
+            }
+
+            /// The bytes of the `struct sock_filter` array in the given byte order.
+            pub fn to_bytes(&self, endian: Endian) -> Vec<u8> {
+                self.0.iter().flat_map(|&insn| RawInsn::from(insn).to_bytes(endian)).collect()
+            }
+
+            /// The instructions.
+            pub fn insns(&self) -> &[Insn] {
+                &self.0
+            }
+
+            /// The instructions, given up.
+            pub fn into_insns(self) -> Vec<Insn> {
+                self.0
+            }
+
+            /// The instructions as the kernel takes them.
+            pub fn to_raw(&self) -> Vec<RawInsn> {
+                self.0.iter().map(|&insn| insn.into()).collect()
+            }
+
+            /// How many instructions it has; never 0.
+            #[allow(clippy::len_without_is_empty)]
+            pub fn len(&self) -> usize {
+                self.0.len()
+            }
+
+            /// The instructions, one by one.
+            pub fn iter(&self) -> std::slice::Iter<'_, Insn> {
+                self.0.iter()
+            }
+        }
+
+        impl<'a> IntoIterator for &'a $program {
+            type Item = &'a Insn;
+            type IntoIter = std::slice::Iter<'a, Insn>;
+
+            fn into_iter(self) -> Self::IntoIter {
+                self.iter()
+            }
+        }
+
+        impl TryFrom<Vec<Insn>> for $program {
+            type Error = ProgramError;
+
+            fn try_from(insns: Vec<Insn>) -> Result<$program, ProgramError> {
+                $program::new(insns)
+            }
+        }
+    };
+}
+
+common!(Program, Rules::Seccomp);
+common!(SocketProgram, Rules::Socket);
+
+impl Program {
+    /// What the filter answers to a call, by the reference interpreter. The byte order is that of
+    /// the machine that runs the filter: it decides where the halves of an argument lie.
+    pub fn run(&self, data: &SeccompData, endian: Endian) -> Run {
+        self.trace(data, endian, |_| ())
+    }
+
+    /// The same, showing each instruction before it is executed.
+    pub fn trace(&self, data: &SeccompData, endian: Endian, visit: impl FnMut(Step)) -> Run {
+        let (value, executed) = interp::execute(&self.0, &CallInput { data, endian }, visit);
+        Run { verdict: Verdict(value), executed }
+    }
+
+    /// The program with other verdicts: what it returns as it stands goes through `change`, and a
+    /// `ret a` becomes a jump to `computed`, which stands at the end, finds the value in A and must return.
+    /// Without a `ret a`, `computed` is left out. Everything in front of a return stays as it is, and
+    /// where it is.
+    ///
+    /// ```
+    /// use callgate_bpf::Verdict;
+    /// use callgate_bpf::{Insn, Op, Program};
+    ///
+    /// let kill = Program::new(vec![Insn::new(Op::RetK, Verdict::KILL_PROCESS.0)])?;
+    /// let logs = kill.with_verdicts(|_| Verdict::LOG, &[])?;
+    /// assert_eq!(logs.insns(), [Insn::new(Op::RetK, Verdict::LOG.0)]);
+    /// # Ok::<(), callgate_bpf::ProgramError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the result is no acceptable program: it is too long, or `computed` does not return.
+    pub fn with_verdicts(
+        &self,
+        change: impl Fn(Verdict) -> Verdict,
+        computed: &[Insn],
+    ) -> Result<Program, ProgramError> {
+        let end = self.0.len();
+        let changed = self.0.iter().enumerate().map(|(index, insn)| match insn.op {
+            Op::RetK => Insn::new(Op::RetK, change(Verdict(insn.k)).0),
+            Op::RetA => Insn::new(Op::Ja, (end - index - 1) as u32),
+            _ => *insn,
+        });
+        let computes = self.0.iter().any(|insn| insn.op == Op::RetA);
+        let more = if computes { computed } else { &[] };
+        Program::new(changed.chain(more.iter().copied()).collect())
+    }
+}
+
+impl SocketProgram {
+    /// What the filter answers to a packet, by the reference interpreter: how many of its bytes to
+    /// keep, 0 to drop it.
+    pub fn run(&self, packet: &[u8], ancillary: &impl Ancillary) -> u32 {
+        self.trace(packet, ancillary, |_| ())
+    }
+
+    /// The same, showing each instruction before it is executed.
+    pub fn trace(&self, packet: &[u8], ancillary: &impl Ancillary, visit: impl FnMut(Step)) -> u32 {
+        interp::execute(&self.0, &PacketInput { packet, ancillary }, visit).0
+    }
+}
+
+/// The instructions of an acceptable program.
+fn accept(raw: &[RawInsn], rules: Rules) -> Result<Vec<Insn>, ProgramError> {
+    check::check(raw, rules)?;
+    let insns: Result<Vec<Insn>, _> = raw.iter().map(|&insn| Insn::try_from(insn)).collect();
+    // Unreachable after the check, which knows the same table.
+    insns.map_err(|_| ProgramError::new(vec![Violation::of_program(Kind::UnknownCode)]))
+}
+
+fn decode(bytes: &[u8], endian: Endian, rules: Rules) -> Result<Vec<Insn>, ProgramError> {
+    let (chunks, rest) = bytes.as_chunks::<{ RawInsn::SIZE }>();
+    let raw = |endian| chunks.iter().map(move |&chunk| RawInsn::from_bytes(chunk, endian));
+    let error = if rest.is_empty() {
+        match accept(&raw(endian).collect::<Vec<_>>(), rules) {
+            Ok(insns) => return Ok(insns),
+            Err(error) => error,
+        }
+    } else {
+        let kind = Kind::Truncated { bytes: bytes.len() };
+        ProgramError::new(vec![Violation::of_program(kind)])
+    };
+    let other = match endian {
+        Endian::Little => Endian::Big,
+        Endian::Big => Endian::Little,
+    };
+    let unknown = |endian| raw(endian).filter(|&insn| Insn::try_from(insn).is_err()).count();
+    let unknown_here = unknown(endian);
+    let hint = if looks_like_text(bytes) {
+        Some(Hint::Text)
+    } else if unknown_here > 0 && unknown(other) == 0 {
+        Some(Hint::ByteOrder(other))
+    } else if unknown_here > chunks.len() / 2 {
+        Some(Hint::Other)
+    } else {
+        None
+    };
+    Err(error.with_hint(hint))
+}
+
+fn looks_like_text(bytes: &[u8]) -> bool {
+    !bytes.is_empty()
+        && bytes
+            .iter()
+            .all(|&byte| byte >= 0x80 || byte.is_ascii_graphic() || byte.is_ascii_whitespace())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn small() -> Program {
+        Program::new(vec![
+            Insn::new(Op::LdWordAbs, 4),
+            Insn::branch(Op::JeqK, 0xc000_003e, 0, 1),
+            Insn::new(Op::RetK, Verdict::ALLOW.0),
+            Insn::new(Op::RetK, 0),
+        ])
+        .unwrap()
+    }
+
+    #[test]
+    fn verdicts_are_changed_and_nothing_else() {
+        let log = |_| Verdict::LOG;
+        let changed = small().with_verdicts(log, &[Insn::new(Op::RetA, 0)]).unwrap();
+        assert_eq!(changed.len(), 4, "nothing is computed");
+        assert_eq!(changed.insns()[..2], small().insns()[..2]);
+        assert_eq!(changed.insns()[3], Insn::new(Op::RetK, Verdict::LOG.0));
+
+        let early = Insn::branch(Op::JeqK, 7, 0, 1);
+        let code = [Insn::new(Op::LdWordAbs, 0), early, Insn::new(Op::RetA, 0)];
+        let computes = Program::new([&code[..], &[Insn::new(Op::RetA, 0)]].concat()).unwrap();
+        let tail =
+            [Insn::branch(Op::JeqK, 7, 0, 1), Insn::new(Op::RetK, 1), Insn::new(Op::RetK, 2)];
+        let changed = computes.with_verdicts(log, &tail).unwrap();
+        for (nr, value) in [(7, 1), (8, 2)] {
+            let data = SeccompData { nr, ..SeccompData::default() };
+            assert_eq!(changed.run(&data, Endian::NATIVE).verdict, Verdict(value));
+        }
+        assert!(computes.with_verdicts(log, &[]).is_err());
+    }
+
+    #[test]
+    fn bytes_round_trip_in_both_orders() {
+        for endian in [Endian::Little, Endian::Big] {
+            let bytes = small().to_bytes(endian);
+            assert_eq!(bytes.len(), 32);
+            assert_eq!(Program::from_bytes(&bytes, endian).unwrap(), small());
+        }
+    }
+
+    fn error(bytes: &[u8], endian: Endian) -> ProgramError {
+        Program::from_bytes(bytes, endian).unwrap_err()
+    }
+
+    #[test]
+    fn the_other_byte_order_is_recognised() {
+        let big = small().to_bytes(Endian::Big);
+        assert!(error(&big, Endian::Little).to_string().contains("--endian big"));
+        let little = small().to_bytes(Endian::Little);
+        assert!(error(&little, Endian::Big).to_string().contains("--endian little"));
+        assert!(error(&little[..8], Endian::Little).hint().is_none());
+    }
+
+    #[test]
+    fn lengths_are_reported_with_the_limit_and_the_count() {
+        let bytes = small().to_bytes(Endian::Little);
+        let message = error(&bytes[..29], Endian::Little).to_string();
+        assert!(message.contains("29 bytes: 3 instructions"), "{message}");
+        assert!(message.contains("5 bytes of another"), "{message}");
+        assert_eq!(error(&[], Endian::Little).violations()[0].rule(), "empty");
+        let long: Vec<u8> = [6u8, 0, 0, 0, 0, 0, 0, 0].repeat(4097);
+        let message = error(&long, Endian::Little).to_string();
+        assert!(message.contains("4097") && message.contains("4096"), "{message}");
+    }
+
+    #[test]
+    fn text_is_recognised() {
+        let json = br#"{"defaultAction": "SCMP_ACT_ALLOW"}"#;
+        assert!(error(json, Endian::Little).to_string().contains("text"));
+        assert!(error(&[6, 0, 0, 0, 0, 0, 0], Endian::Little).hint().is_none());
+        let noise = [0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0].repeat(10);
+        assert!(error(&noise, Endian::Little).to_string().contains("no classic BPF"));
+    }
+
+    #[test]
+    fn socket_filters_may_do_more() {
+        let insns = vec![Insn::new(Op::LdByteAbs, 23), Insn::new(Op::RetA, 0)];
+        assert!(Program::new(insns.clone()).is_err());
+        assert_eq!(SocketProgram::new(insns).unwrap().run(&[7; 24], &super::super::NoAncillary), 7);
+    }
+}

@@ -1,0 +1,59 @@
+//! Reproducible pseudo-random numbers: the same seed gives the same sequence on every machine.
+
+/// A pseudo-random number generator (splitmix64, Steele, Lea and Flood 2014).
+#[derive(Clone, Debug)]
+pub struct Rng(u64);
+
+impl Rng {
+    /// A generator with this seed.
+    pub fn new(seed: u64) -> Rng {
+        Rng(seed)
+    }
+
+    /// The next 64 bits.
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `limit`; 0 when that is 0.
+    pub fn below(&mut self, limit: usize) -> usize {
+        // The bias of the remainder is far below anything that matters here.
+        (self.next() % limit.max(1) as u64) as usize
+    }
+
+    /// One of these; `None` when there is none.
+    pub fn pick<T: Copy>(&mut self, from: &[T]) -> Option<T> {
+        from.get(self.below(from.len())).copied()
+    }
+
+    /// Shuffles the items.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.below(last + 1));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Rng;
+
+    #[test]
+    fn shuffled_items_are_all_there_in_any_order() {
+        let mut rng = Rng::new(7);
+        let mut first = [0; 4];
+        for _ in 0..400 {
+            let mut items = [0, 1, 2, 3];
+            rng.shuffle(&mut items);
+            first[items[0]] += 1;
+            items.sort_unstable();
+            assert_eq!(items, [0, 1, 2, 3]);
+        }
+        assert!(first.iter().all(|count| (60..140).contains(count)), "{first:?}");
+    }
+}

@@ -1,0 +1,93 @@
+//! The known word nearest to a misspelt one.
+
+/// The candidate that takes the fewest edits (insert, delete, replace, swap neighbours) to become
+/// `word`, when that is at most a third of its letters; the first one among equals. Letters up to the
+/// last underscore that all candidates and the word begin with (`SCMP_ACT_`) do not count.
+pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+    let word: Vec<char> = word.chars().take(MAX_LETTERS + 1).collect();
+    if word.len() > MAX_LETTERS {
+        return None;
+    }
+    let candidates: Vec<&str> = candidates.into_iter().collect();
+    let own = word.len() - shared_prefix(&word, &candidates);
+    let limit = (own / 3).clamp(1, 3);
+    let mut best: Option<(usize, &str)> = None;
+    for candidate in candidates {
+        let letters: Vec<char> = candidate.chars().collect();
+        if letters.len().abs_diff(word.len()) > limit {
+            continue;
+        }
+        let edits = distance(&word, &letters);
+        if edits <= limit && best.is_none_or(|(fewest, _)| edits < fewest) {
+            best = Some((edits, candidate));
+        }
+    }
+    best.map(|(_, candidate)| candidate)
+}
+
+/// How many letters a word and all candidates have in common, up to an underscore.
+fn shared_prefix(word: &[char], candidates: &[&str]) -> usize {
+    let mut shared = word;
+    for candidate in candidates {
+        let same = shared.iter().zip(candidate.chars()).take_while(|(a, b)| **a == *b).count();
+        shared = shared.get(..same).unwrap_or_default();
+    }
+    shared.iter().rposition(|letter| *letter == '_').map_or(0, |last| last + 1)
+}
+
+/// Words beyond this length get no suggestion: the comparison takes quadratic time.
+const MAX_LETTERS: usize = 64;
+
+/// The optimal string alignment distance, row by row.
+fn distance(a: &[char], b: &[char]) -> usize {
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.iter().enumerate() {
+        let mut row = Vec::with_capacity(b.len() + 1);
+        row.push(i + 1);
+        for (j, to) in b.iter().enumerate() {
+            let at = |row: &[usize], j: usize| row.get(j).copied().unwrap_or(usize::MAX / 2);
+            let mut cost = (at(&last, j) + usize::from(from != to))
+                .min(at(&last, j + 1) + 1)
+                .min(at(&row, j) + 1);
+            let swapped = i > 0 && j > 0 && a.get(i - 1) == Some(to) && b.get(j - 1) == Some(from);
+            if swapped {
+                cost = cost.min(at(&before, j - 1) + 1);
+            }
+            row.push(cost);
+        }
+        before = std::mem::replace(&mut last, row);
+    }
+    last.last().copied().unwrap_or(a.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_word_is_found_and_a_far_one_is_not() {
+        let known = ["openat", "open", "openat2", "read"];
+        assert_eq!(nearest("opneat", known), Some("openat"));
+        assert_eq!(nearest("opena2", known), Some("openat"));
+        assert_eq!(nearest("raed", known), Some("read"));
+        assert_eq!(nearest("frobnicate", known), None);
+        assert_eq!(nearest("", known), None);
+        let actions = ["SCMP_ACT_ALLOW", "SCMP_ACT_LOG", "SCMP_ACT_KILL"];
+        assert_eq!(nearest("SCMP_ACT_ALOW", actions), Some("SCMP_ACT_ALLOW"));
+        assert_eq!(nearest("SMCP_ACT_LOG", actions), Some("SCMP_ACT_LOG"));
+        assert_eq!(nearest("SCMP_ACT_FOO", actions), None, "what all begin with is no likeness");
+        assert_eq!(nearest(&"x".repeat(1_000_000), known), None);
+    }
+
+    #[test]
+    fn distances_are_those_of_the_definition() {
+        let d = |a: &str, b: &str| {
+            distance(&a.chars().collect::<Vec<_>>(), &b.chars().collect::<Vec<_>>())
+        };
+        assert_eq!(d("", "abc"), 3);
+        assert_eq!(d("abc", ""), 3);
+        assert_eq!(d("ca", "ac"), 1);
+        assert_eq!(d("kitten", "sitting"), 3);
+    }
+}

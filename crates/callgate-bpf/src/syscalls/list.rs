@@ -1,0 +1,63 @@
+//! Sets of calls in words.
+
+use std::fmt::Write;
+
+use super::Arch;
+use super::CallSet;
+
+/// The names of calls under an arch token, without one of them, and the ranges of numbers that have no
+/// names: `mount, umount2, 500-4294967295`. After so many as are `shown`, the rest is counted.
+pub fn list_calls(token: u32, calls: &CallSet, except: Option<u32>, shown: usize) -> String {
+    let mut named: Vec<(u32, &str)> = Arch::with_token(token)
+        .flat_map(Arch::calls)
+        .filter(|(nr, _)| calls.contains(*nr) && Some(*nr) != except)
+        .collect();
+    named.sort_unstable();
+    let mut parts: Vec<String> = named.iter().map(|(_, name)| (*name).to_owned()).collect();
+    let mut taken: Vec<u32> = named.iter().map(|(nr, _)| *nr).chain(except).collect();
+    taken.sort_unstable();
+    for (first, last) in gaps(calls, &taken) {
+        parts.push(if first == last { first.to_string() } else { format!("{first}-{last}") });
+    }
+    let more = parts.len().saturating_sub(shown);
+    parts.truncate(shown);
+    let mut text = parts.join(", ");
+    if more > 0 {
+        let _ = write!(text, " and {more} more");
+    }
+    text
+}
+
+/// The ranges of a set without some numbers, which are sorted.
+fn gaps(calls: &CallSet, taken: &[u32]) -> Vec<(u32, u32)> {
+    let mut gaps = Vec::new();
+    for &(first, last) in calls.ranges() {
+        let mut next = u64::from(first);
+        let inside = taken.iter().filter(|nr| (first..=last).contains(nr));
+        for end in inside.map(|nr| u64::from(*nr)).chain([u64::from(last) + 1]) {
+            if next < end {
+                gaps.push((next as u32, (end - 1) as u32));
+            }
+            next = end + 1;
+        }
+    }
+    gaps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_of_calls_are_named() {
+        let of = |calls: &CallSet, except| list_calls(Arch::X86_64.token(), calls, except, 8);
+        assert_eq!(of(&CallSet::range(0, 2), Some(1)), "read, open");
+        assert_eq!(of(&CallSet::range(0, 2), None), "read, write, open");
+        assert_eq!(of(&CallSet::one(1), Some(1)), "");
+        assert_eq!(
+            of(&CallSet::from_ranges([(2, 3), (0x9000_0000, u32::MAX)]), Some(2)),
+            "close, 2415919104-4294967295"
+        );
+        assert!(of(&CallSet::range(0, 20), Some(0)).ends_with(" and 12 more"));
+    }
+}

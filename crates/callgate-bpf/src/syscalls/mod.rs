@@ -1,0 +1,36 @@
+//! Architectures and their system calls: numbers, names, the kernel that introduced a call, and
+//! what its arguments are called and how wide they are.
+//!
+//! The tables are generated from the kernel's own headers, the man pages and the kernel's trace
+//! events by `cargo xtask syscalls`, and committed in `generated/`; the header of each file says
+//! which versions it was made from.
+//!
+//! ```
+//! use callgate_bpf::syscalls::{Arch, facts};
+//!
+//! assert_eq!(Arch::X86_64.number("execve"), Some(59));
+//! assert_eq!(Arch::X32.number("execve"), Some(0x4000_0208));
+//! assert_eq!(Arch::Aarch64.call_name(221), Some("execve"));
+//! assert_eq!(Arch::X86.multiplexed("accept"), Some(("socketcall", 5)));
+//!
+//! let openat2 = facts("openat2").ok_or("no such call")?;
+//! assert!(openat2.introduced > "5.5".parse().ok());
+//! assert_eq!(openat2.args[0].name, "dfd");
+//! assert_eq!(openat2.args[0].bits, 32);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod arch;
+mod callset;
+mod facts;
+mod generated;
+mod list;
+mod table;
+mod version;
+
+pub use arch::{Arch, X32_SYSCALL_BIT};
+pub use callset::CallSet;
+pub use facts::{ArgFacts, CallFacts};
+pub use list::list_calls;
+pub use table::{facts, is_known_name, known_names, nearest_name};
+pub use version::{KernelVersion, KernelVersionError};

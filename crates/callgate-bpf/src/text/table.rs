@@ -1,0 +1,183 @@
+//! Tables: `tcpdump -ddd`, libseccomp's, and the kernel's names of Linux 3.10.
+
+use super::{error, finish};
+use crate::ancillary::AncillaryWord;
+use crate::asm::{AsmError, Errors};
+use crate::diagnostic::{Diagnostic, Position};
+use crate::disasm::SECCOMP_LOAD;
+use crate::insn::RawInsn;
+use crate::lexer::{Flavour, Token, TokenKind, quote, tokens};
+use crate::op::Op;
+
+type Result<T> = std::result::Result<T, Diagnostic>;
+
+/// A count, then `code jt jf k` in decimal; records end with a line or a comma.
+pub(super) fn decimal(text: &str) -> std::result::Result<Vec<RawInsn>, AsmError> {
+    let mut count = None;
+    let mut insns = Vec::new();
+    let mut errors = Errors::default();
+    for (line, number) in text.lines().zip(1u32..) {
+        let mut column = 1;
+        for record in line.split(',') {
+            let fields = fields(record, Position { line: number, column });
+            column += record.chars().count() as u32 + 1;
+            let read = match (fields.as_slice(), count) {
+                ([], _) => continue,
+                ([field], None) => decimal_field(*field, "the count", u32::MAX)
+                    .map(|given| count = Some((given, field.1))),
+                ([code, jt, jf, k], Some(_)) => {
+                    decimal_insn(*code, *jt, *jf, *k).map(|insn| insns.push(insn))
+                }
+                ([first, ..], None) => Err(error(
+                    first.1,
+                    format!(
+                        "expected the count of instructions alone, found {} numbers",
+                        fields.len()
+                    ),
+                )),
+                ([first, ..], Some(_)) => Err(error(
+                    first.1,
+                    format!("expected the four numbers `code jt jf k`, found {}", fields.len()),
+                )),
+            };
+            errors.extend(read.err());
+        }
+    }
+    if let (Some((given, position)), true) = (count, errors.is_empty())
+        && given as usize != insns.len()
+    {
+        let message = format!("the count says {given}, but there are {} instructions", insns.len());
+        errors.push(error(position, message).help("the text was cut off, or lines are missing"));
+    }
+    finish(insns, errors)
+}
+
+/// The words of a record with their positions.
+fn fields(record: &str, start: Position) -> Vec<(&str, Position)> {
+    let mut fields = Vec::new();
+    let mut rest = record;
+    let mut column = start.column;
+    loop {
+        let trimmed = rest.trim_start();
+        column += (rest.chars().count() - trimmed.chars().count()) as u32;
+        if trimmed.is_empty() {
+            return fields;
+        }
+        let end = trimmed.find(char::is_whitespace).unwrap_or(trimmed.len());
+        let (word, after) = trimmed.split_at(end);
+        fields.push((word, Position { column, ..start }));
+        column += word.chars().count() as u32;
+        rest = after;
+    }
+}
+
+type Field<'a> = (&'a str, Position);
+
+fn decimal_insn(code: Field<'_>, jt: Field<'_>, jf: Field<'_>, k: Field<'_>) -> Result<RawInsn> {
+    Ok(RawInsn {
+        code: decimal_field(code, "the code", u32::from(u16::MAX))? as u16,
+        jt: decimal_field(jt, "jt", u32::from(u8::MAX))? as u8,
+        jf: decimal_field(jf, "jf", u32::from(u8::MAX))? as u8,
+        k: decimal_field(k, "k", u32::MAX)?,
+    })
+}
+
+fn decimal_field((text, position): Field<'_>, what: &str, limit: u32) -> Result<u32> {
+    if text.is_empty() || !text.chars().all(|c| c.is_ascii_digit()) {
+        return Err(error(
+            position,
+            format!("expected {what} as a decimal number, found {}", quote(text)),
+        ));
+    }
+    match text.parse::<u32>() {
+        Ok(value) if value <= limit => Ok(value),
+        _ => Err(error(
+            position,
+            format!("{} is too large for {what}; the limit is {limit}", quote(text)),
+        )),
+    }
+}
+
+/// Lines of `index: code jt jf k`, where the code is a number (then whatever follows is a
+/// translation of it, and ignored) or one of the kernel's old names.
+pub(super) fn named(text: &str) -> std::result::Result<Vec<RawInsn>, AsmError> {
+    let mut insns = Vec::new();
+    let mut errors = Errors::default();
+    let tokens = tokens(text, Flavour::Assembly);
+    for line in tokens.split(|token| token.kind == TokenKind::LineEnd) {
+        let header = line.first().is_none_or(|first| first.text == "line" || first.is('='));
+        if header {
+            continue;
+        }
+        match row(line, insns.len()) {
+            Ok(insn) => insns.push(insn),
+            Err(error) => {
+                errors.push(error);
+                insns.push(RawInsn::default());
+            }
+        }
+    }
+    finish(insns, errors)
+}
+
+fn row(line: &[Token<'_>], index: usize) -> Result<RawInsn> {
+    let fields = match line {
+        [given, colon, fields @ ..] if colon.is(':') => {
+            if given.text.parse() != Ok(index) {
+                let message =
+                    format!("line {} of the table stands where {index} is due", quote(given.text));
+                return Err(error(given.position, message).help("lines are missing or in disorder"));
+            }
+            fields
+        }
+        fields => fields,
+    };
+    let [code, jt, jf, k, rest @ ..] = fields else {
+        let position = line.first().map(|first| first.position);
+        let message =
+            format!("expected the four fields code, jt, jf and k, found {}", fields.len());
+        return Err(Diagnostic::error(position, message));
+    };
+    let (code, named) = match code.kind {
+        TokenKind::Word => (legacy_code(code)?, true),
+        _ => (field(code, "the code", u32::from(u16::MAX))? as u16, false),
+    };
+    if let (true, Some(extra)) = (named, rest.first()) {
+        return Err(error(
+            extra.position,
+            format!("expected the end of the line, found {}", quote(extra.text)),
+        ));
+    }
+    Ok(RawInsn {
+        code,
+        jt: field(jt, "jt", u32::from(u8::MAX))? as u8,
+        jf: field(jf, "jf", u32::from(u8::MAX))? as u8,
+        k: field(k, "k", u32::MAX)?,
+    })
+}
+
+fn field(token: &Token<'_>, what: &str, limit: u32) -> Result<u32> {
+    let message = match token.kind {
+        TokenKind::Number(Ok(value)) if value <= limit => return Ok(value),
+        TokenKind::Number(Ok(_)) => {
+            format!("{} is too large for {what}; the limit is {limit}", quote(token.text))
+        }
+        _ => format!("expected {what}, found {}", quote(token.text)),
+    };
+    Err(error(token.position, message))
+}
+
+/// The code of a name such as `BPF_S_ALU_AND_K`.
+fn legacy_code(token: &Token<'_>) -> Result<u16> {
+    let known = token.text.strip_prefix("BPF_S_").and_then(|name| {
+        let ancillary = AncillaryWord::ALL.iter().any(|word| word.legacy_name() == Some(name));
+        if name == SECCOMP_LOAD || ancillary {
+            return Some(Op::LdWordAbs);
+        }
+        Op::ALL.iter().copied().find(|op| op.legacy_name() == name)
+    });
+    known.map(Op::code).ok_or_else(|| {
+        let message = format!("{} is no instruction of Linux 3.10 (`BPF_S_…`)", quote(token.text));
+        error(token.position, message)
+    })
+}

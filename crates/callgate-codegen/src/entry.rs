@@ -1,0 +1,173 @@
+//! The arguments of a call: in which order they are looked at.
+
+use rustc_hash::FxHashSet;
+
+use super::code::{Code, CodeId, Held};
+use super::lower::{Guards, Lowering};
+use crate::query::{self, Cube, Product};
+use callgate_bpf::Op;
+use callgate_bpf::data::Word;
+use callgate_proof::diagram::{Func, OutOfBudget};
+
+/// From so many instructions for the arguments of one call on, other orders of words are tried.
+const SOME_INSNS: usize = 10;
+
+/// From so many on, products are tried.
+const MANY_INSNS: usize = 24;
+
+/// More products are not tried.
+const MAX_PRODUCTS: usize = 256;
+
+impl Lowering<'_> {
+    /// The code of what a number leads to. Word by word in the order of the diagram is not always best:
+    /// - where one argument says what the others have to be, it comes first;
+    /// - where the conditions on different arguments have little to do with each other, word by word
+    ///   would mean a case for every combination; then they are tested one after the other.
+    pub(super) fn entry(&mut self, func: Func) -> Result<CodeId, OutOfBudget> {
+        let argument = self.store.top_word(func).is_some_and(|word| word > Word::NR);
+        if !argument || self.effort == 0 || self.done.contains_key(&(func, Guards::default())) {
+            return self.code(func);
+        }
+        let ByWords { insns: by_words, cases } = self.by_words(func);
+        if by_words < SOME_INSNS {
+            return self.code(func);
+        }
+        let other_first = self.best_first_word(func, by_words, &cases)?;
+        let least = other_first.map_or(by_words, |(insns, ..)| insns);
+        let code = if let Some(products) = self.best_products(func, least)? {
+            self.products(products)?
+        } else if let Some((_, word, outline)) = other_first {
+            let next = self.planned(outline, word, Guards::default())?;
+            self.graph.add(Code::Load { word, next })
+        } else {
+            return self.code(func);
+        };
+        self.done.insert((func, Guards::default()), code);
+        Ok(code)
+    }
+
+    /// The word that makes a function take fewer instructions than a bound when it comes first: how
+    /// many, and what remains once it is known.
+    fn best_first_word(
+        &mut self,
+        func: Func,
+        bound: usize,
+        cases: &[usize; Word::COUNT],
+    ) -> Result<Option<(usize, Word, Func)>, OutOfBudget> {
+        let mut best = None;
+        let mut least = bound;
+        // A word that is looked at in one way only decides nothing about the others.
+        for word in Word::all().filter(|word| cases[word.index()] > 1) {
+            let outline = query::word_first(self.store, func, word)?;
+            let insns = self.by_words(outline).insns;
+            // It is an estimate, and what calls share in the usual order is lost.
+            if insns.saturating_add(insns / 4) < least {
+                least = insns;
+                best = Some((insns, word, outline));
+            }
+        }
+        Ok(best)
+    }
+
+    /// The sum of products that takes fewer instructions than a bound.
+    fn best_products(
+        &mut self,
+        func: Func,
+        bound: usize,
+    ) -> Result<Option<Alternatives>, OutOfBudget> {
+        let verdicts = self.store.verdicts(func);
+        let [a, b] = verdicts.as_slice() else { return Ok(None) };
+        if bound < MANY_INSNS {
+            return Ok(None);
+        }
+        let (a, b) = (self.store.verdict(*a)?, self.store.verdict(*b)?);
+        let (mut best, mut least) = (None, bound);
+        // Each takes two instructions at the least.
+        let limit = MAX_PRODUCTS.min(bound / 2);
+        for (verdict, otherwise) in [(a, b), (b, a)] {
+            let Some(products) = query::products(self.store, func, verdict, limit)? else {
+                continue;
+            };
+            let insns = products.iter().flatten().map(|(_, cube)| product_insns(cube)).sum();
+            if insns < least {
+                least = insns;
+                best = Some(Alternatives { products, verdict, otherwise });
+            }
+        }
+        Ok(best)
+    }
+
+    /// The products one after the other.
+    fn products(&mut self, alternatives: Alternatives) -> Result<CodeId, OutOfBudget> {
+        let Alternatives { products, verdict, otherwise } = alternatives;
+        let found = self.code(verdict)?;
+        let mut next = self.code(otherwise)?;
+        for product in products.into_iter().rev() {
+            let failed = next;
+            next = found;
+            for (word, cube) in product.into_iter().rev() {
+                next = self.test(word, cube, next, failed);
+            }
+        }
+        Ok(next)
+    }
+
+    /// The test of one word.
+    fn test(&mut self, word: Word, cube: Cube, then: CodeId, otherwise: CodeId) -> CodeId {
+        let whole = Held { word, mask: u32::MAX };
+        let next = if cube.mask == u32::MAX {
+            let (held, op, k) = (whole, Op::JeqK, cube.wanted);
+            self.graph.add(Code::Branch { held, op, k, then, otherwise })
+        } else if cube.wanted == 0 {
+            let (held, op, k) = (whole, Op::JsetK, cube.mask);
+            self.graph.add(Code::Branch { held, op, k, then: otherwise, otherwise: then })
+        } else {
+            let (held, op, k) = (Held { word, mask: cube.mask }, Op::JeqK, cube.wanted);
+            let next = self.graph.add(Code::Branch { held, op, k, then, otherwise });
+            self.graph.add(Code::And { held: whole, mask: cube.mask, next })
+        };
+        self.graph.add(Code::Load { word, next })
+    }
+
+    /// At least how many instructions it takes to go through a function word by word: a load and a
+    /// test for each function of a word, and a test more for each further exit.
+    fn by_words(&self, func: Func) -> ByWords {
+        let mut seen = FxHashSet::default();
+        let mut stack = vec![func];
+        let mut by_words = ByWords { insns: 0, cases: [0; Word::COUNT] };
+        while let Some(func) = stack.pop() {
+            let func = self.store.behind(func);
+            let Some(word) = self.store.top_word(func) else { continue };
+            if !seen.insert(func) {
+                continue;
+            }
+            // Beyond, it is more than what products are tried for anyway.
+            let Some(exits) = self.store.exits(func, word, 2 * MAX_PRODUCTS) else {
+                return ByWords { insns: usize::MAX, ..by_words };
+            };
+            by_words.insns += exits.len();
+            by_words.cases[word.index()] += 1;
+            stack.extend(exits);
+        }
+        by_words
+    }
+}
+
+/// What it takes to go through a function word by word.
+struct ByWords {
+    insns: usize,
+    /// Per word, how many functions begin with it.
+    cases: [usize; Word::COUNT],
+}
+
+/// One verdict for these products, another for all else.
+struct Alternatives {
+    products: Vec<Product>,
+    verdict: Func,
+    otherwise: Func,
+}
+
+/// How many instructions the test of one word takes, with its load.
+fn product_insns(cube: &Cube) -> usize {
+    if cube.mask == u32::MAX || cube.wanted == 0 { 2 } else { 3 }
+}

@@ -1,0 +1,360 @@
+//! Layout: from the code graph to a program.
+//!
+//! Jumps go forward only, and a conditional one reaches 255 instructions. The program is written
+//! from its end to its beginning: when an instruction is written, everything it leads to has its
+//! place already, and its distance is known for good. Where a target is out of reach, a copy of it
+//! (a return, or a `ja` to it) is written first, right behind the instruction that needs it, and
+//! serves all earlier ones from then on. So the layout is done in one pass: each piece of the graph
+//! is written once, with at most two copies before it; it always ends.
+//!
+//! The order is the reverse of a depth-first postorder, which is topological. Of two successors the
+//! more frequent is visited last, and so stands right behind the branch.
+
+use super::Model;
+use super::code::{Code, CodeId, Graph};
+use super::weights::WeightedCall;
+use callgate_bpf::data::{Endian, Word};
+use callgate_bpf::{Insn, Op};
+
+/// How far a conditional jump reaches.
+const REACH: usize = 255;
+
+/// The instructions of the code that begins at `root`. `frequency` says how often a piece of code is
+/// reached, by the index of its [`CodeId`].
+pub(super) fn lay_out(graph: &Graph, root: CodeId, frequency: &[f64], endian: Endian) -> Vec<Insn> {
+    let (home, place) = (vec![0; graph.len()], vec![0; graph.len()]);
+    let mut writer = Writer { frequency, written: Vec::new(), home, place };
+    for id in postorder(graph, root, frequency) {
+        writer.write(graph, id, endian);
+    }
+    writer.written.reverse();
+    reached(writer.written)
+}
+
+/// Leaves out what is never reached: a return of which only copies are used. The others come closer
+/// to each other, so every jump still reaches.
+fn reached(mut insns: Vec<Insn>) -> Vec<Insn> {
+    let mut live = vec![false; insns.len()];
+    // How many live ones stand before each.
+    let mut before = Vec::with_capacity(insns.len() + 1);
+    before.push(0);
+    if let Some(first) = live.first_mut() {
+        *first = true;
+    }
+    for (at, insn) in insns.iter().enumerate() {
+        before.push(before[at] + usize::from(live[at]));
+        if !live[at] {
+            continue;
+        }
+        let targets = match insn.op {
+            op if op.is_branch() => [Some(usize::from(insn.jt)), Some(usize::from(insn.jf))],
+            Op::Ja => [Some(insn.k as usize), None],
+            op if op.is_return() => [None, None],
+            _ => [Some(0), None],
+        };
+        for target in targets.into_iter().flatten() {
+            if let Some(live) = live.get_mut(at + 1 + target) {
+                *live = true;
+            }
+        }
+    }
+    if live.iter().all(|live| *live) {
+        return insns;
+    }
+    for (at, insn) in insns.iter_mut().enumerate().filter(|(at, _)| live[*at]) {
+        let distance = |old: usize| before[at + 1 + old] - before[at + 1];
+        if insn.op.is_branch() {
+            insn.jt = distance(usize::from(insn.jt)) as u8;
+            insn.jf = distance(usize::from(insn.jf)) as u8;
+        } else if insn.op == Op::Ja {
+            insn.k = distance(insn.k as usize) as u32;
+        }
+    }
+    let mut live = live.into_iter();
+    insns.retain(|_| live.next().unwrap_or(true));
+    insns
+}
+
+/// How often each piece of code is reached by calls that pay for it under this model, by the index of
+/// its [`CodeId`]: known for arch and number. For arguments, each side of a branch is equally likely, but
+/// for a side on which nothing is permitted any more: programs make the calls that they may make.
+pub(super) fn frequencies(
+    graph: &Graph,
+    root: CodeId,
+    calls: &[WeightedCall],
+    model: Model,
+) -> Vec<f64> {
+    let mut frequency = vec![0.0; graph.len()];
+    for call in calls {
+        let weight = model.weigh(call);
+        let mut at = root;
+        loop {
+            frequency[at.0 as usize] += weight;
+            at = match graph.get(at) {
+                Code::Load { word: Word::ARCH | Word::NR, next } => next,
+                Code::Branch { held, op, k, then, otherwise } if held.word <= Word::NR => {
+                    let value = if held.word == Word::ARCH { call.token } else { call.nr };
+                    let value = value & held.mask;
+                    let holds = match op {
+                        Op::JeqK => value == k,
+                        Op::JgeK => value >= k,
+                        _ => value & k != 0,
+                    };
+                    if holds { then } else { otherwise }
+                }
+                _ => break,
+            };
+        }
+    }
+    // What follows has a smaller index.
+    let permits = permitting(graph);
+    for id in (0..graph.len() as u32).rev().map(CodeId) {
+        let code = graph.get(id);
+        match code {
+            Code::Load { word, .. } if word > Word::NR => {}
+            Code::And { held, .. } | Code::Branch { held, .. } | Code::Window { held, .. }
+                if held.word > Word::NR => {}
+            _ => continue,
+        }
+        let permits = |id: &CodeId| permits[id.0 as usize];
+        let (some, all) = (code.successors().any(|id| permits(&id)), code.successors().count());
+        let refused = code.successors().filter(|id| some && !permits(id)).count();
+        for next in code.successors() {
+            let share = match some && !permits(&next) {
+                true => REFUSED,
+                false => (1.0 - REFUSED * refused as f64) / (all - refused) as f64,
+            };
+            frequency[next.0 as usize] += share * frequency[id.0 as usize];
+        }
+    }
+    frequency
+}
+
+/// How often a test of an argument decides that the call is refused.
+const REFUSED: f64 = 0.05;
+
+/// Which pieces of code lead to a verdict that permits the call.
+fn permitting(graph: &Graph) -> Vec<bool> {
+    let mut permits = vec![false; graph.len()];
+    for id in (0..graph.len() as u32).map(CodeId) {
+        permits[id.0 as usize] = match graph.get(id) {
+            Code::Return(verdict) => verdict.permits(),
+            code => code.successors().any(|next| permits[next.0 as usize]),
+        };
+    }
+    permits
+}
+
+/// All code reachable from `root`, each piece after those it leads to; of the two successors of a
+/// branch, the more frequent last.
+fn postorder(graph: &Graph, root: CodeId, frequency: &[f64]) -> Vec<CodeId> {
+    let mut order = Vec::with_capacity(graph.len());
+    let mut visited = vec![false; graph.len()];
+    let mut stack = vec![(root, false)];
+    while let Some((id, expanded)) = stack.pop() {
+        if expanded {
+            order.push(id);
+            continue;
+        }
+        if std::mem::replace(&mut visited[id.0 as usize], true) {
+            continue;
+        }
+        stack.push((id, true));
+        let mut successors: Vec<CodeId> = graph.get(id).successors().collect();
+        // The stack reverses: what is pushed first is visited last.
+        successors.sort_by(|a, b| {
+            let of = |id: &CodeId| frequency.get(id.0 as usize).copied().unwrap_or(0.0);
+            of(b).total_cmp(&of(a))
+        });
+        stack.extend(successors.into_iter().map(|id| (id, false)));
+    }
+    order
+}
+
+/// The comparison that holds where this one does not, if there is one. Where neither side falls through,
+/// the kernel makes a second jump for the side that does not hold (`bpf_convert_filter` in
+/// `net/core/filter.c`), so the frequent side should be the other one.
+fn opposite(op: Op, k: u32) -> Option<(Op, u32)> {
+    match (op, k) {
+        (Op::JgeK, 1) => Some((Op::JeqK, 0)),
+        (Op::JeqK, 0) => Some((Op::JgeK, 1)),
+        _ => None,
+    }
+}
+
+struct Writer<'f> {
+    frequency: &'f [f64],
+    /// Backwards.
+    written: Vec<Insn>,
+    /// Per piece of code, where it stands: how many instructions were written when it was, itself
+    /// included.
+    home: Vec<usize>,
+    /// The same for its nearest copy.
+    place: Vec<usize>,
+}
+
+impl Writer<'_> {
+    fn write(&mut self, graph: &Graph, id: CodeId, endian: Endian) {
+        let insn = match graph.get(id) {
+            Code::Return(verdict) => Insn::new(Op::RetK, verdict.0),
+            Code::Load { word, next } => {
+                self.fall_into(graph, next);
+                Insn::new(Op::LdWordAbs, word.offset(endian))
+            }
+            Code::And { mask, next, .. } => {
+                self.fall_into(graph, next);
+                Insn::new(Op::AndK, mask)
+            }
+            Code::Branch { op, k, then, otherwise, .. } => {
+                self.branch(graph, op, k, then, otherwise)
+            }
+            Code::Window { base, bits, then, otherwise, .. } => {
+                let jump = self.branch(graph, Op::JsetK, 1, then, otherwise);
+                let look_up = [jump, Insn::new(Op::RshX, 0), Insn::new(Op::LdImm, bits)];
+                self.written.extend(look_up);
+                if base == 0 {
+                    Insn::new(Op::Tax, 0)
+                } else {
+                    self.written.push(Insn::new(Op::Tax, 0));
+                    Insn::new(Op::SubK, base)
+                }
+            }
+        };
+        self.written.push(insn);
+        self.home[id.0 as usize] = self.written.len();
+        self.place[id.0 as usize] = self.written.len();
+    }
+
+    /// A conditional jump; what is out of its reach gets a copy behind it.
+    fn branch(&mut self, graph: &Graph, op: Op, k: u32, then: CodeId, otherwise: CodeId) -> Insn {
+        // A copy for one side moves the other one instruction further away, so the nearer one is
+        // looked at when that has happened; its copy leaves the first within reach.
+        let (near, far) = if self.distance(then) < self.distance(otherwise) {
+            (then, otherwise)
+        } else {
+            (otherwise, then)
+        };
+        for side in [far, near] {
+            if self.distance(side) > REACH {
+                self.copy(graph, side);
+            }
+        }
+        let (jt, jf) = (self.distance(then), self.distance(otherwise));
+        let (jt, jf) = (jt.min(REACH) as u8, jf.min(REACH) as u8);
+        match opposite(op, k) {
+            Some((op, k)) if jt > 0 && jf > 0 && self.is_rarer(then, otherwise) => {
+                Insn::branch(op, k, jf, jt)
+            }
+            _ => Insn::branch(op, k, jt, jf),
+        }
+    }
+
+    fn is_rarer(&self, one: CodeId, other: CodeId) -> bool {
+        let of = |id: CodeId| self.frequency.get(id.0 as usize).copied().unwrap_or(0.0);
+        of(one) < of(other)
+    }
+
+    /// How many instructions an instruction that is written now has to skip to get there.
+    fn distance(&self, id: CodeId) -> usize {
+        self.written.len() - self.place[id.0 as usize]
+    }
+
+    /// Makes sure that an instruction written now is followed by this code.
+    fn fall_into(&mut self, graph: &Graph, next: CodeId) {
+        if self.distance(next) > 0 {
+            self.copy(graph, next);
+        }
+    }
+
+    /// Writes a copy of the code's first instruction, or a jump to it.
+    fn copy(&mut self, graph: &Graph, id: CodeId) {
+        let insn = match graph.get(id) {
+            Code::Return(verdict) => Insn::new(Op::RetK, verdict.0),
+            _ => Insn::new(Op::Ja, (self.written.len() - self.home[id.0 as usize]) as u32),
+        };
+        self.written.push(insn);
+        self.place[id.0 as usize] = self.written.len();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::code::Held;
+    use super::*;
+    use callgate_bpf::verdict::Verdict;
+
+    /// A branch whose sides are so far away: how many copies it gets, and its distances.
+    fn branch(then: usize, otherwise: usize) -> (usize, u8, u8) {
+        let mut graph = Graph::default();
+        let sides = [Verdict::ALLOW, Verdict::LOG].map(|verdict| graph.add(Code::Return(verdict)));
+        let written = then.max(otherwise) + 1;
+        let home = vec![written - then, written - otherwise];
+        let mut writer = Writer {
+            frequency: &[],
+            written: vec![Insn::new(Op::Ja, 0); written],
+            home: home.clone(),
+            place: home,
+        };
+        let insn = writer.branch(&graph, Op::JeqK, 0, sides[0], sides[1]);
+        let copies = writer.written.len() - written;
+        let lands = |distance: u8| writer.written[writer.written.len() - 1 - usize::from(distance)];
+        for (distance, far, k) in
+            [(insn.jt, then, Verdict::ALLOW.0), (insn.jf, otherwise, Verdict::LOG.0)]
+        {
+            // Either the copy, or what was written in that place.
+            let copied = lands(distance) == Insn::new(Op::RetK, k);
+            assert!(copied || usize::from(distance) == far + copies, "{then} {otherwise}");
+        }
+        (copies, insn.jt, insn.jf)
+    }
+
+    #[test]
+    fn only_what_is_out_of_reach_gets_a_copy() {
+        assert_eq!(branch(255, 255), (0, 255, 255));
+        assert_eq!(branch(256, 0), (1, 0, 1));
+        assert_eq!(branch(256, 253), (1, 0, 254));
+        // The copy moves the other side to the very end of the reach …
+        assert_eq!(branch(256, 254), (1, 0, 255));
+        assert_eq!(branch(254, 256), (1, 255, 0));
+        // … and beyond it.
+        assert_eq!(branch(256, 255), (2, 1, 0));
+        assert_eq!(branch(255, 256), (2, 0, 1));
+        assert_eq!(branch(1000, 1000), (2, 1, 0));
+    }
+
+    #[test]
+    fn what_a_test_of_an_argument_refuses_is_rare() {
+        let mut graph = Graph::default();
+        let held = Held { word: Word::IP_LOW, mask: u32::MAX };
+        let [refuse, allow, log] = [Verdict::errno(1), Verdict::ALLOW, Verdict::LOG]
+            .map(|verdict| graph.add(Code::Return(verdict)));
+        let mut test =
+            |then, otherwise| graph.add(Code::Branch { held, op: Op::JgeK, k: 1, then, otherwise });
+        let open = test(allow, log);
+        let first = test(refuse, open);
+        let root = graph.add(Code::Load { word: Word::IP_LOW, next: first });
+        let call = WeightedCall { token: 0, nr: 0, weight: 1.0, always_allowed: false };
+        let frequency = frequencies(&graph, root, &[call], Model::Jit);
+        let of = |id: CodeId| frequency[id.0 as usize];
+        assert_eq!((of(root), of(first), of(refuse)), (1.0, 1.0, REFUSED));
+        assert_eq!((of(open), of(allow)), (1.0 - REFUSED, (1.0 - REFUSED) / 2.0));
+        assert_eq!(of(allow), of(log));
+    }
+
+    #[test]
+    fn where_neither_side_falls_through_the_comparison_holds_for_the_frequent_one() {
+        let mut graph = Graph::default();
+        let [rare, frequent] =
+            [Verdict::LOG, Verdict::ALLOW].map(|verdict| graph.add(Code::Return(verdict)));
+        let written = |near: usize, op, k| {
+            let written = vec![Insn::new(Op::Ja, 0); near + 10];
+            let place = vec![10, 5];
+            let mut writer = Writer { frequency: &[1.0, 2.0], written, home: place.clone(), place };
+            writer.branch(&graph, op, k, rare, frequent)
+        };
+        assert_eq!(written(1, Op::JgeK, 1), Insn::branch(Op::JeqK, 0, 6, 1));
+        assert_eq!(written(1, Op::JeqK, 0), Insn::branch(Op::JgeK, 1, 6, 1));
+        assert_eq!(written(0, Op::JgeK, 1), Insn::branch(Op::JgeK, 1, 0, 5), "it falls through");
+        assert_eq!(written(1, Op::JgeK, 2), Insn::branch(Op::JgeK, 2, 1, 6), "it has no opposite");
+    }
+}

@@ -1,0 +1,199 @@
+//! The bits of one word: which of them a function needs, and what remains when some are known.
+//!
+//! All of this looks at the nodes of one word only. What a function becomes once the word is known
+//! is called an *exit*.
+
+use rustc_hash::FxHashMap as HashMap;
+
+use callgate_bpf::data::Word;
+use callgate_proof::diagram::Seen;
+use callgate_proof::diagram::var_of;
+use callgate_proof::diagram::{Func, OutOfBudget, Store};
+
+/// What the values in a set have in common, bit by bit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Bits that some value has.
+    pub any: u32,
+    /// Bits that every value has.
+    pub all: u32,
+}
+
+impl Bounds {
+    fn union(self, other: Bounds) -> Bounds {
+        Bounds { any: self.any | other.any, all: self.all & other.all }
+    }
+}
+
+/// How many nodes of a function look at a word.
+pub fn nodes_of_word(store: &Store, func: Func, word: Word) -> usize {
+    let mut seen = Seen::new(store.len());
+    let mut nodes = 0;
+    let mut stack = vec![func];
+    while let Some(node) = stack.pop() {
+        if store.top_word(node) == Some(word) && seen.insert(node) {
+            nodes += 1;
+            stack.extend(<[Func; 2]>::from(store.children(node)));
+        }
+    }
+    nodes
+}
+
+/// How many values of a word lead to an exit.
+pub fn values_to(store: &Store, func: Func, word: Word, exit: Func) -> u128 {
+    let mut memo = HashMap::default();
+    values_below(store, func, 32, word, exit, &mut memo)
+}
+
+/// The same for the low `bits` of the word.
+fn values_below(
+    store: &Store,
+    func: Func,
+    bits: u32,
+    word: Word,
+    exit: Func,
+    memo: &mut HashMap<Func, u128>,
+) -> u128 {
+    if store.top_word(func) != Some(word) {
+        return if func == exit { 1 << bits } else { 0 };
+    }
+    let bit = 31 - u32::from(store.var(func) % 32);
+    let own = match memo.get(&func) {
+        Some(done) => *done,
+        None => {
+            let (low, high) = store.children(func);
+            let own = values_below(store, low, bit, word, exit, memo)
+                + values_below(store, high, bit, word, exit, memo);
+            memo.insert(func, own);
+            own
+        }
+    };
+    own << (bits - bit - 1)
+}
+
+/// The most significant bit that a function looks at, in its first word; 0 for a constant.
+pub fn top_bit(store: &Store, func: Func) -> u32 {
+    store.top_word(func).map_or(0, |_| 1 << (31 - u32::from(store.var(func) % 32)))
+}
+
+/// What the values that lead to `exit` have in common; `None` when there are none.
+pub fn bounds_of(store: &Store, func: Func, word: Word, exit: Func) -> Option<Bounds> {
+    let mut memo = HashMap::default();
+    bounds_below(store, func, 32, word, &|other| other == exit, &mut memo)
+}
+
+/// What the values that do not lead to `exit` have in common; `None` when there are none.
+pub fn bounds_except(store: &Store, func: Func, word: Word, exit: Func) -> Option<Bounds> {
+    let mut memo = HashMap::default();
+    bounds_below(store, func, 32, word, &|other| other != exit, &mut memo)
+}
+
+/// What those of the low `bits` of the word have in common that lead to a wanted exit.
+fn bounds_below(
+    store: &Store,
+    func: Func,
+    bits: u32,
+    word: Word,
+    wanted: &impl Fn(Func) -> bool,
+    memo: &mut HashMap<Func, Option<Bounds>>,
+) -> Option<Bounds> {
+    let low_ones = |bits: u32| ((1u64 << bits) - 1) as u32;
+    if store.top_word(func) != Some(word) {
+        return wanted(func).then_some(Bounds { any: low_ones(bits), all: 0 });
+    }
+    let bit = 31 - u32::from(store.var(func) % 32);
+    let own = match memo.get(&func) {
+        Some(done) => *done,
+        None => {
+            let (low, high) = store.children(func);
+            let low = bounds_below(store, low, bit, word, wanted, memo);
+            let high = bounds_below(store, high, bit, word, wanted, memo)
+                .map(|bounds| Bounds { any: bounds.any | 1 << bit, all: bounds.all | 1 << bit });
+            let own = match (low, high) {
+                (Some(low), Some(high)) => Some(low.union(high)),
+                (one, None) | (None, one) => one,
+            };
+            memo.insert(func, own);
+            own
+        }
+    };
+    // The bits above the tested one are free.
+    let free = low_ones(bits) & !low_ones(bit + 1);
+    own.map(|bounds| Bounds { any: bounds.any | free, all: bounds.all })
+}
+
+/// What remains of a function when the bits of a word that are in `mask` are those of `value`.
+pub fn fix_bits(
+    store: &mut Store,
+    func: Func,
+    word: Word,
+    mask: u32,
+    value: u32,
+) -> Result<Func, OutOfBudget> {
+    let mut memo = HashMap::default();
+    fix_bits_memo(store, func, word, mask, value, &mut memo)
+}
+
+fn fix_bits_memo(
+    store: &mut Store,
+    func: Func,
+    word: Word,
+    mask: u32,
+    value: u32,
+    memo: &mut HashMap<Func, Func>,
+) -> Result<Func, OutOfBudget> {
+    let bit = 31 - u32::from(store.var(func) % 32);
+    let from_here_on = u32::MAX >> (31 - bit);
+    if store.top_word(func) != Some(word) || mask & from_here_on == 0 {
+        return Ok(func);
+    }
+    if let Some(done) = memo.get(&func) {
+        return Ok(*done);
+    }
+    let (low, high) = store.children(func);
+    let result = if mask >> bit & 1 == 1 {
+        let kept = if value >> bit & 1 == 1 { high } else { low };
+        fix_bits_memo(store, kept, word, mask, value, memo)?
+    } else {
+        let low = fix_bits_memo(store, low, word, mask, value, memo)?;
+        let high = fix_bits_memo(store, high, word, mask, value, memo)?;
+        store.make(var_of(word, bit), low, high)?
+    };
+    memo.insert(func, result);
+    Ok(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use callgate_bpf::Verdict;
+    use callgate_proof::diagram::Split;
+
+    #[test]
+    fn bounds_are_those_of_the_values() {
+        let mut store = Store::default();
+        let word = Word::arg_low(2).unwrap();
+        let allow = store.verdict(Verdict::ALLOW).unwrap();
+        let deny = store.verdict(Verdict::errno(1)).unwrap();
+        let mut func = deny;
+        for value in [0x80, 0x81, 0xa1] {
+            func = store.split(word, Split::Equal(value), allow, func).unwrap();
+        }
+        assert_eq!(bounds_except(&store, func, word, deny), Some(Bounds { any: 0xa1, all: 0x80 }));
+        assert_eq!(bounds_except(&store, func, word, allow), Some(Bounds { any: !0, all: 0 }));
+        assert_eq!(bounds_except(&store, deny, word, deny), None);
+        assert_eq!(values_to(&store, func, word, allow), 3);
+        assert_eq!(values_to(&store, func, word, deny), (1 << 32) - 3);
+        let mut exits = store.exits(func, word, 2).unwrap();
+        exits.sort();
+        assert_eq!(exits, [allow, deny]);
+        assert_eq!(store.exits(func, word, 1), None);
+
+        let rest = fix_bits(&mut store, func, word, !0x21, 0x80).unwrap();
+        for value in [0, 1, 0x20, 0x21] {
+            let wanted = if value == 0x20 { deny } else { allow };
+            assert_eq!(store.follow(rest, word, value), wanted);
+            assert_eq!(store.follow(rest, word, value | 0x5f00), wanted);
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! Sets of values as sums of products, and what a function says whatever some bits are.
+
+use rustc_hash::FxHashMap as HashMap;
+
+use callgate_bpf::data::Word;
+use callgate_proof::diagram::var_of;
+use callgate_proof::diagram::{Func, OutOfBudget, Pred, Store, Var};
+
+/// A set of values of a word: those with `value & mask == wanted`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Cube {
+    pub mask: u32,
+    pub wanted: u32,
+}
+
+/// A set of calls: those whose words are all in these sets; a word occurs once, in order.
+pub type Product = Vec<(Word, Cube)>;
+
+/// An irredundant sum of products of the calls that get a verdict; `None` when it has more than
+/// `limit` products.
+pub fn products(
+    store: &mut Store,
+    func: Func,
+    verdict: Func,
+    limit: usize,
+) -> Result<Option<Vec<Product>>, OutOfBudget> {
+    let mut memo = HashMap::default();
+    let set = calls_set(store, func, verdict, &mut memo)?;
+    let mut cover = Cover::<Product> { limit, memo: HashMap::default() };
+    Ok(cover.irredundant(store, set, set)?.map(|(products, _)| products))
+}
+
+/// The predicate that a call gets a verdict.
+fn calls_set(
+    store: &mut Store,
+    func: Func,
+    verdict: Func,
+    memo: &mut HashMap<Func, Pred>,
+) -> Result<Pred, OutOfBudget> {
+    if store.top_word(func).is_none() {
+        return Ok(Pred::constant(func == verdict));
+    }
+    if let Some(done) = memo.get(&func) {
+        return Ok(*done);
+    }
+    let (low, high) = store.children(func);
+    let low = calls_set(store, low, verdict, memo)?;
+    let high = calls_set(store, high, verdict, memo)?;
+    let set = store.make(store.var(func), low, high)?;
+    memo.insert(func, set);
+    Ok(set)
+}
+
+/// An irredundant sum of products of the values of a word that lead to an exit (Minato and
+/// Morreale's construction); `None` when it has more than `limit` cubes.
+pub fn cover(
+    store: &mut Store,
+    func: Func,
+    word: Word,
+    exit: Func,
+    limit: usize,
+) -> Result<Option<Vec<Cube>>, OutOfBudget> {
+    let set = store.leads_to(func, word, exit)?;
+    let mut cover = Cover::<Cube> { limit, memo: HashMap::default() };
+    Ok(cover.irredundant(store, set, set)?.map(|(cubes, _)| cubes))
+}
+
+/// The exits that a word's value leads to whatever its `free` bits are, and `otherwise` where
+/// these bits matter.
+pub fn whatever(
+    store: &mut Store,
+    func: Func,
+    word: Word,
+    free: u32,
+    otherwise: Func,
+) -> Result<Func, OutOfBudget> {
+    let mut agreed = HashMap::default();
+    let mut done = HashMap::default();
+    whatever_memo(store, func, word, free, otherwise, &mut agreed, &mut done)
+}
+
+fn whatever_memo(
+    store: &mut Store,
+    func: Func,
+    word: Word,
+    free: u32,
+    otherwise: Func,
+    agreed: &mut HashMap<(Func, Func), Func>,
+    done: &mut HashMap<Func, Func>,
+) -> Result<Func, OutOfBudget> {
+    if store.top_word(func) != Some(word) {
+        return Ok(func);
+    }
+    if let Some(done) = done.get(&func) {
+        return Ok(*done);
+    }
+    let var = store.var(func);
+    let (low, high) = store.children(func);
+    let low = whatever_memo(store, low, word, free, otherwise, agreed, done)?;
+    let high = whatever_memo(store, high, word, free, otherwise, agreed, done)?;
+    let result = if free >> (31 - u32::from(var % 32)) & 1 == 1 {
+        let merge = Merge { word, same: None, different: Some(otherwise) };
+        merged(store, low, high, merge, agreed)?
+    } else {
+        store.make(var, low, high)?
+    };
+    done.insert(func, result);
+    Ok(result)
+}
+
+/// What `a` says about a word where `b` says something else, and `otherwise` where they agree.
+pub fn disagreement(
+    store: &mut Store,
+    a: Func,
+    b: Func,
+    word: Word,
+    otherwise: Func,
+) -> Result<Func, OutOfBudget> {
+    let merge = Merge { word, same: Some(otherwise), different: None };
+    merged(store, a, b, merge, &mut HashMap::default())
+}
+
+/// Puts two functions of a word together, value by value.
+fn merged(
+    store: &mut Store,
+    a: Func,
+    b: Func,
+    merge: Merge,
+    memo: &mut HashMap<(Func, Func), Func>,
+) -> Result<Func, OutOfBudget> {
+    if a == b {
+        return Ok(merge.same.unwrap_or(a));
+    }
+    let var = store.var(a).min(store.var(b));
+    if var > var_of(merge.word, 0) {
+        return Ok(merge.different.unwrap_or(a));
+    }
+    if let Some(done) = memo.get(&(a, b)) {
+        return Ok(*done);
+    }
+    let ((a0, a1), (b0, b1)) = (store.cofactors(a, var), store.cofactors(b, var));
+    let low = merged(store, a0, b0, merge, memo)?;
+    let high = merged(store, a1, b1, merge, memo)?;
+    let result = store.make(var, low, high)?;
+    memo.insert((a, b), result);
+    Ok(result)
+}
+
+/// What becomes of two functions where they say the same about a word and where they differ; `None` is
+/// what the first one says.
+#[derive(Clone, Copy)]
+struct Merge {
+    word: Word,
+    same: Option<Func>,
+    different: Option<Func>,
+}
+
+/// A product of bits.
+trait Term: Clone {
+    /// Holds for everything.
+    fn all() -> Self;
+
+    /// The product with one bit more, of a word that is not after any in it.
+    fn with(self, word: Word, bit: u32, set: bool) -> Self;
+}
+
+impl Term for Cube {
+    fn all() -> Cube {
+        Cube { mask: 0, wanted: 0 }
+    }
+
+    fn with(self, _: Word, bit: u32, set: bool) -> Cube {
+        Cube { mask: self.mask | bit, wanted: self.wanted | if set { bit } else { 0 } }
+    }
+}
+
+impl Term for Product {
+    fn all() -> Product {
+        Vec::new()
+    }
+
+    fn with(mut self, word: Word, bit: u32, set: bool) -> Product {
+        match self.first_mut() {
+            Some((first, cube)) if *first == word => *cube = cube.with(word, bit, set),
+            _ => self.insert(0, (word, Cube::all().with(word, bit, set))),
+        }
+        self
+    }
+}
+
+/// Products, and the set that they make up together.
+type Sum<T> = (Vec<T>, Pred);
+
+struct Cover<T> {
+    limit: usize,
+    memo: HashMap<(Pred, Pred), Sum<T>>,
+}
+
+impl<T: Term> Cover<T> {
+    /// Products that together contain `lower` and lie within `upper`.
+    fn irredundant(
+        &mut self,
+        store: &mut Store,
+        lower: Pred,
+        upper: Pred,
+    ) -> Result<Option<Sum<T>>, OutOfBudget> {
+        if lower == Pred::NEVER {
+            return Ok(Some((Vec::new(), Pred::NEVER)));
+        }
+        if upper == Pred::ALWAYS {
+            return Ok(Some((vec![T::all()], Pred::ALWAYS)));
+        }
+        let key = (lower, upper);
+        if let Some(done) = self.memo.get(&key) {
+            return Ok(Some(done.clone()));
+        }
+        let var: Var = store.var(lower).min(store.var(upper));
+        let Some(word) = Word::from_index(usize::from(var / 32)) else { return Ok(None) };
+        let bit = 1 << (31 - u32::from(var % 32));
+        let (l0, l1) = store.cofactors(lower, var);
+        let (u0, u1) = store.cofactors(upper, var);
+        let only = |store: &mut Store, a: Pred, b: Pred| {
+            let not_b = store.not(b)?;
+            store.and(a, not_b)
+        };
+        // What needs the bit clear, what needs it set, and the rest, which does not look at it.
+        let lower_clear = only(store, l0, u1)?;
+        let Some((clear, clear_set)) = self.irredundant(store, lower_clear, u0)? else {
+            return Ok(None);
+        };
+        let lower_set = only(store, l1, u0)?;
+        let Some((set, set_set)) = self.irredundant(store, lower_set, u1)? else {
+            return Ok(None);
+        };
+        let (rest0, rest1) = (only(store, l0, clear_set)?, only(store, l1, set_set)?);
+        let (lower, both) = (store.or(rest0, rest1)?, store.and(u0, u1)?);
+        let Some((free, free_set)) = self.irredundant(store, lower, both)? else {
+            return Ok(None);
+        };
+        let mut products = Vec::with_capacity(clear.len() + set.len() + free.len());
+        products.extend(clear.into_iter().map(|product| product.with(word, bit, false)));
+        products.extend(set.into_iter().map(|product| product.with(word, bit, true)));
+        products.extend(free);
+        if products.len() > self.limit {
+            return Ok(None);
+        }
+        let low = store.or(clear_set, free_set)?;
+        let high = store.or(set_set, free_set)?;
+        let covered = store.make(var, low, high)?;
+        let sum = (products, covered);
+        self.memo.insert(key, sum.clone());
+        Ok(Some(sum))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::fix_bits;
+    use callgate_bpf::Verdict;
+    use callgate_proof::diagram::Split;
+
+    /// A function of the low four bits of a word that allows the numbers in `set`.
+    fn four_bits(store: &mut Store, word: Word, set: u16) -> (Func, Func, Func) {
+        let allow = store.verdict(Verdict::ALLOW).unwrap();
+        let deny = store.verdict(Verdict::errno(1)).unwrap();
+        let mut func = deny;
+        for value in (0..16).filter(|value| set >> value & 1 == 1) {
+            func = store.split(word, Split::Equal(value), allow, func).unwrap();
+        }
+        (fix_bits(store, func, word, !15, 0).unwrap(), allow, deny)
+    }
+
+    #[test]
+    fn a_cover_is_exact_and_irredundant() {
+        let mut store = Store::default();
+        let word = Word::arg_low(0).unwrap();
+        for set in (0..=u16::MAX).step_by(7) {
+            let (func, allow, _) = four_bits(&mut store, word, set);
+            let cubes = cover(&mut store, func, word, allow, 16).unwrap().unwrap();
+            let covered = |cubes: &[Cube]| {
+                let has = |v: &u32| cubes.iter().any(|cube| v & cube.mask == cube.wanted);
+                (0..16).filter(has).fold(0u16, |all, v| all | 1 << v)
+            };
+            assert_eq!(covered(&cubes), set, "{cubes:x?}");
+            for left_out in 0..cubes.len() {
+                let mut fewer = cubes.clone();
+                fewer.remove(left_out);
+                assert_ne!(covered(&fewer), set, "{cubes:x?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_holds_whatever_bits_are_and_what_does_not() {
+        let mut store = Store::default();
+        let word = Word::arg_low(0).unwrap();
+        let free = 0b0110;
+        for set in (0..=u16::MAX).step_by(11) {
+            let (func, allow, deny) = four_bits(&mut store, word, set);
+            let agreed = whatever(&mut store, func, word, free, deny).unwrap();
+            let rest = disagreement(&mut store, func, agreed, word, deny).unwrap();
+            for value in 0..16u32 {
+                let others = (0..16u32).filter(|other| other & !free == value & !free);
+                let all = others.clone().all(|other| set >> other & 1 == 1);
+                let wanted = if all { allow } else { deny };
+                assert_eq!(store.follow(agreed, word, value), wanted);
+                let alone = !all && set >> value & 1 == 1;
+                assert_eq!(store.follow(rest, word, value), if alone { allow } else { deny });
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Where two functions differ, as concrete calls.
+
+use rustc_hash::FxHashMap as HashMap;
+
+use super::partition;
+use callgate_bpf::data::{SeccompData, Word};
+use callgate_bpf::syscalls::Arch;
+use callgate_bpf::syscalls::CallSet;
+use callgate_bpf::verdict::Verdict;
+use callgate_proof::diagram::{Func, Store};
+
+/// A set of calls on which two functions differ in the same way, with one of them in full.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// A call on which they differ.
+    pub data: SeccompData,
+    /// What the first function says of it.
+    pub left: Verdict,
+    /// What the second function says of it.
+    pub right: Verdict,
+    /// The numbers that differ in the same way under the same arch token, `data.nr` among them.
+    pub calls: CallSet,
+}
+
+/// What two functions become for some numbers, and these numbers.
+type Group = ((Func, Func), Vec<(u32, u32)>);
+
+/// Beyond this many runs of a word's values, differences are not grouped any more.
+const MAX_RUNS: usize = 1 << 14;
+
+/// Where two functions differ: at most `limit` groups of calls, none when they are equal.
+///
+/// Calls are grouped by arch token and by what the two functions make of their arguments; in
+/// each group, a call with a name is preferred as the example.
+pub fn differences(store: &Store, a: Func, b: Func, limit: usize) -> Vec<Difference> {
+    let mut found = Vec::new();
+    for (first, last, a, b) in pairs(store, a, b, Word::ARCH) {
+        let arch = Arch::ALL.iter().copied().find(|arch| (first..=last).contains(&arch.token()));
+        let token = arch.map_or(first, Arch::token);
+        let start = SeccompData { arch: token, ..SeccompData::default() };
+        let mut groups: Vec<Group> = Vec::new();
+        let mut group_of = HashMap::default();
+        for (first, last, a, b) in pairs(store, a, b, Word::NR) {
+            let next = groups.len();
+            let group = *group_of.entry((a, b)).or_insert(next);
+            if group == next {
+                groups.push(((a, b), Vec::new()));
+            }
+            if let Some((_, ranges)) = groups.get_mut(group) {
+                ranges.push((first, last));
+            }
+        }
+        for ((a, b), ranges) in groups {
+            if found.len() == limit {
+                return found;
+            }
+            let calls = CallSet::from_ranges(ranges);
+            let named = Arch::with_token(token)
+                .flat_map(|arch| arch.calls().map(|(nr, _)| nr))
+                .find(|nr| calls.contains(*nr));
+            let any = calls.ranges().first().map_or(0, |(first, _)| *first);
+            let start = SeccompData { nr: named.unwrap_or(any), ..start };
+            if let Some(data) = store.witness(a, b, start) {
+                let (left, right) = (store.evaluate(a, &data), store.evaluate(b, &data));
+                found.push(Difference { data, left, right, calls });
+            }
+        }
+    }
+    found
+}
+
+/// The runs of a word's values where two functions differ, with what remains of both. Where
+/// there are too many runs, one value stands for all.
+fn pairs(store: &Store, a: Func, b: Func, word: Word) -> Vec<(u32, u32, Func, Func)> {
+    let (runs_a, runs_b) =
+        match (partition(store, a, word, MAX_RUNS), partition(store, b, word, MAX_RUNS)) {
+            (Some(a), Some(b)) => (a, b),
+            _ => {
+                let value = store.witness(a, b, SeccompData::default()).map(|data| data.word(word));
+                return value
+                    .map(|v| (v, v, store.follow(a, word, v), store.follow(b, word, v)))
+                    .filter(|(.., a, b)| a != b)
+                    .into_iter()
+                    .collect();
+            }
+        };
+    let mut pairs = Vec::new();
+    let (mut runs_a, mut runs_b) = (runs_a.into_iter().peekable(), runs_b.into_iter().peekable());
+    let mut first = 0;
+    while let (Some(run_a), Some(run_b)) = (runs_a.peek(), runs_b.peek()) {
+        let last = run_a.last.min(run_b.last);
+        if run_a.then != run_b.then {
+            pairs.push((first, last, run_a.then, run_b.then));
+        }
+        first = last.wrapping_add(1);
+        let (end_a, end_b) = (run_a.last == last, run_b.last == last);
+        if end_a {
+            runs_a.next();
+        }
+        if end_b {
+            runs_b.next();
+        }
+    }
+    pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use callgate_proof::diagram::Split;
+
+    #[test]
+    fn a_difference_is_a_call_that_shows_it() {
+        let mut store = Store::default();
+        let allow = store.verdict(Verdict::ALLOW).unwrap();
+        let deny = store.verdict(Verdict::errno(1)).unwrap();
+        let low = Word::arg_low(1).unwrap();
+        let seven = store.split(low, Split::Equal(7), deny, allow).unwrap();
+        let eight = store.split(low, Split::Equal(8), deny, allow).unwrap();
+        let token = Arch::X86_64.token();
+        let mut filter = |inner| {
+            let calls = store.split(Word::NR, Split::AtLeast(3), inner, allow).unwrap();
+            let calls = store.split(Word::NR, Split::AtLeast(9), deny, calls).unwrap();
+            store.split(Word::ARCH, Split::Equal(token), calls, deny).unwrap()
+        };
+        let (a, b) = (filter(seven), filter(eight));
+        assert_eq!(differences(&store, a, a, 10), vec![]);
+        assert_eq!(store.witness(a, a, SeccompData::default()), None);
+        let found = differences(&store, a, b, 10);
+        assert_eq!(found.len(), 1);
+        let difference = &found[0];
+        assert_eq!(difference.calls, CallSet::range(3, 8));
+        assert_eq!((difference.data.arch, difference.data.nr), (token, 3));
+        assert_eq!(store.evaluate(a, &difference.data), difference.left);
+        assert_eq!(store.evaluate(b, &difference.data), difference.right);
+        assert_ne!(difference.left, difference.right);
+        assert!(differences(&store, a, b, 0).is_empty());
+    }
+}

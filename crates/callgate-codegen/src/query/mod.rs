@@ -1,0 +1,21 @@
+//! Questions about functions of a decision diagram that a proof does not need.
+
+mod bits;
+mod count;
+mod cover;
+mod difference;
+mod partition;
+mod permitted;
+mod reach;
+mod reorder;
+#[cfg(test)]
+mod tests;
+
+pub use bits::*;
+pub use count::*;
+pub use cover::*;
+pub use difference::*;
+pub use partition::*;
+pub use permitted::*;
+pub use reach::*;
+pub use reorder::*;

@@ -1,0 +1,117 @@
+//! The view of a function one word at a time: which values of a word lead where.
+
+use callgate_bpf::data::Word;
+use callgate_proof::diagram::{Func, Store};
+
+/// A run of values of one word that all lead to the same function of the later words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// The first value.
+    pub first: u32,
+    /// The last value, included.
+    pub last: u32,
+    /// What remains to be decided.
+    pub then: Func,
+}
+
+/// Splits the values of a word, in order and without gaps, into maximal runs that lead to the
+/// same function. The function must not look at an earlier word.
+///
+/// `None` when there are more than `limit` runs.
+pub fn partition(store: &Store, func: Func, word: Word, limit: usize) -> Option<Vec<Interval>> {
+    partition_within(store, func, word, u32::MAX, limit)
+}
+
+/// The same for the values that have no bit outside `mask`: runs begin and end with such values,
+/// and there may be gaps of others between them.
+pub fn partition_within(
+    store: &Store,
+    func: Func,
+    word: Word,
+    mask: u32,
+    limit: usize,
+) -> Option<Vec<Interval>> {
+    if repetitions(store, func, word, mask) > limit as u64 {
+        return None;
+    }
+    let mut runs: Vec<Interval> = Vec::new();
+    // Depth-first, low side first, with an explicit stack: function, first value, size of its
+    // share as a power of two.
+    let mut stack = vec![(func, 0u32, 32u32)];
+    while let Some((node, first, bits)) = stack.pop() {
+        let var = store.var(node);
+        if usize::from(var / 32) != word.index() {
+            let last = first | (((1u64 << bits) - 1) as u32 & mask);
+            let full = runs.len() == limit;
+            match runs.last_mut() {
+                Some(run) if run.then == node => run.last = last,
+                _ if full => return None,
+                _ => runs.push(Interval { first, last, then: node }),
+            }
+            continue;
+        }
+        let bit = 31 - u32::from(var % 32);
+        let (low, high) = store.children(node);
+        // Free bits above the tested one repeat the pattern below it.
+        let top = 1 << (bits - 1);
+        let (low, high) = if bit + 1 < bits { (node, node) } else { (low, high) };
+        if mask & top != 0 {
+            stack.push((high, first | top, bits - 1));
+        }
+        stack.push((low, first, bits - 1));
+    }
+    Some(runs)
+}
+
+/// How often the pattern of a word's values that have no bit outside `mask` repeats itself,
+/// because the function does not look at the bits above. There are at least as many runs.
+pub fn repetitions(store: &Store, func: Func, word: Word, mask: u32) -> u64 {
+    if store.top_word(func) != Some(word) {
+        return 1;
+    }
+    let above = !(u32::MAX >> (store.var(func) % 32));
+    1 << (mask & above).count_ones()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use callgate_bpf::Verdict;
+    use callgate_proof::diagram::Split;
+
+    #[test]
+    fn runs_are_maximal_and_cover_everything() {
+        let mut store = Store::default();
+        let allow = store.verdict(Verdict::ALLOW).unwrap();
+        let deny = store.verdict(Verdict::errno(1)).unwrap();
+        let above = store.split(Word::NR, Split::AtLeast(10), deny, allow).unwrap();
+        let func = store.split(Word::NR, Split::Equal(5), deny, above).unwrap();
+        let run = |first, last, then| Interval { first, last, then };
+        assert_eq!(
+            partition(&store, func, Word::NR, 4),
+            Some(vec![
+                run(0, 4, allow),
+                run(5, 5, deny),
+                run(6, 9, allow),
+                run(10, u32::MAX, deny)
+            ])
+        );
+        assert_eq!(partition(&store, func, Word::NR, 3), None);
+        assert_eq!(
+            partition(&store, allow, Word::NR, 1),
+            Some(vec![run(0, u32::MAX, allow)]),
+            "a constant is one run"
+        );
+    }
+
+    #[test]
+    fn untested_high_bits_repeat_the_pattern() {
+        let mut store = Store::default();
+        let allow = store.verdict(Verdict::ALLOW).unwrap();
+        let deny = store.verdict(Verdict::errno(1)).unwrap();
+        let word = Word::arg_low(0).unwrap();
+        let set = store.any_bit(word, 1 << 29).unwrap();
+        let func = store.select(set, deny, allow).unwrap();
+        assert_eq!(partition(&store, func, word, 100).unwrap().len(), 8);
+    }
+}

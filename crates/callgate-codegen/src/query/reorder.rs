@@ -1,0 +1,148 @@
+//! A function seen from another word first.
+//!
+//! The order of words in a diagram is fixed, but a program may look at any word first. A function with
+//! a word first is an *outline*: a function of that word alone that ends in placeholders for what
+//! remains once the word is known.
+
+use rustc_hash::FxHashMap as HashMap;
+
+use callgate_bpf::data::Word;
+use callgate_proof::diagram::var_of;
+use callgate_proof::diagram::{Func, Node, OutOfBudget, Store, Var};
+
+/// What a function is once a word is known: a function of this word with placeholders.
+pub fn word_first(store: &mut Store, func: Func, word: Word) -> Result<Func, OutOfBudget> {
+    let mut first = WordFirst { word, done: HashMap::default() };
+    first.bring(store, func)
+}
+
+struct WordFirst {
+    word: Word,
+    done: HashMap<Func, Func>,
+}
+
+impl WordFirst {
+    /// Goes down one variable at a time.
+    fn bring(&mut self, store: &mut Store, func: Func) -> Result<Func, OutOfBudget> {
+        let var = store.var(func);
+        if var > var_of(self.word, 0) {
+            return store.placeholder(func);
+        }
+        if let Some(done) = self.done.get(&func) {
+            return Ok(*done);
+        }
+        let (low, high) = store.children(func);
+        let low = self.bring(store, low)?;
+        let high = self.bring(store, high)?;
+        let result = if var >= var_of(self.word, 31) {
+            store.make(var, low, high)?
+        } else {
+            self.join(store, var, low, high)?
+        };
+        self.done.insert(func, result);
+        Ok(result)
+    }
+
+    /// One or the other, as an earlier variable says: value by value of the word. Both are outlines, and
+    /// say by themselves of which word, so what is remembered holds for every word.
+    fn join(
+        &mut self,
+        store: &mut Store,
+        var: Var,
+        low: Func,
+        high: Func,
+    ) -> Result<Func, OutOfBudget> {
+        if low == high {
+            return Ok(low);
+        }
+        let bit = store.var(low).min(store.var(high));
+        if bit > var_of(self.word, 0) {
+            let rest = store.make(var, store.behind(low), store.behind(high))?;
+            return store.placeholder(rest);
+        }
+        store.charge()?;
+        let operation = [u32::from(var), low.id(), high.id()];
+        if let Some(done) = store.remembered(operation) {
+            return Ok(done);
+        }
+        let ((l0, l1), (h0, h1)) = (store.cofactors(low, bit), store.cofactors(high, bit));
+        let clear = self.join(store, var, l0, h0)?;
+        let set = self.join(store, var, l1, h1)?;
+        let result = store.make(bit, clear, set)?;
+        store.remember(operation, result);
+        Ok(result)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use callgate_bpf::SeccompData;
+    use callgate_bpf::verdict::Verdict;
+    use callgate_proof::diagram::Split;
+
+    /// The words that a function looks at, in order.
+    fn words_of(store: &Store, func: Func) -> Vec<Word> {
+        let mut words = std::collections::BTreeSet::new();
+        let mut stack = vec![func];
+        while let Some(node) = stack.pop() {
+            if let Some(word) = store.top_word(node) {
+                words.insert(word);
+                stack.extend(<[Func; 2]>::from(store.children(node)));
+            }
+        }
+        words.into_iter().collect()
+    }
+
+    #[test]
+    fn what_remains_says_what_the_function_says() {
+        let mut store = Store::default();
+        let words = [0, 1, 2].map(|arg| Word::arg_low(arg).unwrap());
+        let mut func = store.verdict(Verdict::ALLOW).unwrap();
+        for step in 0..40u32 {
+            let verdict = store.verdict(Verdict::errno(step as u16 % 5)).unwrap();
+            let of = |k: usize| words[(step as usize * 7 + k) % 3];
+            let inner = store.split(of(0), Split::Equal(step % 4), verdict, func).unwrap();
+            func = store.split(of(1), Split::AtLeast(step % 3 + 1), inner, func).unwrap();
+        }
+        assert_eq!(words_of(&store, func), words);
+        for word in words {
+            let outline = word_first(&mut store, func, word).unwrap();
+            assert_eq!(words_of(&store, outline), [word]);
+            for number in 0..216u64 {
+                let args = [number % 6, number / 6 % 6, number / 36, 0, 0, 0];
+                let data = SeccompData { args, ..SeccompData::default() };
+                let rest = store.follow(outline, word, data.word(word));
+                let rest = store.behind(rest);
+                assert!(!words_of(&store, rest).contains(&word));
+                assert_eq!(store.evaluate(rest, &data), store.evaluate(func, &data));
+            }
+        }
+    }
+
+    /// What is remembered of one function must not be taken for another.
+    #[test]
+    fn the_same_outlines_are_joined_for_each_bit_and_in_either_order() {
+        let mut store = Store::default();
+        let [early, late] = [0, 1].map(|arg| Word::arg_low(arg).unwrap());
+        let [allow, deny] =
+            [Verdict::ALLOW, Verdict::errno(1)].map(|verdict| store.verdict(verdict).unwrap());
+        let one = store.split(late, Split::Equal(5), allow, deny).unwrap();
+        let other = store.split(late, Split::AtLeast(3), allow, deny).unwrap();
+        for (bit, low, high) in
+            (0..4).flat_map(|bit| [(bit, one, other), (bit, other, one), (bit, one, deny)])
+        {
+            let set = store.any_bit(early, 1 << bit).unwrap();
+            let func = store.select(set, high, low).unwrap();
+            let outline = word_first(&mut store, func, late).unwrap();
+            for (a, b) in (0..16).flat_map(|a| (0..8).map(move |b| (a, b))) {
+                let rest = store.follow(outline, late, b);
+                let data = SeccompData { args: [a, 0, 0, 0, 0, 0], ..SeccompData::default() };
+                let expected = if a >> bit & 1 == 1 { high } else { low };
+                let expected = store.as_verdict(store.follow(expected, late, b));
+                let verdict = store.evaluate(store.behind(rest), &data);
+                assert_eq!(Some(verdict), expected, "bit {bit}: {a}, {b}");
+            }
+        }
+    }
+}

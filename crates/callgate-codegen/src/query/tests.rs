@@ -1,0 +1,308 @@
+//! Every question about functions against brute force, for all functions of a few bits.
+//!
+//! A boolean function of n bits is its truth table, a number below 2^(2^n): bit `i` says what the
+//! function is where bit `j` of `i` is the value of the j-th input bit. Input bits are variables
+//! spread over the words, first one first in the order of the diagram.
+
+use std::collections::HashMap;
+
+use callgate_proof::diagram::{Budget, Func, Node, Pred, Store, var_of};
+
+use super::*;
+use callgate_bpf::data::{SeccompData, Word};
+use callgate_bpf::{Arch, Verdict};
+
+/// An input bit: a word and a bit of it.
+type Bit = (Word, u32);
+
+fn word(index: usize) -> Word {
+    Word::from_index(index).unwrap()
+}
+
+fn unlimited() -> Store {
+    Store::new(Budget { nodes: 50_000_000, steps: u64::MAX })
+}
+
+/// A call with the input bits of an index, and `noise` in all bits that are no input.
+fn call(bits: &[Bit], index: usize, noise: u32) -> SeccompData {
+    let mut data = SeccompData::default();
+    for word in Word::all() {
+        data.set_word(word, noise);
+    }
+    for (i, (word, bit)) in bits.iter().enumerate() {
+        let cleared = data.word(*word) & !(1 << bit);
+        data.set_word(*word, cleared | ((index >> i & 1) as u32) << bit);
+    }
+    data
+}
+
+/// The variable of an input bit, as a predicate.
+fn input(store: &mut Store, (word, bit): Bit) -> Pred {
+    store.make(var_of(word, bit), Pred::NEVER, Pred::ALWAYS).unwrap()
+}
+
+/// The node whose leaf at each index is given, built bottom up without any operation.
+fn built<N: Node>(store: &mut Store, bits: &[Bit], leaves: &[N]) -> N {
+    // The first variable is bit 0 of an index: fold the last one first.
+    let mut level = leaves.to_vec();
+    for (word, bit) in bits.iter().rev() {
+        let half = level.len() / 2;
+        let (low, high) = level.split_at(half);
+        let pairs: Vec<(N, N)> = low.iter().copied().zip(high.iter().copied()).collect();
+        let var = var_of(*word, *bit);
+        level = pairs.into_iter().map(|(l, h)| store.make(var, l, h).unwrap()).collect();
+    }
+    level[0]
+}
+
+fn table(store: &mut Store, bits: &[Bit], table: u32) -> Pred {
+    let leaves: Vec<Pred> =
+        (0..1usize << bits.len()).map(|i| Pred::constant(table >> i & 1 == 1)).collect();
+    built(store, bits, &leaves)
+}
+
+const VERDICTS: [Verdict; 3] = [Verdict::errno(1), Verdict::ALLOW, Verdict::LOG];
+
+/// Verdicts by index, one digit of `number` to the base of three for each.
+fn digits(mut number: usize, count: usize) -> Vec<Verdict> {
+    let mut digits = Vec::new();
+    for _ in 0..count {
+        digits.push(VERDICTS[number % 3]);
+        number /= 3;
+    }
+    digits
+}
+
+fn function(store: &mut Store, bits: &[Bit], verdicts: &[Verdict]) -> Func {
+    let leaves: Vec<Func> = verdicts.iter().map(|v| store.verdict(*v).unwrap()).collect();
+    built(store, bits, &leaves)
+}
+
+/// Two words, bits next to each other and far apart.
+const THREE: [(usize, u32); 3] = [(5, 31), (5, 0), (8, 7)];
+
+fn three() -> [Bit; 3] {
+    THREE.map(|(w, bit)| (word(w), bit))
+}
+
+#[test]
+fn counting_all_three_bit_functions() {
+    let bits = three();
+    let mut store = unlimited();
+    for n in 0..6561 {
+        let verdicts = digits(n, 8);
+        let func = function(&mut store, &bits, &verdicts);
+        for verdict in VERDICTS {
+            let wanted = verdicts.iter().filter(|v| **v == verdict).count();
+            let count = count(&store, func, verdict);
+            assert_eq!(count.fraction(), wanted as f64 / 8.0);
+            if wanted.is_power_of_two() {
+                assert_eq!(Some(count), Count::power_of_two(509 + wanted.ilog2()));
+            }
+        }
+        assert_eq!(count(&store, func, Verdict::trap(3)).to_u64(), Some(0));
+    }
+}
+
+#[test]
+fn runs_of_values_of_all_four_bit_functions_of_a_word() {
+    // The top three bits and one of a later word: at most eight runs, and more than two exits.
+    let first = word(9);
+    let bits: [Bit; 4] = [(first, 31), (first, 30), (first, 29), (word(12), 5)];
+    let mut store = unlimited();
+    let preds: Vec<Pred> = (0..=u32::from(u16::MAX)).map(|t| table(&mut store, &bits, t)).collect();
+    let allow = store.verdict(Verdict::ALLOW).unwrap();
+    let deny = store.verdict(Verdict::errno(1)).unwrap();
+    for (truth, pred) in preds.into_iter().enumerate() {
+        let func = store.select(pred, allow, deny).unwrap();
+        // What an index of the top three bits, first bit lowest, leaves: two verdicts.
+        let left = |index: usize| (truth >> index & 1, truth >> (index | 8) & 1);
+        let mut wanted: Vec<(u32, u32)> = Vec::new();
+        let mut lefts = Vec::new();
+        for value in 0..8u32 {
+            let index = (value.reverse_bits() >> 29) as usize;
+            let (start, end) = (value << 29, value << 29 | ((1 << 29) - 1));
+            if lefts.last() == Some(&left(index)) {
+                wanted.last_mut().unwrap().1 = end;
+            } else {
+                wanted.push((start, end));
+                lefts.push(left(index));
+            }
+        }
+        let runs = partition(&store, func, first, 8).unwrap();
+        let given: Vec<(u32, u32)> = runs.iter().map(|run| (run.first, run.last)).collect();
+        assert_eq!(given, wanted, "{truth:#06x}");
+        for (run, (clear, set)) in runs.iter().zip(&lefts) {
+            for (value, verdict) in [(0u32, clear), (1 << 5, set)] {
+                let then = store.follow(run.then, word(12), value);
+                assert_eq!(then, if *verdict == 1 { allow } else { deny });
+            }
+        }
+        let count = wanted.len();
+        assert!(partition(&store, func, first, count).is_some());
+        assert_eq!(partition(&store, func, first, count - 1), None);
+    }
+}
+
+#[test]
+fn a_pattern_in_low_bits_is_too_many_runs() {
+    let mut store = unlimited();
+    let low = (word(1), 0);
+    let func = function(&mut store, &[low], &[VERDICTS[0], VERDICTS[1]]);
+    assert_eq!(partition(&store, func, low.0, 1 << 16), None);
+    let next = (word(1), 16);
+    let func = function(&mut store, &[next], &[VERDICTS[0], VERDICTS[1]]);
+    assert_eq!(partition(&store, func, low.0, 1 << 16).unwrap().len(), 1 << 16);
+}
+
+/// All functions from four bits of one word to two exits, and from three bits to three.
+fn one_word(mut check: impl FnMut(&mut Store, Func, &[Bit], &[Func])) {
+    let of = word(11);
+    let mut store = unlimited();
+    let exits = VERDICTS.map(|verdict| store.verdict(verdict).unwrap());
+    let bits: [Bit; 4] = [(of, 31), (of, 17), (of, 4), (of, 0)];
+    for truth in 0..1usize << 16 {
+        let leaves: Vec<Func> = (0..16).map(|i| exits[truth >> i & 1]).collect();
+        let func = built(&mut store, &bits, &leaves);
+        check(&mut store, func, &bits, &leaves);
+    }
+    let bits = &bits[..3];
+    for n in 0..6561 {
+        let leaves: Vec<Func> = digits(n, 8).iter().map(|v| store.verdict(*v).unwrap()).collect();
+        let func = built(&mut store, bits, &leaves);
+        check(&mut store, func, bits, &leaves);
+    }
+}
+
+#[test]
+fn exits_and_what_their_values_have_in_common() {
+    one_word(|store, func, bits, leaves| {
+        let of = bits[0].0;
+        let relevant = bits.iter().fold(0u32, |mask, (_, bit)| mask | 1 << bit);
+        let values: Vec<(u32, Func)> =
+            (0..leaves.len()).map(|i| (call(bits, i, 0).word(of), leaves[i])).collect();
+        let mut wanted = leaves.to_vec();
+        wanted.sort();
+        wanted.dedup();
+        let mut exits = store.exits(func, of, wanted.len()).unwrap();
+        exits.sort();
+        assert_eq!(exits, wanted);
+        assert_eq!(store.exits(func, of, wanted.len() - 1), None);
+
+        let bounds = |chosen: &dyn Fn(Func) -> bool| {
+            let chosen = values.iter().filter(|(_, exit)| chosen(*exit));
+            chosen.fold(None, |bounds: Option<Bounds>, (value, _)| {
+                let own = Bounds { any: value | !relevant, all: *value };
+                Some(bounds.map_or(own, |b| Bounds { any: b.any | own.any, all: b.all & own.all }))
+            })
+        };
+        for exit in &wanted {
+            assert_eq!(bounds_of(store, func, of, *exit), bounds(&|other| other == *exit));
+            assert_eq!(bounds_except(store, func, of, *exit), bounds(&|other| other != *exit));
+            let share = 1u128 << (32 - bits.len());
+            let count = leaves.iter().filter(|leaf| *leaf == exit).count() as u128;
+            assert_eq!(values_to(store, func, of, *exit), count * share);
+        }
+        // The first bit that matters.
+        let matters =
+            |i: usize| (0..leaves.len()).any(|index| leaves[index] != leaves[index ^ 1 << i]);
+        let top = (0..bits.len()).find(|i| matters(*i)).map_or(0, |i| 1 << bits[i].1);
+        assert_eq!(top_bit(store, func), top);
+    });
+}
+
+#[test]
+fn fixing_bits_leaves_the_function_of_the_others() {
+    let mut number = 0usize;
+    one_word(|store, func, bits, leaves| {
+        // Every function with one choice of bits, different from function to function, and every
+        // sixteenth with all choices.
+        number += 1;
+        let count = leaves.len();
+        let choices: Vec<(usize, usize)> = if number.is_multiple_of(16) {
+            (0..count * count).map(|n| (n / count, n % count)).collect()
+        } else {
+            vec![(number * 7 / count % count, number * 5 % count)]
+        };
+        let of = bits[0].0;
+        for (mask, value) in choices {
+            let (mask_bits, value_bits) =
+                (call(bits, mask, 0).word(of), call(bits, value, 0).word(of));
+            let left: Vec<Func> = (0..count).map(|i| leaves[i & !mask | value & mask]).collect();
+            let wanted = built(store, bits, &left);
+            assert_eq!(fix_bits(store, func, of, mask_bits, value_bits).unwrap(), wanted);
+            // Bits that the function does not look at are as good as any.
+            let more = mask_bits | 0x0000_ff00;
+            assert_eq!(fix_bits(store, func, of, more, value_bits | 0x5500).unwrap(), wanted);
+        }
+    });
+}
+
+#[test]
+fn a_permitted_call_is_found_when_there_is_one() {
+    let bits = three();
+    let mut store = unlimited();
+    for n in 0..6561 {
+        let verdicts = digits(n, 8);
+        let func = function(&mut store, &bits, &verdicts);
+        for index in 0..8 {
+            let start = call(&bits, index, 0x0f0f_0f0f);
+            match permitted(&store, func, start) {
+                None => assert!(verdicts.iter().all(|verdict| !verdict.permits())),
+                Some(data) => {
+                    assert!(store.evaluate(func, &data).permits());
+                    assert!(!verdicts[index].permits() || data == start);
+                    assert!((0..8).any(|i| call(&bits, i, 0x0f0f_0f0f) == data));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn differences_cover_exactly_the_calls_that_differ() {
+    // One bit of arch and of number, at the top so that there are two runs, and one argument bit.
+    let bits: [Bit; 3] = [(Word::ARCH, 31), (Word::NR, 31), (word(7), 3)];
+    let mut store = unlimited();
+    let verdicts = |t: usize| (0..8).map(|i| VERDICTS[t >> i & 1]).collect::<Vec<_>>();
+    let funcs: Vec<Func> = (0..256).map(|t| function(&mut store, &bits, &verdicts(t))).collect();
+    for (a, fa) in funcs.iter().enumerate() {
+        for (b, fb) in funcs.iter().enumerate() {
+            let found = differences(&store, *fa, *fb, usize::MAX);
+            let mut covered = Vec::new();
+            for difference in &found {
+                assert!(difference.calls.contains(difference.data.nr));
+                assert_eq!(store.evaluate(*fa, &difference.data), difference.left);
+                assert_eq!(store.evaluate(*fb, &difference.data), difference.right);
+                assert_ne!(difference.left, difference.right);
+                let high_arch = difference.data.arch >> 31;
+                for (first, last) in difference.calls.ranges() {
+                    for (half, start, end) in [(0, 0, i32::MAX as u32), (1, 1 << 31, u32::MAX)] {
+                        if *first <= start && end <= *last {
+                            covered.push((high_arch, half));
+                        }
+                    }
+                }
+                // The token is one that people know, where there is one.
+                assert!(Arch::with_token(difference.data.arch).next().is_some());
+            }
+            // Where arch makes no difference, one token stands for both halves.
+            let of_arch = |t: usize, arch: usize| (0..4).map(|i| t >> (2 * i + arch) & 1).collect();
+            let side = |arch| -> [Vec<usize>; 2] { [of_arch(a, arch), of_arch(b, arch)] };
+            if side(0) == side(1) {
+                let known: Vec<(u32, u32)> = covered.clone();
+                covered.extend(known.into_iter().map(|(arch, nr)| (1 - arch, nr)));
+            }
+            covered.sort_unstable();
+            let wanted: Vec<(u32, u32)> = [(0, 0), (0, 1), (1, 0), (1, 1)]
+                .into_iter()
+                .filter(|(arch, nr)| {
+                    [0, 4].into_iter().any(|i| (a ^ b) >> (i + nr * 2 + arch) & 1 == 1)
+                })
+                .collect();
+            assert_eq!(covered, wanted, "{a:#x} {b:#x}");
+            let limited = differences(&store, *fa, *fb, 1);
+            assert_eq!(limited.len(), found.len().min(1));
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! `args`: the conditions of an entry.
+
+use super::super::reader::{Fields, Reader, key};
+use super::super::tree::{Node, shorten};
+use super::Dialect;
+use crate::ruleset::{Comparison, Op};
+use callgate_bpf::suggest::nearest;
+
+#[rustfmt::skip]
+const OPERATORS: [&str; 7] = [
+    "SCMP_CMP_NE", "SCMP_CMP_LT", "SCMP_CMP_LE", "SCMP_CMP_EQ", "SCMP_CMP_GE", "SCMP_CMP_GT",
+    "SCMP_CMP_MASKED_EQ",
+];
+
+/// One condition of `args`, with its place.
+struct Arg {
+    at: usize,
+    comparison: Comparison,
+    /// It cannot hold: bits are wanted that are masked out.
+    never: bool,
+}
+
+/// The conditions of an entry as alternatives: one of these lists must hold in full. `None` only after
+/// an error was reported.
+pub(super) fn alternatives(
+    reader: &mut Reader<'_>,
+    node: &Node,
+    dialect: Dialect,
+) -> Option<Vec<Vec<Comparison>>> {
+    let nodes = reader.list(node, "`args`")?;
+    let args: Vec<Arg> = nodes.iter().filter_map(|node| arg(reader, node, dialect)).collect();
+    if args.len() != nodes.len() {
+        return None;
+    }
+    let same = |a: &Arg, b: &Arg| a.comparison.arg() == b.comparison.arg();
+    let repeated = args
+        .iter()
+        .enumerate()
+        .find(|(i, arg)| args.iter().take(*i).any(|earlier| same(earlier, arg)))
+        .map(|(_, arg)| arg);
+    if let Some(arg) = repeated {
+        let index = arg.comparison.arg();
+        let (at, message) = match dialect {
+            Dialect::Oci => (
+                arg.at,
+                format!(
+                    "argument {index} is compared twice in one entry: here both must hold, but \
+                     runc and crun take each condition of the entry as a rule of its own"
+                ),
+            ),
+            _ => (
+                arg.at,
+                format!(
+                    "argument {index} is compared twice in one entry, so each condition of the \
+                     entry is a rule of its own: one that holds is enough"
+                ),
+            ),
+        };
+        reader.warn(at, message).help =
+            "to mean one of several, write one entry for each; to mean \
+             all of several, no runtime can express it for one argument"
+                .to_owned();
+    }
+    if repeated.is_some() && dialect != Dialect::Oci {
+        let held = args.iter().filter(|arg| !arg.never);
+        return Some(held.map(|arg| vec![arg.comparison]).collect());
+    }
+    if args.iter().any(|arg| arg.never) {
+        return Some(Vec::new());
+    }
+    Some(vec![args.iter().map(|arg| arg.comparison).collect()])
+}
+
+fn arg(reader: &mut Reader<'_>, node: &Node, dialect: Dialect) -> Option<Arg> {
+    let known = [key("index"), key("value"), key("valueTwo"), key("op")];
+    let fields = reader.fields(node, "an item of `args`", &known)?;
+    let mut required = |key: &str| {
+        if fields.get(key).is_none() {
+            reader.error(fields.at, format!("this item of `args` has no `{key}`")).help =
+                "give `index`, `op` and `value`".to_owned();
+        }
+        fields.get(key)
+    };
+    let (index, op, value) = (required("index"), required("op"), required("value"));
+    let index = index.and_then(|node| reader.integer(node, "`index`", 5));
+    let value = value.and_then(|node| reader.integer(node, "`value`", u64::MAX));
+    let value_two = match fields.get("valueTwo") {
+        Some(node) => (node.at, reader.integer(node, "`valueTwo`", u64::MAX)?),
+        None => (fields.at, 0),
+    };
+    let op = op?;
+    let name = reader.text(op, "`op`")?;
+    let Some(name) = OPERATORS.into_iter().find(|known| *known == name) else {
+        let message = format!("`op` is \"{}\", which is no comparison", shorten(name));
+        reader.error(op.at, message).help = match nearest(name, OPERATORS) {
+            Some(near) => format!("did you mean \"{near}\"?"),
+            None => {
+                "the comparisons are SCMP_CMP_NE, _LT, _LE, _EQ, _GE, _GT and _MASKED_EQ".to_owned()
+            }
+        };
+        return None;
+    };
+    let (index, value) = (u8::try_from(index?).ok()?, value?);
+    let mut never = false;
+    let (op, value) = match name {
+        "SCMP_CMP_NE" => (Op::Ne, value),
+        "SCMP_CMP_LT" => (Op::Lt, value),
+        "SCMP_CMP_LE" => (Op::Le, value),
+        "SCMP_CMP_GE" => (Op::Ge, value),
+        "SCMP_CMP_GT" => (Op::Gt, value),
+        "SCMP_CMP_MASKED_EQ" => {
+            never = outside_mask(reader, &fields, value, value_two, dialect);
+            (Op::MaskedEq(value), value_two.1)
+        }
+        _ => (Op::Eq, value),
+    };
+    if !matches!(op, Op::MaskedEq(_)) && value_two.1 != 0 {
+        let message = format!("`valueTwo` is {}, but {name} does not look at it", value_two.1);
+        reader.warn(value_two.0, message).help =
+            "remove it, or use SCMP_CMP_MASKED_EQ, where `value` is the mask".to_owned();
+    }
+    Some(Arg { at: fields.at, comparison: Comparison::new(index, op, value)?, never })
+}
+
+/// Warns about a masked comparison that cannot mean what it says; whether it never holds.
+fn outside_mask(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    mask: u64,
+    (at, datum): (usize, u64),
+    dialect: Dialect,
+) -> bool {
+    let outside = datum & !mask;
+    if outside != 0 {
+        let message =
+            format!("`valueTwo` {datum:#x} has bits outside the mask {mask:#x}: {outside:#x}");
+        let (message, help) = match dialect {
+            Dialect::Oci => (
+                format!("{message}; the comparison never holds"),
+                "`value` is the mask and `valueTwo` the datum; libseccomp ignores these bits",
+            ),
+            _ => (
+                format!("{message}; libseccomp ignores them"),
+                "`value` is the mask and `valueTwo` the datum; by the specification the \
+                 comparison never holds",
+            ),
+        };
+        reader.warn(at, message).help = help.to_owned();
+    } else if mask == 0 {
+        reader.warn(fields.at, "the mask is 0: the comparison holds for every value").help =
+            "`value` is the mask and `valueTwo` the datum".to_owned();
+    }
+    outside != 0 && dialect == Dialect::Oci
+}

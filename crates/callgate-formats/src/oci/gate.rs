@@ -1,0 +1,115 @@
+//! `includes` and `excludes`: when an entry applies.
+
+use super::super::caps::{CapSet, nearest_cap};
+use super::super::reader::{Known, Reader, key};
+use super::super::tree::{Node, shorten};
+use super::{Dialect, Options};
+use callgate_bpf::syscalls::{Arch, KernelVersion};
+
+/// One of `includes` and `excludes`; empty when it says nothing.
+#[derive(Debug, Default)]
+pub(super) struct Gate {
+    /// Known names only: an unknown capability is never there, which `unknown_cap` says.
+    caps: Vec<String>,
+    unknown_cap: bool,
+    arches: Option<Vec<Arch>>,
+    min_kernel: Option<KernelVersion>,
+}
+
+impl Gate {
+    /// Whether an entry with this as `includes` applies: everything it says must hold.
+    pub(super) fn includes(&self, options: &Options) -> bool {
+        let caps = !self.unknown_cap && self.caps.iter().all(|cap| options.caps.contains(cap));
+        caps && self.on_arch(options) != Some(false) && self.on_kernel(options) != Some(false)
+    }
+
+    /// Whether an entry with this as `excludes` is out: one thing that holds is enough.
+    pub(super) fn excludes(&self, options: &Options) -> bool {
+        self.caps.iter().any(|cap| options.caps.contains(cap))
+            || self.on_arch(options) == Some(true)
+            || self.on_kernel(options) == Some(true)
+    }
+
+    fn on_arch(&self, options: &Options) -> Option<bool> {
+        self.arches.as_ref().map(|arches| arches.contains(&options.judged_against()))
+    }
+
+    fn on_kernel(&self, options: &Options) -> Option<bool> {
+        self.min_kernel.map(|min| options.kernel >= min)
+    }
+}
+
+/// Reads `includes` or `excludes`.
+pub(super) fn read(reader: &mut Reader<'_>, node: &Node, what: &str, dialect: Dialect) -> Gate {
+    let min_kernel = match dialect {
+        Dialect::Podman => Known { key: "minKernel", foreign: Some("Docker's profiles") },
+        _ => key("minKernel"),
+    };
+    let known = [key("caps"), key("arches"), min_kernel];
+    let mut gate = Gate::default();
+    let Some(fields) = reader.fields(node, what, &known) else { return gate };
+    if let Some(caps) = fields.get("caps").and_then(|node| reader.texts(node, "`caps`")) {
+        for (at, name) in caps {
+            if CapSet::is_known(name) {
+                gate.caps.push(name.to_owned());
+                continue;
+            }
+            gate.unknown_cap = true;
+            let message =
+                format!("there is no capability `{}`; no container has it", shorten(name));
+            reader.warn(at, message).help = match nearest_cap(&name.to_ascii_uppercase()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "see capabilities(7) for the names".to_owned(),
+            };
+        }
+    }
+    if let Some(arches) = fields.get("arches").and_then(|node| reader.texts(node, "`arches`")) {
+        let known: Vec<Arch> =
+            arches.iter().filter_map(|(at, name)| arch(reader, *at, name)).collect();
+        // An empty list says nothing, as in Go; a list of unknown names matches nowhere.
+        gate.arches = (!arches.is_empty()).then_some(known);
+    }
+    if let Some(node) = fields.get("minKernel")
+        && let Some(text) = reader.text(node, "`minKernel`")
+    {
+        gate.min_kernel = kernel(text);
+        if gate.min_kernel.is_none() {
+            let message = format!("`minKernel` is \"{}\", but must be X.Y", shorten(text));
+            reader.error(node.at, message).help = "write a version such as \"4.8\"".to_owned();
+        }
+    }
+    gate
+}
+
+/// The architecture of a name in `arches`; these are Go's names, more or less.
+fn arch(reader: &mut Reader<'_>, at: usize, name: &str) -> Option<Arch> {
+    let found = Arch::ALL.iter().copied().find(|arch| docker_name(*arch) == name);
+    if found.is_none() {
+        let message =
+            format!("`{}` in `arches` is no architecture; it matches nothing", shorten(name));
+        reader.warn(at, message).help = match Arch::from_name(name) {
+            Some(arch) => format!("write `{}`", docker_name(arch)),
+            None => {
+                "the names are amd64, x86, x32, arm64, arm, riscv64, s390x, ppc64le, …".to_owned()
+            }
+        };
+    }
+    found
+}
+
+/// How `arches` spells an architecture: mostly as libseccomp's Go binding prints it.
+fn docker_name(arch: Arch) -> &'static str {
+    match arch {
+        Arch::X86_64 => "amd64",
+        Arch::Aarch64 => "arm64",
+        Arch::Loongarch64 => "loong64",
+        other => other.name(),
+    }
+}
+
+/// `X.Y`, both decimal; nothing else.
+fn kernel(text: &str) -> Option<KernelVersion> {
+    let (major, minor) = text.split_once('.')?;
+    let decimal = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    if decimal(major) && decimal(minor) { text.parse().ok() } else { None }
+}

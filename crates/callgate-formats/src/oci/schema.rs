@@ -1,0 +1,426 @@
+//! The members of a profile, checked and typed; what they mean together is `lower`'s business.
+
+use super::super::reader::{Fields, Known, Reader, key};
+use super::super::tree::{Kind, Node, shorten};
+use super::super::{FilterFlags, Listener};
+use super::Dialect;
+use super::args::alternatives;
+use super::gate::{self, Gate};
+use crate::ruleset::Comparison;
+use callgate_bpf::diagnostic::Severity;
+use callgate_bpf::suggest::nearest;
+use callgate_bpf::verdict::{Verdict, errno_number};
+
+/// A profile whose every member is of the right type.
+pub(super) struct Raw<'n> {
+    pub(super) at: usize,
+    pub(super) default: Action,
+    /// `defaultErrnoRet` or `defaultErrno`, whether the default action takes it or not.
+    pub(super) default_errno: Option<u16>,
+    pub(super) arches: Arches<'n>,
+    pub(super) flags: FilterFlags,
+    pub(super) listener: Option<Listener>,
+    pub(super) entries: Vec<Entry<'n>>,
+}
+
+/// An action with its data.
+#[derive(Clone, Copy)]
+pub(super) struct Action {
+    pub(super) at: usize,
+    pub(super) name: &'static str,
+    pub(super) verdict: Verdict,
+}
+
+/// What a profile says about architectures: names with their places.
+pub(super) enum Arches<'n> {
+    Unsaid,
+    List(Vec<(usize, &'n str)>),
+    Map(Vec<ArchEntry<'n>>),
+}
+
+/// One entry of `archMap`.
+pub(super) struct ArchEntry<'n> {
+    pub(super) arch: (usize, &'n str),
+    pub(super) sub_arches: Vec<(usize, &'n str)>,
+}
+
+/// One entry of `syscalls`.
+pub(super) struct Entry<'n> {
+    pub(super) names: Vec<(usize, &'n str)>,
+    pub(super) action: Action,
+    /// The conditions: one of these lists must hold in full. None never holds.
+    pub(super) alternatives: Vec<Vec<Comparison>>,
+    pub(super) includes: Gate,
+    pub(super) excludes: Gate,
+}
+
+/// Reads a profile. `None` only after an error was reported.
+pub(super) fn read<'n>(
+    reader: &mut Reader<'_>,
+    node: &'n Node,
+    dialect: Dialect,
+    is_resource: bool,
+) -> Option<Raw<'n>> {
+    let is_map = matches!(node.kind, Kind::Map(_));
+    if is_map && node.members().iter().all(|member| member.value.kind == Kind::Null) {
+        let message = "an empty profile means no filter at all: every call would be allowed";
+        reader.error(node.at, message).help = "give `defaultAction` and `syscalls`".to_owned();
+        return None;
+    }
+    let foreign = |key, owner, read: bool| Known { key, foreign: (!read).then_some(owner) };
+    let mut known = vec![
+        key("defaultAction"),
+        key("defaultErrnoRet"),
+        key("architectures"),
+        key("flags"),
+        key("listenerPath"),
+        key("listenerMetadata"),
+        key("syscalls"),
+        foreign("archMap", "Docker's and Podman's profiles", dialect.has_gates()),
+        foreign("defaultErrno", "Podman's profiles", dialect == Dialect::Podman),
+    ];
+    if is_resource {
+        known.extend([key("baseProfileName"), key("disabled")]);
+    }
+    let fields = reader.fields(node, "a profile", &known)?;
+    resource(reader, &fields);
+
+    let default_errno = errno(reader, &fields, "defaultAction", "defaultErrnoRet", "defaultErrno");
+    let default = match fields.get("defaultAction") {
+        Some(node) => action(reader, node, "`defaultAction`", default_errno, dialect),
+        None => {
+            reader.error(fields.at, "the profile has no `defaultAction`").help =
+                "say what calls get that no entry names, such as \"SCMP_ACT_ERRNO\"".to_owned();
+            None
+        }
+    };
+    let arches = arches(reader, &fields);
+    let flags = flags(reader, &fields);
+    let listener = listener(reader, &fields);
+    let mut entries = Vec::new();
+    let nodes = fields.get("syscalls").map(|node| reader.list(node, "`syscalls`"));
+    match nodes {
+        Some(None) => {}
+        None | Some(Some([])) => {
+            let (severity, verb, help) = match default {
+                // Kubernetes documents such profiles, to log or to deny everything.
+                Some(action) if action.name != "SCMP_ACT_ALLOW" => {
+                    (Severity::Warning, "gets", "if this is not meant, add entries to `syscalls`")
+                }
+                _ => (
+                    Severity::Error,
+                    "would get",
+                    "add entries to `syscalls`; if this is meant, one entry with the default action \
+                     says so",
+                ),
+            };
+            let verdict = default.map_or("the default action", |action| action.name);
+            let message = format!("the profile has no rules: every call {verb} {verdict}");
+            reader.report(severity, fields.at, message).help = help.to_owned();
+        }
+        Some(Some(nodes)) => {
+            entries.extend(nodes.iter().filter_map(|node| entry(reader, node, dialect)));
+        }
+    }
+    Some(Raw {
+        at: fields.at,
+        default: default?,
+        default_errno: default_errno.map(|(_, errno)| errno),
+        arches,
+        flags,
+        listener,
+        entries,
+    })
+}
+
+/// What only a `SeccompProfile` resource has.
+fn resource(reader: &mut Reader<'_>, fields: &Fields<'_>) {
+    if let Some(node) = fields.get("disabled") {
+        match node.kind {
+            Kind::Bool(false) => {}
+            Kind::Bool(true) => {
+                reader.error(node.at, "this profile is disabled: there is no filter").help =
+                    "remove `disabled`".to_owned();
+            }
+            _ => reader.wrong_type(node, "`disabled`", "true or false"),
+        }
+    }
+    if let Some(node) = fields.get("baseProfileName")
+        && let Some(name) = reader.text(node, "`baseProfileName`")
+        && !name.is_empty()
+    {
+        let message = format!("the base profile `{}` is not part of this text", shorten(name));
+        reader.error(node.at, message).help =
+            "copy its `syscalls` in here and remove `baseProfileName`".to_owned();
+    }
+}
+
+fn entry<'n>(reader: &mut Reader<'_>, node: &'n Node, dialect: Dialect) -> Option<Entry<'n>> {
+    let docker = |key| Known {
+        key,
+        foreign: (!dialect.has_gates()).then_some("Docker's and Podman's profiles"),
+    };
+    let podman = Known {
+        key: "errno",
+        foreign: (dialect != Dialect::Podman).then_some("Podman's profiles"),
+    };
+    let known = [
+        key("names"),
+        key("action"),
+        key("errnoRet"),
+        key("args"),
+        // Neither says anything about the filter: a hint about speed, and prose.
+        key("priority"),
+        key("comment"),
+        docker("name"),
+        docker("includes"),
+        docker("excludes"),
+        podman,
+    ];
+    let fields = reader.fields(node, "an entry of `syscalls`", &known)?;
+    let names = names(reader, &fields);
+    let errno = errno(reader, &fields, "action", "errnoRet", "errno");
+    let action = match fields.get("action") {
+        Some(node) => action(reader, node, "`action`", errno, dialect),
+        None => {
+            reader.error(fields.at, "this entry has no `action`").help =
+                "say what these calls get, such as \"SCMP_ACT_ALLOW\"".to_owned();
+            None
+        }
+    };
+    let mut gate = |key: &str| match fields.get(key) {
+        Some(node) => gate::read(reader, node, &format!("`{key}`"), dialect),
+        None => Gate::default(),
+    };
+    let (includes, excludes) = (gate("includes"), gate("excludes"));
+    let alternatives = match fields.get("args") {
+        Some(node) => alternatives(reader, node, dialect)?,
+        None => vec![Vec::new()],
+    };
+    Some(Entry { names: names?, action: action?, alternatives, includes, excludes })
+}
+
+/// `names`, or the older `name`.
+fn names<'n>(reader: &mut Reader<'_>, fields: &Fields<'n>) -> Option<Vec<(usize, &'n str)>> {
+    let names = fields.get("names").map(|node| (node, reader.texts(node, "`names`")));
+    let name = fields.get("name").map(|node| (node, reader.text(node, "`name`")));
+    let names = match (names, name) {
+        (Some((node, names)), None) => names.filter(|names| {
+            if names.is_empty() {
+                reader.error(node.at, "`names` is empty, but must name at least one call").help =
+                    "name a call, or remove the entry".to_owned();
+            }
+            !names.is_empty()
+        }),
+        (None, Some((node, name))) => name.map(|name| vec![(node.at, name)]),
+        (Some((_, names)), Some((_, name)))
+            if names.as_ref().is_some_and(Vec::is_empty) || name == Some("") =>
+        {
+            // What Go writes for the one that is not used.
+            match (names, name) {
+                (Some(names), Some("")) if !names.is_empty() => Some(names),
+                (_, Some(name)) if !name.is_empty() => {
+                    fields.get("name").map(|node| vec![(node.at, name)])
+                }
+                _ => {
+                    reader.error(fields.at, "this entry names no call");
+                    None
+                }
+            }
+        }
+        (Some(_), Some((node, _))) => {
+            reader.error(node.at, "an entry has `name` or `names`, not both").help =
+                "move the call into `names`".to_owned();
+            None
+        }
+        (None, None) => {
+            reader.error(fields.at, "this entry has no `names`").help =
+                "name at least one call".to_owned();
+            None
+        }
+    }?;
+    for (at, name) in &names {
+        if name.is_empty() {
+            reader.error(*at, "the name of a call is empty");
+        }
+    }
+    Some(names)
+}
+
+/// `errnoRet`, or Podman's `errno`, which wins; with its place. The action decides how large it may be.
+fn errno(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+    action_key: &str,
+    number_key: &str,
+    name_key: &str,
+) -> Option<(usize, u16)> {
+    let action = fields.get(action_key).and_then(Node::text);
+    let max = if action == Some("SCMP_ACT_ERRNO") { MAX_ERRNO } else { u16::MAX };
+    let number = fields.get(number_key).and_then(|node| {
+        let value = reader.integer(node, &format!("`{number_key}`"), max.into())?;
+        Some((node.at, u16::try_from(value).ok()?))
+    });
+    let named = fields.get(name_key).and_then(|node| {
+        let text = reader.text(node, &format!("`{name_key}`"))?;
+        if text.is_empty() {
+            return None;
+        }
+        let number = text.parse().ok().filter(|number| *number <= max);
+        let errno = number.or_else(|| errno_number(text));
+        if errno.is_none() {
+            let message =
+                format!("`{name_key}` is \"{}\", which is no errno from 0 to {max}", shorten(text));
+            reader.error(node.at, message).help =
+                "write a name such as \"EPERM\", or a number in quotes".to_owned();
+        }
+        Some((node.at, errno?))
+    });
+    named.or(number)
+}
+
+#[rustfmt::skip]
+const ACTIONS: [&str; 9] = [
+    "SCMP_ACT_ALLOW", "SCMP_ACT_ERRNO", "SCMP_ACT_KILL", "SCMP_ACT_KILL_THREAD",
+    "SCMP_ACT_KILL_PROCESS", "SCMP_ACT_TRAP", "SCMP_ACT_TRACE", "SCMP_ACT_LOG", "SCMP_ACT_NOTIFY",
+];
+
+/// The largest errno (`MAX_ERRNO` of the kernel).
+const MAX_ERRNO: u16 = 4095;
+
+/// EPERM, what ERRNO and TRACE carry when a profile gives no number.
+const EPERM: u16 = 1;
+
+fn action(
+    reader: &mut Reader<'_>,
+    node: &Node,
+    what: &str,
+    errno: Option<(usize, u16)>,
+    dialect: Dialect,
+) -> Option<Action> {
+    let given = reader.text(node, what)?;
+    let Some(name) = ACTIONS.into_iter().find(|name| *name == given) else {
+        let message = format!("{what} is \"{}\", which is no action", shorten(given));
+        reader.error(node.at, message).help = match nearest(given, ACTIONS) {
+            Some(near) => format!("did you mean \"{near}\"?"),
+            None => "the actions are SCMP_ACT_ALLOW, _ERRNO, _KILL, _KILL_THREAD, \
+                     _KILL_PROCESS, _TRAP, _TRACE, _LOG and _NOTIFY"
+                .to_owned(),
+        };
+        return None;
+    };
+    let data = errno.map_or(EPERM, |(_, errno)| errno);
+    let (verdict, takes_data) = match name {
+        "SCMP_ACT_ALLOW" => (Verdict::ALLOW, false),
+        "SCMP_ACT_ERRNO" => (Verdict::errno(data), true),
+        "SCMP_ACT_KILL_PROCESS" => (Verdict::KILL_PROCESS, false),
+        "SCMP_ACT_TRAP" => (Verdict::trap(0), false),
+        "SCMP_ACT_TRACE" => (Verdict::trace(data), true),
+        "SCMP_ACT_LOG" => (Verdict::LOG, false),
+        "SCMP_ACT_NOTIFY" => (Verdict::user_notif(0), false),
+        _ => (Verdict::KILL_THREAD, false),
+    };
+    match errno {
+        Some((at, _)) if !takes_data => {
+            let message = format!("{name} takes no errno");
+            match dialect {
+                Dialect::Oci | Dialect::Crun => {
+                    reader.error(at, message).help =
+                        "remove it: the specification demands an error, and crun gives one"
+                            .to_owned();
+                }
+                _ => {
+                    reader.warn(at, format!("{message}; it is ignored")).help =
+                        "remove it: crun refuses the profile".to_owned();
+                }
+            }
+        }
+        _ => {}
+    }
+    Some(Action { at: node.at, name, verdict })
+}
+
+fn arches<'n>(reader: &mut Reader<'_>, fields: &Fields<'n>) -> Arches<'n> {
+    let list = fields.get("architectures");
+    let map = fields.get("archMap");
+    let given = |node: Option<&Node>| node.is_some_and(|node| !node.items().is_empty());
+    if given(list) && given(map) {
+        let at = map.map_or(fields.at, |node| node.at);
+        reader.error(at, "a profile has `architectures` or `archMap`, not both").help =
+            "remove one of them: Docker and Podman refuse the profile".to_owned();
+        return Arches::Unsaid;
+    }
+    if let Some(names) = list.and_then(|node| reader.texts(node, "`architectures`"))
+        && !names.is_empty()
+    {
+        return Arches::List(names);
+    }
+    let Some(nodes) = map.and_then(|node| reader.list(node, "`archMap`")) else {
+        return Arches::Unsaid;
+    };
+    let known = [key("architecture"), key("subArchitectures")];
+    let mut entries = Vec::new();
+    for node in nodes {
+        let Some(fields) = reader.fields(node, "an entry of `archMap`", &known) else { continue };
+        let Some(arch) = fields.get("architecture") else {
+            reader.error(fields.at, "this entry of `archMap` has no `architecture`").help =
+                "name one, such as \"SCMP_ARCH_X86_64\"".to_owned();
+            continue;
+        };
+        let Some(name) = reader.text(arch, "`architecture`") else { continue };
+        let sub_arches = fields
+            .get("subArchitectures")
+            .and_then(|node| reader.texts(node, "`subArchitectures`"))
+            .unwrap_or_default();
+        entries.push(ArchEntry { arch: (arch.at, name), sub_arches });
+    }
+    Arches::Map(entries)
+}
+
+fn flags(reader: &mut Reader<'_>, fields: &Fields<'_>) -> FilterFlags {
+    const FLAGS: [&str; 4] = [
+        "SECCOMP_FILTER_FLAG_TSYNC",
+        "SECCOMP_FILTER_FLAG_LOG",
+        "SECCOMP_FILTER_FLAG_SPEC_ALLOW",
+        "SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV",
+    ];
+    let mut flags = FilterFlags::default();
+    let given = fields.get("flags").and_then(|node| reader.texts(node, "`flags`"));
+    for (at, flag) in given.unwrap_or_default() {
+        match flag {
+            "SECCOMP_FILTER_FLAG_TSYNC" => flags.tsync = true,
+            "SECCOMP_FILTER_FLAG_LOG" => flags.log = true,
+            "SECCOMP_FILTER_FLAG_SPEC_ALLOW" => flags.spec_allow = true,
+            "SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV" => flags.wait_killable = true,
+            _ => {
+                let message = format!("there is no filter flag \"{}\"", shorten(flag));
+                reader.error(at, message).help = match nearest(flag, FLAGS) {
+                    Some(near) => format!("did you mean \"{near}\"?"),
+                    None => "the flags are SECCOMP_FILTER_FLAG_TSYNC, _LOG, _SPEC_ALLOW and \
+                             _WAIT_KILLABLE_RECV"
+                        .to_owned(),
+                };
+            }
+        }
+    }
+    flags
+}
+
+fn listener(reader: &mut Reader<'_>, fields: &Fields<'_>) -> Option<Listener> {
+    let mut text = |key: &str| {
+        let node = fields.get(key)?;
+        let text = reader.text(node, &format!("`{key}`"))?;
+        (!text.is_empty()).then(|| text.to_owned())
+    };
+    let (path, metadata) = (text("listenerPath"), text("listenerMetadata"));
+    match (path, metadata) {
+        (Some(path), metadata) => Some(Listener { path, metadata }),
+        (None, Some(_)) => {
+            let at = fields.get("listenerMetadata").map_or(fields.at, |node| node.at);
+            reader.error(at, "`listenerMetadata` without a `listenerPath`").help =
+                "give the socket in `listenerPath`, or remove the metadata".to_owned();
+            None
+        }
+        (None, None) => None,
+    }
+}

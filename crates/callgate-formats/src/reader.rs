@@ -1,0 +1,308 @@
+//! Walking a [`Node`] tree with a list of messages: everything is checked, all errors are
+//! collected, nothing is dropped in silence.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+use super::tree::{Kind, Member, Node, integer, is_padded, shorten};
+use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
+use callgate_bpf::suggest::nearest;
+
+/// How many warnings, and how many errors, are kept: nobody reads more.
+const LIMIT: usize = 500;
+
+/// Collects messages about a text.
+pub struct Reader<'t> {
+    text: &'t str,
+    line_starts: Vec<usize>,
+    /// The byte offset that was asked for last, and how many columns are before it.
+    last: Cell<(usize, usize)>,
+    diagnostics: Vec<Diagnostic>,
+    /// Warnings and errors so far, those left out included.
+    counts: [usize; 2],
+    /// Where a message goes that is left out.
+    left_out: Diagnostic,
+    /// Keys match whatever their case is, as Go's decoder has it.
+    fold_case: bool,
+}
+
+/// A key of a map, and what a reader knows about it.
+#[derive(Clone, Copy)]
+pub struct Known {
+    /// The key.
+    pub key: &'static str,
+    /// When it has no effect in this language: whose key it is, to be said in a warning.
+    pub foreign: Option<&'static str>,
+}
+
+/// A key that is read.
+pub const fn key(key: &'static str) -> Known {
+    Known { key, foreign: None }
+}
+
+/// The members of a map whose keys were checked.
+pub struct Fields<'n> {
+    /// Where the map starts.
+    pub at: usize,
+    found: Vec<(&'static str, &'n Node)>,
+}
+
+impl<'n> Fields<'n> {
+    /// The value of a key; null counts as absent.
+    pub fn get(&self, key: &str) -> Option<&'n Node> {
+        self.found.iter().find(|(found, _)| *found == key).map(|(_, node)| *node)
+    }
+}
+
+impl<'t> Reader<'t> {
+    /// A reader of a text.
+    pub fn new(text: &'t str, fold_case: bool) -> Reader<'t> {
+        let newlines = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        let line_starts = std::iter::once(0).chain(newlines.map(|(at, _)| at + 1)).collect();
+        Reader {
+            text,
+            line_starts,
+            last: Cell::new((0, 0)),
+            diagnostics: Vec::new(),
+            counts: [0; 2],
+            left_out: Diagnostic::warning(None, ""),
+            fold_case,
+        }
+    }
+
+    /// Line and column of a byte offset.
+    pub fn position(&self, at: usize) -> Position {
+        let line = self.line_starts.partition_point(|start| *start <= at).max(1);
+        let start = self.line_starts.get(line - 1).copied().unwrap_or(0);
+        let at = at.min(self.text.len());
+        // A long line is not counted from its start for each of its messages.
+        let (from, counted) = match self.last.get() {
+            (last, columns) if (start..=at).contains(&last) => (last, columns),
+            _ => (start, 0),
+        };
+        let between = self.text.get(from..at).unwrap_or("");
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let columns = counted + between.chars().filter(|c| *c != '\u{feff}').count();
+        self.last.set((at, columns));
+        Position { line: count(line), column: count(columns + 1) }
+    }
+
+    /// `line:column`, for a message that names a second place.
+    pub fn place(&self, at: usize) -> String {
+        let position = self.position(at);
+        format!("{}:{}", position.line, position.column)
+    }
+
+    /// Adds an error; the message may be given advice afterwards.
+    pub fn error(&mut self, at: usize, message: impl Into<String>) -> &mut Diagnostic {
+        self.report(Severity::Error, at, message)
+    }
+
+    /// Adds a warning; the message may be given advice afterwards.
+    pub fn warn(&mut self, at: usize, message: impl Into<String>) -> &mut Diagnostic {
+        self.report(Severity::Warning, at, message)
+    }
+
+    /// Adds an error or a warning; beyond [`LIMIT`] of the kind it only counts.
+    pub fn report(
+        &mut self,
+        severity: Severity,
+        at: usize,
+        message: impl Into<String>,
+    ) -> &mut Diagnostic {
+        let [warnings, errors] = &mut self.counts;
+        let count = if severity == Severity::Error { errors } else { warnings };
+        *count += 1;
+        if *count > LIMIT {
+            return &mut self.left_out;
+        }
+        let position = Some(self.position(at));
+        let warning = Diagnostic::warning(position, message);
+        self.diagnostics.push_mut(Diagnostic { severity, ..warning })
+    }
+
+    /// Adds an error that another reader of the text found.
+    pub fn add(&mut self, error: Diagnostic) {
+        self.counts[1] += 1;
+        self.diagnostics.push(error);
+    }
+
+    /// How many errors or warnings were reported, those left out included.
+    pub fn reported(&self, severity: Severity) -> usize {
+        self.counts[usize::from(severity == Severity::Error)]
+    }
+
+    /// Whether an error was added.
+    pub fn failed(&self) -> bool {
+        self.counts[1] > 0
+    }
+
+    /// All messages in the order of the text.
+    pub fn finish(mut self) -> Vec<Diagnostic> {
+        self.diagnostics.sort_by_key(|diagnostic| diagnostic.position);
+        let [warnings, errors] = self.counts.map(|count| count.saturating_sub(LIMIT));
+        if errors > 0 {
+            let message = format!("{errors} more errors are left out");
+            self.diagnostics.push(Diagnostic::error(None, message));
+        }
+        if warnings > 0 {
+            let message = format!("{warnings} more warnings are left out");
+            self.diagnostics.push(Diagnostic::warning(None, message));
+        }
+        self.diagnostics
+    }
+
+    /// The members of a map: unknown keys are warnings, keys given twice errors.
+    pub fn fields<'n>(
+        &mut self,
+        node: &'n Node,
+        what: &str,
+        known: &[Known],
+    ) -> Option<Fields<'n>> {
+        let Kind::Map(members) = &node.kind else {
+            self.wrong_type(node, what, "an object");
+            return None;
+        };
+        let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut found = Vec::new();
+        for member in members {
+            let exact = known.iter().find(|known| known.key == member.key);
+            let folded = || known.iter().find(|known| known.key.eq_ignore_ascii_case(&member.key));
+            let matching = exact.or_else(|| if self.fold_case { folded() } else { None });
+            let name = matching.map_or(member.key.as_str(), |known| known.key);
+            if let Some(first) = seen.get(name) {
+                self.given_twice(member, *first);
+                continue;
+            }
+            seen.insert(name, member.key_at);
+            match matching {
+                None => self.unknown_key(&member.key, member.key_at, what, known),
+                Some(Known { key, foreign: Some(owner) }) => {
+                    self.warn(member.key_at, format!("`{key}` is ignored: it is a key of {owner}"));
+                }
+                Some(Known { key, .. }) => {
+                    if exact.is_none() {
+                        let message =
+                            format!("`{}` is read as `{key}`, as Go's decoder does", member.key);
+                        self.warn(member.key_at, message).help =
+                            format!("write `{key}`: other runtimes ignore the key as it is");
+                    }
+                    if member.value.kind != Kind::Null {
+                        found.push((*key, &member.value));
+                    }
+                }
+            }
+        }
+        Some(Fields { at: node.at, found })
+    }
+
+    /// Checks that none of these keys is given twice in a map of which others are not looked at.
+    pub fn no_duplicates(&mut self, node: &Node, keys: &[&str]) {
+        for key in keys {
+            let mut members = node.members().iter().filter(|member| member.key == *key);
+            let first = members.next().map_or(0, |member| member.key_at);
+            members.for_each(|member| self.given_twice(member, first));
+        }
+    }
+
+    fn given_twice(&mut self, member: &Member, first: usize) {
+        let first = self.place(first);
+        let message = format!("`{}` is given twice, first at {first}", shorten(&member.key));
+        self.error(member.key_at, message).help =
+            "remove one: parsers disagree which of the two counts".to_owned();
+    }
+
+    fn unknown_key(&mut self, given: &str, at: usize, what: &str, known: &[Known]) {
+        let help = match nearest(given, known.iter().map(|known| known.key)) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "remove it, or check its spelling".to_owned(),
+        };
+        let message = format!("{what} has no key `{}`; it is ignored", shorten(given));
+        self.warn(at, message).help = help;
+    }
+
+    /// An error about a value of a wrong type.
+    pub fn wrong_type(&mut self, node: &Node, what: &str, expected: &str) {
+        let message = format!("{what} must be {expected}, but is {}", node.describe());
+        self.error(node.at, message);
+    }
+
+    /// The items of a list.
+    pub fn list<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n [Node]> {
+        match &node.kind {
+            Kind::List(items) => Some(items),
+            _ => {
+                self.wrong_type(node, what, "a list");
+                None
+            }
+        }
+    }
+
+    /// The text of a string.
+    pub fn text<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n str> {
+        match &node.kind {
+            Kind::Text(text) => Some(text),
+            _ => {
+                self.wrong_type(node, what, "a string");
+                None
+            }
+        }
+    }
+
+    /// The strings of a list, each with its place.
+    pub fn texts<'n>(&mut self, node: &'n Node, what: &str) -> Option<Vec<(usize, &'n str)>> {
+        let items = self.list(node, what)?;
+        let item = format!("each item of {what}");
+        let texts: Vec<_> =
+            items.iter().filter_map(|node| Some((node.at, self.text(node, &item)?))).collect();
+        (texts.len() == items.len()).then_some(texts)
+    }
+
+    /// An integer from 0 to `max`.
+    pub fn integer(&mut self, node: &Node, what: &str, max: u64) -> Option<u64> {
+        let Kind::Number(digits) = &node.kind else {
+            self.wrong_type(node, what, "an integer");
+            return None;
+        };
+        if is_padded(digits) {
+            let given = shorten(digits);
+            let message =
+                format!("{what} is {given}, which is decimal in YAML 1.2, but octal in YAML 1.1");
+            self.error(node.at, message).help =
+                "write it without zeros in front; hexadecimal is 0x…".to_owned();
+            return None;
+        }
+        if let Some(value) = integer(digits).filter(|value| *value <= max) {
+            return Some(value);
+        }
+        let given = shorten(digits);
+        let message = format!("{what} is {given}, but must be an integer from 0 to {max}");
+        let help = match digits.parse::<i64>() {
+            Ok(negative @ ..0) if max == u64::MAX => {
+                format!("arguments are unsigned; write {} for {given}", negative as u64)
+            }
+            _ => String::new(),
+        };
+        self.error(node.at, message).help = help;
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_do_not_depend_on_the_order_of_questions() {
+        let text = "\u{feff}é {\n\n  \"ü\": 1, \u{feff}x\n}";
+        let starts: Vec<usize> =
+            text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+        let reader = Reader::new(text, false);
+        for &first in &starts {
+            for &second in &starts {
+                assert_eq!(reader.position(first), Position::of(text, first));
+                assert_eq!(reader.position(second), Position::of(text, second));
+            }
+        }
+    }
+}

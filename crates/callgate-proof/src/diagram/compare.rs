@@ -1,0 +1,204 @@
+//! Comparisons with constants, built without detours.
+
+use super::store::{Func, OutOfBudget, Pred, Store, Var};
+use crate::policy::{Cmp, Field, Test};
+use callgate_bpf::data::{SeccompData, Word};
+
+/// The variable of a bit, 0 being the least significant.
+pub fn var_of(word: Word, bit: u32) -> Var {
+    word.index() as Var * 32 + (31 - bit as Var)
+}
+
+/// The variable of a field's bit; a field of 32 bits has no others.
+pub fn var_of_field(field: Field, bit: u32) -> Var {
+    match field.high_word() {
+        Some(high) if bit >= 32 => var_of(high, bit - 32),
+        _ => var_of(field.low_word(), bit % 32),
+    }
+}
+
+/// A comparison of a word with a constant that splits the word's values in two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Split {
+    /// `word == k`.
+    Equal(u32),
+    /// `word >= k`.
+    AtLeast(u32),
+}
+
+impl Store {
+    /// The predicate of a test.
+    ///
+    /// # Errors
+    /// [`OutOfBudget`].
+    pub fn test(&mut self, test: &Test) -> Result<Pred, OutOfBudget> {
+        let vars: [Option<Var>; 64] = std::array::from_fn(|bit| {
+            let looked_at = test.mask & test.field.full_mask();
+            (looked_at >> bit & 1 == 1).then(|| var_of_field(test.field, bit as u32))
+        });
+        self.compare(&vars, test.cmp, test.value)
+    }
+
+    /// Compares a number with a constant. The number's bits are variables, least significant first,
+    /// and read as zero where there is none; each variable must be before those of lower bits.
+    pub fn compare(
+        &mut self,
+        vars: &[Option<Var>],
+        cmp: Cmp,
+        value: u64,
+    ) -> Result<Pred, OutOfBudget> {
+        let (below, equal, above) = match cmp {
+            Cmp::Eq => (false, true, false),
+            Cmp::Ne => (true, false, true),
+            Cmp::Lt => (true, false, false),
+            Cmp::Le => (true, true, false),
+            Cmp::Gt => (false, false, true),
+            Cmp::Ge => (false, true, true),
+        };
+        let [below, equal, above] = [below, equal, above].map(Pred::constant);
+        // From the least significant bit up: `rest` decides when all higher bits are equal.
+        let mut rest = equal;
+        for (bit, var) in vars.iter().enumerate() {
+            let wanted = value >> bit & 1 == 1;
+            rest = match (*var, wanted) {
+                (Some(var), true) => self.make(var, below, rest)?,
+                (Some(var), false) => self.make(var, rest, above)?,
+                (None, true) => below,
+                (None, false) => rest,
+            };
+        }
+        Ok(rest)
+    }
+
+    /// Compares the bits of a word that are in a mask with a constant.
+    pub fn compare_word(
+        &mut self,
+        word: Word,
+        mask: u32,
+        cmp: Cmp,
+        value: u32,
+    ) -> Result<Pred, OutOfBudget> {
+        let vars: [Option<Var>; 32] =
+            std::array::from_fn(|bit| (mask >> bit & 1 == 1).then(|| var_of(word, bit as u32)));
+        self.compare(&vars, cmp, u64::from(value))
+    }
+
+    /// The predicate `word & mask != 0`.
+    pub fn any_bit(&mut self, word: Word, mask: u32) -> Result<Pred, OutOfBudget> {
+        let mut rest = Pred::NEVER;
+        for bit in (0..32).filter(|bit| mask >> bit & 1 == 1) {
+            rest = self.make(var_of(word, bit), rest, Pred::ALWAYS)?;
+        }
+        Ok(rest)
+    }
+
+    /// `then` where the word compares as wanted, `otherwise` elsewhere.
+    pub fn split(
+        &mut self,
+        word: Word,
+        split: Split,
+        then: Func,
+        otherwise: Func,
+    ) -> Result<Func, OutOfBudget> {
+        let first = var_of(word, 31);
+        if self.var(then) < first || self.var(otherwise) < first {
+            let (cmp, k) = match split {
+                Split::Equal(k) => (Cmp::Eq, k),
+                Split::AtLeast(k) => (Cmp::Ge, k),
+            };
+            let condition = self.compare_word(word, u32::MAX, cmp, k)?;
+            return self.select(condition, then, otherwise);
+        }
+        // Down the path of `k`, remembering what hangs off it, then up again.
+        let mut off_path = [(Func(0), false); 32];
+        let (mut t, mut e) = (then, otherwise);
+        let (k, at_least) = match split {
+            Split::Equal(k) => (k, false),
+            Split::AtLeast(k) => (k, true),
+        };
+        for (bit, off) in (0..32).rev().zip(off_path.iter_mut()) {
+            let var = var_of(word, bit);
+            let (t0, t1) = self.cofactors(t, var);
+            let (e0, e1) = self.cofactors(e, var);
+            if k >> bit & 1 == 1 {
+                *off = (e0, true);
+                (t, e) = (t1, e1);
+            } else {
+                *off = (if at_least { t1 } else { e1 }, false);
+                (t, e) = (t0, e0);
+            }
+        }
+        let mut node = t;
+        for (bit, (off, path_is_high)) in (0..32).zip(off_path.into_iter().rev()) {
+            let var = var_of(word, bit);
+            node =
+                if path_is_high { self.make(var, off, node)? } else { self.make(var, node, off)? };
+        }
+        Ok(node)
+    }
+
+    /// The verdict of a function for a call.
+    pub fn evaluate(&self, func: Func, data: &SeccompData) -> callgate_bpf::Verdict {
+        let mut node = func;
+        while let Some(word) = self.top_word(node) {
+            let bit = 31 - u32::from(self.var(node) % 32);
+            let (low, high) = self.children(node);
+            node = if data.word(word) >> bit & 1 == 1 { high } else { low };
+        }
+        self.as_verdict(node).unwrap_or(callgate_bpf::Verdict::KILL_PROCESS)
+    }
+
+    /// The verdicts that occur in a function, each once.
+    pub fn verdicts(&self, func: Func) -> Vec<callgate_bpf::Verdict> {
+        let mut seen = rustc_hash::FxHashSet::default();
+        let mut verdicts = Vec::new();
+        let mut stack = vec![func];
+        while let Some(node) = stack.pop() {
+            if !seen.insert(node) {
+                continue;
+            }
+            match self.as_verdict(node) {
+                Some(verdict) => verdicts.push(verdict),
+                None => stack.extend(<[Func; 2]>::from(self.children(node))),
+            }
+        }
+        verdicts
+    }
+
+    /// What remains of a function when a word has this value.
+    ///
+    /// # Errors
+    /// [`OutOfBudget`].
+    pub fn restrict(&mut self, func: Func, word: Word, value: u32) -> Result<Func, OutOfBudget> {
+        let mut memo = rustc_hash::FxHashMap::default();
+        self.restrict_memo(func, word, value, &mut memo)
+    }
+
+    fn restrict_memo(
+        &mut self,
+        func: Func,
+        word: Word,
+        value: u32,
+        memo: &mut rustc_hash::FxHashMap<Func, Func>,
+    ) -> Result<Func, OutOfBudget> {
+        let var = self.var(func);
+        if var > var_of(word, 0) {
+            return Ok(func);
+        }
+        if let Some(done) = memo.get(&func) {
+            return Ok(*done);
+        }
+        let (low, high) = self.children(func);
+        let result = if var >= var_of(word, 31) {
+            let bit = 31 - u32::from(var % 32);
+            let next = if value >> bit & 1 == 1 { high } else { low };
+            self.restrict_memo(next, word, value, memo)?
+        } else {
+            let low = self.restrict_memo(low, word, value, memo)?;
+            let high = self.restrict_memo(high, word, value, memo)?;
+            self.make(var, low, high)?
+        };
+        memo.insert(func, result);
+        Ok(result)
+    }
+}

@@ -1,0 +1,173 @@
+//! Filters on top of each other: the kernel's choice between two verdicts for the same call, and the
+//! question which verdicts meet.
+//!
+//! Source: `kernel/seccomp.c`, `seccomp_run_filters`.
+
+use rustc_hash::{FxHashMap as HashMap, FxHashSet};
+
+use super::store::{Func, OutOfBudget, Store};
+use callgate_bpf::data::{SeccompData, Word};
+use callgate_bpf::verdict::Verdict;
+
+/// What an entry in a table of this module costs, in steps: it keeps the tables of a store's whole
+/// budget below the size of its nodes.
+const STEPS_PER_ENTRY: u64 = 4;
+
+/// Verdicts that functions have for the same call, and such a call.
+pub type Meeting<const N: usize> = ([Verdict; N], SeccompData);
+
+impl Store {
+    /// One turn of the kernel's loop over a stack: the verdict of `next` where its action is more
+    /// severe than that of `kept`, else `kept`, its data included. The order counts: among equal
+    /// actions the first one's data stay.
+    ///
+    /// # Errors
+    /// [`OutOfBudget`].
+    pub fn severest(&mut self, kept: Func, next: Func) -> Result<Func, OutOfBudget> {
+        self.severest_memo(kept, next, &mut HashMap::default())
+    }
+
+    /// Goes one variable deeper each time.
+    fn severest_memo(
+        &mut self,
+        kept: Func,
+        next: Func,
+        memo: &mut HashMap<(Func, Func), Func>,
+    ) -> Result<Func, OutOfBudget> {
+        if kept == next {
+            return Ok(kept);
+        }
+        if let (Some(old), Some(new)) = (self.as_verdict(kept), self.as_verdict(next)) {
+            return Ok(if new.severity() < old.severity() { next } else { kept });
+        }
+        if let Some(done) = memo.get(&(kept, next)) {
+            return Ok(*done);
+        }
+        self.charge_steps(STEPS_PER_ENTRY)?;
+        let var = self.var(kept).min(self.var(next));
+        let ((kept0, kept1), (next0, next1)) =
+            (self.cofactors(kept, var), self.cofactors(next, var));
+        let low = self.severest_memo(kept0, next0, memo)?;
+        let high = self.severest_memo(kept1, next1, memo)?;
+        let func = self.make(var, low, high)?;
+        memo.insert((kept, next), func);
+        Ok(func)
+    }
+
+    /// Every combination of verdicts that these functions have for the same call, each once, with one
+    /// call that gets it. It goes through all calls: what holds of each combination holds for every
+    /// call.
+    pub fn meetings<const N: usize>(
+        &mut self,
+        funcs: [Func; N],
+    ) -> Result<Vec<Meeting<N>>, OutOfBudget> {
+        let mut found = Vec::new();
+        let mut seen = FxHashSet::default();
+        let mut stack = vec![(funcs, SeccompData::default())];
+        while let Some((funcs, data)) = stack.pop() {
+            if !seen.insert(funcs) {
+                continue;
+            }
+            self.charge_steps(STEPS_PER_ENTRY)?;
+            let var = funcs.iter().map(|func| self.var(*func)).min().unwrap_or(super::VARS);
+            let Some(word) = Word::from_index(usize::from(var / 32)) else {
+                let verdict = |func| self.as_verdict(func).unwrap_or(Verdict::KILL_PROCESS);
+                found.push((funcs.map(verdict), data));
+                continue;
+            };
+            let mut with = data;
+            with.set_word(word, data.word(word) | 1 << (31 - u32::from(var % 32)));
+            stack.push((funcs.map(|func| self.cofactors(func, var).1), with));
+            stack.push((funcs.map(|func| self.cofactors(func, var).0), data));
+        }
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagram::{Budget, Split};
+
+    const VERDICTS: [Verdict; 14] = [
+        Verdict::KILL_PROCESS,
+        Verdict(0x8000_0001),
+        Verdict(0x8001_0000),
+        Verdict(0xffff_ffff),
+        Verdict::KILL_THREAD,
+        Verdict(1),
+        Verdict(0x0001_0000),
+        Verdict::trap(3),
+        Verdict::errno(1),
+        Verdict::errno(38),
+        Verdict::trace(7),
+        Verdict::LOG,
+        Verdict::ALLOW,
+        Verdict(0x7fff_0001),
+    ];
+
+    /// Every verdict against every other, each under a number of its own.
+    #[test]
+    fn each_pair_of_verdicts_is_decided_as_the_kernel_does() {
+        let mut store = Store::default();
+        let (mut kept, mut next) =
+            (store.verdict(Verdict::ALLOW).unwrap(), store.verdict(Verdict::ALLOW).unwrap());
+        let count = VERDICTS.len() as u32;
+        for nr in 0..count * count {
+            let (a, b) = (VERDICTS[(nr / count) as usize], VERDICTS[(nr % count) as usize]);
+            let (a, b) = (store.verdict(a).unwrap(), store.verdict(b).unwrap());
+            kept = store.split(Word::NR, Split::Equal(nr), a, kept).unwrap();
+            next = store.split(Word::NR, Split::Equal(nr), b, next).unwrap();
+        }
+        let both = store.severest(kept, next).unwrap();
+        let mut data_stay = 0;
+        for nr in 0..=count * count {
+            let data = SeccompData { nr, ..SeccompData::default() };
+            let (a, b) = (store.evaluate(kept, &data), store.evaluate(next, &data));
+            // `ACTION_ONLY(cur_ret) < ACTION_ONLY(ret)`, on signed values.
+            let action = |verdict: Verdict| (verdict.0 as i32) >> 16;
+            let wanted = if action(b) < action(a) { b } else { a };
+            assert_eq!(store.evaluate(both, &data), wanted, "{a} {b}");
+            data_stay += u32::from(a != b && action(a) == action(b));
+        }
+        assert!(data_stay > 4);
+        let other = store.severest(next, kept).unwrap();
+        assert_ne!(both, other, "the order counts");
+        let meetings = store.meetings([kept, next, both]).unwrap();
+        assert_eq!(meetings.len() as u32, count * count);
+        for ([a, b, c], data) in meetings {
+            let of = |func| store.evaluate(func, &data);
+            assert_eq!((of(kept), of(next), of(both)), (a, b, c));
+        }
+    }
+
+    /// What was found for one order of two functions is nothing for the other.
+    #[test]
+    fn both_orders_of_two_functions_in_one_turn() {
+        let mut store = Store::default();
+        let [a, b] = [1, 3].map(|errno| {
+            let one = store.verdict(Verdict::errno(errno)).unwrap();
+            let other = store.verdict(Verdict::errno(errno + 1)).unwrap();
+            store.split(Word::IP_LOW, Split::Equal(1), one, other).unwrap()
+        });
+        let kept = store.split(Word::NR, Split::AtLeast(5), a, b).unwrap();
+        let next = store.split(Word::NR, Split::AtLeast(5), b, a).unwrap();
+        assert_eq!(store.severest(kept, next), Ok(kept));
+        assert_eq!(store.severest(next, kept), Ok(next));
+    }
+
+    #[test]
+    fn a_small_budget_is_an_error() {
+        let mut store = Store::new(Budget { nodes: 10_000, steps: 3_000 });
+        let verdict = |store: &mut Store, errno| store.verdict(Verdict::errno(errno)).unwrap();
+        let (mut a, mut b) = (verdict(&mut store, 1), verdict(&mut store, 2));
+        for value in 0..40 {
+            let (one, two) = (verdict(&mut store, 3), verdict(&mut store, 4));
+            a = store.split(Word::NR, Split::Equal(value * 977), one, a).unwrap();
+            let low = Word::arg_low(0).unwrap();
+            b = store.split(low, Split::Equal(value * 977), two, b).unwrap_or(b);
+        }
+        assert!(store.severest(a, b).is_err());
+        assert!(store.meetings([a, b]).is_err());
+    }
+}

@@ -1,0 +1,344 @@
+//! What a register holds while a program is executed for all calls at once.
+//!
+//! Most registers of real filters hold a constant or some bits of one word; those have cheap forms.
+//! Everything else is 32 predicates, one for each bit, and arithmetic on them is that of a circuit.
+//! A value has one form: equal functions of the call are equal [`Value`]s.
+
+use rustc_hash::FxHashMap as HashMap;
+
+use super::compare::var_of;
+use super::store::{Func, OutOfBudget, Pred, Store};
+use crate::policy::Cmp;
+use callgate_bpf::data::Word;
+use callgate_bpf::verdict::Verdict;
+
+/// A 32-bit value that depends on the call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Value {
+    Constant(u32),
+    /// `word & mask`, with a mask that is not zero.
+    Masked(Word, u32),
+    /// The predicates with this number in [`Values`].
+    Bits(u32),
+}
+
+/// Predicates of the bits of a value, least significant first.
+type Bits = [Pred; 32];
+
+/// A binary operation on 32-bit values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alu {
+    Add,
+    Sub,
+    Mul,
+    /// The caller takes care of division by zero.
+    Div,
+    /// The caller takes care of division by zero.
+    Mod,
+    And,
+    Or,
+    Xor,
+    /// By the low five bits of the right side.
+    Lsh,
+    /// By the low five bits of the right side.
+    Rsh,
+}
+
+/// A comparison of two 32-bit values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Relation {
+    Equal,
+    Greater,
+    AtLeast,
+    /// The two have a bit in common.
+    Shares,
+}
+
+/// A computed return value may have this many bits that depend on the call.
+const MAX_RETURN_BITS: u32 = 12;
+
+/// The values that have no cheap form.
+#[derive(Default)]
+pub struct Values {
+    table: Vec<Bits>,
+    index: HashMap<Bits, u32>,
+}
+
+impl Values {
+    pub fn word(word: Word) -> Value {
+        Value::Masked(word, u32::MAX)
+    }
+
+    fn bits(&self, store: &mut Store, value: Value) -> Result<Bits, OutOfBudget> {
+        let mut bits = [Pred::NEVER; 32];
+        match value {
+            Value::Constant(k) => {
+                for (i, bit) in bits.iter_mut().enumerate() {
+                    *bit = Pred::constant(k >> i & 1 == 1);
+                }
+            }
+            Value::Masked(word, mask) => {
+                for (i, bit) in bits.iter_mut().enumerate() {
+                    if mask >> i & 1 == 1 {
+                        *bit = store.make(var_of(word, i as u32), Pred::NEVER, Pred::ALWAYS)?;
+                    }
+                }
+            }
+            Value::Bits(number) => {
+                if let Some(stored) = self.table.get(number as usize) {
+                    bits = *stored;
+                }
+            }
+        }
+        Ok(bits)
+    }
+
+    fn value(&mut self, store: &mut Store, bits: Bits) -> Result<Value, OutOfBudget> {
+        let known = |p: &Pred| *p == Pred::NEVER || *p == Pred::ALWAYS;
+        if bits.iter().all(known) {
+            let k = bits.iter().rev().fold(0, |k, bit| k << 1 | u32::from(*bit == Pred::ALWAYS));
+            return Ok(Value::Constant(k));
+        }
+        if let Some(first) = bits.iter().find(|bit| !known(bit))
+            && let Some(word) = Word::from_index(usize::from(store.var(*first) / 32))
+        {
+            let all = self.bits(store, Values::word(word))?;
+            let mut mask = 0;
+            let plain = bits.iter().zip(all).enumerate().all(|(i, (bit, whole))| {
+                mask |= u32::from(*bit == whole) << i;
+                *bit == whole || *bit == Pred::NEVER
+            });
+            if plain {
+                return Ok(Value::Masked(word, mask));
+            }
+        }
+        let next = self.table.len() as u32;
+        let number = *self.index.entry(bits).or_insert(next);
+        if number == next {
+            self.table.push(bits);
+        }
+        Ok(Value::Bits(number))
+    }
+
+    /// `a op b`.
+    pub fn alu(
+        &mut self,
+        store: &mut Store,
+        op: Alu,
+        a: Value,
+        b: Value,
+    ) -> Result<Value, OutOfBudget> {
+        if let (Value::Constant(a), Value::Constant(b)) = (a, b)
+            && let Some(result) = constant(op, a, b)
+        {
+            return Ok(Value::Constant(result));
+        }
+        if let (Alu::And, Value::Masked(word, mask), Value::Constant(k))
+        | (Alu::And, Value::Constant(k), Value::Masked(word, mask)) = (op, a, b)
+        {
+            let mask = mask & k;
+            return Ok(if mask == 0 { Value::Constant(0) } else { Value::Masked(word, mask) });
+        }
+        let (x, y) = (self.bits(store, a)?, self.bits(store, b)?);
+        let bits = match op {
+            Alu::And => each(store, &x, &y, Store::and)?,
+            Alu::Or => each(store, &x, &y, Store::or)?,
+            Alu::Xor => each(store, &x, &y, Store::xor)?,
+            Alu::Add => add(store, &x, &y, Pred::NEVER)?,
+            Alu::Sub => {
+                let inverted = invert(store, &y)?;
+                add(store, &x, &inverted, Pred::ALWAYS)?
+            }
+            Alu::Mul => multiply(store, &x, &y)?,
+            Alu::Div => divide(store, &x, &y)?.0,
+            Alu::Mod => divide(store, &x, &y)?.1,
+            Alu::Lsh => shift(store, &x, &y, |i, by| i.checked_sub(by))?,
+            Alu::Rsh => shift(store, &x, &y, |i, by| Some(i + by))?,
+        };
+        self.value(store, bits)
+    }
+
+    /// `a relation b`.
+    pub fn relation(
+        &self,
+        store: &mut Store,
+        relation: Relation,
+        a: Value,
+        b: Value,
+    ) -> Result<Pred, OutOfBudget> {
+        if let (Value::Masked(word, mask), Value::Constant(k)) = (a, b) {
+            return match relation {
+                Relation::Equal => store.compare_word(word, mask, Cmp::Eq, k),
+                Relation::Greater => store.compare_word(word, mask, Cmp::Gt, k),
+                Relation::AtLeast => store.compare_word(word, mask, Cmp::Ge, k),
+                Relation::Shares => store.any_bit(word, mask & k),
+            };
+        }
+        let (x, y) = (self.bits(store, a)?, self.bits(store, b)?);
+        let mut rest = Pred::constant(matches!(relation, Relation::Equal | Relation::AtLeast));
+        // From the least significant bit up: `rest` decides when all higher bits are equal.
+        for (x, y) in x.into_iter().zip(y) {
+            rest = match relation {
+                Relation::Equal => {
+                    let differ = store.xor(x, y)?;
+                    store.if_then_else(differ, Pred::NEVER, rest)?
+                }
+                Relation::Greater | Relation::AtLeast => {
+                    let when_set = store.if_then_else(y, rest, Pred::ALWAYS)?;
+                    let when_clear = store.if_then_else(y, Pred::NEVER, rest)?;
+                    store.if_then_else(x, when_set, when_clear)?
+                }
+                Relation::Shares => {
+                    let both = store.and(x, y)?;
+                    store.or(both, rest)?
+                }
+            };
+        }
+        Ok(rest)
+    }
+
+    /// The function that returns the value.
+    pub fn returned(&self, store: &mut Store, value: Value) -> Result<Func, OutOfBudget> {
+        let bits = self.bits(store, value)?;
+        let free = bits.iter().filter(|bit| !matches!(**bit, Pred::NEVER | Pred::ALWAYS)).count();
+        if free as u32 > MAX_RETURN_BITS {
+            return Err(OutOfBudget::verdicts(MAX_RETURN_BITS, free as u32));
+        }
+        // All combinations of the bits seen so far, the next bit doubling them.
+        let mut partial: Vec<u32> = vec![0];
+        let mut deciding = Vec::new();
+        for (i, bit) in bits.into_iter().enumerate() {
+            match bit {
+                Pred::NEVER => {}
+                Pred::ALWAYS => partial.iter_mut().for_each(|value| *value |= 1 << i),
+                bit => {
+                    let with: Vec<u32> = partial.iter().map(|value| value | 1 << i).collect();
+                    partial.extend(with);
+                    deciding.push(bit);
+                }
+            }
+        }
+        let mut funcs = Vec::with_capacity(partial.len());
+        for value in partial {
+            funcs.push(store.verdict(Verdict(value))?);
+        }
+        // Bit `n` of an index says whether the n-th deciding bit is set: fold the last one first.
+        for bit in deciding.into_iter().rev() {
+            let half = funcs.len() / 2;
+            let (clear, set) = funcs.split_at(half);
+            let pairs: Vec<(Func, Func)> = clear.iter().copied().zip(set.iter().copied()).collect();
+            funcs.clear();
+            for (clear, set) in pairs {
+                funcs.push(store.select(bit, set, clear)?);
+            }
+        }
+        match funcs.first() {
+            Some(func) => Ok(*func),
+            None => store.verdict(Verdict::KILL_PROCESS),
+        }
+    }
+}
+
+/// The result on constants; `None` for a division by zero.
+fn constant(op: Alu, a: u32, b: u32) -> Option<u32> {
+    Some(match op {
+        Alu::Add => a.wrapping_add(b),
+        Alu::Sub => a.wrapping_sub(b),
+        Alu::Mul => a.wrapping_mul(b),
+        Alu::Div => a.checked_div(b)?,
+        Alu::Mod => a.checked_rem(b)?,
+        Alu::And => a & b,
+        Alu::Or => a | b,
+        Alu::Xor => a ^ b,
+        Alu::Lsh => a << (b & 31),
+        Alu::Rsh => a >> (b & 31),
+    })
+}
+
+fn each(
+    store: &mut Store,
+    x: &Bits,
+    y: &Bits,
+    op: impl Fn(&mut Store, Pred, Pred) -> Result<Pred, OutOfBudget>,
+) -> Result<Bits, OutOfBudget> {
+    let mut out = [Pred::NEVER; 32];
+    for ((out, x), y) in out.iter_mut().zip(x).zip(y) {
+        *out = op(store, *x, *y)?;
+    }
+    Ok(out)
+}
+
+fn invert(store: &mut Store, x: &Bits) -> Result<Bits, OutOfBudget> {
+    each(store, x, x, |store, bit, _| store.not(bit))
+}
+
+/// A ripple-carry adder. The carry out of the top is lost, as in 32-bit arithmetic.
+fn add(store: &mut Store, x: &Bits, y: &Bits, carry: Pred) -> Result<Bits, OutOfBudget> {
+    let mut carry = carry;
+    let mut out = [Pred::NEVER; 32];
+    for ((out, x), y) in out.iter_mut().zip(x).zip(y) {
+        let sum = store.xor(*x, *y)?;
+        *out = store.xor(sum, carry)?;
+        carry = store.if_then_else(sum, carry, *x)?;
+    }
+    Ok(out)
+}
+
+/// Shift and add.
+fn multiply(store: &mut Store, x: &Bits, y: &Bits) -> Result<Bits, OutOfBudget> {
+    // Fewer additions when the constant side decides which happen.
+    let known = |bits: &Bits| bits.iter().all(|b| matches!(*b, Pred::NEVER | Pred::ALWAYS));
+    let (x, y) = if known(x) { (y, x) } else { (x, y) };
+    let mut sum = [Pred::NEVER; 32];
+    for (i, bit) in y.iter().enumerate().filter(|(_, bit)| **bit != Pred::NEVER) {
+        let mut term = [Pred::NEVER; 32];
+        for (to, from) in term.iter_mut().skip(i).zip(x) {
+            *to = store.and(*bit, *from)?;
+        }
+        sum = add(store, &sum, &term, Pred::NEVER)?;
+    }
+    Ok(sum)
+}
+
+/// Long division, most significant bit first: quotient and remainder.
+fn divide(store: &mut Store, x: &Bits, y: &Bits) -> Result<(Bits, Bits), OutOfBudget> {
+    let mut quotient = [Pred::NEVER; 32];
+    let mut remainder = [Pred::NEVER; 32];
+    let inverted = invert(store, y)?;
+    for (q, bit) in quotient.iter_mut().zip(x).rev() {
+        // The remainder doubles; it may need a 33rd bit, and is then larger than any divisor.
+        let overflow = remainder[31];
+        remainder.rotate_right(1);
+        remainder[0] = *bit;
+        let mut at_least = Pred::ALWAYS;
+        for (r, d) in remainder.iter().zip(y) {
+            let when_set = store.if_then_else(*d, at_least, Pred::ALWAYS)?;
+            let when_clear = store.if_then_else(*d, Pred::NEVER, at_least)?;
+            at_least = store.if_then_else(*r, when_set, when_clear)?;
+        }
+        *q = store.or(overflow, at_least)?;
+        let less = add(store, &remainder, &inverted, Pred::ALWAYS)?;
+        for (r, l) in remainder.iter_mut().zip(less) {
+            *r = store.if_then_else(*q, l, *r)?;
+        }
+    }
+    Ok((quotient, remainder))
+}
+
+/// A barrel shifter: `source(i, by)` is the place that bit `i` comes from.
+fn shift(
+    store: &mut Store,
+    x: &Bits,
+    y: &Bits,
+    source: impl Fn(usize, usize) -> Option<usize>,
+) -> Result<Bits, OutOfBudget> {
+    let mut out = *x;
+    for (stage, by) in y.iter().take(5).enumerate() {
+        let before = out;
+        for (i, bit) in out.iter_mut().enumerate() {
+            let moved = source(i, 1 << stage).and_then(|from| before.get(from).copied());
+            *bit = store.if_then_else(*by, moved.unwrap_or(Pred::NEVER), *bit)?;
+        }
+    }
+    Ok(out)
+}

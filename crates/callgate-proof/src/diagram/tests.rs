@@ -1,0 +1,224 @@
+//! Every operation of the store against brute force, for all functions of a few bits.
+//!
+//! A boolean function of n bits is its truth table, a number below 2^(2^n): bit `i` says what the
+//! function is where bit `j` of `i` is the value of the j-th input bit. Input bits are variables
+//! spread over the words, first one first in the order of the diagram.
+
+use std::collections::HashMap;
+
+use super::store::Node;
+use super::*;
+use callgate_bpf::data::{SeccompData, Word};
+use callgate_bpf::{Arch, Verdict};
+
+/// An input bit: a word and a bit of it.
+type Bit = (Word, u32);
+
+fn word(index: usize) -> Word {
+    Word::from_index(index).unwrap()
+}
+
+fn unlimited() -> Store {
+    Store::new(Budget { nodes: 50_000_000, steps: u64::MAX })
+}
+
+/// A call with the input bits of an index, and `noise` in all bits that are no input.
+fn call(bits: &[Bit], index: usize, noise: u32) -> SeccompData {
+    let mut data = SeccompData::default();
+    for word in Word::all() {
+        data.set_word(word, noise);
+    }
+    for (i, (word, bit)) in bits.iter().enumerate() {
+        let cleared = data.word(*word) & !(1 << bit);
+        data.set_word(*word, cleared | ((index >> i & 1) as u32) << bit);
+    }
+    data
+}
+
+/// The variable of an input bit, as a predicate.
+fn input(store: &mut Store, (word, bit): Bit) -> Pred {
+    store.make(super::compare::var_of(word, bit), Pred::NEVER, Pred::ALWAYS).unwrap()
+}
+
+/// The node whose leaf at each index is given, built bottom up without any operation.
+fn built<N: Node>(store: &mut Store, bits: &[Bit], leaves: &[N]) -> N {
+    // The first variable is bit 0 of an index: fold the last one first.
+    let mut level = leaves.to_vec();
+    for (word, bit) in bits.iter().rev() {
+        let half = level.len() / 2;
+        let (low, high) = level.split_at(half);
+        let pairs: Vec<(N, N)> = low.iter().copied().zip(high.iter().copied()).collect();
+        let var = super::compare::var_of(*word, *bit);
+        level = pairs.into_iter().map(|(l, h)| store.make(var, l, h).unwrap()).collect();
+    }
+    level[0]
+}
+
+fn table(store: &mut Store, bits: &[Bit], table: u32) -> Pred {
+    let leaves: Vec<Pred> =
+        (0..1usize << bits.len()).map(|i| Pred::constant(table >> i & 1 == 1)).collect();
+    built(store, bits, &leaves)
+}
+
+/// All predicates of three bits, by truth table.
+fn all_tables(store: &mut Store, bits: &[Bit; 3]) -> Vec<Pred> {
+    (0..256).map(|t| table(store, bits, t)).collect()
+}
+
+const VERDICTS: [Verdict; 3] = [Verdict::errno(1), Verdict::ALLOW, Verdict::LOG];
+
+/// Verdicts by index, one digit of `number` to the base of three for each.
+fn digits(mut number: usize, count: usize) -> Vec<Verdict> {
+    let mut digits = Vec::new();
+    for _ in 0..count {
+        digits.push(VERDICTS[number % 3]);
+        number /= 3;
+    }
+    digits
+}
+
+fn function(store: &mut Store, bits: &[Bit], verdicts: &[Verdict]) -> Func {
+    let leaves: Vec<Func> = verdicts.iter().map(|v| store.verdict(*v).unwrap()).collect();
+    built(store, bits, &leaves)
+}
+
+/// Two words, bits next to each other and far apart.
+const THREE: [(usize, u32); 3] = [(5, 31), (5, 0), (8, 7)];
+
+fn three() -> [Bit; 3] {
+    THREE.map(|(w, bit)| (word(w), bit))
+}
+
+#[test]
+fn a_function_of_four_bits_has_one_node_however_it_is_made() {
+    let bits: [Bit; 4] = [(word(1), 30), (word(1), 2), (word(15), 31), (word(15), 0)];
+    let mut store = unlimited();
+    let inputs = bits.map(|bit| input(&mut store, bit));
+    let minterms: Vec<Pred> = (0..16usize)
+        .map(|index| {
+            let mut term = Pred::ALWAYS;
+            for (i, input) in inputs.iter().enumerate() {
+                let literal = if index >> i & 1 == 1 { *input } else { store.not(*input).unwrap() };
+                term = store.and(literal, term).unwrap();
+            }
+            term
+        })
+        .collect();
+    let mut seen = HashMap::new();
+    for truth in 0..=u32::from(u16::MAX) {
+        let node = table(&mut store, &bits, truth);
+        assert_eq!(seen.insert(node, truth), None, "two functions are one node");
+        let mut sum = Pred::NEVER;
+        for (index, term) in minterms.iter().enumerate() {
+            if truth >> index & 1 == 1 {
+                sum = store.or(sum, *term).unwrap();
+            }
+        }
+        assert_eq!(sum, node, "{truth:#06x}");
+        // Exclusive sums, the other way round.
+        let mut parity = Pred::NEVER;
+        for (index, term) in minterms.iter().enumerate().rev() {
+            if truth >> index & 1 == 1 {
+                parity = store.xor(*term, parity).unwrap();
+            }
+        }
+        assert_eq!(parity, node, "{truth:#06x}");
+        let complement = store.not(node).unwrap();
+        assert_eq!(complement, table(&mut store, &bits, !truth), "{truth:#06x}");
+    }
+}
+
+#[test]
+fn operations_on_all_pairs_of_three_bit_predicates() {
+    let mut store = unlimited();
+    let preds = all_tables(&mut store, &three());
+    for (a, pa) in preds.iter().enumerate() {
+        assert_eq!(store.not(*pa).unwrap(), preds[!a & 255]);
+        for (b, pb) in preds.iter().enumerate() {
+            assert_eq!(store.and(*pa, *pb).unwrap(), preds[a & b]);
+            assert_eq!(store.or(*pa, *pb).unwrap(), preds[a | b]);
+            assert_eq!(store.xor(*pa, *pb).unwrap(), preds[a ^ b]);
+            // The third operand of if-then-else: something different for each pair.
+            for c in [(a * 7 + b * 13) & 255, a ^ b, !a & 255, 255 - b] {
+                let wanted = preds[a & b | !a & c & 255];
+                assert_eq!(store.if_then_else(*pa, *pb, preds[c]).unwrap(), wanted);
+            }
+        }
+    }
+}
+
+#[test]
+fn selecting_and_restricting_all_three_bit_functions() {
+    let bits = three();
+    let mut store = unlimited();
+    let preds = all_tables(&mut store, &bits);
+    let funcs: Vec<Func> = (0..6561).map(|n| function(&mut store, &bits, &digits(n, 8))).collect();
+    let distinct: std::collections::HashSet<&Func> = funcs.iter().collect();
+    assert_eq!(distinct.len(), funcs.len());
+
+    for (n, func) in funcs.iter().enumerate() {
+        let verdicts = digits(n, 8);
+        for (index, verdict) in verdicts.iter().enumerate() {
+            for noise in [0, !0, 0x5555_5555] {
+                assert_eq!(store.evaluate(*func, &call(&bits, index, noise)), *verdict);
+            }
+        }
+        let mut given = store.verdicts(*func);
+        given.sort();
+        let mut wanted = verdicts.clone();
+        wanted.sort();
+        wanted.dedup();
+        assert_eq!(given, wanted);
+
+        // With another function, on a predicate that is different each time.
+        let (m, t) = (n * 31 % 6561, n * 17 % 256);
+        let mixed: Vec<Verdict> = digits(m, 8)
+            .into_iter()
+            .enumerate()
+            .map(|(i, other)| if t >> i & 1 == 1 { verdicts[i] } else { other })
+            .collect();
+        let wanted = function(&mut store, &bits, &mixed);
+        assert_eq!(store.select(preds[t], *func, funcs[m]).unwrap(), wanted);
+
+        // What is left when a word is known does not look at it; a word that no input lies in
+        // changes nothing.
+        for value in 0..4usize {
+            let known = call(&bits, value, 0x1234_5670).word(bits[0].0);
+            let left: Vec<Verdict> = (0..8).map(|i| verdicts[i & 4 | value]).collect();
+            let wanted = function(&mut store, &bits, &left);
+            assert_eq!(store.restrict(*func, bits[0].0, known).unwrap(), wanted);
+        }
+        for value in 0..2usize {
+            let known = call(&bits, value << 2, !0).word(bits[2].0);
+            let left: Vec<Verdict> = (0..8).map(|i| verdicts[i & 3 | value << 2]).collect();
+            let wanted = function(&mut store, &bits, &left);
+            assert_eq!(store.restrict(*func, bits[2].0, known).unwrap(), wanted);
+        }
+        for other in [0, 4, 6, 7, 9, 15] {
+            assert_eq!(store.restrict(*func, word(other), 0x8000_0001).unwrap(), *func);
+        }
+    }
+}
+
+#[test]
+fn witnesses_of_all_pairs_of_three_bit_functions() {
+    let bits = three();
+    let mut store = unlimited();
+    let verdicts = |t: usize| (0..8).map(|i| VERDICTS[t >> i & 1]).collect::<Vec<_>>();
+    let funcs: Vec<Func> = (0..256).map(|t| function(&mut store, &bits, &verdicts(t))).collect();
+    let start = call(&bits, 5, 0xa5a5_a5a5);
+    for (a, fa) in funcs.iter().enumerate() {
+        for (b, fb) in funcs.iter().enumerate() {
+            let Some(data) = store.witness(*fa, *fb, start) else {
+                assert_eq!(a, b);
+                continue;
+            };
+            assert_ne!(store.evaluate(*fa, &data), store.evaluate(*fb, &data));
+            // The inputs decide; nothing else was touched.
+            let index = (0..8).find(|i| call(&bits, *i, 0xa5a5_a5a5) == data).unwrap();
+            assert_eq!((a ^ b) >> index & 1, 1);
+            // Where `start` itself shows it, it is the witness.
+            assert!((a ^ b) >> 5 & 1 == 0 || data == start);
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! Conditions on the arguments of a call.
+
+use callgate_bpf::data::{SeccompData, Word};
+
+/// What a test looks at: an argument or the instruction pointer, in full or its low half.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Field {
+    low: Word,
+    wide: bool,
+}
+
+impl Field {
+    /// All 64 bits of an argument; `None` when there is no such argument (six exist, 0–5).
+    pub const fn arg(index: u8) -> Option<Field> {
+        match Word::arg_low(index) {
+            Some(low) => Some(Field { low, wide: true }),
+            None => None,
+        }
+    }
+
+    /// The low 32 bits of an argument; `None` when there is no such argument (six exist, 0–5).
+    pub const fn arg_low(index: u8) -> Option<Field> {
+        match Word::arg_low(index) {
+            Some(low) => Some(Field { low, wide: false }),
+            None => None,
+        }
+    }
+
+    /// The instruction pointer, 64 bits.
+    pub const fn instruction_pointer() -> Field {
+        Field { low: Word::IP_LOW, wide: true }
+    }
+
+    /// The word of the low half.
+    pub const fn low_word(self) -> Word {
+        self.low
+    }
+
+    /// The word of the high half; `None` when only the low half is looked at.
+    pub const fn high_word(self) -> Option<Word> {
+        if self.wide { Word::from_index(self.low.index() - 1) } else { None }
+    }
+
+    /// The bits that exist in the field.
+    pub const fn full_mask(self) -> u64 {
+        if self.wide { u64::MAX } else { u32::MAX as u64 }
+    }
+
+    /// The value in a call.
+    pub fn value(self, data: &SeccompData) -> u64 {
+        let high = self.high_word().map_or(0, |word| data.word(word));
+        u64::from(high) << 32 | u64::from(data.word(self.low))
+    }
+}
+
+/// An unsigned comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)]
+pub enum Cmp {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+/// One comparison: `(field & mask) cmp value`, unsigned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Test {
+    /// What is looked at.
+    pub field: Field,
+    /// Which bits of it.
+    pub mask: u64,
+    /// How it is compared.
+    pub cmp: Cmp,
+    /// With what.
+    pub value: u64,
+}
+
+impl Test {
+    /// `field cmp value` on all bits of the field.
+    pub const fn new(field: Field, cmp: Cmp, value: u64) -> Test {
+        Test { field, mask: field.full_mask(), cmp, value }
+    }
+
+    /// `field == value`.
+    pub const fn eq(field: Field, value: u64) -> Test {
+        Test::new(field, Cmp::Eq, value)
+    }
+
+    /// `(field & mask) == value`. With bits in `value` that `mask` lacks it never holds.
+    pub const fn masked_eq(field: Field, mask: u64, value: u64) -> Test {
+        Test { field, mask: mask & field.full_mask(), cmp: Cmp::Eq, value }
+    }
+
+    /// Whether it holds for a call.
+    pub fn holds(&self, data: &SeccompData) -> bool {
+        let given = self.field.value(data) & self.mask;
+        match self.cmp {
+            Cmp::Eq => given == self.value,
+            Cmp::Ne => given != self.value,
+            Cmp::Lt => given < self.value,
+            Cmp::Le => given <= self.value,
+            Cmp::Gt => given > self.value,
+            Cmp::Ge => given >= self.value,
+        }
+    }
+
+    /// The test that holds exactly when this one does not.
+    #[must_use]
+    pub const fn negated(self) -> Test {
+        let cmp = match self.cmp {
+            Cmp::Eq => Cmp::Ne,
+            Cmp::Ne => Cmp::Eq,
+            Cmp::Lt => Cmp::Ge,
+            Cmp::Ge => Cmp::Lt,
+            Cmp::Le => Cmp::Gt,
+            Cmp::Gt => Cmp::Le,
+        };
+        Test { cmp, ..self }
+    }
+}
+
+/// A boolean combination of tests.
+///
+/// Kept normal by its constructors: no negation but in the tests, no `all` directly in an `all`, no
+/// `any` directly in an `any`, no combination of fewer than two parts.
+///
+/// What is done with a condition recurses once for each level of `all` and `any` in each other. No
+/// reader here makes more than three levels; whoever builds conditions from nested input limits
+/// them to some hundreds.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Condition(Shape);
+
+/// The shape of a [`Condition`], to be matched on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Shape {
+    /// Every part holds; with no part, always.
+    All(Vec<Condition>),
+    /// Some part holds; with no part, never.
+    Any(Vec<Condition>),
+    Test(Test),
+}
+
+impl Condition {
+    /// Holds for every call.
+    pub const fn always() -> Condition {
+        Condition(Shape::All(Vec::new()))
+    }
+
+    /// Holds for no call.
+    pub const fn never() -> Condition {
+        Condition(Shape::Any(Vec::new()))
+    }
+
+    /// Holds when the test does.
+    pub const fn test(test: Test) -> Condition {
+        Condition(Shape::Test(test))
+    }
+
+    /// Holds when all parts do.
+    pub fn all(parts: impl IntoIterator<Item = Condition>) -> Condition {
+        let mut flat = Vec::new();
+        for part in parts {
+            match part.0 {
+                Shape::All(inner) => flat.extend(inner),
+                Shape::Any(inner) if inner.is_empty() => return Condition::never(),
+                _ => flat.push(part),
+            }
+        }
+        match flat.len() {
+            1 => flat.swap_remove(0),
+            _ => Condition(Shape::All(flat)),
+        }
+    }
+
+    /// Holds when some part does.
+    pub fn any(parts: impl IntoIterator<Item = Condition>) -> Condition {
+        let mut flat = Vec::new();
+        for part in parts {
+            match part.0 {
+                Shape::Any(inner) => flat.extend(inner),
+                Shape::All(inner) if inner.is_empty() => return Condition::always(),
+                _ => flat.push(part),
+            }
+        }
+        match flat.len() {
+            1 => flat.swap_remove(0),
+            _ => Condition(Shape::Any(flat)),
+        }
+    }
+
+    /// Holds exactly when `self` does not.
+    #[must_use]
+    pub fn negated(self) -> Condition {
+        match self.0 {
+            Shape::All(parts) => Condition::any(parts.into_iter().map(Condition::negated)),
+            Shape::Any(parts) => Condition::all(parts.into_iter().map(Condition::negated)),
+            Shape::Test(test) => Condition::test(test.negated()),
+        }
+    }
+
+    /// Whether it holds whatever the arguments are, by its form alone.
+    pub fn is_always(&self) -> bool {
+        matches!(&self.0, Shape::All(parts) if parts.is_empty())
+    }
+
+    /// Whether it holds for a call.
+    pub fn holds(&self, data: &SeccompData) -> bool {
+        match &self.0 {
+            Shape::All(parts) => parts.iter().all(|part| part.holds(data)),
+            Shape::Any(parts) => parts.iter().any(|part| part.holds(data)),
+            Shape::Test(test) => test.holds(data),
+        }
+    }
+
+    /// The condition as alternatives of which one must hold, each a list of tests that must all
+    /// hold (a disjunctive normal form). No alternative means never, an empty one always.
+    ///
+    /// `None` when there are more than `limit`: the alternatives of parts that must all hold
+    /// multiply.
+    pub fn alternatives(&self, limit: usize) -> Option<Vec<Vec<Test>>> {
+        let alternatives = match &self.0 {
+            Shape::Test(test) => vec![vec![*test]],
+            Shape::Any(parts) => {
+                let mut any = Vec::new();
+                for part in parts {
+                    any.extend(part.alternatives(limit)?);
+                }
+                any
+            }
+            Shape::All(parts) => {
+                let mut all = vec![Vec::new()];
+                for part in parts {
+                    let part = part.alternatives(limit)?;
+                    if all.len().saturating_mul(part.len()) > limit {
+                        return None;
+                    }
+                    let with = |left: &Vec<Test>| {
+                        let join = |right: &Vec<Test>| [left.as_slice(), right].concat();
+                        part.iter().map(join).collect::<Vec<_>>()
+                    };
+                    all = all.iter().flat_map(with).collect();
+                }
+                all
+            }
+        };
+        (alternatives.len() <= limit).then_some(alternatives)
+    }
+
+    pub fn shape(&self) -> &Shape {
+        &self.0
+    }
+
+    /// Calls `visit` for every test in it.
+    pub fn for_each_test(&self, visit: &mut impl FnMut(&Test)) {
+        match &self.0 {
+            Shape::All(parts) | Shape::Any(parts) => {
+                parts.iter().for_each(|part| part.for_each_test(visit));
+            }
+            Shape::Test(test) => visit(test),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arg(index: u8) -> Field {
+        Field::arg(index).unwrap()
+    }
+
+    #[test]
+    fn combinations_are_normal() {
+        let a = || Condition::test(Test::eq(arg(0), 1));
+        let b = || Condition::test(Test::eq(arg(1), 2));
+        assert_eq!(Condition::all([a()]), a());
+        assert_eq!(Condition::all([]), Condition::always());
+        assert_eq!(Condition::all([a(), Condition::never()]), Condition::never());
+        assert_eq!(Condition::any([a(), Condition::always()]), Condition::always());
+        assert_eq!(
+            Condition::all([a(), Condition::all([b(), a()])]),
+            Condition::all([a(), b(), a()])
+        );
+        assert_eq!(Condition::all([a(), b()]).negated().negated(), Condition::all([a(), b()]));
+    }
+
+    #[test]
+    fn alternatives_mean_what_the_condition_means() {
+        let test = |index, value| Condition::test(Test::eq(arg(index), value));
+        let either = Condition::any([test(0, 1), test(1, 2)]);
+        let both = Condition::all([either.clone(), Condition::any([test(2, 3), test(3, 4)])]);
+        let nested = Condition::any([both, Condition::all([test(4, 5), test(5, 6)])]);
+        let alternatives = nested.alternatives(5).unwrap();
+        assert_eq!(alternatives.len(), 5);
+        assert_eq!(nested.alternatives(4), None);
+        for bits in 0..64u64 {
+            // Argument i has the value that its test asks for where bit i is set.
+            let args = std::array::from_fn(|i| if bits >> i & 1 == 1 { i as u64 + 1 } else { 0 });
+            let data = SeccompData { args, ..SeccompData::default() };
+            let one_holds = alternatives.iter().any(|all| all.iter().all(|test| test.holds(&data)));
+            assert_eq!(one_holds, nested.holds(&data), "{args:?}");
+        }
+        assert_eq!(Condition::always().alternatives(1), Some(vec![vec![]]));
+        assert_eq!(Condition::never().alternatives(0), Some(vec![]));
+        assert_eq!(either.alternatives(1), None);
+    }
+
+    #[test]
+    fn a_negated_test_holds_exactly_when_the_test_does_not() {
+        for cmp in [Cmp::Eq, Cmp::Ne, Cmp::Lt, Cmp::Le, Cmp::Gt, Cmp::Ge] {
+            for value in 0..3 {
+                let test = Test { mask: 3, ..Test::new(arg(2), cmp, value) };
+                for given in 0..8 {
+                    let mut data = SeccompData::default();
+                    data.args[2] = given;
+                    assert_ne!(test.holds(&data), test.negated().holds(&data));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_low_half_ignores_the_high_one() {
+        let mut data = SeccompData::default();
+        data.args[1] = 0x5_0000_0007;
+        assert!(Test::eq(Field::arg_low(1).unwrap(), 7).holds(&data));
+        assert!(!Test::eq(arg(1), 7).holds(&data));
+        assert!(Test::masked_eq(arg(1), 0xf_0000_0000, 0x5_0000_0000).holds(&data));
+        assert_eq!(Field::arg(6), None);
+    }
+}

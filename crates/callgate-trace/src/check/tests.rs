@@ -1,0 +1,163 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::recording::Bounds;
+use callgate_bpf::syscalls::Arch;
+use callgate_proof::policy::{CallSet, Policy, Rule, Section};
+
+const CALL: u32 = 9999;
+
+/// A filter that allows [`CALL`] under a condition and nothing else.
+fn policy(arch: Arch, when: Condition, otherwise: Verdict) -> Policy {
+    let rules = vec![Rule { calls: CallSet::one(CALL), when, verdict: Verdict::ALLOW }];
+    let section = Section { token: arch.token(), arches: vec![arch], rules, default: otherwise };
+    Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap()
+}
+
+fn findings(policy: &Policy, recording: &Recording) -> Vec<Finding> {
+    let mut store = Store::default();
+    let filter = store.policy(policy).unwrap();
+    check(&mut store, filter, recording).unwrap()
+}
+
+fn eq(arg: u8, value: u64) -> Condition {
+    Condition::test(Test::eq(Field::arg(arg).unwrap(), value))
+}
+
+fn recorded(arch: Arch, calls: &[[u64; 6]]) -> Recording {
+    let mut recording = Recording::default();
+    calls.iter().for_each(|args| recording.observe(CallId::new(arch, CALL), args));
+    recording
+}
+
+#[test]
+fn what_is_allowed_is_not_mentioned() {
+    let policy = policy(Arch::X86_64, eq(0, 5), Verdict::errno(1));
+    let calls = [[5, 1, 0, 0, 0, 0], [5, 2, 0, 0, 0, 0]];
+    assert_eq!(findings(&policy, &recorded(Arch::X86_64, &calls)), []);
+}
+
+#[test]
+fn a_combination_that_may_not_have_happened_is_possible() {
+    let both = Condition::any([
+        Condition::all([eq(0, 1), eq(1, 1)]),
+        Condition::all([eq(0, 2), eq(1, 2)]),
+    ]);
+    let policy = policy(Arch::X86_64, both, Verdict::errno(1));
+    let recording = recorded(Arch::X86_64, &[[1, 1, 0, 0, 0, 0], [2, 2, 0, 0, 0, 0]]);
+    let [finding] = findings(&policy, &recording).try_into().unwrap();
+    assert_eq!(finding.certainty, Certainty::Possible);
+    assert!(finding.is_denied());
+    assert_ne!(finding.example.args[0], finding.example.args[1]);
+}
+
+#[test]
+fn values_that_decide_are_named() {
+    let policy = policy(Arch::X86_64, eq(0, 1), Verdict::errno(1));
+    let recording = recorded(Arch::X86_64, &[[1, 7, 0, 0, 0, 0], [2, 7, 0, 0, 0, 0]]);
+    let [finding] = findings(&policy, &recording).try_into().unwrap();
+    assert_eq!(finding.certainty, Certainty::Values(vec![(0, vec![2])]));
+    let all = recorded(Arch::X86_64, &[[2, 7, 0, 0, 0, 0], [3, 7, 0, 0, 0, 0]]);
+    assert_eq!(findings(&policy, &all)[0].certainty, Certainty::Every);
+}
+
+#[test]
+fn unknown_values_may_be_anything() {
+    let policy = policy(Arch::X86_64, eq(0, 1), Verdict::errno(1));
+    let call = CallId::new(Arch::X86_64, CALL);
+    let mut recording = Recording::default();
+    recording.count(call, 3);
+    assert_eq!(findings(&policy, &recording)[0].certainty, Certainty::Possible);
+    // A value that was seen is certain, whatever the others were.
+    recording.observe(call, &[2, 0, 0, 0, 0, 0]);
+    assert_eq!(findings(&policy, &recording)[0].certainty, Certainty::Values(vec![(0, vec![2])]));
+}
+
+#[test]
+fn summaries_are_asked_by_range_and_bits() {
+    let even = Condition::test(Test::masked_eq(Field::arg(0).unwrap(), 1, 0));
+    let policy = policy(Arch::X86_64, even, Verdict::errno(1));
+    let with = |bounds| {
+        let mut recording = Recording::default();
+        let values = Values::many(50, bounds);
+        recording.add(CallId::new(Arch::X86_64, CALL), 50, [values]);
+        recording
+    };
+    let even = Bounds { min: 0, max: 0xfe, ever: 0xfe, always: 0 };
+    assert_eq!(findings(&policy, &with(even)), []);
+    let odd = Bounds { min: 1, max: 0xff, ever: 0xff, always: 1 };
+    assert_eq!(findings(&policy, &with(odd))[0].certainty, Certainty::Every);
+    let any = Bounds { min: 0, max: 0xff, ever: 0xff, always: 0 };
+    assert_eq!(findings(&policy, &with(any))[0].certainty, Certainty::Possible);
+}
+
+#[test]
+fn logged_calls_are_mentioned_but_not_denied() {
+    let policy = policy(Arch::X86_64, Condition::never(), Verdict::LOG);
+    let [finding] = findings(&policy, &recorded(Arch::X86_64, &[[0; 6]])).try_into().unwrap();
+    assert!(!finding.is_denied());
+    assert_eq!(finding.verdicts, [Verdict::LOG]);
+}
+
+#[test]
+fn calls_of_another_architecture_get_what_it_gets() {
+    let policy = policy(Arch::X86_64, Condition::always(), Verdict::errno(1));
+    let [finding] = findings(&policy, &recorded(Arch::Aarch64, &[[0; 6]])).try_into().unwrap();
+    assert_eq!(
+        (finding.certainty, finding.verdicts),
+        (Certainty::Every, vec![Verdict::KILL_PROCESS])
+    );
+}
+
+#[test]
+fn narrow_registers_have_no_high_halves() {
+    for arch in [Arch::X86, Arch::X32, Arch::Mips64n32] {
+        let policy = policy(arch, eq(0, 5), Verdict::errno(1));
+        let recording = recorded(arch, &[[0xffff_ffff_0000_0005, 0, 0, 0, 0, 0]]);
+        let denied = usize::from(arch != Arch::X86);
+        assert_eq!(findings(&policy, &recording).len(), denied, "{arch}");
+    }
+}
+
+proptest! {
+    /// What is said is true of every call that was recorded.
+    #[test]
+    fn answers_hold_for_the_calls_themselves(
+        rules in proptest::collection::vec((0_u64..4, 0_u64..4, 0_u64..4), 0..5),
+        calls in proptest::collection::vec([0_u64..4, 0_u64..4], 1..6),
+        many in any::<bool>(),
+    ) {
+        let when = Condition::any(rules.iter().map(|(mask, a, b)| {
+            let first = Test::masked_eq(Field::arg(0).unwrap(), *mask, a & mask);
+            Condition::all([Condition::test(first), eq(1, *b)])
+        }));
+        let policy = policy(Arch::X86_64, when, Verdict::errno(1));
+        let calls: Vec<[u64; 6]> = calls.iter().map(|[a, b]| [*a, *b, 0, 0, 0, 0]).collect();
+        let mut recording = recorded(Arch::X86_64, &calls);
+        if many {
+            // The same as a summary.
+            let seen = recording.get(CallId::new(Arch::X86_64, CALL)).unwrap().clone();
+            let args = seen.args().iter().map(|values| {
+                Values::many(values.observed(), values.bounds().unwrap())
+            });
+            recording = Recording::default();
+            recording.add(CallId::new(Arch::X86_64, CALL), seen.count(), args);
+        }
+        let allowed = |args: &[u64; 6]| {
+            let data = SeccompData {
+                arch: Arch::X86_64.token(), nr: CALL, args: *args, ..SeccompData::default()
+            };
+            policy.evaluate(&data) == Verdict::ALLOW
+        };
+        match findings(&policy, &recording).first().map(|finding| &finding.certainty) {
+            None => prop_assert!(calls.iter().all(allowed)),
+            Some(Certainty::Every) => prop_assert!(!calls.iter().any(allowed)),
+            Some(Certainty::Values(decisive)) => for (arg, values) in decisive {
+                let with = |args: &&[u64; 6]| values.contains(&args[usize::from(*arg)]);
+                prop_assert!(calls.iter().any(|args| with(&args)));
+                prop_assert!(!calls.iter().filter(with).any(allowed));
+            },
+            Some(Certainty::Possible) => {}
+        }
+    }
+}

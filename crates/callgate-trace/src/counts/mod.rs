@@ -1,0 +1,161 @@
+//! How often calls happen, as tools write it down. The content tells the form:
+//!
+//! - two columns, a name and a count in either order, with white space between;
+//! - a table of `strace -c` (with any columns that `strace -U` chooses) or `perf trace -s` (one table
+//!   for each thread, or one in all), or any number of them one after the other. Around tables there
+//!   may be other text, such as the calls that `strace -C` and `perf trace -S` list first;
+//! - a [`recording`] in JSON;
+//! - a log of calls one by one that [`recording`] reads, of strace or of the audit system.
+//!
+//! Empty lines and lines that start with `#` are skipped. Counts are finite numbers from 0 on; a name
+//! that is there several times is given back as often. Names that no kernel knows are warnings, or
+//! errors for those who ask for it; everything else that is not understood is an error, all of which
+//! are given back with their places.
+
+pub(super) mod table;
+
+use crate::read as recording;
+use callgate_bpf::diagnostic::{Diagnostic, Severity};
+use callgate_bpf::syscalls::{self, Arch};
+use callgate_codegen::Count;
+use callgate_formats::reader::Reader;
+use callgate_formats::tree::shorten;
+
+/// What a text says about how often calls happen.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counts {
+    /// In the order of the text; finite numbers, none negative.
+    pub counts: Vec<Count>,
+    /// What is left out, in the order of the text.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Reads counts; with `strict`, unknown names are errors. `arch` is whose calls are in a log that does not say
+/// it: that of the filter that the counts are for.
+///
+/// ```
+/// use callgate_bpf::Arch;
+/// use callgate_codegen::Weights;
+/// use callgate_trace::counts;
+///
+/// let read = counts::read("futex 870063\nread 2024\n", Arch::X86_64, false).map_err(|errors| format!("{errors:?}"))?;
+/// assert_eq!((read.counts[0].name.as_str(), read.counts[0].count), ("futex", 870_063.0));
+/// let weights = Weights::of(read.counts).map_err(|error| error.to_string())?;
+/// # assert_ne!(weights, Weights::uniform());
+/// # Ok::<(), String>(())
+/// ```
+///
+/// # Errors
+/// All errors, and the warnings between them, in the order of the text.
+pub fn read(text: &str, arch: Arch, strict: bool) -> Result<Counts, Vec<Diagnostic>> {
+    if !table::has_tables(text)
+        && let Some(tells_arches) = recording::log_tells_arches(text)
+    {
+        return of_log(text, arch, tells_arches, strict);
+    }
+    let unknown = unknown(strict);
+    let mut reader = Reader::new(text, false);
+    let counts = if let Some(at) = text.find('\0') {
+        not_text(&mut reader, at);
+        Vec::new()
+    } else if recording::is_json(text) {
+        of_recording(text, &mut reader, unknown)
+    } else {
+        table::read(text, &mut reader, unknown, HELP).into_iter().map(|(_, count)| count).collect()
+    };
+    if !reader.failed() && counts.iter().all(|count| count.count == 0.0) {
+        if counts.is_empty() {
+            reader.error(0, "no counts in this file").help = HELP.to_owned();
+        } else {
+            reader.error(0, "every count in this file is 0").help =
+                "leave the weights out, or count again".to_owned();
+        }
+    }
+    let failed = reader.failed();
+    let messages = reader.finish();
+    if failed { Err(messages) } else { Ok(Counts { counts, warnings: messages }) }
+}
+
+/// What to do about a text without counts.
+const HELP: &str = "write one line per call, its name and how often it happens, or give a table of \
+                    strace -c or perf trace -s";
+
+/// The counts of a recording; calls that the tables do not know are left out.
+fn of_recording(text: &str, reader: &mut Reader<'_>, unknown: Severity) -> Vec<Count> {
+    let Some(tree) = recording::json::parse(text, reader) else { return Vec::new() };
+    let mut counts = Vec::new();
+    for entry in recording::json::entries(reader, &tree) {
+        entry.complain(reader, unknown);
+        let number = entry.known.as_ref().ok();
+        // Where a number has two names, weights go by the first.
+        if let Some(name) = number.and_then(|number| entry.arch.call_name(*number)) {
+            let count = entry.count as f64;
+            counts.push(Count { arch: Some(entry.arch), name: name.to_owned(), count });
+        }
+    }
+    counts
+}
+
+fn unknown(strict: bool) -> Severity {
+    if strict { Severity::Error } else { Severity::Warning }
+}
+
+/// The counts of a log; `arch` is whose calls are in it, where it does not say so.
+fn of_log(
+    text: &str,
+    arch: Arch,
+    tells_arches: bool,
+    strict: bool,
+) -> Result<Counts, Vec<Diagnostic>> {
+    let options = recording::Options { arch, strict, partial: false };
+    let recording::Read { recording, mut warnings } = recording::read(text, &options)?;
+    let mut counts = Vec::new();
+    for (call, seen) in recording.calls() {
+        match call.name() {
+            Some(name) => counts.push(Count {
+                // As for a name alone.
+                arch: (tells_arches || call.arch != arch).then_some(call.arch),
+                name: name.to_owned(),
+                count: seen.count() as f64,
+            }),
+            None => {
+                let message = format!("{} has no call with the number {}", call.arch, call.nr);
+                let unknown =
+                    Diagnostic { severity: unknown(strict), ..Diagnostic::error(None, message) };
+                warnings.push(unknown.help("newer calls need a newer version"));
+            }
+        }
+    }
+    if counts.is_empty() || warnings.iter().any(|one| one.severity == Severity::Error) {
+        if counts.is_empty() {
+            warnings.push(Diagnostic::error(None, "no counts in this file").help(HELP));
+        }
+        return Err(warnings);
+    }
+    Ok(Counts { counts, warnings })
+}
+
+/// A text has a zero byte.
+pub(super) fn not_text(reader: &mut Reader<'_>, at: usize) {
+    reader.error(at, "a zero byte: this is not text").help = HELP.to_owned();
+}
+
+/// How many unknown names get a suggestion: a text that is something else may have a million.
+pub(super) const SUGGESTIONS: usize = 50;
+
+/// What is the matter with a name that no kernel knows.
+pub(super) fn unknown_name(reader: &mut Reader<'_>, severity: Severity, at: usize, name: &str) {
+    let mut message = format!("\"{}\" is not the name of a system call", shorten(name));
+    if severity == Severity::Warning {
+        message += "; it is left out";
+    }
+    let suggest = reader.reported(severity) < SUGGESTIONS;
+    let near = if suggest { syscalls::nearest_name(name) } else { None };
+    reader.report(severity, at, message).help = match near {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None => "names are those of the kernel's tables, such as openat or futex".to_owned(),
+    };
+}
+
+#[cfg(test)]
+mod tests;

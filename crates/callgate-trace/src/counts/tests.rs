@@ -1,0 +1,328 @@
+use super::*;
+use callgate_bpf::syscalls::Arch;
+use callgate_codegen::Weights;
+
+fn counts(text: &str) -> Vec<(String, f64)> {
+    let read = read(text, Arch::X86_64, false).unwrap();
+    assert_eq!(read.warnings, []);
+    read.counts.into_iter().map(|count| (count.name, count.count)).collect()
+}
+
+fn pairs(pairs: &[(&str, f64)]) -> Vec<(String, f64)> {
+    pairs.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
+}
+
+fn lines(messages: &[Diagnostic]) -> String {
+    messages.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+fn errors(text: &str) -> String {
+    lines(&read(text, Arch::X86_64, false).unwrap_err())
+}
+
+fn warnings(text: &str) -> String {
+    lines(&read(text, Arch::X86_64, false).unwrap().warnings)
+}
+
+#[test]
+fn two_columns_in_either_order() {
+    let text = "\u{feff}# counts\r\nfutex\t870063\r\n\n  2.5 read\n\u{a0}1e3 write\nfutex 1\n";
+    let expected = [("futex", 870_063.0), ("read", 2.5), ("write", 1000.0), ("futex", 1.0)];
+    assert_eq!(counts(text), pairs(&expected));
+}
+
+#[test]
+fn the_table_of_strace() {
+    let text = "\
+% time     seconds  usecs/call     calls    errors syscall
+------ ----------- ----------- --------- --------- ----------------
+ 61.11    0.000055          55         1           execve
+ 38.89    0.000035           5         7         2 openat
+------ ----------- ----------- --------- --------- ----------------
+100.00    0.000090          11         8         2 total
+";
+    assert_eq!(counts(text), pairs(&[("execve", 1.0), ("openat", 7.0)]));
+    // Tables of several runs in one file, and what strace -C lists before.
+    let listed = format!("brk(NULL) = 0x5581\nread 3 of 4 bytes\n{text}{text}");
+    assert_eq!(counts(&listed).len(), 4);
+}
+
+#[test]
+fn the_table_of_strace_with_columns_of_choice() {
+    let text = "\
+syscall               calls
+---------------- ----------
+execve                    1
+openat                    7
+---------------- ----------
+total                     8
+";
+    let expected = pairs(&[("execve", 1.0), ("openat", 7.0)]);
+    assert_eq!(counts(text), expected);
+    // Errors may be anywhere, and are nowhere where there are none.
+    let text = "\
+   errors syscall               calls % time
+--------- ---------------- ---------- ------
+          execve                    1  12.50
+        2 openat                    7  87.50
+--------- ---------------- ---------- ------
+        2 total                     8 100.00
+";
+    assert_eq!(counts(text), expected);
+    assert_eq!(
+        errors("name calls\nread 1\n  write\n"),
+        "3:3: a row with 1 columns in a table that has 2"
+    );
+}
+
+const PERF: &str = "
+ Summary of events:
+
+ my server (worker) (22167), 162 events, 21.2%
+
+   syscall            calls  errors  total       min       avg       max       stddev
+                                     (msec)    (msec)    (msec)    (msec)        (%)
+   --------------- --------  ------ -------- --------- --------- ---------     ------
+   wait4                  5      1     5.384     0.017     1.077     5.258     97.08%
+\t\t\t\tECHILD: 1
+   clock_nanosleep   123456      0     0.431     0.017     0.027     0.038      5.38%
+
+
+ ls (22168), 338 events, 44.2%
+
+   syscall            calls  errors  total       min       avg       max       stddev
+                                     (msec)    (msec)    (msec)    (msec)        (%)
+   --------------- --------  ------ -------- --------- --------- ---------     ------
+   wait4                 30      0     0.865     0.020     0.029     0.065      6.48%
+
+
+";
+
+#[test]
+fn the_tables_of_perf_trace_add_up_over_threads() {
+    let expected = [("wait4", 5.0), ("clock_nanosleep", 123_456.0), ("wait4", 30.0)];
+    assert_eq!(counts(PERF), pairs(&expected));
+    let sums = [("clock_nanosleep".to_owned(), 123_456.0), ("wait4".to_owned(), 35.0)];
+    let read = read(PERF, Arch::X86_64, false).unwrap().counts;
+    assert_eq!(Weights::of(read).unwrap(), Weights::counts(sums).unwrap());
+    // One table for all, as --summary-mode=total prints it.
+    let total = PERF.replace("my server (worker) (22167), 162 events, 21.2%", "total, 162 events");
+    assert_eq!(counts(&total), pairs(&expected));
+    // With -S the calls themselves come first.
+    let with_calls = format!(
+        "     0.000 ( 0.018 ms): ls/22173 brk()    = 0x56376a4cd000\n\
+                  ? (         ): ls/22173  ... [continued]: execve())   = 0\n{PERF}"
+    );
+    assert_eq!(counts(&with_calls), pairs(&expected));
+    // Before Linux 4.12 there was no column for errors.
+    let old = "
+ dd (4242), 12 events, 66.7%
+
+   syscall            calls    total       min       avg       max      stddev
+                               (msec)    (msec)    (msec)    (msec)        (%)
+   --------------- -------- --------- --------- --------- ---------     ------
+   read                   3     0.005     0.000     0.002     0.004     62.28%
+
+";
+    assert_eq!(counts(old), pairs(&[("read", 3.0)]));
+}
+
+#[test]
+fn a_damaged_table_is_an_error_with_its_place() {
+    let cut = PERF.find("clock_nanosleep").unwrap();
+    assert_eq!(errors(&PERF[..cut + 9]), "11:4: a row with 1 columns in a table that has 8");
+    let negative = PERF.replace("123456 ", "-12345 ");
+    assert_eq!(errors(&negative), "11:22: the count of clock_nanosleep is negative: -12345");
+}
+
+#[test]
+fn a_count_beside_tables_is_said_to_be_left_out() {
+    let text = format!("read 5\nsomething else\n{PERF}write 7\n");
+    assert_eq!(
+        warnings(&text),
+        "1:1: this looks like a count, but is outside of the tables; it is left out\n\
+         24:1: this looks like a count, but is outside of the tables; it is left out"
+    );
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_place() {
+    assert_eq!(
+        errors("read 1\n write -3\nopen many\nclose\n7 8 9\nread nan\ninf write\nread 1e999\n+inf"),
+        "2:8: the count of write is negative: -3\n\
+         3:6: \"many\" is not a count\n\
+         4:1: 1 column where two are expected\n\
+         5:1: 3 columns where two are expected\n\
+         6:6: \"nan\" is not a count\n\
+         7:5: \"write\" is not a count\n\
+         8:6: the count of read is larger than any number here: 1e999\n\
+         9:1: 1 column where two are expected"
+    );
+    assert_eq!(errors(""), "1:1: no counts in this file");
+    assert_eq!(errors("# nothing\n\n"), "1:1: no counts in this file");
+    assert_eq!(errors("read 0\nwrite -0\n"), "1:1: every count in this file is 0");
+    assert_eq!(errors("read 1\nwr\0te 2"), "2:3: a zero byte: this is not text");
+}
+
+#[test]
+fn unknown_names_are_warnings_or_errors() {
+    let text = "read 1\nreed 2\nfrobnicate 3\n";
+    let lenient = read(text, Arch::X86_64, false).unwrap();
+    assert_eq!(lenient.counts.len(), 1);
+    assert_eq!(
+        lines(&lenient.warnings),
+        "2:1: \"reed\" is not the name of a system call; it is left out\n\
+         3:1: \"frobnicate\" is not the name of a system call; it is left out"
+    );
+    assert_eq!(lenient.warnings[0].help, "did you mean \"read\"?");
+    assert_eq!(
+        lines(&read(text, Arch::X86_64, true).unwrap_err()),
+        "2:1: \"reed\" is not the name of a system call\n\
+         3:1: \"frobnicate\" is not the name of a system call"
+    );
+    // Without any other there is nothing to weigh.
+    assert_eq!(
+        errors("reed 2"),
+        "1:1: \"reed\" is not the name of a system call; it is left out\n\
+         1:1: no counts in this file"
+    );
+}
+
+#[test]
+fn no_input_makes_more_messages_than_a_person_reads() {
+    let text = "read 1\n".to_owned() + &"x\n".repeat(100_000);
+    let errors = read(&text, Arch::X86_64, false).unwrap_err();
+    assert_eq!(errors.len(), 501);
+    assert_eq!(errors[500].message, "99500 more errors are left out");
+}
+
+fn recording(calls: &str) -> String {
+    format!("{{\"callgate\": \"recording\", \"version\": 1,\n \"calls\": [{calls}]}}")
+}
+
+#[test]
+fn a_recording_counts_by_architecture() {
+    let text = recording(
+        r#"{"arch": "x86_64", "name": "read", "nr": 0, "count": 123, "args": [[1, 2]]},
+           {"arch": "i386", "name": "read", "count": 9223372036854775807},
+           {"arch": "x32", "nr": 1073741824, "count": 7}"#,
+    );
+    let count = |arch, count| Count { arch: Some(arch), name: "read".to_owned(), count };
+    let expected =
+        vec![count(Arch::X86_64, 123.0), count(Arch::X86, i64::MAX as f64), count(Arch::X32, 7.0)];
+    let read = read(&text, Arch::X86_64, true).unwrap();
+    assert_eq!((read.counts, read.warnings), (expected, vec![]));
+    // What a later recorder adds is ignored.
+    let text = text.replacen('{', "{\"command\": [\"ls\"], ", 1);
+    assert_eq!(super::read(&text, Arch::X86_64, true).unwrap().counts.len(), 3);
+}
+
+#[test]
+fn what_is_wrong_with_a_recording_is_said_with_its_place() {
+    let calls = r#"
+      {"arch": "x86_65", "name": "read", "count": 1},
+      {"arch": "x86_64", "name": "read", "nr": 1, "count": 1},
+      {"arch": "x86_64", "name": "read", "count": -1},
+      {"arch": "x86_64", "name": "read", "count": 1.5},
+      {"arch": "x86_64", "name": "read", "count": "many"},
+      {"arch": "x86_64", "name": "read", "count": 1e400},
+      {"arch": "x86_64", "count": 1},
+      {"name": "read"},
+      {"arch": "x86_64", "name": 3, "count": 1},
+      {"arch": "x86_64", "name": "read", "name": "write", "count": 1},
+      7"#;
+    assert_eq!(
+        errors(&recording(calls)),
+        "3:16: `arch` must be an architecture, but is the string \"x86_65\"\n\
+         4:48: `nr` is 1, but read is 0 on x86_64\n\
+         5:51: `count` is -1, but must be an integer from 0 to 9223372036854775807\n\
+         6:51: `count` is 1.5, but must be an integer from 0 to 9223372036854775807\n\
+         7:51: `count` must be an integer, but is the string \"many\"\n\
+         8:51: `count` is 1e400, but must be an integer from 0 to 9223372036854775807\n\
+         9:7: a call has neither `name` nor `nr`\n\
+         10:7: a call has no `arch`\n\
+         10:7: a call has no `count`\n\
+         11:34: `name` must be a string, but is the number 3\n\
+         12:42: `name` is given twice, first at 12:26\n\
+         13:7: each item of `calls` must be an object, but is the number 7"
+    );
+    assert_eq!(errors(&recording("")), "1:1: no counts in this file");
+    let zero = r#"{"arch": "x86_64", "name": "read", "count": 0}"#;
+    assert_eq!(errors(&recording(zero)), "1:1: every count in this file is 0");
+}
+
+#[test]
+fn calls_that_an_architecture_does_not_have_are_left_out_of_a_recording() {
+    let calls = r#"{"arch": "x86_64", "name": "read", "count": 1},
+      {"arch": "x86_64", "name": "socketcall", "count": 1},
+      {"arch": "x86_64", "name": "reed", "count": 1},
+      {"arch": "x86_64", "nr": 4000, "count": 1}"#;
+    assert_eq!(
+        warnings(&recording(calls)),
+        "3:34: x86_64 has no call \"socketcall\"; it is left out\n\
+         4:34: \"reed\" is not the name of a system call; it is left out\n\
+         5:32: x86_64 has no call with the number 4000; it is left out"
+    );
+    assert_eq!(read(&recording(calls), Arch::X86_64, true).unwrap_err().len(), 3);
+}
+
+#[test]
+fn other_json_is_no_recording() {
+    let no = "this JSON is no recording: it has no `\"callgate\": \"recording\"`";
+    for text in ["{}", "[]", "{\"defaultAction\": \"SCMP_ACT_ALLOW\"}", "[{\"callgate\": 1}]"] {
+        assert_eq!(errors(text), format!("1:1: {no}"), "{text}");
+    }
+    assert_eq!(errors("{\"callgate\": \"profile\"}"), format!("1:14: {no}"));
+    let versions = [
+        ("2", "1:38: `version` is 2, but version 1 is what is read here"),
+        ("0", "1:38: `version` is 0, but version 1 is what is read here"),
+        ("\"1\"", "1:38: `version` must be an integer, but is the string \"1\""),
+        ("null", "1:1: the recording has no `version`"),
+    ];
+    for (version, message) in versions {
+        let text =
+            format!("{{\"callgate\": \"recording\", \"version\": {version}, \"calls\": []}}");
+        assert_eq!(errors(&text), message);
+    }
+    let text = "{\"callgate\": \"recording\", \"version\": 1}";
+    assert_eq!(errors(text), "1:1: the recording has no `calls`");
+    let whole = recording(r#"{"arch": "x86_64", "name": "read", "count": 1}"#);
+    for cut in 1..whole.len() {
+        let errors = read(&whole[..cut], Arch::X86_64, false).unwrap_err();
+        assert!(errors[0].position.is_some(), "{cut}: {errors:?}");
+    }
+    let deep = "[".repeat(100_000);
+    assert_eq!(errors(&deep), "1:513: nested deeper than 512 levels, the limit");
+}
+
+#[test]
+fn logs_count_each_call() {
+    let log = "1 read(0, 0x1, 5) = 1\n1 open(0x1, 0) = 3\n1 read(0, 0x1, 5) = 0\n";
+    // A name alone, as in two columns: the filter's first architecture has the call.
+    let read = |arch| read(log, arch, false).unwrap();
+    let counted: Vec<_> =
+        read(Arch::X86_64).counts.into_iter().map(|one| (one.arch, one.name)).collect();
+    assert_eq!(counted, [(None, "read".to_owned()), (None, "open".to_owned())]);
+    assert_eq!(read(Arch::X86_64).counts[0].count, 2.0);
+    let warned = lines(&read(Arch::Aarch64).warnings);
+    assert!(warned.contains("aarch64 has no call \"open\""), "{warned}");
+}
+
+#[test]
+fn records_of_calls_without_a_name_are_said() {
+    let record = |nr| {
+        format!(
+            "type=SECCOMP msg=audit(1:2): arch=c000003e syscall={nr} compat=0 ip=0x1 code=0x0\n"
+        )
+    };
+    let both = record(0) + &record(4000);
+    let read = |strict| read(&both, Arch::Aarch64, strict);
+    let counts = read(false).unwrap();
+    assert_eq!(lines(&counts.warnings), "x86_64 has no call with the number 4000");
+    assert_eq!((counts.counts.len(), counts.counts[0].arch), (1, Some(Arch::X86_64)));
+    assert!(read(true).is_err());
+    assert_eq!(
+        errors(&record(4000)),
+        "x86_64 has no call with the number 4000\nno counts in this file"
+    );
+}

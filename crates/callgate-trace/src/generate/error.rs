@@ -1,0 +1,102 @@
+//! Why there is no profile.
+
+use std::fmt;
+
+use super::times;
+use crate::check::Finding;
+use callgate_bpf::diagnostic::Diagnostic;
+use callgate_bpf::syscalls::Arch;
+use callgate_proof::diagram::OutOfBudget;
+use callgate_proof::policy::PolicyError;
+
+/// Why there is no profile.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GenerateError(pub(super) Kind);
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Kind {
+    Empty,
+    NothingFor { wanted: Vec<Arch>, recorded: Vec<Arch> },
+    Arches(PolicyError),
+    OneArch { given: Vec<Arch> },
+    OutOfBudget(OutOfBudget),
+    Denies(Box<Finding>),
+    NotRead(Vec<Diagnostic>),
+    ReadDifferently,
+    Conflict(&'static str),
+}
+
+impl GenerateError {
+    /// What to do about it.
+    pub fn help(&self) -> &'static str {
+        match &self.0 {
+            Kind::Empty => "record a run of the program",
+            Kind::NothingFor { .. } => "name the architecture of the recording, or leave it to it",
+            Kind::Arches(_) => "name the architectures of one machine",
+            Kind::OneArch { .. } => "name one of them with --arch, or choose another form",
+            Kind::OutOfBudget(_) => "limit fewer arguments",
+            Kind::Denies(_) | Kind::NotRead(_) | Kind::ReadDifferently | Kind::Conflict(_) => {
+                "this is a defect of callgate: please report it with the recording"
+            }
+        }
+    }
+}
+
+impl From<Kind> for GenerateError {
+    fn from(kind: Kind) -> GenerateError {
+        GenerateError(kind)
+    }
+}
+
+impl From<OutOfBudget> for GenerateError {
+    fn from(error: OutOfBudget) -> GenerateError {
+        GenerateError(Kind::OutOfBudget(error))
+    }
+}
+
+fn names(arches: &[Arch]) -> String {
+    arches.iter().map(|arch| arch.name()).collect::<Vec<_>>().join(", ")
+}
+
+impl fmt::Display for GenerateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::Empty => f.write_str("nothing was recorded"),
+            Kind::NothingFor { wanted, recorded } => write!(
+                f,
+                "no calls were recorded for {}, only for {}",
+                names(wanted),
+                names(recorded)
+            ),
+            Kind::Arches(error) => error.fmt(f),
+            Kind::OneArch { given } => write!(
+                f,
+                "a Kafel policy is for one architecture, but the profile would be for {}: {}",
+                given.len(),
+                names(given)
+            ),
+            Kind::OutOfBudget(error) => error.fmt(f),
+            Kind::Denies(finding) => {
+                let call = finding.call;
+                write!(
+                    f,
+                    "the profile would deny {} on {}, which was recorded {}, for example {:x?}",
+                    call.name().unwrap_or("a call without a name"),
+                    call.arch,
+                    times(finding.count),
+                    finding.example
+                )
+            }
+            Kind::NotRead(messages) => {
+                let first = messages.first().map_or("", |message| message.message.as_str());
+                write!(f, "the profile that was written cannot be read: {first}")
+            }
+            Kind::ReadDifferently => {
+                f.write_str("the profile that was written means something else when it is read")
+            }
+            Kind::Conflict(name) => write!(f, "the rules for {name} contradict each other"),
+        }
+    }
+}
+
+impl std::error::Error for GenerateError {}

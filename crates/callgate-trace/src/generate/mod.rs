@@ -1,0 +1,138 @@
+//! From recordings to a least-privilege profile.
+//!
+//! A [`Draft`] lists the calls that a profile allows, each with its [`Reason`]: it was recorded, whoever
+//! installs the filter needs it ([`Runtime`]), or another C library calls it instead of one that was
+//! recorded. Arguments that choose what a call does are limited to what was recorded ([`Limit`]), where
+//! that is known and stable. Everything else is denied. A draft is written as text in one of several
+//! languages ([`Form`]), and checked against the recordings in what that language makes of it, so that
+//! no profile comes out that denies what was recorded.
+//!
+//! A recording knows the values of each argument for itself. So limits on several arguments of one
+//! call allow every combination of recorded values.
+//!
+//! ```
+//! use callgate_trace::generate::{Form, Options, generate};
+//! use callgate_trace::recording::{CallId, Recording};
+//! use callgate_bpf::Arch;
+//!
+//! let mut recording = Recording::default();
+//! recording.observe(CallId::new(Arch::X86_64, 41), &[1, 0x80001, 0, 0, 0, 0]);
+//! let draft = generate(&[recording], &Options::default())?;
+//! let socket = draft.grants().find(|grant| grant.name == "socket").ok_or("not granted")?;
+//! assert_eq!(socket.limits[0].to_string(), "family == 1");
+//! let written = draft.write(Form::Oci)?;
+//! assert!(written.text.contains("SCMP_ACT_ALLOW"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod draft;
+mod error;
+mod families;
+mod limit;
+mod limits;
+mod remarks;
+mod runtime;
+mod write;
+
+pub use draft::{Draft, Grant, Reason, Unlimited};
+pub use error::GenerateError;
+pub use limit::{Cube, Limit};
+pub use remarks::remarks;
+pub use runtime::Runtime;
+pub use write::{Form, Written};
+
+use crate::recording::Recording;
+use callgate_bpf::syscalls::Arch;
+use callgate_bpf::verdict::Verdict;
+
+/// What a profile should be like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Exactly these architectures. Empty: those of which calls were recorded.
+    pub arches: Vec<Arch>,
+    /// Whether calls are granted that stand for recorded ones in other C libraries.
+    pub complete: bool,
+    /// Which arguments are limited.
+    pub arguments: Arguments,
+    /// What happens to all other calls.
+    pub deny: Deny,
+    /// Who installs the filter.
+    pub runtime: Runtime,
+}
+
+impl Default for Options {
+    /// For runc: complete, stable arguments limited, ENOSYS for the rest.
+    fn default() -> Options {
+        Options {
+            arches: Vec::new(),
+            complete: true,
+            arguments: Arguments::Stable,
+            deny: Deny::Enosys,
+            runtime: Runtime::Runc,
+        }
+    }
+}
+
+/// Which arguments are limited to recorded values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arguments {
+    /// None.
+    Off,
+    /// Those whose other values are privileges of their own, and those that are stable.
+    Stable,
+    /// All that can be limited, however little was seen of them.
+    All,
+}
+
+/// What happens to a call that is not granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deny {
+    /// It fails with ENOSYS, as on a kernel that does not have it: programs and libraries fall back.
+    Enosys,
+    /// It fails with EPERM: programs say that something is not permitted.
+    Eperm,
+    /// The process is killed with SIGSYS.
+    Kill,
+    /// It is logged and executed: to try a profile out.
+    Log,
+}
+
+impl Deny {
+    /// The verdict; ENOSYS has not the same number everywhere.
+    pub const fn verdict(self, arch: Arch) -> Verdict {
+        match self {
+            Deny::Enosys => Verdict::errno(arch.enosys()),
+            Deny::Eperm => Verdict::errno(1),
+            Deny::Kill => Verdict::KILL_PROCESS,
+            Deny::Log => Verdict::LOG,
+        }
+    }
+
+    /// Why one would choose it, for people.
+    pub const fn why(self) -> &'static str {
+        match self {
+            Deny::Enosys => {
+                "other calls fail with ENOSYS, as on an older kernel: libraries fall back"
+            }
+            Deny::Eperm => "other calls fail with EPERM: programs say that it is not permitted",
+            Deny::Kill => "other calls kill the process: nothing goes on after a surprise",
+            Deny::Log => "other calls run and are logged: to try the profile out",
+        }
+    }
+}
+
+/// Makes a profile that allows what was recorded, all together, and as little else as the options say.
+///
+/// # Errors
+/// When nothing was recorded for the architectures, or when they have different byte orders.
+pub fn generate(recordings: &[Recording], options: &Options) -> Result<Draft, GenerateError> {
+    draft::draft(recordings, options)
+}
+
+/// `once`, `2 times`.
+fn times(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,323 @@
+//! What programs call: which calls, how often, and with which values.
+//!
+//! A [`Recording`] has an entry for each call ([`CallId`]: architecture and number) with its count and
+//! what was seen of each argument, for itself: that two arguments had certain values *together* is
+//! not kept. Numbers that no table knows are kept like all others: a newer kernel may have them, and
+//! calls that no kernel has are calls that a filter sees.
+//!
+//! Recordings come from `callgate record`, from the logs and tables of other tools, and from JSON, which
+//! [`frontend::recording`](callgate_trace::read) reads all; [`Recording::to_json`] writes the
+//! JSON. Several become one with [`Recording::merge`].
+//!
+//! ```
+//! use callgate_bpf::Arch;
+//! use callgate_trace::recording::{CallId, Recording};
+//!
+//! let mut recording = Recording::default();
+//! recording.observe(CallId::new(Arch::X86_64, 3), &[7, 0, 0, 0, 0, 0]);
+//! recording.observe(CallId::new(Arch::X86_64, 3), &[9, 0, 0, 0, 0, 0]);
+//! let mut other = Recording::default();
+//! other.count(CallId::new(Arch::X86_64, 3), 40);
+//! recording.merge(other);
+//!
+//! let (close, seen) = recording.calls().next().ok_or("nothing recorded")?;
+//! assert_eq!((close.name(), seen.count()), (Some("close"), 42));
+//! // `close` has one argument; twice its value is known.
+//! assert_eq!(seen.args().len(), 1);
+//! assert_eq!(seen.args()[0].all(), Some(&[7, 9][..]));
+//! assert!(!seen.is_known(0));
+//! # Ok::<(), &str>(())
+//! ```
+
+mod json;
+mod values;
+
+use std::collections::BTreeMap;
+
+use callgate_bpf::syscalls::{self, Arch};
+pub(crate) use json::Quoted;
+pub use values::{Bounds, MAX_FEW, Values};
+
+/// The largest count of a call; counts that add up to more stay at it.
+pub const MAX_COUNT: u64 = i64::MAX as u64;
+
+/// A call as a filter sees it: the interface and the number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CallId {
+    /// Whose call it is.
+    pub arch: Arch,
+    /// Its number; x32's with its bit.
+    pub nr: u32,
+}
+
+impl CallId {
+    /// A call of an architecture by its number.
+    pub const fn new(arch: Arch, nr: u32) -> CallId {
+        CallId { arch, nr }
+    }
+
+    /// The call of the arch token and the number that a filter sees; `None` for an unknown token.
+    pub fn of(token: u32, nr: u32) -> Option<CallId> {
+        Arch::of_call(token, nr).map(|arch| CallId { arch, nr })
+    }
+
+    /// Its name; `None` when our tables do not know the number.
+    pub fn name(self) -> Option<&'static str> {
+        self.arch.call_name(self.nr)
+    }
+
+    /// How many arguments are worth keeping: the registers behind them hold anything. On 32-bit
+    /// interfaces all six, because some calls pass a wide argument in two of them.
+    fn arity(self) -> usize {
+        let facts = self.name().and_then(syscalls::facts).filter(|facts| facts.args_known);
+        match facts {
+            Some(facts) if self.arch.is_64bit() || self.arch == Arch::X32 => {
+                facts.args.len().min(6)
+            }
+            _ => 6,
+        }
+    }
+}
+
+/// What was seen of one call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    count: u64,
+    args: Vec<Values>,
+}
+
+impl Seen {
+    fn new(call: CallId) -> Seen {
+        Seen { count: 0, args: vec![Values::default(); call.arity()] }
+    }
+
+    /// How often the call was made, at most [`MAX_COUNT`].
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// What was seen of its arguments, as many as it has.
+    pub fn args(&self) -> &[Values] {
+        &self.args
+    }
+
+    /// Whether the value of an argument was seen each time that the call was made.
+    pub fn is_known(&self, arg: usize) -> bool {
+        self.args.get(arg).is_some_and(|values| values.observed() >= self.count)
+    }
+
+    fn add(&mut self, count: u64) {
+        self.count = self.count.saturating_add(count).min(MAX_COUNT);
+    }
+}
+
+/// How calls became known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum How {
+    /// The kernel counted them at its tracepoint `raw_syscalls:sys_enter`.
+    Tracepoint,
+    /// A tracer saw each of them.
+    Ptrace,
+    /// A log of strace.
+    Strace,
+    /// Records of the audit log about what a filter logged or denied.
+    Audit,
+    /// A list of counts: two columns, `strace -c`, `perf trace -s`.
+    Counts,
+    /// It is not said.
+    #[default]
+    Unknown,
+}
+
+impl How {
+    /// All ways.
+    pub const ALL: &'static [How] =
+        &[How::Tracepoint, How::Ptrace, How::Strace, How::Audit, How::Counts, How::Unknown];
+
+    /// Its name in a recording.
+    pub const fn name(self) -> &'static str {
+        match self {
+            How::Tracepoint => "tracepoint",
+            How::Ptrace => "ptrace",
+            How::Strace => "strace",
+            How::Audit => "audit",
+            How::Counts => "counts",
+            How::Unknown => "unknown",
+        }
+    }
+}
+
+/// One thing that was recorded: a run of a command, or a log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Run {
+    /// How its calls became known.
+    pub how: How,
+    /// The command and its arguments; bytes that are no UTF-8 are replaced. Empty when not known.
+    pub command: Vec<String>,
+    /// Whether the first call is the `execve` of the command itself, so that what its parent did
+    /// before is not in the counts. Otherwise it is not known what came first.
+    pub from_execve: bool,
+    /// The processes, where they were counted, the command itself among them.
+    pub processes: Option<u64>,
+    /// The threads of all processes, where they were counted.
+    pub threads: Option<u64>,
+    /// The calls that happened but are not in the counts.
+    pub lost: u64,
+    /// The status with which the command ended, 128 and the number for a signal.
+    pub status: Option<u8>,
+    /// The release of the kernel, as `uname -r` prints it.
+    pub kernel: Option<String>,
+    /// The version of Callgate that recorded.
+    pub callgate: Option<String>,
+}
+
+/// What programs called.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recording {
+    calls: BTreeMap<CallId, Seen>,
+    runs: Vec<Run>,
+}
+
+impl Recording {
+    /// A recording of one run, without calls as yet.
+    pub fn of(run: Run) -> Recording {
+        Recording { calls: BTreeMap::new(), runs: vec![run] }
+    }
+
+    fn entry(&mut self, call: CallId) -> &mut Seen {
+        self.calls.entry(call).or_insert_with(|| Seen::new(call))
+    }
+
+    /// One call with the six values in its argument registers. Those that are no arguments of it are
+    /// not kept.
+    pub fn observe(&mut self, call: CallId, args: &[u64; 6]) {
+        let seen = self.entry(call);
+        seen.add(1);
+        for (values, arg) in seen.args.iter_mut().zip(args) {
+            values.observe(*arg);
+        }
+    }
+
+    /// Calls of which nothing but the number is known; 0 is none.
+    pub fn count(&mut self, call: CallId, count: u64) {
+        self.add(call, count, []);
+    }
+
+    /// Calls with what is known of their arguments from the first on; what there is in addition to
+    /// the arguments that the call has is not kept, and 0 calls are none.
+    pub fn add(&mut self, call: CallId, count: u64, args: impl IntoIterator<Item = Values>) {
+        if count == 0 {
+            return;
+        }
+        let seen = self.entry(call);
+        seen.add(count);
+        for (values, more) in seen.args.iter_mut().zip(args) {
+            values.unite(&more);
+        }
+    }
+
+    /// Takes another recording in: counts add up (to [`MAX_COUNT`] at the most), values unite, its runs
+    /// follow.
+    pub fn merge(&mut self, other: Recording) {
+        for (call, seen) in other.calls {
+            self.add(call, seen.count, seen.args);
+        }
+        self.runs.extend(other.runs);
+    }
+
+    /// The calls, by architecture and number.
+    pub fn calls(&self) -> impl ExactSizeIterator<Item = (CallId, &Seen)> {
+        self.calls.iter().map(|(call, seen)| (*call, seen))
+    }
+
+    /// What was seen of one call.
+    pub fn get(&self, call: CallId) -> Option<&Seen> {
+        self.calls.get(&call)
+    }
+
+    /// How often something was called, together.
+    pub fn total(&self) -> u64 {
+        self.calls.values().fold(0, |sum: u64, seen| sum.saturating_add(seen.count))
+    }
+
+    /// Whether nothing was called.
+    pub fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// What was recorded, in the order of merging.
+    pub fn runs(&self) -> &[Run] {
+        &self.runs
+    }
+
+    /// The same, to complete what is known only at the end of a run.
+    pub fn runs_mut(&mut self) -> &mut [Run] {
+        &mut self.runs
+    }
+
+    /// Adds a run.
+    pub fn push_run(&mut self, run: Run) {
+        self.runs.push(run);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_arguments_are_kept() {
+        let mut recording = Recording::default();
+        let args = [1, 2, 3, 4, 5, 6];
+        for (arch, nr, kept) in [
+            (Arch::X86_64, 39, 0),
+            (Arch::X86_64, 0, 3),
+            (Arch::X32, 0x4000_0000, 3),
+            (Arch::X86, 3, 6),
+            (Arch::X86_64, 9999, 6),
+        ] {
+            let call = CallId::new(arch, nr);
+            recording.observe(call, &args);
+            recording.observe(call, &args);
+            let seen = recording.get(call).unwrap();
+            assert_eq!((seen.count(), seen.args().len()), (2, kept), "{call:?}");
+            assert_eq!(seen.is_known(0), kept > 0);
+        }
+        assert_eq!(recording.total(), 10);
+    }
+
+    #[test]
+    fn counts_stop_at_the_largest() {
+        let call = CallId::new(Arch::X86_64, 0);
+        let mut recording = Recording::default();
+        recording.count(call, u64::MAX);
+        recording.count(call, 5);
+        let other = recording.clone();
+        recording.merge(other);
+        assert_eq!(recording.get(call).unwrap().count(), MAX_COUNT);
+    }
+
+    #[test]
+    fn nothing_called_is_no_call() {
+        let mut recording = Recording::default();
+        recording.count(CallId::new(Arch::X86_64, 0), 0);
+        assert!(recording.is_empty());
+    }
+
+    #[test]
+    fn a_merge_has_the_calls_and_runs_of_both() {
+        let mut a = Recording::of(Run { command: vec!["a".into()], ..Run::default() });
+        let mut b = Recording::of(Run { command: vec!["b".into()], ..Run::default() });
+        let close = CallId::new(Arch::X86_64, 3);
+        let unknown = CallId::new(Arch::X86_64, 4000);
+        a.observe(close, &[1; 6]);
+        b.observe(close, &[2; 6]);
+        b.observe(unknown, &[3; 6]);
+        a.merge(b);
+        let commands: Vec<_> = a.runs().iter().map(|run| run.command.concat()).collect();
+        assert_eq!(commands, ["a", "b"]);
+        assert_eq!(a.get(close).unwrap().args()[0].all(), Some(&[1, 2][..]));
+        assert!(a.get(unknown).unwrap().is_known(5));
+        assert_eq!(a.calls().len(), 2);
+    }
+}
