@@ -3,22 +3,12 @@
 //!
 //! This serves comments and names only; where paths with different knowledge meet, the knowledge is gone.
 
+use super::cfg::{Facts, Forward, Registers, Successors};
 use super::insn::Insn;
 use super::op::Op;
 use super::program::Program;
 use crate::data::{Endian, Word};
 use crate::syscalls::{Arch, X32_SYSCALL_BIT};
-
-/// The indices of the instructions that a jump may go to next; what a branch does when its
-/// condition holds first.
-pub(super) fn targets(index: usize, insn: Insn) -> (usize, Option<usize>) {
-    let skip = |distance: usize| (index + 1).saturating_add(distance);
-    if insn.op.is_branch() {
-        (skip(usize::from(insn.jt)), Some(skip(usize::from(insn.jf))))
-    } else {
-        (skip(insn.k as usize), None)
-    }
-}
 
 /// What is known before an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,18 +37,6 @@ pub(super) enum ArchKnown {
 impl Known {
     const START: Known = Known { a: None, x: None, arch: ArchKnown::Untested, nr: None };
 
-    fn meet(self, other: Known) -> Known {
-        fn agree<T: PartialEq>(a: Option<T>, b: Option<T>) -> Option<T> {
-            if a == b { a } else { None }
-        }
-        Known {
-            a: agree(self.a, other.a),
-            x: agree(self.x, other.x),
-            arch: if self.arch == other.arch { self.arch } else { ArchKnown::Other },
-            nr: agree(self.nr, other.nr),
-        }
-    }
-
     /// After `jeq #k`.
     fn after_equal(mut self, k: u32, equal: bool) -> Known {
         match self.a {
@@ -71,45 +49,46 @@ impl Known {
     }
 }
 
+impl Facts for Known {
+    fn join(&mut self, other: &Known) {
+        fn agree<T: PartialEq>(a: &mut Option<T>, b: &Option<T>) {
+            if *a != *b {
+                *a = None;
+            }
+        }
+        agree(&mut self.a, &other.a);
+        agree(&mut self.x, &other.x);
+        agree(&mut self.nr, &other.nr);
+        if self.arch != other.arch {
+            self.arch = ArchKnown::Other;
+        }
+    }
+}
+
 /// What is known before each instruction; `None` where no path leads.
 pub(super) fn known(insns: &[Insn], endian: Endian) -> Vec<Option<Known>> {
-    let mut known: Vec<Option<Known>> = vec![None; insns.len()];
-    if let Some(first) = known.first_mut() {
-        *first = Some(Known::START);
-    }
+    let mut analysis = Forward::new(insns.len(), Known::START);
+    let mut known = Vec::with_capacity(insns.len());
     for (index, &insn) in insns.iter().enumerate() {
-        let Some(mut here) = known.get(index).copied().flatten() else { continue };
-        let mut reach = |at: usize, with: Known| {
-            if let Some(there) = known.get_mut(at) {
-                *there = Some(there.map_or(with, |before| before.meet(with)));
-            }
-        };
+        let here = analysis.take(index);
+        known.push(here);
+        let Some(mut after) = here else { continue };
         match insn.op {
-            Op::RetK | Op::RetA => {}
-            Op::Ja => reach(targets(index, insn).0, here),
-            Op::JeqK => {
-                let (holds, fails) = targets(index, insn);
-                reach(holds, here.after_equal(insn.k, true));
-                reach(fails.unwrap_or(holds), here.after_equal(insn.k, false));
+            Op::LdWordAbs => after.a = Word::from_offset(insn.k, endian),
+            Op::Tax => after.x = after.a,
+            Op::Txa => after.a = after.x,
+            // Without the bit of x32 it is the number of the same call, but for some.
+            Op::AndK if insn.k == !X32_SYSCALL_BIT && after.a == Some(Word::NR) => {}
+            _ if insn.writes() == Registers::A => after.a = None,
+            _ if insn.writes() == Registers::X => after.x = None,
+            _ => {}
+        }
+        match insn.successors(index) {
+            Successors::Branch { taken, otherwise } if insn.op == Op::JeqK => {
+                analysis.arrive(taken, &after.after_equal(insn.k, true));
+                analysis.arrive(otherwise, &after.after_equal(insn.k, false));
             }
-            op if op.is_branch() => {
-                let (holds, fails) = targets(index, insn);
-                reach(holds, here);
-                reach(fails.unwrap_or(holds), here);
-            }
-            op => {
-                match op {
-                    Op::LdWordAbs => here.a = Word::from_offset(insn.k, endian),
-                    Op::Tax => here.x = here.a,
-                    Op::Txa => here.a = here.x,
-                    Op::LdxImm | Op::LdxLen | Op::LdxMem | Op::LdxMsh => here.x = None,
-                    Op::St | Op::Stx => {}
-                    // Without the bit of x32 it is the number of the same call, but for some.
-                    Op::AndK if insn.k == !X32_SYSCALL_BIT && here.a == Some(Word::NR) => {}
-                    _ => here.a = None,
-                }
-                reach(index + 1, here);
-            }
+            successors => successors.into_iter().for_each(|next| analysis.arrive(next, &after)),
         }
     }
     known

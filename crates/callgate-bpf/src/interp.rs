@@ -9,6 +9,7 @@
 use std::ops::ControlFlow;
 
 use super::SCRATCH_WORDS;
+use super::alu::Source;
 use super::ancillary::{Ancillary, AncillaryWord, SKF_LL_OFF, SKF_NET_OFF};
 use super::insn::Insn;
 use super::op::Op;
@@ -40,18 +41,12 @@ pub struct Step {
 impl Step {
     /// Whether the condition of a branch holds; `None` for an instruction that is no branch.
     pub fn holds(&self) -> Option<bool> {
-        let Step { insn, a, x, .. } = *self;
-        Some(match insn.op {
-            Op::JeqK => a == insn.k,
-            Op::JeqX => a == x,
-            Op::JgtK => a > insn.k,
-            Op::JgtX => a > x,
-            Op::JgeK => a >= insn.k,
-            Op::JgeX => a >= x,
-            Op::JsetK => a & insn.k != 0,
-            Op::JsetX => a & x != 0,
-            _ => return None,
-        })
+        let (relation, source) = self.insn.comparison()?;
+        let right = match source {
+            Source::K(k) => k,
+            Source::X => self.x,
+        };
+        Some(relation.holds(self.a, right))
     }
 }
 
@@ -163,47 +158,30 @@ impl Machine {
             Op::LdxMsh => self.x = (or_end(input.load(k, Width::Byte))? & 0xf) << 2,
             Op::St => self.set_scratch(k, a),
             Op::Stx => self.set_scratch(k, x),
-            Op::AddK => self.a = a.wrapping_add(k),
-            Op::AddX => self.a = a.wrapping_add(x),
-            Op::SubK => self.a = a.wrapping_sub(k),
-            Op::SubX => self.a = a.wrapping_sub(x),
-            Op::MulK => self.a = a.wrapping_mul(k),
-            Op::MulX => self.a = a.wrapping_mul(x),
-            Op::DivK => self.a = or_end(a.checked_div(k))?,
-            Op::DivX => self.a = or_end(a.checked_div(x))?,
-            Op::OrK => self.a = a | k,
-            Op::OrX => self.a = a | x,
-            Op::AndK => self.a = a & k,
-            Op::AndX => self.a = a & x,
-            // The wrapping shifts use the low five bits of the distance, as the kernel does.
-            Op::LshK => self.a = a.wrapping_shl(k),
-            Op::LshX => self.a = a.wrapping_shl(x),
-            Op::RshK => self.a = a.wrapping_shr(k),
-            Op::RshX => self.a = a.wrapping_shr(x),
             Op::Neg => self.a = a.wrapping_neg(),
-            Op::ModK => self.a = or_end(a.checked_rem(k))?,
-            Op::ModX => self.a = or_end(a.checked_rem(x))?,
-            Op::XorK => self.a = a ^ k,
-            Op::XorX => self.a = a ^ x,
             Op::Ja => self.index = self.index.saturating_add(k as usize),
-            Op::JeqK => self.branch(insn, a == k),
-            Op::JeqX => self.branch(insn, a == x),
-            Op::JgtK => self.branch(insn, a > k),
-            Op::JgtX => self.branch(insn, a > x),
-            Op::JgeK => self.branch(insn, a >= k),
-            Op::JgeX => self.branch(insn, a >= x),
-            Op::JsetK => self.branch(insn, a & k != 0),
-            Op::JsetX => self.branch(insn, a & x != 0),
             Op::RetK => return Break(k),
             Op::RetA => return Break(a),
             Op::Tax => self.x = a,
             Op::Txa => self.a = x,
+            _ => return self.compute(insn),
         }
         ControlFlow::Continue(())
     }
 
-    fn branch(&mut self, insn: Insn, holds: bool) {
-        self.index += usize::from(if holds { insn.jt } else { insn.jf });
+    /// Executes arithmetic or a branch.
+    fn compute(&mut self, insn: Insn) -> ControlFlow<u32> {
+        let right = |source| match source {
+            Source::K(k) => k,
+            Source::X => self.x,
+        };
+        if let Some((alu, source)) = insn.arithmetic() {
+            self.a = or_end(alu.apply(self.a, right(source)))?;
+        } else if let Some((relation, source)) = insn.comparison() {
+            let holds = relation.holds(self.a, right(source));
+            self.index += usize::from(if holds { insn.jt } else { insn.jf });
+        }
+        ControlFlow::Continue(())
     }
 
     fn scratch(&self, k: u32) -> u32 {
@@ -292,6 +270,23 @@ impl<A: Ancillary + ?Sized> Input for PacketInput<'_, A> {
             Width::Word => u32::from_be_bytes(*rest.first_chunk()?),
         })
     }
+}
+
+/// The scratch words, A and X after an instruction, from those before it; `None` where it ends the
+/// program.
+#[cfg(test)]
+pub(crate) fn registers_after(insn: Insn, before: [u32; 18]) -> Option<[u32; 18]> {
+    let mut machine =
+        Machine { a: before[16], x: before[17], index: 0, scratch: [0; SCRATCH_WORDS] };
+    machine.scratch.copy_from_slice(&before[..SCRATCH_WORDS]);
+    let input = PacketInput { packet: &[0xa5; 64], ancillary: &crate::NoAncillary };
+    if machine.step(insn, &input).is_break() {
+        return None;
+    }
+    let mut after = [machine.x; 18];
+    after[..SCRATCH_WORDS].copy_from_slice(&machine.scratch);
+    after[16] = machine.a;
+    Some(after)
 }
 
 #[cfg(test)]

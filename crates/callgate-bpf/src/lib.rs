@@ -29,10 +29,12 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod alu;
 mod ancillary;
 #[cfg(any(test, feature = "arbitrary"))]
 pub mod arbitrary;
 pub mod asm;
+pub mod cfg;
 mod check;
 mod constallow;
 pub mod data;
@@ -52,6 +54,7 @@ pub mod syscalls;
 pub mod text;
 pub mod verdict;
 
+pub use alu::{Alu, Relation, Source};
 pub use ancillary::{Ancillary, AncillaryWord, NoAncillary, SKF_AD_OFF, SKF_LL_OFF, SKF_NET_OFF};
 pub use constallow::emulate;
 pub use constallow::is_constant_allow;

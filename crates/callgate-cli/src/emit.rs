@@ -14,6 +14,7 @@ use crate::json::Json;
 use crate::options::Format;
 use crate::output;
 use crate::report::{self, Result};
+use crate::stopwatch::Stopwatch;
 
 /// Where a program goes.
 #[derive(Debug, clap::Args)]
@@ -148,7 +149,13 @@ impl EmitOptions {
 
 impl Figures {
     /// What a compilation tells; `proof` says in words what was proved.
-    pub(crate) fn of(stats: &Stats, sources: &[&str], arches: &[Arch], proof: &str) -> Figures {
+    pub(crate) fn of(
+        stats: &Stats,
+        stopwatch: &Stopwatch,
+        sources: &[&str],
+        arches: &[Arch],
+        proof: &str,
+    ) -> Figures {
         let mean =
             format!("{:.2} executed per call (mean under the weights)", stats.expected_insns);
         let mut figures = Figures::about(sources, arches);
@@ -156,7 +163,7 @@ impl Figures {
         figures.add("expected_insns", stats.expected_insns, "expected", mean);
         let calls = format!("{} calls", stats.constant_allow);
         figures.add("constant_allow", stats.constant_allow, "constant allow", calls);
-        figures.add_work(stats, proof);
+        figures.add_work(stats, stopwatch, proof);
         figures
     }
 
@@ -183,8 +190,8 @@ impl Figures {
     }
 
     /// What a compilation took.
-    pub(crate) fn add_work(&mut self, stats: &Stats, proof: &str) {
-        let (compile, prove) = (microseconds(stats.compile), microseconds(stats.prove));
+    pub(crate) fn add_work(&mut self, stats: &Stats, stopwatch: &Stopwatch, proof: &str) {
+        let (compile, prove) = (microseconds(stopwatch.compile), microseconds(stopwatch.prove));
         self.add("nodes", stats.nodes, "diagram", format!("{} nodes", stats.nodes));
         self.add("compile_us", compile, "compiled in", format!("{compile:.0} µs"));
         self.add("prove_us", prove, "proved in", format!("{prove:.0} µs: {proof}"));

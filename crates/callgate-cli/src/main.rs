@@ -21,6 +21,7 @@ mod progress;
 mod recordings;
 mod report;
 mod source;
+mod stopwatch;
 mod text;
 
 use std::process::ExitCode;

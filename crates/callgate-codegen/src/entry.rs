@@ -7,7 +7,7 @@ use super::lower::{Guards, Lowering};
 use crate::query::{self, Cube, Product};
 use callgate_bpf::Op;
 use callgate_bpf::data::Word;
-use callgate_proof::diagram::{Func, OutOfBudget};
+use callgate_proof::diagram::{DiagramError, Func};
 
 /// From so many instructions for the arguments of one call on, other orders of words are tried.
 const SOME_INSNS: usize = 10;
@@ -23,7 +23,7 @@ impl Lowering<'_> {
     /// - where one argument says what the others have to be, it comes first;
     /// - where the conditions on different arguments have little to do with each other, word by word
     ///   would mean a case for every combination; then they are tested one after the other.
-    pub(super) fn entry(&mut self, func: Func) -> Result<CodeId, OutOfBudget> {
+    pub(super) fn entry(&mut self, func: Func) -> Result<CodeId, DiagramError> {
         let argument = self.store.top_word(func).is_some_and(|word| word > Word::NR);
         if !argument || self.effort == 0 || self.done.contains_key(&(func, Guards::default())) {
             return self.code(func);
@@ -53,7 +53,7 @@ impl Lowering<'_> {
         func: Func,
         bound: usize,
         cases: &[usize; Word::COUNT],
-    ) -> Result<Option<(usize, Word, Func)>, OutOfBudget> {
+    ) -> Result<Option<(usize, Word, Func)>, DiagramError> {
         let mut best = None;
         let mut least = bound;
         // A word that is looked at in one way only decides nothing about the others.
@@ -74,7 +74,7 @@ impl Lowering<'_> {
         &mut self,
         func: Func,
         bound: usize,
-    ) -> Result<Option<Alternatives>, OutOfBudget> {
+    ) -> Result<Option<Alternatives>, DiagramError> {
         let verdicts = self.store.verdicts(func);
         let [a, b] = verdicts.as_slice() else { return Ok(None) };
         if bound < MANY_INSNS {
@@ -98,7 +98,7 @@ impl Lowering<'_> {
     }
 
     /// The products one after the other.
-    fn products(&mut self, alternatives: Alternatives) -> Result<CodeId, OutOfBudget> {
+    fn products(&mut self, alternatives: Alternatives) -> Result<CodeId, DiagramError> {
         let Alternatives { products, verdict, otherwise } = alternatives;
         let found = self.code(verdict)?;
         let mut next = self.code(otherwise)?;

@@ -48,7 +48,7 @@ pub use weights::{Count, WeightError, WeightedCall, Weights};
 
 use callgate_bpf::Insn;
 use callgate_bpf::data::Endian;
-use callgate_proof::diagram::{Func, OutOfBudget, Store};
+use callgate_proof::diagram::{DiagramError, Func, Store};
 
 /// How many functions of arguments are looked at in every way. Real filters need some thousands at
 /// most; beyond, code is still made, by the plain ways only.
@@ -62,7 +62,7 @@ pub fn generate(
     model: Model,
     aim: Aim,
     endian: Endian,
-) -> Result<Vec<Insn>, OutOfBudget> {
+) -> Result<Vec<Insn>, DiagramError> {
     let mut attempt = |effort: u32| {
         store.begin();
         let mut lowering = lower::Lowering::new(store, root, calls, model, aim, effort);
@@ -72,5 +72,5 @@ pub fn generate(
         Ok(layout::lay_out(&graph, entry, &frequency, endian))
     };
     // A search that takes too long is no reason to refuse a filter.
-    attempt(EFFORT).or_else(|_: OutOfBudget| attempt(0))
+    attempt(EFFORT).or_else(|_: DiagramError| attempt(0))
 }

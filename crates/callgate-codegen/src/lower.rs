@@ -18,7 +18,7 @@ use crate::query::{self, Cube};
 use callgate_bpf::Op;
 use callgate_bpf::data::Word;
 use callgate_bpf::verdict::Verdict;
-use callgate_proof::diagram::{Func, OutOfBudget, Split, Store};
+use callgate_proof::diagram::{DiagramError, Func, Split, Store};
 
 /// What all calls weigh together that have no weight but are always allowed (those of further
 /// architectures, or that a recording did not see), relative to all with weight.
@@ -103,20 +103,21 @@ impl<'a> Lowering<'a> {
     }
 
     /// The code of a function.
-    pub(super) fn code(&mut self, func: Func) -> Result<CodeId, OutOfBudget> {
+    pub(super) fn code(&mut self, func: Func) -> Result<CodeId, DiagramError> {
         self.guarded(func, Guards::default())
     }
 
     /// The code of a function where the guards still have to be checked. Words come in order, so it
     /// calls itself at most 16 deep.
-    fn guarded(&mut self, func: Func, guards: Guards) -> Result<CodeId, OutOfBudget> {
+    fn guarded(&mut self, func: Func, guards: Guards) -> Result<CodeId, DiagramError> {
         if let Some(done) = self.done.get(&(func, guards)) {
             return Ok(*done);
         }
         let code = match self.store.top_word(func) {
             None if self.store.behind(func) != func => self.entry(self.store.behind(func))?,
             None => {
-                let verdict = self.store.as_verdict(func).unwrap_or(Verdict::KILL_PROCESS);
+                let no_verdict = DiagramError::defect("a constant function has a verdict");
+                let verdict = self.store.as_verdict(func).ok_or(no_verdict)?;
                 self.guarded_return(verdict, guards)
             }
             Some(word) => match self.as_guard(func, word, guards) {
@@ -220,7 +221,7 @@ impl<'a> Lowering<'a> {
         func: Func,
         word: Word,
         guards: Guards,
-    ) -> Result<CodeId, OutOfBudget> {
+    ) -> Result<CodeId, DiagramError> {
         let planner = Planner::new(word, self.aim, self.effort);
         let mut walk = Walk { planner, guards, done: HashMap::default() };
         let code = self.follow_plan(&mut walk, (func, u32::MAX), None)?;
@@ -235,7 +236,7 @@ impl<'a> Lowering<'a> {
         walk: &mut Walk,
         (func, held): (Func, u32),
         pending: Option<&Pending<'_>>,
-    ) -> Result<CodeId, OutOfBudget> {
+    ) -> Result<CodeId, DiagramError> {
         let key = (func, held, pending.map_or(0, |pending| pending.number));
         if let Some(id) = walk.done.get(&key) {
             return Ok(*id);
@@ -328,7 +329,7 @@ impl<'a> Lowering<'a> {
         walk: &mut Walk,
         held: u32,
         pending: &Pending<'_>,
-    ) -> Result<CodeId, OutOfBudget> {
+    ) -> Result<CodeId, DiagramError> {
         let (word, mask) = (walk.planner.word(), pending.mask);
         let next = self.follow_plan(walk, (pending.then, mask), pending.outer)?;
         let again = mask & !held != 0;

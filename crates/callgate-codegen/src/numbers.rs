@@ -10,7 +10,7 @@ use super::tree::{Price, Run, Tree, search_tree};
 use super::twin::{self, Stretch, To, Twins};
 use callgate_bpf::Op;
 use callgate_bpf::data::Word;
-use callgate_proof::diagram::{Func, OutOfBudget};
+use callgate_proof::diagram::{DiagramError, Func};
 
 /// Above so many runs no search tree is built. It is far above what fits into a program: whoever
 /// comes near it shall hear how many instructions it would take.
@@ -20,6 +20,9 @@ pub(super) const MAX_RUNS: usize = 1 << 15;
 /// takes some tests more to find them.
 const RARE: f64 = 0.2;
 
+const NO_PLACE: DiagramError =
+    DiagramError::defect("a search tree has a class that leads somewhere");
+
 /// A search tree, and where its classes lead.
 struct Search {
     tree: Tree,
@@ -28,7 +31,11 @@ struct Search {
 
 impl Lowering<'_> {
     /// A search tree for arch or number; `None` when there are too many runs.
-    pub(super) fn search(&mut self, func: Func, word: Word) -> Result<Option<CodeId>, OutOfBudget> {
+    pub(super) fn search(
+        &mut self,
+        func: Func,
+        word: Word,
+    ) -> Result<Option<CodeId>, DiagramError> {
         let Some(intervals) = query::partition(self.store, func, word, MAX_RUNS) else {
             return Ok(None);
         };
@@ -62,15 +69,15 @@ impl Lowering<'_> {
         word: Word,
         search: &Search,
         places: &[(To, CodeId)],
-    ) -> Result<CodeId, OutOfBudget> {
+    ) -> Result<CodeId, DiagramError> {
         let mut codes = Vec::with_capacity(search.exits.len());
         for exit in &search.exits {
             codes.push(match exit {
                 To::Exit(func) => self.entry(*func)?,
-                // A class of values that do not come here needs a place too.
+                // A class of values that do not come here needs a place too: any one.
                 _ => match places.iter().find(|(to, _)| to == exit) {
                     Some((_, code)) => *code,
-                    None => codes.first().copied().unwrap_or(CodeId(0)),
+                    None => *codes.first().ok_or(NO_PLACE)?,
                 },
             });
         }
@@ -83,7 +90,7 @@ impl Lowering<'_> {
         word: Word,
         twins: &Twins,
         weights: &[(u32, f64)],
-    ) -> Result<CodeId, OutOfBudget> {
+    ) -> Result<CodeId, DiagramError> {
         let (bit, held) = (twins.bit, Held { word, mask: u32::MAX });
         let with = self.tree_over(&twins.with, weights);
         if self.aim == Aim::Size {
@@ -119,7 +126,7 @@ impl Lowering<'_> {
         search: &Search,
         bit: u32,
         without: CodeId,
-    ) -> Result<CodeId, OutOfBudget> {
+    ) -> Result<CodeId, DiagramError> {
         let held = Held { word, mask: u32::MAX };
         let without = self.graph.add(Code::And { held, mask: !bit, next: without });
         self.searched(word, search, &[(To::Same, without)])
@@ -187,9 +194,8 @@ fn classify(stretches: &[Stretch], weights: &[(u32, f64)], exits: &mut Vec<To>) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate_bpf::{Arch, Verdict};
+    use callgate_bpf::Verdict;
     use callgate_proof::diagram::Store;
-    use callgate_proof::policy::{CallSet, Condition, Policy, Rule, Section};
 
     #[test]
     fn frequent_numbers_stand_apart() {

@@ -23,7 +23,7 @@ use super::common;
 use super::tree::{ARGUMENT_WHOLE, Price, Run, Tree, search_tree};
 use crate::query::{self, Cube, Interval};
 use callgate_bpf::data::Word;
-use callgate_proof::diagram::{Func, OutOfBudget, Split, Store};
+use callgate_proof::diagram::{DiagramError, Func, Split, Store};
 
 /// Above so many runs of values no search tree is built: a test takes away two borders between runs
 /// at the most, so no tree over more would fit into a program.
@@ -115,7 +115,7 @@ impl Planner {
     }
 
     /// The best plan found.
-    pub(super) fn plan(&mut self, store: &mut Store, place: Place) -> Result<Plan, OutOfBudget> {
+    pub(super) fn plan(&mut self, store: &mut Store, place: Place) -> Result<Plan, DiagramError> {
         self.solve(store, place, 0, f64::INFINITY)?;
         Ok(self.plans.get(&place).map_or(Plan::Exit, |(_, plan)| plan.clone()))
     }
@@ -127,7 +127,7 @@ impl Planner {
         place: Place,
         depth: u32,
         bound: f64,
-    ) -> Result<f64, OutOfBudget> {
+    ) -> Result<f64, DiagramError> {
         let (func, _) = place;
         if store.top_word(func) != Some(self.word) {
             return Ok(0.0);
@@ -190,7 +190,7 @@ impl Planner {
         depth: u32,
         bound: f64,
         best: &mut (f64, Plan),
-    ) -> Result<(Vec<Func>, Option<Sum>), OutOfBudget> {
+    ) -> Result<(Vec<Func>, Option<Sum>), DiagramError> {
         let runs = partition(store, place, self.word, self.worth_searching(best.0.min(bound)))?;
         let scattered = runs.as_deref().is_some_and(scattered);
         // What has a pattern shares nodes.
@@ -251,7 +251,7 @@ impl Planner {
         depth: u32,
         bound: f64,
         best: &mut (f64, Plan),
-    ) -> Result<(), OutOfBudget> {
+    ) -> Result<(), DiagramError> {
         let exits = frequent_exits(runs);
         for exit in &exits {
             if common::except(runs, *exit).is_dense(place.1) {
@@ -307,7 +307,7 @@ impl Planner {
         depth: u32,
         bound: f64,
         best: &mut (f64, Plan),
-    ) -> Result<(), OutOfBudget> {
+    ) -> Result<(), DiagramError> {
         let Some(bounds) = query::bounds_except(store, func, self.word, exit) else {
             return Ok(());
         };
@@ -359,7 +359,7 @@ impl Planner {
         depth: u32,
         bound: f64,
         best: &mut (f64, Plan),
-    ) -> Result<(), OutOfBudget> {
+    ) -> Result<(), DiagramError> {
         let left = best.0.min(bound) - self.test;
         if left <= self.test {
             return Ok(());
@@ -382,7 +382,7 @@ impl Planner {
         store: &mut Store,
         (func, held): Place,
         best: &mut (f64, Plan),
-    ) -> Result<Sum, OutOfBudget> {
+    ) -> Result<Sum, DiagramError> {
         let Some(exits) = store.exits(func, self.word, MAX_EXITS) else { return Ok(Vec::new()) };
         let size = |exit: &Func| query::values_to(store, func, self.word, *exit);
         let Some(otherwise) = exits.iter().copied().max_by_key(size) else {
@@ -413,7 +413,7 @@ impl Planner {
         products: &[(Cube, Func)],
         bound: f64,
         best: &mut (f64, Plan),
-    ) -> Result<(), OutOfBudget> {
+    ) -> Result<(), DiagramError> {
         let Some(exits) = store.exits(func, self.word, MAX_EXITS) else { return Ok(()) };
         let listed = |exit: &Func| products.iter().any(|(_, listed)| listed == exit);
         let Some(exit) = exits.into_iter().find(|exit| !listed(exit)) else { return Ok(()) };
@@ -445,7 +445,7 @@ impl Planner {
         store: &mut Store,
         func: Func,
         nodes: usize,
-    ) -> Result<(f64, Plan), OutOfBudget> {
+    ) -> Result<(f64, Plan), DiagramError> {
         store.charge_steps(nodes as u64)?;
         let mask = query::top_bit(store, func);
         let otherwise = query::fix_bits(store, func, self.word, mask, 0)?;
@@ -495,7 +495,7 @@ fn partition(
     (func, held): Place,
     word: Word,
     limit: usize,
-) -> Result<Option<Vec<Interval>>, OutOfBudget> {
+) -> Result<Option<Vec<Interval>>, DiagramError> {
     if query::repetitions(store, func, word, held) > limit as u64 {
         return Ok(None);
     }

@@ -3,4 +3,7 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod diagram;
+mod meaning;
 pub mod policy;
+
+pub use meaning::{Meaning, NotProved};

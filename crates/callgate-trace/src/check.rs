@@ -36,7 +36,7 @@
 use crate::recording::{CallId, Recording, Seen, Values};
 use callgate_bpf::data::{SeccompData, Word};
 use callgate_bpf::verdict::Verdict;
-use callgate_proof::diagram::{Func, OutOfBudget, Pred, Store};
+use callgate_proof::diagram::{DiagramError, Func, Pred, Store};
 use callgate_proof::policy::{Cmp, Condition, Field, Test};
 
 /// A recorded call that a filter does not always allow.
@@ -77,12 +77,12 @@ impl Finding {
 /// The recorded calls that may get something else than ALLOW, by architecture and number.
 ///
 /// # Errors
-/// [`OutOfBudget`].
+/// [`DiagramError`].
 pub fn check(
     store: &mut Store,
     filter: Func,
     recording: &Recording,
-) -> Result<Vec<Finding>, OutOfBudget> {
+) -> Result<Vec<Finding>, DiagramError> {
     let allow = store.verdict(Verdict::ALLOW)?;
     let mut findings = Vec::new();
     for (call, seen) in recording.calls() {
@@ -106,7 +106,7 @@ struct Question<'a> {
 }
 
 impl Question<'_> {
-    fn ask(&mut self) -> Result<Option<Finding>, OutOfBudget> {
+    fn ask(&mut self) -> Result<Option<Finding>, DiagramError> {
         let recorded = self.recorded()?;
         let within = self.store.select(recorded, self.treated, self.allow)?;
         let mut verdicts = self.store.verdicts(within);
@@ -120,7 +120,7 @@ impl Question<'_> {
     }
 
     /// The combinations of recorded values.
-    fn recorded(&mut self) -> Result<Pred, OutOfBudget> {
+    fn recorded(&mut self) -> Result<Pred, DiagramError> {
         let mut all = Pred::ALWAYS;
         for (arg, values) in (0..).zip(self.seen.args()) {
             if self.seen.is_known(usize::from(arg)) {
@@ -177,7 +177,7 @@ impl Question<'_> {
         start
     }
 
-    fn certainty(&mut self, recorded: Pred) -> Result<Certainty, OutOfBudget> {
+    fn certainty(&mut self, recorded: Pred) -> Result<Certainty, DiagramError> {
         if self.never_allowed(recorded)? {
             return Ok(Certainty::Every);
         }
@@ -201,7 +201,7 @@ impl Question<'_> {
     }
 
     /// Whether no call of a set, which is not empty, gets ALLOW.
-    fn never_allowed(&mut self, calls: Pred) -> Result<bool, OutOfBudget> {
+    fn never_allowed(&mut self, calls: Pred) -> Result<bool, DiagramError> {
         let other = self.store.verdict(Verdict::KILL_PROCESS)?;
         let within = self.store.select(calls, self.treated, other)?;
         Ok(!self.store.verdicts(within).contains(&Verdict::ALLOW))

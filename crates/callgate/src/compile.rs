@@ -20,8 +20,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::time::{Duration, Instant};
-
 mod complexity;
 mod size;
 
@@ -34,8 +32,9 @@ use callgate_bpf::data::{Endian, SeccompData, Word};
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::{Insn, MAX_INSNS, Program, ProgramError, is_constant_allow};
 use callgate_codegen::{Aim, Model, WeightedCall, Weights};
-use callgate_proof::diagram::{Budget, Func, OutOfBudget, Store};
+use callgate_proof::diagram::{Budget, DiagramError, Func, Store};
 use callgate_proof::policy::Policy;
+use callgate_proof::{Meaning, NotProved};
 
 /// What to compile for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -71,10 +70,6 @@ pub struct Stats {
     pub constant_allow: usize,
     /// Nodes made in the diagram.
     pub nodes: usize,
-    /// Time from description to program.
-    pub compile: Duration,
-    /// Time of all checks of the program.
-    pub prove: Duration,
     /// Whether the program was proved equal to its description. Always true: a program that is not
     /// proved is an error.
     pub proved: bool,
@@ -86,28 +81,33 @@ pub struct CompileError(Kind);
 
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
-    OutOfBudget(OutOfBudget),
+    Diagram(DiagramError),
     TooComplex(Box<TooComplex>),
     TooLong(Box<TooLong>),
     Refused(ProgramError),
-    NotEqual(Box<SeccompData>),
+    NotEqual(Option<Box<SeccompData>>),
     NotConstantAllow { token: u32, nr: u32 },
 }
 
 impl std::fmt::Display for CompileError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.0 {
-            Kind::OutOfBudget(error) => error.fmt(f),
+            Kind::Diagram(error) => error.fmt(f),
             Kind::TooComplex(error) => error.limit.fmt(f),
             Kind::TooLong(error) => error.fmt(f),
             Kind::Refused(error) => {
                 write!(f, "the generated program is not acceptable (a defect of callgate): {error}")
             }
-            Kind::NotEqual(data) => write!(
-                f,
-                "the generated program differs from its description (a defect of callgate), for \
-                 example at {data:x?}"
-            ),
+            Kind::NotEqual(witness) => {
+                write!(
+                    f,
+                    "the generated program differs from its description (a defect of callgate)"
+                )?;
+                match witness {
+                    Some(data) => write!(f, ", for example at {data:x?}"),
+                    None => Ok(()),
+                }
+            }
             Kind::NotConstantAllow { token, nr } => write!(
                 f,
                 "the generated program does not let the kernel see that call {nr} of arch \
@@ -122,12 +122,12 @@ impl std::error::Error for CompileError {}
 impl CompileError {
     /// A program and what it is to mean differ for this call.
     pub(crate) fn not_equal(data: SeccompData) -> CompileError {
-        CompileError(Kind::NotEqual(Box::new(data)))
+        CompileError(Kind::NotEqual(Some(Box::new(data))))
     }
 
     /// Whether a check of a finished program failed.
     pub(crate) fn is_defect(&self) -> bool {
-        !matches!(self.0, Kind::OutOfBudget(_) | Kind::TooComplex(_) | Kind::TooLong(_))
+        !matches!(self.0, Kind::Diagram(_) | Kind::TooComplex(_) | Kind::TooLong(_))
     }
 
     /// How many instructions the filter needs, when they are more than the kernel accepts.
@@ -153,9 +153,18 @@ impl CompileError {
     }
 }
 
-impl From<OutOfBudget> for CompileError {
-    fn from(error: OutOfBudget) -> CompileError {
-        CompileError(Kind::OutOfBudget(error))
+impl From<DiagramError> for CompileError {
+    fn from(error: DiagramError) -> CompileError {
+        CompileError(Kind::Diagram(error))
+    }
+}
+
+impl From<NotProved> for CompileError {
+    fn from(error: NotProved) -> CompileError {
+        CompileError(match error.diagram_error() {
+            Some(error) => Kind::Diagram(error),
+            None => Kind::NotEqual(error.witness().copied().map(Box::new)),
+        })
     }
 }
 
@@ -165,17 +174,37 @@ impl From<TooComplex> for CompileError {
     }
 }
 
+/// The end of a part of a compilation, for callers that measure: this crate reads no clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// The description has become a program, which is not checked yet.
+    Generated,
+    /// The program has passed all checks.
+    Proved,
+}
+
 /// Compiles a policy to a proved program.
 ///
 /// # Errors
 /// When the diagram grows beyond its budget, or the program beyond what the kernel accepts; and,
 /// which would be a defect of this crate, when a check of the program fails.
 pub fn compile(policy: &Policy, options: &Options) -> Result<Compiled, CompileError> {
-    let start = Instant::now();
-    let mut store = Store::new(options.budget);
-    let meaning = diagram(&mut store, policy)?;
+    compile_observed(policy, options, &mut |_| ())
+}
+
+/// The same as [`compile`]; `observe` is told the end of each phase.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_observed(
+    policy: &Policy,
+    options: &Options,
+    observe: &mut dyn FnMut(Phase),
+) -> Result<Compiled, CompileError> {
+    let build = |store: &mut Store| diagram(store, policy);
+    let mut meaning = Meaning::build(options.budget, policy.endian(), build)?;
     let arches: Vec<Arch> = policy.arches().collect();
-    generate(&mut store, meaning, &arches, policy.endian(), options, start)
+    generate(&mut meaning, &arches, options, observe)
 }
 
 /// Compiles the meaning of a program to a better program, proved equal. Numbers are weighed by the
@@ -189,64 +218,74 @@ pub fn recompile(
     arches: &[Arch],
     options: &Options,
 ) -> Result<Compiled, CompileError> {
-    let start = Instant::now();
-    let mut store = Store::new(options.budget);
-    let meaning = store.program(program, endian)?;
-    generate(&mut store, meaning, arches, endian, options, start)
+    recompile_observed(program, endian, arches, options, &mut |_| ())
 }
 
-/// Compiles a function to a program, proved equal; `start` is when the work on it began.
-pub(crate) fn generate(
-    store: &mut Store,
-    meaning: Func,
-    arches: &[Arch],
+/// The same as [`recompile`]; `observe` is told the end of each phase.
+///
+/// # Errors
+/// As [`compile`].
+pub fn recompile_observed(
+    program: &Program,
     endian: Endian,
+    arches: &[Arch],
     options: &Options,
-    start: Instant,
+    observe: &mut dyn FnMut(Phase),
 ) -> Result<Compiled, CompileError> {
-    let calls = options.weights.resolve(store, meaning, arches);
-    let mut insns =
-        callgate_codegen::generate(store, meaning, &calls, options.model, options.aim, endian)?;
+    let mut meaning = Meaning::of_program(program, endian, options.budget)?;
+    generate(&mut meaning, arches, options, observe)
+}
+
+/// Compiles a meaning to a program, proved equal.
+pub(crate) fn generate(
+    meaning: &mut Meaning,
+    arches: &[Arch],
+    options: &Options,
+    observe: &mut dyn FnMut(Phase),
+) -> Result<Compiled, CompileError> {
+    // The generator works on a copy: it cannot touch the diagram in which its program is proved.
+    let (mut store, func) = meaning.copy()?;
+    let calls = options.weights.resolve(&store, func, arches);
+    let mut generated = |aim| {
+        callgate_codegen::generate(&mut store, func, &calls, options.model, aim, meaning.endian())
+    };
+    let mut insns = generated(options.aim)?;
     if insns.len() > MAX_INSNS && options.aim == Aim::Speed {
         // A slower program is better than none.
-        insns =
-            callgate_codegen::generate(store, meaning, &calls, options.model, Aim::Size, endian)?;
+        insns = generated(Aim::Size)?;
     }
-    let compile = start.elapsed();
-    let start = Instant::now();
-    store.begin();
-    let program = prove(store, meaning, insns, &calls, endian)?;
-    let prove = start.elapsed();
+    observe(Phase::Generated);
+    let program = prove(meaning, insns, &calls)?;
+    observe(Phase::Proved);
     let stats = Stats {
         insns: program.len(),
-        expected_insns: expected_insns(store, meaning, &program, &calls, endian),
+        expected_insns: expected_insns(
+            meaning.store(),
+            meaning.func(),
+            &program,
+            &calls,
+            meaning.endian(),
+        ),
         constant_allow: calls.iter().filter(|call| call.always_allowed).count(),
-        nodes: store.len(),
-        compile,
-        prove,
+        nodes: meaning.store().len().max(store.len()),
         proved: true,
     };
     Ok(Compiled { program, stats })
 }
 
-/// The program of these instructions, if it means this function and the kernel can see which calls
-/// are always allowed.
+/// The program of these instructions, if it has this meaning and the kernel can see which calls are
+/// always allowed.
 fn prove(
-    store: &mut Store,
-    meaning: Func,
+    meaning: &mut Meaning,
     insns: Vec<Insn>,
     calls: &[WeightedCall],
-    endian: Endian,
 ) -> Result<Program, CompileError> {
     if insns.len() > MAX_INSNS {
-        let error = size::too_long(store, meaning, &insns, calls);
+        let error = size::too_long(meaning.store(), meaning.func(), &insns, calls);
         return Err(CompileError(Kind::TooLong(Box::new(error))));
     }
     let program = Program::new(insns).map_err(|error| CompileError(Kind::Refused(error)))?;
-    let proved = store.program(&program, endian)?;
-    if let Some(data) = store.witness(proved, meaning, SeccompData::default()) {
-        return Err(CompileError::not_equal(data));
-    }
+    meaning.prove(&program)?;
     for call in calls.iter().filter(|call| call.always_allowed) {
         if !is_constant_allow(&program, call.token, call.nr) {
             let WeightedCall { token, nr, .. } = *call;
@@ -335,8 +374,7 @@ mod tests {
     fn broken_programs_are_refused_with_a_call_that_shows_it() {
         let policy = policy();
         let good = compile(&policy, &Options::default()).unwrap().program;
-        let mut store = Store::default();
-        let meaning = store.policy(&policy).unwrap();
+        let mut meaning = Meaning::of_policy(&policy, Budget::default()).unwrap();
         let mut refused = 0;
         for at in 0..good.len() {
             let broken = |change: &dyn Fn(&mut Insn)| {
@@ -355,8 +393,8 @@ mod tests {
                     continue;
                 }
                 refused += 1;
-                match prove(&mut store, meaning, insns, &[], Endian::Little) {
-                    Err(CompileError(Kind::NotEqual(data))) => {
+                match prove(&mut meaning, insns, &[]) {
+                    Err(CompileError(Kind::NotEqual(Some(data)))) => {
                         assert_ne!(says(&data), policy.evaluate(&data), "{data:?}");
                     }
                     other => panic!("{at}: {other:?}"),
@@ -364,19 +402,20 @@ mod tests {
             }
         }
         assert!(refused > good.len(), "only {refused} programs were broken");
-        assert!(prove(&mut store, meaning, good.into_insns(), &[], Endian::Little).is_ok());
+        assert!(prove(&mut meaning, good.into_insns(), &[]).is_ok());
     }
 
     /// The same meaning, but an argument is loaded on the way to ALLOW: the kernel would not cache it.
     #[test]
     fn a_call_that_the_kernel_cannot_cache_is_refused() {
-        let mut store = Store::default();
         let allow = Verdict::ALLOW;
-        let meaning = store.verdict(allow).unwrap();
+        let mut meaning =
+            Meaning::build(Budget::default(), Endian::Little, |store| store.verdict(allow))
+                .unwrap();
         let insns = vec![Insn::new(Op::LdWordAbs, 16), Insn::new(Op::RetK, allow.0)];
-        let calls = Weights::uniform().resolve(&store, meaning, &[Arch::X86_64]);
-        let proved = prove(&mut store, meaning, insns.clone(), &calls, Endian::Little);
+        let calls = Weights::uniform().resolve(meaning.store(), meaning.func(), &[Arch::X86_64]);
+        let proved = prove(&mut meaning, insns.clone(), &calls);
         assert!(matches!(proved, Err(CompileError(Kind::NotConstantAllow { .. }))), "{proved:?}");
-        assert!(prove(&mut store, meaning, insns, &[], Endian::Little).is_ok());
+        assert!(prove(&mut meaning, insns, &[]).is_ok());
     }
 }

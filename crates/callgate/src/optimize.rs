@@ -6,13 +6,12 @@
 //! program; or the other way round. The result is handed out only when it is better, so a program
 //! never gets worse. One that the diagram has no room for comes back as it is, with the reason.
 
-use std::time::Instant;
-
-use crate::compile::{self, CompileError, Compiled, Options, Stats};
+use crate::compile::{self, CompileError, Compiled, Options, Phase, Stats};
 use callgate_bpf::data::Endian;
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::{Program, is_constant_allow};
 use callgate_codegen::{Aim, Model, WeightedCall};
+use callgate_proof::Meaning;
 use callgate_proof::diagram::{Func, Store};
 
 /// What became of a program.
@@ -98,12 +97,26 @@ pub fn optimize(
     arches: &[Arch],
     options: &Options,
 ) -> Result<Optimized, CompileError> {
-    let start = Instant::now();
-    let mut store = Store::new(options.budget);
-    let made = store.program(program, endian).map_err(CompileError::from).and_then(|meaning| {
-        compile::generate(&mut store, meaning, arches, endian, options, start)
-            .map(|compiled| (meaning, compiled))
-    });
+    optimize_observed(program, endian, arches, options, &mut |_| ())
+}
+
+/// The same as [`optimize`]; `observe` is told the end of each phase of the compilation.
+///
+/// # Errors
+/// As [`optimize`].
+pub fn optimize_observed(
+    program: &Program,
+    endian: Endian,
+    arches: &[Arch],
+    options: &Options,
+    observe: &mut dyn FnMut(Phase),
+) -> Result<Optimized, CompileError> {
+    let made = Meaning::of_program(program, endian, options.budget)
+        .map_err(CompileError::from)
+        .and_then(|mut meaning| {
+            let compiled = compile::generate(&mut meaning, arches, options, observe)?;
+            Ok((meaning, compiled))
+        });
     let unchanged = |before, why| {
         Ok(Optimized { program: program.clone(), before, after: before, outcome: Err(why) })
     };
@@ -119,14 +132,15 @@ pub fn optimize(
             return unchanged(before, Unchanged::NoOther(error));
         }
     };
-    let calls = options.weights.resolve(&store, meaning, arches);
+    let (store, meaning) = (meaning.store(), meaning.func());
+    let calls = options.weights.resolve(store, meaning, arches);
     let figures = |program: &Program| Figures {
         insns: program.len(),
-        expected_insns: Some(compile::expected_insns(&store, meaning, program, &calls, endian)),
+        expected_insns: Some(compile::expected_insns(store, meaning, program, &calls, endian)),
         constant_allow: constant_allow(program, arches),
     };
     let (before, after) = (figures(program), figures(&other));
-    let executed = |program| executed(&store, meaning, program, &calls, endian, options.model);
+    let executed = |program| executed(store, meaning, program, &calls, endian, options.model);
     // Sums of weights are rounded.
     let (mine, given) = (executed(&other), executed(program) * (1.0 + 1e-9));
     let is_better = match options.aim {

@@ -30,27 +30,26 @@
 //! listener), `seccomp_sync_threads` (TSYNC), `seccomp_assign_mode` (SPEC_ALLOW),
 //! `seccomp_set_mode_filter` (WAIT_KILLABLE_RECV without a listener is EINVAL).
 
-use std::time::Instant;
-
-use crate::compile::{self, CompileError, Compiled, Options};
+use crate::compile::{self, CompileError, Compiled, Options, Phase};
 use callgate_bpf::Program;
 use callgate_bpf::data::{Endian, SeccompData};
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::{Action, Verdict};
 use callgate_formats::{FilterFlags, Profile};
-use callgate_proof::diagram::{Func, OutOfBudget, Store};
+use callgate_proof::Meaning;
+use callgate_proof::diagram::{DiagramError, Func, Store};
 use callgate_proof::policy::Policy;
 
 /// A filter of a stack: what it does, and how it wants to be installed.
 #[derive(Clone, Copy, Debug)]
 pub struct Filter<'a> {
-    meaning: Meaning<'a>,
+    description: Description<'a>,
     flags: FilterFlags,
     listener: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Meaning<'a> {
+enum Description<'a> {
     Policy(&'a Policy),
     Program(&'a Program, Endian),
 }
@@ -58,13 +57,17 @@ enum Meaning<'a> {
 impl<'a> Filter<'a> {
     /// A filter that a policy describes, without flags.
     pub fn policy(policy: &'a Policy) -> Filter<'a> {
-        Filter { meaning: Meaning::Policy(policy), flags: FilterFlags::default(), listener: false }
+        Filter {
+            description: Description::Policy(policy),
+            flags: FilterFlags::default(),
+            listener: false,
+        }
     }
 
     /// A filter that is a program for machines of this byte order, without flags.
     pub fn program(program: &'a Program, endian: Endian) -> Filter<'a> {
         Filter {
-            meaning: Meaning::Program(program, endian),
+            description: Description::Program(program, endian),
             flags: FilterFlags::default(),
             listener: false,
         }
@@ -83,24 +86,24 @@ impl<'a> Filter<'a> {
     }
 
     fn endian(&self) -> Endian {
-        match self.meaning {
-            Meaning::Policy(policy) => policy.endian(),
-            Meaning::Program(_, endian) => endian,
+        match self.description {
+            Description::Policy(policy) => policy.endian(),
+            Description::Program(_, endian) => endian,
         }
     }
 
     /// What it returns for a call: a policy by its rules, a program by its instructions.
     fn run(&self, data: &SeccompData) -> Verdict {
-        match self.meaning {
-            Meaning::Policy(policy) => policy.evaluate(data),
-            Meaning::Program(program, endian) => program.run(data, endian).verdict,
+        match self.description {
+            Description::Policy(policy) => policy.evaluate(data),
+            Description::Program(program, endian) => program.run(data, endian).verdict,
         }
     }
 
     fn diagram(&self, store: &mut Store) -> Result<Func, CompileError> {
-        match self.meaning {
-            Meaning::Policy(policy) => compile::diagram(store, policy),
-            Meaning::Program(program, endian) => Ok(store.program(program, endian)?),
+        match self.description {
+            Description::Policy(policy) => compile::diagram(store, policy),
+            Description::Program(program, endian) => Ok(store.program(program, endian)?),
         }
     }
 }
@@ -289,52 +292,77 @@ pub struct Merged {
 /// # Errors
 /// When a filter leaves calls to a listener; and as [`compile::compile`].
 pub fn merge(stack: &Stack<'_>, arches: &[Arch], options: &Options) -> Result<Merged, StackError> {
-    let failed = |error: CompileError| StackError { filter: None, kind: Kind::Compile(error) };
-    let exhausted = |error: OutOfBudget| failed(error.into());
-    let start = Instant::now();
-    let mut store = Store::new(options.budget);
-    let mut kept = store.verdict(Verdict::ALLOW).map_err(exhausted)?;
-    let mut turns = Vec::with_capacity(stack.filters.len());
+    merge_observed(stack, arches, options, &mut |_| ())
+}
+
+/// The same as [`merge`]; `observe` is told the end of each phase of the compilation.
+///
+/// # Errors
+/// As [`merge`].
+pub fn merge_observed(
+    stack: &Stack<'_>,
+    arches: &[Arch],
+    options: &Options,
+    observe: &mut dyn FnMut(Phase),
+) -> Result<Merged, StackError> {
+    let mut examples = Vec::new();
+    let build = |store: &mut Store| meaning(store, stack, &mut examples);
+    let mut meaning = Meaning::build(options.budget, stack.endian, build)?;
+    let compiled = compile::generate(&mut meaning, arches, options, observe)?;
+    for data in &examples {
+        if compiled.program.run(data, stack.endian).verdict != stack.run(data) {
+            return Err(CompileError::not_equal(*data).into());
+        }
+    }
+    Ok(Merged { compiled, calls_run: examples.len() })
+}
+
+/// The function of a stack, as the kernel's loop makes it: newest filter first. `examples` gets one
+/// syscall for each combination of verdicts that meet.
+fn meaning(
+    store: &mut Store,
+    stack: &Stack<'_>,
+    examples: &mut Vec<SeccompData>,
+) -> Result<Func, StackError> {
+    let mut kept = store.verdict(Verdict::ALLOW)?;
     for (at, filter) in stack.filters.iter().enumerate().rev() {
         let of_filter = |kind| StackError { filter: Some(at), kind };
-        let next = filter.diagram(&mut store).map_err(|error| of_filter(Kind::Compile(error)))?;
+        let next = filter.diagram(store).map_err(|error| of_filter(Kind::Compile(error)))?;
         let asks = |verdict: &Verdict| matches!(verdict.action(), Action::UserNotif(_));
         if let Some(verdict) = store.verdicts(next).into_iter().find(asks) {
             return Err(of_filter(Kind::Notifies(verdict)));
         }
-        let result = store.severest(kept, next).map_err(exhausted)?;
-        turns.push([kept, next, result]);
+        let result = store.severest(kept, next)?;
+        examples.extend(check_turn(store, [kept, next, result])?);
         kept = result;
     }
-    let mut compiled = compile::generate(&mut store, kept, arches, stack.endian, options, start)
-        .map_err(failed)?;
-    let start = Instant::now();
-    store.begin();
-    let calls_run = check(&mut store, stack, &turns, &compiled.program).map_err(failed)?;
-    compiled.stats.prove += start.elapsed();
-    Ok(Merged { compiled, calls_run })
+    Ok(kept)
 }
 
-/// Checks every turn of the loop (what was kept, the next filter, the result) on every combination of
-/// verdicts that meet in it, and the program against the stack on one call for each. How many calls.
-fn check(
-    store: &mut Store,
-    stack: &Stack<'_>,
-    turns: &[[Func; 3]],
-    program: &Program,
-) -> Result<usize, CompileError> {
-    let mut calls = 0;
-    for turn in turns {
-        for ([kept, next, result], data) in store.meetings(*turn)? {
-            calls += 1;
-            let wanted = if next.severity() < kept.severity() { next } else { kept };
-            let given = program.run(&data, stack.endian).verdict;
-            if result != wanted || given != stack.run(&data) {
-                return Err(CompileError::not_equal(data));
-            }
+/// Checks one turn of the loop (what was kept, the next filter, the result) on every combination of
+/// verdicts that meet in it, which is a proof. One syscall for each combination.
+fn check_turn(store: &mut Store, turn: [Func; 3]) -> Result<Vec<SeccompData>, CompileError> {
+    let mut examples = Vec::new();
+    for ([kept, next, result], data) in store.meetings(turn)? {
+        let wanted = if next.severity() < kept.severity() { next } else { kept };
+        if result != wanted {
+            return Err(CompileError::not_equal(data));
         }
+        examples.push(data);
     }
-    Ok(calls)
+    Ok(examples)
+}
+
+impl From<CompileError> for StackError {
+    fn from(error: CompileError) -> StackError {
+        StackError { filter: None, kind: Kind::Compile(error) }
+    }
+}
+
+impl From<DiagramError> for StackError {
+    fn from(error: DiagramError) -> StackError {
+        CompileError::from(error).into()
+    }
 }
 
 #[cfg(test)]
@@ -409,12 +437,14 @@ mod tests {
         let allow = store.verdict(Verdict::ALLOW).unwrap();
         let one = store.verdict(Verdict::errno(1)).unwrap();
         let two = store.verdict(Verdict::errno(2)).unwrap();
-        let good = [[allow, two, two], [two, one, two]];
-        assert_eq!(check(&mut store, &stack, &good, &newer), Ok(2));
-        assert!(check(&mut store, &stack, &good, &older).is_err(), "the older one's data");
+        for good in [[allow, two, two], [two, one, two]] {
+            assert_eq!(check_turn(&mut store, good).unwrap().len(), 1);
+        }
         let somewhere = store.split(Word::IP_LOW, Split::Equal(7), one, two).unwrap();
         for bad in [[two, one, one], [two, one, somewhere], [one, two, two]] {
-            assert!(check(&mut store, &stack, &[bad], &newer).is_err(), "{bad:?}");
+            assert!(check_turn(&mut store, bad).is_err(), "{bad:?}");
         }
+        let merged = merge(&stack, &[], &Options::default()).unwrap();
+        assert_eq!((merged.compiled.program, merged.calls_run), (newer.clone(), 2));
     }
 }

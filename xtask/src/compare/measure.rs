@@ -255,7 +255,7 @@ fn meaning(
     if given == expected {
         return Ok(Meaning::Same);
     }
-    let differences = differences(&store, expected, given, 3);
+    let differences = differences(&store, expected, given, 3).map_err(|error| error.to_string())?;
     let mut calls: Vec<String> = differences.iter().map(show).collect();
     calls.dedup();
     Ok(Meaning::Differs(calls))

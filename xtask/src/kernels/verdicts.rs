@@ -78,7 +78,7 @@ pub(super) fn calls(own: Arch, candidate: &Candidate, depth: Depth) -> Result<Ve
         endian: own.endian(),
     };
     let options = Options { runs: depth.random, ..Options::default() };
-    let report = fuzz(&input, &options, &mut |_| ());
+    let report = fuzz(&input, &options, &mut |_| true);
     if !report.agrees() {
         let name = &candidate.name;
         return Err(format!("{name}: rules and interpreter differ; `callgate fuzz` says where"));

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use super::{Listing, note};
 use crate::ancillary::AncillaryWord;
+use crate::cfg::Successors;
 use crate::data::{Endian, Word};
-use crate::flow::targets;
 use crate::insn::{Insn, RawInsn};
 use crate::names;
 use crate::op::{Op, Operand};
@@ -104,11 +104,12 @@ fn with_targets(
     operand: String,
     name: impl Fn(usize) -> String,
 ) -> String {
-    let (first, second) = targets(index, insn);
-    match (insn.op.operand(), second) {
-        (Operand::Jump, _) => name(first),
-        (_, Some(second)) => format!("{operand}, {}, {}", name(first), name(second)),
-        _ => operand,
+    match insn.successors(index) {
+        Successors::Jump(target) => name(target),
+        Successors::Branch { taken, otherwise } => {
+            format!("{operand}, {}, {}", name(taken), name(otherwise))
+        }
+        Successors::Return | Successors::Next(_) => operand,
     }
 }
 
@@ -131,11 +132,10 @@ fn fields(insn: Insn) -> String {
 fn arrivals(insns: &[Insn]) -> Vec<bool> {
     let mut arrivals = vec![false; insns.len()];
     for (index, &insn) in insns.iter().enumerate() {
-        if insn.has_ignored_bits() || !(insn.op.is_branch() || insn.op == Op::Ja) {
+        if insn.has_ignored_bits() {
             continue;
         }
-        let (first, second) = targets(index, insn);
-        for at in [Some(first), second].into_iter().flatten().filter(|at| *at != index + 1) {
+        for at in insn.successors(index).into_iter().filter(|at| *at != index + 1) {
             if let Some(arrives) = arrivals.get_mut(at) {
                 *arrives = true;
             }

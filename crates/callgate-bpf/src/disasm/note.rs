@@ -2,8 +2,9 @@
 
 use super::Listing;
 use crate::ancillary::AncillaryWord;
+use crate::cfg::Successors;
 use crate::data::{SECCOMP_DATA_SIZE, Word};
-use crate::flow::{ArchKnown, Known, targets};
+use crate::flow::{ArchKnown, Known};
 use crate::insn::Insn;
 use crate::names;
 use crate::op::{Op, Operand};
@@ -40,9 +41,13 @@ pub(super) fn context(listing: &Listing<'_>, index: usize, insn: Insn) -> String
     match insn.op {
         Op::LdWordAbs => load_context(listing, known, insn).unwrap_or_default(),
         Op::LdLen | Op::LdxLen => format!("{SECCOMP_DATA_SIZE}"),
-        Op::Ja => verdict_at(listing, targets(index, insn).0).unwrap_or_default(),
-        op if op.is_branch() => branch_context(listing, known, index, insn),
-        _ => String::new(),
+        _ => match insn.successors(index) {
+            Successors::Jump(target) => verdict_at(listing, target).unwrap_or_default(),
+            Successors::Branch { taken, otherwise } => {
+                branch_context(listing, known, insn, [taken, otherwise])
+            }
+            Successors::Return | Successors::Next(_) => String::new(),
+        },
     }
 }
 
@@ -58,7 +63,12 @@ fn load_context(listing: &Listing<'_>, known: Known, insn: Insn) -> Option<Strin
     Some(with_arch(listing, arch, &shown))
 }
 
-fn branch_context(listing: &Listing<'_>, known: Known, index: usize, insn: Insn) -> String {
+fn branch_context(
+    listing: &Listing<'_>,
+    known: Known,
+    insn: Insn,
+    [taken, otherwise]: [usize; 2],
+) -> String {
     let mut parts = Vec::new();
     if insn.op.operand() == Operand::BranchConstant {
         match known.a {
@@ -69,10 +79,9 @@ fn branch_context(listing: &Listing<'_>, known: Known, index: usize, insn: Insn)
             _ => {}
         }
     }
-    let (holds, fails) = targets(index, insn);
-    let verdicts = [("true", Some(holds)), ("false", fails)];
-    parts.extend(verdicts.iter().filter_map(|(when, at)| {
-        verdict_at(listing, (*at)?).map(|verdict| format!("{when}: {verdict}"))
+    let verdicts = [("true", taken), ("false", otherwise)];
+    parts.extend(verdicts.into_iter().filter_map(|(when, at)| {
+        verdict_at(listing, at).map(|verdict| format!("{when}: {verdict}"))
     }));
     parts.join(", ")
 }

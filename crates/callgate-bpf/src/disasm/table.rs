@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::Listing;
 use crate::ancillary::AncillaryWord;
-use crate::flow::targets;
+use crate::cfg::Successors;
 use crate::insn::{Insn, RawInsn};
 use crate::op::{Op, Operand};
 use crate::verdict::{Action, Verdict};
@@ -34,22 +34,29 @@ pub(super) fn libseccomp(listing: &Listing<'_>) -> String {
 
 fn libseccomp_operand(index: usize, insn: Insn) -> String {
     let k = insn.k;
-    let (first, second) = targets(index, insn);
+    match insn.successors(index) {
+        Successors::Jump(target) => return format!("{target:04}"),
+        Successors::Branch { taken, otherwise } => {
+            return format!("{k:<4} true:{taken:04} false:{otherwise:04}");
+        }
+        Successors::Return | Successors::Next(_) => {}
+    }
     match insn.op.operand() {
         Operand::Absolute => format!("$data[{k}]"),
         Operand::Indexed => format!("$data[X + {k}]"),
         Operand::Scratch => format!("$temp[{k}]"),
         Operand::Length => "len($data)".to_owned(),
         Operand::HeaderLength => format!("4 * $data[{k}] & 0x0f"),
-        Operand::Jump => format!("{first:04}"),
-        Operand::BranchConstant | Operand::BranchX => {
-            format!("{k:<4} true:{first:04} false:{:04}", second.unwrap_or(first))
-        }
         Operand::A => "$acc".to_owned(),
+        Operand::Jump => String::new(),
         Operand::None if matches!(insn.op, Op::Tax | Op::Txa) => String::new(),
         Operand::Constant if insn.op == Op::RetK => libseccomp_action(Verdict(k)),
         Operand::Constant if matches!(insn.op, Op::OrK | Op::AndK) => format!("{k:#010x}"),
-        Operand::Constant | Operand::X | Operand::None => format!("{k}"),
+        Operand::Constant
+        | Operand::X
+        | Operand::None
+        | Operand::BranchConstant
+        | Operand::BranchX => format!("{k}"),
     }
 }
 

@@ -8,6 +8,7 @@ use crate::emit::{EmitOptions, Figures, Made};
 use crate::options::{CompileOptions, SourceOptions};
 use crate::report::Result;
 use crate::source::{BUILT_IN, Source};
+use crate::stopwatch::Stopwatch;
 
 /// Compile a source into a program and prove that it does what the source says
 #[derive(Debug, clap::Args)]
@@ -41,7 +42,8 @@ pub(crate) struct CompileArgs {
 
 pub(crate) fn run(args: &CompileArgs) -> Result<u8> {
     let filter = Source::parse(&args.source)?.read_to_compile(&args.reading, &args.compiling)?;
-    let compiled = filter.compile(&args.compiling)?;
+    let mut stopwatch = Stopwatch::start();
+    let compiled = filter.compile_timed(&args.compiling, &mut stopwatch)?;
     let arches = filter.arches();
     let proof = "the program means what the source says";
     args.emitting.deliver(Made {
@@ -49,6 +51,6 @@ pub(crate) fn run(args: &CompileArgs) -> Result<u8> {
         source: ("source", filter.name.as_str().into()),
         arches: &arches,
         endian: filter.endian(),
-        figures: Figures::of(&compiled.stats, &[&filter.name], &arches, proof),
+        figures: Figures::of(&compiled.stats, &stopwatch, &[&filter.name], &arches, proof),
     })
 }

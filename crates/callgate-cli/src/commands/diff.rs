@@ -65,7 +65,8 @@ pub(crate) fn run(args: &DiffArgs) -> Result<u8> {
     let mut store = Store::default();
     let (root_a, root_b) = (a.diagram(&mut store)?, b.diagram(&mut store)?);
     // One more than is printed, to know whether there are more.
-    let mut differences = query::differences(&store, root_a, root_b, args.max.saturating_add(1));
+    let mut differences = query::differences(&store, root_a, root_b, args.max.saturating_add(1))
+        .map_err(|error| Failure::new(error.to_string()))?;
     let more = differences.len() > args.max;
     differences.truncate(args.max);
     let same = root_a == root_b;

@@ -19,6 +19,7 @@ use crate::options::{Format, NATIVE_ENDIAN, PROMPT, SourceOptions};
 use crate::output;
 use crate::report::{Failure, Result, printable};
 use crate::source;
+use crate::stopwatch::Stopwatch;
 use crate::text::counted;
 
 const HEADING: Style = Style::new().bold();
@@ -149,7 +150,8 @@ fn merged(pid: u32, dump: &Dump) -> Result<Shown> {
     let stack = source::stack_of(pid, dump, &SourceOptions::default())?;
     let arches = stack.arches();
     let options = Options { budget: PROMPT, ..Options::default() };
-    let (merged, stack) = source::merge(&stack.filters, &arches, &options)?;
+    let (merged, stack) =
+        source::merge(&stack.filters, &arches, &options, &mut Stopwatch::start())?;
     let flags = Some(if stack.flags().log { Flags::LOG } else { Flags::NONE });
     Ok(Shown { index: None, program: merged.compiled.program, arches, flags })
 }

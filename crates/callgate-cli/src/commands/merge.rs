@@ -11,6 +11,7 @@ use crate::json::Json;
 use crate::options::{CompileOptions, PROMPT, SourceOptions};
 use crate::report::{self, Result};
 use crate::source::{self, Source};
+use crate::stopwatch::Stopwatch;
 
 /// Merge filters that are installed on top of each other into one program
 #[derive(Debug, clap::Args)]
@@ -52,7 +53,8 @@ pub(crate) fn run(args: &MergeArgs) -> Result<u8> {
     let filters = Source::read_all(&sources, &args.reading, &args.compiling)?;
     let arches = source::arches(&filters);
     let options = Options { budget: PROMPT, ..args.compiling.read(&arches, args.reading.strict)? };
-    let (merged, stack) = source::merge(&filters, &arches, &options)?;
+    let mut stopwatch = Stopwatch::start();
+    let (merged, stack) = source::merge(&filters, &arches, &options, &mut stopwatch)?;
     if let [only] = filters.as_slice() {
         report::warn_about(
             &only.name,
@@ -71,7 +73,7 @@ pub(crate) fn run(args: &MergeArgs) -> Result<u8> {
     let proof =
         format!("the program means what the stack means; {} calls run both ways", merged.calls_run);
     let stats = &merged.compiled.stats;
-    let mut figures = Figures::of(stats, &names, &arches, &proof);
+    let mut figures = Figures::of(stats, &stopwatch, &names, &arches, &proof);
     figures.json.extend([
         ("filters", filters.len().into()),
         ("calls_run", merged.calls_run.into()),

@@ -11,6 +11,7 @@ use crate::json::Json;
 use crate::options::{CompileOptions, PROMPT, SourceOptions};
 use crate::report::{self, Failure, Result};
 use crate::source::{self, Filter, Meaning, Source};
+use crate::stopwatch::Stopwatch;
 
 /// Make a program better and prove that it means the same
 #[derive(Debug, clap::Args)]
@@ -50,7 +51,9 @@ pub(crate) fn run(args: &OptimizeArgs) -> Result<u8> {
             .help("`callgate compile` makes the best program of it"));
     };
     let options = Options { budget: PROMPT, ..args.compiling.read(arches, filter.strict)? };
-    let optimized = optimize::optimize(program, *endian, arches, &options)
+    let mut stopwatch = Stopwatch::start();
+    let observe = &mut |phase| stopwatch.note(phase);
+    let optimized = optimize::optimize_observed(program, *endian, arches, &options, observe)
         .map_err(|error| source::failed(&filter.name, &error))?;
     if let Err(why) = &optimized.outcome {
         let help = match why {
@@ -67,11 +70,11 @@ pub(crate) fn run(args: &OptimizeArgs) -> Result<u8> {
         source: ("source", filter.name.as_str().into()),
         arches,
         endian: *endian,
-        figures: figures(&optimized, &filter),
+        figures: figures(&optimized, &stopwatch, &filter),
     })
 }
 
-fn figures(optimized: &Optimized, filter: &Filter) -> Figures {
+fn figures(optimized: &Optimized, stopwatch: &Stopwatch, filter: &Filter) -> Figures {
     let (before, after) = (&optimized.before, &optimized.after);
     let change = |before: String, after: String| match &optimized.outcome {
         Ok(_) => format!("{before} -> {after}"),
@@ -102,7 +105,7 @@ fn figures(optimized: &Optimized, filter: &Filter) -> Figures {
         Ok(stats) => {
             figures.add("optimized", true, "optimized", "yes".to_owned());
             figures.json.push(("reason", Json::Null));
-            figures.add_work(stats, "the program means what the given one means");
+            figures.add_work(stats, stopwatch, "the program means what the given one means");
         }
         Err(why) => {
             figures.add("optimized", false, "optimized", "no, it is the program given".to_owned());

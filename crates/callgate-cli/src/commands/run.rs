@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use callgate::bpf::Program;
-use callgate::diagram::{Func, OutOfBudget, Store};
+use callgate::diagram::{DiagramError, Func, Store};
 use callgate::{Action, Arch, SeccompData, Verdict, Word};
 use callgate_sys::{Command, Flags, kernel};
 use clap::ValueHint;
@@ -164,7 +164,7 @@ fn forbidden(
     root: Func,
     arch: Arch,
     name: &str,
-) -> std::result::Result<Option<Verdict>, OutOfBudget> {
+) -> std::result::Result<Option<Verdict>, DiagramError> {
     let Some(nr) = arch.number(name) else {
         return Ok(None);
     };
@@ -173,6 +173,6 @@ fn forbidden(
     let rest = store.restrict(numbers, Word::NR, call.nr)?;
     Ok(match callgate::codegen::query::permitted(store, rest, call) {
         Some(_) => None,
-        None => Some(store.evaluate(rest, &call)),
+        None => Some(store.evaluate(rest, &call)?),
     })
 }

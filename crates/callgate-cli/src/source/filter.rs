@@ -10,6 +10,7 @@ use callgate::{Arch, Endian, stack};
 
 use crate::options::{CompileOptions, SourceOptions, native_arch};
 use crate::report::{self, Failure, Result};
+use crate::stopwatch::Stopwatch;
 
 /// What a source means.
 pub(crate) struct Filter {
@@ -88,19 +89,32 @@ impl Filter {
 
     /// Compiles what it means, a profile or a program; the result is proved.
     pub(crate) fn compile(&self, options: &CompileOptions) -> Result<Compiled> {
+        self.compile_timed(options, &mut Stopwatch::start())
+    }
+
+    /// The same, with the times of its phases.
+    pub(crate) fn compile_timed(
+        &self,
+        options: &CompileOptions,
+        stopwatch: &mut Stopwatch,
+    ) -> Result<Compiled> {
         let options = options.read(&self.arches(), self.strict)?;
-        self.try_compile(&options).map_err(|error| failed(&self.name, &error))
+        self.try_compile(&options, stopwatch).map_err(|error| failed(&self.name, &error))
     }
 
     /// The same with options that were read.
     pub(crate) fn try_compile(
         &self,
         options: &compile::Options,
+        stopwatch: &mut Stopwatch,
     ) -> std::result::Result<Compiled, CompileError> {
+        let observe = &mut |phase| stopwatch.note(phase);
         match &self.meaning {
-            Meaning::Profile(profile) => compile::compile(&profile.policy, options),
+            Meaning::Profile(profile) => {
+                compile::compile_observed(&profile.policy, options, observe)
+            }
             Meaning::Program { program, endian, arches } => {
-                compile::recompile(program, *endian, arches, options)
+                compile::recompile_observed(program, *endian, arches, options, observe)
             }
         }
     }

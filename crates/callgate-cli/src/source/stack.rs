@@ -8,6 +8,7 @@ use callgate::{Action, Arch, Endian, Verdict};
 use super::filter::{Filter, Meaning, failed};
 use crate::options::{NATIVE_ENDIAN, PROMPT};
 use crate::report::{self, Failure, Result};
+use crate::stopwatch::Stopwatch;
 
 /// Filters on top of each other; most sources have one.
 pub(crate) struct Stack {
@@ -89,7 +90,7 @@ impl Stack {
     fn into_merged(self) -> Result<Filter> {
         let arches = self.arches();
         let options = Options { budget: PROMPT, ..Options::default() };
-        let (merged, stack) = merge(&self.filters, &arches, &options)?;
+        let (merged, stack) = merge(&self.filters, &arches, &options, &mut Stopwatch::start())?;
         let (endian, installed) = (stack.endian(), stack.flags());
         let meaning = Meaning::Program { program: merged.compiled.program, endian, arches };
         Ok(Filter { installed, ..Filter::new(self.name, meaning) })
@@ -112,6 +113,7 @@ pub(crate) fn merge<'a>(
     filters: &'a [Filter],
     arches: &[Arch],
     options: &Options,
+    stopwatch: &mut Stopwatch,
 ) -> Result<(Merged, stack::Stack<'a>)> {
     let failed = |error: StackError| {
         let at = error.filter().and_then(|at| filters.get(at));
@@ -120,5 +122,7 @@ pub(crate) fn merge<'a>(
     };
     let stack =
         stack::Stack::new(filters.iter().map(Filter::of_stack).collect()).map_err(failed)?;
-    Ok((stack::merge(&stack, arches, options).map_err(failed)?, stack))
+    let observe = &mut |phase| stopwatch.note(phase);
+    let merged = stack::merge_observed(&stack, arches, options, observe).map_err(failed)?;
+    Ok((merged, stack))
 }

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap as HashMap;
 use callgate_bpf::data::Word;
 use callgate_proof::diagram::Seen;
 use callgate_proof::diagram::var_of;
-use callgate_proof::diagram::{Func, OutOfBudget, Store};
+use callgate_proof::diagram::{DiagramError, Func, Store};
 
 /// What the values in a set have in common, bit by bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,7 +129,7 @@ pub fn fix_bits(
     word: Word,
     mask: u32,
     value: u32,
-) -> Result<Func, OutOfBudget> {
+) -> Result<Func, DiagramError> {
     let mut memo = HashMap::default();
     fix_bits_memo(store, func, word, mask, value, &mut memo)
 }
@@ -141,7 +141,7 @@ fn fix_bits_memo(
     mask: u32,
     value: u32,
     memo: &mut HashMap<Func, Func>,
-) -> Result<Func, OutOfBudget> {
+) -> Result<Func, DiagramError> {
     let bit = 31 - u32::from(store.var(func) % 32);
     let from_here_on = u32::MAX >> (31 - bit);
     if store.top_word(func) != Some(word) || mask & from_here_on == 0 {

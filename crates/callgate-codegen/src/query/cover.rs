@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap as HashMap;
 
 use callgate_bpf::data::Word;
 use callgate_proof::diagram::var_of;
-use callgate_proof::diagram::{Func, OutOfBudget, Pred, Store, Var};
+use callgate_proof::diagram::{DiagramError, Func, Pred, Store, Var};
 
 /// A set of values of a word: those with `value & mask == wanted`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,7 +23,7 @@ pub fn products(
     func: Func,
     verdict: Func,
     limit: usize,
-) -> Result<Option<Vec<Product>>, OutOfBudget> {
+) -> Result<Option<Vec<Product>>, DiagramError> {
     let mut memo = HashMap::default();
     let set = calls_set(store, func, verdict, &mut memo)?;
     let mut cover = Cover::<Product> { limit, memo: HashMap::default() };
@@ -36,7 +36,7 @@ fn calls_set(
     func: Func,
     verdict: Func,
     memo: &mut HashMap<Func, Pred>,
-) -> Result<Pred, OutOfBudget> {
+) -> Result<Pred, DiagramError> {
     if store.top_word(func).is_none() {
         return Ok(Pred::constant(func == verdict));
     }
@@ -59,7 +59,7 @@ pub fn cover(
     word: Word,
     exit: Func,
     limit: usize,
-) -> Result<Option<Vec<Cube>>, OutOfBudget> {
+) -> Result<Option<Vec<Cube>>, DiagramError> {
     let set = store.leads_to(func, word, exit)?;
     let mut cover = Cover::<Cube> { limit, memo: HashMap::default() };
     Ok(cover.irredundant(store, set, set)?.map(|(cubes, _)| cubes))
@@ -73,7 +73,7 @@ pub fn whatever(
     word: Word,
     free: u32,
     otherwise: Func,
-) -> Result<Func, OutOfBudget> {
+) -> Result<Func, DiagramError> {
     let mut agreed = HashMap::default();
     let mut done = HashMap::default();
     whatever_memo(store, func, word, free, otherwise, &mut agreed, &mut done)
@@ -87,7 +87,7 @@ fn whatever_memo(
     otherwise: Func,
     agreed: &mut HashMap<(Func, Func), Func>,
     done: &mut HashMap<Func, Func>,
-) -> Result<Func, OutOfBudget> {
+) -> Result<Func, DiagramError> {
     if store.top_word(func) != Some(word) {
         return Ok(func);
     }
@@ -115,7 +115,7 @@ pub fn disagreement(
     b: Func,
     word: Word,
     otherwise: Func,
-) -> Result<Func, OutOfBudget> {
+) -> Result<Func, DiagramError> {
     let merge = Merge { word, same: Some(otherwise), different: None };
     merged(store, a, b, merge, &mut HashMap::default())
 }
@@ -127,7 +127,7 @@ fn merged(
     b: Func,
     merge: Merge,
     memo: &mut HashMap<(Func, Func), Func>,
-) -> Result<Func, OutOfBudget> {
+) -> Result<Func, DiagramError> {
     if a == b {
         return Ok(merge.same.unwrap_or(a));
     }
@@ -203,7 +203,7 @@ impl<T: Term> Cover<T> {
         store: &mut Store,
         lower: Pred,
         upper: Pred,
-    ) -> Result<Option<Sum<T>>, OutOfBudget> {
+    ) -> Result<Option<Sum<T>>, DiagramError> {
         if lower == Pred::NEVER {
             return Ok(Some((Vec::new(), Pred::NEVER)));
         }

@@ -7,7 +7,7 @@ use callgate_bpf::data::{SeccompData, Word};
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::syscalls::CallSet;
 use callgate_bpf::verdict::Verdict;
-use callgate_proof::diagram::{Func, Store};
+use callgate_proof::diagram::{DiagramError, Func, Store};
 
 /// A set of calls on which two functions differ in the same way, with one of them in full.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,12 @@ const MAX_RUNS: usize = 1 << 14;
 ///
 /// Calls are grouped by arch token and by what the two functions make of their arguments; in
 /// each group, a call with a name is preferred as the example.
-pub fn differences(store: &Store, a: Func, b: Func, limit: usize) -> Vec<Difference> {
+pub fn differences(
+    store: &Store,
+    a: Func,
+    b: Func,
+    limit: usize,
+) -> Result<Vec<Difference>, DiagramError> {
     let mut found = Vec::new();
     for (first, last, a, b) in pairs(store, a, b, Word::ARCH) {
         let arch = Arch::ALL.iter().copied().find(|arch| (first..=last).contains(&arch.token()));
@@ -52,7 +57,7 @@ pub fn differences(store: &Store, a: Func, b: Func, limit: usize) -> Vec<Differe
         }
         for ((a, b), ranges) in groups {
             if found.len() == limit {
-                return found;
+                return Ok(found);
             }
             let calls = CallSet::from_ranges(ranges);
             let named = Arch::with_token(token)
@@ -61,12 +66,12 @@ pub fn differences(store: &Store, a: Func, b: Func, limit: usize) -> Vec<Differe
             let any = calls.ranges().first().map_or(0, |(first, _)| *first);
             let start = SeccompData { nr: named.unwrap_or(any), ..start };
             if let Some(data) = store.witness(a, b, start) {
-                let (left, right) = (store.evaluate(a, &data), store.evaluate(b, &data));
+                let (left, right) = (store.evaluate(a, &data)?, store.evaluate(b, &data)?);
                 found.push(Difference { data, left, right, calls });
             }
         }
     }
-    found
+    Ok(found)
 }
 
 /// The runs of a word's values where two functions differ, with what remains of both. Where
@@ -124,16 +129,16 @@ mod tests {
             store.split(Word::ARCH, Split::Equal(token), calls, deny).unwrap()
         };
         let (a, b) = (filter(seven), filter(eight));
-        assert_eq!(differences(&store, a, a, 10), vec![]);
+        assert_eq!(differences(&store, a, a, 10).unwrap(), vec![]);
         assert_eq!(store.witness(a, a, SeccompData::default()), None);
-        let found = differences(&store, a, b, 10);
+        let found = differences(&store, a, b, 10).unwrap();
         assert_eq!(found.len(), 1);
         let difference = &found[0];
         assert_eq!(difference.calls, CallSet::range(3, 8));
         assert_eq!((difference.data.arch, difference.data.nr), (token, 3));
-        assert_eq!(store.evaluate(a, &difference.data), difference.left);
-        assert_eq!(store.evaluate(b, &difference.data), difference.right);
+        assert_eq!(store.evaluate(a, &difference.data).unwrap(), difference.left);
+        assert_eq!(store.evaluate(b, &difference.data).unwrap(), difference.right);
         assert_ne!(difference.left, difference.right);
-        assert!(differences(&store, a, b, 0).is_empty());
+        assert!(differences(&store, a, b, 0).unwrap().is_empty());
     }
 }

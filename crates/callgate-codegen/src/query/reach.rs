@@ -9,10 +9,10 @@
 //! not reached is [`Reachable::Unknown`], never a guess.
 
 use callgate_bpf::data::{Endian, SeccompData, Word};
-use callgate_bpf::{Insn, Program};
-use callgate_proof::diagram::from_program::{Execution, KILLED, Step};
+use callgate_bpf::{Insn, Program, Source};
+use callgate_proof::diagram::from_program::{Execution, Next, State, Step};
 use callgate_proof::diagram::symbolic::Value;
-use callgate_proof::diagram::{OutOfBudget, Pred, Store};
+use callgate_proof::diagram::{DiagramError, Pred, Store};
 
 /// What is known about reaching some code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,12 +32,14 @@ pub struct Reach {
     /// latter two are for branches only.
     insns: Vec<[Pred; 3]>,
     /// How many instructions were looked at in full, and what stopped that.
-    stopped: Option<(usize, OutOfBudget)>,
+    stopped: Option<(usize, DiagramError)>,
 }
 
 /// With so many nodes made, paths are not joined any more; there must be room for following single
 /// ones.
 const JOINED_NODES: usize = 1_000_000;
+
+const BAD_STATE: DiagramError = DiagramError::defect("states of a program are numbered");
 
 impl Reach {
     /// Whether the instruction with this index is executed.
@@ -52,7 +54,7 @@ impl Reach {
     }
 
     /// Why not all ways were followed to the end of the program, if they were not.
-    pub fn stopped(&self) -> Option<OutOfBudget> {
+    pub fn stopped(&self) -> Option<DiagramError> {
         self.stopped.map(|(_, why)| why)
     }
 
@@ -72,30 +74,29 @@ impl Reach {
 pub fn reach(store: &mut Store, program: &Program, endian: Endian) -> Reach {
     let insns = program.insns();
     let mut reach = Reach { insns: vec![[Pred::NEVER; 3]; insns.len()], stopped: None };
-    let mut execution = Execution::new(insns);
-    let steps = match execution.explore(store, insns, endian) {
-        Ok(steps) => steps,
+    let execution = match Execution::explore(store, program, endian) {
+        Ok(execution) => execution,
         Err(why) => {
             reach.stopped = Some((0, why));
             return reach;
         }
     };
-    // What leads to each state, as far as it is known.
-    let mut calls = vec![Pred::NEVER; steps.len()];
+    // The predicate of each state, as far as it is known.
+    let mut calls = vec![Pred::NEVER; execution.len()];
     if let Some(first) = calls.first_mut() {
         *first = Pred::ALWAYS;
     }
     let most = store.len().saturating_add(JOINED_NODES);
     for (index, insn) in insns.iter().enumerate() {
         if reach.stopped.is_none() && store.len() > most {
-            reach.stopped = Some((index, OutOfBudget::nodes(JOINED_NODES)));
+            reach.stopped = Some((index, DiagramError::nodes(JOINED_NODES)));
         }
         let insn = (index, *insn);
-        let mut result = reach_insn(store, &execution, &steps, insn, &mut calls, &mut reach);
+        let mut result = reach_insn(store, &execution, insn, &mut calls, &mut reach);
         if let (Err(why), None) = (result, reach.stopped) {
             reach.stopped = Some((index, why));
             store.begin();
-            result = reach_insn(store, &execution, &steps, insn, &mut calls, &mut reach);
+            result = reach_insn(store, &execution, insn, &mut calls, &mut reach);
         }
         if result.is_err() {
             break;
@@ -104,71 +105,68 @@ pub fn reach(store: &mut Store, program: &Program, endian: Endian) -> Reach {
     reach
 }
 
-/// Goes one step on from all states of an instruction.
+/// Propagates the predicates of all states of an instruction to their successors.
 fn reach_insn(
     store: &mut Store,
     execution: &Execution,
-    steps: &[Step],
     (index, insn): (usize, Insn),
     calls: &mut [Pred],
     reach: &mut Reach,
-) -> Result<(), OutOfBudget> {
+) -> Result<(), DiagramError> {
     let joins = reach.stopped.is_none();
     let [mut entered, mut failing, mut holding] = [Pred::NEVER; 3];
-    for number in execution.at.get(index).into_iter().flatten().copied() {
-        let here = calls.get(number).copied().unwrap_or(Pred::NEVER);
-        let Some(step) = steps.get(number).filter(|_| here != Pred::NEVER) else { continue };
+    for number in execution.states_at(index).iter().copied() {
+        let here = *calls.get(number).ok_or(BAD_STATE)?;
+        if here == Pred::NEVER {
+            continue;
+        }
         keep(&mut entered, here);
-        match step {
+        match execution.step_of(number)? {
             Step::Return(_) => {}
             Step::Goto(next) => {
-                match execution
-                    .states
-                    .get(number)
-                    .and_then(|(_, state)| decided(index, insn, state.a, state.x))
-                {
+                let State { a, x, .. } = execution.state(number)?;
+                match decided(index, insn, a, x)? {
                     Some(true) => keep(&mut holding, here),
                     Some(false) => keep(&mut failing, here),
                     None => {}
                 }
-                arrive(store, steps, joins, (*next, here), calls)?;
+                arrive(store, execution, joins, (next, here), calls)?;
             }
-            Step::Branch { relation, a, b, then, otherwise } => {
-                let condition = execution.values.relation(store, *relation, *a, *b)?;
+            Step::Branch { relation, a, b, taken, otherwise } => {
+                let condition = execution.values.relation(store, relation, a, b)?;
                 let yes = store.and(here, condition)?;
-                let no = store.if_then_else(condition, Pred::NEVER, here)?;
+                let not = store.not(condition)?;
+                let no = store.and(here, not)?;
                 if insn.op.is_branch() {
                     keep(&mut holding, yes);
                     keep(&mut failing, no);
                 }
-                arrive(store, steps, joins, (*then, yes), calls)?;
-                arrive(store, steps, joins, (*otherwise, no), calls)?;
+                for (next, more) in [(taken, yes), (otherwise, no)] {
+                    if let Next::State(next) = next {
+                        arrive(store, execution, joins, (next, more), calls)?;
+                    }
+                }
             }
         }
     }
-    if let Some(insn) = reach.insns.get_mut(index) {
-        *insn = [entered, failing, holding];
-    }
+    *reach.insns.get_mut(index).ok_or(BAD_STATE)? = [entered, failing, holding];
     Ok(())
 }
 
 /// Adds calls to those that lead to a state.
 fn arrive(
     store: &mut Store,
-    steps: &[Step],
+    execution: &Execution,
     joins: bool,
     (state, more): (usize, Pred),
     calls: &mut [Pred],
-) -> Result<(), OutOfBudget> {
-    let Some(known) = calls.get(state).copied().filter(|_| state != KILLED) else {
-        return Ok(());
-    };
+) -> Result<(), DiagramError> {
+    let known = calls.get_mut(state).ok_or(BAD_STATE)?;
     // Nothing follows a return, so some of its calls are enough.
-    let is_end = matches!(steps.get(state), Some(Step::Return(_)));
-    let is_enough = known != Pred::NEVER && (is_end || !joins);
-    let all = if is_enough { known } else { store.or(known, more)? };
-    if let Some(known) = calls.get_mut(state) {
-        *known = all;
+    let is_end = matches!(execution.step_of(state)?, Step::Return(_));
+    let is_enough = *known != Pred::NEVER && (is_end || !joins);
+    if !is_enough {
+        *known = store.or(*known, more)?;
     }
     Ok(())
 }
@@ -196,14 +194,15 @@ fn keep(slot: &mut Pred, pred: Pred) {
     }
 }
 
-/// Whether a branch on constants holds.
-fn decided(index: usize, insn: Insn, a: Value, x: Value) -> Option<bool> {
+/// Whether a branch on constants holds; `None` for any other instruction.
+fn decided(index: usize, insn: Insn, a: Value, x: Value) -> Result<Option<bool>, DiagramError> {
+    let Some((_, source)) = insn.comparison() else { return Ok(None) };
     let constant = |value| match value {
-        Value::Constant(k) => k,
-        _ => 0,
+        Value::Constant(k) => Ok(k),
+        _ => Err(DiagramError::defect("a branch with one successor compares constants")),
     };
-    // A branch that goes one way only compares constants: X is one wherever it is looked at.
-    callgate_bpf::Step { index, insn, a: constant(a), x: constant(x) }.holds()
+    let x = if source == Source::X { constant(x)? } else { 0 };
+    Ok(callgate_bpf::Step { index, insn, a: constant(a)?, x }.holds())
 }
 
 #[cfg(test)]

@@ -8,10 +8,10 @@ use rustc_hash::FxHashMap as HashMap;
 
 use callgate_bpf::data::Word;
 use callgate_proof::diagram::var_of;
-use callgate_proof::diagram::{Func, Node, OutOfBudget, Store, Var};
+use callgate_proof::diagram::{DiagramError, Func, Node, Store, Var};
 
 /// What a function is once a word is known: a function of this word with placeholders.
-pub fn word_first(store: &mut Store, func: Func, word: Word) -> Result<Func, OutOfBudget> {
+pub fn word_first(store: &mut Store, func: Func, word: Word) -> Result<Func, DiagramError> {
     let mut first = WordFirst { word, done: HashMap::default() };
     first.bring(store, func)
 }
@@ -23,7 +23,7 @@ struct WordFirst {
 
 impl WordFirst {
     /// Goes down one variable at a time.
-    fn bring(&mut self, store: &mut Store, func: Func) -> Result<Func, OutOfBudget> {
+    fn bring(&mut self, store: &mut Store, func: Func) -> Result<Func, DiagramError> {
         let var = store.var(func);
         if var > var_of(self.word, 0) {
             return store.placeholder(func);
@@ -51,7 +51,7 @@ impl WordFirst {
         var: Var,
         low: Func,
         high: Func,
-    ) -> Result<Func, OutOfBudget> {
+    ) -> Result<Func, DiagramError> {
         if low == high {
             return Ok(low);
         }
@@ -62,14 +62,14 @@ impl WordFirst {
         }
         store.charge()?;
         let operation = [u32::from(var), low.id(), high.id()];
-        if let Some(done) = store.remembered(operation) {
+        if let Some(done) = store.cached_other(operation) {
             return Ok(done);
         }
         let ((l0, l1), (h0, h1)) = (store.cofactors(low, bit), store.cofactors(high, bit));
         let clear = self.join(store, var, l0, h0)?;
         let set = self.join(store, var, l1, h1)?;
         let result = store.make(bit, clear, set)?;
-        store.remember(operation, result);
+        store.cache_other(operation, result);
         Ok(result)
     }
 }
@@ -115,7 +115,10 @@ mod tests {
                 let rest = store.follow(outline, word, data.word(word));
                 let rest = store.behind(rest);
                 assert!(!words_of(&store, rest).contains(&word));
-                assert_eq!(store.evaluate(rest, &data), store.evaluate(func, &data));
+                assert_eq!(
+                    store.evaluate(rest, &data).unwrap(),
+                    store.evaluate(func, &data).unwrap()
+                );
             }
         }
     }
@@ -140,7 +143,7 @@ mod tests {
                 let data = SeccompData { args: [a, 0, 0, 0, 0, 0], ..SeccompData::default() };
                 let expected = if a >> bit & 1 == 1 { high } else { low };
                 let expected = store.as_verdict(store.follow(expected, late, b));
-                let verdict = store.evaluate(store.behind(rest), &data);
+                let verdict = store.evaluate(store.behind(rest), &data).unwrap();
                 assert_eq!(Some(verdict), expected, "bit {bit}: {a}, {b}");
             }
         }

@@ -1,8 +1,9 @@
 //! Comparisons with constants, built without detours.
 
-use super::store::{Func, OutOfBudget, Pred, Store, Var};
+use super::{DiagramError, Func, Pred, Store, Var};
 use crate::policy::{Cmp, Field, Test};
 use callgate_bpf::data::{SeccompData, Word};
+use callgate_bpf::verdict::Verdict;
 
 /// The variable of a bit, 0 being the least significant.
 pub fn var_of(word: Word, bit: u32) -> Var {
@@ -26,12 +27,15 @@ pub enum Split {
     AtLeast(u32),
 }
 
+/// A path does not end in a verdict.
+pub(super) const NO_VERDICT: DiagramError = DiagramError::defect("a function ends in verdicts");
+
 impl Store {
     /// The predicate of a test.
     ///
     /// # Errors
-    /// [`OutOfBudget`].
-    pub fn test(&mut self, test: &Test) -> Result<Pred, OutOfBudget> {
+    /// [`DiagramError`].
+    pub fn test(&mut self, test: &Test) -> Result<Pred, DiagramError> {
         let vars: [Option<Var>; 64] = std::array::from_fn(|bit| {
             let looked_at = test.mask & test.field.full_mask();
             (looked_at >> bit & 1 == 1).then(|| var_of_field(test.field, bit as u32))
@@ -46,7 +50,7 @@ impl Store {
         vars: &[Option<Var>],
         cmp: Cmp,
         value: u64,
-    ) -> Result<Pred, OutOfBudget> {
+    ) -> Result<Pred, DiagramError> {
         let (below, equal, above) = match cmp {
             Cmp::Eq => (false, true, false),
             Cmp::Ne => (true, false, true),
@@ -77,14 +81,14 @@ impl Store {
         mask: u32,
         cmp: Cmp,
         value: u32,
-    ) -> Result<Pred, OutOfBudget> {
+    ) -> Result<Pred, DiagramError> {
         let vars: [Option<Var>; 32] =
             std::array::from_fn(|bit| (mask >> bit & 1 == 1).then(|| var_of(word, bit as u32)));
         self.compare(&vars, cmp, u64::from(value))
     }
 
     /// The predicate `word & mask != 0`.
-    pub fn any_bit(&mut self, word: Word, mask: u32) -> Result<Pred, OutOfBudget> {
+    pub fn any_bit(&mut self, word: Word, mask: u32) -> Result<Pred, DiagramError> {
         let mut rest = Pred::NEVER;
         for bit in (0..32).filter(|bit| mask >> bit & 1 == 1) {
             rest = self.make(var_of(word, bit), rest, Pred::ALWAYS)?;
@@ -99,7 +103,7 @@ impl Store {
         split: Split,
         then: Func,
         otherwise: Func,
-    ) -> Result<Func, OutOfBudget> {
+    ) -> Result<Func, DiagramError> {
         let first = var_of(word, 31);
         if self.var(then) < first || self.var(otherwise) < first {
             let (cmp, k) = match split {
@@ -110,7 +114,7 @@ impl Store {
             return self.select(condition, then, otherwise);
         }
         // Down the path of `k`, remembering what hangs off it, then up again.
-        let mut off_path = [(Func(0), false); 32];
+        let mut off_path = [(then, false); 32];
         let (mut t, mut e) = (then, otherwise);
         let (k, at_least) = match split {
             Split::Equal(k) => (k, false),
@@ -138,18 +142,21 @@ impl Store {
     }
 
     /// The verdict of a function for a call.
-    pub fn evaluate(&self, func: Func, data: &SeccompData) -> callgate_bpf::Verdict {
+    ///
+    /// # Errors
+    /// [`DiagramError`] when the function is not of this store, or ends in a placeholder.
+    pub fn evaluate(&self, func: Func, data: &SeccompData) -> Result<Verdict, DiagramError> {
         let mut node = func;
         while let Some(word) = self.top_word(node) {
             let bit = 31 - u32::from(self.var(node) % 32);
             let (low, high) = self.children(node);
             node = if data.word(word) >> bit & 1 == 1 { high } else { low };
         }
-        self.as_verdict(node).unwrap_or(callgate_bpf::Verdict::KILL_PROCESS)
+        self.as_verdict(node).ok_or(NO_VERDICT)
     }
 
     /// The verdicts that occur in a function, each once.
-    pub fn verdicts(&self, func: Func) -> Vec<callgate_bpf::Verdict> {
+    pub fn verdicts(&self, func: Func) -> Vec<Verdict> {
         let mut seen = rustc_hash::FxHashSet::default();
         let mut verdicts = Vec::new();
         let mut stack = vec![func];
@@ -168,8 +175,8 @@ impl Store {
     /// What remains of a function when a word has this value.
     ///
     /// # Errors
-    /// [`OutOfBudget`].
-    pub fn restrict(&mut self, func: Func, word: Word, value: u32) -> Result<Func, OutOfBudget> {
+    /// [`DiagramError`].
+    pub fn restrict(&mut self, func: Func, word: Word, value: u32) -> Result<Func, DiagramError> {
         let mut memo = rustc_hash::FxHashMap::default();
         self.restrict_memo(func, word, value, &mut memo)
     }
@@ -180,7 +187,7 @@ impl Store {
         word: Word,
         value: u32,
         memo: &mut rustc_hash::FxHashMap<Func, Func>,
-    ) -> Result<Func, OutOfBudget> {
+    ) -> Result<Func, DiagramError> {
         let var = self.var(func);
         if var > var_of(word, 0) {
             return Ok(func);

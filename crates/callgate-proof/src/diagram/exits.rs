@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap as HashMap;
 
 use super::seen::Seen;
-use super::store::{Func, OutOfBudget, Pred, Store};
+use super::{DiagramError, Func, Pred, Store};
 use callgate_bpf::data::Word;
 
 impl Store {
@@ -30,7 +30,7 @@ impl Store {
     }
 
     /// The predicate that a word's value leads to an exit.
-    pub fn leads_to(&mut self, func: Func, word: Word, exit: Func) -> Result<Pred, OutOfBudget> {
+    pub fn leads_to(&mut self, func: Func, word: Word, exit: Func) -> Result<Pred, DiagramError> {
         self.values_set(func, word, exit, &mut HashMap::default())
     }
 
@@ -40,7 +40,7 @@ impl Store {
         word: Word,
         exit: Func,
         memo: &mut HashMap<Func, Pred>,
-    ) -> Result<Pred, OutOfBudget> {
+    ) -> Result<Pred, DiagramError> {
         if self.top_word(func) != Some(word) {
             return Ok(Pred::constant(func == exit));
         }

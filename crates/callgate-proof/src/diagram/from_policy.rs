@@ -11,8 +11,8 @@ use rustc_hash::FxHashMap as HashMap;
 
 use super::Split;
 use super::compare::var_of;
-use super::store::{Func, OutOfBudget, Pred, Store};
 use super::values::Values;
+use super::{DiagramError, Func, Pred, Store};
 use crate::policy::{Condition, Policy, Section, Shape};
 use callgate_bpf::data::Word;
 
@@ -20,8 +20,8 @@ impl Store {
     /// The function that a policy describes.
     ///
     /// # Errors
-    /// [`OutOfBudget`].
-    pub fn policy(&mut self, policy: &Policy) -> Result<Func, OutOfBudget> {
+    /// [`DiagramError`].
+    pub fn policy(&mut self, policy: &Policy) -> Result<Func, DiagramError> {
         self.policy_by_call(policy, &mut |_, _, _| ())
     }
 
@@ -30,12 +30,12 @@ impl Store {
     /// was told of the calls for which it did not.
     ///
     /// # Errors
-    /// [`OutOfBudget`].
+    /// [`DiagramError`].
     pub fn policy_by_call(
         &mut self,
         policy: &Policy,
         made: &mut dyn FnMut(u32, u32, usize),
-    ) -> Result<Func, OutOfBudget> {
+    ) -> Result<Func, DiagramError> {
         let mut func = self.verdict(policy.bad_arch())?;
         for section in policy.sections() {
             let calls = self.section(section, made)?;
@@ -47,8 +47,8 @@ impl Store {
     /// The predicate of a condition.
     ///
     /// # Errors
-    /// [`OutOfBudget`].
-    pub fn condition(&mut self, condition: &Condition) -> Result<Pred, OutOfBudget> {
+    /// [`DiagramError`].
+    pub fn condition(&mut self, condition: &Condition) -> Result<Pred, DiagramError> {
         match condition.shape() {
             Shape::Test(test) => self.test(test),
             Shape::All(parts) => {
@@ -80,7 +80,7 @@ impl Store {
         &mut self,
         section: &Section,
         made: &mut dyn FnMut(u32, u32, usize),
-    ) -> Result<Func, OutOfBudget> {
+    ) -> Result<Func, DiagramError> {
         // Where each rule begins and ends to apply.
         let mut bounds: Vec<(u32, usize, bool)> = Vec::new();
         for (rule, calls) in section.rules.iter().map(|rule| &rule.calls).enumerate() {
@@ -142,7 +142,7 @@ impl Store {
         rules: &[usize],
         default: Func,
         conditions: &mut HashMap<usize, Pred>,
-    ) -> Result<Func, OutOfBudget> {
+    ) -> Result<Func, DiagramError> {
         // The list is kept, so it takes memory, too.
         self.charge_steps(rules.len() as u64)?;
         let mut func = default;
@@ -213,7 +213,11 @@ mod tests {
                     for arch in [Arch::X86_64.token(), 7] {
                         let args = [a, b, 0, 0, 0, 0];
                         let data = SeccompData { nr, arch, args, ..Default::default() };
-                        assert_eq!(store.evaluate(func, &data), policy.evaluate(&data), "{data:?}");
+                        assert_eq!(
+                            store.evaluate(func, &data).unwrap(),
+                            policy.evaluate(&data),
+                            "{data:?}"
+                        );
                     }
                 }
             }

@@ -1,13 +1,13 @@
 //! From a program to its diagram: symbolic execution.
 //!
 //! Jumps go forward only, so one pass over the program from front to back finds every state that an
-//! instruction is reached in (the values of A, X and scratch memory, as functions of the call), and
-//! one pass from back to front gives each state its function. Registers that nothing reads any more
-//! are forgotten, so that paths which differ only in them join again.
+//! instruction is reached in (the values of A, X and scratch memory, as functions of the syscall), and
+//! one pass from back to front gives each state its function. Registers that are not live are cleared,
+//! so that paths which differ only in them join again.
 //!
 //! All of classic BPF that a seccomp filter may contain is covered. What grows without bound
 //! (products of two arguments, comparisons between two arguments, paths that never join) ends in
-//! [`OutOfBudget`].
+//! [`DiagramError`].
 //!
 //! Semantics: `net/core/filter.c`, `bpf_convert_filter` (division by a zero X returns 0, A and X begin
 //! as 0), `kernel/bpf/core.c`, `___bpf_prog_run` (shifts by X take its low five bits), and
@@ -15,112 +15,158 @@
 
 use rustc_hash::FxHashMap as HashMap;
 
-use super::Split;
 use super::outline::{Condition, Meanings};
-use super::store::{Func, OutOfBudget, Store};
-use super::symbolic::{Alu, Relation, Value, Values};
+use super::symbolic::{Value, Values};
+use super::{DiagramError, Func, Split, Store};
+use callgate_bpf::cfg::{Registers, Successors, liveness};
 use callgate_bpf::data::{Endian, SECCOMP_DATA_SIZE, Word};
 use callgate_bpf::verdict::Verdict;
-use callgate_bpf::{Insn, Op, Program, SCRATCH_WORDS};
+use callgate_bpf::{Alu, Insn, Op, Program, Relation, SCRATCH_WORDS, Source};
 
 /// What the registers hold.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct State {
+    /// The accumulator.
     pub a: Value,
+    /// The index register.
     pub x: Value,
     /// Number of the scratch memory in [`Execution::memories`].
     memory: u32,
 }
 
-/// How an instruction goes on from a state; states are numbered as they are found.
+/// Where a program goes from a state; states are numbered as they are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// To this state.
+    State(usize),
+    /// It ends with the value 0: a division by a zero X.
+    Zero,
+}
+
+/// How a program continues from a state.
+#[derive(Clone, Copy, Debug)]
 pub enum Step {
+    /// With one other state.
     Goto(usize),
-    Branch { relation: Relation, a: Value, b: Value, then: usize, otherwise: usize },
+    /// With one of two.
+    Branch {
+        /// The comparison of `a` with `b`.
+        relation: Relation,
+        /// The left operand.
+        a: Value,
+        /// The right operand.
+        b: Value,
+        /// Where it continues when the relation holds.
+        taken: Next,
+        /// Where it continues otherwise.
+        otherwise: Next,
+    },
+    /// It ends with this value.
     Return(Value),
 }
 
 type Memory = [Value; SCRATCH_WORDS];
 
+/// All states that a program can be in, with the values of its registers as functions of the syscall.
 pub struct Execution {
+    /// The values that states refer to.
     pub values: Values,
     memories: Vec<Memory>,
     memory_index: HashMap<Memory, u32>,
-    /// Per instruction, which registers are still read: bit 0 for A, 1 for X, 2… for scratch.
-    live: Vec<u32>,
+    /// Per instruction, the live registers.
+    live: Vec<Registers>,
     /// All states, with their instruction.
-    pub states: Vec<(usize, State)>,
+    states: Vec<(usize, State)>,
     /// Per instruction, the numbers of its states.
-    pub at: Vec<Vec<usize>>,
+    at: Vec<Vec<usize>>,
     index: HashMap<(usize, State), usize>,
+    /// Per state, how the program continues.
+    steps: Vec<Option<Step>>,
 }
+
+const BAD_INSN: DiagramError = DiagramError::defect("a program has accepted instructions only");
+const BAD_STATE: DiagramError = DiagramError::defect("states of a program are numbered");
+const BAD_MEMORY: DiagramError = DiagramError::defect("scratch memories of a program are numbered");
+
+const ZERO: Value = Value::Constant(0);
 
 impl Store {
     /// The function that a program computes on machines of this byte order.
     ///
     /// # Errors
-    /// [`OutOfBudget`] when the diagram or the number of states grows too large.
-    pub fn program(&mut self, program: &Program, endian: Endian) -> Result<Func, OutOfBudget> {
-        let insns = program.insns();
-        let mut execution = Execution::new(insns);
-        let steps = execution.explore(self, insns, endian)?;
-        execution.functions(self, &steps)
-    }
-}
-
-const A: u32 = 1;
-const X: u32 = 2;
-
-fn scratch(k: u32) -> u32 {
-    4 << k.min(SCRATCH_WORDS as u32 - 1)
-}
-
-/// What an instruction reads and what it overwrites.
-fn uses(insn: &Insn) -> (u32, u32) {
-    use Op::*;
-    match insn.op {
-        LdWordAbs | LdHalfAbs | LdByteAbs | LdLen | LdImm => (0, A),
-        LdWordInd | LdHalfInd | LdByteInd => (X, A),
-        LdMem => (scratch(insn.k), A),
-        LdxLen | LdxImm | LdxMsh => (0, X),
-        LdxMem => (scratch(insn.k), X),
-        St => (A, scratch(insn.k)),
-        Stx => (X, scratch(insn.k)),
-        AddK | SubK | MulK | DivK | OrK | AndK | LshK | RshK | Neg | ModK | XorK => (A, A),
-        AddX | SubX | MulX | DivX | OrX | AndX | LshX | RshX | ModX | XorX => (A | X, A),
-        Ja | RetK => (0, 0),
-        JeqK | JgtK | JgeK | JsetK | RetA => (A, 0),
-        JeqX | JgtX | JgeX | JsetX => (A | X, 0),
-        Tax => (A, X),
-        Txa => (X, A),
+    /// [`DiagramError`] when the diagram or the number of states grows too large.
+    pub fn program(&mut self, program: &Program, endian: Endian) -> Result<Func, DiagramError> {
+        Execution::explore(self, program, endian)?.function(self)
     }
 }
 
 impl Execution {
-    pub fn new(insns: &[Insn]) -> Execution {
-        let mut live = vec![0; insns.len()];
-        for (pc, insn) in insns.iter().enumerate().rev() {
-            let at = |pc: usize| live.get(pc).copied().unwrap_or(0);
-            let after = match insn.op {
-                op if op.is_branch() => {
-                    at(pc + 1 + usize::from(insn.jt)) | at(pc + 1 + usize::from(insn.jf))
-                }
-                op if op.is_return() => 0,
-                Op::Ja => at(pc + 1 + insn.k as usize),
-                _ => at(pc + 1),
-            };
-            let (read, written) = uses(insn);
-            live[pc] = after & !written | read;
-        }
-        let empty = [Value::Constant(0); SCRATCH_WORDS];
-        Execution {
+    /// Finds every state of a program, front to back, and how it continues.
+    ///
+    /// # Errors
+    /// [`DiagramError`] when the diagram or the number of states grows too large.
+    pub fn explore(
+        store: &mut Store,
+        program: &Program,
+        endian: Endian,
+    ) -> Result<Execution, DiagramError> {
+        let insns = program.insns();
+        let empty = [ZERO; SCRATCH_WORDS];
+        let mut execution = Execution {
             values: Values::default(),
             memories: vec![empty],
             memory_index: HashMap::from_iter([(empty, 0)]),
-            live,
+            live: liveness(insns),
             states: Vec::new(),
             at: vec![Vec::new(); insns.len()],
             index: HashMap::default(),
+            steps: Vec::with_capacity(insns.len() * 2),
+        };
+        execution.enter(0, State { a: ZERO, x: ZERO, memory: 0 })?;
+        for (pc, insn) in insns.iter().enumerate() {
+            // Executing an instruction adds states of later ones only.
+            let here = execution.at.get(pc).cloned().unwrap_or_default();
+            for number in here {
+                store.charge_state(execution.states.len())?;
+                let step = execution.step(store, pc, *insn, number, endian)?;
+                if execution.steps.len() <= number {
+                    execution.steps.resize(number + 1, None);
+                }
+                *execution.steps.get_mut(number).ok_or(BAD_STATE)? = Some(step);
+            }
         }
+        Ok(execution)
+    }
+
+    /// The numbers of the states in which an instruction is reached.
+    pub fn states_at(&self, pc: usize) -> &[usize] {
+        self.at.get(pc).map_or(&[], Vec::as_slice)
+    }
+
+    /// The number of states.
+    pub fn len(&self) -> usize {
+        self.states.len()
+    }
+
+    /// Whether there is no state; a program has at least one.
+    pub fn is_empty(&self) -> bool {
+        self.states.is_empty()
+    }
+
+    /// A state.
+    ///
+    /// # Errors
+    /// When there is no state with this number.
+    pub fn state(&self, number: usize) -> Result<State, DiagramError> {
+        self.states.get(number).map(|(_, state)| *state).ok_or(BAD_STATE)
+    }
+
+    /// How the program continues from a state.
+    ///
+    /// # Errors
+    /// When there is no state with this number.
+    pub fn step_of(&self, number: usize) -> Result<Step, DiagramError> {
+        self.steps.get(number).copied().flatten().ok_or(BAD_STATE)
     }
 
     fn memory(&mut self, memory: Memory) -> u32 {
@@ -132,238 +178,181 @@ impl Execution {
         number
     }
 
-    /// The number of a state, after forgetting what is not read any more.
-    fn enter(&mut self, pc: usize, mut state: State) -> usize {
-        const FORGOTTEN: Value = Value::Constant(0);
-        let live = self.live.get(pc).copied().unwrap_or(0);
-        if live & A == 0 {
-            state.a = FORGOTTEN;
+    /// The number of a state, after clearing the registers that are not live.
+    fn enter(&mut self, pc: usize, mut state: State) -> Result<usize, DiagramError> {
+        let live = *self.live.get(pc).ok_or(BAD_INSN)?;
+        if !live.intersects(Registers::A) {
+            state.a = ZERO;
         }
-        if live & X == 0 {
-            state.x = FORGOTTEN;
+        if !live.intersects(Registers::X) {
+            state.x = ZERO;
         }
         if state.memory != 0 {
-            let mut memory = self.memories[state.memory as usize];
-            for (k, value) in memory.iter_mut().enumerate() {
-                if live & scratch(k as u32) == 0 {
-                    *value = FORGOTTEN;
+            let mut memory = *self.memories.get(state.memory as usize).ok_or(BAD_MEMORY)?;
+            for (k, value) in (0..).zip(memory.iter_mut()) {
+                if !live.intersects(Registers::scratch(k)) {
+                    *value = ZERO;
                 }
             }
             state.memory = self.memory(memory);
         }
         // Most instructions have one or two states; only many are worth an index.
         const FEW: usize = 8;
-        let here = &self.at[pc];
+        let here = self.at.get(pc).ok_or(BAD_INSN)?;
+        let is_same = |number: &usize| self.states.get(*number).is_some_and(|(_, s)| *s == state);
         let found = if here.len() <= FEW {
-            here.iter().copied().find(|number| self.states[*number].1 == state)
+            here.iter().copied().find(is_same)
         } else {
             self.index.get(&(pc, state)).copied()
         };
         if let Some(number) = found {
-            return number;
+            return Ok(number);
         }
         let number = self.states.len();
         self.states.push((pc, state));
-        self.at[pc].push(number);
-        match self.at[pc].len() {
-            n if n == FEW + 1 => {
-                for number in &self.at[pc] {
-                    self.index.insert(self.states[*number], *number);
-                }
+        let here = self.at.get_mut(pc).ok_or(BAD_INSN)?;
+        here.push(number);
+        if here.len() == FEW + 1 {
+            for number in here.iter() {
+                let state = *self.states.get(*number).ok_or(BAD_STATE)?;
+                self.index.insert(state, *number);
             }
-            n if n > FEW => {
-                self.index.insert((pc, state), number);
-            }
-            _ => {}
+        } else if here.len() > FEW {
+            self.index.insert((pc, state), number);
         }
-        number
-    }
-
-    /// Front to back: every state and how it goes on.
-    pub fn explore(
-        &mut self,
-        store: &mut Store,
-        insns: &[Insn],
-        endian: Endian,
-    ) -> Result<Vec<Step>, OutOfBudget> {
-        let zero = Value::Constant(0);
-        self.enter(0, State { a: zero, x: zero, memory: 0 });
-        let mut steps = Vec::with_capacity(insns.len() * 2);
-        for (pc, insn) in insns.iter().enumerate() {
-            // States of later instructions are found meanwhile, none of this one or earlier.
-            for i in 0..self.at[pc].len() {
-                let number = self.at[pc][i];
-                store.charge_state(self.states.len())?;
-                let step = self.step(store, pc, insn, number, endian)?;
-                if steps.len() <= number {
-                    steps.resize_with(number + 1, || Step::Return(zero));
-                }
-                steps[number] = step;
-            }
-        }
-        Ok(steps)
+        Ok(number)
     }
 
     fn step(
         &mut self,
         store: &mut Store,
         pc: usize,
-        insn: &Insn,
+        insn: Insn,
         number: usize,
         endian: Endian,
-    ) -> Result<Step, OutOfBudget> {
-        use Op::*;
-        let (_, state) = self.states[number];
+    ) -> Result<Step, DiagramError> {
+        let state = self.state(number)?;
+        match insn.successors(pc) {
+            Successors::Return => {
+                let value = if insn.op == Op::RetK { Value::Constant(insn.k) } else { state.a };
+                Ok(Step::Return(value))
+            }
+            Successors::Jump(target) => Ok(Step::Goto(self.enter(target, state)?)),
+            Successors::Branch { taken, otherwise } => {
+                let (relation, source) = insn.comparison().ok_or(BAD_INSN)?;
+                self.branch(state, relation, right(source, state), taken, otherwise)
+            }
+            Successors::Next(next) => match insn.arithmetic() {
+                // Division by X ends the program with 0 where X is 0.
+                Some((alu @ (Alu::Div | Alu::Mod), Source::X)) => {
+                    if state.x == ZERO {
+                        return Ok(Step::Return(ZERO));
+                    }
+                    let a = self.values.alu(store, alu, state.a, state.x)?;
+                    let taken = Next::State(self.enter(next, State { a, ..state })?);
+                    let relation = Relation::Greater;
+                    Ok(Step::Branch { relation, a: state.x, b: ZERO, taken, otherwise: Next::Zero })
+                }
+                Some((alu, source)) => {
+                    let a = self.values.alu(store, alu, state.a, right(source, state))?;
+                    Ok(Step::Goto(self.enter(next, State { a, ..state })?))
+                }
+                None => {
+                    let state = self.assign(store, insn, state, endian)?;
+                    Ok(Step::Goto(self.enter(next, state)?))
+                }
+            },
+        }
+    }
+
+    /// The state after an instruction that moves a value.
+    fn assign(
+        &mut self,
+        store: &mut Store,
+        insn: Insn,
+        state: State,
+        endian: Endian,
+    ) -> Result<State, DiagramError> {
         let State { a, x, memory } = state;
         let k = Value::Constant(insn.k);
         let len = Value::Constant(SECCOMP_DATA_SIZE);
-        let next = match insn.op {
-            LdWordAbs => match Word::from_offset(insn.k, endian) {
-                Some(word) => State { a: Values::word(word), ..state },
-                // Refused by `Program`; the interpreter returns 0 for it.
-                None => return Ok(Step::Return(Value::Constant(0))),
-            },
-            LdHalfAbs | LdByteAbs | LdWordInd | LdHalfInd | LdByteInd | LdxMsh => {
-                return Ok(Step::Return(Value::Constant(0)));
+        Ok(match insn.op {
+            Op::LdWordAbs => {
+                let word = Word::from_offset(insn.k, endian).ok_or(BAD_INSN)?;
+                State { a: Values::word(word), ..state }
             }
-            LdLen => State { a: len, ..state },
-            LdImm => State { a: k, ..state },
-            LdMem => State { a: self.load(memory, insn.k), ..state },
-            LdxLen => State { x: len, ..state },
-            LdxImm => State { x: k, ..state },
-            LdxMem => State { x: self.load(memory, insn.k), ..state },
-            St => State { memory: self.store(memory, insn.k, a), ..state },
-            Stx => State { memory: self.store(memory, insn.k, x), ..state },
-            AddK => self.alu(store, state, Alu::Add, k)?,
-            SubK => self.alu(store, state, Alu::Sub, k)?,
-            MulK => self.alu(store, state, Alu::Mul, k)?,
-            DivK => self.alu(store, state, Alu::Div, k)?,
-            ModK => self.alu(store, state, Alu::Mod, k)?,
-            OrK => self.alu(store, state, Alu::Or, k)?,
-            AndK => self.alu(store, state, Alu::And, k)?,
-            XorK => self.alu(store, state, Alu::Xor, k)?,
-            LshK => self.alu(store, state, Alu::Lsh, k)?,
-            RshK => self.alu(store, state, Alu::Rsh, k)?,
-            AddX => self.alu(store, state, Alu::Add, x)?,
-            SubX => self.alu(store, state, Alu::Sub, x)?,
-            MulX => self.alu(store, state, Alu::Mul, x)?,
-            OrX => self.alu(store, state, Alu::Or, x)?,
-            AndX => self.alu(store, state, Alu::And, x)?,
-            XorX => self.alu(store, state, Alu::Xor, x)?,
-            LshX => self.alu(store, state, Alu::Lsh, x)?,
-            RshX => self.alu(store, state, Alu::Rsh, x)?,
-            DivX | ModX => {
-                let op = if insn.op == DivX { Alu::Div } else { Alu::Mod };
-                return self.divide_by_x(store, pc, state, op);
-            }
-            Neg => {
-                let a = self.values.alu(store, Alu::Sub, Value::Constant(0), a)?;
-                State { a, ..state }
-            }
-            Tax => State { x: a, ..state },
-            Txa => State { a: x, ..state },
-            RetK => return Ok(Step::Return(k)),
-            RetA => return Ok(Step::Return(a)),
-            Ja => return Ok(Step::Goto(self.enter(pc + 1 + insn.k as usize, state))),
-            JeqK => return Ok(self.branch(pc, insn, state, Relation::Equal, k)),
-            JgtK => return Ok(self.branch(pc, insn, state, Relation::Greater, k)),
-            JgeK => return Ok(self.branch(pc, insn, state, Relation::AtLeast, k)),
-            JsetK => return Ok(self.branch(pc, insn, state, Relation::Shares, k)),
-            JeqX => return Ok(self.branch(pc, insn, state, Relation::Equal, x)),
-            JgtX => return Ok(self.branch(pc, insn, state, Relation::Greater, x)),
-            JgeX => return Ok(self.branch(pc, insn, state, Relation::AtLeast, x)),
-            JsetX => return Ok(self.branch(pc, insn, state, Relation::Shares, x)),
-        };
-        Ok(Step::Goto(self.enter(pc + 1, next)))
+            Op::LdLen => State { a: len, ..state },
+            Op::LdImm => State { a: k, ..state },
+            Op::LdMem => State { a: self.load(memory, insn.k)?, ..state },
+            Op::LdxLen => State { x: len, ..state },
+            Op::LdxImm => State { x: k, ..state },
+            Op::LdxMem => State { x: self.load(memory, insn.k)?, ..state },
+            Op::St => State { memory: self.store(memory, insn.k, a)?, ..state },
+            Op::Stx => State { memory: self.store(memory, insn.k, x)?, ..state },
+            Op::Neg => State { a: self.values.alu(store, Alu::Sub, ZERO, a)?, ..state },
+            Op::Tax => State { x: a, ..state },
+            Op::Txa => State { a: x, ..state },
+            _ => return Err(BAD_INSN),
+        })
     }
 
-    fn load(&self, memory: u32, k: u32) -> Value {
-        let memory = &self.memories[memory as usize];
-        memory.get(k as usize).copied().unwrap_or(Value::Constant(0))
+    fn load(&self, memory: u32, k: u32) -> Result<Value, DiagramError> {
+        let memory = self.memories.get(memory as usize).ok_or(BAD_MEMORY)?;
+        memory.get(k as usize).copied().ok_or(BAD_INSN)
     }
 
-    fn store(&mut self, memory: u32, k: u32, value: Value) -> u32 {
-        let mut memory = self.memories[memory as usize];
-        if let Some(slot) = memory.get_mut(k as usize) {
-            *slot = value;
-        }
-        self.memory(memory)
-    }
-
-    fn alu(
-        &mut self,
-        store: &mut Store,
-        state: State,
-        op: Alu,
-        by: Value,
-    ) -> Result<State, OutOfBudget> {
-        Ok(State { a: self.values.alu(store, op, state.a, by)?, ..state })
-    }
-
-    /// A division by X, which ends the program with 0 where X is 0.
-    fn divide_by_x(
-        &mut self,
-        store: &mut Store,
-        pc: usize,
-        state: State,
-        op: Alu,
-    ) -> Result<Step, OutOfBudget> {
-        let zero = Value::Constant(0);
-        if state.x == zero {
-            return Ok(Step::Return(zero));
-        }
-        let next = self.alu(store, state, op, state.x)?;
-        let then = self.enter(pc + 1, next);
-        let relation = Relation::Greater;
-        Ok(Step::Branch { relation, a: state.x, b: zero, then, otherwise: KILLED })
+    fn store(&mut self, memory: u32, k: u32, value: Value) -> Result<u32, DiagramError> {
+        let mut memory = *self.memories.get(memory as usize).ok_or(BAD_MEMORY)?;
+        *memory.get_mut(k as usize).ok_or(BAD_INSN)? = value;
+        Ok(self.memory(memory))
     }
 
     fn branch(
         &mut self,
-        pc: usize,
-        insn: &Insn,
         state: State,
         relation: Relation,
-        by: Value,
-    ) -> Step {
-        if let (Value::Constant(a), Value::Constant(b)) = (state.a, by) {
-            let holds = match relation {
-                Relation::Equal => a == b,
-                Relation::Greater => a > b,
-                Relation::AtLeast => a >= b,
-                Relation::Shares => a & b != 0,
-            };
-            let skip = if holds { insn.jt } else { insn.jf };
-            return Step::Goto(self.enter(pc + 1 + usize::from(skip), state));
+        b: Value,
+        taken: usize,
+        otherwise: usize,
+    ) -> Result<Step, DiagramError> {
+        if let (Value::Constant(a), Value::Constant(b)) = (state.a, b) {
+            let target = if relation.holds(a, b) { taken } else { otherwise };
+            return Ok(Step::Goto(self.enter(target, state)?));
         }
-        let then = self.enter(pc + 1 + usize::from(insn.jt), state);
-        let otherwise = self.enter(pc + 1 + usize::from(insn.jf), state);
-        Step::Branch { relation, a: state.a, b: by, then, otherwise }
+        let taken = Next::State(self.enter(taken, state)?);
+        let otherwise = Next::State(self.enter(otherwise, state)?);
+        Ok(Step::Branch { relation, a: state.a, b, taken, otherwise })
     }
 
-    /// Back to front: the function of every state, and that of the first in the end.
-    fn functions(&self, store: &mut Store, steps: &[Step]) -> Result<Func, OutOfBudget> {
-        let killed = store.verdict(Verdict::KILL_THREAD)?;
-        let mut meanings = Meanings::new(steps.len(), killed);
+    /// The function of every state, back to front, and in the end that of the first.
+    fn function(&self, store: &mut Store) -> Result<Func, DiagramError> {
+        // One more place, for the end with the value 0.
+        let zero = self.len();
+        let mut meanings = Meanings::new(zero + 1);
+        meanings.is(zero, store.verdict(Verdict(0))?)?;
+        let place = |next: Next| match next {
+            Next::State(number) => number,
+            Next::Zero => zero,
+        };
         for number in self.at.iter().rev().flatten().copied() {
-            match &steps[number] {
-                Step::Goto(state) => meanings.goes_on(number, *state),
+            match self.step_of(number)? {
+                Step::Goto(state) => meanings.goes_on(number, state)?,
                 Step::Return(Value::Constant(value)) => {
-                    meanings.is(number, store.verdict(Verdict(*value))?);
+                    meanings.is(number, store.verdict(Verdict(value))?)?;
                 }
                 Step::Return(value) => {
-                    meanings.is(number, self.values.returned(store, *value)?);
+                    meanings.is(number, self.values.returned(store, value)?)?;
                 }
-                Step::Branch { relation, a, b, then, otherwise } => {
-                    let sides = [*then, *otherwise];
-                    if meanings.are_same(sides) {
-                        meanings.goes_on(number, *then);
+                Step::Branch { relation, a, b, taken, otherwise } => {
+                    let sides = [place(taken), place(otherwise)];
+                    if meanings.are_same(sides)? {
+                        meanings.goes_on(number, place(taken))?;
                         continue;
                     }
-                    let condition = match plain_split(*relation, *a, *b) {
+                    let condition = match plain_split(relation, a, b) {
                         Some((word, split)) => Condition::Split(word, split),
                         None => {
-                            let condition = self.values.relation(store, *relation, *a, *b)?;
+                            let condition = self.values.relation(store, relation, a, b)?;
                             Condition::Other(store.only_word(condition), condition)
                         }
                     };
@@ -375,8 +364,13 @@ impl Execution {
     }
 }
 
-/// In place of a state: the program returns 0.
-pub const KILLED: usize = usize::MAX;
+/// The right operand in a state.
+fn right(source: Source, state: State) -> Value {
+    match source {
+        Source::K(k) => Value::Constant(k),
+        Source::X => state.x,
+    }
+}
 
 /// A comparison of a whole word with a constant.
 fn plain_split(relation: Relation, a: Value, b: Value) -> Option<(Word, Split)> {

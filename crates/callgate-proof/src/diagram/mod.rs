@@ -25,13 +25,15 @@
 //! let a = store.policy(&filter(CallSet::range(0, 2)))?;
 //! let b = store.policy(&filter([2, 1, 0].into_iter().collect()))?;
 //! assert_eq!(a, b);
-//! # Ok::<(), callgate_proof::diagram::OutOfBudget>(())
+//! # Ok::<(), callgate_proof::diagram::DiagramError>(())
 //! ```
 
 mod compare;
+mod error;
 mod exits;
 mod from_policy;
 pub mod from_program;
+mod node;
 mod outline;
 mod seen;
 mod stacked;
@@ -40,7 +42,9 @@ pub mod symbolic;
 mod values;
 mod witness;
 
-pub use store::{Budget, Func, Node, OutOfBudget, Pred, Store, VARS, Var};
+pub use error::{Budget, DiagramError};
+pub use node::{Func, Node, Pred};
+pub use store::{Store, VARS, Var};
 
 pub use compare::{Split, var_of};
 pub use seen::Seen;

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap as HashMap;
 use super::Split;
 use super::compare::var_of;
 use super::seen::Seen;
-use super::store::{Func, OutOfBudget, Pred, Store, VARS, Var};
+use super::{DiagramError, Func, Pred, Store, VARS, Var};
 use callgate_bpf::data::Word;
 
 /// What a state of a program means.
@@ -27,49 +27,49 @@ enum Meaning {
 
 /// What the states of a program mean, found from the last to the first.
 pub(super) struct Meanings {
-    meanings: Vec<Meaning>,
+    meanings: Vec<Option<Meaning>>,
     /// Outlines that were filled in.
     filled: HashMap<(Word, Func), Func>,
-    /// What a state means that there is not.
-    killed: Func,
 }
 
+/// Jumps go forward, so a state's successors have their meaning before it.
+const UNKNOWN_STATE: DiagramError =
+    DiagramError::defect("a state of a program has a meaning after those it leads to");
+
 impl Meanings {
-    pub(super) fn new(states: usize, killed: Func) -> Meanings {
-        let meanings = vec![Meaning::Whole(killed); states];
-        Meanings { meanings, filled: HashMap::default(), killed }
+    pub(super) fn new(states: usize) -> Meanings {
+        Meanings { meanings: vec![None; states], filled: HashMap::default() }
     }
 
-    fn of(&self, state: usize) -> Meaning {
-        self.meanings.get(state).copied().unwrap_or(Meaning::Whole(self.killed))
+    fn of(&self, state: usize) -> Result<Meaning, DiagramError> {
+        self.meanings.get(state).copied().flatten().ok_or(UNKNOWN_STATE)
     }
 
-    fn set(&mut self, state: usize, meaning: Meaning) {
-        if let Some(place) = self.meanings.get_mut(state) {
-            *place = meaning;
-        }
+    fn set(&mut self, state: usize, meaning: Meaning) -> Result<(), DiagramError> {
+        *self.meanings.get_mut(state).ok_or(UNKNOWN_STATE)? = Some(meaning);
+        Ok(())
     }
 
-    pub(super) fn is(&mut self, state: usize, func: Func) {
-        self.set(state, Meaning::Whole(func));
+    pub(super) fn is(&mut self, state: usize, func: Func) -> Result<(), DiagramError> {
+        self.set(state, Meaning::Whole(func))
     }
 
     /// A state means the same as the one that follows it.
-    pub(super) fn goes_on(&mut self, state: usize, next: usize) {
-        self.set(state, self.of(next));
+    pub(super) fn goes_on(&mut self, state: usize, next: usize) -> Result<(), DiagramError> {
+        self.set(state, self.of(next)?)
     }
 
-    pub(super) fn are_same(&self, [a, b]: [usize; 2]) -> bool {
-        self.of(a) == self.of(b)
+    pub(super) fn are_same(&self, [a, b]: [usize; 2]) -> Result<bool, DiagramError> {
+        Ok(self.of(a)? == self.of(b)?)
     }
 
     /// The function of a state.
-    pub(super) fn whole(&mut self, store: &mut Store, state: usize) -> Result<Func, OutOfBudget> {
-        match self.of(state) {
+    pub(super) fn whole(&mut self, store: &mut Store, state: usize) -> Result<Func, DiagramError> {
+        match self.of(state)? {
             Meaning::Whole(func) => Ok(func),
             Meaning::One(_, condition, sides) => {
                 let func = store.compared(condition, sides)?;
-                self.is(state, func);
+                self.is(state, func)?;
                 Ok(func)
             }
             Meaning::Outline(word, outline) => {
@@ -90,7 +90,7 @@ impl Meanings {
         state: usize,
         condition: Condition,
         sides: [usize; 2],
-    ) -> Result<(), OutOfBudget> {
+    ) -> Result<(), DiagramError> {
         let word = match condition {
             Condition::Split(word, _) => Some(word),
             Condition::Other(word, _) => word,
@@ -102,8 +102,7 @@ impl Meanings {
                 Meaning::Whole(store.compared(condition, sides)?)
             }
         };
-        self.set(state, meaning);
-        Ok(())
+        self.set(state, meaning)
     }
 
     fn of_word(
@@ -112,38 +111,46 @@ impl Meanings {
         word: Word,
         condition: Condition,
         sides: [usize; 2],
-    ) -> Result<Meaning, OutOfBudget> {
+    ) -> Result<Meaning, DiagramError> {
         let first = var_of(word, 31);
         let is_same = |meaning: Meaning| matches!(meaning, Meaning::Outline(of, _) | Meaning::One(of, ..) if of == word);
-        let same = sides.map(|side| is_same(self.of(side)));
-        let mut funcs = [self.killed; 2];
-        if same == [false, false] {
-            for (func, side) in funcs.iter_mut().zip(sides) {
-                *func = self.whole(store, side)?;
-            }
+        let [then, otherwise] = sides;
+        if !is_same(self.of(then)?) && !is_same(self.of(otherwise)?) {
+            let funcs = [self.whole(store, then)?, self.whole(store, otherwise)?];
             return Ok(if funcs.iter().any(|func| store.var(*func) < first) {
                 Meaning::One(word, condition, funcs)
             } else {
                 Meaning::Whole(store.compared(condition, funcs)?)
             });
         }
-        for (func, side) in funcs.iter_mut().zip(sides) {
-            *func = match self.of(side) {
-                Meaning::Outline(of, outline) if of == word => outline,
-                Meaning::One(of, condition, sides) if of == word => {
-                    let outline = store.outlined(first, sides)?;
-                    let outline = store.compared(condition, outline)?;
-                    self.set(side, Meaning::Outline(word, outline));
-                    outline
-                }
-                _ => {
-                    let func = self.whole(store, side)?;
-                    let [func, _] = store.outlined(first, [func, func])?;
-                    func
-                }
-            };
+        let outlines = [
+            self.outline(store, (word, first), then)?,
+            self.outline(store, (word, first), otherwise)?,
+        ];
+        Ok(Meaning::Outline(word, store.compared(condition, outlines)?))
+    }
+
+    /// The outline of a state for a word with this first variable.
+    fn outline(
+        &mut self,
+        store: &mut Store,
+        (word, first): (Word, Var),
+        state: usize,
+    ) -> Result<Func, DiagramError> {
+        match self.of(state)? {
+            Meaning::Outline(of, outline) if of == word => Ok(outline),
+            Meaning::One(of, condition, sides) if of == word => {
+                let outline = store.outlined(first, sides)?;
+                let outline = store.compared(condition, outline)?;
+                self.set(state, Meaning::Outline(word, outline))?;
+                Ok(outline)
+            }
+            _ => {
+                let func = self.whole(store, state)?;
+                let [func, _] = store.outlined(first, [func, func])?;
+                Ok(func)
+            }
         }
-        Ok(Meaning::Outline(word, store.compared(condition, funcs)?))
     }
 }
 
@@ -160,6 +167,8 @@ const MANY_NODES: usize = 256;
 
 /// Up to so many places an outline is filled in place by place.
 const FEW_PLACES: usize = 8;
+
+const NO_PLACE: DiagramError = DiagramError::defect("every path of an outline has an end");
 
 impl Store {
     /// The word that a predicate looks at, if it is one alone and the predicate is small.
@@ -185,7 +194,7 @@ impl Store {
         &mut self,
         condition: Condition,
         [then, otherwise]: [Func; 2],
-    ) -> Result<Func, OutOfBudget> {
+    ) -> Result<Func, DiagramError> {
         match condition {
             Condition::Split(word, split) => self.split(word, split, then, otherwise),
             Condition::Other(_, condition) => self.select(condition, then, otherwise),
@@ -193,7 +202,7 @@ impl Store {
     }
 
     /// Placeholders for the functions that look at a variable before `first`.
-    fn outlined(&mut self, first: Var, mut funcs: [Func; 2]) -> Result<[Func; 2], OutOfBudget> {
+    fn outlined(&mut self, first: Var, mut funcs: [Func; 2]) -> Result<[Func; 2], DiagramError> {
         for func in &mut funcs {
             if self.var(*func) < first {
                 *func = self.placeholder(*func)?;
@@ -203,7 +212,7 @@ impl Store {
     }
 
     /// An outline of a word with what its placeholders stand for.
-    fn filled_in(&mut self, outline: Func, word: Word) -> Result<Func, OutOfBudget> {
+    fn filled_in(&mut self, outline: Func, word: Word) -> Result<Func, DiagramError> {
         let Some(places) = self.exits(outline, word, FEW_PLACES) else {
             return self.filled_in_bit_by_bit(outline, word);
         };
@@ -218,11 +227,11 @@ impl Store {
                 }
             });
         }
-        Ok(filled.unwrap_or(outline))
+        filled.ok_or(NO_PLACE)
     }
 
     /// The same for many places, from the last bit of the word to the first.
-    fn filled_in_bit_by_bit(&mut self, outline: Func, word: Word) -> Result<Func, OutOfBudget> {
+    fn filled_in_bit_by_bit(&mut self, outline: Func, word: Word) -> Result<Func, DiagramError> {
         let mut filled = HashMap::default();
         let mut stack = vec![(outline, false)];
         while let Some((node, children_done)) = stack.pop() {
@@ -239,13 +248,13 @@ impl Store {
                 stack.extend([(node, true), (low, false), (high, false)]);
                 continue;
             }
-            let side = |side: Func| filled.get(&side).copied().unwrap_or(side);
-            let (low, high) = (side(low), side(high));
+            let side = |side: Func| filled.get(&side).copied().ok_or(NO_PLACE);
+            let (low, high) = (side(low)?, side(high)?);
             let bit = self.make(self.var(node), Pred::NEVER, Pred::ALWAYS)?;
             let func = self.select(bit, high, low)?;
             filled.insert(node, func);
         }
-        Ok(filled.get(&outline).copied().unwrap_or(outline))
+        filled.get(&outline).copied().ok_or(NO_PLACE)
     }
 }
 
@@ -262,7 +271,8 @@ mod tests {
             let [high, low] = [Word::arg_high(0).unwrap(), Word::arg_low(0).unwrap()];
             let deny = store.verdict(Verdict::errno(100)).unwrap();
             let mut one_by_one = deny;
-            let mut meanings = Meanings::new(121, deny);
+            let mut meanings = Meanings::new(121);
+            meanings.is(120, deny).unwrap();
             for value in 0..60u32 {
                 let allow = store.verdict(Verdict::errno((value % places) as u16)).unwrap();
                 let at_least = Split::AtLeast(value % places + 1);
@@ -271,11 +281,11 @@ mod tests {
                 one_by_one = store.split(low, split, behind, one_by_one).unwrap();
                 // State 120 is the last one, each comparison has two before those that are there.
                 let (state, then) = (118 - 2 * value as usize, 119 - 2 * value as usize);
-                meanings.is(then, behind);
+                meanings.is(then, behind).unwrap();
                 let condition = Condition::Split(low, split);
                 let sides = [then, state + 2];
                 meanings.branches(&mut store, state, condition, sides).unwrap();
-                assert!(!matches!(meanings.of(state), Meaning::Whole(_)));
+                assert!(!matches!(meanings.of(state), Ok(Meaning::Whole(_))));
             }
             assert_eq!(meanings.whole(&mut store, 0).unwrap(), one_by_one);
         }

@@ -1,6 +1,6 @@
 //! Which nodes a walk has seen: a list while they are few, then a bit for each node of the store.
 
-use super::store::Node;
+use super::Node;
 
 /// Above so many nodes a bit for each is cheaper than to search them.
 const FEW: usize = 16;
@@ -52,15 +52,18 @@ impl Seen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diagram::Func;
+    use crate::diagram::{Pred, Store};
 
     #[test]
     fn each_node_is_new_once() {
-        let mut seen = Seen::new(1000);
-        for id in (0..1000).step_by(7) {
-            assert!(seen.insert(Func(id)), "{id}");
-            assert!((0..=id).step_by(7).all(|id| !seen.insert(Func(id))), "{id}");
+        let mut store = Store::default();
+        let nodes: Vec<Pred> =
+            (0..500).map(|var| store.make(var, Pred::NEVER, Pred::ALWAYS).unwrap()).collect();
+        let mut seen = Seen::new(store.len());
+        for (count, node) in nodes.iter().enumerate() {
+            assert!(seen.insert(*node), "{count}");
+            assert!(nodes[..=count].iter().all(|node| !seen.insert(*node)), "{count}");
         }
-        assert!(seen.insert(Func(1)) && !seen.insert(Func(1)));
+        assert!(seen.insert(Pred::ALWAYS) && !seen.insert(Pred::ALWAYS));
     }
 }

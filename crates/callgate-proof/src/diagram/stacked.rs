@@ -5,7 +5,8 @@
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet};
 
-use super::store::{Func, OutOfBudget, Store};
+use super::compare::NO_VERDICT;
+use super::{DiagramError, Func, Store};
 use callgate_bpf::data::{SeccompData, Word};
 use callgate_bpf::verdict::Verdict;
 
@@ -22,8 +23,8 @@ impl Store {
     /// actions the first one's data stay.
     ///
     /// # Errors
-    /// [`OutOfBudget`].
-    pub fn severest(&mut self, kept: Func, next: Func) -> Result<Func, OutOfBudget> {
+    /// [`DiagramError`].
+    pub fn severest(&mut self, kept: Func, next: Func) -> Result<Func, DiagramError> {
         self.severest_memo(kept, next, &mut HashMap::default())
     }
 
@@ -33,7 +34,7 @@ impl Store {
         kept: Func,
         next: Func,
         memo: &mut HashMap<(Func, Func), Func>,
-    ) -> Result<Func, OutOfBudget> {
+    ) -> Result<Func, DiagramError> {
         if kept == next {
             return Ok(kept);
         }
@@ -60,7 +61,7 @@ impl Store {
     pub fn meetings<const N: usize>(
         &mut self,
         funcs: [Func; N],
-    ) -> Result<Vec<Meeting<N>>, OutOfBudget> {
+    ) -> Result<Vec<Meeting<N>>, DiagramError> {
         let mut found = Vec::new();
         let mut seen = FxHashSet::default();
         let mut stack = vec![(funcs, SeccompData::default())];
@@ -71,8 +72,11 @@ impl Store {
             self.charge_steps(STEPS_PER_ENTRY)?;
             let var = funcs.iter().map(|func| self.var(*func)).min().unwrap_or(super::VARS);
             let Some(word) = Word::from_index(usize::from(var / 32)) else {
-                let verdict = |func| self.as_verdict(func).unwrap_or(Verdict::KILL_PROCESS);
-                found.push((funcs.map(verdict), data));
+                let mut verdicts = [Verdict::KILL_PROCESS; N];
+                for (verdict, func) in verdicts.iter_mut().zip(funcs) {
+                    *verdict = self.as_verdict(func).ok_or(NO_VERDICT)?;
+                }
+                found.push((verdicts, data));
                 continue;
             };
             let mut with = data;
@@ -123,11 +127,12 @@ mod tests {
         let mut data_stay = 0;
         for nr in 0..=count * count {
             let data = SeccompData { nr, ..SeccompData::default() };
-            let (a, b) = (store.evaluate(kept, &data), store.evaluate(next, &data));
+            let (a, b) =
+                (store.evaluate(kept, &data).unwrap(), store.evaluate(next, &data).unwrap());
             // `ACTION_ONLY(cur_ret) < ACTION_ONLY(ret)`, on signed values.
             let action = |verdict: Verdict| (verdict.0 as i32) >> 16;
             let wanted = if action(b) < action(a) { b } else { a };
-            assert_eq!(store.evaluate(both, &data), wanted, "{a} {b}");
+            assert_eq!(store.evaluate(both, &data).unwrap(), wanted, "{a} {b}");
             data_stay += u32::from(a != b && action(a) == action(b));
         }
         assert!(data_stay > 4);
@@ -136,7 +141,7 @@ mod tests {
         let meetings = store.meetings([kept, next, both]).unwrap();
         assert_eq!(meetings.len() as u32, count * count);
         for ([a, b, c], data) in meetings {
-            let of = |func| store.evaluate(func, &data);
+            let of = |func| store.evaluate(func, &data).unwrap();
             assert_eq!((of(kept), of(next), of(both)), (a, b, c));
         }
     }

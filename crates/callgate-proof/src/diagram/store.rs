@@ -1,16 +1,25 @@
 //! The store: hash-consed nodes, and if-then-else.
 //!
-//! Invariants:
-//! - a node's variable is smaller than those of its children (ordered), and its children differ
-//!   (reduced); no two nodes have the same variable and children (hash-consed). So a function has
-//!   exactly one node, and two functions are equal exactly when their nodes are;
-//! - predicates end in the two truth values, functions in verdicts; an operation never mixes them;
-//! - recursion goes one variable deeper each time, and there are [`VARS`] of them: its depth does not
-//!   depend on the input.
+//! Invariants, which [`Store::check`] verifies for the nodes of a proof:
+//! - ordered: the variable of a node is smaller than those of its children;
+//! - reduced: the children of a node differ;
+//! - unique: no two nodes have the same variable and children.
 //!
-//! Every operation counts its steps and the nodes it makes; beyond the [`Budget`] it fails with
-//! [`OutOfBudget`], and what was built before stays valid.
+//! So a function has exactly one node, and two functions are equal exactly when their nodes are.
+//! Predicates end in the two truth values, functions in verdicts; an operation never mixes them.
+//! Recursion goes at least one variable deeper each time, and there are [`VARS`] of them: its depth
+//! does not depend on the input.
+//!
+//! Every operation counts its steps and the nodes it makes; beyond the [`Budget`] it fails with a
+//! [`DiagramError`], and what was built before stays valid. A node of another store is never taken for
+//! a node of this one: whoever passes one gets a constant without a verdict from the questions that
+//! cannot fail, and an error from every operation afterwards.
 
+use std::cell::Cell;
+
+use super::error::{Budget, DiagramError};
+use super::node::sealed::Made;
+use super::node::{FALSE, Func, Node, Pred, StoreId, TRUE};
 use callgate_bpf::data::Word;
 use callgate_bpf::verdict::Verdict;
 
@@ -20,53 +29,6 @@ pub const VARS: u16 = 512;
 /// A variable: bit `31 - var % 32` of word `var / 32`, so that the most significant bit comes first.
 pub type Var = u16;
 
-/// A function from calls to verdicts, in the [`Store`] that made it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Func(pub(super) u32);
-
-/// A predicate on calls, in the [`Store`] that made it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Pred(pub(super) u32);
-
-impl Pred {
-    /// Holds for no call.
-    pub const NEVER: Pred = Pred(FALSE);
-    /// Holds for every call.
-    pub const ALWAYS: Pred = Pred(TRUE);
-
-    /// `ALWAYS` or `NEVER`.
-    pub const fn constant(value: bool) -> Pred {
-        if value { Pred::ALWAYS } else { Pred::NEVER }
-    }
-}
-
-/// What is known of two predicates or two functions alike: the node they are.
-pub trait Node: Copy + Eq {
-    fn id(self) -> u32;
-    fn of(id: u32) -> Self;
-}
-
-impl Node for Func {
-    fn id(self) -> u32 {
-        self.0
-    }
-    fn of(id: u32) -> Func {
-        Func(id)
-    }
-}
-
-impl Node for Pred {
-    fn id(self) -> u32 {
-        self.0
-    }
-    fn of(id: u32) -> Pred {
-        Pred(id)
-    }
-}
-
-const FALSE: u32 = 0;
-const TRUE: u32 = 1;
-
 /// How many nodes weigh as much as one state of a program: registers, scratch memory, a value that is
 /// 32 predicates, and their places in indexes.
 const NODES_PER_STATE: usize = 16;
@@ -74,94 +36,23 @@ const NODES_PER_STATE: usize = 16;
 /// The variable of terminals: after all others.
 const TERMINAL: Var = VARS;
 
-/// In the place of a variable: what a terminal is.
+/// In the place of a variable: the kind of a terminal.
 const VERDICT: u32 = TERMINAL as u32;
 const TRUTH: u32 = VERDICT + 1;
 const PLACEHOLDER: u32 = VERDICT + 2;
+const FOREIGN: u32 = VERDICT + 3;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Stored {
     var: u32,
-    /// For a terminal: the verdict, the truth value, or what it stands for.
+    /// For a terminal: the verdict, the truth value, or the node it stands for.
     low: u32,
     high: u32,
 }
 
-/// How much work and memory a store may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Budget {
-    /// The most nodes, 2^31 at most; one takes about 28 bytes. A program may reach one sixteenth as many
-    /// states.
-    pub nodes: usize,
-    /// The most steps of all operations together; one takes some 10–50 ns.
-    pub steps: u64,
-}
-
-impl Default for Budget {
-    /// Two million nodes, twelve million steps: below 100 MB, and below a second (0.85 s was the most for
-    /// 300 random programs with arithmetic on a 2-core Zen 4). Filters in use take some thousands to some
-    /// ten thousands of either, ten thousand rules that fit into a program up to a million nodes.
-    fn default() -> Budget {
-        Budget { nodes: 2_000_000, steps: 12_000_000 }
-    }
-}
-
-/// The error when a diagram grows beyond its [`Budget`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OutOfBudget(Exhausted);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Exhausted {
-    Nodes { limit: usize },
-    Steps { limit: u64, nodes: usize },
-    States { limit: usize },
-    Verdicts { limit: u32, given: u32 },
-}
-
-impl OutOfBudget {
-    pub fn nodes(limit: usize) -> OutOfBudget {
-        OutOfBudget(Exhausted::Nodes { limit })
-    }
-
-    pub fn verdicts(limit: u32, given: u32) -> OutOfBudget {
-        OutOfBudget(Exhausted::Verdicts { limit, given })
-    }
-}
-
-impl std::fmt::Display for OutOfBudget {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.0 {
-            Exhausted::Nodes { limit } => write!(
-                f,
-                "the filter is too complex: its decision diagram has more than {limit} nodes (the \
-                 limit); arguments compared with each other make it grow, and so do many \
-                 unrelated conditions on several arguments of one call"
-            ),
-            Exhausted::Steps { limit, nodes } => write!(
-                f,
-                "the filter is too complex: its decision diagram, {nodes} nodes so far, takes \
-                 more than {limit} steps (the limit); arguments compared with each other make it \
-                 grow, and so do many unrelated conditions on several arguments of one call"
-            ),
-            Exhausted::States { limit } => write!(
-                f,
-                "the filter is too complex: its registers and scratch memory may hold \
-                 more than {limit} different combinations of values (the limit)"
-            ),
-            Exhausted::Verdicts { limit, given } => write!(
-                f,
-                "the filter is too complex: it returns a computed value with {given} \
-                 free bits, {limit} are the limit"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for OutOfBudget {}
-
 /// Decision diagrams, all in one place so that equal functions are one node.
-#[derive(Clone)]
 pub struct Store {
+    id: StoreId,
     nodes: Vec<Stored>,
     /// Open addressing; 0 is empty (the node 0 is never looked up). A power of two, at most half
     /// full.
@@ -170,9 +61,11 @@ pub struct Store {
     cache: Vec<[u32; 4]>,
     budget: Budget,
     steps: u64,
+    /// A node of another store was passed.
+    misused: Cell<bool>,
 }
 
-/// Marks the first operand of a cached operation that is not if-then-else; no node has it.
+/// Marks the first operand of a cached operation that is not if-then-else; no node has this bit.
 const OTHER_OPERATION: u32 = 1 << 31;
 
 impl Default for Store {
@@ -199,15 +92,37 @@ impl Store {
         let budget = Budget { nodes: budget.nodes.min(OTHER_OPERATION as usize), ..budget };
         let truth = |value| Stored { var: TRUTH, low: value, high: value };
         Store {
+            id: StoreId::next(),
             nodes: vec![truth(FALSE), truth(TRUE)],
             unique: vec![0; 1 << 12],
             cache: vec![[u32::MAX; 4]; 1 << 11],
             budget,
             steps: 0,
+            misused: Cell::new(false),
         }
     }
 
-    /// How many nodes were made so far.
+    /// A store with the same nodes and budget, and a function of it that equals `func`. The two stores
+    /// share nothing: work in one cannot change the other.
+    ///
+    /// # Errors
+    /// When `func` is not a function of this store.
+    pub fn copy(&self, func: Func) -> Result<(Store, Func), DiagramError> {
+        self.own(func)?;
+        let copy = Store {
+            id: StoreId::next(),
+            nodes: self.nodes.clone(),
+            unique: self.unique.clone(),
+            cache: self.cache.clone(),
+            budget: self.budget,
+            steps: 0,
+            misused: Cell::new(false),
+        };
+        let func = copy.made(func.id());
+        Ok((copy, func))
+    }
+
+    /// The number of nodes made so far.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
@@ -217,133 +132,223 @@ impl Store {
         self.nodes.len() <= 2
     }
 
-    /// The function that is this verdict for every call.
-    ///
-    /// # Errors
-    /// [`OutOfBudget`], as every operation that makes nodes.
-    pub fn verdict(&mut self, verdict: Verdict) -> Result<Func, OutOfBudget> {
-        self.intern(Stored { var: VERDICT, low: verdict.0, high: verdict.0 }).map(Func)
+    /// The handle of one of this store's nodes.
+    fn made<N: Made>(&self, id: u32) -> N {
+        N::made(id, self.id)
     }
 
-    /// The verdict of a function that has but one.
+    /// What is stored for a node; for a node of another store, a terminal that is nothing.
+    fn stored<N: Node>(&self, node: N) -> Stored {
+        match self.nodes.get(node.id() as usize) {
+            Some(stored) if self.id.owns(node.store()) => *stored,
+            _ => {
+                self.misused.set(true);
+                Stored { var: FOREIGN, low: 0, high: 0 }
+            }
+        }
+    }
+
+    /// An error if the node is not of this store.
+    fn own(&self, node: impl Node) -> Result<(), DiagramError> {
+        if self.stored(node).var == FOREIGN { Err(DiagramError::FOREIGN) } else { Ok(()) }
+    }
+
+    /// The constant function with this verdict.
+    ///
+    /// # Errors
+    /// [`DiagramError`], as for every operation that makes nodes.
+    pub fn verdict(&mut self, verdict: Verdict) -> Result<Func, DiagramError> {
+        self.intern(Stored { var: VERDICT, low: verdict.0, high: verdict.0 })
+    }
+
+    /// The verdict of a constant function.
     pub fn as_verdict(&self, func: Func) -> Option<Verdict> {
-        let node = self.nodes[func.0 as usize];
-        (node.var == VERDICT).then_some(Verdict(node.low))
+        let stored = self.stored(func);
+        (stored.var == VERDICT).then_some(Verdict(stored.low))
     }
 
     /// A terminal that stands for a function.
-    pub fn placeholder(&mut self, func: Func) -> Result<Func, OutOfBudget> {
-        self.intern(Stored { var: PLACEHOLDER, low: func.0, high: func.0 }).map(Func)
+    ///
+    /// # Errors
+    /// [`DiagramError`].
+    pub fn placeholder(&mut self, func: Func) -> Result<Func, DiagramError> {
+        self.own(func)?;
+        self.intern(Stored { var: PLACEHOLDER, low: func.id(), high: func.id() })
     }
 
-    /// What a placeholder stands for; any other function is itself.
+    /// The function that a placeholder stands for; any other function is itself.
     pub fn behind(&self, func: Func) -> Func {
-        let node = self.nodes[func.0 as usize];
-        if node.var == PLACEHOLDER { Func(node.low) } else { func }
+        let stored = self.stored(func);
+        if stored.var == PLACEHOLDER { self.made(stored.low) } else { func }
     }
 
-    /// The first word that the function looks at; `None` when it is constant.
+    /// The first word that the function tests; `None` when it is constant.
     pub fn top_word(&self, func: Func) -> Option<Word> {
         Word::from_index(usize::from(self.var(func) / 32))
     }
 
-    /// The first variable; [`VARS`] for a constant.
+    /// The first variable that the node tests; [`VARS`] for a constant.
     pub fn var<N: Node>(&self, node: N) -> Var {
-        (self.nodes[node.id() as usize].var as Var).min(TERMINAL)
+        (self.stored(node).var as Var).min(TERMINAL)
     }
 
-    /// Both children; a terminal is its own.
+    /// The low and the high child; both children of a terminal are the terminal.
     pub fn children<N: Node>(&self, node: N) -> (N, N) {
-        let stored = self.nodes[node.id() as usize];
-        if stored.var >= VERDICT { (node, node) } else { (N::of(stored.low), N::of(stored.high)) }
+        let stored = self.stored(node);
+        if stored.var >= VERDICT {
+            (node, node)
+        } else {
+            (self.made(stored.low), self.made(stored.high))
+        }
     }
 
-    /// What becomes of the node when `var`, which is not after its own, is fixed.
+    /// The cofactors: the node with `var`, which must not come after its own variable, clear and set.
     pub fn cofactors<N: Node>(&self, node: N, var: Var) -> (N, N) {
-        let stored = self.nodes[node.id() as usize];
+        let stored = self.stored(node);
         if stored.var == u32::from(var) {
-            (N::of(stored.low), N::of(stored.high))
+            (self.made(stored.low), self.made(stored.high))
         } else {
             (node, node)
         }
     }
 
-    /// The node that tests `var`; both children must test later ones.
-    pub fn make<N: Node>(&mut self, var: Var, low: N, high: N) -> Result<N, OutOfBudget> {
-        debug_assert!(self.var(low) > var && self.var(high) > var);
+    /// The node that tests `var`.
+    ///
+    /// # Errors
+    /// [`DiagramError`]; that of a defect, when a child does not test a later variable.
+    pub fn make<N: Node>(&mut self, var: Var, low: N, high: N) -> Result<N, DiagramError> {
         if low == high {
             return Ok(low);
         }
-        self.intern(Stored { var: u32::from(var), low: low.id(), high: high.id() }).map(N::of)
+        if self.var(low) <= var || self.var(high) <= var {
+            return Err(DiagramError::defect(
+                "a node tests its variable before those of its children",
+            ));
+        }
+        self.intern(Stored { var: u32::from(var), low: low.id(), high: high.id() })
     }
 
-    fn intern(&mut self, node: Stored) -> Result<u32, OutOfBudget> {
+    fn intern<N: Made>(&mut self, stored: Stored) -> Result<N, DiagramError> {
         self.charge()?;
-        let mask = self.unique.len() - 1;
-        let mut slot = mix(node.low, node.high, node.var) & mask;
-        loop {
-            let id = self.unique[slot];
-            if id == 0 {
-                break;
-            }
-            if self.nodes[id as usize] == node {
-                return Ok(id);
-            }
-            slot = (slot + 1) & mask;
+        let slot = self.slot_of(stored);
+        if let Some(id) = self.unique.get(slot).copied().filter(|id| *id != 0) {
+            return Ok(self.made(id));
         }
         if self.nodes.len() >= self.budget.nodes {
-            return Err(OutOfBudget(Exhausted::Nodes { limit: self.budget.nodes }));
+            return Err(DiagramError::nodes(self.budget.nodes));
         }
         let id = self.nodes.len() as u32;
-        self.nodes.push(node);
-        self.unique[slot] = id;
+        self.nodes.push(stored);
+        if let Some(slot) = self.unique.get_mut(slot) {
+            *slot = id;
+        }
         if self.nodes.len() * 2 > self.unique.len() {
             self.grow();
         }
-        Ok(id)
+        Ok(self.made(id))
+    }
+
+    /// The slot of a node in the table of unique nodes, or the empty slot where it belongs.
+    fn slot_of(&self, stored: Stored) -> usize {
+        let mask = self.unique.len() - 1;
+        let mut slot = mix(stored.low, stored.high, stored.var) & mask;
+        // The table is at most half full, so there is an empty slot.
+        while let Some(id) = self.unique.get(slot).filter(|id| **id != 0) {
+            if self.nodes.get(*id as usize) == Some(&stored) {
+                break;
+            }
+            slot = (slot + 1) & mask;
+        }
+        slot
     }
 
     fn grow(&mut self) {
         let size = self.unique.len() * 4;
         self.unique.clear();
         self.unique.resize(size, 0);
-        for (id, node) in self.nodes.iter().enumerate().skip(2) {
-            let mut slot = mix(node.low, node.high, node.var) & (size - 1);
-            while self.unique[slot] != 0 {
-                slot = (slot + 1) & (size - 1);
+        for id in 2..self.nodes.len() {
+            let Some(stored) = self.nodes.get(id).copied() else { continue };
+            let slot = self.slot_of(stored);
+            if let Some(slot) = self.unique.get_mut(slot) {
+                *slot = id as u32;
             }
-            self.unique[slot] = id as u32;
         }
-        // The cache grows with the store, so that it keeps being useful; what it held is forgotten.
+        // The cache grows with the store, so that it stays useful; its entries are dropped.
         self.cache = vec![[u32::MAX; 4]; (size / 4).min(1 << 20)];
     }
 
-    /// Whether a program may reach one state more when it has reached so many. A state may take about
-    /// as much memory as [`NODES_PER_STATE`] nodes.
-    pub fn charge_state(&mut self, states: usize) -> Result<(), OutOfBudget> {
+    /// Verifies the invariants for all nodes of a function: ordered, reduced, unique, and ending in
+    /// verdicts.
+    ///
+    /// # Errors
+    /// The [`DiagramError`] of a defect that names the broken invariant.
+    pub fn check(&self, func: Func) -> Result<(), DiagramError> {
+        self.own(func)?;
+        let mut seen = super::Seen::new(self.len());
+        let mut pending = vec![func];
+        while let Some(node) = pending.pop() {
+            if !seen.insert(node) {
+                continue;
+            }
+            let stored = self.stored(node);
+            if self.unique.get(self.slot_of(stored)) != Some(&node.id()) {
+                return Err(DiagramError::defect("no two nodes are the same (unique)"));
+            }
+            if stored.var >= VERDICT {
+                if stored.var != VERDICT {
+                    return Err(DiagramError::defect("a function ends in verdicts"));
+                }
+                continue;
+            }
+            let (low, high) = self.children(node);
+            if low == high {
+                return Err(DiagramError::defect("the children of a node differ (reduced)"));
+            }
+            if [low, high].into_iter().any(|child| u32::from(self.var(child)) <= stored.var) {
+                return Err(DiagramError::defect("a node tests its variable first (ordered)"));
+            }
+            pending.extend([low, high]);
+        }
+        self.usable()
+    }
+
+    /// An error if a node of another store was ever passed to this one.
+    fn usable(&self) -> Result<(), DiagramError> {
+        if self.misused.get() { Err(DiagramError::FOREIGN) } else { Ok(()) }
+    }
+
+    /// Counts one more state of a program that has reached `states`. A state may take about as much
+    /// memory as [`NODES_PER_STATE`] nodes.
+    pub(super) fn charge_state(&mut self, states: usize) -> Result<(), DiagramError> {
         let limit = self.budget.nodes / NODES_PER_STATE;
         if states >= limit {
-            return Err(OutOfBudget(Exhausted::States { limit }));
+            return Err(DiagramError::states(limit));
         }
         self.charge()
     }
 
-    /// Lets the steps count from zero again: each part of a compilation has the whole budget.
+    /// Resets the count of steps: each phase of a compilation has the whole budget.
     pub fn begin(&mut self) {
         self.steps = 0;
     }
 
     /// Counts one step of work against the budget.
-    pub fn charge(&mut self) -> Result<(), OutOfBudget> {
+    ///
+    /// # Errors
+    /// [`DiagramError`] when the budget is exhausted.
+    pub fn charge(&mut self) -> Result<(), DiagramError> {
         self.charge_steps(1)
     }
 
     /// Counts work against the budget that is done with the store but makes no nodes.
-    pub fn charge_steps(&mut self, steps: u64) -> Result<(), OutOfBudget> {
-        self.steps += steps;
+    ///
+    /// # Errors
+    /// [`DiagramError`] when the budget is exhausted.
+    pub fn charge_steps(&mut self, steps: u64) -> Result<(), DiagramError> {
+        self.usable()?;
+        self.steps = self.steps.saturating_add(steps);
         if self.steps > self.budget.steps {
-            let nodes = self.nodes.len();
-            return Err(OutOfBudget(Exhausted::Steps { limit: self.budget.steps, nodes }));
+            return Err(DiagramError::steps(self.budget.steps, self.nodes.len()));
         }
         Ok(())
     }
@@ -351,37 +356,45 @@ impl Store {
     /// `then` where the condition holds, `otherwise` elsewhere.
     ///
     /// # Errors
-    /// [`OutOfBudget`].
+    /// [`DiagramError`].
     pub fn select(
         &mut self,
         condition: Pred,
         then: Func,
         otherwise: Func,
-    ) -> Result<Func, OutOfBudget> {
+    ) -> Result<Func, DiagramError> {
+        self.own(condition)?;
+        self.own(then)?;
+        self.own(otherwise)?;
         self.if_then_else(condition, then, otherwise)
     }
 
     /// Both hold.
     ///
     /// # Errors
-    /// [`OutOfBudget`].
-    pub fn and(&mut self, a: Pred, b: Pred) -> Result<Pred, OutOfBudget> {
+    /// [`DiagramError`].
+    pub fn and(&mut self, a: Pred, b: Pred) -> Result<Pred, DiagramError> {
+        self.own(a)?;
+        self.own(b)?;
         self.if_then_else(a, b, Pred::NEVER)
     }
 
     /// At least one holds.
     ///
     /// # Errors
-    /// [`OutOfBudget`].
-    pub fn or(&mut self, a: Pred, b: Pred) -> Result<Pred, OutOfBudget> {
+    /// [`DiagramError`].
+    pub fn or(&mut self, a: Pred, b: Pred) -> Result<Pred, DiagramError> {
+        self.own(a)?;
+        self.own(b)?;
         self.if_then_else(a, Pred::ALWAYS, b)
     }
 
     /// Exactly one holds.
     ///
     /// # Errors
-    /// [`OutOfBudget`].
-    pub fn xor(&mut self, a: Pred, b: Pred) -> Result<Pred, OutOfBudget> {
+    /// [`DiagramError`].
+    pub fn xor(&mut self, a: Pred, b: Pred) -> Result<Pred, DiagramError> {
+        self.own(a)?;
         let not_b = self.not(b)?;
         self.if_then_else(a, not_b, b)
     }
@@ -389,23 +402,26 @@ impl Store {
     /// It does not hold.
     ///
     /// # Errors
-    /// [`OutOfBudget`].
-    pub fn not(&mut self, a: Pred) -> Result<Pred, OutOfBudget> {
+    /// [`DiagramError`].
+    pub fn not(&mut self, a: Pred) -> Result<Pred, DiagramError> {
+        self.own(a)?;
         self.if_then_else(a, Pred::NEVER, Pred::ALWAYS)
     }
 
-    pub fn if_then_else<N: Node>(&mut self, c: Pred, t: N, e: N) -> Result<N, OutOfBudget> {
-        if c.0 == TRUE || t == e {
+    /// If-then-else of nodes that are known to be of this store: an entry of the cache does not tell
+    /// stores apart.
+    pub(super) fn if_then_else<N: Node>(&mut self, c: Pred, t: N, e: N) -> Result<N, DiagramError> {
+        if c == Pred::ALWAYS || t == e {
             return Ok(t);
         }
-        if c.0 == FALSE {
+        if c == Pred::NEVER {
             return Ok(e);
         }
         if t.id() == TRUE && e.id() == FALSE {
-            return Ok(N::of(c.0));
+            return Ok(self.made(c.id()));
         }
         self.charge()?;
-        let operation = [c.0, t.id(), e.id()];
+        let operation = [c.id(), t.id(), e.id()];
         if let Some(result) = self.cached(operation) {
             return Ok(result);
         }
@@ -415,34 +431,38 @@ impl Store {
         let low = self.if_then_else(c0, t0, e0)?;
         let high = self.if_then_else(c1, t1, e1)?;
         let node = self.make(var, low, high)?;
-        self.cache_result(operation, node);
+        self.cache(operation, node);
         Ok(node)
     }
 
-    /// The cached result of an operation other than if-then-else, if it is still cached. The first
-    /// operand must be below 2^31.
-    pub fn remembered<N: Node>(&self, [a, b, c]: [u32; 3]) -> Option<N> {
+    /// The cached result of an operation other than if-then-else, if it is still cached.
+    pub fn cached_other<N: Node>(&self, [a, b, c]: [u32; 3]) -> Option<N> {
         self.cached([a | OTHER_OPERATION, b, c])
     }
 
-    /// Caches the result of an operation other than if-then-else, for [`Store::remembered`].
-    pub fn remember<N: Node>(&mut self, [a, b, c]: [u32; 3], result: N) {
-        self.cache_result([a | OTHER_OPERATION, b, c], result);
+    /// Caches the result of an operation other than if-then-else. The first operand must be below 2^31
+    /// and tell different operations apart.
+    pub fn cache_other<N: Node>(&mut self, [a, b, c]: [u32; 3], result: N) {
+        if self.id.owns(result.store()) {
+            self.cache([a | OTHER_OPERATION, b, c], result);
+        }
     }
 
     /// The cached result of an operation. Its first operand is a node, or has [`OTHER_OPERATION`] set.
-    fn cached<N: Node>(&self, operation: [u32; 3]) -> Option<N> {
-        let [a, b, c, result] = self.cache[self.slot(operation)];
-        (operation == [a, b, c]).then(|| N::of(result))
+    fn cached<N: Made>(&self, operation: [u32; 3]) -> Option<N> {
+        let [a, b, c, result] = *self.cache.get(self.cache_slot(operation))?;
+        (operation == [a, b, c]).then(|| self.made(result))
     }
 
-    fn cache_result<N: Node>(&mut self, operation: [u32; 3], result: N) {
-        let slot = self.slot(operation);
+    fn cache<N: Node>(&mut self, operation: [u32; 3], result: N) {
+        let slot = self.cache_slot(operation);
         let [a, b, c] = operation;
-        self.cache[slot] = [a, b, c, result.id()];
+        if let Some(slot) = self.cache.get_mut(slot) {
+            *slot = [a, b, c, result.id()];
+        }
     }
 
-    fn slot(&self, [a, b, c]: [u32; 3]) -> usize {
+    fn cache_slot(&self, [a, b, c]: [u32; 3]) -> usize {
         mix(a, b, c) & (self.cache.len() - 1)
     }
 }

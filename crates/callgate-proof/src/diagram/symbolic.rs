@@ -7,10 +7,11 @@
 use rustc_hash::FxHashMap as HashMap;
 
 use super::compare::var_of;
-use super::store::{Func, OutOfBudget, Pred, Store};
+use super::{DiagramError, Func, Pred, Store};
 use crate::policy::Cmp;
 use callgate_bpf::data::Word;
 use callgate_bpf::verdict::Verdict;
+use callgate_bpf::{Alu, Relation};
 
 /// A 32-bit value that depends on the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,35 +25,6 @@ pub enum Value {
 
 /// Predicates of the bits of a value, least significant first.
 type Bits = [Pred; 32];
-
-/// A binary operation on 32-bit values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Alu {
-    Add,
-    Sub,
-    Mul,
-    /// The caller takes care of division by zero.
-    Div,
-    /// The caller takes care of division by zero.
-    Mod,
-    And,
-    Or,
-    Xor,
-    /// By the low five bits of the right side.
-    Lsh,
-    /// By the low five bits of the right side.
-    Rsh,
-}
-
-/// A comparison of two 32-bit values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Relation {
-    Equal,
-    Greater,
-    AtLeast,
-    /// The two have a bit in common.
-    Shares,
-}
 
 /// A computed return value may have this many bits that depend on the call.
 const MAX_RETURN_BITS: u32 = 12;
@@ -69,7 +41,7 @@ impl Values {
         Value::Masked(word, u32::MAX)
     }
 
-    fn bits(&self, store: &mut Store, value: Value) -> Result<Bits, OutOfBudget> {
+    fn bits(&self, store: &mut Store, value: Value) -> Result<Bits, DiagramError> {
         let mut bits = [Pred::NEVER; 32];
         match value {
             Value::Constant(k) => {
@@ -85,15 +57,14 @@ impl Values {
                 }
             }
             Value::Bits(number) => {
-                if let Some(stored) = self.table.get(number as usize) {
-                    bits = *stored;
-                }
+                let unknown = DiagramError::defect("a value of 32 predicates is in the table");
+                bits = *self.table.get(number as usize).ok_or(unknown)?;
             }
         }
         Ok(bits)
     }
 
-    fn value(&mut self, store: &mut Store, bits: Bits) -> Result<Value, OutOfBudget> {
+    fn value(&mut self, store: &mut Store, bits: Bits) -> Result<Value, DiagramError> {
         let known = |p: &Pred| *p == Pred::NEVER || *p == Pred::ALWAYS;
         if bits.iter().all(known) {
             let k = bits.iter().rev().fold(0, |k, bit| k << 1 | u32::from(*bit == Pred::ALWAYS));
@@ -127,9 +98,9 @@ impl Values {
         op: Alu,
         a: Value,
         b: Value,
-    ) -> Result<Value, OutOfBudget> {
+    ) -> Result<Value, DiagramError> {
         if let (Value::Constant(a), Value::Constant(b)) = (a, b)
-            && let Some(result) = constant(op, a, b)
+            && let Some(result) = op.apply(a, b)
         {
             return Ok(Value::Constant(result));
         }
@@ -165,7 +136,7 @@ impl Values {
         relation: Relation,
         a: Value,
         b: Value,
-    ) -> Result<Pred, OutOfBudget> {
+    ) -> Result<Pred, DiagramError> {
         if let (Value::Masked(word, mask), Value::Constant(k)) = (a, b) {
             return match relation {
                 Relation::Equal => store.compare_word(word, mask, Cmp::Eq, k),
@@ -198,11 +169,11 @@ impl Values {
     }
 
     /// The function that returns the value.
-    pub fn returned(&self, store: &mut Store, value: Value) -> Result<Func, OutOfBudget> {
+    pub fn returned(&self, store: &mut Store, value: Value) -> Result<Func, DiagramError> {
         let bits = self.bits(store, value)?;
         let free = bits.iter().filter(|bit| !matches!(**bit, Pred::NEVER | Pred::ALWAYS)).count();
         if free as u32 > MAX_RETURN_BITS {
-            return Err(OutOfBudget::verdicts(MAX_RETURN_BITS, free as u32));
+            return Err(DiagramError::return_bits(MAX_RETURN_BITS, free as u32));
         }
         // All combinations of the bits seen so far, the next bit doubling them.
         let mut partial: Vec<u32> = vec![0];
@@ -232,35 +203,16 @@ impl Values {
                 funcs.push(store.select(bit, set, clear)?);
             }
         }
-        match funcs.first() {
-            Some(func) => Ok(*func),
-            None => store.verdict(Verdict::KILL_PROCESS),
-        }
+        funcs.first().copied().ok_or(DiagramError::defect("a returned value has a verdict"))
     }
-}
-
-/// The result on constants; `None` for a division by zero.
-fn constant(op: Alu, a: u32, b: u32) -> Option<u32> {
-    Some(match op {
-        Alu::Add => a.wrapping_add(b),
-        Alu::Sub => a.wrapping_sub(b),
-        Alu::Mul => a.wrapping_mul(b),
-        Alu::Div => a.checked_div(b)?,
-        Alu::Mod => a.checked_rem(b)?,
-        Alu::And => a & b,
-        Alu::Or => a | b,
-        Alu::Xor => a ^ b,
-        Alu::Lsh => a << (b & 31),
-        Alu::Rsh => a >> (b & 31),
-    })
 }
 
 fn each(
     store: &mut Store,
     x: &Bits,
     y: &Bits,
-    op: impl Fn(&mut Store, Pred, Pred) -> Result<Pred, OutOfBudget>,
-) -> Result<Bits, OutOfBudget> {
+    op: impl Fn(&mut Store, Pred, Pred) -> Result<Pred, DiagramError>,
+) -> Result<Bits, DiagramError> {
     let mut out = [Pred::NEVER; 32];
     for ((out, x), y) in out.iter_mut().zip(x).zip(y) {
         *out = op(store, *x, *y)?;
@@ -268,12 +220,12 @@ fn each(
     Ok(out)
 }
 
-fn invert(store: &mut Store, x: &Bits) -> Result<Bits, OutOfBudget> {
+fn invert(store: &mut Store, x: &Bits) -> Result<Bits, DiagramError> {
     each(store, x, x, |store, bit, _| store.not(bit))
 }
 
 /// A ripple-carry adder. The carry out of the top is lost, as in 32-bit arithmetic.
-fn add(store: &mut Store, x: &Bits, y: &Bits, carry: Pred) -> Result<Bits, OutOfBudget> {
+fn add(store: &mut Store, x: &Bits, y: &Bits, carry: Pred) -> Result<Bits, DiagramError> {
     let mut carry = carry;
     let mut out = [Pred::NEVER; 32];
     for ((out, x), y) in out.iter_mut().zip(x).zip(y) {
@@ -285,7 +237,7 @@ fn add(store: &mut Store, x: &Bits, y: &Bits, carry: Pred) -> Result<Bits, OutOf
 }
 
 /// Shift and add.
-fn multiply(store: &mut Store, x: &Bits, y: &Bits) -> Result<Bits, OutOfBudget> {
+fn multiply(store: &mut Store, x: &Bits, y: &Bits) -> Result<Bits, DiagramError> {
     // Fewer additions when the constant side decides which happen.
     let known = |bits: &Bits| bits.iter().all(|b| matches!(*b, Pred::NEVER | Pred::ALWAYS));
     let (x, y) = if known(x) { (y, x) } else { (x, y) };
@@ -301,7 +253,7 @@ fn multiply(store: &mut Store, x: &Bits, y: &Bits) -> Result<Bits, OutOfBudget> 
 }
 
 /// Long division, most significant bit first: quotient and remainder.
-fn divide(store: &mut Store, x: &Bits, y: &Bits) -> Result<(Bits, Bits), OutOfBudget> {
+fn divide(store: &mut Store, x: &Bits, y: &Bits) -> Result<(Bits, Bits), DiagramError> {
     let mut quotient = [Pred::NEVER; 32];
     let mut remainder = [Pred::NEVER; 32];
     let inverted = invert(store, y)?;
@@ -331,7 +283,7 @@ fn shift(
     x: &Bits,
     y: &Bits,
     source: impl Fn(usize, usize) -> Option<usize>,
-) -> Result<Bits, OutOfBudget> {
+) -> Result<Bits, DiagramError> {
     let mut out = *x;
     for (stage, by) in y.iter().take(5).enumerate() {
         let before = out;

@@ -6,10 +6,10 @@
 
 use std::collections::HashMap;
 
-use super::store::Node;
+use super::Node;
 use super::*;
+use callgate_bpf::Verdict;
 use callgate_bpf::data::{SeccompData, Word};
-use callgate_bpf::{Arch, Verdict};
 
 /// An input bit: a word and a bit of it.
 type Bit = (Word, u32);
@@ -160,7 +160,7 @@ fn selecting_and_restricting_all_three_bit_functions() {
         let verdicts = digits(n, 8);
         for (index, verdict) in verdicts.iter().enumerate() {
             for noise in [0, !0, 0x5555_5555] {
-                assert_eq!(store.evaluate(*func, &call(&bits, index, noise)), *verdict);
+                assert_eq!(store.evaluate(*func, &call(&bits, index, noise)).unwrap(), *verdict);
             }
         }
         let mut given = store.verdicts(*func);
@@ -213,7 +213,7 @@ fn witnesses_of_all_pairs_of_three_bit_functions() {
                 assert_eq!(a, b);
                 continue;
             };
-            assert_ne!(store.evaluate(*fa, &data), store.evaluate(*fb, &data));
+            assert_ne!(store.evaluate(*fa, &data).unwrap(), store.evaluate(*fb, &data).unwrap());
             // The inputs decide; nothing else was touched.
             let index = (0..8).find(|i| call(&bits, *i, 0xa5a5_a5a5) == data).unwrap();
             assert_eq!((a ^ b) >> index & 1, 1);

@@ -7,7 +7,8 @@
 use std::collections::BTreeMap;
 
 use super::compare::var_of_field;
-use super::store::{Node, OutOfBudget, Pred, Store, Var};
+use super::node::Node;
+use super::{DiagramError, Pred, Store, Var};
 use crate::policy::{Cmp, Condition, Field, Shape, Test};
 
 /// The first and the last value of each interval.
@@ -39,8 +40,8 @@ impl Values {
     /// For each field, the predicate that one of its tests holds.
     ///
     /// # Errors
-    /// [`OutOfBudget`].
-    pub(super) fn predicates(self, store: &mut Store) -> Result<Vec<Pred>, OutOfBudget> {
+    /// [`DiagramError`].
+    pub(super) fn predicates(self, store: &mut Store) -> Result<Vec<Pred>, DiagramError> {
         let of_field = |(field, intervals)| store.values(field, intervals);
         self.fields.into_iter().map(of_field).collect()
     }
@@ -64,7 +65,7 @@ fn holds_for(test: &Test) -> [(u64, u64); 2] {
 
 impl Store {
     /// The predicate that a field's value is in one of these intervals, in any order.
-    fn values(&mut self, field: Field, mut intervals: Intervals) -> Result<Pred, OutOfBudget> {
+    fn values(&mut self, field: Field, mut intervals: Intervals) -> Result<Pred, DiagramError> {
         intervals.sort_unstable();
         intervals.dedup_by(|(first, last), (_, end)| {
             let joins = *first <= end.saturating_add(1);
@@ -97,7 +98,7 @@ impl Store {
         (first, borders): (N, &[(u64, N)]),
         base: u64,
         bits: u32,
-    ) -> Result<N, OutOfBudget> {
+    ) -> Result<N, DiagramError> {
         let Some(bit) = bits.checked_sub(1).filter(|_| !borders.is_empty()) else {
             return Ok(first);
         };
@@ -145,7 +146,8 @@ mod tests {
                 for value in borders {
                     let mut data = SeccompData::default();
                     data.args[2] = value;
-                    let holds = store.evaluate(func, &data) == callgate_bpf::Verdict::ALLOW;
+                    let holds =
+                        store.evaluate(func, &data).unwrap() == callgate_bpf::Verdict::ALLOW;
                     assert_eq!(holds, test.holds(&data), "{test:?} {value:#x}");
                 }
             }

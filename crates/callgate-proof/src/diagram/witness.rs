@@ -1,6 +1,6 @@
 //! A concrete syscall on which two functions differ.
 
-use super::store::{Func, Store};
+use super::{Func, Store};
 use callgate_bpf::data::{SeccompData, Word};
 
 impl Store {

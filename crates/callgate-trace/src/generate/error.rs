@@ -6,7 +6,7 @@ use super::times;
 use crate::check::Finding;
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_bpf::syscalls::Arch;
-use callgate_proof::diagram::OutOfBudget;
+use callgate_proof::diagram::DiagramError;
 use callgate_proof::policy::PolicyError;
 
 /// Why there is no profile.
@@ -19,7 +19,7 @@ pub(super) enum Kind {
     NothingFor { wanted: Vec<Arch>, recorded: Vec<Arch> },
     Arches(PolicyError),
     OneArch { given: Vec<Arch> },
-    OutOfBudget(OutOfBudget),
+    DiagramError(DiagramError),
     Denies(Box<Finding>),
     NotRead(Vec<Diagnostic>),
     ReadDifferently,
@@ -34,7 +34,7 @@ impl GenerateError {
             Kind::NothingFor { .. } => "name the architecture of the recording, or leave it to it",
             Kind::Arches(_) => "name the architectures of one machine",
             Kind::OneArch { .. } => "name one of them with --arch, or choose another form",
-            Kind::OutOfBudget(_) => "limit fewer arguments",
+            Kind::DiagramError(_) => "limit fewer arguments",
             Kind::Denies(_) | Kind::NotRead(_) | Kind::ReadDifferently | Kind::Conflict(_) => {
                 "this is a defect of callgate: please report it with the recording"
             }
@@ -48,9 +48,9 @@ impl From<Kind> for GenerateError {
     }
 }
 
-impl From<OutOfBudget> for GenerateError {
-    fn from(error: OutOfBudget) -> GenerateError {
-        GenerateError(Kind::OutOfBudget(error))
+impl From<DiagramError> for GenerateError {
+    fn from(error: DiagramError) -> GenerateError {
+        GenerateError(Kind::DiagramError(error))
     }
 }
 
@@ -75,7 +75,7 @@ impl fmt::Display for GenerateError {
                 given.len(),
                 names(given)
             ),
-            Kind::OutOfBudget(error) => error.fmt(f),
+            Kind::DiagramError(error) => error.fmt(f),
             Kind::Denies(finding) => {
                 let call = finding.call;
                 write!(

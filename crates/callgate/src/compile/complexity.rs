@@ -2,7 +2,7 @@
 
 use super::CompileError;
 use super::size::with_arch;
-use callgate_proof::diagram::{Func, OutOfBudget, Store};
+use callgate_proof::diagram::{DiagramError, Func, Store};
 use callgate_proof::policy::{CallSet, Policy};
 
 /// How many calls are listed.
@@ -11,7 +11,7 @@ const LISTED: usize = 5;
 /// A policy whose diagram grew beyond the budget.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TooComplex {
-    pub(super) limit: OutOfBudget,
+    pub(super) limit: DiagramError,
     /// Arch token, number, and nodes: the calls that took most, the largest first.
     largest: Vec<(u32, u32, usize)>,
     /// For how many calls, or groups of calls with the same rules, nodes were made before the end.

@@ -49,8 +49,6 @@ pub use coverage::Side;
 pub use naive::{TooLong, plain_program};
 pub use report::{Comparison, Contradiction, Coverage, Mismatch, Report};
 
-use std::time::Duration;
-
 use callgate_bpf::Program;
 use callgate_bpf::data::Endian;
 use callgate_bpf::syscalls::Arch;
@@ -96,9 +94,6 @@ pub struct Options {
     pub seed: u64,
     /// How many random calls follow when all else is done.
     pub runs: u64,
-    /// How long random calls go on; those of `runs` come to an end before it, too. The rest is not
-    /// cut short: it is bounded by the length of the programs.
-    pub time: Option<Duration>,
     /// What the diagram of one program may take.
     pub budget: Budget,
 }
@@ -106,12 +101,16 @@ pub struct Options {
 impl Default for Options {
     /// 20,000 random calls from a fixed seed.
     fn default() -> Options {
-        Options { seed: 1, runs: 20_000, time: None, budget: Budget::default() }
+        Options { seed: 1, runs: 20_000, budget: Budget::default() }
     }
 }
 
-/// Compares all forms of a filter. `progress` is told the number of calls made so far now and then.
-pub fn fuzz(input: &Input<'_>, options: &Options, progress: &mut dyn FnMut(u64)) -> Report {
+/// Compares all forms of a filter.
+///
+/// `progress` is told the number of calls made so far, every 64 calls. When it returns false, no
+/// further random calls are made; the rest is not cut short, as it is bounded by the length of the
+/// programs.
+pub fn fuzz(input: &Input<'_>, options: &Options, progress: &mut dyn FnMut(u64) -> bool) -> Report {
     search::Search::new(input, options, progress).run()
 }
 

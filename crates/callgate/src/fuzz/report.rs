@@ -3,7 +3,7 @@
 use super::coverage::Side;
 use callgate_bpf::data::SeccompData;
 use callgate_bpf::verdict::Verdict;
-use callgate_proof::diagram::OutOfBudget;
+use callgate_proof::diagram::DiagramError;
 
 /// Everything that is known after a search.
 #[derive(Clone, Debug)]
@@ -54,7 +54,7 @@ pub struct Coverage {
     /// The sides that were not taken, and are not proved dead either.
     pub missed_sides: Vec<Side>,
     /// Why something is not known: the diagram was too large.
-    pub why: Option<OutOfBudget>,
+    pub why: Option<DiagramError>,
 }
 
 impl Coverage {

@@ -12,7 +12,7 @@ const TOKEN: u32 = Arch::X86_64.token();
 
 fn report(policy: Option<&Policy>, programs: &[Subject], endian: Endian) -> Report {
     let input = Input { policy, programs, arches: &[Arch::X86_64], endian };
-    fuzz(&input, &Options::default(), &mut |_| ())
+    fuzz(&input, &Options::default(), &mut |_| true)
 }
 
 /// Some calls always allowed, some for arguments of every kind of test.
@@ -92,7 +92,7 @@ fn every_broken_instruction_is_found() {
             };
             // Without random calls: the constants alone show it.
             let options = Options { runs: 0, ..Options::default() };
-            let report = fuzz(&input, &options, &mut |_| ());
+            let report = fuzz(&input, &options, &mut |_| true);
             assert!(report.is_complete(), "{:?}", report.coverage);
             assert_eq!(!report.agrees(), differs, "{at}: {:?}", subjects[0].program);
             let Some(first) = report.comparisons[0].first else { continue };
@@ -179,7 +179,7 @@ fn what_the_diagram_cannot_tell_is_reported_as_not_known() {
     let input = Input { policy: None, programs: &programs, arches: &[], endian: Endian::Little };
     let budget = Budget { nodes: 10_000, steps: 100_000 };
     let options = Options { runs: 0, budget, ..Options::default() };
-    let report = fuzz(&input, &options, &mut |_| ());
+    let report = fuzz(&input, &options, &mut |_| true);
     let coverage = &report.coverage[0];
     assert!(coverage.why.is_some() && !report.is_complete() && report.agrees());
     assert_eq!(coverage.missed_sides, [Side { index: 4, holds: true }]);
@@ -197,7 +197,7 @@ fn the_same_seed_makes_the_same_calls() {
             arches: &[Arch::X86_64],
             endian: policy.endian(),
         };
-        fuzz(&input, &Options { seed, ..Options::default() }, &mut |_| ())
+        fuzz(&input, &Options { seed, ..Options::default() }, &mut |_| true)
     };
     assert_eq!(run(7).kept, run(7).kept);
     assert_eq!(run(7).calls, run(8).calls);
@@ -219,7 +219,7 @@ proptest! {
         };
         let budget = Budget { nodes: 200_000, steps: 1_000_000 };
         let options = Options { seed, budget, ..Options::default() };
-        let report = fuzz(&input, &options, &mut |_| ());
+        let report = fuzz(&input, &options, &mut |_| true);
         prop_assert!(report.contradictions.is_empty(), "{:?}", report.contradictions);
         let coverage = &report.coverage[0];
         prop_assert!(coverage.is_complete() || coverage.why.is_some(), "{coverage:?}");

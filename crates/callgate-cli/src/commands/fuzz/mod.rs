@@ -18,6 +18,7 @@ use crate::output;
 use crate::progress::Progress;
 use crate::report::{Failure, Result};
 use crate::source::{BUILT_IN, Filter, Meaning, Source};
+use crate::stopwatch::Stopwatch;
 
 /// Look for calls on which the forms of a filter differ
 #[derive(Debug, clap::Args)]
@@ -140,12 +141,15 @@ fn search(args: &FuzzArgs) -> Result<Outcome> {
             Some(_) => u64::MAX,
             None => Options::default().runs,
         }),
-        time: args.time.map(|seconds| Duration::from_secs(seconds.into())),
         ..Options::default()
     };
     let mut progress = Progress::new(start);
-    let mut report =
-        fuzz::fuzz(&input, &options, &mut |calls| progress.tell(|| format!("{calls} calls")));
+    let limit = args.time.map(|seconds| Duration::from_secs(seconds.into()));
+    let mut tell = |calls| {
+        progress.tell(|| format!("{calls} calls"));
+        limit.is_none_or(|limit| start.elapsed() < limit)
+    };
+    let mut report = fuzz::fuzz(&input, &options, &mut tell);
     if asks_kernel {
         kernel::ask(&input, &mut forms, &mut report, &mut omissions);
     }
@@ -218,7 +222,7 @@ fn forms(
     let mut compiled: Vec<(Aim, Vec<Model>, Program)> = Vec::new();
     let all = options.read_all(&filter.arches(), filter.strict)?;
     for options in &all {
-        let program = match filter.try_compile(options) {
+        let program = match filter.try_compile(options, &mut Stopwatch::start()) {
             Ok(compiled) => compiled.program,
             Err(error) => {
                 // What is too complex for one model is so for all.

@@ -1,0 +1,258 @@
+//! Control flow and data flow of programs: successors, what instructions read and write, liveness,
+//! and forward analyses.
+//!
+//! Jumps of classic BPF go forward only, so one pass over a program is exact: forward analyses visit an
+//! instruction after all its predecessors, liveness visits it after all its successors.
+
+use crate::SCRATCH_WORDS;
+use crate::insn::Insn;
+use crate::op::Op;
+
+/// A set of A, X and scratch words.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Registers(u32);
+
+impl Registers {
+    /// The empty set.
+    pub const NONE: Registers = Registers(0);
+    /// The accumulator.
+    pub const A: Registers = Registers(1 << 16);
+    /// The index register.
+    pub const X: Registers = Registers(1 << 17);
+    /// Everything.
+    pub const ALL: Registers = Registers((1 << 18) - 1);
+
+    /// A scratch word; empty when there is no such word (0 to 15 exist).
+    pub const fn scratch(k: u32) -> Registers {
+        if k < SCRATCH_WORDS as u32 { Registers(1 << k) } else { Registers::NONE }
+    }
+
+    /// The union.
+    #[must_use]
+    pub const fn union(self, other: Registers) -> Registers {
+        Registers(self.0 | other.0)
+    }
+
+    /// The difference.
+    #[must_use]
+    pub const fn without(self, other: Registers) -> Registers {
+        Registers(self.0 & !other.0)
+    }
+
+    /// Whether the two sets have something in common.
+    pub const fn intersects(self, other: Registers) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// Whether the set is empty.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// Where a program can go after an instruction. Indices may lie behind the end of instructions that
+/// no kernel accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Successors {
+    /// The program ends.
+    Return,
+    /// To the next instruction.
+    Next(usize),
+    /// An unconditional jump.
+    Jump(usize),
+    /// A branch.
+    Branch {
+        /// Where it goes when the condition holds.
+        taken: usize,
+        /// Where it goes otherwise.
+        otherwise: usize,
+    },
+}
+
+impl IntoIterator for Successors {
+    type Item = usize;
+    type IntoIter = std::iter::Flatten<std::array::IntoIter<Option<usize>, 2>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        let both = match self {
+            Successors::Return => [None, None],
+            Successors::Next(next) | Successors::Jump(next) => [Some(next), None],
+            Successors::Branch { taken, otherwise } => [Some(taken), Some(otherwise)],
+        };
+        both.into_iter().flatten()
+    }
+}
+
+impl Insn {
+    /// Where a program can go after this instruction at `index`.
+    pub fn successors(self, index: usize) -> Successors {
+        let next = index.saturating_add(1);
+        match self.op {
+            op if op.is_return() => Successors::Return,
+            Op::Ja => Successors::Jump(next.saturating_add(self.k as usize)),
+            op if op.is_branch() => Successors::Branch {
+                taken: next.saturating_add(usize::from(self.jt)),
+                otherwise: next.saturating_add(usize::from(self.jf)),
+            },
+            _ => Successors::Next(next),
+        }
+    }
+
+    /// What the instruction reads.
+    pub const fn reads(self) -> Registers {
+        use Op::*;
+        use Registers as R;
+        match self.op {
+            // At negative offsets there are ancillary words, and some of them depend on A and X.
+            LdWordAbs | LdHalfAbs | LdByteAbs if (self.k as i32) < 0 => R::A.union(R::X),
+            LdWordAbs | LdHalfAbs | LdByteAbs | LdLen | LdImm => R::NONE,
+            LdWordInd | LdHalfInd | LdByteInd | Stx | Txa => R::X,
+            LdMem | LdxMem => R::scratch(self.k),
+            LdxLen | LdxImm | LdxMsh => R::NONE,
+            St | Tax | RetA => R::A,
+            AddK | SubK | MulK | DivK | OrK | AndK | LshK | RshK | Neg | ModK | XorK => R::A,
+            AddX | SubX | MulX | DivX | OrX | AndX | LshX | RshX | ModX | XorX => R::A.union(R::X),
+            Ja | RetK => R::NONE,
+            JeqK | JgtK | JgeK | JsetK => R::A,
+            JeqX | JgtX | JgeX | JsetX => R::A.union(R::X),
+        }
+    }
+
+    /// What the instruction writes, whatever was there before.
+    pub const fn writes(self) -> Registers {
+        use Op::*;
+        use Registers as R;
+        match self.op {
+            LdWordAbs | LdHalfAbs | LdByteAbs | LdLen | LdImm => R::A,
+            LdWordInd | LdHalfInd | LdByteInd | LdMem | Txa => R::A,
+            LdxLen | LdxImm | LdxMsh | LdxMem | Tax => R::X,
+            St | Stx => R::scratch(self.k),
+            AddK | SubK | MulK | DivK | OrK | AndK | LshK | RshK | Neg | ModK | XorK => R::A,
+            AddX | SubX | MulX | DivX | OrX | AndX | LshX | RshX | ModX | XorX => R::A,
+            Ja | RetK | RetA => R::NONE,
+            JeqK | JgtK | JgeK | JsetK | JeqX | JgtX | JgeX | JsetX => R::NONE,
+        }
+    }
+}
+
+/// Per instruction, the registers that it or a later instruction may read before they are written.
+pub fn liveness(insns: &[Insn]) -> Vec<Registers> {
+    let mut live = vec![Registers::NONE; insns.len()];
+    for (index, insn) in insns.iter().enumerate().rev() {
+        let after = live_after(&live, index, *insn);
+        if let Some(live) = live.get_mut(index) {
+            *live = after.without(insn.writes()).union(insn.reads());
+        }
+    }
+    live
+}
+
+/// What is live after an instruction, from what is live before the later ones.
+pub fn live_after(live_before: &[Registers], index: usize, insn: Insn) -> Registers {
+    let at = |index: usize| live_before.get(index).copied().unwrap_or(Registers::NONE);
+    insn.successors(index).into_iter().fold(Registers::NONE, |live, next| live.union(at(next)))
+}
+
+/// What a forward analysis knows at a place of a program.
+pub trait Facts: Clone {
+    /// Keeps what also holds on another path that arrives here.
+    fn join(&mut self, other: &Self);
+}
+
+/// What is known before each instruction of a program; `None` where no path arrives.
+#[derive(Clone, Debug)]
+pub struct Forward<F>(Vec<Option<F>>);
+
+impl<F: Facts> Forward<F> {
+    /// An analysis of so many instructions that knows `start` before the first.
+    pub fn new(len: usize, start: F) -> Forward<F> {
+        let mut facts = vec![None; len];
+        if let Some(first) = facts.first_mut() {
+            *first = Some(start);
+        }
+        Forward(facts)
+    }
+
+    /// Takes what is known before an instruction. Every predecessor must have been visited.
+    pub fn take(&mut self, index: usize) -> Option<F> {
+        self.0.get_mut(index).and_then(Option::take)
+    }
+
+    /// A path with these facts arrives at an instruction; nothing, if there is no such instruction.
+    pub fn arrive(&mut self, index: usize, facts: &F) {
+        match self.0.get_mut(index) {
+            Some(Some(known)) => known.join(facts),
+            Some(place) => *place = Some(facts.clone()),
+            None => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn successors_are_where_the_interpreter_goes() {
+        let ja = Insn::new(Op::Ja, 3);
+        assert_eq!(ja.successors(10), Successors::Jump(14));
+        let branch = Insn::branch(Op::JsetX, 0, 2, 0);
+        assert_eq!(branch.successors(10), Successors::Branch { taken: 13, otherwise: 11 });
+        assert_eq!(branch.successors(10).into_iter().collect::<Vec<_>>(), [13, 11]);
+        assert_eq!(Insn::new(Op::RetA, 0).successors(3), Successors::Return);
+        assert_eq!(Insn::new(Op::Tax, 0).successors(3), Successors::Next(4));
+        assert_eq!(
+            Insn::new(Op::Ja, u32::MAX).successors(usize::MAX),
+            Successors::Jump(usize::MAX)
+        );
+    }
+
+    /// Every operation, executed from states that differ in one register: what it writes depends on
+    /// nothing but what it reads, and all else stays.
+    #[test]
+    fn reads_and_writes_agree_with_execution() {
+        use crate::interp::registers_after;
+        for op in Op::ALL.iter().copied().filter(|op| !op.is_return()) {
+            let insn = Insn { op, jt: 0, jf: 0, k: 3 };
+            let base = [7u32; 18];
+            let after = registers_after(insn, base);
+            for register in 0..18 {
+                let bit = Registers(1 << register);
+                let mut changed = base;
+                changed[register] = 11;
+                let other = registers_after(insn, changed);
+                let (Some(after), Some(other)) = (after, other) else { continue };
+                for written in 0..18 {
+                    let differs = after[written] != other[written];
+                    let is_written = insn.writes().intersects(Registers(1 << written));
+                    let passes = written == register && !is_written;
+                    let allowed = passes || is_written && insn.reads().intersects(bit);
+                    assert!(!differs || allowed, "{op:?}: {written} depends on {register}");
+                    let changes = after[written] != base[written];
+                    assert!(!changes || is_written, "{op:?} changes {written}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn liveness_goes_through_both_edges_of_a_branch() {
+        let insns = [
+            Insn::new(Op::LdImm, 1),
+            Insn::new(Op::St, 4),
+            Insn::branch(Op::JeqK, 1, 0, 1),
+            Insn::new(Op::RetK, 0),
+            Insn::new(Op::LdxMem, 4),
+            Insn::new(Op::Txa, 0),
+            Insn::new(Op::RetA, 0),
+        ];
+        let live = liveness(&insns);
+        let m4 = Registers::scratch(4);
+        assert_eq!(live[0], Registers::NONE);
+        assert_eq!(live[1], Registers::A);
+        assert_eq!(live[2], Registers::A.union(m4));
+        assert_eq!(live[3], Registers::NONE);
+        assert_eq!(live[4], m4);
+        assert_eq!(live[5], Registers::X);
+    }
+}

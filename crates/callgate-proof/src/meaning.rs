@@ -1,0 +1,174 @@
+//! The proof: what a filter must mean, and whether a program means it.
+//!
+//! A [`Meaning`] owns its diagram. Nothing outside of this crate can change it: whoever generates code
+//! gets a copy ([`Meaning::copy`]), and a program is accepted only when its own function, found by
+//! symbolic execution in the diagram of the meaning, **is the same node**.
+
+use callgate_bpf::Program;
+use callgate_bpf::data::{Endian, SeccompData};
+
+use crate::diagram::{Budget, DiagramError, Func, Store};
+use crate::policy::Policy;
+
+/// The function that a filter must compute.
+///
+/// ```
+/// use callgate_bpf::{Arch, Endian, Insn, Op, Program, Verdict};
+/// use callgate_proof::Meaning;
+/// use callgate_proof::diagram::Budget;
+/// use callgate_proof::policy::{CallSet, Condition, Policy, Rule, Section};
+///
+/// let token = Arch::X86_64.token();
+/// let deny = Rule { calls: CallSet::one(59), when: Condition::always(), verdict: Verdict::errno(1) };
+/// let default = Verdict::ALLOW;
+/// let section = Section { token, arches: vec![Arch::X86_64], rules: vec![deny], default };
+/// let policy = Policy::new(vec![section], Verdict::KILL_PROCESS)?;
+///
+/// let program = |errno| Program::new(vec![
+///     Insn::new(Op::LdWordAbs, 4), // A = arch
+///     Insn::branch(Op::JeqK, token, 1, 0),
+///     Insn::new(Op::RetK, Verdict::KILL_PROCESS.0),
+///     Insn::new(Op::LdWordAbs, 0), // A = nr
+///     Insn::branch(Op::JeqK, 59, 0, 1),
+///     Insn::new(Op::RetK, Verdict::errno(errno).0),
+///     Insn::new(Op::RetK, Verdict::ALLOW.0),
+/// ]);
+/// let mut meaning = Meaning::of_policy(&policy, Budget::default())?;
+/// assert!(meaning.prove(&program(1)?).is_ok());
+/// let refused = meaning.prove(&program(2)?).unwrap_err();
+/// assert_eq!(refused.witness().map(|data| data.nr), Some(59));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Meaning {
+    store: Store,
+    func: Func,
+    endian: Endian,
+}
+
+impl Meaning {
+    /// The meaning of a policy.
+    ///
+    /// # Errors
+    /// [`DiagramError`] when the budget does not suffice.
+    pub fn of_policy(policy: &Policy, budget: Budget) -> Result<Meaning, DiagramError> {
+        Meaning::build(budget, policy.endian(), |store| store.policy(policy))
+    }
+
+    /// The meaning of a program on machines of this byte order.
+    ///
+    /// # Errors
+    /// [`DiagramError`] when the budget does not suffice.
+    pub fn of_program(
+        program: &Program,
+        endian: Endian,
+        budget: Budget,
+    ) -> Result<Meaning, DiagramError> {
+        Meaning::build(budget, endian, |store| store.program(program, endian))
+    }
+
+    /// The meaning that `build` makes in a new store.
+    ///
+    /// # Errors
+    /// Those of `build`; and the error of a defect, when its function is not of that store or breaks
+    /// an invariant of diagrams.
+    pub fn build<E: From<DiagramError>>(
+        budget: Budget,
+        endian: Endian,
+        build: impl FnOnce(&mut Store) -> Result<Func, E>,
+    ) -> Result<Meaning, E> {
+        let mut store = Store::new(budget);
+        let func = build(&mut store)?;
+        store.check(func)?;
+        Ok(Meaning { store, func, endian })
+    }
+
+    /// The diagram, to be asked.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The function in [`Meaning::store`].
+    pub fn func(&self) -> Func {
+        self.func
+    }
+
+    /// The byte order of the machines that it is for.
+    pub fn endian(&self) -> Endian {
+        self.endian
+    }
+
+    /// A copy of the diagram and of the function, to be worked with.
+    ///
+    /// # Errors
+    /// Never, unless this crate is defective.
+    pub fn copy(&self) -> Result<(Store, Func), DiagramError> {
+        self.store.copy(self.func)
+    }
+
+    /// Proves that a program computes this function.
+    ///
+    /// # Errors
+    /// [`NotProved`]: the program computes another function, or its function cannot be found within
+    /// the budget.
+    pub fn prove(&mut self, program: &Program) -> Result<(), NotProved> {
+        self.store.begin();
+        let proved = self.store.program(program, self.endian)?;
+        self.store.check(proved)?;
+        self.store.check(self.func)?;
+        if proved == self.func {
+            return Ok(());
+        }
+        // The witness is for people: there is no proof, whatever it says.
+        let witness = self.store.witness(proved, self.func, SeccompData::default());
+        Err(NotProved(Kind::Differs(witness.map(Box::new))))
+    }
+}
+
+/// Why a program is not proved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NotProved(Kind);
+
+#[derive(Clone, Debug, PartialEq)]
+enum Kind {
+    Differs(Option<Box<SeccompData>>),
+    Diagram(DiagramError),
+}
+
+impl NotProved {
+    /// A syscall for which the program and the meaning differ.
+    pub fn witness(&self) -> Option<&SeccompData> {
+        match &self.0 {
+            Kind::Differs(witness) => witness.as_deref(),
+            Kind::Diagram(_) => None,
+        }
+    }
+
+    /// The error that ended the proof without an answer.
+    pub fn diagram_error(&self) -> Option<DiagramError> {
+        match &self.0 {
+            Kind::Differs(_) => None,
+            Kind::Diagram(error) => Some(*error),
+        }
+    }
+}
+
+impl From<DiagramError> for NotProved {
+    fn from(error: DiagramError) -> NotProved {
+        NotProved(Kind::Diagram(error))
+    }
+}
+
+impl std::fmt::Display for NotProved {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.0 {
+            Kind::Differs(Some(data)) => {
+                write!(f, "the program differs from its description, for example at {data:x?}")
+            }
+            Kind::Differs(None) => write!(f, "the program differs from its description"),
+            Kind::Diagram(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for NotProved {}
