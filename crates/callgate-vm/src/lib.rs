@@ -45,7 +45,6 @@ mod engine;
 mod jit;
 mod kind;
 pub mod measure;
-mod operation;
 mod reference;
 mod stack;
 pub mod workloads;

@@ -242,7 +242,7 @@ fn realistic_programs_are_executed_everywhere() {
         subjects.extend(compiled.ok().map(|one| Subject::new("compiled", one.program)));
         let input = Input { policy: None, programs: &subjects, arches: &arches, endian };
         let options = Options { seed, runs: 5_000, budget: BUDGET, ..Options::default() };
-        let report = fuzz::fuzz(&input, &options, &mut |_| ());
+        let report = fuzz::fuzz(&input, &options, &mut |_| true);
         prop_assert!(report.agrees(), "{:?} {:?}", report.comparisons, report.contradictions);
         for coverage in &report.coverage {
             prop_assert!(coverage.is_complete() || coverage.why.is_some(), "{:?}", coverage);

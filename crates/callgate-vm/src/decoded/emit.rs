@@ -11,13 +11,14 @@
 //! places fit a [`Target`].
 
 use callgate::Endian;
+use callgate::bpf::cfg::Registers;
 use callgate::bpf::{Insn, Op as Bpf};
 
-use super::flow::{A, Flow};
+use super::flow::Flow;
 use super::op::{Code, Field, Op, Target, Test};
 use super::spread::{Piece, is_constant_branch, spread};
 use super::window::Slow;
-use crate::operation::{Cmp, Operand, arithmetic, comparison};
+use callgate::bpf::{Relation, Source};
 
 /// How many steps all tables of a program may take to make.
 const WORK: usize = 1 << 17;
@@ -156,10 +157,10 @@ impl<'a> Emitter<'a> {
             }
             op if op.is_branch() => {
                 let (yes, no) = self.sides(at, insn);
-                let (cmp, _) = comparison(insn)?;
+                let (cmp, _) = insn.comparison()?;
                 // What was put in front of it here goes with it; who jumps here gets code without.
                 let test = match *self.code.ops.as_slice() {
-                    [.., Op::Tax, Op::Mem(k)] if cmp == Cmp::Eq => {
+                    [.., Op::Tax, Op::Mem(k)] if cmp == Relation::Equal => {
                         self.code.ops.truncate(self.code.ops.len() - 2);
                         self.forget_places_behind(self.code.ops.len());
                         Op::SwapEqX(k, yes, no)
@@ -192,11 +193,11 @@ impl<'a> Emitter<'a> {
                     self.code.ops.push(Op::Test(test));
                     return None;
                 }
-                Op::AluK(arithmetic(insn)?.0, k)
+                Op::AluK(insn.arithmetic()?.0, k)
             }
-            _ => match arithmetic(insn)? {
-                (operation, Operand::K(k)) => Op::AluK(operation, k),
-                (operation, Operand::X) => Op::AluX(operation),
+            _ => match insn.arithmetic()? {
+                (operation, Source::K(k)) => Op::AluK(operation, k),
+                (operation, Source::X) => Op::AluX(operation),
             },
         };
         self.code.ops.push(op);
@@ -207,7 +208,7 @@ impl<'a> Emitter<'a> {
     fn scratch_load(&mut self, at: usize, k: u32) -> Option<usize> {
         let next = self.next(at);
         if let Some(following) = self.insn(next)
-            && let Some((operation, Operand::X)) = arithmetic(following)
+            && let Some((operation, Source::X)) = following.arithmetic()
         {
             self.code.ops.push(Op::AluMemX(operation, k as u8));
             return Some(self.next(next));
@@ -239,7 +240,7 @@ impl<'a> Emitter<'a> {
         let branch = self.next(at);
         let op = self.insn(branch)?.op;
         let fits = insn.op == Bpf::AndK && is_constant_branch(op);
-        (fits && !self.flow.is_read_after(branch, A)).then_some((insn.k, branch))
+        (fits && !self.flow.is_read_after(branch, Registers::A)).then_some((insn.k, branch))
     }
 
     /// Lets nobody jump behind an operation, which took the place of what was there: whoever wants to
@@ -268,13 +269,13 @@ impl<'a> Emitter<'a> {
     pub(super) fn test(&mut self, at: usize, mask: u32) -> Option<Test> {
         let insn = self.insn(at)?;
         let k = insn.k;
-        let (mask, lo, span) = match comparison(insn)?.0 {
-            Cmp::Eq => (mask, k, 0),
+        let (mask, lo, span) = match insn.comparison()?.0 {
+            Relation::Equal => (mask, k, 0),
             // What never holds was folded away, unless there is a mask.
-            Cmp::Gt if k == u32::MAX => (0, 1, 0),
-            Cmp::Gt => (mask, k + 1, u32::MAX - (k + 1)),
-            Cmp::Ge => (mask, k, u32::MAX - k),
-            Cmp::Set => (mask & k, 1, u32::MAX - 1),
+            Relation::Greater if k == u32::MAX => (0, 1, 0),
+            Relation::Greater => (mask, k + 1, u32::MAX - (k + 1)),
+            Relation::AtLeast => (mask, k, u32::MAX - k),
+            Relation::Shares => (mask & k, 1, u32::MAX - 1),
         };
         let (yes, no) = self.sides(at, insn);
         Some(Test { mask, lo, span, yes, no })

@@ -3,16 +3,10 @@
 //!
 //! One pass forward for values and one backward for uses; jumps go forward only, so that is enough.
 
-use callgate::bpf::{Insn, Op, Operand};
+use callgate::bpf::cfg::{Facts, Forward, Registers, live_after};
+use callgate::bpf::{Insn, Op};
 
-use crate::operation::{Alu, Cmp, Operand as Right, arithmetic, comparison};
-
-pub(super) const A: u32 = 1;
-pub(super) const X: u32 = 2;
-
-const fn scratch(k: u32) -> u32 {
-    4 << (k & 15)
-}
+use callgate::bpf::{Alu, Relation, Source};
 
 /// What is known of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +29,7 @@ struct State {
     length: u32,
 }
 
-impl State {
+impl Facts for State {
     fn join(&mut self, other: &State) {
         let meet = |own: &mut Known, other: Known| {
             if *own != other {
@@ -57,8 +51,8 @@ pub(super) struct Flow {
     /// Whether it is a seccomp filter, whose loads never fail.
     pub(super) of_calls: bool,
     /// Per instruction: what is read from it on, and after it.
-    live_before: Vec<u32>,
-    live_after: Vec<u32>,
+    live_before: Vec<Registers>,
+    live_after: Vec<Registers>,
     /// Per branch: the load that A comes from, when it is known.
     loaded: Vec<Option<Insn>>,
     /// Per instruction: whether it is a load that surely succeeds.
@@ -73,8 +67,8 @@ impl Flow {
         let mut flow = Flow {
             insns: insns.to_vec(),
             of_calls: length.is_some(),
-            live_before: vec![0; insns.len()],
-            live_after: vec![0; insns.len()],
+            live_before: vec![Registers::NONE; insns.len()],
+            live_after: vec![Registers::NONE; insns.len()],
             loaded: vec![None; insns.len()],
             succeeds: vec![false; insns.len()],
         };
@@ -99,20 +93,20 @@ impl Flow {
     }
 
     /// Whether some of these registers are read after an instruction.
-    pub(super) fn is_read_after(&self, at: usize, registers: u32) -> bool {
-        self.live_after.get(at).is_none_or(|live| live & registers != 0)
+    pub(super) fn is_read_after(&self, at: usize, registers: Registers) -> bool {
+        self.live_after.get(at).is_none_or(|live| live.intersects(registers))
     }
 
     /// Whether some of these registers are read by an instruction, or after it before they are written.
-    pub(super) fn is_read_before(&self, at: usize, registers: u32) -> bool {
-        self.live_before.get(at).is_none_or(|live| live & registers != 0)
+    pub(super) fn is_read_before(&self, at: usize, registers: Registers) -> bool {
+        self.live_before.get(at).is_none_or(|live| live.intersects(registers))
     }
 
     /// Whether an instruction does nothing but write a register that nobody reads again.
     pub(super) fn is_dead(&self, at: usize) -> bool {
         let Some(insn) = self.insns.get(at) else { return false };
-        let (_, written) = uses(insn);
-        written != 0 && !self.may_end(at) && !self.is_read_after(at, written)
+        let written = insn.writes();
+        !written.is_empty() && !self.may_end(at) && !self.is_read_after(at, written)
     }
 
     /// Whether an instruction may end the program, which is more than writing a register.
@@ -138,20 +132,9 @@ impl Flow {
         let words = stored.map(|insn| insn.k as usize + 1).max().unwrap_or(0);
         // Scratch words are written before they are read, so nothing depends on this.
         let start = State { a: zero, x: zero, memory: vec![Known::Nothing; words], length: 0 };
-        let mut entering: Vec<Option<State>> = vec![None; self.insns.len()];
-        let mut falling = Some(start);
+        let mut analysis = Forward::new(self.insns.len(), start);
         for at in 0..self.insns.len() {
-            let jumped = entering.get_mut(at).and_then(Option::take);
-            let mut state = match (falling.take(), jumped) {
-                (Some(mut state), Some(jumped)) => {
-                    state.join(&jumped);
-                    state
-                }
-                (Some(state), None) => state,
-                (None, Some(jumped)) => jumped,
-                // Not reached.
-                (None, None) => continue,
-            };
+            let Some(mut state) = analysis.take(at) else { continue };
             let before = state.length;
             let insn = state.step(self.insns[at], length);
             self.insns[at] = insn;
@@ -159,42 +142,21 @@ impl Flow {
             if let Known::Load(op @ (Op::LdWordAbs | Op::LdHalfAbs | Op::LdByteAbs), k) = state.a {
                 self.loaded[at] = Some(Insn::new(op, k));
             }
-            let mut enter = |target: usize, state: &State| {
-                if let Some(entering) = entering.get_mut(target) {
-                    match entering {
-                        Some(other) => other.join(state),
-                        None => *entering = Some(state.clone()),
-                    }
-                }
-            };
-            match insn.op {
-                op if op.is_return() => {}
-                Op::Ja if insn.k == 0 => falling = Some(state),
-                Op::Ja => enter((at + 1).saturating_add(insn.k as usize), &state),
-                op if op.is_branch() => {
-                    enter(at + 1 + usize::from(insn.jt), &state);
-                    enter(at + 1 + usize::from(insn.jf), &state);
-                }
-                _ => falling = Some(state),
+            for next in insn.successors(at) {
+                analysis.arrive(next, &state);
             }
         }
     }
 
+    /// Liveness, in which a dead instruction reads nothing.
     fn find_uses(&mut self) {
         for (at, insn) in self.insns.iter().enumerate().rev() {
-            let of = |target: usize| self.live_before.get(target).copied().unwrap_or(0);
-            let after = match insn.op {
-                op if op.is_return() => 0,
-                op if op.is_branch() => {
-                    of(at + 1 + usize::from(insn.jt)) | of(at + 1 + usize::from(insn.jf))
-                }
-                Op::Ja => of((at + 1).saturating_add(insn.k as usize)),
-                _ => of(at + 1),
-            };
-            let (read, written) = uses(insn);
-            let dead = written != 0 && after & written == 0 && !self.may_end(at);
+            let after = live_after(&self.live_before, at, *insn);
+            let written = insn.writes();
+            let dead = !written.is_empty() && !after.intersects(written) && !self.may_end(at);
             self.live_after[at] = after;
-            self.live_before[at] = if dead { after } else { after & !written | read };
+            self.live_before[at] =
+                if dead { after } else { after.without(written).union(insn.reads()) };
         }
     }
 }
@@ -291,16 +253,16 @@ impl State {
     }
 
     /// What is known of the right side of an operation.
-    fn right(&self, right: Right) -> Known {
+    fn right(&self, right: Source) -> Known {
         match right {
-            Right::K(k) => Known::Constant(k),
-            Right::X => self.x,
+            Source::K(k) => Known::Constant(k),
+            Source::X => self.x,
         }
     }
 
     /// `a op k` and `a op x`.
     fn compute(&mut self, insn: Insn) -> Insn {
-        let Some((operation, right)) = arithmetic(insn) else { return insn };
+        let Some((operation, right)) = insn.arithmetic() else { return insn };
         let operand = self.right(right);
         let a = self.a;
         self.a = Known::Nothing;
@@ -325,15 +287,15 @@ impl State {
         if insn.jt == insn.jf {
             return jump(insn.jt);
         }
-        let Some((cmp, right)) = comparison(insn) else { return insn };
+        let Some((cmp, right)) = insn.comparison() else { return insn };
         let Known::Constant(operand) = self.right(right) else { return insn };
         if let Known::Constant(a) = self.a {
             return jump(if cmp.holds(a, operand) { insn.jt } else { insn.jf });
         }
         let always = match cmp {
-            Cmp::Ge if operand == 0 => Some(true),
-            Cmp::Gt if operand == u32::MAX => Some(false),
-            Cmp::Set if operand == 0 => Some(false),
+            Relation::AtLeast if operand == 0 => Some(true),
+            Relation::Greater if operand == u32::MAX => Some(false),
+            Relation::Shares if operand == 0 => Some(false),
             _ => None,
         };
         if let Some(holds) = always {
@@ -372,28 +334,4 @@ fn end_of_load(insn: Insn) -> Option<u32> {
         _ => return None,
     };
     ((insn.k as i32) >= 0).then(|| insn.k + width)
-}
-
-/// What an instruction reads and what it writes.
-fn uses(insn: &Insn) -> (u32, u32) {
-    let by_x = matches!(insn.op.operand(), Operand::X | Operand::BranchX);
-    let operand = if by_x { X } else { 0 };
-    match insn.op {
-        // The words of netlink attributes depend on the registers.
-        Op::LdWordAbs | Op::LdHalfAbs | Op::LdByteAbs if (insn.k as i32) < 0 => (A | X, A),
-        Op::LdWordAbs | Op::LdHalfAbs | Op::LdByteAbs | Op::LdLen | Op::LdImm => (0, A),
-        Op::LdWordInd | Op::LdHalfInd | Op::LdByteInd => (X, A),
-        Op::LdMem => (scratch(insn.k), A),
-        Op::LdxLen | Op::LdxImm | Op::LdxMsh => (0, X),
-        Op::LdxMem => (scratch(insn.k), X),
-        Op::St => (A, scratch(insn.k)),
-        Op::Stx => (X, scratch(insn.k)),
-        Op::Ja | Op::RetK => (0, 0),
-        Op::RetA => (A, 0),
-        Op::Tax => (A, X),
-        Op::Txa => (X, A),
-        op if op.is_branch() => (A | operand, 0),
-        // The rest computes with A.
-        _ => (A | operand, A),
-    }
 }

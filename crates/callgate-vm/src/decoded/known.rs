@@ -10,7 +10,7 @@
 //! workloads.
 
 use super::op::{Code, Op, Target};
-use crate::operation::Alu;
+use callgate::bpf::Alu;
 
 struct Registers {
     a: Option<u32>,

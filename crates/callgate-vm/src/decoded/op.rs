@@ -5,7 +5,7 @@ use std::hint::cold_path;
 use callgate::bpf::Width;
 
 use super::probe::Probe;
-use crate::operation::{Alu, Cmp};
+use callgate::bpf::{Alu, Relation};
 
 /// A place in the code: an index of [`Code::probes`], behind them of [`Code::ops`], and behind those of
 /// [`Code::returns`].
@@ -173,7 +173,7 @@ pub(super) enum Op {
     Tax,
     Txa,
     Test(Test),
-    TestX(Cmp, Target, Target),
+    TestX(Relation, Target, Target),
     Dense(Dense),
     Search(Search),
 }

@@ -7,7 +7,7 @@ use callgate::bpf::{Insn, Op};
 
 use super::flow::Flow;
 use super::op::Target;
-use crate::operation::{Cmp, Operand, comparison};
+use callgate::bpf::{Relation, Source};
 
 /// Values, first and last, and the instruction at which they go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub(super) fn spread(flow: &Flow, at: usize, work: &mut usize) -> Option<Vec<Pie
     let mut comparisons = 0;
     while let Some((here, mut values)) = pending.pop() {
         let insn = *flow.insns.get(here)?;
-        let Some((cmp, Operand::K(_))) = comparison(insn) else {
+        let Some((cmp, Source::K(_))) = insn.comparison() else {
             pieces.extend(leave(&values.intervals, here)?);
             continue;
         };
@@ -49,7 +49,7 @@ pub(super) fn spread(flow: &Flow, at: usize, work: &mut usize) -> Option<Vec<Pie
             values.intervals.sort_unstable();
         }
         let (mut yes, mut no) = (Vec::new(), Vec::new());
-        if cmp == Cmp::Set {
+        if cmp == Relation::Shares {
             *work = work.checked_sub(values.intervals.len())?;
             let mut undecided = Vec::new();
             for interval in values.intervals {
@@ -96,12 +96,12 @@ pub(super) fn is_constant_branch(op: Op) -> bool {
 }
 
 /// The values for which an ordering test holds; `None` when for none.
-fn bounds(cmp: Cmp, k: u32) -> Option<(u32, u32)> {
+fn bounds(cmp: Relation, k: u32) -> Option<(u32, u32)> {
     match cmp {
-        Cmp::Eq => Some((k, k)),
-        Cmp::Gt => Some((k.checked_add(1)?, u32::MAX)),
-        Cmp::Ge => Some((k, u32::MAX)),
-        Cmp::Set => None,
+        Relation::Equal => Some((k, k)),
+        Relation::Greater => Some((k.checked_add(1)?, u32::MAX)),
+        Relation::AtLeast => Some((k, u32::MAX)),
+        Relation::Shares => None,
     }
 }
 

@@ -17,15 +17,15 @@
 //! enough for the window, but for loads from the first bytes. A packet that is not gets the loads one
 //! by one.
 
+use callgate::bpf::cfg::Registers;
 use callgate::bpf::{Insn, Op as Bpf, Width};
 
 use super::emit::{Emitter, NOWHERE};
-use super::flow::A;
 use super::load::Load;
 use super::op::{Op, Target};
 use super::probe::{Base, CASES, Probe};
 use super::spread::is_constant_branch;
-use crate::operation::{Cmp, comparison};
+use callgate::bpf::Relation;
 
 /// How many bytes a window has.
 const BYTES: i64 = 4;
@@ -201,12 +201,14 @@ impl Emitter<'_> {
         let no = self.flow.resolve(step.branch + 1 + usize::from(jf));
         let all = u32::MAX >> (32 - 8 * step.load.width().bytes());
         let mask = step.mask & all;
-        let equality = match comparison(insn)?.0 {
+        let equality = match insn.comparison()?.0 {
             // A value that is too large is never loaded.
-            Cmp::Eq if k & !all != 0 => Equality { mask: 0, value: 1, matched: yes, rest: no },
-            Cmp::Eq => Equality { mask, value: k, matched: yes, rest: no },
-            Cmp::Set => Equality { mask: mask & k, value: 0, matched: no, rest: yes },
-            Cmp::Gt | Cmp::Ge => return None,
+            Relation::Equal if k & !all != 0 => {
+                Equality { mask: 0, value: 1, matched: yes, rest: no }
+            }
+            Relation::Equal => Equality { mask, value: k, matched: yes, rest: no },
+            Relation::Shares => Equality { mask: mask & k, value: 0, matched: no, rest: yes },
+            Relation::Greater | Relation::AtLeast => return None,
         };
         (!self.needs_a(equality.matched)).then_some((step, window, equality))
     }
@@ -218,7 +220,7 @@ impl Emitter<'_> {
             self.insn(at).is_some_and(|insn| is_constant_branch(insn.op))
                 && self.flow.loaded(at).is_some()
         };
-        self.flow.is_read_before(at, A) && !reloads()
+        self.flow.is_read_before(at, Registers::A) && !reloads()
     }
 
     /// Lets a case ask what is asked next, when whatever fails goes where everything else goes.

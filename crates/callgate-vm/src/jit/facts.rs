@@ -6,11 +6,12 @@
 //! With that, constants fold, loads are not repeated, a branch that always goes one way is a jump,
 //! and a packet is checked for its length only where that is news.
 
+use callgate::bpf::cfg;
 use callgate::bpf::{AncillaryWord, Insn, Op, Width};
 use callgate::{Endian, Word};
 
 use super::node::{Ask, Node, Reg, end, largest};
-use crate::operation::{Alu, Cmp, Operand, arithmetic, comparison};
+use callgate::bpf::{Alu, Relation, Source};
 
 /// What a program reads from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,31 +110,41 @@ const ANY: Value = Value { min: 0, max: u32::MAX, load: NO_LOAD };
 /// What is known before an instruction.
 #[derive(Clone, Copy)]
 struct Facts {
-    reached: bool,
     a: Value,
     x: Value,
     /// The packet has at least so many bytes.
     packet: u32,
 }
 
+impl cfg::Facts for Facts {
+    fn join(&mut self, other: &Facts) {
+        self.a = self.a.or(other.a);
+        self.x = self.x.or(other.x);
+        self.packet = self.packet.min(other.packet);
+    }
+}
+
 struct Pass<'a> {
     input: Input,
     insns: &'a [Insn],
-    facts: Vec<Facts>,
+    analysis: cfg::Forward<Facts>,
     edges: Vec<u16>,
 }
 
 /// The nodes of an accepted program.
 pub(super) fn forward(insns: &[Insn], input: Input) -> Forward {
-    let nothing = Facts { reached: false, a: ANY, x: ANY, packet: 0 };
-    let mut pass =
-        Pass { input, insns, facts: vec![nothing; insns.len()], edges: vec![0; insns.len()] };
     let zero = Value::exactly(0);
-    pass.flow(0, Facts { reached: true, a: zero, x: zero, packet: 0 });
+    let start = Facts { a: zero, x: zero, packet: 0 };
+    let analysis = cfg::Forward::new(insns.len(), start);
+    let mut pass = Pass { input, insns, analysis, edges: vec![0; insns.len()] };
+    // The first instruction is reached from outside.
+    if let Some(edges) = pass.edges.first_mut() {
+        *edges = 1;
+    }
     let mut nodes = Vec::with_capacity(insns.len());
     for index in 0..insns.len() {
-        let node = if pass.facts[index].reached { pass.node(index) } else { Node::Dead };
-        nodes.push(node);
+        let facts = pass.analysis.take(index);
+        nodes.push(facts.map_or(Node::Dead, |facts| pass.node(index, facts)));
     }
     Forward { nodes, edges: pass.edges }
 }
@@ -142,20 +153,12 @@ impl Pass<'_> {
     /// Brings facts along an edge.
     fn flow(&mut self, to: usize, facts: Facts) {
         self.edges[to] += 1;
-        let there = &mut self.facts[to];
-        if there.reached {
-            there.a = there.a.or(facts.a);
-            there.x = there.x.or(facts.x);
-            there.packet = there.packet.min(facts.packet);
-        } else {
-            *there = facts;
-        }
+        self.analysis.arrive(to, &facts);
     }
 
     /// The node of an instruction that is reached.
-    fn node(&mut self, index: usize) -> Node {
+    fn node(&mut self, index: usize, mut facts: Facts) -> Node {
         let insn = self.insns[index];
-        let mut facts = self.facts[index];
         let node = match insn.op {
             Op::RetK => return Node::Ret(insn.k),
             Op::RetA => return facts.a.constant().map_or(Node::RetA, Node::Ret),
@@ -164,8 +167,8 @@ impl Pass<'_> {
                 self.flow(to, facts);
                 return Node::Jump(to as u16);
             }
-            _ => match comparison(insn) {
-                Some((test, operand)) => return self.branch(index, test, operand),
+            _ => match insn.comparison() {
+                Some((test, operand)) => return self.branch(index, facts, test, operand),
                 None => self.straight(insn, &mut facts),
             },
         };
@@ -209,7 +212,7 @@ impl Pass<'_> {
                     Node::Neg
                 }
             },
-            _ => match arithmetic(insn) {
+            _ => match insn.arithmetic() {
                 Some((alu, operand)) => compute(alu, operand, facts),
                 None => Node::Nop,
             },
@@ -227,7 +230,7 @@ impl Pass<'_> {
         };
         if self.input == Input::Packet {
             match AncillaryWord::from_offset(k) {
-                Some(AncillaryWord::AluXorX) => return compute(Alu::Xor, Operand::X, facts),
+                Some(AncillaryWord::AluXorX) => return compute(Alu::Xor, Source::X, facts),
                 Some(_) => {
                     facts.a = ANY;
                     return Node::Outside { ask: Ask::Word, offset: k };
@@ -246,15 +249,14 @@ impl Pass<'_> {
         Node::Length(reg)
     }
 
-    fn branch(&mut self, index: usize, test: Cmp, operand: Operand) -> Node {
+    fn branch(&mut self, index: usize, facts: Facts, test: Relation, operand: Source) -> Node {
         let insn = self.insns[index];
-        let facts = self.facts[index];
         let (yes, no) = (index + 1 + usize::from(insn.jt), index + 1 + usize::from(insn.jf));
         let operand = match (operand, facts.x.constant()) {
-            (Operand::X, Some(x)) => Operand::K(x),
+            (Source::X, Some(x)) => Source::K(x),
             _ => operand,
         };
-        let Operand::K(k) = operand else {
+        let Source::K(k) = operand else {
             self.flow(yes, facts);
             self.flow(no, facts);
             return Node::Branch { test, operand, yes: yes as u16, no: no as u16 };
@@ -271,31 +273,31 @@ impl Pass<'_> {
 }
 
 /// Whether a test holds for every value, or for none.
-fn decided(test: Cmp, a: Value, k: u32) -> Option<bool> {
+fn decided(test: Relation, a: Value, k: u32) -> Option<bool> {
     if let Some(a) = a.constant() {
         return Some(test.holds(a, k));
     }
     match test {
-        Cmp::Eq => (k < a.min || k > a.max).then_some(false),
-        Cmp::Gt if a.min > k => Some(true),
-        Cmp::Gt => (a.max <= k).then_some(false),
-        Cmp::Ge if a.min >= k => Some(true),
-        Cmp::Ge => (a.max < k).then_some(false),
-        Cmp::Set => (k == 0).then_some(false),
+        Relation::Equal => (k < a.min || k > a.max).then_some(false),
+        Relation::Greater if a.min > k => Some(true),
+        Relation::Greater => (a.max <= k).then_some(false),
+        Relation::AtLeast if a.min >= k => Some(true),
+        Relation::AtLeast => (a.max < k).then_some(false),
+        Relation::Shares => (k == 0).then_some(false),
     }
 }
 
 /// What is known of A after a test that is not decided.
-fn narrowed(test: Cmp, a: Value, k: u32, holds: bool) -> Value {
+fn narrowed(test: Relation, a: Value, k: u32, holds: bool) -> Value {
     let Value { min, max, load } = a;
     let (min, max) = match (test, holds) {
-        (Cmp::Eq, true) => (k, k),
-        (Cmp::Eq, false) => (min + u32::from(k == min), max - u32::from(k == max)),
-        (Cmp::Gt, true) => (min.max(k + 1), max),
-        (Cmp::Gt, false) => (min, max.min(k)),
-        (Cmp::Ge, true) => (min.max(k), max),
-        (Cmp::Ge, false) => (min, max.min(k - 1)),
-        (Cmp::Set, _) => (min, max),
+        (Relation::Equal, true) => (k, k),
+        (Relation::Equal, false) => (min + u32::from(k == min), max - u32::from(k == max)),
+        (Relation::Greater, true) => (min.max(k + 1), max),
+        (Relation::Greater, false) => (min, max.min(k)),
+        (Relation::AtLeast, true) => (min.max(k), max),
+        (Relation::AtLeast, false) => (min, max.min(k - 1)),
+        (Relation::Shares, _) => (min, max),
     };
     Value { min, max, load }
 }
@@ -387,14 +389,14 @@ fn header_length(offset: u32, facts: &mut Facts) -> Node {
     Node::HeaderLength { offset, check }
 }
 
-fn compute(alu: Alu, operand: Operand, facts: &mut Facts) -> Node {
+fn compute(alu: Alu, operand: Source, facts: &mut Facts) -> Node {
     let value = match operand {
-        Operand::K(k) => Value::exactly(k),
-        Operand::X => facts.x,
+        Source::K(k) => Value::exactly(k),
+        Source::X => facts.x,
     };
     let Some(k) = value.constant() else {
         facts.a = facts.a.after(alu, value);
-        return Node::Alu(alu, Operand::X);
+        return Node::Alu(alu, Source::X);
     };
     let k = if matches!(alu, Alu::Lsh | Alu::Rsh) { k & 31 } else { k };
     if let Some(a) = facts.a.constant() {
@@ -407,9 +409,19 @@ fn compute(alu: Alu, operand: Operand, facts: &mut Facts) -> Node {
         Alu::Div | Alu::Mod if k == 0 => return Node::Ret(0),
         Alu::Mod if k == 1 => return constant(Reg::A, 0, facts),
         Alu::Mul | Alu::And if k == 0 => return constant(Reg::A, 0, facts),
-        _ if alu.is_identity(k) => return Node::Nop,
+        _ if is_identity(alu, k) => return Node::Nop,
         _ => {}
     }
     facts.a = Value { load: rename(facts.a.load, alu, k), ..facts.a.after(alu, Value::exactly(k)) };
-    Node::Alu(alu, Operand::K(k))
+    Node::Alu(alu, Source::K(k))
+}
+
+/// Whether `a OP k` is `a`, whatever `a` is.
+fn is_identity(alu: Alu, k: u32) -> bool {
+    match alu {
+        Alu::Add | Alu::Sub | Alu::Or | Alu::Xor | Alu::Lsh | Alu::Rsh => k == 0,
+        Alu::Mul | Alu::Div => k == 1,
+        Alu::And => k == u32::MAX,
+        Alu::Mod => false,
+    }
 }

@@ -4,7 +4,8 @@
 
 use super::facts::Forward;
 use super::node::{Ask, Node, Reg, end};
-use crate::operation::{Alu, Cmp, Operand};
+use callgate::bpf::cfg::Registers;
+use callgate::bpf::{Alu, Relation, Source};
 
 /// The program after both passes.
 pub(super) struct Flow {
@@ -14,45 +15,13 @@ pub(super) struct Flow {
     /// Where to go in place of each node: past everything that does nothing.
     pub(super) dest: Vec<u16>,
     /// What is read before it is written, from each node on.
-    pub(super) live: Vec<Live>,
-}
-
-/// Registers and scratch words.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Live(u32);
-
-impl Live {
-    pub(super) const A: Live = Live(1 << 16);
-    pub(super) const X: Live = Live(1 << 17);
-
-    fn reg(reg: Reg) -> Live {
-        match reg {
-            Reg::A => Live::A,
-            Reg::X => Live::X,
-        }
-    }
-
-    fn scratch(index: u8) -> Live {
-        Live(1 << index)
-    }
-
-    pub(super) fn has(self, other: Live) -> bool {
-        self.0 & other.0 != 0
-    }
-
-    pub(super) fn and(self, other: Live) -> Live {
-        Live(self.0 | other.0)
-    }
-
-    fn without(self, other: Live) -> Live {
-        Live(self.0 & !other.0)
-    }
+    pub(super) live: Vec<Registers>,
 }
 
 impl Flow {
     /// What is read after a branch.
-    pub(super) fn live_after(&self, yes: u16, no: u16) -> Live {
-        self.live[usize::from(yes)].and(self.live[usize::from(no)])
+    pub(super) fn live_after(&self, yes: u16, no: u16) -> Registers {
+        self.live[usize::from(yes)].union(self.live[usize::from(no)])
     }
 
     /// The node that is executed in place of this one.
@@ -73,7 +42,7 @@ impl Flow {
 pub(super) fn backward(forward: Forward) -> Flow {
     let Forward { nodes, edges } = forward;
     let len = nodes.len();
-    let mut flow = Flow { nodes, edges, dest: vec![0; len], live: vec![Live::default(); len] };
+    let mut flow = Flow { nodes, edges, dest: vec![0; len], live: vec![Registers::NONE; len] };
     for index in (0..len).rev() {
         flow.step(index);
     }
@@ -86,11 +55,11 @@ impl Flow {
             self.simplify_branch(index);
         }
         let (live, dest) = match self.nodes[index] {
-            Node::Dead | Node::Ret(_) => (Live::default(), index as u16),
-            Node::RetA => (Live::A, index as u16),
+            Node::Dead | Node::Ret(_) => (Registers::NONE, index as u16),
+            Node::RetA => (Registers::A, index as u16),
             Node::Jump(to) => (self.live[usize::from(to)], self.dest[usize::from(to)]),
             Node::Branch { operand, yes, no, .. } => {
-                (self.live_after(yes, no).and(Live::A).and(read(operand)), index as u16)
+                (self.live_after(yes, no).union(Registers::A).union(read(operand)), index as u16)
             }
             node => {
                 let (node, live) = straight(node, self.live[index + 1]);
@@ -113,71 +82,85 @@ impl Flow {
             self.nodes[index] = if behind { Node::Nop } else { Node::Jump(no) };
             return;
         }
-        if (test, operand) == (Cmp::Eq, Operand::K(0))
+        if (test, operand) == (Relation::Equal, Source::K(0))
             && self.edges[index] == 1
-            && !self.live_after(yes, no).has(Live::A)
+            && !self.live_after(yes, no).intersects(Registers::A)
             && let Some(before) = index.checked_sub(1)
             && let Node::Alu(Alu::And, mask) = self.nodes[before]
         {
             self.nodes[before] = Node::Nop;
-            self.nodes[index] = Node::Branch { test: Cmp::Set, operand: mask, yes: no, no: yes };
+            self.nodes[index] =
+                Node::Branch { test: Relation::Shares, operand: mask, yes: no, no: yes };
         }
     }
 
     /// Whether what is equal goes where the comparison after this one sends it, too, as it is equal to
     /// something else.
-    fn is_decided_by_next(&self, test: Cmp, operand: Operand, yes: u16, no: u16) -> bool {
-        let Node::Branch { test: Cmp::Eq, operand: Operand::K(next), no: others, .. } =
+    fn is_decided_by_next(&self, test: Relation, operand: Source, yes: u16, no: u16) -> bool {
+        let Node::Branch { test: Relation::Equal, operand: Source::K(next), no: others, .. } =
             self.target(no)
         else {
             return false;
         };
-        let differs = matches!((test, operand), (Cmp::Eq, Operand::K(k)) if k != next);
+        let differs = matches!((test, operand), (Relation::Equal, Source::K(k)) if k != next);
         differs && self.dest[usize::from(yes)] == self.dest[usize::from(others)]
     }
 }
 
-fn read(operand: Operand) -> Live {
+fn register(reg: Reg) -> Registers {
+    match reg {
+        Reg::A => Registers::A,
+        Reg::X => Registers::X,
+    }
+}
+
+fn read(operand: Source) -> Registers {
     match operand {
-        Operand::K(_) => Live::default(),
-        Operand::X => Live::X,
+        Source::K(_) => Registers::NONE,
+        Source::X => Registers::X,
     }
 }
 
 /// A node in front of another one: what is left of it when only this is read afterwards, and what is
 /// read with it.
-fn straight(node: Node, next: Live) -> (Node, Live) {
-    let define = |reg: Reg, reads: Live| {
-        let reg = Live::reg(reg);
-        if next.has(reg) { (node, next.without(reg).and(reads)) } else { (Node::Nop, next) }
+fn straight(node: Node, next: Registers) -> (Node, Registers) {
+    let define = |reg: Reg, reads: Registers| {
+        let reg = register(reg);
+        if next.intersects(reg) {
+            (node, next.without(reg).union(reads))
+        } else {
+            (Node::Nop, next)
+        }
     };
     match node {
-        Node::Imm(reg, _) | Node::Length(reg) => define(reg, Live::default()),
-        Node::Fetch(reg, index) => define(reg, Live::scratch(index)),
-        Node::Load { width, offset, check: true } if !next.has(Live::A) => {
+        Node::Imm(reg, _) | Node::Length(reg) => define(reg, Registers::NONE),
+        Node::Fetch(reg, index) => define(reg, Registers::scratch(index.into())),
+        Node::Load { width, offset, check: true } if !next.intersects(Registers::A) => {
             (Node::Check(end(offset, width)), next)
         }
-        Node::Load { .. } => define(Reg::A, Live::default()),
-        Node::HeaderLength { offset, check: true } if !next.has(Live::X) => {
+        Node::Load { .. } => define(Reg::A, Registers::NONE),
+        Node::HeaderLength { offset, check: true } if !next.intersects(Registers::X) => {
             (Node::Check(offset + 1), next)
         }
-        Node::HeaderLength { .. } => define(Reg::X, Live::default()),
+        Node::HeaderLength { .. } => define(Reg::X, Registers::NONE),
         // These may end the program, so they stay.
-        Node::Indexed { .. } => (node, next.without(Live::A).and(Live::X)),
+        Node::Indexed { .. } => (node, next.without(Registers::A).union(Registers::X)),
         Node::Outside { ask, .. } => match ask {
-            Ask::Word => (node, next.and(Live::A).and(Live::X)),
-            Ask::Load(_) => (node, next.without(Live::A)),
-            Ask::HeaderLength => (node, next.without(Live::X)),
+            Ask::Word => (node, next.union(Registers::A).union(Registers::X)),
+            Ask::Load(_) => (node, next.without(Registers::A)),
+            Ask::HeaderLength => (node, next.without(Registers::X)),
         },
-        Node::Alu(Alu::Div | Alu::Mod, Operand::X) => (node, next.and(Live::A).and(Live::X)),
-        Node::Alu(_, operand) => define(Reg::A, Live::A.and(read(operand))),
-        Node::Neg => define(Reg::A, Live::A),
-        Node::Tax => define(Reg::X, Live::A),
-        Node::Txa => define(Reg::A, Live::X),
+        Node::Alu(Alu::Div | Alu::Mod, Source::X) => {
+            (node, next.union(Registers::A).union(Registers::X))
+        }
+        Node::Alu(_, operand) => define(Reg::A, Registers::A.union(read(operand))),
+        Node::Neg => define(Reg::A, Registers::A),
+        Node::Tax => define(Reg::X, Registers::A),
+        Node::Txa => define(Reg::A, Registers::X),
         Node::Store(reg, index) => {
-            let word = Live::scratch(index);
-            if next.has(word) {
-                (node, next.without(word).and(Live::reg(reg)))
+            let word = Registers::scratch(index.into());
+            if next.intersects(word) {
+                (node, next.without(word).union(register(reg)))
             } else {
                 (Node::Nop, next)
             }

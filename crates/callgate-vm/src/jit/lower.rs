@@ -8,11 +8,12 @@ use callgate::bpf::{Insn, Width};
 
 use super::buffer::Pos;
 use super::facts::{self, Input};
-use super::live::{self, Flow, Live};
+use super::live::{self, Flow};
 use super::node::{Node, Reg, end};
 use super::switch::{self, Group, Kind, OTHER, Switch};
 use super::target::{Cond, Needs, Target};
-use crate::operation::{Alu, Cmp, Operand};
+use callgate::bpf::cfg::Registers;
+use callgate::bpf::{Alu, Relation, Source};
 
 /// In a group of so few, one comparison follows the other.
 const LINEAR: usize = 3;
@@ -57,7 +58,7 @@ fn may_end(node: &Node) -> bool {
     match node {
         Node::Load { check, .. } | Node::HeaderLength { check, .. } => *check,
         Node::Check(_) | Node::Indexed { .. } | Node::Outside { .. } => true,
-        Node::Alu(alu, Operand::X) => matches!(alu, Alu::Div | Alu::Mod),
+        Node::Alu(alu, Source::X) => matches!(alu, Alu::Div | Alu::Mod),
         _ => false,
     }
 }
@@ -204,10 +205,10 @@ impl<T: Target> Lower<T> {
         }
     }
 
-    fn branch(&mut self, index: usize, test: Cmp, operand: Operand, yes: u16, no: u16) {
+    fn branch(&mut self, index: usize, test: Relation, operand: Source, yes: u16, no: u16) {
         self.ways(Cond::of(test), yes, no);
-        let Operand::K(k) = operand else { return self.target.compare(test, operand) };
-        let alone = !self.flow.live_after(yes, no).has(Live::A);
+        let Source::K(k) = operand else { return self.target.compare(test, operand) };
+        let alone = !self.flow.live_after(yes, no).intersects(Registers::A);
         match self.before(index).filter(|_| alone) {
             Some(Node::Load { width, offset, .. }) if self.target.can_compare_load(test, width) => {
                 self.target.compare_load(test, k, width, offset);
@@ -216,7 +217,7 @@ impl<T: Target> Lower<T> {
             Some(Node::Indexed { width, near: true, .. })
                 if self.target.can_compare_load(test, width) =>
             {
-                self.target.compare(test, Operand::K(turned_around(k, width)));
+                self.target.compare(test, Source::K(turned_around(k, width)));
                 self.joined = Some(Joined::Order);
             }
             _ => self.target.compare(test, operand),
@@ -289,7 +290,7 @@ impl<T: Target> Lower<T> {
         let upper = self.target.here();
         self.search(&groups[..middle], other, &tables[..middle]);
         self.target.branch(Cond::From, upper);
-        self.target.compare(Cmp::Ge, Operand::K(groups[middle].low));
+        self.target.compare(Relation::AtLeast, Source::K(groups[middle].low));
     }
 
     fn list(&mut self, groups: &[Group], other: u16, tables: &[Option<Tables>]) {
@@ -310,7 +311,7 @@ impl<T: Target> Lower<T> {
                 let single = group.low == group.high;
                 self.test(if single { Cond::Eq } else { Cond::NotAbove }, to, other, last);
                 if single {
-                    self.target.compare(Cmp::Eq, Operand::K(group.low));
+                    self.target.compare(Relation::Equal, Source::K(group.low));
                 } else {
                     self.target.check_index(group.low, group.high - group.low);
                 }
@@ -376,7 +377,7 @@ impl<T: Target> Lower<T> {
     fn entry(&mut self) {
         self.go(0);
         let live = self.flow.live[0];
-        let zero: &[Reg] = match (live.has(Live::A), live.has(Live::X)) {
+        let zero: &[Reg] = match (live.intersects(Registers::A), live.intersects(Registers::X)) {
             (true, true) => &[Reg::A, Reg::X],
             (true, false) => &[Reg::A],
             (false, true) => &[Reg::X],

@@ -3,7 +3,7 @@
 
 use callgate::bpf::Width;
 
-use crate::operation::{Alu, Cmp, Operand};
+use callgate::bpf::{Alu, Relation, Source};
 
 /// The largest value that a load yields.
 pub(super) fn largest(width: Width) -> u32 {
@@ -73,7 +73,7 @@ pub(super) enum Node {
     },
     Fetch(Reg, u8),
     Store(Reg, u8),
-    Alu(Alu, Operand),
+    Alu(Alu, Source),
     Neg,
     /// X = A.
     Tax,
@@ -81,8 +81,8 @@ pub(super) enum Node {
     Txa,
     Jump(u16),
     Branch {
-        test: Cmp,
-        operand: Operand,
+        test: Relation,
+        operand: Source,
         yes: u16,
         no: u16,
     },

@@ -9,15 +9,15 @@ use callgate::bpf::Width;
 
 use super::buffer::{Buffer, Pos};
 use super::node::{Ask, Reg};
-use crate::operation::{Alu, Cmp, Operand};
+use callgate::bpf::{Alu, Relation, Source};
 
 /// A condition after a comparison ([`Compare::compare`], [`Compare::compare_load`],
 /// [`Compare::check_index`]) or after [`Compare::bit`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cond {
-    /// Equal; after [`Cmp::Set`]: no bit in common.
+    /// Equal; after [`Relation::Shares`]: no bit in common.
     Eq,
-    /// Not equal; after [`Cmp::Set`]: a bit in common.
+    /// Not equal; after [`Relation::Shares`]: a bit in common.
     Ne,
     Above,
     NotAbove,
@@ -31,12 +31,12 @@ pub(super) enum Cond {
 
 impl Cond {
     /// When a test holds.
-    pub(super) fn of(test: Cmp) -> Cond {
+    pub(super) fn of(test: Relation) -> Cond {
         match test {
-            Cmp::Eq => Cond::Eq,
-            Cmp::Gt => Cond::Above,
-            Cmp::Ge => Cond::From,
-            Cmp::Set => Cond::Ne,
+            Relation::Equal => Cond::Eq,
+            Relation::Greater => Cond::Above,
+            Relation::AtLeast => Cond::From,
+            Relation::Shares => Cond::Ne,
         }
     }
 
@@ -85,12 +85,12 @@ pub(super) trait Control {
 /// What a condition is about.
 pub(super) trait Compare {
     /// Compares A.
-    fn compare(&mut self, test: Cmp, operand: Operand);
+    fn compare(&mut self, test: Relation, operand: Source);
     /// Whether [`Compare::compare_load`] can do this, and comparing bytes in the order of the packet is
     /// worth it.
-    fn can_compare_load(&self, test: Cmp, width: Width) -> bool;
+    fn can_compare_load(&self, test: Relation, width: Width) -> bool;
     /// Compares what a load yields; A is lost.
-    fn compare_load(&mut self, test: Cmp, k: u32, width: Width, offset: u32);
+    fn compare_load(&mut self, test: Relation, k: u32, width: Width, offset: u32);
     /// Compares A - `base`, which becomes the index, with `last`; the index is between them unless the
     /// condition [`Cond::Above`] holds.
     fn check_index(&mut self, base: u32, last: u32);
@@ -119,7 +119,7 @@ pub(super) trait Compute {
     fn fetch(&mut self, reg: Reg, index: u8);
     fn store(&mut self, reg: Reg, index: u8);
     /// Division by a zero X goes to `zero`; a constant is not 0.
-    fn alu(&mut self, alu: Alu, operand: Operand, zero: Pos);
+    fn alu(&mut self, alu: Alu, operand: Source, zero: Pos);
     fn negate(&mut self);
     /// X = A.
     fn tax(&mut self);

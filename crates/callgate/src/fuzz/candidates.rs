@@ -7,10 +7,11 @@
 
 use rustc_hash::FxHashSet as HashSet;
 
+use callgate_bpf::cfg::{Facts, Forward};
 use callgate_bpf::data::{Endian, SeccompData, Word};
 use callgate_bpf::random::Rng;
 use callgate_bpf::syscalls::{Arch, X32_SYSCALL_BIT};
-use callgate_bpf::{Insn, Op, Program, SCRATCH_WORDS};
+use callgate_bpf::{Insn, Op, Program, SCRATCH_WORDS, Source};
 use callgate_proof::policy::{Policy, Rule};
 
 /// Values that are special whatever the filter says.
@@ -77,7 +78,8 @@ impl Candidates {
         let origins = origins(program, endian);
         for (insn, words) in program.iter().zip(&origins) {
             let k = insn.k;
-            let is_used = insn.op.uses_k() && (insn.op.is_branch() || is_alu(insn.op));
+            let is_used = matches!(insn.arithmetic(), Some((_, Source::K(_))))
+                || matches!(insn.comparison(), Some((_, Source::K(_))));
             for word in Word::all().filter(|word| is_used && words >> word.index() & 1 == 1) {
                 self.add(word, [k]);
                 if matches!(insn.op, Op::AndK | Op::OrK | Op::JsetK) {
@@ -244,14 +246,14 @@ pub(super) fn around(insn: Insn, words: Words, data: SeccompData) -> Vec<Seccomp
 
 /// The words that the decision of each branch, or the result of each computation, depends on.
 pub(super) fn origins(program: &Program, endian: Endian) -> Vec<Words> {
-    #[derive(Clone, Copy, Default)]
-    struct Registers {
+    #[derive(Clone, Default)]
+    struct Origins {
         a: Words,
         x: Words,
         scratch: [Words; SCRATCH_WORDS],
     }
-    impl Registers {
-        fn join(&mut self, other: &Registers) {
+    impl Facts for Origins {
+        fn join(&mut self, other: &Origins) {
             self.a |= other.a;
             self.x |= other.x;
             for (mine, others) in self.scratch.iter_mut().zip(other.scratch) {
@@ -259,14 +261,11 @@ pub(super) fn origins(program: &Program, endian: Endian) -> Vec<Words> {
             }
         }
     }
-    let len = program.len();
-    let mut before = vec![Registers::default(); len];
-    let mut origins = vec![0; len];
-    // Jumps go forward only, so that one pass sees every way to an instruction before it.
+    let mut analysis = Forward::new(program.len(), Origins::default());
+    let mut origins = vec![0; program.len()];
     for (index, insn) in program.iter().enumerate() {
-        let Some(mut state) = before.get(index).copied() else { break };
+        let Some(mut state) = analysis.take(index) else { continue };
         let slot = insn.k as usize;
-        let both = state.a | state.x;
         match insn.op {
             Op::LdWordAbs => {
                 state.a = Word::from_offset(insn.k, endian).map_or(0, |word| 1 << word.index());
@@ -283,56 +282,18 @@ pub(super) fn origins(program: &Program, endian: Endian) -> Vec<Words> {
             }
             Op::Tax => state.x = state.a,
             Op::Txa => state.a = state.x,
-            op if is_alu(op) && !op.uses_k() && op != Op::Neg => state.a = both,
+            _ if matches!(insn.arithmetic(), Some((_, Source::X))) => state.a |= state.x,
             _ => {}
         }
-        let by_x = insn.op.is_branch() && !insn.op.uses_k();
+        let by_x = matches!(insn.comparison(), Some((_, Source::X)));
         if let Some(origin) = origins.get_mut(index) {
-            *origin = if by_x { both } else { state.a };
+            *origin = if by_x { state.a | state.x } else { state.a };
         }
-        let mut goes_to = |next: usize| {
-            if let Some(next) = before.get_mut(next) {
-                next.join(&state);
-            }
-        };
-        match insn.op {
-            op if op.is_return() => {}
-            op if op.is_branch() => {
-                goes_to(index + 1 + usize::from(insn.jt));
-                goes_to(index + 1 + usize::from(insn.jf));
-            }
-            Op::Ja => goes_to((index + 1).saturating_add(slot)),
-            _ => goes_to(index + 1),
+        for next in insn.successors(index) {
+            analysis.arrive(next, &state);
         }
     }
     origins
-}
-
-fn is_alu(op: Op) -> bool {
-    use Op::*;
-    matches!(
-        op,
-        AddK | SubK
-            | MulK
-            | DivK
-            | OrK
-            | AndK
-            | LshK
-            | RshK
-            | Neg
-            | ModK
-            | XorK
-            | AddX
-            | SubX
-            | MulX
-            | DivX
-            | OrX
-            | AndX
-            | LshX
-            | RshX
-            | ModX
-            | XorX
-    )
 }
 
 /// Calls of a rule with arguments at the edges of its tests: one test at a time, and all that the

@@ -304,7 +304,7 @@ mod tests {
                 form("given", &["--by", "program"]),
                 form("size jit", &["--by", "optimized", "--model=jit", "--optimize=size"]),
             ],
-            report: fuzz(&input, &Options::default(), &mut |_| ()),
+            report: fuzz(&input, &Options::default(), &mut |_| true),
             omissions: Vec::new(),
             elapsed: Duration::from_millis(1230),
             source_arguments: ["my filter.bpf", "--arch", "x86_64"].map(String::from).to_vec(),

@@ -4,27 +4,27 @@ use callgate::bpf::Width;
 
 use super::{A, Aarch64, T0, T1, X, encode as e};
 use crate::jit::target::{Compare, Load};
-use crate::operation::{Cmp, Operand};
+use callgate::bpf::{Relation, Source};
 
 impl Compare for Aarch64 {
-    fn compare(&mut self, test: Cmp, operand: Operand) {
+    fn compare(&mut self, test: Relation, operand: Source) {
         self.write(|code| {
             match (test, operand) {
-                (Cmp::Set, Operand::K(k)) => code.test(A, k),
-                (Cmp::Set, Operand::X) => code.put(e::tst(A, X)),
-                (_, Operand::K(k)) => code.compare(A, k),
-                (_, Operand::X) => code.put(e::cmp(A, X)),
+                (Relation::Shares, Source::K(k)) => code.test(A, k),
+                (Relation::Shares, Source::X) => code.put(e::tst(A, X)),
+                (_, Source::K(k)) => code.compare(A, k),
+                (_, Source::X) => code.put(e::cmp(A, X)),
             };
         });
     }
 
     /// There are no comparisons with memory.
-    fn can_compare_load(&self, _test: Cmp, _width: Width) -> bool {
+    fn can_compare_load(&self, _test: Relation, _width: Width) -> bool {
         false
     }
 
-    fn compare_load(&mut self, test: Cmp, k: u32, width: Width, offset: u32) {
-        self.compare(test, Operand::K(k));
+    fn compare_load(&mut self, test: Relation, k: u32, width: Width, offset: u32) {
+        self.compare(test, Source::K(k));
         self.load(width, offset);
     }
 

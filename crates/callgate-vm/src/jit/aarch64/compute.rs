@@ -6,7 +6,7 @@ use super::{
 use crate::jit::buffer::Pos;
 use crate::jit::node::Reg;
 use crate::jit::target::Compute;
-use crate::operation::{Alu, Operand};
+use callgate::bpf::{Alu, Source};
 
 impl Compute for Aarch64 {
     fn constant(&mut self, reg: Reg, k: u32) {
@@ -35,11 +35,11 @@ impl Compute for Aarch64 {
         });
     }
 
-    fn alu(&mut self, alu: Alu, operand: Operand, zero: Pos) {
+    fn alu(&mut self, alu: Alu, operand: Source, zero: Pos) {
         self.write(|code| {
             let k = match operand {
-                Operand::K(k) => k,
-                Operand::X => {
+                Source::K(k) => k,
+                Source::X => {
                     by_register(code, alu, X);
                     return;
                 }
@@ -59,7 +59,7 @@ impl Compute for Aarch64 {
                 _ => by_register(code.set(T0, k), alu, T0),
             };
         });
-        if matches!(alu, Alu::Div | Alu::Mod) && operand == Operand::X {
+        if matches!(alu, Alu::Div | Alu::Mod) && operand == Source::X {
             let distance = self.distance(zero);
             self.write(|code| {
                 code.put(e::cbz(X, distance));

@@ -17,7 +17,7 @@ mod tree;
 
 use super::live::Flow;
 use super::node::Node;
-use crate::operation::{Cmp, Operand};
+use callgate::bpf::{Relation, Source};
 use tree::Tree;
 
 /// Chains of fewer comparisons stay as they are.
@@ -70,7 +70,7 @@ pub(super) fn find(flow: &mut Flow) -> Vec<Switch> {
         tree: Tree::default(),
     };
     for head in 0..flow.nodes.len() {
-        if matches!(flow.nodes[head], Node::Branch { operand: Operand::K(_), .. }) {
+        if matches!(flow.nodes[head], Node::Branch { operand: Source::K(_), .. }) {
             found.extend(search.chain(flow, head).or_else(|| search.tree(flow, head)));
         }
     }
@@ -140,7 +140,9 @@ impl Search {
 /// The comparison with a constant at this node.
 fn equality(flow: &Flow, index: usize) -> Option<(u32, u16, u16)> {
     match flow.nodes[index] {
-        Node::Branch { test: Cmp::Eq, operand: Operand::K(k), yes, no } => Some((k, yes, no)),
+        Node::Branch { test: Relation::Equal, operand: Source::K(k), yes, no } => {
+            Some((k, yes, no))
+        }
         _ => None,
     }
 }

@@ -7,7 +7,7 @@
 use super::super::live::Flow;
 use super::super::node::Node;
 use super::{Range, after, key};
-use crate::operation::{Cmp, Operand};
+use callgate::bpf::{Relation, Source};
 
 /// Comparisons of one value with constants, of which only the first is reached from elsewhere. The
 /// memory of one serves for the next.
@@ -38,11 +38,11 @@ impl Tree {
 
     /// Brings an interval to a comparison; whether there is one that belongs to a tree.
     fn enter(&mut self, flow: &Flow, index: usize, low: u32, high: u32) -> bool {
-        let Node::Branch { test, operand: Operand::K(k), yes, no } = flow.nodes[index] else {
+        let Node::Branch { test, operand: Source::K(k), yes, no } = flow.nodes[index] else {
             return false;
         };
         let first = match test {
-            Cmp::Eq => {
+            Relation::Equal => {
                 if (low..=high).contains(&k) {
                     self.points.push((k, yes));
                 }
@@ -50,9 +50,9 @@ impl Tree {
                 self.members.push(index as u16);
                 return true;
             }
-            Cmp::Ge => Some(k),
-            Cmp::Gt => k.checked_add(1),
-            Cmp::Set => None,
+            Relation::AtLeast => Some(k),
+            Relation::Greater => k.checked_add(1),
+            Relation::Shares => None,
         };
         let Some(first) = first.filter(|&first| first > 0) else { return false };
         if high >= first {

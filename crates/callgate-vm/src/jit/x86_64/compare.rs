@@ -5,38 +5,38 @@ use callgate::bpf::Width;
 use super::encode::{CMP, Code, Mem, R11, RDI, RDX};
 use super::{A, X, X86_64};
 use crate::jit::target::Compare;
-use crate::operation::{Cmp, Operand};
+use callgate::bpf::{Relation, Source};
 
 impl Compare for X86_64 {
-    fn compare(&mut self, test: Cmp, operand: Operand) {
+    fn compare(&mut self, test: Relation, operand: Source) {
         self.write(|code| {
             match (test, operand) {
-                (Cmp::Set, Operand::K(k)) => X86_64::test_imm(code, k),
-                (Cmp::Set, Operand::X) => {
+                (Relation::Shares, Source::K(k)) => X86_64::test_imm(code, k),
+                (Relation::Shares, Source::X) => {
                     code.rr(false, &[0x85], X.0, A);
                 }
-                (_, Operand::K(0)) => {
+                (_, Source::K(0)) => {
                     code.rr(false, &[0x85], A.0, A);
                 }
-                (_, Operand::K(k)) => {
+                (_, Source::K(k)) => {
                     code.alu_imm(CMP, A, k);
                 }
-                (_, Operand::X) => {
+                (_, Source::X) => {
                     code.rr(false, &[8 * CMP + 1], X.0, A);
                 }
             };
         });
     }
 
-    fn can_compare_load(&self, test: Cmp, width: Width) -> bool {
-        width == Width::Byte || !self.swaps() || matches!(test, Cmp::Eq | Cmp::Set)
+    fn can_compare_load(&self, test: Relation, width: Width) -> bool {
+        width == Width::Byte || !self.swaps() || matches!(test, Relation::Equal | Relation::Shares)
     }
 
-    fn compare_load(&mut self, test: Cmp, k: u32, width: Width, offset: u32) {
+    fn compare_load(&mut self, test: Relation, k: u32, width: Width, offset: u32) {
         let mem = Mem::at(RDI, offset as i32);
         let swap = self.swaps();
         self.write(|code| match (width, test) {
-            (Width::Byte, Cmp::Set) => {
+            (Width::Byte, Relation::Shares) => {
                 code.rm(false, &[0xf6], 0, mem).imm8(k as u8);
             }
             // A constant above a byte is never compared: the forward pass knows how it ends.
@@ -48,7 +48,7 @@ impl Compare for X86_64 {
                 let k = if swap { u32::from((k as u16).swap_bytes()) } else { k };
                 code.rm(false, &[0x0f, 0xb7], A.0, mem);
                 match test {
-                    Cmp::Set => X86_64::test_imm(code, k),
+                    Relation::Shares => X86_64::test_imm(code, k),
                     _ => {
                         code.alu_imm(CMP, A, k);
                     }
@@ -57,7 +57,7 @@ impl Compare for X86_64 {
             (Width::Word, _) => {
                 let k = if swap { k.swap_bytes() } else { k };
                 match (test, i8::try_from(k as i32)) {
-                    (Cmp::Set, _) => code.rm(false, &[0xf7], 0, mem).imm32(k),
+                    (Relation::Shares, _) => code.rm(false, &[0xf7], 0, mem).imm32(k),
                     (_, Ok(k)) => code.rm(false, &[0x83], CMP, mem).imm8(k as u8),
                     (_, Err(_)) => code.rm(false, &[0x81], CMP, mem).imm32(k),
                 };

@@ -5,7 +5,7 @@ use super::{A, Scratch, X, X86_64, register};
 use crate::jit::buffer::Pos;
 use crate::jit::node::Reg;
 use crate::jit::target::{Compute, Cond, Control};
-use crate::operation::{Alu, Operand};
+use callgate::bpf::{Alu, Source};
 
 impl Compute for X86_64 {
     fn constant(&mut self, reg: Reg, k: u32) {
@@ -36,7 +36,7 @@ impl Compute for X86_64 {
         });
     }
 
-    fn alu(&mut self, alu: Alu, operand: Operand, zero: Pos) {
+    fn alu(&mut self, alu: Alu, operand: Source, zero: Pos) {
         let simple = match alu {
             Alu::Add => Some(ADD),
             Alu::Sub => Some(SUB),
@@ -47,13 +47,13 @@ impl Compute for X86_64 {
         };
         let divides = matches!(alu, Alu::Div | Alu::Mod);
         self.write(|code| match (simple, alu, operand) {
-            (Some(op), _, Operand::K(k)) => {
+            (Some(op), _, Source::K(k)) => {
                 code.alu_imm(op, A, k);
             }
-            (Some(op), _, Operand::X) => {
+            (Some(op), _, Source::X) => {
                 code.rr(false, &[8 * op + 1], X.0, A);
             }
-            (_, Alu::Mul, Operand::K(k)) => match i8::try_from(k as i32) {
+            (_, Alu::Mul, Source::K(k)) => match i8::try_from(k as i32) {
                 Ok(small) => {
                     code.rr(false, &[0x6b], A.0, A).imm8(small as u8);
                 }
@@ -61,29 +61,29 @@ impl Compute for X86_64 {
                     code.rr(false, &[0x69], A.0, A).imm32(k);
                 }
             },
-            (_, Alu::Mul, Operand::X) => {
+            (_, Alu::Mul, Source::X) => {
                 code.rr(false, &[0x0f, 0xaf], A.0, X);
             }
-            (_, Alu::Lsh | Alu::Rsh, Operand::K(k)) => {
+            (_, Alu::Lsh | Alu::Rsh, Source::K(k)) => {
                 let op = if alu == Alu::Lsh { 4 } else { 5 };
                 code.rr(false, &[0xc1], op, A).imm8(k as u8 & 31);
             }
-            (_, Alu::Lsh | Alu::Rsh, Operand::X) => {
+            (_, Alu::Lsh | Alu::Rsh, Source::X) => {
                 code.rr(false, &[0xd3], if alu == Alu::Lsh { 4 } else { 5 }, A);
             }
-            (_, Alu::Div, Operand::K(k)) if k.is_power_of_two() => {
+            (_, Alu::Div, Source::K(k)) if k.is_power_of_two() => {
                 code.rr(false, &[0xc1], 5, A).imm8(k.trailing_zeros() as u8);
             }
-            (_, Alu::Mod, Operand::K(k)) if k.is_power_of_two() => {
+            (_, Alu::Mod, Source::K(k)) if k.is_power_of_two() => {
                 code.alu_imm(AND, A, k - 1);
             }
             (_, _, operand) => {
                 let by = match operand {
-                    Operand::K(k) => {
+                    Source::K(k) => {
                         code.mov_imm(R11, k);
                         R11
                     }
-                    Operand::X => X,
+                    Source::X => X,
                 };
                 code.set(RDX, 0).rr(false, &[0xf7], 6, by);
                 if alu == Alu::Mod {
@@ -91,7 +91,7 @@ impl Compute for X86_64 {
                 }
             }
         });
-        if divides && operand == Operand::X {
+        if divides && operand == Source::X {
             self.branch(Cond::Eq, zero);
             self.write(|code| {
                 code.rr(false, &[0x85], X.0, X);
