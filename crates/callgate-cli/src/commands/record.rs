@@ -155,7 +155,7 @@ fn read(args: &RecordArgs) -> Result<u8> {
     let all = recordings::merged(&recordings::read_all(&args.from, reading)?);
     match (&args.output, args.format) {
         (Some(path), _) if path.as_os_str() != "-" => {
-            output::write_file(path, all.to_json().as_bytes())?;
+            output::write_recording(path, all.to_json().as_bytes())?;
         }
         (None, Format::Text) => output::print(&table(&all))?,
         _ => output::print(&all.to_json())?,
