@@ -6,6 +6,7 @@ use crate::commands::{
     asm, bench, check, compile, completions, diff, disasm, dump, explain, fuzz, generate, man,
     merge, optimize, record, run, simulate,
 };
+use crate::output;
 use crate::report::Result;
 
 /// Compile, prove, run, explain and compare seccomp filters
@@ -76,7 +77,15 @@ enum Color {
 
 /// Does what the command line says; the exit status.
 pub(crate) fn run() -> Result<u8> {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        // Help and the version are results, and what cannot be written is an error; clap would not say so.
+        Err(asked) if !asked.use_stderr() => {
+            output::print(&asked.render().ansi().to_string())?;
+            return Ok(0);
+        }
+        Err(mistake) => mistake.exit(),
+    };
     match cli.color {
         Color::Auto => anstream::ColorChoice::Auto,
         Color::Always => anstream::ColorChoice::Always,
