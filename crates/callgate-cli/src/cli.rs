@@ -1,5 +1,7 @@
 //! The command line as a whole.
 
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
@@ -8,6 +10,7 @@ use crate::commands::{
 };
 use crate::output;
 use crate::report::Result;
+use crate::text::printable;
 
 /// Compile, prove, run, explain and compare seccomp filters
 #[derive(Debug, Parser)]
@@ -84,7 +87,7 @@ pub(crate) fn run() -> Result<u8> {
             output::print(&asked.render().ansi().to_string())?;
             return Ok(0);
         }
-        Err(mistake) => mistake.exit(),
+        Err(mistake) => one_line(mistake).exit(),
     };
     match cli.color {
         Color::Auto => anstream::ColorChoice::Auto,
@@ -111,6 +114,36 @@ pub(crate) fn run() -> Result<u8> {
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     }
+}
+
+/// Escapes what a message repeats of the command line; see [`printable`].
+fn one_line(mut mistake: clap::Error) -> clap::Error {
+    let words: Vec<(ContextKind, ContextValue)> =
+        mistake.context().map(|(kind, value)| (kind, value.clone())).collect();
+    for (kind, value) in words {
+        let value = match value {
+            // Made from the definition alone, and of several lines.
+            _ if kind == ContextKind::Usage => continue,
+            ContextValue::String(word) => ContextValue::String(printable(&word).to_string()),
+            ContextValue::Strings(words) => ContextValue::Strings(
+                words.iter().map(|word| printable(word).to_string()).collect(),
+            ),
+            ContextValue::StyledStr(tip) => ContextValue::StyledStr(printable_tip(tip)),
+            ContextValue::StyledStrs(tips) => {
+                ContextValue::StyledStrs(tips.into_iter().map(printable_tip).collect())
+            }
+            _ => continue,
+        };
+        mistake.insert(kind, value);
+    }
+    mistake
+}
+
+/// A tip keeps its styles, unless a word in it has escapes of its own.
+fn printable_tip(tip: StyledStr) -> StyledStr {
+    let plain = tip.to_string();
+    let clean = printable(&plain).to_string();
+    if clean == plain { tip } else { StyledStr::from(clean) }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use crate::json::Json;
 use crate::options::Format;
 use crate::output;
 use crate::report::{self, Result};
+use crate::text::printable;
 
 /// Where a program goes.
 #[derive(Debug, clap::Args)]
@@ -165,7 +166,7 @@ impl Figures {
         let arches: Vec<&str> = arches.iter().map(|arch| arch.name()).collect();
         let labels = ["source"].into_iter().chain(std::iter::repeat(""));
         let mut text: Vec<_> =
-            labels.zip(sources.iter().map(|source| (*source).to_owned())).collect();
+            labels.zip(sources.iter().map(|source| printable(source).to_string())).collect();
         text.push(("architectures", arches.join(", ")));
         Figures { json: Vec::new(), text }
     }

@@ -18,7 +18,7 @@ use crate::output::{self, wrap};
 use crate::recordings::{self, Named, Reading};
 use crate::report::{self, Failure, Result};
 use crate::source::{BUILT_IN, Source, Stack};
-use crate::text::{self, grouped, times};
+use crate::text::{self, grouped, printable, times};
 
 /// Say which recorded calls a filter would deny
 #[derive(Debug, clap::Args)]
@@ -120,6 +120,7 @@ fn warn_about(named: &[Named], recording: &Recording, filter: &Stack) {
 }
 
 fn table(recording: &Recording, filter: &str, findings: &[Finding]) -> String {
+    let filter = printable(filter);
     let all = format!("{}, {}", text::count(recording.calls().len()), times(recording.total()));
     if findings.is_empty() {
         return format!("{filter} allows all that was recorded: {all}\n");

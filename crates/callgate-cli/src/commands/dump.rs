@@ -17,9 +17,9 @@ use crate::emit::{self, Emit};
 use crate::json::Json;
 use crate::options::{Format, NATIVE_ENDIAN, PROMPT, SourceOptions};
 use crate::output::{self, Directory};
-use crate::report::{Failure, Result, printable};
+use crate::report::{Failure, Result};
 use crate::source;
-use crate::text::counted;
+use crate::text::{counted, printable};
 
 const HEADING: Style = Style::new().bold();
 

@@ -46,7 +46,8 @@ impl Directory {
     /// The names of its entries.
     pub(crate) fn names(&self) -> io::Result<Vec<OsString>> {
         let mut names = Vec::new();
-        for entry in Dir::read_from(&self.fd)? {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        for entry in Dir::new(rustix::fs::openat(&self.fd, ".", flags, Mode::empty())?)? {
             names.push(OsString::from_vec(entry?.file_name().to_bytes().to_vec()));
         }
         Ok(names)

@@ -155,7 +155,7 @@ impl Filter {
 
 /// Why there is no program, with what to do about it.
 pub(crate) fn failed(name: &str, error: &CompileError) -> Failure {
-    Failure::about(name, error.to_string()).help(error.help().unwrap_or_default())
+    Failure::about(name, error.to_string()).help(error.help().unwrap_or_default()).multiline()
 }
 
 /// The architectures of a byte order that a program compares its arch with; x32's numbers are looked up by

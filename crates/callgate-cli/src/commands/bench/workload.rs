@@ -166,7 +166,7 @@ fn take(workload: &Workload, plan: &Plan) -> Result<Runs> {
         true => Failure::new("ended before the first round was whole")
             .help("a round runs each variant once; with --quick it is shorter")
             .status(INTERRUPTED),
-        false => Failure::new(error.to_string()).help(error.help()),
+        false => Failure::new(error.to_string()).help(error.help()).multiline(),
     })
 }
 
