@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use callgate::bpf::disasm::{self, Dialect};
-use callgate::bpf::{Program, RawInsn};
+use callgate::bpf::{LongProgram, Program, RawInsn};
 use callgate::compile::Stats;
 use callgate::{Arch, Endian};
 use clap::{ValueEnum, ValueHint};
@@ -198,13 +198,18 @@ fn microseconds(duration: Duration) -> f64 {
 }
 
 /// A program in a notation.
-pub(crate) fn text(program: &Program, dialect: Dialect, endian: Endian, arches: &[Arch]) -> String {
+pub(crate) fn text(
+    program: &LongProgram,
+    dialect: Dialect,
+    endian: Endian,
+    arches: &[Arch],
+) -> String {
     let options = disasm::Options { endian, arches: arches.to_vec() };
     disasm::disassemble(program, dialect, &options)
 }
 
 /// The fields of the instructions, `[code, jt, jf, k]` each.
-pub(crate) fn rows(program: &Program) -> Json {
+pub(crate) fn rows(program: &LongProgram) -> Json {
     Json::array(program.to_raw().into_iter().map(|RawInsn { code, jt, jf, k }| {
         Json::Array(vec![code.into(), jt.into(), jf.into(), k.into()])
     }))

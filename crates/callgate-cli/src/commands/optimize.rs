@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use callgate::bpf::MAX_INSNS;
 use callgate::compile::Options;
 use callgate::optimize::{self, Optimized, Unchanged};
 use clap::ValueHint;
@@ -50,8 +51,18 @@ pub(crate) fn run(args: &OptimizeArgs) -> Result<u8> {
             .help("`callgate compile` makes the best program of it"));
     };
     let options = Options { budget: PROMPT, ..args.compiling.read(arches, filter.strict)? };
-    let optimized = optimize::optimize(program, *endian, arches, &options)
-        .map_err(|error| source::failed(&filter.name, &error))?;
+    let optimized = optimize::optimize(program, *endian, arches, &options).map_err(|error| {
+        let failed = source::failed(&filter.name, &error);
+        if program.len() <= MAX_INSNS {
+            return failed;
+        }
+        let why = format!(
+            "no program that the kernel takes was found for this one of {} instructions (the limit is \
+             {MAX_INSNS}): {error}",
+            program.len()
+        );
+        Failure::about(&filter.name, why).help(error.help().unwrap_or_default()).multiline()
+    })?;
     if let Err(why) = &optimized.outcome {
         let help = match why {
             Unchanged::NoOther(_) => "the program given comes out as it is",

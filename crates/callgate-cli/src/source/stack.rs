@@ -91,7 +91,7 @@ impl Stack {
         let options = Options { budget: PROMPT, ..Options::default() };
         let (merged, stack) = merge(&self.filters, &arches, &options)?;
         let (endian, installed) = (stack.endian(), stack.flags());
-        let meaning = Meaning::Program { program: merged.compiled.program, endian, arches };
+        let meaning = Meaning::Program { program: merged.compiled.program.into(), endian, arches };
         Ok(Filter { installed, ..Filter::new(self.name, meaning) })
     }
 }

@@ -165,7 +165,7 @@ fn of_source(args: &EnginesArgs, source: &OsString) -> Result<Workload> {
         Subject::Calls(filter) => {
             let call = call.as_deref().unwrap_or(DEFAULT_CALL);
             let (_, hot) = called(call, call_arg, *token, reading, &filter)?;
-            let program = filter.program(compiling)?.into_owned();
+            let program = filter.program(compiling)?;
             Ok(workloads::of_calls(filter.name.clone(), program, filter.endian(), hot))
         }
         Subject::Packets(SocketFilter { name, program }) => {

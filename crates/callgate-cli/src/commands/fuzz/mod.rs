@@ -212,7 +212,9 @@ fn forms(
                 }),
             }
         }
-        Meaning::Program { program, .. } => add("given", by(By::Program), Some(program.clone())),
+        Meaning::Program { program, .. } => {
+            add("given", by(By::Program), Some(filter.for_the_kernel(program)?));
+        }
     }
     // Often several models get the same program.
     let mut compiled: Vec<(Aim, Vec<Model>, Program)> = Vec::new();
