@@ -21,6 +21,10 @@ out is the given program itself when nothing better is found, or when it is too
 complex to be understood as a whole (it multiplies two arguments, say): a note
 on standard error says why, and the exit status is 0 in both cases.
 
+Programs longer than the kernel accepts (4,096 instructions) are read too, up to
+65,536. They never come out: if no program of at most 4,096 is found, that is an
+error, with exit status 2.
+
 --model, --optimize and --weights say what better means. With --stats, figures
 before and after are shown; `proved` is true when a new program comes out, which
 is always proved equal to the given one.

@@ -29,7 +29,8 @@ const MAX_LINKS: usize = 40;
 /// A directory that stays the same whatever happens to its name.
 pub(crate) struct Directory {
     fd: OwnedFd,
-    stat: Stat,
+    owner: u32,
+    mode: Mode,
     /// Whether it is one of procfs, where links are the kernel's.
     is_of_kernel: bool,
 }
@@ -62,13 +63,13 @@ impl Directory {
     fn of(fd: OwnedFd) -> rustix::io::Result<Directory> {
         let stat = rustix::fs::fstat(&fd)?;
         let is_of_kernel = rustix::fs::fstatfs(&fd)?.f_type == PROC_SUPER_MAGIC;
-        Ok(Directory { fd, stat, is_of_kernel })
+        let mode = Mode::from_raw_mode(stat.st_mode);
+        Ok(Directory { fd, owner: stat.st_uid, mode, is_of_kernel })
     }
 
     /// Whether others may put entries into it.
     pub(super) fn is_shared(&self) -> bool {
-        let mode = Mode::from_raw_mode(self.stat.st_mode);
-        mode.intersects(Mode::SVTX | Mode::WOTH)
+        self.mode.intersects(Mode::SVTX | Mode::WOTH)
     }
 
     /// Refuses an entry that another user may have put here.
@@ -190,7 +191,7 @@ impl Walk {
         if path.as_os_str().is_empty() {
             return Err(Errno::NOENT.into());
         }
-        let trusted = root()?.stat.st_uid;
+        let trusted = root()?.owner;
         let mut walk = Walk { directory, left: Vec::new(), links: 0, led_by: None, trusted };
         walk.push(path)?;
         Ok(walk)
@@ -277,7 +278,7 @@ impl Walk {
     /// Refuses a directory that somebody's link led to and that is another's.
     fn check(&self) -> io::Result<()> {
         match self.led_by {
-            Some(user) => self.check_owner(user, self.directory.stat.st_uid),
+            Some(user) => self.check_owner(user, self.directory.owner),
             None => Ok(()),
         }
     }
