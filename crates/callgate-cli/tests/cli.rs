@@ -127,6 +127,8 @@ fn missing(what: &str) -> Option<String> {
     let met = match what {
         // Permissions of files do not stop root.
         "user" => !root,
+        // Only root can make files that belong to another user.
+        "root" => root,
         // Only CAP_SYS_ADMIN may look at filters, and only without a filter of its own.
         "admin" => {
             let capabilities = status.lines().find_map(|line| line.strip_prefix("CapEff:\t"));

@@ -30,7 +30,7 @@ use complexity::TooComplex;
 pub use complexity::diagram;
 pub use size::{LargePart, TooLong};
 
-use crate::bpf::{Insn, MAX_INSNS, Program, ProgramError, is_constant_allow};
+use crate::bpf::{Insn, LongProgram, MAX_INSNS, Program, ProgramError, is_constant_allow};
 use crate::codegen::{self, Aim, Model, WeightedCall, Weights};
 use crate::data::{Endian, SeccompData, Word};
 use crate::diagram::{Budget, Func, OutOfBudget, Store};
@@ -184,7 +184,7 @@ pub fn compile(policy: &Policy, options: &Options) -> Result<Compiled, CompileEr
 /// # Errors
 /// As [`compile`].
 pub fn recompile(
-    program: &Program,
+    program: &LongProgram,
     endian: Endian,
     arches: &[Arch],
     options: &Options,
@@ -262,7 +262,7 @@ fn prove(
 pub fn expected_insns(
     store: &Store,
     meaning: Func,
-    program: &Program,
+    program: &LongProgram,
     calls: &[WeightedCall],
     endian: Endian,
 ) -> f64 {
@@ -278,7 +278,7 @@ pub fn expected_insns(
 pub(crate) fn executed(
     store: &Store,
     meaning: Func,
-    program: &Program,
+    program: &LongProgram,
     call: &WeightedCall,
     endian: Endian,
 ) -> f64 {

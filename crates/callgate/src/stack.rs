@@ -32,7 +32,7 @@
 
 use std::time::Instant;
 
-use crate::bpf::Program;
+use crate::bpf::{LongProgram, Program};
 use crate::compile::{self, CompileError, Compiled, Options};
 use crate::data::{Endian, SeccompData};
 use crate::diagram::{Func, OutOfBudget, Store};
@@ -52,7 +52,7 @@ pub struct Filter<'a> {
 #[derive(Clone, Copy, Debug)]
 enum Meaning<'a> {
     Policy(&'a Policy),
-    Program(&'a Program, Endian),
+    Program(&'a LongProgram, Endian),
 }
 
 impl<'a> Filter<'a> {
@@ -62,7 +62,7 @@ impl<'a> Filter<'a> {
     }
 
     /// A filter that is a program for machines of this byte order, without flags.
-    pub fn program(program: &'a Program, endian: Endian) -> Filter<'a> {
+    pub fn program(program: &'a LongProgram, endian: Endian) -> Filter<'a> {
         Filter {
             meaning: Meaning::Program(program, endian),
             flags: FilterFlags::default(),

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fmt::Write;
 
 use callgate::Arch;
-use callgate::check::{Certainty, Finding, check};
+use callgate::check::{Certainty, Finding, Unrecorded, check};
 use callgate::diagram::Store;
 use callgate::recording::Recording;
 use callgate::syscalls;
@@ -18,7 +18,7 @@ use crate::output::{self, wrap};
 use crate::recordings::{self, Named, Reading};
 use crate::report::{self, Failure, Result};
 use crate::source::{BUILT_IN, Source, Stack};
-use crate::text::{self, grouped, times};
+use crate::text::{self, grouped, printable, times};
 
 /// Say which recorded calls a filter would deny
 #[derive(Debug, clap::Args)]
@@ -30,7 +30,9 @@ or perf trace -s, or SECCOMP records of the audit log, dmesg or journalctl.
 A recording knows the values of each argument for itself. \"all\" calls are
 denied, or those with certain values, whatever their other arguments were; what
 is denied only with some values together may never have happened and stands
-there as \"perhaps\".
+there as \"perhaps\". So does what depends on something that is not recorded, and
+the line names it: registers beyond the arguments of a syscall hold anything and
+are not kept, and logs do not have every value.
 
 Examples:
   callgate check T.json profile.json
@@ -120,6 +122,7 @@ fn warn_about(named: &[Named], recording: &Recording, filter: &Stack) {
 }
 
 fn table(recording: &Recording, filter: &str, findings: &[Finding]) -> String {
+    let filter = printable(filter);
     let all = format!("{}, {}", text::count(recording.calls().len()), times(recording.total()));
     if findings.is_empty() {
         return format!("{filter} allows all that was recorded: {all}\n");
@@ -169,9 +172,41 @@ fn which(finding: &Finding) -> String {
             format!("with {}", args.join(" or "))
         }
         Certainty::Possible => {
-            format!("perhaps {}", call::show(Some(finding.call.arch), &finding.example))
+            let example = call::show(Some(finding.call.arch), &finding.example);
+            let reasons: Vec<String> =
+                finding.unrecorded.iter().map(|one| unrecorded(finding, *one)).collect();
+            match reasons.as_slice() {
+                [] => format!("perhaps {example}"),
+                some => format!("perhaps {example}, depending on {}", some.join(" and ")),
+            }
         }
     }
+}
+
+/// What a recording does not have, and why not.
+fn unrecorded(finding: &Finding, what: Unrecorded) -> String {
+    match what {
+        Unrecorded::InstructionPointer => {
+            "the instruction pointer, which is not recorded".to_owned()
+        }
+        Unrecorded::Values(arg) => {
+            format!("{}, of which not all values were recorded", argument(finding, arg))
+        }
+        Unrecorded::NotAnArgument(arg) => {
+            format!("args[{arg}], which is not an argument of this syscall and is not recorded")
+        }
+    }
+}
+
+fn unrecorded_json(finding: &Finding, what: Unrecorded) -> Json {
+    let (arg, name, why) = match what {
+        Unrecorded::InstructionPointer => {
+            (None, "instruction_pointer".to_owned(), "never recorded")
+        }
+        Unrecorded::Values(arg) => (Some(arg), argument(finding, arg), "values missing"),
+        Unrecorded::NotAnArgument(arg) => (Some(arg), argument(finding, arg), "not an argument"),
+    };
+    Json::Object(vec![("arg", arg.into()), ("name", name.into()), ("why", why.into())])
 }
 
 /// The name of an argument.
@@ -199,6 +234,7 @@ fn json(recording: &Recording, filter: &str, findings: &[Finding]) -> String {
                 ("values", Json::array(values.iter().copied())),
             ])
         });
+        let unrecorded = finding.unrecorded.iter().map(|one| unrecorded_json(finding, *one));
         let verdicts = finding.verdicts.iter().copied().map(verdict_json);
         Json::Object(vec![
             ("arch", finding.call.arch.name().into()),
@@ -208,6 +244,7 @@ fn json(recording: &Recording, filter: &str, findings: &[Finding]) -> String {
             ("denied", finding.is_denied().into()),
             ("certainty", certainty.into()),
             ("values", Json::array(values)),
+            ("unrecorded", Json::array(unrecorded)),
             ("verdicts", Json::array(verdicts)),
             ("example", Json::array(finding.example.args)),
         ])
@@ -236,6 +273,7 @@ mod tests {
             count: 1,
             verdicts: vec![Verdict::errno(1)],
             certainty: Certainty::Values(vec![(1, (0..10).map(|n| n * 4096).collect())]),
+            unrecorded: Vec::new(),
             example: SeccompData::default(),
         };
         assert!(which(&finding).starts_with("with cmd = 0, 0x1000, "));

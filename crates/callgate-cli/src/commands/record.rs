@@ -17,7 +17,7 @@ use crate::options::{Format, parse_arch};
 use crate::output::{self, NewFile};
 use crate::recordings::{self, Reading};
 use crate::report::{self, Failure, Result};
-use crate::text::counted;
+use crate::text::{counted, printable};
 
 /// Record what a command and everything that it starts calls
 #[derive(Debug, clap::Args)]
@@ -155,7 +155,7 @@ fn read(args: &RecordArgs) -> Result<u8> {
     let all = recordings::merged(&recordings::read_all(&args.from, reading)?);
     match (&args.output, args.format) {
         (Some(path), _) if path.as_os_str() != "-" => {
-            output::write_file(path, all.to_json().as_bytes())?;
+            output::write_recording(path, all.to_json().as_bytes())?;
         }
         (None, Format::Text) => output::print(&table(&all))?,
         _ => output::print(&all.to_json())?,
@@ -249,7 +249,7 @@ fn text(recorded: &Recorded, path: Option<&Path>, is_saved: bool) -> String {
         let _ = writeln!(text, "  not by tracepoint: {why}");
     }
     if let Some(path) = path.filter(|path| is_saved && path.as_os_str() != "-") {
-        let _ = writeln!(text, "  written to {}", path.display());
+        let _ = writeln!(text, "  written to {}", printable(&path.display().to_string()));
     }
     text
 }

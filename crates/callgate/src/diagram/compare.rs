@@ -165,6 +165,54 @@ impl Store {
         verdicts
     }
 
+    /// For which calls a function is this verdict.
+    ///
+    /// # Errors
+    /// [`OutOfBudget`].
+    pub(crate) fn gets(
+        &mut self,
+        func: Func,
+        verdict: crate::Verdict,
+    ) -> Result<Pred, OutOfBudget> {
+        let mut memo = rustc_hash::FxHashMap::default();
+        self.gets_memo(func, verdict, &mut memo)
+    }
+
+    fn gets_memo(
+        &mut self,
+        func: Func,
+        verdict: crate::Verdict,
+        memo: &mut rustc_hash::FxHashMap<Func, Pred>,
+    ) -> Result<Pred, OutOfBudget> {
+        if let Some(only) = self.as_verdict(func) {
+            return Ok(Pred::constant(only == verdict));
+        }
+        if let Some(done) = memo.get(&func) {
+            return Ok(*done);
+        }
+        self.charge()?;
+        let (low, high) = self.children(func);
+        let low = self.gets_memo(low, verdict, memo)?;
+        let high = self.gets_memo(high, verdict, memo)?;
+        let pred = self.make(self.var(func), low, high)?;
+        memo.insert(func, pred);
+        Ok(pred)
+    }
+
+    /// The words that a predicate depends on, in their order.
+    pub(crate) fn words(&self, pred: Pred) -> Vec<Word> {
+        let mut seen = rustc_hash::FxHashSet::default();
+        let mut words = std::collections::BTreeSet::new();
+        let mut stack = vec![pred];
+        while let Some(node) = stack.pop() {
+            if ![Pred::ALWAYS, Pred::NEVER].contains(&node) && seen.insert(node) {
+                words.insert(usize::from(self.var(node) / 32));
+                stack.extend(<[Pred; 2]>::from(self.children(node)));
+            }
+        }
+        words.into_iter().filter_map(Word::from_index).collect()
+    }
+
     /// What remains of a function when a word has this value.
     ///
     /// # Errors

@@ -19,7 +19,7 @@ use super::Split;
 use super::outline::{Condition, Meanings};
 use super::store::{Func, OutOfBudget, Store};
 use super::symbolic::{Alu, Relation, Value, Values};
-use crate::bpf::{Insn, Op, Program, SCRATCH_WORDS};
+use crate::bpf::{Insn, LongProgram, Op, SCRATCH_WORDS};
 use crate::data::{Endian, SECCOMP_DATA_SIZE, Word};
 use crate::verdict::Verdict;
 
@@ -59,7 +59,7 @@ impl Store {
     ///
     /// # Errors
     /// [`OutOfBudget`] when the diagram or the number of states grows too large.
-    pub fn program(&mut self, program: &Program, endian: Endian) -> Result<Func, OutOfBudget> {
+    pub fn program(&mut self, program: &LongProgram, endian: Endian) -> Result<Func, OutOfBudget> {
         let insns = program.insns();
         let mut execution = Execution::new(insns);
         let steps = execution.explore(self, insns, endian)?;

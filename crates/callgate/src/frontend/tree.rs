@@ -105,11 +105,10 @@ pub(crate) fn is_padded(written: &str) -> bool {
     digits.len() > 1 && digits.starts_with('0') && digits.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// At most forty characters of a text that stands in a message, without control characters.
+/// At most forty characters of a text that stands in a message.
 pub(crate) fn shorten(text: &str) -> String {
     const LIMIT: usize = 40;
-    let printable = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    let mut short: String = text.chars().take(LIMIT).map(printable).collect();
+    let mut short: String = text.chars().take(LIMIT).collect();
     if text.chars().nth(LIMIT).is_some() {
         short.push('…');
     }
