@@ -188,6 +188,11 @@ fn other_resources_and_lists_are_no_profiles() {
         for list in [format!("[{}]", outer()), format!("[{}, {}]", outer(), inner())] {
             assert!(reading(&list, dialect).unwrap_err().contains("but this is a list"));
         }
+        // With a profile at the top level, no program reads it in another way.
+        let beside = outer_with("\"kind\": \"Pod\", \"spec\": {}");
+        assert_eq!(reading(&beside, dialect), Ok("dup"), "{dialect:?}");
+        let said = "`kind` is ignored: it is a key of Kubernetes resources";
+        assert!(warnings(&beside, dialect).contains(said));
         let items = format!("{{\"kind\": \"List\", \"items\": [{}]}}", outer());
         assert!(reading(&items, dialect).is_err());
     }
