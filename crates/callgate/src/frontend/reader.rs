@@ -179,11 +179,11 @@ impl<'t> Reader<'t> {
         let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
         let mut found = Vec::new();
         for member in members {
-            let exact = known.iter().find(|known| known.key == member.key);
+            let exact = known.iter().find(|known| *known.key == *member.key);
             let folded = || known.iter().find(|known| folds_to(&member.key, known.key));
             let matching = if self.keys == Keys::Exact { exact } else { exact.or_else(folded) };
             let is_folded = exact.is_none() && matching.is_some();
-            let name = matching.map_or(member.key.as_str(), |known| known.key);
+            let name = matching.map_or(&*member.key, |known| known.key);
             if is_folded && self.keys == Keys::Agreed {
                 self.disputed_key(member, name);
             } else if let Some(first) = seen.get(name) {
@@ -219,7 +219,7 @@ impl<'t> Reader<'t> {
     pub(crate) fn member<'n>(&mut self, node: &'n Node, name: &str) -> Option<&'n Member> {
         let mut found: Option<&Member> = None;
         for member in node.members() {
-            let exact = member.key == name;
+            let exact = *member.key == *name;
             if !exact && (self.keys == Keys::Exact || !folds_to(&member.key, name)) {
                 continue;
             }

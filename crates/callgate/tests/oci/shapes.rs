@@ -264,6 +264,10 @@ fn a_program_in_an_annotation_takes_the_place_of_the_profile_in_crun() {
          \"linux\": {{\"seccomp\": {}}}}}",
         inner()
     );
+    let twice = text.replacen('{', "{\"annotations\": {}, ", 1);
+    for dialect in [None, Some(Dialect::Crun), Some(Dialect::Runc)] {
+        assert!(reading(&twice, dialect).unwrap_err().contains("`annotations` is given twice"));
+    }
     let said = "1:18: crun ignores `linux.seccomp` and installs the BPF program in \
                 `run.oci.seccomp_bpf_data`";
     for dialect in [None, Some(Dialect::Crun)] {
