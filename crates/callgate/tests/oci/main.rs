@@ -8,6 +8,7 @@ mod dialects;
 mod enosys;
 mod gates;
 mod json;
+mod hostile;
 mod many_rules;
 mod order;
 mod shapes;
