@@ -1,7 +1,7 @@
 //! Walking a [`Node`] tree with a list of messages: everything is checked, all errors are
 //! collected, nothing is dropped in silence.
 
-use std::cell::Cell;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use super::tree::{Kind, Member, Node, integer, is_padded, shorten};
@@ -11,12 +11,15 @@ use crate::suggest::nearest;
 /// How many warnings, and how many errors, are kept: nobody reads more.
 const LIMIT: usize = 500;
 
+/// How many bytes are looked at for a place at the most: a long text, or a long line, may have many messages.
+const STEP: usize = 512;
+
 /// Collects messages about a text.
 pub(crate) struct Reader<'t> {
     text: &'t str,
-    line_starts: Vec<usize>,
-    /// The byte offset that was asked for last, and how many columns are before it.
-    last: Cell<(usize, usize)>,
+    /// The place of every [`STEP`]th byte, or of the character that goes on there; counted when a place is
+    /// asked for.
+    steps: OnceCell<Vec<Position>>,
     diagnostics: Vec<Diagnostic>,
     /// Warnings and errors so far, those left out included.
     counts: [usize; 2],
@@ -57,12 +60,9 @@ impl<'n> Fields<'n> {
 impl<'t> Reader<'t> {
     /// A reader of a text.
     pub(crate) fn new(text: &'t str, fold_case: bool) -> Reader<'t> {
-        let newlines = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
-        let line_starts = std::iter::once(0).chain(newlines.map(|(at, _)| at + 1)).collect();
         Reader {
             text,
-            line_starts,
-            last: Cell::new((0, 0)),
+            steps: OnceCell::new(),
             diagnostics: Vec::new(),
             counts: [0; 2],
             left_out: Diagnostic::warning(None, ""),
@@ -72,19 +72,11 @@ impl<'t> Reader<'t> {
 
     /// Line and column of a byte offset.
     pub(crate) fn position(&self, at: usize) -> Position {
-        let line = self.line_starts.partition_point(|start| *start <= at).max(1);
-        let start = self.line_starts.get(line - 1).copied().unwrap_or(0);
         let at = at.min(self.text.len());
-        // A long line is not counted from its start for each of its messages.
-        let (from, counted) = match self.last.get() {
-            (last, columns) if (start..=at).contains(&last) => (last, columns),
-            _ => (start, 0),
-        };
-        let between = self.text.get(from..at).unwrap_or("");
-        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        let columns = counted + between.chars().filter(|c| *c != '\u{feff}').count();
-        self.last.set((at, columns));
-        Position { line: count(line), column: count(columns + 1) }
+        let steps = self.steps.get_or_init(|| steps(self.text));
+        let start = steps.get(at / STEP).copied().unwrap_or(START);
+        let from = self.text.ceil_char_boundary(at / STEP * STEP).min(at);
+        self.text.get(from..at).unwrap_or("").chars().fold(start, behind)
     }
 
     /// `line:column`, for a message that names a second place.
@@ -166,10 +158,10 @@ impl<'t> Reader<'t> {
         let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
         let mut found = Vec::new();
         for member in members {
-            let exact = known.iter().find(|known| known.key == member.key);
+            let exact = known.iter().find(|known| *known.key == *member.key);
             let folded = || known.iter().find(|known| known.key.eq_ignore_ascii_case(&member.key));
             let matching = exact.or_else(|| if self.fold_case { folded() } else { None });
-            let name = matching.map_or(member.key.as_str(), |known| known.key);
+            let name = matching.map_or(&*member.key, |known| known.key);
             if let Some(first) = seen.get(name) {
                 self.given_twice(member, *first);
                 continue;
@@ -199,7 +191,7 @@ impl<'t> Reader<'t> {
     /// Checks that none of these keys is given twice in a map of which others are not looked at.
     pub(crate) fn no_duplicates(&mut self, node: &Node, keys: &[&str]) {
         for key in keys {
-            let mut members = node.members().iter().filter(|member| member.key == *key);
+            let mut members = node.members().iter().filter(|member| *member.key == **key);
             let first = members.next().map_or(0, |member| member.key_at);
             members.for_each(|member| self.given_twice(member, first));
         }
@@ -292,18 +284,47 @@ impl<'t> Reader<'t> {
     }
 }
 
+/// Where a text starts.
+const START: Position = Position { line: 1, column: 1 };
+
+/// The place behind a character that stands at this one.
+fn behind(position: Position, c: char) -> Position {
+    match c {
+        '\n' => Position { line: position.line.saturating_add(1), column: 1 },
+        '\u{feff}' => position,
+        _ => Position { column: position.column.saturating_add(1), ..position },
+    }
+}
+
+fn steps(text: &str) -> Vec<Position> {
+    let mut steps = Vec::with_capacity(text.len() / STEP + 1);
+    let mut position = START;
+    for (at, c) in text.char_indices() {
+        if at >= steps.len() * STEP {
+            steps.push(position);
+        }
+        position = behind(position, c);
+    }
+    if text.len() >= steps.len() * STEP {
+        steps.push(position);
+    }
+    steps
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn positions_do_not_depend_on_the_order_of_questions() {
-        let text = "\u{feff}é {\n\n  \"ü\": 1, \u{feff}x\n}";
+        let line = "\u{feff}é {\n\n  \"ü\": 1, \u{feff}x\n}";
+        // Over several steps, which do not start where characters do.
+        let text = &(line.to_owned() + &"ü".repeat(STEP) + "\n" + line);
         let starts: Vec<usize> =
             text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
         let reader = Reader::new(text, false);
         for &first in &starts {
-            for &second in &starts {
+            for &second in starts.iter().step_by(7) {
                 assert_eq!(reader.position(first), Position::of(text, first));
                 assert_eq!(reader.position(second), Position::of(text, second));
             }
