@@ -4,12 +4,10 @@
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
+use super::messages::{Messages, Report};
 use super::tree::{Kind, Member, Node, integer, is_padded, shorten};
 use crate::diagnostic::{Diagnostic, Position, Severity};
 use crate::suggest::nearest;
-
-/// How many warnings, and how many errors, are kept: nobody reads more.
-const LIMIT: usize = 500;
 
 /// How many bytes are looked at for a place at the most: a long text, or a long line, may have many messages.
 const STEP: usize = 512;
@@ -20,11 +18,7 @@ pub(crate) struct Reader<'t> {
     /// The place of every [`STEP`]th byte, or of the character that goes on there; counted when a place is
     /// asked for.
     steps: OnceCell<Vec<Position>>,
-    diagnostics: Vec<Diagnostic>,
-    /// Warnings and errors so far, those left out included.
-    counts: [usize; 2],
-    /// Where a message goes that is left out.
-    left_out: Diagnostic,
+    messages: Messages,
     /// Keys match whatever their case is, as Go's decoder has it.
     fold_case: bool,
 }
@@ -60,23 +54,12 @@ impl<'n> Fields<'n> {
 impl<'t> Reader<'t> {
     /// A reader of a text.
     pub(crate) fn new(text: &'t str, fold_case: bool) -> Reader<'t> {
-        Reader {
-            text,
-            steps: OnceCell::new(),
-            diagnostics: Vec::new(),
-            counts: [0; 2],
-            left_out: Diagnostic::warning(None, ""),
-            fold_case,
-        }
+        Reader { text, steps: OnceCell::new(), messages: Messages::new(), fold_case }
     }
 
     /// Line and column of a byte offset.
     pub(crate) fn position(&self, at: usize) -> Position {
-        let at = at.min(self.text.len());
-        let steps = self.steps.get_or_init(|| steps(self.text));
-        let start = steps.get(at / STEP).copied().unwrap_or(START);
-        let from = self.text.ceil_char_boundary(at / STEP * STEP).min(at);
-        self.text.get(from..at).unwrap_or("").chars().fold(start, behind)
+        position(self.text, &self.steps, at)
     }
 
     /// `line:column`, for a message that names a second place.
@@ -95,53 +78,40 @@ impl<'t> Reader<'t> {
         self.report(Severity::Warning, at, message)
     }
 
-    /// Adds an error or a warning; beyond [`LIMIT`] of the kind it only counts.
+    /// Adds an error or a warning.
     pub(crate) fn report(
         &mut self,
         severity: Severity,
         at: usize,
         message: impl Into<String>,
     ) -> &mut Diagnostic {
-        let [warnings, errors] = &mut self.counts;
-        let count = if severity == Severity::Error { errors } else { warnings };
-        *count += 1;
-        if *count > LIMIT {
-            return &mut self.left_out;
-        }
-        let position = Some(self.position(at));
-        let warning = Diagnostic::warning(position, message);
-        self.diagnostics.push_mut(Diagnostic { severity, ..warning })
+        let (text, steps) = (self.text, &self.steps);
+        self.messages.report_at(severity, || position(text, steps, at), message)
     }
 
     /// Adds an error that another reader of the text found.
     pub(crate) fn add(&mut self, error: Diagnostic) {
-        self.counts[1] += 1;
-        self.diagnostics.push(error);
+        self.messages.add(error);
     }
 
     /// How many errors or warnings were reported, those left out included.
     pub(crate) fn reported(&self, severity: Severity) -> usize {
-        self.counts[usize::from(severity == Severity::Error)]
+        self.messages.reported(severity)
     }
 
     /// Whether an error was added.
     pub(crate) fn failed(&self) -> bool {
-        self.counts[1] > 0
+        self.messages.failed()
+    }
+
+    /// All messages, to add others to.
+    pub(crate) fn into_messages(self) -> Messages {
+        self.messages
     }
 
     /// All messages in the order of the text.
-    pub(crate) fn finish(mut self) -> Vec<Diagnostic> {
-        self.diagnostics.sort_by_key(|diagnostic| diagnostic.position);
-        let [warnings, errors] = self.counts.map(|count| count.saturating_sub(LIMIT));
-        if errors > 0 {
-            let message = format!("{errors} more errors are left out");
-            self.diagnostics.push(Diagnostic::error(None, message));
-        }
-        if warnings > 0 {
-            let message = format!("{warnings} more warnings are left out");
-            self.diagnostics.push(Diagnostic::warning(None, message));
-        }
-        self.diagnostics
+    pub(crate) fn finish(self) -> Vec<Diagnostic> {
+        self.messages.finish()
     }
 
     /// The members of a map: unknown keys are warnings, keys given twice errors.
@@ -282,6 +252,30 @@ impl<'t> Reader<'t> {
         self.error(node.at, message).help = help;
         None
     }
+}
+
+impl Report for Reader<'_> {
+    type At = usize;
+
+    fn report(
+        &mut self,
+        severity: Severity,
+        at: usize,
+        message: impl Into<String>,
+    ) -> &mut Diagnostic {
+        Reader::report(self, severity, at, message)
+    }
+
+    fn reported(&self, severity: Severity) -> usize {
+        Reader::reported(self, severity)
+    }
+}
+
+fn position(text: &str, known: &OnceCell<Vec<Position>>, at: usize) -> Position {
+    let at = at.min(text.len());
+    let start = known.get_or_init(|| steps(text)).get(at / STEP).copied().unwrap_or(START);
+    let from = text.ceil_char_boundary(at / STEP * STEP).min(at);
+    text.get(from..at).unwrap_or("").chars().fold(start, behind)
 }
 
 /// Where a text starts.
