@@ -3,6 +3,7 @@
 mod apt;
 mod compare;
 mod files;
+mod hostile;
 mod kernels;
 mod machine;
 mod recording;
@@ -30,6 +31,12 @@ const TASKS: &[Task] = &[
         summary: "compile the same rules with other compilers, and write down how they do",
         help: compare::HELP,
         run: compare::run,
+    },
+    Task {
+        name: "hostile",
+        summary: "what inputs that are made to take long or much memory cost each reader",
+        help: hostile::HELP,
+        run: hostile::run,
     },
     Task {
         name: "kernels",

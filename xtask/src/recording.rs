@@ -134,7 +134,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 }
 
 /// The program as users have it.
-fn build() -> Result<PathBuf> {
+pub(crate) fn build() -> Result<PathBuf> {
     let status = Command::new(env!("CARGO"))
         .args(["build", "--release", "--quiet", "-p", "callgate-cli"])
         .current_dir(workspace())

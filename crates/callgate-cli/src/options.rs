@@ -382,10 +382,11 @@ impl CompileOptions {
             None => Weights::uniform(),
             Some(path) => {
                 let place = Place::of_path(path);
-                let text = place.read_text("write one line per call: its name and its count")?;
                 let first = arches.first().copied().map_or_else(native_arch, Ok)?;
-                let Counts { counts, warnings } = counts::read(&text, first, strict)
-                    .map_err(|errors| Failure::of(place.name(), errors))?;
+                let mut reader = counts::Reader::new(first, strict);
+                let failed = |errors| Failure::of(place.name(), errors);
+                place.read_log(|piece| reader.push(piece).map_err(failed))?;
+                let Counts { counts, warnings } = reader.finish().map_err(failed)?;
                 report::warn_all(&place.name(), &warnings);
                 if has_counts_of(&place.name(), &counts, arches) {
                     Weights::of(counts)

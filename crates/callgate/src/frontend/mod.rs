@@ -8,12 +8,14 @@
 //! call.
 //!
 //! The readers of JSON-shaped languages share a tree with positions (`tree`, made by `json` or
-//! `yaml`) and a walker that collects messages (`reader`).
+//! `yaml`) and a walker that collects messages (`reader`). Logs are read line by line (`lines`).
 
 mod caps;
 pub mod counts;
 mod json;
 mod keys;
+mod lines;
+mod messages;
 pub mod oci;
 mod reader;
 pub mod recording;

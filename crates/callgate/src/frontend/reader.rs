@@ -1,15 +1,17 @@
 //! Walking a [`Node`] tree with a list of messages: everything is checked, all errors are
 //! collected, nothing is dropped in silence.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use super::keys::{Keys, folds_to};
+use super::messages::{LIMIT, Messages, Report};
 use super::tree::{Kind, Member, Node, integer, is_padded, shorten};
 use crate::diagnostic::{Diagnostic, Position, Severity};
 use crate::suggest::nearest;
 
-/// How many warnings, and how many errors, are kept: nobody reads more.
-const LIMIT: usize = 500;
+/// How many bytes are looked at for a place at the most: a long text, or a long line, may have many messages.
+const STEP: usize = 512;
 
 /// What is said about a key that only differs in case from one that is read.
 const GO_FOLDS: &str = "programs in Go (Docker, Podman, runc) read it as that";
@@ -22,25 +24,18 @@ pub(crate) fn spelled(key: &str) -> String {
     };
     shorten(key).chars().map(escape).collect()
 }
+
 /// How many unknown words get a suggestion: a text that is no profile at all may have a million.
 const SUGGESTIONS: usize = 50;
-
-/// How many bytes apart columns are remembered: the line of a message may be the whole text, and each
-/// message may name two places in it.
-const STRIDE: usize = 1024;
 
 /// Collects messages about a text.
 pub(crate) struct Reader<'t> {
     text: &'t str,
-    line_starts: Vec<usize>,
-    /// How many characters are before each [`STRIDE`] bytes of the text, byte order marks left out.
-    characters: Vec<usize>,
+    /// The place of every [`STEP`]th byte, or of the character that goes on there; counted when a place is
+    /// asked for.
+    steps: OnceCell<Vec<Position>>,
+    messages: Messages,
     suggestions: usize,
-    diagnostics: Vec<Diagnostic>,
-    /// Warnings and errors so far, those left out included.
-    counts: [usize; 2],
-    /// Where a message goes that is left out.
-    left_out: Diagnostic,
     /// How keys are matched with names.
     keys: Keys,
 }
@@ -76,34 +71,12 @@ impl<'n> Fields<'n> {
 impl<'t> Reader<'t> {
     /// A reader of a text.
     pub(crate) fn new(text: &'t str, keys: Keys) -> Reader<'t> {
-        let newlines = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
-        let line_starts = std::iter::once(0).chain(newlines.map(|(at, _)| at + 1)).collect();
-        Reader {
-            text,
-            line_starts,
-            characters: strides(text),
-            suggestions: 0,
-            diagnostics: Vec::new(),
-            counts: [0; 2],
-            left_out: Diagnostic::warning(None, ""),
-            keys,
-        }
+        Reader { text, steps: OnceCell::new(), messages: Messages::new(), suggestions: 0, keys }
     }
 
     /// Line and column of a byte offset.
     pub(crate) fn position(&self, at: usize) -> Position {
-        let line = self.line_starts.partition_point(|start| *start <= at).max(1);
-        let start = self.line_starts.get(line - 1).copied().unwrap_or(0);
-        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        let columns = self.characters_before(at).saturating_sub(self.characters_before(start));
-        Position { line: count(line), column: count(columns + 1) }
-    }
-
-    /// How many characters begin before a byte offset, byte order marks left out.
-    fn characters_before(&self, at: usize) -> usize {
-        let at = at.min(self.text.len());
-        let before = self.characters.get(at / STRIDE).copied().unwrap_or(0);
-        before + count_characters(self.text, at / STRIDE * STRIDE, at % STRIDE)
+        position(self.text, &self.steps, at)
     }
 
     /// `line:column`, for a message that names a second place.
@@ -122,22 +95,15 @@ impl<'t> Reader<'t> {
         self.report(Severity::Warning, at, message)
     }
 
-    /// Adds an error or a warning; beyond [`LIMIT`] of the kind it only counts.
+    /// Adds an error or a warning.
     pub(crate) fn report(
         &mut self,
         severity: Severity,
         at: usize,
         message: impl Into<String>,
     ) -> &mut Diagnostic {
-        let [warnings, errors] = &mut self.counts;
-        let count = if severity == Severity::Error { errors } else { warnings };
-        *count += 1;
-        if *count > LIMIT {
-            return &mut self.left_out;
-        }
-        let position = Some(self.position(at));
-        let warning = Diagnostic::warning(position, message);
-        self.diagnostics.push_mut(Diagnostic { severity, ..warning })
+        let (text, steps) = (self.text, &self.steps);
+        self.messages.report_at(severity, || position(text, steps, at), message)
     }
 
     /// The candidate that a word is probably a misspelling of. After some words there are none any more:
@@ -158,33 +124,27 @@ impl<'t> Reader<'t> {
 
     /// Adds an error that another reader of the text found.
     pub(crate) fn add(&mut self, error: Diagnostic) {
-        self.counts[1] += 1;
-        self.diagnostics.push(error);
+        self.messages.add(error);
     }
 
     /// How many errors or warnings were reported, those left out included.
     pub(crate) fn reported(&self, severity: Severity) -> usize {
-        self.counts[usize::from(severity == Severity::Error)]
+        self.messages.reported(severity)
     }
 
     /// Whether an error was added.
     pub(crate) fn failed(&self) -> bool {
-        self.counts[1] > 0
+        self.messages.failed()
+    }
+
+    /// All messages, to add others to.
+    pub(crate) fn into_messages(self) -> Messages {
+        self.messages
     }
 
     /// All messages in the order of the text.
-    pub(crate) fn finish(mut self) -> Vec<Diagnostic> {
-        self.diagnostics.sort_by_key(|diagnostic| diagnostic.position);
-        let [warnings, errors] = self.counts.map(|count| count.saturating_sub(LIMIT));
-        if errors > 0 {
-            let message = format!("{errors} more errors are left out");
-            self.diagnostics.push(Diagnostic::error(None, message));
-        }
-        if warnings > 0 {
-            let message = format!("{warnings} more warnings are left out");
-            self.diagnostics.push(Diagnostic::warning(None, message));
-        }
-        self.diagnostics
+    pub(crate) fn finish(self) -> Vec<Diagnostic> {
+        self.messages.finish()
     }
 
     /// The members of a map: unknown keys are warnings, keys given twice errors.
@@ -262,7 +222,7 @@ impl<'t> Reader<'t> {
     /// Checks that none of these keys is given twice in a map of which others are not looked at.
     pub(crate) fn no_duplicates(&mut self, node: &Node, keys: &[&str]) {
         for key in keys {
-            let mut members = node.members().iter().filter(|member| member.key == *key);
+            let mut members = node.members().iter().filter(|member| *member.key == **key);
             let first = members.next().map_or(0, |member| member.key_at);
             members.for_each(|member| self.given_twice(member, first));
         }
@@ -367,27 +327,55 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// How many characters are before each [`STRIDE`] bytes of a text.
-fn strides(text: &str) -> Vec<usize> {
-    let mut before = 0;
-    let starts = (0..=text.len()).step_by(STRIDE);
-    let count = |start| {
-        let characters = before;
-        before += count_characters(text, start, STRIDE);
-        characters
-    };
-    starts.map(count).collect()
+impl Report for Reader<'_> {
+    type At = usize;
+
+    fn report(
+        &mut self,
+        severity: Severity,
+        at: usize,
+        message: impl Into<String>,
+    ) -> &mut Diagnostic {
+        Reader::report(self, severity, at, message)
+    }
+
+    fn reported(&self, severity: Severity) -> usize {
+        Reader::reported(self, severity)
+    }
 }
 
-/// How many characters begin in some bytes of a text, byte order marks left out.
-fn count_characters(text: &str, start: usize, bytes: usize) -> usize {
-    let text = text.as_bytes();
-    let end = start.saturating_add(bytes).min(text.len());
-    let begins = |byte: &&u8| **byte & 0xc0 != 0x80;
-    let characters = text.get(start..end).unwrap_or_default().iter().filter(begins).count();
-    // A byte order mark is counted where it begins, so it may end outside.
-    let with_end = text.get(start..end.saturating_add(2).min(text.len())).unwrap_or_default();
-    characters - with_end.windows(3).filter(|bytes| *bytes == "\u{feff}".as_bytes()).count()
+fn position(text: &str, known: &OnceCell<Vec<Position>>, at: usize) -> Position {
+    let at = at.min(text.len());
+    let start = known.get_or_init(|| steps(text)).get(at / STEP).copied().unwrap_or(START);
+    let from = text.ceil_char_boundary(at / STEP * STEP).min(at);
+    text.get(from..at).unwrap_or("").chars().fold(start, behind)
+}
+
+/// Where a text starts.
+const START: Position = Position { line: 1, column: 1 };
+
+/// The place behind a character that stands at this one.
+fn behind(position: Position, c: char) -> Position {
+    match c {
+        '\n' => Position { line: position.line.saturating_add(1), column: 1 },
+        '\u{feff}' => position,
+        _ => Position { column: position.column.saturating_add(1), ..position },
+    }
+}
+
+fn steps(text: &str) -> Vec<Position> {
+    let mut steps = Vec::with_capacity(text.len() / STEP + 1);
+    let mut position = START;
+    for (at, c) in text.char_indices() {
+        if at >= steps.len() * STEP {
+            steps.push(position);
+        }
+        position = behind(position, c);
+    }
+    if text.len() >= steps.len() * STEP {
+        steps.push(position);
+    }
+    steps
 }
 
 #[cfg(test)]
@@ -396,12 +384,14 @@ mod tests {
 
     #[test]
     fn positions_do_not_depend_on_the_order_of_questions() {
-        let text = "\u{feff}é {\n\n  \"ü\": 1, \u{feff}x\n}";
+        let line = "\u{feff}é {\n\n  \"ü\": 1, \u{feff}x\n}";
+        // Over several steps, which do not start where characters do.
+        let text = &(line.to_owned() + &"ü".repeat(STEP) + "\n" + line);
         let starts: Vec<usize> =
             text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
         let reader = Reader::new(text, Keys::Exact);
         for &first in &starts {
-            for &second in &starts {
+            for &second in starts.iter().step_by(7) {
                 assert_eq!(reader.position(first), Position::of(text, first));
                 assert_eq!(reader.position(second), Position::of(text, second));
             }

@@ -20,18 +20,18 @@ pub(crate) enum Kind {
     Null,
     Bool(bool),
     /// A number as written: readers decide which numbers they take, and lose no digit of any.
-    Number(String),
-    Text(String),
-    List(Vec<Node>),
+    Number(Box<str>),
+    Text(Box<str>),
+    List(Box<[Node]>),
     /// Members in the order of the text; a key may be there twice.
-    Map(Vec<Member>),
+    Map(Box<[Member]>),
 }
 
 /// One `key: value` of a map.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Member {
     /// The key.
-    pub(crate) key: String,
+    pub(crate) key: Box<str>,
     /// Byte offset of the key.
     pub(crate) key_at: usize,
     /// The value.
@@ -56,7 +56,7 @@ impl Node {
     pub(crate) fn get(&self, key: &str) -> Option<&Node> {
         self.members()
             .iter()
-            .find(|member| member.key == key)
+            .find(|member| *member.key == *key)
             .map(|member| &member.value)
             .filter(|value| value.kind != Kind::Null)
     }

@@ -175,7 +175,7 @@ impl<'t> Builder<'t> {
         }
         let kind = match style {
             ScalarStyle::Plain => resolve(value),
-            _ => Kind::Text(value.to_owned()),
+            _ => Kind::Text(value.into()),
         };
         self.add(Node { at, kind });
         Ok(())
@@ -203,10 +203,10 @@ impl<'t> Builder<'t> {
     fn pop(&mut self) -> Result<(), Diagnostic> {
         let Some(Open { at, items, .. }) = self.open.pop() else { return Ok(()) };
         let kind = match items {
-            Items::List(nodes) => Kind::List(nodes),
+            Items::List(nodes) => Kind::List(nodes.into()),
             Items::Map(members, _) => {
                 self.unique(&members)?;
-                Kind::Map(members)
+                Kind::Map(members.into())
             }
         };
         self.add(Node { at, kind });
@@ -220,7 +220,7 @@ impl<'t> Builder<'t> {
             Some(Items::List(nodes)) => nodes.push(node),
             Some(Items::Map(members, key)) => {
                 if let Some((key, key_at)) = key.take() {
-                    members.push(Member { key, key_at, value: node });
+                    members.push(Member { key: key.into(), key_at, value: node });
                 }
             }
         }
@@ -229,7 +229,7 @@ impl<'t> Builder<'t> {
     /// Refuses the first key that a mapping has twice.
     fn unique(&self, members: &[Member]) -> Result<(), Diagnostic> {
         let mut keys: Vec<(&str, usize)> =
-            members.iter().map(|member| (member.key.as_str(), member.key_at)).collect();
+            members.iter().map(|member| (&*member.key, member.key_at)).collect();
         keys.sort_unstable();
         let twice = keys.windows(2).filter_map(|pair| match pair {
             [(first, first_at), (second, at)] if first == second => Some((*at, *first_at, *first)),
@@ -357,8 +357,8 @@ fn resolve(value: &str) -> Kind {
         "" | "~" | "null" | "Null" | "NULL" => Kind::Null,
         "true" | "True" | "TRUE" => Kind::Bool(true),
         "false" | "False" | "FALSE" => Kind::Bool(false),
-        number if is_number(number) => Kind::Number(number.to_owned()),
-        text => Kind::Text(text.to_owned()),
+        number if is_number(number) => Kind::Number(number.into()),
+        text => Kind::Text(text.into()),
     }
 }
 

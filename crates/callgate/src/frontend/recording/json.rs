@@ -1,5 +1,6 @@
 //! Recordings in JSON; the form is described in the [module above](super).
 
+use super::calls::MAX_CALLS;
 use super::{VERSION, cut};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::frontend::counts::{SUGGESTIONS, unknown_name};
@@ -9,6 +10,9 @@ use crate::frontend::tree::{Kind, Node};
 use crate::recording::{Bounds, CallId, How, MAX_COUNT, MAX_FEW, Recording, Run, Values};
 use crate::suggest::nearest;
 use crate::syscalls::{self, Arch};
+
+/// How many runs a recording may have.
+const MAX_RUNS: usize = 10_000;
 
 /// The whole of a recording, or, where `partial` permits it, what is left of one that is cut off; numbers
 /// that the tables do not know are kept.
@@ -26,7 +30,12 @@ pub(super) fn read(
     let Some(Checked { tree, is_cut }) = tree else { return recording };
     reader.no_duplicates(&tree, &["runs"]);
     let runs = tree.get("runs").and_then(|node| reader.list(node, "`runs`")).unwrap_or_default();
-    for node in runs {
+    if let Some(node) = runs.get(MAX_RUNS) {
+        let message = format!("`runs` has {} runs, but {MAX_RUNS} is the most", runs.len());
+        reader.error(node.at, message).help =
+            "merge fewer recordings, and give all of the merged ones".to_owned();
+    }
+    for node in runs.iter().take(MAX_RUNS) {
         if let Some(run) = run(reader, node) {
             recording.push_run(run);
         }
@@ -42,7 +51,16 @@ pub(super) fn read(
     for entry in entries(reader, &tree) {
         let args = args(reader, &entry);
         match entry.known.as_ref().ok().or(entry.given.as_ref()) {
-            Some(nr) => recording.add(CallId::new(entry.arch, *nr), entry.count, args),
+            Some(nr) => {
+                let call = CallId::new(entry.arch, *nr);
+                if recording.calls().len() >= MAX_CALLS && recording.get(call).is_none() {
+                    let message = format!("more than {MAX_CALLS} different calls, the limit");
+                    reader.error(entry.node.at, message).help =
+                        "no kernel has so many calls; check what was recorded".to_owned();
+                    break;
+                }
+                recording.add(call, entry.count, args);
+            }
             None => entry.complain(reader, unknown),
         }
     }

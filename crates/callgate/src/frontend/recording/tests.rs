@@ -1,3 +1,4 @@
+mod bounds;
 mod logs;
 
 use super::*;
@@ -74,7 +75,7 @@ fn what_is_written_is_read_again() {
     assert_eq!(quiet(&text), recording);
     assert_eq!(quiet(&text).to_json(), text);
     // As weights, the numbers that nobody knows are left out.
-    let weights = counts::read(&text, Arch::X86_64, false).unwrap();
+    let weights = crate::frontend::counts::read(&text, Arch::X86_64, false).unwrap();
     assert_eq!((weights.counts.len(), weights.warnings.len()), (5, 4));
 }
 
