@@ -60,6 +60,11 @@ fn other_process() {
         libc::signal(libc::SIGRTMIN(), count as *const () as libc::sighandler_t);
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
     }
+    if role == "named" {
+        // Of the nine characters the kernel keeps seven and a half.
+        // SAFETY: the kernel reads a string that ends with a zero byte.
+        unsafe { libc::prctl(libc::PR_SET_NAME, c"ééééééééé".as_ptr()) };
+    }
     if role != "none" {
         install(&older(), Flags::NONE).unwrap();
         install(&newer(), Flags::LOG).unwrap();
@@ -149,7 +154,8 @@ impl Other {
     }
 
     fn state(&self) -> char {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.thread)).unwrap();
+        let status = std::fs::read(format!("/proc/{}/status", self.thread)).unwrap();
+        let status = String::from_utf8_lossy(&status);
         let state = status.lines().find_map(|line| line.strip_prefix("State:\t"));
         state.unwrap().chars().next().unwrap()
     }
@@ -198,6 +204,21 @@ fn filters_are_read_byte_for_byte_and_nobody_is_disturbed() {
     }
     assert!(dump(other.process.id()).unwrap().filters.is_empty());
     assert_eq!(other.finish(), 0);
+}
+
+/// A name is bytes: with half a character in it nobody hides.
+#[test]
+fn a_thread_is_found_under_any_name() {
+    if !is_privileged("a_thread_is_found_under_any_name") {
+        return;
+    }
+    let other = Other::start("named");
+    let seen = dump(other.thread).unwrap();
+    assert_eq!(seen.filters.len(), 2);
+    assert_eq!(seen.name, "ééééééé\u{fffd}");
+    let main = dump(other.process.id()).unwrap();
+    assert!(main.others.contains(&(other.thread, 2)), "{main:?}");
+    other.finish();
 }
 
 #[test]
