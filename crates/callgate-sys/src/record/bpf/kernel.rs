@@ -9,7 +9,6 @@ use super::asm::Insn;
 /// Commands of bpf(2) (`enum bpf_cmd`).
 const MAP_CREATE: u32 = 0;
 const MAP_LOOKUP: u32 = 1;
-#[cfg(test)]
 const MAP_UPDATE: u32 = 2;
 const MAP_DELETE: u32 = 3;
 const MAP_NEXT_KEY: u32 = 4;
@@ -27,9 +26,14 @@ pub(super) enum MapKind {
     /// Its entries get their memory when they are made.
     Hash = 1,
     Array = 2,
-    /// Its entries have their memory from the beginning.
+    /// Its entries have their memory from the beginning, and a value for each processor.
     PerCpuHash = 5,
+    /// It has a value for each processor.
+    PerCpuArray = 6,
 }
+
+/// How many processors Linux has at most (`NR_CPUS` in `arch/*/Kconfig`).
+const MAX_PROCESSORS: usize = 8192;
 
 /// `BPF_F_NO_PREALLOC`.
 const NO_PREALLOC: u32 = 1;
@@ -79,24 +83,29 @@ impl Attr {
 pub(super) struct Map {
     descriptor: OwnedFd,
     key_size: usize,
+    /// How much a look-up gives for a key.
     value_size: usize,
 }
 
 impl Map {
-    /// `copies`: how many values a look-up gives for a key, one for each processor.
     pub(super) fn new(
         kind: MapKind,
         key_size: u32,
         value_size: u32,
         entries: u32,
-        copies: usize,
     ) -> io::Result<Map> {
         let mut attr = Attr::default();
         attr.0[..4].copy_from_slice(&[kind as u32, key_size, value_size, entries]);
         attr.0[4] = if matches!(kind, MapKind::Hash) { NO_PREALLOC } else { 0 };
         // SAFETY: there is no pointer in these arguments.
         let descriptor = unsafe { attr.open(MAP_CREATE) }?;
-        let value_size = value_size as usize * copies;
+        let copies = match kind {
+            MapKind::Hash | MapKind::Array => 1,
+            MapKind::PerCpuHash => processors()?,
+            // A look-up that must do with the most.
+            MapKind::PerCpuArray => 8 * MAX_PROCESSORS,
+        };
+        let value_size = (value_size as usize).next_multiple_of(8) * copies;
         Ok(Map { descriptor, key_size: key_size as usize, value_size })
     }
 
@@ -113,23 +122,23 @@ impl Map {
     /// The value of a key, for each processor one after the other; `None` when there is none.
     pub(super) fn get(&self, key: &[u8]) -> io::Result<Option<Vec<u64>>> {
         assert_eq!(key.len(), self.key_size);
-        let mut value = vec![0_u64; self.value_size.div_ceil(8)];
+        let mut value = vec![0_u64; self.value_size / 8];
         let mut attr = self.attr();
         attr.pointer(2, key.as_ptr());
         attr.pointer(4, value.as_mut_ptr());
-        // SAFETY: the kernel reads `key_size` bytes of the key, and writes at most `value_size`, a value
-        // for each possible processor, to memory that is as large and lives until the call returns.
+        // SAFETY: the kernel reads `key_size` bytes of the key, and writes at most `value_size` (values of whole
+        // words, one for each processor where the map has that) to memory that is as large and lives until
+        // the call returns.
         found(unsafe { attr.run(MAP_LOOKUP) }).map(|found| found.then_some(value))
     }
 
-    /// Gives a key a value of four bytes.
-    #[cfg(test)]
-    pub(super) fn insert(&self, key: &[u8], value: u32) -> io::Result<()> {
-        assert_eq!((key.len(), 4), (self.key_size, self.value_size));
+    /// Gives a key a value, which has as many words as [`get`](Map::get) gives.
+    pub(super) fn insert(&self, key: &[u8], value: &[u64]) -> io::Result<()> {
+        assert_eq!((key.len(), size_of_val(value)), (self.key_size, self.value_size));
         let mut attr = self.attr();
         attr.pointer(2, key.as_ptr());
-        attr.pointer(4, &raw const value);
-        // SAFETY: the kernel reads `key_size` bytes of the key and four of the value.
+        attr.pointer(4, value.as_ptr());
+        // SAFETY: the kernel reads `key_size` bytes of the key, and at most `value_size` of the value.
         unsafe { attr.run(MAP_UPDATE) }.map(drop)
     }
 
@@ -160,6 +169,19 @@ fn found(result: io::Result<i64>) -> io::Result<bool> {
         Err(why) if why.raw_os_error() == Some(libc::ENOENT) => Ok(false),
         Err(why) => Err(why),
     }
+}
+
+/// How many processors the kernel has room for, and so how many values it gives for a key. Files that tell
+/// that can be replaced by a mount, and too small a number would let the kernel write beyond our memory. So
+/// the kernel is asked for values that are not zero, with room for eight times the most.
+pub(super) fn processors() -> io::Result<usize> {
+    let key = 0_u32.to_ne_bytes();
+    let map = Map::new(MapKind::PerCpuArray, 4, 8, 1)?;
+    map.insert(&key, &vec![1; map.value_size / 8])?;
+    let values = map.get(&key)?.unwrap_or_default();
+    let count = values.iter().take_while(|value| **value != 0).count();
+    let is_known = (1..=MAX_PROCESSORS).contains(&count);
+    is_known.then_some(count).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
 }
 
 /// A program in the kernel. It ends with the value, and so does what it is attached to.
@@ -250,4 +272,38 @@ pub(super) fn random<const N: usize>() -> io::Result<[u64; N]> {
     let mut file = File::open("/dev/urandom")?;
     words.iter_mut().try_for_each(|word| file.read_exact(word))?;
     Ok(words.map(u64::from_ne_bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::mounted::with_mount;
+    use super::*;
+
+    /// The kernel writes as many values as it has room for processors, whatever a file says that is mounted over
+    /// the one that lists them.
+    #[test]
+    fn processors_are_counted_by_the_kernel() {
+        const LISTED: &str = "/sys/devices/system/cpu/possible";
+        let count = match processors() {
+            Ok(count) => count,
+            Err(why) => return eprintln!("not run: the kernel gives no maps: {why}"),
+        };
+        let listed = std::fs::read_to_string(LISTED).unwrap();
+        let listed: usize = listed
+            .trim()
+            .split(',')
+            .map(|range| {
+                let (first, last) = range.split_once('-').unwrap_or((range, range));
+                last.parse::<usize>().unwrap() - first.parse::<usize>().unwrap() + 1
+            })
+            .sum();
+        assert_eq!(count, listed);
+
+        with_mount(LISTED, "0\n", move || {
+            assert_eq!(processors().unwrap(), count);
+            let map = Map::new(MapKind::PerCpuHash, 4, 8, 1).unwrap();
+            map.insert(&[1; 4], &vec![7; count]).unwrap();
+            assert_eq!(map.get(&[1; 4]).unwrap(), Some(vec![7; count]));
+        });
+    }
 }

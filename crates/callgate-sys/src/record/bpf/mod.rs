@@ -13,6 +13,8 @@
 mod asm;
 mod btf;
 mod kernel;
+#[cfg(test)]
+mod mounted;
 mod programs;
 mod types;
 
@@ -67,15 +69,13 @@ impl Recorder {
             return Err(BpfError::Machine);
         }
         let (offsets, targets) = look_up_types()?;
-        let processors = possible_processors().map_err(BpfError::Map)?;
-        let map = |kind, key, value, entries, copies| {
-            Map::new(kind, key, value, entries, copies).map_err(BpfError::Map)
-        };
+        let map =
+            |kind, key, value, entries| Map::new(kind, key, value, entries).map_err(BpfError::Map);
         let (call, most) = (8 * CALL_WORDS as u32, MAX_CALLS as u32);
-        let threads = map(MapKind::Hash, 4, 4, MAX_THREADS, 1)?;
-        let calls = map(MapKind::PerCpuHash, 8, call, most, processors)?;
-        let zero = map(MapKind::Array, 4, call, 1, 1)?;
-        let counters = map(MapKind::Array, 4, 8, counter::ALL, 1)?;
+        let threads = map(MapKind::Hash, 4, 4, MAX_THREADS)?;
+        let calls = map(MapKind::PerCpuHash, 8, call, most)?;
+        let zero = map(MapKind::Array, 4, call, 1)?;
+        let counters = map(MapKind::Array, 4, 8, counter::ALL)?;
         let [key, cookie @ ..] = kernel::random::<3>().map_err(BpfError::Map)?;
         let maps = Maps {
             threads: threads.descriptor(),
@@ -332,21 +332,6 @@ fn seen(count: u64, arg: &[u64], key: u64) -> Values {
     Values::many(count, first.fold(others, |all, value| all.unite(Bounds::of(value))))
 }
 
-/// How many processors there may ever be: the kernel keeps a value for each.
-fn possible_processors() -> io::Result<usize> {
-    let text = std::fs::read_to_string("/sys/devices/system/cpu/possible")?;
-    count_ranges(text.trim()).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
-}
-
-/// The length of a list such as `0-3,8`.
-fn count_ranges(text: &str) -> Option<usize> {
-    text.split(',').try_fold(0, |sum: usize, range| {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        let (first, last) = (first.parse::<usize>().ok()?, last.parse::<usize>().ok()?);
-        sum.checked_add(last.checked_sub(first)?.checked_add(1)?)
-    })
-}
-
 /// Why the kernel cannot count.
 pub(super) enum BpfError {
     Machine,
@@ -402,15 +387,6 @@ impl fmt::Debug for BpfError {
 mod tests {
     use super::*;
 
-    #[test]
-    fn processors_are_counted() {
-        for (text, count) in
-            [("0", Some(1)), ("0-1", Some(2)), ("0-3,8,10-11", Some(7)), ("", None), ("3-1", None)]
-        {
-            assert_eq!(count_ranges(text), count, "{text}");
-        }
-    }
-
     /// The kernel skips the program that sees ends when that would interrupt itself, which nobody can make
     /// it do: so there is a thread in the map before the command runs.
     #[test]
@@ -424,7 +400,7 @@ mod tests {
         let key = (child.id() as i32).to_ne_bytes();
         assert!(!is_gone(&key));
         child.wait().unwrap();
-        recorder.threads.insert(&key, 0).unwrap();
+        recorder.threads.insert(&key, &[0]).unwrap();
         let command = Command::find(&["true".into()]).unwrap();
         let outcome = recorder.record(&command).unwrap();
         assert_eq!(outcome.notes, [Note::UnseenEnds(1)]);
