@@ -32,7 +32,7 @@ use crate::command::Command;
 use crate::raw::error_text;
 use btf::{Btf, Wanted};
 use kernel::{Map, MapKind, Program, Refused};
-use programs::{ARG_WORDS, CALL_WORDS, Maps, Offsets, SLOTS, counter};
+use programs::{ARG_WORDS, BEFORE_EXECVE, CALL_WORDS, Maps, Offsets, SLOTS, counter};
 use types::TypesFile;
 
 /// How many threads are recorded at a time.
@@ -193,6 +193,9 @@ impl Recorder {
             }
             std::thread::yield_now();
         }
+        // It waits. What else it may call before its `execve`, because of a signal for one, does not count.
+        let child = self.threads.next_key(None).map_err(BpfError::Map)?.ok_or(BpfError::NotSeen)?;
+        self.threads.insert(&child, &[BEFORE_EXECVE as u64]).map_err(BpfError::Map)?;
         while let Some(key) = self.calls.next_key(None).map_err(BpfError::Map)? {
             self.calls.remove(&key).map_err(BpfError::Map)?;
         }

@@ -10,7 +10,9 @@
 //!
 //! Recorded threads are keys of a map, by their number in the first namespace; the value is 1 between
 //! *enter* and *leave*, and 1 for a new thread, which leaves the call of its parent first. The first
-//! thread gets in by a call with two random arguments, whatever namespace the recorder is in.
+//! thread gets in by a call with two random arguments, whatever namespace the recorder is in. When the recorder
+//! has seen that its calls are counted, it gives it the value [`BEFORE_EXECVE`]: what is counted from then on
+//! begins with its `execve`.
 //!
 //! Calls are counted in a map by interface and number, with one value for each processor. Nothing preempts a
 //! program at these tracepoints, so no two write the same memory; where a kernel lets that happen, it skips
@@ -43,6 +45,9 @@ pub(super) const ARG_WORDS: i16 = 5 + SLOTS;
 /// Words of a call.
 pub(super) const CALL_WORDS: i16 = 1 + 6 * ARG_WORDS;
 
+/// The value of a thread that is not the command yet.
+pub(super) const BEFORE_EXECVE: i32 = 2;
+
 /// What is counted beside calls: the keys of the map of counters.
 pub(super) mod counter {
     /// Calls for which there was no room.
@@ -62,7 +67,7 @@ pub(super) mod counter {
 /// Descriptors of the maps.
 #[derive(Clone, Copy)]
 pub(super) struct Maps {
-    /// Thread → 1 while it is in a call that was counted.
+    /// Thread → 1 while it is in a call that was counted, 0 in between; or [`BEFORE_EXECVE`].
     pub(super) threads: i32,
     pub(super) calls: i32,
     /// Values in `calls` are xor this.
@@ -113,7 +118,7 @@ mod stack {
 /// A program at the tracepoint `sys_enter`, which gets the registers and the number.
 pub(super) fn enter(maps: Maps, offsets: Offsets, cookie: [u64; 2]) -> Vec<Insn> {
     let mut asm = Asm::default();
-    let (end, known) = (asm.label(), asm.label());
+    let (end, known, counts) = (asm.label(), asm.label(), asm.label());
     asm.load(Double, R6, R1, 0);
     asm.load(Double, R7, R1, 8);
     current_thread(&mut asm, maps);
@@ -127,6 +132,10 @@ pub(super) fn enter(maps: Maps, offsets: Offsets, cookie: [u64; 2]) -> Vec<Insn>
     insert_thread(&mut asm, maps);
     asm.jump(end);
     asm.here(known);
+    asm.load(Word, R1, R0, 0);
+    asm.jump_if(Cond::Ne, R1, BEFORE_EXECVE, counts);
+    asm.jump_if(Cond::Ne, R7, libc::SYS_execve as i32, end);
+    asm.here(counts);
     asm.store(Word, R0, 0, 1);
     count_call(&mut asm, maps, offsets);
     asm.here(end);
@@ -143,6 +152,7 @@ pub(super) fn leave(maps: Maps, offsets: Offsets) -> Vec<Insn> {
     asm.jump_if(Cond::Eq, R0, 0, end);
     asm.load(Word, R1, R0, 0);
     asm.jump_if(Cond::Eq, R1, 0, denied);
+    asm.jump_if(Cond::Eq, R1, BEFORE_EXECVE, end);
     asm.store(Word, R0, 0, 0);
     asm.jump(end);
     asm.here(denied);
