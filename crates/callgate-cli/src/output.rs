@@ -60,6 +60,11 @@ pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     NewFile::prepare(path)?.finish(bytes)
 }
 
+/// The same for recordings.
+pub(crate) fn write_recording(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_file(path, bytes)
+}
+
 /// Writes a file that is not there yet, for its owner alone. In a directory that everybody may write to,
 /// nobody's file is overwritten and nobody's link is followed.
 pub(crate) fn write_new_file(path: &Path, bytes: &[u8]) -> io::Result<()> {

@@ -25,8 +25,10 @@ use std::time::{Duration, Instant};
 use callgate::Arch;
 use callgate::recording::{Bounds, CallId, Values};
 
+use super::save::Parts;
 use super::signals::Signals;
 use super::start::{Mark, Started, time_of_a_call};
+use super::tick::Tick;
 use super::{Kind, MAX_CALLS, Note, Outcome, RecordError, Tally, tracer};
 use crate::command::Command;
 use crate::raw::error_text;
@@ -100,7 +102,11 @@ impl Recorder {
     }
 
     /// Records a command; returns when everything that it started has ended.
-    pub(super) fn record(mut self, command: &Command) -> Result<Outcome, RecordError> {
+    pub(super) fn record(
+        mut self,
+        command: &Command,
+        mut parts: Parts<'_>,
+    ) -> Result<Outcome, RecordError> {
         let unrecorded = time_of_a_call();
         for program in &mut self.programs {
             program.attach().map_err(|why| Kind::Tracepoint(BpfError::Map(why)))?;
@@ -114,7 +120,12 @@ impl Recorder {
         let signals = Signals::are_for(started.pid);
         let start = Instant::now();
         started.go_on();
+        // It ends waits, so that parts are saved.
+        let tick = parts.are_wanted().then(Tick::start).flatten();
         let status = loop {
+            if parts.is_due() {
+                self.save(&mut parts);
+            }
             match tracer::wait(started.pid) {
                 Ok((_, status)) => break Some(status),
                 Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
@@ -123,6 +134,7 @@ impl Recorder {
                 Err(why) => return Err(Kind::Wait(why).into()),
             }
         };
+        drop(tick);
         signals.command_ended();
         if let Some(stopped) = started.stopped() {
             return Err(Kind::of(stopped, command).into());
@@ -146,6 +158,9 @@ impl Recorder {
                 notes.push(Note::LeftOthers(self.count_threads(first).map_err(read)?));
                 break;
             }
+            if parts.is_due() {
+                self.save(&mut parts);
+            }
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(20));
         }
@@ -153,6 +168,8 @@ impl Recorder {
             notes.push(Note::UnseenEnds(unseen_ends));
         }
         let (time, cost) = (start.elapsed(), started.cost());
+        // Nothing counts from here on.
+        self.programs.iter_mut().for_each(Program::detach);
         let counted = self.read().map_err(read)?;
         if counted.denied > 0 {
             // A call whose beginning a program missed is taken for one that was denied.
@@ -167,7 +184,20 @@ impl Recorder {
             time,
             cost,
             notes,
+            signals,
         })
+    }
+
+    /// Saves what was counted so far, while it is counted.
+    fn save(&self, parts: &mut Parts<'_>) {
+        let start = Instant::now();
+        match self.read() {
+            Ok(Counted { tally, processes, threads, .. }) => {
+                parts.save(tally, 1 + processes, 1 + threads);
+            }
+            // What fails now may be possible at the end.
+            Err(_) => parts.saved(start.elapsed()),
+        }
     }
 
     /// Finds the calls of the child up to the one with which it waits, and forgets them.
@@ -214,13 +244,11 @@ impl Recorder {
         Ok(count)
     }
 
-    /// What the maps have.
-    fn read(self) -> io::Result<Counted> {
+    /// What the maps have. While the programs run, values may be a little older than counts.
+    fn read(&self) -> io::Result<Counted> {
         let mut tally = Tally::default();
-        let Recorder { mut programs, calls, counters, key: values_key, .. } = self;
-        // Nothing counts from here on.
-        programs.iter_mut().for_each(Program::detach);
-        for program in &programs {
+        let Recorder { programs, calls, counters, key: values_key, .. } = self;
+        for program in programs {
             tally.lost = tally.lost.saturating_add(program.misses()?);
         }
         let counter = |key: i32| {
@@ -228,12 +256,12 @@ impl Recorder {
             io::Result::Ok(value.and_then(|value| value.first().copied()).unwrap_or(0))
         };
         let mut key = None;
-        // Nobody adds keys any more, so each comes once; a bound all the same.
+        // Nobody removes keys, so each comes once; a bound all the same.
         for _ in 0..MAX_CALLS {
             key = calls.next_key(key.as_deref())?;
             let Some(key) = &key else { break };
             if let Some(values) = calls.get(key)? {
-                add(&mut tally, key, &values, values_key);
+                add(&mut tally, key, &values, *values_key);
             }
         }
         tally.lost = tally.lost.saturating_add(counter(counter::LOST)?);
@@ -331,7 +359,8 @@ fn seen(count: u64, arg: &[u64], key: u64) -> Values {
     if length <= SLOTS as u64 {
         return Values::few(count, first);
     }
-    let others = Bounds { min, max, ever, always };
+    // A program that is just running has perhaps not brought them all up to date.
+    let others = Bounds { min, max, ever, always }.unite(Bounds::of(min)).unite(Bounds::of(max));
     Values::many(count, first.fold(others, |all, value| all.unite(Bounds::of(value))))
 }
 
@@ -388,6 +417,8 @@ impl fmt::Debug for BpfError {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Way;
+    use super::super::save::{Facts, Nowhere};
     use super::*;
 
     /// The kernel skips the program that sees ends when that would interrupt itself, which nobody can make
@@ -405,7 +436,8 @@ mod tests {
         child.wait().unwrap();
         recorder.threads.insert(&key, &[0]).unwrap();
         let command = Command::find(&["true".into()]).unwrap();
-        let outcome = recorder.record(&command).unwrap();
+        let facts = Facts { way: Way::Tracepoint, command: Vec::new() };
+        let outcome = recorder.record(&command, Parts::new(&mut Nowhere, facts)).unwrap();
         assert_eq!(outcome.notes, [Note::UnseenEnds(1)]);
     }
 
