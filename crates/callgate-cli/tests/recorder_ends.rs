@@ -173,3 +173,29 @@ fn a_device_has_no_part() {
         .status();
     assert_eq!(status.unwrap().code(), Some(0));
 }
+
+/// By the kernel, recorders share programs; when the first one is killed, the others go on counting.
+#[test]
+fn a_recorder_that_is_killed_takes_nothing_from_others() {
+    let Some(mut first) = Recorder::start("tracepoint", "first", "$tell; exec sleep 100") else {
+        return;
+    };
+    let script = "$tell; while [ ! -e go ]; do sleep 0.05; done; \
+                  exec dd if=/dev/zero of=/dev/null bs=1 count=700 status=none";
+    let Some(mut second) = Recorder::start("tracepoint", "second", script) else { return };
+    let Some(mut third) = Recorder::start("tracepoint", "third", script) else { return };
+    first.send(libc::SIGKILL);
+    first.wait();
+    // SAFETY: takes numbers; the command sleeps on.
+    unsafe { libc::kill(first.command, libc::SIGKILL) };
+    for recorder in [&mut second, &mut third] {
+        fs::write(recorder.directory.join("go"), "").unwrap();
+        recorder.wait();
+        let text = recorder.read("r.json").unwrap_or_default();
+        assert!(is_recording(&text, "\"lost\": 0, \"status\": 0"), "{text}");
+        let count = text.split("\"name\": \"write\"").nth(1).unwrap();
+        let count = count.split("\"count\": ").nth(1).unwrap().split([',', '}']).next().unwrap();
+        // One by the shell, which tells its process.
+        assert_eq!(count, "701");
+    }
+}
