@@ -85,7 +85,8 @@ pub struct Recorded {
     pub status: i32,
     /// From the start of the command to the end of the last process.
     pub time: Duration,
-    /// What recording added to a call, measured with the cheapest call before the command started.
+    /// What recording added to a call, measured with the cheapest call before the command started. Beside another
+    /// recorder of the kernel, what this one added to that.
     pub cost_per_call: Duration,
     /// What is to be said of the run.
     pub notes: Vec<Note>,

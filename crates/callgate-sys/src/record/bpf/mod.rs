@@ -1,8 +1,9 @@
 //! Recording by the kernel itself: small programs at its tracepoints count calls in maps.
 //!
 //! Nothing is sent to the recorder while the command runs; the maps are read at the end. So nothing is
-//! lost when the machine is busy, and a call costs some ten nanoseconds more. What does not fit is
-//! counted: calls when there are more than [`MAX_CALLS`] different ones, threads when there are more than
+//! lost when the machine is busy. A recorded call takes some 300 ns more, and because tracepoints are those of the
+//! whole machine, so do others, nearly; recorders share programs ([`set`]), so several cost no more than one. What
+//! does not fit is counted: calls when there are more than [`MAX_CALLS`] different ones, threads when there are more than
 //! [`MAX_THREADS`] at a time.
 //!
 //! Before the command is executed, its process makes calls that must be found in the maps; otherwise this
@@ -64,6 +65,8 @@ pub(super) struct Recorder {
     session: Session,
     /// The programs may be those of another recorder.
     is_shared: bool,
+    /// What a call took before they ran for this one.
+    unrecorded: Duration,
 }
 
 impl Recorder {
@@ -72,29 +75,30 @@ impl Recorder {
         if !cfg!(target_arch = "x86_64") {
             return Err(BpfError::Machine);
         }
+        let unrecorded = time_of_a_call();
         let (offsets, targets) = look_up_types()?;
         let plan = Plan::new(offsets, targets);
         // It fails where there are too many.
         let join = || Set::find(&plan).and_then(|set| Session::new(set, &plan).ok());
         if let Some(session) = join() {
-            return Ok(Recorder { plan, session, is_shared: true });
+            return Ok(Recorder { plan, session, is_shared: true, unrecorded });
         }
         let own = Set::load(&plan)?;
         match join() {
-            Some(session) => Ok(Recorder { plan, session, is_shared: true }),
-            None => Recorder::of(own, plan),
+            Some(session) => Ok(Recorder { plan, session, is_shared: true, unrecorded }),
+            None => Recorder::of(own, plan, unrecorded),
         }
     }
 
     /// With programs of its own.
-    fn of(own: Set, plan: Plan) -> Result<Recorder, BpfError> {
+    fn of(own: Set, plan: Plan, unrecorded: Duration) -> Result<Recorder, BpfError> {
         let session = Session::new(own, &plan).map_err(BpfError::Map)?;
-        Ok(Recorder { plan, session, is_shared: false })
+        Ok(Recorder { plan, session, is_shared: false, unrecorded })
     }
 
     /// Starts the child, and sees that it is recorded.
     fn start(self, command: &Command) -> Result<(Recorder, Started), Kind> {
-        let unrecorded = time_of_a_call();
+        let unrecorded = self.unrecorded;
         let mark = Mark::Cookie(self.session.cookie());
         let started = Started::new(command, mark, unrecorded).map_err(Kind::Start)?;
         match self.check(&started) {
@@ -106,7 +110,7 @@ impl Recorder {
                     return Err(Kind::Tracepoint(why));
                 }
                 let own = Set::load(&self.plan).map_err(Kind::Tracepoint)?;
-                Recorder::of(own, self.plan).map_err(Kind::Tracepoint)?.start(command)
+                Recorder::of(own, self.plan, unrecorded).map_err(Kind::Tracepoint)?.start(command)
             }
         }
     }
