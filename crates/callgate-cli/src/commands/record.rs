@@ -41,7 +41,8 @@ is killed (SIGKILL); that file counts at least one call as lost, is read like an
 recording, and is removed when FILE is there.
 
   tracepoint   the kernel counts; as root (CAP_BPF and CAP_PERFMON) on x86-64,
-               Linux 5.15. Hardly slows anything.
+               Linux 5.15. A call takes some 0.3 µs longer, and nearly as much
+               those of all processes of the machine, as long as it runs.
   ptrace       every call waits for the recorder; needs no privilege. From Linux
                6.6 on, on x86-64, calls wait for the listener of a filter, which
                costs some microseconds; else they stop. The command cannot use
