@@ -12,7 +12,7 @@
 //!   and Linux 5.3.
 //!
 //! The first call that counts is the `execve` of the command. Processes that outlive the command are
-//! waited for. What could not be counted is in [`Run::lost`].
+//! waited for. What could not be counted is in [`Run::lost`](callgate::recording::Run::lost).
 //!
 //! ```no_run
 //! use callgate_sys::Command;

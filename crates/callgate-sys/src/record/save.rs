@@ -1,7 +1,7 @@
 //! Saving a recording: parts of one that goes on, and the whole.
 //!
 //! A recorder that is killed (SIGKILL) loses what was not saved. So what was recorded is saved after a second,
-//! and then after pauses that double up to a minute; a pause is at least a hundred times as long as saving took.
+//! after a second more, and then after pauses that double up to a minute; a pause is at least a hundred times as long as saving took.
 //! What is lost is at most what was recorded in the second half of the run, and in the last minute (or in the
 //! hundredfold of the time that saving takes).
 
@@ -21,8 +21,7 @@ pub trait Save {
     /// What was recorded so far. Its run has no status, and at least one call counts as lost.
     fn part(&mut self, _recording: &Recording) {}
 
-    /// All of it. A signal that would end this process waits until this returns, or for
-    /// [`PATIENCE`](super::signals::PATIENCE) (ten seconds).
+    /// All of it. A signal that would end this process does nothing until this returns, or for ten seconds.
     fn whole(&mut self, recording: &Recording);
 }
 
@@ -110,15 +109,17 @@ impl<'s> Parts<'s> {
         self.saved(start.elapsed());
     }
 
+    fn pause_after(&mut self, took: Duration) -> Duration {
+        let pause = self.pause.max(took * SHARE);
+        self.pause = (self.pause * 2).min(LONGEST);
+        pause
+    }
+
     /// Plans the next one. Also when there was nothing to save.
     pub(super) fn saved(&mut self, took: Duration) {
-        self.pause = pause_after(self.pause, took);
-        self.next = self.next.map(|_| Instant::now() + self.pause);
+        let pause = self.pause_after(took);
+        self.next = self.next.map(|_| Instant::now() + pause);
     }
-}
-
-fn pause_after(pause: Duration, took: Duration) -> Duration {
-    (pause * 2).min(LONGEST).max(took * SHARE)
 }
 
 #[cfg(test)]
@@ -127,13 +128,12 @@ mod tests {
 
     #[test]
     fn pauses_double_up_to_a_minute_and_cost_a_hundredth() {
-        let quick = Duration::from_micros(300);
-        let pauses: Vec<u64> = std::iter::successors(Some(FIRST), |p| Some(pause_after(*p, quick)))
-            .map(|pause| pause.as_secs())
-            .take(9)
-            .collect();
-        assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
-        assert_eq!(pause_after(FIRST, Duration::from_secs(2)), Duration::from_secs(200));
-        assert_eq!(pause_after(Duration::from_secs(200), quick), LONGEST);
+        let facts = Facts { way: Way::Stops, command: Vec::new() };
+        let mut nowhere = Nowhere;
+        let mut parts = Parts::new(&mut nowhere, facts);
+        let pauses = [0, 0, 0, 0, 0, 0, 0, 0, 2, 0]
+            .map(|took| parts.pause_after(Duration::from_secs(took)).as_secs());
+        assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 60, 60, 200, 60]);
+        assert!(!parts.are_wanted() && !parts.is_due());
     }
 }
