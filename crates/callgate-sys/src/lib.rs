@@ -59,4 +59,4 @@ pub use dump::{Dump, DumpError, InstalledFilter, dump};
 pub use flags::Flags;
 pub use install::{InstallError, install, install_stack};
 pub use marked::{Marked, is_never_filtered};
-pub use raw::{error_text, own_signals};
+pub use raw::{error_text, give_signals_back, own_signals};
