@@ -31,6 +31,8 @@ pub struct Draft {
     pub(super) grants: BTreeMap<&'static str, Grant>,
     pub(super) numbers: Vec<(CallId, u64)>,
     pub(super) refused: Vec<&'static str>,
+    /// What whoever installs the filter tries and can do without.
+    pub(super) tried: Vec<&'static str>,
     pub(super) recorded: Recording,
 }
 
@@ -202,12 +204,15 @@ pub(super) fn draft(recordings: &[Recording], options: &Options) -> Result<Draft
     };
     let grants = counts.into_iter().map(grant).collect();
     let (deny, runtime) = (options.deny, options.runtime);
-    let mut draft = Draft { arches, deny, runtime, grants, numbers, refused: Vec::new(), recorded };
+    let (refused, tried) = (Vec::new(), Vec::new());
+    let mut draft = Draft { arches, deny, runtime, grants, numbers, refused, tried, recorded };
     draft.add_runtime(options.arguments);
     draft.add_calls_by_kernel();
     if options.complete {
         draft.complete(options.arguments);
     }
+    let tries = runtime.tries().iter().copied();
+    draft.tried = tries.filter(|name| draft.exists(name) && !draft.decides(name)).collect();
     for grant in draft.grants.values_mut() {
         grant.keep_real_limits();
         grant.keep_few_alternatives();
@@ -348,6 +353,11 @@ fn limit_of(limitable: &Limitable, values: &Values) -> Option<Limit> {
 impl Draft {
     fn exists(&self, name: &str) -> bool {
         self.arches.iter().any(|arch| arch.number(name).is_some())
+    }
+
+    /// Whether a call is granted or refused.
+    fn decides(&self, name: &str) -> bool {
+        self.grants.contains_key(name) || self.refused.contains(&name)
     }
 
     /// The only limitable argument of a call limited to some values, where it stands at the same place

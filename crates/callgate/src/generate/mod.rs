@@ -61,14 +61,14 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// For runc: complete, stable arguments limited, ENOSYS for the rest.
+    /// For runc and crun: complete, stable arguments limited, ENOSYS for the rest.
     fn default() -> Options {
         Options {
             arches: Vec::new(),
             complete: true,
             arguments: Arguments::Stable,
             deny: Deny::Enosys,
-            runtime: Runtime::Runc,
+            runtime: Runtime::Oci,
         }
     }
 }

@@ -62,8 +62,8 @@ pub(crate) struct GenerateArgs {
     #[arg(long, value_name = "LANG", default_value = "oci")]
     emit: Emit,
 
-    /// Who installs the filter: what it calls afterwards is granted [default: runc for oci, systemd for
-    /// systemd, nsjail for kafel]
+    /// Who installs the filter: what it calls afterwards is granted [default: oci (runc and crun) for oci,
+    /// systemd for systemd, nsjail for kafel]
     #[arg(long, value_name = "WHO")]
     runtime: Option<RuntimeArg>,
 
@@ -113,8 +113,12 @@ enum Emit {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum RuntimeArg {
-    /// runc, and so Docker, containerd, Kubernetes
+    /// runc or crun: the profile starts under either
+    Oci,
+    /// runc, the default of Docker, containerd and Kubernetes
     Runc,
+    /// crun, the default of Podman and CRI-O
+    Crun,
     /// systemd: it grants its set @default by itself
     Systemd,
     /// nsjail
@@ -158,7 +162,9 @@ impl GenerateArgs {
 
     fn options(&self) -> generate::Options {
         let runtime = match (self.runtime, self.emit) {
-            (Some(RuntimeArg::Runc), _) | (None, Emit::Oci) => Runtime::Runc,
+            (Some(RuntimeArg::Oci), _) | (None, Emit::Oci) => Runtime::Oci,
+            (Some(RuntimeArg::Runc), _) => Runtime::Runc,
+            (Some(RuntimeArg::Crun), _) => Runtime::Crun,
             (Some(RuntimeArg::Systemd), _) | (None, Emit::Systemd) => Runtime::Systemd,
             (Some(RuntimeArg::Nsjail), _) | (None, Emit::Kafel) => Runtime::Nsjail,
             (Some(RuntimeArg::Callgate), _) => Runtime::Callgate,

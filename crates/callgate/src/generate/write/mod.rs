@@ -122,7 +122,7 @@ impl Draft {
             default != Verdict::errno(arch.enosys()) && !default.permits()
         });
         let said = otherwise && form.says_arguments();
-        self.refused.iter().copied().filter(move |_| said)
+        self.refused.iter().chain(&self.tried).copied().filter(move |_| said)
     }
 
     /// The calls that are refused for a limit which the form cannot say, and granted with it.
