@@ -25,6 +25,7 @@
 //! ```
 
 mod bpf;
+mod caveat;
 mod ptrace;
 mod signals;
 mod start;
@@ -231,6 +232,10 @@ pub fn record(
         }
     }
     let outcome = result?;
+    let mut notes = outcome.notes;
+    if outcome.status.is_none() {
+        notes.push(Note::UnknownStatus);
+    }
     let mut recording = outcome.tally.recording;
     recording.push_run(Run {
         how: match chosen {
@@ -245,11 +250,8 @@ pub fn record(
         status: outcome.status.map(exit_status),
         kernel: raw::uname_release().ok(),
         callgate: Some(env!("CARGO_PKG_VERSION").to_owned()),
+        caveats: notes.iter().map(Note::caveat).collect(),
     });
-    let mut notes = outcome.notes;
-    if outcome.status.is_none() {
-        notes.push(Note::UnknownStatus);
-    }
     Ok(Recorded {
         recording,
         way: chosen,

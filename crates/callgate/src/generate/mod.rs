@@ -58,6 +58,8 @@ pub struct Options {
     pub deny: Deny,
     /// Who installs the filter.
     pub runtime: Runtime,
+    /// Whether recordings will do that say of themselves that calls are missing.
+    pub partial: bool,
 }
 
 impl Default for Options {
@@ -69,6 +71,7 @@ impl Default for Options {
             arguments: Arguments::Stable,
             deny: Deny::Enosys,
             runtime: Runtime::Oci,
+            partial: false,
         }
     }
 }
@@ -124,7 +127,9 @@ impl Deny {
 /// Makes a profile that allows what was recorded, all together, and as little else as the options say.
 ///
 /// # Errors
-/// When nothing was recorded for the architectures, or when they have different byte orders.
+/// When nothing was recorded for the architectures, when they have different byte orders, or when calls
+/// are missing in a recording ([`Effect::Incomplete`](crate::recording::Effect::Incomplete)) and
+/// [`Options::partial`] does not permit it.
 pub fn generate(recordings: &[Recording], options: &Options) -> Result<Draft, GenerateError> {
     draft::draft(recordings, options)
 }

@@ -5,7 +5,7 @@ use super::draft::{Draft, Grant};
 use super::times;
 use super::write::Form;
 use crate::diagnostic::Diagnostic;
-use crate::recording::{How, Recording, Run};
+use crate::recording::{Effect, How, Recording, Run};
 use crate::syscalls::Arch;
 
 /// Warnings about a profile in a form. `recordings` are those that it was made from.
@@ -15,15 +15,22 @@ pub fn remarks(recordings: &[Recording], draft: &Draft, form: Form) -> Vec<Diagn
     let mut warn = |message: String, help: &str| {
         remarks.push(Diagnostic::warning(None, message).help(help));
     };
-    let lost = runs.iter().fold(0, |sum: u64, run| sum.saturating_add(run.lost));
-    if lost > 0 {
-        warn(
-            format!(
-                "calls happened that are not in the recording, at least {lost}: the profile may be too \
-                 small"
+    for caveat in draft.recorded().caveats() {
+        let (message, help) = match caveat.effect {
+            Effect::Incomplete => (
+                format!("{}: the profile may be too small", caveat.text),
+                "record again, on a quieter machine, or as root with the kernel's tracepoint",
             ),
-            "record again on a quieter machine, or without the calls that come most often",
-        );
+            Effect::Altered => (
+                caveat.text,
+                "the program may call something else without the recorder; see callgate record --help",
+            ),
+            Effect::Excess => (
+                format!("{}: the profile allows them", caveat.text),
+                "record without those filters, or remove from the profile what --explain shows too much",
+            ),
+        };
+        warn(message, help);
     }
     if !runs.is_empty() && runs.iter().all(|run| run.how == How::Audit) {
         warn(

@@ -33,7 +33,13 @@ Arguments that choose what a call does (a socket's family, the command of ioctl,
 memory that is executable) are limited to recorded values where that is a
 privilege of its own, and else where the values are the same in all recordings,
 or, in the only one, were seen four times as often as there are different ones.
-Give recordings of several runs.
+Give recordings of several runs, or one that callgate record merge made of them:
+the profile is the same.
+
+A recording says of itself where calls are missing (lost, threads that were not
+recorded, a file that is cut off); then there is a profile only with --partial.
+Other caveats are warnings: that filters denied recorded calls, that a
+set-user-ID program ran without its privileges.
 
 The default for other calls is ENOSYS: libraries that try a newer call fall
 back, as they do on an older kernel; after EPERM they give up.
@@ -47,6 +53,8 @@ Examples:
   callgate generate T.json -o profile.json && callgate run -s profile.json -- \\
     my-server --once
   callgate generate monday.json tuesday.json --explain -o profile.json
+  callgate record merge monday.json tuesday.json -o all.json
+  callgate generate all.json -o profile.json           the same profile
   callgate generate T.json --emit systemd -o my.service.d/calls.conf
   callgate generate T.json --emit kafel --deny kill --complete off")]
 pub(crate) struct GenerateArgs {
@@ -88,7 +96,8 @@ pub(crate) struct GenerateArgs {
     #[arg(long)]
     strict: bool,
 
-    /// Take the whole entries of a recording that is cut off; what came after them is missing
+    /// Make a profile of recordings in which calls are missing: lost, not recorded, or behind a cut. It will
+    /// deny them
     #[arg(long)]
     partial: bool,
 
@@ -185,6 +194,7 @@ impl GenerateArgs {
                 DenyArg::Log => Deny::Log,
             },
             runtime,
+            partial: self.partial,
         }
     }
 }

@@ -72,6 +72,7 @@ fn options() -> impl Strategy<Value = Options> {
             arguments,
             deny,
             runtime,
+            partial: false,
         })
 }
 
@@ -271,6 +272,40 @@ proptest! {
                     prop_assert!(names.iter().all(granted));
                 }
             }
+        }
+    }
+}
+
+proptest! {
+    /// What was merged before, in whatever grouping, through a file, makes the same profile.
+    #[test]
+    fn merged_recordings_make_the_same_profile(
+        (arches, parts) in arches().prop_flat_map(|arches| {
+            (Just(arches.clone()), proptest::collection::vec(observed(arches), 1..4))
+        }),
+        options in options(),
+    ) {
+        let recordings: Vec<Recording> = parts.iter().map(|part| recording_of(part)).collect();
+        let merge = |parts: &[Recording]| {
+            let mut all = Recording::default();
+            parts.iter().for_each(|part| all.merge(part.clone()));
+            let reading = crate::frontend::recording::Options {
+                arch: arches[0], strict: true, partial: false,
+            };
+            crate::frontend::recording::read(&all.to_json(), &reading).unwrap().recording
+        };
+        let (first, others) = recordings.split_first().unwrap();
+        let all = merge(&recordings);
+        let mut tail = others.to_vec();
+        if !tail.is_empty() {
+            tail = vec![merge(&tail)];
+        }
+        tail.push(first.clone());
+        let draft = generate(&recordings, &options).unwrap();
+        for other in [vec![all], tail] {
+            let other = generate(&other, &options).unwrap();
+            prop_assert_eq!(&other, &draft);
+            prop_assert_eq!(other.write(Form::Oci).unwrap().text, draft.write(Form::Oci).unwrap().text);
         }
     }
 }

@@ -3,7 +3,7 @@
 mod forms;
 
 use super::*;
-use crate::recording::{Bounds, CallId, Run, Values};
+use crate::recording::{Bounds, CallId, Caveat, Effect, Run, Values};
 
 const X86_64: Arch = Arch::X86_64;
 
@@ -92,6 +92,45 @@ fn recordings_are_taken_together_in_any_order() {
     assert_eq!(grant(&draft, "socket").reason, Reason::Recorded(3));
     let other = generate(&[b, a], &Options::default()).unwrap();
     assert!(draft.grants().eq(other.grants()));
+}
+
+/// A recording says of itself that it is not whole, and a profile of it would end the program some day.
+#[test]
+fn a_recording_that_lacks_calls_makes_a_profile_on_demand_alone() {
+    let caveat = |id: &str, effect| Caveat {
+        id: id.to_owned(),
+        effect,
+        count: None,
+        text: format!("{id} happened"),
+    };
+    let with = |run: Run| {
+        let mut recording = recorded(1, &[("read", &[])]);
+        recording.push_run(run);
+        recording
+    };
+    let missing = [caveat("unrecorded-threads", Effect::Incomplete), caveat("x", Effect::Altered)];
+    let missing = with(Run { caveats: missing.to_vec(), ..Run::default() });
+    let lost = with(Run { lost: 3, ..Run::default() });
+    let denied =
+        with(Run { caveats: vec![caveat("denied-calls", Effect::Excess)], ..Run::default() });
+    let message = |recordings: &[Recording]| generate(recordings, &bare()).unwrap_err().to_string();
+    assert_eq!(
+        message(&[denied.clone(), missing.clone()]),
+        "the recording is incomplete: unrecorded-threads happened"
+    );
+    assert!(message(&[lost]).contains("at least 3"));
+    let partial = Options { partial: true, ..bare() };
+    let all = [missing, denied.clone()];
+    let remarks = remarks(&all, &generate(&all, &partial).unwrap(), Form::Oci);
+    let text: String = remarks.iter().map(|remark| format!("{}\n", remark.message)).collect();
+    for part in [
+        "unrecorded-threads happened: the profile may be too small",
+        "x happened\n",
+        "denied-calls happened: the profile allows them",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    generate(&[denied], &bare()).unwrap();
 }
 
 #[test]
@@ -330,7 +369,8 @@ fn what_may_be_missing_is_remarked() {
     bad.push_run(lost);
     bad.count(CallId::new(X86_64, 4000), 3);
     bad.count(CallId::new(Arch::X86, 3), 1);
-    let text = all(bad, &Options { arches: vec![X86_64], ..bare() }, Form::Systemd);
+    let options = Options { arches: vec![X86_64], partial: true, ..bare() };
+    let text = all(bad, &options, Form::Systemd);
     for part in [
         "calls happened that are not in the recording, at least 7",
         "ended with status 139",

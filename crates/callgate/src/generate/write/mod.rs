@@ -132,12 +132,8 @@ impl Draft {
 
     /// The part of the recording that a form can speak about.
     fn sayable(&self, form: Form) -> Recording {
-        let mut sayable = Recording::default();
-        for (call, seen) in self.recorded.calls() {
-            if call.name().is_some() || form.says_numbers() {
-                sayable.add(call, seen.count(), seen.args().iter().cloned());
-            }
-        }
+        let mut sayable = self.recorded.clone();
+        sayable.retain(|call| call.name().is_some() || form.says_numbers());
         sayable
     }
 
