@@ -6,12 +6,13 @@
 
 use std::collections::BTreeMap;
 
+use super::directives;
 use super::error::{GenerateError, Kind};
 use super::families;
 use super::limit::{Cube, Limit};
 use super::limits::{self, Evidence, Limitable};
 use super::runtime::{BY_KERNEL, Needed};
-use super::{Arguments, Deny, Options, Runtime};
+use super::{Arguments, Deny, Form, Options, Runtime};
 use crate::recording::{Bounds, CallId, Effect, Recording, Seen, Values};
 use crate::syscalls::Arch;
 
@@ -28,6 +29,8 @@ pub struct Draft {
     pub(super) arches: Vec<Arch>,
     pub(super) deny: Deny,
     pub(super) runtime: Runtime,
+    pub(super) arguments: Arguments,
+    pub(super) systemd: u16,
     pub(super) grants: BTreeMap<&'static str, Grant>,
     pub(super) numbers: Vec<(CallId, u64)>,
     pub(super) refused: Vec<&'static str>,
@@ -105,6 +108,16 @@ impl Draft {
     /// The calls that are granted, by name.
     pub fn grants(&self) -> impl Iterator<Item = &Grant> {
         self.grants.values()
+    }
+
+    /// Whether a form can name a call: systemd ignores names that are newer than it.
+    pub fn can_name(&self, form: Form, name: &str) -> bool {
+        form != Form::Systemd || directives::knows(self.systemd, name)
+    }
+
+    /// The version of systemd that a unit is for.
+    pub fn systemd(&self) -> u16 {
+        self.systemd
     }
 
     /// Recorded numbers that have no name, and how often each was called.
@@ -209,9 +222,19 @@ pub(super) fn draft(recordings: &[Recording], options: &Options) -> Result<Draft
         (name, grant)
     };
     let grants = counts.into_iter().map(grant).collect();
-    let (deny, runtime) = (options.deny, options.runtime);
-    let (refused, tried) = (Vec::new(), Vec::new());
-    let mut draft = Draft { arches, deny, runtime, grants, numbers, refused, tried, recorded };
+    let Options { deny, runtime, arguments, systemd, .. } = *options;
+    let mut draft = Draft {
+        arches,
+        deny,
+        runtime,
+        arguments,
+        systemd,
+        grants,
+        numbers,
+        refused: Vec::new(),
+        tried: Vec::new(),
+        recorded,
+    };
     draft.add_runtime(options.arguments);
     draft.add_calls_by_kernel();
     if options.complete {
@@ -357,6 +380,12 @@ fn limit_of(limitable: &Limitable, values: &Values) -> Option<Limit> {
 }
 
 impl Draft {
+    /// Whether a unit of systemd grants a call.
+    pub(super) fn is_granted(&self, name: &str) -> bool {
+        let also = self.granted_by(Form::Systemd).any(|granted| granted == name);
+        (self.grants.contains_key(name) || also) && self.can_name(Form::Systemd, name)
+    }
+
     fn exists(&self, name: &str) -> bool {
         self.arches.iter().any(|arch| arch.number(name).is_some())
     }
@@ -455,13 +484,20 @@ impl Draft {
         for grant in &recorded {
             for company in families::company(grant.name) {
                 for Needed { name, values } in company.calls {
-                    if self.grants.contains_key(name) || !self.exists(name) {
+                    if !self.exists(name) {
+                        continue;
+                    }
+                    if let Some(known) = self.grants.get_mut(*name) {
+                        let values = values.unwrap_or_default();
+                        known.limits.iter_mut().for_each(|limit| limit.widen(values));
                         continue;
                     }
                     let reason = Reason::Sibling { of: grant.name, why: company.why };
                     let mut other = Grant::new(name, reason);
                     if let Some(values) = values.filter(|_| arguments != Arguments::Off) {
-                        other.limits.extend(self.only_limit(name, values));
+                        // Where it cannot be limited, it would be more than comes by chance.
+                        let Some(limit) = self.only_limit(name, values) else { continue };
+                        other.limits.push(limit);
                     }
                     self.grants.insert(name, other);
                 }

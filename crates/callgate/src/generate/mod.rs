@@ -25,6 +25,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod directives;
 mod draft;
 mod error;
 mod families;
@@ -34,6 +35,7 @@ mod remarks;
 mod runtime;
 mod write;
 
+pub use directives::{NEWEST as NEWEST_SYSTEMD, OLDEST as OLDEST_SYSTEMD};
 pub use draft::{Draft, Grant, Reason, Unlimited};
 pub use error::GenerateError;
 pub use limit::{Cube, Limit};
@@ -58,6 +60,9 @@ pub struct Options {
     pub deny: Deny,
     /// Who installs the filter.
     pub runtime: Runtime,
+    /// The version of systemd that a unit is for, at least [`OLDEST_SYSTEMD`]: calls that it does not know are
+    /// left out.
+    pub systemd: u16,
     /// Whether recordings will do that say of themselves that calls are missing.
     pub partial: bool,
 }
@@ -71,6 +76,7 @@ impl Default for Options {
             arguments: Arguments::Stable,
             deny: Deny::Enosys,
             runtime: Runtime::Oci,
+            systemd: NEWEST_SYSTEMD,
             partial: false,
         }
     }

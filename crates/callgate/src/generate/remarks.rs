@@ -1,7 +1,7 @@
 //! What is to be said about recordings and the profile that is made from them: where it may be smaller
 //! than a program needs, or larger than it could be.
 
-use super::draft::{Draft, Grant};
+use super::draft::{Draft, Grant, Reason};
 use super::times;
 use super::write::Form;
 use crate::diagnostic::Diagnostic;
@@ -98,9 +98,25 @@ pub fn remarks(recordings: &[Recording], draft: &Draft, form: Form) -> Vec<Diagn
     let limited = draft.grants().filter(|grant| !grant.limits.is_empty()).count();
     if limited > 0 && !form.says_arguments() {
         warn(
-            format!("systemd cannot limit arguments: limits are left out (calls: {limited})"),
+            format!(
+                "systemd limits arguments by directives such as RestrictAddressFamilies= alone: other limits \
+                 are left out (calls with limits: {limited})"
+            ),
             "another form of the profile limits them",
         );
+    }
+    for grant in draft.grants().filter(|grant| !draft.can_name(form, grant.name)) {
+        if let Reason::Recorded(count) = grant.reason {
+            warn(
+                format!(
+                    "systemd {} does not know {}, which was recorded {}: it is denied",
+                    draft.systemd(),
+                    grant.name,
+                    times(count)
+                ),
+                "where a later systemd runs, name its version with --systemd",
+            );
+        }
     }
     remarks
 }

@@ -6,7 +6,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use callgate::Arch;
-use callgate::generate::{self, Arguments, Deny, Form, GenerateError, Runtime};
+use callgate::generate::{
+    self, Arguments, Deny, Form, GenerateError, NEWEST_SYSTEMD, OLDEST_SYSTEMD, Runtime,
+};
 use callgate::recording::Recording;
 use clap::{ValueEnum, ValueHint};
 
@@ -55,7 +57,7 @@ Examples:
   callgate generate monday.json tuesday.json --explain -o profile.json
   callgate record merge monday.json tuesday.json -o all.json
   callgate generate all.json -o profile.json           the same profile
-  callgate generate T.json --emit systemd -o my.service.d/calls.conf
+  callgate generate T.json --emit systemd --systemd 252 -o my.service.d/calls.conf
   callgate generate T.json --emit kafel --deny kill --complete off")]
 pub(crate) struct GenerateArgs {
     /// Recordings of the program; together they are what it may do
@@ -74,6 +76,15 @@ pub(crate) struct GenerateArgs {
     /// systemd for systemd, nsjail for kafel]
     #[arg(long, value_name = "WHO")]
     runtime: Option<RuntimeArg>,
+
+    /// The version of systemd that a unit is for: newer calls are left out, with a warning
+    #[arg(
+        long,
+        value_name = "VERSION",
+        default_value_t = NEWEST_SYSTEMD,
+        value_parser = clap::value_parser!(u16).range(i64::from(OLDEST_SYSTEMD)..)
+    )]
+    systemd: u16,
 
     /// Whether to grant what other C libraries call instead of recorded calls
     #[arg(long, value_name = "WHEN", default_value = "on")]
@@ -114,7 +125,7 @@ pub(crate) struct GenerateArgs {
 enum Emit {
     /// JSON for Docker, Podman, runc and other OCI runtimes
     Oci,
-    /// Lines for a unit of systemd, which knows no arguments
+    /// Lines for a unit of systemd, which limits arguments by a few directives alone
     Systemd,
     /// A Kafel policy, for nsjail
     Kafel,
@@ -194,6 +205,7 @@ impl GenerateArgs {
                 DenyArg::Log => Deny::Log,
             },
             runtime,
+            systemd: self.systemd,
             partial: self.partial,
         }
     }
