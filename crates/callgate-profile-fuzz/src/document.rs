@@ -38,9 +38,9 @@ pub struct Document {
     pub listener_path: String,
     /// `syscalls`.
     pub entries: Vec<Entry>,
-    /// Whether programs may read the text in different ways (equal keys, keys in another case), so
-    /// that to refuse it is right, too.
-    pub ambiguous: bool,
+    /// Why a careful reader may refuse the text although this program does not: programs read it in
+    /// different ways (equal keys, keys in another case, wrong types), or it is not what the format says.
+    pub doubt: Option<&'static str>,
 }
 
 /// A row of `archMap`.
@@ -115,16 +115,16 @@ pub enum Fields {
 pub fn read(text: &str, style: Style, fields: Fields) -> Result<Document, String> {
     let root = Json::read(text)?;
     let mut document = Document::default();
-    let mut reader = Reader { style, fields, ambiguous: false };
+    let mut reader = Reader { style, fields, doubt: None };
     reader.document(&mut document, &root)?;
-    document.ambiguous = reader.ambiguous;
+    document.doubt = reader.doubt;
     Ok(document)
 }
 
 struct Reader {
     style: Style,
     fields: Fields,
-    ambiguous: bool,
+    doubt: Option<&'static str>,
 }
 
 type Read<T> = fn(&mut Reader, &mut T, &Json) -> Result<(), String>;
@@ -142,17 +142,21 @@ impl Reader {
             _ => return Err("not an object".to_owned()),
         };
         let mut found: Vec<(&str, &Json)> = Vec::new();
-        for (key, value) in members {
+        for (i, (key, value)) in members.iter().enumerate() {
+            if members[..i].iter().any(|(other, _)| fold(other) == fold(key)) {
+                self.doubt = Some("a key occurs twice");
+            }
             let exact = fields.iter().find(|field| *field == key);
             let folded = || fields.iter().find(|field| fold(field) == fold(key));
-            self.ambiguous |= exact.is_none() && folded().is_some();
+            if exact.is_none() && folded().is_some() {
+                self.doubt = Some("a key is in another case");
+            }
             let field = match self.style {
                 Style::Go => exact.or_else(folded),
                 Style::Yajl | Style::Schema => exact,
             };
             let Some(field) = field else { continue };
             let again = found.iter().any(|(other, _)| other == field);
-            self.ambiguous |= again;
             if self.style != Style::Yajl || !again {
                 found.push((field, value));
             }
@@ -165,7 +169,9 @@ impl Reader {
         match (self.style, value) {
             (Style::Go, Json::Null) => Ok(()),
             (Style::Yajl, _) => {
-                self.ambiguous |= *value != Json::Null;
+                if *value != Json::Null {
+                    self.doubt = Some("a value has another type");
+                }
                 Ok(())
             }
             _ => Err(format!("{value} is not {wanted}")),
@@ -367,7 +373,7 @@ mod tests {
         let document = read(text, Style::Go, Fields::Oci).unwrap();
         assert_eq!(document.default_action, "a");
         assert_eq!(document.entries[0].action, "y");
-        assert!(document.ambiguous);
+        assert!(document.doubt.is_some());
         let crun = read(text, Style::Yajl, Fields::Oci).unwrap();
         assert_eq!((crun.default_action.as_str(), crun.entries.len()), ("", 0));
     }

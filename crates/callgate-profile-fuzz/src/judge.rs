@@ -27,8 +27,8 @@ pub enum Judgement {
     },
     /// Both refuse.
     BothRefuse,
-    /// The text can be read in several ways, and Callgate refuses it for that.
-    RefusedAsAmbiguous,
+    /// Callgate refuses what a runtime accepts, and may: the profile is doubtful for this reason.
+    RefusedInDoubt(&'static str),
     /// A difference.
     Differs(Difference),
 }
@@ -62,7 +62,10 @@ impl Difference {
         let shape = |text: &str| {
             let line = text.lines().next().unwrap_or_default();
             let plain = line.split(['`', '"']).step_by(2).collect::<Vec<_>>().join("_");
-            plain.chars().filter(|c| !c.is_ascii_digit()).collect::<String>()
+            plain
+                .chars()
+                .filter(|c| !c.is_ascii_digit() && !c.is_ascii_uppercase())
+                .collect::<String>()
         };
         match self {
             Difference::OnlyRuntimeRefuses(why) => {
@@ -135,9 +138,13 @@ pub fn judge(case: &Case) -> Judgement {
     let meaning = read(&text, &case.host);
     let filter = match (meaning.outcome, compiled(&text, &case.host)) {
         (Err(_), Err(_)) => return Judgement::BothRefuse,
-        (_, Err(_)) if meaning.ambiguous => return Judgement::RefusedAsAmbiguous,
         (Err(why), Ok(_)) => return Judgement::Differs(Difference::OnlyRuntimeRefuses(why)),
-        (Ok(_), Err(why)) => return Judgement::Differs(Difference::OnlyCallgateRefuses(why)),
+        (Ok(_), Err(why)) => {
+            return match meaning.doubt {
+                Some(doubt) => Judgement::RefusedInDoubt(doubt),
+                None => Judgement::Differs(Difference::OnlyCallgateRefuses(why)),
+            };
+        }
         (Ok(filter), Ok(program)) => (filter, program),
     };
     let (filter, program) = filter;

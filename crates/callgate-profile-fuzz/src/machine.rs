@@ -256,6 +256,12 @@ impl Machine {
             ]),
             _ => {}
         }
+        for call in &mut table {
+            // A keyword of Rust.
+            if call.0 == "r#break" {
+                call.0 = "break";
+            }
+        }
         if self == Loongarch64 {
             let absent = ["renameat", "getrlimit", "setrlimit", "memfd_secret"];
             table.retain(|(name, _)| !absent.contains(name));

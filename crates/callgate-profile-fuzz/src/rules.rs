@@ -129,7 +129,8 @@ impl RuleSet {
         }
         let width = self.width();
         let mut comparisons: Vec<Comparison> = comparisons.to_vec();
-        comparisons.retain(|test| test.op != Op::MaskedEq || test.mask & width != 0);
+        let bits = |test: &Comparison| (test.mask | test.datum) & width;
+        comparisons.retain(|test| test.op != Op::MaskedEq || bits(test) != 0);
         comparisons.sort_by_key(|test| test.arg);
         if comparisons.is_empty() {
             (self.always, self.rules, self.tree) = (Some(action), Vec::new(), Tree::new(self.wide));

@@ -76,8 +76,9 @@ pub struct Host {
 /// The result.
 #[derive(Debug)]
 pub struct Meaning {
-    /// Whether to refuse the text is right, too, because programs read it in different ways.
-    pub ambiguous: bool,
+    /// Why a careful reader may refuse the text although the runtime does not: programs read it in
+    /// different ways, or the format has no such profile.
+    pub doubt: Option<&'static str>,
     /// The filter, `None` when none is installed, or why the runtime refuses.
     pub outcome: Result<Option<Filter>, String>,
 }
@@ -86,14 +87,56 @@ pub struct Meaning {
 pub fn read(text: &str, host: &Host) -> Meaning {
     let (style, fields) = host.dialect.style();
     match document::read(text, style, fields) {
-        Err(why) => Meaning { ambiguous: false, outcome: Err(why) },
+        Err(why) => Meaning { doubt: None, outcome: Err(why) },
         Ok(document) => {
-            let ambiguous = document.ambiguous;
+            let doubt = doubt(&document);
             let profile = Profile::new(document, host);
             let outcome = profile.and_then(|profile| profile.map(Profile::filter).transpose());
-            Meaning { ambiguous, outcome }
+            Meaning { doubt, outcome }
         }
     }
+}
+
+/// Why a careful reader may refuse a profile: it has something that runtimes skip or cut in silence.
+fn doubt(document: &Document) -> Option<&'static str> {
+    let too_large = |errno: &Option<u64>, name: &str| {
+        errno.is_some_and(|errno| errno > 4095) || name.parse().is_ok_and(|errno: u64| errno > 4095)
+    };
+    let entries = &document.entries;
+    let unnamed = |entry: &Entry| entry.names.is_empty() == entry.name.is_empty();
+    let bad_arg = |arg: &Arg| arg.index > 5 || Op::from_name(&arg.op).is_none();
+    let bad = |entry: &Entry| action(&entry.action, 0).is_err() || entry.args.iter().any(bad_arg);
+    let no_version = |filter: &document::Filter| filter.min_kernel.as_deref() == Some("0.0");
+    let rows = &document.arch_map;
+    let subs = rows.iter().flat_map(|row| &row.sub_architectures);
+    let mut mapped = rows.iter().map(|row| &row.architecture).chain(subs);
+    if document.doubt.is_some() {
+        document.doubt
+    } else if entries.iter().any(unnamed) {
+        Some("an entry without a name, or with `name` and `names`")
+    } else if entries.iter().any(bad) {
+        Some("an entry that is skipped has an unknown action, operator or argument")
+    } else if too_large(&document.default_errno, &document.default_errno_name)
+        || entries.iter().any(|entry| too_large(&entry.errno, &entry.errno_name))
+    {
+        Some("an errno is cut to 16 bits")
+    } else if entries.iter().any(|entry| no_version(&entry.includes) || no_version(&entry.excludes))
+    {
+        Some("an empty version")
+    } else if mapped.any(|name| machine_of(name).is_none()) {
+        Some("a row of archMap has an unknown architecture")
+    } else if document.default_action.is_empty() {
+        Some("no default action")
+    } else if document.default_action == "SCMP_ACT_ALLOW" && entries.is_empty() {
+        Some("a filter that does nothing")
+    } else {
+        None
+    }
+}
+
+/// The machine of an architecture in a profile.
+fn machine_of(name: &str) -> Option<Machine> {
+    Machine::ALL.into_iter().find(|machine| machine.oci_name() == *name)
 }
 
 /// What a filter does.
@@ -214,9 +257,10 @@ const FLAGS: [&str; 4] = [
     "SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV",
 ];
 
-/// What libseccomp takes as an action: an errno below `MAX_ERRNO`.
-fn check_action(action: u32) -> Result<(), String> {
-    match action & 0xffff_0000 == 0x0005_0000 && action & 0xffff >= 4095 {
+/// What libseccomp takes as an action: an errno below `MAX_ERRNO`. The kernel has that one, too.
+fn check_action(action: u32, dialect: Dialect) -> Result<(), String> {
+    let limit = if dialect == Dialect::Oci { 4096 } else { 4095 };
+    match action & 0xffff_0000 == 0x0005_0000 && action & 0xffff >= limit {
         true => Err(format!("errno {} is too large", action & 0xffff)),
         false => Ok(()),
     }
@@ -299,15 +343,15 @@ impl<'a> Profile<'a> {
             check_errno_taken(&document.default_action, document.default_errno)?;
         }
         let default = action(&document.default_action, document.default_errno.unwrap_or(1))?;
-        check_action(default)?;
-        if default == NOTIFY {
+        check_action(default, dialect)?;
+        if default == NOTIFY && dialect.is_runc() {
             return Err("SCMP_ACT_NOTIFY as default action".to_owned());
         }
         let mut filter = Filter { default, sections: Vec::new(), largest: BTreeMap::new() };
         let mut machines = vec![self.host.native];
         for name in &document.architectures {
-            let machine = Machine::ALL.into_iter().find(|machine| machine.oci_name() == *name);
-            let machine = machine.ok_or_else(|| format!("unknown architecture {name:?}"))?;
+            let machine =
+                machine_of(name).ok_or_else(|| format!("unknown architecture {name:?}"))?;
             if machine.is_big_endian() != self.host.native.is_big_endian() {
                 return Err(format!("{name} has another byte order"));
             }
@@ -359,17 +403,17 @@ impl<'a> Profile<'a> {
             if skipped || !known_names().contains(name.as_str()) {
                 continue;
             }
-            check_action(verdict)?;
+            check_action(verdict, dialect)?;
             if let Some(test) = tests.iter().find(|test| test.arg > 5) {
                 return Err(format!("argument {}", test.arg));
             }
             let repeats = |i: usize| tests[..i].iter().any(|test| test.arg == tests[i].arg);
             if dialect != Dialect::Oci && (0..tests.len()).any(repeats) {
                 for test in tests {
-                    rules.add(name, &[*test], verdict, dialect)?;
+                    rules.add(name, &[*test], verdict)?;
                 }
             } else {
-                rules.add(name, tests, verdict, dialect)?;
+                rules.add(name, tests, verdict)?;
             }
         }
         Ok(())
@@ -459,17 +503,11 @@ struct Rules {
 
 impl Rules {
     /// Adds one rule of libseccomp, to every architecture.
-    fn add(
-        &mut self,
-        name: &str,
-        tests: &[Comparison],
-        verdict: u32,
-        dialect: Dialect,
-    ) -> Result<(), String> {
+    fn add(&mut self, name: &str, tests: &[Comparison], verdict: u32) -> Result<(), String> {
         for (machine, calls) in &mut self.filter.sections {
             let new = || RuleSet::new(machine.is_wide());
             let put = |set: &mut RuleSet, tests: &[Comparison]| match set.add(tests, verdict) {
-                Err(_) if dialect != Dialect::Oci => Err(format!(
+                Err(_) => Err(format!(
                     "another action for the same condition of {name} on {}",
                     machine.name()
                 )),
