@@ -168,6 +168,10 @@ impl Reader {
     fn mistyped(&mut self, value: &Json, wanted: &str) -> Result<(), String> {
         match (self.style, value) {
             (Style::Go, Json::Null) => Ok(()),
+            (Style::Schema, Json::Null) => {
+                self.doubt = Some("null for an optional value");
+                Ok(())
+            }
             (Style::Yajl, _) => {
                 if *value != Json::Null {
                     self.doubt = Some("a value has another type");

@@ -105,7 +105,11 @@ fn doubt(document: &Document) -> Option<&'static str> {
     let entries = &document.entries;
     let unnamed = |entry: &Entry| entry.names.is_empty() == entry.name.is_empty();
     let bad_arg = |arg: &Arg| arg.index > 5 || Op::from_name(&arg.op).is_none();
-    let bad = |entry: &Entry| action(&entry.action, 0).is_err() || entry.args.iter().any(bad_arg);
+    let bad = |entry: &Entry| {
+        action(&entry.action, 0).is_err()
+            || entry.errno_name == "ENOTANERRNO"
+            || entry.args.iter().any(bad_arg)
+    };
     let no_version = |filter: &document::Filter| filter.min_kernel.as_deref() == Some("0.0");
     let rows = &document.arch_map;
     let subs = rows.iter().flat_map(|row| &row.sub_architectures);
@@ -115,7 +119,7 @@ fn doubt(document: &Document) -> Option<&'static str> {
     } else if entries.iter().any(unnamed) {
         Some("an entry without a name, or with `name` and `names`")
     } else if entries.iter().any(bad) {
-        Some("an entry that is skipped has an unknown action, operator or argument")
+        Some("an entry that is skipped has an unknown action, errno, operator or argument")
     } else if too_large(&document.default_errno, &document.default_errno_name)
         || entries.iter().any(|entry| too_large(&entry.errno, &entry.errno_name))
     {
@@ -339,7 +343,7 @@ impl<'a> Profile<'a> {
         if let Some(flag) = document.flags.iter().find(|flag| !FLAGS.contains(&flag.as_str())) {
             return Err(format!("unknown flag {flag:?}"));
         }
-        if dialect.is_crun() {
+        if !dialect.is_runc() {
             check_errno_taken(&document.default_action, document.default_errno)?;
         }
         let default = action(&document.default_action, document.default_errno.unwrap_or(1))?;
@@ -379,7 +383,7 @@ impl<'a> Profile<'a> {
     /// Adds the rules of an entry.
     fn entry(&self, rules: &mut Rules, entry: &Entry) -> Result<(), String> {
         let dialect = self.host.dialect;
-        if dialect.is_crun() {
+        if !dialect.is_runc() {
             check_errno_taken(&entry.action, entry.errno)?;
         }
         let verdict = action(&entry.action, entry.errno.unwrap_or(1))?;
@@ -449,7 +453,7 @@ fn is_permissive(default: u32) -> bool {
     matches!(default & 0xffff_0000, 0x7fff_0000 | 0x7ffc_0000 | 0x7ff0_0000)
 }
 
-/// crun refuses an errno for an action that takes none.
+/// The specification wants an error for an errno of an action that takes none, and crun gives one.
 fn check_errno_taken(action: &str, errno: Option<u64>) -> Result<(), String> {
     match errno.is_some() && action != "SCMP_ACT_ERRNO" && action != "SCMP_ACT_TRACE" {
         true => Err(format!("an errno for {action}")),
