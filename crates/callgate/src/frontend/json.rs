@@ -2,14 +2,14 @@
 //!
 //! Strict JSON: no comments, no trailing commas, no second value. Nesting deeper than 512 is an
 //! error (a limit of the `jsonc-parser` crate, which does the scanning), so no input overflows the
-//! stack. Two deviations of that crate are harmless and kept: control characters inside strings
-//! and Unicode white space between tokens are accepted.
+//! stack. What that crate accepts beyond JSON is refused by [`strict`](super::strict).
 
 use jsonc_parser::ast;
 use jsonc_parser::common::Ranged;
 use jsonc_parser::errors::ParseErrorKind;
 use jsonc_parser::{CollectOptions, ParseOptions};
 
+use super::strict;
 use super::tree::{Kind, Member, Node};
 use crate::diagnostic::{Diagnostic, Position};
 
@@ -37,6 +37,7 @@ pub(crate) fn parse(text: &str) -> Result<Node, Diagnostic> {
     }
     match jsonc_parser::parse_to_ast(text, &CollectOptions::default(), &STRICT) {
         Ok(parsed) => match parsed.value {
+            Some(_) if let Some(violation) = strict::violation(text) => Err(violation),
             Some(value) => Ok(node(value)),
             None => Err(Diagnostic::error(None, "the text is empty, but must be a JSON object")
                 .help(

@@ -13,9 +13,11 @@
 mod caps;
 pub mod counts;
 mod json;
+mod keys;
 pub mod oci;
 mod reader;
 pub mod recording;
+mod strict;
 mod tree;
 mod yaml;
 

@@ -4,12 +4,25 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
+use super::keys::{Keys, folds_to};
 use super::tree::{Kind, Member, Node, integer, is_padded, shorten};
 use crate::diagnostic::{Diagnostic, Position, Severity};
 use crate::suggest::nearest;
 
 /// How many warnings, and how many errors, are kept: nobody reads more.
 const LIMIT: usize = 500;
+
+/// What is said about a key that only differs in case from one that is read.
+const GO_FOLDS: &str = "programs in Go (Docker, Podman, runc) read it as that";
+
+/// A key in a message: characters that may look like others are escaped as in JSON.
+pub(crate) fn spelled(key: &str) -> String {
+    let escape = |c: char| match c.is_ascii() {
+        true => c.to_string(),
+        false => c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect(),
+    };
+    shorten(key).chars().map(escape).collect()
+}
 
 /// Collects messages about a text.
 pub(crate) struct Reader<'t> {
@@ -22,8 +35,8 @@ pub(crate) struct Reader<'t> {
     counts: [usize; 2],
     /// Where a message goes that is left out.
     left_out: Diagnostic,
-    /// Keys match whatever their case is, as Go's decoder has it.
-    fold_case: bool,
+    /// How keys are matched with names.
+    keys: Keys,
 }
 
 /// A key of a map, and what a reader knows about it.
@@ -56,7 +69,7 @@ impl<'n> Fields<'n> {
 
 impl<'t> Reader<'t> {
     /// A reader of a text.
-    pub(crate) fn new(text: &'t str, fold_case: bool) -> Reader<'t> {
+    pub(crate) fn new(text: &'t str, keys: Keys) -> Reader<'t> {
         let newlines = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         let line_starts = std::iter::once(0).chain(newlines.map(|(at, _)| at + 1)).collect();
         Reader {
@@ -66,7 +79,7 @@ impl<'t> Reader<'t> {
             diagnostics: Vec::new(),
             counts: [0; 2],
             left_out: Diagnostic::warning(None, ""),
-            fold_case,
+            keys,
         }
     }
 
@@ -167,8 +180,20 @@ impl<'t> Reader<'t> {
         let mut found = Vec::new();
         for member in members {
             let exact = known.iter().find(|known| known.key == member.key);
-            let folded = || known.iter().find(|known| known.key.eq_ignore_ascii_case(&member.key));
-            let matching = exact.or_else(|| if self.fold_case { folded() } else { None });
+            let folded = || known.iter().find(|known| folds_to(&member.key, known.key));
+            let matching = match self.keys {
+                Keys::Exact => exact,
+                Keys::Folded => exact.or_else(folded),
+                Keys::Agreed => {
+                    if exact.is_none()
+                        && let Some(known) = folded()
+                    {
+                        self.disputed_key(member, known.key);
+                        continue;
+                    }
+                    exact
+                }
+            };
             let name = matching.map_or(member.key.as_str(), |known| known.key);
             if let Some(first) = seen.get(name) {
                 self.given_twice(member, *first);
@@ -182,8 +207,10 @@ impl<'t> Reader<'t> {
                 }
                 Some(Known { key, .. }) => {
                     if exact.is_none() {
-                        let message =
-                            format!("`{}` is read as `{key}`, as Go's decoder does", member.key);
+                        let message = format!(
+                            "`{}` is read as `{key}`, as Go's decoder does",
+                            spelled(&member.key)
+                        );
                         self.warn(member.key_at, message).help =
                             format!("write `{key}`: other runtimes ignore the key as it is");
                     }
@@ -194,6 +221,29 @@ impl<'t> Reader<'t> {
             }
         }
         Some(Fields { at: node.at, found })
+    }
+
+    /// The member of a name in a map of which others are not looked at; null counts as absent. A second one is
+    /// an error, and so is a key about which programs disagree.
+    pub(crate) fn member<'n>(&mut self, node: &'n Node, name: &str) -> Option<&'n Member> {
+        let mut found: Option<&Member> = None;
+        for member in node.members() {
+            let exact = member.key == name;
+            if !exact && (self.keys == Keys::Exact || !folds_to(&member.key, name)) {
+                continue;
+            }
+            match found {
+                _ if !exact && self.keys == Keys::Agreed => self.disputed_key(member, name),
+                Some(first) => self.given_twice(member, first.key_at),
+                None => found = Some(member),
+            }
+        }
+        found.filter(|member| member.value.kind != Kind::Null)
+    }
+
+    /// From here on, keys are matched in this way.
+    pub(crate) fn match_keys(&mut self, keys: Keys) {
+        self.keys = keys;
     }
 
     /// Checks that none of these keys is given twice in a map of which others are not looked at.
@@ -212,12 +262,24 @@ impl<'t> Reader<'t> {
             "remove one: parsers disagree which of the two counts".to_owned();
     }
 
+    fn disputed_key(&mut self, member: &Member, name: &str) {
+        let message = format!(
+            "`{}` is `{name}` to programs in Go (Docker, Podman, runc), but not to crun and Kubernetes",
+            spelled(&member.key)
+        );
+        self.error(member.key_at, message).help = format!("write `{name}`, which all of them read");
+    }
+
     fn unknown_key(&mut self, given: &str, at: usize, what: &str, known: &[Known]) {
-        let help = match nearest(given, known.iter().map(|known| known.key)) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "remove it, or check its spelling".to_owned(),
+        let mut names = known.iter().map(|known| known.key);
+        let help = match names.clone().find(|name| folds_to(given, name)) {
+            Some(name) => format!("did you mean `{name}`? {GO_FOLDS}"),
+            None => match nearest(given, &mut names) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "remove it, or check its spelling".to_owned(),
+            },
         };
-        let message = format!("{what} has no key `{}`; it is ignored", shorten(given));
+        let message = format!("{what} has no key `{}`; it is ignored", spelled(given));
         self.warn(at, message).help = help;
     }
 
@@ -301,7 +363,7 @@ mod tests {
         let text = "\u{feff}é {\n\n  \"ü\": 1, \u{feff}x\n}";
         let starts: Vec<usize> =
             text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
-        let reader = Reader::new(text, false);
+        let reader = Reader::new(text, Keys::Exact);
         for &first in &starts {
             for &second in &starts {
                 assert_eq!(reader.position(first), Position::of(text, first));

@@ -10,7 +10,8 @@
 //!   everywhere (YAML 1.2.2, 3.2.1.1), not only in the parts that are read;
 //! - a plain scalar is null, a boolean, a number or a string by the core schema of YAML 1.2
 //!   (10.3.2); a quoted or block scalar is a string. So `yes` is a string, and numbers stay as
-//!   written: [`integer`](super::tree::integer) knows `0x` and `0o`.
+//!   written: [`integer`](super::tree::integer) knows `0x` and `0o`;
+//! - no U+0000, for the reason that [`strict`](super::strict) has for JSON.
 //!
 //! The `saphyr-parser` crate makes events, and this module builds the tree from them with a stack of
 //! its own: no recursion. Nesting deeper than [`MAX_DEPTH`] and texts longer than [`MAX_BYTES`] are errors.
@@ -158,6 +159,11 @@ impl<'t> Builder<'t> {
     }
 
     fn scalar(&mut self, at: usize, value: &str, style: ScalarStyle) -> Result<(), Diagnostic> {
+        if value.contains('\0') {
+            return Err(self
+                .error(at, "the string contains the character U+0000")
+                .help("remove it: programs in C end the string there, and others do not"));
+        }
         if let Some(Open { items: Items::Map(_, key @ None), .. }) = self.open.last_mut() {
             if style == ScalarStyle::Plain && value == "<<" {
                 return Err(self

@@ -14,6 +14,7 @@
 
 pub(super) mod table;
 
+use super::keys::Keys;
 use super::reader::Reader;
 use super::recording;
 use super::tree::shorten;
@@ -54,7 +55,7 @@ pub fn read(text: &str, arch: Arch, strict: bool) -> Result<Counts, Vec<Diagnost
         return of_log(text, arch, tells_arches, strict);
     }
     let unknown = unknown(strict);
-    let mut reader = Reader::new(text, false);
+    let mut reader = Reader::new(text, Keys::Exact);
     let counts = if let Some(at) = text.find('\0') {
         not_text(&mut reader, at);
         Vec::new()

@@ -78,6 +78,10 @@ pub(super) fn read<'n>(
         key("syscalls"),
         foreign("archMap", "Docker's and Podman's profiles", dialect.has_gates()),
         foreign("defaultErrno", "Podman's profiles", dialect == Dialect::Podman),
+        foreign("ociVersion", "OCI configurations", false),
+        foreign("linux", "OCI configurations", false),
+        foreign("kind", "Kubernetes resources", false),
+        foreign("spec", "Kubernetes resources", false),
     ];
     if is_resource {
         known.extend([key("baseProfileName"), key("disabled")]);
@@ -276,6 +280,12 @@ fn errno(
         }
         Some((node.at, errno?))
     });
+    if let (Some((_, named)), Some((at, number))) = (named, number)
+        && named != number
+    {
+        let message = format!("`{number_key}` is ignored: `{name_key}` is given and differs");
+        reader.warn(at, message).help = "remove one of them".to_owned();
+    }
     named.or(number)
 }
 

@@ -87,6 +87,7 @@ pub(in crate::frontend) mod json;
 mod strace;
 
 use super::counts;
+use super::keys::Keys;
 use super::reader::Reader;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::recording::{CallId, How, Recording, Run};
@@ -135,7 +136,7 @@ pub struct Read {
 /// All errors, and the warnings between them, in the order of the text. A text without calls is one.
 pub fn read(text: &str, options: &Options) -> Result<Read, Vec<Diagnostic>> {
     let unknown = if options.strict { Severity::Error } else { Severity::Warning };
-    let mut reader = Reader::new(text, false);
+    let mut reader = Reader::new(text, Keys::Exact);
     let recording = match form(text) {
         Form::Binary(at) => {
             counts::not_text(&mut reader, at);
