@@ -173,6 +173,11 @@ impl RuleSet {
         self.rules.len() > 1 && self.rules.iter().flat_map(|rule| &rule.comparisons).any(relational)
     }
 
+    /// How many comparisons of words there are.
+    pub fn size(&self) -> usize {
+        if self.always.is_some() { 0 } else { self.tree.size() }
+    }
+
     /// Whether adding a rule brought libseccomp's own lists out of order, so that it may hang.
     pub fn is_corrupt(&self) -> bool {
         self.tree.is_corrupt()

@@ -148,8 +148,19 @@ fn machine_of(name: &str) -> Option<Machine> {
 pub struct Filter {
     default: u32,
     sections: Vec<(Machine, BTreeMap<u32, RuleSet>)>,
+    /// Rules of calls that an architecture does not have: no verdict depends on them, but they may conflict.
+    absent: BTreeMap<(Machine, String), RuleSet>,
     /// runc's part in front: per architecture the largest number that the profile names.
     largest: BTreeMap<Machine, u32>,
+}
+
+/// A defect of libseccomp (2.5.4 to 2.6.1) by which its programs contradict its rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Contradiction {
+    /// Rules with comparisons by order or `!=` share parts of the program.
+    SharedComparisons,
+    /// The program does not load the number of the call.
+    NumberNotLoaded,
 }
 
 /// Returned for architectures that a filter does not know: libseccomp's `SCMP_ACT_KILL`.
@@ -213,15 +224,38 @@ impl Filter {
     pub fn generated(&self, call: &Call) -> u32 {
         match self.rules(call) {
             Err(verdict) => verdict,
+            Ok(_) if self.is_number_missing(call.token) => self.default,
             Ok(rules) => {
                 rules.and_then(|rules| rules.generated(&call.args)).unwrap_or(self.default)
             }
         }
     }
 
-    /// Whether libseccomp's program for the call may contradict its rules.
-    pub fn is_contradictable(&self, call: &Call) -> bool {
-        self.rules(call).is_ok_and(|rules| rules.is_some_and(RuleSet::is_contradictable))
+    /// Whether libseccomp's program for the call may contradict its rules, and by which of its defects.
+    pub fn contradiction(&self, call: &Call) -> Option<Contradiction> {
+        let rules = self.rules(call).ok()?;
+        if self.is_number_missing(call.token) {
+            return Some(Contradiction::NumberNotLoaded);
+        }
+        rules.filter(|rules| rules.is_contradictable()).map(|_| Contradiction::SharedComparisons)
+    }
+
+    /// Whether the program of an architecture compares the numbers of calls with what it has not loaded:
+    /// libseccomp loads the number with the rules of the call that has the fewest comparisons, and leaves
+    /// them out when the architecture does not have that call. For one of x86_64 and x32 without the other,
+    /// the number is loaded before.
+    fn is_number_missing(&self, token: u32) -> bool {
+        let machines = self.machines().filter(|machine| machine.token() == token);
+        let machines: Vec<Machine> = machines.collect();
+        if matches!(machines[..], [Machine::X86_64 | Machine::X32]) {
+            return false;
+        }
+        let of = |machine: &Machine| machine.token() == token;
+        let here = self.sections.iter().filter(|(machine, _)| of(machine));
+        let present = here.flat_map(|(_, calls)| calls.values().map(RuleSet::size)).min();
+        let others = self.absent.iter().filter(|((machine, _), _)| of(machine));
+        let absent = others.map(|(_, rules)| rules.size()).min();
+        present.zip(absent).is_some_and(|(present, absent)| absent < present)
     }
 
     /// Whether libseccomp may hang over the rules.
@@ -351,7 +385,12 @@ impl<'a> Profile<'a> {
         if default == NOTIFY && dialect.is_runc() {
             return Err("SCMP_ACT_NOTIFY as default action".to_owned());
         }
-        let mut filter = Filter { default, sections: Vec::new(), largest: BTreeMap::new() };
+        let mut filter = Filter {
+            default,
+            sections: Vec::new(),
+            absent: BTreeMap::new(),
+            largest: BTreeMap::new(),
+        };
         let mut machines = vec![self.host.native];
         for name in &document.architectures {
             let machine =
@@ -366,11 +405,9 @@ impl<'a> Profile<'a> {
         for machine in machines {
             filter.sections.push((machine, BTreeMap::new()));
         }
-        let mut rules = Rules { filter, absent: BTreeMap::new() };
         for entry in &document.entries {
-            self.entry(&mut rules, entry)?;
+            self.entry(&mut filter, entry)?;
         }
-        let mut filter = rules.filter;
         if dialect.is_runc() && !is_permissive(default) {
             self.largest(&mut filter);
         }
@@ -381,13 +418,13 @@ impl<'a> Profile<'a> {
     }
 
     /// Adds the rules of an entry.
-    fn entry(&self, rules: &mut Rules, entry: &Entry) -> Result<(), String> {
+    fn entry(&self, filter: &mut Filter, entry: &Entry) -> Result<(), String> {
         let dialect = self.host.dialect;
         if !dialect.is_runc() {
             check_errno_taken(&entry.action, entry.errno)?;
         }
         let verdict = action(&entry.action, entry.errno.unwrap_or(1))?;
-        let skipped = verdict == rules.filter.default;
+        let skipped = verdict == filter.default;
         let args = match dialect.is_crun() {
             // crun looks at the first six only, and at none of what it skips.
             true if skipped => &[],
@@ -414,10 +451,10 @@ impl<'a> Profile<'a> {
             let repeats = |i: usize| tests[..i].iter().any(|test| test.arg == tests[i].arg);
             if dialect != Dialect::Oci && (0..tests.len()).any(repeats) {
                 for test in tests {
-                    rules.add(name, &[*test], verdict)?;
+                    filter.add(name, &[*test], verdict)?;
                 }
             } else {
-                rules.add(name, tests, verdict)?;
+                filter.add(name, tests, verdict)?;
             }
         }
         Ok(())
@@ -498,17 +535,10 @@ fn applies(entry: &Entry, host: &Host, own: &str) -> bool {
     !excluded && included
 }
 
-/// A filter that is being made.
-struct Rules {
-    filter: Filter,
-    /// Rules of calls that an architecture does not have: no verdict depends on them, but they may conflict.
-    absent: BTreeMap<(Machine, String), RuleSet>,
-}
-
-impl Rules {
+impl Filter {
     /// Adds one rule of libseccomp, to every architecture.
     fn add(&mut self, name: &str, tests: &[Comparison], verdict: u32) -> Result<(), String> {
-        for (machine, calls) in &mut self.filter.sections {
+        for (machine, calls) in &mut self.sections {
             let new = || RuleSet::new(machine.is_wide());
             let put = |set: &mut RuleSet, tests: &[Comparison]| match set.add(tests, verdict) {
                 Err(_) => Err(format!(

@@ -257,6 +257,20 @@ impl Tree {
         })
     }
 
+    /// How many nodes there are.
+    pub(crate) fn size(&self) -> usize {
+        let (mut seen, mut todo) = (std::collections::BTreeSet::new(), Vec::from_iter(self.root));
+        while let Some(node) = todo.pop() {
+            for at in &self.levels[self.nodes[node].level] {
+                if seen.insert(*at) {
+                    let node = &self.nodes[*at];
+                    todo.extend([node.yes.next, node.no.next].into_iter().flatten());
+                }
+            }
+        }
+        seen.len()
+    }
+
     /// What the generated program returns; `None` when it comes to the default action.
     pub(crate) fn walk(&self, args: &[u64; 6]) -> Option<u32> {
         self.walk_level(self.root?, args)
