@@ -2,6 +2,7 @@
 
 mod apt;
 mod compare;
+mod containers;
 mod files;
 mod kernels;
 mod machine;
@@ -29,6 +30,12 @@ const TASKS: &[Task] = &[
         summary: "compile the same rules with other compilers, and write down how they do",
         help: compare::HELP,
         run: compare::run,
+    },
+    Task {
+        name: "containers",
+        summary: "what runc and crun install for random profiles in real containers",
+        help: containers::HELP,
+        run: containers::run,
     },
     Task {
         name: "kernels",

@@ -6,7 +6,7 @@
 use crate::json::Json;
 use crate::machine::{Machine, known_names, multiplexed_names};
 use crate::rng::Rng;
-use crate::runtime::{Dialect, Host};
+use crate::runtime::{Dialect, Host, Runc};
 
 /// A profile, and where it is installed.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,10 +94,22 @@ pub fn family(machine: Machine) -> &'static str {
     FAMILIES.iter().find(of).map_or("none", |(name, _)| name)
 }
 
+/// The architectures that a machine runs, its own first.
+pub fn group(native: Machine) -> &'static [Machine] {
+    let groups = FAMILIES.into_iter().flat_map(|(_, groups)| groups);
+    groups.copied().find(|group| group.first() == Some(&native)).unwrap_or(&[Machine::X86_64])
+}
+
 /// A case for these architectures, the machine's own first.
 pub fn case_for(rng: &mut Rng, dialect: Dialect, group: &[Machine]) -> Case {
     let caps = CAPS.into_iter().filter(|_| rng.one_in(2)).collect();
-    let host = Host { dialect, native: group[0], caps, kernel: rng.pick(&KERNELS) };
+    let host = Host {
+        dialect,
+        native: group[0],
+        caps,
+        kernel: rng.pick(&KERNELS),
+        runc: if rng.one_in(3) { Runc::Listed } else { Runc::All },
+    };
     let mut generator =
         Generator { odd: rng.one_in(8), rng, group, dialect, pool: Vec::new(), values: Vec::new() };
     generator.prepare();

@@ -5,6 +5,7 @@ use callgate::bpf::RawInsn;
 use callgate::compile::{self, compile};
 use callgate::diagnostic::Severity;
 use callgate::frontend::{CapSet, oci};
+use callgate::policy::Policy;
 use callgate::syscalls::KernelVersion;
 
 use crate::bpf::{self, Insn};
@@ -12,7 +13,7 @@ use crate::generate::Case;
 use crate::json::Json;
 use crate::machine::{Machine, X32_BIT};
 use crate::rng::Rng;
-use crate::runtime::{Call, Filter, Host, read};
+use crate::runtime::{Call, Dialect, Filter, Host, Runc, read};
 
 /// How many calls are made for a profile, about.
 const CALLS: usize = 200;
@@ -108,11 +109,11 @@ pub fn arch(machine: Machine) -> Option<Arch> {
     Arch::ALL.iter().copied().find(|arch| arch.name() == machine.name())
 }
 
-/// What Callgate compiles.
+/// What Callgate reads.
 ///
 /// # Errors
 /// Its messages.
-pub fn compiled(text: &str, host: &Host) -> Result<Vec<Insn>, String> {
+pub fn policy(text: &str, host: &Host) -> Result<Policy, String> {
     let native = arch(host.native).ok_or("callgate does not know the architecture")?;
     let dialect = oci::Dialect::from_name(host.dialect.name());
     let (major, minor) = host.kernel;
@@ -121,12 +122,24 @@ pub fn compiled(text: &str, host: &Host) -> Result<Vec<Insn>, String> {
         false => host.caps.join(",").parse().map_err(|error| format!("{error}"))?,
     };
     let version = KernelVersion { major, minor };
-    let options = oci::Options { dialect, caps, ..oci::Options::new(native, version) };
+    let is_runc = matches!(host.dialect, Dialect::Docker | Dialect::Runc);
+    let enosys_above = (is_runc && host.runc == Runc::Listed).then_some(oci::EnosysAbove::Runc1_1);
+    let defaults = oci::Options::new(native, version);
+    let options = oci::Options { dialect, caps, enosys_above, ..defaults };
     let profile = oci::read(text, &options).map_err(|messages| {
         let errors = messages.iter().filter(|message| message.severity == Severity::Error);
         errors.map(ToString::to_string).collect::<Vec<_>>().join("\n")
     })?;
-    let compiled = compile(&profile.policy, &compile::Options::default());
+    Ok(profile.policy)
+}
+
+/// What Callgate compiles.
+///
+/// # Errors
+/// Its messages.
+pub fn compiled(text: &str, host: &Host) -> Result<Vec<Insn>, String> {
+    let policy = policy(text, host)?;
+    let compiled = compile(&policy, &compile::Options::default());
     let program = compiled.map_err(|error| format!("not compiled: {error}"))?.program;
     let insn = |raw: RawInsn| Insn { code: raw.code, jt: raw.jt, jf: raw.jf, k: raw.k };
     Ok(program.to_raw().into_iter().map(insn).collect())

@@ -71,6 +71,17 @@ pub struct Host {
     pub caps: Vec<&'static str>,
     /// The kernel's version, its first two numbers.
     pub kernel: (u16, u16),
+    /// The version of runc, where it is runc.
+    pub runc: Runc,
+}
+
+/// Versions of runc differ in the architectures for which they put their part in front of the filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Runc {
+    /// 1.1.3 to 1.1.14: those that the profile lists.
+    Listed,
+    /// 1.1.15, and 1.2 to 1.5: all of the filter.
+    All,
 }
 
 /// The result.
@@ -92,6 +103,8 @@ pub fn read(text: &str, host: &Host) -> Meaning {
             let doubt = doubt(&document);
             let profile = Profile::new(document, host);
             let outcome = profile.and_then(|profile| profile.map(Profile::filter).transpose());
+            let undecided = matches!(&outcome, Ok(Some(filter)) if filter.undecided);
+            let doubt = doubt.or(undecided.then_some("two actions for one condition"));
             Meaning { doubt, outcome }
         }
     }
@@ -150,6 +163,9 @@ pub struct Filter {
     sections: Vec<(Machine, BTreeMap<u32, RuleSet>)>,
     /// Rules of calls that an architecture does not have: no verdict depends on them, but they may conflict.
     absent: BTreeMap<(Machine, String), RuleSet>,
+    /// Whether the specification alone counts, which has no conflicts, and whether there was one.
+    is_text: bool,
+    undecided: bool,
     /// runc's part in front: per architecture the largest number that the profile names.
     largest: BTreeMap<Machine, u32>,
 }
@@ -389,6 +405,8 @@ impl<'a> Profile<'a> {
             default,
             sections: Vec::new(),
             absent: BTreeMap::new(),
+            is_text: dialect == Dialect::Oci,
+            undecided: false,
             largest: BTreeMap::new(),
         };
         let mut machines = vec![self.host.native];
@@ -474,7 +492,11 @@ impl<'a> Profile<'a> {
     /// Finds the largest numbers for the part that runc puts in front.
     fn largest(&self, filter: &mut Filter) {
         let names = || self.document.entries.iter().flat_map(|entry| &entry.names);
+        let listed = |machine: &Machine| self.document.architectures.contains(&machine.oci_name());
         for (machine, _) in &filter.sections {
+            if self.host.runc == Runc::Listed && !listed(machine) {
+                continue;
+            }
             // Names that libseccomp resolves to numbers of its own, below zero, do not count.
             let numbers = names().filter(|name| machine.multiplexed(name).is_none());
             let largest = numbers.filter_map(|name| machine.number(name)).max().unwrap_or(0);
@@ -541,6 +563,10 @@ impl Filter {
         for (machine, calls) in &mut self.sections {
             let new = || RuleSet::new(machine.is_wide());
             let put = |set: &mut RuleSet, tests: &[Comparison]| match set.add(tests, verdict) {
+                Err(_) if self.is_text => {
+                    self.undecided = true;
+                    Ok(())
+                }
                 Err(_) => Err(format!(
                     "another action for the same condition of {name} on {}",
                     machine.name()
