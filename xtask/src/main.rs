@@ -7,6 +7,7 @@ mod files;
 mod kernels;
 mod machine;
 mod recording;
+mod refusals;
 mod syscalls;
 mod table;
 
@@ -48,6 +49,12 @@ const TASKS: &[Task] = &[
         summary: "how much longer programs take when they are recorded, and under strace",
         help: recording::HELP,
         run: recording::run,
+    },
+    Task {
+        name: "refusals",
+        summary: "random rules to libseccomp and to callgate: which are refused",
+        help: refusals::HELP,
+        run: refusals::run,
     },
     Task {
         name: "syscalls",

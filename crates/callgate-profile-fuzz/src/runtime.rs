@@ -562,7 +562,7 @@ impl Filter {
     fn add(&mut self, name: &str, tests: &[Comparison], verdict: u32) -> Result<(), String> {
         for (machine, calls) in &mut self.sections {
             let new = || RuleSet::new(machine.is_wide());
-            let put = |set: &mut RuleSet, tests: &[Comparison]| match set.add(tests, verdict) {
+            let mut put = |set: &mut RuleSet, tests: &[Comparison]| match set.add(tests, verdict) {
                 Err(_) if self.is_text => {
                     self.undecided = true;
                     Ok(())

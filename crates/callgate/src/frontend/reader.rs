@@ -1,7 +1,6 @@
 //! Walking a [`Node`] tree with a list of messages: everything is checked, all errors are
 //! collected, nothing is dropped in silence.
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use super::keys::{Keys, folds_to};
@@ -11,6 +10,13 @@ use crate::suggest::nearest;
 
 /// How many warnings, and how many errors, are kept: nobody reads more.
 const LIMIT: usize = 500;
+
+/// How many unknown words get a suggestion: a text that is no profile at all may have a million.
+const SUGGESTIONS: usize = 50;
+
+/// How many bytes apart columns are remembered: the line of a message may be the whole text, and each
+/// message may name two places in it.
+const STRIDE: usize = 1024;
 
 /// What is said about a key that only differs in case from one that is read.
 const GO_FOLDS: &str = "programs in Go (Docker, Podman, runc) read it as that";
@@ -28,8 +34,9 @@ pub(crate) fn spelled(key: &str) -> String {
 pub(crate) struct Reader<'t> {
     text: &'t str,
     line_starts: Vec<usize>,
-    /// The byte offset that was asked for last, and how many columns are before it.
-    last: Cell<(usize, usize)>,
+    /// How many characters are before each [`STRIDE`] bytes of the text, byte order marks left out.
+    characters: Vec<usize>,
+    suggestions: usize,
     diagnostics: Vec<Diagnostic>,
     /// Warnings and errors so far, those left out included.
     counts: [usize; 2],
@@ -75,7 +82,8 @@ impl<'t> Reader<'t> {
         Reader {
             text,
             line_starts,
-            last: Cell::new((0, 0)),
+            characters: strides(text),
+            suggestions: 0,
             diagnostics: Vec::new(),
             counts: [0; 2],
             left_out: Diagnostic::warning(None, ""),
@@ -87,17 +95,16 @@ impl<'t> Reader<'t> {
     pub(crate) fn position(&self, at: usize) -> Position {
         let line = self.line_starts.partition_point(|start| *start <= at).max(1);
         let start = self.line_starts.get(line - 1).copied().unwrap_or(0);
-        let at = at.min(self.text.len());
-        // A long line is not counted from its start for each of its messages.
-        let (from, counted) = match self.last.get() {
-            (last, columns) if (start..=at).contains(&last) => (last, columns),
-            _ => (start, 0),
-        };
-        let between = self.text.get(from..at).unwrap_or("");
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        let columns = counted + between.chars().filter(|c| *c != '\u{feff}').count();
-        self.last.set((at, columns));
+        let columns = self.characters_before(at).saturating_sub(self.characters_before(start));
         Position { line: count(line), column: count(columns + 1) }
+    }
+
+    /// How many characters begin before a byte offset, byte order marks left out.
+    fn characters_before(&self, at: usize) -> usize {
+        let at = at.min(self.text.len());
+        let before = self.characters.get(at / STRIDE).copied().unwrap_or(0);
+        before + count_characters(self.text, at / STRIDE * STRIDE, at % STRIDE)
     }
 
     /// `line:column`, for a message that names a second place.
@@ -132,6 +139,22 @@ impl<'t> Reader<'t> {
         let position = Some(self.position(at));
         let warning = Diagnostic::warning(position, message);
         self.diagnostics.push_mut(Diagnostic { severity, ..warning })
+    }
+
+    /// The candidate that a word is probably a misspelling of. After some words there are none any more:
+    /// nobody reads so many, and each takes a comparison with every candidate.
+    pub(crate) fn nearest<'c>(
+        &mut self,
+        word: &str,
+        candidates: impl IntoIterator<Item = &'c str>,
+    ) -> Option<&'c str> {
+        self.suggestions += 1;
+        if self.suggestions > SUGGESTIONS { None } else { nearest(word, candidates) }
+    }
+
+    /// Whether a further message of this kind is only counted, so that its text does not matter.
+    pub(crate) fn is_full(&self, severity: Severity) -> bool {
+        self.reported(severity) >= LIMIT
     }
 
     /// Adds an error that another reader of the text found.
@@ -274,7 +297,7 @@ impl<'t> Reader<'t> {
         let mut names = known.iter().map(|known| known.key);
         let help = match names.clone().find(|name| folds_to(given, name)) {
             Some(name) => format!("did you mean `{name}`? {GO_FOLDS}"),
-            None => match nearest(given, &mut names) {
+            None => match self.nearest(given, &mut names) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "remove it, or check its spelling".to_owned(),
             },
@@ -352,6 +375,29 @@ impl<'t> Reader<'t> {
         self.error(node.at, message).help = help;
         None
     }
+}
+
+/// How many characters are before each [`STRIDE`] bytes of a text.
+fn strides(text: &str) -> Vec<usize> {
+    let mut before = 0;
+    let starts = (0..=text.len()).step_by(STRIDE);
+    let count = |start| {
+        let characters = before;
+        before += count_characters(text, start, STRIDE);
+        characters
+    };
+    starts.map(count).collect()
+}
+
+/// How many characters begin in some bytes of a text, byte order marks left out.
+fn count_characters(text: &str, start: usize, bytes: usize) -> usize {
+    let text = text.as_bytes();
+    let end = start.saturating_add(bytes).min(text.len());
+    let begins = |byte: &&u8| **byte & 0xc0 != 0x80;
+    let characters = text.get(start..end).unwrap_or_default().iter().filter(begins).count();
+    // A byte order mark is counted where it begins, so it may end outside.
+    let with_end = text.get(start..end.saturating_add(2).min(text.len())).unwrap_or_default();
+    characters - with_end.windows(3).filter(|bytes| *bytes == "\u{feff}".as_bytes()).count()
 }
 
 #[cfg(test)]

@@ -30,5 +30,6 @@ mod version;
 pub use arch::{Arch, X32_SYSCALL_BIT};
 pub use facts::{ArgFacts, CallFacts};
 pub use list::list_calls;
+pub(crate) use table::known_name;
 pub use table::{facts, is_known_name, known_names, nearest_name};
 pub use version::{KernelVersion, KernelVersionError};

@@ -7,6 +7,7 @@ mod container_default;
 mod dialects;
 mod enosys;
 mod gates;
+mod hostile;
 mod json;
 mod many_rules;
 mod order;

@@ -12,6 +12,9 @@
 //! | an index that repeats in an entry | all conditions | any condition | any | any | any |
 //! | MASKED_EQ with a datum outside the mask | never holds | datum is masked | masked | masked | masked |
 //! | `errnoRet` where the action takes none | error | ignored | error | ignored | ignored |
+//! | conditions of an entry beyond the sixth | count | count | ignored | count | ignored |
+//! | rules that libseccomp refuses | may be accepted | error | error | error | error |
+//! | errno 4095 | accepted | error | error | error | error |
 //! | numbers above the largest one named | as any other | ENOSYS | as any other | ENOSYS | as any other |
 //! | `archMap`, `includes`, `excludes`, `name` | ignored | ignored | ignored | read | read |
 //! | `minKernel` | ignored | ignored | ignored | read | ignored |
@@ -19,7 +22,9 @@
 //! | a key that folds to a name, as `Names` does | error | read | ignored | read | read |
 //!
 //! Whatever is ignored, or read by some in another way, is a warning. How entries combine is the
-//! same in all: see [`policy::ruleset`](crate::policy::ruleset). Entries with the default verdict
+//! same in all: see [`policy::ruleset`](crate::policy::ruleset). What libseccomp refuses is an error,
+//! because the container would not start; in `oci`, whose text knows no libseccomp, only the same
+//! condition with two actions is one. Entries with the default verdict
 //! are skipped, as all runtimes do, but their names count for ENOSYS. A name that no architecture
 //! has is a warning, or an error when [`Options::strict`]; one that only other architectures have
 //! is skipped quietly, because profiles are written for all.
@@ -87,9 +92,25 @@ impl Dialect {
     }
 
     /// Whether numbers above the largest one named get ENOSYS by default.
-    const fn enosys_above(self) -> bool {
-        matches!(self, Dialect::Docker | Dialect::Runc)
+    const fn enosys_above(self) -> EnosysAbove {
+        match self {
+            Dialect::Docker | Dialect::Runc => EnosysAbove::On,
+            Dialect::Oci | Dialect::Podman | Dialect::Crun => EnosysAbove::Off,
+        }
     }
+}
+
+/// What runc puts in front of a filter: numbers above the largest one that the profile names get
+/// ENOSYS, unless the default action is ALLOW, LOG or TRACE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EnosysAbove {
+    /// They get what any other number gets, as with crun.
+    Off,
+    /// For each architecture of the filter, as runc 1.1.15 and 1.2 to 1.5 do.
+    On,
+    /// For the architectures that the profile lists and no other, as runc 1.1.3 to 1.1.14 do: a profile
+    /// that lists none has no such part.
+    Runc1_1,
 }
 
 impl std::fmt::Display for Dialect {
@@ -113,9 +134,9 @@ pub struct Options {
     pub caps: CapSet,
     /// What `minKernel` is judged against.
     pub kernel: KernelVersion,
-    /// Whether numbers above the largest one that the profile names get ENOSYS, unless the default
-    /// action is ALLOW, LOG or TRACE; `None` leaves it to the dialect.
-    pub enosys_above: Option<bool>,
+    /// Whether numbers above the largest one that the profile names get ENOSYS; `None` leaves it to the
+    /// dialect.
+    pub enosys_above: Option<EnosysAbove>,
     /// Names that no architecture has are errors, not warnings.
     pub strict: bool,
 }

@@ -81,29 +81,30 @@ impl Draft {
         for set in &mut sets {
             let enosys = Verdict::errno(set.arch().enosys());
             let mut add = |name, comparisons: &[Comparison], verdict| {
-                let added = match set.arch().number(name) {
+                match set.arch().number(name) {
                     // Only libseccomp reaches calls through socketcall and ipc, too.
-                    Some(nr) if form == Form::Kafel => {
-                        set.add(nr, comparisons, verdict, name).err()
+                    Some(nr) if form == Form::Kafel => set.add(nr, comparisons, verdict, name),
+                    None if form == Form::Kafel => {}
+                    _ => {
+                        set.add_call(name, comparisons, verdict, name);
                     }
-                    None if form == Form::Kafel => None,
-                    _ => set.add_call(name, comparisons, verdict, name).err(),
-                };
-                added.map_or(Ok(()), |_| Err(Kind::Conflict(name)))
+                }
             };
             for grant in self.grants.values() {
                 for comparisons in alternatives(grant, form) {
-                    add(grant.name, &comparisons, Verdict::ALLOW)?;
+                    add(grant.name, &comparisons, Verdict::ALLOW);
                 }
             }
-            self.refused_by(form).try_for_each(|name| add(name, &[], enosys))?;
-            self.granted_by(form).try_for_each(|name| add(name, &[], Verdict::ALLOW))?;
+            self.refused_by(form).for_each(|name| add(name, &[], enosys));
+            self.granted_by(form).for_each(|name| add(name, &[], Verdict::ALLOW));
             let arch = set.arch();
             for (call, _) in self.numbers.iter().filter(|(call, _)| call.arch == arch) {
                 if form.says_numbers() {
-                    set.add(call.nr, &[], Verdict::ALLOW, "")
-                        .map_err(|_| Kind::Conflict("a number"))?;
+                    set.add(call.nr, &[], Verdict::ALLOW, "");
                 }
+            }
+            if let Some(conflict) = set.contradictions().first() {
+                return Err(Kind::Conflict(conflict.later).into());
             }
         }
         Policy::new(sections(&sets, default, reader::BAD_ARCH), reader::BAD_ARCH)
@@ -146,7 +147,7 @@ impl Draft {
         let options = reader::Options {
             dialect: Some(reader::Dialect::Docker),
             arches: self.arches.clone(),
-            enosys_above: Some(false),
+            enosys_above: Some(reader::EnosysAbove::Off),
             strict: true,
             ..reader::Options::new(native, KernelVersion { major: 6, minor: 18 })
         };
