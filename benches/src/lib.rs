@@ -10,7 +10,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use callgate::bpf::Program;
-use callgate::frontend::oci::{self, Options};
+use callgate::frontend::oci::{self, EnosysAbove, Options};
 use callgate::policy::{CallSet, Condition, Field, Policy, Rule, Section, Test};
 use callgate::syscalls::KernelVersion;
 use callgate::{Arch, Endian, Verdict};
@@ -27,7 +27,7 @@ pub fn reading(arches: &[Arch]) -> Options {
     let kernel = KernelVersion { major: 6, minor: 18 };
     Options {
         arches: arches.to_vec(),
-        enosys_above: Some(false),
+        enosys_above: Some(EnosysAbove::Off),
         ..Options::new(Arch::X86_64, kernel)
     }
 }

@@ -5,7 +5,8 @@ use std::process::Command;
 
 /// What a run says about where and when it was.
 pub(crate) fn lines() -> Vec<String> {
-    let cpu = fs::read_to_string("/proc/cpuinfo").ok();
+    let cpu =
+        fs::read("/proc/cpuinfo").ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let cpu = cpu.as_deref().and_then(model).unwrap_or_else(|| std::env::consts::ARCH.to_owned());
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();

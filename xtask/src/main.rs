@@ -2,10 +2,13 @@
 
 mod apt;
 mod compare;
+mod containers;
 mod files;
+mod hostile;
 mod kernels;
 mod machine;
 mod recording;
+mod refusals;
 mod syscalls;
 mod table;
 
@@ -31,6 +34,18 @@ const TASKS: &[Task] = &[
         run: compare::run,
     },
     Task {
+        name: "hostile",
+        summary: "what inputs that are made to take long or much memory cost each reader",
+        help: hostile::HELP,
+        run: hostile::run,
+    },
+    Task {
+        name: "containers",
+        summary: "what runc and crun install for random profiles in real containers",
+        help: containers::HELP,
+        run: containers::run,
+    },
+    Task {
         name: "kernels",
         summary: "boot other kernels in emulation: what filters mean and cost there",
         help: kernels::HELP,
@@ -41,6 +56,12 @@ const TASKS: &[Task] = &[
         summary: "how much longer programs take when they are recorded, and under strace",
         help: recording::HELP,
         run: recording::run,
+    },
+    Task {
+        name: "refusals",
+        summary: "random rules to libseccomp and to callgate: which are refused",
+        help: refusals::HELP,
+        run: refusals::run,
     },
     Task {
         name: "syscalls",

@@ -1,5 +1,7 @@
 //! `cargo xtask recording`: how much longer programs take when what they call is recorded, and under strace.
 
+mod others;
+
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -9,7 +11,7 @@ use crate::table::{Table, time};
 use crate::{Result, machine, workspace};
 
 pub(crate) const HELP: &str = "\
-usage: cargo xtask recording [--rounds N]
+usage: cargo xtask recording [--others] [--rounds N]
 
 Runs programs as they are, recorded by `callgate record` in each of its ways, and
 under `strace -f -o /dev/null`, in turn, and prints the medians of their times as a
@@ -17,6 +19,8 @@ table in Markdown (docs/recording.md has one). What is not installed or permitte
 left out. Redis listens on port 6397 of 127.0.0.1 meanwhile. Nothing else should run
 on the machine.
 
+  --others     what recording by the kernel costs processes that are not recorded
+               instead: `getpid` beside 0, 1, 2 and 4 recorders; as root
   --rounds N   how often each is run (9)
 ";
 
@@ -88,13 +92,27 @@ const LOADS: [Load; 6] = [
 
 /// Runs the task.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let rounds = match arguments {
+    let (others, rest) = match arguments {
+        [first, rest @ ..] if first == "--others" => (true, rest),
+        all => (false, all),
+    };
+    let rounds = match rest {
         [] => 9,
         [option, number] if option == "--rounds" => {
             number.parse().ok().filter(|rounds| *rounds > 0).ok_or("--rounds wants a number")?
         }
         _ => return Err("unknown options; `cargo xtask recording --help` lists them".to_owned()),
     };
+    let table = if others { others::table(&build()?, rounds)? } else { programs(rounds)? };
+    for line in machine::lines() {
+        println!("{line}");
+    }
+    println!("\n{}", table.markdown());
+    Ok(())
+}
+
+/// How long programs take in each way.
+fn programs(rounds: usize) -> Result<Table> {
     let directory = workspace().join("target/recording");
     make(&directory)?;
     write(&directory.join("one.mk"), makefile(200, "/bin/true"))?;
@@ -126,15 +144,11 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         let cells = medians[1..].iter().map(cell);
         table.row([load.name.to_owned(), time(alone)].into_iter().chain(cells));
     }
-    for line in machine::lines() {
-        println!("{line}");
-    }
-    println!("\n{}", table.markdown());
-    Ok(())
+    Ok(table)
 }
 
 /// The program as users have it.
-fn build() -> Result<PathBuf> {
+pub(crate) fn build() -> Result<PathBuf> {
     let status = Command::new(env!("CARGO"))
         .args(["build", "--release", "--quiet", "-p", "callgate-cli"])
         .current_dir(workspace())

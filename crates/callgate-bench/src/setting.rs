@@ -7,7 +7,10 @@ use crate::worker::Batches;
 
 /// Facts about the machine, and how is measured: label and text.
 pub fn setting(batches: &Batches) -> Vec<(&'static str, String)> {
-    let one = |path: &str| fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
+    // Bytes: a thread's status has its name in it, which may be anything.
+    let one = |path: &str| {
+        fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned())
+    };
     let kernel = callgate_sys::kernel::release().unwrap_or_else(|_| "unknown".to_owned());
     let arch = std::env::consts::ARCH;
     let model = one("/proc/cpuinfo").and_then(|text| {

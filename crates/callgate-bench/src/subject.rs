@@ -99,12 +99,12 @@ impl Subject {
 
     /// Instructions of all programs together.
     pub fn insns(&self) -> usize {
-        self.programs.iter().map(Program::len).sum()
+        self.programs.iter().map(|program| program.len()).sum()
     }
 
     /// What happens to a call of this machine.
     pub fn treatment(&self, data: &SeccompData) -> Treatment {
-        let constant = |program| is_constant_allow(program, data.arch, data.nr);
+        let constant = |program: &Program| is_constant_allow(program, data.arch, data.nr);
         let allows = |program: &Program| program.run(data, ENDIAN).verdict == Verdict::ALLOW;
         match &self.programs {
             none if none.is_empty() => Treatment::Unfiltered,

@@ -9,25 +9,42 @@ use super::ancillary::{AncillaryWord, SKF_AD_OFF};
 use super::error::{Kind, ProgramError, Violation};
 use super::insn::RawInsn;
 use super::op::{Op, Operand};
-use super::{MAX_INSNS, SCRATCH_WORDS};
+use super::{MAX_INSNS, MAX_READ_INSNS, SCRATCH_WORDS};
 use crate::data::SECCOMP_DATA_SIZE;
 
 /// Who is to run the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rules {
     Seccomp,
+    /// Nobody as it is: seccomp's rules without its limit of the length.
+    LongSeccomp,
     Socket,
+}
+
+impl Rules {
+    fn is_seccomp(self) -> bool {
+        self != Rules::Socket
+    }
+
+    fn max_insns(self) -> usize {
+        if self == Rules::LongSeccomp { MAX_READ_INSNS } else { MAX_INSNS }
+    }
+}
+
+/// Checks the length alone.
+pub(super) fn check_length(insns: usize, rules: Rules) -> Result<(), ProgramError> {
+    let limit = rules.max_insns();
+    let kind = match insns {
+        0 => Kind::Empty,
+        _ if insns > limit => Kind::TooLong { insns, limit },
+        _ => return Ok(()),
+    };
+    Err(ProgramError::new(vec![Violation::of_program(kind)]))
 }
 
 /// Checks a program against all rules.
 pub(super) fn check(insns: &[RawInsn], rules: Rules) -> Result<(), ProgramError> {
-    if insns.is_empty() {
-        return Err(ProgramError::new(vec![Violation::of_program(Kind::Empty)]));
-    }
-    if insns.len() > MAX_INSNS {
-        let kind = Kind::TooLong { insns: insns.len() };
-        return Err(ProgramError::new(vec![Violation::of_program(kind)]));
-    }
+    check_length(insns.len(), rules)?;
     let mut violations = Vec::new();
     let mut scratch = ScratchFlow::new(insns.len());
     for (index, &insn) in insns.iter().enumerate() {
@@ -54,16 +71,16 @@ pub(super) fn check(insns: &[RawInsn], rules: Rules) -> Result<(), ProgramError>
 /// The rules about one instruction's constant.
 fn check_operand(op: Op, insn: RawInsn, rules: Rules, report: &mut impl FnMut(Kind)) {
     let k = insn.k;
-    if rules == Rules::Seccomp && !op.in_seccomp() {
+    if rules.is_seccomp() && !op.in_seccomp() {
         report(Kind::NotInSeccomp);
     }
     match op {
         Op::DivK | Op::ModK if k == 0 => report(Kind::DivisionByZero),
         Op::LshK | Op::RshK if k >= 32 => report(Kind::ShiftTooFar),
-        Op::LdWordAbs if rules == Rules::Seccomp && k >= SECCOMP_DATA_SIZE => {
+        Op::LdWordAbs if rules.is_seccomp() && k >= SECCOMP_DATA_SIZE => {
             report(Kind::LoadOutside);
         }
-        Op::LdWordAbs if rules == Rules::Seccomp && !k.is_multiple_of(4) => {
+        Op::LdWordAbs if rules.is_seccomp() && !k.is_multiple_of(4) => {
             report(Kind::LoadUnaligned);
         }
         Op::LdWordAbs | Op::LdHalfAbs | Op::LdByteAbs

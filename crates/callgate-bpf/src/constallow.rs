@@ -10,7 +10,7 @@
 
 use super::insn::Insn;
 use super::op::Op;
-use super::program::Program;
+use super::program::LongProgram;
 use crate::data::{Endian, Word};
 use crate::verdict::Verdict;
 
@@ -32,7 +32,7 @@ use crate::verdict::Verdict;
 /// assert!(!is_constant_allow(&program, 0xc000_003e, 40), "an argument is loaded on the way");
 /// # Ok::<(), callgate_bpf::ProgramError>(())
 /// ```
-pub fn is_constant_allow(program: &Program, arch_token: u32, nr: u32) -> bool {
+pub fn is_constant_allow(program: &LongProgram, arch_token: u32, nr: u32) -> bool {
     let insns = program.insns();
     insns
         .get(emulate(insns, arch_token, nr))
@@ -91,7 +91,7 @@ mod tests {
     const NR: Insn = Insn::new(Op::LdWordAbs, 0);
 
     fn cached(insns: &[Insn], arch: u32, nr: u32) -> bool {
-        is_constant_allow(&Program::new(insns.to_vec()).unwrap(), arch, nr)
+        is_constant_allow(&LongProgram::new(insns.to_vec()).unwrap(), arch, nr)
     }
 
     #[test]

@@ -91,7 +91,7 @@ pub struct Violation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Empty,
-    TooLong { insns: usize },
+    TooLong { insns: usize, limit: usize },
     Truncated { bytes: usize },
     UnknownCode,
     NotInSeccomp,
@@ -162,10 +162,15 @@ impl fmt::Display for Violation {
                 f,
                 "the program has no instruction; the kernel takes 1 to {MAX_INSNS}, the last a `ret`"
             ),
-            Kind::TooLong { insns } => write!(
+            Kind::TooLong { insns, limit: MAX_INSNS } => write!(
                 f,
                 "the program has {insns} instructions, the kernel takes at most {MAX_INSNS}; \
-                 make it smaller or split it into several filters"
+                 `callgate optimize` may make it smaller, or split it into several filters"
+            ),
+            Kind::TooLong { insns, limit } => write!(
+                f,
+                "the program has {insns} instructions, at most {limit} are read; the kernel takes at \
+                 most {MAX_INSNS}"
             ),
             Kind::Truncated { bytes } => write!(
                 f,

@@ -6,7 +6,7 @@
 use super::cfg::{Facts, Forward, Registers, Successors};
 use super::insn::Insn;
 use super::op::Op;
-use super::program::Program;
+use super::program::LongProgram;
 use crate::data::{Endian, Word};
 use crate::syscalls::{Arch, X32_SYSCALL_BIT};
 
@@ -112,7 +112,7 @@ pub(super) fn known(insns: &[Insn], endian: Endian) -> Vec<Option<Known>> {
 /// assert_eq!(compared_arches(&program, Endian::Little), [Arch::X86]);
 /// # Ok::<(), callgate_bpf::ProgramError>(())
 /// ```
-pub fn compared_arches(program: &Program, endian: Endian) -> Vec<Arch> {
+pub fn compared_arches(program: &LongProgram, endian: Endian) -> Vec<Arch> {
     let known = known(program.insns(), endian);
     let tokens: Vec<u32> = program
         .insns()

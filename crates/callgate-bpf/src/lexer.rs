@@ -5,7 +5,7 @@
 //! C, Rust or Go (numbers may have underscores and suffixes). In both, a line that starts with `#` is
 //! skipped: a comment in the one, a preprocessor line or an attribute in the other.
 
-use crate::diagnostic::Position;
+use crate::diagnostic::{Diagnostic, Position};
 
 /// What kind of text it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,16 +51,32 @@ impl Token<'_> {
     }
 }
 
+/// How many tokens a text may have, line ends among them. Each takes 40 bytes of memory, what is made of one up to
+/// 100. The longest program has 4,096 instructions, each up to 20 tokens.
+const MAX_TOKENS: usize = 1_000_000;
+
 /// The tokens of a text, always ending with a line end.
-pub(super) fn tokens(text: &str, flavour: Flavour) -> Vec<Token<'_>> {
+///
+/// # Errors
+/// When there are more than [`MAX_TOKENS`].
+pub(super) fn tokens(text: &str, flavour: Flavour) -> Result<Vec<Token<'_>>, Diagnostic> {
     let position = Position { line: 1, column: 1 };
     let mut lexer = Lexer { rest: text, position, flavour, line_is_empty: true };
     let mut tokens: Vec<Token<'_>> = Vec::new();
     while let Some(token) = lexer.next_token() {
+        if tokens.len() == MAX_TOKENS {
+            let message = format!(
+                "the text has more than {MAX_TOKENS} words, numbers, signs and lines, the limit; here are {} of its {} bytes left",
+                lexer.rest.len() + token.text.len(),
+                text.len()
+            );
+            return Err(Diagnostic::error(Some(token.position), message)
+                .help("a program has at most 4096 instructions; check what file this is"));
+        }
         tokens.push(token);
     }
     tokens.push(Token { kind: TokenKind::LineEnd, text: "", position: lexer.position });
-    tokens
+    Ok(tokens)
 }
 
 struct Lexer<'a> {
@@ -252,6 +268,7 @@ mod tests {
     fn comments_vanish_and_positions_stay() {
         let text = "a /* b\n c */ d ; e\n  # f\n, #1 // g";
         let seen: Vec<_> = tokens(text, Flavour::Assembly)
+            .unwrap()
             .iter()
             .map(|t| (t.text, t.position.line, t.position.column))
             .collect();
@@ -271,6 +288,20 @@ mod tests {
     }
 
     #[test]
+    fn a_text_has_a_million_tokens_at_most() {
+        for (unit, each) in [("a:", 2), ("{", 1), ("\r\n", 1), ("; c\n", 1), ("ret #1,\n", 5)] {
+            let mut text = unit.repeat(MAX_TOKENS / each);
+            assert!(tokens(&text, Flavour::Assembly).is_ok(), "{unit:?}");
+            text.push('x');
+            let error = tokens(&text, Flavour::Assembly).unwrap_err().message;
+            assert!(error.starts_with("the text has more than 1000000 words"), "{error}");
+            assert!(error.ends_with(&format!("here are 1 of its {} bytes left", text.len())));
+        }
+        // What is skipped is none.
+        assert_eq!(tokens(&" ".repeat(2 * MAX_TOKENS), Flavour::Assembly).unwrap().len(), 1);
+    }
+
+    #[test]
     fn quoted_text_is_short_and_harmless() {
         assert_eq!(quote("ld"), "`ld`");
         assert_eq!(quote("\u{1b}[2J"), "`\\u{1b}[2J`");
@@ -281,10 +312,11 @@ mod tests {
     fn anything_at_all_is_tokens() {
         for text in ["'", "''", "'é'", "-", "--1", "é.ü", "/*", "\u{0}\r\n\t", "'\\'"] {
             for flavour in [Flavour::Assembly, Flavour::Source] {
-                assert!(!tokens(text, flavour).is_empty());
+                assert!(!tokens(text, flavour).unwrap().is_empty());
             }
         }
-        let kinds: Vec<_> = tokens("'a'", Flavour::Assembly).iter().map(|t| t.kind).collect();
+        let kinds: Vec<_> =
+            tokens("'a'", Flavour::Assembly).unwrap().iter().map(|t| t.kind).collect();
         assert_eq!(kinds, [TokenKind::Number(Ok(97)), TokenKind::LineEnd]);
     }
 }

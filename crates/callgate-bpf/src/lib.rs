@@ -64,12 +64,15 @@ pub use flow::compared_arches;
 pub use insn::{Insn, RawInsn, UnknownCode};
 pub use interp::{Run, Step, Width, load_absolute, load_indexed};
 pub use op::{Op, Operand};
-pub use program::{Program, SocketProgram};
+pub use program::{LongProgram, Program, SocketProgram};
 pub use syscalls::Arch;
 pub use verdict::{Action, Verdict};
 
 /// The longest program that the kernel accepts (`BPF_MAXINSNS`).
 pub const MAX_INSNS: usize = 4096;
+
+/// The most instructions that are read of a program, to explain it or to make a smaller one of it.
+pub const MAX_READ_INSNS: usize = 1 << 16;
 
 /// How many scratch words a program has (`BPF_MEMWORDS`).
 pub const SCRATCH_WORDS: usize = 16;

@@ -1,5 +1,9 @@
-//! Programs that the kernel accepts: whoever holds one need not check again.
+//! Programs that the kernel accepts, or would but for their length: whoever holds one need not check again.
 
+use std::ops::Deref;
+
+#[cfg(doc)]
+use super::MAX_READ_INSNS;
 use super::Op;
 use super::ancillary::Ancillary;
 use super::check::{self, Rules};
@@ -12,65 +16,47 @@ use crate::verdict::Verdict;
 /// A seccomp filter that the kernel accepts (`bpf_check_classic`, then `seccomp_check_filter`).
 ///
 /// It has 1 to 4,096 instructions, all of them known and allowed for seccomp, jumps forward and
-/// inside only, and ends with a return on every path.
+/// inside only, and ends with a return on every path. What is said and done with a [`LongProgram`] can be
+/// with it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Program(Vec<Insn>);
+pub struct Program(LongProgram);
+
+/// A seccomp filter that the kernel accepts, or refuses for its length alone: 1 to [`MAX_READ_INSNS`]
+/// instructions. It can be read, run, explained and compared, and [optimized](crate::optimize) to a
+/// [`Program`], but not installed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LongProgram(Vec<Insn>);
 
 /// A socket filter that the kernel accepts (`bpf_check_classic`).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SocketProgram(Vec<Insn>);
 
-macro_rules! common {
-    ($program:ident, $rules:expr) => {
+/// The ways to a program of a kind, all through the rules.
+macro_rules! checked {
+    ($program:ident, $rules:expr, $of:expr) => {
         impl $program {
             /// Checks a program against the kernel's rules. The error lists every violation.
             pub fn new(insns: Vec<Insn>) -> Result<$program, ProgramError> {
                 let raw: Vec<RawInsn> = insns.iter().map(|&insn| insn.into()).collect();
                 check::check(&raw, $rules)?;
-                Ok($program(insns))
+                Ok($of(insns))
             }
 
             /// The same for instructions that may be unknown.
             pub fn from_raw(raw: &[RawInsn]) -> Result<$program, ProgramError> {
-                accept(raw, $rules).map($program)
+                accept(raw, $rules).map($of)
             }
 
             /// Reads the bytes of a `struct sock_filter` array in the given byte order. Besides the
             /// rules, they must be whole instructions; when they look like a program of the other
             /// byte order, or like text, the error says so.
             pub fn from_bytes(bytes: &[u8], endian: Endian) -> Result<$program, ProgramError> {
-                decode(bytes, endian, $rules).map($program)
-            }
-
-            /// The bytes of the `struct sock_filter` array in the given byte order.
-            pub fn to_bytes(&self, endian: Endian) -> Vec<u8> {
-                self.0.iter().flat_map(|&insn| RawInsn::from(insn).to_bytes(endian)).collect()
-            }
-
-            /// The instructions.
-            pub fn insns(&self) -> &[Insn] {
-                &self.0
+                decode(bytes, endian, $rules).map($of)
             }
 
             /// The instructions, given up.
             pub fn into_insns(self) -> Vec<Insn> {
-                self.0
-            }
-
-            /// The instructions as the kernel takes them.
-            pub fn to_raw(&self) -> Vec<RawInsn> {
-                self.0.iter().map(|&insn| insn.into()).collect()
-            }
-
-            /// How many instructions it has; never 0.
-            #[allow(clippy::len_without_is_empty)]
-            pub fn len(&self) -> usize {
-                self.0.len()
-            }
-
-            /// The instructions, one by one.
-            pub fn iter(&self) -> std::slice::Iter<'_, Insn> {
-                self.0.iter()
+                Vec::from(self)
             }
         }
 
@@ -93,10 +79,83 @@ macro_rules! common {
     };
 }
 
-common!(Program, Rules::Seccomp);
-common!(SocketProgram, Rules::Socket);
+checked!(Program, Rules::Seccomp, |insns| Program(LongProgram(insns)));
+checked!(LongProgram, Rules::LongSeccomp, LongProgram);
+checked!(SocketProgram, Rules::Socket, SocketProgram);
 
-impl Program {
+/// What can be read of the instructions.
+macro_rules! insns {
+    ($program:ident) => {
+        impl $program {
+            /// The bytes of the `struct sock_filter` array in the given byte order.
+            pub fn to_bytes(&self, endian: Endian) -> Vec<u8> {
+                self.0.iter().flat_map(|&insn| RawInsn::from(insn).to_bytes(endian)).collect()
+            }
+
+            /// The instructions.
+            pub fn insns(&self) -> &[Insn] {
+                &self.0
+            }
+
+            /// The instructions as the kernel takes them.
+            pub fn to_raw(&self) -> Vec<RawInsn> {
+                self.0.iter().map(|&insn| insn.into()).collect()
+            }
+
+            /// How many instructions it has; never 0.
+            #[allow(clippy::len_without_is_empty)]
+            pub fn len(&self) -> usize {
+                self.0.len()
+            }
+
+            /// The instructions, one by one.
+            pub fn iter(&self) -> std::slice::Iter<'_, Insn> {
+                self.0.iter()
+            }
+        }
+
+        impl From<$program> for Vec<Insn> {
+            fn from(program: $program) -> Vec<Insn> {
+                program.0
+            }
+        }
+    };
+}
+
+insns!(LongProgram);
+insns!(SocketProgram);
+
+impl From<Program> for Vec<Insn> {
+    fn from(program: Program) -> Vec<Insn> {
+        program.0.0
+    }
+}
+
+impl Deref for Program {
+    type Target = LongProgram;
+
+    fn deref(&self) -> &LongProgram {
+        &self.0
+    }
+}
+
+impl From<Program> for LongProgram {
+    fn from(program: Program) -> LongProgram {
+        program.0
+    }
+}
+
+impl TryFrom<LongProgram> for Program {
+    type Error = ProgramError;
+
+    /// Fails for what is too long, with the length and the limit.
+    fn try_from(long: LongProgram) -> Result<Program, ProgramError> {
+        check::check_length(long.len(), Rules::Seccomp)?;
+        Ok(Program(long))
+    }
+}
+
+impl LongProgram {
     /// What the filter answers to a call, by the reference interpreter. The byte order is that of
     /// the machine that runs the filter: it decides where the halves of an argument lie.
     pub fn run(&self, data: &SeccompData, endian: Endian) -> Run {
@@ -108,7 +167,9 @@ impl Program {
         let (value, executed) = interp::execute(&self.0, &CallInput { data, endian }, visit);
         Run { verdict: Verdict(value), executed }
     }
+}
 
+impl Program {
     /// The program with other verdicts: what it returns as it stands goes through `change`, and a
     /// `ret a` becomes a jump to `computed`, which stands at the end, finds the value in A and must return.
     /// Without a `ret a`, `computed` is left out. Everything in front of a return stays as it is, and
@@ -131,13 +192,13 @@ impl Program {
         change: impl Fn(Verdict) -> Verdict,
         computed: &[Insn],
     ) -> Result<Program, ProgramError> {
-        let end = self.0.len();
-        let changed = self.0.iter().enumerate().map(|(index, insn)| match insn.op {
+        let end = self.len();
+        let changed = self.iter().enumerate().map(|(index, insn)| match insn.op {
             Op::RetK => Insn::new(Op::RetK, change(Verdict(insn.k)).0),
             Op::RetA => Insn::new(Op::Ja, (end - index - 1) as u32),
             _ => *insn,
         });
-        let computes = self.0.iter().any(|insn| insn.op == Op::RetA);
+        let computes = self.iter().any(|insn| insn.op == Op::RetA);
         let more = if computes { computed } else { &[] };
         Program::new(changed.chain(more.iter().copied()).collect())
     }
@@ -204,6 +265,7 @@ fn looks_like_text(bytes: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{MAX_INSNS, MAX_READ_INSNS};
 
     fn small() -> Program {
         Program::new(vec![
@@ -268,6 +330,33 @@ mod tests {
         let long: Vec<u8> = [6u8, 0, 0, 0, 0, 0, 0, 0].repeat(4097);
         let message = error(&long, Endian::Little).to_string();
         assert!(message.contains("4097") && message.contains("4096"), "{message}");
+    }
+
+    #[test]
+    fn a_long_program_is_one_but_for_its_length() {
+        let ret = Insn::new(Op::RetK, 0);
+        for (insns, is_long, is_program) in [
+            (0, false, false),
+            (MAX_INSNS, true, true),
+            (MAX_INSNS + 1, true, false),
+            (MAX_READ_INSNS, true, false),
+            (MAX_READ_INSNS + 1, false, false),
+        ] {
+            let long = LongProgram::new(vec![ret; insns]);
+            assert_eq!(long.is_ok(), is_long, "{insns}");
+            assert_eq!(
+                long.is_ok_and(|long| Program::try_from(long).is_ok()),
+                is_program,
+                "{insns}"
+            );
+            assert_eq!(Program::new(vec![ret; insns]).is_ok(), is_program, "{insns}");
+        }
+        let message = LongProgram::new(vec![ret; MAX_READ_INSNS + 1]).unwrap_err().to_string();
+        assert!(message.contains("65537") && message.contains("65536"), "{message}");
+        let long = LongProgram::new(vec![ret; 5000]).unwrap();
+        let message = Program::try_from(long).unwrap_err().to_string();
+        assert!(message.contains("5000") && message.contains("4096"), "{message}");
+        assert!(LongProgram::new(vec![Insn::new(Op::LdByteAbs, 0), ret]).is_err());
     }
 
     #[test]

@@ -61,12 +61,14 @@ pub(crate) fn parse_token(text: &str) -> std::result::Result<u32, String> {
     u32::try_from(parse_value(text)?).map_err(|_| "a token has 32 bits".to_owned())
 }
 
-/// An argument of a call: on a 32-bit interface it has 32 bits.
+/// An argument of a call, as its register holds it: 32 bits on a 32-bit interface, but for those whose
+/// processes have wide registers, where negative numbers alone are taken for 32 bits, as compilers do.
 pub(crate) fn parse_argument(arch: Option<Arch>, text: &str) -> Result<u64> {
     let value =
         parse_value(text).map_err(|why| Failure::new(format!("argument \"{text}\": {why}")))?;
     let Some(arch) = arch else { return Ok(value) };
-    if arch.is_64bit() || value <= u32::MAX.into() {
+    let is_wide = arch.is_64bit() || arch.has_wide_registers() && !text.starts_with('-');
+    if is_wide || value <= u32::MAX.into() {
         return Ok(value);
     }
     i32::try_from(value as i64)

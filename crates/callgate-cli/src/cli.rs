@@ -1,12 +1,16 @@
 //! The command line as a whole.
 
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
     asm, bench, check, compile, completions, diff, disasm, dump, explain, fuzz, generate, man,
     merge, optimize, record, run, simulate,
 };
+use crate::output;
 use crate::report::Result;
+use crate::text::printable;
 
 /// Compile, prove, run, explain and compare seccomp filters
 #[derive(Debug, Parser)]
@@ -76,7 +80,15 @@ enum Color {
 
 /// Does what the command line says; the exit status.
 pub(crate) fn run() -> Result<u8> {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        // Help and the version are results, and what cannot be written is an error; clap would not say so.
+        Err(asked) if !asked.use_stderr() => {
+            output::print(&asked.render().ansi().to_string())?;
+            return Ok(0);
+        }
+        Err(mistake) => one_line(mistake).exit(),
+    };
     match cli.color {
         Color::Auto => anstream::ColorChoice::Auto,
         Color::Always => anstream::ColorChoice::Always,
@@ -102,6 +114,36 @@ pub(crate) fn run() -> Result<u8> {
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     }
+}
+
+/// Escapes what a message repeats of the command line; see [`printable`].
+fn one_line(mut mistake: clap::Error) -> clap::Error {
+    let words: Vec<(ContextKind, ContextValue)> =
+        mistake.context().map(|(kind, value)| (kind, value.clone())).collect();
+    for (kind, value) in words {
+        let value = match value {
+            // Made from the definition alone, and of several lines.
+            _ if kind == ContextKind::Usage => continue,
+            ContextValue::String(word) => ContextValue::String(printable(&word).to_string()),
+            ContextValue::Strings(words) => ContextValue::Strings(
+                words.iter().map(|word| printable(word).to_string()).collect(),
+            ),
+            ContextValue::StyledStr(tip) => ContextValue::StyledStr(printable_tip(tip)),
+            ContextValue::StyledStrs(tips) => {
+                ContextValue::StyledStrs(tips.into_iter().map(printable_tip).collect())
+            }
+            _ => continue,
+        };
+        mistake.insert(kind, value);
+    }
+    mistake
+}
+
+/// A tip keeps its styles, unless a word in it has escapes of its own.
+fn printable_tip(tip: StyledStr) -> StyledStr {
+    let plain = tip.to_string();
+    let clean = printable(&plain).to_string();
+    if clean == plain { tip } else { StyledStr::from(clean) }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use callgate::bpf::disasm::{self, Dialect};
-use callgate::bpf::{Program, RawInsn};
+use callgate::bpf::{LongProgram, Program, RawInsn};
 use callgate::compile::Stats;
 use callgate::{Arch, Endian};
 use clap::{ValueEnum, ValueHint};
@@ -15,6 +15,7 @@ use crate::options::Format;
 use crate::output;
 use crate::report::{self, Result};
 use crate::stopwatch::Stopwatch;
+use crate::text::printable;
 
 /// Where a program goes.
 #[derive(Debug, clap::Args)]
@@ -172,7 +173,7 @@ impl Figures {
         let arches: Vec<&str> = arches.iter().map(|arch| arch.name()).collect();
         let labels = ["source"].into_iter().chain(std::iter::repeat(""));
         let mut text: Vec<_> =
-            labels.zip(sources.iter().map(|source| (*source).to_owned())).collect();
+            labels.zip(sources.iter().map(|source| printable(source).to_string())).collect();
         text.push(("architectures", arches.join(", ")));
         Figures { json: Vec::new(), text }
     }
@@ -204,13 +205,18 @@ fn microseconds(duration: Duration) -> f64 {
 }
 
 /// A program in a notation.
-pub(crate) fn text(program: &Program, dialect: Dialect, endian: Endian, arches: &[Arch]) -> String {
+pub(crate) fn text(
+    program: &LongProgram,
+    dialect: Dialect,
+    endian: Endian,
+    arches: &[Arch],
+) -> String {
     let options = disasm::Options { endian, arches: arches.to_vec() };
     disasm::disassemble(program, dialect, &options)
 }
 
 /// The fields of the instructions, `[code, jt, jf, k]` each.
-pub(crate) fn rows(program: &Program) -> Json {
+pub(crate) fn rows(program: &LongProgram) -> Json {
     Json::array(program.to_raw().into_iter().map(|RawInsn { code, jt, jf, k }| {
         Json::Array(vec![code.into(), jt.into(), jf.into(), k.into()])
     }))

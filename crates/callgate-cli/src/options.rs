@@ -34,10 +34,11 @@ pub(crate) struct SourceOptions {
     #[arg(long, value_name = "CAPS", help_heading = "Reading")]
     caps: Option<CapSet>,
 
-    /// Whether calls newer than any that a profile names fail with ENOSYS [default: as the runtime of
-    /// the source's dialect does]
-    #[arg(long, value_name = "WHEN", help_heading = "Reading")]
-    enosys_above: Option<Switch>,
+    /// Whether calls newer than any that a profile names fail with ENOSYS: on (runc 1.1.15, 1.2 and
+    /// later), runc-1.1 (1.1.3 to 1.1.14: only on architectures that the profile lists) or off (crun)
+    /// [default: on for the dialects docker and runc, else off]
+    #[arg(long, value_name = "HOW", help_heading = "Reading")]
+    enosys_above: Option<EnosysArg>,
 
     /// Take unknown names of calls as errors
     #[arg(long, help_heading = "Reading")]
@@ -112,6 +113,24 @@ pub(crate) enum Format {
 pub(crate) enum Switch {
     On,
     Off,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum EnosysArg {
+    On,
+    #[value(name = "runc-1.1")]
+    Runc1_1,
+    Off,
+}
+
+impl From<EnosysArg> for oci::EnosysAbove {
+    fn from(given: EnosysArg) -> oci::EnosysAbove {
+        match given {
+            EnosysArg::On => oci::EnosysAbove::On,
+            EnosysArg::Runc1_1 => oci::EnosysAbove::Runc1_1,
+            EnosysArg::Off => oci::EnosysAbove::Off,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -205,7 +224,7 @@ impl SourceOptions {
             },
             caps: self.caps.unwrap_or_else(CapSet::docker),
             kernel: self.kernel()?,
-            enosys_above: self.enosys_above.map(|switch| matches!(switch, Switch::On)),
+            enosys_above: self.enosys_above.map(oci::EnosysAbove::from),
             strict: self.strict,
         })
     }
@@ -253,9 +272,10 @@ impl SourceOptions {
 
     /// The options as a command line says them, for commands that are shown to people.
     pub(crate) fn arguments(&self) -> Vec<String> {
-        let switch = |value: &Switch| match value {
-            Switch::On => "on",
-            Switch::Off => "off",
+        let enosys = |value: &EnosysArg| match value {
+            EnosysArg::On => "on",
+            EnosysArg::Runc1_1 => "runc-1.1",
+            EnosysArg::Off => "off",
         };
         let order = |order: &EndianArg| match order {
             EndianArg::Little => "little",
@@ -268,7 +288,7 @@ impl SourceOptions {
         let named = [
             ("--kernel", kernel),
             ("--caps", self.caps.map(|caps| caps.to_string())),
-            ("--enosys-above", self.enosys_above.as_ref().map(|value| switch(value).to_owned())),
+            ("--enosys-above", self.enosys_above.as_ref().map(|value| enosys(value).to_owned())),
             ("--endian", self.endian.as_ref().map(|value| order(value).to_owned())),
         ];
         let arches = self.arch.iter().map(|arch| ("--arch", Some(arch.name().to_owned())));
@@ -362,10 +382,11 @@ impl CompileOptions {
             None => Weights::uniform(),
             Some(path) => {
                 let place = Place::of_path(path);
-                let text = place.read_text("write one line per call: its name and its count")?;
                 let first = arches.first().copied().map_or_else(native_arch, Ok)?;
-                let Counts { counts, warnings } = counts::read(&text, first, strict)
-                    .map_err(|errors| Failure::of(place.name(), errors))?;
+                let mut reader = counts::Reader::new(first, strict);
+                let failed = |errors| Failure::of(place.name(), errors);
+                place.read_log(|piece| reader.push(piece).map_err(failed))?;
+                let Counts { counts, warnings } = reader.finish().map_err(failed)?;
                 report::warn_all(&place.name(), &warnings);
                 if has_counts_of(&place.name(), &counts, arches) {
                     Weights::of(counts)

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use crate::report;
+use crate::text::printable;
 
 /// A line that is written again and again.
 pub(crate) struct Progress {
@@ -25,7 +26,7 @@ impl Progress {
         if self.is_terminal && is_long && now - self.last > Duration::from_millis(100) {
             self.last = now;
             self.is_shown = true;
-            report::note(&format!("\r{}\u{1b}[K", text()));
+            report::note(&format!("\r{}\u{1b}[K", printable(&text())));
         }
     }
 

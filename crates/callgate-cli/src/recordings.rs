@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use callgate::Arch;
-use callgate::read::{self as recording, Options};
+use callgate::read::{Options, Reader};
 use callgate::recording::Recording;
 
 use crate::options::native_arch;
@@ -51,9 +51,11 @@ pub(crate) fn read_all<P: AsRef<Path>>(files: &[P], reading: Reading) -> Result<
 
 fn read(file: &Path, options: &Options) -> Result<Named> {
     let place = Place::of_path(file);
-    let text = place.read_log("give a recording, or a log or table of strace, perf or audit")?;
     let name = place.name();
-    let read = recording::read(&text, options).map_err(|errors| Failure::of(&name, errors))?;
+    let failed = |errors| Failure::of(&name, errors);
+    let mut reader = Reader::new(options);
+    place.read_log(|piece| reader.push(piece).map_err(failed))?;
+    let read = reader.finish().map_err(failed)?;
     report::warn_all(&name, &read.warnings);
     Ok(Named { name, recording: read.recording })
 }
@@ -65,8 +67,11 @@ pub(crate) fn is_recording(file: &OsStr, arch: Option<Arch>) -> Result<bool> {
     if !std::fs::metadata(file).is_ok_and(|metadata| metadata.is_file()) {
         return Ok(false);
     }
-    let text = Place::of_path(Path::new(file)).read_log("");
-    Ok(text.is_ok_and(|text| recording::read(&text, &options).is_ok()))
+    let mut reader = Reader::new(&options);
+    let unreadable = |_| Failure::new("not a recording");
+    let read =
+        Place::of_path(Path::new(file)).read_log(|piece| reader.push(piece).map_err(unreadable));
+    Ok(read.is_ok() && reader.finish().is_ok())
 }
 
 /// All of them together.

@@ -14,6 +14,8 @@ use std::io::Write;
 use anstyle::{AnsiColor, Style};
 use callgate::diagnostic::{Diagnostic, Severity};
 
+use crate::text::printable;
+
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const HELP: Style = AnsiColor::Cyan.on_default().bold();
@@ -28,6 +30,8 @@ pub(crate) struct Failure {
     /// The input that the messages are about; none for the command line or the system.
     origin: Option<String>,
     messages: Vec<Diagnostic>,
+    /// Whether the texts have several lines.
+    is_multiline: bool,
     status: u8,
 }
 
@@ -36,7 +40,7 @@ pub(crate) type Result<T> = std::result::Result<T, Failure>;
 impl Failure {
     /// An error about nothing but itself.
     pub(crate) fn new(message: impl Into<String>) -> Failure {
-        Failure { origin: None, messages: vec![Diagnostic::error(None, message)], status: TROUBLE }
+        Failure::of_messages(None, vec![Diagnostic::error(None, message)])
     }
 
     /// An error about an input.
@@ -46,7 +50,18 @@ impl Failure {
 
     /// All errors (and the warnings between them) of an input.
     pub(crate) fn of(origin: impl Into<String>, messages: Vec<Diagnostic>) -> Failure {
-        Failure { origin: Some(origin.into()), messages, status: TROUBLE }
+        Failure::of_messages(Some(origin.into()), messages)
+    }
+
+    fn of_messages(origin: Option<String>, messages: Vec<Diagnostic>) -> Failure {
+        Failure { origin, messages, is_multiline: false, status: TROUBLE }
+    }
+
+    /// Keeps the ends of lines in the texts, below the first line as they are indented: for tables, and what
+    /// another program printed.
+    pub(crate) fn multiline(mut self) -> Failure {
+        self.is_multiline = true;
+        self
     }
 
     /// What to do about the last message.
@@ -66,7 +81,9 @@ impl Failure {
     /// Prints the messages; the exit status is left to be returned.
     pub(crate) fn print(&self) -> u8 {
         for message in &self.messages {
-            print(self.origin.as_deref(), message);
+            let origin = self.origin.as_deref();
+            let is_multiline = self.is_multiline;
+            note(&Rendered { origin, message, is_multiline }.to_string());
         }
         self.status
     }
@@ -97,12 +114,22 @@ pub(crate) fn note(text: &str) {
 }
 
 fn print(origin: Option<&str>, message: &Diagnostic) {
-    note(&Rendered { origin, message }.to_string());
+    note(&Rendered { origin, message, is_multiline: false }.to_string());
 }
 
 struct Rendered<'a> {
     origin: Option<&'a str>,
     message: &'a Diagnostic,
+    is_multiline: bool,
+}
+
+impl Rendered<'_> {
+    fn text(&self, f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+        if !self.is_multiline {
+            return writeln!(f, "{}", printable(text));
+        }
+        text.lines().try_for_each(|line| writeln!(f, "{}", printable(line)))
+    }
 }
 
 impl fmt::Display for Rendered<'_> {
@@ -119,25 +146,14 @@ impl fmt::Display for Rendered<'_> {
             Severity::Error => (ERROR, "error:"),
             Severity::Warning => (WARNING, "warning:"),
         };
-        writeln!(f, "{PLACE:#}{style}{word}{style:#} {}", printable(&self.message.message))?;
+        write!(f, "{PLACE:#}{style}{word}{style:#} ")?;
+        self.text(f, &self.message.message)?;
         if !self.message.help.is_empty() {
-            writeln!(f, "  {HELP}help:{HELP:#} {}", printable(&self.message.help))?;
+            write!(f, "  {HELP}help:{HELP:#} ")?;
+            self.text(f, &self.message.help)?;
         }
         Ok(())
     }
-}
-
-/// The text without control characters, which an input could use to play with the terminal.
-pub(crate) fn printable(text: &str) -> String {
-    let mut clean = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() && c != '\n' {
-            clean.extend(c.escape_default());
-        } else {
-            clean.push(c);
-        }
-    }
-    clean
 }
 
 #[cfg(test)]
@@ -146,7 +162,8 @@ mod tests {
     use callgate::diagnostic::Position;
 
     fn plain(origin: Option<&str>, message: &Diagnostic) -> String {
-        anstream::adapter::strip_str(&Rendered { origin, message }.to_string()).to_string()
+        let rendered = Rendered { origin, message, is_multiline: false };
+        anstream::adapter::strip_str(&rendered.to_string()).to_string()
     }
 
     #[test]
@@ -165,5 +182,14 @@ mod tests {
     fn an_input_cannot_send_escape_sequences() {
         let error = Diagnostic::error(None, "unknown \"\u{1b}[2J\"");
         assert_eq!(plain(None, &error), "callgate: error: unknown \"\\u{1b}[2J\"\n");
+    }
+
+    #[test]
+    fn a_message_is_one_line_whatever_the_input_is_called() {
+        let name = "a\ncallgate: all is well\u{202e}";
+        let escaped = r"a\ncallgate: all is well\u{202e}";
+        let error = Diagnostic::error(None, format!("no {name}")).help(name);
+        let shown = format!("callgate: {escaped}: error: no {escaped}\n  help: {escaped}\n");
+        assert_eq!(plain(Some(name), &error), shown);
     }
 }

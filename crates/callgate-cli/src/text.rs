@@ -1,4 +1,45 @@
-//! Numbers in words.
+//! Text for people: numbers in words, and names that somebody else chose.
+
+use std::fmt;
+
+/// Text that an input, a file name or a process chose, for messages and tables: see [`Printable`].
+pub(crate) fn printable<T: AsRef<str> + ?Sized>(text: &T) -> Printable<'_> {
+    Printable(text.as_ref())
+}
+
+/// Shows text in one line, with an escape in place of each character that does not print as itself: control
+/// characters, which move the cursor, end a line or begin another, and format characters, of which the
+/// bidirectional controls show text in another order than it has.
+///
+/// All text of others passes here on its way to a terminal. JSON does not; it escapes by itself what
+/// its rules demand.
+pub(crate) struct Printable<'a>(&'a str);
+
+impl fmt::Display for Printable<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.chars().all(is_printable) {
+            return f.pad(self.0);
+        }
+        let mut clean = String::with_capacity(self.0.len() + 16);
+        for c in self.0.chars() {
+            if is_printable(c) {
+                clean.push(c);
+            } else {
+                clean.extend(c.escape_default());
+            }
+        }
+        f.pad(&clean)
+    }
+}
+
+/// Whether a character prints as itself, by the tables of the standard library.
+fn is_printable(c: char) -> bool {
+    if c.is_ascii() {
+        return matches!(c, ' '..='~');
+    }
+    // Behind a letter, for a combining mark at the start of a text counts as unprintable.
+    String::from_iter(['a', c]).escape_debug().nth(1) == Some(c)
+}
 
 /// `1 call`, `2 calls`.
 pub(crate) fn count(calls: usize) -> String {
@@ -23,14 +64,33 @@ pub(crate) fn times(count: u64) -> String {
 /// The name of a file as an argument of a command line that somebody copies into a shell: in quotes where
 /// it needs them, and never an option or the format of a source.
 pub(crate) fn argument(file: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
     let first = file.split('/').next().unwrap_or_default();
     let here = if file.starts_with('-') || first.contains(':') { "./" } else { "" };
-    if !file.is_empty() && file.chars().all(is_plain) {
-        format!("{here}{file}")
-    } else {
-        format!("'{here}{}'", file.replace('\'', r"'\''"))
+    shell_word(&format!("{here}{file}"))
+}
+
+/// A word of a command line for a shell, in quotes where it needs them.
+pub(crate) fn shell_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
     }
+    if word.chars().all(is_printable) {
+        return format!("'{}'", word.replace('\'', r"'\''"));
+    }
+    // What a terminal would not show as it is stands there by its bytes.
+    let mut text = "$'".to_owned();
+    for c in word.chars() {
+        match c {
+            '\'' | '\\' => text.extend(['\\', c]),
+            c if is_printable(c) => text.push(c),
+            c => {
+                let mut bytes = [0; 4];
+                text.extend(c.encode_utf8(&mut bytes).bytes().map(|byte| format!("\\{byte:03o}")));
+            }
+        }
+    }
+    text + "'"
 }
 
 /// A number with a comma between thousands.
@@ -63,7 +123,9 @@ mod tests {
             ("a-b/c_1.json", "a-b/c_1.json"),
             ("my log", "'my log'"),
             ("it's", r"'it'\''s'"),
-            ("$(x)*\n", "'$(x)*\n'"),
+            ("$(x)*", "'$(x)*'"),
+            ("a\nb'\\", r"$'a\012b\'\\'"),
+            ("-\u{202e}1", r"$'./-\342\200\2561'"),
             ("é", "'é'"),
             ("-o", "./-o"),
             ("- x", "'./- x'"),
@@ -74,6 +136,23 @@ mod tests {
         ] {
             assert_eq!(argument(file), text);
         }
+    }
+
+    #[test]
+    fn what_does_not_print_as_itself_is_escaped() {
+        for (text, shown) in [
+            ("a \"b\" \\ 'c' ~", "a \"b\" \\ 'c' ~"),
+            ("é日本e\u{301}😀", "é日本e\u{301}😀"),
+            ("a\nb\tc\r\u{1b}[2J\u{7f}\u{9b}", r"a\nb\tc\r\u{1b}[2J\u{7f}\u{9b}"),
+            ("\u{61c}\u{200e}\u{200f}", r"\u{61c}\u{200e}\u{200f}"),
+            ("\u{2028}\u{2029}\u{feff}\u{200b}", r"\u{2028}\u{2029}\u{feff}\u{200b}"),
+        ] {
+            assert_eq!(printable(text).to_string(), shown);
+        }
+        for c in ('\u{202a}'..='\u{202e}').chain('\u{2066}'..='\u{2069}') {
+            assert_eq!(printable(&c.to_string()).to_string(), c.escape_default().to_string());
+        }
+        assert_eq!(format!("{:<6}|{:>6}|", printable("a\n"), printable("b")), r"a\n   |     b|");
     }
 
     #[test]

@@ -37,7 +37,7 @@ const DOCKER: &[&str] = &[
 /// assert_eq!("docker".parse::<CapSet>()?, CapSet::docker());
 /// # Ok::<(), callgate_formats::CapError>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CapSet(u64);
 
 impl CapSet {
@@ -66,20 +66,30 @@ impl CapSet {
         NAMES.iter().enumerate().filter(move |(n, _)| self.0 >> n & 1 != 0).map(|(_, name)| *name)
     }
 
-    /// Whether there is a capability of that name.
-    pub fn is_known(name: &str) -> bool {
-        number(name).is_some()
+    /// The capability of that name alone; `None` for an unknown one.
+    pub(crate) fn one(name: &str) -> Option<CapSet> {
+        number(name).map(CapSet)
+    }
+
+    /// Both together.
+    pub(crate) const fn with(self, other: CapSet) -> CapSet {
+        CapSet(self.0 | other.0)
+    }
+
+    /// Whether all of the other set are in this one.
+    pub(crate) const fn includes(self, other: CapSet) -> bool {
+        other.0 & !self.0 == 0
+    }
+
+    /// Whether one of the other set is in this one.
+    pub(crate) const fn overlaps(self, other: CapSet) -> bool {
+        other.0 & self.0 != 0
     }
 }
 
 /// The bit of a name.
 fn number(name: &str) -> Option<u64> {
     NAMES.iter().position(|known| *known == name).map(|n| 1 << n)
-}
-
-/// The known capability name nearest to a misspelt one.
-pub(crate) fn nearest_cap(name: &str) -> Option<&'static str> {
-    nearest(name, NAMES)
 }
 
 impl fmt::Display for CapSet {
@@ -106,7 +116,7 @@ impl fmt::Display for CapError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let given = super::tree::shorten(&self.given);
         write!(f, "there is no capability `{given}`; ")?;
-        match nearest_cap(&canonical(&self.given)) {
+        match nearest(&canonical(&self.given), NAMES) {
             Some(name) => write!(f, "did you mean `{name}`?"),
             None => f.write_str("use docker, all, none, or names of capabilities(7) with commas"),
         }

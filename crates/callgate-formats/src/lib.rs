@@ -4,9 +4,6 @@
 //! - [`oci`]: the profiles of Docker, Podman, runc, crun, the OCI runtime specification and
 //!   Kubernetes' Security Profiles Operator, in JSON or YAML.
 //!
-//! Two are another kind of input: [`counts`], how often calls happen, and [`recording`], what programs
-//! call.
-//!
 //! The readers of JSON-shaped languages share a tree with positions (`tree`, made by `json` or
 //! `yaml`) and a walker that collects messages (`reader`).
 
@@ -15,9 +12,12 @@
 
 mod caps;
 pub mod json;
+pub mod keys;
+pub mod messages;
 pub mod oci;
 pub mod reader;
 pub mod ruleset;
+mod strict;
 pub mod tree;
 pub mod yaml;
 

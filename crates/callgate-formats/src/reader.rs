@@ -1,29 +1,43 @@
 //! Walking a [`Node`] tree with a list of messages: everything is checked, all errors are
 //! collected, nothing is dropped in silence.
 
-use std::cell::Cell;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
+use super::keys::{Keys, folds_to};
+use super::messages::{LIMIT, Messages, Report};
 use super::tree::{Kind, Member, Node, integer, is_padded, shorten};
 use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
 use callgate_bpf::suggest::nearest;
 
-/// How many warnings, and how many errors, are kept: nobody reads more.
-const LIMIT: usize = 500;
+/// How many bytes are looked at for a place at the most: a long text, or a long line, may have many messages.
+const STEP: usize = 512;
+
+/// What is said about a key that only differs in case from one that is read.
+const GO_FOLDS: &str = "programs in Go (Docker, Podman, runc) read it as that";
+
+/// A key in a message: characters that may look like others are escaped as in JSON.
+pub fn spelled(key: &str) -> String {
+    let escape = |c: char| match c.is_ascii() {
+        true => c.to_string(),
+        false => c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect(),
+    };
+    shorten(key).chars().map(escape).collect()
+}
+
+/// How many unknown words get a suggestion: a text that is no profile at all may have a million.
+const SUGGESTIONS: usize = 50;
 
 /// Collects messages about a text.
 pub struct Reader<'t> {
     text: &'t str,
-    line_starts: Vec<usize>,
-    /// The byte offset that was asked for last, and how many columns are before it.
-    last: Cell<(usize, usize)>,
-    diagnostics: Vec<Diagnostic>,
-    /// Warnings and errors so far, those left out included.
-    counts: [usize; 2],
-    /// Where a message goes that is left out.
-    left_out: Diagnostic,
-    /// Keys match whatever their case is, as Go's decoder has it.
-    fold_case: bool,
+    /// The place of every [`STEP`]th byte, or of the character that goes on there; counted when a place is
+    /// asked for.
+    steps: OnceCell<Vec<Position>>,
+    messages: Messages,
+    suggestions: usize,
+    /// How keys are matched with names.
+    keys: Keys,
 }
 
 /// A key of a map, and what a reader knows about it.
@@ -56,35 +70,13 @@ impl<'n> Fields<'n> {
 
 impl<'t> Reader<'t> {
     /// A reader of a text.
-    pub fn new(text: &'t str, fold_case: bool) -> Reader<'t> {
-        let newlines = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
-        let line_starts = std::iter::once(0).chain(newlines.map(|(at, _)| at + 1)).collect();
-        Reader {
-            text,
-            line_starts,
-            last: Cell::new((0, 0)),
-            diagnostics: Vec::new(),
-            counts: [0; 2],
-            left_out: Diagnostic::warning(None, ""),
-            fold_case,
-        }
+    pub fn new(text: &'t str, keys: Keys) -> Reader<'t> {
+        Reader { text, steps: OnceCell::new(), messages: Messages::new(), suggestions: 0, keys }
     }
 
     /// Line and column of a byte offset.
     pub fn position(&self, at: usize) -> Position {
-        let line = self.line_starts.partition_point(|start| *start <= at).max(1);
-        let start = self.line_starts.get(line - 1).copied().unwrap_or(0);
-        let at = at.min(self.text.len());
-        // A long line is not counted from its start for each of its messages.
-        let (from, counted) = match self.last.get() {
-            (last, columns) if (start..=at).contains(&last) => (last, columns),
-            _ => (start, 0),
-        };
-        let between = self.text.get(from..at).unwrap_or("");
-        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        let columns = counted + between.chars().filter(|c| *c != '\u{feff}').count();
-        self.last.set((at, columns));
-        Position { line: count(line), column: count(columns + 1) }
+        position(self.text, &self.steps, at)
     }
 
     /// `line:column`, for a message that names a second place.
@@ -103,53 +95,56 @@ impl<'t> Reader<'t> {
         self.report(Severity::Warning, at, message)
     }
 
-    /// Adds an error or a warning; beyond [`LIMIT`] of the kind it only counts.
+    /// Adds an error or a warning.
     pub fn report(
         &mut self,
         severity: Severity,
         at: usize,
         message: impl Into<String>,
     ) -> &mut Diagnostic {
-        let [warnings, errors] = &mut self.counts;
-        let count = if severity == Severity::Error { errors } else { warnings };
-        *count += 1;
-        if *count > LIMIT {
-            return &mut self.left_out;
-        }
-        let position = Some(self.position(at));
-        let warning = Diagnostic::warning(position, message);
-        self.diagnostics.push_mut(Diagnostic { severity, ..warning })
+        let (text, steps) = (self.text, &self.steps);
+        self.messages.report_at(severity, || position(text, steps, at), message)
+    }
+
+    /// The candidate that a word is probably a misspelling of. After some words there are none any more:
+    /// nobody reads so many, and each takes a comparison with every candidate.
+    pub fn nearest<'c>(
+        &mut self,
+        word: &str,
+        candidates: impl IntoIterator<Item = &'c str>,
+    ) -> Option<&'c str> {
+        self.suggestions += 1;
+        if self.suggestions > SUGGESTIONS { None } else { nearest(word, candidates) }
+    }
+
+    /// Whether a further message of this kind is only counted, so that its text does not matter.
+    pub fn is_full(&self, severity: Severity) -> bool {
+        self.reported(severity) >= LIMIT
     }
 
     /// Adds an error that another reader of the text found.
     pub fn add(&mut self, error: Diagnostic) {
-        self.counts[1] += 1;
-        self.diagnostics.push(error);
+        self.messages.add(error);
     }
 
     /// How many errors or warnings were reported, those left out included.
     pub fn reported(&self, severity: Severity) -> usize {
-        self.counts[usize::from(severity == Severity::Error)]
+        self.messages.reported(severity)
     }
 
     /// Whether an error was added.
     pub fn failed(&self) -> bool {
-        self.counts[1] > 0
+        self.messages.failed()
+    }
+
+    /// All messages, to add others to.
+    pub fn into_messages(self) -> Messages {
+        self.messages
     }
 
     /// All messages in the order of the text.
-    pub fn finish(mut self) -> Vec<Diagnostic> {
-        self.diagnostics.sort_by_key(|diagnostic| diagnostic.position);
-        let [warnings, errors] = self.counts.map(|count| count.saturating_sub(LIMIT));
-        if errors > 0 {
-            let message = format!("{errors} more errors are left out");
-            self.diagnostics.push(Diagnostic::error(None, message));
-        }
-        if warnings > 0 {
-            let message = format!("{warnings} more warnings are left out");
-            self.diagnostics.push(Diagnostic::warning(None, message));
-        }
-        self.diagnostics
+    pub fn finish(self) -> Vec<Diagnostic> {
+        self.messages.finish()
     }
 
     /// The members of a map: unknown keys are warnings, keys given twice errors.
@@ -166,11 +161,14 @@ impl<'t> Reader<'t> {
         let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
         let mut found = Vec::new();
         for member in members {
-            let exact = known.iter().find(|known| known.key == member.key);
-            let folded = || known.iter().find(|known| known.key.eq_ignore_ascii_case(&member.key));
-            let matching = exact.or_else(|| if self.fold_case { folded() } else { None });
-            let name = matching.map_or(member.key.as_str(), |known| known.key);
-            if let Some(first) = seen.get(name) {
+            let exact = known.iter().find(|known| *known.key == *member.key);
+            let folded = || known.iter().find(|known| folds_to(&member.key, known.key));
+            let matching = if self.keys == Keys::Exact { exact } else { exact.or_else(folded) };
+            let is_folded = exact.is_none() && matching.is_some();
+            let name = matching.map_or(&*member.key, |known| known.key);
+            if is_folded && self.keys == Keys::Agreed {
+                self.disputed_key(member, name);
+            } else if let Some(first) = seen.get(name) {
                 self.given_twice(member, *first);
                 continue;
             }
@@ -181,9 +179,11 @@ impl<'t> Reader<'t> {
                     self.warn(member.key_at, format!("`{key}` is ignored: it is a key of {owner}"));
                 }
                 Some(Known { key, .. }) => {
-                    if exact.is_none() {
-                        let message =
-                            format!("`{}` is read as `{key}`, as Go's decoder does", member.key);
+                    if is_folded && self.keys == Keys::Folded {
+                        let message = format!(
+                            "`{}` is read as `{key}`, as Go's decoder does",
+                            spelled(&member.key)
+                        );
                         self.warn(member.key_at, message).help =
                             format!("write `{key}`: other runtimes ignore the key as it is");
                     }
@@ -196,10 +196,33 @@ impl<'t> Reader<'t> {
         Some(Fields { at: node.at, found })
     }
 
+    /// The member of a name in a map of which others are not looked at; null counts as absent. A second one is
+    /// an error, and so is a key about which programs disagree.
+    pub fn member<'n>(&mut self, node: &'n Node, name: &str) -> Option<&'n Member> {
+        let mut found: Option<&Member> = None;
+        for member in node.members() {
+            let exact = *member.key == *name;
+            if !exact && (self.keys == Keys::Exact || !folds_to(&member.key, name)) {
+                continue;
+            }
+            match found {
+                _ if !exact && self.keys == Keys::Agreed => self.disputed_key(member, name),
+                Some(first) => self.given_twice(member, first.key_at),
+                None => found = Some(member),
+            }
+        }
+        found.filter(|member| member.value.kind != Kind::Null)
+    }
+
+    /// From here on, keys are matched in this way.
+    pub fn match_keys(&mut self, keys: Keys) {
+        self.keys = keys;
+    }
+
     /// Checks that none of these keys is given twice in a map of which others are not looked at.
     pub fn no_duplicates(&mut self, node: &Node, keys: &[&str]) {
         for key in keys {
-            let mut members = node.members().iter().filter(|member| member.key == *key);
+            let mut members = node.members().iter().filter(|member| *member.key == **key);
             let first = members.next().map_or(0, |member| member.key_at);
             members.for_each(|member| self.given_twice(member, first));
         }
@@ -212,12 +235,24 @@ impl<'t> Reader<'t> {
             "remove one: parsers disagree which of the two counts".to_owned();
     }
 
+    fn disputed_key(&mut self, member: &Member, name: &str) {
+        let message = format!(
+            "`{}` is `{name}` to programs in Go (Docker, Podman, runc), but not to crun and Kubernetes",
+            spelled(&member.key)
+        );
+        self.error(member.key_at, message).help = format!("write `{name}`, which all of them read");
+    }
+
     fn unknown_key(&mut self, given: &str, at: usize, what: &str, known: &[Known]) {
-        let help = match nearest(given, known.iter().map(|known| known.key)) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "remove it, or check its spelling".to_owned(),
+        let names = known.iter().map(|known| known.key);
+        let help = match names.clone().find(|name| folds_to(given, name)) {
+            Some(name) => format!("did you mean `{name}`? {GO_FOLDS}"),
+            None => match self.nearest(given, names) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "remove it, or check its spelling".to_owned(),
+            },
         };
-        let message = format!("{what} has no key `{}`; it is ignored", shorten(given));
+        let message = format!("{what} has no key `{}`; it is ignored", spelled(given));
         self.warn(at, message).help = help;
     }
 
@@ -288,18 +323,71 @@ impl<'t> Reader<'t> {
     }
 }
 
+impl Report for Reader<'_> {
+    type At = usize;
+
+    fn report(
+        &mut self,
+        severity: Severity,
+        at: usize,
+        message: impl Into<String>,
+    ) -> &mut Diagnostic {
+        Reader::report(self, severity, at, message)
+    }
+
+    fn reported(&self, severity: Severity) -> usize {
+        Reader::reported(self, severity)
+    }
+}
+
+fn position(text: &str, known: &OnceCell<Vec<Position>>, at: usize) -> Position {
+    let at = at.min(text.len());
+    let start = known.get_or_init(|| steps(text)).get(at / STEP).copied().unwrap_or(START);
+    let from = text.ceil_char_boundary(at / STEP * STEP).min(at);
+    text.get(from..at).unwrap_or("").chars().fold(start, behind)
+}
+
+/// Where a text starts.
+const START: Position = Position { line: 1, column: 1 };
+
+/// The place behind a character that stands at this one.
+fn behind(position: Position, c: char) -> Position {
+    match c {
+        '\n' => Position { line: position.line.saturating_add(1), column: 1 },
+        '\u{feff}' => position,
+        _ => Position { column: position.column.saturating_add(1), ..position },
+    }
+}
+
+fn steps(text: &str) -> Vec<Position> {
+    let mut steps = Vec::with_capacity(text.len() / STEP + 1);
+    let mut position = START;
+    for (at, c) in text.char_indices() {
+        if at >= steps.len() * STEP {
+            steps.push(position);
+        }
+        position = behind(position, c);
+    }
+    if text.len() >= steps.len() * STEP {
+        steps.push(position);
+    }
+    steps
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn positions_do_not_depend_on_the_order_of_questions() {
-        let text = "\u{feff}é {\n\n  \"ü\": 1, \u{feff}x\n}";
+        let line = "\u{feff}é {\n\n  \"ü\": 1, \u{feff}x\n}";
+        // Over several steps, which do not start where characters do.
+        let text = &(line.to_owned() + &"ü".repeat(STEP) + "\n" + line);
         let starts: Vec<usize> =
             text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
-        let reader = Reader::new(text, false);
+        let reader = Reader::new(text, Keys::Exact);
         for &first in &starts {
-            for &second in &starts {
+            for &second in starts.iter().step_by(7) {
                 assert_eq!(reader.position(first), Position::of(text, first));
                 assert_eq!(reader.position(second), Position::of(text, second));
             }

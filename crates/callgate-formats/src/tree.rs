@@ -20,18 +20,18 @@ pub enum Kind {
     Null,
     Bool(bool),
     /// A number as written: readers decide which numbers they take, and lose no digit of any.
-    Number(String),
-    Text(String),
-    List(Vec<Node>),
+    Number(Box<str>),
+    Text(Box<str>),
+    List(Box<[Node]>),
     /// Members in the order of the text; a key may be there twice.
-    Map(Vec<Member>),
+    Map(Box<[Member]>),
 }
 
 /// One `key: value` of a map.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     /// The key.
-    pub key: String,
+    pub key: Box<str>,
     /// Byte offset of the key.
     pub key_at: usize,
     /// The value.
@@ -56,7 +56,7 @@ impl Node {
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.members()
             .iter()
-            .find(|member| member.key == key)
+            .find(|member| *member.key == *key)
             .map(|member| &member.value)
             .filter(|value| value.kind != Kind::Null)
     }
@@ -105,11 +105,10 @@ pub fn is_padded(written: &str) -> bool {
     digits.len() > 1 && digits.starts_with('0') && digits.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// At most forty characters of a text that stands in a message, without control characters.
+/// At most forty characters of a text that stands in a message.
 pub fn shorten(text: &str) -> String {
     const LIMIT: usize = 40;
-    let printable = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    let mut short: String = text.chars().take(LIMIT).map(printable).collect();
+    let mut short: String = text.chars().take(LIMIT).collect();
     if text.chars().nth(LIMIT).is_some() {
         short.push('…');
     }

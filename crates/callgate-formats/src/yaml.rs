@@ -10,7 +10,8 @@
 //!   everywhere (YAML 1.2.2, 3.2.1.1), not only in the parts that are read;
 //! - a plain scalar is null, a boolean, a number or a string by the core schema of YAML 1.2
 //!   (10.3.2); a quoted or block scalar is a string. So `yes` is a string, and numbers stay as
-//!   written: [`integer`](super::tree::integer) knows `0x` and `0o`.
+//!   written: [`integer`](super::tree::integer) knows `0x` and `0o`;
+//! - no U+0000, for the reason that [`strict`](super::strict) has for JSON.
 //!
 //! The `saphyr-parser` crate makes events, and this module builds the tree from them with a stack of
 //! its own: no recursion. Nesting deeper than [`MAX_DEPTH`] and texts longer than [`MAX_BYTES`] are errors.
@@ -158,6 +159,11 @@ impl<'t> Builder<'t> {
     }
 
     fn scalar(&mut self, at: usize, value: &str, style: ScalarStyle) -> Result<(), Diagnostic> {
+        if value.contains('\0') {
+            return Err(self
+                .error(at, "the string contains the character U+0000")
+                .help("remove it: programs in C end the string there, and others do not"));
+        }
         if let Some(Open { items: Items::Map(_, key @ None), .. }) = self.open.last_mut() {
             if style == ScalarStyle::Plain && value == "<<" {
                 return Err(self
@@ -169,7 +175,7 @@ impl<'t> Builder<'t> {
         }
         let kind = match style {
             ScalarStyle::Plain => resolve(value),
-            _ => Kind::Text(value.to_owned()),
+            _ => Kind::Text(value.into()),
         };
         self.add(Node { at, kind });
         Ok(())
@@ -197,10 +203,10 @@ impl<'t> Builder<'t> {
     fn pop(&mut self) -> Result<(), Diagnostic> {
         let Some(Open { at, items, .. }) = self.open.pop() else { return Ok(()) };
         let kind = match items {
-            Items::List(nodes) => Kind::List(nodes),
+            Items::List(nodes) => Kind::List(nodes.into()),
             Items::Map(members, _) => {
                 self.unique(&members)?;
-                Kind::Map(members)
+                Kind::Map(members.into())
             }
         };
         self.add(Node { at, kind });
@@ -214,7 +220,7 @@ impl<'t> Builder<'t> {
             Some(Items::List(nodes)) => nodes.push(node),
             Some(Items::Map(members, key)) => {
                 if let Some((key, key_at)) = key.take() {
-                    members.push(Member { key, key_at, value: node });
+                    members.push(Member { key: key.into(), key_at, value: node });
                 }
             }
         }
@@ -223,7 +229,7 @@ impl<'t> Builder<'t> {
     /// Refuses the first key that a mapping has twice.
     fn unique(&self, members: &[Member]) -> Result<(), Diagnostic> {
         let mut keys: Vec<(&str, usize)> =
-            members.iter().map(|member| (member.key.as_str(), member.key_at)).collect();
+            members.iter().map(|member| (&*member.key, member.key_at)).collect();
         keys.sort_unstable();
         let twice = keys.windows(2).filter_map(|pair| match pair {
             [(first, first_at), (second, at)] if first == second => Some((*at, *first_at, *first)),
@@ -351,8 +357,8 @@ fn resolve(value: &str) -> Kind {
         "" | "~" | "null" | "Null" | "NULL" => Kind::Null,
         "true" | "True" | "TRUE" => Kind::Bool(true),
         "false" | "False" | "FALSE" => Kind::Bool(false),
-        number if is_number(number) => Kind::Number(number.to_owned()),
-        text => Kind::Text(text.to_owned()),
+        number if is_number(number) => Kind::Number(number.into()),
+        text => Kind::Text(text.into()),
     }
 }
 

@@ -4,8 +4,8 @@
 //! gets a copy ([`Meaning::copy`]), and a program is accepted only when its own function, found by
 //! symbolic execution in the diagram of the meaning, **is the same node**.
 
-use callgate_bpf::Program;
 use callgate_bpf::data::{Endian, SeccompData};
+use callgate_bpf::{LongProgram, Program};
 
 use crate::diagram::{Budget, DiagramError, Func, Store};
 use crate::policy::Policy;
@@ -60,7 +60,7 @@ impl Meaning {
     /// # Errors
     /// [`DiagramError`] when the budget does not suffice.
     pub fn of_program(
-        program: &Program,
+        program: &LongProgram,
         endian: Endian,
         budget: Budget,
     ) -> Result<Meaning, DiagramError> {

@@ -9,6 +9,7 @@ use libc::sock_filter;
 use crate::budget::MAX_INSNS_PER_THREAD;
 use crate::flags::Flags;
 use crate::raw;
+use crate::status::Status;
 
 /// Sets `no_new_privs` and installs a filter for the calling thread; with [`Flags::TSYNC`] for all
 /// threads of the process. It holds for everything that these threads start, and for good.
@@ -124,8 +125,7 @@ impl Kind {
 
 /// How many filters this thread has already (`Seccomp_filters` in `/proc`, Linux 5.9).
 fn installed_filters() -> Option<usize> {
-    let status = std::fs::read_to_string("/proc/thread-self/status").ok()?;
-    status.lines().find_map(|line| line.strip_prefix("Seccomp_filters:")?.trim().parse().ok())
+    Status::of_this_thread()?.filters
 }
 
 impl InstallError {

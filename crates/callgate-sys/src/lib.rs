@@ -14,8 +14,8 @@
 //! the thread that installed it (with [`Flags::TSYNC`]: with all threads) and everything that thread starts,
 //! and nothing can take it away again. System calls are made in `raw.rs`, in `child.rs` for children, in
 //! `dump/tracee.rs`, and in `start.rs`, `tracer.rs`, `signals.rs`, `tick.rs`, `bpf/kernel.rs` and
-//! `ptrace/{bell,follow,listener}.rs` of `record/`; nowhere else, but for the mappings in `shared.rs` and `record/bpf/types.rs` and a link in
-//! `unnamed.rs`, is `unsafe` code.
+//! `ptrace/{bell,follow,listener}.rs` of `record/`; nowhere else, but for the mappings in `shared.rs` and `record/bpf/types.rs`, is
+//! `unsafe` code.
 //!
 //! ```no_run
 //! use callgate::bpf::{Insn, Op, Program};
@@ -50,7 +50,6 @@ mod raw;
 pub mod record;
 mod shared;
 mod status;
-mod unnamed;
 
 pub use ask::{Answer, AskError, ask};
 pub use budget::{MAX_INSNS_PER_THREAD, budget_used, kernel_insns};
@@ -60,5 +59,4 @@ pub use dump::{Dump, DumpError, InstalledFilter, dump};
 pub use flags::Flags;
 pub use install::{InstallError, install, install_stack};
 pub use marked::{Marked, is_never_filtered};
-pub use raw::{error_text, own_signals};
-pub use unnamed::{create_unnamed, give_name};
+pub use raw::{error_text, give_signals_back, own_signals};

@@ -131,12 +131,6 @@ impl Argv {
 
 /// `execve` with the environment of this process. Returns only when it failed.
 pub(crate) fn execve(path: &CStr, argv: &Argv) -> io::Error {
-    if SIGNALS_ARE_OWN.load(Ordering::Relaxed) {
-        for (signal, was_ignored) in SIGNALS.into_iter().zip(&IGNORED_AT_START) {
-            let ignored = was_ignored.load(Ordering::Relaxed);
-            set_signal(signal, if ignored { libc::SIG_IGN } else { libc::SIG_DFL });
-        }
-    }
     // SAFETY: `path` is a C string; `pointers` are C strings that `argv` keeps alive (moving a CString
     // does not move its bytes), with a null pointer at the end. `execv` reads `environ`, and no other
     // thread of this crate writes it.
@@ -153,12 +147,24 @@ static IGNORED_AT_START: [AtomicBool; 2] = [AtomicBool::new(false), AtomicBool::
 static SIGNALS_ARE_OWN: AtomicBool = AtomicBool::new(false);
 
 /// For a program that writes files and executes commands: when its reader goes away it ends silently (Rust's
-/// runtime ignores SIGPIPE), and a file that becomes larger than allowed is an error to be reported. A command
-/// that is executed later finds both signals as this process found them at its start.
+/// runtime ignores SIGPIPE), and a file that becomes larger than allowed is an error to be reported. See
+/// [`give_signals_back`].
 pub fn own_signals() {
     set_signal(libc::SIGPIPE, libc::SIG_DFL);
     set_signal(libc::SIGXFSZ, libc::SIG_IGN);
     SIGNALS_ARE_OWN.store(true, Ordering::Relaxed);
+}
+
+/// Undoes [`own_signals`], if it was called: a command that is executed finds both signals as this process found
+/// them at its start. These are calls that a filter may deny and a recorder would count, so they are made before
+/// there is one.
+pub fn give_signals_back() {
+    if SIGNALS_ARE_OWN.load(Ordering::Relaxed) {
+        for (signal, was_ignored) in SIGNALS.into_iter().zip(&IGNORED_AT_START) {
+            let ignored = was_ignored.load(Ordering::Relaxed);
+            set_signal(signal, if ignored { libc::SIG_IGN } else { libc::SIG_DFL });
+        }
+    }
 }
 
 fn set_signal(signal: c_int, action: libc::sighandler_t) {

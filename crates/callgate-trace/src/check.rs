@@ -3,9 +3,10 @@
 //! A recording keeps the values of each argument for itself, not which of them came together. So the
 //! question is asked of the diagram for *all* combinations of recorded values at once: values that are
 //! known one by one as they are, summaries as the range and the bits that they bound, arguments of
-//! which not every value is known as anything, and the instruction pointer as anything. What no
-//! combination denies is certain to pass. What is denied is certain where one recorded value alone
-//! decides it, and possible elsewhere: the combination may never have happened ([`Certainty`]).
+//! which not every value is known as anything, and so registers that are not arguments of the call, of which
+//! no value is kept, and the instruction pointer. What no combination denies is certain to pass. What is
+//! denied is certain where one recorded value alone decides it, and possible elsewhere ([`Certainty`]): the
+//! combination may never have happened, or the filter looks at what was not recorded ([`Unrecorded`]).
 //!
 //! ```
 //! use callgate_trace::check::{Certainty, check};
@@ -36,6 +37,7 @@
 use crate::recording::{CallId, Recording, Seen, Values};
 use callgate_bpf::data::{SeccompData, Word};
 use callgate_bpf::verdict::Verdict;
+use callgate_codegen::query;
 use callgate_proof::diagram::{DiagramError, Func, Pred, Store};
 use callgate_proof::policy::{Cmp, Condition, Field, Test};
 
@@ -50,6 +52,8 @@ pub struct Finding {
     pub verdicts: Vec<Verdict>,
     /// What is certain about it.
     pub certainty: Certainty,
+    /// What whether it is allowed depends on beside the recorded values.
+    pub unrecorded: Vec<Unrecorded>,
     /// A call with recorded values that gets one of the verdicts; what was not recorded is 0 where
     /// that does not matter.
     pub example: SeccompData,
@@ -64,6 +68,17 @@ pub enum Certainty {
     Values(Vec<(u8, Vec<u64>)>),
     /// Some combination of recorded values does not; it may never have happened.
     Possible,
+}
+
+/// Something that a filter looks at and that a recording does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Unrecorded {
+    /// Where the call was made.
+    InstructionPointer,
+    /// An argument of which not every value was recorded.
+    Values(u8),
+    /// A register that is not an argument of the call: it may hold anything, and is not kept.
+    NotAnArgument(u8),
 }
 
 impl Finding {
@@ -87,12 +102,21 @@ pub fn check(
     let mut findings = Vec::new();
     for (call, seen) in recording.calls() {
         let calls = store.restrict(filter, Word::ARCH, call.arch.token())?;
-        let treated = store.restrict(calls, Word::NR, call.nr)?;
+        let mut treated = store.restrict(calls, Word::NR, call.nr)?;
+        // The high halves of narrow registers are always 0.
+        for high in high_words().filter(|_| !call.arch.has_wide_registers()) {
+            treated = store.restrict(treated, high, 0)?;
+        }
         if treated != allow {
             findings.extend(Question { store, allow, treated, call, seen }.ask()?);
         }
     }
     Ok(findings)
+}
+
+/// The high halves of all that may have 64 bits.
+fn high_words() -> impl Iterator<Item = Word> {
+    (0..6).filter_map(Word::arg_high).chain([Word::IP_HIGH])
 }
 
 /// One call that is not simply allowed.
@@ -115,8 +139,31 @@ impl Question<'_> {
         let start = self.start();
         let Some(example) = self.store.witness(within, self.allow, start) else { return Ok(None) };
         let certainty = self.certainty(recorded)?;
+        let unrecorded = match certainty {
+            Certainty::Every => Vec::new(),
+            Certainty::Values(_) | Certainty::Possible => self.unrecorded(recorded)?,
+        };
         let (call, count) = (self.call, self.seen.count());
-        Ok(Some(Finding { call, count, verdicts, certainty, example }))
+        Ok(Some(Finding { call, count, verdicts, certainty, unrecorded, example }))
+    }
+
+    /// What decides between ALLOW and anything else, for calls of recorded values, and was not recorded.
+    fn unrecorded(&mut self, recorded: Pred) -> Result<Vec<Unrecorded>, DiagramError> {
+        let allowed = query::has_verdict(&mut self.store, self.treated, Verdict::ALLOW)?;
+        let allowed = self.store.and(recorded, allowed)?;
+        let words = query::support(&self.store, allowed).into_iter();
+        let mut unrecorded: Vec<Unrecorded> = words
+            .filter_map(|word| match word.argument() {
+                None => Some(Unrecorded::InstructionPointer),
+                Some((arg, _)) if self.seen.is_known(usize::from(arg)) => None,
+                Some((arg, _)) if usize::from(arg) < self.seen.args().len() => {
+                    Some(Unrecorded::Values(arg))
+                }
+                Some((arg, _)) => Some(Unrecorded::NotAnArgument(arg)),
+            })
+            .collect();
+        unrecorded.dedup();
+        Ok(unrecorded)
     }
 
     /// The combinations of recorded values.
@@ -185,7 +232,10 @@ impl Question<'_> {
         for (arg, values) in (0..).zip(self.seen.args()) {
             let Some(field) = Field::arg(arg) else { break };
             let mut denied = Vec::new();
-            for value in values.all().unwrap_or_default() {
+            // Of a summary two values are known to have been there.
+            let ends = values.bounds().map_or([0; 2], |bounds| [bounds.min, bounds.max]);
+            let known = values.all().unwrap_or(if values.bounds().is_some() { &ends } else { &[] });
+            for value in known {
                 let this = self.store.test(&Test::eq(field, self.seen_as(*value)))?;
                 let with_it = self.store.and(recorded, this)?;
                 if self.never_allowed(with_it)? {

@@ -6,5 +6,6 @@
 pub mod check;
 pub mod counts;
 pub mod generate;
+mod lines;
 pub mod read;
 pub mod recording;

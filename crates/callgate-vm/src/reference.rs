@@ -1,6 +1,6 @@
 //! The plain interpreter of the core crate, behind the traits of the engines: the definition of truth.
 
-use callgate::bpf::{Ancillary, Insn, Program, SocketProgram};
+use callgate::bpf::{Ancillary, Insn, LongProgram, SocketProgram};
 use callgate::{Endian, SeccompData, Verdict};
 
 use crate::engine::{PacketEngine, SeccompEngine};
@@ -18,14 +18,14 @@ use crate::engine::{PacketEngine, SeccompEngine};
 /// # Ok::<(), callgate::bpf::ProgramError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Reference<P = Program> {
+pub struct Reference<P = LongProgram> {
     program: P,
     endian: Endian,
 }
 
-impl Reference<Program> {
+impl Reference<LongProgram> {
     /// The engine for a seccomp filter.
-    pub fn new(program: &Program, endian: Endian) -> Reference<Program> {
+    pub fn new(program: &LongProgram, endian: Endian) -> Reference<LongProgram> {
         Reference { program: program.clone(), endian }
     }
 }
@@ -37,7 +37,7 @@ impl Reference<SocketProgram> {
     }
 }
 
-impl SeccompEngine for Reference<Program> {
+impl SeccompEngine for Reference<LongProgram> {
     fn verdict(&self, data: &SeccompData) -> Verdict {
         self.program.run(data, self.endian).verdict
     }

@@ -30,7 +30,7 @@ pub use size::{LargePart, TooLong};
 
 use callgate_bpf::data::{Endian, SeccompData, Word};
 use callgate_bpf::syscalls::Arch;
-use callgate_bpf::{Insn, MAX_INSNS, Program, ProgramError, is_constant_allow};
+use callgate_bpf::{Insn, LongProgram, MAX_INSNS, Program, ProgramError, is_constant_allow};
 use callgate_codegen::{Aim, Model, WeightedCall, Weights};
 use callgate_proof::diagram::{Budget, DiagramError, Func, Store};
 use callgate_proof::policy::Policy;
@@ -213,7 +213,7 @@ pub fn compile_observed(
 /// # Errors
 /// As [`compile`].
 pub fn recompile(
-    program: &Program,
+    program: &LongProgram,
     endian: Endian,
     arches: &[Arch],
     options: &Options,
@@ -226,7 +226,7 @@ pub fn recompile(
 /// # Errors
 /// As [`compile`].
 pub fn recompile_observed(
-    program: &Program,
+    program: &LongProgram,
     endian: Endian,
     arches: &[Arch],
     options: &Options,
@@ -303,7 +303,7 @@ fn prove(
 pub fn expected_insns(
     store: &Store,
     meaning: Func,
-    program: &Program,
+    program: &LongProgram,
     calls: &[WeightedCall],
     endian: Endian,
 ) -> f64 {
@@ -319,7 +319,7 @@ pub fn expected_insns(
 pub(crate) fn executed(
     store: &Store,
     meaning: Func,
-    program: &Program,
+    program: &LongProgram,
     call: &WeightedCall,
     endian: Endian,
 ) -> f64 {

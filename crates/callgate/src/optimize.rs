@@ -4,12 +4,13 @@
 //! options aim at: first the mean number of executed instructions, in which a call that the kernel's
 //! verdict cache answers counts little under the model that has one, then the instructions of the
 //! program; or the other way round. The result is handed out only when it is better, so a program
-//! never gets worse. One that the diagram has no room for comes back as it is, with the reason.
+//! never gets worse. One that the diagram has no room for comes back as it is, with the reason. One that is
+//! longer than the kernel takes ([`LongProgram`]) is replaced by any that is not.
 
 use crate::compile::{self, CompileError, Compiled, Options, Phase, Stats};
 use callgate_bpf::data::Endian;
 use callgate_bpf::syscalls::Arch;
-use callgate_bpf::{Program, is_constant_allow};
+use callgate_bpf::{LongProgram, Program, is_constant_allow};
 use callgate_codegen::{Aim, Model, WeightedCall};
 use callgate_proof::Meaning;
 use callgate_proof::diagram::{Func, Store};
@@ -90,9 +91,10 @@ impl std::fmt::Display for Unchanged {
 /// ```
 ///
 /// # Errors
-/// Only when a check of the new program fails, which would be a defect of this crate.
+/// When a program that is too long for the kernel has none that is short enough, or the diagram has no room
+/// for it; and, which would be a defect of this crate, when a check of the new program fails.
 pub fn optimize(
-    program: &Program,
+    program: &LongProgram,
     endian: Endian,
     arches: &[Arch],
     options: &Options,
@@ -105,7 +107,7 @@ pub fn optimize(
 /// # Errors
 /// As [`optimize`].
 pub fn optimize_observed(
-    program: &Program,
+    program: &LongProgram,
     endian: Endian,
     arches: &[Arch],
     options: &Options,
@@ -117,24 +119,23 @@ pub fn optimize_observed(
             let compiled = compile::generate(&mut meaning, arches, options, observe)?;
             Ok((meaning, compiled))
         });
-    let unchanged = |before, why| {
-        Ok(Optimized { program: program.clone(), before, after: before, outcome: Err(why) })
-    };
+    let given = Program::try_from(program.clone()).ok();
     let (meaning, Compiled { program: other, stats }) = match made {
         Ok(made) => made,
-        Err(error) if error.is_defect() => return Err(error),
         Err(error) => {
+            // What the kernel refuses does not come back as it is.
+            let Some(given) = given.filter(|_| !error.is_defect()) else { return Err(error) };
             let before = Figures {
                 insns: program.len(),
                 expected_insns: None,
                 constant_allow: constant_allow(program, arches),
             };
-            return unchanged(before, Unchanged::NoOther(error));
+            return Ok(unchanged(given, before, Unchanged::NoOther(error)));
         }
     };
     let (store, meaning) = (meaning.store(), meaning.func());
     let calls = options.weights.resolve(store, meaning, arches);
-    let figures = |program: &Program| Figures {
+    let figures = |program: &LongProgram| Figures {
         insns: program.len(),
         expected_insns: Some(compile::expected_insns(store, meaning, program, &calls, endian)),
         constant_allow: constant_allow(program, arches),
@@ -142,20 +143,23 @@ pub fn optimize_observed(
     let (before, after) = (figures(program), figures(&other));
     let executed = |program| executed(store, meaning, program, &calls, endian, options.model);
     // Sums of weights are rounded.
-    let (mine, given) = (executed(&other), executed(program) * (1.0 + 1e-9));
+    let (mine, theirs) = (executed(&other), executed(program) * (1.0 + 1e-9));
     let is_better = match options.aim {
-        Aim::Speed => mine * (1.0 + 2e-9) < given || mine <= given && other.len() < program.len(),
-        Aim::Size => other.len() < program.len() || other.len() == program.len() && mine < given,
+        Aim::Speed => mine * (1.0 + 2e-9) < theirs || mine <= theirs && other.len() < program.len(),
+        Aim::Size => other.len() < program.len() || other.len() == program.len() && mine < theirs,
     };
-    if is_better {
-        Ok(Optimized { program: other, before, after, outcome: Ok(stats) })
-    } else {
-        unchanged(before, Unchanged::NotBetter(after))
-    }
+    Ok(match given {
+        Some(given) if !is_better => unchanged(given, before, Unchanged::NotBetter(after)),
+        _ => Optimized { program: other, before, after, outcome: Ok(stats) },
+    })
+}
+
+fn unchanged(program: Program, before: Figures, why: Unchanged) -> Optimized {
+    Optimized { program, before, after: before, outcome: Err(why) }
 }
 
 /// How many of the known calls the kernel finds constant allow.
-fn constant_allow(program: &Program, arches: &[Arch]) -> usize {
+fn constant_allow(program: &LongProgram, arches: &[Arch]) -> usize {
     let calls = arches.iter().flat_map(|arch| arch.calls().map(|(nr, _)| (arch.token(), nr)));
     calls.filter(|(token, nr)| is_constant_allow(program, *token, *nr)).count()
 }
@@ -164,7 +168,7 @@ fn constant_allow(program: &Program, arches: &[Arch]) -> usize {
 fn executed(
     store: &Store,
     meaning: Func,
-    program: &Program,
+    program: &LongProgram,
     calls: &[WeightedCall],
     endian: Endian,
     model: Model,
@@ -196,6 +200,40 @@ mod tests {
         let program = Program::new(insns.to_vec()).unwrap();
         let optimized = optimize(&program, Endian::Little, &[Arch::X86_64], options).unwrap();
         (program, optimized)
+    }
+
+    /// As simple compilers write lists: a comparison and a return for each of so many numbers.
+    fn list(calls: u32, verdict: impl Fn(u32) -> u32) -> LongProgram {
+        let one = |nr| [Insn::branch(Op::JeqK, nr, 0, 1), Insn::new(Op::RetK, verdict(nr))];
+        let all = [NR].into_iter().chain((0..calls).flat_map(one)).chain([KILL]);
+        LongProgram::new(all.collect()).unwrap()
+    }
+
+    #[test]
+    fn what_is_too_long_for_the_kernel_becomes_what_is_not() {
+        let long = list(3375, |nr| if nr % 5 == 0 { KILL.k } else { ALLOW.k });
+        assert_eq!(long.len(), 6752);
+        for aim in Aim::ALL {
+            let options = Options { aim: *aim, ..Options::default() };
+            let optimized = optimize(&long, Endian::Little, &[Arch::X86_64], &options).unwrap();
+            assert!(optimized.program.len() <= 4096 && optimized.outcome.unwrap().proved);
+            assert_eq!(optimized.before.insns, 6752);
+            let mut store = Store::default();
+            let before = store.program(&long, Endian::Little).unwrap();
+            assert_eq!(store.program(&optimized.program, Endian::Little).unwrap(), before);
+        }
+    }
+
+    #[test]
+    fn what_stays_too_long_is_an_error() {
+        // No two neighbours get the same, and there are more of them than instructions.
+        let long = list(6000, |nr| Verdict::errno((nr.wrapping_mul(0x9e37_79b1) >> 20) as u16).0);
+        let error = optimize(&long, Endian::Little, &[Arch::X86_64], &Options::default());
+        let text = error.unwrap_err().to_string();
+        assert!(text.contains("(4096)"), "{text}");
+        let small =
+            Options { budget: Budget { nodes: 1000, ..Budget::default() }, ..Options::default() };
+        assert!(optimize(&long, Endian::Little, &[Arch::X86_64], &small).is_err());
     }
 
     #[test]

@@ -31,10 +31,10 @@
 //! `seccomp_set_mode_filter` (WAIT_KILLABLE_RECV without a listener is EINVAL).
 
 use crate::compile::{self, CompileError, Compiled, Options, Phase};
-use callgate_bpf::Program;
 use callgate_bpf::data::{Endian, SeccompData};
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::{Action, Verdict};
+use callgate_bpf::{LongProgram, Program};
 use callgate_formats::{FilterFlags, Profile};
 use callgate_proof::Meaning;
 use callgate_proof::diagram::{DiagramError, Func, Store};
@@ -51,7 +51,7 @@ pub struct Filter<'a> {
 #[derive(Clone, Copy, Debug)]
 enum Description<'a> {
     Policy(&'a Policy),
-    Program(&'a Program, Endian),
+    Program(&'a LongProgram, Endian),
 }
 
 impl<'a> Filter<'a> {
@@ -65,7 +65,7 @@ impl<'a> Filter<'a> {
     }
 
     /// A filter that is a program for machines of this byte order, without flags.
-    pub fn program(program: &'a Program, endian: Endian) -> Filter<'a> {
+    pub fn program(program: &'a LongProgram, endian: Endian) -> Filter<'a> {
         Filter {
             description: Description::Program(program, endian),
             flags: FilterFlags::default(),

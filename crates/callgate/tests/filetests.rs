@@ -150,7 +150,9 @@ impl Case {
         }
         reading.dialect = self.setting("dialect").map(|name| Dialect::from_name(name).unwrap());
         reading.caps = self.setting("caps").unwrap_or("none").parse().unwrap();
-        reading.enosys_above = Some(self.setting("enosys-above") == Some("on"));
+        let enosys_above = self.setting("enosys-above") == Some("on");
+        reading.enosys_above =
+            Some(if enosys_above { oci::EnosysAbove::On } else { oci::EnosysAbove::Off });
         let profile = oci::read(&self.source, &reading).map_err(|messages| {
             messages.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
         })?;

@@ -256,7 +256,7 @@ mod tests {
         let kernel = "6.18".parse().unwrap();
         let options = oci::Options {
             arches: arches.to_vec(),
-            enosys_above: Some(false),
+            enosys_above: Some(oci::EnosysAbove::Off),
             ..oci::Options::new(Arch::X86_64, kernel)
         };
         container_default(&options).unwrap().policy

@@ -266,7 +266,7 @@ fn profile(text: &str, arches: &[Arch]) -> Result<Rules> {
     let kernel = "6.18".parse().map_err(|error| format!("the kernel: {error}"))?;
     let options = oci::Options {
         arches: arches.to_vec(),
-        enosys_above: Some(false),
+        enosys_above: Some(oci::EnosysAbove::Off),
         dialect: Some(oci::Dialect::Docker).filter(|_| text == CONTAINER_DEFAULT),
         ..oci::Options::new(Arch::X86_64, kernel)
     };

@@ -1,9 +1,9 @@
 //! Where a workload runs: a private directory, an unprivileged user, a port.
 
-use std::fs::{self, DirBuilder};
-use std::io;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
 use std::net::{Ipv4Addr, TcpListener};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, chown};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 /// The user that servers run as where this process is root: most of them refuse to be it.
@@ -52,7 +52,7 @@ impl Place {
             place.user =
                 Some(ids.ok_or(other(format!("there is no user {UNPRIVILEGED} to run it as")))?);
         }
-        place.give(&place.path)?;
+        place.give(&open_directory(&place.path)?)?;
         Ok(place)
     }
 
@@ -65,25 +65,36 @@ impl Place {
         self.path.join(name)
     }
 
+    /// A new file for writing and reading, in place of one that may be there. Whoever the servers run as may
+    /// put links into the directory; none is followed.
+    pub(super) fn create(&self, name: &str) -> io::Result<File> {
+        let path = self.join(name);
+        match fs::remove_file(&path) {
+            Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(why),
+            _ => {}
+        }
+        OpenOptions::new().read(true).write(true).create_new(true).open(path)
+    }
+
     /// Writes a file that the servers' user owns.
     pub(super) fn write(&self, name: &str, text: &str) -> io::Result<PathBuf> {
-        let path = self.join(name);
-        fs::write(&path, text)?;
-        self.give(&path)?;
-        Ok(path)
+        let mut file = self.create(name)?;
+        file.write_all(text.as_bytes())?;
+        self.give(&file)?;
+        Ok(self.join(name))
     }
 
     /// Makes a directory that the servers' user owns.
     pub(super) fn make(&self, name: &str) -> io::Result<PathBuf> {
         let path = self.join(name);
         fs::create_dir(&path)?;
-        self.give(&path)?;
+        self.give(&open_directory(&path)?)?;
         Ok(path)
     }
 
-    fn give(&self, path: &Path) -> io::Result<()> {
+    fn give(&self, file: &File) -> io::Result<()> {
         match self.user {
-            Some((user, group)) => chown(path, Some(user), Some(group)),
+            Some((user, group)) => fchown(file, Some(user), Some(group)),
             None => Ok(()),
         }
     }
@@ -94,6 +105,11 @@ impl Drop for Place {
         // What is left would be in the way of nobody; there is nobody to tell.
         let _ = fs::remove_dir_all(&self.path);
     }
+}
+
+/// A directory itself, not one that a link of this name leads to.
+fn open_directory(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW).open(path)
 }
 
 /// The ids of a user and its group (passwd(5)).
@@ -122,6 +138,21 @@ mod tests {
         assert_ne!(metadata.uid(), 0, "servers refuse to be root");
         drop(place);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn links_in_the_directory_are_not_followed() {
+        let place = Place::new().unwrap();
+        let outside = place.write("outside", "old").unwrap();
+        for name in ["a", "b"] {
+            std::os::unix::fs::symlink(&outside, place.join(name)).unwrap();
+        }
+        place.write("a", "new").unwrap();
+        place.create("b").unwrap().write_all(b"new").unwrap();
+        assert_eq!(fs::read_to_string(&outside).unwrap(), "old");
+        assert_eq!(fs::read_to_string(place.join("a")).unwrap(), "new");
+        std::os::unix::fs::symlink(&outside, place.join("c")).unwrap();
+        assert!(open_directory(&place.join("c")).is_err());
     }
 
     #[test]

@@ -7,9 +7,10 @@
 
 use std::collections::HashSet;
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
+use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -46,7 +47,8 @@ pub(super) struct Around<'a> {
 /// A process that ends when this goes out of scope.
 pub(super) struct Process {
     child: Child,
-    log: PathBuf,
+    /// What it prints; the position in it is the process's.
+    log: File,
     run: Run,
 }
 
@@ -56,7 +58,6 @@ impl Process {
         run: Run,
         around: Around<'_>,
     ) -> Result<Process, WorkloadError> {
-        let log = around.place.join(around.log);
         let mut command = Command::new(&step.program);
         command.args(&step.args).current_dir(around.place.path()).process_group(0);
         command.env("HOME", around.place.path()).env("TMPDIR", around.place.path());
@@ -74,10 +75,12 @@ impl Process {
                 callgate_sys::install_stack(&programs).map_err(|(_, why)| why)
             });
         }
-        let child = File::create(&log)
-            .and_then(|file| command.stdout(file.try_clone()?).stderr(file).spawn());
-        match child {
-            Ok(child) => Ok(Process { child, log, run }),
+        let started = around.place.create(around.log).and_then(|log| {
+            command.stdout(log.try_clone()?).stderr(log.try_clone()?);
+            Ok((command.spawn()?, log))
+        });
+        match started {
+            Ok((child, log)) => Ok(Process { child, log, run }),
             Err(why) => Err(WorkloadError::not_started(run, why)),
         }
     }
@@ -146,10 +149,9 @@ impl Process {
     /// What it has printed: the end, if it is much.
     pub(super) fn said(&self) -> String {
         let read = || -> io::Result<Vec<u8>> {
-            let (mut file, mut bytes) = (File::open(&self.log)?, Vec::new());
-            let length = file.metadata()?.len();
-            file.seek(SeekFrom::Start(length.saturating_sub(MOST_OUTPUT)))?;
-            file.take(MOST_OUTPUT).read_to_end(&mut bytes)?;
+            let length = self.log.metadata()?.len();
+            let mut bytes = vec![0; length.min(MOST_OUTPUT) as usize];
+            self.log.read_exact_at(&mut bytes, length.saturating_sub(MOST_OUTPUT))?;
             Ok(bytes)
         };
         String::from_utf8_lossy(&read().unwrap_or_default()).into_owned()

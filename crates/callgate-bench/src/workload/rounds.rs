@@ -47,7 +47,7 @@ impl Variant {
 
     /// Instructions of all filters together.
     pub fn insns(&self) -> usize {
-        self.programs.iter().map(Program::len).sum()
+        self.programs.iter().map(|program| program.len()).sum()
     }
 }
 

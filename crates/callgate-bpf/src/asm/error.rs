@@ -56,6 +56,12 @@ pub struct AsmError {
     left_out: usize,
 }
 
+impl From<Diagnostic> for AsmError {
+    fn from(error: Diagnostic) -> AsmError {
+        AsmError { diagnostics: vec![error], left_out: 0 }
+    }
+}
+
 impl AsmError {
     /// What is wrong, by position: 20 errors at the most. Never empty.
     pub fn diagnostics(&self) -> &[Diagnostic] {

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use super::error::Errors;
 use super::parser::{Parsed, Statement, Target, Targets};
-use crate::MAX_INSNS;
 use crate::diagnostic::{Diagnostic, Position};
 use crate::insn::Insn;
 use crate::lexer::quote;
+use crate::{MAX_INSNS, MAX_READ_INSNS};
 
 /// How far a two-way jump reaches (its distances are bytes).
 const BRANCH_REACH: usize = 255;
@@ -19,12 +19,13 @@ const FAR_SHOWN: usize = 5;
 /// The instructions, with every jump resolved; what cannot be resolved is reported and stays 0.
 pub(super) fn link(program: &Parsed<'_>, errors: &mut Errors) -> Vec<Insn> {
     let statements = &program.statements;
-    if let Some(first_too_many) = statements.get(MAX_INSNS) {
+    if let Some(first_too_many) = statements.get(MAX_READ_INSNS) {
         errors.push(
             Diagnostic::error(
                 Some(first_too_many.position),
                 format!(
-                    "the program has {} instructions, the kernel takes at most {MAX_INSNS}",
+                    "the program has {} instructions, at most {MAX_READ_INSNS} are read; the kernel takes \
+                     at most {MAX_INSNS}",
                     statements.len()
                 ),
             )

@@ -42,7 +42,7 @@ pub use error::AsmError;
 pub(super) use error::Errors;
 
 use super::insn::Insn;
-use super::lexer::{Flavour, tokens};
+use super::lexer::{Flavour, Token, tokens};
 use crate::data::Endian;
 
 /// Reads assembly. The error lists everything that is wrong.
@@ -74,8 +74,15 @@ pub fn assemble(text: &str) -> Result<Vec<Insn>, AsmError> {
 /// # Ok::<(), callgate_bpf::asm::AsmError>(())
 /// ```
 pub fn assemble_for(text: &str, endian: Endian) -> Result<(Vec<Insn>, Endian), AsmError> {
-    let tokens = tokens(text, Flavour::Assembly);
-    let (program, endian, mut errors) = parser::parse(&tokens, endian);
+    assemble_tokens(&tokens(text, Flavour::Assembly)?, endian)
+}
+
+/// The same of the tokens of a text.
+pub(super) fn assemble_tokens(
+    tokens: &[Token<'_>],
+    endian: Endian,
+) -> Result<(Vec<Insn>, Endian), AsmError> {
+    let (program, endian, mut errors) = parser::parse(tokens, endian);
     let insns = link::link(&program, &mut errors);
     errors.check().map(|()| (insns, endian))
 }

@@ -244,10 +244,13 @@ fn the_reach_of_jumps_is_255_and_nobody_elses_mistake() {
 
 #[test]
 fn length_is_limited_and_all_errors_are_collected() {
-    assert_eq!(assemble(&"ret a\n".repeat(4096)).unwrap().len(), 4096);
+    assert_eq!(assemble(&"ret a\n".repeat(65_536)).unwrap().len(), 65_536);
     assert_eq!(
-        errors(&"ret a\n".repeat(4100)),
-        ["4097:1: the program has 4100 instructions, the kernel takes at most 4096"]
+        errors(&"ret a\n".repeat(65_540)),
+        [
+            "65537:1: the program has 65540 instructions, at most 65536 are read; the kernel takes at most \
+          4096"
+        ]
     );
     let many = assemble(&"foo\n".repeat(8)).unwrap_err();
     assert_eq!(many.diagnostics().len(), 8);

@@ -28,7 +28,7 @@ pub(super) use table::SECCOMP_LOAD;
 use super::flow;
 use super::insn::Insn;
 use super::op::Op;
-use super::program::{Program, SocketProgram};
+use super::program::{LongProgram, SocketProgram};
 use crate::data::{Endian, Word};
 use crate::syscalls::Arch;
 
@@ -145,7 +145,7 @@ pub struct Options {
 /// assert_eq!(text::parse(&listing, Endian::Little)?, program.to_raw());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn disassemble(program: &Program, dialect: Dialect, options: &Options) -> String {
+pub fn disassemble(program: &LongProgram, dialect: Dialect, options: &Options) -> String {
     write(&Listing::new(program.insns(), Some(options)), dialect)
 }
 

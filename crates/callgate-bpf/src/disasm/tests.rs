@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::Op;
+use crate::Program;
 use crate::verdict::Verdict;
 
 /// Allows everything but execve on x86_64, and openat with a flag.

@@ -32,5 +32,6 @@ pub use arch::{Arch, X32_SYSCALL_BIT};
 pub use callset::CallSet;
 pub use facts::{ArgFacts, CallFacts};
 pub use list::list_calls;
+pub use table::known_name;
 pub use table::{facts, is_known_name, known_names, nearest_name};
 pub use version::{KernelVersion, KernelVersionError};

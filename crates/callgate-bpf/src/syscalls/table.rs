@@ -83,6 +83,11 @@ pub fn is_known_name(name: &str) -> bool {
     row_of_name(name).is_some() || ELSEWHERE.binary_search(&name).is_ok()
 }
 
+/// A name of [`known_names`] that is spelt like this.
+pub fn known_name(name: &str) -> Option<&'static str> {
+    NUMBERS.get(row_of_name(name)?).map(|(name, _)| *name)
+}
+
 /// The names of all calls of all architectures of [`Arch`], sorted.
 pub fn known_names() -> impl Iterator<Item = &'static str> {
     NUMBERS.iter().map(|(name, _)| *name)
@@ -151,6 +156,11 @@ impl Arch {
         (0..).zip(rows).filter_map(move |(slot, row)| {
             Some((self.first_number() + number_of_slot(slot), name_of_row(*row)?))
         })
+    }
+
+    /// Whether it has `socketcall` and `ipc`.
+    pub fn has_multiplexers(self) -> bool {
+        self.number("socketcall").is_some()
     }
 
     /// The call that stands for `name` on this architecture, `socketcall` or `ipc`, and the

@@ -18,9 +18,9 @@ mod hex;
 mod source;
 mod table;
 
-use super::asm::{AsmError, Errors, assemble_for};
+use super::asm::{AsmError, Errors, assemble_tokens};
 use super::insn::RawInsn;
-use super::lexer::{Flavour, TokenKind, tokens};
+use super::lexer::{Flavour, Token, TokenKind, tokens};
 use crate::data::Endian;
 use crate::diagnostic::{Diagnostic, Position};
 
@@ -53,13 +53,14 @@ pub fn parse(text: &str, endian: Endian) -> Result<Vec<RawInsn>, AsmError> {
 /// # Ok::<(), callgate_bpf::asm::AsmError>(())
 /// ```
 pub fn parse_for(text: &str, endian: Endian) -> Result<(Vec<RawInsn>, Endian), AsmError> {
-    let insns = match form(text) {
+    let assembly = tokens(text, Flavour::Assembly)?;
+    let insns = match form(text, &assembly) {
         Form::Decimal => table::decimal(text),
-        Form::Table => table::named(text),
+        Form::Table => table::named(&assembly),
         Form::Hex => hex::bytes(text, endian),
         Form::Source => source::rows(text),
         Form::Assembly => {
-            let (insns, endian) = assemble_for(text, endian)?;
+            let (insns, endian) = assemble_tokens(&assembly, endian)?;
             return Ok((insns.into_iter().map(RawInsn::from).collect(), endian));
         }
     };
@@ -76,8 +77,7 @@ enum Form {
 }
 
 /// Which form it is: by its first line, and for source code by what only source code has.
-fn form(text: &str) -> Form {
-    let assembly = tokens(text, Flavour::Assembly);
+fn form(text: &str, assembly: &[Token<'_>]) -> Form {
     let mut lines =
         assembly.split(|token| token.kind == TokenKind::LineEnd).filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or_default();

@@ -21,7 +21,7 @@ const FIELDS: [&str; 4] = ["code", "jt", "jf", "k"];
 
 /// Reads all rows.
 pub(super) fn rows(text: &str) -> std::result::Result<Vec<RawInsn>, AsmError> {
-    let mut tokens = tokens(text, Flavour::Source);
+    let mut tokens = tokens(text, Flavour::Source)?;
     let end = tokens.last().map_or(Position { line: 1, column: 1 }, |last| last.position);
     tokens.retain(|token| token.kind != TokenKind::LineEnd);
     let mut reader = Reader { rest: &tokens, end, depth: 0 };

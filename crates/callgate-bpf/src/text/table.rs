@@ -6,7 +6,7 @@ use crate::asm::{AsmError, Errors};
 use crate::diagnostic::{Diagnostic, Position};
 use crate::disasm::SECCOMP_LOAD;
 use crate::insn::RawInsn;
-use crate::lexer::{Flavour, Token, TokenKind, quote, tokens};
+use crate::lexer::{Token, TokenKind, quote};
 use crate::op::Op;
 
 type Result<T> = std::result::Result<T, Diagnostic>;
@@ -59,7 +59,8 @@ fn fields(record: &str, start: Position) -> Vec<(&str, Position)> {
     let mut column = start.column;
     loop {
         let trimmed = rest.trim_start();
-        column += (rest.chars().count() - trimmed.chars().count()) as u32;
+        let blanks = rest.get(..rest.len() - trimmed.len()).unwrap_or_default();
+        column += blanks.chars().count() as u32;
         if trimmed.is_empty() {
             return fields;
         }
@@ -100,10 +101,9 @@ fn decimal_field((text, position): Field<'_>, what: &str, limit: u32) -> Result<
 
 /// Lines of `index: code jt jf k`, where the code is a number (then whatever follows is a
 /// translation of it, and ignored) or one of the kernel's old names.
-pub(super) fn named(text: &str) -> std::result::Result<Vec<RawInsn>, AsmError> {
+pub(super) fn named(tokens: &[Token<'_>]) -> std::result::Result<Vec<RawInsn>, AsmError> {
     let mut insns = Vec::new();
     let mut errors = Errors::default();
-    let tokens = tokens(text, Flavour::Assembly);
     for line in tokens.split(|token| token.kind == TokenKind::LineEnd) {
         let header = line.first().is_none_or(|first| first.text == "line" || first.is('='));
         if header {

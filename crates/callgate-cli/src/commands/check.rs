@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::fmt::Write;
 
 use callgate::Arch;
-use callgate::check::{Certainty, Finding, check};
+use callgate::check::{Certainty, Finding, Unrecorded, check};
 use callgate::diagram::Store;
-use callgate::recording::Recording;
+use callgate::recording::{Effect, Recording};
 use callgate::syscalls;
 use clap::ValueHint;
 
@@ -18,7 +18,7 @@ use crate::output::{self, wrap};
 use crate::recordings::{self, Named, Reading};
 use crate::report::{self, Failure, Result};
 use crate::source::{BUILT_IN, Source, Stack};
-use crate::text::{self, grouped, times};
+use crate::text::{self, grouped, printable, times};
 
 /// Say which recorded calls a filter would deny
 #[derive(Debug, clap::Args)]
@@ -30,7 +30,9 @@ or perf trace -s, or SECCOMP records of the audit log, dmesg or journalctl.
 A recording knows the values of each argument for itself. \"all\" calls are
 denied, or those with certain values, whatever their other arguments were; what
 is denied only with some values together may never have happened and stands
-there as \"perhaps\".
+there as \"perhaps\". So does what depends on something that is not recorded, and
+the line names it: registers beyond the arguments of a syscall hold anything and
+are not kept, and logs do not have every value.
 
 Examples:
   callgate check T.json profile.json
@@ -96,13 +98,15 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
 /// Says where the answer may not be what somebody wants to know.
 fn warn_about(named: &[Named], recording: &Recording, filter: &Stack) {
     for Named { name, recording } in named {
-        let lost = recording.runs().iter().fold(0, |sum: u64, run| sum.saturating_add(run.lost));
-        if lost > 0 {
-            report::warn_about(
-                name,
-                format!("calls happened that are not in the recording, at least {}", grouped(lost)),
-                "the filter may deny some of them, too; record again on a quieter machine",
-            );
+        for caveat in recording.caveats() {
+            let help = match caveat.effect {
+                Effect::Incomplete => "the filter may deny calls that are missing; record again",
+                Effect::Altered => "the program may call something else without the recorder",
+                Effect::Excess => {
+                    "what was denied while recording may be denied by this filter, too"
+                }
+            };
+            report::warn_about(name, caveat.text, help);
         }
     }
     let arches = filter.arches();
@@ -120,6 +124,7 @@ fn warn_about(named: &[Named], recording: &Recording, filter: &Stack) {
 }
 
 fn table(recording: &Recording, filter: &str, findings: &[Finding]) -> String {
+    let filter = printable(filter);
     let all = format!("{}, {}", text::count(recording.calls().len()), times(recording.total()));
     if findings.is_empty() {
         return format!("{filter} allows all that was recorded: {all}\n");
@@ -169,9 +174,41 @@ fn which(finding: &Finding) -> String {
             format!("with {}", args.join(" or "))
         }
         Certainty::Possible => {
-            format!("perhaps {}", call::show(Some(finding.call.arch), &finding.example))
+            let example = call::show(Some(finding.call.arch), &finding.example);
+            let reasons: Vec<String> =
+                finding.unrecorded.iter().map(|one| unrecorded(finding, *one)).collect();
+            match reasons.as_slice() {
+                [] => format!("perhaps {example}"),
+                some => format!("perhaps {example}, depending on {}", some.join(" and ")),
+            }
         }
     }
+}
+
+/// What a recording does not have, and why not.
+fn unrecorded(finding: &Finding, what: Unrecorded) -> String {
+    match what {
+        Unrecorded::InstructionPointer => {
+            "the instruction pointer, which is not recorded".to_owned()
+        }
+        Unrecorded::Values(arg) => {
+            format!("{}, of which not all values were recorded", argument(finding, arg))
+        }
+        Unrecorded::NotAnArgument(arg) => {
+            format!("args[{arg}], which is not an argument of this syscall and is not recorded")
+        }
+    }
+}
+
+fn unrecorded_json(finding: &Finding, what: Unrecorded) -> Json {
+    let (arg, name, why) = match what {
+        Unrecorded::InstructionPointer => {
+            (None, "instruction_pointer".to_owned(), "never recorded")
+        }
+        Unrecorded::Values(arg) => (Some(arg), argument(finding, arg), "values missing"),
+        Unrecorded::NotAnArgument(arg) => (Some(arg), argument(finding, arg), "not an argument"),
+    };
+    Json::Object(vec![("arg", arg.into()), ("name", name.into()), ("why", why.into())])
 }
 
 /// The name of an argument.
@@ -199,6 +236,7 @@ fn json(recording: &Recording, filter: &str, findings: &[Finding]) -> String {
                 ("values", Json::array(values.iter().copied())),
             ])
         });
+        let unrecorded = finding.unrecorded.iter().map(|one| unrecorded_json(finding, *one));
         let verdicts = finding.verdicts.iter().copied().map(verdict_json);
         Json::Object(vec![
             ("arch", finding.call.arch.name().into()),
@@ -208,6 +246,7 @@ fn json(recording: &Recording, filter: &str, findings: &[Finding]) -> String {
             ("denied", finding.is_denied().into()),
             ("certainty", certainty.into()),
             ("values", Json::array(values)),
+            ("unrecorded", Json::array(unrecorded)),
             ("verdicts", Json::array(verdicts)),
             ("example", Json::array(finding.example.args)),
         ])
@@ -236,6 +275,7 @@ mod tests {
             count: 1,
             verdicts: vec![Verdict::errno(1)],
             certainty: Certainty::Values(vec![(1, (0..10).map(|n| n * 4096).collect())]),
+            unrecorded: Vec::new(),
             example: SeccompData::default(),
         };
         assert!(which(&finding).starts_with("with cmd = 0, 0x1000, "));

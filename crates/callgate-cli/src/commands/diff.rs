@@ -15,6 +15,7 @@ use crate::options::{Format, SourceOptions};
 use crate::output;
 use crate::report::{Failure, Result};
 use crate::source::Source;
+use crate::text::printable;
 
 /// Compare what two filters mean
 #[derive(Debug, clap::Args)]
@@ -80,7 +81,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<u8> {
 }
 
 fn text(a: &str, b: &str, more: bool, differences: &[Difference]) -> String {
-    let mut text = format!("--- {a}\n+++ {b}\n");
+    let mut text = format!("--- {}\n+++ {}\n", printable(a), printable(b));
     for difference in differences {
         let data = &difference.data;
         let arch = call::arch_of(data);

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use callgate::bpf::Program;
+use callgate::bpf::LongProgram;
 use callgate::bpf::disasm::Dialect;
 use callgate::{Arch, Endian};
 use clap::{ValueEnum, ValueHint};
@@ -79,7 +79,7 @@ impl From<DialectArg> for Dialect {
 
 pub(crate) fn run(args: &DisasmArgs) -> Result<u8> {
     let filter = Source::parse(&args.source)?.read_to_compile(&args.reading, &args.compiling)?;
-    let program = filter.program(&args.compiling)?;
+    let program = filter.code(&args.compiling)?;
     output::print(&match args.format {
         Format::Text => {
             emit::text(&program, args.dialect.into(), filter.endian(), &filter.arches())
@@ -89,7 +89,7 @@ pub(crate) fn run(args: &DisasmArgs) -> Result<u8> {
     Ok(0)
 }
 
-fn json(program: &Program, filter: &Filter) -> String {
+fn json(program: &LongProgram, filter: &Filter) -> String {
     let endian = match filter.endian() {
         Endian::Little => "little",
         Endian::Big => "big",

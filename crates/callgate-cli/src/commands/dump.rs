@@ -1,7 +1,7 @@
 //! `callgate dump`: the filters of a running process.
 
+use std::ffi::OsStr;
 use std::fmt::Write;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anstyle::Style;
@@ -16,11 +16,11 @@ use crate::commands::disasm::DialectArg;
 use crate::emit::{self, Emit};
 use crate::json::Json;
 use crate::options::{Format, NATIVE_ENDIAN, PROMPT, SourceOptions};
-use crate::output;
-use crate::report::{Failure, Result, printable};
+use crate::output::{self, Directory};
+use crate::report::{Failure, Result};
 use crate::source;
 use crate::stopwatch::Stopwatch;
-use crate::text::counted;
+use crate::text::{counted, printable};
 
 const HEADING: Style = Style::new().bold();
 
@@ -163,12 +163,13 @@ fn write_all(directory: &Path, emit: Emit, shown: &[Shown]) -> Result<()> {
         Failure::about(directory.display().to_string(), format!("cannot be {what}: {why}"))
             .help("name a directory that exists, or a place that is yours")
     };
-    fs::create_dir_all(directory).map_err(|error| failed("created", &error))?;
+    let opened = Directory::create_all(directory).map_err(|error| failed("created", &error))?;
     let names: Vec<String> =
         shown.iter().map(|shown| format!("{}.{}", shown.name(), emit.extension())).collect();
-    let entries = fs::read_dir(directory).map_err(|error| failed("read", &error))?;
+    let entries = opened.names().map_err(|error| failed("read", &error))?;
     let mut others: Vec<String> = entries
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .into_iter()
+        .filter_map(|name| name.into_string().ok())
         .filter(|name| is_of_a_dump(name) && !names.contains(name))
         .collect();
     others.sort();
@@ -188,7 +189,7 @@ fn write_all(directory: &Path, emit: Emit, shown: &[Shown]) -> Result<()> {
             None if emit == Emit::Json => format!("{}\n", shown.json()).into_bytes(),
             None => shown.program.to_bytes(NATIVE_ENDIAN),
         };
-        output::write_file(&directory.join(name), &bytes)?;
+        output::write_file_in(&opened, OsStr::new(&name), &directory.join(&name), &bytes)?;
     }
     Ok(())
 }

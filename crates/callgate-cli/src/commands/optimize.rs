@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use callgate::bpf::MAX_INSNS;
 use callgate::compile::Options;
 use callgate::optimize::{self, Optimized, Unchanged};
 use clap::ValueHint;
@@ -20,6 +21,10 @@ Every program that the kernel accepts is read, with all instructions. What comes
 out is the given program itself when nothing better is found, or when it is too
 complex to be understood as a whole (it multiplies two arguments, say): a note
 on standard error says why, and the exit status is 0 in both cases.
+
+Programs longer than the kernel accepts (4,096 instructions) are read too, up to
+65,536. They never come out: if no program of at most 4,096 is found, that is an
+error, with exit status 2.
 
 --model, --optimize and --weights say what better means. With --stats, figures
 before and after are shown; `proved` is true when a new program comes out, which
@@ -53,8 +58,19 @@ pub(crate) fn run(args: &OptimizeArgs) -> Result<u8> {
     let options = Options { budget: PROMPT, ..args.compiling.read(arches, filter.strict)? };
     let mut stopwatch = Stopwatch::start();
     let observe = &mut |phase| stopwatch.note(phase);
-    let optimized = optimize::optimize_observed(program, *endian, arches, &options, observe)
-        .map_err(|error| source::failed(&filter.name, &error))?;
+    let optimized = optimize::optimize_observed(program, *endian, arches, &options, observe);
+    let optimized = optimized.map_err(|error| {
+        let failed = source::failed(&filter.name, &error);
+        if program.len() <= MAX_INSNS {
+            return failed;
+        }
+        let why = format!(
+            "no program that the kernel takes was found for this one of {} instructions (the limit is \
+             {MAX_INSNS}): {error}",
+            program.len()
+        );
+        Failure::about(&filter.name, why).help(error.help().unwrap_or_default()).multiline()
+    })?;
     if let Err(why) = &optimized.outcome {
         let help = match why {
             Unchanged::NoOther(_) => "the program given comes out as it is",

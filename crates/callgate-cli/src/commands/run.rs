@@ -53,6 +53,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     let command = Command::find(&args.command)
         .map_err(|error| Failure::new(error.to_string()).status(error.exit_status()))?;
     check_that_a_command_can_run(&filter, &program)?;
+    callgate_sys::give_signals_back();
     callgate_sys::install(&program, flags(&filter))
         .map_err(|error| Failure::new(error.to_string()).help(error.help()))?;
     let error = command.exec();

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use callgate::bpf::{self, Program};
+use callgate::bpf::{self, LongProgram, Program};
 use callgate::compile::{self, CompileError, Compiled};
 use callgate::diagram::{Func, Store};
 use callgate::frontend::{FilterFlags, Profile};
@@ -25,7 +25,7 @@ pub(crate) struct Filter {
 
 pub(crate) enum Meaning {
     Profile(Box<Profile>),
-    Program { program: Program, endian: Endian, arches: Vec<Arch> },
+    Program { program: LongProgram, endian: Endian, arches: Vec<Arch> },
 }
 
 impl Filter {
@@ -40,7 +40,7 @@ impl Filter {
 
     pub(super) fn of_program(
         name: String,
-        program: Program,
+        program: LongProgram,
         endian: Endian,
         options: &SourceOptions,
     ) -> Result<Filter> {
@@ -66,9 +66,23 @@ impl Filter {
         }
     }
 
-    /// The program that it means; a profile is compiled. Options that a program does not need are warned
-    /// about.
-    pub(crate) fn program(&self, options: &CompileOptions) -> Result<Cow<'_, Program>> {
+    /// The program that it means, for the kernel; a profile is compiled. Options that a program does not need
+    /// are warned about.
+    pub(crate) fn program(&self, options: &CompileOptions) -> Result<Program> {
+        self.warn_about_compiling(options);
+        self.program_as_it_is(options)
+    }
+
+    /// The same to look at, of any length.
+    pub(crate) fn code(&self, options: &CompileOptions) -> Result<Cow<'_, LongProgram>> {
+        self.warn_about_compiling(options);
+        match &self.meaning {
+            Meaning::Profile(_) => Ok(Cow::Owned(self.compile(options)?.program.into())),
+            Meaning::Program { program, .. } => Ok(Cow::Borrowed(program)),
+        }
+    }
+
+    fn warn_about_compiling(&self, options: &CompileOptions) {
         if !self.is_profile() {
             options.warn_about_given(
                 &self.name,
@@ -76,15 +90,20 @@ impl Filter {
                 "`callgate compile` makes a new program of it first",
             );
         }
-        self.program_as_it_is(options)
     }
 
-    /// The same where it is said elsewhere which options have no effect.
-    pub(crate) fn program_as_it_is(&self, options: &CompileOptions) -> Result<Cow<'_, Program>> {
+    /// [`Filter::program`] where it is said elsewhere which options have no effect.
+    pub(crate) fn program_as_it_is(&self, options: &CompileOptions) -> Result<Program> {
         match &self.meaning {
-            Meaning::Profile(_) => Ok(Cow::Owned(self.compile(options)?.program)),
-            Meaning::Program { program, .. } => Ok(Cow::Borrowed(program)),
+            Meaning::Profile(_) => Ok(self.compile(options)?.program),
+            Meaning::Program { program, .. } => self.for_the_kernel(program),
         }
+    }
+
+    /// A program of this filter, unless it is too long for the kernel.
+    pub(crate) fn for_the_kernel(&self, program: &LongProgram) -> Result<Program> {
+        let result = Program::try_from(program.clone());
+        result.map_err(|error| Failure::of(&self.name, super::violations(&error)))
     }
 
     /// Compiles what it means, a profile or a program; the result is proved.
@@ -169,12 +188,12 @@ impl Filter {
 
 /// Why there is no program, with what to do about it.
 pub(crate) fn failed(name: &str, error: &CompileError) -> Failure {
-    Failure::about(name, error.to_string()).help(error.help().unwrap_or_default())
+    Failure::about(name, error.to_string()).help(error.help().unwrap_or_default()).multiline()
 }
 
 /// The architectures of a byte order that a program compares its arch with; x32's numbers are looked up by
 /// themselves, under the token of x86_64.
-pub(crate) fn arches_in(program: &Program, endian: Endian) -> Vec<Arch> {
+pub(crate) fn arches_in(program: &LongProgram, endian: Endian) -> Vec<Arch> {
     let mut arches = bpf::compared_arches(program, endian);
     arches.retain(|arch| *arch != Arch::X32 && arch.endian() == endian);
     arches

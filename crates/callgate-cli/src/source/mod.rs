@@ -22,7 +22,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use callgate::Endian;
-use callgate::bpf::{self, Program, ProgramError, RawInsn, SocketProgram};
+use callgate::bpf::{self, LongProgram, ProgramError, RawInsn, SocketProgram};
 use callgate::diagnostic::Diagnostic;
 use callgate::frontend::{self, oci};
 
@@ -223,7 +223,7 @@ fn read_filter(
             Ok(Filter::of_profile(place.name(), profile))
         }
         Format::Program(form) => {
-            let (program, endian) = read_program::<Program>(place, form, bytes, options)?;
+            let (program, endian) = read_program::<LongProgram>(place, form, bytes, options)?;
             Filter::of_program(place.name(), program, endian, options)
         }
         Format::Socket => {
@@ -290,7 +290,7 @@ macro_rules! accepted {
     };
 }
 
-accepted!(Program SocketProgram);
+accepted!(LongProgram SocketProgram);
 
 /// Says which options none of these filters needs, and which of them are for other architectures.
 fn warn_about_options<'a>(
@@ -326,7 +326,11 @@ fn unknown_format(prefix: &str, text: &OsStr) -> Failure {
 }
 
 /// Why the kernel would refuse these instructions.
-pub(crate) fn not_a_program(place: &Place, error: &bpf::ProgramError) -> Failure {
+pub(crate) fn not_a_program(place: &Place, error: &ProgramError) -> Failure {
+    Failure::of(place.name(), violations(error))
+}
+
+fn violations(error: &ProgramError) -> Vec<Diagnostic> {
     /// Where one thing is wrong with a program, everything may be.
     const SHOWN: usize = 5;
     let violations = error.violations();
@@ -344,7 +348,7 @@ pub(crate) fn not_a_program(place: &Place, error: &bpf::ProgramError) -> Failure
     if let (Some(hint), Some(last)) = (hint, messages.last_mut()) {
         last.help = hint.to_owned();
     }
-    Failure::of(place.name(), messages)
+    messages
 }
 
 #[cfg(test)]

@@ -74,7 +74,7 @@ pub(crate) fn dump(pid: u32, name: &str) -> Result<Dump> {
 pub(crate) fn stack_of(pid: u32, dump: &Dump, options: &SourceOptions) -> Result<Stack> {
     let filters = dump.filters.iter().enumerate().map(|(at, installed)| {
         let (name, program) = (format!("pid:{pid}/{at}"), installed.program.clone());
-        let filter = Filter::of_program(name, program, NATIVE_ENDIAN, options)?;
+        let filter = Filter::of_program(name, program.into(), NATIVE_ENDIAN, options)?;
         let log = installed.flags.is_some_and(|flags| flags.contains(Flags::LOG));
         Ok(Filter { installed: FilterFlags { log, ..FilterFlags::default() }, ..filter })
     });

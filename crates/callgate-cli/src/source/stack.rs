@@ -92,7 +92,7 @@ impl Stack {
         let options = Options { budget: PROMPT, ..Options::default() };
         let (merged, stack) = merge(&self.filters, &arches, &options, &mut Stopwatch::start())?;
         let (endian, installed) = (stack.endian(), stack.flags());
-        let meaning = Meaning::Program { program: merged.compiled.program, endian, arches };
+        let meaning = Meaning::Program { program: merged.compiled.program.into(), endian, arches };
         Ok(Filter { installed, ..Filter::new(self.name, meaning) })
     }
 }
@@ -118,7 +118,7 @@ pub(crate) fn merge<'a>(
     let failed = |error: StackError| {
         let at = error.filter().and_then(|at| filters.get(at));
         let name = at.map_or("the stack", |filter| filter.name.as_str());
-        Failure::about(name, error.to_string()).help(error.help().unwrap_or_default())
+        Failure::about(name, error.to_string()).help(error.help().unwrap_or_default()).multiline()
     };
     let stack =
         stack::Stack::new(filters.iter().map(Filter::of_stack).collect()).map_err(failed)?;

@@ -8,6 +8,7 @@ mod partition;
 mod permitted;
 mod reach;
 mod reorder;
+mod support;
 #[cfg(test)]
 mod tests;
 
@@ -19,3 +20,4 @@ pub use partition::*;
 pub use permitted::*;
 pub use reach::*;
 pub use reorder::*;
+pub use support::*;

@@ -4,7 +4,6 @@ use super::super::reader::{Fields, Reader, key};
 use super::super::tree::{Node, shorten};
 use super::Dialect;
 use crate::ruleset::{Comparison, Op};
-use callgate_bpf::suggest::nearest;
 
 #[rustfmt::skip]
 const OPERATORS: [&str; 7] = [
@@ -32,6 +31,7 @@ pub(super) fn alternatives(
     if args.len() != nodes.len() {
         return None;
     }
+    let args = looked_at(reader, args, dialect);
     let same = |a: &Arg, b: &Arg| a.comparison.arg() == b.comparison.arg();
     let repeated = args
         .iter()
@@ -71,6 +71,23 @@ pub(super) fn alternatives(
     Some(vec![args.iter().map(|arg| arg.comparison).collect()])
 }
 
+/// How many conditions of an entry crun looks at.
+const CRUN_ARGS: usize = 6;
+
+/// The conditions that count.
+fn looked_at(reader: &mut Reader<'_>, mut args: Vec<Arg>, dialect: Dialect) -> Vec<Arg> {
+    let is_crun = matches!(dialect, Dialect::Crun | Dialect::Podman);
+    if let (Some(arg), true) = (args.get(CRUN_ARGS), is_crun) {
+        let message = format!(
+            "this entry has {} conditions, but crun looks at the first {CRUN_ARGS} only",
+            args.len()
+        );
+        reader.warn(arg.at, message).help = "write several entries".to_owned();
+        args.truncate(CRUN_ARGS);
+    }
+    args
+}
+
 fn arg(reader: &mut Reader<'_>, node: &Node, dialect: Dialect) -> Option<Arg> {
     let known = [key("index"), key("value"), key("valueTwo"), key("op")];
     let fields = reader.fields(node, "an item of `args`", &known)?;
@@ -92,7 +109,8 @@ fn arg(reader: &mut Reader<'_>, node: &Node, dialect: Dialect) -> Option<Arg> {
     let name = reader.text(op, "`op`")?;
     let Some(name) = OPERATORS.into_iter().find(|known| *known == name) else {
         let message = format!("`op` is \"{}\", which is no comparison", shorten(name));
-        reader.error(op.at, message).help = match nearest(name, OPERATORS) {
+        let near = reader.nearest(name, OPERATORS);
+        reader.error(op.at, message).help = match near {
             Some(near) => format!("did you mean \"{near}\"?"),
             None => {
                 "the comparisons are SCMP_CMP_NE, _LT, _LE, _EQ, _GE, _GT and _MASKED_EQ".to_owned()

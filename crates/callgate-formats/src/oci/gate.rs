@@ -1,16 +1,17 @@
 //! `includes` and `excludes`: when an entry applies.
 
-use super::super::caps::{CapSet, nearest_cap};
+use super::super::caps::CapSet;
 use super::super::reader::{Known, Reader, key};
 use super::super::tree::{Node, shorten};
 use super::{Dialect, Options};
+use callgate_bpf::diagnostic::Severity;
 use callgate_bpf::syscalls::{Arch, KernelVersion};
 
 /// One of `includes` and `excludes`; empty when it says nothing.
 #[derive(Debug, Default)]
 pub(super) struct Gate {
-    /// Known names only: an unknown capability is never there, which `unknown_cap` says.
-    caps: Vec<String>,
+    /// Known ones only: an unknown capability is never there, which `unknown_cap` says.
+    caps: CapSet,
     unknown_cap: bool,
     arches: Option<Vec<Arch>>,
     min_kernel: Option<KernelVersion>,
@@ -19,13 +20,13 @@ pub(super) struct Gate {
 impl Gate {
     /// Whether an entry with this as `includes` applies: everything it says must hold.
     pub(super) fn includes(&self, options: &Options) -> bool {
-        let caps = !self.unknown_cap && self.caps.iter().all(|cap| options.caps.contains(cap));
+        let caps = !self.unknown_cap && options.caps.includes(self.caps);
         caps && self.on_arch(options) != Some(false) && self.on_kernel(options) != Some(false)
     }
 
     /// Whether an entry with this as `excludes` is out: one thing that holds is enough.
     pub(super) fn excludes(&self, options: &Options) -> bool {
-        self.caps.iter().any(|cap| options.caps.contains(cap))
+        options.caps.overlaps(self.caps)
             || self.on_arch(options) == Some(true)
             || self.on_kernel(options) == Some(true)
     }
@@ -50,14 +51,19 @@ pub(super) fn read(reader: &mut Reader<'_>, node: &Node, what: &str, dialect: Di
     let Some(fields) = reader.fields(node, what, &known) else { return gate };
     if let Some(caps) = fields.get("caps").and_then(|node| reader.texts(node, "`caps`")) {
         for (at, name) in caps {
-            if CapSet::is_known(name) {
-                gate.caps.push(name.to_owned());
+            if let Some(cap) = CapSet::one(name) {
+                gate.caps = gate.caps.with(cap);
                 continue;
             }
             gate.unknown_cap = true;
+            if reader.is_full(Severity::Warning) {
+                reader.warn(at, "");
+                continue;
+            }
             let message =
                 format!("there is no capability `{}`; no container has it", shorten(name));
-            reader.warn(at, message).help = match nearest_cap(&name.to_ascii_uppercase()) {
+            let near = reader.nearest(&name.to_ascii_uppercase(), CapSet::all().names());
+            reader.warn(at, message).help = match near {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "see capabilities(7) for the names".to_owned(),
             };

@@ -6,12 +6,11 @@ use std::collections::BTreeSet;
 use super::super::reader::Reader;
 use super::super::tree::shorten;
 use super::super::{FilterFlags, Listener};
-use super::schema::{Arches, Entry, Raw};
-use super::{Dialect, Options};
-use crate::ruleset::{Conflict, Overridden, RuleSet, sections};
+use super::schema::{ArchEntry, Arches, Entry, Raw};
+use super::{Dialect, EnosysAbove, Options};
+use crate::ruleset::{Conflict, Overridden, RuleSet, Version, sections};
 use callgate_bpf::diagnostic::Severity;
-use callgate_bpf::suggest::nearest;
-use callgate_bpf::syscalls::{Arch, X32_SYSCALL_BIT, is_known_name, nearest_name};
+use callgate_bpf::syscalls::{Arch, X32_SYSCALL_BIT, is_known_name, known_names};
 use callgate_bpf::verdict::{Action, Verdict};
 use callgate_proof::policy::{CallSet, Condition, Policy, Rule, Section};
 
@@ -38,7 +37,11 @@ pub(super) fn lower(
     let applies =
         |entry: &&Entry<'_>| !entry.excludes.excludes(options) && entry.includes.includes(options);
     let entries: Vec<&Entry<'_>> = raw.entries.iter().filter(applies).collect();
-    let rules = combine(reader, &entries, &arches, raw.default.verdict);
+    if dialect != Dialect::Oci {
+        refused_actions(reader, raw, &entries);
+    }
+    let rules = combine(reader, &entries, &arches, raw.default.verdict)?;
+    conflicts(reader, &rules, dialect);
     if !reader.failed() && rules.iter().all(RuleSet::is_empty) && !raw.entries.is_empty() {
         let message = format!("no entry changes anything: every call gets {}", raw.default.verdict);
         reader.warn(raw.at, message).help =
@@ -49,11 +52,11 @@ pub(super) fn lower(
     let permissive =
         matches!(raw.default.verdict.action(), Action::Allow | Action::Log | Action::Trace(_));
     let enosys = options.enosys_above.unwrap_or(dialect.enosys_above());
-    // runc leaves its part out too when `defaultErrnoRet` says the same already.
-    let said = |arch: Arch| raw.default_errno == Some(arch.enosys());
-    if enosys && !permissive && !arches.first().copied().is_some_and(said) {
+    if enosys != EnosysAbove::Off && !permissive {
+        let listed = listed_arches(raw, options, &arches);
+        let counts = |arch: Arch| enosys == EnosysAbove::On || listed.contains(&arch);
         for section in &mut sections {
-            enosys_above(section, &entries);
+            enosys_above(section, &entries, counts);
         }
     }
     match Policy::new(sections, BAD_ARCH) {
@@ -105,25 +108,46 @@ fn notify(reader: &mut Reader<'_>, raw: &Raw<'_>, dialect: Dialect) {
     }
 }
 
-/// How many unknown names get a suggestion: a text that is no profile at all may have a million.
-const SUGGESTIONS: usize = 50;
-
 /// Names that no architecture has.
 fn unknown_names(reader: &mut Reader<'_>, raw: &Raw<'_>, strict: bool) {
+    let severity = if strict { Severity::Error } else { Severity::Warning };
     let names = raw.entries.iter().flat_map(|entry| &entry.names);
-    let unknown = names.filter(|(_, name)| !name.is_empty() && !is_known_name(name));
-    for (count, (at, name)) in unknown.enumerate() {
-        let near = if count < SUGGESTIONS { nearest_name(name) } else { None };
-        let name = shorten(name);
-        let (severity, message) = if strict {
-            (Severity::Error, format!("no architecture has a call `{name}`"))
-        } else {
-            (Severity::Warning, format!("no architecture has a call `{name}`; it is skipped"))
-        };
+    for (at, name) in names.filter(|(_, name)| !name.is_empty() && !is_known_name(name)) {
+        if reader.is_full(severity) {
+            reader.report(severity, *at, "");
+            continue;
+        }
+        let near = reader.nearest(name, known_names());
+        let skipped = if strict { "" } else { "; it is skipped" };
+        let message = format!("no architecture has a call `{}`{skipped}", shorten(name));
         reader.report(severity, *at, message).help = match near {
             Some(near) => format!("did you mean `{near}`?"),
             None => "check the spelling against syscalls(2)".to_owned(),
         };
+    }
+}
+
+/// The largest errno that libseccomp takes is one less than the kernel's.
+const LARGEST_ERRNO: u16 = 4094;
+
+/// Actions that libseccomp refuses.
+fn refused_actions(reader: &mut Reader<'_>, raw: &Raw<'_>, entries: &[&Entry<'_>]) {
+    let named = |entry: &&&Entry<'_>| {
+        entry.action.verdict != raw.default.verdict
+            && !entry.alternatives.is_empty()
+            && entry.names.iter().any(|(_, name)| is_known_name(name))
+    };
+    let actions = entries.iter().filter(named).map(|entry| &entry.action);
+    for action in std::iter::once(&raw.default).chain(actions) {
+        let verdict = action.verdict;
+        if verdict.action() == Action::Errno(verdict.data()) && verdict.data() > LARGEST_ERRNO {
+            let message = format!(
+                "the errno is {}, but libseccomp takes at most {LARGEST_ERRNO}, so the container \
+                 does not start",
+                verdict.data()
+            );
+            reader.error(action.at, message).help = "give an errno that exists".to_owned();
+        }
     }
 }
 
@@ -156,13 +180,28 @@ fn choose_arches(reader: &mut Reader<'_>, raw: &Raw<'_>, options: &Options) -> V
     chosen
 }
 
+/// The architectures that the profile itself names, or that were chosen instead of these.
+fn listed_arches(raw: &Raw<'_>, options: &Options, arches: &[Arch]) -> Vec<Arch> {
+    let known = |name: &str| Arch::ALL.iter().copied().find(|arch| arch.oci_name() == name);
+    match &raw.arches {
+        _ if !options.arches.is_empty() => arches.to_vec(),
+        Arches::Unsaid => Vec::new(),
+        Arches::List(names) => names.iter().filter_map(|(_, name)| known(name)).collect(),
+        // Docker lists the entry of the native architecture, and itself first.
+        Arches::Map(entries) => {
+            let native = options.judged_against();
+            let is_native = |entry: &ArchEntry<'_>| known(entry.arch.1) == Some(native);
+            if entries.iter().any(is_native) { arches.to_vec() } else { Vec::new() }
+        }
+    }
+}
+
 /// What the profile adds to the native architecture.
 fn said_arches(reader: &mut Reader<'_>, raw: &Raw<'_>, native: Arch) -> Vec<(usize, Arch)> {
     let mut unknown = |severity: Severity, at: usize, name: &str| {
         let message = format!("there is no architecture \"{}\"", shorten(name));
-        let spelt = Arch::from_name(name)
-            .map(Arch::oci_name)
-            .or_else(|| nearest(name, Arch::ALL.iter().map(|arch| arch.oci_name())));
+        let near = reader.nearest(name, Arch::ALL.iter().map(|arch| arch.oci_name()));
+        let spelt = Arch::from_name(name).map(Arch::oci_name).or(near);
         reader.report(severity, at, message).help = match spelt {
             Some(near) => format!("write \"{near}\""),
             None => "the names are SCMP_ARCH_X86_64, SCMP_ARCH_AARCH64, …".to_owned(),
@@ -202,62 +241,123 @@ fn said_arches(reader: &mut Reader<'_>, raw: &Raw<'_>, native: Arch) -> Vec<(usi
 /// A call by its name, as one entry has it: where it stands and what it is called.
 type Origin<'n> = (usize, &'n str);
 
-/// The rules of all entries that apply.
+/// How many rules a profile may have: each name of an entry with each of its conditions, on each
+/// architecture. The profiles of runtimes have some thousand.
+const MAX_RULES: usize = 500_000;
+
+/// The rules of all entries that apply. `None` only after an error was reported.
 fn combine<'n>(
     reader: &mut Reader<'_>,
     entries: &[&Entry<'n>],
     arches: &[Arch],
     default: Verdict,
-) -> Vec<RuleSet<Origin<'n>>> {
+) -> Option<Vec<RuleSet<Origin<'n>>>> {
     let mut sets: Vec<RuleSet<Origin<'n>>> = arches.iter().copied().map(RuleSet::new).collect();
-    let mut overridden: Vec<Overridden<Origin<'n>>> = Vec::new();
     let mut hidden: Vec<(usize, u32, Origin<'n>)> = Vec::new();
+    let mut rules = 0usize;
     for entry in entries.iter().filter(|entry| entry.action.verdict != default) {
         wide_values(reader, entry, arches);
+        // A name that is given again changes nothing where there is no condition.
+        let mut given = BTreeSet::new();
+        let always = entry.alternatives.iter().all(Vec::is_empty);
         for origin in entry.names.iter().copied() {
+            if always && !given.insert(origin.1) {
+                continue;
+            }
+            rules += entry.alternatives.len() * arches.len();
+            if rules > MAX_RULES {
+                too_many_rules(reader, entries, arches.len(), origin.0);
+                return None;
+            }
             for comparisons in &entry.alternatives {
-                let mut conflict = None;
                 for (index, set) in sets.iter_mut().enumerate() {
-                    match set.add_call(origin.1, comparisons, entry.action.verdict, origin) {
-                        Ok(added) => {
-                            overridden.extend(added.overridden);
-                            hidden.extend(added.hidden_behind.map(|nr| (index, nr, origin)));
-                        }
-                        Err(found) => conflict = conflict.or(Some(found)),
-                    }
-                }
-                if let Some(conflict) = conflict {
-                    report_conflict(reader, origin, entry.action.verdict, &conflict);
+                    let via = set.add_call(origin.1, comparisons, entry.action.verdict, origin);
+                    hidden.extend(via.map(|nr| (index, nr, origin)));
                 }
             }
         }
     }
-    report_overridden(reader, overridden);
+    report_overridden(reader, sets.iter().flat_map(RuleSet::overridden).collect());
     report_hidden(reader, &sets, hidden);
-    sets
+    Some(sets)
 }
 
-fn report_conflict(
-    reader: &mut Reader<'_>,
-    (at, name): Origin<'_>,
-    verdict: Verdict,
-    conflict: &Conflict<Origin<'_>>,
-) {
+fn too_many_rules(reader: &mut Reader<'_>, entries: &[&Entry<'_>], arches: usize, at: usize) {
+    let of_entry = |entry: &&Entry<'_>| entry.names.len() as u64 * entry.alternatives.len() as u64;
+    let all = entries.iter().map(of_entry).fold(0, u64::saturating_add);
+    let message = format!(
+        "the profile has {} rules, but may have {MAX_RULES} (the limit): each name of an entry \
+         with each of its alternative conditions counts, on each of {arches} architectures",
+        all.saturating_mul(arches as u64)
+    );
+    reader.error(at, message).help =
+        "give names once, and conditions that hold for a range of values or bits".to_owned();
+}
+
+/// How many nodes of libseccomp's trees are compared to find out what it refuses: a tenth of a second.
+const STEPS: u64 = 20_000_000;
+
+/// What keeps the runtimes from starting a container: rules that libseccomp refuses. The
+/// specification knows no libseccomp; by it, only rules with the same condition contradict each other.
+fn conflicts(reader: &mut Reader<'_>, sets: &[RuleSet<Origin<'_>>], dialect: Dialect) {
+    let mut reported = BTreeSet::new();
+    let (mut now, mut before) = (STEPS, STEPS);
+    for set in sets {
+        if dialect == Dialect::Oci {
+            for conflict in set.contradictions() {
+                if reported.insert((conflict.later.0, conflict.earlier.0)) {
+                    report_conflict(reader, Severity::Error, &conflict);
+                }
+            }
+            continue;
+        }
+        let refused = set.refused(Version::From2_6_1, &mut now);
+        let refused_before = set.refused(Version::Before2_6_1, &mut before);
+        for conflict in &refused.conflicts {
+            if reported.insert((conflict.later.0, conflict.earlier.0)) {
+                report_conflict(reader, Severity::Error, conflict);
+            }
+        }
+        for conflict in &refused_before.conflicts {
+            let is_new = !refused.conflicts.iter().any(|other| other.nr == conflict.nr);
+            if is_new && reported.insert((conflict.later.0, conflict.earlier.0)) {
+                report_conflict(reader, Severity::Warning, conflict);
+            }
+        }
+        for ((at, name), rules) in refused.unknown {
+            let message = format!(
+                "`{name}` has {rules} rules with several actions, so many that it was not found \
+                 out whether libseccomp accepts them: that takes more than {STEPS} comparisons \
+                 (the limit)"
+            );
+            reader.warn(at, message).help =
+                "give fewer rules, or one action for all rules of the call".to_owned();
+        }
+    }
+}
+
+fn report_conflict(reader: &mut Reader<'_>, severity: Severity, conflict: &Conflict<Origin<'_>>) {
+    let (at, name) = conflict.later;
     let earlier = reader.place(conflict.earlier.0);
-    let condition = if conflict.same { "the same condition" } else { "a narrower condition" };
-    let other = conflict.verdict;
-    let via = match conflict.arch.call_name(conflict.nr) {
-        Some(via) if via != name => format!(" (through `{via}` on {})", conflict.arch),
+    let condition = if conflict.same { "the same condition" } else { "an overlapping condition" };
+    let (verdict, other) = (conflict.refused, conflict.verdict);
+    let via = match conflict.nr.map(|nr| conflict.arch.call_name(nr)) {
+        Some(Some(via)) if via != name => format!(" (through `{via}` on {})", conflict.arch),
+        None => format!(" (on {}, which has no such call)", conflict.arch),
         _ => String::new(),
+    };
+    let versions = match severity {
+        Severity::Error => "libseccomp refuses such rules, so the container does not start",
+        Severity::Warning => "libseccomp before 2.6.1 refuses such rules",
+    };
+    let advice = if conflict.same {
+        "remove one of the two"
+    } else {
+        "move this entry before the other, or remove one"
     };
     let message =
         format!("`{name}` gets {verdict} here, but {other} under {condition} at {earlier}{via}");
-    reader.error(at, message).help = if conflict.same {
-        "the runtimes refuse such a profile; remove one of the two".to_owned()
-    } else {
-        "the runtimes refuse such a profile; move this entry before the other, or remove one"
-            .to_owned()
-    };
+    reader.report(severity, at, message).help = format!("{versions}; {advice}");
 }
 
 /// Each once, however many architectures it is about.
@@ -320,11 +420,16 @@ fn wide_values(reader: &mut Reader<'_>, entry: &Entry<'_>, arches: &[Arch]) {
 /// ENOSYS, so that programs fall back from calls newer than the profile. x86_64 and x32 have a
 /// bound each. On s390 and s390x number 0 gets it too: that is what the kernel reports for a call
 /// number it does not know. An architecture of which no number above 0 is named is left alone.
-fn enosys_above(section: &mut Section, entries: &[&Entry<'_>]) {
+///
+/// Names that are reached through `socketcall` or `ipc` do not count where these exist, whatever
+/// number they have besides: libseccomp resolves them to negative numbers there.
+fn enosys_above(section: &mut Section, entries: &[&Entry<'_>], counts: impl Fn(Arch) -> bool) {
     let mut ranges = Vec::new();
-    let names = || entries.iter().flat_map(|entry| &entry.names).map(|(_, name)| *name);
-    for arch in &section.arches {
-        let largest = names().filter_map(|name| arch.number(name)).max().unwrap_or(0);
+    let names: BTreeSet<&str> =
+        entries.iter().flat_map(|entry| &entry.names).map(|(_, name)| *name).collect();
+    for arch in section.arches.iter().filter(|arch| counts(**arch)) {
+        let direct = names.iter().filter(|name| arch.multiplexed(name).is_none());
+        let largest = direct.filter_map(|name| arch.number(name)).max().unwrap_or(0);
         if largest == 0 {
             continue;
         }

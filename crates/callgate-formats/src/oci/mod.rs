@@ -4,22 +4,28 @@
 //! [`read`] takes a profile, a whole OCI `config.json` (its `linux.seccomp`) or a `SeccompProfile`
 //! resource (its `spec`). A text that begins with `{` or `[` is strict JSON; any other is YAML 1.2, one
 //! document without anchors, aliases, tags and directives. (YAML that begins with a brace needs `---`
-//! in front.) What the same text means differs between runtimes; [`Dialect`] says whose
-//! reading counts:
+//! in front.) A dialect of a runtime reads the profile that this runtime reads; without a dialect, a document
+//! that can be read in more than one way is an error. What the same profile means differs between runtimes,
+//! too; [`Dialect`] says whose reading counts:
 //!
 //! | | `oci` | `runc` | `crun` | `docker` | `podman` |
 //! |---|---|---|---|---|---|
 //! | an index that repeats in an entry | all conditions | any condition | any | any | any |
 //! | MASKED_EQ with a datum outside the mask | never holds | datum is masked | masked | masked | masked |
 //! | `errnoRet` where the action takes none | error | ignored | error | ignored | ignored |
+//! | conditions of an entry beyond the sixth | count | count | ignored | count | ignored |
+//! | rules that libseccomp refuses | may be accepted | error | error | error | error |
+//! | errno 4095 | accepted | error | error | error | error |
 //! | numbers above the largest one named | as any other | ENOSYS | as any other | ENOSYS | as any other |
 //! | `archMap`, `includes`, `excludes`, `name` | ignored | ignored | ignored | read | read |
 //! | `minKernel` | ignored | ignored | ignored | read | ignored |
 //! | `errno`, `defaultErrno` | ignored | ignored | ignored | ignored | read |
-//! | case of keys | counts | free | counts | free | free |
+//! | a key that folds to a name, as `Names` does | error | read | ignored | read | read |
 //!
 //! Whatever is ignored, or read by some in another way, is a warning. How entries combine is the
-//! same in all: see [`policy::ruleset`](crate::ruleset). Entries with the default verdict
+//! same in all: see [`policy::ruleset`](crate::ruleset). What libseccomp refuses is an error,
+//! because the container would not start; in `oci`, whose text knows no libseccomp, only the same
+//! condition with two actions is one. Entries with the default verdict
 //! are skipped, as all runtimes do, but their names count for ENOSYS. A name that no architecture
 //! has is a warning, or an error when [`Options::strict`]; one that only other architectures have
 //! is skipped quietly, because profiles are written for all.
@@ -30,14 +36,16 @@
 
 mod args;
 mod gate;
+mod locate;
 mod lower;
 mod schema;
 
 use super::Profile;
 use super::caps::CapSet;
 use super::json;
+use super::keys::Keys;
 use super::reader::Reader;
-use super::tree::{Kind, Node, shorten};
+use super::tree::Node;
 use super::yaml;
 use callgate_bpf::diagnostic::{Diagnostic, Severity};
 use callgate_bpf::syscalls::{Arch, KernelVersion};
@@ -84,15 +92,26 @@ impl Dialect {
         matches!(self, Dialect::Docker | Dialect::Podman)
     }
 
-    /// Whether Go's JSON decoder reads it, for which the case of keys does not count.
-    const fn is_go(self) -> bool {
-        matches!(self, Dialect::Docker | Dialect::Podman | Dialect::Runc)
-    }
-
     /// Whether numbers above the largest one named get ENOSYS by default.
-    const fn enosys_above(self) -> bool {
-        matches!(self, Dialect::Docker | Dialect::Runc)
+    const fn enosys_above(self) -> EnosysAbove {
+        match self {
+            Dialect::Docker | Dialect::Runc => EnosysAbove::On,
+            Dialect::Oci | Dialect::Podman | Dialect::Crun => EnosysAbove::Off,
+        }
     }
+}
+
+/// What runc puts in front of a filter: numbers above the largest one that the profile names get
+/// ENOSYS, unless the default action is ALLOW, LOG or TRACE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EnosysAbove {
+    /// They get what any other number gets, as with crun.
+    Off,
+    /// For each architecture of the filter, as runc 1.1.15 and 1.2 to 1.5 do.
+    On,
+    /// For the architectures that the profile lists and no other, as runc 1.1.3 to 1.1.14 do: a profile
+    /// that lists none has no such part.
+    Runc1_1,
 }
 
 impl std::fmt::Display for Dialect {
@@ -104,8 +123,9 @@ impl std::fmt::Display for Dialect {
 /// What a profile is read for.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Whose reading counts; `None` asks the profile: keys of Podman or Docker tell theirs, else
-    /// it is [`Dialect::Runc`].
+    /// Whose reading counts. `None` asks the profile: keys of Podman or Docker tell theirs, else it is
+    /// [`Dialect::Runc`]; what these and crun would find in different places or under different keys is
+    /// an error.
     pub dialect: Option<Dialect>,
     /// Exactly these architectures. Empty: the native one and those that the profile adds to it.
     /// When given, the first 64-bit one of them takes the place of `native`, else the first.
@@ -116,9 +136,9 @@ pub struct Options {
     pub caps: CapSet,
     /// What `minKernel` is judged against.
     pub kernel: KernelVersion,
-    /// Whether numbers above the largest one that the profile names get ENOSYS, unless the default
-    /// action is ALLOW, LOG or TRACE; `None` leaves it to the dialect.
-    pub enosys_above: Option<bool>,
+    /// Whether numbers above the largest one that the profile names get ENOSYS; `None` leaves it to the
+    /// dialect.
+    pub enosys_above: Option<EnosysAbove>,
     /// Names that no architecture has are errors, not warnings.
     pub strict: bool,
 }
@@ -175,22 +195,23 @@ fn is_json(text: &str) -> bool {
 }
 
 fn read_tree(text: &str, document: &Node, options: &Options) -> Result<Profile, Vec<Diagnostic>> {
-    let located = locate(document);
+    let keys = match options.dialect {
+        None | Some(Dialect::Oci) => Keys::Agreed,
+        Some(Dialect::Crun) => Keys::Exact,
+        Some(Dialect::Docker | Dialect::Podman | Dialect::Runc) => Keys::Folded,
+    };
+    let mut reader = Reader::new(text, keys);
+    let located = locate::locate(&mut reader, document, options.dialect);
     let detected = || located.as_ref().map_or(Dialect::Runc, |found| detect(found.profile));
     let dialect = options.dialect.unwrap_or_else(detected);
-    let mut reader = Reader::new(text, dialect.is_go());
-    if !located.as_ref().is_ok_and(|found| std::ptr::eq(found.profile, document)) {
-        reader.no_duplicates(document, &["kind", "spec", "ociVersion", "linux"]);
-        document.get("linux").iter().for_each(|linux| reader.no_duplicates(linux, &["seccomp"]));
-    }
-    let lowered = match located {
-        Ok(found) => schema::read(&mut reader, found.profile, dialect, found.is_resource)
-            .and_then(|raw| lower::lower(&mut reader, &raw, dialect, options)),
-        Err(missing) => {
-            missing.report(&mut reader);
-            None
+    let lowered = located.and_then(|found| {
+        if found.is_resource {
+            // Kubernetes stores it without the keys that it does not know, whoever reads it afterwards.
+            reader.match_keys(Keys::Agreed);
         }
-    };
+        let raw = schema::read(&mut reader, found.profile, dialect, found.is_resource)?;
+        lower::lower(&mut reader, &raw, dialect, options)
+    });
     let failed = reader.failed();
     let messages = reader.finish();
     match lowered {
@@ -208,73 +229,10 @@ fn read_tree(text: &str, document: &Node, options: &Options) -> Result<Profile, 
     }
 }
 
-/// Where in a document the profile is.
-struct Located<'n> {
-    profile: &'n Node,
-    /// It is the `spec` of a `SeccompProfile` resource.
-    is_resource: bool,
-}
-
-/// Why a document has no profile.
-struct Missing {
-    at: usize,
-    message: String,
-    help: &'static str,
-}
-
-impl Missing {
-    fn report(self, reader: &mut Reader<'_>) {
-        reader.error(self.at, self.message).help = self.help.to_owned();
-    }
-}
-
-fn locate(document: &Node) -> Result<Located<'_>, Missing> {
-    let missing = |message: String, help| Err(Missing { at: document.at, message, help });
-    if !matches!(document.kind, Kind::Map(_)) {
-        return missing(
-            format!("a profile must be an object, but this is {}", document.describe()),
-            "give a seccomp profile, an OCI config.json or a SeccompProfile resource",
-        );
-    }
-    let is_profile = document.get("defaultAction").is_some();
-    let kind = document.get("kind").and_then(Node::text);
-    if let (Some(other), Some(node)) = (kind, document.get("kind"))
-        && other != "SeccompProfile"
-        && !is_profile
-    {
-        return Err(Missing {
-            at: node.at,
-            message: format!("`kind` is \"{}\", but must be \"SeccompProfile\"", shorten(other)),
-            help: "give the SeccompProfile resource, or a profile in a file of its own",
-        });
-    }
-    if kind == Some("SeccompProfile") || (!is_profile && document.get("spec").is_some()) {
-        return match document.get("spec") {
-            Some(profile) => Ok(Located { profile, is_resource: true }),
-            None => missing(
-                "this SeccompProfile resource has no `spec`".to_owned(),
-                "put the profile into `spec`",
-            ),
-        };
-    }
-    if document.get("ociVersion").is_some() || (!is_profile && document.get("linux").is_some()) {
-        return match document.get("linux").and_then(|linux| linux.get("seccomp")) {
-            Some(profile) => Ok(Located { profile, is_resource: false }),
-            None => missing(
-                "this OCI configuration has no `linux.seccomp`: the container has no filter"
-                    .to_owned(),
-                "add `linux.seccomp`, or give a profile",
-            ),
-        };
-    }
-    Ok(Located { profile: document, is_resource: false })
-}
-
 /// The dialect by the keys that only one of the formats has.
 fn detect(profile: &Node) -> Dialect {
     let has = |node: &Node, keys: &[&str]| {
-        let given = |key: &&str| node.members().iter().any(|m| m.key.eq_ignore_ascii_case(key));
-        keys.iter().any(given)
+        keys.iter().any(|key| node.members().iter().any(|member| *member.key == **key))
     };
     let entries = profile.get("syscalls").map_or(&[][..], Node::items);
     if has(profile, &["defaultErrno"]) || entries.iter().any(|entry| has(entry, &["errno"])) {

@@ -8,15 +8,12 @@ use super::args::alternatives;
 use super::gate::{self, Gate};
 use crate::ruleset::Comparison;
 use callgate_bpf::diagnostic::Severity;
-use callgate_bpf::suggest::nearest;
 use callgate_bpf::verdict::{Verdict, errno_number};
 
 /// A profile whose every member is of the right type.
 pub(super) struct Raw<'n> {
     pub(super) at: usize,
     pub(super) default: Action,
-    /// `defaultErrnoRet` or `defaultErrno`, whether the default action takes it or not.
-    pub(super) default_errno: Option<u16>,
     pub(super) arches: Arches<'n>,
     pub(super) flags: FilterFlags,
     pub(super) listener: Option<Listener>,
@@ -78,6 +75,10 @@ pub(super) fn read<'n>(
         key("syscalls"),
         foreign("archMap", "Docker's and Podman's profiles", dialect.has_gates()),
         foreign("defaultErrno", "Podman's profiles", dialect == Dialect::Podman),
+        foreign("ociVersion", "OCI configurations", false),
+        foreign("linux", "OCI configurations", false),
+        foreign("kind", "Kubernetes resources", false),
+        foreign("spec", "Kubernetes resources", false),
     ];
     if is_resource {
         known.extend([key("baseProfileName"), key("disabled")]);
@@ -122,15 +123,7 @@ pub(super) fn read<'n>(
             entries.extend(nodes.iter().filter_map(|node| entry(reader, node, dialect)));
         }
     }
-    Some(Raw {
-        at: fields.at,
-        default: default?,
-        default_errno: default_errno.map(|(_, errno)| errno),
-        arches,
-        flags,
-        listener,
-        entries,
-    })
+    Some(Raw { at: fields.at, default: default?, arches, flags, listener, entries })
 }
 
 /// What only a `SeccompProfile` resource has.
@@ -276,6 +269,12 @@ fn errno(
         }
         Some((node.at, errno?))
     });
+    if let (Some((_, named)), Some((at, number))) = (named, number)
+        && named != number
+    {
+        let message = format!("`{number_key}` is ignored: `{name_key}` is given and differs");
+        reader.warn(at, message).help = "remove one of them".to_owned();
+    }
     named.or(number)
 }
 
@@ -301,7 +300,8 @@ fn action(
     let given = reader.text(node, what)?;
     let Some(name) = ACTIONS.into_iter().find(|name| *name == given) else {
         let message = format!("{what} is \"{}\", which is no action", shorten(given));
-        reader.error(node.at, message).help = match nearest(given, ACTIONS) {
+        let near = reader.nearest(given, ACTIONS);
+        reader.error(node.at, message).help = match near {
             Some(near) => format!("did you mean \"{near}\"?"),
             None => "the actions are SCMP_ACT_ALLOW, _ERRNO, _KILL, _KILL_THREAD, \
                      _KILL_PROCESS, _TRAP, _TRACE, _LOG and _NOTIFY"
@@ -394,7 +394,8 @@ fn flags(reader: &mut Reader<'_>, fields: &Fields<'_>) -> FilterFlags {
             "SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV" => flags.wait_killable = true,
             _ => {
                 let message = format!("there is no filter flag \"{}\"", shorten(flag));
-                reader.error(at, message).help = match nearest(flag, FLAGS) {
+                let near = reader.nearest(flag, FLAGS);
+                reader.error(at, message).help = match near {
                     Some(near) => format!("did you mean \"{near}\"?"),
                     None => "the flags are SECCOMP_FILTER_FLAG_TSYNC, _LOG, _SPEC_ALLOW and \
                              _WAIT_KILLABLE_RECV"

@@ -21,7 +21,7 @@ use super::{DiagramError, Func, Split, Store};
 use callgate_bpf::cfg::{Registers, Successors, liveness};
 use callgate_bpf::data::{Endian, SECCOMP_DATA_SIZE, Word};
 use callgate_bpf::verdict::Verdict;
-use callgate_bpf::{Alu, Insn, Op, Program, Relation, SCRATCH_WORDS, Source};
+use callgate_bpf::{Alu, Insn, LongProgram, Op, Relation, SCRATCH_WORDS, Source};
 
 /// What the registers hold.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -95,7 +95,7 @@ impl Store {
     ///
     /// # Errors
     /// [`DiagramError`] when the diagram or the number of states grows too large.
-    pub fn program(&mut self, program: &Program, endian: Endian) -> Result<Func, DiagramError> {
+    pub fn program(&mut self, program: &LongProgram, endian: Endian) -> Result<Func, DiagramError> {
         Execution::explore(self, program, endian)?.function(self)
     }
 }
@@ -107,7 +107,7 @@ impl Execution {
     /// [`DiagramError`] when the diagram or the number of states grows too large.
     pub fn explore(
         store: &mut Store,
-        program: &Program,
+        program: &LongProgram,
         endian: Endian,
     ) -> Result<Execution, DiagramError> {
         let insns = program.insns();

@@ -43,6 +43,8 @@ pub(super) enum Kind {
     },
     Late(Duration),
     Uninterruptible(Duration),
+    /// `/proc` does not tell of the other threads of the process.
+    Threads(io::Error),
     Other(io::Error),
 }
 
@@ -128,6 +130,10 @@ impl DumpError {
                 "it goes on as before; try again when it has left the kernel (ps -o stat,wchan)"
                     .into()
             }
+            Kind::Threads(_) => {
+                "the filters were not shown, because threads with other filters might be missing"
+                    .into()
+            }
             Kind::Other(_) => "look at ptrace(2) for what the kernel means".into(),
         }
     }
@@ -171,6 +177,9 @@ impl fmt::Display for DumpError {
                  within {} seconds",
                 patience.as_secs()
             ),
+            Kind::Threads(why) => {
+                write!(f, "/proc does not tell of its threads: {}", error_text(why))
+            }
             Kind::Other(why) => write!(f, "it cannot be traced: {}", error_text(why)),
         }
     }

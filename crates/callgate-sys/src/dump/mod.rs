@@ -38,7 +38,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The filters of a thread, and what belongs to them.
 #[derive(Clone, Debug)]
 pub struct Dump {
-    /// The name of the thread, as the kernel has it (`comm`).
+    /// The name of the thread, as the kernel has it (`comm`); it may hold any character, and bytes that are
+    /// not UTF-8 are replaced.
     pub name: String,
     /// The oldest first, as the kernel counts them.
     pub filters: Vec<InstalledFilter>,
@@ -95,7 +96,8 @@ pub fn dump(tid: u32) -> Result<Dump, DumpError> {
             read.map_err(|kind| failed(kind.with(tid)))?
         }
     };
-    let others = status::other_threads(status.process, tid, filters.len());
+    let others = status::other_threads(status.process, tid, filters.len())
+        .map_err(|why| failed(Kind::Threads(why)))?;
     Ok(Dump { name: status.name, filters, others })
 }
 

@@ -5,7 +5,7 @@ use std::ptr;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use callgate::bpf::{Program, RawInsn};
+use callgate::bpf::{MAX_INSNS, Program, RawInsn};
 use libc::{c_int, c_uint, c_void, pid_t, sock_filter};
 
 use super::error::Kind;
@@ -78,12 +78,10 @@ impl Tracee {
 impl Stopped {
     /// The instructions of a filter, 0 for the oldest; ENOENT when there are no more.
     pub(super) fn filter(&self, index: usize) -> io::Result<Vec<RawInsn>> {
-        let len = ptrace(PTRACE_SECCOMP_GET_FILTER, self.tid, index, ptr::null_mut())?;
-        let mut code = vec![sock_filter { code: 0, jt: 0, jf: 0, k: 0 }; len as usize];
-        // The kernel writes as many instructions as it said before: a filter does not change. Another
-        // thread may give this one newer filters (TSYNC), but those keep the older ones below them, and
-        // the number counts from the oldest.
-        ptrace(PTRACE_SECCOMP_GET_FILTER, self.tid, index, code.as_mut_ptr().cast())?;
+        // The most that the kernel takes, so it can write no more, whatever happens to the thread.
+        let mut code = vec![sock_filter { code: 0, jt: 0, jf: 0, k: 0 }; MAX_INSNS];
+        let to = code.as_mut_ptr().cast();
+        code.truncate(ptrace(PTRACE_SECCOMP_GET_FILTER, self.tid, index, to)?);
         let raw =
             |insn: sock_filter| RawInsn { code: insn.code, jt: insn.jt, jf: insn.jf, k: insn.k };
         Ok(code.into_iter().map(raw).collect())
@@ -143,9 +141,9 @@ impl Drop for Stopped {
 fn ptrace(request: c_uint, tid: pid_t, addr: usize, data: *mut c_void) -> io::Result<usize> {
     let addr: *mut c_void = ptr::without_provenance_mut(addr);
     // SAFETY: SEIZE, INTERRUPT, POKEUSER and DETACH take numbers, GETREGS writes the registers, for which
-    // `keep_call` has room. GET_FILTER writes nothing at null and, else,
-    // as many instructions as it returned for null, for which `filter` has room; GET_METADATA reads
-    // and writes at most the size in `addr`, which `flags` takes from the type.
+    // `keep_call` has room. GET_FILTER writes at most `MAX_INSNS`
+    // instructions, for which `filter` has room; GET_METADATA reads and writes at most the size in `addr`,
+    // which `flags` takes from the type.
     let result = unsafe { libc::ptrace(request as _, tid, addr, data) };
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }

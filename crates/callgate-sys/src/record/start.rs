@@ -162,6 +162,7 @@ impl Started {
 
 /// What the child does.
 fn become_command(command: &Command, mark: Mark, words: &[AtomicU32]) -> ! {
+    raw::give_signals_back();
     match mark {
         Mark::Stops => {
             wait_for_parent(words);

@@ -88,7 +88,66 @@ fn summaries_are_asked_by_range_and_bits() {
     let odd = Bounds { min: 1, max: 0xff, ever: 0xff, always: 1 };
     assert_eq!(findings(&policy, &with(odd))[0].certainty, Certainty::Every);
     let any = Bounds { min: 0, max: 0xff, ever: 0xff, always: 0 };
-    assert_eq!(findings(&policy, &with(any))[0].certainty, Certainty::Possible);
+    // The ends are recorded values; what lies between may not be.
+    let [finding] = findings(&policy, &with(any)).try_into().unwrap();
+    assert_eq!(finding.certainty, Certainty::Values(vec![(0, vec![0xff])]));
+    let inside = Bounds { min: 0, max: 0xfe, ever: 0xff, always: 0 };
+    assert_eq!(findings(&policy, &with(inside))[0].certainty, Certainty::Possible);
+}
+
+/// `read` has three arguments; what the other registers hold is not kept.
+#[test]
+fn only_what_decides_and_was_not_recorded_makes_an_answer_uncertain() {
+    let read = CallId::new(Arch::X86_64, 0);
+    let policy = |when, verdict, otherwise| {
+        let rules = vec![Rule { calls: CallSet::one(read.nr), when, verdict }];
+        let section = Section {
+            token: read.arch.token(),
+            arches: vec![read.arch],
+            rules,
+            default: otherwise,
+        };
+        Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap()
+    };
+    let (allow, deny, kill) = (Verdict::ALLOW, Verdict::errno(1), Verdict::KILL_PROCESS);
+    let mut recording = Recording::default();
+    recording.observe(read, &[5, 0, 0, 77, 0, 0]);
+    let only = |policy: &Policy| -> Finding {
+        let [finding] = findings(policy, &recording).try_into().unwrap();
+        finding
+    };
+
+    let beyond = only(&policy(eq(3, 77), allow, deny));
+    assert_eq!(beyond.certainty, Certainty::Possible);
+    assert_eq!(beyond.unrecorded, [Unrecorded::NotAnArgument(3)]);
+    // It is tested, but another argument decides.
+    let both = policy(Condition::all([eq(0, 6), eq(3, 77)]), allow, deny);
+    assert_eq!((only(&both).certainty, only(&both).unrecorded), (Certainty::Every, vec![]));
+    let either = policy(Condition::any([eq(0, 5), eq(3, 77)]), allow, deny);
+    assert_eq!(findings(&either, &recording), []);
+    // It decides what is said instead of ALLOW, and not whether.
+    let which = only(&policy(eq(3, 77), kill, deny));
+    assert_eq!((which.certainty, which.unrecorded), (Certainty::Every, vec![]));
+    assert_eq!(which.verdicts, [kill, deny]);
+
+    // Values that some calls were recorded without.
+    recording.count(read, 1);
+    let [some] = findings(&policy(eq(0, 5), allow, deny), &recording).try_into().unwrap();
+    assert_eq!(
+        (some.certainty, some.unrecorded),
+        (Certainty::Possible, vec![Unrecorded::Values(0)])
+    );
+}
+
+#[test]
+fn high_halves_of_narrow_registers_are_known_though_not_recorded() {
+    let high = Condition::test(Test::masked_eq(Field::arg(4).unwrap(), 0xffff_ffff << 32, 0));
+    for arch in [Arch::X86, Arch::X32] {
+        let mut recording = Recording::default();
+        recording.count(CallId::new(arch, CALL), 1);
+        let found = findings(&policy(arch, high.clone(), Verdict::errno(1)), &recording);
+        assert_eq!(found.is_empty(), arch == Arch::X86, "{arch}");
+    }
 }
 
 #[test]

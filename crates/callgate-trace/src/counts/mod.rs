@@ -7,18 +7,22 @@
 //! - a [`recording`] in JSON;
 //! - a log of calls one by one that [`recording`] reads, of strace or of the audit system.
 //!
-//! Empty lines and lines that start with `#` are skipped. Counts are finite numbers from 0 on; a name
-//! that is there several times is given back as often. Names that no kernel knows are warnings, or
+//! Empty lines and lines that start with `#` are skipped. Counts are finite numbers from 0 on; those of a name
+//! that is there several times add up. [`Reader`] takes a text in pieces, so a log may be larger than the memory.
+//! Names that no kernel knows are warnings, or
 //! errors for those who ask for it; everything else that is not understood is an error, all of which
 //! are given back with their places.
 
 pub(super) mod table;
 
 use crate::read as recording;
-use callgate_bpf::diagnostic::{Diagnostic, Severity};
+use crate::recording::Recording;
+use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
 use callgate_bpf::syscalls::{self, Arch};
 use callgate_codegen::Count;
-use callgate_formats::reader::Reader;
+use callgate_formats::keys::Keys;
+use callgate_formats::messages::{Messages, Report};
+use callgate_formats::reader;
 use callgate_formats::tree::shorten;
 
 /// What a text says about how often calls happen.
@@ -48,44 +52,87 @@ pub struct Counts {
 /// # Errors
 /// All errors, and the warnings between them, in the order of the text.
 pub fn read(text: &str, arch: Arch, strict: bool) -> Result<Counts, Vec<Diagnostic>> {
-    if !table::has_tables(text)
-        && let Some(tells_arches) = recording::log_tells_arches(text)
-    {
-        return of_log(text, arch, tells_arches, strict);
-    }
-    let unknown = unknown(strict);
-    let mut reader = Reader::new(text, false);
-    let counts = if let Some(at) = text.find('\0') {
-        not_text(&mut reader, at);
-        Vec::new()
-    } else if recording::is_json(text) {
-        of_recording(text, &mut reader, unknown)
-    } else {
-        table::read(text, &mut reader, unknown, HELP).into_iter().map(|(_, count)| count).collect()
-    };
-    if !reader.failed() && counts.iter().all(|count| count.count == 0.0) {
-        if counts.is_empty() {
-            reader.error(0, "no counts in this file").help = HELP.to_owned();
-        } else {
-            reader.error(0, "every count in this file is 0").help =
-                "leave the weights out, or count again".to_owned();
-        }
-    }
-    let failed = reader.failed();
-    let messages = reader.finish();
-    if failed { Err(messages) } else { Ok(Counts { counts, warnings: messages }) }
+    let mut reader = Reader::new(arch, strict);
+    reader.push(text.as_bytes())?;
+    reader.finish()
 }
+
+/// Reads counts from a text that comes in pieces.
+pub struct Reader {
+    arch: Arch,
+    strict: bool,
+    text: recording::Text,
+}
+
+impl Reader {
+    /// A reader of a text, as for [`read`].
+    pub fn new(arch: Arch, strict: bool) -> Reader {
+        let options = recording::Options { arch, strict, partial: false };
+        Reader { arch, strict, text: recording::Text::new(&options, true) }
+    }
+
+    /// More bytes of the text.
+    ///
+    /// # Errors
+    /// What makes all that follows worthless.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<(), Vec<Diagnostic>> {
+        self.text.push(bytes).map_err(|error| vec![with_help(error)])
+    }
+
+    /// What the whole text says.
+    ///
+    /// # Errors
+    /// As [`read`].
+    pub fn finish(self) -> Result<Counts, Vec<Diagnostic>> {
+        let (arch, strict) = (self.arch, self.strict);
+        let (counts, mut messages) =
+            match self.text.end().map_err(|error| vec![with_help(error)])? {
+                recording::Form::Json(text) => of_recording(&text, unknown(strict)),
+                recording::Form::Audit(log) => return of_log(log.finish(), arch, true, strict),
+                recording::Form::Strace(log) => return of_log(log.finish(), arch, false, strict),
+                recording::Form::Counts(log) => {
+                    let (tallies, messages) = log.finish(HELP);
+                    let count = |tally: table::Tally| Count {
+                        arch: None,
+                        name: tally.name,
+                        count: tally.count,
+                    };
+                    (tallies.into_iter().map(count).collect(), messages)
+                }
+            };
+        if !messages.failed() && counts.iter().all(|count| count.count == 0.0) {
+            if counts.is_empty() {
+                messages.error(START, "no counts in this file").help = HELP.to_owned();
+            } else {
+                messages.error(START, "every count in this file is 0").help =
+                    "leave the weights out, or count again".to_owned();
+            }
+        }
+        let failed = messages.failed();
+        let messages = messages.finish();
+        if failed { Err(messages) } else { Ok(Counts { counts, warnings: messages }) }
+    }
+}
+
+fn with_help(error: Diagnostic) -> Diagnostic {
+    if error.help.is_empty() { error.help(HELP) } else { error }
+}
+
+const START: Position = Position { line: 1, column: 1 };
 
 /// What to do about a text without counts.
 const HELP: &str = "write one line per call, its name and how often it happens, or give a table of \
                     strace -c or perf trace -s";
 
 /// The counts of a recording; calls that the tables do not know are left out.
-fn of_recording(text: &str, reader: &mut Reader<'_>, unknown: Severity) -> Vec<Count> {
-    let Some(tree) = recording::json::parse(text, reader) else { return Vec::new() };
+fn of_recording(text: &str, unknown: Severity) -> (Vec<Count>, Messages) {
+    let mut reader = reader::Reader::new(text, Keys::Exact);
     let mut counts = Vec::new();
-    for entry in recording::json::entries(reader, &tree) {
-        entry.complain(reader, unknown);
+    let Some(tree) = recording::json::parse(text, &mut reader) else {
+        return (counts, reader.into_messages());
+    };
+    for entry in recording::json::entries(&mut reader, &tree) {
+        entry.complain(&mut reader, unknown);
         let number = entry.known.as_ref().ok();
         // Where a number has two names, weights go by the first.
         if let Some(name) = number.and_then(|number| entry.arch.call_name(*number)) {
@@ -93,7 +140,7 @@ fn of_recording(text: &str, reader: &mut Reader<'_>, unknown: Severity) -> Vec<C
             counts.push(Count { arch: Some(entry.arch), name: name.to_owned(), count });
         }
     }
-    counts
+    (counts, reader.into_messages())
 }
 
 fn unknown(strict: bool) -> Severity {
@@ -102,13 +149,12 @@ fn unknown(strict: bool) -> Severity {
 
 /// The counts of a log; `arch` is whose calls are in it, where it does not say so.
 fn of_log(
-    text: &str,
+    (recording, messages): (Recording, Messages),
     arch: Arch,
     tells_arches: bool,
     strict: bool,
 ) -> Result<Counts, Vec<Diagnostic>> {
-    let options = recording::Options { arch, strict, partial: false };
-    let recording::Read { recording, mut warnings } = recording::read(text, &options)?;
+    let recording::Read { recording, mut warnings } = recording::read_of(recording, messages)?;
     let mut counts = Vec::new();
     for (call, seen) in recording.calls() {
         match call.name() {
@@ -135,16 +181,11 @@ fn of_log(
     Ok(Counts { counts, warnings })
 }
 
-/// A text has a zero byte.
-pub(super) fn not_text(reader: &mut Reader<'_>, at: usize) {
-    reader.error(at, "a zero byte: this is not text").help = HELP.to_owned();
-}
-
 /// How many unknown names get a suggestion: a text that is something else may have a million.
 pub(super) const SUGGESTIONS: usize = 50;
 
 /// What is the matter with a name that no kernel knows.
-pub(super) fn unknown_name(reader: &mut Reader<'_>, severity: Severity, at: usize, name: &str) {
+pub(super) fn unknown_name<R: Report>(reader: &mut R, severity: Severity, at: R::At, name: &str) {
     let mut message = format!("\"{}\" is not the name of a system call", shorten(name));
     if severity == Severity::Warning {
         message += "; it is left out";

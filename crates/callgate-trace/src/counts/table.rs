@@ -11,14 +11,16 @@
 //! Sources: `call_summary_pers` in strace's `count.c`, `thread__dump_stats` in the kernel's
 //! `tools/perf/builtin-trace.c`, and the output of strace 6.1 and perf 6.1.
 
+use std::collections::BTreeMap;
+
 use super::unknown_name;
-use callgate_bpf::diagnostic::Severity;
+use crate::lines::Line;
+use callgate_bpf::diagnostic::{Position, Severity};
 use callgate_bpf::syscalls;
-use callgate_codegen::Count;
-use callgate_formats::reader::Reader;
+use callgate_formats::messages::Messages;
 use callgate_formats::tree::shorten;
 
-/// A word of a line and its byte offset in the text.
+/// A word of a line and its byte offset there.
 #[derive(Clone, Copy)]
 struct Field<'t> {
     at: usize,
@@ -33,6 +35,7 @@ struct Wrong {
 }
 
 /// Where the lines are.
+#[derive(Clone, Copy)]
 enum Place {
     /// Outside of all tables.
     Outside,
@@ -42,109 +45,230 @@ enum Place {
     Rows(Header),
 }
 
-/// The counts of a text, each with the byte offset of its name. `forms` says which forms of text could have
-/// been given, for one that is none of them.
-pub(crate) fn read(
-    text: &str,
-    reader: &mut Reader<'_>,
-    unknown: Severity,
-    forms: &str,
-) -> Vec<(usize, Count)> {
-    let lines = || lines(text).filter(|fields| !fields.first().is_some_and(is_comment));
-    let tables = has_tables(text);
-    if !tables
-        && let Some(first) = lines().find_map(|fields| fields.first().copied())
-        && !lines().any(|fields| looks_like_count(&fields))
-    {
-        // Every line would be wrong for the same reason.
-        // perf trace names 32-bit calls by their numbers on 64 bits, so its lines are no calls to rely on.
-        if text.contains(" ms): ") {
-            let message = "this looks like the calls that perf trace prints, which are not read";
-            reader.error(first.at, message).help =
-                "perf trace -s makes a table that is; callgate record records values, too"
-                    .to_owned();
-        } else {
-            reader.error(first.at, "this text has none of the known forms").help = forms.to_owned();
-        }
-        return Vec::new();
+/// How often a call happens, by all lines that say it.
+#[derive(Clone, Debug)]
+pub(crate) struct Tally {
+    pub(crate) name: String,
+    /// Where it is said first.
+    pub(crate) at: Position,
+    pub(crate) count: f64,
+    /// The same in whole calls: some tools count in fractions; what happened at all happened once.
+    pub(crate) calls: u64,
+}
+
+/// What the lines say, and messages about them.
+struct Found {
+    tallies: Vec<Tally>,
+    /// Where a name is in the list.
+    places: BTreeMap<String, usize>,
+    messages: Messages,
+}
+
+impl Found {
+    fn new() -> Found {
+        Found { tallies: Vec::new(), places: BTreeMap::new(), messages: Messages::new() }
     }
-    let mut counts = Vec::new();
-    let mut place = Place::Outside;
-    for fields in lines() {
-        let Some(first) = fields.first() else {
-            if matches!(place, Place::Rows(_)) {
-                place = Place::Outside;
+
+    fn row(&mut self, line: Line<'_>, unknown: Severity, row: Row<'_>) {
+        match row.and_then(|(name, count)| Ok((name, number(name, count)?))) {
+            Ok((name, _)) if !syscalls::is_known_name(name.text) => {
+                unknown_name(&mut self.messages, unknown, line.position(name.at), name.text);
             }
-            continue;
-        };
-        if let Some(header) = Header::parse(&fields) {
-            place = Place::Below(header);
-            continue;
+            Ok((name, count)) => self.add(line, name, count),
+            Err(Wrong { at, message, help }) => {
+                self.messages.error(line.position(at), message).help = help;
+            }
         }
-        let row = match place {
-            Place::Outside if tables => {
-                if let Ok((name, _)) = two_columns(&fields)
+    }
+
+    fn add(&mut self, line: Line<'_>, name: Field<'_>, count: f64) {
+        let calls = count.ceil() as u64;
+        match self.places.get(name.text).and_then(|place| self.tallies.get_mut(*place)) {
+            Some(tally) => {
+                tally.count = (tally.count + count).min(f64::MAX);
+                tally.calls = tally.calls.saturating_add(calls);
+            }
+            None => {
+                let (at, name) = (line.position(name.at), name.text.to_owned());
+                self.places.insert(name.clone(), self.tallies.len());
+                self.tallies.push(Tally { name, at, count, calls });
+            }
+        }
+    }
+}
+
+/// The counts of a text, line by line.
+pub(crate) struct Log {
+    unknown: Severity,
+    /// What the lines mean in a text without tables, and in one with them.
+    plain: Found,
+    tables: Found,
+    has_tables: bool,
+    place: Place,
+    /// Where the first word is that is no comment.
+    first: Option<Position>,
+    /// Some line looks like a count.
+    has_counts: bool,
+    /// Some line looks like a call that perf trace prints.
+    has_calls_of_perf: bool,
+}
+
+impl Log {
+    pub(crate) fn new(unknown: Severity) -> Log {
+        Log {
+            unknown,
+            plain: Found::new(),
+            tables: Found::new(),
+            has_tables: false,
+            place: Place::Outside,
+            first: None,
+            has_counts: false,
+            has_calls_of_perf: false,
+        }
+    }
+
+    /// Whether some line was the header of a table.
+    pub(crate) fn has_tables(&self) -> bool {
+        self.has_tables
+    }
+
+    /// The next line of a text that may have counts outside of tables.
+    pub(crate) fn line(&mut self, line: Line<'_>) {
+        let words = Words::of(line.text, WORDS);
+        let Some(first) = words.first() else { return self.empty() };
+        if is_comment(&first) {
+            return;
+        }
+        if !self.has_tables {
+            self.has_calls_of_perf |= line.text.contains(" ms): ");
+            self.first = self.first.or_else(|| Some(line.position(first.at)));
+            self.has_counts |= looks_like_count(&words);
+        }
+        if !self.in_tables(line, &words) && !self.has_tables {
+            self.plain.row(line, self.unknown, two_columns(&words));
+        }
+    }
+
+    /// The next line of a text that has other things than counts outside of tables.
+    pub(crate) fn line_of_log(&mut self, line: Line<'_>) {
+        // Outside of tables, two words may be a count, and many a header.
+        let outside = matches!(self.place, Place::Outside) && !line.text.contains("calls");
+        let words = Words::of(line.text, if outside { 3 } else { WORDS });
+        match words.first() {
+            None => self.empty(),
+            Some(first) if is_comment(&first) => {}
+            Some(_) => drop(self.in_tables(line, &words)),
+        }
+    }
+
+    fn empty(&mut self) {
+        if matches!(self.place, Place::Rows(_)) {
+            self.place = Place::Outside;
+        }
+    }
+
+    /// A line with words, as one of a text with tables; whether it belongs to one.
+    fn in_tables(&mut self, line: Line<'_>, words: &Words<'_>) -> bool {
+        let Some(first) = words.first() else { return false };
+        if line.text.contains("calls")
+            && let Some(header) = Header::parse(words)
+        {
+            self.place = Place::Below(header);
+            self.has_tables = true;
+            self.plain = Found::new();
+            return true;
+        }
+        let row = match self.place {
+            Place::Outside => {
+                if let Ok((name, _)) = two_columns(words)
                     && syscalls::is_known_name(name.text)
                 {
                     let message = "this looks like a count, but is outside of the tables";
-                    reader.warn(first.at, format!("{message}; it is left out")).help =
-                        "put tables and other counts into separate files".to_owned();
+                    self.tables
+                        .messages
+                        .warn(line.position(first.at), format!("{message}; it is left out"))
+                        .help = "put tables and other counts into separate files".to_owned();
                 }
-                continue;
+                return false;
             }
-            Place::Outside => two_columns(&fields),
-            Place::Below(header) | Place::Rows(header) if header.is_total(&fields) => continue,
+            Place::Below(header) | Place::Rows(header) if header.is_total(words) => return true,
             Place::Below(header) if first.text.starts_with("--") => {
-                place = Place::Rows(header);
-                continue;
+                self.place = Place::Rows(header);
+                return true;
             }
             // perf's second line of titles.
-            Place::Below(_) if fields.iter().all(|field| field.text.starts_with('(')) => continue,
+            Place::Below(_) if words.kept.iter().all(|word| word.text.starts_with('(')) => {
+                return true;
+            }
             Place::Rows(_) if first.text.starts_with("--") => {
-                place = Place::Outside;
-                continue;
+                self.place = Place::Outside;
+                return true;
             }
-            Place::Rows(_) if is_errno(&fields) => continue,
-            Place::Below(header) | Place::Rows(header) => header.row(&fields),
+            Place::Rows(_) if is_errno(words) => return true,
+            Place::Below(header) | Place::Rows(header) => header.row(words),
         };
-        match row.and_then(|(name, count)| Ok((name, number(name, count)?))) {
-            Ok((name, _)) if !syscalls::is_known_name(name.text) => {
-                unknown_name(reader, unknown, name.at, name.text);
-            }
-            Ok((name, count)) => {
-                let count = Count { arch: None, name: name.text.to_owned(), count };
-                counts.push((name.at, count));
-            }
-            Err(Wrong { at, message, help }) => reader.error(at, message).help = help,
-        }
+        self.tables.row(line, self.unknown, row);
+        true
     }
-    counts
+
+    /// The counts in the order in which the calls are named first, and what is to be said. `forms` says which
+    /// forms of text could have been given, for one that is none of them.
+    pub(crate) fn finish(self, forms: &str) -> (Vec<Tally>, Messages) {
+        let mut found = if self.has_tables { self.tables } else { self.plain };
+        if let (false, false, Some(first)) = (self.has_tables, self.has_counts, self.first) {
+            // Every line is wrong for the same reason.
+            let mut messages = Messages::new();
+            // perf trace names 32-bit calls by their numbers on 64 bits, so its lines are no calls to rely on.
+            if self.has_calls_of_perf {
+                let message =
+                    "this looks like the calls that perf trace prints, which are not read";
+                messages.error(first, message).help =
+                    "perf trace -s makes a table that is; callgate record records values, too"
+                        .to_owned();
+            } else {
+                messages.error(first, "this text has none of the known forms").help =
+                    forms.to_owned();
+            }
+            found = Found { messages, ..Found::new() };
+        }
+        (found.tallies, found.messages)
+    }
 }
 
-/// Whether some line is the header of a table.
-pub(super) fn has_tables(text: &str) -> bool {
-    let is_header = |fields: Vec<Field<'_>>| {
-        !fields.first().is_some_and(is_comment) && Header::parse(&fields).is_some()
-    };
-    text.contains("calls") && lines(text).any(is_header)
+/// How many words of a line are kept: more than tables have columns.
+const WORDS: usize = 64;
+
+/// The words of a line.
+struct Words<'t> {
+    kept: Vec<Field<'t>>,
+    count: usize,
 }
 
-/// The words of each line.
-fn lines(text: &str) -> impl Iterator<Item = Vec<Field<'_>>> {
-    let mut start = 0;
-    text.split_inclusive('\n').map(move |line| {
-        let mut fields = Vec::new();
-        let mut at = start;
-        for piece in line.split_inclusive(|c: char| c.is_whitespace() || c == '\u{feff}') {
-            let word = piece.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
+impl<'t> Words<'t> {
+    /// The words, of which so many are kept at the most; those behind are only counted.
+    fn of(line: &'t str, most: usize) -> Words<'t> {
+        let mut words = Words { kept: Vec::new(), count: 0 };
+        let mut at = 0;
+        for piece in line.split_inclusive(is_blank) {
+            let word = piece.trim_end_matches(is_blank);
             if !word.is_empty() {
-                fields.push(Field { at, text: word });
+                words.count += 1;
+                if words.count <= most {
+                    words.kept.push(Field { at, text: word });
+                }
             }
             at += piece.len();
         }
-        start += line.len();
-        fields
-    })
+        words
+    }
+
+    fn first(&self) -> Option<Field<'t>> {
+        self.kept.first().copied()
+    }
+}
+
+fn is_blank(c: char) -> bool {
+    c.is_whitespace() || c == '\u{feff}'
 }
 
 fn is_comment(first: &Field<'_>) -> bool {
@@ -152,21 +276,21 @@ fn is_comment(first: &Field<'_>) -> bool {
 }
 
 /// `ENOENT: 19`
-fn is_errno(fields: &[Field<'_>]) -> bool {
-    matches!(fields, [name, _] if name.text.ends_with(':'))
+fn is_errno(words: &Words<'_>) -> bool {
+    matches!(*words.kept, [name, _] if name.text.ends_with(':'))
 }
 
 /// Whether it is two columns, one of which is a number or the name of a call.
-fn looks_like_count(fields: &[Field<'_>]) -> bool {
-    two_columns(fields).is_ok_and(|(name, count)| {
+fn looks_like_count(words: &Words<'_>) -> bool {
+    two_columns(words).is_ok_and(|(name, count)| {
         number(name, count).is_ok() || syscalls::is_known_name(name.text)
     })
 }
 
 type Row<'t> = Result<(Field<'t>, Field<'t>), Wrong>;
 
-fn two_columns<'t>(fields: &[Field<'t>]) -> Row<'t> {
-    match *fields {
+fn two_columns<'t>(words: &Words<'t>) -> Row<'t> {
+    match *words.kept {
         // Names of calls start with a letter or an underscore; counts do not, but "nan" is no name.
         [first, second] if second.text.starts_with(is_letter) => {
             if first.text.starts_with(is_letter) {
@@ -176,9 +300,9 @@ fn two_columns<'t>(fields: &[Field<'t>]) -> Row<'t> {
             }
         }
         [first, second] => Ok((first, second)),
-        ref fields => Err(Wrong {
-            at: fields.first().map_or(0, |field| field.at),
-            message: match fields.len() {
+        _ => Err(Wrong {
+            at: words.first().map_or(0, |first| first.at),
+            message: match words.count {
                 1 => "1 column where two are expected".to_owned(),
                 more => format!("{more} columns where two are expected"),
             },
@@ -203,9 +327,12 @@ struct Header {
 
 impl Header {
     /// Understands the line above a table; `None` when it is another line.
-    fn parse(fields: &[Field<'_>]) -> Option<Header> {
+    fn parse(words: &Words<'_>) -> Option<Header> {
+        if words.count > words.kept.len() {
+            return None;
+        }
         // "% time" is one column with two words.
-        let titles = fields.iter().filter(|field| field.text != "%");
+        let titles = words.kept.iter().filter(|field| field.text != "%");
         let column = |title| titles.clone().position(|field| field.text == title);
         Some(Header {
             columns: titles.clone().count(),
@@ -216,22 +343,21 @@ impl Header {
     }
 
     /// The fields of the name and of the count.
-    fn row<'t>(&self, fields: &[Field<'t>]) -> Row<'t> {
-        let missing = self.errors.filter(|_| fields.len() + 1 == self.columns);
+    fn row<'t>(&self, words: &Words<'t>) -> Row<'t> {
+        let missing = self.errors.filter(|_| words.count + 1 == self.columns);
         let field = |column: usize| {
             let before = missing.is_some_and(|missing| missing < column);
-            fields.get(column - usize::from(before)).copied()
+            words.kept.get(column - usize::from(before)).copied()
         };
         match (field(self.name), field(self.calls)) {
-            (Some(name), Some(count)) if fields.len() == self.columns || missing.is_some() => {
+            (Some(name), Some(count)) if words.count == self.columns || missing.is_some() => {
                 Ok((name, count))
             }
             _ => Err(Wrong {
-                at: fields.first().map_or(0, |field| field.at),
+                at: words.first().map_or(0, |first| first.at),
                 message: format!(
                     "a row with {} columns in a table that has {}",
-                    fields.len(),
-                    self.columns
+                    words.count, self.columns
                 ),
                 help: "give the whole table as strace -c or perf trace -s prints it".to_owned(),
             }),
@@ -239,8 +365,8 @@ impl Header {
     }
 
     /// strace adds all rows up below the table.
-    fn is_total(&self, fields: &[Field<'_>]) -> bool {
-        self.row(fields).is_ok_and(|(name, _)| name.text == "total")
+    fn is_total(&self, words: &Words<'_>) -> bool {
+        self.row(words).is_ok_and(|(name, _)| name.text == "total")
     }
 }
 

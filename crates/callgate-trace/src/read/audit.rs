@@ -14,12 +14,14 @@
 
 use std::collections::BTreeMap;
 
+use super::calls::{Calls, MAX_CALLS};
 use super::not_of;
 use crate::counts::unknown_name;
+use crate::lines::Line;
 use crate::recording::{CallId, How, Recording, Run};
 use callgate_bpf::diagnostic::Severity;
 use callgate_bpf::syscalls::{Arch, is_known_name};
-use callgate_formats::reader::Reader;
+use callgate_formats::messages::{Messages, Report};
 use callgate_formats::tree::shorten;
 
 /// Whether a line is a record that is read here.
@@ -36,23 +38,53 @@ fn is_of_journal(line: &str) -> bool {
     })
 }
 
-pub(super) fn read(text: &str, reader: &mut Reader<'_>, unknown: Severity) -> Recording {
-    let mut recording = Recording::of(Run { how: How::Audit, ..Run::default() });
-    let mut counts: BTreeMap<CallId, [u64; 2]> = BTreeMap::new();
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        if is_record(line)
-            && let Some(call) = call(line, start, reader, unknown)
-        {
-            let [journal, other] = counts.entry(call).or_default();
-            *if is_of_journal(line) { journal } else { other } += 1;
+/// The records of a log.
+pub(crate) struct Log {
+    unknown: Severity,
+    messages: Messages,
+    /// How often each call is in the form of the journal, and in another.
+    counts: BTreeMap<CallId, [u64; 2]>,
+    calls: Calls,
+    is_log: bool,
+}
+
+impl Log {
+    pub(super) fn new(unknown: Severity) -> Log {
+        Log {
+            unknown,
+            messages: Messages::new(),
+            counts: BTreeMap::new(),
+            calls: Calls::of(Run { how: How::Audit, ..Run::default() }),
+            is_log: false,
         }
-        start += line.len();
     }
-    for (call, [journal, other]) in counts {
-        recording.count(call, journal.max(other));
+
+    /// Whether there was a record.
+    pub(super) fn is_log(&self) -> bool {
+        self.is_log
     }
-    recording
+
+    /// The next line.
+    pub(super) fn line(&mut self, line: Line<'_>) {
+        if !is_record(line.text) {
+            return;
+        }
+        self.is_log = true;
+        if let Some(call) = call(line, &mut self.messages, self.unknown) {
+            if !self.counts.contains_key(&call) && self.counts.len() >= MAX_CALLS {
+                return self.calls.lose(line.position(0));
+            }
+            let [journal, other] = self.counts.entry(call).or_default();
+            *if is_of_journal(line.text) { journal } else { other } += 1;
+        }
+    }
+
+    pub(crate) fn finish(mut self) -> (Recording, Messages) {
+        for (call, [journal, other]) in self.counts {
+            self.calls.recording.count(call, journal.max(other));
+        }
+        (self.calls.finish(&mut self.messages), self.messages)
+    }
 }
 
 /// The value of a field, and its byte offset in the line.
@@ -71,11 +103,12 @@ fn field<'t>(line: &'t str, key: &str) -> Option<(usize, &'t str)> {
     Some((at, rest.get(..end)?))
 }
 
-fn call(line: &str, start: usize, reader: &mut Reader<'_>, unknown: Severity) -> Option<CallId> {
-    let (Some((arch_at, arch)), Some((nr_at, nr))) = (field(line, "arch"), field(line, "syscall"))
-    else {
+fn call(line: Line<'_>, messages: &mut Messages, unknown: Severity) -> Option<CallId> {
+    let field = |key| field(line.text, key);
+    let (Some((arch_at, arch)), Some((nr_at, nr))) = (field("arch"), field("syscall")) else {
         let message = "this record has no whole `arch` and `syscall`, so it is left out";
-        reader.report(unknown, start, message).help = "check that the log is complete".to_owned();
+        messages.report(unknown, line.position(0), message).help =
+            "check that the log is complete".to_owned();
         return None;
     };
     // Raw records have the token in hexadecimal.
@@ -85,7 +118,7 @@ fn call(line: &str, start: usize, reader: &mut Reader<'_>, unknown: Severity) ->
         let message =
             format!("the arch \"{}\" is not known; the record is left out", shorten(arch));
         let names: Vec<&str> = Arch::ALL.iter().map(|arch| arch.name()).collect();
-        reader.report(unknown, start + arch_at, message).help =
+        messages.report(unknown, line.position(arch_at), message).help =
             format!("known are {}", names.join(", "));
         return None;
     };
@@ -99,9 +132,9 @@ fn call(line: &str, start: usize, reader: &mut Reader<'_>, unknown: Severity) ->
     } else if let Some(number) = arch.number(nr) {
         return Some(CallId::new(arch, number));
     } else if is_known_name(nr) {
-        not_of(reader, unknown, start + nr_at, arch, nr);
+        not_of(messages, unknown, line.position(nr_at), arch, nr);
         return None;
     }
-    unknown_name(reader, unknown, start + nr_at, nr);
+    unknown_name(messages, unknown, line.position(nr_at), nr);
     None
 }

@@ -37,11 +37,13 @@
 //! | `name` | the name that this architecture has for it; may be left out where `nr` is given |
 //! | `nr` | the number as a filter sees it (x32's with its bit); may be left out where `name` is given |
 //! | `count` | how often it happened, an integer from 0 to 2⁶³ − 1 |
+//! | `runs` | in how many runs it was made, where recordings were merged; 1 when it is left out |
 //! | `args` | one item for each argument, from the first on; `null`, or an item that is not there: nothing is known |
 //!
 //! | key of an argument | value |
 //! |---|---|
 //! | `values` | all values that it had, at most 32; or instead: |
+//! | `seen_in` | beside `values`: in how many runs each was seen; all of the call's when it is left out |
 //! | `min`, `max` | the smallest and the largest value, unsigned |
 //! | `ever`, `always` | the bits that were set in some value, and those that were in every one |
 //! | `observed` | how often the value was seen, where that is not the `count` of the call |
@@ -58,6 +60,16 @@
 //! | `lost` | how many calls happened that are not in the counts, at least |
 //! | `status` | the exit status of the command, 128 and the number for a signal |
 //! | `kernel`, `recorder` | the release of the kernel, the version of Callgate |
+//! | `caveats` | what is to be said against the run: objects with `id`, `effect`, `text`, and `count` where it is known |
+//!
+//! | `effect` | what it does to the recording | `id` |
+//! |---|---|---|
+//! | `incomplete` | calls are missing | `lost-calls`, `cut-off`, `unrecorded-threads`, `left-running`, `recorder-failed` |
+//! | `altered` | the program ran otherwise than without a recorder | `without-privileges`, `ptrace-refused`, `listener-refused`, `ended-by-recorder`, `unseen-ends`, `unknown-status` |
+//! | `excess` | it has calls that did not succeed | `denied-calls` |
+//!
+//! Programs go by `id` where they know it, else by `effect`; `text` is for people. Identifiers never change their
+//! meaning. `lost-calls` is not written: it is what `lost` says.
 //!
 //! Other keys are ignored: recorders may add what else they saw.
 //!
@@ -82,15 +94,20 @@
 //! of arguments are in none. A last record that is cut off is left out where the number may be cut, too.
 
 mod audit;
+mod calls;
 mod cut;
 pub(crate) mod json;
 mod strace;
+mod text;
 
-use super::counts;
+pub(crate) use self::text::{Form, Text};
+use super::counts::table;
 use crate::recording::{CallId, How, Recording, Run};
-use callgate_bpf::diagnostic::{Diagnostic, Severity};
+use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
 use callgate_bpf::syscalls::Arch;
-use callgate_formats::reader::Reader;
+use callgate_formats::keys::Keys;
+use callgate_formats::messages::{Messages, Report};
+use callgate_formats::reader;
 
 /// The version of recordings in JSON.
 pub const VERSION: u64 = 1;
@@ -105,6 +122,13 @@ pub struct Options {
     /// A recording in JSON that is cut off is no error: its whole entries are read. The run that is in it
     /// has one lost call more, as nobody knows how many there were.
     pub partial: bool,
+}
+
+impl Options {
+    /// What a name is that no kernel knows.
+    fn unknown(&self) -> Severity {
+        if self.strict { Severity::Error } else { Severity::Warning }
+    }
 }
 
 /// A recording, and what is to be said of its text.
@@ -134,23 +158,80 @@ pub struct Read {
 /// # Errors
 /// All errors, and the warnings between them, in the order of the text. A text without calls is one.
 pub fn read(text: &str, options: &Options) -> Result<Read, Vec<Diagnostic>> {
-    let unknown = if options.strict { Severity::Error } else { Severity::Warning };
-    let mut reader = Reader::new(text, false);
-    let recording = match form(text) {
-        Form::Binary(at) => {
-            counts::not_text(&mut reader, at);
-            Recording::default()
-        }
-        Form::Json => json::read(text, &mut reader, unknown, options.partial),
-        Form::Audit => audit::read(text, &mut reader, unknown),
-        Form::Strace => strace::read(text, &mut reader, options.arch, unknown),
-        Form::Counts => read_counts(text, &mut reader, options.arch, unknown),
-    };
-    if !reader.failed() && recording.is_empty() {
-        reader.error(0, "no calls in this file").help = FORMS.to_owned();
+    let mut reader = Reader::new(options);
+    reader.push(text.as_bytes())?;
+    reader.finish()
+}
+
+/// Reads what programs called from a text that comes in pieces. A log is not kept, so it may be larger than the
+/// memory; a recording in JSON is, up to 64 MiB.
+///
+/// ```
+/// use callgate_bpf::Arch;
+/// use callgate_trace::read::{Options, Reader};
+///
+/// let mut reader = Reader::new(&Options { arch: Arch::X86_64, strict: true, partial: false });
+/// for piece in ["close(3) = 0\ncl", "ose(4) = 0\n"] {
+///     reader.push(piece.as_bytes()).map_err(|errors| format!("{errors:?}"))?;
+/// }
+/// let read = reader.finish().map_err(|errors| format!("{errors:?}"))?;
+/// assert_eq!(read.recording.total(), 2);
+/// # Ok::<(), String>(())
+/// ```
+pub struct Reader {
+    options: Options,
+    text: Text,
+}
+
+impl Reader {
+    /// A reader of a text.
+    pub fn new(options: &Options) -> Reader {
+        Reader { options: *options, text: Text::new(options, false) }
     }
-    let failed = reader.failed();
-    let messages = reader.finish();
+
+    /// More bytes of the text.
+    ///
+    /// # Errors
+    /// What makes all that follows worthless.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<(), Vec<Diagnostic>> {
+        self.text.push(bytes).map_err(|error| vec![with_help(error)])
+    }
+
+    /// What the whole text says.
+    ///
+    /// # Errors
+    /// As [`read`].
+    pub fn finish(self) -> Result<Read, Vec<Diagnostic>> {
+        let unknown = self.options.unknown();
+        let (recording, messages) = match self.text.end().map_err(|error| vec![with_help(error)])? {
+            Form::Json(text) => {
+                let mut reader = reader::Reader::new(&text, Keys::Exact);
+                let recording = json::read(&text, &mut reader, unknown, self.options.partial);
+                (recording, reader.into_messages())
+            }
+            Form::Audit(log) => log.finish(),
+            Form::Strace(log) => log.finish(),
+            Form::Counts(log) => of_counts(log, self.options.arch, unknown),
+        };
+        read_of(recording, messages)
+    }
+}
+
+fn with_help(error: Diagnostic) -> Diagnostic {
+    if error.help.is_empty() { error.help(FORMS) } else { error }
+}
+
+/// A recording, unless something is wrong.
+pub(crate) fn read_of(
+    recording: Recording,
+    mut messages: Messages,
+) -> Result<Read, Vec<Diagnostic>> {
+    if !messages.failed() && recording.is_empty() {
+        messages.error(Position { line: 1, column: 1 }, "no calls in this file").help =
+            FORMS.to_owned();
+    }
+    let failed = messages.failed();
+    let messages = messages.finish();
     if failed { Err(messages) } else { Ok(Read { recording, warnings: messages }) }
 }
 
@@ -159,69 +240,26 @@ const FORMS: &str = "give a recording (callgate record -o FILE -- CMD), a log of
                      a table of strace -c or perf trace -s, audit records (ausearch -m SECCOMP, \
                      journalctl, dmesg), or lines of a name and a count";
 
-enum Form {
-    /// Not text: a zero byte is here.
-    Binary(usize),
-    Json,
-    Strace,
-    Audit,
-    Counts,
-}
-
-fn form(text: &str) -> Form {
-    if let Some(at) = text.find('\0') {
-        Form::Binary(at)
-    } else if is_json(text) {
-        // Looked at first: strings in it may hold anything.
-        Form::Json
-    } else if text.lines().any(audit::is_record) {
-        Form::Audit
-    } else if strace::is_log(text) {
-        Form::Strace
-    } else {
-        Form::Counts
-    }
-}
-
-/// Whether a log that tells of calls one by one tells their architectures, too: one of the audit system
-/// does, one of strace does not. `None` for other texts.
-pub(crate) fn log_tells_arches(text: &str) -> Option<bool> {
-    match form(text) {
-        Form::Audit => Some(true),
-        Form::Strace => Some(false),
-        _ => None,
-    }
-}
-
-/// Whether a text is meant as JSON: a list of objects, too, which is no recording. Lines of other logs begin
-/// with a bracket and a word or a number: `[pid 12]`, `[   12.345678]`.
-pub(crate) fn is_json(text: &str) -> bool {
-    let text = text.trim_start_matches('\u{feff}').trim_start();
-    let item = text.strip_prefix('[').map(str::trim_start);
-    text.starts_with('{')
-        || item.is_some_and(|item| item.is_empty() || item.starts_with(['{', '[', '"', ']']))
-}
-
 /// Counts for one architecture.
-fn read_counts(text: &str, reader: &mut Reader<'_>, arch: Arch, unknown: Severity) -> Recording {
+fn of_counts(log: table::Log, arch: Arch, unknown: Severity) -> (Recording, Messages) {
     let mut recording = Recording::of(Run { how: How::Counts, ..Run::default() });
-    for (at, count) in counts::table::read(text, reader, unknown, FORMS) {
-        match arch.number(&count.name) {
-            // Some tools count in fractions; what happened at all happened once.
-            Some(nr) => recording.count(CallId::new(arch, nr), count.count.ceil() as u64),
-            None => not_of(reader, unknown, at, arch, &count.name),
+    let (tallies, mut messages) = log.finish(FORMS);
+    for tally in tallies {
+        match arch.number(&tally.name) {
+            Some(nr) => recording.count(CallId::new(arch, nr), tally.calls),
+            None => not_of(&mut messages, unknown, tally.at, arch, &tally.name),
         }
     }
-    recording
+    (recording, messages)
 }
 
 /// Says that an architecture does not have a call.
-fn not_of(reader: &mut Reader<'_>, severity: Severity, at: usize, arch: Arch, name: &str) {
+fn not_of(messages: &mut Messages, severity: Severity, at: Position, arch: Arch, name: &str) {
     let mut message = format!("{arch} has no call \"{name}\"");
     if severity == Severity::Warning {
         message += "; it is left out";
     }
-    reader.report(severity, at, message).help =
+    messages.report(severity, at, message).help =
         "name the architecture whose calls these are, with --arch".to_owned();
 }
 

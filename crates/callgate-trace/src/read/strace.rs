@@ -12,7 +12,8 @@
 //!
 //! A call counts when it starts, so one that never ends counts too. Lines about signals and the end of
 //! processes, stack frames (`-k`) and strace's own notices are skipped; how many others there were is
-//! said. Memory is bounded by the number of processes.
+//! said. Memory is bounded by the number of processes, of which no kernel has more than 4,194,304, and by
+//! [`MAX_UNFINISHED`] and [`MAX_KEPT`].
 //!
 //! Sources: strace(1), and the output of strace 6.1.
 
@@ -25,125 +26,147 @@ use std::collections::{BTreeMap, BTreeSet};
 use self::args::{is_closed, values};
 use self::line::{Line, UNFINISHED, What};
 use self::processes::Processes;
+use super::calls::Calls;
 use super::not_of;
 use crate::counts::unknown_name;
+use crate::lines;
 use crate::recording::{CallId, How, Recording, Run};
-use callgate_bpf::diagnostic::Severity;
+use callgate_bpf::diagnostic::{Position, Severity};
 use callgate_bpf::syscalls::{self, Arch};
-use callgate_formats::reader::Reader;
+use callgate_formats::messages::Messages;
 
-/// Whether a text is a log: some line is a call with its result, or the first half of one. A table of
-/// counts may stand below (`-C`).
-pub(super) fn is_log(text: &str) -> bool {
-    text.lines().any(|line| match Line::of(line).what {
+/// How many calls may be unfinished at a time. Each has a thread of its own.
+const MAX_UNFINISHED: usize = 100_000;
+
+/// How many bytes of the arguments of unfinished calls are kept, together. Values of calls beyond are not known.
+const MAX_KEPT: usize = 64 << 20;
+
+/// How much of a name is kept. The longest one that a kernel has is `sched_rr_get_interval_time64`.
+const MAX_NAME: usize = 64;
+
+/// Whether a line tells that a text is a log: a call with its result, or the first half of one.
+fn is_call(what: &What<'_>) -> bool {
+    match what {
         What::Call(_, rest) => {
             rest.contains(") = ") || rest.contains(")  ") || rest.trim_end().ends_with(UNFINISHED)
         }
         _ => false,
-    })
+    }
 }
 
-pub(super) fn read(
-    text: &str,
-    reader: &mut Reader<'_>,
-    arch: Arch,
-    unknown: Severity,
-) -> Recording {
-    let recording = Recording::of(Run { how: How::Strace, ..Run::default() });
-    let mut log = Log {
-        processes: Processes::new(arch),
-        unfinished: BTreeMap::new(),
-        noticed: false,
-        multiplexed: None,
-        left_out: BTreeSet::new(),
-        recording,
-        unknown,
-    };
-    let (mut skipped, mut first) = (0_u64, None);
-    let mut start = 0;
-    let mut in_table = false;
-    for line in text.split_inclusive('\n') {
-        if in_table {
-            in_table = line.split_whitespace().next_back() != Some("total");
-            start += line.len();
-            continue;
+impl Log {
+    pub(super) fn new(arch: Arch, unknown: Severity) -> Log {
+        Log {
+            processes: Processes::new(arch),
+            unfinished: BTreeMap::new(),
+            kept: 0,
+            noticed: false,
+            multiplexed: None,
+            left_out: BTreeSet::new(),
+            calls: Calls::of(Run { how: How::Strace, ..Run::default() }),
+            unknown,
+            messages: Messages::new(),
+            is_log: false,
+            in_table: false,
+            skipped: None,
         }
-        let parsed = Line::of(line);
-        let at = start + parsed.at;
+    }
+
+    /// Whether some line was a call with its result, or the first half of one. A table of counts may stand
+    /// below (`-C`).
+    pub(super) fn is_log(&self) -> bool {
+        self.is_log
+    }
+
+    /// The next line.
+    pub(super) fn line(&mut self, line: lines::Line<'_>) {
+        let parsed = Line::of(line.text);
+        self.is_log = self.is_log || is_call(&parsed.what);
+        if self.in_table {
+            self.in_table = line.text.split_whitespace().next_back() != Some("total");
+            return;
+        }
+        let at = || line.position(parsed.at);
         match parsed.what {
-            What::Call(name, args) if !line.ends_with('\n') && !is_closed(args) => {
-                reader.warn(at, "this line is cut off; the call counts, its values do not").help =
-                    "check that the log is complete".to_owned();
-                log.call(reader, parsed.process, at, name, "");
+            What::Call(name, args) if !line.text.ends_with('\n') && !is_closed(args) => {
+                self.messages
+                    .warn(at(), "this line is cut off; the call counts, its values do not")
+                    .help = "check that the log is complete".to_owned();
+                self.call(parsed.process, at(), name, "");
             }
-            What::Call(name, args) => log.call(reader, parsed.process, at, name, args),
-            What::Resumed(name, args) => log.resumed(reader, parsed.process, at, name, args),
-            What::Rest(args) if log.noticed => log.rest(reader, args),
-            What::Mode(process, mode) => log.processes.changed(process, mode),
-            What::Attached(process) => log.processes.attached(process),
-            What::Ended => log.processes.ended(parsed.process),
-            What::Superseded(by) => log.superseded(parsed.process, by),
+            What::Call(name, args) => self.call(parsed.process, at(), name, args),
+            What::Resumed(name, args) => self.resumed(parsed.process, at(), name, args),
+            What::Rest(args) if self.noticed => self.rest(args),
+            What::Mode(process, mode) => self.processes.changed(process, mode),
+            What::Attached(process) => self.processes.attached(process),
+            What::Ended => self.processes.ended(parsed.process),
+            What::Superseded(by) => self.superseded(parsed.process, by),
             What::Nothing => {}
             // The table of `strace -C` counts the same calls again.
-            What::Table => in_table = true,
+            What::Table => self.in_table = true,
             What::Rest(_) | What::Other => {
-                skipped += 1;
-                first = first.or(Some(at));
+                let (_, skipped) = self.skipped.get_or_insert_with(|| (at(), 0));
+                *skipped += 1;
             }
         }
-        start += line.len();
     }
-    for (_, call) in std::mem::take(&mut log.unfinished) {
-        log.count(reader, call.arch, call.at, &call.name, &call.args);
+
+    pub(crate) fn finish(mut self) -> (Recording, Messages) {
+        for (_, call) in std::mem::take(&mut self.unfinished) {
+            self.count(call.arch, call.at, &call.name, &call.args);
+        }
+        if let Some((at, skipped)) = self.skipped {
+            let lines = if skipped == 1 {
+                "1 line is no call".to_owned()
+            } else {
+                format!("{skipped} lines are no calls, this is the first")
+            };
+            self.messages.warn(at, format!("{lines}; skipped")).help =
+                "strace -o FILE keeps the log apart from what the program prints".to_owned();
+        }
+        if let Some((at, name, of)) = self.multiplexed {
+            let message = format!(
+                "\"{name}\" may have been called by way of {of}, as strace shows both alike"
+            );
+            self.messages.warn(at, message).help =
+                "record with `callgate record`, which keeps them apart".to_owned();
+        }
+        (self.calls.finish(&mut self.messages), self.messages)
     }
-    if let Some(at) = first {
-        let lines = if skipped == 1 {
-            "1 line is no call".to_owned()
-        } else {
-            format!("{skipped} lines are no calls, this is the first")
-        };
-        reader.warn(at, format!("{lines}; skipped")).help =
-            "strace -o FILE keeps the log apart from what the program prints".to_owned();
-    }
-    if let Some((at, name, of)) = log.multiplexed {
-        let message =
-            format!("\"{name}\" may have been called by way of {of}, as strace shows both alike");
-        reader.warn(at, message).help =
-            "record with `callgate record`, which keeps them apart".to_owned();
-    }
-    log.recording
 }
 
 /// A call whose line is not complete.
 struct Unfinished {
     arch: Arch,
-    at: usize,
+    at: Position,
     name: String,
     args: String,
 }
 
-struct Log {
+/// A log, line by line.
+pub(crate) struct Log {
     processes: Processes,
     unfinished: BTreeMap<Option<u32>, Unfinished>,
+    /// How many bytes their arguments have.
+    kept: usize,
     /// Whether a notice interrupted the last call: the next line may be the rest of it.
     noticed: bool,
     /// The first call that may be one of `socketcall` or `ipc`, and which.
-    multiplexed: Option<(usize, String, &'static str)>,
+    multiplexed: Option<(Position, String, &'static str)>,
     /// Names that were reported.
     left_out: BTreeSet<(Arch, String)>,
-    recording: Recording,
+    calls: Calls,
     unknown: Severity,
+    messages: Messages,
+    is_log: bool,
+    /// The lines are those of a table.
+    in_table: bool,
+    /// The first line that was skipped, and how many there were.
+    skipped: Option<(Position, u64)>,
 }
 
 impl Log {
-    fn call(
-        &mut self,
-        reader: &mut Reader<'_>,
-        named: Option<u32>,
-        at: usize,
-        name: &str,
-        args: &str,
-    ) {
+    fn call(&mut self, named: Option<u32>, at: Position, name: &str, args: &str) {
         let process = self.processes.of_line(named);
         let arch = self.processes.arch(process);
         // On a terminal, a notice may interrupt a call; the rest of the line is on the next.
@@ -156,63 +179,77 @@ impl Log {
         }
         let before = notice.map(|(args, _)| args);
         let Some(args) = args.trim_end().strip_suffix(UNFINISHED).or(before) else {
-            return self.count(reader, arch, at, name, args);
+            return self.count(arch, at, name, args);
         };
-        let call = Unfinished { arch, at, name: name.to_owned(), args: args.trim_end().to_owned() };
-        if let Some(lost) = self.unfinished.insert(process, call) {
-            self.count(reader, lost.arch, lost.at, &lost.name, &lost.args);
+        if let Some(lost) = self.take(&process) {
+            self.count(lost.arch, lost.at, &lost.name, &lost.args);
+        } else if self.unfinished.len() >= MAX_UNFINISHED {
+            let message = format!(
+                "more than {MAX_UNFINISHED} calls are unfinished at a time, the limit; this one is another"
+            );
+            self.messages.error(at, message).help =
+                "check that the log is complete; a log for each process (strace -ff) has none of them"
+                    .to_owned();
+            return;
         }
+        let args = args.trim_end();
+        let args = if self.kept + args.len() <= MAX_KEPT { args.to_owned() } else { String::new() };
+        self.kept += args.len();
+        let name = shortened(name).to_owned();
+        self.unfinished.insert(process, Unfinished { arch, at, name, args });
     }
 
-    fn resumed(
-        &mut self,
-        reader: &mut Reader<'_>,
-        named: Option<u32>,
-        at: usize,
-        name: &str,
-        args: &str,
-    ) {
+    fn resumed(&mut self, named: Option<u32>, at: Position, name: &str, args: &str) {
         self.noticed = false;
         let process = self.processes.of_line(named);
         match self.take_unfinished(process, name) {
             Some(call) => {
                 let args = call.args + args;
-                self.count(reader, call.arch, call.at, &call.name, &args);
+                self.count(call.arch, call.at, &call.name, &args);
             }
             // strace came when the call was under way.
-            None => self.count(reader, self.processes.arch(process), at, name, ""),
+            None => self.count(self.processes.arch(process), at, name, ""),
         }
     }
 
     /// The first half of a call of this name.
     fn take_unfinished(&mut self, process: Option<u32>, name: &str) -> Option<Unfinished> {
-        let is_it = |call: &Unfinished| call.name == name;
+        let is_it = |call: &Unfinished| shortened(name) == call.name;
         // The first process has no number until there is a second, and the last one none after that.
         let mut keys = [process, None].into_iter();
         let of_it = keys.find(|key| self.unfinished.get(key).is_some_and(is_it));
         let of_any = || self.unfinished.iter().find(|(_, call)| is_it(call)).map(|(key, _)| *key);
         let key = of_it.or_else(|| if process.is_none() { of_any() } else { None })?;
-        self.unfinished.remove(&key)
+        self.take(&key)
+    }
+
+    /// The first half of the call of a process.
+    fn take(&mut self, process: &Option<u32>) -> Option<Unfinished> {
+        let call = self.unfinished.remove(process)?;
+        self.kept = self.kept.saturating_sub(call.args.len());
+        Some(call)
     }
 
     /// The rest of a call that a notice interrupted.
-    fn rest(&mut self, reader: &mut Reader<'_>, rest: &str) {
+    fn rest(&mut self, rest: &str) {
         self.noticed = false;
-        if let Some(call) = self.unfinished.remove(&self.processes.last()) {
-            self.count(reader, call.arch, call.at, &call.name, &(call.args + rest));
+        if let Some(call) = self.take(&self.processes.last()) {
+            self.count(call.arch, call.at, &call.name, &(call.args + rest));
         }
     }
 
     fn superseded(&mut self, process: Option<u32>, by: u32) {
-        if let Some(call) = self.unfinished.remove(&Some(by)) {
-            self.unfinished.insert(process, call);
+        if let Some(call) = self.unfinished.remove(&Some(by))
+            && let Some(replaced) = self.unfinished.insert(process, call)
+        {
+            self.kept = self.kept.saturating_sub(replaced.args.len());
         }
         if let Some(process) = process {
             self.processes.superseded(process, by);
         }
     }
 
-    fn count(&mut self, reader: &mut Reader<'_>, arch: Arch, at: usize, name: &str, args: &str) {
+    fn count(&mut self, arch: Arch, at: Position, name: &str, args: &str) {
         let unnamed = name.strip_prefix("syscall_0x");
         let nr = match unnamed.and_then(|digits| u32::from_str_radix(digits, 16).ok()) {
             Some(nr) => Some(nr),
@@ -225,12 +262,12 @@ impl Log {
             }
         };
         match nr {
-            Some(nr) => self.recording.add(CallId::new(arch, nr), 1, values(arch, name, args)),
+            Some(nr) => self.calls.add(at, CallId::new(arch, nr), values(arch, name, args)),
             None if !self.is_first(arch, name) => {}
             None if syscalls::is_known_name(name) => {
-                not_of(reader, self.unknown, at, arch, name);
+                not_of(&mut self.messages, self.unknown, at, arch, name);
             }
-            None => unknown_name(reader, self.unknown, at, name),
+            None => unknown_name(&mut self.messages, self.unknown, at, name),
         }
     }
 
@@ -238,6 +275,13 @@ impl Log {
     fn is_first(&mut self, arch: Arch, name: &str) -> bool {
         /// More than there are messages of a text.
         const MOST: usize = 1000;
-        self.left_out.len() >= MOST || self.left_out.insert((arch, name.to_owned()))
+        name.len() > MAX_NAME
+            || self.left_out.len() >= MOST
+            || self.left_out.insert((arch, name.to_owned()))
     }
+}
+
+/// As much of a name as is kept.
+fn shortened(name: &str) -> &str {
+    name.get(..MAX_NAME).unwrap_or(name)
 }

@@ -87,7 +87,8 @@ pub struct ValueCondition {
 /// Which bits of an argument are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
-    /// All of them: 64, or 32 on an interface whose arguments are no wider.
+    /// All of them: 64, or 32 where a filter never sees more
+    /// ([`has_wide_registers`](Arch::has_wide_registers)).
     Whole,
     /// The low 32.
     Low,
@@ -179,7 +180,7 @@ impl Values {
 }
 
 impl Outcome {
-    /// Takes the low halves of arguments for all of them, as they are on a 32-bit interface.
+    /// Takes the low halves of arguments for all of them, as they are where the high ones are always 0.
     fn narrow(&mut self) {
         if let Outcome::Depends { clauses, .. } = self {
             for condition in clauses.iter_mut().flat_map(|clause| &mut clause.conditions) {

@@ -52,7 +52,7 @@ impl Outcomes<'_> {
         let mut groups: BTreeMap<(u8, Outcome), Vec<(u32, &'static str)>> = BTreeMap::new();
         for (nr, name) in arch.calls() {
             let mut outcome = self.outcome(self.store.follow(numbers, Word::NR, nr));
-            if !arch.is_64bit() {
+            if !arch.has_wide_registers() {
                 outcome.narrow();
             }
             groups.entry((rank(&outcome), outcome)).or_default().push((nr, name));
@@ -340,15 +340,19 @@ mod tests {
     use callgate_proof::policy::{Cmp, Condition, Field, Policy, Rule, Section, Test};
 
     fn outcome_of(when: Condition) -> Outcome {
-        let rules = vec![Rule { calls: CallSet::one(41), when, verdict: Verdict::ALLOW }];
-        let (token, arches) = (Arch::X86_64.token(), vec![Arch::X86_64]);
+        outcome_on(Arch::X86_64, 41, when)
+    }
+
+    fn outcome_on(arch: Arch, nr: u32, when: Condition) -> Outcome {
+        let rules = vec![Rule { calls: CallSet::one(nr), when, verdict: Verdict::ALLOW }];
+        let (token, arches) = (arch.token(), vec![arch]);
         let section = Section { token, arches, rules, default: Verdict::errno(1) };
         let policy = Policy::new(vec![section], Verdict::KILL_THREAD).unwrap();
         let mut store = Store::default();
         let filter = store.policy(&policy).unwrap();
-        let explanation = explain(&store, filter, &[Arch::X86_64]);
+        let explanation = explain(&store, filter, &[arch]);
         assert_eq!(explanation.other_arches, Some(Verdict::KILL_THREAD));
-        let socket = |group: &&Group| group.calls == [(41, "socket")];
+        let socket = |group: &&Group| group.calls == [(nr, "socket")];
         let group = explanation.arches[0].groups.iter().find(socket);
         group.map_or(Outcome::Always(Verdict::errno(1)), |group| group.outcome.clone())
     }
@@ -401,6 +405,23 @@ mod tests {
             lines(&outcome_of(masked.negated())),
             ["ERRNO(EPERM) if type & 0x7e020000 == 0x20000", "else ALLOW"]
         );
+    }
+
+    /// What the high half of a register holds is not compared, and matters where there is one.
+    #[test]
+    fn a_low_half_is_all_of_an_argument_only_where_registers_have_no_more() {
+        for arch in Arch::ALL.iter().copied() {
+            let Some(nr) = arch.number("socket") else { continue };
+            let low = Condition::test(Test::eq(Field::arg_low(0).unwrap(), 5));
+            let name = if arch.has_wide_registers() { "family.low" } else { "family" };
+            assert_eq!(
+                lines(&outcome_on(arch, nr, low)),
+                [format!("ALLOW if {name} == 5"), "else ERRNO(EPERM)".to_owned()],
+                "{arch}"
+            );
+            let whole = lines(&outcome_on(arch, nr, test(0, Cmp::Eq, 5)));
+            assert_eq!(whole, ["ALLOW if family == 5", "else ERRNO(EPERM)"], "{arch}");
+        }
     }
 
     /// Every second number is another case: two billion runs.

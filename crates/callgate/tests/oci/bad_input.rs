@@ -53,14 +53,14 @@ fn texts_that_are_no_profile() {
         ],
     );
     refused(
-        Dialect::Docker,
+        Dialect::Runc,
         "{\"ociVersion\": \"1.0.2\", \"linux\": {}}",
         &["1:1: this OCI \
         configuration has no `linux.seccomp`: the container has no filter (add `linux.seccomp`, \
         or give a profile)"],
     );
     refused(
-        Dialect::Docker,
+        Dialect::Runc,
         "{\"kind\": \"SeccompProfile\"}",
         &["1:1: this SeccompProfile \
         resource has no `spec` (put the profile into `spec`)"],

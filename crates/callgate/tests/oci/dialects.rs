@@ -75,7 +75,7 @@ fn the_dialect_is_found_by_the_keys_that_only_one_format_has() {
         ("", Dialect::Runc),
         (", \"comment\": \"x\"", Dialect::Runc),
         (", \"includes\": {}", Dialect::Docker),
-        (", \"Excludes\": {\"caps\": [\"CAP_BPF\"]}", Dialect::Docker),
+        (", \"excludes\": {\"caps\": [\"CAP_BPF\"]}", Dialect::Docker),
         (", \"priority\": 1", Dialect::Docker),
         (", \"includes\": {}, \"errno\": \"EPERM\"", Dialect::Podman),
     ] {
@@ -144,7 +144,7 @@ fn keys_in_another_case_are_read_where_go_reads_them() {
     assert_eq!(call(&profile, "dup", &[]), "ALLOW");
     assert_eq!(warnings(&profile), ["`Names` is read as `names`, as Go's decoder does"]);
     let messages = oci::read(&text(entries), &options(Dialect::Crun)).unwrap_err();
-    assert!(lines(&messages).contains("has no key `Names`; it is ignored (did you mean `names`?)"));
+    assert!(lines(&messages).contains("has no key `Names`; it is ignored (did you mean `names`? "));
 }
 
 #[test]

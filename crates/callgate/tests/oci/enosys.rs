@@ -3,7 +3,7 @@
 //! The table for x86_64 was measured on runc 1.1.5, call by call.
 
 use callgate::Arch;
-use callgate::frontend::oci::{self, Dialect, Options};
+use callgate::frontend::oci::{self, Dialect, EnosysAbove, Options};
 use callgate::syscalls::KernelVersion;
 
 use crate::support::{args, entry, options, read, text, verdict_of};
@@ -88,7 +88,8 @@ fn it_is_on_for_docker_and_runc_and_can_be_asked_for() {
         let mut options = with_enosys(&[Arch::X86_64]);
         options.dialect = Some(dialect);
         let on = matches!(dialect, Dialect::Docker | Dialect::Runc);
-        for (asked, expected) in [(None, on), (Some(true), true), (Some(false), false)] {
+        let (asked_on, asked_off) = (Some(EnosysAbove::On), Some(EnosysAbove::Off));
+        for (asked, expected) in [(None, on), (asked_on, true), (asked_off, false)] {
             options.enosys_above = asked;
             let verdict = if expected { "ERRNO(ENOSYS)" } else { "ERRNO(EPERM)" };
             check(&options, &entries, Arch::X86_64, &[(500, verdict)]);
@@ -133,6 +134,83 @@ fn other_architectures_have_one_bound_and_ibm_z_number_zero_too() {
     let mut data = callgate::SeccompData { nr: 5438, ..Default::default() };
     data.arch = Arch::Mipsel64.token();
     assert_eq!(profile.policy.evaluate(&data), callgate::Verdict::errno(89));
+}
+
+#[test]
+fn calls_behind_a_multiplexer_do_not_count_whatever_their_number() {
+    // sendmmsg is 345 on x86 and 358 on s390x, semtimedop 392 on s390x: none
+    // of them counts, because libseccomp has negative numbers for them.
+    for (arch, bound) in [
+        (Arch::X86, 20),
+        (Arch::S390x, 20),
+        (Arch::S390, 20),
+        (Arch::Ppc64le, 20),
+        (Arch::Ppc, 20),
+        (Arch::Mips, 4020),
+        (Arch::Mipsel, 4020),
+    ] {
+        let entries = [entry("getpid sendmmsg recvmmsg accept4 shmget semtimedop", "ALLOW", "")];
+        let profile = read(&entries, &with_enosys(&[arch]));
+        let verdict = |nr| verdict_of(&profile.policy, arch, nr, &[]);
+        assert_eq!(verdict(bound), "ALLOW", "{arch}");
+        let enosys = callgate::Verdict::errno(arch.enosys()).to_string();
+        assert_eq!(verdict(bound + 1), enosys, "{arch}");
+        // So the rule for the call itself is hidden.
+        let nr = arch.number("sendmmsg").unwrap();
+        assert_eq!(verdict(nr), enosys, "{arch}");
+    }
+    // Where there is no socketcall, they count.
+    let entries = [entry("getpid sendmmsg", "ALLOW", "")];
+    check(
+        &with_enosys(&[Arch::X86_64]),
+        &entries,
+        Arch::X86_64,
+        &[(307, "ALLOW"), (306, "ERRNO(EPERM)")],
+    );
+}
+
+#[test]
+fn only_such_names_leave_an_architecture_alone() {
+    let entries = [entry("socket connect", "ALLOW", "")];
+    let table = [(1, "ERRNO(EPERM)"), (359, "ALLOW"), (5000, "ERRNO(EPERM)")];
+    check(&with_enosys(&[Arch::X86]), &entries, Arch::X86, &table);
+}
+
+#[test]
+fn a_default_of_enosys_does_not_leave_it_out() {
+    let entry = entry("getpid", "ALLOW", "");
+    let text = text(&entry).replacen(
+        "\"SCMP_ACT_ERRNO\"",
+        "\"SCMP_ACT_KILL\", \"defaultErrnoRet\": 38",
+        1,
+    );
+    // What the default action is does not matter, nor whether it takes the errno.
+    let profile = oci::read(&text, &with_enosys(&[Arch::X86_64])).unwrap();
+    assert_eq!(verdict_of(&profile.policy, Arch::X86_64, 40, &[]), "ERRNO(ENOSYS)");
+    assert_eq!(verdict_of(&profile.policy, Arch::X86_64, 38, &[]), "KILL_THREAD");
+}
+
+#[test]
+fn runc_1_1_adds_it_for_listed_architectures_only() {
+    let entry = entry("getpid", "ALLOW", "");
+    let with =
+        |arches: &str| text(&entry).replacen('{', &format!("{{\"architectures\": [{arches}], "), 1);
+    let (native, other) = ("\"SCMP_ARCH_X86_64\"", "\"SCMP_ARCH_X86\"");
+    let both = format!("{native}, {other}");
+    for (arches, enosys, x86_64, x86) in [
+        ("", EnosysAbove::Runc1_1, "ERRNO(EPERM)", "KILL_THREAD"),
+        (native, EnosysAbove::Runc1_1, "ERRNO(ENOSYS)", "KILL_THREAD"),
+        (other, EnosysAbove::Runc1_1, "ERRNO(EPERM)", "ERRNO(ENOSYS)"),
+        (&both, EnosysAbove::Runc1_1, "ERRNO(ENOSYS)", "ERRNO(ENOSYS)"),
+        ("", EnosysAbove::On, "ERRNO(ENOSYS)", "KILL_THREAD"),
+        (other, EnosysAbove::On, "ERRNO(ENOSYS)", "ERRNO(ENOSYS)"),
+    ] {
+        let mut options = with_enosys(&[]);
+        options.enosys_above = Some(enosys);
+        let profile = oci::read(&with(arches), &options).unwrap();
+        let verdict = |arch| verdict_of(&profile.policy, arch, 500, &[]);
+        assert_eq!((&*verdict(Arch::X86_64), &*verdict(Arch::X86)), (x86_64, x86), "{arches}");
+    }
 }
 
 #[test]

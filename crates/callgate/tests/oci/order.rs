@@ -21,7 +21,10 @@ const BAD: Verdict = Verdict::KILL_THREAD;
 fn policy(arch: Arch, rules: &[(Vec<Comparison>, Verdict)]) -> Option<Policy> {
     let mut set = RuleSet::new(arch);
     for (conditions, verdict) in rules {
-        set.add(0, conditions, *verdict, ()).ok()?;
+        set.add(0, conditions, *verdict, ());
+    }
+    if !set.contradictions().is_empty() {
+        return None;
     }
     Some(Policy::new(sections(&[set], Verdict::errno(1), BAD), BAD).unwrap())
 }

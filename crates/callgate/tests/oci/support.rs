@@ -2,7 +2,7 @@
 
 use callgate::diagnostic::{Diagnostic, Severity};
 use callgate::frontend::Profile;
-use callgate::frontend::oci::{self, Dialect, Options};
+use callgate::frontend::oci::{self, Dialect, EnosysAbove, Options};
 use callgate::policy::Policy;
 use callgate::syscalls::KernelVersion;
 use callgate::{Arch, SeccompData};
@@ -12,7 +12,7 @@ pub(crate) fn options(dialect: Dialect) -> Options {
     let mut options = Options::new(Arch::X86_64, KernelVersion { major: 6, minor: 18 });
     options.dialect = Some(dialect);
     options.arches = vec![Arch::X86_64];
-    options.enosys_above = Some(false);
+    options.enosys_above = Some(EnosysAbove::Off);
     options
 }
 

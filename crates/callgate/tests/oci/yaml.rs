@@ -71,7 +71,7 @@ fn yaml_means_what_json_means() {
         1,
     );
     let json = format!("{{\"kind\": \"SeccompProfile\", \"spec\": {spec}}}");
-    for dialect in Dialect::ALL {
+    for dialect in [Dialect::Oci, Dialect::Runc, Dialect::Crun] {
         let options = options(dialect);
         let profile = oci::read(RESOURCE, &options).unwrap();
         assert_eq!(profile, oci::read(&json, &options).unwrap(), "{dialect}");

@@ -18,6 +18,7 @@ use crate::output;
 use crate::packets::Packet;
 use crate::report::{self, Result};
 use crate::source::{SocketFilter, Source, Subject, SubjectOptions};
+use crate::text::printable;
 
 /// The call that comes all the time, if none is named.
 const DEFAULT_CALL: &str = "getpid";
@@ -109,7 +110,7 @@ pub(crate) fn run(args: &EnginesArgs) -> Result<u8> {
     let is_quiet = args.format == Format::Text || !io::stderr().is_terminal();
     for workload in workloads(args)? {
         if !is_quiet {
-            report::note(&format!("measuring {}\n", workload.name));
+            report::note(&format!("measuring {}\n", printable(&workload.name)));
         }
         let row = Row::of(&workload, &named);
         // One after the other: each takes about a second.
@@ -164,7 +165,7 @@ fn of_source(args: &EnginesArgs, source: &OsString) -> Result<Workload> {
         Subject::Calls(filter) => {
             let call = call.as_deref().unwrap_or(DEFAULT_CALL);
             let (_, hot) = called(call, call_arg, *token, reading, &filter)?;
-            let program = filter.program(compiling)?.into_owned();
+            let program = filter.program(compiling)?;
             Ok(workloads::of_calls(filter.name.clone(), program, filter.endian(), hot))
         }
         Subject::Packets(SocketFilter { name, program }) => {
@@ -219,7 +220,8 @@ impl Row {
         let Executed { hot, cold } = self.executed;
         let mut text = format!(
             "{}: {} instructions, executed {hot} hot, {cold:.1} cold\n",
-            self.name, self.insns
+            printable(&self.name),
+            self.insns
         );
         let _ = writeln!(
             text,

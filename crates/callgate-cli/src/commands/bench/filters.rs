@@ -235,7 +235,6 @@ fn subjects(args: &FiltersArgs, stacks: &[Stack]) -> Result<Vec<Subject>> {
     let subject = |stack: &Stack| {
         let programs = stack.filters.iter().map(|filter| filter.program_as_it_is(&args.compiling));
         let programs = programs.collect::<Result<Vec<_>>>()?;
-        let programs = programs.into_iter().map(std::borrow::Cow::into_owned);
         Subject::new(stack.name.clone(), programs)
             .map_err(|error| Failure::about(&stack.name, error.to_string()))
     };

@@ -7,6 +7,7 @@ use callgate_bench::report::{Known, Report, Row, Section};
 use callgate_bench::stats::{Interval, Summary};
 
 use crate::json::Json;
+use crate::text::printable;
 
 pub(super) const HEADING: Style = Style::new().bold();
 
@@ -15,12 +16,12 @@ pub(super) const NAME: usize = 24;
 
 /// The tables.
 pub(super) fn text(report: &Report) -> String {
-    let mut text = format!("{HEADING}{}{HEADING:#}\n", report.title);
+    let mut text = format!("{HEADING}{}{HEADING:#}\n", printable(&report.title));
     for (label, value) in &report.setting {
-        let _ = writeln!(text, "  {label:<12}{value}");
+        let _ = writeln!(text, "  {label:<12}{}", printable(value));
     }
     for section in &report.sections {
-        let _ = writeln!(text, "\n{HEADING}{}{HEADING:#}", section.title);
+        let _ = writeln!(text, "\n{HEADING}{}{HEADING:#}", printable(&section.title));
         let _ = writeln!(
             text,
             "  {:<NAME$} {:<8}{:>8}{:>8}{:>10}  95 % interval",
@@ -48,7 +49,7 @@ pub(super) fn text(report: &Report) -> String {
             if let Some(known) = finding.known {
                 let _ = write!(text, " ({}), {}", between(known.interval), resolved(known));
             }
-            let _ = writeln!(text, ": {}", finding.text);
+            let _ = writeln!(text, ": {}", printable(&finding.text));
         }
     }
     text
@@ -80,8 +81,9 @@ fn between(interval: Interval) -> String {
 
 /// The end of a name says more than its beginning.
 pub(super) fn shortened(name: &str) -> String {
+    let name = printable(name).to_string();
     match name.chars().count().checked_sub(NAME) {
-        None | Some(0) => name.to_owned(),
+        None | Some(0) => name,
         Some(more) => format!("…{}", name.chars().skip(more + 1).collect::<String>()),
     }
 }

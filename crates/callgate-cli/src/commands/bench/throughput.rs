@@ -7,13 +7,14 @@ use callgate_bench::workload::Report;
 
 use super::report::{HEADING, NAME, interval, setting, shortened};
 use crate::json::Json;
+use crate::text::printable;
 
 /// The tables.
 pub(super) fn text(report: &Report<'_>) -> String {
     let runs = report.runs;
     let mut text = format!("{HEADING}{}{HEADING:#}\n", report.title());
     for (label, value) in &report.setting {
-        let _ = writeln!(text, "  {label:<12}{value}");
+        let _ = writeln!(text, "  {label:<12}{}", printable(value));
     }
     for (number, measure) in runs.measures().iter().enumerate() {
         let _ = writeln!(text, "\n{HEADING}{}, {}{HEADING:#}", measure.name, measure.unit);
@@ -39,8 +40,8 @@ pub(super) fn text(report: &Report<'_>) -> String {
             gain.ratio.median,
             between(gain.ratio),
             gain.measure,
-            gain.variant,
-            gain.over
+            printable(&gain.variant),
+            printable(&gain.over)
         );
     }
     text

@@ -142,10 +142,11 @@ fn reference(stack: &Stack) -> Result<Variant> {
         return Ok(Variant { name: format!("{}, list", stack.name), programs: vec![list] });
     }
     let programs = stack.filters.iter().filter_map(|filter| match &filter.meaning {
-        Meaning::Program { program, .. } => Some(program.clone()),
+        Meaning::Program { program, .. } => Some(filter.for_the_kernel(program)),
         Meaning::Profile(_) => None,
     });
-    Ok(Variant { name: format!("{}, as it is", stack.name), programs: programs.collect() })
+    let programs = programs.collect::<Result<_>>()?;
+    Ok(Variant { name: format!("{}, as it is", stack.name), programs })
 }
 
 /// One for what runs under the filter, another for the client where there are two.
@@ -166,7 +167,7 @@ fn take(workload: &Workload, plan: &Plan) -> Result<Runs> {
         true => Failure::new("ended before the first round was whole")
             .help("a round runs each variant once; with --quick it is shorter")
             .status(INTERRUPTED),
-        false => Failure::new(error.to_string()).help(error.help()),
+        false => Failure::new(error.to_string()).help(error.help()).multiline(),
     })
 }
 

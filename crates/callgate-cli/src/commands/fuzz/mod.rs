@@ -216,7 +216,9 @@ fn forms(
                 }),
             }
         }
-        Meaning::Program { program, .. } => add("given", by(By::Program), Some(program.clone())),
+        Meaning::Program { program, .. } => {
+            add("given", by(By::Program), Some(filter.for_the_kernel(program)?));
+        }
     }
     // Often several models get the same program.
     let mut compiled: Vec<(Aim, Vec<Model>, Program)> = Vec::new();
@@ -270,7 +272,7 @@ fn status(outcome: &Outcome) -> Result<u8> {
             [] => "nothing was compared; the report says why".to_owned(),
             _ => format!("{name} was not compared; the report says why"),
         };
-        return Err(Failure::new(message).help(help.as_str()));
+        return Err(Failure::new(message).help(help.as_str()).multiline());
     }
     if let Some(coverage) = outcome.report.coverage.iter().find(|one| !one.is_complete()) {
         let why = coverage.why.map_or_else(String::new, |why| format!(": {why}"));

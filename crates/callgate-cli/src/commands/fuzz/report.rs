@@ -8,12 +8,13 @@ use callgate::{SeccompData, Verdict};
 use super::{AskedBy, Form, Omission, Outcome};
 use crate::call;
 use crate::json::Json;
+use crate::text::{printable, shell_word};
 
 pub(super) fn text(outcome: &Outcome) -> String {
     let report = &outcome.report;
     let mut text = format!(
         "{}: {} calls, seed {}, {:.2} s\n",
-        outcome.source,
+        printable(&outcome.source),
         report.calls,
         report.seed,
         outcome.elapsed.as_secs_f64()
@@ -52,7 +53,7 @@ pub(super) fn text(outcome: &Outcome) -> String {
         let _ = writeln!(text, "{:<46}{:>14}{:>13}", one.right, one.calls, one.mismatches);
     }
     for Omission { name, why, .. } in &outcome.omissions {
-        let _ = writeln!(text, "{name}: not compared: {why}");
+        let _ = writeln!(text, "{name}: not compared: {}", printable(why));
     }
     for (comparison, form) in comparisons(outcome) {
         if let Some(first) = &comparison.first {
@@ -174,12 +175,7 @@ fn command(outcome: &Outcome, form: &Form, data: &SeccompData) -> String {
 
 /// Words as a shell reads them.
 fn quoted(words: &[String]) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
-    let quote = |word: &String| match word.is_empty() || !word.chars().all(plain) {
-        true => format!("'{}'", word.replace('\'', "'\\''")),
-        false => word.clone(),
-    };
-    words.iter().map(quote).collect::<Vec<_>>().join(" ")
+    words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
 }
 
 pub(super) fn json(outcome: &Outcome) -> String {

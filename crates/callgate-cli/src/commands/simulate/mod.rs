@@ -8,11 +8,11 @@ use std::ffi::OsString;
 use std::fmt::Write;
 use std::time::Instant;
 
-use callgate::bpf::{Program, Step, is_constant_allow};
+use callgate::bpf::{LongProgram, Step, is_constant_allow};
 use callgate::fuzz::plain_program;
 use callgate::policy::Policy;
 use callgate::{Arch, SeccompData, Verdict};
-use callgate_vm::{EngineKind, SeccompEngine};
+use callgate_vm::{EngineKind, Made, Reference, SeccompEngine};
 use clap::{ValueEnum, ValueHint};
 
 use crate::call;
@@ -194,7 +194,7 @@ fn answer_call(args: &SimulateArgs, filter: &Filter, call: &str) -> Result<Strin
             let endian = filter.endian();
             let run = program.trace(&data, endian, |step| steps.push(step));
             let start = Instant::now();
-            let made = args.engine.seccomp_or_decoded(&program, endian);
+            let made = made(args.engine, filter, &program)?;
             let (asked, size) = (args.engine, SeccompEngine::code_bytes);
             let (answering, engine) = Report::of(asked, made, start.elapsed(), size);
             engine.check(answering.verdict(&data).0, run.verdict.0)?;
@@ -226,10 +226,24 @@ fn answer_call(args: &SimulateArgs, filter: &Filter, call: &str) -> Result<Strin
     })
 }
 
+/// An engine; only the interpreter runs what is too long for the kernel.
+fn made(
+    kind: EngineKind,
+    filter: &Filter,
+    program: &LongProgram,
+) -> Result<Made<dyn SeccompEngine>> {
+    let endian = filter.endian();
+    if kind == EngineKind::Reference {
+        let engine = Box::new(Reference::new(program, endian));
+        return Ok(Made { engine, kind, fallback: None });
+    }
+    Ok(kind.seccomp_or_decoded(&filter.for_the_kernel(program)?, endian))
+}
+
 /// Who answers, ready to be asked.
 enum Answering<'a> {
     Policy(&'a Policy),
-    Program(Cow<'a, Program>),
+    Program(Cow<'a, LongProgram>),
 }
 
 fn answering_program<'a>(
@@ -238,11 +252,11 @@ fn answering_program<'a>(
     options: &CompileOptions,
 ) -> Result<Answering<'a>> {
     let program = match (by, &filter.meaning) {
-        (By::Program, _) => filter.program(options)?,
-        (By::Optimized, _) => Cow::Owned(filter.compile(options)?.program),
+        (By::Program, _) => filter.code(options)?,
+        (By::Optimized, _) => Cow::Owned(filter.compile(options)?.program.into()),
         (By::Rules, Meaning::Profile(profile)) => return Ok(Answering::Policy(&profile.policy)),
         (By::Plain, Meaning::Profile(profile)) => match plain_program(&profile.policy) {
-            Ok(program) => Cow::Owned(program),
+            Ok(program) => Cow::Owned(program.into()),
             Err(error) => {
                 let why = format!("the plain program is too long: {error}");
                 return Err(Failure::about(&filter.name, why));

@@ -27,6 +27,17 @@ pub(super) struct Insn {
     imm: i32,
 }
 
+impl Insn {
+    /// Its eight bytes as a number.
+    pub(super) fn word(&self) -> u64 {
+        let Insn { op, regs, off, imm } = *self;
+        u64::from(op)
+            | u64::from(regs) << 8
+            | u64::from(off as u16) << 16
+            | u64::from(imm as u32) << 32
+    }
+}
+
 /// The second operand.
 #[derive(Clone, Copy)]
 pub(super) enum Operand {

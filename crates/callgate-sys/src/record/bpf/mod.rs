@@ -1,8 +1,9 @@
 //! Recording by the kernel itself: small programs at its tracepoints count calls in maps.
 //!
 //! Nothing is sent to the recorder while the command runs; the maps are read at the end. So nothing is
-//! lost when the machine is busy, and a call costs some ten nanoseconds more. What does not fit is
-//! counted: calls when there are more than [`MAX_CALLS`] different ones, threads when there are more than
+//! lost when the machine is busy. A recorded call takes some 300 ns more, and because tracepoints are those of the
+//! whole machine, so do others, nearly; recorders share programs ([`set`]), so several cost no more than one. What
+//! does not fit is counted: calls when there are more than [`MAX_CALLS`] different ones, threads when there are more than
 //! [`MAX_THREADS`] at a time.
 //!
 //! Before the command is executed, its process makes calls that must be found in the maps; otherwise this
@@ -13,7 +14,10 @@
 mod asm;
 mod btf;
 mod kernel;
+#[cfg(test)]
+mod mounted;
 mod programs;
+mod set;
 mod types;
 
 use std::fmt;
@@ -23,14 +27,17 @@ use std::time::{Duration, Instant};
 use callgate::Arch;
 use callgate::recording::{Bounds, CallId, Values};
 
+use super::save::Parts;
 use super::signals::Signals;
 use super::start::{Mark, Started, time_of_a_call};
+use super::tick::Tick;
 use super::{Kind, MAX_CALLS, Note, Outcome, RecordError, Tally, tracer};
 use crate::command::Command;
 use crate::raw::error_text;
 use btf::{Btf, Wanted};
-use kernel::{Map, MapKind, Program, Refused};
-use programs::{ARG_WORDS, CALL_WORDS, Maps, Offsets, SLOTS, counter};
+use kernel::Refused;
+use programs::{ARG_WORDS, BEFORE_EXECVE, CALL_WORDS, Offsets, SLOTS, session};
+use set::{Plan, Session, Set};
 use types::TypesFile;
 
 /// How many threads are recorded at a time.
@@ -39,6 +46,9 @@ const MAX_THREADS: u32 = 1 << 16;
 /// A thread that executes a program takes the number of the first one of its process: between the end of the
 /// one number and the entry of the other, the program is loaded.
 const EXECUTES: Duration = Duration::from_millis(300);
+
+/// How long no thread is found among those of other recorders although there are some.
+const HIDDEN: Duration = Duration::from_secs(2);
 
 /// Where the programs run; the kernel has a type for each of these.
 const TRACEPOINTS: [&str; 5] = [
@@ -51,70 +61,77 @@ const TRACEPOINTS: [&str; 5] = [
 
 /// Programs and maps for one command.
 pub(super) struct Recorder {
-    cookie: [u64; 2],
-    /// Values in `calls` are xor this.
-    key: u64,
-    threads: Map,
-    calls: Map,
-    counters: Map,
-    programs: Vec<Program>,
+    plan: Plan,
+    session: Session,
+    /// The programs may be those of another recorder.
+    is_shared: bool,
+    /// What a call took before they ran for this one.
+    unrecorded: Duration,
 }
 
 impl Recorder {
-    /// Loads the programs; they do not run yet.
+    /// Takes the programs of another recorder, or loads them. Nothing is recorded yet.
     pub(super) fn new() -> Result<Recorder, BpfError> {
         if !cfg!(target_arch = "x86_64") {
             return Err(BpfError::Machine);
         }
+        let unrecorded = time_of_a_call();
         let (offsets, targets) = look_up_types()?;
-        let processors = possible_processors().map_err(BpfError::Map)?;
-        let map = |kind, key, value, entries, copies| {
-            Map::new(kind, key, value, entries, copies).map_err(BpfError::Map)
-        };
-        let (call, most) = (8 * CALL_WORDS as u32, MAX_CALLS as u32);
-        let threads = map(MapKind::Hash, 4, 4, MAX_THREADS, 1)?;
-        let calls = map(MapKind::PerCpuHash, 8, call, most, processors)?;
-        let zero = map(MapKind::Array, 4, call, 1, 1)?;
-        let counters = map(MapKind::Array, 4, 8, counter::ALL, 1)?;
-        let [key, cookie @ ..] = kernel::random::<3>().map_err(BpfError::Map)?;
-        let maps = Maps {
-            threads: threads.descriptor(),
-            calls: calls.descriptor(),
-            key,
-            zero: zero.descriptor(),
-            counters: counters.descriptor(),
-        };
-        let programs = [
-            programs::fork(maps, offsets),
-            programs::exec(maps, offsets),
-            programs::exit(maps, offsets),
-            programs::leave(maps, offsets),
-            programs::enter(maps, offsets, cookie),
-        ];
-        let load = |((name, target), code): ((&'static str, u32), Vec<asm::Insn>)| {
-            Program::new(&code, target).map_err(|refused| BpfError::Program(name, refused))
-        };
-        let programs = TRACEPOINTS.into_iter().zip(targets).zip(programs).map(load);
-        let programs = programs.collect::<Result<_, _>>()?;
-        Ok(Recorder { cookie, key, threads, calls, counters, programs })
+        let plan = Plan::new(offsets, targets);
+        // It fails where there are too many.
+        let join = || Set::find(&plan).and_then(|set| Session::new(set, &plan).ok());
+        if let Some(session) = join() {
+            return Ok(Recorder { plan, session, is_shared: true, unrecorded });
+        }
+        let own = Set::load(&plan)?;
+        match join() {
+            Some(session) => Ok(Recorder { plan, session, is_shared: true, unrecorded }),
+            None => Recorder::of(own, plan, unrecorded),
+        }
+    }
+
+    /// With programs of its own.
+    fn of(own: Set, plan: Plan, unrecorded: Duration) -> Result<Recorder, BpfError> {
+        let session = Session::new(own, &plan).map_err(BpfError::Map)?;
+        Ok(Recorder { plan, session, is_shared: false, unrecorded })
+    }
+
+    /// Starts the child, and sees that it is recorded.
+    fn start(self, command: &Command) -> Result<(Recorder, Started), Kind> {
+        let unrecorded = self.unrecorded;
+        let mark = Mark::Cookie(self.session.cookie());
+        let started = Started::new(command, mark, unrecorded).map_err(Kind::Start)?;
+        match self.check(&started) {
+            Ok(()) => Ok((self, started)),
+            Err(why) => {
+                started.kill();
+                // Who is recorded in a set already, as this process may be, has no second session there.
+                if !self.is_shared {
+                    return Err(Kind::Tracepoint(why));
+                }
+                let own = Set::load(&self.plan).map_err(Kind::Tracepoint)?;
+                Recorder::of(own, self.plan, unrecorded).map_err(Kind::Tracepoint)?.start(command)
+            }
+        }
     }
 
     /// Records a command; returns when everything that it started has ended.
-    pub(super) fn record(mut self, command: &Command) -> Result<Outcome, RecordError> {
-        let unrecorded = time_of_a_call();
-        for program in &mut self.programs {
-            program.attach().map_err(|why| Kind::Tracepoint(BpfError::Map(why)))?;
-        }
-        let mark = Mark::Cookie(self.cookie);
-        let started = Started::new(command, mark, unrecorded).map_err(Kind::Start)?;
-        if let Err(why) = self.check(&started) {
-            started.kill();
-            return Err(Kind::Tracepoint(why).into());
-        }
+    pub(super) fn record(
+        self,
+        command: &Command,
+        mut parts: Parts<'_>,
+    ) -> Result<Outcome, RecordError> {
+        let (recorder, started) = self.start(command)?;
+        let session = &recorder.session;
         let signals = Signals::are_for(started.pid);
         let start = Instant::now();
         started.go_on();
+        // It ends waits, so that parts are saved.
+        let tick = parts.are_wanted().then(Tick::start).flatten();
         let status = loop {
+            if parts.is_due() {
+                recorder.save(&mut parts);
+            }
             match tracer::wait(started.pid) {
                 Ok((_, status)) => break Some(status),
                 Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
@@ -123,6 +140,7 @@ impl Recorder {
                 Err(why) => return Err(Kind::Wait(why).into()),
             }
         };
+        drop(tick);
         signals.command_ended();
         if let Some(stopped) = started.stopped() {
             return Err(Kind::of(stopped, command).into());
@@ -131,29 +149,42 @@ impl Recorder {
         let read = |why| Kind::Tracepoint(BpfError::Map(why));
         let mut pause = Duration::from_micros(200);
         let mut unseen_ends = 0;
-        let mut gone: Option<(Vec<u8>, Instant)> = None;
-        while let Some(first) = self.threads.next_key(None).map_err(read)? {
-            // Its entry is removed before the thread is gone: by the program, if that was run.
-            gone = match gone.take().filter(|(key, _)| *key == first) {
-                _ if !is_gone(&first) => None,
-                Some((key, since)) if since.elapsed() >= EXECUTES => {
-                    unseen_ends += usize::from(self.threads.remove(&key).map_err(read)?);
+        let mut gone: Option<(Option<Vec<u8>>, Instant)> = None;
+        loop {
+            let living = living(&session.words().map_err(read)?).saturating_sub(unseen_ends);
+            if living == 0 {
+                break;
+            }
+            // An entry is removed before its thread is gone: by the program, if that was run.
+            let thread = session.thread().map_err(read)?;
+            gone = match gone.take().filter(|(before, _)| *before == thread) {
+                _ if thread.as_ref().is_some_and(|thread| !is_gone(thread)) => None,
+                Some((Some(thread), since)) if since.elapsed() >= EXECUTES => {
+                    unseen_ends += u64::from(session.forget(&thread).map_err(read)?);
                     continue;
                 }
-                known => known.or_else(|| Some((first.clone(), Instant::now()))),
+                Some((None, since)) if since.elapsed() >= HIDDEN => {
+                    unseen_ends += living;
+                    break;
+                }
+                known => known.or_else(|| Some((thread, Instant::now()))),
             };
             if signals.interrupted() {
-                notes.push(Note::LeftOthers(self.count_threads(first).map_err(read)?));
+                notes.push(Note::LeftOthers(living as usize));
                 break;
+            }
+            if parts.is_due() {
+                recorder.save(&mut parts);
             }
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(20));
         }
         if unseen_ends > 0 {
-            notes.push(Note::UnseenEnds(unseen_ends));
+            notes.push(Note::UnseenEnds(unseen_ends as usize));
         }
         let (time, cost) = (start.elapsed(), started.cost());
-        let counted = self.read().map_err(read)?;
+        session.stop().map_err(read)?;
+        let counted = recorder.read().map_err(read)?;
         if counted.denied > 0 {
             // A call whose beginning a program missed is taken for one that was denied.
             let exactly = (counted.tally.lost == 0).then_some(counted.denied);
@@ -167,7 +198,20 @@ impl Recorder {
             time,
             cost,
             notes,
+            signals,
         })
+    }
+
+    /// Saves what was counted so far, while it is counted.
+    fn save(&self, parts: &mut Parts<'_>) {
+        let start = Instant::now();
+        match self.read() {
+            Ok(Counted { tally, processes, threads, .. }) => {
+                parts.save(tally, 1 + processes, 1 + threads);
+            }
+            // What fails now may be possible at the end.
+            Err(_) => parts.saved(start.elapsed()),
+        }
     }
 
     /// Finds the calls of the child up to the one with which it waits, and forgets them.
@@ -179,7 +223,8 @@ impl Recorder {
             [a, b, c, d, e, f, g, h]
         };
         let count = |nr| {
-            let values = self.calls.get(&key(nr)).map_err(BpfError::Map)?.unwrap_or_default();
+            let values =
+                self.session.calls.get(&key(nr)).map_err(BpfError::Map)?.unwrap_or_default();
             let counts = values.chunks_exact(CALL_WORDS as usize).filter_map(<[u64]>::first);
             Ok(counts.sum::<u64>())
         };
@@ -193,56 +238,47 @@ impl Recorder {
             }
             std::thread::yield_now();
         }
-        while let Some(key) = self.calls.next_key(None).map_err(BpfError::Map)? {
-            self.calls.remove(&key).map_err(BpfError::Map)?;
+        // It waits. What else it may call before its `execve`, because of a signal for one, does not count.
+        let child = self.session.thread().map_err(BpfError::Map)?.ok_or(BpfError::NotSeen)?;
+        self.session.set_state(&child, BEFORE_EXECVE as u64).map_err(BpfError::Map)?;
+        while let Some(key) = self.session.calls.next_key(None).map_err(BpfError::Map)? {
+            self.session.calls.remove(&key).map_err(BpfError::Map)?;
         }
         Ok(())
     }
 
-    fn count_threads(&self, first: Vec<u8>) -> io::Result<usize> {
-        let (mut key, mut count) = (first, 1);
-        while count < MAX_THREADS as usize {
-            match self.threads.next_key(Some(&key))? {
-                Some(next) => key = next,
-                None => break,
-            }
-            count += 1;
-        }
-        Ok(count)
-    }
-
-    /// What the maps have.
-    fn read(self) -> io::Result<Counted> {
+    /// What the maps have. While the programs run, values may be a little older than counts.
+    fn read(&self) -> io::Result<Counted> {
         let mut tally = Tally::default();
-        let Recorder { mut programs, calls, counters, key: values_key, .. } = self;
-        // Nothing counts from here on.
-        programs.iter_mut().for_each(Program::detach);
-        for program in &programs {
-            tally.lost = tally.lost.saturating_add(program.misses()?);
-        }
-        let counter = |key: i32| {
-            let value = counters.get(&key.to_ne_bytes())?;
-            io::Result::Ok(value.and_then(|value| value.first().copied()).unwrap_or(0))
-        };
+        let session = &self.session;
         let mut key = None;
-        // Nobody adds keys any more, so each comes once; a bound all the same.
+        // Nobody removes keys, so each comes once; a bound all the same.
         for _ in 0..MAX_CALLS {
-            key = calls.next_key(key.as_deref())?;
+            key = session.calls.next_key(key.as_deref())?;
             let Some(key) = &key else { break };
-            if let Some(values) = calls.get(key)? {
-                add(&mut tally, key, &values, values_key);
+            if let Some(values) = session.calls.get(key)? {
+                add(&mut tally, key, &values, session.key);
             }
         }
-        tally.lost = tally.lost.saturating_add(counter(counter::LOST)?);
-        // At least one call each.
-        tally.lost = tally.lost.saturating_add(counter(counter::UNSEEN)?);
+        let words = session.words()?;
+        let word = |word: i16| words[word as usize];
+        // At least one call of each thread that was not seen.
+        let lost = [word(session::LOST), word(session::UNSEEN), session.misses()?];
+        tally.lost = lost.into_iter().fold(tally.lost, u64::saturating_add);
         Ok(Counted {
             tally,
-            denied: counter(counter::DENIED)?,
-            processes: counter(counter::PROCESSES)?,
-            threads: counter(counter::THREADS)?,
+            denied: word(session::DENIED),
+            processes: word(session::PROCESSES),
+            threads: word(session::THREADS),
         })
     }
+}
+
+/// How many recorded threads there are.
+fn living(words: &[u64; session::ALL]) -> u64 {
+    let word = |word: i16| words[word as usize];
+    let begun = 1 + word(session::THREADS);
+    begun.saturating_sub(word(session::UNSEEN)).saturating_sub(word(session::ENDED))
 }
 
 /// Where members are in the kernel's structures, and the types of [`TRACEPOINTS`].
@@ -328,23 +364,9 @@ fn seen(count: u64, arg: &[u64], key: u64) -> Values {
     if length <= SLOTS as u64 {
         return Values::few(count, first);
     }
-    let others = Bounds { min, max, ever, always };
+    // A program that is just running has perhaps not brought them all up to date.
+    let others = Bounds { min, max, ever, always }.unite(Bounds::of(min)).unite(Bounds::of(max));
     Values::many(count, first.fold(others, |all, value| all.unite(Bounds::of(value))))
-}
-
-/// How many processors there may ever be: the kernel keeps a value for each.
-fn possible_processors() -> io::Result<usize> {
-    let text = std::fs::read_to_string("/sys/devices/system/cpu/possible")?;
-    count_ranges(text.trim()).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
-}
-
-/// The length of a list such as `0-3,8`.
-fn count_ranges(text: &str) -> Option<usize> {
-    text.split(',').try_fold(0, |sum: usize, range| {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        let (first, last) = (first.parse::<usize>().ok()?, last.parse::<usize>().ok()?);
-        sum.checked_add(last.checked_sub(first)?.checked_add(1)?)
-    })
 }
 
 /// Why the kernel cannot count.
@@ -400,16 +422,9 @@ impl fmt::Debug for BpfError {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Way;
+    use super::super::save::{Facts, Nowhere};
     use super::*;
-
-    #[test]
-    fn processors_are_counted() {
-        for (text, count) in
-            [("0", Some(1)), ("0-1", Some(2)), ("0-3,8,10-11", Some(7)), ("", None), ("3-1", None)]
-        {
-            assert_eq!(count_ranges(text), count, "{text}");
-        }
-    }
 
     /// The kernel skips the program that sees ends when that would interrupt itself, which nobody can make
     /// it do: so there is a thread in the map before the command runs.
@@ -424,9 +439,13 @@ mod tests {
         let key = (child.id() as i32).to_ne_bytes();
         assert!(!is_gone(&key));
         child.wait().unwrap();
-        recorder.threads.insert(&key, 0).unwrap();
+        recorder.session.set_state(&key, 0).unwrap();
+        let mut words = recorder.session.words().unwrap();
+        words[session::THREADS as usize] += 1;
+        recorder.session.set_words(words);
         let command = Command::find(&["true".into()]).unwrap();
-        let outcome = recorder.record(&command).unwrap();
+        let facts = Facts { way: Way::Tracepoint, command: Vec::new() };
+        let outcome = recorder.record(&command, Parts::new(&mut Nowhere, facts)).unwrap();
         assert_eq!(outcome.notes, [Note::UnseenEnds(1)]);
     }
 

@@ -8,9 +8,15 @@
 //! | exec | `sched_process_exec` | a thread that is not the first gets the number of the first |
 //! | exit | `sched_process_exit` | forgets the thread; counts the call for which a filter killed it alone |
 //!
-//! Recorded threads are keys of a map, by their number in the first namespace; the value is 1 between
-//! *enter* and *leave*, and 1 for a new thread, which leaves the call of its parent first. The first
-//! thread gets in by a call with two random arguments, whatever namespace the recorder is in.
+//! One set of these programs serves all recorders at a time ([`super::set`]), each of which has a session. A session
+//! is a random number; what it has is in the map `sessions`, and its map of calls in `calls`, a map of maps.
+//!
+//! Recorded threads are keys of a map, by their number in the first namespace. The value is a state, the session,
+//! and its key of values, which are copied to the stack of a program. The state is 1 between *enter* and *leave*,
+//! and 1 for a new thread, which leaves the call of its parent first. The first thread gets in by a call with two
+//! random arguments, the session and its secret, whatever namespace the recorder is in; unless it is in another
+//! session already. When the recorder has seen that its calls are counted, it gives it the state
+//! [`BEFORE_EXECVE`]: what is counted from then on begins with its `execve`.
 //!
 //! Calls are counted in a map by interface and number, with one value for each processor. Nothing preempts a
 //! program at these tracepoints, so no two write the same memory; where a kernel lets that happen, it skips
@@ -32,7 +38,9 @@ use super::asm::Helper::{
     CurrentPidTgid, CurrentTask, MapDelete, MapLookup, MapUpdate, TaskRegisters,
 };
 use super::asm::Size::{Double, Word};
-use super::asm::{Alu, Asm, Cond, FP, Helper, Insn, Label, R0, R1, R2, R3, R4, R6, R7, R8, R9};
+use super::asm::{
+    Alu, Asm, Cond, FP, Helper, Insn, Label, R0, R1, R2, R3, R4, R6, R7, R8, R9, Reg,
+};
 
 /// How many different values of an argument are kept before there are bounds only.
 pub(super) const SLOTS: i16 = callgate::recording::MAX_FEW as i16;
@@ -43,34 +51,45 @@ pub(super) const ARG_WORDS: i16 = 5 + SLOTS;
 /// Words of a call.
 pub(super) const CALL_WORDS: i16 = 1 + 6 * ARG_WORDS;
 
-/// What is counted beside calls: the keys of the map of counters.
-pub(super) mod counter {
+/// The value of a thread that is not the command yet.
+pub(super) const BEFORE_EXECVE: i32 = 2;
+
+/// Words of a thread: state, session, key of values.
+pub(super) const THREAD_WORDS: usize = 3;
+
+/// Words of a session.
+pub(super) mod session {
+    /// The second argument of the call by which a thread gets in.
+    pub(in super::super) const SECRET: i16 = 0;
+    /// Values are xor this.
+    pub(in super::super) const KEY: i16 = 1;
     /// Calls for which there was no room.
-    pub(in super::super) const LOST: i32 = 0;
+    pub(in super::super) const LOST: i16 = 2;
     /// New processes.
-    pub(in super::super) const PROCESSES: i32 = 1;
+    pub(in super::super) const PROCESSES: i16 = 3;
     /// New threads, those of processes included.
-    pub(in super::super) const THREADS: i32 = 2;
+    pub(in super::super) const THREADS: i16 = 4;
     /// Threads for which there was no room.
-    pub(in super::super) const UNSEEN: i32 = 3;
+    pub(in super::super) const UNSEEN: i16 = 5;
+    /// Threads that have ended.
+    pub(in super::super) const ENDED: i16 = 6;
     /// Calls that a filter denied.
-    pub(in super::super) const DENIED: i32 = 4;
-    /// How many counters there are.
-    pub(in super::super) const ALL: u32 = 5;
+    pub(in super::super) const DENIED: i16 = 7;
+    /// How many words there are.
+    pub(in super::super) const ALL: usize = 8;
 }
 
 /// Descriptors of the maps.
 #[derive(Clone, Copy)]
 pub(super) struct Maps {
-    /// Thread → 1 while it is in a call that was counted.
+    /// Thread → state, session, key of values.
     pub(super) threads: i32,
+    /// Session → what is in [`session`].
+    pub(super) sessions: i32,
+    /// Session → its map of calls.
     pub(super) calls: i32,
-    /// Values in `calls` are xor this.
-    pub(super) key: u64,
-    /// One value of `calls`, all zero.
+    /// One value of a map of calls, all zero.
     pub(super) zero: i32,
-    /// See [`counter`].
-    pub(super) counters: i32,
 }
 
 /// Where things are in the kernel's structures.
@@ -105,29 +124,42 @@ mod stack {
     /// Interface and number: the key of a call.
     pub(super) const CALL: i16 = -8;
     pub(super) const ARGS: i16 = -56;
-    /// A key or value of four bytes, and another.
+    /// A key of four bytes.
     pub(super) const SMALL: i16 = -64;
     pub(super) const THREAD: i16 = -72;
+    /// A value of the map of threads: state, session, key of values.
+    pub(super) const STATE: i16 = -96;
+    pub(super) const SESSION: i16 = -88;
+    pub(super) const KEY: i16 = -80;
 }
 
 /// A program at the tracepoint `sys_enter`, which gets the registers and the number.
-pub(super) fn enter(maps: Maps, offsets: Offsets, cookie: [u64; 2]) -> Vec<Insn> {
+pub(super) fn enter(maps: Maps, offsets: Offsets) -> Vec<Insn> {
     let mut asm = Asm::default();
-    let (end, known) = (asm.label(), asm.label());
+    let (end, known, counts) = (asm.label(), asm.label(), asm.label());
     asm.load(Double, R6, R1, 0);
     asm.load(Double, R7, R1, 8);
     current_thread(&mut asm, maps);
     asm.jump_if(Cond::Ne, R0, 0, known);
     asm.jump_if(Cond::Ne, R7, libc::SYS_getppid as i32, end);
-    for (register, word) in regs::ARGS.iter().zip(cookie) {
-        asm.load(Double, R1, R6, *register);
-        asm.constant(R2, word);
-        asm.jump_if(Cond::Ne, R1, R2, end);
-    }
+    asm.load(Double, R1, R6, regs::ARGS[0]);
+    asm.store(Double, FP, stack::SESSION, R1);
+    map_call(&mut asm, MapLookup, maps.sessions, stack::SESSION);
+    asm.jump_if(Cond::Eq, R0, 0, end);
+    asm.load(Double, R1, R6, regs::ARGS[1]);
+    asm.load(Double, R2, R0, 8 * session::SECRET);
+    asm.jump_if(Cond::Ne, R1, R2, end);
+    asm.load(Double, R1, R0, 8 * session::KEY);
+    asm.store(Double, FP, stack::KEY, R1);
     insert_thread(&mut asm, maps);
     asm.jump(end);
     asm.here(known);
+    asm.load(Word, R1, R0, 0);
+    asm.jump_if(Cond::Ne, R1, BEFORE_EXECVE, counts);
+    asm.jump_if(Cond::Ne, R7, libc::SYS_execve as i32, end);
+    asm.here(counts);
     asm.store(Word, R0, 0, 1);
+    take_session(&mut asm);
     count_call(&mut asm, maps, offsets);
     asm.here(end);
     asm.exit();
@@ -143,9 +175,11 @@ pub(super) fn leave(maps: Maps, offsets: Offsets) -> Vec<Insn> {
     asm.jump_if(Cond::Eq, R0, 0, end);
     asm.load(Word, R1, R0, 0);
     asm.jump_if(Cond::Eq, R1, 0, denied);
+    asm.jump_if(Cond::Eq, R1, BEFORE_EXECVE, end);
     asm.store(Word, R0, 0, 0);
     asm.jump(end);
     asm.here(denied);
+    take_session(&mut asm);
     count_denied(&mut asm, maps, offsets, end);
     asm.here(end);
     asm.exit();
@@ -160,16 +194,20 @@ pub(super) fn fork(maps: Maps, offsets: Offsets) -> Vec<Insn> {
     asm.load(Double, R7, R1, 8);
     current_thread(&mut asm, maps);
     asm.jump_if(Cond::Eq, R0, 0, end);
+    take_session(&mut asm);
+    // What a session has left behind is not recorded any more.
+    map_call(&mut asm, MapLookup, maps.sessions, stack::SESSION);
+    asm.jump_if(Cond::Eq, R0, 0, end);
     asm.load(Word, R6, R7, offsets.pid);
     asm.load(Word, R8, R7, offsets.tgid);
     asm.jump_if(Cond::Ne, R6, R8, thread);
-    increment(&mut asm, maps, counter::PROCESSES);
+    increment(&mut asm, maps, session::PROCESSES);
     asm.here(thread);
-    increment(&mut asm, maps, counter::THREADS);
+    increment(&mut asm, maps, session::THREADS);
     asm.store(Word, FP, stack::THREAD, R6);
     insert_thread(&mut asm, maps);
     asm.jump_if(Cond::Eq, R0, 0, inserted);
-    increment(&mut asm, maps, counter::UNSEEN);
+    increment(&mut asm, maps, session::UNSEEN);
     asm.here(inserted);
     asm.here(end);
     asm.exit();
@@ -188,9 +226,12 @@ pub(super) fn exec(maps: Maps, offsets: Offsets) -> Vec<Insn> {
     asm.store(Word, FP, stack::THREAD, R7);
     map_call(&mut asm, MapLookup, maps.threads, stack::THREAD);
     asm.jump_if(Cond::Eq, R0, 0, end);
+    take_session(&mut asm);
     map_call(&mut asm, MapDelete, maps.threads, stack::THREAD);
     asm.store(Word, FP, stack::THREAD, R8);
     insert_thread(&mut asm, maps);
+    asm.jump_if(Cond::Eq, R0, 0, end);
+    increment(&mut asm, maps, session::UNSEEN);
     asm.here(end);
     asm.exit();
     asm.finish()
@@ -203,6 +244,7 @@ pub(super) fn exit(maps: Maps, offsets: Offsets) -> Vec<Insn> {
     asm.load(Double, R7, R1, 0);
     current_thread(&mut asm, maps);
     asm.jump_if(Cond::Eq, R0, 0, end);
+    take_session(&mut asm);
     // A filter that kills a process lets it leave the call first; one that kills a thread does not.
     asm.load(Word, R1, R0, 0);
     asm.jump_if(Cond::Ne, R1, 0, forget);
@@ -218,6 +260,7 @@ pub(super) fn exit(maps: Maps, offsets: Offsets) -> Vec<Insn> {
     asm.mov(R6, R0);
     count_denied(&mut asm, maps, offsets, forget);
     asm.here(forget);
+    increment(&mut asm, maps, session::ENDED);
     map_call(&mut asm, MapDelete, maps.threads, stack::THREAD);
     asm.here(end);
     asm.exit();
@@ -231,11 +274,19 @@ fn current_thread(asm: &mut Asm, maps: Maps) {
     map_call(asm, MapLookup, maps.threads, stack::THREAD);
 }
 
-/// The thread whose number is on the stack is recorded, and in a call.
+/// Copies the session of the entry in R0 to the stack.
+fn take_session(asm: &mut Asm) {
+    for (word, place) in [(1, stack::SESSION), (2, stack::KEY)] {
+        asm.load(Double, R1, R0, 8 * word);
+        asm.store(Double, FP, place, R1);
+    }
+}
+
+/// The thread whose number is on the stack is recorded in the session there, and in a call.
 fn insert_thread(asm: &mut Asm, maps: Maps) {
-    asm.store(Word, FP, stack::SMALL, 1);
+    asm.store(Double, FP, stack::STATE, 1);
     asm.mov(R3, FP);
-    asm.alu(Alu::Add, R3, i32::from(stack::SMALL));
+    asm.alu(Alu::Add, R3, i32::from(stack::STATE));
     asm.mov(R4, 0);
     map_call(asm, MapUpdate, maps.threads, stack::THREAD);
 }
@@ -248,14 +299,21 @@ fn map_call(asm: &mut Asm, helper: Helper, map: i32, key: i16) {
     asm.call(helper);
 }
 
-/// Adds 1 to a counter.
-fn increment(asm: &mut Asm, maps: Maps, counter: i32) {
+/// The same with a map in a register.
+fn call_of_map(asm: &mut Asm, helper: Helper, map: Reg, key: i16) {
+    asm.mov(R1, map);
+    asm.mov(R2, FP);
+    asm.alu(Alu::Add, R2, i32::from(key));
+    asm.call(helper);
+}
+
+/// Adds 1 to a word of the session.
+fn increment(asm: &mut Asm, maps: Maps, word: i16) {
     let end = asm.label();
-    asm.store(Word, FP, stack::SMALL, counter);
-    map_call(asm, MapLookup, maps.counters, stack::SMALL);
+    map_call(asm, MapLookup, maps.sessions, stack::SESSION);
     asm.jump_if(Cond::Eq, R0, 0, end);
     asm.mov(R1, 1);
-    asm.atomic_add(R0, 0, R1);
+    asm.atomic_add(R0, 8 * word, R1);
     asm.here(end);
 }
 
@@ -265,7 +323,7 @@ fn count_denied(asm: &mut Asm, maps: Maps, offsets: Offsets, none: Label) {
     asm.mov32(R7, R7);
     asm.constant(R1, u32::MAX.into());
     asm.jump_if(Cond::Eq, R7, R1, none);
-    increment(asm, maps, counter::DENIED);
+    increment(asm, maps, session::DENIED);
     count_call(asm, maps, offsets);
 }
 
@@ -285,7 +343,11 @@ fn count_call(asm: &mut Asm, maps: Maps, offsets: Offsets) {
     copy_args(asm, regs::ARGS);
     asm.here(args);
 
-    map_call(asm, MapLookup, maps.calls, stack::CALL);
+    // A session that has ended has no map any more.
+    map_call(asm, MapLookup, maps.calls, stack::SESSION);
+    asm.jump_if(Cond::Eq, R0, 0, end);
+    asm.mov(R8, R0);
+    call_of_map(asm, MapLookup, R8, stack::CALL);
     asm.jump_if(Cond::Ne, R0, 0, found);
     asm.store(Word, FP, stack::SMALL, 0);
     map_call(asm, MapLookup, maps.zero, stack::SMALL);
@@ -293,11 +355,11 @@ fn count_call(asm: &mut Asm, maps: Maps, offsets: Offsets) {
     asm.mov(R3, R0);
     // BPF_NOEXIST: what another processor began stays.
     asm.mov(R4, 1);
-    map_call(asm, MapUpdate, maps.calls, stack::CALL);
-    map_call(asm, MapLookup, maps.calls, stack::CALL);
+    call_of_map(asm, MapUpdate, R8, stack::CALL);
+    call_of_map(asm, MapLookup, R8, stack::CALL);
     asm.jump_if(Cond::Ne, R0, 0, found);
     asm.here(lost);
-    increment(asm, maps, counter::LOST);
+    increment(asm, maps, session::LOST);
     asm.jump(end);
 
     asm.here(found);
@@ -305,7 +367,7 @@ fn count_call(asm: &mut Asm, maps: Maps, offsets: Offsets) {
     asm.load(Double, R1, R8, 0);
     asm.alu(Alu::Add, R1, 1);
     asm.store(Double, R8, 0, R1);
-    asm.constant(R9, maps.key);
+    asm.load(Double, R9, FP, stack::KEY);
     for index in 0..6 {
         asm.load(Double, R1, FP, stack::ARGS + 8 * index);
         note_value(asm, 8 + 8 * ARG_WORDS * index);

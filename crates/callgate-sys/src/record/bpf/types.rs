@@ -1,12 +1,14 @@
 //! The file that tells about the kernel's types. `unsafe` code: mapping it.
 //!
 //! It has some megabytes, which are read by pages of four kilobytes; since Linux 6.16 it can be mapped,
-//! which copies nothing (`btf_sysfs_vmlinux_mmap` in `kernel/bpf/sysfs_btf.c`).
+//! which copies nothing (`btf_sysfs_vmlinux_mmap` in `kernel/bpf/sysfs_btf.c`). Only the kernel's own file
+//! never changes, so what is mounted over it is read and not mapped.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read as _};
+use std::mem::MaybeUninit;
 use std::ops::Deref;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 /// Where the kernel tells about its types.
 pub(super) const PATH: &str = "/sys/kernel/btf/vmlinux";
@@ -19,17 +21,55 @@ pub(super) enum TypesFile {
 
 impl TypesFile {
     pub(super) fn open() -> io::Result<TypesFile> {
-        let file = File::open(PATH)?;
-        let len = usize::try_from(file.metadata()?.len()).unwrap_or(0);
-        let (access, flags) = (libc::PROT_READ, libc::MAP_PRIVATE);
-        // SAFETY: a new mapping at a place that the kernel chooses touches no memory that exists.
-        let start =
-            unsafe { libc::mmap(std::ptr::null_mut(), len, access, flags, file.as_raw_fd(), 0) };
-        if start == libc::MAP_FAILED {
-            return std::fs::read(PATH).map(TypesFile::Read);
+        /// Ten times as much as a kernel has.
+        const MOST: u64 = 128 << 20;
+        if let Some(mapped) = own_file().ok().and_then(|file| map(&file)) {
+            return Ok(mapped);
         }
-        Ok(TypesFile::Mapped { start: start.cast(), len })
+        let mut bytes = Vec::new();
+        File::open(PATH)?.take(MOST).read_to_end(&mut bytes)?;
+        Ok(TypesFile::Read(bytes))
     }
+}
+
+/// The kernel's own file: that of its file system, and nothing that is mounted there.
+fn own_file() -> io::Result<OwnedFd> {
+    /// `SYSFS_MAGIC` of `include/uapi/linux/magic.h`.
+    const SYSFS: i64 = 0x6265_6572;
+    let sys = File::open("/sys")?;
+    let mut found = MaybeUninit::<libc::statfs>::uninit();
+    // SAFETY: the kernel writes the whole structure when it succeeds.
+    let kind = unsafe {
+        (libc::fstatfs(sys.as_raw_fd(), found.as_mut_ptr()) == 0)
+            .then(|| found.assume_init().f_type)
+    };
+    if kind != Some(SYSFS) {
+        return Err(io::Error::from(io::ErrorKind::NotFound));
+    }
+    // SAFETY: a structure of zeros is a valid value.
+    let mut how: libc::open_how = unsafe { MaybeUninit::zeroed().assume_init() };
+    how.flags = (libc::O_RDONLY | libc::O_CLOEXEC) as u64;
+    how.resolve = libc::RESOLVE_NO_XDEV | libc::RESOLVE_NO_SYMLINKS;
+    let (path, size) = (c"kernel/btf/vmlinux", size_of_val(&how));
+    // SAFETY: the kernel reads a string that ends with a zero byte, and a structure of this size.
+    let file = unsafe {
+        libc::syscall(libc::SYS_openat2, sys.as_raw_fd(), path.as_ptr(), &raw const how, size)
+    };
+    if file < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just made it, and nobody else has it.
+    Ok(unsafe { OwnedFd::from_raw_fd(file as i32) })
+}
+
+fn map(file: &OwnedFd) -> Option<TypesFile> {
+    let len = File::from(file.try_clone().ok()?).metadata().ok()?.len();
+    let len = usize::try_from(len).ok()?;
+    let (access, flags) = (libc::PROT_READ, libc::MAP_PRIVATE);
+    // SAFETY: a new mapping at a place that the kernel chooses touches no memory that exists.
+    let start =
+        unsafe { libc::mmap(std::ptr::null_mut(), len, access, flags, file.as_raw_fd(), 0) };
+    (start != libc::MAP_FAILED).then(|| TypesFile::Mapped { start: start.cast(), len })
 }
 
 impl Deref for TypesFile {
@@ -38,7 +78,7 @@ impl Deref for TypesFile {
     fn deref(&self) -> &[u8] {
         match self {
             // SAFETY: the mapping has `len` bytes and lives as long as `self`. Nothing writes to it: it is
-            // memory of the kernel that is read-only for the kernel, too.
+            // memory of the kernel (`own_file`) that is read-only for the kernel, too.
             TypesFile::Mapped { start, len } => unsafe { std::slice::from_raw_parts(*start, *len) },
             TypesFile::Read(bytes) => bytes,
         }
@@ -48,8 +88,27 @@ impl Deref for TypesFile {
 impl Drop for TypesFile {
     fn drop(&mut self) {
         if let TypesFile::Mapped { start, len } = *self {
-            // SAFETY: `open` made this mapping, and no reference into it outlives `self`.
+            // SAFETY: `map` made this mapping, and no reference into it outlives `self`.
             unsafe { libc::munmap(start.cast(), len) };
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::mounted::with_mount;
+    use super::*;
+
+    #[test]
+    fn only_the_kernels_own_file_is_mapped() {
+        match TypesFile::open() {
+            Ok(file) => assert_eq!(file.get(..2), Some(&0xeb9f_u16.to_ne_bytes()[..])),
+            Err(why) => return eprintln!("not run: {PATH}: {why}"),
+        }
+        with_mount(PATH, "another file", || {
+            assert_eq!(own_file().unwrap_err().raw_os_error(), Some(libc::EXDEV));
+            let file = TypesFile::open().unwrap();
+            assert!(matches!(&file, TypesFile::Read(bytes) if bytes == b"another file"));
+        });
     }
 }

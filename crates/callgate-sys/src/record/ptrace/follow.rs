@@ -74,16 +74,32 @@ fn set(processors: &cpu_set_t) {
 
 /// The processor that a thread ran on last.
 fn processor_of(pid: pid_t) -> Option<usize> {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name of the program, in parentheses, may have anything in it.
-    let (_, rest) = text.rsplit_once(") ")?;
+    let bytes = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    // The name of the program, in parentheses, may have any bytes in it, parentheses too.
+    let end = bytes.iter().rposition(|byte| *byte == b')')?;
     // The 39th field of the line; the third is the first here.
-    rest.split(' ').nth(36)?.parse().ok()
+    let field = bytes.get(end + 1..)?.split(|byte| *byte == b' ').nth(37)?;
+    std::str::from_utf8(field).ok()?.parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_of_any_name_has_a_processor() {
+        let named = std::thread::spawn(|| {
+            for name in [c"\xc3\xa9\xc3", c"a) S 1 (b", c") ) ) \n)"] {
+                // SAFETY: the kernel reads a string that ends with a zero byte; the other call takes nothing.
+                let thread = unsafe {
+                    libc::prctl(libc::PR_SET_NAME, name.as_ptr());
+                    libc::gettid()
+                };
+                assert!(processor_of(thread).is_some(), "{name:?}");
+            }
+        });
+        named.join().unwrap();
+    }
 
     #[test]
     fn the_processor_of_a_thread_is_found_and_left_again() {

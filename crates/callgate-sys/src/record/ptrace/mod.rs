@@ -39,6 +39,7 @@ use self::bell::{Bell, Heard};
 use self::follow::Follow;
 use self::listener::Listener;
 use self::session::{Session, Tracee, gone_or};
+use super::save::Parts;
 use super::signals::Signals;
 use super::start::{Mark, PATIENCE, Started, Stopped, time_of_a_call};
 use super::tick::Tick;
@@ -58,7 +59,11 @@ pub(super) enum Calls {
 }
 
 /// Records a command; returns when everything that it started has ended.
-pub(super) fn record(command: &Command, calls: Calls) -> Result<Outcome, RecordError> {
+pub(super) fn record(
+    command: &Command,
+    calls: Calls,
+    parts: Parts<'_>,
+) -> Result<Outcome, RecordError> {
     let mark = match calls {
         Calls::Wait if !Listener::available() => return Err(Kind::NoListener(None).into()),
         Calls::Wait => Mark::Listener,
@@ -67,7 +72,7 @@ pub(super) fn record(command: &Command, calls: Calls) -> Result<Outcome, RecordE
     let started = Started::new(command, mark, time_of_a_call()).map_err(Kind::Start)?;
     let signals = Signals::are_for(started.pid);
     match trace(&started, calls) {
-        Ok(listener) => record_traced(command, &started, listener, &signals),
+        Ok(listener) => record_traced(command, &started, listener, signals, parts),
         Err(why) => {
             started.kill();
             Err(why.into())
@@ -120,7 +125,8 @@ fn record_traced(
     command: &Command,
     started: &Started,
     listener: Option<Listener>,
-    signals: &Signals,
+    signals: Signals,
+    mut parts: Parts<'_>,
 ) -> Result<Outcome, RecordError> {
     let start = Instant::now();
     let mut session = Session {
@@ -139,7 +145,7 @@ fn record_traced(
         untraced: 0,
         notes: Vec::new(),
     };
-    if let Err(why) = session.run(signals) {
+    if let Err(why) = session.run(&signals, &mut parts) {
         if !session.running {
             started.kill();
             return Err(why);
@@ -166,21 +172,29 @@ fn record_traced(
         time: start.elapsed(),
         cost: started.cost(),
         notes: session.notes,
+        signals,
     })
 }
 
 impl Session {
     /// Until all has ended.
-    fn run(&mut self, signals: &Signals) -> Result<(), RecordError> {
+    fn run(&mut self, signals: &Signals, parts: &mut Parts<'_>) -> Result<(), RecordError> {
         match self.listener.as_ref().map(Listener::fd) {
-            Some(fd) => self.by_listener(fd, signals),
-            None => self.by_stops(signals),
+            Some(fd) => self.by_listener(fd, signals, parts),
+            None => self.by_stops(signals, parts),
         }
     }
 
-    fn by_stops(&mut self, signals: &Signals) -> Result<(), RecordError> {
+    /// Saves what was recorded so far, if it is time to.
+    fn save(&self, parts: &mut Parts<'_>) {
+        if self.running && parts.is_due() {
+            parts.save(self.tally.clone(), self.processes, self.threads);
+        }
+    }
+
+    fn by_stops(&mut self, signals: &Signals, parts: &mut Parts<'_>) -> Result<(), RecordError> {
         let mut follow = Follow::new();
-        let mut tick = None;
+        let mut tick = if parts.are_wanted() { Tick::start() } else { None };
         while !self.tracees.is_empty() {
             // Not only when waiting was interrupted: those that call all the time leave nothing to wait for.
             if signals.interrupted() {
@@ -188,6 +202,7 @@ impl Session {
                 self.end_others();
                 return Ok(());
             }
+            self.save(parts);
             let (pid, status) = match tracer::wait(-1) {
                 Ok(event) => event,
                 Err(why) if why.kind() == io::ErrorKind::Interrupted => continue,
@@ -205,7 +220,12 @@ impl Session {
         Ok(())
     }
 
-    fn by_listener(&mut self, fd: c_int, signals: &Signals) -> Result<(), RecordError> {
+    fn by_listener(
+        &mut self,
+        fd: c_int,
+        signals: &Signals,
+        parts: &mut Parts<'_>,
+    ) -> Result<(), RecordError> {
         let bell = Bell::hang().map_err(Kind::Ptrace)?;
         if self.every {
             gone_or(tracer::interrupt(self.main))?;
@@ -217,6 +237,7 @@ impl Session {
                 self.end_others();
                 return Ok(());
             }
+            self.save(parts);
             match bell.wait(open).map_err(Kind::Ptrace)? {
                 Heard::Bell | Heard::Nothing => loop {
                     match tracer::next() {

@@ -29,6 +29,9 @@ fn is_named(arg: &str) -> bool {
     })
 }
 
+/// How many arguments are looked at: more than strace writes of any call.
+const MOST: usize = 16;
+
 /// The arguments up to the closing parenthesis: those at the top level; and whether there is one.
 fn split(text: &str) -> (Vec<&str>, bool) {
     let mut args = Vec::new();
@@ -73,7 +76,9 @@ fn split(text: &str) -> (Vec<&str>, bool) {
             }
             ')' | ']' | '}' => depth = depth.saturating_sub(1),
             ',' if depth == 0 => {
-                args.extend(text.get(start..at).map(str::trim));
+                if args.len() < MOST {
+                    args.extend(text.get(start..at).map(str::trim));
+                }
                 start = at + 1;
             }
             _ => {}

@@ -41,7 +41,7 @@ impl<'t> Line<'t> {
         for _ in 0..5 {
             let Some((prefix, behind)) = prefix(rest) else { break };
             if let Prefix::Process(number) = prefix {
-                process = process.or(Some(number));
+                process = process.or(Some(number).filter(|number| *number <= MAX_PROCESS));
             }
             rest = behind;
         }
@@ -62,16 +62,19 @@ impl<'t> What<'t> {
             let mode = leading_number(process).and_then(|(number, mode)| {
                 Some((number, mode.strip_prefix(" runs in ")?.split_once(" mode")?.0))
             });
+            let mode = mode.filter(|(number, _)| *number <= MAX_PROCESS);
             return mode.map_or(What::Nothing, |(number, mode)| What::Mode(number, mode));
         }
         if let Some(process) = text.strip_prefix("Process ")
             && let Some((number, rest)) = leading_number(process)
             && rest.starts_with(" attached")
+            && number <= MAX_PROCESS
         {
             return What::Attached(number);
         }
         if let Some(by) = rest.strip_prefix("+++ superseded by execve in pid ") {
-            return leading_number(by).map_or(What::Nothing, |(by, _)| What::Superseded(by));
+            let by = leading_number(by).filter(|(by, _)| *by <= MAX_PROCESS);
+            return by.map_or(What::Nothing, |(by, _)| What::Superseded(by));
         }
         if rest.starts_with("+++ exited") || rest.starts_with("+++ killed") {
             return What::Ended;
@@ -144,6 +147,9 @@ fn prefix(text: &str) -> Option<(Prefix, &str)> {
     let (word, rest) = text.split_once(' ')?;
     plain(word).then(|| (Prefix::Other, rest.trim_start()))
 }
+
+/// The largest number of a process (`PID_MAX_LIMIT` in `include/linux/threads.h`).
+const MAX_PROCESS: u32 = 4 << 20;
 
 fn leading_number(text: &str) -> Option<(u32, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());

@@ -1,0 +1,147 @@
+//! What a text may not make of us: time and memory without bounds.
+
+use std::fmt::Write;
+
+use super::super::calls::MAX_CALLS;
+use super::*;
+
+#[test]
+fn calls_beyond_the_limit_are_lost() {
+    let more = 5;
+    let mut strace = String::new();
+    let mut audit = String::new();
+    for nr in 0..MAX_CALLS + more {
+        let _ = writeln!(strace, "syscall_{nr:#x}(0) = 0");
+        let _ = writeln!(audit, "type=1326 arch=c000003e syscall={nr} compat=0");
+    }
+    for (log, calls) in [(strace + "close(3) = 0\n", MAX_CALLS + 6), (audit, MAX_CALLS + 5)] {
+        let read = read(&log, &OPTIONS).unwrap();
+        assert_eq!(read.recording.calls().len(), MAX_CALLS);
+        assert_eq!(read.recording.runs()[0].lost, more as u64);
+        assert_eq!(read.recording.total() + read.recording.runs()[0].lost, calls as u64);
+        assert_eq!(
+            lines(&read.warnings),
+            "16385:1: more than 16384 different calls, the limit; the others from here on (5) are left out"
+        );
+    }
+}
+
+#[test]
+fn a_recording_in_json_has_limits() {
+    let entry = |nr| format!("{{\"arch\": \"x86_64\", \"nr\": {nr}, \"count\": 1}}");
+    let entries = |count| (0..count).map(entry).collect::<Vec<_>>().join(",\n");
+    assert_eq!(
+        read(&json(&entries(MAX_CALLS)), &OPTIONS).unwrap().recording.calls().len(),
+        MAX_CALLS
+    );
+    let message = errors(&json(&entries(MAX_CALLS + 2)));
+    assert!(message.contains(":1: more than 16384 different calls, the limit"), "{message}");
+    assert_eq!(message.lines().count(), 1, "{message}");
+    let runs = |count| {
+        let runs = vec!["{}"; count].join(",");
+        json(&entry(0)).replacen('{', &format!("{{\"runs\": [{runs}], "), 1)
+    };
+    assert_eq!(read(&runs(10_000), &OPTIONS).unwrap().recording.runs().len(), 10_000);
+    let message = errors(&runs(10_001));
+    assert!(message.contains("`runs` has 10001 runs, but 10000 is the most"), "{message}");
+    let zeros = format!("{{\"calls\": [0{}]}}", ",0".repeat(2_000_000));
+    let message = errors(&zeros);
+    assert!(
+        message.contains("the text has more than 2000000 keys and values, the limit"),
+        "{message}"
+    );
+}
+
+#[test]
+fn unfinished_calls_are_bounded() {
+    let log = |processes: u32| {
+        let mut log = String::new();
+        for process in 1..=processes {
+            let _ = writeln!(log, "{process} close(3 <unfinished ...>");
+        }
+        log
+    };
+    assert_eq!(counts(&quiet(&log(100_000))), "close×100000");
+    let message = errors(&log(100_002));
+    assert!(
+        message.contains("100001:8: more than 100000 calls are unfinished at a time, the limit"),
+        "{message}"
+    );
+    // So is what is kept of them: beyond it, the values are not known.
+    let long = "x".repeat(1 << 20);
+    let mut log = String::new();
+    for process in 1..=65 {
+        let _ = writeln!(log, "{process} write(1, \"{long}\", 7 <unfinished ...>");
+    }
+    for process in 1..=65 {
+        let _ = writeln!(log, "{process} <... write resumed>) = 7");
+    }
+    let recording = quiet(&log);
+    let write = recording.get(x86_64("write")).unwrap();
+    let observed = write.args().iter().map(|values| values.observed()).collect::<Vec<_>>();
+    assert_eq!((write.count(), observed), (65, vec![63, 0, 63]));
+}
+
+#[test]
+fn a_number_that_no_process_has_is_none() {
+    // strace --absolute-timestamps=unix
+    let log = "1700000000 close(3 <unfinished ...>\n1700000001 <... close resumed>) = 0\n";
+    assert_eq!(values(&quiet(log), x86_64("close")), [Some(vec![3])]);
+}
+
+#[test]
+fn a_line_of_any_kind_is_one_message_at_the_most() {
+    let long = "abcdefgh".repeat(1 << 17);
+    for (line, message) in [
+        (
+            format!("{long}(1) = 0"),
+            "1:1: \"abcdefghabcdefghabcdefghabcdefghabcdefgh…\" is not the name of a system call; it is left out",
+        ),
+        (format!("write(1, \"{long}\") = 8"), ""),
+        (format!("close(1{}) = 0", ",1".repeat(1 << 19)), ""),
+        ("]".to_owned() + &"[".repeat(1 << 20), "1:1: 1 line is no call; skipped"),
+    ] {
+        let read = read(&(line + "\nclose(3) = 0\n"), &OPTIONS).unwrap();
+        assert_eq!(lines(&read.warnings), message);
+    }
+}
+
+/// However long a text is, and in whatever pieces it comes.
+#[test]
+fn a_text_in_pieces_means_the_same() {
+    let texts = [
+        full().to_json(),
+        full().to_json().replacen('{', " \n\u{feff}\t{", 1),
+        "[1, 2]".to_owned(),
+        "[".to_owned(),
+        "[ \n{\"a\": 1}]".to_owned(),
+        "[pid 1] close(3) = 0\n[pid 2] reed(4) = 0".to_owned(),
+        "type=1326 arch=c000003e syscall=3 compat=0\nclose(3) = 0\n".to_owned(),
+        "close(3) = 0\ntype=1326 arch=c000003e syscall=3 compat=0\n".to_owned(),
+        "read 1\nwrite é\n".to_owned(),
+        " \n\n".to_owned(),
+        String::new(),
+    ];
+    for text in texts {
+        let whole = read(&text, &OPTIONS);
+        for size in [1, 7, 1000] {
+            let mut reader = Reader::new(&OPTIONS);
+            text.as_bytes().chunks(size).for_each(|piece| reader.push(piece).unwrap());
+            assert_eq!(reader.finish(), whole, "{text:?} by {size}");
+        }
+    }
+}
+
+#[test]
+fn json_may_be_one_long_line_but_not_of_any_length() {
+    let blanks = " ".repeat(17 << 20);
+    let text = full().to_json().replacen('{', &format!("{{{blanks}"), 1);
+    assert_eq!(read(&text, &OPTIONS).unwrap().recording, full());
+    let mut reader = Reader::new(&OPTIONS);
+    let result = std::iter::once("{").chain(std::iter::repeat_n(blanks.as_str(), 4));
+    let errors = result.map(|piece| reader.push(piece.as_bytes())).find_map(Result::err).unwrap();
+    assert_eq!(
+        lines(&errors),
+        "1:1: this text in JSON has more than 64 MiB, the limit for a recording"
+    );
+}

@@ -1,0 +1,374 @@
+//! What programs disagree about in JSON: a test for each row of `docs/json.md`.
+//!
+//! What runc 1.1.5 (Go 1.19), crun 1.8.1 (yajl 2.1.0), podman 4.3.1 and moby's profiles/seccomp 0.2.3 do was
+//! tried in containers, with one text for each row.
+
+use callgate::frontend::oci::{self, Dialect, Options};
+
+use crate::support::{call, entry, lines, options, text};
+
+const READERS: [Option<Dialect>; 6] = [
+    None,
+    Some(Dialect::Oci),
+    Some(Dialect::Docker),
+    Some(Dialect::Podman),
+    Some(Dialect::Runc),
+    Some(Dialect::Crun),
+];
+
+const GO: [Dialect; 3] = [Dialect::Docker, Dialect::Podman, Dialect::Runc];
+
+fn of(dialect: Option<Dialect>) -> Options {
+    Options { dialect, ..options(Dialect::Oci) }
+}
+
+/// Asserts that no dialect takes a text, and that each says this.
+fn refused(text: &str, said: &str) {
+    for dialect in READERS {
+        let messages = lines(&oci::read(text, &of(dialect)).expect_err(text));
+        assert!(messages.contains(said), "{dialect:?} {text}\n{messages}");
+    }
+}
+
+/// Asserts that a text allows `dup` in every dialect without a word.
+fn accepted(text: &str) {
+    for dialect in READERS {
+        let profile =
+            oci::read(text, &of(dialect)).unwrap_or_else(|m| panic!("{text} {}", lines(&m)));
+        assert_eq!(call(&profile, "dup", &[7]), "ALLOW", "{dialect:?} {text}");
+        assert_eq!(lines(&profile.warnings), "", "{dialect:?} {text}");
+    }
+}
+
+/// A profile whose only entry allows `dup` when its first argument has this value.
+fn with_value(value: &str) -> String {
+    let arg = format!("\"args\": [{{\"index\": 0, \"op\": \"SCMP_CMP_EQ\", \"value\": {value}}}]");
+    text(&entry("dup", "ALLOW", &arg))
+}
+
+fn profile() -> String {
+    text(&entry("dup", "ALLOW", ""))
+}
+
+/// Go takes them for the key, crun and Kubernetes do not.
+#[test]
+fn keys_that_fold_to_a_known_one() {
+    for (key, given, spelled) in [
+        ("names", "Names", "Names"),
+        ("names", "NAMES", "NAMES"),
+        ("names", "name\u{17f}", "name\\u017f"),
+        ("names", "name\\u017f", "name\\u017f"),
+        ("syscalls", "\u{17f}y\u{17f}call\u{17f}", "\\u017fy\\u017fcall\\u017f"),
+        ("defaultAction", "defaultaction", "defaultaction"),
+    ] {
+        let text = profile().replacen(key, given, 1);
+        for dialect in GO {
+            let profile = oci::read(&text, &of(Some(dialect))).unwrap();
+            assert_eq!(call(&profile, "dup", &[]), "ALLOW");
+            let said = format!("`{spelled}` is read as `{key}`, as Go's decoder does");
+            assert!(lines(&profile.warnings).contains(&said), "{}", lines(&profile.warnings));
+        }
+        for dialect in [None, Some(Dialect::Oci)] {
+            let messages = lines(&oci::read(&text, &of(dialect)).unwrap_err());
+            let said =
+                format!("`{spelled}` is `{key}` to programs in Go (Docker, Podman, runc), but not");
+            assert!(messages.contains(&said), "{messages}");
+        }
+        let messages =
+            lines(&oci::read(&text, &of(Some(Dialect::Crun))).map_or_else(|m| m, |p| p.warnings));
+        let said = format!(
+            "has no key `{spelled}`; it is ignored (did you mean `{key}`? programs in Go (Docker, Podman, \
+             runc) read it as that)"
+        );
+        assert!(messages.contains(&said), "{messages}");
+    }
+}
+
+#[test]
+fn the_kelvin_sign_folds_to_k() {
+    let gated = "\"includes\": {\"min\u{212a}ernel\": \"99.0\"}";
+    let text = text(&format!("{}, {}", entry("dup", "ALLOW", gated), entry("close", "ALLOW", "")));
+    let profile = oci::read(&text, &of(Some(Dialect::Docker))).unwrap();
+    assert_eq!(call(&profile, "dup", &[]), "ERRNO(EPERM)");
+    assert!(
+        lines(&oci::read(&text, &of(None)).unwrap_err())
+            .contains("`min\\u212aernel` is `minKernel`")
+    );
+}
+
+/// Neither Go's folding nor anything else.
+#[test]
+fn keys_that_only_look_alike() {
+    for key in ["name\u{455}", "n\u{e4}mes", "names ", "name\u{df}"] {
+        let text = profile().replacen("names", key, 1);
+        for dialect in READERS {
+            let messages = lines(&oci::read(&text, &of(dialect)).unwrap_err());
+            assert!(messages.contains("this entry has no `names`"), "{messages}");
+        }
+    }
+}
+
+/// The keys that lead to the profile fold as well.
+#[test]
+fn keys_on_the_way_to_the_profile() {
+    for (linux, seccomp) in
+        [("LINUX", "seccomp"), ("linux", "\u{17f}eccomp"), ("linux", "\\u017fECCOMP")]
+    {
+        let text =
+            format!("{{\"ociVersion\": \"1\", \"{linux}\": {{\"{seccomp}\": {}}}}}", profile());
+        let runc = oci::read(&text, &of(Some(Dialect::Runc))).unwrap();
+        assert_eq!(call(&runc, "dup", &[]), "ALLOW");
+        let crun = lines(&oci::read(&text, &of(Some(Dialect::Crun))).unwrap_err());
+        assert!(crun.contains("this OCI configuration has no `linux.seccomp`"), "{crun}");
+        for dialect in [None, Some(Dialect::Oci)] {
+            let messages = lines(&oci::read(&text, &of(dialect)).unwrap_err());
+            assert!(messages.contains("to programs in Go"), "{messages}");
+        }
+    }
+    // In a resource, Kubernetes' decoder decides, whose keys do not fold.
+    let text = format!(
+        "{{\"kind\": \"SeccompProfile\", \"spec\": {}}}",
+        profile().replacen("names", "Names", 1)
+    );
+    for dialect in [None, Some(Dialect::Runc), Some(Dialect::Crun), Some(Dialect::Oci)] {
+        let messages = lines(&oci::read(&text, &of(dialect)).unwrap_err());
+        assert!(messages.contains("but not to crun and Kubernetes"), "{messages}");
+    }
+}
+
+/// Go: the last one, merged into the first. crun: the first one.
+#[test]
+fn keys_given_twice() {
+    let again = |member: &str| profile().replacen('{', &format!("{{{member}, "), 1);
+    refused(&again("\"syscalls\": []"), "`syscalls` is given twice, first at 1:2");
+    refused(&again("\"syscalls\": null"), "`syscalls` is given twice, first at 1:2");
+    refused(&again("\"x\": 1, \"x\": 1"), "`x` is given twice");
+    let args = |args: &str| text(&entry("dup", "ALLOW", args));
+    refused(&args("\"args\": [], \"args\": []"), "`args` is given twice");
+    refused(&args("\"args\": [{\"index\": 0, \"index\": 1}]"), "`index` is given twice");
+    let section = format!("\"seccomp\": {}", profile());
+    let linux = format!("\"linux\": {{{section}}}");
+    for text in
+        [format!("{{{linux}, {linux}}}"), format!("{{\"linux\": {{{section}, {section}}}}}")]
+    {
+        for dialect in [None, Some(Dialect::Oci), Some(Dialect::Runc), Some(Dialect::Crun)] {
+            let messages = lines(&oci::read(&text, &of(dialect)).unwrap_err());
+            assert!(messages.contains("is given twice, first at 1:"), "{messages}");
+        }
+    }
+}
+
+/// Go takes both for the same key, and the last counts; crun knows one of them.
+#[test]
+fn keys_given_twice_in_different_case() {
+    let text = text(&entry("dup", "ALLOW", "\"Names\": [\"dup2\"]"));
+    for dialect in GO {
+        let messages = lines(&oci::read(&text, &of(Some(dialect))).unwrap_err());
+        assert!(messages.contains("`Names` is given twice, first at 1:51"), "{messages}");
+    }
+    for dialect in [None, Some(Dialect::Oci)] {
+        assert!(lines(&oci::read(&text, &of(dialect)).unwrap_err()).contains("to programs in Go"));
+    }
+    let crun = oci::read(&text, &of(Some(Dialect::Crun))).unwrap();
+    assert_eq!(
+        (call(&crun, "dup", &[]), call(&crun, "dup2", &[])),
+        ("ALLOW".into(), "ERRNO(EPERM)".into())
+    );
+    assert!(lines(&crun.warnings).contains("has no key `Names`; it is ignored"));
+    // On the way to the profile as well.
+    let text = format!("{{\"linux\": {{\"seccomp\": {0}, \"Seccomp\": {0}}}}}", profile());
+    let messages = lines(&oci::read(&text, &of(Some(Dialect::Runc))).unwrap_err());
+    assert!(messages.contains("`Seccomp` is given twice, first at 1:12"), "{messages}");
+    let crun = oci::read(&text, &of(Some(Dialect::Crun))).unwrap();
+    assert!(lines(&crun.warnings).contains("`Seccomp` is ignored: the profile is read from"));
+}
+
+#[test]
+fn escapes_in_keys() {
+    accepted(
+        &profile().replace("names", "n\\u0061me\\u0073").replace("syscalls", "\\u0073yscalls"),
+    );
+}
+
+/// What Go leaves at its zero value is absent in crun.
+#[test]
+fn null_where_nothing_is_meant() {
+    accepted(&text(&entry("dup", "ALLOW", "\"args\": null, \"errnoRet\": null")));
+    refused(&profile().replace("[\"dup\"]", "null"), "this entry has no `names`");
+    refused(&profile().replace("\"SCMP_ACT_ALLOW\"", "null"), "this entry has no `action`");
+    refused(&profile().replace("\"SCMP_ACT_ERRNO\"", "null"), "the profile has no `defaultAction`");
+}
+
+/// Go: an empty string, an empty struct or a crash. crun: an empty string or an error.
+#[test]
+fn null_in_a_list() {
+    refused(&profile().replace("\"dup\"", "\"dup\", null"), "must be a string, but is null");
+    refused(
+        &text(&format!("null, {}", entry("dup", "ALLOW", ""))),
+        "must be an object, but is null",
+    );
+    refused(&text(&entry("dup", "ALLOW", "\"args\": [null]")), "must be an object, but is null");
+}
+
+/// 0 to both, so that a forgotten value would compare with 0.
+#[test]
+fn numbers_that_are_absent_or_null() {
+    refused(&with_value("null"), "this item of `args` has no `value`");
+    refused(&with_value("1").replace("\"index\": 0, ", ""), "this item of `args` has no `index`");
+}
+
+/// Go refuses all; crun converts what `strtoull` takes: -1 is 2^64-1 and -0 is 0.
+#[test]
+fn numbers_that_are_no_unsigned_integers() {
+    for value in [
+        "7.0",
+        "0.7e1",
+        "7e0",
+        "7E+0",
+        "-0",
+        "-0.0",
+        "-1",
+        "-18446744073709551609",
+        "18446744073709551616",
+    ] {
+        refused(
+            &with_value(value),
+            &format!("`value` is {value}, but must be an integer from 0 to"),
+        );
+    }
+    refused(&with_value(&"9".repeat(100_000)), "`value` is 9999");
+    refused(&with_value("\"7\""), "`value` must be an integer, but is the string \"7\"");
+    accepted(&with_value("7"));
+    for value in ["77.0", "-1"] {
+        refused(
+            &text(&entry("dup", "ERRNO", &format!("\"errnoRet\": {value}"))),
+            "must be an integer",
+        );
+    }
+    refused(&text(&entry("dup", "ERRNO", "\"errnoRet\": \"77\"")), "`errnoRet` must be an integer");
+}
+
+#[test]
+fn numbers_that_are_no_json() {
+    for value in ["07", "+7", "0x7", ".7", "7.", "7e", "-", "NaN", "Infinity", "1_0"] {
+        refused(&with_value(value), "Error 1:");
+    }
+}
+
+#[test]
+fn every_digit_of_a_number_counts() {
+    for value in [u64::MAX, u64::MAX - 1, (1 << 53) + 1] {
+        let text = with_value(&value.to_string());
+        let profile = oci::read(&text, &of(Some(Dialect::Runc))).unwrap();
+        assert_eq!(call(&profile, "dup", &[value]), "ALLOW");
+        assert_eq!(call(&profile, "dup", &[value - 1]), "ERRNO(EPERM)");
+    }
+}
+
+/// A type that crun takes for absent, and Go for an error.
+#[test]
+fn values_of_another_type() {
+    refused(&profile().replace("[\"dup\"]", "\"dup\""), "`names` must be a list");
+    refused(&profile().replace("\"dup\"", "5"), "must be a string, but is the number 5");
+    refused(&text(&entry("dup", "ALLOW", "\"args\": {}")), "`args` must be a list");
+}
+
+/// C ends a string there: crun takes the key for `names`, and libseccomp the name for `dup`.
+#[test]
+fn nul_in_strings() {
+    let said = "the string contains the character U+0000";
+    refused(&profile().replace("names", "names\\u0000x"), said);
+    refused(&profile().replace("\"dup\"", "\"dup\\u0000x\""), said);
+    refused(&format!("---\n{}", profile().replace("\"dup\"", "\"dup\\0x\"")), said);
+    refused(&profile().replace("\"dup\"", "\"dup\0x\""), "control character U+0000");
+    // yajl is given a string of C, which ends at the first such byte of the file.
+    refused(&format!("{}\0{{", profile()), "Error 1:");
+}
+
+/// Go: U+FFFD. yajl: a question mark, or bytes that are no UTF-8.
+#[test]
+fn lone_surrogates() {
+    for surrogate in ["\\ud800", "\\udc00", "\\ud800x", "\\ud800\\ud800", "\\udc00\\ud800"] {
+        let text = text(&entry("dup", "ALLOW", &format!("\"comment\": \"{surrogate}\"")));
+        refused(&text, "this is not JSON: Invalid unicode escape sequence");
+    }
+    accepted(&text(&entry("dup", "ALLOW", "\"comment\": \"\\ud83d\\ude00 \u{1f600}\"")));
+}
+
+#[test]
+fn control_characters_in_strings() {
+    for byte in ["\u{1}", "\t", "\n", "\u{1f}"] {
+        let text = text(&entry("dup", "ALLOW", &format!("\"comment\": \"{byte}\"")));
+        refused(&text, "the string contains the control character U+00");
+    }
+    accepted(&text(&entry("dup", "ALLOW", "\"comment\": \"\\u0001\\t\u{7f}\"")));
+}
+
+/// yajl takes vertical tabs and form feeds, Go none of these.
+#[test]
+fn white_space_that_json_does_not_have() {
+    for space in ["\u{b}", "\u{c}", "\u{85}", "\u{a0}", "\u{2028}", "\u{3000}"] {
+        refused(&profile().replacen(": ", &format!(":{space}"), 1), "is not white space in JSON");
+    }
+    accepted(&profile().replace(' ', "\r\n\t "));
+}
+
+#[test]
+fn a_byte_order_mark() {
+    refused(&format!("\u{feff}{}", profile()), "starts with a byte order mark");
+}
+
+/// yajl takes comments.
+#[test]
+fn comments_and_trailing_commas() {
+    refused(&format!("/* x */ {}", profile()), "JSON has no comments");
+    refused(&profile().replacen('{', "{// x\n", 1), "JSON has no comments");
+    refused(&profile().replace("\"]", "\",]"), "Trailing commas");
+}
+
+/// runc reads the first value and stops there; the others refuse the text.
+#[test]
+fn text_behind_the_document() {
+    for rest in ["{}", " x", "\n{\"linux\": {}}", " null"] {
+        refused(&format!("{}{rest}", profile()), "Text cannot contain more than one JSON value");
+    }
+}
+
+/// Go: 10,000 levels. yajl: no limit.
+#[test]
+fn nesting() {
+    let nested = |depth: usize| {
+        let deep = format!("\"x\": {}{}", "[".repeat(depth), "]".repeat(depth));
+        format!("{{\"linux\": {{\"seccomp\": {}}}, {deep}}}", profile())
+    };
+    assert!(oci::read(&nested(500), &of(Some(Dialect::Runc))).is_ok());
+    for depth in [600, 20_000] {
+        let messages = lines(&oci::read(&nested(depth), &of(Some(Dialect::Runc))).unwrap_err());
+        assert!(messages.contains("deeper than 512 levels"), "{messages}");
+    }
+}
+
+#[test]
+fn an_empty_key_is_a_key_like_others() {
+    let text = profile().replacen('{', "{\"\": 1, ", 1);
+    for dialect in READERS {
+        let profile = oci::read(&text, &of(dialect)).unwrap();
+        assert_eq!(call(&profile, "dup", &[]), "ALLOW");
+        assert!(lines(&profile.warnings).contains("1:2: a profile has no key ``; it is ignored"));
+    }
+}
+
+/// YAML stands for the JSON with the same tree.
+#[test]
+fn yaml_is_read_as_its_json() {
+    let yaml =
+        "defaultAction: SCMP_ACT_ERRNO\nsyscalls:\n- Names: [dup]\n  action: SCMP_ACT_ALLOW\n";
+    for dialect in GO {
+        let profile = oci::read(yaml, &of(Some(dialect))).unwrap();
+        assert_eq!(call(&profile, "dup", &[]), "ALLOW");
+    }
+    assert!(lines(&oci::read(yaml, &of(None)).unwrap_err()).contains("3:3: `Names` is `names`"));
+    let twice = yaml.replace("  action", "  names: [dup2]\n  action");
+    let messages = lines(&oci::read(&twice, &of(Some(Dialect::Runc))).unwrap_err());
+    assert!(messages.contains("4:3: `names` is given twice, first at 3:3"), "{messages}");
+}

@@ -1,0 +1,304 @@
+//! Where in a document the profile is, for every dialect and for none; and what is said of the rest.
+
+use callgate::frontend::oci::{self, Dialect, Options};
+
+use crate::support::{call, entry, lines, options, text};
+
+/// Allows `dup` alone.
+fn outer() -> String {
+    text(&entry("dup", "ALLOW", ""))
+}
+
+/// Allows `dup2` alone.
+fn inner() -> String {
+    text(&entry("dup2", "ALLOW", ""))
+}
+
+/// The profile that allows `dup`, with one more member.
+fn outer_with(member: &str) -> String {
+    outer().replacen('{', &format!("{{{member}, "), 1)
+}
+
+fn of(dialect: Option<Dialect>) -> Options {
+    Options { dialect, ..options(Dialect::Oci) }
+}
+
+const ALL: [Option<Dialect>; 6] = [
+    None,
+    Some(Dialect::Oci),
+    Some(Dialect::Docker),
+    Some(Dialect::Podman),
+    Some(Dialect::Runc),
+    Some(Dialect::Crun),
+];
+
+fn reads_top_level(dialect: Option<Dialect>) -> bool {
+    matches!(dialect, Some(Dialect::Docker | Dialect::Podman))
+}
+
+/// What the readings of a text allow, `dup` or `dup2`, or its errors.
+fn reading(text: &str, dialect: Option<Dialect>) -> Result<&'static str, String> {
+    let profile = oci::read(text, &of(dialect)).map_err(|messages| lines(&messages))?;
+    match (call(&profile, "dup", &[]).as_str(), call(&profile, "dup2", &[]).as_str()) {
+        ("ALLOW", "ERRNO(EPERM)") => Ok("dup"),
+        ("ERRNO(EPERM)", "ALLOW") => Ok("dup2"),
+        other => panic!("{text} {other:?}"),
+    }
+}
+
+fn warnings(text: &str, dialect: Option<Dialect>) -> String {
+    lines(&oci::read(text, &of(dialect)).unwrap().warnings)
+}
+
+/// podman 4.3.1 installs the profile at the top level of the first two, and runc 1.1.5 and crun 1.8.1 the one
+/// in `linux.seccomp`.
+#[test]
+fn a_configuration_with_a_profile_beside_it_is_read_by_dialect_or_refused() {
+    let section = format!("\"linux\": {{\"seccomp\": {}}}", inner());
+    for member in [section.clone(), format!("\"ociVersion\": \"1.2.0\", {section}")] {
+        let text = outer_with(&member);
+        for dialect in ALL.into_iter().flatten() {
+            let expected = if reads_top_level(Some(dialect)) { "dup" } else { "dup2" };
+            assert_eq!(reading(&text, Some(dialect)), Ok(expected), "{dialect} {text}");
+        }
+    }
+    assert_eq!(
+        reading(&outer_with(&format!("\n{section},\n\"x\": 1")), None).unwrap_err(),
+        "Error 3:9: this document can be read in more than one way: as `linux.seccomp` of the OCI \
+         configuration (2:11) or as the profile at the top level (3:9) (keep one of them; Docker and \
+         Podman read the top level, runc and crun `linux.seccomp`, and naming one of these dialects \
+         decides)\n"
+    );
+}
+
+#[test]
+fn a_resource_with_a_profile_beside_it_is_the_profile_to_docker_and_podman_alone() {
+    let spec = format!("\"spec\": {}", inner());
+    for member in [spec.clone(), format!("\"kind\": \"SeccompProfile\", {spec}")] {
+        let text = outer_with(&member);
+        for dialect in ALL {
+            match reading(&text, dialect) {
+                Ok(read) => assert!(reads_top_level(dialect) && read == "dup", "{dialect:?}"),
+                Err(messages) => {
+                    assert!(!reads_top_level(dialect), "{dialect:?} {messages}");
+                    let said = "as `spec` of the SeccompProfile resource (1:2) or as the profile at the \
+                                top level (1:";
+                    assert!(messages.contains(said), "{messages}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_configuration_that_is_a_resource_too_is_a_configuration_to_those_who_run_it() {
+    let text = format!(
+        "{{\"kind\": \"SeccompProfile\", \"spec\": {}, \"linux\": {{\"seccomp\": {}}}}}",
+        outer(),
+        inner()
+    );
+    for dialect in [Dialect::Oci, Dialect::Runc, Dialect::Crun] {
+        assert_eq!(reading(&text, Some(dialect)), Ok("dup2"));
+        let warnings = warnings(&text, Some(dialect));
+        assert!(
+            warnings.contains("1:28: `spec` is ignored: the profile is read from"),
+            "{warnings}"
+        );
+    }
+    assert!(reading(&text, None).unwrap_err().contains("more than one way"));
+    for dialect in [Dialect::Docker, Dialect::Podman] {
+        assert!(reading(&text, Some(dialect)).unwrap_err().contains("at the top level"));
+    }
+}
+
+/// podman 4.3.1 runs such containers without a filter.
+#[test]
+fn a_profile_that_docker_and_podman_do_not_find_is_an_error() {
+    for (at, text) in [
+        ("1:33", format!("{{\"ociVersion\": \"1.2\", \"linux\": {{\"seccomp\": {}}}}}", inner())),
+        ("1:12", format!("{{\"LINUX\": {{\"\u{17f}eccomp\": {}}}}}", inner())),
+        ("1:2", format!("{{\"kind\": \"SeccompProfile\", \"spec\": {}}}", inner())),
+        ("1:2", format!("{{\"spec\": {}}}", inner())),
+        ("1:1", format!("kind: SeccompProfile\nspec: {}", inner())),
+    ] {
+        for dialect in [Dialect::Docker, Dialect::Podman] {
+            assert_eq!(
+                reading(&text, Some(dialect)).unwrap_err(),
+                format!(
+                    "Error {at}: {dialect} reads a profile at the top level, and there is none: the \
+                     container would have no filter (put the profile into a file of its own, or read \
+                     this one in the dialect of what reads it, such as runc or crun)\n"
+                )
+            );
+        }
+    }
+}
+
+#[test]
+fn each_alone_is_read_by_whoever_has_it() {
+    for dialect in ALL {
+        assert_eq!(reading(&outer(), dialect), Ok("dup"), "{dialect:?}");
+        for text in [
+            format!("{{\"linux\": {{\"seccomp\": {}}}}}", inner()),
+            format!("{{\"ociVersion\": \"1\", \"linux\": {{\"seccomp\": {}}}}}", inner()),
+            format!("{{\"kind\": \"SeccompProfile\", \"spec\": {}}}", inner()),
+            format!("{{\"spec\": {}}}", inner()),
+        ] {
+            if !reads_top_level(dialect) {
+                assert_eq!(reading(&text, dialect), Ok("dup2"), "{dialect:?} {text}");
+                assert_eq!(warnings(&text, dialect), "");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_configuration_without_a_profile_is_an_error_whatever_is_beside_it() {
+    let none = "this OCI configuration has no `linux.seccomp`: the container has no filter";
+    for linux in ["{}", "{\"seccomp\": null}", "{\"sec\": 1}", "5", "[]", "\"x\""] {
+        for dialect in [Dialect::Oci, Dialect::Runc, Dialect::Crun] {
+            for text in [
+                format!("{{\"linux\": {linux}}}"),
+                format!("{{\"ociVersion\": \"1\", \"linux\": {linux}}}"),
+                outer_with(&format!("\"linux\": {linux}")),
+            ] {
+                let messages = reading(&text, Some(dialect)).unwrap_err();
+                assert!(messages.contains(none), "{messages}");
+            }
+        }
+        let both = outer_with(&format!("\"linux\": {linux}"));
+        assert!(reading(&both, None).unwrap_err().contains("more than one way"));
+    }
+    // Null is as good as nothing.
+    for dialect in ALL {
+        let text =
+            outer_with("\"linux\": null, \"kind\": null, \"spec\": null, \"ociVersion\": null");
+        assert_eq!(reading(&text, dialect), Ok("dup"), "{dialect:?}");
+    }
+    let text = format!("{{\"defaultAction\": null, \"linux\": {{\"seccomp\": {}}}}}", inner());
+    assert_eq!(reading(&text, None), Ok("dup2"));
+}
+
+#[test]
+fn other_resources_and_lists_are_no_profiles() {
+    for dialect in ALL {
+        let pod = "{\"apiVersion\": \"v1\", \"kind\": \"Pod\", \"spec\": {\"containers\": [\
+                   {\"securityContext\": {\"seccompProfile\": {\"type\": \"RuntimeDefault\"}}}]}}";
+        assert!(reading(pod, dialect).is_err(), "{dialect:?}");
+        for list in [format!("[{}]", outer()), format!("[{}, {}]", outer(), inner())] {
+            assert!(reading(&list, dialect).unwrap_err().contains("but this is a list"));
+        }
+        // With a profile at the top level, no program reads it in another way.
+        let beside = outer_with("\"kind\": \"Pod\", \"spec\": {}");
+        assert_eq!(reading(&beside, dialect), Ok("dup"), "{dialect:?}");
+        let said = "`kind` is ignored: it is a key of Kubernetes resources";
+        assert!(warnings(&beside, dialect).contains(said));
+        let items = format!("{{\"kind\": \"List\", \"items\": [{}]}}", outer());
+        assert!(reading(&items, dialect).is_err());
+    }
+    let messages = reading("{\"kind\": 5, \"spec\": {}}", None).unwrap_err();
+    assert!(messages.contains("1:10: `kind` is the number 5, but must be \"SeccompProfile\""));
+}
+
+#[test]
+fn what_is_beside_a_profile_at_the_top_level_is_said_to_be_ignored() {
+    let text = outer_with(&format!(
+        "\"kind\": \"SeccompProfile\",\n\"spec\": {0},\n\"linux\": {{\"seccomp\": {0}}},\n\"seccomp\": {0}",
+        inner()
+    ));
+    for dialect in [Dialect::Docker, Dialect::Podman] {
+        assert_eq!(
+            warnings(&text, Some(dialect)),
+            "Warning 1:2: `kind` is ignored: it is a key of Kubernetes resources ()\n\
+             Warning 2:1: `spec` is ignored: it is a key of Kubernetes resources ()\n\
+             Warning 3:1: `linux` is ignored: it is a key of OCI configurations ()\n\
+             Warning 4:1: a profile has no key `seccomp`; it is ignored (remove it, or check its \
+             spelling)\n"
+        );
+    }
+}
+
+#[test]
+fn parts_of_a_profile_outside_of_it_are_said_to_be_ignored() {
+    let text = format!(
+        "{{\"ociVersion\": \"1\",\n\"archMap\": [],\n\"Flags\": [],\n\"seccomp\": {0},\n\
+         \"process\": {{\"seccomp\": {0}, \"flags\": 1}},\n\"mounts\": [{{\"\u{17f}yscalls\": []}}],\n\
+         \"annotations\": {{\"seccomp\": \"x\"}},\n\"linux\": {{\"seccomp\": {1},\n\"architectures\": []}}}}",
+        outer(),
+        inner()
+    );
+    let help = "(remove it, or move it to where it is read)";
+    let expected: String = [
+        ("2:1", "archMap"),
+        ("3:1", "Flags"),
+        ("4:1", "seccomp"),
+        ("5:13", "seccomp"),
+        ("6:13", "\\u017fyscalls"),
+        ("9:1", "architectures"),
+    ]
+    .iter()
+    .map(|(at, key)| {
+        format!(
+            "Warning {at}: `{key}` is ignored: the profile is read from `linux.seccomp` (8:22) {help}\n"
+        )
+    })
+    .collect();
+    for dialect in [None, Some(Dialect::Oci), Some(Dialect::Runc), Some(Dialect::Crun)] {
+        assert_eq!(warnings(&text, dialect), expected, "{dialect:?}");
+    }
+    // A complete configuration of a runtime has none of them.
+    let text = format!(
+        "{{\"ociVersion\": \"1.0.2\", \"process\": {{\"args\": [\"sh\"], \"ioPriority\": {{\"class\": \"x\"}}}}, \
+         \"mounts\": [{{\"options\": []}}], \"linux\": {{\"memoryPolicy\": {{\"flags\": []}}, \
+         \"seccomp\": {}, \"maskedPaths\": [\"/proc/kcore\"]}}}}",
+        inner()
+    );
+    assert_eq!(warnings(&text, Some(Dialect::Runc)), "");
+}
+
+/// crun 1.8.1 reads the annotation, and then not `linux.seccomp` (crun(1)).
+#[test]
+fn a_program_in_an_annotation_takes_the_place_of_the_profile_in_crun() {
+    let text = format!(
+        "{{\"annotations\": {{\"run.oci.seccomp_bpf_data\": \"BgAAAAAA/38=\"}}, \
+         \"linux\": {{\"seccomp\": {}}}}}",
+        inner()
+    );
+    let twice = text.replacen('{', "{\"annotations\": {}, ", 1);
+    for dialect in [None, Some(Dialect::Crun), Some(Dialect::Runc)] {
+        assert!(reading(&twice, dialect).unwrap_err().contains("`annotations` is given twice"));
+    }
+    let said = "1:18: crun ignores `linux.seccomp` and installs the BPF program in \
+                `run.oci.seccomp_bpf_data`";
+    for dialect in [None, Some(Dialect::Crun)] {
+        assert!(reading(&text, dialect).unwrap_err().starts_with(&format!("Error {said}")));
+    }
+    for dialect in [Dialect::Oci, Dialect::Runc] {
+        assert_eq!(reading(&text, Some(dialect)), Ok("dup2"));
+        assert!(warnings(&text, Some(dialect)).starts_with(&format!("Warning {said}")));
+    }
+}
+
+#[test]
+fn a_number_that_a_named_errno_beats_is_said_to_be_ignored() {
+    let differing = "\"errnoRet\": 13, \"errno\": \"EPERM\"";
+    let text = text(&entry("dup", "ERRNO", differing));
+    assert!(warnings(&text, Some(Dialect::Podman)).contains(
+        "Warning 1:109: `errnoRet` is ignored: `errno` is given and differs (remove one of them)\n"
+    ));
+    let same = text.replace("13", "1");
+    assert!(!warnings(&same, Some(Dialect::Podman)).contains("differs"));
+}
+
+/// What every dialect takes for the same is the same in YAML.
+#[test]
+fn yaml_has_the_same_shapes() {
+    let text = format!("kind: SeccompProfile\nspec: {}\ndefaultAction: SCMP_ACT_ALLOW\n", inner());
+    assert!(
+        reading(&text, None)
+            .unwrap_err()
+            .contains("(1:1) or as the profile at the top level (3:1)")
+    );
+    let text = format!("linux: {{seccomp: {}}}\n", inner());
+    assert_eq!(reading(&text, Some(Dialect::Runc)), Ok("dup2"));
+}

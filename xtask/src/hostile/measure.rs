@@ -1,0 +1,83 @@
+//! Processor time and memory of one command.
+
+use std::fs::File;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::Result;
+
+/// How a command ended.
+pub(super) enum End {
+    Status(i32),
+    Signal(i32),
+    /// It was ended.
+    Late,
+}
+
+/// What it took.
+pub(super) struct Cost {
+    pub(super) end: End,
+    /// Of the processor, in user mode and in the kernel.
+    pub(super) time: Duration,
+    /// The most that was resident at a time, in bytes.
+    pub(super) memory: u64,
+    /// The first line of what it said on standard error.
+    pub(super) message: String,
+}
+
+/// Runs `callgate` with these words in a directory.
+pub(super) fn measure(
+    callgate: &Path,
+    words: &str,
+    directory: &Path,
+    patience: Duration,
+) -> Result<Cost> {
+    let failed = |error: std::io::Error| format!("callgate {words}: {error}");
+    let said = directory.join("said");
+    let mut child = Command::new(callgate)
+        .args(words.split(' '))
+        .current_dir(directory)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(File::create(&said).map_err(failed)?)
+        .spawn()
+        .map_err(failed)?;
+    let start = Instant::now();
+    let process = child.id() as i32;
+    let (mut status, mut is_late) = (0, false);
+    // SAFETY: all bits zero are a `rusage`, which has numbers only.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    loop {
+        // SAFETY: both pointers are to values of their types that live longer than the call; nothing else waits
+        // for this child.
+        match unsafe { libc::wait4(process, &mut status, libc::WNOHANG, &mut usage) } {
+            0 if !is_late && start.elapsed() > patience => {
+                is_late = true;
+                child.kill().map_err(failed)?;
+            }
+            0 => std::thread::sleep(Duration::from_millis(5)),
+            -1 => return Err(failed(std::io::Error::last_os_error())),
+            _ => break,
+        }
+    }
+    let end = if is_late {
+        End::Late
+    } else if libc::WIFSIGNALED(status) {
+        End::Signal(libc::WTERMSIG(status))
+    } else {
+        End::Status(libc::WEXITSTATUS(status))
+    };
+    let of = |time: libc::timeval| {
+        Duration::from_secs(time.tv_sec as u64) + Duration::from_micros(time.tv_usec as u64)
+    };
+    let text = crate::files::read(&said)?;
+    let first = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let message = String::from_utf8_lossy(first).chars().take(160).collect();
+    Ok(Cost {
+        end,
+        time: of(usage.ru_utime) + of(usage.ru_stime),
+        memory: usage.ru_maxrss as u64 * 1024,
+        message,
+    })
+}

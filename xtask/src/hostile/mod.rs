@@ -1,0 +1,161 @@
+//! `cargo xtask hostile`: what inputs that are made to take long or much memory cost each reader.
+
+mod inputs;
+mod measure;
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use self::inputs::{Input, READERS, Reader};
+use self::measure::{End, measure};
+use crate::files::{make, remove};
+use crate::recording::build;
+use crate::table::Table;
+use crate::{Result, machine, workspace};
+
+pub(crate) const HELP: &str = "\
+usage: cargo xtask hostile [OPTION]... [WORD]...
+
+Writes inputs of 16 MiB that are made to take long or much memory, for each reader of
+user input, runs a command on each, and prints how it ended, its time (user and
+system) and its largest resident memory as a table in Markdown (docs/limits.md has
+one). Logs are written a second time with 1 GiB. With WORDs, only rows with all of
+these words in them.
+
+  --size MIB    the size of inputs (16)
+  --log MIB     the size of long logs (1024); 0: none
+";
+
+/// How long a command may take until it is ended.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Runs the task.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    let (mut size, mut log) = (16, 1024);
+    let mut words = Vec::new();
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        let mut number = || {
+            let number = arguments.next().and_then(|number| number.parse::<u64>().ok());
+            number.ok_or(format!("{argument} needs a number of MiB"))
+        };
+        match argument.as_str() {
+            "--size" => size = number()?,
+            "--log" => log = number()?,
+            option if option.starts_with('-') => {
+                return Err(format!("unknown option {option}; see cargo xtask hostile --help"));
+            }
+            word => words.push(word),
+        }
+    }
+    let directory = workspace().join("target/hostile");
+    remove(&directory)?;
+    make(&directory)?;
+    let callgate = build()?;
+    let mut table = Table::new(["input", "MiB", "command", "end", "s", "MiB at most"]);
+    for reader in READERS {
+        for input in reader.inputs {
+            let sizes: &[u64] = if reader.is_log && log > 0 { &[size, log] } else { &[size] };
+            let is_wanted = |words: &[&str]| {
+                let row = format!("{} {}", reader.name, input.name);
+                words.iter().all(|word| row.contains(word))
+            };
+            if !is_wanted(&words) {
+                continue;
+            }
+            for size in sizes {
+                measured(reader, input, *size, &callgate, &directory, &mut table)?;
+            }
+        }
+    }
+    for line in machine::lines() {
+        println!("{line}");
+    }
+    println!("\n{}", table.markdown());
+    remove(&directory)
+}
+
+/// Adds a row for each command on an input of so many MiB.
+fn measured(
+    reader: &Reader,
+    input: &Input,
+    size: u64,
+    callgate: &Path,
+    directory: &Path,
+    table: &mut Table,
+) -> Result<()> {
+    let path = directory.join(reader.file);
+    write(&path, input, size << 20).map_err(|error| format!("{}: {error}", path.display()))?;
+    for (name, text) in reader.beside {
+        crate::files::write(&directory.join(name), text)?;
+    }
+    for command in reader.commands {
+        eprintln!("hostile: {size} MiB: {}, {}: {command}", reader.name, input.name);
+        let cost = measure(callgate, command, directory, PATIENCE)?;
+        let end = match cost.end {
+            End::Status(status) => format!("exit status {status}"),
+            End::Signal(signal) => format!("signal {signal}"),
+            End::Late => format!("not within {} s", PATIENCE.as_secs()),
+        };
+        table.row([
+            format!("{}: {}", reader.name, input.name),
+            size.to_string(),
+            format!("`callgate {command}`"),
+            end,
+            format!("{:.2}", cost.time.as_secs_f64()),
+            (cost.memory >> 20).to_string(),
+        ]);
+        eprintln!(
+            "hostile:   {:.2} s, {} MiB: {}",
+            cost.time.as_secs_f64(),
+            cost.memory >> 20,
+            cost.message
+        );
+    }
+    remove_file(&path)
+}
+
+fn remove_file(path: &Path) -> Result<()> {
+    std::fs::remove_file(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Writes an input of this size in bytes at the most.
+fn write(path: &Path, input: &Input, size: u64) -> std::io::Result<()> {
+    let mut file = BufWriter::with_capacity(1 << 20, File::create(path)?);
+    file.write_all(input.head)?;
+    let mut written = (input.head.len() + input.tail.len()) as u64;
+    let (mut unit, mut number) = (Vec::new(), 0);
+    loop {
+        unit.clear();
+        (input.unit)(number, &mut unit);
+        if written + unit.len() as u64 > size {
+            break;
+        }
+        file.write_all(&unit)?;
+        written += unit.len() as u64;
+        number += 1;
+    }
+    file.write_all(input.tail)?;
+    file.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inputs_have_the_size_that_is_asked_for() {
+        let directory =
+            std::env::temp_dir().join(format!("callgate-hostile-{}", std::process::id()));
+        make(&directory).unwrap();
+        for input in READERS.iter().flat_map(|reader| reader.inputs) {
+            let path = directory.join("input");
+            write(&path, input, 40_000).unwrap();
+            let size = std::fs::metadata(&path).unwrap().len();
+            assert!((39_000..=40_000).contains(&size), "{}: {size}", input.name);
+        }
+        remove(&directory).unwrap();
+    }
+}
