@@ -2,6 +2,7 @@
 
 mod apt;
 mod compare;
+mod containers;
 mod files;
 mod hostile;
 mod kernels;
@@ -37,6 +38,12 @@ const TASKS: &[Task] = &[
         summary: "what inputs that are made to take long or much memory cost each reader",
         help: hostile::HELP,
         run: hostile::run,
+    },
+    Task {
+        name: "containers",
+        summary: "what runc and crun install for random profiles in real containers",
+        help: containers::HELP,
+        run: containers::run,
     },
     Task {
         name: "kernels",

@@ -137,8 +137,7 @@ fn a_recorder_that_is_killed_leaves_a_part() {
         assert!(!text.contains("\"status\""), "{text}");
         for command in ["generate", "check"] {
             let read = Command::new(env!("CARGO_BIN_EXE_callgate"))
-                .arg(command)
-                .arg("r.json.partial")
+                .args([command, "--partial", "r.json.partial"])
                 .current_dir(&recorder.directory)
                 .output()
                 .unwrap();

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use callgate::Arch;
 use callgate::check::{Certainty, Finding, Unrecorded, check};
 use callgate::diagram::Store;
-use callgate::recording::Recording;
+use callgate::recording::{Effect, Recording};
 use callgate::syscalls;
 use clap::ValueHint;
 
@@ -98,13 +98,15 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
 /// Says where the answer may not be what somebody wants to know.
 fn warn_about(named: &[Named], recording: &Recording, filter: &Stack) {
     for Named { name, recording } in named {
-        let lost = recording.runs().iter().fold(0, |sum: u64, run| sum.saturating_add(run.lost));
-        if lost > 0 {
-            report::warn_about(
-                name,
-                format!("calls happened that are not in the recording, at least {}", grouped(lost)),
-                "the filter may deny some of them, too; record again on a quieter machine",
-            );
+        for caveat in recording.caveats() {
+            let help = match caveat.effect {
+                Effect::Incomplete => "the filter may deny calls that are missing; record again",
+                Effect::Altered => "the program may call something else without the recorder",
+                Effect::Excess => {
+                    "what was denied while recording may be denied by this filter, too"
+                }
+            };
+            report::warn_about(name, caveat.text, help);
         }
     }
     let arches = filter.arches();

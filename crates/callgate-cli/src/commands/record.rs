@@ -28,8 +28,9 @@ Counted are the calls of all processes and threads from the execve of the
 command on, until the last of them has ended, and the values of arguments: all
 while they are few, then their bounds. The recording (-o) is JSON; --weights
 reads it too. Several files of one kind or another become one recording with
---from: recordings, logs of strace (best: -f -e raw=all), tables of strace -c
-and perf trace -s, and SECCOMP records of the audit log, dmesg and journalctl.
+callgate record merge: recordings, logs of strace (best: -f -e raw=all), tables
+of strace -c and perf trace -s, and SECCOMP records of the audit log, dmesg and
+journalctl; --from does the same. A command that is called merge comes after --.
 
 The command has the terminal and the standard streams to itself; the report
 goes to standard error when all has ended. Its exit status is passed on; it is 2
@@ -55,8 +56,17 @@ Examples:
   callgate record -o ls.json -- ls -l
   callgate record -- make -j8
   callgate compile profile.json --weights ls.json --stats
+  callgate record merge monday.json tuesday.json -o all.json
   callgate record -o all.json --from monday.json strace.log /var/log/audit/*")]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    disable_help_subcommand = true
+)]
 pub(crate) struct RecordArgs {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+
     /// The file for the recording; without it, or --format, there is a table of counts
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
@@ -101,6 +111,50 @@ pub(crate) struct RecordArgs {
     command: Vec<OsString>,
 }
 
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    /// Make one recording of several
+    Merge(MergeArgs),
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The merged recording keeps what callgate generate goes by: how many recordings
+had a call, and each of its values, and what is to be said against each run. So
+the same profile comes of it as of the recordings themselves, and recordings may
+be merged in any order, and merged ones again. Each file counts as one run of
+the program; give each run once.
+
+A FILE is what callgate record writes, a log of strace, a table of strace -c or
+perf trace -s, or SECCOMP records of the audit log, dmesg or journalctl; - is
+standard input.
+
+Examples:
+  callgate record merge monday.json tuesday.json -o week.json
+  callgate record merge week.json wednesday.json -o more.json
+  callgate generate more.json -o profile.json")]
+struct MergeArgs {
+    /// Recordings, or logs and tables of other tools
+    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    files: Vec<PathBuf>,
+
+    /// Where the recording goes [default: standard output]; it appears there whole or not at all
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+
+    /// Whose calls are in logs that do not say it [default: this machine's]
+    #[arg(long, value_name = "ARCH", value_parser = parse_arch)]
+    arch: Option<Arch>,
+
+    /// Take unknown names of calls in logs as errors
+    #[arg(long)]
+    strict: bool,
+
+    /// Take the whole entries of a recording that is cut off; the result says that some are missing
+    #[arg(long)]
+    partial: bool,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Via {
     /// By the tracepoint where that works, else by ptrace
@@ -114,6 +168,9 @@ enum Via {
 }
 
 pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
+    if let Some(Verb::Merge(args)) = &args.verb {
+        return merge(args);
+    }
     if !args.from.is_empty() {
         return read(args);
     }
@@ -161,13 +218,27 @@ fn read(args: &RecordArgs) -> Result<u8> {
     let reading = Reading { arch, strict, partial };
     let all = recordings::merged(&recordings::read_all(&args.from, reading)?);
     match (&args.output, args.format) {
-        (Some(path), _) if path.as_os_str() != "-" => {
-            output::write_recording(path, all.to_json().as_bytes())?;
-        }
         (None, Format::Text) => output::print(&table(&all))?,
-        _ => output::print(&all.to_json())?,
+        (output, _) => write(&all, output.as_deref())?,
     }
     Ok(0)
+}
+
+/// `callgate record merge`.
+fn merge(args: &MergeArgs) -> Result<u8> {
+    let MergeArgs { arch, strict, partial, .. } = *args;
+    let reading = Reading { arch, strict, partial };
+    let all = recordings::merged(&recordings::read_all(&args.files, reading)?);
+    write(&all, args.output.as_deref())?;
+    Ok(0)
+}
+
+/// Writes a recording that was read, to a file or to standard output.
+fn write(recording: &Recording, path: Option<&Path>) -> Result<()> {
+    match path.filter(|path| path.as_os_str() != "-") {
+        Some(path) => output::write_recording(path, recording.to_json().as_bytes()),
+        None => output::print(&recording.to_json()),
+    }
 }
 
 /// Where the recording goes; that this is possible is found out before the command runs.

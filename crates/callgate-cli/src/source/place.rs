@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use crate::progress::Progress;
-use crate::report::{Failure, Result, printable};
+use crate::report::{Failure, Result};
+use crate::text::printable;
 
 /// The most that is read from the file of a source. The largest profile in use has 60 kB, the largest program 32 kB.
 const MAX_BYTES: u64 = 16 << 20;

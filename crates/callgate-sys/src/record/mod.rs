@@ -25,6 +25,7 @@
 //! ```
 
 mod bpf;
+mod caveat;
 mod ptrace;
 mod save;
 mod signals;
@@ -252,15 +253,16 @@ pub fn record_to(
         }
     }
     let Outcome { tally, status, processes, threads, time, cost, mut notes, signals } = result?;
-    let mut recording = tally.recording;
-    let counts = Counts { processes, threads, lost: tally.lost };
-    recording.push_run(facts.run(counts, status.map(exit_status)));
-    signals.wait_for_saving();
-    save.whole(&recording);
-    drop(signals);
     if status.is_none() {
         notes.push(Note::UnknownStatus);
     }
+    let mut recording = tally.recording;
+    let counts = Counts { processes, threads, lost: tally.lost };
+    let caveats = notes.iter().map(Note::caveat).collect();
+    recording.push_run(facts.run(counts, status.map(exit_status), caveats));
+    signals.wait_for_saving();
+    save.whole(&recording);
+    drop(signals);
     Ok(Recorded {
         recording,
         way: facts.way,

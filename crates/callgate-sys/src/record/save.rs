@@ -7,7 +7,7 @@
 
 use std::time::{Duration, Instant};
 
-use callgate::recording::{How, Recording, Run};
+use callgate::recording::{Caveat, How, Recording, Run};
 
 use super::{Tally, Way, raw};
 
@@ -48,7 +48,7 @@ pub(super) struct Facts {
 
 impl Facts {
     /// The run, once the rest is known.
-    pub(super) fn run(&self, counts: Counts, status: Option<u8>) -> Run {
+    pub(super) fn run(&self, counts: Counts, status: Option<u8>, caveats: Vec<Caveat>) -> Run {
         Run {
             how: match self.way {
                 Way::Tracepoint => How::Tracepoint,
@@ -62,6 +62,7 @@ impl Facts {
             status,
             kernel: raw::uname_release().ok(),
             callgate: Some(env!("CARGO_PKG_VERSION").to_owned()),
+            caveats,
         }
     }
 }
@@ -104,7 +105,8 @@ impl<'s> Parts<'s> {
         let mut recording = tally.recording;
         // Of what comes next nothing is known: at least the end of the command.
         let lost = tally.lost.saturating_add(1);
-        recording.push_run(self.facts.run(Counts { processes, threads, lost }, None));
+        let caveats = vec![Caveat::unfinished()];
+        recording.push_run(self.facts.run(Counts { processes, threads, lost }, None, caveats));
         self.save.part(&recording);
         self.saved(start.elapsed());
     }

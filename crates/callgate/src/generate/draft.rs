@@ -6,13 +6,14 @@
 
 use std::collections::BTreeMap;
 
+use super::directives;
 use super::error::{GenerateError, Kind};
 use super::families;
 use super::limit::{Cube, Limit};
 use super::limits::{self, Evidence, Limitable};
 use super::runtime::{BY_KERNEL, Needed};
-use super::{Arguments, Deny, Options, Runtime};
-use crate::recording::{Bounds, CallId, Recording, Seen, Values};
+use super::{Arguments, Deny, Form, Options, Runtime};
+use crate::recording::{Bounds, CallId, Effect, Recording, Seen, Values};
 use crate::syscalls::Arch;
 
 /// How often an argument must have been seen for each of its values, on average, in the only recording
@@ -28,9 +29,13 @@ pub struct Draft {
     pub(super) arches: Vec<Arch>,
     pub(super) deny: Deny,
     pub(super) runtime: Runtime,
+    pub(super) arguments: Arguments,
+    pub(super) systemd: u16,
     pub(super) grants: BTreeMap<&'static str, Grant>,
     pub(super) numbers: Vec<(CallId, u64)>,
     pub(super) refused: Vec<&'static str>,
+    /// What whoever installs the filter tries and can do without.
+    pub(super) tried: Vec<&'static str>,
     pub(super) recorded: Recording,
 }
 
@@ -103,6 +108,16 @@ impl Draft {
     /// The calls that are granted, by name.
     pub fn grants(&self) -> impl Iterator<Item = &Grant> {
         self.grants.values()
+    }
+
+    /// Whether a form can name a call: systemd ignores names that are newer than it.
+    pub fn can_name(&self, form: Form, name: &str) -> bool {
+        form != Form::Systemd || directives::knows(self.systemd, name)
+    }
+
+    /// The version of systemd that a unit is for.
+    pub fn systemd(&self) -> u16 {
+        self.systemd
     }
 
     /// Recorded numbers that have no name, and how often each was called.
@@ -179,10 +194,16 @@ impl Grant {
 
 /// See [`super::generate`].
 pub(super) fn draft(recordings: &[Recording], options: &Options) -> Result<Draft, GenerateError> {
-    let arches = arches(recordings, options)?;
-    let only: Vec<Recording> = recordings.iter().map(|all| of_arches(all, &arches)).collect();
+    // All that follows looks at the merged recording alone, so that merging beforehand changes nothing.
     let mut recorded = Recording::default();
-    only.iter().for_each(|recording| recorded.merge(recording.clone()));
+    recordings.iter().for_each(|recording| recorded.merge(recording.clone()));
+    let arches = arches(&recorded, options)?;
+    recorded.retain(|call| arches.contains(&call.arch));
+    let mut caveats = recorded.caveats();
+    caveats.retain(|caveat| caveat.effect == Effect::Incomplete);
+    if !caveats.is_empty() && !options.partial {
+        return Err(Kind::Incomplete(caveats).into());
+    }
 
     let mut numbers = Vec::new();
     let mut counts: BTreeMap<&'static str, u64> = BTreeMap::new();
@@ -197,17 +218,30 @@ pub(super) fn draft(recordings: &[Recording], options: &Options) -> Result<Draft
     }
     let grant = |(name, count): (&'static str, u64)| {
         let mut grant = Grant::new(name, Reason::Recorded(count));
-        limit(&mut grant, &only, options.arguments);
+        limit(&mut grant, &recorded, options.arguments);
         (name, grant)
     };
     let grants = counts.into_iter().map(grant).collect();
-    let (deny, runtime) = (options.deny, options.runtime);
-    let mut draft = Draft { arches, deny, runtime, grants, numbers, refused: Vec::new(), recorded };
+    let Options { deny, runtime, arguments, systemd, .. } = *options;
+    let mut draft = Draft {
+        arches,
+        deny,
+        runtime,
+        arguments,
+        systemd,
+        grants,
+        numbers,
+        refused: Vec::new(),
+        tried: Vec::new(),
+        recorded,
+    };
     draft.add_runtime(options.arguments);
     draft.add_calls_by_kernel();
     if options.complete {
         draft.complete(options.arguments);
     }
+    let tries = runtime.tries().iter().copied();
+    draft.tried = tries.filter(|name| draft.exists(name) && !draft.decides(name)).collect();
     for grant in draft.grants.values_mut() {
         grant.keep_real_limits();
         grant.keep_few_alternatives();
@@ -216,9 +250,9 @@ pub(super) fn draft(recordings: &[Recording], options: &Options) -> Result<Draft
 }
 
 /// The architectures of the profile.
-fn arches(recordings: &[Recording], options: &Options) -> Result<Vec<Arch>, GenerateError> {
+fn arches(recording: &Recording, options: &Options) -> Result<Vec<Arch>, GenerateError> {
     let mut counts: BTreeMap<Arch, u64> = BTreeMap::new();
-    for (call, seen) in recordings.iter().flat_map(Recording::calls) {
+    for (call, seen) in recording.calls() {
         let count = counts.entry(call.arch).or_default();
         *count = count.saturating_add(seen.count());
     }
@@ -240,16 +274,6 @@ fn arches(recordings: &[Recording], options: &Options) -> Result<Vec<Arch>, Gene
     Ok(wanted.iter().enumerate().filter(first).map(|(_, arch)| *arch).collect())
 }
 
-/// The calls of some architectures alone.
-fn of_arches(all: &Recording, arches: &[Arch]) -> Recording {
-    let mut some = Recording::default();
-    for (call, seen) in all.calls().filter(|(call, _)| arches.contains(&call.arch)) {
-        some.add(call, seen.count(), seen.args().iter().cloned());
-    }
-    all.runs().iter().for_each(|run| some.push_run(run.clone()));
-    some
-}
-
 /// What was seen of a call of this name, on any architecture.
 fn seen<'r>(
     recording: &'r Recording,
@@ -259,7 +283,7 @@ fn seen<'r>(
 }
 
 /// Limits the arguments of a recorded call.
-fn limit(grant: &mut Grant, recordings: &[Recording], arguments: Arguments) {
+fn limit(grant: &mut Grant, recorded: &Recording, arguments: Arguments) {
     if arguments == Arguments::Off {
         return;
     }
@@ -268,7 +292,7 @@ fn limit(grant: &mut Grant, recordings: &[Recording], arguments: Arguments) {
         grant.unlimited.push(Unlimited::new("uargs", why));
     }
     for limitable in limits::of(grant.name) {
-        match limit_to(limitable, recordings, arguments) {
+        match limit_to(limitable, recorded, arguments) {
             Ok(limit) => grant.limits.push(limit),
             Err(unlimited) => grant.unlimited.push(unlimited),
         }
@@ -278,57 +302,67 @@ fn limit(grant: &mut Grant, recordings: &[Recording], arguments: Arguments) {
 /// The limit of an argument to what was recorded, or what speaks against it.
 fn limit_to(
     limitable: &Limitable,
-    recordings: &[Recording],
+    recorded: &Recording,
     arguments: Arguments,
 ) -> Result<Limit, Unlimited> {
     let unlimited = |why: String| Unlimited::new(limitable.name, why);
     let index = usize::from(limitable.arg);
     let (mut all, mut each) = (Values::default(), Vec::new());
-    for recording in recordings {
-        let mut here = Values::default();
-        for (call, seen) in seen(recording, limitable.call) {
-            if limitable.is_elsewhere(call.arch) {
-                return Err(unlimited(format!("on {} it stands elsewhere", call.arch)));
-            }
-            if !seen.is_known(index) {
-                let why = "its values are not known for all calls".to_owned();
-                return Err(Unlimited { lacks_values: true, ..unlimited(why) });
-            }
-            if let Some(values) = seen.args().get(index) {
-                here.unite(&as_seen(values, call.arch));
-            }
+    for (call, seen) in seen(recorded, limitable.call) {
+        if limitable.is_elsewhere(call.arch) {
+            return Err(unlimited(format!("on {} it stands elsewhere", call.arch)));
         }
-        all.unite(&here);
-        each.extend((here.observed() > 0).then_some(here));
+        if !seen.is_known(index) {
+            let why = "its values are not known for all calls".to_owned();
+            return Err(Unlimited { lacks_values: true, ..unlimited(why) });
+        }
+        if let Some(values) = seen.args().get(index) {
+            let values = as_seen(values, call.arch);
+            all.unite(&values);
+            each.push((values, seen.runs()));
+        }
     }
-    let limit_of = |values: &Values| limit_of(limitable, values);
-    let limit = limit_of(&all).ok_or_else(|| {
+    let limit = limit_of(limitable, &all).ok_or_else(|| {
         unlimited(format!("more than {} values were seen", crate::recording::MAX_FEW))
     })?;
-    if limitable.needs == Evidence::Any || arguments == Arguments::All {
-        return Ok(limit);
-    }
-    if each.len() > 1 {
-        let same = each.iter().all(|values| limit_of(values).as_ref() == Some(&limit));
-        let differ = || unlimited("its values differ between recordings".to_owned());
-        return same.then_some(limit).ok_or_else(differ);
-    }
-    let unusual = limit.values().saturating_sub(limitable.usual.len() as u64);
-    let (seen, needed) = (all.observed(), PER_VALUE.saturating_mul(unusual));
-    if seen < needed {
-        let why = format!("seen too rarely: {seen} of the {needed} times that would do");
-        return Err(unlimited(why));
+    if limitable.needs == Evidence::Stable && arguments != Arguments::All {
+        each.iter()
+            .try_for_each(|(values, runs)| is_stable(limitable, values, *runs))
+            .map_err(unlimited)?;
     }
     Ok(limit)
+}
+
+/// Whether the values that a call had on one architecture, in so many runs, are taken for all that it needs;
+/// what speaks against it otherwise.
+fn is_stable(limitable: &Limitable, values: &Values, runs: u64) -> Result<(), String> {
+    let mask = limitable.mask();
+    let usual = |value: u64| limitable.usual.iter().any(|usual| usual & mask == value & mask);
+    if runs > 1 {
+        let in_all = |value: u64| {
+            let mut same = values.runs().filter(|(other, _)| other & mask == value & mask);
+            same.any(|(_, seen)| seen >= runs)
+        };
+        let same = values.runs().all(|(value, _)| usual(value) || in_all(value));
+        return same.then_some(()).ok_or_else(|| "its values differ between recordings".to_owned());
+    }
+    let mut unusual: Vec<u64> =
+        values.runs().filter(|(value, _)| !usual(*value)).map(|(value, _)| value & mask).collect();
+    unusual.sort_unstable();
+    unusual.dedup();
+    let (seen, needed) = (values.observed(), PER_VALUE.saturating_mul(unusual.len() as u64));
+    let rarely = || format!("seen too rarely: {seen} of the {needed} times that would do");
+    (seen >= needed).then_some(()).ok_or_else(rarely)
 }
 
 /// Values as a filter sees them: narrow registers have low halves alone, whatever was written down.
 fn as_seen(values: &Values, arch: Arch) -> Values {
     const LOW: u64 = u32::MAX as u64;
     match (values.all(), values.bounds()) {
-        (Some(all), _) if !arch.has_wide_registers() => {
-            Values::few(values.observed(), all.iter().map(|value| value & LOW))
-        }
+        (Some(_), _) if !arch.has_wide_registers() => Values::of_runs(
+            values.observed(),
+            values.runs().map(|(value, runs)| (value & LOW, runs)),
+        ),
         (None, Some(Bounds { ever, always, .. })) if !arch.has_wide_registers() => {
             let (ever, always) = (ever & LOW, always & LOW);
             Values::many(values.observed(), Bounds { min: always, max: ever, ever, always })
@@ -346,8 +380,19 @@ fn limit_of(limitable: &Limitable, values: &Values) -> Option<Limit> {
 }
 
 impl Draft {
+    /// Whether a unit of systemd grants a call.
+    pub(super) fn is_granted(&self, name: &str) -> bool {
+        let also = self.granted_by(Form::Systemd).any(|granted| granted == name);
+        (self.grants.contains_key(name) || also) && self.can_name(Form::Systemd, name)
+    }
+
     fn exists(&self, name: &str) -> bool {
         self.arches.iter().any(|arch| arch.number(name).is_some())
+    }
+
+    /// Whether a call is granted or refused.
+    fn decides(&self, name: &str) -> bool {
+        self.grants.contains_key(name) || self.refused.contains(&name)
     }
 
     /// The only limitable argument of a call limited to some values, where it stands at the same place
@@ -439,13 +484,20 @@ impl Draft {
         for grant in &recorded {
             for company in families::company(grant.name) {
                 for Needed { name, values } in company.calls {
-                    if self.grants.contains_key(name) || !self.exists(name) {
+                    if !self.exists(name) {
+                        continue;
+                    }
+                    if let Some(known) = self.grants.get_mut(*name) {
+                        let values = values.unwrap_or_default();
+                        known.limits.iter_mut().for_each(|limit| limit.widen(values));
                         continue;
                     }
                     let reason = Reason::Sibling { of: grant.name, why: company.why };
                     let mut other = Grant::new(name, reason);
                     if let Some(values) = values.filter(|_| arguments != Arguments::Off) {
-                        other.limits.extend(self.only_limit(name, values));
+                        // Where it cannot be limited, it would be more than comes by chance.
+                        let Some(limit) = self.only_limit(name, values) else { continue };
+                        other.limits.push(limit);
                     }
                     self.grants.insert(name, other);
                 }

@@ -7,6 +7,7 @@ use crate::check::Finding;
 use crate::diagnostic::Diagnostic;
 use crate::diagram::OutOfBudget;
 use crate::policy::PolicyError;
+use crate::recording::Caveat;
 use crate::syscalls::Arch;
 
 /// Why there is no profile.
@@ -16,6 +17,7 @@ pub struct GenerateError(pub(super) Kind);
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Kind {
     Empty,
+    Incomplete(Vec<Caveat>),
     NothingFor { wanted: Vec<Arch>, recorded: Vec<Arch> },
     Arches(PolicyError),
     OneArch { given: Vec<Arch> },
@@ -31,6 +33,10 @@ impl GenerateError {
     pub fn help(&self) -> &'static str {
         match &self.0 {
             Kind::Empty => "record a run of the program",
+            Kind::Incomplete(_) => {
+                "record again, or take it as it is (callgate generate --partial): what is missing will be \
+                 denied"
+            }
             Kind::NothingFor { .. } => "name the architecture of the recording, or leave it to it",
             Kind::Arches(_) => "name the architectures of one machine",
             Kind::OneArch { .. } => "name one of them with --arch, or choose another form",
@@ -62,6 +68,10 @@ impl fmt::Display for GenerateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Kind::Empty => f.write_str("nothing was recorded"),
+            Kind::Incomplete(caveats) => {
+                let texts: Vec<&str> = caveats.iter().map(|caveat| caveat.text.as_str()).collect();
+                write!(f, "the recording is incomplete: {}", texts.join("; "))
+            }
             Kind::NothingFor { wanted, recorded } => write!(
                 f,
                 "no calls were recorded for {}, only for {}",

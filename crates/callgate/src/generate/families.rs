@@ -9,6 +9,7 @@
 //! Sources: the man pages of section 2 ("C library/kernel differences"), `sysdeps/unix/sysv/linux` of
 //! glibc and `src` of musl for the calls that they make.
 
+use super::limits::TERMINAL;
 use super::runtime::Needed;
 
 /// Calls that stand for each other.
@@ -84,6 +85,11 @@ static FAMILIES: &[Family] = &[
     ]),
     family("some architectures have only the first pair, others only the second", &["send", "sendto"]),
     family("some architectures have only the first pair, others only the second", &["recv", "recvfrom"]),
+    family("glibc asks for names by the second, musl by the first", &["sendto", "sendmmsg"]),
+    family("glibc hears of names by the first, musl by the second", &["recvfrom", "recvmsg"]),
+    family("stdio writes by the first in glibc, by the second in musl", &["write", "writev"]),
+    family("stdio reads by the first in glibc, by the second in musl", &["read", "readv"]),
+    family("raise(3) and abort(3) call the first in glibc, the second in musl", &["tgkill", "tkill"]),
     family("the older one lacks resource usage", &["waitpid", "wait4"]),
     family("a program ends by either", &["exit", "exit_group"]),
     family("the same for one process and for any", &["getpgrp", "getpgid"]),
@@ -171,6 +177,49 @@ static COMPANY: &[Company] = &[
         why: "how a connection ends depends on the other side, too",
     },
     Company {
+        of: &["write", "writev"],
+        calls: &[Needed { name: "ioctl", values: Some(TERMINAL) }],
+        why: "stdio asks whether it writes to a terminal; some libraries do always, some by other calls",
+    },
+    Company {
+        of: &["open", "openat"],
+        // F_SETFD.
+        calls: &[
+            Needed { name: "fcntl", values: Some(&[2]) },
+            Needed { name: "fcntl64", values: Some(&[2]) },
+        ],
+        why: "musl sets FD_CLOEXEC once more",
+    },
+    Company {
+        of: &["brk", "mmap", "mmap2"],
+        // PROT_NONE, PROT_READ | PROT_WRITE.
+        calls: &[
+            any("brk"),
+            Needed { name: "mmap", values: Some(&[0, 3]) },
+            Needed { name: "mmap2", values: Some(&[0, 3]) },
+            Needed { name: "mprotect", values: Some(&[0, 3]) },
+            any("madvise"),
+            any("mremap"),
+            any("munmap"),
+        ],
+        why: "where malloc(3) takes memory from, and when it gives it back, depends on the library",
+    },
+    Company {
+        of: &["set_tid_address"],
+        // ARCH_SET_FS.
+        calls: &[
+            Needed { name: "arch_prctl", values: Some(&[0x1002]) },
+            any("getrandom"),
+            any("prlimit64"),
+        ],
+        why: "a library that starts a program sets its thread up and looks for limits and random numbers",
+    },
+    Company {
+        of: &["tgkill", "tkill"],
+        calls: &[any("getpid"), any("gettid"), any("rt_sigprocmask")],
+        why: "raise(3) blocks signals and asks for the own ids, in libraries that do not keep them",
+    },
+    Company {
         of: &["clone", "clone3"],
         calls: &[
             // FUTEX_WAIT, FUTEX_WAKE.
@@ -207,6 +256,22 @@ mod tests {
                 assert!(Arch::ALL.iter().any(|arch| arch.number(name).is_some()), "{name}");
             }
         }
+    }
+
+    /// A program that was recorded with one library and runs with the other one has no output, and ends
+    /// with status 0, when these are missing.
+    #[test]
+    fn calls_of_musl_and_glibc_stand_for_each_other() {
+        for (glibc, musl) in [("read", "readv"), ("write", "writev"), ("tgkill", "tkill")] {
+            for (one, other) in [(glibc, musl), (musl, glibc)] {
+                assert!(of(one).any(|family| family.names.contains(&other)), "{one} {other}");
+            }
+        }
+        let ioctl =
+            company("writev").flat_map(|company| company.calls).find(|call| call.name == "ioctl");
+        let values = ioctl.and_then(|ioctl| ioctl.values).unwrap();
+        // TCGETS, TIOCGWINSZ.
+        assert!(values.contains(&0x5401) && values.contains(&0x5413));
     }
 
     #[test]

@@ -56,14 +56,6 @@ impl Limit {
         Some(Limit { arg, name, mask, why, allowed })
     }
 
-    /// How many values are allowed, the bits aside that are not compared; one for a summary.
-    pub(super) fn values(&self) -> u64 {
-        match &self.allowed {
-            Allowed::Values(values) => values.len() as u64,
-            Allowed::Bits { .. } => 1,
-        }
-    }
-
     /// Lets these values pass too.
     pub(super) fn widen(&mut self, values: &[u64]) {
         let mask = self.mask;

@@ -88,6 +88,11 @@ const DATA: &[u64] = &[0, 2];
 /// FUTEX_WAIT, WAKE, REQUEUE, CMP_REQUEUE, WAKE_OP, WAIT_BITSET, WAKE_BITSET: which of them locks come to
 /// use is a matter of chance. Those with priorities (LOCK_PI and so on) are not here.
 const LOCKS: &[u64] = &[0, 1, 3, 4, 5, 9, 10];
+/// TCGETS, TIOCGWINSZ, TCGETS2: with which of them libraries ask whether a descriptor is a terminal. The
+/// numbers are other ones on mips, parisc, powerpc and sh.
+pub(super) const TERMINAL: &[u64] = &[0x5401, 0x5413, 0x802c_542a];
+/// ARCH_SET_FS: every library sets its thread up.
+const THREAD: &[u64] = &[0x1002];
 /// F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC: dup(2) and flags of the own descriptors.
 const DESCRIPTORS: &[u64] = &[0, 1, 2, 3, 4, 1030];
 
@@ -111,7 +116,7 @@ impl Limitable {
 
 #[rustfmt::skip]
 static LIMITABLE: &[Limitable] = &[
-    row("arch_prctl", 0, "option", ALL, Evidence::Stable, COMMAND),
+    row("arch_prctl", 0, "option", ALL, Evidence::Stable, COMMAND).usual(THREAD),
     row("bpf", 0, "cmd", ALL, Evidence::Any, PRIVILEGE),
     row("clone", 0, "clone_flags", NAMESPACES, Evidence::Any, "a new namespace is a new attack surface").usual(SAME_NAMESPACES),
     row("fcntl", 1, "cmd", ALL, Evidence::Stable, COMMAND).usual(DESCRIPTORS),
@@ -119,7 +124,7 @@ static LIMITABLE: &[Limitable] = &[
     row("futex", 1, "op", FUTEX_COMMAND, Evidence::Stable, COMMAND).usual(LOCKS),
     row("futex_time64", 1, "op", FUTEX_COMMAND, Evidence::Stable, COMMAND).usual(LOCKS),
     row("io_uring_register", 1, "opcode", ALL, Evidence::Any, PRIVILEGE),
-    row("ioctl", 1, "cmd", ALL, Evidence::Stable, COMMAND),
+    row("ioctl", 1, "cmd", ALL, Evidence::Stable, COMMAND).usual(TERMINAL),
     row("ipc", 0, "call", ALL, Evidence::Any, COMMAND),
     row("keyctl", 0, "option", ALL, Evidence::Any, PRIVILEGE),
     row("mmap", 2, "prot", WRITE_EXEC, Evidence::Any, EXECUTABLE).usual(DATA),

@@ -25,6 +25,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod directives;
 mod draft;
 mod error;
 mod families;
@@ -34,6 +35,7 @@ mod remarks;
 mod runtime;
 mod write;
 
+pub use directives::{NEWEST as NEWEST_SYSTEMD, OLDEST as OLDEST_SYSTEMD};
 pub use draft::{Draft, Grant, Reason, Unlimited};
 pub use error::GenerateError;
 pub use limit::{Cube, Limit};
@@ -58,17 +60,24 @@ pub struct Options {
     pub deny: Deny,
     /// Who installs the filter.
     pub runtime: Runtime,
+    /// The version of systemd that a unit is for, at least [`OLDEST_SYSTEMD`]: calls that it does not know are
+    /// left out.
+    pub systemd: u16,
+    /// Whether recordings will do that say of themselves that calls are missing.
+    pub partial: bool,
 }
 
 impl Default for Options {
-    /// For runc: complete, stable arguments limited, ENOSYS for the rest.
+    /// For runc and crun: complete, stable arguments limited, ENOSYS for the rest.
     fn default() -> Options {
         Options {
             arches: Vec::new(),
             complete: true,
             arguments: Arguments::Stable,
             deny: Deny::Enosys,
-            runtime: Runtime::Runc,
+            runtime: Runtime::Oci,
+            systemd: NEWEST_SYSTEMD,
+            partial: false,
         }
     }
 }
@@ -124,7 +133,9 @@ impl Deny {
 /// Makes a profile that allows what was recorded, all together, and as little else as the options say.
 ///
 /// # Errors
-/// When nothing was recorded for the architectures, or when they have different byte orders.
+/// When nothing was recorded for the architectures, when they have different byte orders, or when calls
+/// are missing in a recording ([`Effect::Incomplete`](crate::recording::Effect::Incomplete)) and
+/// [`Options::partial`] does not permit it.
 pub fn generate(recordings: &[Recording], options: &Options) -> Result<Draft, GenerateError> {
     draft::draft(recordings, options)
 }

@@ -1,11 +1,11 @@
 //! What is to be said about recordings and the profile that is made from them: where it may be smaller
 //! than a program needs, or larger than it could be.
 
-use super::draft::{Draft, Grant};
+use super::draft::{Draft, Grant, Reason};
 use super::times;
 use super::write::Form;
 use crate::diagnostic::Diagnostic;
-use crate::recording::{How, Recording, Run};
+use crate::recording::{Effect, How, Recording, Run};
 use crate::syscalls::Arch;
 
 /// Warnings about a profile in a form. `recordings` are those that it was made from.
@@ -15,15 +15,22 @@ pub fn remarks(recordings: &[Recording], draft: &Draft, form: Form) -> Vec<Diagn
     let mut warn = |message: String, help: &str| {
         remarks.push(Diagnostic::warning(None, message).help(help));
     };
-    let lost = runs.iter().fold(0, |sum: u64, run| sum.saturating_add(run.lost));
-    if lost > 0 {
-        warn(
-            format!(
-                "calls happened that are not in the recording, at least {lost}: the profile may be too \
-                 small"
+    for caveat in draft.recorded().caveats() {
+        let (message, help) = match caveat.effect {
+            Effect::Incomplete => (
+                format!("{}: the profile may be too small", caveat.text),
+                "record again, on a quieter machine, or as root with the kernel's tracepoint",
             ),
-            "record again on a quieter machine, or without the calls that come most often",
-        );
+            Effect::Altered => (
+                caveat.text,
+                "the program may call something else without the recorder; see callgate record --help",
+            ),
+            Effect::Excess => (
+                format!("{}: the profile allows them", caveat.text),
+                "record without those filters, or remove from the profile what --explain shows too much",
+            ),
+        };
+        warn(message, help);
     }
     if !runs.is_empty() && runs.iter().all(|run| run.how == How::Audit) {
         warn(
@@ -91,9 +98,25 @@ pub fn remarks(recordings: &[Recording], draft: &Draft, form: Form) -> Vec<Diagn
     let limited = draft.grants().filter(|grant| !grant.limits.is_empty()).count();
     if limited > 0 && !form.says_arguments() {
         warn(
-            format!("systemd cannot limit arguments: limits are left out (calls: {limited})"),
+            format!(
+                "systemd limits arguments by directives such as RestrictAddressFamilies= alone: other limits \
+                 are left out (calls with limits: {limited})"
+            ),
             "another form of the profile limits them",
         );
+    }
+    for grant in draft.grants().filter(|grant| !draft.can_name(form, grant.name)) {
+        if let Reason::Recorded(count) = grant.reason {
+            warn(
+                format!(
+                    "systemd {} does not know {}, which was recorded {}: it is denied",
+                    draft.systemd(),
+                    grant.name,
+                    times(count)
+                ),
+                "where a later systemd runs, name its version with --systemd",
+            );
+        }
     }
     remarks
 }

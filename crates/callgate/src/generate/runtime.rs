@@ -1,18 +1,25 @@
-//! What whoever installs the filter calls itself, between installing it and the first instruction of
-//! the command. A recording of the command alone does not have these calls.
+//! The system calls that the program which installs the filter makes itself, between installing it and
+//! the first instruction of the command. A recording of the command alone does not have these calls.
 //!
-//! Sources: for runc, `libcontainer/standard_init_linux.go` and `init_linux.go` (`finalizeNamespace`), and
-//! runs of runc 1.1.5 under strace, with and without `noNewPrivileges`; without it the filter is
-//! installed first and capabilities and ids are set under it. What the Go runtime may call at any time is
-//! in the `sys_linux_*.s` of its source. For systemd, the set `@default` of systemd 252, which it
-//! adds to every allow list (systemd.exec(5)); later versions add to it. nsjail and `callgate run` install
-//! the filter last and execute the command.
+//! Sources: for runc, `libcontainer/standard_init_linux.go`, `init_linux.go` (`finalizeNamespace`) and
+//! `setns_init_linux.go` of 1.1.5 to 1.5.1, and runs of 1.1.5 under strace; for crun, `container_init`,
+//! `apply_security_settings` and `exec_process_entrypoint` of `src/libcrun/container.c` of 1.8.1, 1.14, 1.20
+//! and 1.29.1, and runs of 1.8.1 under strace. Both were run with and without `noNewPrivileges`, as
+//! root and as another user, with and without capabilities. Without `noNewPrivileges` they install the
+//! filter first and set capabilities and ids under it. What the Go runtime may call at any time is in
+//! the `sys_linux_*.s` of its source; runc uses cgo, so that glibc starts its threads. For systemd, the
+//! set `@default` of systemd 252, which it adds to every allowlist (systemd.exec(5)); later versions add
+//! to it. nsjail and `callgate run` install the filter last and execute the command.
 
 /// Who installs the filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Runtime {
-    /// runc, and what stands on it: Docker, containerd, Kubernetes.
+    /// runc or crun: the profile starts under either.
+    Oci,
+    /// runc, the default of Docker, containerd and Kubernetes.
     Runc,
+    /// crun, the default of Podman and CRI-O.
+    Crun,
     /// systemd.
     Systemd,
     /// nsjail.
@@ -33,13 +40,22 @@ pub(super) struct Needed {
 
 impl Runtime {
     /// All of them.
-    pub const ALL: &'static [Runtime] =
-        &[Runtime::Runc, Runtime::Systemd, Runtime::Nsjail, Runtime::Callgate, Runtime::None];
+    pub const ALL: &'static [Runtime] = &[
+        Runtime::Oci,
+        Runtime::Runc,
+        Runtime::Crun,
+        Runtime::Systemd,
+        Runtime::Nsjail,
+        Runtime::Callgate,
+        Runtime::None,
+    ];
 
     /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
+            Runtime::Oci => "oci",
             Runtime::Runc => "runc",
+            Runtime::Crun => "crun",
             Runtime::Systemd => "systemd",
             Runtime::Nsjail => "nsjail",
             Runtime::Callgate => "callgate",
@@ -50,8 +66,14 @@ impl Runtime {
     /// What it has to do with calls that were not recorded, for people.
     pub const fn why(self) -> &'static str {
         match self {
+            Runtime::Oci => {
+                "runc or crun calls it between installing the filter and executing the command"
+            }
             Runtime::Runc => {
-                "runc makes it between installing the filter and executing the command"
+                "runc calls it between installing the filter and executing the command"
+            }
+            Runtime::Crun => {
+                "crun calls it between installing the filter and executing the command"
             }
             Runtime::Systemd => "systemd adds @default to every allow list",
             Runtime::Nsjail => "nsjail executes the command after installing the filter",
@@ -61,13 +83,27 @@ impl Runtime {
     }
 
     pub(super) fn needs(self) -> impl Iterator<Item = Needed> {
-        let (some, any): (&[Needed], &[&str]) = match self {
-            Runtime::Runc => (RUNC_SOME, RUNC),
-            Runtime::Systemd => (&[], SYSTEMD_DEFAULT),
-            Runtime::Nsjail | Runtime::Callgate => (&[], &["execve"]),
-            Runtime::None => (&[], &[]),
+        let parts: &'static [Part] = match self {
+            Runtime::Oci => &[RUNC, CRUN],
+            Runtime::Runc => &[RUNC],
+            Runtime::Crun => &[CRUN],
+            Runtime::Systemd => &[SYSTEMD],
+            Runtime::Nsjail | Runtime::Callgate => &[COMMAND],
+            Runtime::None => &[],
         };
-        some.iter().copied().chain(any.iter().map(|name| Needed { name, values: None }))
+        parts.iter().flat_map(|part| {
+            let any = part.any.iter().map(|name| Needed { name, values: None });
+            part.some.iter().copied().chain(any)
+        })
+    }
+
+    /// Calls that it tries and can do without, if they fail with ENOSYS: privileges that no command should
+    /// get because of its runtime.
+    pub(super) fn tries(self) -> &'static [&'static str] {
+        match self {
+            Runtime::Oci | Runtime::Runc => RUNC_TRIES,
+            _ => &[],
+        }
     }
 }
 
@@ -82,8 +118,24 @@ pub(super) fn is_added_by_systemd(name: &str) -> bool {
     SYSTEMD_DEFAULT.contains(&name)
 }
 
-/// With these values alone: runc's own calls, and those of the Go runtime, which starts threads
-/// without new namespaces, maps memory that is not executable, and waits and wakes.
+/// What one program calls.
+#[derive(Clone, Copy)]
+struct Part {
+    /// With some values alone.
+    some: &'static [Needed],
+    /// With any values.
+    any: &'static [&'static str],
+}
+
+/// What executes the command alone.
+const COMMAND: Part = Part { some: &[], any: &["execve"] };
+
+const SYSTEMD: Part = Part { some: &[], any: SYSTEMD_DEFAULT };
+
+/// runc's own calls, and those of the Go runtime, which starts threads without new namespaces, maps
+/// memory that is not executable, and waits and wakes.
+const RUNC: Part = Part { some: RUNC_SOME, any: RUNC_ANY };
+
 static RUNC_SOME: &[Needed] = &[
     // F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC.
     Needed { name: "fcntl", values: Some(&[1, 2, 3, 4, 1030]) },
@@ -92,22 +144,61 @@ static RUNC_SOME: &[Needed] = &[
     Needed { name: "clone", values: Some(&[0]) },
     // PROT_NONE, PROT_READ | PROT_WRITE.
     Needed { name: "mmap", values: Some(&[0, 3]) },
+    Needed { name: "mprotect", values: Some(&[0, 3]) },
     // The same on 32-bit interfaces.
     Needed { name: "fcntl64", values: Some(&[1, 2, 3, 4, 1030]) },
     Needed { name: "mmap2", values: Some(&[0, 3]) },
 ];
 
 #[rustfmt::skip]
-static RUNC: &[&str] = &[
-    // Its own calls; some only in some versions (access(2) by faccessat, directories by openat2).
+static RUNC_ANY: &[&str] = &[
+    // Its own calls; some only in some versions (access(2) by faccessat, directories by openat2, the
+    // identity of /proc by statx since 1.3).
     "capget", "capset", "chdir", "close", "close_range", "epoll_ctl", "execve", "execveat", "exit_group",
     "faccessat", "faccessat2", "fchown", "fstat", "fstatfs", "getcwd", "getdents64", "getpid", "getppid",
-    "kill", "newfstatat", "openat", "openat2", "prctl", "read", "setgid", "setgroups", "setuid", "write",
+    "kill", "newfstatat", "openat", "openat2", "prctl", "read", "readlinkat", "setgid", "setgroups",
+    "setuid", "statx", "uname", "write",
     // The same on 32-bit interfaces.
     "fstat64", "fstatat64", "fstatfs64", "setgid32", "setgroups32", "setuid32",
-    // What the Go runtime may call at any time.
-    "epoll_pwait", "gettid", "madvise", "munmap", "nanosleep", "rt_sigprocmask", "rt_sigreturn",
-    "sched_yield", "sigaltstack", "tgkill",
+    // What the Go runtime may call at any time; since Go 1.19 an execve restores a limit, since Go 1.25
+    // the number of processors is looked up again every second.
+    "epoll_pwait", "gettid", "madvise", "munmap", "nanosleep", "pread64", "prlimit64", "rt_sigprocmask",
+    "rt_sigreturn", "sched_getaffinity", "sched_yield", "setrlimit", "sigaltstack", "tgkill",
+    // What glibc calls when the Go runtime starts a thread.
+    "brk", "rseq", "set_robust_list",
+];
+
+/// glibc falls back from clone3 to clone; versions of runc since 1.3 mount /proc for themselves where they
+/// can, and otherwise open it.
+static RUNC_TRIES: &[&str] = &["clone3", "fsopen", "open_tree"];
+
+/// crun, with glibc or musl.
+const CRUN: Part = Part { some: CRUN_SOME, any: CRUN_ANY };
+
+static CRUN_SOME: &[Needed] = &[
+    // F_GETFD, F_SETFD, F_GETFL.
+    Needed { name: "fcntl", values: Some(&[1, 2, 3]) },
+    Needed { name: "fcntl64", values: Some(&[1, 2, 3]) },
+    // PROT_NONE, PROT_READ | PROT_WRITE.
+    Needed { name: "mmap", values: Some(&[0, 3]) },
+    Needed { name: "mmap2", values: Some(&[0, 3]) },
+];
+
+#[rustfmt::skip]
+static CRUN_ANY: &[&str] = &[
+    // Capabilities and ids.
+    "capset", "fchown", "prctl", "setgroups", "setresgid", "setresuid", "umask",
+    // The working directory and the path of the command, where they were not found before.
+    "access", "chdir", "faccessat", "faccessat2", "fstat", "getcwd", "newfstatat", "stat", "statx",
+    // Signals, and waiting between `create` and `start`.
+    "_newselect", "close", "pselect6", "read", "rt_sigaction", "rt_sigprocmask", "select", "write",
+    // Descriptors are closed by the first, since 1.20, or by a list in /proc.
+    "close_range", "fstatfs", "getdents64", "openat", "openat2",
+    // Memory, and the ends of the way.
+    "brk", "execve", "exit_group", "munmap",
+    // The same on 32-bit interfaces.
+    "fchown32", "fstat64", "fstatat64", "fstatfs64", "pselect6_time64", "setgroups32", "setresgid32",
+    "setresuid32", "stat64",
 ];
 
 #[rustfmt::skip]
@@ -132,7 +223,7 @@ mod tests {
 
     #[test]
     fn what_runtimes_need_are_calls() {
-        assert!(BY_KERNEL.iter().all(|name| is_known_name(name)));
+        assert!(BY_KERNEL.iter().chain(RUNC_TRIES).all(|name| is_known_name(name)));
         for needed in Runtime::ALL.iter().flat_map(|runtime| runtime.needs()) {
             assert!(is_known_name(needed.name), "{}", needed.name);
             let limited = limits::of(needed.name).count();
@@ -146,5 +237,25 @@ mod tests {
             let execve = runtime.needs().any(|needed| needed.name == "execve");
             assert_eq!(execve, *runtime != Runtime::None, "{}", runtime.name());
         }
+    }
+
+    /// What a run of crun 1.8.1 under strace called, and what `crun create` waits with.
+    #[test]
+    fn crun_sets_ids_and_waits_by_its_own_calls() {
+        let names =
+            |runtime: Runtime| runtime.needs().map(|needed| needed.name).collect::<Vec<_>>();
+        let seen =
+            ["rt_sigaction", "setresuid", "setresgid", "select", "pselect6", "capset", "umask"];
+        for runtime in [Runtime::Crun, Runtime::Oci] {
+            assert!(seen.iter().all(|name| names(runtime).contains(name)), "{}", runtime.name());
+        }
+        assert!(!names(Runtime::Runc).contains(&"setresuid"));
+        // The default starts under both.
+        let both = names(Runtime::Oci);
+        for runtime in [Runtime::Runc, Runtime::Crun] {
+            assert!(names(runtime).iter().all(|name| both.contains(name)), "{}", runtime.name());
+        }
+        // Nothing is granted to a command because its runtime could mount.
+        assert!(!both.iter().any(|name| RUNC_TRIES.contains(name) || name.contains("mount")));
     }
 }

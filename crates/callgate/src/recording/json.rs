@@ -3,7 +3,7 @@
 
 use std::fmt::{self, Display, Write};
 
-use super::{Recording, Run, Seen, Values};
+use super::{Caveat, Recording, Run, Seen, Values};
 use crate::frontend::recording::VERSION;
 
 impl Recording {
@@ -29,6 +29,9 @@ impl Recording {
                 write!(to, "\"name\": \"{name}\", ")?;
             }
             write!(to, "\"nr\": {}, \"count\": {}", call.nr, seen.count)?;
+            if seen.runs != 1 {
+                write!(to, ", \"runs\": {}", seen.runs)?;
+            }
             write_args(to, seen)?;
             to.write_str("}")?;
         }
@@ -60,7 +63,24 @@ fn write_run(to: &mut String, run: &Run) -> fmt::Result {
             write!(to, ", \"{key}\": {}", Quoted(text))?;
         }
     }
+    if !run.caveats.is_empty() {
+        write!(to, ", \"caveats\": {}", List(run.caveats.iter().map(InJson).collect()))?;
+    }
     to.write_str("}")
+}
+
+/// A caveat in JSON.
+struct InJson<'c>(&'c Caveat);
+
+impl Display for InJson<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Caveat { id, effect, count, text } = self.0;
+        write!(f, "{{\"id\": {}, \"effect\": \"{}\"", Quoted(id), effect.name())?;
+        if let Some(count) = count {
+            write!(f, ", \"count\": {count}")?;
+        }
+        write!(f, ", \"text\": {}}}", Quoted(text))
+    }
 }
 
 fn write_args(to: &mut String, seen: &Seen) -> fmt::Result {
@@ -70,17 +90,21 @@ fn write_args(to: &mut String, seen: &Seen) -> fmt::Result {
     to.write_str(", \"args\": [")?;
     for (index, values) in args.iter().enumerate() {
         to.write_str(if index > 0 { ", " } else { "" })?;
-        write_values(to, values, seen.count)?;
+        write_values(to, values, seen)?;
     }
     to.write_str("]")
 }
 
-fn write_values(to: &mut String, values: &Values, count: u64) -> fmt::Result {
+fn write_values(to: &mut String, values: &Values, seen: &Seen) -> fmt::Result {
     match (values.all(), values.bounds()) {
         (_, None) => return to.write_str("null"),
         (Some(all), _) => {
             let all = all.iter().map(|value| Hex(*value));
             write!(to, "{{\"values\": {}", List(all.collect()))?;
+            let runs: Vec<u64> = values.runs().map(|(_, runs)| runs).collect();
+            if runs.iter().any(|runs| *runs != seen.runs) {
+                write!(to, ", \"seen_in\": {}", List(runs))?;
+            }
         }
         (None, Some(bounds)) => write!(
             to,
@@ -91,7 +115,7 @@ fn write_values(to: &mut String, values: &Values, count: u64) -> fmt::Result {
             Hex(bounds.always)
         )?,
     }
-    if values.observed() != count {
+    if values.observed() != seen.count {
         write!(to, ", \"observed\": {}", values.observed())?;
     }
     to.write_str("}")

@@ -7,7 +7,9 @@
 //!
 //! Recordings come from `callgate record`, from the logs and tables of other tools, and from JSON, which
 //! [`frontend::recording`](crate::frontend::recording) reads all; [`Recording::to_json`] writes the
-//! JSON. Several become one with [`Recording::merge`].
+//! JSON. Several become one with [`Recording::merge`], in any order: how many runs had a call, and how many
+//! had a value, is kept, so that whatever is made of several recordings can be made of the merged one.
+//! What is to be said against a run is kept with it ([`Caveat`]).
 //!
 //! ```
 //! use callgate::Arch;
@@ -29,13 +31,17 @@
 //! # Ok::<(), &str>(())
 //! ```
 
+mod caveat;
 mod json;
 mod values;
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use crate::syscalls::{self, Arch};
+pub use caveat::{Caveat, Effect};
 pub(crate) use json::Quoted;
+use values::Join;
 pub use values::{Bounds, MAX_FEW, Values};
 
 /// The largest count of a call; counts that add up to more stay at it.
@@ -83,17 +89,23 @@ impl CallId {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
     count: u64,
+    runs: u64,
     args: Vec<Values>,
 }
 
 impl Seen {
     fn new(call: CallId) -> Seen {
-        Seen { count: 0, args: vec![Values::default(); call.arity()] }
+        Seen { count: 0, runs: 1, args: vec![Values::default(); call.arity()] }
     }
 
     /// How often the call was made, at most [`MAX_COUNT`].
     pub fn count(&self) -> u64 {
         self.count
+    }
+
+    /// In how many runs the call was made: 1 unless recordings were merged.
+    pub fn runs(&self) -> u64 {
+        self.runs
     }
 
     /// What was seen of its arguments, as many as it has.
@@ -109,10 +121,18 @@ impl Seen {
     fn add(&mut self, count: u64) {
         self.count = self.count.saturating_add(count).min(MAX_COUNT);
     }
+
+    fn join(&mut self, count: u64, runs: u64, args: impl IntoIterator<Item = Values>, join: Join) {
+        self.add(count);
+        self.runs = join.join(self.runs, runs);
+        for (values, more) in self.args.iter_mut().zip(args) {
+            values.join(&more, join);
+        }
+    }
 }
 
 /// How calls became known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum How {
     /// The kernel counted them at its tracepoint `raw_syscalls:sys_enter`.
     Tracepoint,
@@ -148,7 +168,7 @@ impl How {
 }
 
 /// One thing that was recorded: a run of a command, or a log.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Run {
     /// How its calls became known.
     pub how: How,
@@ -169,6 +189,8 @@ pub struct Run {
     pub kernel: Option<String>,
     /// The version of Callgate that recorded.
     pub callgate: Option<String>,
+    /// What is to be said against it.
+    pub caveats: Vec<Caveat>,
 }
 
 /// What programs called.
@@ -203,26 +225,43 @@ impl Recording {
         self.add(call, count, []);
     }
 
-    /// Calls with what is known of their arguments from the first on; what there is in addition to
-    /// the arguments that the call has is not kept, and 0 calls are none.
+    /// Calls of one run with what is known of their arguments from the first on; what there is in addition
+    /// to the arguments that the call has is not kept, and 0 calls are none.
     pub fn add(&mut self, call: CallId, count: u64, args: impl IntoIterator<Item = Values>) {
-        if count == 0 {
-            return;
-        }
-        let seen = self.entry(call);
-        seen.add(count);
-        for (values, more) in seen.args.iter_mut().zip(args) {
-            values.unite(&more);
+        self.add_of_runs(call, count, 1, args);
+    }
+
+    /// The same for calls of several runs.
+    pub fn add_of_runs(
+        &mut self,
+        call: CallId,
+        count: u64,
+        runs: u64,
+        args: impl IntoIterator<Item = Values>,
+    ) {
+        if count > 0 {
+            self.entry(call).join(count, runs, args, Join::Same);
         }
     }
 
-    /// Takes another recording in: counts add up (to [`MAX_COUNT`] at the most), values unite, its runs
-    /// follow.
+    /// Takes a recording of other runs in: counts add up (to [`MAX_COUNT`] at the most), values unite. The
+    /// result is the same in whatever order recordings are merged.
     pub fn merge(&mut self, other: Recording) {
-        for (call, seen) in other.calls {
-            self.add(call, seen.count, seen.args);
+        for (call, Seen { count, runs, args }) in other.calls {
+            match self.calls.entry(call) {
+                Entry::Vacant(free) => _ = free.insert(Seen { count, runs, args }),
+                Entry::Occupied(mut known) => {
+                    known.get_mut().join(count, runs, args, Join::Different);
+                }
+            }
         }
         self.runs.extend(other.runs);
+        self.runs.sort();
+    }
+
+    /// Leaves some of the calls, and all runs.
+    pub fn retain(&mut self, mut wanted: impl FnMut(CallId) -> bool) {
+        self.calls.retain(|call, _| wanted(*call));
     }
 
     /// The calls, by architecture and number.
@@ -245,7 +284,7 @@ impl Recording {
         self.calls.is_empty()
     }
 
-    /// What was recorded, in the order of merging.
+    /// What was recorded; sorted when recordings were merged.
     pub fn runs(&self) -> &[Run] {
         &self.runs
     }
@@ -253,6 +292,11 @@ impl Recording {
     /// The same, to complete what is known only at the end of a run.
     pub fn runs_mut(&mut self) -> &mut [Run] {
         &mut self.runs
+    }
+
+    /// What is to be said against the runs, one for each kind, calls that got lost among them.
+    pub fn caveats(&self) -> Vec<Caveat> {
+        caveat::of(&self.runs)
     }
 
     /// Adds a run.
@@ -264,6 +308,7 @@ impl Recording {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn only_arguments_are_kept() {
@@ -319,5 +364,88 @@ mod tests {
         assert_eq!(a.get(close).unwrap().args()[0].all(), Some(&[1, 2][..]));
         assert!(a.get(unknown).unwrap().is_known(5));
         assert_eq!(a.calls().len(), 2);
+    }
+    fn run() -> impl Strategy<Value = Run> {
+        let caveat = prop::sample::select(vec!["denied-calls", "lost-calls", "from-tomorrow"]);
+        let caveats = prop::collection::vec((caveat, prop::option::of(0_u64..4)), 0..3);
+        (prop::sample::select(vec!["a", "b"]), 0_u64..3, caveats).prop_map(
+            |(word, lost, caveats)| {
+                let caveats = caveats.into_iter().map(|(id, count)| Caveat {
+                    id: id.to_owned(),
+                    effect: Effect::Altered,
+                    count,
+                    text: "it was so".to_owned(),
+                });
+                Run {
+                    command: vec![word.to_owned()],
+                    lost,
+                    caveats: caveats.collect(),
+                    ..Run::default()
+                }
+            },
+        )
+    }
+
+    /// A recording of one run, with few and many, known and unknown values, and counts at the end.
+    fn recording() -> impl Strategy<Value = Recording> {
+        let value = prop_oneof![0_u64..4, 0_u64..40, any::<u64>()];
+        let nr = prop::sample::select(vec![3_u32, 16, 41, 41, 5000]);
+        let count = prop_oneof![4 => 1_u64..4, 1 => Just(MAX_COUNT)];
+        let observed = (nr.clone(), prop::array::uniform6(value), 1_usize..3);
+        let observed = prop::collection::vec(observed, 0..50);
+        let counted = prop::collection::vec((nr, count), 0..2);
+        (run(), observed, counted).prop_map(|(run, observed, counted)| {
+            let mut recording = Recording::of(run);
+            for (nr, args, times) in observed {
+                (0..times).for_each(|_| recording.observe(CallId::new(Arch::X86_64, nr), &args));
+            }
+            for (nr, count) in counted {
+                recording.count(CallId::new(Arch::X86_64, nr), count);
+            }
+            recording
+        })
+    }
+
+    fn merged(parts: &[&Recording]) -> Recording {
+        let mut all = Recording::default();
+        parts.iter().for_each(|part| all.merge((*part).clone()));
+        all
+    }
+
+    proptest! {
+        #[test]
+        fn recordings_are_merged_in_any_order_and_grouping(
+            a in recording(), b in recording(), c in recording(),
+        ) {
+            let all = merged(&[&a, &b, &c]);
+            prop_assert_eq!(&merged(&[&c, &a, &b]), &all);
+            prop_assert_eq!(&merged(&[&merged(&[&a, &b]), &c]), &all);
+            prop_assert_eq!(&merged(&[&b, &merged(&[&c, &a])]), &all);
+            // A file in between changes nothing.
+            let options = crate::frontend::recording::Options {
+                arch: Arch::X86_64, strict: true, partial: false,
+            };
+            for recording in [&a, &all] {
+                if recording.is_empty() {
+                    continue;
+                }
+                let read = crate::frontend::recording::read(&recording.to_json(), &options).unwrap();
+                prop_assert_eq!(&read.recording, recording);
+            }
+            // How many runs had a call, and a value, is known.
+            for (call, seen) in all.calls() {
+                let had = [&a, &b, &c].into_iter().filter_map(|part| part.get(call));
+                prop_assert_eq!(seen.runs(), had.clone().count() as u64);
+                for (index, values) in seen.args().iter().enumerate() {
+                    for (value, runs) in values.runs() {
+                        let had = had.clone().filter(|seen| {
+                            let all = seen.args().get(index).and_then(Values::all);
+                            all.is_some_and(|all| all.contains(&value))
+                        });
+                        prop_assert_eq!(runs, had.count() as u64);
+                    }
+                }
+            }
+        }
     }
 }

@@ -4,6 +4,11 @@
 //! the smallest and the largest, the bits that were ever set, and those that always were. So the size
 //! is bounded, however long somebody records. A summary never becomes a set again, and the order in
 //! which values were seen does not matter.
+//!
+//! Of each value that is kept, the number of runs that had it is known, too: whether a value is the same
+//! in all runs is what makes an argument stable.
+
+use super::MAX_COUNT;
 
 /// How many different values of an argument are kept.
 pub const MAX_FEW: usize = 32;
@@ -17,14 +22,68 @@ pub struct Values {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Seen {
-    /// Sorted, at most [`MAX_FEW`], none twice.
-    Few(Vec<u64>),
+    Few(Few),
     Many(Bounds),
 }
 
 impl Default for Seen {
     fn default() -> Seen {
-        Seen::Few(Vec::new())
+        Seen::Few(Few::default())
+    }
+}
+
+/// Values one by one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Few {
+    /// Sorted, at most [`MAX_FEW`], none twice.
+    values: Vec<u64>,
+    /// In how many runs each value was seen; empty when that is one for all, as in every recording that
+    /// was not merged.
+    runs: Vec<u64>,
+}
+
+impl Few {
+    fn runs(&self, index: usize) -> u64 {
+        self.runs.get(index).copied().unwrap_or(1)
+    }
+
+    /// Takes a value in that was seen in so many runs; `false` when there is no room for it.
+    fn insert(&mut self, value: u64, runs: u64, join: Join) -> bool {
+        match self.values.binary_search(&value) {
+            Ok(index) => {
+                let all = join.join(self.runs(index), runs);
+                if all != self.runs(index) {
+                    self.runs.resize(self.values.len(), 1);
+                    self.runs.iter_mut().skip(index).take(1).for_each(|runs| *runs = all);
+                }
+            }
+            Err(_) if self.values.len() >= MAX_FEW => return false,
+            Err(place) => {
+                if runs != 1 || !self.runs.is_empty() {
+                    self.runs.resize(self.values.len(), 1);
+                    self.runs.insert(place, runs);
+                }
+                self.values.insert(place, value);
+            }
+        }
+        true
+    }
+}
+
+/// Whether two recordings are parts of the same runs or of different ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Join {
+    Same,
+    Different,
+}
+
+impl Join {
+    /// In how many runs together something was seen.
+    pub(super) fn join(self, a: u64, b: u64) -> u64 {
+        match self {
+            Join::Same => a.max(b),
+            Join::Different => a.saturating_add(b).min(MAX_COUNT),
+        }
     }
 }
 
@@ -73,11 +132,16 @@ impl Bounds {
 }
 
 impl Values {
-    /// Values that were seen, together this many times.
+    /// Values that were seen in one run, together this many times.
     pub fn few(observed: u64, values: impl IntoIterator<Item = u64>) -> Values {
+        Values::of_runs(observed, values.into_iter().map(|value| (value, 1)))
+    }
+
+    /// Values, each with the number of runs in which it was seen; together they were seen this many times.
+    pub fn of_runs(observed: u64, values: impl IntoIterator<Item = (u64, u64)>) -> Values {
         let mut all = Values::default();
-        for value in values {
-            all.observe(value);
+        for (value, runs) in values {
+            all.insert(value, runs, Join::Same);
         }
         all.observed = observed;
         all
@@ -88,38 +152,42 @@ impl Values {
         Values { observed, seen: Seen::Many(bounds) }
     }
 
-    /// One more value.
+    /// One more value, in the same run.
     pub fn observe(&mut self, value: u64) {
-        self.observed = self.observed.saturating_add(1);
-        self.insert(value);
+        self.observed = self.observed.saturating_add(1).min(MAX_COUNT);
+        self.insert(value, 1, Join::Same);
     }
 
-    fn insert(&mut self, value: u64) {
+    fn insert(&mut self, value: u64, runs: u64, join: Join) {
         match &mut self.seen {
-            Seen::Few(values) => {
-                if let Err(place) = values.binary_search(&value) {
-                    if values.len() < MAX_FEW {
-                        values.insert(place, value);
-                    } else {
-                        let bounds = bounds(values)
-                            .map_or(Bounds::of(value), |all| all.unite(Bounds::of(value)));
-                        self.seen = Seen::Many(bounds);
-                    }
+            Seen::Few(few) => {
+                if !few.insert(value, runs, join) {
+                    let value = Bounds::of(value);
+                    let all = bounds(&few.values).map_or(value, |all| all.unite(value));
+                    self.seen = Seen::Many(all);
                 }
             }
             Seen::Many(bounds) => *bounds = bounds.unite(Bounds::of(value)),
         }
     }
 
-    /// Takes the values of another recording in.
+    /// Takes values in that were seen in the same run.
     pub fn unite(&mut self, other: &Values) {
-        self.observed = self.observed.saturating_add(other.observed);
+        self.join(other, Join::Same);
+    }
+
+    pub(super) fn join(&mut self, other: &Values, join: Join) {
+        self.observed = self.observed.saturating_add(other.observed).min(MAX_COUNT);
         match (&mut self.seen, &other.seen) {
-            (_, Seen::Few(values)) => values.iter().for_each(|value| self.insert(*value)),
+            (_, Seen::Few(few)) => {
+                for (index, value) in few.values.iter().enumerate() {
+                    self.insert(*value, few.runs(index), join);
+                }
+            }
             (Seen::Many(bounds), Seen::Many(others)) => *bounds = bounds.unite(*others),
-            (Seen::Few(values), Seen::Many(others)) => {
-                let bounds = bounds(values).map_or(*others, |all| all.unite(*others));
-                self.seen = Seen::Many(bounds);
+            (Seen::Few(few), Seen::Many(others)) => {
+                let all = bounds(&few.values).map_or(*others, |all| all.unite(*others));
+                self.seen = Seen::Many(all);
             }
         }
     }
@@ -133,15 +201,27 @@ impl Values {
     /// All values, sorted, while they are few; `None` when there were more than [`MAX_FEW`].
     pub fn all(&self) -> Option<&[u64]> {
         match &self.seen {
-            Seen::Few(values) => Some(values),
+            Seen::Few(few) => Some(&few.values),
             Seen::Many(_) => None,
         }
+    }
+
+    /// Each value with the number of runs in which it was seen; none when there were more than
+    /// [`MAX_FEW`] values.
+    pub fn runs(&self) -> impl Iterator<Item = (u64, u64)> {
+        let few = match &self.seen {
+            Seen::Few(few) => Some(few),
+            Seen::Many(_) => None,
+        };
+        few.into_iter().flat_map(|few| {
+            few.values.iter().enumerate().map(|(index, value)| (*value, few.runs(index)))
+        })
     }
 
     /// The bounds of the values; `None` when there are none.
     pub fn bounds(&self) -> Option<Bounds> {
         match &self.seen {
-            Seen::Few(values) => bounds(values),
+            Seen::Few(few) => bounds(&few.values),
             Seen::Many(bounds) => Some(*bounds),
         }
     }
@@ -169,6 +249,22 @@ mod tests {
         values.observe(u64::MAX);
         let bounds = Bounds { min: 1, max: u64::MAX, ever: u64::MAX, always: 1 };
         assert_eq!((values.all(), values.bounds(), values.observed()), (None, Some(bounds), 65));
+    }
+
+    #[test]
+    fn a_value_counts_once_for_each_run() {
+        let of = |values: &[u64]| Values::few(values.len() as u64, values.iter().copied());
+        let mut all = of(&[1, 1, 2]);
+        assert!(all.runs().eq([(1, 1), (2, 1)]));
+        all.unite(&of(&[2, 3]));
+        assert!(all.runs().eq([(1, 1), (2, 1), (3, 1)]));
+        all.join(&of(&[0, 2]), Join::Different);
+        all.join(&of(&[0, 2, 9]), Join::Different);
+        assert!(all.runs().eq([(0, 2), (1, 1), (2, 3), (3, 1), (9, 1)]));
+        assert_eq!(all, Values::of_runs(10, all.runs()));
+        let mut many = of(&(0..=MAX_FEW as u64).collect::<Vec<_>>());
+        many.join(&all, Join::Different);
+        assert_eq!(many.runs().count(), 0);
     }
 
     #[test]

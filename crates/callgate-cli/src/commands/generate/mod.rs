@@ -6,7 +6,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use callgate::Arch;
-use callgate::generate::{self, Arguments, Deny, Form, GenerateError, Runtime};
+use callgate::generate::{
+    self, Arguments, Deny, Form, GenerateError, NEWEST_SYSTEMD, OLDEST_SYSTEMD, Runtime,
+};
 use callgate::recording::Recording;
 use clap::{ValueEnum, ValueHint};
 
@@ -33,7 +35,13 @@ Arguments that choose what a call does (a socket's family, the command of ioctl,
 memory that is executable) are limited to recorded values where that is a
 privilege of its own, and else where the values are the same in all recordings,
 or, in the only one, were seen four times as often as there are different ones.
-Give recordings of several runs.
+Give recordings of several runs, or one that callgate record merge made of them:
+the profile is the same.
+
+A recording says of itself where calls are missing (lost, threads that were not
+recorded, a file that is cut off); then there is a profile only with --partial.
+Other caveats are warnings: that filters denied recorded calls, that a
+set-user-ID program ran without its privileges.
 
 The default for other calls is ENOSYS: libraries that try a newer call fall
 back, as they do on an older kernel; after EPERM they give up.
@@ -47,7 +55,9 @@ Examples:
   callgate generate T.json -o profile.json && callgate run -s profile.json -- \\
     my-server --once
   callgate generate monday.json tuesday.json --explain -o profile.json
-  callgate generate T.json --emit systemd -o my.service.d/calls.conf
+  callgate record merge monday.json tuesday.json -o all.json
+  callgate generate all.json -o profile.json           the same profile
+  callgate generate T.json --emit systemd --systemd 252 -o my.service.d/calls.conf
   callgate generate T.json --emit kafel --deny kill --complete off")]
 pub(crate) struct GenerateArgs {
     /// Recordings of the program; together they are what it may do
@@ -62,10 +72,19 @@ pub(crate) struct GenerateArgs {
     #[arg(long, value_name = "LANG", default_value = "oci")]
     emit: Emit,
 
-    /// Who installs the filter: what it calls afterwards is granted [default: runc for oci, systemd for
-    /// systemd, nsjail for kafel]
+    /// Who installs the filter: what it calls afterwards is granted [default: oci (runc and crun) for oci,
+    /// systemd for systemd, nsjail for kafel]
     #[arg(long, value_name = "WHO")]
     runtime: Option<RuntimeArg>,
+
+    /// The version of systemd that a unit is for: newer calls are left out, with a warning
+    #[arg(
+        long,
+        value_name = "VERSION",
+        default_value_t = NEWEST_SYSTEMD,
+        value_parser = clap::value_parser!(u16).range(i64::from(OLDEST_SYSTEMD)..)
+    )]
+    systemd: u16,
 
     /// Whether to grant what other C libraries call instead of recorded calls
     #[arg(long, value_name = "WHEN", default_value = "on")]
@@ -88,7 +107,8 @@ pub(crate) struct GenerateArgs {
     #[arg(long)]
     strict: bool,
 
-    /// Take the whole entries of a recording that is cut off; what came after them is missing
+    /// Make a profile of recordings in which calls are missing: lost, not recorded, or behind a cut. It will
+    /// deny them
     #[arg(long)]
     partial: bool,
 
@@ -105,7 +125,7 @@ pub(crate) struct GenerateArgs {
 enum Emit {
     /// JSON for Docker, Podman, runc and other OCI runtimes
     Oci,
-    /// Lines for a unit of systemd, which knows no arguments
+    /// Lines for a unit of systemd, which limits arguments by a few directives alone
     Systemd,
     /// A Kafel policy, for nsjail
     Kafel,
@@ -113,8 +133,12 @@ enum Emit {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum RuntimeArg {
-    /// runc, and so Docker, containerd, Kubernetes
+    /// runc or crun: the profile starts under either
+    Oci,
+    /// runc, the default of Docker, containerd and Kubernetes
     Runc,
+    /// crun, the default of Podman and CRI-O
+    Crun,
     /// systemd: it grants its set @default by itself
     Systemd,
     /// nsjail
@@ -158,7 +182,9 @@ impl GenerateArgs {
 
     fn options(&self) -> generate::Options {
         let runtime = match (self.runtime, self.emit) {
-            (Some(RuntimeArg::Runc), _) | (None, Emit::Oci) => Runtime::Runc,
+            (Some(RuntimeArg::Oci), _) | (None, Emit::Oci) => Runtime::Oci,
+            (Some(RuntimeArg::Runc), _) => Runtime::Runc,
+            (Some(RuntimeArg::Crun), _) => Runtime::Crun,
             (Some(RuntimeArg::Systemd), _) | (None, Emit::Systemd) => Runtime::Systemd,
             (Some(RuntimeArg::Nsjail), _) | (None, Emit::Kafel) => Runtime::Nsjail,
             (Some(RuntimeArg::Callgate), _) => Runtime::Callgate,
@@ -179,6 +205,8 @@ impl GenerateArgs {
                 DenyArg::Log => Deny::Log,
             },
             runtime,
+            systemd: self.systemd,
+            partial: self.partial,
         }
     }
 }

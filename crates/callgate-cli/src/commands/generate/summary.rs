@@ -193,7 +193,7 @@ pub(super) fn weights(text: &mut String, path: &Path, named: &[Named]) {
         _ => {
             let _ = writeln!(
                 text,
-                "all in one      callgate record -o all.json --from {}",
+                "all in one      callgate record merge -o all.json {}",
                 names.join(" ")
             );
             "all.json"

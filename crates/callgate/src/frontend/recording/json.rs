@@ -7,7 +7,9 @@ use crate::frontend::counts::{SUGGESTIONS, unknown_name};
 use crate::frontend::json;
 use crate::frontend::reader::Reader;
 use crate::frontend::tree::{Kind, Node};
-use crate::recording::{Bounds, CallId, How, MAX_COUNT, MAX_FEW, Recording, Run, Values};
+use crate::recording::{
+    Bounds, CallId, Caveat, Effect, How, MAX_COUNT, MAX_FEW, Recording, Run, Values,
+};
 use crate::suggest::nearest;
 use crate::syscalls::{self, Arch};
 
@@ -46,6 +48,7 @@ pub(super) fn read(
         }
         for run in recording.runs_mut() {
             run.lost = run.lost.saturating_add(1);
+            run.caveats.push(Caveat::cut_off());
         }
     }
     for entry in entries(reader, &tree) {
@@ -59,7 +62,7 @@ pub(super) fn read(
                         "no kernel has so many calls; check what was recorded".to_owned();
                     break;
                 }
-                recording.add(call, entry.count, args);
+                recording.add_of_runs(call, entry.count, entry.runs, args);
             }
             None => entry.complain(reader, unknown),
         }
@@ -145,6 +148,8 @@ fn check(tree: Node, reader: &mut Reader<'_>) -> Option<Checked> {
 pub(in crate::frontend) struct Entry<'n> {
     pub(in crate::frontend) arch: Arch,
     pub(in crate::frontend) count: u64,
+    /// In how many runs it was made.
+    runs: u64,
     /// The number of a call that the tables know.
     pub(in crate::frontend) known: Result<u32, Unknown<'n>>,
     /// The number that stands there.
@@ -193,10 +198,14 @@ fn entry<'n>(reader: &mut Reader<'_>, node: &'n Node) -> Option<Entry<'n>> {
         reader.wrong_type(node, "each item of `calls`", "an object");
         return None;
     }
-    reader.no_duplicates(node, &["arch", "name", "nr", "count", "args"]);
+    reader.no_duplicates(node, &["arch", "name", "nr", "count", "runs", "args"]);
     let arch = required(reader, node, "arch", "a call").and_then(|node| arch(reader, node));
     let count = required(reader, node, "count", "a call")
         .and_then(|node| reader.integer(node, "`count`", MAX_COUNT));
+    let runs = match node.get("runs") {
+        Some(runs) => reader.integer(runs, "`runs`", MAX_COUNT)?.max(1),
+        None => 1,
+    };
     let name = match node.get("name") {
         Some(name) => Some((name.at, reader.text(name, "`name`")?)),
         None => None,
@@ -227,7 +236,7 @@ fn entry<'n>(reader: &mut Reader<'_>, node: &'n Node) -> Option<Entry<'n>> {
             return None;
         }
     };
-    Some(Entry { arch, count, known, given: nr.map(|(_, nr)| nr), node })
+    Some(Entry { arch, count, runs, known, given: nr.map(|(_, nr)| nr), node })
 }
 
 /// What an entry says of arguments; nothing where that is wrong, and said.
@@ -239,11 +248,11 @@ fn args(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Vec<Values> {
         reader.error(node.at, message).help = "record again".to_owned();
         return Vec::new();
     }
-    items.iter().map(|node| values(reader, node, entry.count).unwrap_or_default()).collect()
+    items.iter().map(|node| values(reader, node, entry).unwrap_or_default()).collect()
 }
 
 /// The values of one argument; `None` when nothing is known or something is wrong, which is said.
-fn values(reader: &mut Reader<'_>, node: &Node, count: u64) -> Option<Values> {
+fn values(reader: &mut Reader<'_>, node: &Node, entry: &Entry<'_>) -> Option<Values> {
     const BOUNDS: [&str; 4] = ["min", "max", "ever", "always"];
     match node.kind {
         Kind::Null => return None,
@@ -253,10 +262,11 @@ fn values(reader: &mut Reader<'_>, node: &Node, count: u64) -> Option<Values> {
             return None;
         }
     }
-    reader.no_duplicates(node, &["values", "min", "max", "ever", "always", "observed"]);
+    let keys = ["values", "seen_in", "min", "max", "ever", "always", "observed"];
+    reader.no_duplicates(node, &keys);
     let observed = match node.get("observed") {
-        Some(node) => reader.integer(node, "`observed`", count)?,
-        None => count,
+        Some(node) => reader.integer(node, "`observed`", entry.count)?,
+        None => entry.count,
     };
     if let Some(list) = node.get("values") {
         let items = reader.list(list, "`values`")?;
@@ -268,7 +278,11 @@ fn values(reader: &mut Reader<'_>, node: &Node, count: u64) -> Option<Values> {
                 "give `min`, `max`, `ever` and `always` instead".to_owned();
             return None;
         }
-        return Some(Values::few(observed, all));
+        let runs = match node.get("seen_in") {
+            Some(runs) => seen_in(reader, runs, all.len(), entry.runs)?,
+            None => vec![entry.runs; all.len()],
+        };
+        return Some(Values::of_runs(observed, all.into_iter().zip(runs)));
     }
     let bounds = BOUNDS.map(|key| {
         let node = required(reader, node, key, "an argument without `values`")?;
@@ -282,6 +296,18 @@ fn values(reader: &mut Reader<'_>, node: &Node, count: u64) -> Option<Values> {
         return None;
     }
     Some(Values::many(observed, bounds))
+}
+
+/// In how many of the runs each value was seen.
+fn seen_in(reader: &mut Reader<'_>, node: &Node, values: usize, runs: u64) -> Option<Vec<u64>> {
+    let items = reader.list(node, "`seen_in`")?;
+    if items.len() != values {
+        let message = format!("`seen_in` has {} items, but `values` has {values}", items.len());
+        reader.error(node.at, message).help = "merge the recordings again".to_owned();
+        return None;
+    }
+    let number = |node| Some(reader.integer(node, "each item of `seen_in`", runs)?.max(1));
+    items.iter().map(number).collect()
 }
 
 /// A 64-bit value: an integer, or a string with one in hexadecimal.
@@ -303,9 +329,21 @@ fn run(reader: &mut Reader<'_>, node: &Node) -> Option<Run> {
         reader.wrong_type(node, "each item of `runs`", "an object");
         return None;
     }
-    let keys =
-        ["how", "command", "from", "processes", "threads", "lost", "status", "kernel", "recorder"];
-    reader.no_duplicates(node, &keys);
+    reader.no_duplicates(
+        node,
+        &[
+            "how",
+            "command",
+            "from",
+            "processes",
+            "threads",
+            "lost",
+            "status",
+            "kernel",
+            "recorder",
+            "caveats",
+        ],
+    );
     let text = |reader: &mut Reader<'_>, key: &str| {
         let text = reader.text(node.get(key)?, &format!("`{key}`"))?;
         Some(text.to_owned())
@@ -315,6 +353,9 @@ fn run(reader: &mut Reader<'_>, node: &Node) -> Option<Run> {
     };
     let how = text(reader, "how");
     let command = node.get("command").and_then(|node| reader.texts(node, "`command`"));
+    let caveats = node.get("caveats").and_then(|node| reader.list(node, "`caveats`"));
+    let caveats =
+        caveats.unwrap_or_default().iter().filter_map(|node| caveat(reader, node)).collect();
     Some(Run {
         // A later recorder may know more ways.
         how: how
@@ -328,7 +369,25 @@ fn run(reader: &mut Reader<'_>, node: &Node) -> Option<Run> {
         status: number(reader, "status", u8::MAX.into()).map(|status| status as u8),
         kernel: text(reader, "kernel"),
         callgate: text(reader, "recorder"),
+        caveats,
     })
+}
+
+/// One entry of `caveats`. A later recorder may know more effects; such a caveat is one that is only said.
+fn caveat(reader: &mut Reader<'_>, node: &Node) -> Option<Caveat> {
+    if !matches!(node.kind, Kind::Map(_)) {
+        reader.wrong_type(node, "each item of `caveats`", "an object");
+        return None;
+    }
+    reader.no_duplicates(node, &["id", "effect", "count", "text"]);
+    let id = required(reader, node, "id", "a caveat").and_then(|id| reader.text(id, "`id`"))?;
+    let text = required(reader, node, "text", "a caveat");
+    let text = text.and_then(|text| reader.text(text, "`text`"))?;
+    let effect = node.get("effect").and_then(|effect| reader.text(effect, "`effect`"));
+    let known = effect.and_then(|name| Effect::ALL.iter().find(|effect| effect.name() == name));
+    let count = node.get("count").and_then(|count| reader.integer(count, "`count`", u64::MAX));
+    let effect = known.copied().unwrap_or(Effect::Altered);
+    Some(Caveat { id: id.to_owned(), effect, count, text: text.to_owned() })
 }
 
 fn required<'n>(

@@ -37,11 +37,13 @@
 //! | `name` | the name that this architecture has for it; may be left out where `nr` is given |
 //! | `nr` | the number as a filter sees it (x32's with its bit); may be left out where `name` is given |
 //! | `count` | how often it happened, an integer from 0 to 2⁶³ − 1 |
+//! | `runs` | in how many runs it was made, where recordings were merged; 1 when it is left out |
 //! | `args` | one item for each argument, from the first on; `null`, or an item that is not there: nothing is known |
 //!
 //! | key of an argument | value |
 //! |---|---|
 //! | `values` | all values that it had, at most 32; or instead: |
+//! | `seen_in` | beside `values`: in how many runs each was seen; all of the call's when it is left out |
 //! | `min`, `max` | the smallest and the largest value, unsigned |
 //! | `ever`, `always` | the bits that were set in some value, and those that were in every one |
 //! | `observed` | how often the value was seen, where that is not the `count` of the call |
@@ -58,6 +60,16 @@
 //! | `lost` | how many calls happened that are not in the counts, at least |
 //! | `status` | the exit status of the command, 128 and the number for a signal |
 //! | `kernel`, `recorder` | the release of the kernel, the version of Callgate |
+//! | `caveats` | what is to be said against the run: objects with `id`, `effect`, `text`, and `count` where it is known |
+//!
+//! | `effect` | what it does to the recording | `id` |
+//! |---|---|---|
+//! | `incomplete` | calls are missing | `lost-calls`, `cut-off`, `unrecorded-threads`, `left-running`, `recorder-failed` |
+//! | `altered` | the program ran otherwise than without a recorder | `without-privileges`, `ptrace-refused`, `listener-refused`, `ended-by-recorder`, `unseen-ends`, `unknown-status` |
+//! | `excess` | it has calls that did not succeed | `denied-calls` |
+//!
+//! Programs go by `id` where they know it, else by `effect`; `text` is for people. Identifiers never change their
+//! meaning. `lost-calls` is not written: it is what `lost` says.
 //!
 //! Other keys are ignored: recorders may add what else they saw.
 //!

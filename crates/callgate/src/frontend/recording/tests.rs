@@ -2,7 +2,7 @@ mod bounds;
 mod logs;
 
 use super::*;
-use crate::recording::{Bounds, Seen, Values};
+use crate::recording::{Bounds, Caveat, Effect, Seen, Values};
 
 const OPTIONS: Options = Options { arch: Arch::X86_64, strict: false, partial: false };
 
@@ -51,6 +51,12 @@ fn full() -> Recording {
         status: Some(130),
         kernel: Some("6.18.44".into()),
         callgate: Some("0.1.0".into()),
+        caveats: vec![Caveat {
+            id: "denied-calls".into(),
+            effect: Effect::Excess,
+            count: Some(3),
+            text: "filters \"denied\" 3 calls".into(),
+        }],
     });
     recording.push_run(Run::default());
     let close = x86_64("close");
@@ -68,12 +74,25 @@ fn full() -> Recording {
     recording
 }
 
+/// Two runs, one of which has something that the other does not have.
+fn merged() -> Recording {
+    let mut recording = full();
+    let mut other = Recording::of(Run::default());
+    other.observe(x86_64("close"), &[3; 6]);
+    other.observe(x86_64("close"), &[4; 6]);
+    other.observe(x86_64("ioctl"), &[3, 0x5401, 0, 0, 0, 0]);
+    recording.merge(other);
+    recording
+}
+
 #[test]
 fn what_is_written_is_read_again() {
-    let recording = full();
-    let text = recording.to_json();
-    assert_eq!(quiet(&text), recording);
-    assert_eq!(quiet(&text).to_json(), text);
+    for recording in [full(), merged()] {
+        let text = recording.to_json();
+        assert_eq!(quiet(&text), recording);
+        assert_eq!(quiet(&text).to_json(), text);
+    }
+    let text = full().to_json();
     // As weights, the numbers that nobody knows are left out.
     let weights = crate::frontend::counts::read(&text, Arch::X86_64, false).unwrap();
     assert_eq!((weights.counts.len(), weights.warnings.len()), (5, 4));
@@ -100,6 +119,40 @@ fn the_json_is_one_line_for_each_run_and_call() {
 }
 "#
     );
+}
+
+#[test]
+fn how_many_runs_had_a_call_and_a_value_is_written_where_it_is_not_one() {
+    let text = merged().to_json();
+    let line = |name: &str| text.lines().find(|line| line.contains(name)).unwrap().trim();
+    assert_eq!(
+        line("\"close\""),
+        r#"{"arch": "x86_64", "name": "close", "nr": 3, "count": 8, "runs": 2, "args": [{"values": ["0x3", "0x4"], "seen_in": [2, 1], "observed": 3}]},"#
+    );
+    assert!(!line("\"ioctl\"").contains("runs") && !line("\"ioctl\"").contains("seen_in"));
+}
+
+#[test]
+fn caveats_of_a_later_recorder_are_kept_and_bad_ones_are_errors() {
+    let run = |caveats: &str| {
+        format!(
+            r#"{{"callgate": "recording", "version": 1, "calls": [{{"arch": "x86_64", "nr": 1, "count": 1}}],
+ "runs": [{{"caveats": {caveats}}}]}}"#
+        )
+    };
+    let later = r#"[{"id": "quantum-calls", "effect": "spooky", "text": "they are entangled", "where": [1]}]"#;
+    let read = quiet(&run(later));
+    let caveat = &read.runs()[0].caveats[0];
+    assert_eq!((caveat.id.as_str(), caveat.effect), ("quantum-calls", Effect::Altered));
+    assert_eq!(quiet(&read.to_json()), read);
+    for (caveats, message) in [
+        ("7", "2:23: `caveats` must be a list, but is the number 7"),
+        ("[7]", "2:24: each item of `caveats` must be an object, but is the number 7"),
+        (r#"[{"text": ""}]"#, "2:24: a caveat has no `id`"),
+        (r#"[{"id": "x"}]"#, "2:24: a caveat has no `text`"),
+    ] {
+        assert_eq!(errors(&run(caveats)), message);
+    }
 }
 
 fn json(calls: &str) -> String {
@@ -162,6 +215,14 @@ fn what_is_wrong_with_values_is_said_with_its_place() {
         (
             r#"[{"values": [1], "observed": 3}]"#,
             "2:96: `observed` is 3, but must be an integer from 0 to 2",
+        ),
+        (
+            r#"[{"values": [1, 2], "seen_in": [1]}]"#,
+            "2:98: `seen_in` has 1 items, but `values` has 2",
+        ),
+        (
+            r#"[{"values": [1], "seen_in": [2]}]"#,
+            "2:96: each item of `seen_in` is 2, but must be an integer from 0 to 1",
         ),
         (
             r#"[{"min": 1, "max": 2, "ever": 3}]"#,

@@ -11,8 +11,23 @@ use crate::frontend::oci;
 use crate::syscalls::KernelVersion;
 
 /// Calls of which arguments are limited come up more often than others.
-const LIMITED: &[&str] =
-    &["clone", "fcntl", "futex", "ioctl", "mmap", "mprotect", "prctl", "ptrace", "socket"];
+const LIMITED: &[&str] = &[
+    "chmod",
+    "clone",
+    "fcntl",
+    "futex",
+    "ioctl",
+    "mmap",
+    "mprotect",
+    "openat",
+    "personality",
+    "prctl",
+    "ptrace",
+    "sched_setscheduler",
+    "setns",
+    "socket",
+    "unshare",
+];
 
 fn arches() -> impl Strategy<Value = Vec<Arch>> {
     prop_oneof![
@@ -72,6 +87,8 @@ fn options() -> impl Strategy<Value = Options> {
             arguments,
             deny,
             runtime,
+            systemd: NEWEST_SYSTEMD,
+            partial: false,
         })
 }
 
@@ -214,6 +231,170 @@ fn systemd_names(text: &str) -> HashSet<&str> {
     lists.flat_map(|list| list.split(' ')).collect()
 }
 
+/// Whether a directive of a unit denies a call: read from the text, with what systemd.exec(5) says.
+fn is_denied_by_directives(text: &str, data: &SeccompData) -> bool {
+    let arch = Arch::of_call(data.arch, data.nr).unwrap();
+    let Some(name) = arch.call_name(data.nr) else { return false };
+    let a = data.args;
+    let set_id = |mode: u64| mode & 0o6000 != 0;
+    text.lines().any(|line| match line.split_once('=') {
+        Some(("RestrictAddressFamilies", families)) => {
+            let number = |family: &str| match family {
+                "AF_UNIX" => 1,
+                "AF_INET" => 2,
+                "AF_INET6" => 10,
+                "AF_NETLINK" => 16,
+                other => super::super::directives::family(other).unwrap(),
+            };
+            let on_list = families.split(' ').map(number).any(|family| family == a[0]);
+            name == "socket" && arch != Arch::X86 && !on_list
+        }
+        Some(("RestrictNamespaces", kept)) => {
+            let flags = [
+                ("cgroup", 0x0200_0000),
+                ("ipc", 0x0800_0000),
+                ("net", 0x4000_0000),
+                ("mnt", 0x2_0000),
+                ("pid", 0x2000_0000),
+                ("user", 0x1000_0000),
+                ("uts", 0x0400_0000),
+                ("time", 0x80),
+            ];
+            let kept: Vec<&str> =
+                if kept == "yes" { Vec::new() } else { kept.split(' ').collect() };
+            let gone = flags.iter().filter(|(name, _)| !kept.contains(name));
+            let gone: u64 = gone.map(|(_, flag)| flag).sum();
+            match name {
+                "clone" | "unshare" => a[0] & gone != 0,
+                "setns" => kept.is_empty() || a[1] == 0 || a[1] & gone != 0,
+                "clone3" => true,
+                _ => false,
+            }
+        }
+        Some(("MemoryDenyWriteExecute", "yes")) => match name {
+            "mmap" if arch == Arch::X86 => true,
+            "mmap" | "mmap2" => a[2] & 6 == 6,
+            "mprotect" | "pkey_mprotect" => a[2] & 4 != 0,
+            "shmat" => arch != Arch::X86 && a[2] & 0o100_000 != 0,
+            _ => false,
+        },
+        Some(("RestrictRealtime", "yes")) => {
+            name == "sched_setscheduler" && ![0, 3, 5].contains(&a[1])
+        }
+        Some(("LockPersonality", "yes")) => name == "personality" && a[0] != 0,
+        Some(("RestrictSUIDSGID", "yes")) => match name {
+            "chmod" | "fchmod" | "mkdir" | "mknod" | "creat" => set_id(a[1]),
+            "fchmodat" | "mkdirat" | "mknodat" => set_id(a[2]),
+            "open" => a[1] & 0o100 != 0 && set_id(a[2]),
+            "openat" => a[2] & 0o100 != 0 && set_id(a[3]),
+            "openat2" => true,
+            _ => false,
+        },
+        _ => false,
+    })
+}
+
+/// The directives in a text that limit arguments.
+fn directives(draft: &Draft) -> Vec<String> {
+    let text = draft.write(Form::Systemd).unwrap().text;
+    let lines = text.lines().filter(|line| line.contains('=') && !line.starts_with("SystemCall"));
+    lines.filter(|line| !line.starts_with('#')).map(str::to_owned).collect()
+}
+
+#[test]
+fn directives_of_systemd_follow_from_recorded_values() {
+    let of = |calls: &[(&str, &[u64])]| {
+        let draft =
+            generate(&[recorded(1, calls)], &Options { complete: false, ..bare() }).unwrap();
+        directives(&draft)
+    };
+    let cases: &[(&[(&str, &[u64])], &[&str])] = &[
+        (
+            &[("socket", &[1]), ("socket", &[10]), ("socket", &[2])],
+            &["RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6"],
+        ),
+        // A family without a name, a garbled one, and no socket at all.
+        (&[("socket", &[1]), ("socket", &[200])], &[]),
+        (&[("socket", &[1 << 32 | 1])], &[]),
+        (&[("read", &[1])], &[]),
+        (&[("clone", &[0x0120_0011])], &["RestrictNamespaces=yes"]),
+        (&[("clone", &[0x0120_0011]), ("unshare", &[0x4000_0000])], &["RestrictNamespaces=net"]),
+        (
+            &[("setns", &[3, 0x4000_0000]), ("unshare", &[0x0800_0000])],
+            &["RestrictNamespaces=ipc net"],
+        ),
+        // Any namespace; flags that nobody sees.
+        (&[("setns", &[3, 0]), ("unshare", &[0x4000_0000])], &[]),
+        (&[("clone", &[0x11]), ("clone3", &[0x7fff_0000, 88])], &[]),
+        (&[("mmap", &[0, 1, 3]), ("mprotect", &[0, 1, 1])], &["MemoryDenyWriteExecute=yes"]),
+        (&[("mmap", &[0, 1, 5])], &["MemoryDenyWriteExecute=yes"]),
+        (&[("mmap", &[0, 1, 7])], &[]),
+        (&[("mmap", &[0, 1, 3]), ("mprotect", &[0, 1, 5])], &[]),
+        (&[("mmap", &[0, 1, 3]), ("pkey_mprotect", &[0, 1, 4])], &[]),
+        (&[("mmap", &[0, 1, 3]), ("shmat", &[0, 0, 0o100_000])], &[]),
+        (&[("mmap", &[0, 1, 3]), ("personality", &[0x40_0000])], &[]),
+        (&[("sched_setscheduler", &[0, 3])], &["RestrictRealtime=yes"]),
+        (&[("sched_setscheduler", &[0, 1])], &[]),
+        (&[("sched_setscheduler", &[0, 0x4000_0000])], &[]),
+        (&[("sched_setscheduler", &[0, 0]), ("sched_setattr", &[0])], &[]),
+        (&[("personality", &[0])], &["LockPersonality=yes"]),
+        // Asking for the personality is denied by the directive.
+        (&[("personality", &[0xffff_ffff])], &[]),
+        (&[("chmod", &[0, 0o644])], &["RestrictSUIDSGID=yes"]),
+        (&[("chmod", &[0, 0o4755])], &[]),
+        // What the register of the mode holds matters only with O_CREAT.
+        (&[("open", &[0, 0o2, 0xffff])], &["RestrictSUIDSGID=yes"]),
+        (&[("open", &[0, 0o102, 0xffff])], &[]),
+        (&[("chmod", &[0, 0o644]), ("openat2", &[0])], &[]),
+    ];
+    for (calls, expected) in cases {
+        assert_eq!(of(calls), *expected, "{calls:x?}");
+    }
+}
+
+#[test]
+fn values_that_are_not_known_make_no_directive() {
+    let mut recording =
+        recorded(1, &[("socket", &[1]), ("chmod", &[0, 0o644]), ("mmap", &[0, 1, 3])]);
+    for name in ["socket", "fchmodat", "mprotect"] {
+        recording.count(call(name), 1);
+    }
+    let draft = generate(std::slice::from_ref(&recording), &bare()).unwrap();
+    assert_eq!(directives(&draft), [""; 0]);
+    // Nor does a profile that is only tried out, or one without limits.
+    let good = recorded(1, &[("socket", &[1])]);
+    for options in
+        [Options { deny: Deny::Log, ..bare() }, Options { arguments: Arguments::Off, ..bare() }]
+    {
+        assert_eq!(directives(&generate(&[good.clone()], &options).unwrap()), [""; 0]);
+    }
+    let s390x = CallId::new(Arch::S390x, Arch::S390x.number("chmod").unwrap());
+    let mut foreign = Recording::default();
+    foreign.observe(s390x, &[0, 0o644, 0, 0, 0, 0]);
+    assert_eq!(directives(&generate(&[foreign], &bare()).unwrap()), [""; 0]);
+}
+
+#[test]
+fn calls_that_a_version_of_systemd_does_not_know_are_left_out() {
+    let recordings = [recorded(2, &[("uretprobe", &[]), ("read", &[])])];
+    let of = |systemd| {
+        let draft = generate(&recordings, &Options { systemd, ..bare() }).unwrap();
+        let remarks = remarks(&recordings, &draft, Form::Systemd);
+        let text: String = remarks.into_iter().map(|remark| remark.message).collect();
+        (draft.write(Form::Systemd).unwrap(), text)
+    };
+    let (old, remarks) = of(252);
+    assert!(!systemd_names(&old.text).contains("uretprobe"));
+    assert!(old.text.contains("systemd 252 does not know these calls"), "{}", old.text);
+    assert!(remarks.contains("does not know uretprobe, which was recorded 2 times: it is denied"));
+    let data =
+        SeccompData { arch: X86_64.token(), nr: call("uretprobe").nr, ..SeccompData::default() };
+    assert_eq!(old.policy.evaluate(&data), Verdict::errno(38));
+    let (new, remarks) = of(NEWEST_SYSTEMD);
+    assert!(systemd_names(&new.text).contains("uretprobe") && !remarks.contains("uretprobe"));
+    assert_eq!(new.policy.evaluate(&data), Verdict::ALLOW);
+}
+
 proptest! {
     #[test]
     fn every_form_allows_what_was_recorded_and_says_what_it_means(
@@ -230,7 +411,8 @@ proptest! {
             }
             let written = draft.write(form).unwrap();
             for observed in &observed {
-                if observed.0.name().is_some() || form.says_numbers() {
+                let named = observed.0.name().map(|name| draft.can_name(form, name));
+                if named.unwrap_or(form.says_numbers()) {
                     prop_assert_eq!(written.policy.evaluate(&data(observed)), Verdict::ALLOW);
                 }
             }
@@ -258,19 +440,71 @@ proptest! {
                 }
                 Form::Systemd => {
                     let names = systemd_names(&written.text);
+                    let added = |name: &str| {
+                        options.deny != Deny::Log && super::super::runtime::is_added_by_systemd(name)
+                    };
                     for grant in draft.grants() {
-                        let added = options.deny != Deny::Log
-                            && super::super::runtime::is_added_by_systemd(grant.name);
-                        prop_assert!(names.contains(grant.name) || added, "{}", grant.name);
+                        let granted = names.contains(grant.name) || added(grant.name);
+                        prop_assert!(granted || !draft.can_name(form, grant.name), "{}", grant.name);
                     }
                     let also: Vec<&str> = draft.granted_by(form).collect();
                     let granted = |name: &&str| {
                         also.contains(name) || draft.grants().any(|grant| grant.name == *name)
                     };
                     prop_assert!(also.iter().all(|name| names.contains(name)));
+                    let own = |data: &SeccompData| {
+                        let arch = Arch::of_call(data.arch, data.nr);
+                        arch.is_some_and(|arch| draft.arches().contains(&arch))
+                    };
+                    if options.deny != Deny::Log {
+                        for data in calls.filter(own) {
+                            let name = Arch::of_call(data.arch, data.nr).unwrap().call_name(data.nr);
+                            // systemd adds what draft.runtime() says it adds, which only that runtime knows.
+                            let listed = name.is_some_and(|name| names.contains(name)
+                                || draft.grants().any(|grant| grant.name == name) && draft.can_name(form, name));
+                            let permits = listed && !is_denied_by_directives(&written.text, &data);
+                            prop_assert_eq!(
+                                permits, written.policy.evaluate(&data) == Verdict::ALLOW, "{:x?}", data
+                            );
+                        }
+                    }
                     prop_assert!(names.iter().all(granted));
                 }
             }
+        }
+    }
+}
+
+proptest! {
+    /// What was merged before, in whatever grouping, through a file, makes the same profile.
+    #[test]
+    fn merged_recordings_make_the_same_profile(
+        (arches, parts) in arches().prop_flat_map(|arches| {
+            (Just(arches.clone()), proptest::collection::vec(observed(arches), 1..4))
+        }),
+        options in options(),
+    ) {
+        let recordings: Vec<Recording> = parts.iter().map(|part| recording_of(part)).collect();
+        let merge = |parts: &[Recording]| {
+            let mut all = Recording::default();
+            parts.iter().for_each(|part| all.merge(part.clone()));
+            let reading = crate::frontend::recording::Options {
+                arch: arches[0], strict: true, partial: false,
+            };
+            crate::frontend::recording::read(&all.to_json(), &reading).unwrap().recording
+        };
+        let (first, others) = recordings.split_first().unwrap();
+        let all = merge(&recordings);
+        let mut tail = others.to_vec();
+        if !tail.is_empty() {
+            tail = vec![merge(&tail)];
+        }
+        tail.push(first.clone());
+        let draft = generate(&recordings, &options).unwrap();
+        for other in [vec![all], tail] {
+            let other = generate(&other, &options).unwrap();
+            prop_assert_eq!(&other, &draft);
+            prop_assert_eq!(other.write(Form::Oci).unwrap().text, draft.write(Form::Oci).unwrap().text);
         }
     }
 }

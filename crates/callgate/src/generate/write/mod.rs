@@ -1,7 +1,7 @@
 //! Drafts as text, and what the text means.
 //!
-//! What a form cannot say is left out of its meaning, too: systemd's lists have no arguments and no
-//! numbers, profiles in JSON no numbers. The meaning is checked against the recording before the text
+//! What a form cannot say is left out of its meaning, too: systemd's lists have no numbers and no arguments, but
+//! directives beside them limit some; profiles in JSON have no numbers. The meaning is checked against the recording before the text
 //! is handed out; profiles in JSON are read back and must mean the same. For systemd's lists and Kafel
 //! there is no reader here, so their text is not read back.
 
@@ -9,9 +9,10 @@ mod kafel;
 mod oci;
 mod systemd;
 
+use super::directives::{self, Directive};
 use super::draft::{Draft, Grant, Reason};
 use super::error::{GenerateError, Kind};
-use super::{runtime, times};
+use super::{Deny, runtime, times};
 use crate::check::check;
 use crate::diagram::Store;
 use crate::frontend::oci as reader;
@@ -26,7 +27,7 @@ use crate::verdict::Verdict;
 pub enum Form {
     /// JSON for Docker, Podman, runc and other OCI runtimes. It cannot name calls by their numbers.
     Oci,
-    /// Lines for a unit of systemd. It knows no arguments and no numbers.
+    /// Lines for a unit of systemd. It knows no numbers, and limits arguments by directives of their own.
     Systemd,
     /// A Kafel policy, for nsjail; for one architecture.
     Kafel,
@@ -52,13 +53,18 @@ impl Draft {
         if form == Form::Kafel && self.arches.len() > 1 {
             return Err(Kind::OneArch { given: self.arches.clone() }.into());
         }
-        let policy = self.policy(form)?;
+        let mut store = Store::default();
+        let directives = match form {
+            // Whoever tries a profile out wants everything to run.
+            Form::Systemd if self.deny != Deny::Log => directives::of(self, &mut store)?,
+            _ => Vec::new(),
+        };
+        let policy = self.policy(form, &directives)?;
         let text = match form {
             Form::Oci => oci::write(self),
-            Form::Systemd => systemd::write(self),
+            Form::Systemd => systemd::write(self, &directives),
             Form::Kafel => kafel::write(self),
         };
-        let mut store = Store::default();
         let meaning = store.policy(&policy)?;
         let denied = check(&mut store, meaning, &self.sayable(form))?;
         if let Some(finding) = denied.into_iter().find(|finding| finding.is_denied()) {
@@ -74,7 +80,7 @@ impl Draft {
     }
 
     /// What a form makes of the draft.
-    fn policy(&self, form: Form) -> Result<Policy, GenerateError> {
+    fn policy(&self, form: Form, directives: &[Directive]) -> Result<Policy, GenerateError> {
         let mut sets: Vec<RuleSet<&'static str>> =
             self.arches.iter().copied().map(RuleSet::new).collect();
         let default = self.default_verdict();
@@ -90,7 +96,7 @@ impl Draft {
                     }
                 }
             };
-            for grant in self.grants.values() {
+            for grant in self.grants.values().filter(|grant| self.can_name(form, grant.name)) {
                 for comparisons in alternatives(grant, form) {
                     add(grant.name, &comparisons, Verdict::ALLOW);
                 }
@@ -107,8 +113,21 @@ impl Draft {
                 return Err(Kind::Conflict(conflict.later).into());
             }
         }
-        Policy::new(sections(&sets, default, reader::BAD_ARCH), reader::BAD_ARCH)
-            .map_err(|error| Kind::Arches(error).into())
+        let mut sections = sections(&sets, default, reader::BAD_ARCH);
+        for (set, directive) in sets.iter().flat_map(|set| directives.iter().map(move |d| (set, d)))
+        {
+            // The filter of the list comes last, so its verdict is the one for what both deny.
+            let granted =
+                |nr: &u32| set.arch().call_name(*nr).is_some_and(|name| self.is_granted(name));
+            let rules = directive
+                .rules(set.arch())
+                .filter(|rule| rule.calls.ranges().iter().all(|(first, _)| granted(first)));
+            let token = set.arch().token();
+            if let Some(section) = sections.iter_mut().find(|section| section.token == token) {
+                section.rules.splice(0..0, rules);
+            }
+        }
+        Policy::new(sections, reader::BAD_ARCH).map_err(|error| Kind::Arches(error).into())
     }
 
     /// What all calls get that are not granted.
@@ -123,7 +142,7 @@ impl Draft {
             default != Verdict::errno(arch.enosys()) && !default.permits()
         });
         let said = otherwise && form.says_arguments();
-        self.refused.iter().copied().filter(move |_| said)
+        self.refused.iter().chain(&self.tried).copied().filter(move |_| said)
     }
 
     /// The calls that are refused for a limit which the form cannot say, and granted with it.
@@ -133,12 +152,11 @@ impl Draft {
 
     /// The part of the recording that a form can speak about.
     fn sayable(&self, form: Form) -> Recording {
-        let mut sayable = Recording::default();
-        for (call, seen) in self.recorded.calls() {
-            if call.name().is_some() || form.says_numbers() {
-                sayable.add(call, seen.count(), seen.args().iter().cloned());
-            }
-        }
+        let mut sayable = self.recorded.clone();
+        sayable.retain(|call| match call.name() {
+            Some(name) => self.can_name(form, name),
+            None => form.says_numbers(),
+        });
         sayable
     }
 
@@ -162,7 +180,7 @@ impl Form {
         self == Form::Kafel
     }
 
-    /// Whether it can limit arguments.
+    /// Whether its lists of calls can limit arguments.
     pub fn says_arguments(self) -> bool {
         self != Form::Systemd
     }

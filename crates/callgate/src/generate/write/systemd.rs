@@ -1,9 +1,11 @@
 //! Lines for the `[Service]` section of a unit, see `SystemCallFilter=` in systemd.exec(5). Several
-//! lines of an allow list add up. What is in `@default` systemd adds by itself.
+//! lines of an allowlist add up. What is in `@default` systemd adds by itself. Arguments are limited by
+//! directives beside the list.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use super::super::directives::Directive;
 use super::super::{Deny, Draft, Reason};
 use super::{Form, WHY_KERNEL, is_added_by_systemd, origin, wrapped};
 use crate::syscalls::Arch;
@@ -11,7 +13,7 @@ use crate::syscalls::Arch;
 /// The columns of a line.
 const WIDTH: usize = 80;
 
-pub(super) fn write(draft: &Draft) -> String {
+pub(super) fn write(draft: &Draft, directives: &[Directive]) -> String {
     let (key, sign) = match draft.deny() {
         Deny::Log => ("SystemCallLog=", "~"),
         Deny::Enosys | Deny::Eperm | Deny::Kill => ("SystemCallFilter=", ""),
@@ -32,8 +34,13 @@ pub(super) fn write(draft: &Draft) -> String {
 
     let (mut recorded, mut added, mut limited) = (Vec::new(), Vec::new(), Vec::new());
     let mut by_kernel = Vec::new();
+    let mut unknown = Vec::new();
     let mut siblings: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
     for grant in draft.grants() {
+        if !draft.can_name(Form::Systemd, grant.name) {
+            unknown.push(grant.name);
+            continue;
+        }
         limited.extend((!grant.limits.is_empty()).then_some(grant.name));
         match grant.reason {
             Reason::Recorded(_) => recorded.push(grant.name),
@@ -62,14 +69,32 @@ pub(super) fn write(draft: &Draft) -> String {
     }
     let more: Vec<&str> = draft.granted_by(Form::Systemd).collect();
     list("Another call for what is granted with any arguments.", &more);
+    for directive in directives {
+        text.push('\n');
+        comment(&mut text, &format!("Recorded: {}.", directive.why));
+        let _ = writeln!(text, "{}", directive.line);
+    }
     if !limited.is_empty() {
         text.push('\n');
+        let only =
+            if directives.is_empty() { "" } else { ", but for what the directives above deny" };
         comment(
             &mut text,
-            "These calls are granted with any arguments, because systemd cannot limit them; other \
-             forms of this profile do:",
+            &format!(
+                "These calls are granted with any arguments{only}, because a list has none; other forms \
+                 of this profile limit them:"
+            ),
         );
         comment(&mut text, &limited.join(" "));
+    }
+    if !unknown.is_empty() {
+        text.push('\n');
+        let version = draft.systemd();
+        comment(
+            &mut text,
+            &format!("Left out, because systemd {version} does not know these calls:"),
+        );
+        comment(&mut text, &unknown.join(" "));
     }
     text
 }

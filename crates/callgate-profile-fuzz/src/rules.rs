@@ -1,0 +1,322 @@
+//! What libseccomp's rules of one call mean together: `seccomp_rule_add(3)`, and what the man page leaves
+//! open as the library behaves.
+//!
+//! - Rules are a union; the first unconditional rule of a call replaces those before it, and those after it
+//!   have no effect.
+//! - Where several conditional rules match, the one whose comparisons come first decides: word by word (an
+//!   argument has two on 64-bit architectures), the higher argument first, then `==`, `!=` and masks before
+//!   `<` and `<=` before `>` and `>=`, then the larger constant, or the smaller one for `<` and `<=`; rules
+//!   that are equal in that were added one after the other.
+//! - A comparison by a mask without bits holds always, and a constant is cut to its mask and to the width of
+//!   arguments.
+//!
+//! Whether libseccomp takes a rule at all is the business of [`crate::tree`].
+
+use crate::tree::{Conflict, Tree};
+
+/// How an argument is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names of the operators")]
+pub enum Op {
+    Ne,
+    Lt,
+    Le,
+    Eq,
+    Ge,
+    Gt,
+    MaskedEq,
+}
+
+impl Op {
+    /// All of them, with their names in profiles.
+    pub const NAMES: [(&'static str, Op); 7] = [
+        ("SCMP_CMP_NE", Op::Ne),
+        ("SCMP_CMP_LT", Op::Lt),
+        ("SCMP_CMP_LE", Op::Le),
+        ("SCMP_CMP_EQ", Op::Eq),
+        ("SCMP_CMP_GE", Op::Ge),
+        ("SCMP_CMP_GT", Op::Gt),
+        ("SCMP_CMP_MASKED_EQ", Op::MaskedEq),
+    ];
+
+    /// The operator of that name.
+    pub fn from_name(name: &str) -> Option<Op> {
+        Op::NAMES.into_iter().find(|(known, _)| *known == name).map(|(_, op)| op)
+    }
+
+    /// Which comparisons come first on the same word: the larger.
+    pub(crate) fn class(self) -> u8 {
+        match self {
+            Op::Eq | Op::Ne | Op::MaskedEq => 3,
+            Op::Lt | Op::Le => 2,
+            Op::Ge | Op::Gt => 1,
+        }
+    }
+
+    /// Whether smaller constants come first.
+    pub(crate) fn is_ascending(self) -> bool {
+        matches!(self, Op::Lt | Op::Le)
+    }
+}
+
+/// A comparison of one argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Comparison {
+    /// Which argument.
+    pub arg: usize,
+    /// How.
+    pub op: Op,
+    /// The bits that are compared.
+    pub mask: u64,
+    /// With what.
+    pub datum: u64,
+}
+
+impl Comparison {
+    /// Whether it holds for these arguments.
+    fn holds(&self, args: &[u64; 6], width: u64) -> bool {
+        let (mask, datum) = (self.mask & width, self.datum & width);
+        let value = args.get(self.arg).copied().unwrap_or(0) & width;
+        match self.op {
+            Op::Ne => value != datum,
+            Op::Lt => value < datum,
+            Op::Le => value <= datum,
+            Op::Eq => value == datum,
+            Op::Ge => value >= datum,
+            Op::Gt => value > datum,
+            Op::MaskedEq => value & mask == datum,
+        }
+    }
+}
+
+/// A conditional rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// All must hold; by argument.
+    pub comparisons: Vec<Comparison>,
+    /// The verdict.
+    pub action: u32,
+}
+
+/// The rules of one call.
+#[derive(Clone, Debug)]
+pub struct RuleSet {
+    wide: bool,
+    always: Option<u32>,
+    rules: Vec<Rule>,
+    /// Indexes of rules, the first one first; filled by `finish`.
+    order: Vec<usize>,
+    tree: Tree,
+}
+
+impl RuleSet {
+    /// No rule yet; on a 64-bit architecture or another.
+    pub fn new(wide: bool) -> RuleSet {
+        RuleSet { wide, always: None, rules: Vec::new(), order: Vec::new(), tree: Tree::new(wide) }
+    }
+
+    fn width(&self) -> u64 {
+        if self.wide { u64::MAX } else { u64::from(u32::MAX) }
+    }
+
+    /// Adds a rule.
+    ///
+    /// # Errors
+    /// When libseccomp would refuse it.
+    pub fn add(&mut self, comparisons: &[Comparison], action: u32) -> Result<(), Conflict> {
+        if self.always.is_some() {
+            return Ok(());
+        }
+        let width = self.width();
+        let mut comparisons: Vec<Comparison> = comparisons.to_vec();
+        let bits = |test: &Comparison| (test.mask | test.datum) & width;
+        comparisons.retain(|test| test.op != Op::MaskedEq || bits(test) != 0);
+        comparisons.sort_by_key(|test| test.arg);
+        if comparisons.is_empty() {
+            (self.always, self.rules, self.tree) = (Some(action), Vec::new(), Tree::new(self.wide));
+            return Ok(());
+        }
+        let rule = Rule { comparisons, action };
+        let added = self.tree.add(&rule);
+        self.rules.push(rule);
+        added
+    }
+
+    /// Ends adding: from now on the set has verdicts.
+    pub fn finish(&mut self) {
+        let mut level = Level::default();
+        for (index, rule) in self.rules.iter().enumerate() {
+            let words = rule.comparisons.iter().flat_map(|test| test.words(self.wide));
+            level.insert(words.collect::<Vec<_>>().as_slice(), index);
+        }
+        level.walk(&mut self.order);
+    }
+
+    /// The verdict for these arguments; `None` when no rule matches.
+    pub fn verdict(&self, args: &[u64; 6]) -> Option<u32> {
+        let width = self.width();
+        let holds = |rule: &&Rule| rule.comparisons.iter().all(|test| test.holds(args, width));
+        let first = || self.order.iter().filter_map(|index| self.rules.get(*index)).find(holds);
+        self.always.or_else(|| first().map(|rule| rule.action))
+    }
+
+    /// The verdict of the program that libseccomp generates, which contradicts its rules where comparisons by
+    /// order or `!=` share nodes of its tree ([`crate::tree`]).
+    pub fn generated(&self, args: &[u64; 6]) -> Option<u32> {
+        self.always.or_else(|| self.tree.walk(args))
+    }
+
+    /// Whether the program that libseccomp generates may contradict the rules: they have more than one
+    /// comparison, and some by order or `!=`.
+    pub fn is_contradictable(&self) -> bool {
+        let relational = |test: &Comparison| test.op != Op::Eq && test.op != Op::MaskedEq;
+        self.rules.len() > 1 && self.rules.iter().flat_map(|rule| &rule.comparisons).any(relational)
+    }
+
+    /// How many comparisons of words there are.
+    pub fn size(&self) -> usize {
+        if self.always.is_some() { 0 } else { self.tree.size() }
+    }
+
+    /// Whether adding a rule brought libseccomp's own lists out of order, so that it may hang.
+    pub fn is_corrupt(&self) -> bool {
+        self.tree.is_corrupt()
+    }
+}
+
+/// One word of an argument in libseccomp's order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Word {
+    /// Twice the argument, and one more for the high half.
+    place: usize,
+    class: u8,
+    is_ascending: bool,
+    /// Words that are equal in these are one word.
+    test: (u8, u32, u32),
+}
+
+impl Word {
+    /// Whether this one comes behind another one.
+    fn is_after(&self, other: &Word) -> bool {
+        let (mine, theirs) = ((self.place, self.class), (other.place, other.class));
+        match self.is_ascending {
+            _ if mine != theirs => mine < theirs,
+            true => self.test.1 > other.test.1,
+            false => self.test.1 < other.test.1,
+        }
+    }
+
+    fn is_same(&self, other: &Word) -> bool {
+        (self.place, self.test) == (other.place, other.test)
+    }
+}
+
+impl Comparison {
+    /// The words it looks at, the high one first.
+    fn words(&self, wide: bool) -> Vec<Word> {
+        let (op, class) = (self.op, self.op.class());
+        let word = |high: bool| {
+            let half = |value: u64| if high { (value >> 32) as u32 } else { value as u32 };
+            // `>` and `<=` are one test, `>=` and `<` another; high words are compared by `>` in both.
+            let kind = match op {
+                Op::Eq | Op::Ne => 0,
+                Op::MaskedEq => 1,
+                Op::Lt | Op::Ge if !high => 2,
+                _ => 3,
+            };
+            let mask = half(self.mask);
+            let place = 2 * self.arg + usize::from(high);
+            let test = (kind, half(self.datum) & mask, mask);
+            Word { place, class, is_ascending: op.is_ascending(), test }
+        };
+        if wide { vec![word(true), word(false)] } else { vec![word(false)] }
+    }
+}
+
+/// Rules that agree in the words above, in order.
+#[derive(Clone, Debug, Default)]
+struct Level {
+    /// Rules that end here.
+    ends: Vec<usize>,
+    below: Vec<(Word, Level)>,
+}
+
+impl Level {
+    fn insert(&mut self, words: &[Word], rule: usize) {
+        let Some((word, rest)) = words.split_first() else {
+            self.ends.push(rule);
+            return;
+        };
+        let stop =
+            self.below.iter().position(|(other, _)| other.is_same(word) || other.is_after(word));
+        let at = stop.unwrap_or(self.below.len());
+        if !self.below.get(at).is_some_and(|(other, _)| other.is_same(word)) {
+            self.below.insert(at, (*word, Level::default()));
+        }
+        if let Some((_, level)) = self.below.get_mut(at) {
+            level.insert(rest, rule);
+        }
+    }
+
+    fn walk(&self, order: &mut Vec<usize>) {
+        order.extend(&self.ends);
+        for (_, level) in &self.below {
+            level.walk(order);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALLOW: u32 = 0x7fff_0000;
+    const KILL: u32 = 0;
+
+    fn test(arg: usize, op: Op, datum: u64) -> Comparison {
+        Comparison { arg, op, mask: u64::MAX, datum }
+    }
+
+    fn set(wide: bool, rules: &[(&[Comparison], u32)]) -> RuleSet {
+        let mut set = RuleSet::new(wide);
+        for (comparisons, action) in rules {
+            set.add(comparisons, *action).unwrap();
+        }
+        set.finish();
+        set
+    }
+
+    #[test]
+    fn unconditional_rules_win_and_the_first_of_them_stays() {
+        let rules = set(true, &[(&[test(0, Op::Eq, 1)], KILL), (&[], ALLOW), (&[], KILL)]);
+        assert_eq!(rules.verdict(&[1; 6]), Some(ALLOW));
+    }
+
+    #[test]
+    fn higher_arguments_and_larger_constants_come_first_in_any_order() {
+        let low = [test(0, Op::Eq, 1)];
+        let high = [test(1, Op::Eq, 1)];
+        for rules in
+            [[(&low[..], KILL), (&high[..], ALLOW)], [(&high[..], ALLOW), (&low[..], KILL)]]
+        {
+            assert_eq!(set(true, &rules).verdict(&[1; 6]), Some(ALLOW));
+        }
+        let five = [test(0, Op::Gt, 5)];
+        let nine = [test(0, Op::Gt, 9)];
+        for rules in
+            [[(&five[..], KILL), (&nine[..], ALLOW)], [(&nine[..], ALLOW), (&five[..], KILL)]]
+        {
+            for wide in [true, false] {
+                assert_eq!(set(wide, &rules).verdict(&[10; 6]), Some(ALLOW));
+                assert_eq!(set(wide, &rules).verdict(&[7; 6]), Some(KILL));
+            }
+        }
+    }
+
+    #[test]
+    fn narrow_architectures_compare_the_low_half() {
+        let rules = set(false, &[(&[test(0, Op::Eq, 1 << 32 | 7)], KILL)]);
+        assert_eq!(rules.verdict(&[7 | 9 << 32; 6]), Some(KILL));
+        assert_eq!(rules.verdict(&[8; 6]), None);
+    }
+}

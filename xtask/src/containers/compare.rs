@@ -1,0 +1,58 @@
+//! What is in force in a container, beside what Callgate compiles and what the evaluator says.
+
+use callgate::bpf::Program;
+use callgate::diagram::Store;
+use callgate::policy::Policy;
+use callgate::{SeccompData, Verdict};
+use callgate_profile_fuzz::runtime::{Call, Contradiction, Filter};
+
+use crate::Result;
+
+/// How many groups of calls are looked at where two filters differ.
+const GROUPS: usize = 1_000;
+
+/// What a comparison found.
+pub(super) enum Compared {
+    /// The same function.
+    Same,
+    /// libseccomp's program contradicts its rules, by this defect, and only where it can.
+    Contradicted(Contradiction),
+    /// Something else differs.
+    Differs(String),
+}
+
+/// Compares an installed program with a policy, over all calls.
+pub(super) fn compare(installed: &Program, policy: &Policy, rules: &Filter) -> Result<Compared> {
+    let mut store = Store::default();
+    let endian = callgate::Endian::NATIVE;
+    let failed = |error| format!("{error}");
+    let ours = store.policy(policy).map_err(failed)?;
+    let theirs = store.program(installed, endian).map_err(failed)?;
+    if ours == theirs {
+        return Ok(Compared::Same);
+    }
+    let mut found = None;
+    for difference in store.differences(ours, theirs, GROUPS) {
+        let call = call(&difference.data);
+        let expected = Verdict(rules.verdict(&call));
+        let show = || {
+            let (ours, theirs) = (difference.left, difference.right);
+            format!(
+                "{:x?}: callgate {ours}, installed {theirs}, the rules {expected}",
+                difference.data
+            )
+        };
+        match rules.contradiction(&call) {
+            Some(defect) if difference.left == expected => found = found.max(Some(defect)),
+            _ => return Ok(Compared::Differs(show())),
+        }
+    }
+    Ok(match found {
+        Some(defect) => Compared::Contradicted(defect),
+        None => Compared::Differs("the functions differ, but on no call".to_owned()),
+    })
+}
+
+fn call(data: &SeccompData) -> Call {
+    Call { token: data.arch, nr: data.nr, ip: data.instruction_pointer, args: data.args }
+}
