@@ -9,6 +9,8 @@ pub(super) struct Reader {
     pub(super) file: &'static str,
     /// Other files that the commands need.
     pub(super) beside: &'static [(&'static str, &'static str)],
+    /// The limit of its inputs in KiB, where that is less than what others get.
+    pub(super) most: Option<u64>,
     /// Long inputs are nothing unusual for it.
     pub(super) is_log: bool,
     /// What is run, behind `callgate`.
@@ -54,6 +56,7 @@ pub(super) const READERS: &[Reader] = &[
         name: "profile in JSON",
         file: "profile.json",
         beside: &[],
+        most: None,
         is_log: false,
         commands: &["compile profile.json -o /dev/null"],
         inputs: &[
@@ -104,14 +107,97 @@ pub(super) const READERS: &[Reader] = &[
         name: "profile in YAML",
         file: "profile.yaml",
         beside: &[],
+        most: Some(2048),
         is_log: false,
         commands: &["compile profile.yaml -o /dev/null"],
-        inputs: &[input!("list of zeros", "[0", [",0"], "]")],
+        inputs: &[
+            input!(
+                "list in brackets",
+                "a: [0",
+                [",0"],
+                "]
+"
+            ),
+            input!("list in brackets that ends nowhere", "a: [0", [",0"], ""),
+            input!(
+                "pairs in brackets",
+                "a: [0",
+                [",b: "],
+                "]
+"
+            ),
+            input!(
+                "keys in braces",
+                "a: {b: 0",
+                [",b{}: ", |n| n],
+                "}
+"
+            ),
+            input!(
+                "list",
+                "a:
+",
+                ["- 0
+"],
+                ""
+            ),
+            input!(
+                "mapping",
+                "a:
+",
+                [
+                    " b{}:
+",
+                    |n| n
+                ],
+                ""
+            ),
+            input!(
+                "dashes",
+                "a:
+ ",
+                ["- "],
+                "0
+"
+            ),
+            input!(
+                "anchors",
+                "a:
+",
+                ["- &b 0
+"],
+                ""
+            ),
+            input!(
+                "comments",
+                "",
+                ["# c
+"],
+                "a: 1
+"
+            ),
+            input!(
+                "a string of escapes",
+                "a: \"",
+                ["\n"],
+                "\"
+"
+            ),
+            input!(
+                "a block of text",
+                "a: |
+",
+                [" b
+"],
+                ""
+            ),
+        ],
     },
     Reader {
         name: "program as text",
         file: "program.txt",
         beside: &[],
+        most: None,
         is_log: false,
         commands: &["disasm bpftext:program.txt"],
         inputs: &[
@@ -150,6 +236,7 @@ pub(super) const READERS: &[Reader] = &[
         name: "program in raw bytes",
         file: "program.bpf",
         beside: &[],
+        most: None,
         is_log: false,
         commands: &["disasm bpf:program.bpf"],
         inputs: &[
@@ -161,6 +248,7 @@ pub(super) const READERS: &[Reader] = &[
         name: "recording in JSON",
         file: "recording.json",
         beside: &[],
+        most: None,
         is_log: false,
         commands: &["record --from recording.json -o /dev/null"],
         inputs: &[
@@ -204,6 +292,7 @@ pub(super) const READERS: &[Reader] = &[
         name: "log",
         file: "log.txt",
         beside: &[],
+        most: None,
         is_log: true,
         commands: &["record --from log.txt -o /dev/null"],
         inputs: &[
@@ -285,6 +374,7 @@ pub(super) const READERS: &[Reader] = &[
         name: "log for check",
         file: "log.txt",
         beside: &[],
+        most: None,
         is_log: true,
         commands: &["check log.txt container-default", "generate log.txt -o /dev/null"],
         inputs: &[input!(
@@ -299,6 +389,7 @@ pub(super) const READERS: &[Reader] = &[
         name: "weights",
         file: "weights.txt",
         beside: &[],
+        most: None,
         is_log: true,
         commands: &["compile container-default --weights weights.txt -o /dev/null"],
         inputs: &[
@@ -319,6 +410,7 @@ pub(super) const READERS: &[Reader] = &[
         name: "packets",
         file: "packets.txt",
         beside: SOCKET,
+        most: None,
         is_log: false,
         commands: &["simulate socket:filter.txt --packets packets.txt"],
         inputs: &[
@@ -332,6 +424,7 @@ pub(super) const READERS: &[Reader] = &[
         name: "capture",
         file: "packets.pcap",
         beside: SOCKET,
+        most: None,
         is_log: false,
         commands: &["simulate socket:filter.txt --packets packets.pcap"],
         inputs: &[Input {
