@@ -263,7 +263,7 @@ fn combine<'n>(
         let always = entry.alternatives.iter().all(Vec::is_empty);
         let of_name = comparisons(entry).saturating_mul(arches.len());
         for origin in entry.names.iter().copied() {
-            if always && !given.insert(origin.1) {
+            if always && !given.insert(origin.1) || !is_known_name(origin.1) {
                 continue;
             }
             count = count.saturating_add(of_name);
