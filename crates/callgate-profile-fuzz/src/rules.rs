@@ -132,6 +132,7 @@ impl RuleSet {
         let bits = |test: &Comparison| (test.mask | test.datum) & width;
         comparisons.retain(|test| test.op != Op::MaskedEq || bits(test) != 0);
         comparisons.sort_by_key(|test| test.arg);
+        comparisons.dedup();
         if comparisons.is_empty() {
             (self.always, self.rules, self.tree) = (Some(action), Vec::new(), Tree::new(self.wide));
             return Ok(());

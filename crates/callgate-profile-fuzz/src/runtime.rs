@@ -485,7 +485,10 @@ impl<'a> Profile<'a> {
             _ => (u64::MAX, arg.value),
         };
         // libseccomp cuts the datum to the mask; by the text, such a comparison never holds.
-        let datum = if self.host.dialect == Dialect::Oci { datum } else { datum & mask };
+        let (mask, datum) = match self.host.dialect {
+            Dialect::Oci if datum & !mask != 0 => (0, 1),
+            _ => (mask, datum & mask),
+        };
         Ok(Comparison { arg: arg.index.min(6) as usize, op, mask, datum })
     }
 

@@ -11,7 +11,7 @@
 //! |---|---|---|---|---|---|
 //! | an index that repeats in an entry | all conditions | any condition | any | any | any |
 //! | MASKED_EQ with a datum outside the mask | never holds | datum is masked | masked | masked | masked |
-//! | `errnoRet` where the action takes none | error | ignored | error | ignored | ignored |
+//! | `errnoRet` where the action takes none | error | ignored | error | ignored | error |
 //! | conditions of an entry beyond the sixth | count | count | ignored | count | ignored |
 //! | rules that libseccomp refuses | may be accepted | error | error | error | error |
 //! | errno 4095 | accepted | error | error | error | error |

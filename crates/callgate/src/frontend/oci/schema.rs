@@ -324,12 +324,13 @@ fn action(
         Some((at, _)) if !takes_data => {
             let message = format!("{name} takes no errno");
             match dialect {
-                Dialect::Oci | Dialect::Crun => {
+                Dialect::Oci | Dialect::Crun | Dialect::Podman => {
                     reader.error(at, message).help =
-                        "remove it: the specification demands an error, and crun gives one"
+                        "remove it: the specification demands an error, and crun gives one, \
+                         also for Podman"
                             .to_owned();
                 }
-                _ => {
+                Dialect::Docker | Dialect::Runc => {
                     reader.warn(at, format!("{message}; it is ignored")).help =
                         "remove it: crun refuses the profile".to_owned();
                 }
