@@ -8,7 +8,7 @@
 //! reach, too: the program then means more than the rules, which is a defect of the library (2.5.4 to 2.6.1).
 //! [`Tree::walk`] is that program.
 //!
-//! Rules about to be covered leave first: a new rule takes away those of the same action that contain its
+//! Rules that are covered leave first: a new rule takes away those of the same action that contain its
 //! comparisons in a row, and is dropped when an old one of the same action is so contained in it.
 
 use crate::rules::{Comparison, Op, Rule};
@@ -97,7 +97,10 @@ impl Tree {
             long.windows(short.len()).any(|part| part == short)
         };
         let covers = |a: &Rule, b: &Rule| a.action == b.action && contains(b, a);
-        if self.rules.iter().any(|old| covers(old, rule)) {
+        // A rule that goes on where another one ends has no effect either, whatever that one's action.
+        let ends_before = |old: &Rule| rule.comparisons.starts_with(&old.comparisons);
+        let is_same = |old: &Rule| old.comparisons == rule.comparisons;
+        if self.rules.iter().any(|old| covers(old, rule) || ends_before(old) && !is_same(old)) {
             return Ok(());
         }
         if self.rules.iter().any(|old| covers(rule, old)) {

@@ -37,7 +37,7 @@ mod comparison;
 mod libseccomp;
 mod order;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 pub use comparison::{Comparison, Op};
 
@@ -366,7 +366,8 @@ impl<O: Copy> RuleSet<O> {
     /// The place of each condition in the order in which they decide.
     fn places(&self, rules: &[Added<O>]) -> HashMap<usize, usize> {
         let mut order = Order::new(self.arch.is_64bit());
-        for rule in rules {
+        let mut seen = HashSet::new();
+        for rule in rules.iter().filter(|rule| seen.insert(rule.condition)) {
             if let Some(tests) = self.conditions.get(rule.condition) {
                 order.add(tests, rule.condition);
             }

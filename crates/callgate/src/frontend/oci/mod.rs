@@ -207,7 +207,13 @@ fn read_tree(text: &str, document: &Node, options: &Options) -> Result<Profile, 
             // Kubernetes stores it without the keys that it does not know, whoever reads it afterwards.
             reader.match_keys(Keys::Agreed);
         }
-        let raw = schema::read(&mut reader, found.profile, dialect, found.is_resource)?;
+        let raw = schema::read(
+            &mut reader,
+            found.profile,
+            dialect,
+            options.judged_against(),
+            found.is_resource,
+        )?;
         lower::lower(&mut reader, &raw, dialect, options)
     });
     let failed = reader.failed();

@@ -46,9 +46,9 @@ enum Kind {
 #[derive(Debug)]
 pub(super) struct Order {
     is_64bit: bool,
-    /// Per word that was brought the condition that ends with it. Words below it name it as their level;
-    /// level 0 has the first words of all conditions.
-    ends: Vec<Option<usize>>,
+    /// Per word that was brought the conditions that end with it: two, when one holds where the other does
+    /// not. Words below it name it as their level; level 0 has the first words of all conditions.
+    ends: Vec<Vec<usize>>,
     /// The first word on a level that compares so: where it is, and which one it is.
     words: HashMap<(usize, Word), (Rank, usize)>,
     /// The words of each level, in order.
@@ -57,10 +57,10 @@ pub(super) struct Order {
 
 impl Order {
     pub(super) fn new(is_64bit: bool) -> Order {
-        Order { is_64bit, ends: vec![None], words: HashMap::new(), levels: BTreeMap::new() }
+        Order { is_64bit, ends: vec![Vec::new()], words: HashMap::new(), levels: BTreeMap::new() }
     }
 
-    /// Adds a condition; of equal ones the first counts.
+    /// Adds a condition that was not added before.
     pub(super) fn add(&mut self, tests: &Tests, condition: usize) {
         let mut level = 0;
         for test in tests.comparisons() {
@@ -70,7 +70,7 @@ impl Order {
             }
         }
         if let Some(end) = self.ends.get_mut(level) {
-            end.get_or_insert(condition);
+            end.push(condition);
         }
     }
 
@@ -87,7 +87,7 @@ impl Order {
             return *same;
         }
         let new = self.ends.len();
-        self.ends.push(None);
+        self.ends.push(Vec::new());
         self.levels.insert((level, rank, new), ());
         self.words.insert((level, word), (rank, new));
         new
@@ -106,7 +106,7 @@ impl Order {
                     open.pop();
                 }
                 Some(((_, _, word), ())) => {
-                    order.extend(self.ends.get(*word).copied().flatten());
+                    order.extend(self.ends.get(*word).into_iter().flatten().copied());
                     open.push(level(*word));
                 }
             }
@@ -156,6 +156,14 @@ mod tests {
             // With 64 bits, the words of `>` come before those of `<` that share the high word with
             // them only where the values say so: the classes are compared at the low word.
             assert_eq!(order(is_64bit, &tests), [4, 3, 2, 1, 0]);
+        }
+    }
+
+    #[test]
+    fn opposites_have_the_same_words() {
+        let tests = [(0, Op::Ge, 5), (0, Op::Ne, 0), (0, Op::Lt, 5)];
+        for is_64bit in [true, false] {
+            assert_eq!(order(is_64bit, &tests), [1, 0, 2]);
         }
     }
 
