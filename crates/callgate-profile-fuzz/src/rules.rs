@@ -174,6 +174,11 @@ impl RuleSet {
         self.rules.len() > 1 && self.rules.iter().flat_map(|rule| &rule.comparisons).any(relational)
     }
 
+    /// Whether libseccomp might have refused a rule.
+    pub fn is_uncertain(&self) -> bool {
+        self.tree.is_uncertain()
+    }
+
     /// How many comparisons of words there are.
     pub fn size(&self) -> usize {
         if self.always.is_some() { 0 } else { self.tree.size() }
