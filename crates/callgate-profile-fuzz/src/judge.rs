@@ -30,6 +30,8 @@ pub enum Judgement {
     BothRefuse,
     /// Callgate refuses what a runtime accepts, and may: the profile is doubtful for this reason.
     RefusedInDoubt(&'static str),
+    /// Whether libseccomp refuses the profile is more than the evaluator knows ([`crate::tree`]).
+    Undecided,
     /// A difference.
     Differs(Difference),
 }
@@ -149,9 +151,13 @@ pub fn compiled(text: &str, host: &Host) -> Result<Vec<Insn>, String> {
 pub fn judge(case: &Case) -> Judgement {
     let text = case.profile.to_string();
     let meaning = read(&text, &case.host);
+    let is_certain = meaning.is_certain();
     let filter = match (meaning.outcome, compiled(&text, &case.host)) {
         (Err(_), Err(_)) => return Judgement::BothRefuse,
-        (Err(why), Ok(_)) => return Judgement::Differs(Difference::OnlyRuntimeRefuses(why)),
+        (Err(_), Ok(_)) | (Ok(_), Err(_)) if !is_certain => return Judgement::Undecided,
+        (Err(refusal), Ok(_)) => {
+            return Judgement::Differs(Difference::OnlyRuntimeRefuses(refusal.why));
+        }
         (Ok(_), Err(why)) => {
             return match meaning.doubt {
                 Some(doubt) => Judgement::RefusedInDoubt(doubt),
@@ -217,7 +223,7 @@ pub fn calls(case: &Case, filter: Option<&Filter>) -> Vec<Call> {
             for arg in &mut args {
                 *arg = if rng.one_in(3) { base } else { value(&mut rng, &numbers) };
             }
-            Call { token, nr, ip: rng.next(), args }
+            Call { token, nr, ip: rng.bits(), args }
         })
         .collect()
 }

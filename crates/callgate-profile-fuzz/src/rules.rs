@@ -132,6 +132,7 @@ impl RuleSet {
         let bits = |test: &Comparison| (test.mask | test.datum) & width;
         comparisons.retain(|test| test.op != Op::MaskedEq || bits(test) != 0);
         comparisons.sort_by_key(|test| test.arg);
+        comparisons.dedup();
         if comparisons.is_empty() {
             (self.always, self.rules, self.tree) = (Some(action), Vec::new(), Tree::new(self.wide));
             return Ok(());
@@ -171,6 +172,11 @@ impl RuleSet {
     pub fn is_contradictable(&self) -> bool {
         let relational = |test: &Comparison| test.op != Op::Eq && test.op != Op::MaskedEq;
         self.rules.len() > 1 && self.rules.iter().flat_map(|rule| &rule.comparisons).any(relational)
+    }
+
+    /// Whether libseccomp might have refused a rule.
+    pub fn is_uncertain(&self) -> bool {
+        self.tree.is_uncertain()
     }
 
     /// How many comparisons of words there are.

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use super::super::reader::Reader;
 use super::super::tree::shorten;
 use super::super::{FilterFlags, Listener};
+use super::gate;
 use super::schema::{ArchEntry, Arches, Entry, Raw};
 use super::{Dialect, EnosysAbove, Options};
 use crate::diagnostic::Severity;
@@ -33,7 +34,7 @@ pub(super) fn lower(
 ) -> Option<Lowered> {
     notify(reader, raw, dialect);
     unknown_names(reader, raw, options.strict);
-    let arches = choose_arches(reader, raw, options);
+    let arches = choose_arches(reader, raw, dialect, options);
     let applies =
         |entry: &&Entry<'_>| !entry.excludes.excludes(options) && entry.includes.includes(options);
     let entries: Vec<&Entry<'_>> = raw.entries.iter().filter(applies).collect();
@@ -53,7 +54,7 @@ pub(super) fn lower(
         matches!(raw.default.verdict.action(), Action::Allow | Action::Log | Action::Trace(_));
     let enosys = options.enosys_above.unwrap_or(dialect.enosys_above());
     if enosys != EnosysAbove::Off && !permissive {
-        let listed = listed_arches(raw, options, &arches);
+        let listed = listed_arches(raw, dialect, options, &arches);
         let counts = |arch: Arch| enosys == EnosysAbove::On || listed.contains(&arch);
         for section in &mut sections {
             enosys_above(section, &entries, counts);
@@ -152,7 +153,12 @@ fn refused_actions(reader: &mut Reader<'_>, raw: &Raw<'_>, entries: &[&Entry<'_>
 }
 
 /// The architectures of the filter, the native one first.
-fn choose_arches(reader: &mut Reader<'_>, raw: &Raw<'_>, options: &Options) -> Vec<Arch> {
+fn choose_arches(
+    reader: &mut Reader<'_>,
+    raw: &Raw<'_>,
+    dialect: Dialect,
+    options: &Options,
+) -> Vec<Arch> {
     let native = options.judged_against();
     let mut chosen = vec![native];
     let mut add = |arch: Arch| {
@@ -161,7 +167,7 @@ fn choose_arches(reader: &mut Reader<'_>, raw: &Raw<'_>, options: &Options) -> V
         }
     };
     if options.arches.is_empty() {
-        for (at, arch) in said_arches(reader, raw, native) {
+        for (at, arch) in said_arches(reader, raw, dialect, native) {
             if arch.endian() != native.endian() {
                 let message = format!(
                     "{} and the native {} have different byte orders, so no kernel runs both",
@@ -181,7 +187,7 @@ fn choose_arches(reader: &mut Reader<'_>, raw: &Raw<'_>, options: &Options) -> V
 }
 
 /// The architectures that the profile itself names, or that were chosen instead of these.
-fn listed_arches(raw: &Raw<'_>, options: &Options, arches: &[Arch]) -> Vec<Arch> {
+fn listed_arches(raw: &Raw<'_>, dialect: Dialect, options: &Options, arches: &[Arch]) -> Vec<Arch> {
     let known = |name: &str| Arch::ALL.iter().copied().find(|arch| arch.oci_name() == name);
     match &raw.arches {
         _ if !options.arches.is_empty() => arches.to_vec(),
@@ -191,13 +197,22 @@ fn listed_arches(raw: &Raw<'_>, options: &Options, arches: &[Arch]) -> Vec<Arch>
         Arches::Map(entries) => {
             let native = options.judged_against();
             let is_native = |entry: &ArchEntry<'_>| known(entry.arch.1) == Some(native);
-            if entries.iter().any(is_native) { arches.to_vec() } else { Vec::new() }
+            if gate::maps(options.judged_against(), dialect) && entries.iter().any(is_native) {
+                arches.to_vec()
+            } else {
+                Vec::new()
+            }
         }
     }
 }
 
 /// What the profile adds to the native architecture.
-fn said_arches(reader: &mut Reader<'_>, raw: &Raw<'_>, native: Arch) -> Vec<(usize, Arch)> {
+fn said_arches(
+    reader: &mut Reader<'_>,
+    raw: &Raw<'_>,
+    dialect: Dialect,
+    native: Arch,
+) -> Vec<(usize, Arch)> {
     let mut unknown = |severity: Severity, at: usize, name: &str| {
         let message = format!("there is no architecture \"{}\"", shorten(name));
         let near = reader.nearest(name, Arch::ALL.iter().map(|arch| arch.oci_name()));
@@ -208,7 +223,7 @@ fn said_arches(reader: &mut Reader<'_>, raw: &Raw<'_>, native: Arch) -> Vec<(usi
         };
     };
     let known = |name: &str| Arch::ALL.iter().copied().find(|arch| arch.oci_name() == name);
-    let mut said = Vec::new();
+    let (mut said, mut ignored) = (Vec::new(), None);
     let mut take = |names: &[(usize, &str)], unknown: &mut dyn FnMut(Severity, usize, &str)| {
         for (at, name) in names {
             match known(name) {
@@ -225,6 +240,9 @@ fn said_arches(reader: &mut Reader<'_>, raw: &Raw<'_>, native: Arch) -> Vec<(usi
             for entry in entries {
                 let (at, name) = entry.arch;
                 match known(name) {
+                    Some(arch) if arch == native && !gate::maps(native, dialect) => {
+                        ignored.get_or_insert(at);
+                    }
                     Some(arch) if arch == native && !taken => {
                         take(&entry.sub_arches, &mut unknown);
                         taken = true;
@@ -234,6 +252,11 @@ fn said_arches(reader: &mut Reader<'_>, raw: &Raw<'_>, native: Arch) -> Vec<(usi
                 }
             }
         }
+    }
+    if let Some(at) = ignored {
+        let message = format!("{dialect} ignores the entry of `archMap` for {}", native.oci_name());
+        reader.warn(at, message).help =
+            "list the architectures in `architectures` instead".to_owned();
     }
     said
 }
