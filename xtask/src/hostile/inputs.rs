@@ -51,7 +51,67 @@ const RULES: &str = r#"{"defaultAction": "SCMP_ACT_ERRNO", "syscalls": ["#;
 const NAMES: &str =
     r#"{"defaultAction": "SCMP_ACT_ERRNO", "syscalls": [{"action": "SCMP_ACT_ALLOW", "names": ["#;
 
+/// Larger inputs of this kind are refused at once for their number of keys and values.
+const RULES_KIB: u64 = 12_200;
+
+/// A rule for one call, with conditions as `(argument, operator, value)`.
+fn rule(out: &mut Vec<u8>, name: &str, action: &str, conditions: &[(u64, &str, u64)]) {
+    let _ = write!(out, "{{\"names\":[\"{name}\"],\"action\":\"SCMP_ACT_{action}\",\"args\":[");
+    for (at, (index, op, value)) in conditions.iter().enumerate() {
+        let comma = if at == 0 { "" } else { "," };
+        let _ =
+            write!(out, "{comma}{{\"index\":{index},\"op\":\"SCMP_CMP_{op}\",\"value\":{value}}}");
+    }
+    let _ = out.write_all(b"]},");
+}
+
+/// An input of rules, the last of which is simple.
+const fn rules(name: &'static str, head: &'static str, unit: fn(u64, &mut Vec<u8>)) -> Input {
+    let tail = b"{\"names\":[\"read\"],\"action\":\"SCMP_ACT_ALLOW\"}]}";
+    Input { name, head: head.as_bytes(), unit, tail }
+}
+
+fn mixed_lengths(n: u64, out: &mut Vec<u8>) {
+    let conditions: Vec<_> = (0..1 + n % 5).map(|arg| (arg, "EQ", n + arg)).collect();
+    rule(out, "ioctl", "ALLOW", &conditions);
+}
+
+fn several_actions(n: u64, out: &mut Vec<u8>) {
+    let conditions: Vec<_> =
+        (0..1 + n % 3).map(|arg| ((n + arg) % 6, "MASKED_EQ", n + arg)).collect();
+    rule(out, "ioctl", ["ALLOW", "LOG", "TRAP"][n as usize % 3], &conditions);
+}
+
+fn six_comparisons(n: u64, out: &mut Vec<u8>) {
+    let conditions: Vec<_> = (0..6).map(|arg| (arg, "NE", (n + 1) * 1000 + arg)).collect();
+    rule(out, "ioctl", ["ALLOW", "LOG"][n as usize % 2], &conditions);
+}
+
+fn behind_a_multiplexer(n: u64, out: &mut Vec<u8>) {
+    rule(out, ["socket", "connect", "bind", "sendto"][n as usize % 4], "ALLOW", &[(1, "EQ", n)]);
+}
+
+const X86_RULES: &str =
+    r#"{"architectures": ["SCMP_ARCH_X86"], "defaultAction": "SCMP_ACT_ERRNO", "syscalls": ["#;
+
 pub(super) const READERS: &[Reader] = &[
+    Reader {
+        name: "rules in JSON",
+        file: "profile.json",
+        beside: &[],
+        most: Some(RULES_KIB),
+        is_log: false,
+        commands: &[
+            "compile docker:profile.json --arch x86_64 -o /dev/null",
+            "compile oci:profile.json --arch x86_64 -o /dev/null",
+        ],
+        inputs: &[
+            rules("of mixed length for one call", RULES, mixed_lengths),
+            rules("with several actions for one call", RULES, several_actions),
+            rules("with six comparisons each", RULES, six_comparisons),
+            rules("behind a multiplexer", X86_RULES, behind_a_multiplexer),
+        ],
+    },
     Reader {
         name: "profile in JSON",
         file: "profile.json",
