@@ -53,6 +53,11 @@ impl Op {
         }
     }
 
+    /// Whether it takes more nodes than words, of which some go on to the same place.
+    pub(crate) fn is_relational(self) -> bool {
+        !matches!(self, Op::Eq | Op::MaskedEq)
+    }
+
     /// Whether smaller constants come first.
     pub(crate) fn is_ascending(self) -> bool {
         matches!(self, Op::Lt | Op::Le)
@@ -131,7 +136,11 @@ impl RuleSet {
         let mut comparisons: Vec<Comparison> = comparisons.to_vec();
         let bits = |test: &Comparison| (test.mask | test.datum) & width;
         comparisons.retain(|test| test.op != Op::MaskedEq || bits(test) != 0);
-        comparisons.sort_by_key(|test| test.arg);
+        // libseccomp has one comparison of an argument; the specification's have no order.
+        comparisons.sort_by_key(|test| {
+            let datum = if test.op.is_ascending() { test.datum } else { !test.datum };
+            (test.arg, 3 - test.op.class(), datum & width)
+        });
         comparisons.dedup();
         if comparisons.is_empty() {
             (self.always, self.rules, self.tree) = (Some(action), Vec::new(), Tree::new(self.wide));
@@ -170,8 +179,8 @@ impl RuleSet {
     /// Whether the program that libseccomp generates may contradict the rules: they have more than one
     /// comparison, and some by order or `!=`.
     pub fn is_contradictable(&self) -> bool {
-        let relational = |test: &Comparison| test.op != Op::Eq && test.op != Op::MaskedEq;
-        self.rules.len() > 1 && self.rules.iter().flat_map(|rule| &rule.comparisons).any(relational)
+        let mut comparisons = self.rules.iter().flat_map(|rule| &rule.comparisons);
+        self.rules.len() > 1 && comparisons.any(|test| test.op.is_relational())
     }
 
     /// Whether libseccomp might have refused a rule.

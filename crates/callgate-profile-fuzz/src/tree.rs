@@ -10,8 +10,10 @@
 //!
 //! Rules that are covered leave first: a new rule takes away those of the same action that contain its
 //! comparisons in a row, and is dropped when an old one of the same action is so contained in it. Where
-//! rules of different actions contain each other, but not from the first comparison on, what the library
-//! takes away depends on more than is kept here: whether a rule is refused is then uncertain.
+//! rules contain each other, but not from the first comparison on, and have different actions or
+//! comparisons by order or `!=`, what the library takes away depends on more than is kept here: whether a
+//! rule is refused is then uncertain. So it is when a node would be linked twice, which puts the library's
+//! lists out of order: it may hang.
 
 use crate::rules::{Comparison, Op, Rule};
 
@@ -97,11 +99,11 @@ impl Tree {
     }
 
     pub(crate) fn is_uncertain(&self) -> bool {
-        self.uncertain
+        self.uncertain || self.corrupt
     }
 
     fn conflict(&self) -> Conflict {
-        Conflict { is_certain: !self.uncertain }
+        Conflict { is_certain: !self.is_uncertain() }
     }
 
     /// Adds a rule with at least one comparison.
@@ -114,10 +116,11 @@ impl Tree {
         let inside = |long: &Rule, short: &Rule| {
             contains(long, short) && !long.comparisons.starts_with(&short.comparisons)
         };
-        self.uncertain |= self
-            .rules
-            .iter()
-            .any(|old| old.action != rule.action && (inside(rule, old) || inside(old, rule)));
+        let relational = |rule: &Rule| rule.comparisons.iter().any(|test| test.op.is_relational());
+        self.uncertain |= self.rules.iter().any(|old| {
+            let odd = old.action != rule.action || relational(old) || relational(rule);
+            odd && (inside(rule, old) || inside(old, rule))
+        });
         // A rule that begins or ends with another one has no effect either, whatever that one's action.
         let new = &rule.comparisons;
         let is_dead = |old: &Rule| {

@@ -32,12 +32,12 @@ pub(super) fn lower(
     dialect: Dialect,
     options: &Options,
 ) -> Option<Lowered> {
-    notify(reader, raw, dialect);
     unknown_names(reader, raw, options.strict);
     let arches = choose_arches(reader, raw, dialect, options);
     let applies =
         |entry: &&Entry<'_>| !entry.excludes.excludes(options) && entry.includes.includes(options);
     let entries: Vec<&Entry<'_>> = raw.entries.iter().filter(applies).collect();
+    notify(reader, raw, &entries, dialect);
     if dialect != Dialect::Oci {
         refused_actions(reader, raw, &entries);
     }
@@ -70,7 +70,7 @@ pub(super) fn lower(
 }
 
 /// What goes wrong with SCMP_ACT_NOTIFY.
-fn notify(reader: &mut Reader<'_>, raw: &Raw<'_>, dialect: Dialect) {
+fn notify(reader: &mut Reader<'_>, raw: &Raw<'_>, entries: &[&Entry<'_>], dialect: Dialect) {
     const NOTIFY: &str = "SCMP_ACT_NOTIFY";
     let by_runc = matches!(dialect, Dialect::Docker | Dialect::Runc);
     let severity = if by_runc { Severity::Error } else { Severity::Warning };
@@ -85,7 +85,7 @@ fn notify(reader: &mut Reader<'_>, raw: &Raw<'_>, dialect: Dialect) {
             .help =
             "runc refuses it; notify only for the calls that the listener handles".to_owned();
     }
-    let notifying = raw.entries.iter().filter(|entry| entry.action.name == NOTIFY);
+    let notifying = entries.iter().filter(|entry| entry.action.name == NOTIFY);
     for entry in notifying.clone() {
         if let Some((at, _)) = entry.names.iter().find(|(_, name)| *name == "write") {
             reader
