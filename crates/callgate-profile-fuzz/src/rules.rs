@@ -108,6 +108,7 @@ pub struct Rule {
 pub struct RuleSet {
     wide: bool,
     always: Option<u32>,
+    was_uncertain: bool,
     rules: Vec<Rule>,
     /// Indexes of rules, the first one first; filled by `finish`.
     order: Vec<usize>,
@@ -117,7 +118,14 @@ pub struct RuleSet {
 impl RuleSet {
     /// No rule yet; on a 64-bit architecture or another.
     pub fn new(wide: bool) -> RuleSet {
-        RuleSet { wide, always: None, rules: Vec::new(), order: Vec::new(), tree: Tree::new(wide) }
+        RuleSet {
+            wide,
+            always: None,
+            was_uncertain: false,
+            rules: Vec::new(),
+            order: Vec::new(),
+            tree: Tree::new(wide),
+        }
     }
 
     fn width(&self) -> u64 {
@@ -143,6 +151,7 @@ impl RuleSet {
         });
         comparisons.dedup();
         if comparisons.is_empty() {
+            self.was_uncertain |= self.tree.is_uncertain();
             (self.always, self.rules, self.tree) = (Some(action), Vec::new(), Tree::new(self.wide));
             return Ok(());
         }
@@ -185,7 +194,20 @@ impl RuleSet {
 
     /// Whether libseccomp might have refused a rule.
     pub fn is_uncertain(&self) -> bool {
-        self.tree.is_uncertain()
+        self.was_uncertain || self.tree.is_uncertain()
+    }
+
+    /// Whether a verdict is right: the one of the rules; where libseccomp says nothing of an order, because
+    /// an argument is compared twice in a rule, that of any rule that matches.
+    pub fn allows(&self, args: &[u64; 6], verdict: u32) -> bool {
+        let repeats =
+            |rule: &Rule| rule.comparisons.windows(2).any(|pair| pair[0].arg == pair[1].arg);
+        let width = self.width();
+        let mut matching = self
+            .rules
+            .iter()
+            .filter(|rule| rule.comparisons.iter().all(|test| test.holds(args, width)));
+        self.rules.iter().any(repeats) && matching.any(|rule| rule.action == verdict)
     }
 
     /// How many comparisons of words there are.

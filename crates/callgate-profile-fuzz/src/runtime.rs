@@ -270,6 +270,13 @@ impl Filter {
         }
     }
 
+    /// Whether a verdict is right ([`RuleSet::allows`]).
+    pub fn allows(&self, call: &Call, verdict: u32) -> bool {
+        let allows = |rules: &RuleSet| rules.allows(&call.args, verdict);
+        self.verdict(call) == verdict
+            || self.rules(call).is_ok_and(|rules| rules.is_some_and(allows))
+    }
+
     /// The verdict of the program that libseccomp generates ([`RuleSet::generated`]).
     pub fn generated(&self, call: &Call) -> u32 {
         match self.rules(call) {

@@ -9,11 +9,10 @@
 //! [`Tree::walk`] is that program.
 //!
 //! Rules that are covered leave first: a new rule takes away those of the same action that contain its
-//! comparisons in a row, and is dropped when an old one of the same action is so contained in it. Where
-//! rules contain each other, but not from the first comparison on, and have different actions or
-//! comparisons by order or `!=`, what the library takes away depends on more than is kept here: whether a
-//! rule is refused is then uncertain. So it is when a node would be linked twice, which puts the library's
-//! lists out of order: it may hang.
+//! comparisons in a row, and is dropped when an old one of the same action is so contained in it. Where a
+//! rule has a node somewhere on its way that another one begins with, what the library takes away depends on
+//! more than is kept here: whether a later rule is refused is then uncertain. So it is when a node
+//! would be linked twice, which puts the library's lists out of order: it may hang.
 
 use crate::rules::{Comparison, Op, Rule};
 
@@ -53,6 +52,19 @@ struct Node {
     yes: Side,
     no: Side,
     level: usize,
+}
+
+/// Whether two comparisons have their first node in common.
+fn shares(a: &Comparison, b: &Comparison, wide: bool) -> bool {
+    let kind = |test: &Comparison| match test.op {
+        Op::Eq | Op::Ne => 0,
+        Op::MaskedEq => 1,
+        Op::Gt | Op::Ge | Op::Lt | Op::Le => 2,
+    };
+    let word = |value: u64| if wide { value >> 32 } else { value & 0xffff_ffff };
+    let key =
+        |test: &Comparison| (test.arg, kind(test), word(test.mask), word(test.datum & test.mask));
+    key(a) == key(b)
 }
 
 impl Node {
@@ -113,14 +125,15 @@ impl Tree {
             long.windows(short.len()).any(|part| part == short)
         };
         let covers = |a: &Rule, b: &Rule| a.action == b.action && contains(b, a);
-        let inside = |long: &Rule, short: &Rule| {
-            contains(long, short) && !long.comparisons.starts_with(&short.comparisons)
+        let wide = self.wide;
+        let meets = |long: &Rule, short: &Rule| {
+            let first = short.comparisons.first();
+            long.comparisons
+                .iter()
+                .skip(1)
+                .any(|test| first.is_some_and(|first| shares(test, first, wide)))
         };
-        let relational = |rule: &Rule| rule.comparisons.iter().any(|test| test.op.is_relational());
-        self.uncertain |= self.rules.iter().any(|old| {
-            let odd = old.action != rule.action || relational(old) || relational(rule);
-            odd && (inside(rule, old) || inside(old, rule))
-        });
+        self.uncertain |= self.rules.iter().any(|old| meets(rule, old) || meets(old, rule));
         // A rule that begins or ends with another one has no effect either, whatever that one's action.
         let new = &rule.comparisons;
         let is_dead = |old: &Rule| {
