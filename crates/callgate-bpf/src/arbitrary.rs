@@ -1,4 +1,5 @@
 //! Random programs that the kernel accepts, for tests.
+#![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
 

@@ -49,6 +49,12 @@ impl Report for Messages {
     }
 }
 
+impl Default for Messages {
+    fn default() -> Messages {
+        Messages::new()
+    }
+}
+
 impl Messages {
     /// None as yet.
     pub fn new() -> Messages {

@@ -10,7 +10,8 @@
 //!   **higher** first argument decides; then EQ, NE and MASKED_EQ come before LT and LE, and these
 //!   before GT and GE; then the larger value decides, for LT and LE the smaller one; then the next
 //!   argument counts; a condition that is a prefix of another one decides before it. So a rule with
-//!   more comparisons than another one has no effect.
+//!   more comparisons than another one has no effect. Of what is equal in all that, the rule that was
+//!   added first decides. Words of 32 bits are compared, the high one of an argument first (`order`).
 //! - On 32-bit interfaces (x32 is one) only the low halves are compared, and the high half of a
 //!   value is dropped. A mask without bits looks at nothing.
 //! - Where `socketcall(2)` or `ipc(2)` exist, a rule for a call that they reach becomes a rule for
@@ -25,19 +26,18 @@
 //! can be refused too. [`RuleSet::contradictions`] is the part that does not depend on libseccomp:
 //! the same condition with two verdicts.
 //!
-//! libseccomp's generator does not keep to the order above everywhere. Among conditions of equal rank
-//! (equal but for the mask or the operator) the order of insertion decides there; here the larger
-//! mask does. Where comparisons that overlap in one half of a 64-bit value get different verdicts,
-//! and with ordered comparisons, released versions depart from the union of their own rules in
-//! ways that are not imitated.
+//! libseccomp's programs do not mean their own rules everywhere: up to 2.6.1, parts that rules with ordered
+//! comparisons or NE share let other calls through, and an architecture without the call that has the
+//! fewest comparisons may compare no number at all. These defects are not imitated.
 //!
 //! [`RuleSet`] does not know the default verdict: callers skip rules that have it, as libseccomp
 //! refuses them.
 
 mod comparison;
 mod libseccomp;
+mod order;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 pub use comparison::{Comparison, Op};
 
@@ -46,6 +46,7 @@ use callgate_bpf::verdict::Verdict;
 use callgate_proof::policy::{CallSet, Condition, Rule, Section};
 use comparison::Tests;
 use libseccomp::{Steps, Stop, Tree};
+use order::Order;
 
 /// The rules for one architecture. `O` is whatever tells the caller where a rule came from.
 ///
@@ -65,6 +66,8 @@ pub struct RuleSet<O> {
     conditions: Vec<Tests>,
     places: HashMap<Tests, usize>,
     calls: BTreeMap<Call, Vec<Added<O>>>,
+    /// The calls that an unconditional rule decides.
+    always: BTreeSet<Call>,
 }
 
 /// A call of an architecture, or one that it does not have: libseccomp keeps the rules of such calls, too.
@@ -144,7 +147,13 @@ struct Outcome<O> {
 impl<O: Copy> RuleSet<O> {
     /// No rules yet.
     pub fn new(arch: Arch) -> RuleSet<O> {
-        RuleSet { arch, conditions: Vec::new(), places: HashMap::new(), calls: BTreeMap::new() }
+        RuleSet {
+            arch,
+            conditions: Vec::new(),
+            places: HashMap::new(),
+            calls: BTreeMap::new(),
+            always: BTreeSet::new(),
+        }
     }
 
     /// The architecture.
@@ -159,8 +168,7 @@ impl<O: Copy> RuleSet<O> {
 
     /// Whether an unconditional rule decides a call.
     pub fn is_unconditional(&self, nr: u32) -> bool {
-        let rules = self.calls.get(&Call::Number(nr));
-        rules.is_some_and(|rules| rules.iter().any(|rule| self.is_always(rule)))
+        self.always.contains(&Call::Number(nr))
     }
 
     /// Adds a rule for a call by number; all comparisons must hold.
@@ -199,6 +207,9 @@ impl<O: Copy> RuleSet<O> {
 
     fn add_to(&mut self, call: Call, comparisons: &[Comparison], verdict: Verdict, origin: O) {
         let tests = Tests::new(comparisons, self.arch.is_64bit());
+        if tests.is_empty() {
+            self.always.insert(call);
+        }
         let condition = match self.places.get(&tests) {
             Some(place) => *place,
             None => {
@@ -351,9 +362,27 @@ impl<O: Copy> RuleSet<O> {
             outcome.live.push(*rule);
         }
         // Of the same condition, the first rule counts: the sort is stable.
-        outcome.live.sort_by(|a, b| precedence(&a.condition, &b.condition));
+        match rules.first() {
+            Some(first) if rules.iter().any(|rule| rule.verdict != first.verdict) => {
+                let places = self.places(rules);
+                outcome.live.sort_by_key(|rule| places.get(&rule.condition));
+            }
+            _ => outcome.live.sort_by(|a, b| precedence(&a.condition, &b.condition)),
+        }
         outcome.live.dedup_by_key(|rule| rule.condition);
         outcome
+    }
+
+    /// The place of each condition in the order in which they decide.
+    fn places(&self, rules: &[Added<O>]) -> HashMap<usize, usize> {
+        let mut order = Order::new(self.arch.is_64bit());
+        let mut seen = HashSet::new();
+        for rule in rules.iter().filter(|rule| seen.insert(rule.condition)) {
+            if let Some(tests) = self.conditions.get(rule.condition) {
+                order.add(tests, rule.condition);
+            }
+        }
+        order.conditions().into_iter().enumerate().map(|(place, rule)| (rule, place)).collect()
     }
 
     /// The rules in order: unconditional ones by verdict, then conditional ones by call and

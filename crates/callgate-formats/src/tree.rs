@@ -17,11 +17,15 @@ pub struct Node {
 /// What a value is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
+    /// `null`
     Null,
+    /// `true` or `false`
     Bool(bool),
     /// A number as written: readers decide which numbers they take, and lose no digit of any.
     Number(Box<str>),
+    /// A string, without its escapes.
     Text(Box<str>),
+    /// A list.
     List(Box<[Node]>),
     /// Members in the order of the text; a key may be there twice.
     Map(Box<[Member]>),

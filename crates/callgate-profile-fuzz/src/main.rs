@@ -81,7 +81,7 @@ fn run(options: &Options) -> ExitCode {
     let limit =
         options.profiles.unwrap_or(if options.seconds.is_some() { u64::MAX } else { 100_000 });
     let end = options.seconds.map(Duration::from_secs);
-    let (mut done, mut calls, mut refused) = (0u64, 0u64, 0u64);
+    let (mut done, mut calls, mut refused, mut undecided) = (0u64, 0u64, 0u64, 0u64);
     let mut doubts: BTreeMap<&str, u64> = BTreeMap::new();
     let mut differences: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     let mut families: BTreeMap<(&str, &str), u64> = BTreeMap::new();
@@ -92,6 +92,7 @@ fn run(options: &Options) -> ExitCode {
         match judge(&case) {
             Judgement::Same { calls: made } => calls += made as u64,
             Judgement::BothRefuse => refused += 1,
+            Judgement::Undecided => undecided += 1,
             Judgement::RefusedInDoubt(doubt) => *doubts.entry(doubt).or_default() += 1,
             Judgement::Differs(difference) if options.keep_going => {
                 let kind = format!("{}: {}", case.host.dialect.name(), difference.kind());
@@ -117,7 +118,7 @@ fn run(options: &Options) -> ExitCode {
     }
     println!(
         "{done} profiles in {:.0} s from seed {}: {calls} calls compared, {refused} refused by both, \
-         {} refused by callgate alone as doubtful; {} combinations of dialect and \
+         {} refused by callgate alone as doubtful, {undecided} undecided; {} combinations of dialect and \
          family; {} differences",
         start.elapsed().as_secs_f64(),
         options.seed,

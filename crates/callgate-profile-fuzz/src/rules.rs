@@ -53,6 +53,11 @@ impl Op {
         }
     }
 
+    /// Whether it takes more nodes than words, of which some go on to the same place.
+    pub(crate) fn is_relational(self) -> bool {
+        !matches!(self, Op::Eq | Op::MaskedEq)
+    }
+
     /// Whether smaller constants come first.
     pub(crate) fn is_ascending(self) -> bool {
         matches!(self, Op::Lt | Op::Le)
@@ -103,6 +108,7 @@ pub struct Rule {
 pub struct RuleSet {
     wide: bool,
     always: Option<u32>,
+    was_uncertain: bool,
     rules: Vec<Rule>,
     /// Indexes of rules, the first one first; filled by `finish`.
     order: Vec<usize>,
@@ -112,7 +118,14 @@ pub struct RuleSet {
 impl RuleSet {
     /// No rule yet; on a 64-bit architecture or another.
     pub fn new(wide: bool) -> RuleSet {
-        RuleSet { wide, always: None, rules: Vec::new(), order: Vec::new(), tree: Tree::new(wide) }
+        RuleSet {
+            wide,
+            always: None,
+            was_uncertain: false,
+            rules: Vec::new(),
+            order: Vec::new(),
+            tree: Tree::new(wide),
+        }
     }
 
     fn width(&self) -> u64 {
@@ -131,8 +144,14 @@ impl RuleSet {
         let mut comparisons: Vec<Comparison> = comparisons.to_vec();
         let bits = |test: &Comparison| (test.mask | test.datum) & width;
         comparisons.retain(|test| test.op != Op::MaskedEq || bits(test) != 0);
-        comparisons.sort_by_key(|test| test.arg);
+        // libseccomp has one comparison of an argument; the specification's have no order.
+        comparisons.sort_by_key(|test| {
+            let datum = if test.op.is_ascending() { test.datum } else { !test.datum };
+            (test.arg, 3 - test.op.class(), datum & width)
+        });
+        comparisons.dedup();
         if comparisons.is_empty() {
+            self.was_uncertain |= self.tree.is_uncertain();
             (self.always, self.rules, self.tree) = (Some(action), Vec::new(), Tree::new(self.wide));
             return Ok(());
         }
@@ -169,8 +188,26 @@ impl RuleSet {
     /// Whether the program that libseccomp generates may contradict the rules: they have more than one
     /// comparison, and some by order or `!=`.
     pub fn is_contradictable(&self) -> bool {
-        let relational = |test: &Comparison| test.op != Op::Eq && test.op != Op::MaskedEq;
-        self.rules.len() > 1 && self.rules.iter().flat_map(|rule| &rule.comparisons).any(relational)
+        let mut comparisons = self.rules.iter().flat_map(|rule| &rule.comparisons);
+        self.rules.len() > 1 && comparisons.any(|test| test.op.is_relational())
+    }
+
+    /// Whether libseccomp might have refused a rule.
+    pub fn is_uncertain(&self) -> bool {
+        self.was_uncertain || self.tree.is_uncertain()
+    }
+
+    /// Whether a verdict is right: the one of the rules; where libseccomp says nothing of an order, because
+    /// an argument is compared twice in a rule, that of any rule that matches.
+    pub fn allows(&self, args: &[u64; 6], verdict: u32) -> bool {
+        let repeats =
+            |rule: &Rule| rule.comparisons.windows(2).any(|pair| pair[0].arg == pair[1].arg);
+        let width = self.width();
+        let mut matching = self
+            .rules
+            .iter()
+            .filter(|rule| rule.comparisons.iter().all(|test| test.holds(args, width)));
+        self.rules.iter().any(repeats) && matching.any(|rule| rule.action == verdict)
     }
 
     /// How many comparisons of words there are.

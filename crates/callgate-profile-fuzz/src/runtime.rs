@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use crate::document::{self, Arg, Document, Entry, Fields, Style};
 use crate::machine::{Machine, Multiplexed, X32_BIT, known_names};
 use crate::rules::{Comparison, Op, RuleSet};
+use crate::tree::Conflict;
 
 /// Whose reading of a profile counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -91,18 +92,46 @@ pub struct Meaning {
     /// different ways, or the format has no such profile.
     pub doubt: Option<&'static str>,
     /// The filter, `None` when none is installed, or why the runtime refuses.
-    pub outcome: Result<Option<Filter>, String>,
+    pub outcome: Result<Option<Filter>, Refusal>,
+}
+
+impl Meaning {
+    /// Whether it is certain that the runtime refuses, or that it does not.
+    pub fn is_certain(&self) -> bool {
+        match &self.outcome {
+            Ok(None) => true,
+            Ok(Some(filter)) => !filter.sets().any(RuleSet::is_uncertain),
+            Err(refusal) => refusal.is_certain,
+        }
+    }
+}
+
+/// Why a runtime refuses a profile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// What it objects to.
+    pub why: String,
+    /// Whether it does for certain ([`crate::tree`]).
+    pub is_certain: bool,
+}
+
+impl From<String> for Refusal {
+    fn from(why: String) -> Refusal {
+        Refusal { why, is_certain: true }
+    }
 }
 
 /// Reads a profile as the host's programs do.
 pub fn read(text: &str, host: &Host) -> Meaning {
     let (style, fields) = host.dialect.style();
     match document::read(text, style, fields) {
-        Err(why) => Meaning { doubt: None, outcome: Err(why) },
+        Err(why) => Meaning { doubt: None, outcome: Err(why.into()) },
         Ok(document) => {
             let doubt = doubt(&document);
             let profile = Profile::new(document, host);
-            let outcome = profile.and_then(|profile| profile.map(Profile::filter).transpose());
+            let outcome = profile
+                .map_err(Refusal::from)
+                .and_then(|profile| profile.map(Profile::filter).transpose());
             let undecided = matches!(&outcome, Ok(Some(filter)) if filter.undecided);
             let doubt = doubt.or(undecided.then_some("two actions for one condition"));
             Meaning { doubt, outcome }
@@ -120,6 +149,8 @@ fn doubt(document: &Document) -> Option<&'static str> {
     let bad_arg = |arg: &Arg| arg.index > 5 || Op::from_name(&arg.op).is_none();
     let bad = |entry: &Entry| {
         action(&entry.action, 0).is_err()
+            || (entry.errno.is_some() || !entry.errno_name.is_empty())
+                && !takes_errno(&entry.action)
             || entry.errno_name == "ENOTANERRNO"
             || entry.args.iter().any(bad_arg)
     };
@@ -225,6 +256,9 @@ impl Filter {
         if machines == [Machine::X86_64] && call.nr >= X32_BIT && call.nr != u32::MAX {
             return Err(BAD_ARCH);
         }
+        if machines == [Machine::X32] && call.nr < X32_BIT {
+            return Err(BAD_ARCH);
+        }
         Ok(of(call.token).find_map(|(_, calls)| calls.get(&call.nr)))
     }
 
@@ -234,6 +268,13 @@ impl Filter {
             Err(verdict) => verdict,
             Ok(rules) => rules.and_then(|rules| rules.verdict(&call.args)).unwrap_or(self.default),
         }
+    }
+
+    /// Whether a verdict is right ([`RuleSet::allows`]).
+    pub fn allows(&self, call: &Call, verdict: u32) -> bool {
+        let allows = |rules: &RuleSet| rules.allows(&call.args, verdict);
+        self.verdict(call) == verdict
+            || self.rules(call).is_ok_and(|rules| rules.is_some_and(allows))
     }
 
     /// The verdict of the program that libseccomp generates ([`RuleSet::generated`]).
@@ -274,9 +315,15 @@ impl Filter {
         present.zip(absent).is_some_and(|(present, absent)| absent < present)
     }
 
+    /// The rules of all calls.
+    fn sets(&self) -> impl Iterator<Item = &RuleSet> {
+        let present = self.sections.iter().flat_map(|(_, calls)| calls.values());
+        present.chain(self.absent.values())
+    }
+
     /// Whether libseccomp may hang over the rules.
     pub fn is_corrupt(&self) -> bool {
-        self.sections.iter().flat_map(|(_, calls)| calls.values()).any(RuleSet::is_corrupt)
+        self.sets().any(RuleSet::is_corrupt)
     }
 }
 
@@ -388,10 +435,10 @@ impl<'a> Profile<'a> {
     }
 
     /// The filter as libseccomp and the runtime make it.
-    fn filter(self) -> Result<Filter, String> {
+    fn filter(self) -> Result<Filter, Refusal> {
         let (document, dialect) = (&self.document, self.host.dialect);
         if let Some(flag) = document.flags.iter().find(|flag| !FLAGS.contains(&flag.as_str())) {
-            return Err(format!("unknown flag {flag:?}"));
+            return Err(format!("unknown flag {flag:?}").into());
         }
         if !dialect.is_runc() {
             check_errno_taken(&document.default_action, document.default_errno)?;
@@ -399,7 +446,7 @@ impl<'a> Profile<'a> {
         let default = action(&document.default_action, document.default_errno.unwrap_or(1))?;
         check_action(default, dialect)?;
         if default == NOTIFY && dialect.is_runc() {
-            return Err("SCMP_ACT_NOTIFY as default action".to_owned());
+            return Err("SCMP_ACT_NOTIFY as default action".to_owned().into());
         }
         let mut filter = Filter {
             default,
@@ -414,7 +461,7 @@ impl<'a> Profile<'a> {
             let machine =
                 machine_of(name).ok_or_else(|| format!("unknown architecture {name:?}"))?;
             if machine.is_big_endian() != self.host.native.is_big_endian() {
-                return Err(format!("{name} has another byte order"));
+                return Err(format!("{name} has another byte order").into());
             }
             if !machines.contains(&machine) {
                 machines.push(machine);
@@ -436,7 +483,7 @@ impl<'a> Profile<'a> {
     }
 
     /// Adds the rules of an entry.
-    fn entry(&self, filter: &mut Filter, entry: &Entry) -> Result<(), String> {
+    fn entry(&self, filter: &mut Filter, entry: &Entry) -> Result<(), Refusal> {
         let dialect = self.host.dialect;
         if !dialect.is_runc() {
             check_errno_taken(&entry.action, entry.errno)?;
@@ -454,17 +501,18 @@ impl<'a> Profile<'a> {
             // runc reads operators of every entry with names.
             let tests = tests.as_ref().map_err(Clone::clone)?;
             if dialect.is_runc() && verdict == NOTIFY && name == "write" {
-                return Err("SCMP_ACT_NOTIFY for write".to_owned());
+                return Err("SCMP_ACT_NOTIFY for write".to_owned().into());
             }
             if dialect.is_runc() && name.is_empty() {
-                return Err("an empty name".to_owned());
+                return Err("an empty name".to_owned().into());
             }
-            if skipped || !known_names().contains(name.as_str()) {
+            let never = |test: &Comparison| test.op == Op::MaskedEq && test.datum & !test.mask != 0;
+            if skipped || tests.iter().any(never) || !known_names().contains(name.as_str()) {
                 continue;
             }
             check_action(verdict, dialect)?;
             if let Some(test) = tests.iter().find(|test| test.arg > 5) {
-                return Err(format!("argument {}", test.arg));
+                return Err(format!("argument {}", test.arg).into());
             }
             let repeats = |i: usize| tests[..i].iter().any(|test| test.arg == tests[i].arg);
             if dialect != Dialect::Oci && (0..tests.len()).any(repeats) {
@@ -485,7 +533,10 @@ impl<'a> Profile<'a> {
             _ => (u64::MAX, arg.value),
         };
         // libseccomp cuts the datum to the mask; by the text, such a comparison never holds.
-        let datum = if self.host.dialect == Dialect::Oci { datum } else { datum & mask };
+        let (mask, datum) = match self.host.dialect {
+            Dialect::Oci => (mask, datum),
+            _ => (mask, datum & mask),
+        };
         Ok(Comparison { arg: arg.index.min(6) as usize, op, mask, datum })
     }
 
@@ -512,9 +563,13 @@ fn is_permissive(default: u32) -> bool {
     matches!(default & 0xffff_0000, 0x7fff_0000 | 0x7ffc_0000 | 0x7ff0_0000)
 }
 
+fn takes_errno(action: &str) -> bool {
+    matches!(action, "SCMP_ACT_ERRNO" | "SCMP_ACT_TRACE")
+}
+
 /// The specification wants an error for an errno of an action that takes none, and crun gives one.
 fn check_errno_taken(action: &str, errno: Option<u64>) -> Result<(), String> {
-    match errno.is_some() && action != "SCMP_ACT_ERRNO" && action != "SCMP_ACT_TRACE" {
+    match errno.is_some() && !takes_errno(action) {
         true => Err(format!("an errno for {action}")),
         false => Ok(()),
     }
@@ -559,7 +614,7 @@ fn applies(entry: &Entry, host: &Host, own: &str) -> bool {
 
 impl Filter {
     /// Adds one rule of libseccomp, to every architecture.
-    fn add(&mut self, name: &str, tests: &[Comparison], verdict: u32) -> Result<(), String> {
+    fn add(&mut self, name: &str, tests: &[Comparison], verdict: u32) -> Result<(), Refusal> {
         for (machine, calls) in &mut self.sections {
             let new = || RuleSet::new(machine.is_wide());
             let mut put = |set: &mut RuleSet, tests: &[Comparison]| match set.add(tests, verdict) {
@@ -567,10 +622,12 @@ impl Filter {
                     self.undecided = true;
                     Ok(())
                 }
-                Err(_) => Err(format!(
-                    "another action for the same condition of {name} on {}",
-                    machine.name()
-                )),
+                Err(Conflict { is_certain }) => {
+                    let machine = machine.name();
+                    let why =
+                        format!("another action for the same condition of {name} on {machine}");
+                    Err(Refusal { why, is_certain })
+                }
                 _ => Ok(()),
             };
             if let Some(Multiplexed { number, call }) = machine.multiplexed(name) {

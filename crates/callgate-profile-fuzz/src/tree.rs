@@ -8,14 +8,20 @@
 //! reach, too: the program then means more than the rules, which is a defect of the library (2.5.4 to 2.6.1).
 //! [`Tree::walk`] is that program.
 //!
-//! Rules about to be covered leave first: a new rule takes away those of the same action that contain its
-//! comparisons in a row, and is dropped when an old one of the same action is so contained in it.
+//! Rules that are covered leave first: a new rule takes away those of the same action that contain its
+//! comparisons in a row, and is dropped when an old one of the same action is so contained in it. Where a
+//! rule has a node somewhere on its way that another one begins with, what the library takes away depends on
+//! more than is kept here: whether a later rule is refused is then uncertain. So it is when a node
+//! would be linked twice, which puts the library's lists out of order: it may hang.
 
 use crate::rules::{Comparison, Op, Rule};
 
 /// Why a rule is refused: it ends or goes on where another action already is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Conflict;
+pub struct Conflict {
+    /// Whether libseccomp refuses it for certain.
+    pub is_certain: bool,
+}
 
 /// What a node asks of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +54,19 @@ struct Node {
     level: usize,
 }
 
+/// Whether two comparisons have their first node in common.
+fn shares(a: &Comparison, b: &Comparison, wide: bool) -> bool {
+    let kind = |test: &Comparison| match test.op {
+        Op::Eq | Op::Ne => 0,
+        Op::MaskedEq => 1,
+        Op::Gt | Op::Ge | Op::Lt | Op::Le => 2,
+    };
+    let word = |value: u64| if wide { value >> 32 } else { value & 0xffff_ffff };
+    let key =
+        |test: &Comparison| (test.arg, kind(test), word(test.mask), word(test.datum & test.mask));
+    key(a) == key(b)
+}
+
 impl Node {
     fn is_same(&self, other: &Node) -> bool {
         let key = |node: &Node| (node.arg, node.high, node.ask, node.datum, node.mask);
@@ -77,17 +96,26 @@ pub struct Tree {
     levels: Vec<Vec<usize>>,
     root: Option<usize>,
     corrupt: bool,
+    uncertain: bool,
 }
 
 impl Tree {
     /// Without a rule.
     pub(crate) fn new(wide: bool) -> Tree {
         let (rules, nodes, levels) = (Vec::new(), Vec::new(), Vec::new());
-        Tree { wide, rules, nodes, levels, root: None, corrupt: false }
+        Tree { wide, rules, nodes, levels, root: None, corrupt: false, uncertain: false }
     }
 
     pub(crate) fn is_corrupt(&self) -> bool {
         self.corrupt
+    }
+
+    pub(crate) fn is_uncertain(&self) -> bool {
+        self.uncertain || self.corrupt
+    }
+
+    fn conflict(&self) -> Conflict {
+        Conflict { is_certain: !self.is_uncertain() }
     }
 
     /// Adds a rule with at least one comparison.
@@ -97,18 +125,34 @@ impl Tree {
             long.windows(short.len()).any(|part| part == short)
         };
         let covers = |a: &Rule, b: &Rule| a.action == b.action && contains(b, a);
-        if self.rules.iter().any(|old| covers(old, rule)) {
+        let wide = self.wide;
+        let meets = |long: &Rule, short: &Rule| {
+            let first = short.comparisons.first();
+            long.comparisons
+                .iter()
+                .skip(1)
+                .any(|test| first.is_some_and(|first| shares(test, first, wide)))
+        };
+        self.uncertain |= self.rules.iter().any(|old| meets(rule, old) || meets(old, rule));
+        // A rule that begins or ends with another one has no effect either, whatever that one's action.
+        let new = &rule.comparisons;
+        let is_dead = |old: &Rule| {
+            let old = &old.comparisons;
+            old.len() < new.len() && (new.starts_with(old) || new.ends_with(old))
+        };
+        if self.rules.iter().any(|old| covers(old, rule) || is_dead(old)) {
             return Ok(());
         }
         if self.rules.iter().any(|old| covers(rule, old)) {
             let mut rest = std::mem::take(&mut self.rules);
             rest.retain(|old| !covers(rule, old));
-            let corrupt = self.corrupt;
+            let (corrupt, uncertain) = (self.corrupt, self.uncertain);
             *self = Tree::new(self.wide);
             for old in &rest {
                 self.insert(old)?;
             }
             self.corrupt |= corrupt;
+            self.uncertain |= uncertain;
             self.rules = rest;
         }
         self.rules.push(rule.clone());
@@ -207,13 +251,13 @@ impl Tree {
             let (there, added) = (side(&self.nodes[old]), side(&self.nodes[new]));
             let Some(action) = added.action else { continue };
             let put = match there.action {
-                None if self.has_other_action(there.next, action) => return Err(Conflict),
+                None if self.has_other_action(there.next, action) => return Err(self.conflict()),
                 None => Some(Side { action: Some(action), next: None }),
                 Some(same) if same == action => None,
                 Some(_) => {
                     let (old, new) = (&self.nodes[old], &self.nodes[new]);
                     if old.is_leaf() || new.is_leaf() {
-                        return Err(Conflict);
+                        return Err(self.conflict());
                     }
                     // The high words are equal: on the rest, the first of the two in order decides.
                     let first = if yes { new.full > old.full } else { new.full < old.full };

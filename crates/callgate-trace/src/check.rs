@@ -149,9 +149,9 @@ impl Question<'_> {
 
     /// What decides between ALLOW and anything else, for calls of recorded values, and was not recorded.
     fn unrecorded(&mut self, recorded: Pred) -> Result<Vec<Unrecorded>, DiagramError> {
-        let allowed = query::has_verdict(&mut self.store, self.treated, Verdict::ALLOW)?;
+        let allowed = query::has_verdict(self.store, self.treated, Verdict::ALLOW)?;
         let allowed = self.store.and(recorded, allowed)?;
-        let words = query::support(&self.store, allowed).into_iter();
+        let words = query::support(self.store, allowed).into_iter();
         let mut unrecorded: Vec<Unrecorded> = words
             .filter_map(|word| match word.argument() {
                 None => Some(Unrecorded::InstructionPointer),

@@ -31,10 +31,10 @@
 //! `seccomp_set_mode_filter` (WAIT_KILLABLE_RECV without a listener is EINVAL).
 
 use crate::compile::{self, CompileError, Compiled, Options, Phase};
+use callgate_bpf::LongProgram;
 use callgate_bpf::data::{Endian, SeccompData};
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::{Action, Verdict};
-use callgate_bpf::{LongProgram, Program};
 use callgate_formats::{FilterFlags, Profile};
 use callgate_proof::Meaning;
 use callgate_proof::diagram::{DiagramError, Func, Store};
@@ -368,6 +368,7 @@ impl From<DiagramError> for StackError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use callgate_bpf::Program;
     use callgate_bpf::data::Word;
     use callgate_bpf::{Insn, Op};
     use callgate_proof::diagram::Split;

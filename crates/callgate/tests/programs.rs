@@ -241,7 +241,7 @@ fn realistic_programs_are_executed_everywhere() {
         let compiled = recompile(&subjects[0].program, endian, &arches, &Default::default());
         subjects.extend(compiled.ok().map(|one| Subject::new("compiled", one.program)));
         let input = Input { policy: None, programs: &subjects, arches: &arches, endian };
-        let options = Options { seed, runs: 5_000, budget: BUDGET, ..Options::default() };
+        let options = Options { seed, runs: 5_000, budget: BUDGET };
         let report = fuzz::fuzz(&input, &options, &mut |_| true);
         prop_assert!(report.agrees(), "{:?} {:?}", report.comparisons, report.contradictions);
         for coverage in &report.coverage {

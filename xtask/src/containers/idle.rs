@@ -36,9 +36,6 @@ const AARCH64: &[u32] = &[
     0,
 ];
 
-/// The calls that it makes.
-pub(super) const CALLS: [&str; 3] = ["poll", "ppoll", "exit_group"];
-
 /// Writes the program for the running machine.
 pub(super) fn install(path: &Path) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;

@@ -175,7 +175,7 @@ fn one(
     let rules = match meaning.outcome {
         Ok(Some(rules)) => rules,
         Ok(None) => return Ok(differs("the evaluator expects no filter".to_owned())),
-        Err(why) => return Ok(differs(format!("the evaluator refuses: {why}"))),
+        Err(refusal) => return Ok(differs(format!("the evaluator refuses: {}", refusal.why))),
     };
     let dump = match callgate_sys::dump(container.pid) {
         Ok(dump) => dump,

@@ -8,87 +8,59 @@ use callgate_profile_fuzz::runtime::Dialect;
 
 use callgate::syscalls::{KernelVersion, facts};
 
-/// What runtimes call between the installation of the filter and the end of `execve`: measured on runc 1.1.5,
-/// a program in Go, and crun 1.8.1. What the program in the container calls comes to it.
-const NEEDED: [&str; 34] = [
-    "brk",
-    "capget",
-    "capset",
-    "clock_nanosleep",
-    "clone",
-    "close",
-    "epoll_ctl",
-    "epoll_pwait",
-    "execve",
-    "exit",
-    "fcntl",
-    "fstat",
-    "fstatfs",
-    "futex",
-    "getdents64",
-    "getpid",
-    "getppid",
-    "gettid",
-    "lseek",
-    "madvise",
-    "mmap",
-    "mprotect",
-    "munmap",
-    "nanosleep",
-    "newfstatat",
-    "openat",
-    "prctl",
-    "read",
-    "rt_sigaction",
-    "rt_sigprocmask",
-    "rt_sigreturn",
-    "sched_yield",
-    "tgkill",
-    "write",
-];
-
-/// What else they might: it is allowed, and left out of other rules.
-const PERHAPS: [&str; 8] = [
-    "close_range",
-    "epoll_wait",
-    "select",
-    "setgroups",
-    "setresgid",
-    "setresuid",
-    "sigaltstack",
-    "restart_syscall",
+/// What runtimes call between the installation of the filter and the end of `execve`, or might in
+/// another version (runc is a program in Go), and what the program in the container calls.
+#[rustfmt::skip]
+const NEEDED: &[&str] = &[
+    "brk", "capget", "capset", "clock_nanosleep", "clone", "close", "close_range", "epoll_ctl", "epoll_pwait",
+    "epoll_wait", "execve", "exit", "exit_group", "fcntl", "fstat", "fstatfs", "futex", "getdents64", "getpid",
+    "getppid", "gettid", "lseek", "madvise", "mmap", "mprotect", "munmap", "nanosleep", "newfstatat", "openat",
+    "poll", "ppoll", "prctl", "read", "restart_syscall", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn",
+    "sched_yield", "select", "setgroups", "setresgid", "setresuid", "sigaltstack", "tgkill", "write",
 ];
 
 /// libseccomp 2.5.4 knows the calls of this version.
 const OLDEST_LIBRARY: KernelVersion = KernelVersion { major: 5, minor: 16 };
+
+/// Architectures that runc 1.1 does not know.
+const NEW_ARCHES: [&str; 2] = ["SCMP_ARCH_RISCV64", "SCMP_ARCH_LOONGARCH64"];
 
 /// Profile `number` for a runtime.
 pub(super) fn startable(seed: u64, number: u64, dialect: Dialect, native: Machine) -> Case {
     let mut rng = Rng::new(seed.wrapping_mul(0x9e37_79b9).wrapping_add(number));
     let mut case = case_for(&mut rng, dialect, group(native));
     if let Json::Object(members) = &mut case.profile {
-        adapt(members);
+        adapt(members, dialect);
     }
     case
 }
 
 /// Replaces what no container starts with: notifications without a supervisor, flags (which runc 1.1 does not
-/// have), calls that the installed library may not know, and rules for calls that are needed. These
-/// are allowed in an entry before all others.
-fn adapt(members: &mut Vec<(String, Json)>) {
-    let is = |key: &str, name: &str| key.eq_ignore_ascii_case(name);
-    members.retain(|(key, _)| !is(key, "flags") && !is(key, "listenerPath"));
-    for (key, value) in members.iter_mut() {
+/// have), calls and architectures that an older library or runtime does not know, and rules for calls that
+/// are needed. These are allowed in an entry before all others.
+fn adapt(members: &mut Vec<(String, Json)>, dialect: Dialect) {
+    let allow = Json::Object(vec![
+        ("names".to_owned(), Json::strings(NEEDED.iter().copied())),
+        ("action".to_owned(), Json::string("SCMP_ACT_ALLOW")),
+    ]);
+    members.retain(|(key, _)| !key.eq_ignore_ascii_case("flags") && key != "listenerPath");
+    let is_entries = |key: &str| match dialect {
+        Dialect::Crun => key == "syscalls",
+        _ => key.to_ascii_lowercase().ends_with("yscalls"),
+    };
+    if !members.iter().any(|(key, _)| is_entries(key)) {
+        members.push(("syscalls".to_owned(), Json::Array(Vec::new())));
+    }
+    for (key, value) in members {
         match value {
             Json::String(_) => adapt_action(value),
-            Json::Array(entries) if is(key, "syscalls") || key.ends_with("yscalls") => {
-                let allowed = super::idle::CALLS.into_iter().chain(NEEDED).chain(PERHAPS);
-                let allow = vec![
-                    ("names".to_owned(), Json::strings(allowed)),
-                    ("action".to_owned(), Json::string("SCMP_ACT_ALLOW")),
-                ];
+            Json::Array(entries) if is_entries(key) => {
                 entries.iter_mut().for_each(adapt_entry);
-                entries.insert(0, Json::Object(allow));
+                entries.insert(0, allow.clone());
+            }
+            Json::Array(arches) => {
+                let is_new = |arch: &Json| NEW_ARCHES.iter().any(|new| *arch == Json::string(new));
+                arches.retain(|arch| !is_new(arch));
             }
             _ => {}
         }
@@ -119,9 +91,7 @@ fn adapt_name(name: &mut Json) {
             .and_then(|facts| facts.introduced)
             .is_some_and(|version| version > OLDEST_LIBRARY)
     };
-    let text = text.as_str();
-    let needed = super::idle::CALLS.iter().chain(&NEEDED).chain(&PERHAPS).any(|call| *call == text);
-    if needed || is_new(text) {
+    if NEEDED.contains(&text.as_str()) || is_new(text) {
         *name = Json::string("getpriority");
     }
 }

@@ -52,7 +52,9 @@ impl Runtime {
             said(name, &["--version"]).ok_or_else(|| format!("{name} is not installed"))?;
         let version = version.lines().next().unwrap_or(name).to_owned();
         let directory = directory.join(name);
-        make(&directory.join("bundle/rootfs/proc"))?;
+        for place in ["proc", "dev"] {
+            make(&directory.join("bundle/rootfs").join(place))?;
+        }
         super::idle::install(&directory.join("bundle/rootfs/idle"))?;
         let runtime = Runtime { name, version, directory };
         let left = std::fs::read_dir(runtime.state()).into_iter().flatten().flatten();

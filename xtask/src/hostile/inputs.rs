@@ -9,6 +9,8 @@ pub(super) struct Reader {
     pub(super) file: &'static str,
     /// Other files that the commands need.
     pub(super) beside: &'static [(&'static str, &'static str)],
+    /// The limit of its inputs in KiB, where that is less than what others get.
+    pub(super) most: Option<u64>,
     /// Long inputs are nothing unusual for it.
     pub(super) is_log: bool,
     /// What is run, behind `callgate`.
@@ -49,11 +51,72 @@ const RULES: &str = r#"{"defaultAction": "SCMP_ACT_ERRNO", "syscalls": ["#;
 const NAMES: &str =
     r#"{"defaultAction": "SCMP_ACT_ERRNO", "syscalls": [{"action": "SCMP_ACT_ALLOW", "names": ["#;
 
+/// Larger inputs of this kind are refused at once for their number of keys and values.
+const RULES_KIB: u64 = 12_200;
+
+/// A rule for one call, with conditions as `(argument, operator, value)`.
+fn rule(out: &mut Vec<u8>, name: &str, action: &str, conditions: &[(u64, &str, u64)]) {
+    let _ = write!(out, "{{\"names\":[\"{name}\"],\"action\":\"SCMP_ACT_{action}\",\"args\":[");
+    for (at, (index, op, value)) in conditions.iter().enumerate() {
+        let comma = if at == 0 { "" } else { "," };
+        let _ =
+            write!(out, "{comma}{{\"index\":{index},\"op\":\"SCMP_CMP_{op}\",\"value\":{value}}}");
+    }
+    let _ = out.write_all(b"]},");
+}
+
+/// An input of rules, the last of which is simple.
+const fn rules(name: &'static str, head: &'static str, unit: fn(u64, &mut Vec<u8>)) -> Input {
+    let tail = b"{\"names\":[\"read\"],\"action\":\"SCMP_ACT_ALLOW\"}]}";
+    Input { name, head: head.as_bytes(), unit, tail }
+}
+
+fn mixed_lengths(n: u64, out: &mut Vec<u8>) {
+    let conditions: Vec<_> = (0..1 + n % 5).map(|arg| (arg, "EQ", n + arg)).collect();
+    rule(out, "ioctl", "ALLOW", &conditions);
+}
+
+fn several_actions(n: u64, out: &mut Vec<u8>) {
+    let conditions: Vec<_> =
+        (0..1 + n % 3).map(|arg| ((n + arg) % 6, "MASKED_EQ", n + arg)).collect();
+    rule(out, "ioctl", ["ALLOW", "LOG", "TRAP"][n as usize % 3], &conditions);
+}
+
+fn six_comparisons(n: u64, out: &mut Vec<u8>) {
+    let conditions: Vec<_> = (0..6).map(|arg| (arg, "NE", (n + 1) * 1000 + arg)).collect();
+    rule(out, "ioctl", ["ALLOW", "LOG"][n as usize % 2], &conditions);
+}
+
+fn behind_a_multiplexer(n: u64, out: &mut Vec<u8>) {
+    rule(out, ["socket", "connect", "bind", "sendto"][n as usize % 4], "ALLOW", &[(1, "EQ", n)]);
+}
+
+const X86_RULES: &str =
+    r#"{"architectures": ["SCMP_ARCH_X86"], "defaultAction": "SCMP_ACT_ERRNO", "syscalls": ["#;
+
 pub(super) const READERS: &[Reader] = &[
+    Reader {
+        name: "rules in JSON",
+        file: "profile.json",
+        beside: &[],
+        most: Some(RULES_KIB),
+        is_log: false,
+        commands: &[
+            "compile docker:profile.json --arch x86_64 -o /dev/null",
+            "compile oci:profile.json --arch x86_64 -o /dev/null",
+        ],
+        inputs: &[
+            rules("of mixed length for one call", RULES, mixed_lengths),
+            rules("with several actions for one call", RULES, several_actions),
+            rules("with six comparisons each", RULES, six_comparisons),
+            rules("behind a multiplexer", X86_RULES, behind_a_multiplexer),
+        ],
+    },
     Reader {
         name: "profile in JSON",
         file: "profile.json",
         beside: &[],
+        most: None,
         is_log: false,
         commands: &["compile profile.json -o /dev/null"],
         inputs: &[
@@ -104,14 +167,97 @@ pub(super) const READERS: &[Reader] = &[
         name: "profile in YAML",
         file: "profile.yaml",
         beside: &[],
+        most: Some(2048),
         is_log: false,
         commands: &["compile profile.yaml -o /dev/null"],
-        inputs: &[input!("list of zeros", "[0", [",0"], "]")],
+        inputs: &[
+            input!(
+                "list in brackets",
+                "a: [0",
+                [",0"],
+                "]
+"
+            ),
+            input!("list in brackets that ends nowhere", "a: [0", [",0"], ""),
+            input!(
+                "pairs in brackets",
+                "a: [0",
+                [",b: "],
+                "]
+"
+            ),
+            input!(
+                "keys in braces",
+                "a: {b: 0",
+                [",b{}: ", |n| n],
+                "}
+"
+            ),
+            input!(
+                "list",
+                "a:
+",
+                ["- 0
+"],
+                ""
+            ),
+            input!(
+                "mapping",
+                "a:
+",
+                [
+                    " b{}:
+",
+                    |n| n
+                ],
+                ""
+            ),
+            input!(
+                "dashes",
+                "a:
+ ",
+                ["- "],
+                "0
+"
+            ),
+            input!(
+                "anchors",
+                "a:
+",
+                ["- &b 0
+"],
+                ""
+            ),
+            input!(
+                "comments",
+                "",
+                ["# c
+"],
+                "a: 1
+"
+            ),
+            input!(
+                "a string of escapes",
+                "a: \"",
+                ["\n"],
+                "\"
+"
+            ),
+            input!(
+                "a block of text",
+                "a: |
+",
+                [" b
+"],
+                ""
+            ),
+        ],
     },
     Reader {
         name: "program as text",
         file: "program.txt",
         beside: &[],
+        most: None,
         is_log: false,
         commands: &["disasm bpftext:program.txt"],
         inputs: &[
@@ -150,6 +296,7 @@ pub(super) const READERS: &[Reader] = &[
         name: "program in raw bytes",
         file: "program.bpf",
         beside: &[],
+        most: None,
         is_log: false,
         commands: &["disasm bpf:program.bpf"],
         inputs: &[
@@ -161,6 +308,7 @@ pub(super) const READERS: &[Reader] = &[
         name: "recording in JSON",
         file: "recording.json",
         beside: &[],
+        most: None,
         is_log: false,
         commands: &["record --from recording.json -o /dev/null"],
         inputs: &[
@@ -204,6 +352,7 @@ pub(super) const READERS: &[Reader] = &[
         name: "log",
         file: "log.txt",
         beside: &[],
+        most: None,
         is_log: true,
         commands: &["record --from log.txt -o /dev/null"],
         inputs: &[
@@ -285,6 +434,7 @@ pub(super) const READERS: &[Reader] = &[
         name: "log for check",
         file: "log.txt",
         beside: &[],
+        most: None,
         is_log: true,
         commands: &["check log.txt container-default", "generate log.txt -o /dev/null"],
         inputs: &[input!(
@@ -299,6 +449,7 @@ pub(super) const READERS: &[Reader] = &[
         name: "weights",
         file: "weights.txt",
         beside: &[],
+        most: None,
         is_log: true,
         commands: &["compile container-default --weights weights.txt -o /dev/null"],
         inputs: &[
@@ -319,6 +470,7 @@ pub(super) const READERS: &[Reader] = &[
         name: "packets",
         file: "packets.txt",
         beside: SOCKET,
+        most: None,
         is_log: false,
         commands: &["simulate socket:filter.txt --packets packets.txt"],
         inputs: &[
@@ -332,6 +484,7 @@ pub(super) const READERS: &[Reader] = &[
         name: "capture",
         file: "packets.pcap",
         beside: SOCKET,
+        most: None,
         is_log: false,
         commands: &["simulate socket:filter.txt --packets packets.pcap"],
         inputs: &[Input {

@@ -66,7 +66,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
                 continue;
             }
             for size in sizes {
-                measured(reader, input, *size, &callgate, &directory, &mut table)?;
+                let size = reader.most.map_or(*size << 10, |most| most.min(*size << 10));
+                measured(reader, input, size, &callgate, &directory, &mut table)?;
             }
         }
     }
@@ -77,7 +78,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     remove(&directory)
 }
 
-/// Adds a row for each command on an input of so many MiB.
+/// Adds a row for each command on an input of so many KiB.
 fn measured(
     reader: &Reader,
     input: &Input,
@@ -87,12 +88,12 @@ fn measured(
     table: &mut Table,
 ) -> Result<()> {
     let path = directory.join(reader.file);
-    write(&path, input, size << 20).map_err(|error| format!("{}: {error}", path.display()))?;
+    write(&path, input, size << 10).map_err(|error| format!("{}: {error}", path.display()))?;
     for (name, text) in reader.beside {
         crate::files::write(&directory.join(name), text)?;
     }
     for command in reader.commands {
-        eprintln!("hostile: {size} MiB: {}, {}: {command}", reader.name, input.name);
+        eprintln!("hostile: {} MiB: {}, {}: {command}", size >> 10, reader.name, input.name);
         let cost = measure(callgate, command, directory, PATIENCE)?;
         let end = match cost.end {
             End::Status(status) => format!("exit status {status}"),
@@ -101,7 +102,7 @@ fn measured(
         };
         table.row([
             format!("{}: {}", reader.name, input.name),
-            size.to_string(),
+            (size >> 10).to_string(),
             format!("`callgate {command}`"),
             end,
             format!("{:.2}", cost.time.as_secs_f64()),

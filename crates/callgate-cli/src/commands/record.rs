@@ -37,9 +37,9 @@ goes to standard error when all has ended. Its exit status is passed on; it is 2
 when the recording failed or cannot be written, or nobody knows the command's.
 Ctrl-C ends the command and keeps the recording; after the command has ended it
 ends the waiting for what it left behind. While the command runs, what was
-recorded so far is in FILE.partial, at least every minute, in case the recorder
-is killed (SIGKILL); that file counts at least one call as lost, is read like any
-recording, and is removed when FILE is there.
+recorded so far is in FILE.partial, saved at least every minute in case the
+recorder is killed (SIGKILL); `generate --partial` reads it. It is removed when
+FILE is there.
 
   tracepoint   the kernel counts; as root (CAP_BPF and CAP_PERFMON) on x86-64,
                Linux 5.15. A call takes some 0.3 µs longer, and nearly as much

@@ -9,7 +9,9 @@ use callgate_proof::diagram::{DiagramError, Func, Pred, Store, Var};
 /// A set of values of a word: those with `value & mask == wanted`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Cube {
+    /// The bits that it fixes.
     pub mask: u32,
+    /// Their values.
     pub wanted: u32,
 }
 

@@ -34,11 +34,6 @@ fn call(bits: &[Bit], index: usize, noise: u32) -> SeccompData {
     data
 }
 
-/// The variable of an input bit, as a predicate.
-fn input(store: &mut Store, (word, bit): Bit) -> Pred {
-    store.make(var_of(word, bit), Pred::NEVER, Pred::ALWAYS).unwrap()
-}
-
 /// The node whose leaf at each index is given, built bottom up without any operation.
 fn built<N: Node>(store: &mut Store, bits: &[Bit], leaves: &[N]) -> N {
     // The first variable is bit 0 of an index: fold the last one first.

@@ -71,7 +71,7 @@ pub(super) fn read(reader: &mut Reader<'_>, node: &Node, what: &str, dialect: Di
     }
     if let Some(arches) = fields.get("arches").and_then(|node| reader.texts(node, "`arches`")) {
         let known: Vec<Arch> =
-            arches.iter().filter_map(|(at, name)| arch(reader, *at, name)).collect();
+            arches.iter().filter_map(|(at, name)| arch(reader, *at, name, dialect)).collect();
         // An empty list says nothing, as in Go; a list of unknown names matches nowhere.
         gate.arches = (!arches.is_empty()).then_some(known);
     }
@@ -88,28 +88,51 @@ pub(super) fn read(reader: &mut Reader<'_>, node: &Node, what: &str, dialect: Di
 }
 
 /// The architecture of a name in `arches`; these are Go's names, more or less.
-fn arch(reader: &mut Reader<'_>, at: usize, name: &str) -> Option<Arch> {
-    let found = Arch::ALL.iter().copied().find(|arch| docker_name(*arch) == name);
+fn arch(reader: &mut Reader<'_>, at: usize, name: &str, dialect: Dialect) -> Option<Arch> {
+    let is = |arch: &Arch| name_in(dialect, *arch) == Some(name);
+    let found = Arch::ALL.iter().copied().find(is);
     if found.is_none() {
         let message =
             format!("`{}` in `arches` is no architecture; it matches nothing", shorten(name));
-        reader.warn(at, message).help = match Arch::from_name(name) {
-            Some(arch) => format!("write `{}`", docker_name(arch)),
-            None => {
-                "the names are amd64, x86, x32, arm64, arm, riscv64, s390x, ppc64le, …".to_owned()
-            }
-        };
+        reader.warn(at, message).help =
+            match Arch::from_name(name).and_then(|arch| name_in(dialect, arch)) {
+                Some(other) => format!("write `{other}`"),
+                None => "the names are amd64, x86, x32, arm64, arm, riscv64, s390x, ppc64le, …"
+                    .to_owned(),
+            };
     }
     found
 }
 
-/// How `arches` spells an architecture: mostly as libseccomp's Go binding prints it.
-fn docker_name(arch: Arch) -> &'static str {
-    match arch {
-        Arch::X86_64 => "amd64",
-        Arch::Aarch64 => "arm64",
-        Arch::Loongarch64 => "loong64",
-        other => other.name(),
+/// How `arches` spells an architecture; `None` where it never matches. Docker has a table from Go's names
+/// to its own (`goToNative` in moby's `profiles/seccomp`), Podman asks libseccomp's Go binding.
+fn name_in(dialect: Dialect, arch: Arch) -> Option<&'static str> {
+    match (arch, dialect) {
+        (Arch::X86_64, _) => Some("amd64"),
+        (Arch::Aarch64, _) => Some("arm64"),
+        (Arch::Loongarch64, Dialect::Podman) => Some("loong64"),
+        (Arch::Mips, Dialect::Docker) => None,
+        (Arch::Mipsel64n32, Dialect::Docker) => Some("mips3l64n32"),
+        (other, _) => Some(other.name()),
+    }
+}
+
+/// Whether the entry of `archMap` for the native architecture counts: both programs look the architecture up
+/// in a table first (`nativeToSeccomp`), which does not have all; Docker's spells LoongArch in another
+/// way than the table above.
+pub(super) fn maps(native: Arch, dialect: Dialect) -> bool {
+    match dialect {
+        Dialect::Podman => matches!(
+            native,
+            Arch::X86_64
+                | Arch::Aarch64
+                | Arch::Mips64
+                | Arch::Mips64n32
+                | Arch::Mipsel64
+                | Arch::Mipsel64n32
+                | Arch::S390x
+        ),
+        _ => !matches!(native, Arch::Loongarch64 | Arch::Mips),
     }
 }
 

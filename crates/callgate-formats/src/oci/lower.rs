@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use super::super::reader::Reader;
 use super::super::tree::shorten;
 use super::super::{FilterFlags, Listener};
+use super::gate;
 use super::schema::{ArchEntry, Arches, Entry, Raw};
 use super::{Dialect, EnosysAbove, Options};
 use crate::ruleset::{Conflict, Overridden, RuleSet, Version, sections};
@@ -31,12 +32,12 @@ pub(super) fn lower(
     dialect: Dialect,
     options: &Options,
 ) -> Option<Lowered> {
-    notify(reader, raw, dialect);
     unknown_names(reader, raw, options.strict);
-    let arches = choose_arches(reader, raw, options);
+    let arches = choose_arches(reader, raw, dialect, options);
     let applies =
         |entry: &&Entry<'_>| !entry.excludes.excludes(options) && entry.includes.includes(options);
     let entries: Vec<&Entry<'_>> = raw.entries.iter().filter(applies).collect();
+    notify(reader, raw, &entries, dialect);
     if dialect != Dialect::Oci {
         refused_actions(reader, raw, &entries);
     }
@@ -53,7 +54,7 @@ pub(super) fn lower(
         matches!(raw.default.verdict.action(), Action::Allow | Action::Log | Action::Trace(_));
     let enosys = options.enosys_above.unwrap_or(dialect.enosys_above());
     if enosys != EnosysAbove::Off && !permissive {
-        let listed = listed_arches(raw, options, &arches);
+        let listed = listed_arches(raw, dialect, options, &arches);
         let counts = |arch: Arch| enosys == EnosysAbove::On || listed.contains(&arch);
         for section in &mut sections {
             enosys_above(section, &entries, counts);
@@ -69,7 +70,7 @@ pub(super) fn lower(
 }
 
 /// What goes wrong with SCMP_ACT_NOTIFY.
-fn notify(reader: &mut Reader<'_>, raw: &Raw<'_>, dialect: Dialect) {
+fn notify(reader: &mut Reader<'_>, raw: &Raw<'_>, entries: &[&Entry<'_>], dialect: Dialect) {
     const NOTIFY: &str = "SCMP_ACT_NOTIFY";
     let by_runc = matches!(dialect, Dialect::Docker | Dialect::Runc);
     let severity = if by_runc { Severity::Error } else { Severity::Warning };
@@ -84,7 +85,7 @@ fn notify(reader: &mut Reader<'_>, raw: &Raw<'_>, dialect: Dialect) {
             .help =
             "runc refuses it; notify only for the calls that the listener handles".to_owned();
     }
-    let notifying = raw.entries.iter().filter(|entry| entry.action.name == NOTIFY);
+    let notifying = entries.iter().filter(|entry| entry.action.name == NOTIFY);
     for entry in notifying.clone() {
         if let Some((at, _)) = entry.names.iter().find(|(_, name)| *name == "write") {
             reader
@@ -152,7 +153,12 @@ fn refused_actions(reader: &mut Reader<'_>, raw: &Raw<'_>, entries: &[&Entry<'_>
 }
 
 /// The architectures of the filter, the native one first.
-fn choose_arches(reader: &mut Reader<'_>, raw: &Raw<'_>, options: &Options) -> Vec<Arch> {
+fn choose_arches(
+    reader: &mut Reader<'_>,
+    raw: &Raw<'_>,
+    dialect: Dialect,
+    options: &Options,
+) -> Vec<Arch> {
     let native = options.judged_against();
     let mut chosen = vec![native];
     let mut add = |arch: Arch| {
@@ -161,7 +167,7 @@ fn choose_arches(reader: &mut Reader<'_>, raw: &Raw<'_>, options: &Options) -> V
         }
     };
     if options.arches.is_empty() {
-        for (at, arch) in said_arches(reader, raw, native) {
+        for (at, arch) in said_arches(reader, raw, dialect, native) {
             if arch.endian() != native.endian() {
                 let message = format!(
                     "{} and the native {} have different byte orders, so no kernel runs both",
@@ -181,7 +187,7 @@ fn choose_arches(reader: &mut Reader<'_>, raw: &Raw<'_>, options: &Options) -> V
 }
 
 /// The architectures that the profile itself names, or that were chosen instead of these.
-fn listed_arches(raw: &Raw<'_>, options: &Options, arches: &[Arch]) -> Vec<Arch> {
+fn listed_arches(raw: &Raw<'_>, dialect: Dialect, options: &Options, arches: &[Arch]) -> Vec<Arch> {
     let known = |name: &str| Arch::ALL.iter().copied().find(|arch| arch.oci_name() == name);
     match &raw.arches {
         _ if !options.arches.is_empty() => arches.to_vec(),
@@ -191,13 +197,22 @@ fn listed_arches(raw: &Raw<'_>, options: &Options, arches: &[Arch]) -> Vec<Arch>
         Arches::Map(entries) => {
             let native = options.judged_against();
             let is_native = |entry: &ArchEntry<'_>| known(entry.arch.1) == Some(native);
-            if entries.iter().any(is_native) { arches.to_vec() } else { Vec::new() }
+            if gate::maps(options.judged_against(), dialect) && entries.iter().any(is_native) {
+                arches.to_vec()
+            } else {
+                Vec::new()
+            }
         }
     }
 }
 
 /// What the profile adds to the native architecture.
-fn said_arches(reader: &mut Reader<'_>, raw: &Raw<'_>, native: Arch) -> Vec<(usize, Arch)> {
+fn said_arches(
+    reader: &mut Reader<'_>,
+    raw: &Raw<'_>,
+    dialect: Dialect,
+    native: Arch,
+) -> Vec<(usize, Arch)> {
     let mut unknown = |severity: Severity, at: usize, name: &str| {
         let message = format!("there is no architecture \"{}\"", shorten(name));
         let near = reader.nearest(name, Arch::ALL.iter().map(|arch| arch.oci_name()));
@@ -208,7 +223,7 @@ fn said_arches(reader: &mut Reader<'_>, raw: &Raw<'_>, native: Arch) -> Vec<(usi
         };
     };
     let known = |name: &str| Arch::ALL.iter().copied().find(|arch| arch.oci_name() == name);
-    let mut said = Vec::new();
+    let (mut said, mut ignored) = (Vec::new(), None);
     let mut take = |names: &[(usize, &str)], unknown: &mut dyn FnMut(Severity, usize, &str)| {
         for (at, name) in names {
             match known(name) {
@@ -225,6 +240,12 @@ fn said_arches(reader: &mut Reader<'_>, raw: &Raw<'_>, native: Arch) -> Vec<(usi
             for entry in entries {
                 let (at, name) = entry.arch;
                 match known(name) {
+                    Some(arch) if arch == native && !gate::maps(native, dialect) => {
+                        // Without further architectures, the entry says what holds anyway.
+                        if !entry.sub_arches.is_empty() {
+                            ignored.get_or_insert(at);
+                        }
+                    }
                     Some(arch) if arch == native && !taken => {
                         take(&entry.sub_arches, &mut unknown);
                         taken = true;
@@ -235,15 +256,21 @@ fn said_arches(reader: &mut Reader<'_>, raw: &Raw<'_>, native: Arch) -> Vec<(usi
             }
         }
     }
+    if let Some(at) = ignored {
+        let message = format!("{dialect} ignores the entry of `archMap` for {}", native.oci_name());
+        reader.warn(at, message).help =
+            "list the architectures in `architectures` instead".to_owned();
+    }
     said
 }
 
 /// A call by its name, as one entry has it: where it stands and what it is called.
 type Origin<'n> = (usize, &'n str);
 
-/// How many rules a profile may have: each name of an entry with each of its conditions, on each
-/// architecture. The profiles of runtimes have some thousand.
-const MAX_RULES: usize = 500_000;
+/// How many comparisons the rules of a profile may have, where a rule without any counts as one: each
+/// name of an entry has each of its conditions, on each architecture. The profiles of runtimes have
+/// some thousand.
+const MAX_COMPARISONS: usize = 500_000;
 
 /// The rules of all entries that apply. `None` only after an error was reported.
 fn combine<'n>(
@@ -254,18 +281,19 @@ fn combine<'n>(
 ) -> Option<Vec<RuleSet<Origin<'n>>>> {
     let mut sets: Vec<RuleSet<Origin<'n>>> = arches.iter().copied().map(RuleSet::new).collect();
     let mut hidden: Vec<(usize, u32, Origin<'n>)> = Vec::new();
-    let mut rules = 0usize;
+    let mut count = 0usize;
     for entry in entries.iter().filter(|entry| entry.action.verdict != default) {
         wide_values(reader, entry, arches);
         // A name that is given again changes nothing where there is no condition.
         let mut given = BTreeSet::new();
         let always = entry.alternatives.iter().all(Vec::is_empty);
+        let of_name = comparisons(entry).saturating_mul(arches.len());
         for origin in entry.names.iter().copied() {
-            if always && !given.insert(origin.1) {
+            if always && !given.insert(origin.1) || !is_known_name(origin.1) {
                 continue;
             }
-            rules += entry.alternatives.len() * arches.len();
-            if rules > MAX_RULES {
+            count = count.saturating_add(of_name);
+            if count > MAX_COMPARISONS {
                 too_many_rules(reader, entries, arches.len(), origin.0);
                 return None;
             }
@@ -282,13 +310,18 @@ fn combine<'n>(
     Some(sets)
 }
 
+/// What one name of an entry adds to [`MAX_COMPARISONS`] on one architecture.
+fn comparisons(entry: &Entry<'_>) -> usize {
+    entry.alternatives.iter().map(|all| all.len().max(1)).sum()
+}
+
 fn too_many_rules(reader: &mut Reader<'_>, entries: &[&Entry<'_>], arches: usize, at: usize) {
-    let of_entry = |entry: &&Entry<'_>| entry.names.len() as u64 * entry.alternatives.len() as u64;
-    let all = entries.iter().map(of_entry).fold(0, u64::saturating_add);
+    let of_entry = |entry: &&Entry<'_>| entry.names.len().saturating_mul(comparisons(entry));
+    let all = entries.iter().map(of_entry).fold(0, usize::saturating_add);
     let message = format!(
-        "the profile has {} rules, but may have {MAX_RULES} (the limit): each name of an entry \
-         with each of its alternative conditions counts, on each of {arches} architectures",
-        all.saturating_mul(arches as u64)
+        "the rules of this profile have up to {} comparisons, but may have {MAX_COMPARISONS} (the \
+         limit): each name of an entry has all of its conditions, on each of {arches} architectures",
+        all.saturating_mul(arches)
     );
     reader.error(at, message).help =
         "give names once, and conditions that hold for a range of values or bits".to_owned();

@@ -12,7 +12,7 @@
 //! |---|---|---|---|---|---|
 //! | an index that repeats in an entry | all conditions | any condition | any | any | any |
 //! | MASKED_EQ with a datum outside the mask | never holds | datum is masked | masked | masked | masked |
-//! | `errnoRet` where the action takes none | error | ignored | error | ignored | ignored |
+//! | `errnoRet` where the action takes none | error | ignored | error | ignored | error |
 //! | conditions of an entry beyond the sixth | count | count | ignored | count | ignored |
 //! | rules that libseccomp refuses | may be accepted | error | error | error | error |
 //! | errno 4095 | accepted | error | error | error | error |
@@ -209,7 +209,13 @@ fn read_tree(text: &str, document: &Node, options: &Options) -> Result<Profile, 
             // Kubernetes stores it without the keys that it does not know, whoever reads it afterwards.
             reader.match_keys(Keys::Agreed);
         }
-        let raw = schema::read(&mut reader, found.profile, dialect, found.is_resource)?;
+        let raw = schema::read(
+            &mut reader,
+            found.profile,
+            dialect,
+            options.judged_against(),
+            found.is_resource,
+        )?;
         lower::lower(&mut reader, &raw, dialect, options)
     });
     let failed = reader.failed();

@@ -8,6 +8,7 @@ use super::args::alternatives;
 use super::gate::{self, Gate};
 use crate::ruleset::Comparison;
 use callgate_bpf::diagnostic::Severity;
+use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::{Verdict, errno_number};
 
 /// A profile whose every member is of the right type.
@@ -56,6 +57,7 @@ pub(super) fn read<'n>(
     reader: &mut Reader<'_>,
     node: &'n Node,
     dialect: Dialect,
+    native: Arch,
     is_resource: bool,
 ) -> Option<Raw<'n>> {
     let is_map = matches!(node.kind, Kind::Map(_));
@@ -86,7 +88,8 @@ pub(super) fn read<'n>(
     let fields = reader.fields(node, "a profile", &known)?;
     resource(reader, &fields);
 
-    let default_errno = errno(reader, &fields, "defaultAction", "defaultErrnoRet", "defaultErrno");
+    let keys = ["defaultAction", "defaultErrnoRet", "defaultErrno"];
+    let default_errno = errno(reader, &fields, keys, native);
     let default = match fields.get("defaultAction") {
         Some(node) => action(reader, node, "`defaultAction`", default_errno, dialect),
         None => {
@@ -120,7 +123,7 @@ pub(super) fn read<'n>(
             reader.report(severity, fields.at, message).help = help.to_owned();
         }
         Some(Some(nodes)) => {
-            entries.extend(nodes.iter().filter_map(|node| entry(reader, node, dialect)));
+            entries.extend(nodes.iter().filter_map(|node| entry(reader, node, dialect, native)));
         }
     }
     Some(Raw { at: fields.at, default: default?, arches, flags, listener, entries })
@@ -148,7 +151,12 @@ fn resource(reader: &mut Reader<'_>, fields: &Fields<'_>) {
     }
 }
 
-fn entry<'n>(reader: &mut Reader<'_>, node: &'n Node, dialect: Dialect) -> Option<Entry<'n>> {
+fn entry<'n>(
+    reader: &mut Reader<'_>,
+    node: &'n Node,
+    dialect: Dialect,
+    native: Arch,
+) -> Option<Entry<'n>> {
     let docker = |key| Known {
         key,
         foreign: (!dialect.has_gates()).then_some("Docker's and Podman's profiles"),
@@ -172,7 +180,7 @@ fn entry<'n>(reader: &mut Reader<'_>, node: &'n Node, dialect: Dialect) -> Optio
     ];
     let fields = reader.fields(node, "an entry of `syscalls`", &known)?;
     let names = names(reader, &fields);
-    let errno = errno(reader, &fields, "action", "errnoRet", "errno");
+    let errno = errno(reader, &fields, ["action", "errnoRet", "errno"], native);
     let action = match fields.get("action") {
         Some(node) => action(reader, node, "`action`", errno, dialect),
         None => {
@@ -244,9 +252,8 @@ fn names<'n>(reader: &mut Reader<'_>, fields: &Fields<'n>) -> Option<Vec<(usize,
 fn errno(
     reader: &mut Reader<'_>,
     fields: &Fields<'_>,
-    action_key: &str,
-    number_key: &str,
-    name_key: &str,
+    [action_key, number_key, name_key]: [&str; 3],
+    native: Arch,
 ) -> Option<(usize, u16)> {
     let action = fields.get(action_key).and_then(Node::text);
     let max = if action == Some("SCMP_ACT_ERRNO") { MAX_ERRNO } else { u16::MAX };
@@ -260,7 +267,18 @@ fn errno(
             return None;
         }
         let number = text.parse().ok().filter(|number| *number <= max);
-        let errno = number.or_else(|| errno_number(text));
+        let errno = number.or_else(|| match errno_number(text) {
+            Some(_) if text == "ENOSYS" => Some(native.enosys()),
+            errno => errno,
+        });
+        // MIPS and PA-RISC have other numbers for all but the oldest names.
+        let own_numbers = native.enosys() != Arch::X86_64.enosys();
+        if number.is_none() && own_numbers && text != "ENOSYS" && errno > Some(MAX_COMMON_ERRNO) {
+            let message =
+                format!("`{text}` has another number on {native} than on most architectures");
+            reader.error(node.at, message).help = "write the number in quotes".to_owned();
+            return None;
+        }
         if errno.is_none() {
             let message =
                 format!("`{name_key}` is \"{}\", which is no errno from 0 to {max}", shorten(text));
@@ -286,6 +304,9 @@ const ACTIONS: [&str; 9] = [
 
 /// The largest errno (`MAX_ERRNO` of the kernel).
 const MAX_ERRNO: u16 = 4095;
+
+/// Up to this one, errnos have the same numbers everywhere (`asm-generic/errno-base.h`).
+const MAX_COMMON_ERRNO: u16 = 34;
 
 /// EPERM, what ERRNO and TRACE carry when a profile gives no number.
 const EPERM: u16 = 1;
@@ -324,12 +345,13 @@ fn action(
         Some((at, _)) if !takes_data => {
             let message = format!("{name} takes no errno");
             match dialect {
-                Dialect::Oci | Dialect::Crun => {
+                Dialect::Oci | Dialect::Crun | Dialect::Podman => {
                     reader.error(at, message).help =
-                        "remove it: the specification demands an error, and crun gives one"
+                        "remove it: the specification demands an error, and crun gives one, \
+                         also for Podman"
                             .to_owned();
                 }
-                _ => {
+                Dialect::Docker | Dialect::Runc => {
                     reader.warn(at, format!("{message}; it is ignored")).help =
                         "remove it: crun refuses the profile".to_owned();
                 }

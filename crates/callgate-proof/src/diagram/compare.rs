@@ -11,7 +11,7 @@ pub fn var_of(word: Word, bit: u32) -> Var {
 }
 
 /// The variable of a field's bit; a field of 32 bits has no others.
-pub fn var_of_field(field: Field, bit: u32) -> Var {
+pub(super) fn var_of_field(field: Field, bit: u32) -> Var {
     match field.high_word() {
         Some(high) if bit >= 32 => var_of(high, bit - 32),
         _ => var_of(field.low_word(), bit % 32),

@@ -5,6 +5,7 @@ use super::Node;
 /// Above so many nodes a bit for each is cheaper than to search them.
 const FEW: usize = 16;
 
+/// A set of nodes of one store.
 pub struct Seen {
     few: Vec<u32>,
     bits: Vec<u64>,

@@ -15,7 +15,7 @@ use callgate_bpf::verdict::Verdict;
 const STEPS_PER_ENTRY: u64 = 4;
 
 /// Verdicts that functions have for the same call, and such a call.
-pub type Meeting<const N: usize> = ([Verdict; N], SeccompData);
+type Meeting<const N: usize> = ([Verdict; N], SeccompData);
 
 impl Store {
     /// One turn of the kernel's loop over a stack: the verdict of `next` where its action is more

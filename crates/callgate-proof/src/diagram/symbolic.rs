@@ -16,6 +16,7 @@ use callgate_bpf::{Alu, Relation};
 /// A 32-bit value that depends on the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Value {
+    /// The same for every syscall.
     Constant(u32),
     /// `word & mask`, with a mask that is not zero.
     Masked(Word, u32),
@@ -37,6 +38,7 @@ pub struct Values {
 }
 
 impl Values {
+    /// The value of a whole word.
     pub fn word(word: Word) -> Value {
         Value::Masked(word, u32::MAX)
     }

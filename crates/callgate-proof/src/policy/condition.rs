@@ -140,6 +140,7 @@ pub enum Shape {
     All(Vec<Condition>),
     /// Some part holds; with no part, never.
     Any(Vec<Condition>),
+    /// A single test.
     Test(Test),
 }
 
@@ -249,6 +250,7 @@ impl Condition {
         (alternatives.len() <= limit).then_some(alternatives)
     }
 
+    /// The shape, to be matched on.
     pub fn shape(&self) -> &Shape {
         &self.0
     }

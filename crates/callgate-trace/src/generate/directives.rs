@@ -219,7 +219,11 @@ fn namespaces(draft: &Draft) -> Option<Directive> {
             [] => "RestrictNamespaces=yes".to_owned(),
             names => format!("RestrictNamespaces={}", names.join(" ")),
         },
-        why: "the namespaces that were created or entered",
+        why: if names.is_empty() {
+            "no namespace was created or entered"
+        } else {
+            "the namespaces that were created or entered"
+        },
         denials: vec![
             Denial::new("clone", any_of(0)),
             Denial::new("unshare", any_of(0)),

@@ -182,6 +182,11 @@ static COMPANY: &[Company] = &[
         why: "stdio asks whether it writes to a terminal; some libraries do always, some by other calls",
     },
     Company {
+        of: &["read", "readv"],
+        calls: &[any("lseek"), any("_llseek")],
+        why: "stdio goes back over what it read ahead when a file is closed, in some libraries",
+    },
+    Company {
         of: &["open", "openat"],
         // F_SETFD.
         calls: &[
@@ -211,8 +216,10 @@ static COMPANY: &[Company] = &[
             Needed { name: "arch_prctl", values: Some(&[0x1002]) },
             any("getrandom"),
             any("prlimit64"),
+            any("readlink"),
+            any("readlinkat"),
         ],
-        why: "a library that starts a program sets its thread up and looks for limits and random numbers",
+        why: "a library that starts a program sets its thread up and looks for limits, random numbers and the path",
     },
     Company {
         of: &["tgkill", "tkill"],
@@ -244,7 +251,7 @@ mod tests {
             names.for_each(|name| assert!(is_known_name(name), "{name}"));
             assert!(!why.is_empty());
         }
-        assert_eq!(company("read").count(), 0);
+        assert_eq!(company("ptrace").count(), 0);
     }
 
     #[test]

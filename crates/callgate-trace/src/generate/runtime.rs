@@ -2,7 +2,7 @@
 //! the first instruction of the command. A recording of the command alone does not have these calls.
 //!
 //! Sources: for runc, `libcontainer/standard_init_linux.go`, `init_linux.go` (`finalizeNamespace`) and
-//! `setns_init_linux.go` of 1.1.5 to 1.5.1, and runs of 1.1.5 under strace; for crun, `container_init`,
+//! `setns_init_linux.go` of the development of 1.5 after 1.5.0-rc.1, and runs of 1.1.5 under strace; for crun, `container_init`,
 //! `apply_security_settings` and `exec_process_entrypoint` of `src/libcrun/container.c` of 1.8.1, 1.14, 1.20
 //! and 1.29.1, and runs of 1.8.1 under strace. Both were run with and without `noNewPrivileges`, as
 //! root and as another user, with and without capabilities. Without `noNewPrivileges` they install the
@@ -153,7 +153,7 @@ static RUNC_SOME: &[Needed] = &[
 #[rustfmt::skip]
 static RUNC_ANY: &[&str] = &[
     // Its own calls; some only in some versions (access(2) by faccessat, directories by openat2, the
-    // identity of /proc by statx since 1.3).
+    // identity of /proc by statx).
     "capget", "capset", "chdir", "close", "close_range", "epoll_ctl", "execve", "execveat", "exit_group",
     "faccessat", "faccessat2", "fchown", "fstat", "fstatfs", "getcwd", "getdents64", "getpid", "getppid",
     "kill", "newfstatat", "openat", "openat2", "prctl", "read", "readlinkat", "setgid", "setgroups",
@@ -168,7 +168,7 @@ static RUNC_ANY: &[&str] = &[
     "brk", "rseq", "set_robust_list",
 ];
 
-/// glibc falls back from clone3 to clone; versions of runc since 1.3 mount /proc for themselves where they
+/// glibc falls back from clone3 to clone; newer versions of runc mount /proc for themselves where they
 /// can, and otherwise open it.
 static RUNC_TRIES: &[&str] = &["clone3", "fsopen", "open_tree"];
 

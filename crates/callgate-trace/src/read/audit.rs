@@ -26,6 +26,10 @@ use callgate_formats::tree::shorten;
 
 /// Whether a line is a record that is read here.
 pub(super) fn is_record(line: &str) -> bool {
+    // Most lines of other logs have neither.
+    if !line.contains("SECCOMP") && !line.contains("1326") {
+        return false;
+    }
     line.contains("type=SECCOMP ") || line.contains("type=1326 ") || is_of_journal(line)
 }
 

@@ -8,11 +8,11 @@ use callgate::{Arch, SeccompData, Verdict};
 
 use crate::support::{args, call, entry, options, read};
 
-fn comparison(random: &mut Rng, arg: u8) -> Comparison {
+/// A comparison that is never equal in rank to another one of the same round: then the order of
+/// entries would decide.
+fn comparison(random: &mut Rng, arg: u8, ordered: Op) -> Comparison {
     let value = [0, 1, 2, 3, 0x1_0000_0000, 0x1_0000_0001, u64::MAX][random.below(7)];
-    let mask = [1, 3, 0xffff_ffff_0000_0000, 0x1_0000_0001][random.below(4)];
-    let ops = [Op::Eq, Op::Ne, Op::Lt, Op::Le, Op::Gt, Op::Ge, Op::MaskedEq(mask)];
-    Comparison::new(arg, ops[random.below(7)], value).unwrap()
+    Comparison::new(arg, [Op::Eq, Op::Ne, ordered][random.below(3)], value).unwrap()
 }
 
 const BAD: Verdict = Verdict::KILL_THREAD;
@@ -36,10 +36,12 @@ fn conditional_rules_mean_the_same_in_any_order_that_is_accepted() {
     let mut compared = 0;
     for round in 0..600 {
         let arch = [Arch::X86_64, Arch::X86][round % 2];
+        let ordered = [Op::Lt, Op::Le, Op::Gt, Op::Ge][random.below(4)];
         let mut rules: Vec<(Vec<Comparison>, Verdict)> = Vec::new();
         for _ in 0..2 + random.below(4) {
             // No rule is the prefix of another: all look at the same arguments.
-            let conditions = vec![comparison(&mut random, 0), comparison(&mut random, 1)];
+            let conditions =
+                vec![comparison(&mut random, 0, ordered), comparison(&mut random, 1, ordered)];
             let verdict = [Verdict::ALLOW, Verdict::LOG, Verdict::errno(2)][random.below(3)];
             rules.push((conditions, verdict));
         }

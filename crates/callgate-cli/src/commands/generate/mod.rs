@@ -57,7 +57,7 @@ Examples:
   callgate generate monday.json tuesday.json --explain -o profile.json
   callgate record merge monday.json tuesday.json -o all.json
   callgate generate all.json -o profile.json           the same profile
-  callgate generate T.json --emit systemd --systemd 252 -o my.service.d/calls.conf
+  callgate generate T.json --emit systemd --systemd 252 -o my.service.d/a.conf
   callgate generate T.json --emit kafel --deny kill --complete off")]
 pub(crate) struct GenerateArgs {
     /// Recordings of the program; together they are what it may do

@@ -301,14 +301,17 @@ fn directives(draft: &Draft) -> Vec<String> {
     lines.filter(|line| !line.starts_with('#')).map(str::to_owned).collect()
 }
 
+/// Calls with their first arguments.
+type Calls<'c> = &'c [(&'c str, &'c [u64])];
+
 #[test]
 fn directives_of_systemd_follow_from_recorded_values() {
-    let of = |calls: &[(&str, &[u64])]| {
+    let of = |calls: Calls<'_>| {
         let draft =
             generate(&[recorded(1, calls)], &Options { complete: false, ..bare() }).unwrap();
         directives(&draft)
     };
-    let cases: &[(&[(&str, &[u64])], &[&str])] = &[
+    let cases: &[(Calls<'_>, &[&str])] = &[
         (
             &[("socket", &[1]), ("socket", &[10]), ("socket", &[2])],
             &["RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6"],
@@ -366,7 +369,7 @@ fn values_that_are_not_known_make_no_directive() {
     for options in
         [Options { deny: Deny::Log, ..bare() }, Options { arguments: Arguments::Off, ..bare() }]
     {
-        assert_eq!(directives(&generate(&[good.clone()], &options).unwrap()), [""; 0]);
+        assert_eq!(directives(&generate(std::slice::from_ref(&good), &options).unwrap()), [""; 0]);
     }
     let s390x = CallId::new(Arch::S390x, Arch::S390x.number("chmod").unwrap());
     let mut foreign = Recording::default();

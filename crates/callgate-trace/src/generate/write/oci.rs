@@ -71,7 +71,36 @@ fn entries(draft: &Draft) -> Vec<String> {
         let comment = "Libraries fall back to a granted call only when this one does not exist.";
         entries.push(entry(comment, &refused, "SCMP_ACT_ERRNO", &more));
     }
+    let bounds = bounds(draft, &refused);
+    if !bounds.is_empty() {
+        let (action, errno) = action(draft);
+        let more: Vec<_> = errno.map(|errno| ("errnoRet", errno.to_string())).into_iter().collect();
+        let comment = "Denied like all others; named because runc denies numbers above the largest \
+                       one named, for which calls behind socketcall and ipc do not count.";
+        entries.push(entry(comment, &bounds, action, &more));
+    }
     entries
+}
+
+/// The calls that must be named so that runc's ENOSYS part, which starts above the largest number named,
+/// leaves every granted call alone: where `socketcall` and `ipc` exist, runc does not count the calls
+/// behind them, although they have numbers of their own.
+fn bounds(draft: &Draft, refused: &[&str]) -> Vec<&'static str> {
+    let mut bounds = Vec::new();
+    for arch in draft.arches() {
+        let counts = |name: &&str| arch.multiplexed(name).is_none();
+        let grants = || draft.grants().map(|grant| grant.name);
+        let named = grants().chain(refused.iter().copied()).filter(counts);
+        let largest = named.filter_map(|name| arch.number(name)).max();
+        let granted = grants().filter_map(|name| arch.number(name)).max();
+        if largest.is_some_and(|largest| largest > 0) && granted > largest {
+            let above = arch.calls().filter(|(nr, name)| Some(*nr) > granted && counts(name));
+            bounds.extend(above.min().map(|(_, name)| name));
+        }
+    }
+    bounds.sort_unstable();
+    bounds.dedup();
+    bounds
 }
 
 /// One entry for each alternative of the limits.
