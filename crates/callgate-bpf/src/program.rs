@@ -22,7 +22,7 @@ use crate::verdict::Verdict;
 pub struct Program(LongProgram);
 
 /// A seccomp filter that the kernel accepts, or refuses for its length alone: 1 to [`MAX_READ_INSNS`]
-/// instructions. It can be read, run, explained and compared, and [optimized](crate::optimize) to a
+/// instructions. It can be read, run, explained and compared, and optimized to a
 /// [`Program`], but not installed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LongProgram(Vec<Insn>);

@@ -8,7 +8,7 @@
 //!            └─ word: masks for argument words
 //! ```
 //!
-//! What comes out is not trusted: [`compile`](crate::compile) executes it symbolically and compares.
+//! What comes out is not trusted: [`Meaning::prove`](callgate_proof::Meaning::prove) executes it symbolically and compares.
 //!
 //! # Weights, and the prior
 //!

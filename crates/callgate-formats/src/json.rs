@@ -2,8 +2,8 @@
 //!
 //! Strict JSON: no comments, no trailing commas, no second value. The `jsonc-parser` crate finds the tokens, and
 //! this module builds the tree from them with a stack of its own: no recursion. Nesting deeper than
-//! [`MAX_DEPTH`] and more than [`MAX_VALUES`] keys and values are errors, so time and memory are bounded by the
-//! size of the text. What the crate accepts beyond JSON is refused by [`strict`](super::strict).
+//! `MAX_DEPTH` and more than `MAX_VALUES` keys and values are errors, so time and memory are bounded by the
+//! size of the text. What the crate accepts beyond JSON is refused by the module `strict`.
 
 use jsonc_parser::ParseStringErrorKind::UnterminatedStringLiteral;
 use jsonc_parser::errors::{ParseError, ParseErrorKind};

@@ -11,10 +11,10 @@
 //! - a plain scalar is null, a boolean, a number or a string by the core schema of YAML 1.2
 //!   (10.3.2); a quoted or block scalar is a string. So `yes` is a string, and numbers stay as
 //!   written: [`integer`](super::tree::integer) knows `0x` and `0o`;
-//! - no U+0000, for the reason that [`strict`](super::strict) has for JSON.
+//! - no U+0000, for the reason that the module `strict` has for JSON.
 //!
 //! The `saphyr-parser` crate makes events, and this module builds the tree from them with a stack of
-//! its own: no recursion. Nesting deeper than [`MAX_DEPTH`] and texts longer than [`MAX_BYTES`] are errors.
+//! its own: no recursion. Nesting deeper than `MAX_DEPTH` and texts longer than `MAX_BYTES` are errors.
 //! It is stricter than YAML in one more place: a tab between `key:` and a word is an error, and a space is
 //! not.
 

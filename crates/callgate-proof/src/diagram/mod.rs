@@ -6,9 +6,8 @@
 //! [`Store`], two filters are equal exactly when they are the same node: equality is one
 //! comparison, and where two differ, a path to the difference is a concrete call.
 //!
-//! Ways in: [`Store::policy`] and [`Store::program`]. Ways out: the code generator, and the
-//! questions asked here ([`Store::evaluate`], [`Store::differences`], [`Store::count`],
-//! [`Store::partition`]).
+//! [`Store::policy`] and [`Store::program`] build functions; [`Store::evaluate`] and [`Store::witness`]
+//! ask about them. Questions that no proof needs are in the crate `callgate-codegen`.
 //!
 //! ```
 //! use callgate_proof::diagram::Store;

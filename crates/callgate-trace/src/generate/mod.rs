@@ -134,7 +134,7 @@ impl Deny {
 ///
 /// # Errors
 /// When nothing was recorded for the architectures, when they have different byte orders, or when calls
-/// are missing in a recording ([`Effect::Incomplete`](callgate_trace::recording::Effect::Incomplete)) and
+/// are missing in a recording ([`Effect::Incomplete`](crate::recording::Effect::Incomplete)) and
 /// [`Options::partial`] does not permit it.
 pub fn generate(recordings: &[Recording], options: &Options) -> Result<Draft, GenerateError> {
     draft::draft(recordings, options)

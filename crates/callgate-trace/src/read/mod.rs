@@ -3,7 +3,7 @@
 //! - a recording in JSON, the form below;
 //! - a log of `strace` ([`strace`](self#logs-of-strace));
 //! - the audit log's records of seccomp, raw or interpreted ([`audit`](self#audit-logs));
-//! - counts alone: two columns, tables of `strace -c` and `perf trace -s`, see [`counts`].
+//! - counts alone: two columns, tables of `strace -c` and `perf trace -s`, see [`counts`](crate::counts).
 //!
 //! Only a recording in JSON says whose calls they are; the others are taken for the architecture
 //! that is given, except where they say otherwise. What is not understood is a message with its place.

@@ -11,7 +11,7 @@ use super::Run;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Caveat {
     /// A stable identifier, such as `denied-calls`; the list is where recordings are
-    /// [read](callgate_trace::read).
+    /// [read](crate::read).
     pub id: String,
     /// What it does to the recording.
     pub effect: Effect,

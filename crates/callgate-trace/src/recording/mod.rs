@@ -6,7 +6,7 @@
 //! calls that no kernel has are calls that a filter sees.
 //!
 //! Recordings come from `callgate record`, from the logs and tables of other tools, and from JSON, which
-//! [`frontend::recording`](callgate_trace::read) reads all; [`Recording::to_json`] writes the
+//! [`read`](crate::read) reads all; [`Recording::to_json`] writes the
 //! JSON. Several become one with [`Recording::merge`], in any order: how many runs had a call, and how many
 //! had a value, is kept, so that whatever is made of several recordings can be made of the merged one.
 //! What is to be said against a run is kept with it ([`Caveat`]).

@@ -7,7 +7,7 @@
 //! 1. every number that is known or compared with, on every arch token (`candidates.rs`);
 //! 2. the edges of every test of every rule;
 //! 3. for each side of each branch that no call took so far, a call from the diagram that takes it, or
-//!    the proof that there is none ([`Store::reach`]); so coverage is complete, or the report says what
+//!    the proof that there is none ([`reach`](callgate_codegen::query::reach)); so coverage is complete, or the report says what
 //!    is missing and why;
 //! 4. around each side of each branch, from a call that takes it: every bit flipped, the constant and
 //!    its neighbours, the other half of the argument;
@@ -55,8 +55,6 @@ use callgate_bpf::syscalls::Arch;
 use callgate_proof::diagram::Budget;
 use callgate_proof::policy::Policy;
 
-#[cfg(doc)]
-use callgate_proof::diagram::Store;
 
 /// A program that is compared, with a name for the report.
 #[derive(Clone, Debug, PartialEq, Eq)]
