@@ -120,7 +120,7 @@ impl Meaning {
             return Ok(());
         }
         // The witness is for people: there is no proof, whatever it says.
-        let witness = self.store.witness(proved, self.func, SeccompData::default());
+        let witness = self.store.witness(proved, self.func, SeccompData::default())?;
         Err(NotProved(Kind::Differs(witness.map(Box::new))))
     }
 }

@@ -137,7 +137,7 @@ impl Question<'_> {
         verdicts.retain(|verdict| *verdict != Verdict::ALLOW);
         verdicts.sort_by_key(|verdict| (verdict.severity(), verdict.data()));
         let start = self.start();
-        let Some(example) = self.store.witness(within, self.allow, start) else { return Ok(None) };
+        let Some(example) = self.store.witness(within, self.allow, start)? else { return Ok(None) };
         let certainty = self.certainty(recorded)?;
         let unrecorded = match certainty {
             Certainty::Every => Vec::new(),

@@ -1,4 +1,4 @@
-//! `cargo xtask syscalls`: the tables of `crates/callgate/src/syscalls/generated/`.
+//! `cargo xtask syscalls`: the tables of `crates/callgate-bpf/src/syscalls/generated/`.
 //!
 //! Numbers come from the kernel's uapi headers, versions from the man page syscalls(2), arguments
 //! from the running kernel's trace events; [`supplement`] holds what none of them says. The
@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 pub(crate) const HELP: &str = "\
 usage: cargo xtask syscalls [--check] [--fetch] [--sources DIR] [--headers DIR]
 
-Writes crates/callgate/src/syscalls/generated/*.rs from three sources:
+Writes crates/callgate-bpf/src/syscalls/generated/*.rs from three sources:
   numbers    the kernel's uapi headers of all architectures
   versions   the table of the man page syscalls(2)
   arguments  /sys/kernel/tracing/events/syscalls of an x86-64 kernel
@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         fetch::fetch(&directory)?;
     }
     let sources = Sources::load(&directory, options.headers.as_deref())?;
-    let output = workspace().join("crates/callgate/src/syscalls/generated");
+    let output = workspace().join("crates/callgate-bpf/src/syscalls/generated");
     let changes = stale(&output, &generate(&sources)?);
     if options.check {
         return match changes.as_slice() {
@@ -183,7 +183,7 @@ mod tests {
             return;
         }
         let sources = Sources::load(&directory, None).unwrap();
-        let output = workspace().join("crates/callgate/src/syscalls/generated");
+        let output = workspace().join("crates/callgate-bpf/src/syscalls/generated");
         let changes = stale(&output, &generate(&sources).unwrap());
         assert!(changes.is_empty(), "{}", explain(&changes, &sources));
     }

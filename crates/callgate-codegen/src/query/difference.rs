@@ -39,13 +39,13 @@ pub fn differences(
     limit: usize,
 ) -> Result<Vec<Difference>, DiagramError> {
     let mut found = Vec::new();
-    for (first, last, a, b) in pairs(store, a, b, Word::ARCH) {
+    for (first, last, a, b) in pairs(store, a, b, Word::ARCH)? {
         let arch = Arch::ALL.iter().copied().find(|arch| (first..=last).contains(&arch.token()));
         let token = arch.map_or(first, Arch::token);
         let start = SeccompData { arch: token, ..SeccompData::default() };
         let mut groups: Vec<Group> = Vec::new();
         let mut group_of = HashMap::default();
-        for (first, last, a, b) in pairs(store, a, b, Word::NR) {
+        for (first, last, a, b) in pairs(store, a, b, Word::NR)? {
             let next = groups.len();
             let group = *group_of.entry((a, b)).or_insert(next);
             if group == next {
@@ -65,7 +65,7 @@ pub fn differences(
                 .find(|nr| calls.contains(*nr));
             let any = calls.ranges().first().map_or(0, |(first, _)| *first);
             let start = SeccompData { nr: named.unwrap_or(any), ..start };
-            if let Some(data) = store.witness(a, b, start) {
+            if let Some(data) = store.witness(a, b, start)? {
                 let (left, right) = (store.evaluate(a, &data)?, store.evaluate(b, &data)?);
                 found.push(Difference { data, left, right, calls });
             }
@@ -74,19 +74,24 @@ pub fn differences(
     Ok(found)
 }
 
+/// The first and the last value of a run, and what remains of two functions there.
+type Pair = (u32, u32, Func, Func);
+
 /// The runs of a word's values where two functions differ, with what remains of both. Where
 /// there are too many runs, one value stands for all.
-fn pairs(store: &Store, a: Func, b: Func, word: Word) -> Vec<(u32, u32, Func, Func)> {
+fn pairs(store: &Store, a: Func, b: Func, word: Word) -> Result<Vec<Pair>, DiagramError> {
     let (runs_a, runs_b) =
         match (partition(store, a, word, MAX_RUNS), partition(store, b, word, MAX_RUNS)) {
             (Some(a), Some(b)) => (a, b),
             _ => {
-                let value = store.witness(a, b, SeccompData::default()).map(|data| data.word(word));
-                return value
+                let witness = store.witness(a, b, SeccompData::default())?;
+                let value = witness.map(|data| data.word(word));
+                let pair = value
                     .map(|v| (v, v, store.follow(a, word, v), store.follow(b, word, v)))
                     .filter(|(.., a, b)| a != b)
                     .into_iter()
                     .collect();
+                return Ok(pair);
             }
         };
     let mut pairs = Vec::new();
@@ -106,7 +111,7 @@ fn pairs(store: &Store, a: Func, b: Func, word: Word) -> Vec<(u32, u32, Func, Fu
             runs_b.next();
         }
     }
-    pairs
+    Ok(pairs)
 }
 
 #[cfg(test)]
@@ -130,7 +135,7 @@ mod tests {
         };
         let (a, b) = (filter(seven), filter(eight));
         assert_eq!(differences(&store, a, a, 10).unwrap(), vec![]);
-        assert_eq!(store.witness(a, a, SeccompData::default()), None);
+        assert_eq!(store.witness(a, a, SeccompData::default()), Ok(None));
         let found = differences(&store, a, b, 10).unwrap();
         assert_eq!(found.len(), 1);
         let difference = &found[0];

@@ -146,6 +146,7 @@ impl Store {
     /// # Errors
     /// [`DiagramError`] when the function is not of this store, or ends in a placeholder.
     pub fn evaluate(&self, func: Func, data: &SeccompData) -> Result<Verdict, DiagramError> {
+        self.own(func)?;
         let mut node = func;
         while let Some(word) = self.top_word(node) {
             let bit = 31 - u32::from(self.var(node) % 32);

@@ -149,7 +149,7 @@ impl Store {
     }
 
     /// An error if the node is not of this store.
-    fn own(&self, node: impl Node) -> Result<(), DiagramError> {
+    pub(super) fn own(&self, node: impl Node) -> Result<(), DiagramError> {
         if self.stored(node).var == FOREIGN { Err(DiagramError::FOREIGN) } else { Ok(()) }
     }
 
@@ -464,5 +464,97 @@ impl Store {
 
     fn cache_slot(&self, [a, b, c]: [u32; 3]) -> usize {
         mix(a, b, c) & (self.cache.len() - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A function of two bits of the number, with its root first.
+    fn function(store: &mut Store) -> (Func, Func) {
+        let [allow, deny] = [Verdict::ALLOW, Verdict::errno(1)].map(|v| store.verdict(v).unwrap());
+        let low = store.make(40, allow, deny).unwrap();
+        (store.make(33, low, deny).unwrap(), low)
+    }
+
+    fn broken(change: impl FnOnce(&mut Store, Func, Func)) -> String {
+        let mut store = Store::default();
+        let (root, low) = function(&mut store);
+        store.check(root).unwrap();
+        change(&mut store, root, low);
+        store.check(root).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn every_broken_invariant_is_found() {
+        let duplicate = broken(|store, root, low| {
+            // The same node a second time, where the root leads.
+            let twin = store.nodes.len() as u32;
+            store.nodes.push(store.nodes[low.id() as usize]);
+            store.nodes[root.id() as usize].low = twin;
+        });
+        assert!(duplicate.contains("unique"), "{duplicate}");
+        let reduced = broken(|store, root, _| {
+            let root = &mut store.nodes[root.id() as usize];
+            root.low = root.high;
+            let stored = *root;
+            let slot = store.slot_of(stored);
+            store.unique[slot] =
+                store.nodes.iter().position(|node| *node == stored).unwrap() as u32;
+        });
+        assert!(reduced.contains("reduced"), "{reduced}");
+        let ordered = broken(|store, root, _| {
+            store.nodes[root.id() as usize].var = 41;
+            let stored = store.nodes[root.id() as usize];
+            let slot = store.slot_of(stored);
+            store.unique[slot] = root.id();
+        });
+        assert!(ordered.contains("ordered"), "{ordered}");
+        let verdicts = broken(|store, root, low| {
+            let placeholder = store.placeholder(low).unwrap();
+            store.nodes[root.id() as usize].low = placeholder.id();
+            let stored = store.nodes[root.id() as usize];
+            let slot = store.slot_of(stored);
+            store.unique[slot] = root.id();
+        });
+        assert!(verdicts.contains("verdicts"), "{verdicts}");
+    }
+
+    #[test]
+    fn a_node_before_its_child_is_refused() {
+        let mut store = Store::default();
+        let (root, _) = function(&mut store);
+        let deny = store.verdict(Verdict::errno(1)).unwrap();
+        let error = store.make(33, root, deny).unwrap_err();
+        assert!(!error.is_out_of_budget(), "{error}");
+    }
+
+    #[test]
+    fn a_node_of_another_store_is_an_error_and_never_an_answer() {
+        let (mut one, mut other) = (Store::default(), Store::default());
+        let (a, _) = function(&mut one);
+        // The same numbers mean something else there.
+        let zero = other.verdict(Verdict::KILL_PROCESS).unwrap();
+        let (b, _) = function(&mut other);
+        assert_ne!(a, b);
+        let data = callgate_bpf::SeccompData::default();
+        assert_eq!(other.evaluate(a, &data), Err(DiagramError::FOREIGN));
+        assert_eq!(other.as_verdict(a), None);
+        // From then on it gives no answer at all.
+        assert_eq!(other.verdict(Verdict::LOG), Err(DiagramError::FOREIGN));
+        assert_eq!(other.select(Pred::ALWAYS, b, zero), Ok(b), "a node of its own");
+        assert_eq!(other.check(b), Err(DiagramError::FOREIGN));
+
+        let mut third = Store::default();
+        let never = third.not(Pred::ALWAYS).unwrap();
+        assert_eq!(never, Pred::NEVER, "the truth values are those of every store");
+        for misuse in [third.select(Pred::ALWAYS, a, a), third.placeholder(a), third.make(1, a, b)]
+        {
+            assert_eq!(misuse, Err(DiagramError::FOREIGN));
+        }
+        let (copy, same) = one.copy(a).unwrap();
+        assert_eq!(copy.evaluate(same, &data), one.evaluate(a, &data));
+        assert_ne!(a, same);
     }
 }

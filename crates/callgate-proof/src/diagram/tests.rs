@@ -209,7 +209,7 @@ fn witnesses_of_all_pairs_of_three_bit_functions() {
     let start = call(&bits, 5, 0xa5a5_a5a5);
     for (a, fa) in funcs.iter().enumerate() {
         for (b, fb) in funcs.iter().enumerate() {
-            let Some(data) = store.witness(*fa, *fb, start) else {
+            let Some(data) = store.witness(*fa, *fb, start).unwrap() else {
                 assert_eq!(a, b);
                 continue;
             };

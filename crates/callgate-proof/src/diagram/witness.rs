@@ -1,6 +1,6 @@
 //! A concrete syscall on which two functions differ.
 
-use super::{Func, Store};
+use super::{DiagramError, Func, Store};
 use callgate_bpf::data::{SeccompData, Word};
 
 impl Store {
@@ -8,12 +8,24 @@ impl Store {
     ///
     /// Bits that do not matter are those of `start`, and among those that do, the witness stays
     /// close to it.
-    pub fn witness(&self, a: Func, b: Func, start: SeccompData) -> Option<SeccompData> {
+    ///
+    /// # Errors
+    /// [`DiagramError`] when a function is not of this store.
+    pub fn witness(
+        &self,
+        a: Func,
+        b: Func,
+        start: SeccompData,
+    ) -> Result<Option<SeccompData>, DiagramError> {
+        self.own(a)?;
+        self.own(b)?;
         let (mut a, mut b) = (a, b);
         let mut data = start;
         while a != b {
             let var = self.var(a).min(self.var(b));
-            let Some(word) = Word::from_index(usize::from(var / 32)) else { return Some(data) };
+            let Some(word) = Word::from_index(usize::from(var / 32)) else {
+                return Ok(Some(data));
+            };
             let bit = 1 << (31 - u32::from(var % 32));
             let ((a0, a1), (b0, b1)) = (self.cofactors(a, var), self.cofactors(b, var));
             let value = data.word(word);
@@ -21,7 +33,7 @@ impl Store {
             data.set_word(word, if high { value | bit } else { value & !bit });
             (a, b) = if high { (a1, b1) } else { (a0, b0) };
         }
-        None
+        Ok(None)
     }
 
     /// What remains of a function that looks at no earlier word when this word has this value.

@@ -55,7 +55,6 @@ use callgate_bpf::syscalls::Arch;
 use callgate_proof::diagram::Budget;
 use callgate_proof::policy::Policy;
 
-
 /// A program that is compared, with a name for the report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {
