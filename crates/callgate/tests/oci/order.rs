@@ -8,11 +8,10 @@ use callgate::{Arch, SeccompData, Verdict};
 
 use crate::support::{args, call, entry, options, read};
 
+/// Comparisons of which no two are equal in rank.
 fn comparison(random: &mut Numbers, arg: u8) -> Comparison {
-    let value = [0, 1, 2, 3, 0x1_0000_0000, 0x1_0000_0001, u64::MAX][random.below(7)];
-    let mask = [1, 3, 0xffff_ffff_0000_0000, 0x1_0000_0001][random.below(4)];
-    let ops = [Op::Eq, Op::Ne, Op::Lt, Op::Le, Op::Gt, Op::Ge, Op::MaskedEq(mask)];
-    Comparison::new(arg, ops[random.below(7)], value).unwrap()
+    let value = [0, 1, 2, 3, 7, 0xffff_fffe, 0xffff_ffff][random.below(7)];
+    Comparison::new(arg, [Op::Eq, Op::Lt, Op::Gt][random.below(3)], value).unwrap()
 }
 
 const BAD: Verdict = Verdict::KILL_THREAD;
@@ -30,12 +29,13 @@ fn policy(arch: Arch, rules: &[(Vec<Comparison>, Verdict)]) -> Option<Policy> {
 }
 
 #[test]
-fn conditional_rules_mean_the_same_in_any_order_that_is_accepted() {
+fn rules_of_different_rank_mean_the_same_in_any_order_that_is_accepted() {
     let mut random = Numbers::new(1);
-    let values = [0, 1, 2, 3, 4, 0xffff_ffff, 0x1_0000_0000, 0x1_0000_0001, u64::MAX];
+    let values = [0, 1, 2, 3, 4, 7, 8, 0xffff_fffd, 0xffff_fffe, 0xffff_ffff];
     let mut compared = 0;
     for round in 0..600 {
-        let arch = [Arch::X86_64, Arch::X86][round % 2];
+        // With one word each; of two words, the high ones often are.
+        let arch = [Arch::Arm, Arch::X86][round % 2];
         let mut rules: Vec<(Vec<Comparison>, Verdict)> = Vec::new();
         for _ in 0..2 + random.below(4) {
             // No rule is the prefix of another: all look at the same arguments.

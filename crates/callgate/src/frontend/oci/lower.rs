@@ -241,7 +241,9 @@ fn said_arches(
                 let (at, name) = entry.arch;
                 match known(name) {
                     Some(arch) if arch == native && !gate::maps(native, dialect) => {
-                        ignored.get_or_insert(at);
+                        if !entry.sub_arches.is_empty() {
+                            ignored.get_or_insert(at);
+                        }
                     }
                     Some(arch) if arch == native && !taken => {
                         take(&entry.sub_arches, &mut unknown);
