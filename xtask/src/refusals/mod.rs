@@ -179,7 +179,8 @@ fn refused_by_us(arches: &[Arch], rules: &[Rule], version: Version) -> Result<(A
         let refused = refusals.conflicts.iter().map(|conflict| conflict.later);
         let refused = refused.map(|place| (place, Answer::Refused(place)));
         let unknown = refusals.unknown.iter().map(|(place, _)| (*place, Answer::Unknown));
-        for (place, answer) in unknown.chain(refused) {
+        // At one rule a refusal is first: the multiplexer is tried before the call itself.
+        for (place, answer) in refused.chain(unknown) {
             // What comes after it, libseccomp was not asked.
             if place < is_first {
                 (is_first, first) = (place, answer);

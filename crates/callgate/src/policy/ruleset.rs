@@ -37,7 +37,7 @@ mod comparison;
 mod libseccomp;
 mod order;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 pub use comparison::{Comparison, Op};
 
@@ -66,6 +66,8 @@ pub struct RuleSet<O> {
     conditions: Vec<Tests>,
     places: HashMap<Tests, usize>,
     calls: BTreeMap<Call, Vec<Added<O>>>,
+    /// The calls that an unconditional rule decides.
+    always: BTreeSet<Call>,
 }
 
 /// A call of an architecture, or one that it does not have: libseccomp keeps the rules of such calls, too.
@@ -145,7 +147,13 @@ struct Outcome<O> {
 impl<O: Copy> RuleSet<O> {
     /// No rules yet.
     pub fn new(arch: Arch) -> RuleSet<O> {
-        RuleSet { arch, conditions: Vec::new(), places: HashMap::new(), calls: BTreeMap::new() }
+        RuleSet {
+            arch,
+            conditions: Vec::new(),
+            places: HashMap::new(),
+            calls: BTreeMap::new(),
+            always: BTreeSet::new(),
+        }
     }
 
     /// The architecture.
@@ -160,8 +168,7 @@ impl<O: Copy> RuleSet<O> {
 
     /// Whether an unconditional rule decides a call.
     pub fn is_unconditional(&self, nr: u32) -> bool {
-        let rules = self.calls.get(&Call::Number(nr));
-        rules.is_some_and(|rules| rules.iter().any(|rule| self.is_always(rule)))
+        self.always.contains(&Call::Number(nr))
     }
 
     /// Adds a rule for a call by number; all comparisons must hold.
@@ -200,6 +207,9 @@ impl<O: Copy> RuleSet<O> {
 
     fn add_to(&mut self, call: Call, comparisons: &[Comparison], verdict: Verdict, origin: O) {
         let tests = Tests::new(comparisons, self.arch.is_64bit());
+        if tests.is_empty() {
+            self.always.insert(call);
+        }
         let condition = match self.places.get(&tests) {
             Some(place) => *place,
             None => {

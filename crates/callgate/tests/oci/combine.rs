@@ -323,7 +323,7 @@ fn calls_behind_a_multiplexer_get_a_rule_there_as_well() {
 
 #[test]
 fn rules_that_libseccomp_refuses_are_errors_but_for_the_specification() {
-    // Measured with libseccomp 2.5.4 and 2.6.1: each of these ends with EEXIST.
+    // libseccomp 2.5.4 refuses each of these with EEXIST.
     type Rules = &'static [(&'static str, &'static [&'static str])];
     let table: [(Rules, &str); 5] = [
         (

@@ -266,9 +266,10 @@ fn said_arches(
 /// A call by its name, as one entry has it: where it stands and what it is called.
 type Origin<'n> = (usize, &'n str);
 
-/// How many rules a profile may have: each name of an entry with each of its conditions, on each
-/// architecture. The profiles of runtimes have some thousand.
-const MAX_RULES: usize = 500_000;
+/// How many comparisons the rules of a profile may have, where a rule without any counts as one: each
+/// name of an entry has each of its conditions, on each architecture. The profiles of runtimes have
+/// some thousand.
+const MAX_COMPARISONS: usize = 500_000;
 
 /// The rules of all entries that apply. `None` only after an error was reported.
 fn combine<'n>(
@@ -279,18 +280,19 @@ fn combine<'n>(
 ) -> Option<Vec<RuleSet<Origin<'n>>>> {
     let mut sets: Vec<RuleSet<Origin<'n>>> = arches.iter().copied().map(RuleSet::new).collect();
     let mut hidden: Vec<(usize, u32, Origin<'n>)> = Vec::new();
-    let mut rules = 0usize;
+    let mut count = 0usize;
     for entry in entries.iter().filter(|entry| entry.action.verdict != default) {
         wide_values(reader, entry, arches);
         // A name that is given again changes nothing where there is no condition.
         let mut given = BTreeSet::new();
         let always = entry.alternatives.iter().all(Vec::is_empty);
+        let of_name = comparisons(entry).saturating_mul(arches.len());
         for origin in entry.names.iter().copied() {
-            if always && !given.insert(origin.1) {
+            if always && !given.insert(origin.1) || !is_known_name(origin.1) {
                 continue;
             }
-            rules += entry.alternatives.len() * arches.len();
-            if rules > MAX_RULES {
+            count = count.saturating_add(of_name);
+            if count > MAX_COMPARISONS {
                 too_many_rules(reader, entries, arches.len(), origin.0);
                 return None;
             }
@@ -307,13 +309,18 @@ fn combine<'n>(
     Some(sets)
 }
 
+/// What one name of an entry adds to [`MAX_COMPARISONS`] on one architecture.
+fn comparisons(entry: &Entry<'_>) -> usize {
+    entry.alternatives.iter().map(|all| all.len().max(1)).sum()
+}
+
 fn too_many_rules(reader: &mut Reader<'_>, entries: &[&Entry<'_>], arches: usize, at: usize) {
-    let of_entry = |entry: &&Entry<'_>| entry.names.len() as u64 * entry.alternatives.len() as u64;
-    let all = entries.iter().map(of_entry).fold(0, u64::saturating_add);
+    let of_entry = |entry: &&Entry<'_>| entry.names.len().saturating_mul(comparisons(entry));
+    let all = entries.iter().map(of_entry).fold(0, usize::saturating_add);
     let message = format!(
-        "the profile has {} rules, but may have {MAX_RULES} (the limit): each name of an entry \
-         with each of its alternative conditions counts, on each of {arches} architectures",
-        all.saturating_mul(arches as u64)
+        "the rules of this profile have up to {} comparisons, but may have {MAX_COMPARISONS} (the \
+         limit): each name of an entry has all of its conditions, on each of {arches} architectures",
+        all.saturating_mul(arches)
     );
     reader.error(at, message).help =
         "give names once, and conditions that hold for a range of values or bits".to_owned();
