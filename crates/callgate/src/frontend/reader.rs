@@ -202,23 +202,14 @@ impl<'t> Reader<'t> {
         let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
         let mut found = Vec::new();
         for member in members {
-            let exact = known.iter().find(|known| known.key == member.key);
+            let exact = known.iter().find(|known| *known.key == *member.key);
             let folded = || known.iter().find(|known| folds_to(&member.key, known.key));
-            let matching = match self.keys {
-                Keys::Exact => exact,
-                Keys::Folded => exact.or_else(folded),
-                Keys::Agreed => {
-                    if exact.is_none()
-                        && let Some(known) = folded()
-                    {
-                        self.disputed_key(member, known.key);
-                        continue;
-                    }
-                    exact
-                }
-            };
-            let name = matching.map_or(member.key.as_str(), |known| known.key);
-            if let Some(first) = seen.get(name) {
+            let matching = if self.keys == Keys::Exact { exact } else { exact.or_else(folded) };
+            let is_folded = exact.is_none() && matching.is_some();
+            let name = matching.map_or(&*member.key, |known| known.key);
+            if is_folded && self.keys == Keys::Agreed {
+                self.disputed_key(member, name);
+            } else if let Some(first) = seen.get(name) {
                 self.given_twice(member, *first);
                 continue;
             }
@@ -229,7 +220,7 @@ impl<'t> Reader<'t> {
                     self.warn(member.key_at, format!("`{key}` is ignored: it is a key of {owner}"));
                 }
                 Some(Known { key, .. }) => {
-                    if exact.is_none() {
+                    if is_folded && self.keys == Keys::Folded {
                         let message = format!(
                             "`{}` is read as `{key}`, as Go's decoder does",
                             spelled(&member.key)
@@ -251,7 +242,7 @@ impl<'t> Reader<'t> {
     pub(crate) fn member<'n>(&mut self, node: &'n Node, name: &str) -> Option<&'n Member> {
         let mut found: Option<&Member> = None;
         for member in node.members() {
-            let exact = member.key == name;
+            let exact = *member.key == *name;
             if !exact && (self.keys == Keys::Exact || !folds_to(&member.key, name)) {
                 continue;
             }

@@ -188,6 +188,11 @@ fn other_resources_and_lists_are_no_profiles() {
         for list in [format!("[{}]", outer()), format!("[{}, {}]", outer(), inner())] {
             assert!(reading(&list, dialect).unwrap_err().contains("but this is a list"));
         }
+        // With a profile at the top level, no program reads it in another way.
+        let beside = outer_with("\"kind\": \"Pod\", \"spec\": {}");
+        assert_eq!(reading(&beside, dialect), Ok("dup"), "{dialect:?}");
+        let said = "`kind` is ignored: it is a key of Kubernetes resources";
+        assert!(warnings(&beside, dialect).contains(said));
         let items = format!("{{\"kind\": \"List\", \"items\": [{}]}}", outer());
         assert!(reading(&items, dialect).is_err());
     }
@@ -259,6 +264,10 @@ fn a_program_in_an_annotation_takes_the_place_of_the_profile_in_crun() {
          \"linux\": {{\"seccomp\": {}}}}}",
         inner()
     );
+    let twice = text.replacen('{', "{\"annotations\": {}, ", 1);
+    for dialect in [None, Some(Dialect::Crun), Some(Dialect::Runc)] {
+        assert!(reading(&twice, dialect).unwrap_err().contains("`annotations` is given twice"));
+    }
     let said = "1:18: crun ignores `linux.seccomp` and installs the BPF program in \
                 `run.oci.seccomp_bpf_data`";
     for dialect in [None, Some(Dialect::Crun)] {

@@ -121,8 +121,8 @@ fn find<'n>(
     let version = member(document, "ociVersion");
     let configuration = section.or(linux).or(version);
     // Kubernetes compares keys byte for byte, also if the runtime below does not.
-    let exact = |name| {
-        let mut members = document.members().iter().filter(|member| member.key == name);
+    let exact = |name: &str| {
+        let mut members = document.members().iter().filter(|member| *member.key == *name);
         members.find(|member| member.value.kind != Kind::Null)
     };
     let (kind, spec) = (exact("kind"), exact("spec"));
@@ -196,8 +196,12 @@ fn is_ambiguous(reader: &mut Reader<'_>, found: &Found<'_>) -> bool {
 /// Reports an annotation because of which crun installs a BPF program instead of the profile. `None` after an
 /// error.
 fn bpf_data(reader: &mut Reader<'_>, document: &Node, dialect: Option<Dialect>) -> Option<()> {
-    let annotations = document.get("annotations").map_or(&[][..], Node::members);
-    let Some(data) = annotations.iter().find(|member| member.key == BPF_DATA) else {
+    let annotations = reader.member(document, "annotations");
+    if reader.failed() {
+        return None;
+    }
+    let annotations = annotations.map_or(&[][..], |member| member.value.members());
+    let Some(data) = annotations.iter().find(|member| *member.key == *BPF_DATA) else {
         return Some(());
     };
     let message =
@@ -236,7 +240,7 @@ fn warn_about_others(
                 let message = format!("`{}` is ignored: {read}", spelled(&member.key));
                 reader.warn(member.key_at, message).help =
                     "remove it, or move it to where it is read".to_owned();
-            } else if !matches!(member.key.as_str(), "annotations" | "labels") {
+            } else if !matches!(&*member.key, "annotations" | "labels") {
                 nodes.push(&member.value);
             }
         }

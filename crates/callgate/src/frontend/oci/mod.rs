@@ -4,8 +4,9 @@
 //! [`read`] takes a profile, a whole OCI `config.json` (its `linux.seccomp`) or a `SeccompProfile`
 //! resource (its `spec`). A text that begins with `{` or `[` is strict JSON; any other is YAML 1.2, one
 //! document without anchors, aliases, tags and directives. (YAML that begins with a brace needs `---`
-//! in front.) What the same text means differs between runtimes; [`Dialect`] says whose
-//! reading counts:
+//! in front.) A dialect of a runtime reads the profile that this runtime reads; without a dialect, a document
+//! that can be read in more than one way is an error. What the same profile means differs between runtimes,
+//! too; [`Dialect`] says whose reading counts:
 //!
 //! | | `oci` | `runc` | `crun` | `docker` | `podman` |
 //! |---|---|---|---|---|---|
@@ -122,8 +123,9 @@ impl std::fmt::Display for Dialect {
 /// What a profile is read for.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Whose reading counts; `None` asks the profile: keys of Podman or Docker tell theirs, else
-    /// it is [`Dialect::Runc`].
+    /// Whose reading counts. `None` asks the profile: keys of Podman or Docker tell theirs, else it is
+    /// [`Dialect::Runc`]; what these and crun would find in different places or under different keys is
+    /// an error.
     pub dialect: Option<Dialect>,
     /// Exactly these architectures. Empty: the native one and those that the profile adds to it.
     /// When given, the first 64-bit one of them takes the place of `native`, else the first.
@@ -236,7 +238,7 @@ fn read_tree(text: &str, document: &Node, options: &Options) -> Result<Profile, 
 /// The dialect by the keys that only one of the formats has.
 fn detect(profile: &Node) -> Dialect {
     let has = |node: &Node, keys: &[&str]| {
-        keys.iter().any(|key| node.members().iter().any(|member| member.key == *key))
+        keys.iter().any(|key| node.members().iter().any(|member| *member.key == **key))
     };
     let entries = profile.get("syscalls").map_or(&[][..], Node::items);
     if has(profile, &["defaultErrno"]) || entries.iter().any(|entry| has(entry, &["errno"])) {
