@@ -167,7 +167,7 @@ impl Generator<'_> {
             8 => {
                 rng.pick(&[u64::MAX, 0xffff_ffff, 0x1_0000_0000, 0x7fff_ffff, 0x8000_0000, 1 << 63])
             }
-            _ => rng.next(),
+            _ => rng.bits(),
         }
     }
 

@@ -228,7 +228,7 @@ pub fn calls(case: &Case, filter: Option<&Filter>) -> Vec<Call> {
             for arg in &mut args {
                 *arg = if rng.one_in(3) { base } else { value(&mut rng, &numbers) };
             }
-            Call { token, nr, ip: rng.next(), args }
+            Call { token, nr, ip: rng.bits(), args }
         })
         .collect()
 }
