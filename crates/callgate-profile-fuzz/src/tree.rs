@@ -6,7 +6,7 @@
 //! action. Comparisons by order take three nodes (high word greater, high word equal, low word) and `!=` two
 //! that go on to one and the same place, so what one rule hangs there, other rules that share one of these nodes
 //! reach, too: the program then means more than the rules, which is a defect of the library (2.5.4 to 2.6.1).
-//! [`Tree::walk`] is that program.
+//! `Tree::walk` is that program.
 //!
 //! Rules that are covered leave first: a new rule takes away those of the same action that contain its
 //! comparisons in a row, and is dropped when an old one of the same action is so contained in it. Where a

@@ -1,7 +1,7 @@
 //! `cargo xtask containers`: random profiles in real containers. What runc and crun install is read back
 //! from the container's process and compared, as a function, with what Callgate compiles.
 //!
-//! [`profiles`] makes the profiles, [`runtime`] starts the containers with [`idle`] in them, [`compare`]
+//! [`profiles`] makes the profiles, [`runtime`] starts the containers with [`idle`] in them, [`mod@compare`]
 //! compares.
 
 mod compare;
