@@ -11,7 +11,9 @@ use callgate_sys::error_text;
 
 use crate::report::{Failure, Result};
 
-pub(crate) use new_file::{NewFile, write_file, write_file_in, write_new_file, write_recording};
+pub(crate) use new_file::{
+    NewFile, remove_file, write_file, write_file_in, write_new_file, write_recording,
+};
 pub(crate) use place::Directory;
 
 /// The columns of a terminal that everything fits into.

@@ -63,7 +63,7 @@ pub fn generate(
     aim: Aim,
     endian: Endian,
 ) -> Result<Vec<Insn>, DiagramError> {
-    let mut attempt = |effort: u32| {
+    let mut attempt = |effort: u32| -> Result<Vec<Insn>, DiagramError> {
         store.begin();
         let mut lowering = lower::Lowering::new(store, root, calls, model, aim, effort);
         let entry = lowering.code(root)?;
@@ -72,5 +72,8 @@ pub fn generate(
         Ok(layout::lay_out(&graph, entry, &frequency, endian))
     };
     // A search that takes too long is no reason to refuse a filter.
-    attempt(EFFORT).or_else(|_: DiagramError| attempt(0))
+    match attempt(EFFORT) {
+        Err(error) if error.is_out_of_budget() => attempt(0),
+        made => made,
+    }
 }

@@ -51,7 +51,7 @@ use order::Order;
 /// The rules for one architecture. `O` is whatever tells the caller where a rule came from.
 ///
 /// ```
-/// use crate::ruleset::{Comparison, Op, RuleSet};
+/// use callgate_formats::ruleset::{Comparison, Op, RuleSet};
 /// use callgate_bpf::{Arch, Verdict};
 /// let mut rules = RuleSet::new(Arch::X86_64);
 /// let five = Comparison::new(0, Op::Eq, 5).unwrap();

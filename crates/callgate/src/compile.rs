@@ -127,7 +127,12 @@ impl CompileError {
 
     /// Whether a check of a finished program failed.
     pub(crate) fn is_defect(&self) -> bool {
-        !matches!(self.0, Kind::Diagram(_) | Kind::TooComplex(_) | Kind::TooLong(_))
+        match &self.0 {
+            Kind::Diagram(error) => !error.is_out_of_budget(),
+            Kind::TooComplex(error) => !error.limit.is_out_of_budget(),
+            Kind::TooLong(_) => false,
+            Kind::Refused(_) | Kind::NotEqual(_) | Kind::NotConstantAllow { .. } => true,
+        }
     }
 
     /// How many instructions the filter needs, when they are more than the kernel accepts.

@@ -333,7 +333,7 @@ impl Save for Saving {
         }
         // What could not be saved where it should stays beside it.
         if let (Some(path), Some(_), Ok(())) = (&self.parts, &self.part, &self.saved) {
-            let _ = std::fs::remove_file(path);
+            let _ = output::remove_file(path);
         }
     }
 }

@@ -79,6 +79,12 @@ pub(crate) fn write_new_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
+/// Removes a file that was written before, found as when it was written.
+pub(crate) fn remove_file(path: &Path) -> io::Result<()> {
+    let Entry { directory, name, .. } = Entry::of(path)?;
+    Ok(rustix::fs::unlinkat(&directory, &name, AtFlags::empty())?)
+}
+
 /// A file that will be written: whether that is possible is found out before.
 pub(crate) struct NewFile {
     path: PathBuf,
@@ -181,7 +187,7 @@ impl NewFile {
         let NewFile { path, file, replace } = self;
         let write = || match replace {
             Some(replace) => replace.finish(file, bytes),
-            None => overwrite(file, bytes),
+            None => write_in_place(file, bytes),
         };
         write().map_err(|error| unwritable(&path, &error))
     }
@@ -240,11 +246,11 @@ impl Replace {
     }
 }
 
-/// Writes to what is there: a pipe, a device, or a file that a descriptor of this process is open on.
-fn overwrite(mut file: File, bytes: &[u8]) -> io::Result<()> {
-    let metadata = file.metadata()?;
-    if metadata.is_file() && metadata.len() > 0 {
-        file.set_len(0)?;
+/// Writes to what is there: a pipe, a device, or a file that a descriptor of this process is open on, which the
+/// shell may have opened to append to it (`-o /dev/stdout >> log`).
+fn write_in_place(mut file: File, bytes: &[u8]) -> io::Result<()> {
+    if file.metadata()?.is_file() {
+        file.seek(io::SeekFrom::End(0))?;
     }
     file.write_all(bytes)
 }

@@ -4,13 +4,16 @@
 //! The path is walked component by component on open directories (`openat`, `O_PATH`, `O_NOFOLLOW`), so what is
 //! checked is what is used. A directory is *shared* when it is sticky or writable for everybody. The rules:
 //!
-//! - In a shared directory, an entry counts only if it belongs to root or to this process's effective user.
+//! - In a shared directory, an entry (a directory on the way included) counts only if it belongs to root or to this
+//!   process's effective user.
 //!   This is `fs.protected_symlinks` and `fs.protected_regular` of proc_sys_fs(5), for everything that is written
 //!   and whether or not these are set; but the owner of such a directory is not trusted for being its owner.
 //! - Elsewhere a symbolic link that belongs to another user is followed only into a directory of that user, where
-//!   it gives nothing that its owner did not have. The owner of `/` is trusted like root, because in a
-//!   user namespace root itself appears as the overflow user.
-//! - In procfs the kernel follows links itself (`/dev/stdout` leads there): they are its own.
+//!   it gives nothing that its owner did not have: never into procfs, whose links lead anywhere, and not to a
+//!   device or pipe of somebody else. The owner of `/` is trusted like root, because in a user namespace
+//!   root itself appears as the overflow user.
+//! - In procfs, where a path may lead that no other user's link is part of (`/dev/stdout`), the kernel follows links
+//!   itself: they are its own.
 //!
 //! Limits: who may write to a directory by its group or by an access control list is not asked.
 
@@ -74,16 +77,20 @@ impl Directory {
 
     /// Refuses an entry that another user may have put here.
     pub(super) fn check(&self, entry: &Stat) -> io::Result<()> {
-        if !self.is_shared() || is_own_or_roots(entry.st_uid) {
+        self.check_owner(entry.st_uid, FileType::from_raw_mode(entry.st_mode))
+    }
+
+    fn check_owner(&self, owner: u32, kind: FileType) -> io::Result<()> {
+        if !self.is_shared() || is_own_or_roots(owner) {
             return Ok(());
         }
-        let what = match FileType::from_raw_mode(entry.st_mode) {
+        let what = match kind {
             FileType::Symlink => "a symbolic link on the way",
+            FileType::Directory => "a directory on the way",
             _ => "the file",
         };
         Err(refused(&format!(
-            "{what} belongs to user {}, in a directory that others may write to",
-            entry.st_uid
+            "{what} belongs to user {owner}, in a directory that others may write to"
         )))
     }
 
@@ -108,6 +115,8 @@ pub(super) struct Entry {
     pub(super) directory: Directory,
     pub(super) name: OsString,
     pub(super) found: Option<Stat>,
+    /// The user whose link led here, if that is not one to trust.
+    led_by: Option<u32>,
 }
 
 impl Entry {
@@ -144,6 +153,7 @@ impl Entry {
         let fd = rustix::fs::openat(&self.directory, &self.name, flags, Mode::empty())?;
         let stat = rustix::fs::fstat(&fd)?;
         self.directory.check(&stat)?;
+        check_special(self.led_by, &stat)?;
         // Whether to replace it was decided by what was found.
         let kind = |stat: &Stat| FileType::from_raw_mode(stat.st_mode);
         if self.found.as_ref().map(kind) != Some(kind(&stat)) {
@@ -218,7 +228,7 @@ impl Walk {
             // As a directory first: only this makes the automounter mount what is to be there.
             match Directory::at(&self.directory, &name, follow) {
                 Ok(next) => {
-                    self.directory = next;
+                    self.enter(next, &name)?;
                     continue;
                 }
                 Err(Errno::NOTDIR | Errno::LOOP) => {}
@@ -228,7 +238,8 @@ impl Walk {
                         Ok(()) | Err(Errno::EXIST) => {}
                         Err(error) => return Err(error.into()),
                     }
-                    self.directory = Directory::at(&self.directory, &name, false)?;
+                    let next = Directory::at(&self.directory, &name, false)?;
+                    self.enter(next, &name)?;
                     continue;
                 }
                 Err(Errno::NOENT) if is_last => return self.entry(name, None),
@@ -256,7 +267,31 @@ impl Walk {
         if let (Some(stat), false) = (&found, self.directory.is_of_kernel) {
             self.directory.check(stat)?;
         }
-        Ok(Reached::Entry(Entry { directory: self.directory, name, found }))
+        if let Some(stat) = &found {
+            check_special(self.led_by, stat)?;
+        }
+        let Walk { directory, led_by, .. } = self;
+        Ok(Reached::Entry(Entry { directory, name, found, led_by }))
+    }
+
+    /// Goes on in a directory.
+    fn enter(&mut self, next: Directory, name: &OsStr) -> io::Result<()> {
+        // What leads upwards was gone through before, and the kernel's own directories change hands.
+        if !self.directory.is_of_kernel && name != ".." {
+            self.directory.check_owner(next.owner, FileType::Directory)?;
+        }
+        self.directory = next;
+        self.check_kernel()
+    }
+
+    /// Refuses procfs where another user's link led: the links there may lead anywhere.
+    fn check_kernel(&self) -> io::Result<()> {
+        match self.led_by {
+            Some(user) if self.directory.is_of_kernel => {
+                Err(refused(&format!("a symbolic link of user {user} leads into procfs")))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Goes on where an open link points to.
@@ -270,6 +305,7 @@ impl Walk {
             // One after another must be of the same user, or one would lead into what is the other's.
             self.check_owner(self.led_by.unwrap_or(stat.st_uid), stat.st_uid)?;
             self.led_by = Some(stat.st_uid);
+            self.check_kernel()?;
         }
         let target = rustix::fs::readlinkat(link, "", Vec::new())?.into_bytes();
         self.push(Path::new(OsStr::from_bytes(&target)))
@@ -288,6 +324,18 @@ impl Walk {
             return Ok(());
         }
         Err(refused(&format!("a symbolic link of user {led_by} leads to a place of user {owner}")))
+    }
+}
+
+/// Refuses what is written in place and belongs to somebody else than the user whose link led there.
+fn check_special(led_by: Option<u32>, stat: &Stat) -> io::Result<()> {
+    let is_regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+    match led_by {
+        Some(user) if !is_regular && stat.st_uid != user => Err(refused(&format!(
+            "a symbolic link of user {user} leads to a device or pipe of user {}",
+            stat.st_uid
+        ))),
+        _ => Ok(()),
     }
 }
 

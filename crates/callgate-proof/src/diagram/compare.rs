@@ -45,7 +45,7 @@ impl Store {
 
     /// Compares a number with a constant. The number's bits are variables, least significant first,
     /// and read as zero where there is none; each variable must be before those of lower bits.
-    pub fn compare(
+    pub(super) fn compare(
         &mut self,
         vars: &[Option<Var>],
         cmp: Cmp,
@@ -104,6 +104,8 @@ impl Store {
         then: Func,
         otherwise: Func,
     ) -> Result<Func, DiagramError> {
+        self.own(then)?;
+        self.own(otherwise)?;
         let first = var_of(word, 31);
         if self.var(then) < first || self.var(otherwise) < first {
             let (cmp, k) = match split {
@@ -178,6 +180,7 @@ impl Store {
     /// # Errors
     /// [`DiagramError`].
     pub fn restrict(&mut self, func: Func, word: Word, value: u32) -> Result<Func, DiagramError> {
+        self.own(func)?;
         let mut memo = rustc_hash::FxHashMap::default();
         self.restrict_memo(func, word, value, &mut memo)
     }

@@ -31,6 +31,8 @@ impl Store {
 
     /// The predicate that a word's value leads to an exit.
     pub fn leads_to(&mut self, func: Func, word: Word, exit: Func) -> Result<Pred, DiagramError> {
+        self.own(func)?;
+        self.own(exit)?;
         self.values_set(func, word, exit, &mut HashMap::default())
     }
 

@@ -25,6 +25,8 @@ impl Store {
     /// # Errors
     /// [`DiagramError`].
     pub fn severest(&mut self, kept: Func, next: Func) -> Result<Func, DiagramError> {
+        self.own(kept)?;
+        self.own(next)?;
         self.severest_memo(kept, next, &mut HashMap::default())
     }
 
@@ -46,6 +48,9 @@ impl Store {
         }
         self.charge_steps(STEPS_PER_ENTRY)?;
         let var = self.var(kept).min(self.var(next));
+        if var == super::VARS {
+            return Err(NO_VERDICT);
+        }
         let ((kept0, kept1), (next0, next1)) =
             (self.cofactors(kept, var), self.cofactors(next, var));
         let low = self.severest_memo(kept0, next0, memo)?;

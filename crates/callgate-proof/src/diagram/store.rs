@@ -109,6 +109,7 @@ impl Store {
     /// When `func` is not a function of this store.
     pub fn copy(&self, func: Func) -> Result<(Store, Func), DiagramError> {
         self.own(func)?;
+        self.usable()?;
         let copy = Store {
             id: StoreId::next(),
             nodes: self.nodes.clone(),
@@ -148,9 +149,9 @@ impl Store {
         }
     }
 
-    /// An error if the node is not of this store.
+    /// An error if the node is not of this store, or one that was not was passed before.
     pub(super) fn own(&self, node: impl Node) -> Result<(), DiagramError> {
-        if self.stored(node).var == FOREIGN { Err(DiagramError::FOREIGN) } else { Ok(()) }
+        if self.stored(node).var == FOREIGN { Err(DiagramError::FOREIGN) } else { self.usable() }
     }
 
     /// The constant function with this verdict.
@@ -205,7 +206,7 @@ impl Store {
     /// The cofactors: the node with `var`, which must not come after its own variable, clear and set.
     pub fn cofactors<N: Node>(&self, node: N, var: Var) -> (N, N) {
         let stored = self.stored(node);
-        if stored.var == u32::from(var) {
+        if stored.var < VERDICT && stored.var == u32::from(var) {
             (self.made(stored.low), self.made(stored.high))
         } else {
             (node, node)
@@ -217,6 +218,8 @@ impl Store {
     /// # Errors
     /// [`DiagramError`]; that of a defect, when a child does not test a later variable.
     pub fn make<N: Node>(&mut self, var: Var, low: N, high: N) -> Result<N, DiagramError> {
+        self.own(low)?;
+        self.own(high)?;
         if low == high {
             return Ok(low);
         }
@@ -535,7 +538,7 @@ mod tests {
         let (mut one, mut other) = (Store::default(), Store::default());
         let (a, _) = function(&mut one);
         // The same numbers mean something else there.
-        let zero = other.verdict(Verdict::KILL_PROCESS).unwrap();
+        other.verdict(Verdict::KILL_PROCESS).unwrap();
         let (b, _) = function(&mut other);
         assert_ne!(a, b);
         let data = callgate_bpf::SeccompData::default();
@@ -543,14 +546,22 @@ mod tests {
         assert_eq!(other.as_verdict(a), None);
         // From then on it gives no answer at all.
         assert_eq!(other.verdict(Verdict::LOG), Err(DiagramError::FOREIGN));
-        assert_eq!(other.select(Pred::ALWAYS, b, zero), Ok(b), "a node of its own");
+        assert_eq!(other.select(Pred::ALWAYS, b, b), Err(DiagramError::FOREIGN));
+        assert_eq!(other.evaluate(b, &data), Err(DiagramError::FOREIGN));
         assert_eq!(other.check(b), Err(DiagramError::FOREIGN));
 
         let mut third = Store::default();
         let never = third.not(Pred::ALWAYS).unwrap();
         assert_eq!(never, Pred::NEVER, "the truth values are those of every store");
-        for misuse in [third.select(Pred::ALWAYS, a, a), third.placeholder(a), third.make(1, a, b)]
-        {
+        let split = crate::diagram::Split::Equal(1);
+        for misuse in [
+            third.select(Pred::ALWAYS, a, a),
+            third.placeholder(a),
+            third.make(1, a, a),
+            third.severest(a, a),
+            third.split(callgate_bpf::Word::NR, split, a, a),
+            third.restrict(a, callgate_bpf::Word::NR, 1),
+        ] {
             assert_eq!(misuse, Err(DiagramError::FOREIGN));
         }
         let (copy, same) = one.copy(a).unwrap();

@@ -27,6 +27,9 @@ pub fn diagram(store: &mut Store, policy: &Policy) -> Result<Func, CompileError>
     let mut made = |token, nr, nodes| largest.push((token, nr, nodes));
     let meaning = store.policy_by_call(policy, &mut made);
     meaning.map_err(|limit| {
+        if !limit.is_out_of_budget() {
+            return limit.into();
+        }
         largest.retain(|(_, _, nodes)| *nodes > 0);
         let parts = largest.len();
         largest.sort_by_key(|(_, _, nodes)| std::cmp::Reverse(*nodes));

@@ -11,8 +11,9 @@
 //! stays until the set ends, and at [`MAX_SESSIONS`] the next recorder loads a set of its own.
 //!
 //! Found are programs whose name has a hash of their code and of the forms of their maps, so another version of
-//! Callgate has other names; and only those that the same user loaded, in the first namespace of users: who has
-//! CAP_BPF in another container is not trusted. Looking for them needs CAP_SYS_ADMIN, and without it a
+//! Callgate has other names; and only those that the same user loaded, in the first namespace of users. Root of
+//! a container without a user namespace of its own is that user: with CAP_BPF and CAP_PERFMON it could load such
+//! programs, and so change what is recorded; but with these it can read the kernel's memory anyway. Looking for them needs CAP_SYS_ADMIN, and without it a
 //! recorder loads its own.
 
 use std::collections::BTreeMap;
