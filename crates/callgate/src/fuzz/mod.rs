@@ -32,7 +32,7 @@
 //! ]);
 //! let subjects = [Subject::new("one", filter(41)?), Subject::new("other", filter(42)?)];
 //! let input = Input { policy: None, programs: &subjects, arches: &[Arch::X86_64], endian: Endian::Little };
-//! let report = fuzz(&input, &Options::default(), &mut |_| ());
+//! let report = fuzz(&input, &Options::default(), &mut |_| true);
 //! let first = report.comparisons[0].first.unwrap();
 //! assert_eq!(first.data.nr, 41);
 //! assert!(report.coverage.iter().all(|program| program.is_complete()));
