@@ -148,7 +148,7 @@ pub struct Read {
 /// use callgate_trace::recording::CallId;
 ///
 /// let log = "1234 openat(AT_FDCWD, \"/etc/passwd\", O_RDONLY) = 3\n1234 close(3) = 0\n";
-/// let read = recording::read(log, &Options { arch: Arch::X86_64, strict: true, partial: false })
+/// let read = read::read(log, &Options { arch: Arch::X86_64, strict: true, partial: false })
 ///     .map_err(|errors| format!("{errors:?}"))?;
 /// let close = read.recording.get(CallId::new(Arch::X86_64, 3)).ok_or("close(2) was called")?;
 /// assert_eq!(close.args()[0].all(), Some(&[3][..]));
