@@ -10,6 +10,7 @@ mod profiles;
 mod runtime;
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
 
 use callgate_profile_fuzz::judge;
 use callgate_profile_fuzz::machine::Machine;
@@ -111,6 +112,13 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let options = Options::parse(arguments)?;
     let native = Machine::from_name(std::env::consts::ARCH);
     let native = native.ok_or("no profiles are made for this architecture")?;
+    // The owner of a process's directory is its effective user.
+    let is_root = std::fs::metadata("/proc/self").is_ok_and(|itself| itself.uid() == 0);
+    if !is_root {
+        return Err(
+            "not measured: only root may start these containers and read filters".to_owned()
+        );
+    }
     let directory = workspace().join("target/containers");
     make(&directory)?;
     let runtimes: Result<Vec<Runtime>> =
