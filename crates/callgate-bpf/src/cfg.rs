@@ -164,7 +164,7 @@ pub trait Facts: Clone {
 pub struct Forward<F>(Vec<Option<F>>);
 
 impl<F: Facts> Forward<F> {
-    /// An analysis of so many instructions that knows `start` before the first.
+    /// An analysis of `len` instructions with the facts `start` before the first.
     pub fn new(len: usize, start: F) -> Forward<F> {
         let mut facts = vec![None; len];
         if let Some(first) = facts.first_mut() {
