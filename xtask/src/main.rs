@@ -1,85 +1,29 @@
-//! Generators and comparisons for development: `cargo xtask help`. One file or directory per task.
+//! Tasks of development: `cargo xtask help`. The evaluations are in the package `callgate-eval`; the generator of the
+//! syscall tables is here.
 
-mod apt;
-mod compare;
-mod containers;
-mod files;
-mod hostile;
-mod kernels;
-mod machine;
-mod recording;
-mod refusals;
 mod syscalls;
-mod table;
 
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// What a task returns: an error is a message for the person at the terminal.
-type Result<T, E = String> = std::result::Result<T, E>;
+use callgate_eval::Task;
 
-/// A task: its name, one line about it, its full help, and what it does with its arguments.
-struct Task {
-    name: &'static str,
-    summary: &'static str,
-    help: &'static str,
-    run: fn(&[String]) -> Result<()>,
-}
+const GENERATORS: &[Task] = &[Task {
+    name: "syscalls",
+    summary: "generate the tables of system calls, or check that they are current",
+    help: syscalls::HELP,
+    run: syscalls::run,
+}];
 
-const TASKS: &[Task] = &[
-    Task {
-        name: "compare",
-        summary: "compile the same rules with other compilers, and write down how they do",
-        help: compare::HELP,
-        run: compare::run,
-    },
-    Task {
-        name: "hostile",
-        summary: "what inputs that are made to take long or much memory cost each reader",
-        help: hostile::HELP,
-        run: hostile::run,
-    },
-    Task {
-        name: "containers",
-        summary: "what runc and crun install for random profiles in real containers",
-        help: containers::HELP,
-        run: containers::run,
-    },
-    Task {
-        name: "kernels",
-        summary: "boot other kernels in emulation: what filters mean and cost there",
-        help: kernels::HELP,
-        run: kernels::run_task,
-    },
-    Task {
-        name: "recording",
-        summary: "how much longer programs take when they are recorded, and under strace",
-        help: recording::HELP,
-        run: recording::run,
-    },
-    Task {
-        name: "refusals",
-        summary: "random rules to libseccomp and to callgate: which are refused",
-        help: refusals::HELP,
-        run: refusals::run,
-    },
-    Task {
-        name: "syscalls",
-        summary: "generate the tables of system calls, or check that they are current",
-        help: syscalls::HELP,
-        run: syscalls::run,
-    },
-];
-
-/// The root of the workspace.
-fn workspace() -> PathBuf {
-    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    package.parent().unwrap_or(package).to_owned()
+/// All tasks, by name.
+fn tasks() -> Vec<&'static Task> {
+    let mut tasks: Vec<&Task> = callgate_eval::TASKS.iter().chain(GENERATORS).collect();
+    tasks.sort_by_key(|task| task.name);
+    tasks
 }
 
 fn usage() -> String {
     let mut text = String::from("usage: cargo xtask TASK [OPTION]...\n\ntasks:\n");
-    for task in TASKS {
+    for task in tasks() {
         text += &format!("  {:<12}{}\n", task.name, task.summary);
     }
     text + "\n`cargo xtask TASK --help` says more about one of them.\n"
@@ -96,7 +40,7 @@ fn main() -> ExitCode {
         print!("{}", usage());
         return ExitCode::SUCCESS;
     }
-    let Some(task) = TASKS.iter().find(|task| task.name == name) else {
+    let Some(task) = tasks().into_iter().find(|task| task.name == name) else {
         eprint!("xtask: there is no task {name:?}\n\n{}", usage());
         return ExitCode::from(2);
     };

@@ -7,7 +7,7 @@
 //! - [`emit`]: programs in every form, with their figures.
 //! - [`recordings`]: what programs called, read from files.
 //! - [`report`], [`output`], [`json`], [`text`]: messages, results, and their forms for machines and people.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod call;
 mod cli;
@@ -20,6 +20,7 @@ mod packets;
 mod progress;
 mod recordings;
 mod report;
+mod signals;
 mod source;
 mod stopwatch;
 mod text;
@@ -27,7 +28,7 @@ mod text;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    callgate_sys::own_signals();
+    signals::set_own();
     match cli::run() {
         Ok(status) => ExitCode::from(status),
         Err(failure) => ExitCode::from(failure.print()),

@@ -305,8 +305,8 @@ impl SourceOptions {
             return Ok(version);
         }
         let help = "name a version, such as --kernel 6.12";
-        let release = callgate_sys::kernel::release().map_err(|error| {
-            let why = callgate_sys::error_text(&error);
+        let release = callgate_linux::kernel::release().map_err(|error| {
+            let why = callgate_linux::error_text(&error);
             Failure::new(format!("the kernel does not tell its version: {why}")).help(help)
         })?;
         release.parse().map_err(|_| {

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
-use callgate_sys::error_text;
+use callgate_linux::error_text;
 
 use crate::report::{Failure, Result};
 

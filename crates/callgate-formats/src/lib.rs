@@ -48,25 +48,11 @@ pub struct Profile {
     /// Whose reading of the text this is.
     pub dialect: oci::Dialect,
     /// How the profile wants the filter to be installed.
-    pub flags: FilterFlags,
+    pub flags: callgate_bpf::FilterFlags,
     /// Who handles the calls with SCMP_ACT_NOTIFY.
     pub listener: Option<Listener>,
     /// What the text may not mean the way it is written, in the order of the text.
     pub warnings: Vec<Diagnostic>,
-}
-
-/// Flags of `seccomp(2)` for installing a filter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FilterFlags {
-    /// `SECCOMP_FILTER_FLAG_TSYNC`: install for all threads.
-    pub tsync: bool,
-    /// `SECCOMP_FILTER_FLAG_LOG`: log every verdict but ALLOW.
-    pub log: bool,
-    /// `SECCOMP_FILTER_FLAG_SPEC_ALLOW`: leave the mitigation of speculative store bypass off.
-    pub spec_allow: bool,
-    /// `SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV`: once a notification was received, only fatal
-    /// signals interrupt the call.
-    pub wait_killable: bool,
 }
 
 /// The supervisor that a runtime hands the notification descriptor to.

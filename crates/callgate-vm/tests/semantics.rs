@@ -1,7 +1,7 @@
 //! What the kernel does at the edges, said once and asked of every engine.
 //!
 //! Sources: `net/core/filter.c`, `bpf_convert_filter`, `bpf_skb_load_helper_*`; the running kernel is asked
-//! about the same things in `callgate-sys`: `tests/agreement.rs` for calls, `tests/packets/` for packets.
+//! about the same things in `callgate-linux`: `tests/agreement.rs` for calls, `tests/packets/` for packets.
 
 use callgate::bpf::{Ancillary, AncillaryWord, NoAncillary, Program, SocketProgram, asm};
 use callgate::{Endian, SeccompData};

@@ -8,7 +8,7 @@
 //! unproved.
 //!
 //! This crate is pure: it does no I/O and contains no `unsafe` code. Installing filters is the
-//! business of `callgate-sys`.
+//! business of `callgate-linux`.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 

@@ -31,11 +31,12 @@
 //! `seccomp_set_mode_filter` (WAIT_KILLABLE_RECV without a listener is EINVAL).
 
 use crate::compile::{self, CompileError, Compiled, Options, Phase};
+use callgate_bpf::FilterFlags;
 use callgate_bpf::LongProgram;
 use callgate_bpf::data::{Endian, SeccompData};
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::{Action, Verdict};
-use callgate_formats::{FilterFlags, Profile};
+use callgate_formats::Profile;
 use callgate_proof::Meaning;
 use callgate_proof::diagram::{DiagramError, Func, Store};
 use callgate_proof::policy::Policy;
@@ -216,25 +217,38 @@ impl<'a> Stack<'a> {
             return Err(StackError { filter: None, kind: Kind::Empty });
         };
         let (endian, last) = (oldest.endian(), newest.flags);
-        let unlogged = filters.iter().position(|filter| !filter.flags.log);
+        let unlogged = filters.iter().position(|filter| !filter.flags.contains(FilterFlags::LOG));
         let kind = |filter: &Filter<'_>| match (filter.flags, unlogged) {
             _ if filter.endian() != endian => Some(Kind::ByteOrder { given: filter.endian() }),
             _ if filter.listener => Some(Kind::Listener),
-            (flags, _) if flags.wait_killable => Some(Kind::WaitKillable),
-            (flags, Some(without)) if flags.log => Some(Kind::Log { without }),
-            (flags, _) if flags.tsync && !last.tsync => Some(Kind::Tsync),
+            (flags, _) if flags.contains(FilterFlags::WAIT_KILLABLE_RECV) => {
+                Some(Kind::WaitKillable)
+            }
+            (flags, Some(without)) if flags.contains(FilterFlags::LOG) => {
+                Some(Kind::Log { without })
+            }
+            (flags, _)
+                if flags.contains(FilterFlags::TSYNC) && !last.contains(FilterFlags::TSYNC) =>
+            {
+                Some(Kind::Tsync)
+            }
             _ => None,
         };
         let refused = filters.iter().enumerate().find_map(|(at, filter)| Some((at, kind(filter)?)));
         if let Some((at, kind)) = refused {
             return Err(StackError { filter: Some(at), kind });
         }
-        let flags = FilterFlags {
-            tsync: last.tsync,
-            log: unlogged.is_none(),
-            spec_allow: filters.iter().all(|filter| filter.flags.spec_allow),
-            wait_killable: false,
-        };
+        let has_all = |flag| filters.iter().all(|filter| filter.flags.contains(flag));
+        let mut flags = FilterFlags::NONE;
+        for (holds, flag) in [
+            (last.contains(FilterFlags::TSYNC), FilterFlags::TSYNC),
+            (has_all(FilterFlags::LOG), FilterFlags::LOG),
+            (has_all(FilterFlags::SPEC_ALLOW), FilterFlags::SPEC_ALLOW),
+        ] {
+            if holds {
+                flags |= flag;
+            }
+        }
         Ok(Stack { filters, endian, flags })
     }
 
@@ -385,11 +399,9 @@ mod tests {
     #[test]
     fn flags_merge_when_one_installation_can_have_them() {
         let allow = constant(Verdict::ALLOW);
-        let none = FilterFlags::default();
-        let log = FilterFlags { log: true, ..none };
-        let tsync = FilterFlags { tsync: true, ..none };
-        let spec_allow = FilterFlags { spec_allow: true, ..none };
-        let wait_killable = FilterFlags { wait_killable: true, ..none };
+        let (none, log, tsync) = (FilterFlags::NONE, FilterFlags::LOG, FilterFlags::TSYNC);
+        let (spec_allow, wait_killable) =
+            (FilterFlags::SPEC_ALLOW, FilterFlags::WAIT_KILLABLE_RECV);
         let of = |flags| {
             Stack::new(two(&allow, &allow, flags))
                 .map(|stack| stack.flags())

@@ -1,12 +1,12 @@
 //! Gets the sources on a Debian system: two packages through a private apt configuration, and the
 //! running kernel's trace events.
 //!
-//! Nothing of the system changes, see [`crate::apt`].
+//! Nothing of the system changes, see [`callgate_eval::apt`].
 
 use super::sources::{FORMATS, HEADERS, MANPAGE, read};
-use crate::Result;
-use crate::apt::Apt;
-use crate::files::{remove, run, write};
+use callgate_eval::Result;
+use callgate_eval::apt::Apt;
+use callgate_eval::files::{remove, run, write};
 use std::fs;
 use std::path::Path;
 use std::process::Command;

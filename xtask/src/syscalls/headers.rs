@@ -5,7 +5,7 @@
 //! every definition, unexpanded, and the few forms of it that occur are evaluated below.
 
 use super::supplement;
-use crate::Result;
+use callgate_eval::Result;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;

@@ -3,7 +3,7 @@
 //! Its rows have three fields between tabs: `name(2)`, the version, a note. A field is a text or a
 //! block of lines from `T{` to `T}`.
 
-use crate::Result;
+use callgate_eval::Result;
 use std::collections::BTreeMap;
 
 /// The version that introduced each call, as the page spells it: `1.0`, `2.6.28`, `5.1`.

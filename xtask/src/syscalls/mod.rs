@@ -12,7 +12,7 @@ mod render;
 mod sources;
 mod supplement;
 
-use crate::{Result, workspace};
+use callgate_eval::{Result, workspace};
 use sources::Sources;
 use std::fs;
 use std::path::{Path, PathBuf};

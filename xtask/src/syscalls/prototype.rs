@@ -1,7 +1,7 @@
 //! What a call's arguments are called, of which type they are, and how many bits of a register
 //! the kernel looks at.
 
-use crate::Result;
+use callgate_eval::Result;
 use std::collections::BTreeMap;
 
 /// One argument.

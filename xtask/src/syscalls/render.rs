@@ -5,7 +5,7 @@ use super::headers::{COLUMNS, Tables};
 use super::prototype::{Argument, Prototypes, read_prototype};
 use super::sources::Sources;
 use super::supplement;
-use crate::Result;
+use callgate_eval::Result;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 

@@ -1,6 +1,6 @@
 //! The directory of sources: what lies where in it, and which versions they are.
 
-use crate::Result;
+use callgate_eval::Result;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
 //! What the sources do not say, by hand: versions of calls that the man page lacks, arguments of
 //! calls that an x86-64 kernel lacks, and an interface that newer headers lack.
 
-use crate::Result;
+use callgate_eval::Result;
 
 /// The numbers of 31-bit s390, which newer headers no longer have.
 pub(super) fn s390() -> Result<Vec<(String, u32)>> {

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use anstyle::Style;
 use callgate::bpf::disasm::Dialect;
-use callgate::bpf::{Op, Program};
+use callgate::bpf::{FilterFlags, Op, Program};
 use callgate::compile::Options;
 use callgate::{Action, Arch, Verdict};
-use callgate_sys::{Dump, Flags, InstalledFilter, MAX_INSNS_PER_THREAD, budget_used, kernel_insns};
+use callgate_linux::{Dump, InstalledFilter, MAX_INSNS_PER_THREAD, budget_used, kernel_insns};
 use clap::{ValueEnum, ValueHint};
 
 use crate::commands::disasm::DialectArg;
@@ -82,7 +82,7 @@ struct Shown {
     index: Option<usize>,
     program: Program,
     arches: Vec<Arch>,
-    flags: Option<Flags>,
+    flags: Option<FilterFlags>,
 }
 
 pub(crate) fn run(args: &DumpArgs) -> Result<u8> {
@@ -152,14 +152,14 @@ fn merged(pid: u32, dump: &Dump) -> Result<Shown> {
     let options = Options { budget: PROMPT, ..Options::default() };
     let (merged, stack) =
         source::merge(&stack.filters, &arches, &options, &mut Stopwatch::start())?;
-    let flags = Some(if stack.flags().log { Flags::LOG } else { Flags::NONE });
+    let flags = Some(stack.flags());
     Ok(Shown { index: None, program: merged.compiled.program, arches, flags })
 }
 
 /// Writes every program into a directory, which is made when it is missing.
 fn write_all(directory: &Path, emit: Emit, shown: &[Shown]) -> Result<()> {
     let failed = |what: &str, error: &std::io::Error| {
-        let why = callgate_sys::error_text(error);
+        let why = callgate_linux::error_text(error);
         Failure::about(directory.display().to_string(), format!("cannot be {what}: {why}"))
             .help("name a directory that exists, or a place that is yours")
     };

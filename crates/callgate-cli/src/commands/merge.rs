@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 
 use callgate::compile::Options;
-use callgate::frontend::FilterFlags;
 use clap::ValueHint;
 
 use crate::emit::{EmitOptions, Figures, Made};
@@ -62,7 +61,8 @@ pub(crate) fn run(args: &MergeArgs) -> Result<u8> {
             "name all filters, the oldest first",
         );
     }
-    let flags = names(stack.flags());
+    let flags: Vec<String> =
+        stack.flags().each().map(|(_, name, _)| format!("SECCOMP_FILTER_FLAG_{name}")).collect();
     if !flags.is_empty() {
         report::warn(
             format!("the stack has flags, which a program does not carry: {}", flags.join(", ")),
@@ -86,16 +86,4 @@ pub(crate) fn run(args: &MergeArgs) -> Result<u8> {
         endian: stack.endian(),
         figures,
     })
-}
-
-fn names(flags: FilterFlags) -> Vec<&'static str> {
-    [
-        (flags.tsync, "SECCOMP_FILTER_FLAG_TSYNC"),
-        (flags.log, "SECCOMP_FILTER_FLAG_LOG"),
-        (flags.spec_allow, "SECCOMP_FILTER_FLAG_SPEC_ALLOW"),
-        (flags.wait_killable, "SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV"),
-    ]
-    .into_iter()
-    .filter_map(|(set, name)| set.then_some(name))
-    .collect()
 }

@@ -7,10 +7,8 @@ use std::time::Duration;
 
 use callgate::Arch;
 use callgate::recording::{CallId, Recording, Seen};
-use callgate_sys::Command;
-use callgate_sys::record::{
-    MAX_CALLS, Note, Recorded, Save, Way, ended_by, exit_status, record_to,
-};
+use callgate_linux::Command;
+use callgate_record::{MAX_CALLS, Note, Recorded, Save, Way, ended_by, exit_status, record_to};
 use clap::{ValueEnum, ValueHint};
 
 use crate::call;

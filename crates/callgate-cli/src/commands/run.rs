@@ -2,14 +2,15 @@
 
 use std::ffi::OsString;
 
-use callgate::bpf::Program;
+use callgate::bpf::{FilterFlags, Program};
 use callgate::diagram::{DiagramError, Func, Store};
 use callgate::{Action, Arch, SeccompData, Verdict, Word};
-use callgate_sys::{Command, Flags, kernel};
+use callgate_linux::{Command, kernel};
 use clap::ValueHint;
 
 use crate::options::{CompileOptions, SourceOptions, native_arch};
 use crate::report::{self, Failure, Result};
+use crate::signals;
 use crate::source::{BUILT_IN, Filter, Meaning, Source};
 
 /// Run a command under a filter
@@ -51,39 +52,30 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     let filter = Source::parse(&args.source)?.read_to_compile(&args.reading, &args.compiling)?;
     let program = filter.program(&args.compiling)?;
     let command = Command::find(&args.command)
-        .map_err(|error| Failure::new(error.to_string()).status(error.exit_status()))?;
+        .map_err(|error| Failure::new(error.to_string()).status(error.exit_status()))?
+        .with_signals(signals::at_start());
     check_that_a_command_can_run(&filter, &program)?;
-    callgate_sys::give_signals_back();
-    callgate_sys::install(&program, flags(&filter))
+    command.restore_signals();
+    callgate_linux::install(&program, flags(&filter))
         .map_err(|error| Failure::new(error.to_string()).help(error.help()))?;
     let error = command.exec();
     Err(Failure::new(error.to_string()).status(error.exit_status()))
 }
 
 /// The flags that the source wants. What needs a listener is left out, with a warning.
-fn flags(filter: &Filter) -> Flags {
+fn flags(filter: &Filter) -> FilterFlags {
     let wanted = match &filter.meaning {
         Meaning::Profile(profile) => profile.flags,
         Meaning::Program { .. } => filter.installed,
     };
-    let mut flags = Flags::NONE;
-    for (set, flag) in [
-        (wanted.tsync, Flags::TSYNC),
-        (wanted.log, Flags::LOG),
-        (wanted.spec_allow, Flags::SPEC_ALLOW),
-    ] {
-        if set {
-            flags |= flag;
-        }
-    }
-    if wanted.wait_killable {
+    if wanted.contains(FilterFlags::WAIT_KILLABLE_RECV) {
         report::warn_about(
             &filter.name,
             "SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV has no effect: there is no supervisor",
             "a container runtime starts the supervisor of a profile; `callgate run` does not",
         );
     }
-    flags
+    wanted.without(FilterFlags::WAIT_KILLABLE_RECV)
 }
 
 /// What must hold before anything is installed: some `execve` is permitted. Where a command will not

@@ -18,7 +18,7 @@ use std::io::{self, Seek, Write};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-use callgate_sys::error_text;
+use callgate_linux::error_text;
 use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, Stat};
 use rustix::io::Errno;
 

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
+use callgate::bpf::FilterFlags;
 use callgate::bpf::{self, LongProgram, Program};
 use callgate::compile::{self, CompileError, Compiled};
 use callgate::diagram::{Func, Store};
-use callgate::frontend::{FilterFlags, Profile};
+use callgate::frontend::Profile;
 use callgate::{Arch, Endian, stack};
 
 use crate::options::{CompileOptions, SourceOptions, native_arch};
@@ -30,7 +31,7 @@ pub(crate) enum Meaning {
 
 impl Filter {
     pub(super) fn new(name: String, meaning: Meaning) -> Filter {
-        Filter { name, meaning, strict: false, installed: FilterFlags::default() }
+        Filter { name, meaning, strict: false, installed: FilterFlags::NONE }
     }
 
     pub(super) fn of_profile(name: String, profile: Profile) -> Filter {

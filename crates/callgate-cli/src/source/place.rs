@@ -125,7 +125,7 @@ impl Place {
             io::ErrorKind::PermissionDenied => Failure::about(self.name(), "permission denied")
                 .help("make the file readable for this user (ls -l shows who may read it)"),
             _ => {
-                let why = callgate_sys::error_text(error);
+                let why = callgate_linux::error_text(error);
                 Failure::about(self.name(), format!("cannot be read: {why}"))
             }
         }

@@ -1,7 +1,7 @@
 //! The filters of a running process as a source: `pid:N`, or `pid:N/I` for one of them.
 
-use callgate::frontend::FilterFlags;
-use callgate_sys::{Dump, Flags};
+use callgate::bpf::FilterFlags;
+use callgate_linux::Dump;
 
 use super::filter::Filter;
 use super::stack::Stack;
@@ -66,7 +66,7 @@ fn number(text: &str) -> Option<u32> {
 
 /// The filters of a process; `name` is what messages are about.
 pub(crate) fn dump(pid: u32, name: &str) -> Result<Dump> {
-    callgate_sys::dump(pid)
+    callgate_linux::dump(pid)
         .map_err(|error| Failure::about(name, error.to_string()).help(error.help()))
 }
 
@@ -75,8 +75,8 @@ pub(crate) fn stack_of(pid: u32, dump: &Dump, options: &SourceOptions) -> Result
     let filters = dump.filters.iter().enumerate().map(|(at, installed)| {
         let (name, program) = (format!("pid:{pid}/{at}"), installed.program.clone());
         let filter = Filter::of_program(name, program.into(), NATIVE_ENDIAN, options)?;
-        let log = installed.flags.is_some_and(|flags| flags.contains(Flags::LOG));
-        Ok(Filter { installed: FilterFlags { log, ..FilterFlags::default() }, ..filter })
+        let log = installed.flags.is_some_and(|flags| flags.contains(FilterFlags::LOG));
+        Ok(Filter { installed: if log { FilterFlags::LOG } else { FilterFlags::NONE }, ..filter })
     });
     Ok(Stack { name: format!("pid:{pid}"), filters: filters.collect::<Result<_>>()? })
 }

@@ -1,5 +1,6 @@
 //! What a source means as a whole: one filter, or those of a process, which lie on top of each other.
 
+use callgate::bpf::FilterFlags;
 use callgate::compile::{CompileError, Options};
 use callgate::diagram::{Func, Store};
 use callgate::stack::{self, Merged, StackError};
@@ -77,7 +78,7 @@ impl Stack {
                 self.into_merged()?
             }
         };
-        if filter.installed.log {
+        if filter.installed.contains(FilterFlags::LOG) {
             report::warn_about(
                 &filter.name,
                 "it is installed with SECCOMP_FILTER_FLAG_LOG, which a program does not carry",

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 
 use super::super::reader::Reader;
 use super::super::tree::shorten;
-use super::super::{FilterFlags, Listener};
+use callgate_bpf::FilterFlags;
+
+use super::super::Listener;
 use super::gate;
 use super::schema::{ArchEntry, Arches, Entry, Raw};
 use super::{Dialect, EnosysAbove, Options};

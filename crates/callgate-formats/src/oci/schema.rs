@@ -2,7 +2,9 @@
 
 use super::super::reader::{Fields, Known, Reader, key};
 use super::super::tree::{Kind, Node, shorten};
-use super::super::{FilterFlags, Listener};
+use callgate_bpf::FilterFlags;
+
+use super::super::Listener;
 use super::Dialect;
 use super::args::alternatives;
 use super::gate::{self, Gate};
@@ -406,16 +408,13 @@ fn flags(reader: &mut Reader<'_>, fields: &Fields<'_>) -> FilterFlags {
         "SECCOMP_FILTER_FLAG_SPEC_ALLOW",
         "SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV",
     ];
-    let mut flags = FilterFlags::default();
+    let mut flags = FilterFlags::NONE;
     let given = fields.get("flags").and_then(|node| reader.texts(node, "`flags`"));
     for (at, flag) in given.unwrap_or_default() {
-        match flag {
-            "SECCOMP_FILTER_FLAG_TSYNC" => flags.tsync = true,
-            "SECCOMP_FILTER_FLAG_LOG" => flags.log = true,
-            "SECCOMP_FILTER_FLAG_SPEC_ALLOW" => flags.spec_allow = true,
-            "SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV" => flags.wait_killable = true,
-            _ => {
-                let message = format!("there is no filter flag \"{}\"", shorten(flag));
+        match flag.strip_prefix("SECCOMP_FILTER_FLAG_").and_then(FilterFlags::named) {
+            Some(known) => flags |= known,
+            None => {
+                let message = format!("unknown filter flag \"{}\"", shorten(flag));
                 let near = reader.nearest(flag, FLAGS);
                 reader.error(at, message).help = match near {
                     Some(near) => format!("did you mean \"{near}\"?"),

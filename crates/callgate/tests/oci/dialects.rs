@@ -130,8 +130,7 @@ fn flags_and_listener_are_handed_on() {
                 \"listenerPath\": \"/run/l.sock\", \"listenerMetadata\": \"m\", \
                 \"syscalls\": [{\"names\": [\"dup\"], \"action\": \"SCMP_ACT_NOTIFY\"}]}";
     let profile = oci::read(text, &options(Dialect::Runc)).unwrap();
-    assert!(profile.flags.tsync && profile.flags.log);
-    assert!(!profile.flags.spec_allow && !profile.flags.wait_killable);
+    assert_eq!(profile.flags.to_string(), "TSYNC|LOG");
     let listener = profile.listener.as_ref().unwrap();
     assert_eq!((listener.path.as_str(), listener.metadata.as_deref()), ("/run/l.sock", Some("m")));
     assert_eq!(warnings(&profile), [""; 0]);

@@ -3,9 +3,11 @@
 use std::time::{Duration, Instant};
 
 use callgate::diagram::Store;
-use callgate_bench::experiment::{self, Experiment};
-use callgate_bench::report::{self as results, Finding, Report, Shown};
-use callgate_bench::{Body, Mean, Plan, Samples, StandIn, Subject, choose, measure, page, setting};
+use callgate_measure::experiment::{self, Experiment};
+use callgate_measure::report::{self as results, Finding, Report, Shown};
+use callgate_measure::{
+    Body, Mean, Plan, Samples, StandIn, Subject, choose, measure, page, setting,
+};
 
 use super::options::{Chosen, FiltersArgs};
 use super::{report as shown, workload};
@@ -290,7 +292,7 @@ fn named(names: &[String]) -> Result<Vec<StandIn>> {
 
 /// Measures, with a line about the progress.
 fn take(plan: &Plan, bodies: &[Shown]) -> Result<Samples> {
-    callgate_bench::on_ctrl_c();
+    callgate_measure::on_ctrl_c();
     let mut progress = Progress::new(Instant::now());
     let samples = measure(plan, &mut |share| progress.tell(|| bar(share)));
     progress.clear();

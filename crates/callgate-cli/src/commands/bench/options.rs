@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use callgate_bench::experiment::Experiment;
-use callgate_bench::{Batches, Cold, allowed_cpus};
+use callgate_measure::experiment::Experiment;
+use callgate_measure::{Batches, Cold, allowed_cpus};
 use clap::ValueHint;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 

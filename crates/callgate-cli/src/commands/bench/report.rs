@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use anstyle::Style;
-use callgate_bench::report::{Known, Report, Row, Section};
-use callgate_bench::stats::{Interval, Summary};
+use callgate_measure::report::{Known, Report, Row, Section};
+use callgate_measure::stats::{Interval, Summary};
 
 use crate::json::Json;
 use crate::text::printable;

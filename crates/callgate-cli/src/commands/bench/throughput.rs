@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use callgate_bench::stats::Interval;
-use callgate_bench::workload::Report;
+use callgate_measure::stats::Interval;
+use callgate_measure::workload::Report;
 
 use super::report::{HEADING, NAME, interval, setting, shortened};
 use crate::json::Json;

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use callgate_bench::workload::{self, Plan, Report, Runs, Variant, Workload};
-use callgate_bench::{Batches, naive, setting};
+use callgate_measure::workload::{self, Plan, Report, Runs, Variant, Workload};
+use callgate_measure::{Batches, naive, setting};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::filters::{self, INTERRUPTED, NOISY};
@@ -152,12 +152,12 @@ fn reference(stack: &Stack) -> Result<Variant> {
 /// One for what runs under the filter, another for the client where there are two.
 fn processors(args: &FiltersArgs) -> (Option<usize>, Option<usize>) {
     let server = args.cpu();
-    let others = callgate_bench::allowed_cpus().into_iter().find(|cpu| Some(*cpu) != server);
+    let others = callgate_measure::allowed_cpus().into_iter().find(|cpu| Some(*cpu) != server);
     (server, server.and_then(|server| others.or(Some(server))))
 }
 
 fn take(workload: &Workload, plan: &Plan) -> Result<Runs> {
-    callgate_bench::on_ctrl_c();
+    callgate_measure::on_ctrl_c();
     let mut progress = Progress::new(Instant::now());
     let runs = workload::run(workload, plan, &mut |what, share| {
         progress.tell(|| format!("{:3.0} %  {what}", share * 100.0));

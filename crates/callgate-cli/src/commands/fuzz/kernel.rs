@@ -2,7 +2,7 @@
 
 use callgate::Verdict;
 use callgate::fuzz::{Comparison, Input, Report};
-use callgate_sys::Answer;
+use callgate_linux::ProbeAnswer;
 
 use super::{AskedBy, Form, Omission};
 use crate::options::native_arch;
@@ -42,7 +42,7 @@ pub(super) fn ask(
             help,
             is_trouble: true,
         };
-        let answers = match callgate_sys::ask(&subject.program, &report.kept) {
+        let answers = match callgate_linux::probe(&subject.program, &report.kept) {
             Ok(answers) => answers,
             Err(error) => {
                 omissions.push(omission(error.to_string(), error.help()));
@@ -56,10 +56,10 @@ pub(super) fn ask(
                 None => subject_verdict(input, data),
             };
             match answer {
-                Answer::NotAsked => {}
-                Answer::Verdict(verdict) => comparison.add(data, expected, verdict),
+                ProbeAnswer::NotAsked => {}
+                ProbeAnswer::Verdict(verdict) => comparison.add(data, expected, verdict),
                 // No value that the program returns anywhere: shown as one that no action has.
-                Answer::Unexpected => comparison.add(data, expected, Verdict(!expected.0)),
+                ProbeAnswer::Unexpected => comparison.add(data, expected, Verdict(!expected.0)),
             }
         }
         if comparison.calls == 0 {

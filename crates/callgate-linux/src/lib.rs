@@ -1,0 +1,60 @@
+//! The Linux side of Callgate: install seccomp filters, execute commands under them, and inspect the filters of
+//! other processes.
+//!
+//! - [`install`] sets `no_new_privs` and calls `seccomp(2)`; its errors say what to do.
+//! - [`Command`] is looked up *before* the filter is installed and executed in this very process afterwards, so
+//!   that its exit status and signals are its own.
+//! - [`dump`] reads the filters of another process; [`kernel_insns`] tells how much of the kernel's instruction
+//!   budget they use.
+//! - [`probe`] asks the running kernel for the verdicts of syscalls under a program, without executing any.
+//! - [`kernel`] tells what the running kernel supports.
+//! - [`Worker`], [`SharedWords`], [`ThreadStatus`] and [`sys`] are building blocks that the recorder and the
+//!   measurements share.
+//!
+//! No function changes signal handlers, and no code runs before `main`. [`dump`] starts a thread; [`probe`] and
+//! [`Worker`] fork. A filter applies to the thread that installed it (with [`FilterFlags::TSYNC`] to all threads)
+//! and to everything that thread starts; it cannot be removed.
+//!
+//! `unsafe` code: `sys.rs`, `shared_words.rs`, `worker.rs`, `probe/child.rs` and `dump/tracee.rs`.
+//!
+//! ```no_run
+//! use callgate::bpf::{FilterFlags, Insn, Op, Program};
+//! use callgate::Verdict;
+//! use callgate_linux::{Command, install};
+//!
+//! let program = Program::new(vec![Insn::new(Op::RetK, Verdict::ALLOW.0)])?;
+//! let command = Command::find(&["ls".into(), "-l".into()])?;
+//! install(&program, FilterFlags::NONE)?;
+//! let error = command.exec();
+//! eprintln!("{error}");
+//! std::process::exit(error.exit_status().into());
+//! # #[allow(unreachable_code)]
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Sources: `seccomp(2)`, `prctl(2)`, `execve(2)`, `kernel/seccomp.c`.
+
+#[cfg(not(target_os = "linux"))]
+compile_error!("seccomp exists only on Linux");
+
+mod budget;
+mod command;
+mod dump;
+mod install;
+pub mod kernel;
+mod probe;
+mod shared_words;
+pub mod sys;
+mod thread_status;
+mod worker;
+
+pub use budget::{MAX_INSNS_PER_THREAD, budget_used, kernel_insns};
+pub use callgate::bpf::FilterFlags;
+pub use command::{Command, CommandError, ExecError};
+pub use dump::{Dump, DumpError, InstalledFilter, dump};
+pub use install::{InstallError, install, install_stack};
+pub use probe::{Marked, ProbeAnswer, ProbeError, is_never_filtered, probe};
+pub use shared_words::SharedWords;
+pub use sys::{Disposition, error_text};
+pub use thread_status::{SeccompMode, ThreadStatus};
+pub use worker::Worker;

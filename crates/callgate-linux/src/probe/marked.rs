@@ -1,0 +1,245 @@
+//! A program that answers calls with errnos which stand for its verdicts: no call is executed under it,
+//! and nobody dies.
+//!
+//! Every `ret` is replaced by one with an errno that stands for its value, ALLOW and KILL among them;
+//! a `ret a` becomes a jump to a list of the values that it may return. The instructions before a `ret`
+//! stay as they are, and where they are.
+//!
+//! This knows nothing of the running machine, so programs for kernels elsewhere can be marked too.
+//!
+//! Limits: calls of one interface, but for those that no filter is asked about
+//! ([`is_never_filtered`]) and those that user space cannot make. Calls for which the program looks at
+//! the instruction pointer cannot be asked, because nobody chooses where a call comes from. A division
+//! by a zero X kills, and is not asked either. There is room for 4,094 different values.
+//!
+//! Sources: `kernel/seccomp.c`, `__seccomp_filter` (an errno above 4,095 is cut down to it);
+//! `arch/s390/kernel/syscall.c`, `do_syscall`.
+
+use callgate::bpf::{Insn, Op, Program, Step};
+use callgate::{Arch, Endian, SeccompData, Verdict, Word};
+
+use crate::probe::ProbeError;
+
+/// The errno that stands for a value which nobody expected.
+const UNEXPECTED: u16 = 4095;
+
+/// The most values that errnos can stand for.
+pub(crate) const MAX_VALUES: usize = UNEXPECTED as usize - 1;
+
+/// A marked program, and what its errnos mean.
+///
+/// ```
+/// use callgate::bpf::{Insn, Op, Program};
+/// use callgate::{Arch, SeccompData, Verdict};
+/// use callgate_linux::Marked;
+///
+/// let arch = Arch::S390x;
+/// let program = Program::new(vec![Insn::new(Op::RetK, Verdict::KILL_PROCESS.0)])?;
+/// let call = SeccompData { nr: 20, arch: arch.token(), ..SeccompData::default() };
+/// let marked = Marked::new(&program, &[call], arch)?;
+/// assert_eq!(marked.asked(), [0]);
+/// let answer = marked.program().run(&call, arch.endian()).verdict;
+/// assert_eq!(Some(answer), marked.errno(Verdict::KILL_PROCESS).map(Verdict::errno));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Marked {
+    program: Program,
+    /// Sorted; the errno of a value is one more than its place.
+    values: Vec<u32>,
+    asked: Vec<usize>,
+}
+
+impl Marked {
+    /// Marks a program, for those of the calls that a process of this interface can make.
+    ///
+    /// # Errors
+    /// When there are too many different values, or the list of those that the program computes makes it
+    /// too long.
+    pub fn new(program: &Program, calls: &[SeccompData], arch: Arch) -> Result<Marked, ProbeError> {
+        let mut asked = Vec::new();
+        let mut computed: Vec<u32> = Vec::new();
+        for (number, data) in calls.iter().enumerate() {
+            if can_be_made(data, arch)
+                && let Some((verdict, by)) = predicted(program, data, arch.endian())
+            {
+                asked.push(number);
+                if by == Op::RetA {
+                    computed.push(verdict.0);
+                }
+            }
+        }
+        computed.sort_unstable();
+        computed.dedup();
+        let returns = program.iter().filter(|insn| insn.op == Op::RetK).map(|insn| insn.k);
+        let mut values: Vec<u32> = returns.chain(computed.iter().copied()).collect();
+        values.sort_unstable();
+        values.dedup();
+        Ok(Marked { program: marked(program, &values, &computed)?, values, asked })
+    }
+
+    /// The program with errnos in place of its values.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// Which of the calls can be asked about, in their order.
+    pub fn asked(&self) -> &[usize] {
+        &self.asked
+    }
+
+    /// The errno that stands for a verdict; `None` when the program never returns it.
+    pub fn errno(&self, verdict: Verdict) -> Option<u16> {
+        self.values.binary_search(&verdict.0).ok().map(|place| place as u16 + 1)
+    }
+
+    /// The verdict that an errno stands for; `None` when it stands for none.
+    pub fn verdict(&self, errno: u16) -> Option<Verdict> {
+        let place = usize::from(errno).checked_sub(1)?;
+        self.values.get(place).map(|value| Verdict(*value))
+    }
+}
+
+/// Whether the kernel executes a call without asking any filter: on x86-64 the two that stand in the
+/// trampolines of user-space probes (`kernel/seccomp.c`, `__secure_computing`; uretprobe since Linux
+/// 6.14, uprobe since 6.18, and in what is maintained of older kernels). Anywhere else they end in
+/// SIGILL.
+pub fn is_never_filtered(data: &SeccompData) -> bool {
+    let arch = Arch::X86_64;
+    let probes = ["uretprobe", "uprobe"].map(|name| arch.number(name));
+    data.arch == arch.token() && probes.contains(&Some(data.nr))
+}
+
+/// Whether a process of this interface can make a call and come back with a filter's answer.
+fn can_be_made(data: &SeccompData, arch: Arch) -> bool {
+    let reaches_filter = match arch {
+        // Numbers have 16 bits there, and `restart_syscall` jumps before a filter is asked.
+        Arch::S390x | Arch::S390 => {
+            data.nr <= u32::from(u16::MAX) && arch.number("restart_syscall") != Some(data.nr)
+        }
+        _ => !is_never_filtered(data),
+    };
+    let narrow = |arg: &u64| arch.is_64bit() || u32::try_from(*arg).is_ok();
+    reaches_filter && data.arch == arch.token() && data.args.iter().all(narrow)
+}
+
+/// What the interpreter says of a call, and by which instruction; `None` when it looks at the
+/// instruction pointer or divides by zero.
+fn predicted(program: &Program, data: &SeccompData, endian: Endian) -> Option<(Verdict, Op)> {
+    let mut last = Op::RetK;
+    let mut looks_at_pointer = false;
+    let run = program.trace(data, endian, |Step { insn, .. }| {
+        last = insn.op;
+        let word = Word::from_offset(insn.k, endian).filter(|_| insn.op == Op::LdWordAbs);
+        looks_at_pointer |= matches!(word, Some(Word::IP_HIGH | Word::IP_LOW));
+    });
+    (last.is_return() && !looks_at_pointer).then_some((run.verdict, last))
+}
+
+/// The program with an errno in place of each value that it returns: one more than the place of the
+/// value in `values`, which is sorted.
+fn marked(program: &Program, values: &[u32], computed: &[u32]) -> Result<Program, ProbeError> {
+    if values.len() > MAX_VALUES {
+        return Err(ProbeError::too_many_values(values.len()));
+    }
+    let mark = |verdict: Verdict| {
+        let place = values.binary_search(&verdict.0);
+        Verdict::errno(place.map_or(UNEXPECTED, |place| place as u16 + 1))
+    };
+    let known = computed.iter().flat_map(|value| {
+        let marked = Insn::new(Op::RetK, mark(Verdict(*value)).0);
+        [Insn::branch(Op::JeqK, *value, 0, 1), marked]
+    });
+    let unexpected = Insn::new(Op::RetK, Verdict::errno(UNEXPECTED).0);
+    let list: Vec<Insn> = known.chain([unexpected]).collect();
+    let changed = program.with_verdicts(mark, &list);
+    changed.map_err(|_| ProbeError::too_long(program.len() + list.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ENDIAN: Endian = Endian::NATIVE;
+
+    #[test]
+    fn every_return_becomes_an_errno() {
+        let program = Program::new(vec![
+            Insn::new(Op::LdWordAbs, 0),
+            Insn::branch(Op::JeqK, 7, 0, 1),
+            Insn::new(Op::RetA, 0),
+            Insn::branch(Op::JeqK, 8, 0, 1),
+            Insn::new(Op::RetK, Verdict::ALLOW.0),
+            Insn::new(Op::RetK, Verdict::KILL_PROCESS.0),
+        ])
+        .unwrap();
+        let values = [7, Verdict::ALLOW.0, Verdict::KILL_PROCESS.0];
+        let marked = marked(&program, &values, &[7]).unwrap();
+        for nr in 0..20 {
+            let data = SeccompData { nr, ..SeccompData::default() };
+            let (before, after) = (program.run(&data, ENDIAN), marked.run(&data, ENDIAN));
+            let place = values.iter().position(|value| *value == before.verdict.0).unwrap();
+            assert_eq!(after.verdict, Verdict::errno(place as u16 + 1), "{nr}");
+        }
+    }
+
+    #[test]
+    fn errnos_and_verdicts_are_inverse() {
+        let program = Program::new(vec![
+            Insn::new(Op::LdWordAbs, 0),
+            Insn::branch(Op::JeqK, 7, 0, 1),
+            Insn::new(Op::RetK, Verdict::ALLOW.0),
+            Insn::new(Op::RetK, 9),
+        ])
+        .unwrap();
+        let marked = Marked::new(&program, &[], Arch::Aarch64).unwrap();
+        for verdict in [Verdict(9), Verdict::ALLOW] {
+            assert_eq!(marked.errno(verdict).and_then(|e| marked.verdict(e)), Some(verdict));
+        }
+        assert_eq!(marked.errno(Verdict(8)), None);
+        assert_eq!((marked.verdict(0), marked.verdict(UNEXPECTED)), (None, None));
+    }
+
+    #[test]
+    fn too_many_values_are_refused() {
+        let returns = (0..4095).map(|value| Insn::new(Op::RetK, value));
+        let program = Program::new(returns.collect()).unwrap();
+        let error = Marked::new(&program, &[], Arch::X86_64).unwrap_err();
+        assert!(
+            error.to_string().contains("4095") && error.to_string().contains("4094"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn what_looks_at_the_instruction_pointer_or_divides_by_zero_is_not_asked() {
+        let ret = Insn::new(Op::RetK, 0);
+        let program = |insns: &[Insn]| Program::new([insns, &[ret]].concat()).unwrap();
+        let data = SeccompData::default();
+        for endian in [Endian::Little, Endian::Big] {
+            let pointer = program(&[Insn::new(Op::LdWordAbs, Word::IP_LOW.offset(endian))]);
+            assert_eq!(predicted(&pointer, &data, endian), None);
+            assert_eq!(predicted(&program(&[Insn::new(Op::DivX, 0)]), &data, endian), None);
+            let argument = program(&[Insn::new(Op::LdWordAbs, 16)]);
+            assert!(predicted(&argument, &data, endian).is_some());
+        }
+    }
+
+    #[test]
+    fn calls_that_cannot_be_made_are_not_asked() {
+        let of = |arch: Arch, nr| SeccompData { nr, arch: arch.token(), ..SeccompData::default() };
+        let wide = SeccompData { args: [1 << 32; 6], ..of(Arch::X86, 1) };
+        for (arch, data) in [
+            (Arch::S390x, of(Arch::S390x, 0x1_0000)),
+            (Arch::S390x, of(Arch::S390x, 7)),
+            (Arch::X86_64, of(Arch::X86_64, 335)),
+            (Arch::X86_64, of(Arch::X86, 1)),
+            (Arch::X86, wide),
+        ] {
+            assert!(!can_be_made(&data, arch), "{arch} {data:x?}");
+        }
+        for (arch, nr) in [(Arch::S390x, 0xffff), (Arch::X86, 7), (Arch::Aarch64, u32::MAX)] {
+            assert!(can_be_made(&of(arch, nr), arch), "{arch} {nr}");
+        }
+    }
+}

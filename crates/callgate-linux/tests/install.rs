@@ -1,0 +1,85 @@
+//! Filters in the running kernel. A filter stays with the thread that installed it, so every test that
+//! installs one does so in a thread of its own.
+
+use std::io;
+
+use callgate::bpf::{Insn, Op, Program};
+use callgate::{Verdict, Word};
+use callgate_linux::{FilterFlags, install, kernel};
+
+/// `getppid` gets this verdict, everything else is allowed. The arch is not looked at: nothing here
+/// makes calls of another one.
+fn deny_getppid(verdict: Verdict) -> Program {
+    Program::new(vec![
+        Insn::new(Op::LdWordAbs, Word::NR.offset(callgate::Endian::Little)),
+        Insn::branch(Op::JeqK, libc::SYS_getppid as u32, 0, 1),
+        Insn::new(Op::RetK, verdict.0),
+        Insn::new(Op::RetK, Verdict::ALLOW.0),
+    ])
+    .unwrap()
+}
+
+fn getppid() -> io::Result<i64> {
+    // SAFETY: getppid takes no arguments and touches no memory.
+    let result = unsafe { libc::syscall(libc::SYS_getppid) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+fn in_a_thread(test: impl FnOnce() + Send + 'static) {
+    std::thread::spawn(test).join().unwrap();
+}
+
+#[test]
+fn a_denied_call_gets_its_errno() {
+    in_a_thread(|| {
+        assert!(getppid().is_ok());
+        install(&deny_getppid(Verdict::errno(libc::EMFILE as u16)), FilterFlags::NONE).unwrap();
+        assert_eq!(getppid().unwrap_err().raw_os_error(), Some(libc::EMFILE));
+        assert!(
+            std::fs::read_to_string("/proc/thread-self/status").unwrap().contains("NoNewPrivs:\t1")
+        );
+    });
+    assert!(getppid().is_ok(), "the filter is that of the thread");
+}
+
+#[test]
+fn flags_are_accepted() {
+    for flags in
+        [FilterFlags::LOG, FilterFlags::SPEC_ALLOW, FilterFlags::LOG | FilterFlags::SPEC_ALLOW]
+    {
+        if kernel::knows_flags(flags) {
+            in_a_thread(move || {
+                install(&deny_getppid(Verdict::errno(1)), flags).unwrap();
+                assert_eq!(getppid().unwrap_err().raw_os_error(), Some(libc::EPERM));
+            });
+        }
+    }
+}
+
+#[test]
+fn a_flag_for_listeners_is_refused_without_one() {
+    let error =
+        install(&deny_getppid(Verdict::ALLOW), FilterFlags::WAIT_KILLABLE_RECV).unwrap_err();
+    assert!(error.to_string().contains("needs a listener"), "{error}");
+}
+
+#[test]
+fn the_budget_of_a_task_is_explained() {
+    in_a_thread(|| {
+        let mut insns = vec![Insn::new(Op::LdImm, 0); 4095];
+        insns.push(Insn::new(Op::RetK, Verdict::ALLOW.0));
+        let program = Program::new(insns).unwrap();
+        let mut installed = 0;
+        // In the kernel's form they are no shorter, so eight never fit.
+        let error = loop {
+            match install(&program, FilterFlags::NONE) {
+                Ok(()) => installed += 1,
+                Err(error) => break error,
+            }
+            assert!(installed < 8);
+        };
+        let text = error.to_string();
+        assert!(text.contains("another 4096") && text.contains("32768"), "{text}");
+        assert!(error.help().contains("merge"), "{}", error.help());
+    });
+}

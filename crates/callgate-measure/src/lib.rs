@@ -1,0 +1,59 @@
+//! What seccomp filters cost on the running kernel.
+//!
+//! - [`measure()`]: subjects beside each other, each in processes of its own, with statistics.
+//! - [`Subject`]: a stack of filters under which nothing dies; [`StandIn`]: calls that can be measured.
+//! - [`stats`]: medians and what they are known to.
+//! - [`naive`]: filters as simple compilers make them, to compare with.
+//! - [`experiment`]: published experiments, each one function.
+//! - [`workload`]: real servers under filters, driven by their usual clients.
+//! - [`page`], [`chart`]: results for people, as a page with charts.
+//!
+//! `unsafe` code is in `raw.rs`, `cold.rs`, `body.rs`, `worker.rs`, `interrupt.rs` and `workload/process.rs`.
+//!
+//! ```no_run
+//! use std::time::Duration;
+//! use callgate_measure::{Batches, Body, Plan, StandIn, Subject, measure};
+//!
+//! let call = StandIn::find("getpid").ok_or("not on this machine")?;
+//! let samples = measure(&Plan {
+//!     subjects: vec![Subject::none(), Subject::constant_allow()],
+//!     bodies: vec![Body::from(call)],
+//!     mean: None,
+//!     batches: Batches::default(),
+//!     min_rounds: 9,
+//!     max_rounds: 50,
+//!     time: Duration::from_secs(2),
+//!     precision: 0.01,
+//!     seed: 1,
+//! }, &mut |_| {})?;
+//! let allow = samples.estimate(1, 0).ok_or("interrupted")?;
+//! println!("a filter costs {:.1} ns", allow.overhead.median);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod body;
+mod calls;
+pub mod chart;
+mod cold;
+pub mod experiment;
+mod interrupt;
+mod measure;
+pub mod naive;
+pub mod page;
+mod raw;
+pub mod report;
+mod setting;
+pub mod stats;
+mod subject;
+mod worker;
+pub mod workload;
+
+pub use body::Body;
+pub use calls::{StandIn, choose};
+pub use cold::Cold;
+pub use interrupt::on_ctrl_c;
+pub use measure::{Estimate, Mean, Plan, Samples, measure};
+pub use raw::{RawCall, allowed_cpus};
+pub use setting::setting;
+pub use subject::{Subject, SubjectError, Treatment};
+pub use worker::{Batches, MeasureError};

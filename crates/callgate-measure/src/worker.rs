@@ -1,0 +1,275 @@
+//! One measuring process: it pins itself, installs the filters, and measures every body in short batches.
+//!
+//! After the filters are installed nothing is done but what is measured, reading the clock, and writing
+//! to memory that is shared with the parent: any other call could be denied. When it is done it waits to
+//! be ended by the parent.
+
+use std::fmt;
+use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use callgate_linux::{Worker, error_text};
+
+use crate::body::{Body, Trouble};
+use crate::cold::{Clutter, Cold};
+use crate::interrupt;
+use crate::raw;
+use crate::subject::Subject;
+
+/// How bodies are measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Batches {
+    /// Batches of each body in a process.
+    pub count: u32,
+    /// Iterations in a batch.
+    pub iterations: u32,
+    /// Iterations before the first batch.
+    pub warm_up: u32,
+    /// How much other code and data is touched before each iteration, if any.
+    pub cold: Option<Cold>,
+    /// The processor to run on, if any.
+    pub cpu: Option<usize>,
+    /// How long a process may take.
+    pub limit: Duration,
+}
+
+impl Default for Batches {
+    /// 15 batches of 500, warm, on any processor.
+    fn default() -> Batches {
+        Batches {
+            count: 15,
+            iterations: 500,
+            warm_up: 500,
+            cold: None,
+            cpu: None,
+            limit: Duration::from_secs(60),
+        }
+    }
+}
+
+impl Batches {
+    /// 5 short batches, with so much touched before each iteration, which takes from half a millisecond to some
+    /// twenty.
+    pub fn cold(cold: Cold) -> Batches {
+        let iterations = ((64 << 20) / cold.data().max(1)).clamp(2, 10) as u32;
+        let batches = Batches::default();
+        Batches { cold: Some(cold), count: 5, iterations, warm_up: 2, ..batches }
+    }
+}
+
+/// What the first words of the shared memory say; the times of the batches follow.
+const STATE: usize = 0;
+const PLACE: usize = 1;
+const WHY: usize = 2;
+const TIMES: usize = 3;
+
+const DONE: u32 = 1;
+const NO_CLOCK: u32 = 2;
+const NO_MEMORY: u32 = 3;
+const NOT_PINNED: u32 = 4;
+/// A filter was refused: its number is in `PLACE`, the errno in `WHY`.
+const REFUSED: u32 = 5;
+const NO_THREAD: u32 = 6;
+const TOO_SLOW: u32 = 7;
+
+/// Measures bodies under a subject in a process of its own: nanoseconds per iteration, batch by batch,
+/// for each body. `None` when it was interrupted.
+pub(crate) fn measure(
+    subject: &Subject,
+    bodies: &[Body],
+    batches: &Batches,
+) -> Result<Option<Vec<Vec<f64>>>, MeasureError> {
+    let failed = |kind| MeasureError { subject: subject.name.clone(), kind };
+    let each = batches.count as usize;
+    // SAFETY: this crate starts no thread before, and the command has one; what a library may have
+    // locked is not needed but memory, which glibc and musl keep usable in a child.
+    let worker = unsafe {
+        Worker::start(TIMES + bodies.len() * each, |words| {
+            let state = work(subject, bodies, batches, words);
+            words[STATE].store(state, Ordering::Release);
+        })
+    };
+    let worker = worker.map_err(|why| failed(Kind::NoProcess(why)))?;
+    let words = worker.words();
+    let (start, mut pause) = (Instant::now(), Duration::from_micros(200));
+    loop {
+        match words[STATE].load(Ordering::Acquire) {
+            0 => {}
+            DONE => break,
+            NO_CLOCK => return Err(failed(Kind::NoClock)),
+            NO_MEMORY => return Err(failed(Kind::NoMemory)),
+            NO_THREAD => return Err(failed(Kind::NoThread)),
+            TOO_SLOW => {
+                let body = words[PLACE].load(Ordering::Acquire) as usize;
+                return Err(failed(Kind::TooSlow { body }));
+            }
+            NOT_PINNED => return Err(failed(Kind::NotPinned(batches.cpu.unwrap_or_default()))),
+            _ => {
+                let filter = words[PLACE].load(Ordering::Acquire) as usize;
+                let why = words[WHY].load(Ordering::Acquire) as i32;
+                return Err(failed(Kind::Refused {
+                    filter,
+                    why: io::Error::from_raw_os_error(why),
+                }));
+            }
+        }
+        if interrupt::is_requested() {
+            return Ok(None);
+        }
+        let place = words[PLACE].load(Ordering::Acquire) as usize;
+        if worker.has_ended().map_err(|why| failed(Kind::NoProcess(why)))?.is_some() {
+            return Err(failed(Kind::Died { body: place }));
+        }
+        if start.elapsed() > batches.limit {
+            return Err(failed(Kind::Late { body: place, limit: batches.limit }));
+        }
+        thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(1));
+    }
+    let iterations = f64::from(batches.iterations);
+    let times: Vec<f64> = words[TIMES..]
+        .iter()
+        .map(|time| f64::from(time.load(Ordering::Acquire)) / iterations)
+        .collect();
+    Ok(Some(times.chunks(each.max(1)).map(<[f64]>::to_vec).collect()))
+}
+
+/// What the child does; the state that it ends in.
+fn work(subject: &Subject, bodies: &[Body], batches: &Batches, words: &[AtomicU32]) -> u32 {
+    raw::ignore_interrupts();
+    if batches.cpu.is_some_and(|cpu| raw::pin(cpu).is_err()) {
+        return NOT_PINNED;
+    }
+    let clutter = match batches.cold.as_ref().map(Clutter::new).transpose() {
+        Ok(clutter) => clutter,
+        Err(_) => return NO_MEMORY,
+    };
+    if let Err((number, why)) = callgate_linux::install_stack(subject.programs()) {
+        words[PLACE].store(number as u32, Ordering::Release);
+        words[WHY].store(why.raw_os_error().unwrap_or(0) as u32, Ordering::Release);
+        return REFUSED;
+    }
+    let mut times = words.iter().skip(TIMES);
+    for (number, body) in bodies.iter().enumerate() {
+        words[PLACE].store(number as u32, Ordering::Release);
+        if let Err(state) = measure_body(body, batches, clutter.as_ref(), times.by_ref()) {
+            return state;
+        }
+    }
+    DONE
+}
+
+/// The batches of one body; the state when there is trouble.
+fn measure_body<'w>(
+    body: &Body,
+    batches: &Batches,
+    clutter: Option<&Clutter>,
+    slots: impl Iterator<Item = &'w AtomicU32>,
+) -> Result<(), u32> {
+    let run = |iterations| {
+        body.run(iterations, clutter).map_err(|trouble| match trouble {
+            Trouble::NoClock => NO_CLOCK,
+            Trouble::NoThread => NO_THREAD,
+        })
+    };
+    if batches.warm_up > 0 {
+        run(batches.warm_up)?;
+    }
+    for slot in slots.take(batches.count as usize) {
+        let time = u32::try_from(run(batches.iterations)?).map_err(|_| TOO_SLOW)?;
+        slot.store(time, Ordering::Release);
+    }
+    Ok(())
+}
+
+/// Why nothing was measured.
+#[derive(Debug)]
+pub struct MeasureError {
+    subject: String,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    NoProcess(io::Error),
+    NoMemory,
+    NoClock,
+    NotPinned(usize),
+    Refused { filter: usize, why: io::Error },
+    Died { body: usize },
+    Late { body: usize, limit: Duration },
+    NoThread,
+    TooSlow { body: usize },
+}
+
+impl MeasureError {
+    /// The subject that was measured; none where it has no part in it.
+    pub fn subject(&self) -> Option<&str> {
+        let is_elsewhere =
+            matches!(self.kind, Kind::NoProcess(_) | Kind::NoMemory | Kind::NotPinned(_));
+        (!is_elsewhere).then_some(&self.subject)
+    }
+
+    /// Which of the bodies it was about, counted from 0.
+    pub fn body(&self) -> Option<usize> {
+        match self.kind {
+            Kind::Died { body } | Kind::Late { body, .. } | Kind::TooSlow { body } => Some(body),
+            _ => None,
+        }
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> String {
+        match &self.kind {
+            Kind::Refused { filter: 1.., .. } => "an older filter of the stack may deny seccomp(2) or \
+                                                  have taken the budget; measure them one by one"
+                .into(),
+            Kind::Refused { .. } => {
+                "the filter of a sandbox around this process may forbid it; look there".into()
+            }
+            Kind::NoClock => "choose a clock source that needs no call, such as tsc \
+                              (/sys/devices/system/clocksource), or a filter that allows clock_gettime"
+                .into(),
+            Kind::NotPinned(_) => "choose another processor with --cpu, or none with --cpu any".into(),
+            Kind::Died { .. } => "a filter that divides by a zero X kills, and the C library aborts when futex \
+                                  is denied; measure other calls, or a filter that allows it"
+                .into(),
+            Kind::NoThread => "choose a filter that lets threads start (clone, mmap, mprotect), or measure \
+                               something else; or the system is out of processes"
+                .into(),
+            Kind::Late { .. } | Kind::TooSlow { .. } => "try again on a machine with less to do".into(),
+            Kind::NoMemory => "give less, such as --cold=1M, or raise the limit (ulimit -v)".into(),
+            Kind::NoProcess(_) => {
+                "a sandbox around this process may forbid it, or the system is out of processes".into()
+            }
+        }
+    }
+}
+
+impl fmt::Display for MeasureError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            Kind::NoProcess(why) => write!(f, "there is no child process: {}", error_text(why)),
+            Kind::NoMemory => f.write_str("there is no memory for other code and data (--cold)"),
+            Kind::NoClock => f.write_str("the clock needs a call here, and the filter denies it"),
+            Kind::NotPinned(cpu) => {
+                write!(f, "the measuring process may not run on processor {cpu}")
+            }
+            Kind::Refused { filter, why } => {
+                write!(f, "filter {} of it was not installed: {}", filter + 1, error_text(why))
+            }
+            Kind::Died { .. } => f.write_str("the measuring process died under it"),
+            Kind::NoThread => f.write_str("a thread was not started under it"),
+            Kind::TooSlow { .. } => f.write_str("a batch took longer than 4 seconds"),
+            Kind::Late { limit, .. } => write!(
+                f,
+                "the measuring process took longer than {:.0} seconds and was stopped",
+                limit.as_secs_f64()
+            ),
+        }
+    }
+}
+
+impl std::error::Error for MeasureError {}

@@ -1,0 +1,221 @@
+//! Measurements on the running kernel: short ones, of which only what no noise can change is asserted.
+
+use std::time::Duration;
+
+use callgate::Verdict;
+use callgate::bpf::{Insn, Op, Program};
+use callgate_measure::experiment::{Experiment, Options};
+use callgate_measure::report::{Report, Shown, sections};
+use callgate_measure::{
+    Batches, Body, Cold, Mean, Plan, StandIn, Subject, Treatment, choose, measure, page,
+};
+
+fn program(insns: &[Insn]) -> Program {
+    Program::new(insns.to_vec()).unwrap()
+}
+
+fn ret(verdict: Verdict) -> Insn {
+    Insn::new(Op::RetK, verdict.0)
+}
+
+/// Looks at an argument so many times, and allows.
+fn long(comparisons: usize) -> Program {
+    let mut insns = vec![Insn::new(Op::LdWordAbs, 16)];
+    insns.resize(1 + comparisons, Insn::branch(Op::JeqK, 77, 0, 0));
+    insns.push(ret(Verdict::ALLOW));
+    program(&insns)
+}
+
+fn plan(subjects: Vec<Subject>, calls: &[StandIn]) -> Plan {
+    Plan {
+        subjects,
+        bodies: calls.iter().copied().map(Body::from).collect(),
+        mean: None,
+        batches: Batches { count: 5, iterations: 200, warm_up: 50, ..Batches::default() },
+        min_rounds: 5,
+        max_rounds: 5,
+        time: Duration::from_secs(20),
+        precision: 0.0,
+        seed: 1,
+    }
+}
+
+#[test]
+fn a_filter_of_four_thousand_instructions_costs_more_than_a_short_one() {
+    let getpid = StandIn::find("getpid").unwrap();
+    let subjects = vec![
+        Subject::none(),
+        Subject::new("short", [long(1)]).unwrap(),
+        Subject::new("long", [long(4000)]).unwrap(),
+    ];
+    let treatments = subjects.iter().map(|one| one.treatment(&getpid.data())).collect();
+    let mean = Mean { title: "mean <all>".to_owned(), weights: vec![1.0] };
+    let plan = Plan { mean: Some(mean), ..plan(subjects, &[getpid]) };
+    let mut shares = Vec::new();
+    let samples = measure(&plan, &mut |share| shares.push(share)).unwrap();
+    assert_eq!(samples.rounds(), 5);
+    assert!(shares.windows(2).all(|pair| pair[0] <= pair[1]) && shares[0] == 0.0, "{shares:?}");
+    let overhead = |subject| samples.estimate(subject, 0).unwrap().overhead.median;
+    // By a factor of twenty and more: no noise hides that.
+    assert!(overhead(2) > 2.0 * overhead(1), "{} {}", overhead(1), overhead(2));
+    assert!(samples.estimate(0, 0).unwrap().minimum > 5.0);
+
+    let bodies = [Shown { title: getpid.show(), treatments, is_claimed: true }];
+    let sections = sections(&plan, &samples, &bodies);
+    assert_eq!(sections.len(), 2);
+    assert_eq!(sections[1].rows[2].treatment, Some(Treatment::Allowed));
+    let report = Report {
+        title: "a & b".to_owned(),
+        setting: vec![("kernel", "x < y".to_owned())],
+        sections,
+        findings: Vec::new(),
+        noisy: Some("\"quoted\"".to_owned()),
+        interrupted: true,
+    };
+    is_well_formed(&page::page(&report));
+}
+
+/// The call waits for what it needs, and for branches that are forgotten; a hot one takes a fifth of that.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_cold_call_takes_longer_than_a_hot_one() {
+    let call = [StandIn::find("getpid").unwrap()];
+    let hot = plan(vec![Subject::none()], &call);
+    let cold = Plan { batches: Batches::cold(Cold::of_machine(None)), ..hot.clone() };
+    let median = |plan| measure(plan, &mut |_| {}).unwrap().estimate(0, 0).unwrap().median;
+    let (hot, cold) = (median(&hot), median(&cold));
+    assert!(cold > 2.0 * hot, "{cold} {hot}");
+}
+
+/// Tags are closed in their order, attributes are quoted, and nothing is left of `<`, `>` and `&`.
+fn is_well_formed(page: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = page.strip_prefix("<!DOCTYPE html>\n").unwrap();
+    while let Some(at) = rest.find('<') {
+        let (text, tag) = rest.split_at(at);
+        assert!(!text.contains('>'), "{text}");
+        for entity in text.split('&').skip(1) {
+            let name = entity.split(';').next().unwrap();
+            assert!(["amp", "lt", "gt", "quot"].contains(&name), "{entity}");
+        }
+        let end = tag.find('>').unwrap();
+        let (tag, after) = (&tag[1..end], &tag[end + 1..]);
+        let name = tag.split([' ', '/']).next().unwrap();
+        assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
+        if let Some(closed) = tag.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(closed), "{tag}");
+        } else if !tag.ends_with('/') {
+            open.push(name);
+        }
+        rest = after;
+    }
+    assert!(open.is_empty() && page.matches("<svg").count() == 4, "{open:?}");
+    assert!(!page.contains("<script") && !page.contains("http://www.w3.org/1999/xlink"));
+}
+
+#[test]
+fn nothing_dies_whatever_a_filter_says() {
+    let calls = [StandIn::find("getpid").unwrap(), StandIn::find("socket").unwrap()];
+    for verdict in [Verdict::KILL_PROCESS, Verdict::KILL_THREAD, Verdict::trap(1), Verdict::LOG] {
+        let subjects =
+            vec![Subject::none(), Subject::new("deadly", [program(&[ret(verdict)])]).unwrap()];
+        let samples = measure(&plan(subjects, &calls), &mut |_| {}).unwrap();
+        assert!(samples.estimate(1, 1).is_some());
+    }
+}
+
+#[test]
+fn what_cannot_be_measured_says_why() {
+    let getpid = StandIn::find("getpid").unwrap();
+    // A division by zero ends the program with KILL_THREAD, which no rewriting of returns prevents.
+    let dividing = program(&[Insn::new(Op::DivX, 0), ret(Verdict::ALLOW)]);
+    let error = |programs: Vec<Program>| {
+        let subjects = vec![Subject::none(), Subject::new("odd", programs).unwrap()];
+        measure(&plan(subjects, &[getpid]), &mut |_| {}).unwrap_err()
+    };
+    let died = error(vec![dividing]);
+    assert_eq!((died.subject(), died.body()), (Some("odd"), Some(0)));
+    assert!(died.to_string().contains("died") && died.help().contains("zero X"), "{died}");
+    let closed = program(&[ret(Verdict::errno(13))]);
+    let refused = error(vec![closed, long(1)]);
+    assert!(refused.to_string().contains("filter 2"), "{refused}");
+    assert!(refused.help().contains("older filter"), "{}", refused.help());
+    let mut elsewhere = plan(vec![Subject::none()], &[getpid]);
+    elsewhere.batches.cpu = Some(100_000);
+    let elsewhere = measure(&elsewhere, &mut |_| {}).unwrap_err();
+    assert_eq!(elsewhere.subject(), None, "{elsewhere}");
+    assert!(elsewhere.help().contains("--cpu any"), "{}", elsewhere.help());
+    let mut late = plan(vec![Subject::none()], &[getpid]);
+    late.batches = Batches { count: 1000, iterations: 100_000, ..late.batches };
+    late.batches.limit = Duration::from_millis(50);
+    let late = measure(&late, &mut |_| {}).unwrap_err();
+    assert!(late.to_string().contains("longer than"), "{late}");
+}
+
+#[test]
+fn calls_are_chosen_that_show_what_filters_do() {
+    let nr = |name| StandIn::find(name).unwrap().data().nr;
+    let subject = Subject::new(
+        "x",
+        [program(&[
+            Insn::new(Op::LdWordAbs, 0),
+            Insn::branch(Op::JeqK, nr("getpid"), 0, 1),
+            ret(Verdict::ALLOW),
+            Insn::branch(Op::JeqK, nr("read"), 0, 2),
+            Insn::new(Op::LdWordAbs, 16),
+            ret(Verdict::ALLOW),
+            ret(Verdict::errno(1)),
+        ])],
+    );
+    let chosen = choose(&[subject.unwrap()]);
+    let names: Vec<&str> = chosen.iter().map(|call| call.name).collect();
+    assert_eq!(names, ["getpid", "read", "socket"]);
+}
+
+#[test]
+fn every_experiment_can_be_set_up_and_measured() {
+    let arch = callgate::Arch::native().unwrap();
+    let options = callgate::frontend::oci::Options {
+        arches: vec![arch],
+        ..callgate::frontend::oci::Options::new(arch, "6.12".parse().unwrap())
+    };
+    let policy = callgate::frontend::container_default(&options).unwrap().policy;
+    let options = Options {
+        policy,
+        subjects: Vec::new(),
+        weights: Vec::new(),
+        quick: true,
+        cpu: None,
+        cold: None,
+        seed: 7,
+    };
+    for experiment in Experiment::ALL {
+        let mut setup = experiment.setup(&options).unwrap();
+        assert_eq!(setup.bodies.len(), setup.plan.bodies.len());
+        setup.plan = Plan { min_rounds: 1, max_rounds: 1, time: Duration::ZERO, ..setup.plan };
+        setup.plan.batches = Batches { count: 2, iterations: 3, warm_up: 1, ..setup.plan.batches };
+        let samples = measure(&setup.plan, &mut |_| {}).unwrap();
+        let findings = (setup.findings)(&samples);
+        assert!(findings.iter().all(|finding| finding.value.is_finite()), "{findings:?}");
+        assert_eq!(findings.is_empty(), *experiment == Experiment::Weighted);
+    }
+}
+
+/// `BLESS=1` writes the table into the document.
+#[test]
+fn the_document_lists_the_calls() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/measuring.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let (head, tail) = text.split_once("<!-- calls -->\n").unwrap();
+    let (old, tail) = tail.split_once("<!-- end -->\n").unwrap();
+    let mut table = String::from("| arguments | calls | what the kernel does |\n|---|---|---|\n");
+    for (args, calls, effect) in StandIn::groups() {
+        let names: Vec<String> = calls.iter().map(|name| format!("`{name}`")).collect();
+        table += &format!("| {args} | {} | {effect} |\n", names.join(" "));
+    }
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(path, format!("{head}<!-- calls -->\n{table}<!-- end -->\n{tail}")).unwrap();
+    } else {
+        assert_eq!(old, table, "BLESS=1 rewrites it");
+    }
+}

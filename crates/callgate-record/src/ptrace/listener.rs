@@ -1,0 +1,114 @@
+//! The listener of a seccomp filter: each call waits until it is received here and answered. `unsafe` code:
+//! ioctl(2).
+//!
+//! The kernel runs whoever listens on the processor of whoever calls, and back
+//! (`SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP`, Linux 6.6). So no processor must be woken up, which costs more than all
+//! the rest; without this a listener is no faster than stops, and is not used.
+//!
+//! Sources: seccomp_unotify(2), `kernel/seccomp.c` (`seccomp_do_user_notification`, `seccomp_notify_recv`).
+
+use std::io;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+
+use libc::{c_int, pid_t};
+
+use crate::tracer::Call;
+use callgate_linux::sys;
+
+/// `SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP` of `include/uapi/linux/seccomp.h`.
+const SYNC_WAKE_UP: u64 = 1;
+
+/// The kernel's structures may grow; then it writes and reads more than is known here.
+#[repr(C)]
+struct Grown<T> {
+    known: T,
+    room: [u64; 8],
+}
+
+impl<T> Grown<T> {
+    /// Less than is known is no answer: a filter may give one in place of the kernel.
+    fn fits(size: u16) -> bool {
+        (size_of::<T>()..=size_of::<Grown<T>>()).contains(&size.into())
+    }
+}
+
+/// A call that waits.
+pub(super) struct Waiting {
+    id: u64,
+    /// Who makes it.
+    pub(super) pid: pid_t,
+    pub(super) call: Call,
+}
+
+pub(super) struct Listener {
+    fd: OwnedFd,
+}
+
+impl Listener {
+    /// Whether it makes sense to install a filter with a listener. Calls that a signal interrupts before
+    /// they are received must be put right (`super::interrupted`), which is written for x86-64.
+    pub(super) fn available() -> bool {
+        let Ok(sizes) = sys::seccomp_notif_sizes() else { return false };
+        cfg!(target_arch = "x86_64")
+            && Grown::<libc::seccomp_notif>::fits(sizes.seccomp_notif)
+            && Grown::<libc::seccomp_notif_resp>::fits(sizes.seccomp_notif_resp)
+    }
+
+    /// Fails when the kernel cannot run listener and caller on one processor.
+    pub(super) fn new(fd: OwnedFd) -> io::Result<Listener> {
+        // SAFETY: this request takes a number and touches no memory.
+        uninterrupted(|| unsafe {
+            libc::ioctl(fd.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP)
+        })?;
+        Ok(Listener { fd })
+    }
+
+    pub(super) fn fd(&self) -> c_int {
+        self.fd.as_raw_fd()
+    }
+
+    /// A call, when there is one to be received; `None` when its thread was interrupted or ended meanwhile.
+    pub(super) fn receive(&self) -> io::Result<Option<Waiting>> {
+        // SAFETY: all members are integers; and the kernel wants zeros.
+        let mut message: Grown<libc::seccomp_notif> = unsafe { std::mem::zeroed() };
+        // SAFETY: the kernel writes its structure, which fits: `available` looked at its size.
+        let result =
+            unsafe { libc::ioctl(self.fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, &raw mut message) };
+        if result == -1 {
+            let why = io::Error::last_os_error();
+            return match why.raw_os_error() {
+                Some(libc::ENOENT | libc::EINTR) => Ok(None),
+                _ => Err(why),
+            };
+        }
+        let libc::seccomp_notif { id, pid, data, .. } = message.known;
+        let libc::seccomp_data { nr, arch, instruction_pointer: ip, args } = data;
+        let call = Call { arch, nr: nr as u32, ip, args };
+        Ok(Some(Waiting { id, pid: pid as pid_t, call }))
+    }
+
+    /// Lets a call be made. It does not matter if its thread has been killed.
+    pub(super) fn go_on(&self, waiting: &Waiting) {
+        // SAFETY: all members are integers.
+        let mut answer: Grown<libc::seccomp_notif_resp> = unsafe { std::mem::zeroed() };
+        answer.known.id = waiting.id;
+        answer.known.flags = libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32;
+        // SAFETY: the kernel reads its structure, which fits: `available` looked at its size.
+        let _ = uninterrupted(|| unsafe {
+            libc::ioctl(self.fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw const answer)
+        });
+    }
+}
+
+/// Makes a request until no signal interrupts it: the kernel waits for a lock so that signals end the wait.
+fn uninterrupted(request: impl Fn() -> c_int) -> io::Result<()> {
+    loop {
+        if request() != -1 {
+            return Ok(());
+        }
+        let why = io::Error::last_os_error();
+        if why.kind() != io::ErrorKind::Interrupted {
+            return Err(why);
+        }
+    }
+}

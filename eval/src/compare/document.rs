@@ -1,0 +1,445 @@
+//! The document: `docs/comparison.md`, whole, and the same tables for a terminal.
+
+use callgate::Arch;
+
+use super::engines::Engines;
+use super::growth::Growth;
+use super::measure::{Again, Meaning, Ours, Row};
+use super::rules::Rules;
+use super::sets::RuleSet;
+use super::table::{Table, count, time};
+use super::workloads::Workload;
+use crate::Result;
+
+/// How many names a note lists at most.
+const MAX_NAMES: usize = 6;
+/// Means that differ by no more are equal.
+const TIE: f64 = 0.005;
+
+/// Everything a run found out.
+pub(super) struct Report {
+    /// The command that was run, with names in place of paths.
+    pub(super) command: String,
+    pub(super) machine: Vec<String>,
+    pub(super) versions: Vec<String>,
+    pub(super) workloads: Vec<Workload>,
+    pub(super) sets: Vec<(RuleSet, Vec<Row>)>,
+    pub(super) programs: Vec<Again>,
+    /// What could not be measured at all.
+    pub(super) notes: Vec<String>,
+    pub(super) growth: Option<Growth>,
+    pub(super) engines: Option<Engines>,
+}
+
+impl Report {
+    /// The document.
+    pub(super) fn markdown(&self) -> String {
+        let mut text = format!(
+            "# Comparison with other compilers\n\n\
+             <!-- Written by `cargo xtask compare`. Do not edit. -->\n\n\
+             The same rules, compiled by Callgate and by others, all in one run:\n\n    {}\n\n",
+            self.command
+        );
+        for line in self.machine.iter().chain(&self.versions) {
+            text += &format!("- {line}\n");
+        }
+        text += "\n";
+        text += COLUMNS;
+        text += &format!("\n{}", self.ahead());
+        for (set, rows) in &self.sets {
+            text += &format!("\n## {}\n\n{}\n\n", set.name, describe(set));
+            text += &sets_table(&self.workloads, rows).markdown();
+            text += &bullets(&notes(rows));
+        }
+        if !self.programs.is_empty() {
+            text += PROGRAMS;
+            text += &programs_table(&self.workloads, &self.programs).markdown();
+        }
+        if let Some(growth) = &self.growth {
+            text += &format!("{GROWTH}{}\n", growth.summary());
+            for (caption, table) in growth.tables() {
+                text += &format!("\n**{caption}**\n\n{}", table.markdown());
+            }
+        }
+        if let Some(engines) = &self.engines {
+            text += ENGINES;
+            text += &bullets(engines.versions());
+            text += &format!("\n**{AIMS}**\n\n{}", engines.aims().markdown());
+            text += &format!("\n**{MAKING}**\n\n{}", engines.making().markdown());
+            for (caption, table, notes) in engines.tables() {
+                text += &format!("\n**{caption}**\n\n{}{}", table.markdown(), bullets(&notes));
+            }
+        }
+        if !self.notes.is_empty() {
+            text += &format!("\n## Not measured\n{}", bullets(&self.notes));
+        }
+        text
+    }
+
+    /// The tables for a terminal.
+    pub(super) fn plain(&self) -> String {
+        let mut text = String::new();
+        for (set, rows) in &self.sets {
+            text += &format!("{} ({})\n", set.name, size(&set.rules));
+            text += &sets_table(&self.workloads, rows).plain();
+            text += &notes(rows).iter().map(|note| format!("  {note}\n")).collect::<String>();
+            text += "\n";
+        }
+        if !self.programs.is_empty() {
+            text += "programs compiled again\n";
+            text += &programs_table(&self.workloads, &self.programs).plain();
+            text += "\n";
+        }
+        if !self.sets.is_empty() {
+            text += &self.ahead();
+        }
+        if let Some(growth) = &self.growth {
+            for (caption, table) in growth.tables() {
+                text += &format!("{caption}\n{}\n", table.plain());
+            }
+            text += &format!("{}\n", growth.summary());
+        }
+        if let Some(engines) = &self.engines {
+            for (caption, table, notes) in engines.tables() {
+                text += &format!("{caption}\n{}", table.plain());
+                text += &notes.iter().map(|note| format!("  {note}\n")).collect::<String>();
+                text += "\n";
+            }
+            text += &format!("{MAKING}\n{}\n", engines.making().plain());
+            text += &format!("{AIMS}\n{}\n", engines.aims().plain());
+        }
+        text + &self.notes.iter().map(|note| format!("{note}\n")).collect::<String>()
+    }
+
+    /// The rows in which another compiler is ahead.
+    fn ahead(&self) -> String {
+        let (mut figures, mut times) = (Vec::new(), Vec::new());
+        for (set, rows) in &self.sets {
+            for row in rows {
+                let Ok(other) = &row.outcome else { continue };
+                let place = format!("{}, {}", set.name, row.name);
+                match other.ours.first() {
+                    Some(Ok(ours)) if other.insns < ours.insns => {
+                        let (theirs, ours) = (other.insns, ours.insns);
+                        figures.push(format!("{place}: {theirs} instructions, Callgate {ours}"));
+                    }
+                    Some(Err(why)) => figures.push(format!("{place}: Callgate makes none: {why}")),
+                    _ => {}
+                }
+                figures.extend(executes_more(
+                    &place,
+                    &other.executed,
+                    &other.ours,
+                    &self.workloads,
+                ));
+            }
+            times.extend(takes_longer(&set.name, rows));
+        }
+        for program in &self.programs {
+            let Again { name, executed, speed, .. } = program;
+            figures.extend(executes_more(name, executed, speed, &self.workloads));
+        }
+        let list = |items: &[String]| match items {
+            [] => " none.\n".to_owned(),
+            items => format!("\n{}", bullets(items)),
+        };
+        format!(
+            "Rows in which another compiler is ahead in size or executed instructions:{}\n\
+             Rows in which another compiler takes less time:{}",
+            list(&figures),
+            list(&times)
+        )
+    }
+}
+
+const COLUMNS: &str = "\
+*insns* are the instructions of the program. *uniform*, *server*, *skewed* and so on are the mean
+numbers of instructions that a call executes under that workload: all calls of x86_64 that are always
+allowed equally often, or by the counts of `eval/src/compare/weights/` and of files given with
+`--weights`. Where the verdict depends on
+arguments, it is the mean over the permitted values of the first one that matters. A compiler that can be told what is frequent is told
+(Callgate by weights, libseccomp by priorities, gVisor by its list of hot calls); *insns* and *time* are
+those without. *const* counts the known calls that the kernel finds to be always allowed when the filter
+is installed, so that it does not run it for them (Linux 5.11 and later). *time* is the median over
+repeated compilations inside one process, from rules in memory to instructions; Callgate's includes the
+proof, and *cached* is its model of kernels with that cache.
+
+*means* says what the decision diagram makes of the program: *same* is the same verdict as the rules for
+every input, *proved* that Callgate has refused to hand out anything else. What a compiler decides on its
+own is taken as its rules: gVisor and seccompiler treat x32 numbers as any other, go-seccomp-bpf answers
+them with ENOSYS; seccompiler kills the process and go-seccomp-bpf takes the default action for calls of
+other architectures. Whether another compiler is ahead is judged by what Callgate makes of exactly the
+function of its program, so that none of this counts: aiming at speed, or, where only that program is
+ahead both in size and in executed instructions, at size.
+";
+
+const PROGRAMS: &str = "
+## Programs compiled again
+
+Programs of others, given to Callgate as they are: `callgate compile PROGRAM.bpf --model jit`. Each mean
+is the program's own, then Callgate's for that workload.
+
+";
+
+const ENGINES: &str = "
+## Engines
+
+Programs run in user space. `gcc -O2` is the program as C, the limit for native code; it leaves out words
+beside a packet and offsets from its headers. *callgate, jit, in C* is our native code, linked and called
+as that of gcc is. rbpf gets the program as eBPF, converted as the kernel does it. Hot is the same input
+all the time, cold 10,000 inputs that all differ, on average; the best of seven rounds, three times in turn
+with the others. The columns behind them say how long it takes relative to one of the others, hot and cold:
+0.50 is half as long. Everybody returns what the reference returns, for every input.
+";
+
+/// How the table of what the engines aim at is headed.
+const AIMS: &str = "What the engines aim at, and the workload that is furthest from it";
+
+/// How the table of what making an engine takes is headed.
+const MAKING: &str =
+    "Making an engine: µs, and bytes of what it made (cached: 512 numbers per arch)";
+
+const GROWTH: &str = "
+## Growth
+
+![Time to compile against the number of rules](growth.svg)
+
+Time, then instructions; `!` marks programs longer than the 4,096 instructions that a kernel accepts;
+*cannot* is a refusal for that reason. Nodes are those of the decision diagram, proof included. Growth
+is fitted from 100 rules on, over the programs that a kernel accepts; the steepest step is the one
+between two sizes that grows most.
+
+";
+
+fn describe(set: &RuleSet) -> String {
+    format!("{} {}.", set.about, size(&set.rules))
+}
+
+fn size(rules: &Rules) -> String {
+    format!("{} calls, {} argument tests", count(rules.calls()), count(rules.tests()))
+}
+
+fn bullets(items: &[String]) -> String {
+    let lines: String = items.iter().map(|item| format!("- {item}\n")).collect();
+    if lines.is_empty() { lines } else { format!("\n{lines}") }
+}
+
+fn sets_table(workloads: &[Workload], rows: &[Row]) -> Table {
+    let names = workloads.iter().map(|workload| short(&workload.name));
+    let head = ["compiler", "insns"].into_iter().chain(names);
+    let mut table = Table::new(head.chain(["const", "time", "means"]));
+    for row in rows {
+        let mut cells = vec![row.name.clone()];
+        match &row.outcome {
+            Ok(figures) => {
+                cells.push(count(figures.insns));
+                let mean = |mean: &Option<f64>| match mean {
+                    Some(mean) => format!("{mean:.2}"),
+                    None => "–".to_owned(),
+                };
+                cells.extend(figures.executed.iter().map(mean));
+                cells.push(figures.constant_allow.to_string());
+                cells.push(time(figures.time));
+                let means = match figures.meaning {
+                    Meaning::Proved => "proved",
+                    Meaning::Same => "same",
+                    Meaning::Differs(_) => "differs",
+                    Meaning::Unknown(_) => "–",
+                };
+                cells.push(means.to_owned());
+            }
+            Err(_) => cells.extend(vec!["–".to_owned(); workloads.len() + 4]),
+        }
+        table.row(cells);
+    }
+    table
+}
+
+/// A name for a narrow column.
+fn short(name: &str) -> &str {
+    let words = name.split(['-', '.']);
+    words.max_by_key(|word| word.len()).unwrap_or(name)
+}
+
+/// What the table cannot say of its rows.
+fn notes(rows: &[Row]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for row in rows {
+        let name = &row.name;
+        let figures = match &row.outcome {
+            Ok(figures) => figures,
+            Err(missing) => {
+                notes.push(format!("{name}: {}.", missing.to_string().trim_end_matches('.')));
+                continue;
+            }
+        };
+        match &figures.meaning {
+            Meaning::Differs(calls) => {
+                notes.push(format!("{name} differs from the rules: {}.", calls.join("; ")));
+            }
+            Meaning::Unknown(why) => notes.push(format!("{name}: {why}.")),
+            Meaning::Proved | Meaning::Same => {}
+        }
+        if !figures.unknown.is_empty() {
+            notes.push(format!(
+                "{name} has no name for {} of the calls, so that they get the default: {}.",
+                figures.unknown.len(),
+                named(&figures.unknown)
+            ));
+        }
+    }
+    notes
+}
+
+fn named(calls: &[(Arch, u32)]) -> String {
+    let names = calls.iter().map(|(arch, nr)| arch.call_name(*nr).unwrap_or("a number"));
+    let mut names: Vec<&str> = names.take(MAX_NAMES).collect();
+    if calls.len() > MAX_NAMES {
+        names.push("…");
+    }
+    names.join(", ")
+}
+
+/// The workloads under which Callgate's program for the same function executes more.
+fn executes_more(
+    place: &str,
+    theirs: &[Option<f64>],
+    ours: &[Result<Ours>],
+    workloads: &[Workload],
+) -> Vec<String> {
+    let pairs = theirs.iter().zip(ours).zip(workloads);
+    let more = pairs.filter_map(|((theirs, ours), workload)| {
+        let (theirs, ours) = ((*theirs)?, ours.as_ref().ok()?.executed?);
+        let name = &workload.name;
+        (theirs + TIE < ours)
+            .then(|| format!("{place}, {name}: executes {theirs:.2}, Callgate {ours:.2}"))
+    });
+    more.collect()
+}
+
+/// The compilers that take less time than Callgate's first row, which is the default.
+fn takes_longer(set: &str, rows: &[Row]) -> Option<String> {
+    let figures =
+        || rows.iter().filter_map(|row| Some((row.name.as_str(), row.outcome.as_ref().ok()?)));
+    let (_, own) = figures().find(|(_, figures)| matches!(figures.meaning, Meaning::Proved))?;
+    let faster: Vec<String> = figures()
+        .filter(|(_, other)| !matches!(other.meaning, Meaning::Proved) && other.time < own.time)
+        .map(|(name, other)| format!("{name} {}", time(other.time)))
+        .collect();
+    let own = time(own.time);
+    (!faster.is_empty())
+        .then(|| format!("{set} (Callgate {own} with proof): {}", faster.join("; ")))
+}
+
+fn programs_table(workloads: &[Workload], programs: &[Again]) -> Table {
+    let names = workloads.iter().map(|workload| short(&workload.name));
+    let head = ["program", "insns", "speed", "size"].into_iter().chain(names);
+    let mut table = Table::new(head.chain(["time"]));
+    for program in programs {
+        let speed = program.speed.iter().flatten().next().map_or(0, |ours| ours.insns);
+        let mut cells = vec![program.name.clone(), count(program.insns), count(speed)];
+        cells.push(count(program.size));
+        let executed = |ours: &Result<Ours>| ours.as_ref().ok().and_then(|ours| ours.executed);
+        let both = |(theirs, ours): (&Option<f64>, &Result<Ours>)| match (theirs, executed(ours)) {
+            (Some(theirs), Some(ours)) => format!("{theirs:.2} → {ours:.2}"),
+            _ => "–".to_owned(),
+        };
+        cells.extend(program.executed.iter().zip(&program.speed).map(both));
+        cells.push(time(program.time));
+        table.row(cells);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::measure::Figures;
+    use super::super::peers::Missing;
+    use super::super::{generate, workloads};
+    use super::*;
+
+    fn figures(insns: usize, executed: f64, microseconds: u64, meaning: Meaning) -> Figures {
+        Figures {
+            insns,
+            executed: vec![Some(executed); 3],
+            constant_allow: 5,
+            time: Duration::from_micros(microseconds),
+            meaning,
+            unknown: Vec::new(),
+            ours: vec![Ok(Ours { insns: 12, executed: Some(6.0) }); 3],
+        }
+    }
+
+    fn report() -> Report {
+        let own = Figures { ours: Vec::new(), ..figures(12, 6.0, 50, Meaning::Proved) };
+        let slow = figures(20, 8.0, 400, Meaning::Same);
+        let mut fast = figures(11, 5.5, 9, Meaning::Differs(vec!["`x86_64 read()` gets A".into()]));
+        fast.unknown.push((Arch::X86_64, 461));
+        let row = |name: &str, outcome| Row { name: name.to_owned(), outcome };
+        let rows = vec![
+            row("Callgate, speed", Ok(own)),
+            row("slow", Ok(slow)),
+            row("fast", Ok(fast)),
+            row("none", Err(Missing::CannotExpress("it has no masks".to_owned()))),
+        ];
+        let set = RuleSet {
+            name: "a set".to_owned(),
+            about: "Some numbers.".to_owned(),
+            rules: generate::numbers(5),
+        };
+        Report {
+            command: "cargo xtask compare".to_owned(),
+            machine: vec!["a machine".to_owned()],
+            versions: vec!["a version".to_owned()],
+            workloads: workloads::all(&[] as &[&std::path::Path]).unwrap(),
+            sets: vec![(set, rows)],
+            programs: Vec::new(),
+            notes: Vec::new(),
+            growth: None,
+            engines: None,
+        }
+    }
+
+    #[test]
+    fn rows_in_which_others_are_ahead_are_listed() {
+        let ahead = report().ahead();
+        assert!(ahead.contains("- a set, fast: 11 instructions, Callgate 12\n"), "{ahead}");
+        assert!(ahead.contains("- a set, fast, server: executes 5.50, Callgate 6.00\n"), "{ahead}");
+        assert!(ahead.contains("- a set (Callgate 50.0 µs with proof): fast 9.00 µs\n"), "{ahead}");
+        assert!(!ahead.contains("slow"), "{ahead}");
+        let mut unknown = report();
+        let fast = unknown.sets[0].1[2].outcome.as_mut().unwrap();
+        fast.ours[0] = Err("too complex".to_owned());
+        let ahead = unknown.ahead();
+        assert!(ahead.contains("- a set, fast: Callgate makes none: too complex\n"), "{ahead}");
+        assert!(ahead.contains("- a set, fast, server: executes 5.50, Callgate 6.00\n"), "{ahead}");
+        let mut without = report();
+        without.sets[0].1.remove(2);
+        assert_eq!(without.ahead().matches(" none.").count(), 2, "{}", without.ahead());
+    }
+
+    #[test]
+    fn notes_say_what_the_table_cannot() {
+        let text = report().markdown();
+        assert!(text.contains("- none: cannot express: it has no masks.\n"), "{text}");
+        assert!(
+            text.contains("- fast differs from the rules: `x86_64 read()` gets A.\n"),
+            "{text}"
+        );
+        let unknown = "- fast has no name for 1 of the calls, so that they get the default: \
+                       lsm_list_modules.\n";
+        assert!(text.contains(unknown), "{text}");
+        assert!(text.contains("Some numbers. 5 calls, 0 argument tests."), "{text}");
+    }
+
+    #[test]
+    fn a_terminal_shows_a_set_in_eighty_columns() {
+        let text = report().plain();
+        let table = text.lines().take_while(|line| !line.starts_with("  "));
+        assert!(table.clone().count() >= 6, "{text}");
+        assert!(table.clone().all(|line| line.chars().count() <= 80), "{text}");
+        assert_eq!(short("gvisor-postgres-systrap"), "postgres");
+    }
+}

@@ -1,0 +1,240 @@
+//! `cargo xtask compare`: the same rules, compiled by Callgate and by others.
+//!
+//! [`sets`] has the rules, in the neutral form of [`rules`]; [`peers`] builds and runs the others;
+//! [`measure`] takes the figures of all programs and compares what they mean by the decision diagram;
+//! [`growth`] compiles ever more rules. [`document`] writes it all down. Another part is a name in
+//! [`Part`] and a section of the report.
+
+mod chart;
+mod document;
+mod engines;
+mod generate;
+mod growth;
+mod measure;
+mod peers;
+mod plain;
+mod rules;
+mod sets;
+mod text;
+mod workloads;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use callgate::Endian;
+use callgate::bpf::Program;
+
+use crate::files::{files, stem};
+use crate::{Result, machine, table, workspace};
+use document::Report;
+use peers::Peers;
+
+/// What `cargo xtask compare --help` prints.
+pub(crate) const HELP: &str = "\
+usage: cargo xtask compare [PART] [OPTION]...
+
+Compiles the same rules with Callgate, libseccomp, gVisor's pkg/seccomp, rust-vmm's
+seccompiler and elastic's go-seccomp-bpf; compares what the programs mean, how large
+they are, what calls execute and how long it took. Writes docs/comparison.md and
+docs/growth.svg, and prints the tables.
+
+The others are built below target/compare from their ordinary packages, by cc, go and
+cargo. What is not there is reported as not measured.
+
+parts, which print their tables and write nothing:
+  sets             rule sets of real size, and programs of others
+  growth           from 10 to 4,000 rules
+  engines          programs run in user space, by interpreters and native code
+
+  --profiles DIR   more rule sets: container profiles or plain rules in *.json, rules in
+                   the drivers' form (eval/src/compare/text.rs) in *.rules
+  --filters DIR    programs to be compiled again: *.bpf, little-endian, for x86_64
+  --weights FILE   one more workload: lines of a call's name and its count
+  --install        install libseccomp-dev with apt-get first
+  --output DIR     where the document goes instead of docs
+
+CALLGATE_BENCH_PROFILES and CALLGATE_BENCH_FILTERS stand in for --profiles and --filters.
+";
+
+/// What is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Sets,
+    Growth,
+    Engines,
+}
+
+impl Part {
+    const ALL: [(&str, Part); 3] =
+        [("sets", Part::Sets), ("growth", Part::Growth), ("engines", Part::Engines)];
+}
+
+/// The options of one run.
+#[derive(Debug, Default)]
+struct Options {
+    /// `None`: all parts.
+    part: Option<Part>,
+    profiles: Option<PathBuf>,
+    filters: Option<PathBuf>,
+    weights: Vec<PathBuf>,
+    output: Option<PathBuf>,
+    install: bool,
+}
+
+impl Options {
+    fn parse(arguments: &[String]) -> Result<Options> {
+        let mut options = Options::default();
+        let mut words = arguments.iter();
+        while let Some(word) = words.next() {
+            let mut path =
+                || words.next().map(PathBuf::from).ok_or(format!("{word} needs a path after it"));
+            match word.as_str() {
+                "--profiles" => options.profiles = Some(path()?),
+                "--filters" => options.filters = Some(path()?),
+                "--weights" => options.weights.push(path()?),
+                "--output" => options.output = Some(path()?),
+                "--install" => options.install = true,
+                name => match Part::ALL.iter().find(|(part, _)| *part == name) {
+                    Some((_, part)) if options.part.is_none() => options.part = Some(*part),
+                    Some(_) => return Err("one part at a time, or none for all".to_owned()),
+                    None if name.starts_with('-') => {
+                        return Err(format!("unknown option {name:?}; try --help"));
+                    }
+                    None => return Err(format!("there is no part {name:?}; try --help")),
+                },
+            }
+        }
+        if options.part.is_some() && options.output.is_some() {
+            return Err("--output is for a run of all parts; a part writes nothing".to_owned());
+        }
+        Ok(options)
+    }
+
+    /// Takes what is not given from the environment, as the benches do.
+    fn or_environment(mut self) -> Options {
+        let variable = |name| std::env::var_os(name).map(PathBuf::from);
+        self.profiles = self.profiles.or_else(|| variable("CALLGATE_BENCH_PROFILES"));
+        self.filters = self.filters.or_else(|| variable("CALLGATE_BENCH_FILTERS"));
+        self
+    }
+
+    /// The command with names in place of the paths of this machine.
+    fn command(&self) -> String {
+        let mut command = "cargo xtask compare".to_owned();
+        command += if self.profiles.is_some() { " --profiles DIR" } else { "" };
+        command += if self.filters.is_some() { " --filters DIR" } else { "" };
+        for path in &self.weights {
+            let name = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into());
+            command += &format!(" --weights {name}");
+        }
+        command
+    }
+}
+
+/// Runs the task.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    let options = Options::parse(arguments)?.or_environment();
+    if options.install {
+        peers::install()?;
+    }
+    let progress = |text: &str| eprintln!("compare: {text}");
+    let wants = |part| options.part.is_none_or(|only| only == part);
+    progress("building the others");
+    let directory = workspace().join("target/compare");
+    // Engines are compared with others than compilers are.
+    let peers = match options.part {
+        Some(Part::Engines) => None,
+        _ => Some(Peers::build(&directory)?),
+    };
+    let mut report = Report {
+        command: options.command(),
+        machine: machine::lines(),
+        versions: peers.as_ref().map(Peers::versions).unwrap_or_default(),
+        workloads: workloads::all(&options.weights)?,
+        sets: Vec::new(),
+        programs: Vec::new(),
+        notes: Vec::new(),
+        growth: None,
+        engines: None,
+    };
+    report.versions.iter().for_each(|version| progress(version));
+    if let Some(peers) = peers.as_ref().filter(|_| wants(Part::Sets)) {
+        for set in sets::all(options.profiles.as_deref(), &mut report.notes)? {
+            progress(&set.name);
+            let rows = measure::rows(&set.rules, peers, &report.workloads)
+                .map_err(|error| format!("{}: {error}", set.name))?;
+            report.sets.push((set, rows));
+        }
+        programs(options.filters.as_deref(), &mut report)?;
+    }
+    if let Some(peers) = peers.as_ref().filter(|_| wants(Part::Growth)) {
+        report.growth = Some(growth::measure(peers, progress)?);
+    }
+    if wants(Part::Engines) {
+        report.engines = Some(engines::measure(&directory, options.filters.as_deref(), progress)?);
+    }
+    print!("{}", report.plain());
+    if options.part.is_none() {
+        let directory = options.output.unwrap_or_else(|| workspace().join("docs"));
+        let chart = report.growth.as_ref().map(growth::Growth::chart).unwrap_or_default();
+        fs::create_dir_all(&directory)
+            .map_err(|error| format!("{}: {error}", directory.display()))?;
+        for (name, text) in [("comparison.md", report.markdown()), ("growth.svg", chart)] {
+            let path = directory.join(name);
+            fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
+            println!("wrote {}", path.display());
+        }
+    }
+    Ok(())
+}
+
+/// Compiles the programs of a directory anew.
+fn programs(directory: Option<&Path>, report: &mut Report) -> Result<()> {
+    let Some(directory) = directory else {
+        report.notes.push("No programs of others were given with `--filters`.".to_owned());
+        return Ok(());
+    };
+    for path in files(directory, "bpf")? {
+        let name = stem(&path);
+        eprintln!("compare: {name}");
+        let bytes = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let again = Program::from_bytes(&bytes, Endian::Little)
+            .map_err(|error| error.to_string())
+            .and_then(|program| measure::again(name.clone(), &program, &report.workloads));
+        match again {
+            Ok(again) => report.programs.push(again),
+            Err(why) => report.notes.push(format!("`{name}` is not measured: {why}.")),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(words: &[&str]) -> Result<Options> {
+        Options::parse(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn options_say_what_is_wrong() {
+        assert_eq!(parse(&["growth", "--install"]).unwrap().part, Some(Part::Growth));
+        for (words, expected) in [
+            (&["--profiles"][..], "--profiles needs a path"),
+            (&["--profile", "x"], "unknown option \"--profile\""),
+            (&["size"], "there is no part \"size\""),
+            (&["sets", "growth"], "one part at a time"),
+            (&["sets", "--output", "x"], "a part writes nothing"),
+        ] {
+            let error = parse(words).unwrap_err();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_command_names_no_paths() {
+        let options = parse(&["--profiles", "/a/b", "--weights", "/c/w.tsv"]).unwrap();
+        assert_eq!(options.command(), "cargo xtask compare --profiles DIR --weights w.tsv");
+    }
+}

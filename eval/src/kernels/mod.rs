@@ -1,0 +1,153 @@
+//! `cargo xtask kernels`: what filters mean and cost under kernels other than the running one.
+//!
+//! [`guests`] names kernels and machines, [`fetch`] and [`unpack`] get the kernels, [`boot`] runs them
+//! in emulation. What a guest does is a [`plan`], which its only process (`guest.c`) follows;
+//! [`answers`] is what it said. [`verdicts`] asks what [`programs`] mean, [`experiments`] what they
+//! cost, and [`report`] writes it down.
+
+mod answers;
+mod boot;
+mod cpio;
+mod experiments;
+mod fetch;
+mod guests;
+mod options;
+mod plan;
+mod programs;
+mod report;
+mod run;
+mod unpack;
+mod verdicts;
+mod weighted;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use callgate::Arch;
+use callgate::codegen::Count;
+use callgate::counts;
+
+use crate::files::{files, make, read, run, stem, write};
+use crate::{Result, machine, workspace};
+use guests::Guest;
+use options::Options;
+use report::Report;
+
+pub(crate) use options::HELP;
+
+/// Weights when no others are given.
+const SERVER: &str = include_str!("../compare/weights/server.txt");
+
+/// Runs the task.
+pub(crate) fn run_task(arguments: &[String]) -> Result<()> {
+    let options = Options::parse(arguments)?;
+    let progress = |text: &str| eprintln!("kernels: {text}");
+    let directory = workspace().join("target/kernels");
+    make(&directory)?;
+    let (workload, counts) = weights(options.weights.as_deref(), &progress)?;
+    if let Some(filters) = &options.filters
+        && files(filters, "bpf")?.is_empty()
+    {
+        return Err(format!("{}: there is no *.bpf in it", filters.display()));
+    }
+    let mut report = Report::new(options.command(), machine::today(), workload);
+    let mut programs = Vec::new();
+    for guest in options.guests() {
+        let name = guest.name();
+        match prepare(guest, &directory, options.fetch, &mut programs, &progress) {
+            Err(why) => report.not_measured(&name, &why),
+            Ok(ready) => {
+                report.versions.push(format!("{name}: {}", ready.kernel.version));
+                let measured =
+                    run::measure(guest, &ready, &counts, &options, &mut report.notes, &progress);
+                match measured {
+                    Ok(results) => report.add(guest, results),
+                    Err(why) => report.not_measured(&name, &why),
+                }
+            }
+        }
+    }
+    report.versions.extend(programs);
+    print!("{}", report.plain());
+    if report.is_empty() {
+        return Err("nothing was measured".to_owned());
+    }
+    if let Some(output) = options.document(|| workspace().join("docs")) {
+        make(&output)?;
+        let path = output.join("kernels.md");
+        write(&path, report.markdown())?;
+        println!("wrote {}", path.display());
+    }
+    report.verdict()
+}
+
+/// What a guest needs to be booted.
+struct Ready {
+    kernel: fetch::Kernel,
+    /// The program that follows a plan.
+    program: Vec<u8>,
+    directory: PathBuf,
+}
+
+/// Compiles the program of a guest and fetches its kernel; what the tools are is added to `tools`.
+fn prepare(
+    guest: &Guest,
+    directory: &Path,
+    anew: bool,
+    tools: &mut Vec<String>,
+    progress: &dyn Fn(&str),
+) -> Result<Ready> {
+    let machine = guest.machine;
+    let missing = |tool: &str, packages: &str| {
+        format!("{tool} is not there; `apt-get install {packages}` has it")
+    };
+    for (tool, packages) in [
+        (machine.emulator, machine.emulator_package),
+        (machine.compiler, machine.compiler_packages),
+    ] {
+        let version = machine::said(tool, &["--version"]).ok_or_else(|| missing(tool, packages))?;
+        let version = version.lines().next().unwrap_or_default().to_owned();
+        if !tools.contains(&version) {
+            tools.push(version);
+        }
+    }
+    let path = directory.join(format!("guest-{}", machine.name));
+    let mut compiler = Command::new(machine.compiler);
+    compiler.args(["-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o"]).arg(&path);
+    compiler.arg(workspace().join("eval/src/kernels/guest.c"));
+    run(&mut compiler).map_err(|error| {
+        format!("{error}\n{}", missing("a static C library", machine.compiler_packages))
+    })?;
+    progress(&format!("{}: kernel", guest.name()));
+    let kernel = fetch::kernel(guest, directory, anew)?;
+    Ok(Ready { kernel, program: read(&path)?, directory: directory.to_owned() })
+}
+
+/// The weights of a file, or the built-in ones, with their name.
+fn weights(path: Option<&Path>, progress: &dyn Fn(&str)) -> Result<(String, Vec<Count>)> {
+    let (name, text) = match path {
+        Some(path) => {
+            let text = read(path)?;
+            (stem(path), String::from_utf8_lossy(&text).into_owned())
+        }
+        None => ("server".to_owned(), SERVER.to_owned()),
+    };
+    let counted = counts::read(&text, Arch::X86_64, false).map_err(|errors| {
+        let first: Vec<String> = errors.iter().take(3).map(ToString::to_string).collect();
+        format!("{name}: {} errors, the first:\n{}", errors.len(), first.join("\n"))
+    })?;
+    counted.warnings.iter().for_each(|warning| progress(&format!("{name}: {warning}")));
+    Ok((name, counted.counts))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_weights_are_read() {
+        let (name, counts) = weights(None, &|_| ()).unwrap();
+        assert_eq!(name, "server");
+        assert!(counts.len() > 20);
+    }
+}

@@ -1,0 +1,228 @@
+//! Do programs mean in the guest what the reference interpreter says they mean?
+//!
+//! The calls are those of the fuzzer: every number that is known or compared with, the edges of
+//! every rule, a call for each side of each branch, and random ones near them. Each is made under
+//! the program with an errno in place of each verdict ([`Marked`]), so that nothing is executed. The first
+//! answer that is expected is wrong on purpose: a guest that compares nothing does not find it.
+
+use callgate::bpf::Program;
+use callgate::fuzz::{Input, Options, Subject, fuzz};
+use callgate::{Arch, SeccompData, Verdict};
+use callgate_linux::Marked;
+
+use super::answers::Answers;
+use super::guests::Guest;
+use super::plan::{Call, Line, Plan};
+use super::programs::Candidate;
+use crate::Result;
+
+/// How many calls a program is asked about, and how many random ones are made up for that.
+#[derive(Clone, Copy)]
+pub(super) struct Depth {
+    pub(super) calls: usize,
+    pub(super) random: u64,
+}
+
+/// So many numbers from 0 on are asked about whatever the program looks at, with two sets of arguments.
+const NUMBERS: u32 = 1024;
+
+/// The questions about one program, for one interface of the guest.
+pub(super) struct Questions {
+    name: String,
+    arch: Arch,
+    /// Whether the interface is the guest's own.
+    is_own: bool,
+    program: Program,
+    calls: Vec<Call>,
+    /// What the calls are, and their verdicts.
+    expected: Vec<(SeccompData, Verdict)>,
+    marked: Marked,
+}
+
+/// What one guest said to all questions, in one way of running programs.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    pub(super) programs: usize,
+    pub(super) calls: u64,
+    pub(super) differ: u64,
+    /// The first calls that differ, as text.
+    pub(super) examples: Vec<String>,
+}
+
+/// The questions about the programs of a guest, from the calls of each.
+pub(super) fn questions(
+    guest: &Guest,
+    candidates: &[Candidate],
+    calls: &[Vec<SeccompData>],
+    depth: Depth,
+) -> Result<Vec<Questions>> {
+    let mut all = Vec::new();
+    for (candidate, calls) in candidates.iter().zip(calls) {
+        for arch in [Some(guest.machine.arch), guest.machine.other].into_iter().flatten() {
+            let of_arch = |data: &&SeccompData| data.arch == arch.token();
+            let own: Vec<SeccompData> = calls.iter().filter(of_arch).copied().collect();
+            let is_own = arch == guest.machine.arch;
+            all.extend(Questions::new(candidate, (arch, is_own), &own, depth.calls)?);
+        }
+    }
+    Ok(all)
+}
+
+/// The calls that are worth asking a program about: those of the fuzzer, and many numbers.
+pub(super) fn calls(own: Arch, candidate: &Candidate, depth: Depth) -> Result<Vec<SeccompData>> {
+    let subjects = [Subject::new(&candidate.name, candidate.program.clone())];
+    let input = Input {
+        policy: candidate.policy.as_ref(),
+        programs: &subjects,
+        arches: &candidate.arches,
+        endian: own.endian(),
+    };
+    let options = Options { runs: depth.random, ..Options::default() };
+    let report = fuzz(&input, &options, &mut |_| true);
+    if !report.agrees() {
+        let name = &candidate.name;
+        return Err(format!("{name}: rules and interpreter differ; `callgate fuzz` says where"));
+    }
+    let sweep = (0..NUMBERS).flat_map(|nr| {
+        [[0; 6], [u64::MAX; 6]].map(|args| SeccompData {
+            nr,
+            arch: own.token(),
+            args,
+            ..SeccompData::default()
+        })
+    });
+    Ok(sweep.chain(report.kept).collect())
+}
+
+impl Questions {
+    /// `None` when nothing can be asked.
+    fn new(
+        candidate: &Candidate,
+        (arch, is_own): (Arch, bool),
+        calls: &[SeccompData],
+        limit: usize,
+    ) -> Result<Option<Questions>> {
+        let endian = arch.endian();
+        let (program, name) = (&candidate.program, candidate.name.clone());
+        let failed = |error: callgate_linux::ProbeError| format!("{name}: {error}");
+        let marked = Marked::new(program, calls, arch).map_err(failed)?;
+        let chosen = spread(marked.asked(), limit).filter_map(|at| calls.get(at));
+        let expected: Vec<(SeccompData, Verdict)> =
+            chosen.map(|data| (*data, program.run(data, endian).verdict)).collect();
+        let mut calls = Vec::with_capacity(expected.len() + 1);
+        for (data, verdict) in &expected {
+            let errno = marked.errno(*verdict);
+            let errno = errno.ok_or_else(|| format!("{name}: no errno stands for {verdict}"))?;
+            if calls.is_empty() {
+                calls.push(Call::expecting(data, errno + 1));
+            }
+            calls.push(Call::expecting(data, errno));
+        }
+        let program = marked.program().clone();
+        let some = !calls.is_empty();
+        Ok(some.then_some(Questions { name, arch, is_own, program, calls, expected, marked }))
+    }
+
+    /// Writes them down for the guest.
+    pub(super) fn ask(&self, plan: &mut Plan) -> Line {
+        plan.ask(&self.program, &self.calls, !self.is_own)
+    }
+
+    /// Adds what the guest said.
+    pub(super) fn count(&self, line: Line, answers: &Answers, tally: &mut Tally) -> Result<()> {
+        let name = format!("{} ({})", self.name, self.arch);
+        let Some((asked, wrong)) = answers.asked(line) else {
+            return Err(format!("{name}: the guest does not answer"));
+        };
+        let found = answers.wrong(line).first().is_some_and(|(call, _)| *call == 0);
+        if asked as usize != self.calls.len() || !found {
+            return Err(format!(
+                "{name}: the guest did not compare all {} calls",
+                self.calls.len()
+            ));
+        }
+        tally.programs += usize::from(self.is_own);
+        tally.calls += u64::from(asked) - 1;
+        tally.differ += u64::from(wrong) - 1;
+        for (call, errno) in answers.wrong(line).iter().skip(1) {
+            let Some((data, expected)) = self.expected.get(call - 1) else { continue };
+            let got = match self.marked.verdict(*errno) {
+                Some(verdict) => verdict.to_string(),
+                None => format!("errno {errno}, which stands for nothing"),
+            };
+            tally.examples.push(format!(
+                "{name}: call {} with {:x?}: {expected} by the interpreter, {got} by the kernel",
+                data.nr, data.args
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The first half of so many as are wanted, and the others evenly from the rest.
+fn spread(all: &[usize], wanted: usize) -> impl Iterator<Item = usize> {
+    let first = if all.len() <= wanted { all.len() } else { wanted / 2 };
+    let (start, rest) = all.split_at(first);
+    let step = rest.len().div_ceil((wanted - wanted / 2).max(1)).max(1);
+    start.iter().chain(rest.iter().step_by(step)).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use callgate::codegen::Weights;
+
+    use super::*;
+    use crate::kernels::guests::GUESTS;
+    use crate::kernels::programs::candidates;
+
+    const DEPTH: Depth = Depth { calls: 300, random: 10 };
+
+    fn some(guest: &Guest) -> Vec<Questions> {
+        let all = candidates(guest, &Weights::uniform(), None, &mut Vec::new()).unwrap();
+        let calls = [calls(guest.machine.arch, &all[0], DEPTH).unwrap()];
+        questions(guest, &all[..1], &calls, DEPTH).unwrap()
+    }
+
+    #[test]
+    fn both_interfaces_of_x86_are_asked() {
+        let asked =
+            |guest| some(guest).iter().map(|one| (one.arch, one.is_own)).collect::<Vec<_>>();
+        assert_eq!(asked(&GUESTS[0]), [(Arch::X86_64, true), (Arch::X86, false)]);
+        assert_eq!(asked(&GUESTS[4]), [(Arch::S390x, true)]);
+    }
+
+    #[test]
+    fn answers_are_counted_without_the_question_that_is_wrong_on_purpose() {
+        let questions = &some(&GUESTS[4])[0];
+        let asked = questions.calls.len();
+        assert!(asked > 250 && asked <= 301, "{asked}");
+        let count = |text: &str| {
+            let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            let mut tally = Tally::default();
+            let counted = questions.count(Line(0), &Answers::read(&lines).unwrap(), &mut tally);
+            counted.map(|()| tally)
+        };
+        let tally = count(&format!("wrong 0 0 1\nasked 0 {asked} 1")).unwrap();
+        assert_eq!((tally.calls, tally.differ), (asked as u64 - 1, 0));
+        let tally = count(&format!("wrong 0 0 1\nwrong 0 2 4000\nasked 0 {asked} 2")).unwrap();
+        assert_eq!((tally.differ, tally.examples.len()), (1, 1));
+        let example = &tally.examples[0];
+        assert!(
+            example.contains("call 0 with [ffff") && example.contains("errno 4000"),
+            "{example}"
+        );
+        assert!(count(&format!("asked 0 {asked} 0")).unwrap_err().contains("did not compare"));
+        assert!(count("wrong 0 0 1\nasked 0 5 1").unwrap_err().contains("did not compare"));
+        assert!(count("").unwrap_err().contains("does not answer"));
+    }
+
+    #[test]
+    fn a_choice_begins_with_the_first_and_reaches_the_last_part() {
+        let all: Vec<usize> = (0..1000).collect();
+        let chosen: Vec<usize> = spread(&all, 100).collect();
+        assert!(chosen.len() <= 100 && chosen.len() > 90);
+        assert_eq!(chosen[..50], all[..50]);
+        assert!(*chosen.last().unwrap() > 970);
+        assert_eq!(spread(&all, 1000).count(), 1000);
+    }
+}
