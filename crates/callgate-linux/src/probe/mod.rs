@@ -38,7 +38,7 @@ pub enum ProbeAnswer {
 /// ```no_run
 /// use callgate::bpf::{Insn, Op, Program};
 /// use callgate::{Arch, SeccompData, Verdict};
-/// use callgate_linux::{ProbeAnswer, ask};
+/// use callgate_linux::{ProbeAnswer, probe};
 ///
 /// let program = Program::new(vec![Insn::new(Op::RetK, Verdict::KILL_PROCESS.0)])?;
 /// let arch = Arch::native().ok_or("an unknown machine")?.token();
