@@ -1,0 +1,180 @@
+//! Test harness of Callgate's own tests.
+//!
+//! It looks like the built-in one, with two differences. A test that cannot run on this machine returns
+//! [`Skip`] and is reported as *ignored*, with the reason, instead of as passed. And tests may be made at run
+//! time, one for each file of a directory.
+//!
+//! `CALLGATE_REQUIRE=root,ptrace` in the environment makes a test fail that is skipped for want of one of
+//! these; `CALLGATE_REQUIRE=all` names every [`Need`].
+//!
+//! ```
+//! use callgate_testing::{Need, Skip, TestResult};
+//!
+//! fn reads_its_own_status() -> TestResult {
+//!     let status = std::fs::read_to_string("/proc/self/status")
+//!         .map_err(|why| Skip::new(Need::Proc, why))?;
+//!     assert!(status.contains("Pid:"));
+//!     Ok(())
+//! }
+//!
+//! callgate_testing::tests![reads_its_own_status];
+//! ```
+//!
+//! In `Cargo.toml` such a test has `harness = false`.
+#![forbid(unsafe_code)]
+
+use std::fmt;
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+
+/// What a test may need that a machine may lack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Effective user ID 0, or the capabilities that come with it.
+    Root,
+    /// `ptrace(2)` of other processes.
+    Ptrace,
+    /// eBPF programs at tracepoints, and the kernel's type information.
+    Bpf,
+    /// Listeners of seccomp notifications.
+    Listener,
+    /// `/proc`.
+    Proc,
+    /// Mounts in a namespace of its own.
+    Mount,
+    /// Sockets on the loopback device.
+    Sockets,
+    /// A C compiler and qemu's user-mode emulation for another architecture.
+    Qemu,
+    /// `strace(1)`.
+    Strace,
+    /// An OCI runtime.
+    Containers,
+    /// A command or library of the system that is not named here.
+    Tool,
+    /// A feature of the running kernel that is not named here.
+    Kernel,
+}
+
+impl Need {
+    const ALL: [Need; 12] = [
+        Need::Root,
+        Need::Ptrace,
+        Need::Bpf,
+        Need::Listener,
+        Need::Proc,
+        Need::Mount,
+        Need::Sockets,
+        Need::Qemu,
+        Need::Strace,
+        Need::Containers,
+        Need::Tool,
+        Need::Kernel,
+    ];
+
+    /// Its name in `CALLGATE_REQUIRE`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Need::Root => "root",
+            Need::Ptrace => "ptrace",
+            Need::Bpf => "bpf",
+            Need::Listener => "listener",
+            Need::Proc => "proc",
+            Need::Mount => "mount",
+            Need::Sockets => "sockets",
+            Need::Qemu => "qemu",
+            Need::Strace => "strace",
+            Need::Containers => "containers",
+            Need::Tool => "tool",
+            Need::Kernel => "kernel",
+        }
+    }
+
+    /// Whether `CALLGATE_REQUIRE` names it.
+    ///
+    /// # Panics
+    /// When the variable contains a name that no need has.
+    pub fn is_required(self) -> bool {
+        let required = std::env::var("CALLGATE_REQUIRE").unwrap_or_default();
+        let mut names = required.split(',').map(str::trim).filter(|name| !name.is_empty());
+        let known = |name: &str| name == "all" || Need::ALL.iter().any(|need| need.name() == name);
+        if let Some(unknown) = names.clone().find(|name| !known(name)) {
+            let all: Vec<&str> = Need::ALL.iter().map(|need| need.name()).collect();
+            panic!(
+                "unknown need \"{unknown}\" in CALLGATE_REQUIRE; they are all, {}",
+                all.join(", ")
+            );
+        }
+        names.any(|name| name == "all" || name == self.name())
+    }
+}
+
+/// Why a test cannot run here.
+#[derive(Debug)]
+pub struct Skip {
+    need: Need,
+    reason: String,
+}
+
+impl Skip {
+    /// This need is not met, for this reason.
+    pub fn new(need: Need, reason: impl fmt::Display) -> Skip {
+        Skip { need, reason: reason.to_string() }
+    }
+}
+
+/// What a test returns; a failure is a panic, as in the built-in harness.
+pub type TestResult = Result<(), Skip>;
+
+/// A test with a name, for those that are made at run time.
+pub fn test(name: impl Into<String>, body: impl FnOnce() -> TestResult + Send + 'static) -> Trial {
+    Trial::ignorable_test(name, move || match body() {
+        Ok(()) => Ok(Completion::Completed),
+        Err(Skip { need, reason }) if need.is_required() => {
+            Err(Failed::from(format!("CALLGATE_REQUIRE names {}, but: {reason}", need.name())))
+        }
+        Err(Skip { need, reason }) => {
+            Ok(Completion::ignored_with(format!("needs {}: {reason}", need.name())))
+        }
+    })
+}
+
+/// Runs tests as the arguments of this process say, which are those of the built-in harness.
+pub fn run(tests: Vec<Trial>) -> ExitCode {
+    libtest_mimic::run(&Arguments::from_args(), tests).exit_code()
+}
+
+/// The `main` of a test binary, with one test per function.
+#[macro_export]
+macro_rules! tests {
+    ($($name:ident),+ $(,)?) => {
+        fn main() -> ::std::process::ExitCode {
+            $crate::run(vec![$($crate::test(stringify!($name), $name)),+])
+        }
+    };
+}
+
+/// Skips the test unless the effective user is root.
+///
+/// # Errors
+/// When it is not.
+pub fn needs_root() -> TestResult {
+    let user = rustix::process::geteuid();
+    if user.is_root() {
+        return Ok(());
+    }
+    Err(Skip::new(Need::Root, format!("the effective user ID is {}", user.as_raw())))
+}
+
+/// Skips the test unless one of the directories in `PATH` contains this program.
+///
+/// # Errors
+/// When none does.
+pub fn needs_program(need: Need, name: &str) -> TestResult {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    if std::env::split_paths(&path).any(|directory| directory.join(name).is_file()) {
+        return Ok(());
+    }
+    Err(Skip::new(need, format!("{name} is not installed")))
+}
