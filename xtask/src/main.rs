@@ -1,22 +1,31 @@
 //! Tasks of development: `cargo xtask help`. The evaluations are in the package `callgate-eval`; the generator of the
 //! syscall tables is here.
 
+mod structure;
 mod syscalls;
 
 use std::process::ExitCode;
 
 use callgate_eval::Task;
 
-const GENERATORS: &[Task] = &[Task {
-    name: "syscalls",
-    summary: "generate the tables of system calls, or check that they are current",
-    help: syscalls::HELP,
-    run: syscalls::run,
-}];
+const OWN: &[Task] = &[
+    Task {
+        name: "structure",
+        summary: "no import circles between files, no dependency against the layers",
+        help: structure::HELP,
+        run: structure::run,
+    },
+    Task {
+        name: "syscalls",
+        summary: "generate the tables of system calls, or check that they are current",
+        help: syscalls::HELP,
+        run: syscalls::run,
+    },
+];
 
 /// All tasks, by name.
 fn tasks() -> Vec<&'static Task> {
-    let mut tasks: Vec<&Task> = callgate_eval::TASKS.iter().chain(GENERATORS).collect();
+    let mut tasks: Vec<&Task> = callgate_eval::TASKS.iter().chain(OWN).collect();
     tasks.sort_by_key(|task| task.name);
     tasks
 }

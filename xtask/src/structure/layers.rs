@@ -1,0 +1,136 @@
+//! The direction of dependencies between packages.
+
+use std::path::{Path, PathBuf};
+
+use callgate_eval::Result;
+use callgate_eval::files::{files, read};
+
+/// What each package may depend on, of this workspace; dependencies of tests alone are not counted.
+///
+/// `callgate-proof` must be trusted and `callgate-codegen` must not: the proof depends on nothing that makes programs.
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("callgate-bpf", &[]),
+    ("callgate-proof", &["callgate-bpf"]),
+    ("callgate-codegen", &["callgate-bpf", "callgate-proof"]),
+    ("callgate-formats", &["callgate-bpf", "callgate-proof"]),
+    ("callgate-trace", &["callgate-bpf", "callgate-proof", "callgate-codegen", "callgate-formats"]),
+    (
+        "callgate",
+        &[
+            "callgate-bpf",
+            "callgate-proof",
+            "callgate-codegen",
+            "callgate-formats",
+            "callgate-trace",
+        ],
+    ),
+    ("callgate-vm", &["callgate-bpf"]),
+    ("callgate-linux", &["callgate"]),
+    ("callgate-record", &["callgate", "callgate-linux"]),
+    ("callgate-measure", &["callgate", "callgate-linux", "callgate-vm"]),
+    (
+        "callgate-cli",
+        &["callgate", "callgate-linux", "callgate-measure", "callgate-record", "callgate-vm"],
+    ),
+    ("callgate-testing", &[]),
+    ("callgate-profile-fuzz", &["callgate"]),
+    ("callgate-benches", &["callgate", "callgate-measure", "callgate-vm"]),
+    (
+        "callgate-eval",
+        &["callgate", "callgate-linux", "callgate-measure", "callgate-profile-fuzz", "callgate-vm"],
+    ),
+    ("xtask", &["callgate", "callgate-eval"]),
+];
+
+/// The directories of all packages.
+pub(super) fn packages(root: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut open = vec![root.to_owned()];
+    while let Some(directory) = open.pop() {
+        for entry in std::fs::read_dir(&directory)
+            .map_err(|why| format!("{}: {why}", directory.display()))?
+            .flatten()
+        {
+            let path = entry.path();
+            let name = entry.file_name();
+            let is_source = !["src", "tests", "target"].iter().any(|other| name == *other);
+            if path.is_dir() && is_source && !name.to_string_lossy().starts_with('.') {
+                if path.join("Cargo.toml").exists() {
+                    found.push(path.clone());
+                }
+                open.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Dependencies that [`ALLOWED`] does not have, as messages.
+pub(super) fn check(root: &Path) -> Result<Vec<String>> {
+    let mut errors = Vec::new();
+    for package in packages(root)? {
+        let manifest = files(&package, "toml")?
+            .into_iter()
+            .find(|path| path.ends_with("Cargo.toml"))
+            .ok_or_else(|| format!("{}: no Cargo.toml", package.display()))?;
+        let text = String::from_utf8_lossy(&read(&manifest)?).into_owned();
+        let name = field(&text, "name").unwrap_or_default();
+        let Some((_, allowed)) = ALLOWED.iter().find(|(known, _)| *known == name) else {
+            errors.push(format!(
+                "{}: the package {name} is not in the list of layers (xtask/src/structure/layers.rs)",
+                manifest.display()
+            ));
+            continue;
+        };
+        for dependency in dependencies(&text) {
+            if !allowed.contains(&dependency.as_str()) {
+                errors.push(format!(
+                    "{}: {name} may not depend on {dependency}; it may depend on: {}",
+                    manifest.display(),
+                    if allowed.is_empty() { "nothing here".to_owned() } else { allowed.join(", ") }
+                ));
+            }
+        }
+    }
+    Ok(errors)
+}
+
+/// The value of a key with a string.
+fn field(manifest: &str, key: &str) -> Option<String> {
+    manifest.lines().find_map(|line| {
+        let value = line.strip_prefix(key)?.trim_start().strip_prefix('=')?;
+        Some(value.trim().trim_matches('"').to_owned())
+    })
+}
+
+/// The packages of this workspace in `[dependencies]`.
+fn dependencies(manifest: &str) -> Vec<String> {
+    let mut is_inside = false;
+    let mut found = Vec::new();
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            is_inside = line.trim() == "[dependencies]";
+        } else if is_inside {
+            let name: String =
+                line.chars().take_while(|c| c.is_alphanumeric() || "-_".contains(*c)).collect();
+            if name.starts_with("callgate") || name == "xtask" {
+                found.push(name);
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dependencies_are_those_of_the_package_itself() {
+        let manifest = "[package]\nname = \"a\"\n[dependencies]\ncallgate-bpf.workspace = true\nlibc = \"0.2\"\n\
+                        callgate = { path = \"x\" }\n[dev-dependencies]\ncallgate-vm.workspace = true\n";
+        assert_eq!(field(manifest, "name").as_deref(), Some("a"));
+        assert_eq!(dependencies(manifest), ["callgate-bpf", "callgate"]);
+    }
+}
