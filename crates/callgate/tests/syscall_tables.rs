@@ -1,5 +1,6 @@
 //! The tables of system calls agree with an independent one, the crate `syscalls`, for every
 //! architecture that it knows; and with each other where the kernel numbers calls alike.
+#![cfg(target_os = "linux")]
 
 use callgate::Arch;
 use callgate::syscalls::facts;
