@@ -34,6 +34,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("callgate-testing", &[]),
     ("callgate-profile-fuzz", &["callgate"]),
+    ("callgate-fuzz-targets", &["callgate", "callgate-vm"]),
+    ("callgate-fuzz", &["callgate-fuzz-targets"]),
     ("callgate-benches", &["callgate", "callgate-measure", "callgate-vm"]),
     (
         "callgate-eval",

@@ -1,0 +1,71 @@
+//! What is compiled means what was described, call by call: beside the proof that every compilation makes, and
+//! without the diagram.
+
+use callgate::compile::Options;
+use callgate::stack::{Filter, Stack};
+use callgate::{Arch, Endian};
+
+use crate::bytes::Bytes;
+
+const ARCHES: [Arch; 2] = [Arch::X86_64, Arch::X86];
+
+/// How many calls are compared.
+const CALLS: usize = 40;
+
+/// A policy, compiled, for both aims.
+pub fn compile(input: &[u8]) {
+    let mut bytes = Bytes::new(input);
+    let mut options = Options::default();
+    if bytes.byte() % 2 == 1 {
+        options.aim = callgate::codegen::Aim::Size;
+    }
+    let policy = bytes.policy(&ARCHES);
+    let Ok(compiled) = callgate::compile::compile(&policy, &options).map_err(|error| {
+        assert!(!error.to_string().contains("defect"), "{error}");
+    }) else {
+        return;
+    };
+    for _ in 0..CALLS {
+        let call = bytes.call(&ARCHES);
+        let verdict = compiled.program.run(&call, Endian::Little).verdict;
+        assert_eq!(verdict, policy.evaluate(&call), "{call:x?}\n{policy:?}");
+        if bytes.is_empty() {
+            break;
+        }
+    }
+}
+
+/// Two or three programs, merged: the kernel takes the verdict of highest precedence, of the newest filter where
+/// several have it.
+pub fn merge(input: &[u8]) {
+    let mut bytes = Bytes::new(input);
+    let count = 2 + bytes.below(2);
+    let programs: Option<Vec<_>> = (0..count).map(|_| Some(bytes.program()?.into())).collect();
+    let Some(programs) = programs else { return };
+    let filters = programs.iter().map(|program| Filter::program(program, Endian::Little)).collect();
+    let stack = Stack::new(filters).expect("filters without flags");
+    let merged = match callgate::stack::merge(&stack, &ARCHES, &Options::default()) {
+        Ok(merged) => merged,
+        Err(error) => {
+            assert!(!error.to_string().contains("defect"), "{error}");
+            return;
+        }
+    };
+    for _ in 0..CALLS {
+        let call = bytes.call(&ARCHES);
+        let verdicts = programs.iter().map(|program| program.run(&call, Endian::Little).verdict);
+        // kernel/seccomp.c, seccomp_run_filters: from the newest on, a smaller action as a signed number wins.
+        let expected = verdicts
+            .rev()
+            .reduce(|kept, next| {
+                let action = |verdict: callgate::Verdict| (verdict.0 & 0xffff_0000) as i32;
+                if action(next) < action(kept) { next } else { kept }
+            })
+            .expect("two or three programs");
+        let verdict = merged.compiled.program.run(&call, Endian::Little).verdict;
+        assert_eq!(verdict.action(), expected.action(), "{call:x?}\n{programs:?}");
+        if bytes.is_empty() {
+            break;
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Programs: every engine runs them as the reference interpreter does, optimizing keeps what they mean, and every
+//! text form is read back.
+
+use callgate::bpf::disasm::{self, Dialect};
+use callgate::bpf::{LongProgram, NoAncillary, text};
+use callgate::compile::Options;
+use callgate::{Arch, Endian};
+use callgate_vm::{EngineKind, PacketEngine as _, SeccompEngine as _};
+
+use crate::bytes::Bytes;
+
+const ARCHES: [Arch; 2] = [Arch::X86_64, Arch::X86];
+
+/// How many inputs a program gets.
+const INPUTS: usize = 16;
+
+/// Every engine, on calls or on packets.
+pub fn engines(input: &[u8]) {
+    let mut bytes = Bytes::new(input);
+    if bytes.byte() % 2 == 0 {
+        calls(&mut bytes);
+    } else {
+        packets(&mut bytes);
+    }
+}
+
+fn calls(bytes: &mut Bytes<'_>) {
+    let endian = if bytes.byte() % 4 == 0 { Endian::Big } else { Endian::Little };
+    let Some(program) = bytes.program() else { return };
+    let engines: Vec<_> =
+        EngineKind::ALL.iter().filter_map(|kind| kind.seccomp(&program, endian).ok()).collect();
+    for _ in 0..INPUTS {
+        let call = bytes.call(&ARCHES);
+        let expected = program.run(&call, endian).verdict;
+        for engine in &engines {
+            assert_eq!(engine.verdict(&call), expected, "{call:x?}\n{program:?}");
+        }
+    }
+}
+
+fn packets(bytes: &mut Bytes<'_>) {
+    let Some(program) = bytes.socket_program() else { return };
+    let engines: Vec<_> =
+        EngineKind::ALL.iter().filter_map(|kind| kind.packet(&program)?.ok()).collect();
+    for _ in 0..INPUTS {
+        let packet: Vec<u8> = (0..bytes.below(80)).map(|_| bytes.byte()).collect();
+        let expected = program.run(&packet, &NoAncillary);
+        for engine in &engines {
+            assert_eq!(engine.run(&packet, &NoAncillary), expected, "{packet:x?}\n{program:?}");
+        }
+    }
+}
+
+/// A program, optimized.
+pub fn optimize(input: &[u8]) {
+    let mut bytes = Bytes::new(input);
+    let Some(program) = bytes.program() else { return };
+    let program = LongProgram::from(program);
+    let options = Options::default();
+    let optimized = match callgate::optimize::optimize(&program, Endian::Little, &ARCHES, &options)
+    {
+        Ok(optimized) => optimized,
+        Err(error) => {
+            assert!(!error.to_string().contains("defect"), "{error}");
+            return;
+        }
+    };
+    for _ in 0..INPUTS {
+        let call = bytes.call(&ARCHES);
+        let expected = program.run(&call, Endian::Little).verdict;
+        let verdict = optimized.program.run(&call, Endian::Little).verdict;
+        assert_eq!(verdict, expected, "{call:x?}\n{program:?}");
+    }
+}
+
+/// Every text form of a program is read back as that program.
+pub fn round_trip(input: &[u8]) {
+    let mut bytes = Bytes::new(input);
+    let Some(program) = bytes.program() else { return };
+    let program = LongProgram::from(program);
+    for dialect in Dialect::ALL {
+        let written = disasm::disassemble(&program, *dialect, &disasm::Options::default());
+        match text::parse(&written, Endian::Little) {
+            Ok(read) => assert_eq!(read, program.to_raw(), "{written}"),
+            Err(error) => panic!("{error}\n{written}"),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Readers take any input: the result is a value or messages, never a panic, and no work beyond their limits.
+
+use callgate::bpf::{LongProgram, SocketProgram};
+use callgate::frontend::oci;
+use callgate::syscalls::KernelVersion;
+use callgate::{Arch, Endian};
+
+const DIALECTS: [Option<oci::Dialect>; 6] = [
+    None,
+    Some(oci::Dialect::Oci),
+    Some(oci::Dialect::Docker),
+    Some(oci::Dialect::Podman),
+    Some(oci::Dialect::Runc),
+    Some(oci::Dialect::Crun),
+];
+
+/// A container profile in JSON or YAML; the first byte chooses the dialect.
+pub fn profile(input: &[u8]) {
+    let Some((first, text)) = input.split_first() else { return };
+    let mut options = oci::Options::new(Arch::X86_64, KernelVersion { major: 6, minor: 18 });
+    options.dialect = DIALECTS[usize::from(*first) % DIALECTS.len()];
+    match oci::read(&String::from_utf8_lossy(text), &options) {
+        Ok(profile) => assert!(!profile.policy.sections().is_empty()),
+        Err(messages) => assert!(!messages.is_empty(), "refused without a message"),
+    }
+}
+
+/// A program as text, in any form.
+pub fn program_text(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    match callgate::bpf::text::parse_for(&text, Endian::Little) {
+        Ok((insns, _)) => {
+            let _ = LongProgram::from_raw(&insns);
+        }
+        Err(error) => assert!(!error.into_diagnostics().is_empty(), "refused without a message"),
+    }
+}
+
+/// A program in raw bytes.
+pub fn program_bytes(input: &[u8]) {
+    for endian in [Endian::Little, Endian::Big] {
+        if let Ok(program) = LongProgram::from_bytes(input, endian) {
+            assert_eq!(program.to_bytes(endian), input);
+        }
+        let _ = SocketProgram::from_bytes(input, endian);
+    }
+}
+
+/// A recording or a log of another tool.
+pub fn recording(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    let options = callgate::read::Options { arch: Arch::X86_64, strict: false, partial: false };
+    if let Ok(log) = callgate::read::read(&text, &options) {
+        let again = log.recording.to_json();
+        let read =
+            callgate::read::read(&again, &options).expect("a recording that was written is read");
+        assert_eq!(read.recording.total(), log.recording.total());
+    }
+}
+
+/// Counts of calls, the same in one piece and in several.
+pub fn counts(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    let whole = callgate::counts::read(&text, Arch::X86_64, false);
+    let mut reader = callgate::counts::Reader::new(Arch::X86_64, false);
+    let in_pieces = text
+        .as_bytes()
+        .chunks(7)
+        .try_for_each(|piece| reader.push(piece))
+        .and_then(|()| reader.finish());
+    assert_eq!(whole.is_ok(), in_pieces.is_ok());
+}
