@@ -24,10 +24,10 @@ fn profile(names: &[&str], operators: &[&str], comparisons: usize) -> String {
                 .map(|at| {
                     let arg = (first + at) % 6;
                     let operator = operators[random.below(operators.len())];
-                    let value = random.below(1 << 32);
+                    let value = random.next() >> 32;
                     match operator {
                         "MASKED_EQ" => {
-                            let mask = random.below(1 << 32);
+                            let mask = random.next() >> 32;
                             format!("{arg} {operator} {mask:#x} {:#x}", value & mask)
                         }
                         _ => format!("{arg} {operator} {value:#x}"),
