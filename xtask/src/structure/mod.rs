@@ -1,6 +1,7 @@
-//! `cargo xtask structure`: no import circles between the files of a crate, and no dependency between crates that
-//! the architecture does not have.
+//! `cargo xtask structure`: no import circles between the files of a crate, no dependency between crates that the
+//! architecture does not have, and no document that names a missing file.
 
+mod documents;
 mod files;
 mod graph;
 mod layers;
@@ -17,8 +18,8 @@ usage: cargo xtask structure
 
 Reads the source files of every package of the workspace, without their tests, and
 the dependencies between packages. It fails when files of a package import from each
-other in a circle, or when a package depends on one that is not below it in the
-architecture.
+other in a circle, when a package depends on one that is not below it in the
+architecture, or when a document names a file that does not exist.
 ";
 
 /// Checks the workspace.
@@ -29,6 +30,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let root = workspace();
     let mut errors = layers::check(&root)?;
     let packages = layers::packages(&root)?;
+    errors.extend(documents::check(&root, &packages)?);
     let (mut files, mut imports) = (0, 0);
     for package in &packages {
         let (counted, circles) = check(&root, package)?;

@@ -1,0 +1,63 @@
+//! The paths that documents name exist.
+
+use std::path::{Path, PathBuf};
+
+use callgate_eval::Result;
+use callgate_eval::files::read;
+
+/// Directories at the root; a path in backticks that starts with one is a path of the tree.
+const ROOTS: &[&str] = &["benches/", "crates/", "docs/", "eval/", "fuzz/", "xtask/"];
+
+/// Paths and links that lead nowhere, as messages.
+pub(super) fn check(root: &Path, packages: &[PathBuf]) -> Result<Vec<String>> {
+    let mut errors = Vec::new();
+    let mut directories = vec![root.to_owned(), root.join("docs"), root.join("docs/decisions")];
+    directories.extend(packages.iter().cloned());
+    for directory in directories {
+        for document in callgate_eval::files::files(&directory, "md")? {
+            let text = String::from_utf8_lossy(&read(&document)?).into_owned();
+            for (number, line) in text.lines().enumerate() {
+                let links = links(line).map(|link| (link, directory.join(link)));
+                let paths = paths(line).map(|path| (path, root.join(path)));
+                for (name, target) in links.chain(paths) {
+                    if !target.exists() {
+                        let place = document.strip_prefix(root).unwrap_or(&document);
+                        errors.push(format!(
+                            "{}:{}: no such file: {name}",
+                            place.display(),
+                            number + 1
+                        ));
+                    }
+                }
+            }
+        }
+    }
+    Ok(errors)
+}
+
+/// Targets of links to files, without their fragments.
+fn links(line: &str) -> impl Iterator<Item = &str> {
+    line.split("](").skip(1).filter_map(|rest| {
+        let target = rest.split(')').next()?.split('#').next()?;
+        (!target.is_empty() && !target.contains("://") && !target.contains(' ')).then_some(target)
+    })
+}
+
+/// Paths of the tree in backticks.
+fn paths(line: &str) -> impl Iterator<Item = &str> {
+    line.split('`').skip(1).step_by(2).filter(|word| {
+        ROOTS.iter().any(|root| word.starts_with(root)) && !word.contains([' ', '*', '{', '<', '…'])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_and_paths_are_found() {
+        let line = "[a](b.md#c) and `crates/x/src/y.rs`, [web](https://a.example/), `cargo xtask`, `docs/*`";
+        assert_eq!(links(line).collect::<Vec<_>>(), ["b.md"]);
+        assert_eq!(paths(line).collect::<Vec<_>>(), ["crates/x/src/y.rs"]);
+    }
+}
