@@ -1,102 +1,179 @@
 //! The arguments of a call as strace writes them.
 
 use super::line::UNFINISHED;
-use crate::recording::Values;
-use callgate_bpf::syscalls::{self, Arch};
+use callgate_bpf::syscalls::{Arch, ArgFacts};
+use memchr::memchr2;
 
-/// What is known of the arguments of one call.
-pub(super) fn values(arch: Arch, name: &str, text: &str) -> Vec<Values> {
-    let (args, _) = split(text);
+/// The values of the arguments of one call, as far as they are known.
+pub(super) type Known = [Option<u64>; 6];
+
+/// What is known of the arguments of one call with these arguments.
+pub(super) fn values(arch: Arch, facts: &[ArgFacts], text: &str) -> Known {
+    let mut known = Known::default();
+    let mut args = Args::new();
+    args.split(text);
     let is_raw = |arg: &&str| *arg == "0" || arg.starts_with("0x");
     // strace joins the halves of wide arguments, and changes the order of those of clone.
     let exact = arch.is_64bit() && !args.iter().any(|arg| is_named(arg));
-    if !exact && !args.iter().all(is_raw) {
-        return Vec::new();
+    if exact || args.iter().all(is_raw) {
+        for (index, (known, arg)) in known.iter_mut().zip(args.iter()).enumerate() {
+            *known = value(arg, facts.get(index).map(|arg| arg.bits));
+        }
     }
-    let facts = syscalls::facts(name).map(|facts| facts.args).unwrap_or_default();
-    let one = |(index, arg): (usize, &&str)| match value(arg, facts.get(index).map(|arg| arg.bits))
-    {
-        Some(value) => Values::few(1, [value]),
-        None => Values::default(),
-    };
-    args.iter().take(6).enumerate().map(one).collect()
+    known
 }
 
 /// `flags=CLONE_VM`
 fn is_named(arg: &str) -> bool {
-    arg.split_once('=').is_some_and(|(name, _)| {
-        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
-    })
+    let is_of_name = |byte: &u8| byte.is_ascii_lowercase() || *byte == b'_';
+    let name = arg.bytes().position(|byte| !is_of_name(&byte));
+    name.is_some_and(|end| end > 0 && arg.as_bytes().get(end) == Some(&b'='))
 }
 
-/// How many arguments are looked at: more than strace writes of any call.
-const MOST: usize = 16;
+/// The arguments of a call.
+struct Args<'t> {
+    /// How many arguments are kept, and those.
+    count: usize,
+    kept: [&'t str; Args::MOST + 1],
+    /// Whether the closing parenthesis is there.
+    is_closed: bool,
+}
 
-/// The arguments up to the closing parenthesis: those at the top level; and whether there is one.
-fn split(text: &str) -> (Vec<&str>, bool) {
-    let mut args = Vec::new();
-    let (mut depth, mut start) = (0_usize, 0);
-    let mut previous = ' ';
-    let mut chars = text.char_indices().peekable();
-    let (mut end, mut is_closed) = (text.len(), false);
-    while let Some((at, c)) = chars.next() {
-        match c {
-            '"' => {
-                while let Some((_, c)) = chars.next() {
-                    match c {
-                        '\\' => drop(chars.next()),
-                        '"' => break,
-                        _ => {}
-                    }
-                }
-            }
-            '/' if text.get(at..).is_some_and(|rest| rest.starts_with("/*")) => {
-                let mut star = false;
-                for (_, c) in chars.by_ref() {
-                    if star && c == '/' {
-                        break;
-                    }
-                    star = c == '*';
-                }
-            }
-            // What `-y` tells about a descriptor, but no shift and no arrow.
-            '<' if previous != '<' && chars.peek().is_none_or(|(_, next)| *next != '<') => {
-                let mut dash = false;
-                for (_, c) in chars.by_ref() {
-                    if c == '>' && !dash {
-                        break;
-                    }
-                    dash = c == '-';
-                }
-            }
-            '(' | '[' | '{' => depth += 1,
-            ')' if depth == 0 => {
-                (end, is_closed) = (at, true);
-                break;
-            }
-            ')' | ']' | '}' => depth = depth.saturating_sub(1),
-            ',' if depth == 0 => {
-                if args.len() < MOST {
-                    args.extend(text.get(start..at).map(str::trim));
-                }
-                start = at + 1;
-            }
-            _ => {}
-        }
-        previous = c;
+impl<'t> Args<'t> {
+    /// How many are kept beside the last one: more than strace writes of any call.
+    const MOST: usize = 16;
+
+    fn new() -> Args<'t> {
+        Args { count: 0, kept: [""; Args::MOST + 1], is_closed: false }
     }
-    let last = text.get(start..end).map(str::trim).filter(|last| !last.is_empty());
-    args.extend(last);
-    (args, is_closed)
+
+    /// Adds the arguments at the top level, up to the closing parenthesis. All that separates them is ASCII, so
+    /// bytes are looked at and not characters.
+    fn split(&mut self, text: &'t str) {
+        let bytes = text.as_bytes();
+        let (mut depth, mut start, mut at) = (0_usize, 0, 0);
+        // What comes behind `<` or what that begins.
+        let mut behind_bracket = usize::MAX;
+        let mut end = bytes.len();
+        while let Some(special) = bytes.get(at..).and_then(|rest| rest.iter().position(is_special))
+        {
+            let here = at + special;
+            at = here + 1;
+            let next = bytes.get(at);
+            match bytes.get(here) {
+                Some(b'"') => at = after_string(bytes, at),
+                Some(b'/') if next == Some(&b'*') => at = after_comment(bytes, at),
+                Some(b'<') => {
+                    // What `-y` tells about a descriptor, but no shift and no arrow.
+                    if behind_bracket != here && next != Some(&b'<') {
+                        at = after_bracket(bytes, at);
+                    }
+                    behind_bracket = at;
+                }
+                Some(b'(' | b'[' | b'{') => depth += 1,
+                Some(b')') if depth == 0 => {
+                    (end, self.is_closed) = (here, true);
+                    break;
+                }
+                Some(b')' | b']' | b'}') => depth = depth.saturating_sub(1),
+                Some(b',') if depth == 0 => {
+                    if self.count < Args::MOST {
+                        self.push(text.get(start..here));
+                    }
+                    start = at;
+                }
+                _ => {}
+            }
+        }
+        self.push(text.get(start..end).filter(|last| !last.trim().is_empty()));
+    }
+
+    fn push(&mut self, arg: Option<&'t str>) {
+        if let (Some(arg), Some(place)) = (arg, self.kept.get_mut(self.count)) {
+            *place = trimmed(arg);
+            self.count += 1;
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &&'t str> {
+        self.kept.iter().take(self.count)
+    }
+}
+
+/// Whether a byte may separate or group arguments.
+fn is_special(byte: &u8) -> bool {
+    const SPECIAL: [bool; 256] = {
+        let (mut special, mut index) = ([false; 256], 0);
+        while index < 256 {
+            special[index] = matches!(
+                index as u8,
+                b'"' | b'/' | b'<' | b'(' | b'[' | b'{' | b')' | b']' | b'}' | b','
+            );
+            index += 1;
+        }
+        special
+    };
+    SPECIAL[usize::from(*byte)]
+}
+
+/// Without blanks around it, of which few arguments have some.
+fn trimmed(arg: &str) -> &str {
+    let arg = arg.strip_prefix(' ').unwrap_or(arg);
+    let is_graphic = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_graphic);
+    let bytes = arg.as_bytes();
+    if is_graphic(bytes.first()) && is_graphic(bytes.last()) { arg } else { arg.trim() }
+}
+
+/// Where a string ends that begins before this place.
+fn after_string(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(found) = bytes.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
+        at += found + 1;
+        if bytes.get(at - 1) == Some(&b'"') {
+            return at;
+        }
+        // What is escaped is one character; the others of its bytes are none that count.
+        at += 1;
+    }
+    bytes.len()
+}
+
+/// Where a comment ends that begins before this place.
+fn after_comment(bytes: &[u8], at: usize) -> usize {
+    let rest = bytes.get(at..).unwrap_or_default();
+    // `/*/` is a whole one.
+    rest.windows(2).position(|pair| pair == b"*/").map_or(bytes.len(), |end| at + end + 2)
+}
+
+/// Where an angle bracket ends that begins before this place; `->` is within it.
+fn after_bracket(bytes: &[u8], at: usize) -> usize {
+    let rest = bytes.get(at..).unwrap_or_default();
+    let mut dash = false;
+    let end = rest.iter().position(|byte| {
+        let is_end = *byte == b'>' && !dash;
+        dash = *byte == b'-';
+        is_end
+    });
+    end.map_or(bytes.len(), |end| at + end + 1)
 }
 
 /// Whether the arguments have their end, or are as far as strace writes them before another process.
 pub(super) fn is_closed(text: &str) -> bool {
-    split(text).1 || text.trim_end().ends_with(UNFINISHED)
+    let mut args = Args::new();
+    args.split(text);
+    args.is_closed || text.trim_end().ends_with(UNFINISHED)
 }
 
 /// The value of an argument that is written as a number.
 fn value(arg: &str, bits: Option<u8>) -> Option<u64> {
+    match arg.as_bytes() {
+        [b'0', b'x', digits @ ..] if matches!(digits.len(), 1..=16) => {
+            if let Some(value) = hexadecimal(digits) {
+                return Some(value);
+            }
+        }
+        [b'0'..=b'9' | b'-' | b'N', ..] => {}
+        _ => return None,
+    }
     let arg = arg.split_once(" /*").map_or(arg, |(arg, _)| arg.trim_end());
     // A descriptor with what `-y` tells about it.
     let arg = match arg.find('<') {
@@ -122,4 +199,10 @@ fn value(arg: &str, bits: Option<u8>) -> Option<u64> {
         return u64::from_str_radix(arg, 8).ok();
     }
     arg.parse().ok()
+}
+
+fn hexadecimal(digits: &[u8]) -> Option<u64> {
+    digits.iter().try_fold(0_u64, |value, digit| {
+        Some(value << 4 | u64::from(char::from(*digit).to_digit(16)?))
+    })
 }

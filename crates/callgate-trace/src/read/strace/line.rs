@@ -51,6 +51,10 @@ impl<'t> Line<'t> {
 
 impl<'t> What<'t> {
     pub(super) fn of(rest: &'t str) -> What<'t> {
+        // No other line begins with a word and a parenthesis.
+        if let Some((name, args)) = call(rest) {
+            return What::Call(name, args);
+        }
         if let Some(resumed) = rest.strip_prefix("<... ") {
             let Some((name, args)) = resumed.split_once(" resumed>") else { return What::Other };
             return What::Resumed(name, args);
@@ -92,16 +96,19 @@ impl<'t> What<'t> {
         if rest.starts_with("% time") {
             return What::Table;
         }
-        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-        match end.and_then(|end| rest.split_at_checked(end)) {
-            Some((name, args))
-                if name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') =>
-            {
-                args.strip_prefix('(').map_or(What::Other, |args| What::Call(name, args))
-            }
-            _ => What::Other,
-        }
+        What::Other
     }
+}
+
+/// The name of a call, and what stands behind the parenthesis.
+fn call(text: &str) -> Option<(&str, &str)> {
+    let bytes = text.as_bytes();
+    if !matches!(bytes.first()?, b'a'..=b'z' | b'A'..=b'Z' | b'_') {
+        return None;
+    }
+    let end = bytes.iter().position(|byte| !(byte.is_ascii_alphanumeric() || *byte == b'_'))?;
+    let (name, rest) = text.split_at_checked(end)?;
+    Some((name, rest.strip_prefix('(')?))
 }
 
 enum Prefix {
@@ -149,7 +156,7 @@ fn prefix(text: &str) -> Option<(Prefix, &str)> {
 }
 
 /// The largest number of a process (`PID_MAX_LIMIT` in `include/linux/threads.h`).
-const MAX_PROCESS: u32 = 4 << 20;
+pub(super) const MAX_PROCESS: u32 = 4 << 20;
 
 fn leading_number(text: &str) -> Option<(u32, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
