@@ -111,7 +111,7 @@ impl Tally {
 struct Found {
     tallies: Vec<Tally>,
     /// Where a name is in the list. Names of calls alone are kept, so no text can make their hashes collide.
-    places: FxHashMap<String, usize>,
+    places: FxHashMap<Vec<u8>, usize>,
     messages: Messages,
 }
 
@@ -123,7 +123,7 @@ impl Found {
     fn row(&mut self, line: Line<'_>, unknown: Severity, row: Result<'_, Row<'_>>) {
         match row.and_then(|row| Ok((row.name, number(row)?))) {
             Ok((name, count)) => {
-                if let Some(known) = self.known(name.text) {
+                if let Some(known) = self.known(name.text.as_bytes()) {
                     known.add(count, count.ceil() as u64);
                 } else if syscalls::is_known_name(name.text) {
                     self.add(line, name, count);
@@ -140,13 +140,13 @@ impl Found {
     }
 
     /// What was counted of a call before.
-    fn known(&mut self, name: &str) -> Option<&mut Tally> {
+    fn known(&mut self, name: &[u8]) -> Option<&mut Tally> {
         self.tallies.get_mut(*self.places.get(name)?)
     }
 
     fn add(&mut self, line: Line<'_>, name: Field<'_>, count: f64) {
         let (at, name) = (line.position(name.at), name.text.to_owned());
-        self.places.insert(name.clone(), self.tallies.len());
+        self.places.insert(name.clone().into_bytes(), self.tallies.len());
         self.tallies.push(Tally { name, at, count, calls: count.ceil() as u64 });
     }
 }
@@ -214,7 +214,7 @@ impl Log {
         if self.has_tables {
             return false;
         }
-        let Some((name, count)) = word_and_number(line) else { return false };
+        let Some((name, count)) = word_and_number(line.as_bytes()) else { return false };
         let Some(known) = self.plain.known(name) else { return false };
         // In a text with tables, this line is a warning. After so many there is no need to say where.
         let is_left_out = self.tables.messages.leave_out(Severity::Warning);

@@ -82,42 +82,45 @@ fn is_blank(c: char) -> bool {
 
 /// The word and the number of a line that has these two alone, in either order; `None` for other lines, and
 /// for some that are the same written otherwise. The number has at most 15 digits, so it is exact as an `f64`.
-pub(super) fn word_and_number(line: &str) -> Option<(&str, u64)> {
-    let bytes = line.as_bytes();
-    let (first, at) = word(bytes, 0)?;
-    let (second, mut at) = word(bytes, at)?;
-    while let Some(byte) = bytes.get(at) {
-        if !is_simple_blank(*byte) {
+pub(super) fn word_and_number(line: &[u8]) -> Option<(&[u8], u64)> {
+    let (first, rest) = word(line)?;
+    let (second, rest) = word(rest)?;
+    if !rest.iter().all(is_simple_blank) {
+        return None;
+    }
+    let number_last = number(second).map(|number| (first, number));
+    number_last.or_else(|| Some((second, number(first)?)))
+}
+
+/// The next word, and what comes behind it.
+fn word(mut text: &[u8]) -> Option<(&[u8], &[u8])> {
+    while let [byte, rest @ ..] = text
+        && is_simple_blank(byte)
+    {
+        text = rest;
+    }
+    let end = text.iter().position(|byte| *byte <= b' ').unwrap_or(text.len());
+    // Other control characters are neither part of a word here nor blanks.
+    text.split_at_checked(end).filter(|(word, _)| !word.is_empty())
+}
+
+fn number(word: &[u8]) -> Option<u64> {
+    const DIGITS: usize = 15;
+    if word.len() > DIGITS {
+        return None;
+    }
+    let mut number = 0;
+    for byte in word {
+        let digit = byte.wrapping_sub(b'0');
+        if digit >= 10 {
             return None;
         }
-        at += 1;
+        number = number * 10 + u64::from(digit);
     }
-    let [word, number] = if first.1.is_some() { [second, first] } else { [first, second] };
-    match (word, number) {
-        ((word, None), (_, Some(number))) => Some((line.get(word)?, number)),
-        _ => None,
-    }
+    Some(number)
 }
 
-/// The next word, the number that it is, and where it ends.
-fn word(bytes: &[u8], mut at: usize) -> Option<((std::ops::Range<usize>, Option<u64>), usize)> {
-    const DIGITS: usize = 15;
-    while is_simple_blank(*bytes.get(at)?) {
-        at += 1;
-    }
-    let start = at;
-    let (mut number, mut is_number) = (0_u64, true);
-    while let Some(byte) = bytes.get(at).filter(|byte| !is_simple_blank(**byte)) {
-        let digit = byte.wrapping_sub(b'0');
-        is_number &= digit < 10;
-        number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
-        at += 1;
-    }
-    is_number &= at - start <= DIGITS;
-    Some(((start..at, is_number.then_some(number)), at))
-}
-
-fn is_simple_blank(byte: u8) -> bool {
+fn is_simple_blank(byte: &u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
 }
 
@@ -164,7 +167,9 @@ mod tests {
             ("read 5.0", None),
             ("read +5", None),
             ("read 5 6", None),
-            ("5 6", None),
+            ("5 6", Some(("5", 6))),
+            ("read 5\u{b}", None),
+            ("\u{b}read 5", None),
             ("read write", None),
             ("read", None),
             ("5", None),
@@ -172,7 +177,9 @@ mod tests {
             ("", None),
             ("é 5", Some(("é", 5))),
         ] {
-            assert_eq!(word_and_number(line), pair, "{line:?}");
+            let read = word_and_number(line.as_bytes());
+            let pair = pair.map(|(word, number): (&str, _)| (word.as_bytes(), number));
+            assert_eq!(read, pair, "{line:?}");
         }
     }
 }

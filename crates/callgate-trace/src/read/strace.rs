@@ -69,6 +69,7 @@ impl Log {
             calls: Calls::of(Run { how: How::Strace, ..Run::default() }),
             names: Names::default(),
             notice: Finder::new("strace: Process "),
+            may_have_notices: false,
             unknown,
             messages: Messages::new(),
             is_log: false,
@@ -93,6 +94,11 @@ impl Log {
         if let (false, Some((_, skipped))) = (self.in_table, &mut self.skipped) {
             *skipped += 1;
         }
+    }
+
+    /// The block that the next lines are of.
+    pub(super) fn begin(&mut self, block: lines::Block<'_>) {
+        self.may_have_notices = self.notice.find(block.text.as_bytes()).is_some();
     }
 
     /// The next line.
@@ -177,6 +183,7 @@ pub(crate) struct Log {
     names: Names,
     /// What a notice on a terminal begins with.
     notice: Finder<'static>,
+    may_have_notices: bool,
     unknown: Severity,
     messages: Messages,
     is_log: bool,
@@ -191,7 +198,8 @@ impl Log {
         let process = self.processes.of_line(named);
         let arch = self.processes.arch(process);
         // On a terminal, a notice may interrupt a call; the rest of the line is on the next.
-        let notice = self.notice.find(args.as_bytes()).and_then(|at| args.split_at_checked(at));
+        let notice = if self.may_have_notices { self.notice.find(args.as_bytes()) } else { None };
+        let notice = notice.and_then(|at| args.split_at_checked(at));
         self.noticed = notice.is_some();
         if let Some((_, notice)) = notice
             && let What::Attached(child) = What::of(notice)

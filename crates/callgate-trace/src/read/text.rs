@@ -97,6 +97,7 @@ fn too_long() -> Diagnostic {
 impl Logs {
     fn block(&mut self, block: Block<'_>) {
         let may_have_records = self.audit.may_have_records(block);
+        self.strace.begin(block);
         for line in block.lines() {
             if may_have_records {
                 self.audit.line(line);

@@ -9,18 +9,10 @@ pub(super) type Known = [Option<u64>; 6];
 
 /// What is known of the arguments of one call with these arguments.
 pub(super) fn values(arch: Arch, facts: &[ArgFacts], text: &str) -> Known {
-    let mut known = Known::default();
-    let mut args = Args::new();
-    args.split(text);
-    let is_raw = |arg: &&str| *arg == "0" || arg.starts_with("0x");
+    let args = Args::read(facts, text);
     // strace joins the halves of wide arguments, and changes the order of those of clone.
-    let exact = arch.is_64bit() && !args.iter().any(|arg| is_named(arg));
-    if exact || args.iter().all(is_raw) {
-        for (index, (known, arg)) in known.iter_mut().zip(args.iter()).enumerate() {
-            *known = value(arg, facts.get(index).map(|arg| arg.bits));
-        }
-    }
-    known
+    let exact = arch.is_64bit() && !args.has_name;
+    if exact || args.is_raw { args.known } else { Known::default() }
 }
 
 /// `flags=CLONE_VM`
@@ -31,77 +23,96 @@ fn is_named(arg: &str) -> bool {
 }
 
 /// The arguments of a call.
-struct Args<'t> {
-    /// How many arguments are kept, and those.
+struct Args<'f> {
+    facts: &'f [ArgFacts],
+    /// How many there are, at most one more than [`Args::MOST`].
     count: usize,
-    kept: [&'t str; Args::MOST + 1],
+    /// The values of the first ones, where each argument is one.
+    known: Known,
+    /// Whether an argument has its name with it.
+    has_name: bool,
+    /// Whether all are written as `strace -e raw=all` does.
+    is_raw: bool,
     /// Whether the closing parenthesis is there.
     is_closed: bool,
 }
 
-impl<'t> Args<'t> {
-    /// How many are kept beside the last one: more than strace writes of any call.
+impl<'f> Args<'f> {
+    /// How many are looked at beside the last one: more than strace writes of any call.
     const MOST: usize = 16;
 
-    fn new() -> Args<'t> {
-        Args { count: 0, kept: [""; Args::MOST + 1], is_closed: false }
-    }
-
-    /// Adds the arguments at the top level, up to the closing parenthesis. All that separates them is ASCII, so
-    /// bytes are looked at and not characters.
-    fn split(&mut self, text: &'t str) {
+    /// Reads the arguments at the top level, up to the closing parenthesis. All that separates them is ASCII,
+    /// so bytes are looked at and not characters.
+    fn read(facts: &'f [ArgFacts], text: &str) -> Args<'f> {
+        let mut args = Args {
+            facts,
+            count: 0,
+            known: Known::default(),
+            has_name: false,
+            is_raw: true,
+            is_closed: false,
+        };
         let bytes = text.as_bytes();
         let (mut depth, mut start, mut at) = (0_usize, 0, 0);
         // What comes behind `<` or what that begins.
         let mut behind_bracket = usize::MAX;
         let mut end = bytes.len();
-        while let Some(special) = bytes.get(at..).and_then(|rest| rest.iter().position(is_special))
-        {
-            let here = at + special;
-            at = here + 1;
-            let next = bytes.get(at);
-            match bytes.get(here) {
-                Some(b'"') => at = after_string(bytes, at),
-                Some(b'/') if next == Some(&b'*') => at = after_comment(bytes, at),
-                Some(b'<') => {
+        while let Some(byte) = bytes.get(at).copied() {
+            let here = at;
+            at += 1;
+            if !is_special(byte) {
+                continue;
+            }
+            match byte {
+                b'"' => at = after_string(bytes, at),
+                b'/' if bytes.get(at) == Some(&b'*') => at = after_comment(bytes, at),
+                b'<' => {
                     // What `-y` tells about a descriptor, but no shift and no arrow.
-                    if behind_bracket != here && next != Some(&b'<') {
+                    if behind_bracket != here && bytes.get(at) != Some(&b'<') {
                         at = after_bracket(bytes, at);
                     }
                     behind_bracket = at;
                 }
-                Some(b'(' | b'[' | b'{') => depth += 1,
-                Some(b')') if depth == 0 => {
-                    (end, self.is_closed) = (here, true);
+                b'(' | b'[' | b'{' => depth += 1,
+                b')' if depth == 0 => {
+                    (end, args.is_closed) = (here, true);
                     break;
                 }
-                Some(b')' | b']' | b'}') => depth = depth.saturating_sub(1),
-                Some(b',') if depth == 0 => {
-                    if self.count < Args::MOST {
-                        self.push(text.get(start..here));
+                b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+                b',' if depth == 0 => {
+                    if args.count < Args::MOST {
+                        args.add(trimmed(text.get(start..here).unwrap_or_default()));
                     }
                     start = at;
                 }
                 _ => {}
             }
         }
-        self.push(text.get(start..end).filter(|last| !last.trim().is_empty()));
-    }
-
-    fn push(&mut self, arg: Option<&'t str>) {
-        if let (Some(arg), Some(place)) = (arg, self.kept.get_mut(self.count)) {
-            *place = trimmed(arg);
-            self.count += 1;
+        let last = trimmed(text.get(start..end).unwrap_or_default());
+        if !last.is_empty() {
+            args.add(last);
         }
+        args
     }
 
-    fn iter(&self) -> impl Iterator<Item = &&'t str> {
-        self.kept.iter().take(self.count)
+    fn add(&mut self, arg: &str) {
+        match arg.as_bytes() {
+            [b'0'] | [b'0', b'x', ..] => {}
+            [b'0'..=b'9', ..] => self.is_raw = false,
+            _ => {
+                self.has_name |= is_named(arg);
+                self.is_raw = false;
+            }
+        }
+        if let Some(known) = self.known.get_mut(self.count) {
+            *known = value(arg, self.facts.get(self.count).map(|arg| arg.bits));
+        }
+        self.count += 1;
     }
 }
 
 /// Whether a byte may separate or group arguments.
-fn is_special(byte: &u8) -> bool {
+fn is_special(byte: u8) -> bool {
     const SPECIAL: [bool; 256] = {
         let (mut special, mut index) = ([false; 256], 0);
         while index < 256 {
@@ -113,7 +124,7 @@ fn is_special(byte: &u8) -> bool {
         }
         special
     };
-    SPECIAL[usize::from(*byte)]
+    SPECIAL[usize::from(byte)]
 }
 
 /// Without blanks around it, of which few arguments have some.
@@ -158,9 +169,7 @@ fn after_bracket(bytes: &[u8], at: usize) -> usize {
 
 /// Whether the arguments have their end, or are as far as strace writes them before another process.
 pub(super) fn is_closed(text: &str) -> bool {
-    let mut args = Args::new();
-    args.split(text);
-    args.is_closed || text.trim_end().ends_with(UNFINISHED)
+    Args::read(&[], text).is_closed || text.trim_end().ends_with(UNFINISHED)
 }
 
 /// The value of an argument that is written as a number.
@@ -201,8 +210,18 @@ fn value(arg: &str, bits: Option<u8>) -> Option<u64> {
     arg.parse().ok()
 }
 
+/// The value of these digits; `None` when one of them is none.
 fn hexadecimal(digits: &[u8]) -> Option<u64> {
-    digits.iter().try_fold(0_u64, |value, digit| {
-        Some(value << 4 | u64::from(char::from(*digit).to_digit(16)?))
-    })
+    let mut value = 0_u64;
+    for digit in digits {
+        let decimal = digit.wrapping_sub(b'0');
+        let letter = (digit | 0x20).wrapping_sub(b'a');
+        let digit = match (decimal, letter) {
+            (0..10, _) => decimal,
+            (_, 0..6) => letter + 10,
+            _ => return None,
+        };
+        value = value << 4 | u64::from(digit);
+    }
+    Some(value)
 }
