@@ -28,6 +28,10 @@ pub trait Report {
         message: impl Into<String>,
     ) -> &mut Diagnostic;
 
+    /// Counts an error or a warning that would be left out anyway, so that the caller need not format it; `false`
+    /// while messages are still kept, and this one must be reported.
+    fn leave_out(&mut self, severity: Severity) -> bool;
+
     /// How many errors or warnings were reported, those left out included.
     fn reported(&self, severity: Severity) -> usize;
 }
@@ -42,6 +46,13 @@ impl Report for Messages {
         message: impl Into<String>,
     ) -> &mut Diagnostic {
         self.report_at(severity, || at, message)
+    }
+
+    fn leave_out(&mut self, severity: Severity) -> bool {
+        let count = self.count(severity);
+        let is_full = *count >= LIMIT;
+        *count += usize::from(is_full);
+        is_full
     }
 
     fn reported(&self, severity: Severity) -> usize {
@@ -68,14 +79,18 @@ impl Messages {
         at: impl FnOnce() -> Position,
         message: impl Into<String>,
     ) -> &mut Diagnostic {
-        let [warnings, errors] = &mut self.counts;
-        let count = if severity == Severity::Error { errors } else { warnings };
+        let count = self.count(severity);
         *count += 1;
         if *count > LIMIT {
             return &mut self.left_out;
         }
         let warning = Diagnostic::warning(Some(at()), message);
         self.kept.push_mut(Diagnostic { severity, ..warning })
+    }
+
+    fn count(&mut self, severity: Severity) -> &mut usize {
+        let [warnings, errors] = &mut self.counts;
+        if severity == Severity::Error { errors } else { warnings }
     }
 
     /// Adds an error.

@@ -335,6 +335,10 @@ impl Report for Reader<'_> {
         Reader::report(self, severity, at, message)
     }
 
+    fn leave_out(&mut self, severity: Severity) -> bool {
+        self.messages.leave_out(severity)
+    }
+
     fn reported(&self, severity: Severity) -> usize {
         Reader::reported(self, severity)
     }

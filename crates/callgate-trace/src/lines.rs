@@ -1,6 +1,7 @@
 //! A text that comes in pieces, line by line. A log may be larger than the memory.
 
 use callgate_bpf::diagnostic::{Diagnostic, Position};
+use memchr::{memchr, memchr_iter, memrchr};
 
 /// How long a line may be in bytes. strace writes what `execve` is given in one line, which the kernel limits
 /// to a quarter of the stack, 2 MiB.
@@ -24,7 +25,29 @@ impl Line<'_> {
     }
 }
 
-/// Puts lines together.
+/// Consecutive whole lines of a text. Readers that look for something rare can search all of them at once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Block<'t> {
+    /// The number of the first line, from 1.
+    number: u32,
+    /// The lines; not empty.
+    pub(crate) text: &'t str,
+}
+
+impl<'t> Block<'t> {
+    pub(crate) fn lines(self) -> impl Iterator<Item = Line<'t>> {
+        let mut start = 0;
+        let unfinished = (!self.text.ends_with('\n')).then_some(self.text.len());
+        let ends = memchr_iter(b'\n', self.text.as_bytes()).map(|at| at + 1).chain(unfinished);
+        ends.zip(0..).map(move |(end, index)| {
+            let text = self.text.get(start..end).unwrap_or_default();
+            start = end;
+            Line { number: self.number.saturating_add(index), text }
+        })
+    }
+}
+
+/// Splits a text into blocks of whole lines.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
     /// What came of the last line so far.
@@ -42,10 +65,10 @@ impl Lines {
     pub(crate) fn push(
         &mut self,
         mut bytes: &[u8],
-        each: &mut impl FnMut(Line<'_>),
+        each: &mut impl FnMut(Block<'_>),
     ) -> Result<(), Diagnostic> {
         if !self.begun.is_empty() {
-            let end = line_break(bytes).map_or(bytes.len(), |at| at + 1);
+            let end = memchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1);
             let (first, rest) = bytes.split_at_checked(end).unwrap_or((bytes, &[]));
             if !first.ends_with(b"\n") {
                 return self.begin(first, each);
@@ -55,30 +78,30 @@ impl Lines {
             self.text(&begun, each)?;
             bytes = rest;
         }
-        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let whole = memrchr(b'\n', bytes).map_or(0, |at| at + 1);
         let (whole, rest) = bytes.split_at_checked(whole).unwrap_or((bytes, &[]));
         self.text(whole, each)?;
         self.begin(rest, each)
     }
 
     /// A part of a line whose end is not there yet.
-    fn begin(&mut self, part: &[u8], each: &mut impl FnMut(Line<'_>)) -> Result<(), Diagnostic> {
+    fn begin(&mut self, part: &[u8], each: &mut impl FnMut(Block<'_>)) -> Result<(), Diagnostic> {
         self.begun.extend_from_slice(part);
         if part.contains(&0) {
             // What is no text may have no lines either.
             return self.finish(each);
         }
-        self.check_length(self.begun.len())
+        check_length(self.lines, self.begun.len())
     }
 
     /// The end of the text: what has no line break is a line.
-    pub(crate) fn finish(&mut self, each: &mut impl FnMut(Line<'_>)) -> Result<(), Diagnostic> {
+    pub(crate) fn finish(&mut self, each: &mut impl FnMut(Block<'_>)) -> Result<(), Diagnostic> {
         let begun = std::mem::take(&mut self.begun);
         self.text(&begun, each)
     }
 
     /// Whole lines.
-    fn text(&mut self, bytes: &[u8], each: &mut impl FnMut(Line<'_>)) -> Result<(), Diagnostic> {
+    fn text(&mut self, bytes: &[u8], each: &mut impl FnMut(Block<'_>)) -> Result<(), Diagnostic> {
         let (text, wrong) = match std::str::from_utf8(bytes) {
             Ok(text) => (text, None),
             Err(error) => {
@@ -86,15 +109,14 @@ impl Lines {
                 (std::str::from_utf8(valid).unwrap_or_default(), Some(error.valid_up_to()))
             }
         };
-        for text in text.split_inclusive('\n') {
-            self.check_length(text.len())?;
-            let line = Line { number: self.lines.saturating_add(1), text };
-            if let Some(at) = text.find('\0') {
-                return Err(zero(line.position(at)));
-            }
-            each(line);
-            self.lines = line.number;
+        let (good, bad) = self.check(text);
+        if !good.is_empty() {
+            each(Block { number: self.lines.saturating_add(1), text: good });
         }
+        if let Some(error) = bad {
+            return Err(error);
+        }
+        self.lines = self.lines.saturating_add(lines_of(text));
         if let Some(at) = wrong {
             return Err(not_utf8(self.bytes.saturating_add(at as u64)));
         }
@@ -102,16 +124,42 @@ impl Lines {
         Ok(())
     }
 
-    fn check_length(&self, length: usize) -> Result<(), Diagnostic> {
-        if length <= MAX_LINE {
-            return Ok(());
+    /// The lines before the first one that is too long or has a zero, and what is wrong with that one.
+    fn check<'t>(&self, text: &'t str) -> (&'t str, Option<Diagnostic>) {
+        if text.len() <= MAX_LINE && memchr(0, text.as_bytes()).is_none() {
+            return (text, None);
         }
-        let position = Position { line: self.lines.saturating_add(1), column: 1 };
-        let message =
-            format!("this line has more than {} MiB, the limit for a line", MAX_LINE >> 20);
-        Err(Diagnostic::error(Some(position), message)
-            .help("logs have one line for each call; check what file this is"))
+        let mut start = 0;
+        for (line, index) in text.split_inclusive('\n').zip(0..) {
+            let before = self.lines.saturating_add(index);
+            let zero_at =
+                |at| zero(Line { number: before.saturating_add(1), text: line }.position(at));
+            let error = check_length(before, line.len()).err();
+            if let Some(error) = error.or_else(|| line.find('\0').map(zero_at)) {
+                return (text.get(..start).unwrap_or_default(), Some(error));
+            }
+            start += line.len();
+        }
+        (text, None)
     }
+}
+
+/// How many lines there are, or have begun.
+fn lines_of(text: &str) -> u32 {
+    let breaks = memchr_iter(b'\n', text.as_bytes()).count();
+    let begun = usize::from(!text.is_empty() && !text.ends_with('\n'));
+    u32::try_from(breaks + begun).unwrap_or(u32::MAX)
+}
+
+/// Refuses a line of this many bytes behind so many others.
+fn check_length(before: u32, length: usize) -> Result<(), Diagnostic> {
+    if length <= MAX_LINE {
+        return Ok(());
+    }
+    let position = Position { line: before.saturating_add(1), column: 1 };
+    let message = format!("this line has more than {} MiB, the limit for a line", MAX_LINE >> 20);
+    Err(Diagnostic::error(Some(position), message)
+        .help("logs have one line for each call; check what file this is"))
 }
 
 /// A text that was kept as a whole.
@@ -135,10 +183,6 @@ fn zero(at: Position) -> Diagnostic {
     Diagnostic::error(Some(at), "a zero byte: this is not text")
 }
 
-fn line_break(bytes: &[u8]) -> Option<usize> {
-    bytes.iter().position(|byte| *byte == b'\n')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,7 +190,9 @@ mod tests {
     /// The lines of a text that comes in pieces of this size, and what is wrong with it.
     fn lines(text: &[u8], size: usize) -> (Vec<(u32, String)>, Option<String>) {
         let (mut lines, mut seen) = (Lines::default(), Vec::new());
-        let mut each = |line: Line<'_>| seen.push((line.number, line.text.to_owned()));
+        let mut each = |block: Block<'_>| {
+            seen.extend(block.lines().map(|line| (line.number, line.text.to_owned())));
+        };
         let mut pieces = text.chunks(size);
         let result = pieces
             .try_for_each(|piece| lines.push(piece, &mut each))

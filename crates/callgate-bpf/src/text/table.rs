@@ -20,7 +20,7 @@ pub(super) fn decimal(text: &str) -> std::result::Result<Vec<RawInsn>, AsmError>
         let mut column = 1;
         for record in line.split(',') {
             let fields = fields(record, Position { line: number, column });
-            column += record.chars().count() as u32 + 1;
+            column += width(record) + 1;
             let read = match (fields.as_slice(), count) {
                 ([], _) => continue,
                 ([field], None) => decimal_field(*field, "the count", u32::MAX)
@@ -60,16 +60,23 @@ fn fields(record: &str, start: Position) -> Vec<(&str, Position)> {
     loop {
         let trimmed = rest.trim_start();
         let blanks = rest.get(..rest.len() - trimmed.len()).unwrap_or_default();
-        column += blanks.chars().count() as u32;
+        column += width(blanks);
         if trimmed.is_empty() {
             return fields;
         }
         let end = trimmed.find(char::is_whitespace).unwrap_or(trimmed.len());
         let (word, after) = trimmed.split_at(end);
         fields.push((word, Position { column, ..start }));
-        column += word.chars().count() as u32;
+        column += width(word);
         rest = after;
     }
+}
+
+/// How many columns a part of a line takes. A line may be long, so no part is counted again for each field.
+fn width(part: &str) -> u32 {
+    #[cfg(test)]
+    tests::COUNTED.with(|counted| counted.set(counted.get() + part.len()));
+    part.chars().count() as u32
 }
 
 type Field<'a> = (&'a str, Position);
@@ -180,4 +187,27 @@ fn legacy_code(token: &Token<'_>) -> Result<u16> {
         let message = format!("{} is no instruction of Linux 3.10 (`BPF_S_…`)", quote(token.text));
         error(token.position, message)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    thread_local! {
+        /// How many bytes [`width`] was asked about.
+        pub(super) static COUNTED: Cell<usize> = const { Cell::new(0) };
+    }
+
+    #[test]
+    fn columns_of_a_long_line_are_counted_once() {
+        for unit in ["6 ", "6 0 0 0,", " ", ","] {
+            let text = format!("99999\n{}", unit.repeat(10_000));
+            COUNTED.set(0);
+            let _ = decimal(&text);
+            // A record as a whole, and its words and blanks.
+            assert!(COUNTED.get() <= 2 * text.len(), "{unit:?}: {}", COUNTED.get());
+        }
+    }
 }

@@ -14,6 +14,7 @@
 //! are given back with their places.
 
 pub(super) mod table;
+mod words;
 
 use crate::read as recording;
 use crate::recording::Recording;
@@ -186,6 +187,9 @@ pub(super) const SUGGESTIONS: usize = 50;
 
 /// What is the matter with a name that no kernel knows.
 pub(super) fn unknown_name<R: Report>(reader: &mut R, severity: Severity, at: R::At, name: &str) {
+    if reader.leave_out(severity) {
+        return;
+    }
     let mut message = format!("\"{}\" is not the name of a system call", shorten(name));
     if severity == Severity::Warning {
         message += "; it is left out";

@@ -11,28 +11,72 @@
 //! Sources: `call_summary_pers` in strace's `count.c`, `thread__dump_stats` in the kernel's
 //! `tools/perf/builtin-trace.c`, and the output of strace 6.1 and perf 6.1.
 
-use std::collections::BTreeMap;
-
 use super::unknown_name;
+use super::words::{Buffer, Field, WORDS, Words, word_and_number};
 use crate::lines::Line;
 use callgate_bpf::diagnostic::{Position, Severity};
 use callgate_bpf::syscalls;
-use callgate_formats::messages::Messages;
+use callgate_formats::messages::{Messages, Report};
 use callgate_formats::tree::shorten;
+use rustc_hash::FxHashMap;
 
-/// A word of a line and its byte offset there.
+/// What is wrong with a line, and where in it. Its message is formatted only where it is reported.
+struct Wrong<'t> {
+    at: usize,
+    problem: Problem<'t>,
+}
+
+enum Problem<'t> {
+    /// This many columns where two are expected.
+    Columns(usize),
+    /// This many columns in a table that has others.
+    Row {
+        given: usize,
+        columns: usize,
+    },
+    TooLarge(Row<'t>),
+    Negative(Row<'t>),
+    NoCount(Row<'t>),
+}
+
+impl Problem<'_> {
+    fn message(&self) -> String {
+        match self {
+            Problem::Columns(1) => "1 column where two are expected".to_owned(),
+            Problem::Columns(more) => format!("{more} columns where two are expected"),
+            Problem::Row { given, columns } => {
+                format!("a row with {given} columns in a table that has {columns}")
+            }
+            Problem::TooLarge(Row { name, count }) => {
+                let (name, count) = (shorten(name.text), shorten(count.text));
+                format!("the count of {name} is larger than any number here: {count}")
+            }
+            Problem::Negative(Row { name, count }) => {
+                format!("the count of {} is negative: {}", shorten(name.text), shorten(count.text))
+            }
+            Problem::NoCount(Row { count, .. }) => {
+                format!("\"{}\" is not a count", shorten(count.text))
+            }
+        }
+    }
+
+    fn help(&self) -> &'static str {
+        match self {
+            Problem::Columns(_) => "write the name of a call and its count",
+            Problem::Row { .. } => "give the whole table as strace -c or perf trace -s prints it",
+            _ => "a count is a decimal number from 0 to 1.7e308, such as 42",
+        }
+    }
+}
+
+/// The two words of a line that count.
 #[derive(Clone, Copy)]
-struct Field<'t> {
-    at: usize,
-    text: &'t str,
+struct Row<'t> {
+    name: Field<'t>,
+    count: Field<'t>,
 }
 
-/// What is wrong, where, and what to do.
-struct Wrong {
-    at: usize,
-    message: String,
-    help: String,
-}
+type Result<'t, T> = std::result::Result<T, Wrong<'t>>;
 
 /// Where the lines are.
 #[derive(Clone, Copy)]
@@ -56,44 +100,54 @@ pub(crate) struct Tally {
     pub(crate) calls: u64,
 }
 
+impl Tally {
+    fn add(&mut self, count: f64, calls: u64) {
+        self.count = (self.count + count).min(f64::MAX);
+        self.calls = self.calls.saturating_add(calls);
+    }
+}
+
 /// What the lines say, and messages about them.
 struct Found {
     tallies: Vec<Tally>,
-    /// Where a name is in the list.
-    places: BTreeMap<String, usize>,
+    /// Where a name is in the list. Names of calls alone are kept, so no text can make their hashes collide.
+    places: FxHashMap<Vec<u8>, usize>,
     messages: Messages,
 }
 
 impl Found {
     fn new() -> Found {
-        Found { tallies: Vec::new(), places: BTreeMap::new(), messages: Messages::new() }
+        Found { tallies: Vec::new(), places: FxHashMap::default(), messages: Messages::new() }
     }
 
-    fn row(&mut self, line: Line<'_>, unknown: Severity, row: Row<'_>) {
-        match row.and_then(|(name, count)| Ok((name, number(name, count)?))) {
-            Ok((name, _)) if !syscalls::is_known_name(name.text) => {
-                unknown_name(&mut self.messages, unknown, line.position(name.at), name.text);
+    fn row(&mut self, line: Line<'_>, unknown: Severity, row: Result<'_, Row<'_>>) {
+        match row.and_then(|row| Ok((row.name, number(row)?))) {
+            Ok((name, count)) => {
+                if let Some(known) = self.known(name.text.as_bytes()) {
+                    known.add(count, count.ceil() as u64);
+                } else if syscalls::is_known_name(name.text) {
+                    self.add(line, name, count);
+                } else {
+                    unknown_name(&mut self.messages, unknown, line.position(name.at), name.text);
+                }
             }
-            Ok((name, count)) => self.add(line, name, count),
-            Err(Wrong { at, message, help }) => {
-                self.messages.error(line.position(at), message).help = help;
+            Err(_) if self.messages.leave_out(Severity::Error) => {}
+            Err(Wrong { at, problem }) => {
+                self.messages.error(line.position(at), problem.message()).help =
+                    problem.help().to_owned();
             }
         }
+    }
+
+    /// What was counted of a call before.
+    fn known(&mut self, name: &[u8]) -> Option<&mut Tally> {
+        self.tallies.get_mut(*self.places.get(name)?)
     }
 
     fn add(&mut self, line: Line<'_>, name: Field<'_>, count: f64) {
-        let calls = count.ceil() as u64;
-        match self.places.get(name.text).and_then(|place| self.tallies.get_mut(*place)) {
-            Some(tally) => {
-                tally.count = (tally.count + count).min(f64::MAX);
-                tally.calls = tally.calls.saturating_add(calls);
-            }
-            None => {
-                let (at, name) = (line.position(name.at), name.text.to_owned());
-                self.places.insert(name.clone(), self.tallies.len());
-                self.tallies.push(Tally { name, at, count, calls });
-            }
-        }
+        let (at, name) = (line.position(name.at), name.text.to_owned());
+        self.places.insert(name.clone().into_bytes(), self.tallies.len());
+        self.tallies.push(Tally { name, at, count, calls: count.ceil() as u64 });
     }
 }
 
@@ -111,6 +165,7 @@ pub(crate) struct Log {
     has_counts: bool,
     /// Some line looks like a call that perf trace prints.
     has_calls_of_perf: bool,
+    buffer: Buffer,
 }
 
 impl Log {
@@ -124,6 +179,7 @@ impl Log {
             first: None,
             has_counts: false,
             has_calls_of_perf: false,
+            buffer: Buffer::default(),
         }
     }
 
@@ -134,31 +190,51 @@ impl Log {
 
     /// The next line of a text that may have counts outside of tables.
     pub(crate) fn line(&mut self, line: Line<'_>) {
-        let words = Words::of(line.text, WORDS);
-        let Some(first) = words.first() else { return self.empty() };
-        if is_comment(&first) {
-            return;
+        let words = self.buffer.words(line.text, WORDS);
+        match words.first() {
+            None => self.empty(),
+            Some(first) if is_comment(&first) => {}
+            Some(first) => {
+                if !self.has_tables && !self.has_counts {
+                    self.has_calls_of_perf |= line.text.contains(" ms): ");
+                    self.first = self.first.or_else(|| Some(line.position(first.at)));
+                    self.has_counts = looks_like_count(&words);
+                }
+                if !self.in_tables(line, &words) && !self.has_tables {
+                    self.plain.row(line, self.unknown, two_columns(&words));
+                }
+            }
         }
-        if !self.has_tables {
-            self.has_calls_of_perf |= line.text.contains(" ms): ");
-            self.first = self.first.or_else(|| Some(line.position(first.at)));
-            self.has_counts |= looks_like_count(&words);
+        self.buffer.reuse(words);
+    }
+
+    /// Adds the count of a line of two columns, if their name was counted before and there are no tables so
+    /// far; otherwise the line is still to be read. Nothing is done here that [`Log::line`] would not do.
+    pub(crate) fn repeated(&mut self, line: &str) -> bool {
+        if self.has_tables {
+            return false;
         }
-        if !self.in_tables(line, &words) && !self.has_tables {
-            self.plain.row(line, self.unknown, two_columns(&words));
+        let Some((name, count)) = word_and_number(line.as_bytes()) else { return false };
+        let Some(known) = self.plain.known(name) else { return false };
+        // In a text with tables, this line is a warning. After so many there is no need to say where.
+        let is_left_out = self.tables.messages.leave_out(Severity::Warning);
+        if is_left_out {
+            known.add(count as f64, count);
         }
+        is_left_out
     }
 
     /// The next line of a text that has other things than counts outside of tables.
     pub(crate) fn line_of_log(&mut self, line: Line<'_>) {
         // Outside of tables, two words may be a count, and many a header.
         let outside = matches!(self.place, Place::Outside) && !line.text.contains("calls");
-        let words = Words::of(line.text, if outside { 3 } else { WORDS });
+        let words = self.buffer.words(line.text, if outside { 3 } else { WORDS });
         match words.first() {
             None => self.empty(),
             Some(first) if is_comment(&first) => {}
             Some(_) => drop(self.in_tables(line, &words)),
         }
+        self.buffer.reuse(words);
     }
 
     fn empty(&mut self) {
@@ -180,8 +256,9 @@ impl Log {
         }
         let row = match self.place {
             Place::Outside => {
-                if let Ok((name, _)) = two_columns(words)
-                    && syscalls::is_known_name(name.text)
+                if let Ok(row) = two_columns(words)
+                    && syscalls::is_known_name(row.name.text)
+                    && !self.tables.messages.leave_out(Severity::Warning)
                 {
                     let message = "this looks like a count, but is outside of the tables";
                     self.tables
@@ -235,42 +312,6 @@ impl Log {
     }
 }
 
-/// How many words of a line are kept: more than tables have columns.
-const WORDS: usize = 64;
-
-/// The words of a line.
-struct Words<'t> {
-    kept: Vec<Field<'t>>,
-    count: usize,
-}
-
-impl<'t> Words<'t> {
-    /// The words, of which so many are kept at the most; those behind are only counted.
-    fn of(line: &'t str, most: usize) -> Words<'t> {
-        let mut words = Words { kept: Vec::new(), count: 0 };
-        let mut at = 0;
-        for piece in line.split_inclusive(is_blank) {
-            let word = piece.trim_end_matches(is_blank);
-            if !word.is_empty() {
-                words.count += 1;
-                if words.count <= most {
-                    words.kept.push(Field { at, text: word });
-                }
-            }
-            at += piece.len();
-        }
-        words
-    }
-
-    fn first(&self) -> Option<Field<'t>> {
-        self.kept.first().copied()
-    }
-}
-
-fn is_blank(c: char) -> bool {
-    c.is_whitespace() || c == '\u{feff}'
-}
-
 fn is_comment(first: &Field<'_>) -> bool {
     first.text.starts_with('#')
 }
@@ -282,31 +323,22 @@ fn is_errno(words: &Words<'_>) -> bool {
 
 /// Whether it is two columns, one of which is a number or the name of a call.
 fn looks_like_count(words: &Words<'_>) -> bool {
-    two_columns(words).is_ok_and(|(name, count)| {
-        number(name, count).is_ok() || syscalls::is_known_name(name.text)
-    })
+    two_columns(words)
+        .is_ok_and(|row| number(row).is_ok() || syscalls::is_known_name(row.name.text))
 }
 
-type Row<'t> = Result<(Field<'t>, Field<'t>), Wrong>;
-
-fn two_columns<'t>(words: &Words<'t>) -> Row<'t> {
+fn two_columns<'t>(words: &Words<'t>) -> Result<'t, Row<'t>> {
     match *words.kept {
         // Names of calls start with a letter or an underscore; counts do not, but "nan" is no name.
         [first, second] if second.text.starts_with(is_letter) => {
-            if first.text.starts_with(is_letter) {
-                Ok((first, second))
-            } else {
-                Ok((second, first))
-            }
+            let is_name_first = first.text.starts_with(is_letter);
+            let (name, count) = if is_name_first { (first, second) } else { (second, first) };
+            Ok(Row { name, count })
         }
-        [first, second] => Ok((first, second)),
+        [name, count] => Ok(Row { name, count }),
         _ => Err(Wrong {
             at: words.first().map_or(0, |first| first.at),
-            message: match words.count {
-                1 => "1 column where two are expected".to_owned(),
-                more => format!("{more} columns where two are expected"),
-            },
-            help: "write the name of a call and its count".to_owned(),
+            problem: Problem::Columns(words.count),
         }),
     }
 }
@@ -343,7 +375,7 @@ impl Header {
     }
 
     /// The fields of the name and of the count.
-    fn row<'t>(&self, words: &Words<'t>) -> Row<'t> {
+    fn row<'t>(&self, words: &Words<'t>) -> Result<'t, Row<'t>> {
         let missing = self.errors.filter(|_| words.count + 1 == self.columns);
         let field = |column: usize| {
             let before = missing.is_some_and(|missing| missing < column);
@@ -351,43 +383,33 @@ impl Header {
         };
         match (field(self.name), field(self.calls)) {
             (Some(name), Some(count)) if words.count == self.columns || missing.is_some() => {
-                Ok((name, count))
+                Ok(Row { name, count })
             }
             _ => Err(Wrong {
                 at: words.first().map_or(0, |first| first.at),
-                message: format!(
-                    "a row with {} columns in a table that has {}",
-                    words.count, self.columns
-                ),
-                help: "give the whole table as strace -c or perf trace -s prints it".to_owned(),
+                problem: Problem::Row { given: words.count, columns: self.columns },
             }),
         }
     }
 
     /// strace adds all rows up below the table.
     fn is_total(&self, words: &Words<'_>) -> bool {
-        self.row(words).is_ok_and(|(name, _)| name.text == "total")
+        self.row(words).is_ok_and(|row| row.name.text == "total")
     }
 }
 
 /// The value of a count.
-fn number(name: Field<'_>, count: Field<'_>) -> Result<f64, Wrong> {
-    let wrong = |message: String| Wrong {
-        at: count.at,
-        message,
-        help: "a count is a decimal number from 0 to 1.7e308, such as 42".to_owned(),
-    };
-    let (given, name) = (shorten(count.text), shorten(name.text));
+fn number(row: Row<'_>) -> Result<'_, f64> {
+    let wrong = |problem| Err(Wrong { at: row.count.at, problem });
+    let count = row.count.text;
     // Rust also reads inf and nan.
-    let digits = count.text.trim_start_matches(['-', '+']).trim_start_matches('.');
-    match count.text.parse::<f64>() {
+    let digits = count.trim_start_matches(['-', '+']).trim_start_matches('.');
+    match count.parse::<f64>() {
         Ok(number) if digits.starts_with(|c: char| c.is_ascii_digit()) => match number {
-            _ if number.is_infinite() => {
-                Err(wrong(format!("the count of {name} is larger than any number here: {given}")))
-            }
-            ..0.0 => Err(wrong(format!("the count of {name} is negative: {given}"))),
+            _ if number.is_infinite() => wrong(Problem::TooLarge(row)),
+            ..0.0 => wrong(Problem::Negative(row)),
             _ => Ok(number.abs()),
         },
-        _ => Err(wrong(format!("\"{given}\" is not a count"))),
+        _ => wrong(Problem::NoCount(row)),
     }
 }

@@ -342,3 +342,30 @@ fn a_text_in_pieces_means_the_same() {
         }
     }
 }
+
+/// The same lines with their counts as integers, which are added at once after a while, and as fractions, which
+/// are not.
+#[test]
+fn repeated_counts_mean_the_same_as_others() {
+    let lines =
+        |count: &str| format!("read {count}\n{count} close\n\twrite {count}\r\n").repeat(400);
+    let behind = [
+        "",
+        "reed 1\n",
+        "how are you\n",
+        "% time     seconds  usecs/call     calls    errors syscall\n 61.11 0.000055 55 1 execve\n",
+        "close(3) = 0\n",
+        "type=1326 arch=c000003e syscall=3 compat=0\n",
+    ];
+    for behind in behind {
+        let [integers, fractions] = ["7", "7.0"].map(|count| {
+            let before = format!("nothing is a call\n% time\ntotal\n{}", lines(count));
+            let text = format!("{}{behind}{}", lines(count), lines(count));
+            let options = recording::Options { arch: Arch::X86_64, strict: false, partial: false };
+            let all = [text, before + behind]
+                .map(|text| (read(&text, Arch::X86_64, false), recording::read(&text, &options)));
+            format!("{all:?}")
+        });
+        assert_eq!(integers, fractions, "{behind:?}");
+    }
+}

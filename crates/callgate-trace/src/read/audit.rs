@@ -17,19 +17,20 @@ use std::collections::BTreeMap;
 use super::calls::{Calls, MAX_CALLS};
 use super::not_of;
 use crate::counts::unknown_name;
-use crate::lines::Line;
+use crate::lines::{Block, Line};
 use crate::recording::{CallId, How, Recording, Run};
 use callgate_bpf::diagnostic::Severity;
 use callgate_bpf::syscalls::{Arch, is_known_name};
 use callgate_formats::messages::{Messages, Report};
 use callgate_formats::tree::shorten;
+use memchr::memmem::Finder;
+
+/// Each record that is read here has one of these: `type=SECCOMP `, `type=1326 `, and what is written
+/// [in the journal](is_of_journal).
+const MARKS: [&str; 2] = ["SECCOMP ", "1326 "];
 
 /// Whether a line is a record that is read here.
-pub(super) fn is_record(line: &str) -> bool {
-    // Most lines of other logs have neither.
-    if !line.contains("SECCOMP") && !line.contains("1326") {
-        return false;
-    }
+fn is_record(line: &str) -> bool {
     line.contains("type=SECCOMP ") || line.contains("type=1326 ") || is_of_journal(line)
 }
 
@@ -50,6 +51,7 @@ pub(crate) struct Log {
     counts: BTreeMap<CallId, [u64; 2]>,
     calls: Calls,
     is_log: bool,
+    marks: [Finder<'static>; 2],
 }
 
 impl Log {
@@ -60,7 +62,13 @@ impl Log {
             counts: BTreeMap::new(),
             calls: Calls::of(Run { how: How::Audit, ..Run::default() }),
             is_log: false,
+            marks: MARKS.map(Finder::new),
         }
+    }
+
+    /// Whether one of the lines may be a record. Searching all of them at once is fast, and most logs have none.
+    pub(super) fn may_have_records(&self, block: Block<'_>) -> bool {
+        self.marks.iter().any(|mark| mark.find(block.text.as_bytes()).is_some())
     }
 
     /// Whether there was a record.
@@ -76,7 +84,7 @@ impl Log {
         self.is_log = true;
         if let Some(call) = call(line, &mut self.messages, self.unknown) {
             if !self.counts.contains_key(&call) && self.counts.len() >= MAX_CALLS {
-                return self.calls.lose(line.position(0));
+                return self.calls.lose(|| line.position(0));
             }
             let [journal, other] = self.counts.entry(call).or_default();
             *if is_of_journal(line.text) { journal } else { other } += 1;
@@ -85,7 +93,11 @@ impl Log {
 
     pub(crate) fn finish(mut self) -> (Recording, Messages) {
         for (call, [journal, other]) in self.counts {
-            self.calls.recording.count(call, journal.max(other));
+            if let Some(place) = self.calls.place(call)
+                && let Some(seen) = self.calls.at(place)
+            {
+                seen.add(journal.max(other));
+            }
         }
         (self.calls.finish(&mut self.messages), self.messages)
     }

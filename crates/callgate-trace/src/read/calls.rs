@@ -1,57 +1,70 @@
 //! The calls of a log, bounded: a log may have any number in the place of that of a call.
 
-use crate::recording::{CallId, Recording, Run, Values};
+use std::collections::BTreeMap;
+
+use crate::recording::{CallId, Recording, Run, Seen};
 use callgate_bpf::diagnostic::Position;
 use callgate_formats::messages::Messages;
 
 /// How many different calls a recording may have: more than there are on all architectures together.
 pub(crate) const MAX_CALLS: usize = 16_384;
 
-/// A recording of one run.
+/// A recording of one run. A reader that keeps the [`Place`] of a call finds it without a search.
 pub(super) struct Calls {
-    pub(super) recording: Recording,
+    run: Run,
+    seen: Vec<(CallId, Seen)>,
+    /// Where each call is in the list. A tree, because the numbers are those of the log, and a log could be
+    /// made to have numbers whose hashes are all the same.
+    places: BTreeMap<CallId, Place>,
     /// How many there was no room for, and where the first of them stands.
     lost: Option<(Position, u64)>,
 }
 
+/// Where a call is in the list of [`Calls`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place(usize);
+
 impl Calls {
     pub(super) fn of(run: Run) -> Calls {
-        Calls { recording: Recording::of(run), lost: None }
+        Calls { run, seen: Vec::new(), places: BTreeMap::new(), lost: None }
     }
 
-    /// Adds one call, at this place, with what is known of its arguments.
-    pub(super) fn add(
-        &mut self,
-        at: Position,
-        call: CallId,
-        args: impl IntoIterator<Item = Values>,
-    ) {
-        let calls = self.recording.calls().len();
-        if calls < MAX_CALLS || self.recording.get(call).is_some() {
-            self.recording.add(call, 1, args);
-        } else {
-            self.lose(at);
+    /// The place of a call; `None` when there is no room for another one.
+    pub(super) fn place(&mut self, call: CallId) -> Option<Place> {
+        if let Some(place) = self.places.get(&call) {
+            return Some(*place);
         }
+        if self.seen.len() >= MAX_CALLS {
+            return None;
+        }
+        let place = Place(self.seen.len());
+        self.seen.push((call, Seen::new(call)));
+        self.places.insert(call, place);
+        Some(place)
     }
 
-    /// There is no room for the call at this place.
-    pub(super) fn lose(&mut self, at: Position) {
-        let (_, lost) = self.lost.get_or_insert((at, 0));
+    /// What was seen of the call at a place.
+    pub(super) fn at(&mut self, Place(index): Place) -> Option<&mut Seen> {
+        self.seen.get_mut(index).map(|(_, seen)| seen)
+    }
+
+    /// There is no room for the call at this position in the text.
+    pub(super) fn lose(&mut self, at: impl FnOnce() -> Position) {
+        let (_, lost) = self.lost.get_or_insert_with(|| (at(), 0));
         *lost = lost.saturating_add(1);
     }
 
     /// The recording; what is not in it is said.
-    pub(super) fn finish(mut self, messages: &mut Messages) -> Recording {
+    pub(super) fn finish(self, messages: &mut Messages) -> Recording {
+        let mut run = self.run;
         if let Some((at, lost)) = self.lost {
             let message = format!(
                 "more than {MAX_CALLS} different calls, the limit; the others from here on ({lost}) are left out"
             );
             messages.warn(at, message).help =
                 "no kernel has so many calls; check what was logged".to_owned();
-            for run in self.recording.runs_mut() {
-                run.lost = run.lost.saturating_add(lost);
-            }
+            run.lost = run.lost.saturating_add(lost);
         }
-        self.recording
+        Recording::of_calls(run, self.seen)
     }
 }

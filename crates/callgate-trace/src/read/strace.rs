@@ -19,12 +19,14 @@
 
 mod args;
 mod line;
+mod names;
 mod processes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::args::{is_closed, values};
 use self::line::{Line, UNFINISHED, What};
+use self::names::{Name, Names};
 use self::processes::Processes;
 use super::calls::Calls;
 use super::not_of;
@@ -34,6 +36,7 @@ use crate::recording::{CallId, How, Recording, Run};
 use callgate_bpf::diagnostic::{Position, Severity};
 use callgate_bpf::syscalls::{self, Arch};
 use callgate_formats::messages::Messages;
+use memchr::memmem::Finder;
 
 /// How many calls may be unfinished at a time. Each has a thread of its own.
 const MAX_UNFINISHED: usize = 100_000;
@@ -64,6 +67,9 @@ impl Log {
             multiplexed: None,
             left_out: BTreeSet::new(),
             calls: Calls::of(Run { how: How::Strace, ..Run::default() }),
+            names: Names::default(),
+            notice: Finder::new("strace: Process "),
+            may_have_notices: false,
             unknown,
             messages: Messages::new(),
             is_log: false,
@@ -76,6 +82,23 @@ impl Log {
     /// below (`-C`).
     pub(super) fn is_log(&self) -> bool {
         self.is_log
+    }
+
+    /// Whether a line that is no call needs no message any more.
+    pub(super) fn has_skipped(&self) -> bool {
+        self.in_table || self.skipped.is_some()
+    }
+
+    /// Counts such a line.
+    pub(super) fn skip(&mut self) {
+        if let (false, Some((_, skipped))) = (self.in_table, &mut self.skipped) {
+            *skipped += 1;
+        }
+    }
+
+    /// The block that the next lines are of.
+    pub(super) fn begin(&mut self, block: lines::Block<'_>) {
+        self.may_have_notices = self.notice.find(block.text.as_bytes()).is_some();
     }
 
     /// The next line.
@@ -92,10 +115,10 @@ impl Log {
                 self.messages
                     .warn(at(), "this line is cut off; the call counts, its values do not")
                     .help = "check that the log is complete".to_owned();
-                self.call(parsed.process, at(), name, "");
+                self.call(parsed.process, at, name, "");
             }
-            What::Call(name, args) => self.call(parsed.process, at(), name, args),
-            What::Resumed(name, args) => self.resumed(parsed.process, at(), name, args),
+            What::Call(name, args) => self.call(parsed.process, at, name, args),
+            What::Resumed(name, args) => self.resumed(parsed.process, at, name, args),
             What::Rest(args) if self.noticed => self.rest(args),
             What::Mode(process, mode) => self.processes.changed(process, mode),
             What::Attached(process) => self.processes.attached(process),
@@ -113,7 +136,7 @@ impl Log {
 
     pub(crate) fn finish(mut self) -> (Recording, Messages) {
         for (_, call) in std::mem::take(&mut self.unfinished) {
-            self.count(call.arch, call.at, &call.name, &call.args);
+            self.count(call.arch, || call.at, &call.name, &call.args);
         }
         if let Some((at, skipped)) = self.skipped {
             let lines = if skipped == 1 {
@@ -156,6 +179,11 @@ pub(crate) struct Log {
     /// Names that were reported.
     left_out: BTreeSet<(Arch, String)>,
     calls: Calls,
+    /// Names that were counted before.
+    names: Names,
+    /// What a notice on a terminal begins with.
+    notice: Finder<'static>,
+    may_have_notices: bool,
     unknown: Severity,
     messages: Messages,
     is_log: bool,
@@ -166,11 +194,12 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    fn call(&mut self, named: Option<u32>, at: Position, name: &str, args: &str) {
+    fn call(&mut self, named: Option<u32>, at: impl Fn() -> Position, name: &str, args: &str) {
         let process = self.processes.of_line(named);
         let arch = self.processes.arch(process);
         // On a terminal, a notice may interrupt a call; the rest of the line is on the next.
-        let notice = args.find("strace: Process ").and_then(|at| args.split_at_checked(at));
+        let notice = if self.may_have_notices { self.notice.find(args.as_bytes()) } else { None };
+        let notice = notice.and_then(|at| args.split_at_checked(at));
         self.noticed = notice.is_some();
         if let Some((_, notice)) = notice
             && let What::Attached(child) = What::of(notice)
@@ -182,12 +211,12 @@ impl Log {
             return self.count(arch, at, name, args);
         };
         if let Some(lost) = self.take(&process) {
-            self.count(lost.arch, lost.at, &lost.name, &lost.args);
+            self.count(lost.arch, || lost.at, &lost.name, &lost.args);
         } else if self.unfinished.len() >= MAX_UNFINISHED {
             let message = format!(
                 "more than {MAX_UNFINISHED} calls are unfinished at a time, the limit; this one is another"
             );
-            self.messages.error(at, message).help =
+            self.messages.error(at(), message).help =
                 "check that the log is complete; a log for each process (strace -ff) has none of them"
                     .to_owned();
             return;
@@ -196,16 +225,16 @@ impl Log {
         let args = if self.kept + args.len() <= MAX_KEPT { args.to_owned() } else { String::new() };
         self.kept += args.len();
         let name = shortened(name).to_owned();
-        self.unfinished.insert(process, Unfinished { arch, at, name, args });
+        self.unfinished.insert(process, Unfinished { arch, at: at(), name, args });
     }
 
-    fn resumed(&mut self, named: Option<u32>, at: Position, name: &str, args: &str) {
+    fn resumed(&mut self, named: Option<u32>, at: impl Fn() -> Position, name: &str, args: &str) {
         self.noticed = false;
         let process = self.processes.of_line(named);
         match self.take_unfinished(process, name) {
             Some(call) => {
                 let args = call.args + args;
-                self.count(call.arch, call.at, &call.name, &args);
+                self.count(call.arch, || call.at, &call.name, &args);
             }
             // strace came when the call was under way.
             None => self.count(self.processes.arch(process), at, name, ""),
@@ -234,7 +263,7 @@ impl Log {
     fn rest(&mut self, rest: &str) {
         self.noticed = false;
         if let Some(call) = self.take(&self.processes.last()) {
-            self.count(call.arch, call.at, &call.name, &(call.args + rest));
+            self.count(call.arch, || call.at, &call.name, &(call.args + rest));
         }
     }
 
@@ -249,26 +278,47 @@ impl Log {
         }
     }
 
-    fn count(&mut self, arch: Arch, at: Position, name: &str, args: &str) {
-        let unnamed = name.strip_prefix("syscall_0x");
-        let nr = match unnamed.and_then(|digits| u32::from_str_radix(digits, 16).ok()) {
-            Some(nr) => Some(nr),
-            None => {
-                let shared = arch.multiplexed(name);
-                if let Some((of, _)) = shared {
-                    self.multiplexed.get_or_insert_with(|| (at, name.to_owned(), of));
-                }
-                arch.number(name).or_else(|| arch.number(shared?.0))
-            }
-        };
-        match nr {
-            Some(nr) => self.calls.add(at, CallId::new(arch, nr), values(arch, name, args)),
-            None if !self.is_first(arch, name) => {}
-            None if syscalls::is_known_name(name) => {
-                not_of(&mut self.messages, self.unknown, at, arch, name);
-            }
-            None => unknown_name(&mut self.messages, self.unknown, at, name),
+    fn count(&mut self, arch: Arch, at: impl Fn() -> Position, name: &str, args: &str) {
+        let found = self.names.get(arch, name).or_else(|| self.find(arch, &at, name));
+        if let Some(Name { place, facts }) = found
+            && let Some(seen) = self.calls.at(place)
+        {
+            seen.observe(values(arch, facts, args));
         }
+    }
+
+    /// Looks up a name that was not counted before; `None` where it is not counted, and that is said.
+    fn find(&mut self, arch: Arch, at: impl Fn() -> Position, name: &str) -> Option<Name> {
+        let unnamed = name.strip_prefix("syscall_0x");
+        let given = unnamed.and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        let nr = given.or_else(|| {
+            let shared = arch.multiplexed(name);
+            if let Some((of, _)) = shared {
+                self.multiplexed.get_or_insert_with(|| (at(), name.to_owned(), of));
+            }
+            arch.number(name).or_else(|| arch.number(shared?.0))
+        });
+        if let Some(nr) = nr {
+            let place = self.calls.place(CallId::new(arch, nr));
+            let Some(place) = place else {
+                self.calls.lose(at);
+                return None;
+            };
+            let facts = syscalls::facts(name).map(|facts| facts.args).unwrap_or_default();
+            let found = Name { place, facts };
+            if given.is_none() {
+                self.names.insert(arch, name, found);
+            }
+            return Some(found);
+        }
+        if self.is_first(arch, name) {
+            if syscalls::is_known_name(name) {
+                not_of(&mut self.messages, self.unknown, at(), arch, name);
+            } else {
+                unknown_name(&mut self.messages, self.unknown, at(), name);
+            }
+        }
+        None
     }
 
     /// Whether a name is left out for the first time: a log may have it a million times.

@@ -4,7 +4,7 @@
 
 use super::{Options, audit, strace};
 use crate::counts::table;
-use crate::lines::{Line, Lines, text_of};
+use crate::lines::{Block, Line, Lines, text_of};
 use callgate_bpf::diagnostic::{Diagnostic, Position};
 
 /// How long a text in JSON may be in bytes: those of commands that ran for days have some 100 kB.
@@ -53,7 +53,7 @@ impl Text {
     /// More of it.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<(), Diagnostic> {
         let Some(start) = &mut self.start else {
-            return self.lines.push(bytes, &mut |line| self.logs.line(line));
+            return self.lines.push(bytes, &mut |block| self.logs.block(block));
         };
         start.bytes.extend_from_slice(bytes);
         match start.is_json() {
@@ -68,7 +68,7 @@ impl Text {
     /// What was kept so far is not JSON.
     fn is_log(&mut self) -> Result<(), Diagnostic> {
         let start = self.start.take().unwrap_or_default();
-        self.lines.push(&start.bytes, &mut |line| self.logs.line(line))
+        self.lines.push(&start.bytes, &mut |block| self.logs.block(block))
     }
 
     /// The whole of it.
@@ -80,7 +80,7 @@ impl Text {
             return text_of(bytes).map(Form::Json);
         }
         self.is_log()?;
-        self.lines.finish(&mut |line| self.logs.line(line))?;
+        self.lines.finish(&mut |block| self.logs.block(block))?;
         Ok(self.logs.form())
     }
 }
@@ -95,16 +95,43 @@ fn too_long() -> Diagnostic {
 }
 
 impl Logs {
-    fn line(&mut self, line: Line<'_>) {
-        self.audit.line(line);
-        if !self.audit.is_log() {
-            self.strace.line(line);
+    fn block(&mut self, block: Block<'_>) {
+        let may_have_records = self.audit.may_have_records(block);
+        self.strace.begin(block);
+        for line in block.lines() {
+            if may_have_records {
+                self.audit.line(line);
+            }
+            let (is_audit, is_strace) = (self.audit.is_log(), self.strace.is_log());
+            if is_audit || is_strace {
+                if !is_audit {
+                    self.strace.line(line);
+                }
+                if self.prefers_tables {
+                    self.counts.line_of_log(line);
+                }
+            } else if !self.is_repeated_count(line) {
+                self.undecided(line);
+            }
         }
-        let is_log = self.audit.is_log() || self.strace.is_log();
-        if !is_log {
+    }
+
+    /// A line of which no reader knows yet whether it is its own, or that tells it.
+    fn undecided(&mut self, line: Line<'_>) {
+        self.strace.line(line);
+        if !self.strace.is_log() {
             self.counts.line(line);
         } else if self.prefers_tables {
             self.counts.line_of_log(line);
+        }
+    }
+
+    /// Whether a line is another count of a call that was counted before, which is then added. Such a line is
+    /// nothing new to any reader: for the one of strace it is one more that is skipped.
+    fn is_repeated_count(&mut self, line: Line<'_>) -> bool {
+        self.strace.has_skipped() && self.counts.repeated(line.text) && {
+            self.strace.skip();
+            true
         }
     }
 

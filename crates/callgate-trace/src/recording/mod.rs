@@ -94,7 +94,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    fn new(call: CallId) -> Seen {
+    pub(crate) fn new(call: CallId) -> Seen {
         Seen { count: 0, runs: 1, args: vec![Values::default(); call.arity()] }
     }
 
@@ -118,8 +118,19 @@ impl Seen {
         self.args.get(arg).is_some_and(|values| values.observed() >= self.count)
     }
 
-    fn add(&mut self, count: u64) {
+    /// More calls of the same run of which nothing else is known.
+    pub(crate) fn add(&mut self, count: u64) {
         self.count = self.count.saturating_add(count).min(MAX_COUNT);
+    }
+
+    /// One more call of the same run, with the values that are known.
+    pub(crate) fn observe(&mut self, args: impl IntoIterator<Item = Option<u64>>) {
+        self.add(1);
+        for (values, arg) in self.args.iter_mut().zip(args) {
+            if let Some(arg) = arg {
+                values.observe(arg);
+            }
+        }
     }
 
     fn join(&mut self, count: u64, runs: u64, args: impl IntoIterator<Item = Values>, join: Join) {
@@ -203,7 +214,12 @@ pub struct Recording {
 impl Recording {
     /// A recording of one run, without calls as yet.
     pub fn of(run: Run) -> Recording {
-        Recording { calls: BTreeMap::new(), runs: vec![run] }
+        Recording::of_calls(run, [])
+    }
+
+    /// A recording of one run with these calls, each of which is there once.
+    pub(crate) fn of_calls(run: Run, calls: impl IntoIterator<Item = (CallId, Seen)>) -> Recording {
+        Recording { calls: calls.into_iter().collect(), runs: vec![run] }
     }
 
     fn entry(&mut self, call: CallId) -> &mut Seen {
@@ -213,11 +229,7 @@ impl Recording {
     /// One call with the six values in its argument registers. Those that are no arguments of it are
     /// not kept.
     pub fn observe(&mut self, call: CallId, args: &[u64; 6]) {
-        let seen = self.entry(call);
-        seen.add(1);
-        for (values, arg) in seen.args.iter_mut().zip(args) {
-            values.observe(*arg);
-        }
+        self.entry(call).observe(args.map(Some));
     }
 
     /// Calls of which nothing but the number is known; 0 is none.

@@ -1,102 +1,188 @@
 //! The arguments of a call as strace writes them.
 
 use super::line::UNFINISHED;
-use crate::recording::Values;
-use callgate_bpf::syscalls::{self, Arch};
+use callgate_bpf::syscalls::{Arch, ArgFacts};
+use memchr::memchr2;
 
-/// What is known of the arguments of one call.
-pub(super) fn values(arch: Arch, name: &str, text: &str) -> Vec<Values> {
-    let (args, _) = split(text);
-    let is_raw = |arg: &&str| *arg == "0" || arg.starts_with("0x");
+/// The values of the arguments of one call, as far as they are known.
+pub(super) type Known = [Option<u64>; 6];
+
+/// What is known of the arguments of one call with these arguments.
+pub(super) fn values(arch: Arch, facts: &[ArgFacts], text: &str) -> Known {
+    let args = Args::read(facts, text);
     // strace joins the halves of wide arguments, and changes the order of those of clone.
-    let exact = arch.is_64bit() && !args.iter().any(|arg| is_named(arg));
-    if !exact && !args.iter().all(is_raw) {
-        return Vec::new();
-    }
-    let facts = syscalls::facts(name).map(|facts| facts.args).unwrap_or_default();
-    let one = |(index, arg): (usize, &&str)| match value(arg, facts.get(index).map(|arg| arg.bits))
-    {
-        Some(value) => Values::few(1, [value]),
-        None => Values::default(),
-    };
-    args.iter().take(6).enumerate().map(one).collect()
+    let exact = arch.is_64bit() && !args.has_name;
+    if exact || args.is_raw { args.known } else { Known::default() }
 }
 
 /// `flags=CLONE_VM`
 fn is_named(arg: &str) -> bool {
-    arg.split_once('=').is_some_and(|(name, _)| {
-        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
-    })
+    let is_of_name = |byte: &u8| byte.is_ascii_lowercase() || *byte == b'_';
+    let name = arg.bytes().position(|byte| !is_of_name(&byte));
+    name.is_some_and(|end| end > 0 && arg.as_bytes().get(end) == Some(&b'='))
 }
 
-/// How many arguments are looked at: more than strace writes of any call.
-const MOST: usize = 16;
+/// The arguments of a call.
+struct Args<'f> {
+    facts: &'f [ArgFacts],
+    /// How many there are, at most one more than [`Args::MOST`].
+    count: usize,
+    /// The values of the first ones, where each argument is one.
+    known: Known,
+    /// Whether an argument has its name with it.
+    has_name: bool,
+    /// Whether all are written as `strace -e raw=all` does.
+    is_raw: bool,
+    /// Whether the closing parenthesis is there.
+    is_closed: bool,
+}
 
-/// The arguments up to the closing parenthesis: those at the top level; and whether there is one.
-fn split(text: &str) -> (Vec<&str>, bool) {
-    let mut args = Vec::new();
-    let (mut depth, mut start) = (0_usize, 0);
-    let mut previous = ' ';
-    let mut chars = text.char_indices().peekable();
-    let (mut end, mut is_closed) = (text.len(), false);
-    while let Some((at, c)) = chars.next() {
-        match c {
-            '"' => {
-                while let Some((_, c)) = chars.next() {
-                    match c {
-                        '\\' => drop(chars.next()),
-                        '"' => break,
-                        _ => {}
+impl<'f> Args<'f> {
+    /// How many are looked at beside the last one: more than strace writes of any call.
+    const MOST: usize = 16;
+
+    /// Reads the arguments at the top level, up to the closing parenthesis. All that separates them is ASCII,
+    /// so bytes are looked at and not characters.
+    fn read(facts: &'f [ArgFacts], text: &str) -> Args<'f> {
+        let mut args = Args {
+            facts,
+            count: 0,
+            known: Known::default(),
+            has_name: false,
+            is_raw: true,
+            is_closed: false,
+        };
+        let bytes = text.as_bytes();
+        let (mut depth, mut start, mut at) = (0_usize, 0, 0);
+        // What comes behind `<` or what that begins.
+        let mut behind_bracket = usize::MAX;
+        let mut end = bytes.len();
+        while let Some(byte) = bytes.get(at).copied() {
+            let here = at;
+            at += 1;
+            if !is_special(byte) {
+                continue;
+            }
+            match byte {
+                b'"' => at = after_string(bytes, at),
+                b'/' if bytes.get(at) == Some(&b'*') => at = after_comment(bytes, at),
+                b'<' => {
+                    // What `-y` tells about a descriptor, but no shift and no arrow.
+                    if behind_bracket != here && bytes.get(at) != Some(&b'<') {
+                        at = after_bracket(bytes, at);
                     }
+                    behind_bracket = at;
                 }
-            }
-            '/' if text.get(at..).is_some_and(|rest| rest.starts_with("/*")) => {
-                let mut star = false;
-                for (_, c) in chars.by_ref() {
-                    if star && c == '/' {
-                        break;
+                b'(' | b'[' | b'{' => depth += 1,
+                b')' if depth == 0 => {
+                    (end, args.is_closed) = (here, true);
+                    break;
+                }
+                b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+                b',' if depth == 0 => {
+                    if args.count < Args::MOST {
+                        args.add(trimmed(text.get(start..here).unwrap_or_default()));
                     }
-                    star = c == '*';
+                    start = at;
                 }
+                _ => {}
             }
-            // What `-y` tells about a descriptor, but no shift and no arrow.
-            '<' if previous != '<' && chars.peek().is_none_or(|(_, next)| *next != '<') => {
-                let mut dash = false;
-                for (_, c) in chars.by_ref() {
-                    if c == '>' && !dash {
-                        break;
-                    }
-                    dash = c == '-';
-                }
-            }
-            '(' | '[' | '{' => depth += 1,
-            ')' if depth == 0 => {
-                (end, is_closed) = (at, true);
-                break;
-            }
-            ')' | ']' | '}' => depth = depth.saturating_sub(1),
-            ',' if depth == 0 => {
-                if args.len() < MOST {
-                    args.extend(text.get(start..at).map(str::trim));
-                }
-                start = at + 1;
-            }
-            _ => {}
         }
-        previous = c;
+        let last = trimmed(text.get(start..end).unwrap_or_default());
+        if !last.is_empty() {
+            args.add(last);
+        }
+        args
     }
-    let last = text.get(start..end).map(str::trim).filter(|last| !last.is_empty());
-    args.extend(last);
-    (args, is_closed)
+
+    fn add(&mut self, arg: &str) {
+        match arg.as_bytes() {
+            [b'0'] | [b'0', b'x', ..] => {}
+            [b'0'..=b'9', ..] => self.is_raw = false,
+            _ => {
+                self.has_name |= is_named(arg);
+                self.is_raw = false;
+            }
+        }
+        if let Some(known) = self.known.get_mut(self.count) {
+            *known = value(arg, self.facts.get(self.count).map(|arg| arg.bits));
+        }
+        self.count += 1;
+    }
+}
+
+/// Whether a byte may separate or group arguments.
+fn is_special(byte: u8) -> bool {
+    const SPECIAL: [bool; 256] = {
+        let (mut special, mut index) = ([false; 256], 0);
+        while index < 256 {
+            special[index] = matches!(
+                index as u8,
+                b'"' | b'/' | b'<' | b'(' | b'[' | b'{' | b')' | b']' | b'}' | b','
+            );
+            index += 1;
+        }
+        special
+    };
+    SPECIAL[usize::from(byte)]
+}
+
+/// Without blanks around it, of which few arguments have some.
+fn trimmed(arg: &str) -> &str {
+    let arg = arg.strip_prefix(' ').unwrap_or(arg);
+    let is_graphic = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_graphic);
+    let bytes = arg.as_bytes();
+    if is_graphic(bytes.first()) && is_graphic(bytes.last()) { arg } else { arg.trim() }
+}
+
+/// Where a string ends that begins before this place.
+fn after_string(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(found) = bytes.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
+        at += found + 1;
+        if bytes.get(at - 1) == Some(&b'"') {
+            return at;
+        }
+        // What is escaped is one character; the others of its bytes are none that count.
+        at += 1;
+    }
+    bytes.len()
+}
+
+/// Where a comment ends that begins before this place.
+fn after_comment(bytes: &[u8], at: usize) -> usize {
+    let rest = bytes.get(at..).unwrap_or_default();
+    // `/*/` is a whole one.
+    rest.windows(2).position(|pair| pair == b"*/").map_or(bytes.len(), |end| at + end + 2)
+}
+
+/// Where an angle bracket ends that begins before this place; `->` is within it.
+fn after_bracket(bytes: &[u8], at: usize) -> usize {
+    let rest = bytes.get(at..).unwrap_or_default();
+    let mut dash = false;
+    let end = rest.iter().position(|byte| {
+        let is_end = *byte == b'>' && !dash;
+        dash = *byte == b'-';
+        is_end
+    });
+    end.map_or(bytes.len(), |end| at + end + 1)
 }
 
 /// Whether the arguments have their end, or are as far as strace writes them before another process.
 pub(super) fn is_closed(text: &str) -> bool {
-    split(text).1 || text.trim_end().ends_with(UNFINISHED)
+    Args::read(&[], text).is_closed || text.trim_end().ends_with(UNFINISHED)
 }
 
 /// The value of an argument that is written as a number.
 fn value(arg: &str, bits: Option<u8>) -> Option<u64> {
+    match arg.as_bytes() {
+        [b'0', b'x', digits @ ..] if matches!(digits.len(), 1..=16) => {
+            if let Some(value) = hexadecimal(digits) {
+                return Some(value);
+            }
+        }
+        [b'0'..=b'9' | b'-' | b'N', ..] => {}
+        _ => return None,
+    }
     let arg = arg.split_once(" /*").map_or(arg, |(arg, _)| arg.trim_end());
     // A descriptor with what `-y` tells about it.
     let arg = match arg.find('<') {
@@ -122,4 +208,20 @@ fn value(arg: &str, bits: Option<u8>) -> Option<u64> {
         return u64::from_str_radix(arg, 8).ok();
     }
     arg.parse().ok()
+}
+
+/// The value of these digits; `None` when one of them is none.
+fn hexadecimal(digits: &[u8]) -> Option<u64> {
+    let mut value = 0_u64;
+    for digit in digits {
+        let decimal = digit.wrapping_sub(b'0');
+        let letter = (digit | 0x20).wrapping_sub(b'a');
+        let digit = match (decimal, letter) {
+            (0..10, _) => decimal,
+            (_, 0..6) => letter + 10,
+            _ => return None,
+        };
+        value = value << 4 | u64::from(digit);
+    }
+    Some(value)
 }

@@ -36,7 +36,7 @@ pub(super) enum What<'t> {
 impl<'t> Line<'t> {
     pub(super) fn of(line: &'t str) -> Line<'t> {
         let mut process = None;
-        let mut rest = line.trim_start();
+        let mut rest = after_blanks(line);
         // At most a process, a time, a difference of times, and two pairs of brackets.
         for _ in 0..5 {
             let Some((prefix, behind)) = prefix(rest) else { break };
@@ -51,6 +51,10 @@ impl<'t> Line<'t> {
 
 impl<'t> What<'t> {
     pub(super) fn of(rest: &'t str) -> What<'t> {
+        // No other line begins with a word and a parenthesis.
+        if let Some((name, args)) = call(rest) {
+            return What::Call(name, args);
+        }
         if let Some(resumed) = rest.strip_prefix("<... ") {
             let Some((name, args)) = resumed.split_once(" resumed>") else { return What::Other };
             return What::Resumed(name, args);
@@ -92,16 +96,20 @@ impl<'t> What<'t> {
         if rest.starts_with("% time") {
             return What::Table;
         }
-        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-        match end.and_then(|end| rest.split_at_checked(end)) {
-            Some((name, args))
-                if name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') =>
-            {
-                args.strip_prefix('(').map_or(What::Other, |args| What::Call(name, args))
-            }
-            _ => What::Other,
-        }
+        What::Other
     }
+}
+
+/// The name of a call, and what stands behind the parenthesis.
+fn call(text: &str) -> Option<(&str, &str)> {
+    let bytes = text.as_bytes();
+    if !matches!(bytes.first()?, b'a'..=b'z' | b'A'..=b'Z' | b'_') {
+        return None;
+    }
+    let is_of_name = |byte: &u8| matches!(byte, b'a'..=b'z' | b'_' | b'0'..=b'9' | b'A'..=b'Z');
+    let end = bytes.iter().position(|byte| !is_of_name(byte))?;
+    let (name, rest) = text.split_at_checked(end)?;
+    Some((name, rest.strip_prefix('(')?))
 }
 
 enum Prefix {
@@ -111,6 +119,9 @@ enum Prefix {
 
 /// What may stand in front of a call, and the text behind it.
 fn prefix(text: &str) -> Option<(Prefix, &str)> {
+    if !matches!(text.as_bytes().first()?, b'[' | b'(' | b'+' | b'0'..=b'9') {
+        return None;
+    }
     if let Some(inner) = text.strip_prefix('[') {
         if inner.starts_with(" Process PID=") {
             return None;
@@ -120,14 +131,14 @@ fn prefix(text: &str) -> Option<(Prefix, &str)> {
         let process = inner.strip_prefix("pid ").and_then(|text| leading_number(text.trim_start()));
         return Some((
             process.map_or(Prefix::Other, |(number, _)| Prefix::Process(number)),
-            rest.trim_start(),
+            after_blanks(rest),
         ));
     }
     // `-r` beside another time: `20:36:23 (+     0.000000)`.
     if let Some(inner) = text.strip_prefix("(+") {
         let (difference, rest) = inner.split_once(") ")?;
         let is_time = difference.trim().bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-        return is_time.then(|| (Prefix::Other, rest.trim_start()));
+        return is_time.then(|| (Prefix::Other, after_blanks(rest)));
     }
     let unsigned = text.strip_prefix('+').unwrap_or(text);
     if !unsigned.starts_with(|c: char| c.is_ascii_digit()) {
@@ -138,21 +149,40 @@ fn prefix(text: &str) -> Option<(Prefix, &str)> {
     if let Some((number, rest)) = leading_number(text) {
         if let Some(name) = rest.strip_prefix('<') {
             let (_, rest) = name.split_once("> ")?;
-            return Some((Prefix::Process(number), rest.trim_start()));
+            return Some((Prefix::Process(number), after_blanks(rest)));
         }
         if rest.starts_with(' ') {
-            return Some((Prefix::Process(number), rest.trim_start()));
+            return Some((Prefix::Process(number), after_blanks(rest)));
         }
     }
     let (word, rest) = text.split_once(' ')?;
-    plain(word).then(|| (Prefix::Other, rest.trim_start()))
+    plain(word).then(|| (Prefix::Other, after_blanks(rest)))
 }
 
 /// The largest number of a process (`PID_MAX_LIMIT` in `include/linux/threads.h`).
-const MAX_PROCESS: u32 = 4 << 20;
+pub(super) const MAX_PROCESS: u32 = 4 << 20;
 
 fn leading_number(text: &str) -> Option<(u32, &str)> {
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (digits, rest) = text.split_at_checked(end)?;
-    Some((digits.parse().ok()?, rest))
+    let mut number = 0_u64;
+    let mut end = 0;
+    for byte in text.bytes() {
+        let digit = byte.wrapping_sub(b'0');
+        if digit >= 10 {
+            break;
+        }
+        number = number.saturating_mul(10).saturating_add(digit.into());
+        end += 1;
+    }
+    let number = u32::try_from(number).ok().filter(|_| end > 0)?;
+    Some((number, text.get(end..)?))
+}
+
+/// The text behind white space, of which there is one blank in most places.
+fn after_blanks(text: &str) -> &str {
+    let rest = text.strip_prefix(' ').unwrap_or(text);
+    if rest.bytes().next().is_some_and(|byte| byte.is_ascii_graphic()) {
+        rest
+    } else {
+        rest.trim_start()
+    }
 }

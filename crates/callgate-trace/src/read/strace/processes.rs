@@ -6,32 +6,42 @@
 //!
 //! Sources: `update_personality`, `alloctcb` and `printleader` of strace 6.1, and its output.
 
-use std::collections::{BTreeMap, BTreeSet};
-
+use super::line::MAX_PROCESS;
 use callgate_bpf::syscalls::Arch;
 
 /// The processes so far.
 pub(super) struct Processes {
     /// Whose calls they are where the log does not say it.
     native: Arch,
-    /// Those whose interface is known.
-    arches: BTreeMap<u32, Arch>,
-    /// Those that are named and have not ended.
-    alive: BTreeSet<u32>,
+    /// What is known of each process, by its number: at most [`MAX_PROCESS`] small entries. No log can make
+    /// this slow, as it could a hash table.
+    known: Vec<Process>,
+    /// How many of them are alive, and all their numbers by exclusive or: where one is alone, this is its number.
+    alive: usize,
+    mixed: u32,
     /// Whose line was the last.
     last: Option<u32>,
 }
 
+#[derive(Clone, Copy, Default)]
+struct Process {
+    /// It is named and has not ended.
+    is_alive: bool,
+    /// Its interface, where that is known.
+    arch: Option<Arch>,
+}
+
 impl Processes {
     pub(super) fn new(native: Arch) -> Processes {
-        Processes { native, arches: BTreeMap::new(), alive: BTreeSet::new(), last: None }
+        Processes { native, known: Vec::new(), alive: 0, mixed: 0, last: None }
     }
 
     /// Whose line it is; `named` is who it says. `None` for a first process that was never named.
     pub(super) fn of_line(&mut self, named: Option<u32>) -> Option<u32> {
-        let only = || self.alive.iter().next().copied().filter(|_| self.alive.len() == 1);
-        let process = named.or_else(only);
-        self.alive.extend(process);
+        let process = named.or((self.alive == 1).then_some(self.mixed));
+        if let Some(process) = process {
+            self.set_alive(process, true);
+        }
         self.last = process;
         process
     }
@@ -43,14 +53,40 @@ impl Processes {
 
     /// The interface that a process uses.
     pub(super) fn arch(&self, process: Option<u32>) -> Arch {
-        process.and_then(|process| self.arches.get(&process)).copied().unwrap_or(self.native)
+        let known = process.and_then(|process| self.known.get(process as usize));
+        known.and_then(|process| process.arch).unwrap_or(self.native)
+    }
+
+    fn set_alive(&mut self, process: u32, is_alive: bool) {
+        if let Some(known) = self.known(process)
+            && known.is_alive != is_alive
+        {
+            known.is_alive = is_alive;
+            self.mixed ^= process;
+            self.alive = if is_alive { self.alive + 1 } else { self.alive.saturating_sub(1) };
+        }
+    }
+
+    fn set_arch(&mut self, process: u32, arch: Option<Arch>) {
+        if let Some(known) = self.known(process) {
+            known.arch = arch;
+        }
+    }
+
+    /// What is known of a process; `None` for a number that no process can have.
+    fn known(&mut self, process: u32) -> Option<&mut Process> {
+        let index = process as usize;
+        if index >= self.known.len() && process <= MAX_PROCESS {
+            self.known.resize(index + 1, Process::default());
+        }
+        self.known.get_mut(index)
     }
 
     /// strace follows a process from here on: a child of the one that it wrote about before, or one that
     /// it was told to attach to.
     pub(super) fn attached(&mut self, process: u32) {
-        self.arches.insert(process, self.arch(self.last));
-        self.alive.insert(process);
+        self.set_arch(process, Some(self.arch(self.last)));
+        self.set_alive(process, true);
     }
 
     /// A process changes to another interface.
@@ -67,15 +103,15 @@ impl Processes {
             _ if mode.starts_with("32") => narrow,
             _ => wide,
         };
-        self.arches.insert(process, arch);
+        self.set_arch(process, Some(arch));
         self.of_line(Some(process));
     }
 
     /// A process ended.
     pub(super) fn ended(&mut self, process: Option<u32>) {
         if let Some(process) = self.of_line(process) {
-            self.alive.remove(&process);
-            self.arches.remove(&process);
+            self.set_alive(process, false);
+            self.set_arch(process, None);
         }
     }
 
@@ -84,7 +120,7 @@ impl Processes {
         let arch = self.arch(Some(by));
         self.ended(Some(by));
         self.of_line(Some(process));
-        self.arches.insert(process, arch);
+        self.set_arch(process, Some(arch));
     }
 }
 

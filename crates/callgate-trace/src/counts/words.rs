@@ -1,0 +1,185 @@
+//! The words of a line.
+
+/// How many words of a line are kept: more than tables have columns.
+pub(super) const WORDS: usize = 64;
+
+/// A word of a line and its byte offset there.
+#[derive(Clone, Copy)]
+pub(super) struct Field<'t> {
+    pub(super) at: usize,
+    pub(super) text: &'t str,
+}
+
+/// The words of a line.
+pub(super) struct Words<'t> {
+    /// The first ones, of which the caller says how many are kept at most.
+    pub(super) kept: Vec<Field<'t>>,
+    /// How many there are.
+    pub(super) count: usize,
+}
+
+/// The memory of [`Words`], which one line after the other uses.
+#[derive(Default)]
+pub(super) struct Buffer(Vec<Field<'static>>);
+
+impl Buffer {
+    /// The words of a line, of which at most `most` are kept.
+    pub(super) fn words<'t>(&mut self, line: &'t str, most: usize) -> Words<'t> {
+        let mut words = Words { kept: std::mem::take(&mut self.0), count: 0 };
+        if line.is_ascii() {
+            words.split_ascii(line, most);
+        } else {
+            words.split(line, most);
+        }
+        words
+    }
+
+    /// Takes the memory back.
+    pub(super) fn reuse(&mut self, words: Words<'_>) {
+        let mut kept = words.kept;
+        kept.clear();
+        // A vector that is collected from a vector of the same type keeps its allocation.
+        self.0 = kept.into_iter().map(|field| Field { at: field.at, text: "" }).collect();
+    }
+}
+
+impl<'t> Words<'t> {
+    fn split(&mut self, line: &'t str, most: usize) {
+        let mut at = 0;
+        for piece in line.split_inclusive(is_blank) {
+            self.push(at, piece.trim_end_matches(is_blank), most);
+            at += piece.len();
+        }
+    }
+
+    /// The same without decoding characters.
+    fn split_ascii(&mut self, line: &'t str, most: usize) {
+        let mut at = 0;
+        for word in line.as_bytes().split(|byte| is_blank(char::from(*byte))) {
+            self.push(at, line.get(at..at + word.len()).unwrap_or_default(), most);
+            at += word.len() + 1;
+        }
+    }
+
+    fn push(&mut self, at: usize, word: &'t str, most: usize) {
+        if word.is_empty() {
+            return;
+        }
+        self.count += 1;
+        if self.count <= most {
+            self.kept.push(Field { at, text: word });
+        }
+    }
+
+    pub(super) fn first(&self) -> Option<Field<'t>> {
+        self.kept.first().copied()
+    }
+}
+
+fn is_blank(c: char) -> bool {
+    c.is_whitespace() || c == '\u{feff}'
+}
+
+/// The word and the number of a line that has these two alone, in either order; `None` for other lines, and
+/// for some that are the same written otherwise. The number has at most 15 digits, so it is exact as an `f64`.
+pub(super) fn word_and_number(line: &[u8]) -> Option<(&[u8], u64)> {
+    let (first, rest) = word(line)?;
+    let (second, rest) = word(rest)?;
+    if !rest.iter().all(is_simple_blank) {
+        return None;
+    }
+    let number_last = number(second).map(|number| (first, number));
+    number_last.or_else(|| Some((second, number(first)?)))
+}
+
+/// The next word, and what comes behind it.
+fn word(mut text: &[u8]) -> Option<(&[u8], &[u8])> {
+    while let [byte, rest @ ..] = text
+        && is_simple_blank(byte)
+    {
+        text = rest;
+    }
+    let end = text.iter().position(|byte| *byte <= b' ').unwrap_or(text.len());
+    // Other control characters are neither part of a word here nor blanks.
+    text.split_at_checked(end).filter(|(word, _)| !word.is_empty())
+}
+
+fn number(word: &[u8]) -> Option<u64> {
+    const DIGITS: usize = 15;
+    if word.len() > DIGITS {
+        return None;
+    }
+    let mut number = 0;
+    for byte in word {
+        let digit = byte.wrapping_sub(b'0');
+        if digit >= 10 {
+            return None;
+        }
+        number = number * 10 + u64::from(digit);
+    }
+    Some(number)
+}
+
+fn is_simple_blank(byte: &u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_the_same_with_and_without_other_characters() {
+        for line in ["", "\n", "a", " a\tb\r\n", "a  bc d", "\u{b}a\u{c}b\u{1c}c\n"] {
+            let mut buffer = Buffer::default();
+            let of = |words: &Words<'_>| {
+                let kept: Vec<_> =
+                    words.kept.iter().map(|word| (word.at, word.text.to_owned())).collect();
+                (kept, words.count)
+            };
+            for most in 0..3 {
+                let ascii = buffer.words(line, most);
+                let mut all = Words { kept: Vec::new(), count: 0 };
+                all.split(line, most);
+                assert_eq!(of(&ascii), of(&all), "{line:?}");
+                buffer.reuse(ascii);
+            }
+        }
+    }
+
+    #[test]
+    fn memory_is_reused() {
+        let mut buffer = Buffer::default();
+        let words = buffer.words("a b c d e f", WORDS);
+        let at = words.kept.as_ptr().addr();
+        buffer.reuse(words);
+        let words = buffer.words("g h", WORDS);
+        assert_eq!(words.kept.as_ptr().addr(), at);
+    }
+
+    #[test]
+    fn a_word_and_a_number_in_either_order() {
+        for (line, pair) in [
+            ("read 5\n", Some(("read", 5))),
+            (" 12\tread\r\n", Some(("read", 12))),
+            ("read 999999999999999", Some(("read", 999_999_999_999_999))),
+            ("read 1000000000000000", None),
+            ("read 5.0", None),
+            ("read +5", None),
+            ("read 5 6", None),
+            ("5 6", Some(("5", 6))),
+            ("read 5\u{b}", None),
+            ("\u{b}read 5", None),
+            ("read write", None),
+            ("read", None),
+            ("5", None),
+            (" \n", None),
+            ("", None),
+            ("é 5", Some(("é", 5))),
+        ] {
+            let read = word_and_number(line.as_bytes());
+            let pair = pair.map(|(word, number): (&str, _)| (word.as_bytes(), number));
+            assert_eq!(read, pair, "{line:?}");
+        }
+    }
+}
