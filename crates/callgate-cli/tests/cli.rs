@@ -1,4 +1,4 @@
-//! Runs the files of `tests/cli/`: the command line as users type it, with what it prints.
+//! Runs the files of `sessions/`: the command line as users type it, with what it prints.
 //!
 //! A file is a session, read from top to bottom in an empty directory:
 //!
@@ -25,7 +25,7 @@ use std::process::{Command, Output, Stdio};
 
 #[test]
 fn sessions_print_what_they_should() {
-    let sessions = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cli");
+    let sessions = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sessions");
     let only = std::env::var("ONLY").unwrap_or_default();
     let mut paths: Vec<PathBuf> = fs::read_dir(&sessions)
         .unwrap()

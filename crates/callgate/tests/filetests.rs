@@ -1,4 +1,4 @@
-//! Runs the files in `tests/filetests`: a filter in, what becomes of it below.
+//! Runs the files in `filetests/`: a filter in, what becomes of it below.
 //!
 //! A file begins with a sentence that says what it shows, and settings (`key: value`). Then come
 //! parts, each after a line that begins with `---`:
@@ -249,7 +249,7 @@ fn files(dir: &Path, found: &mut Vec<PathBuf>) {
 
 #[test]
 fn filetests() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/filetests");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/filetests");
     let mut paths = Vec::new();
     files(&root, &mut paths);
     paths.sort();
