@@ -200,9 +200,10 @@ impl Case {
 fn facts(compiled: &Compiled) -> [(&'static str, String); 3] {
     let stats = &compiled.stats;
     assert!(stats.proved);
+    let mean = stats.expected_insns;
     [
         ("insns", stats.insns.to_string()),
-        ("expected_insns", format!("{:.2}", stats.expected_insns)),
+        ("expected_insns", mean.map_or("none".to_owned(), |mean| format!("{mean:.2}"))),
         ("constant_allow", stats.constant_allow.to_string()),
     ]
 }
