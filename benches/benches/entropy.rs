@@ -88,7 +88,7 @@ fn measure(policy: &Policy, weights: &Weights) -> Measured {
         |run: &Run| if run.weight > 0.0 { -run.weight * run.weight.log2() } else { 0.0 };
     Measured {
         runs: runs.len(),
-        comparisons: compiled.stats.expected_insns - FIXED,
+        comparisons: compiled.stats.expected_insns.unwrap_or(f64::NAN) - FIXED,
         entropy: runs.iter().map(information).sum(),
         optimum: (runs.len() <= MOST_RUNS).then(|| optimum(&runs)),
     }

@@ -157,8 +157,10 @@ impl Figures {
         arches: &[Arch],
         proof: &str,
     ) -> Figures {
-        let mean =
-            format!("{:.2} executed per call (mean under the weights)", stats.expected_insns);
+        let mean = match stats.expected_insns {
+            Some(mean) => format!("{mean:.2} executed per call (mean under the weights)"),
+            None => "unknown: no known syscall is permitted".to_owned(),
+        };
         let mut figures = Figures::about(sources, arches);
         figures.add("insns", stats.insns, "instructions", stats.insns.to_string());
         figures.add("expected_insns", stats.expected_insns, "expected", mean);

@@ -3,7 +3,7 @@
 //! - [`measure()`]: subjects beside each other, each in processes of its own, with statistics.
 //! - [`Subject`]: a stack of filters under which nothing dies; [`StandIn`]: calls that can be measured.
 //! - [`stats`]: medians and what they are known to.
-//! - [`naive`]: filters as simple compilers make them, to compare with.
+//! - [`libseccomp`]: programs in the shape in which libseccomp makes them, to compare with.
 //! - [`experiment`]: published experiments, each one function.
 //! - [`workload`]: real servers under filters, driven by their usual clients.
 //! - [`page`], [`chart`]: results for people, as a page with charts.
@@ -37,8 +37,8 @@ pub mod chart;
 mod cold;
 pub mod experiment;
 mod interrupt;
+pub mod libseccomp;
 mod measure;
-pub mod naive;
 pub mod page;
 mod raw;
 pub mod report;

@@ -63,9 +63,8 @@ pub struct Compiled {
 pub struct Stats {
     /// Instructions in the program.
     pub insns: usize,
-    /// Mean number of instructions executed under the weights; 0 when no call has weight. Where
-    /// arguments matter, see [`expected_insns`].
-    pub expected_insns: f64,
+    /// Mean number of instructions executed under the weights, see [`expected_insns`].
+    pub expected_insns: Option<f64>,
     /// How many of the known calls are constant allow.
     pub constant_allow: usize,
     /// Nodes made in the diagram.
@@ -300,7 +299,8 @@ fn prove(
     Ok(program)
 }
 
-/// The mean number of instructions that a program executes under weights; 0 when no call has any.
+/// The mean number of instructions that a program executes under weights. When no call has any, it is the mean over
+/// the calls that are permitted, at least with some arguments; `None` when no call is.
 ///
 /// For a call whose verdict depends on its arguments, it is the mean over the runs of permitted values of
 /// the first word that has more than one such run, or the figure for one permitted call where that word
@@ -311,13 +311,33 @@ pub fn expected_insns(
     program: &LongProgram,
     calls: &[WeightedCall],
     endian: Endian,
-) -> f64 {
-    let (mut sum, mut total) = (0.0, 0.0);
-    for call in calls.iter().filter(|call| call.weight > 0.0) {
-        sum += call.weight * executed(store, meaning, program, call, endian);
-        total += call.weight;
-    }
-    if total > 0.0 { sum / total } else { 0.0 }
+) -> Option<f64> {
+    let mean = |weight: &dyn Fn(&WeightedCall) -> f64| {
+        let (mut sum, mut total) = (0.0, 0.0);
+        for (call, weight) in calls.iter().map(|call| (call, weight(call))) {
+            if weight > 0.0 {
+                sum += weight * executed(store, meaning, program, call, endian);
+                total += weight;
+            }
+        }
+        (total > 0.0).then(|| sum / total)
+    };
+    mean(&|call| call.weight).or_else(|| {
+        let permitted = |call: &WeightedCall| !permitted(store, meaning, call).is_empty();
+        mean(&|call| f64::from(u8::from(permitted(call))))
+    })
+}
+
+/// Calls that are permitted with this number, see [`expected_insns`].
+fn permitted(store: &Store, meaning: Func, call: &WeightedCall) -> Vec<SeccompData> {
+    let numbers = store.follow(meaning, Word::ARCH, call.token);
+    let rest = store.follow(numbers, Word::NR, call.nr);
+    callgate_codegen::query::permitted_calls(store, rest, first_data(call))
+}
+
+/// A call with this number and all arguments 0.
+fn first_data(call: &WeightedCall) -> SeccompData {
+    SeccompData { arch: call.token, nr: call.nr, ..SeccompData::default() }
 }
 
 /// How many instructions a program executes for a call, for arguments as [`expected_insns`] says.
@@ -328,12 +348,9 @@ pub(crate) fn executed(
     call: &WeightedCall,
     endian: Endian,
 ) -> f64 {
-    let numbers = store.follow(meaning, Word::ARCH, call.token);
-    let rest = store.follow(numbers, Word::NR, call.nr);
-    let start = SeccompData { arch: call.token, nr: call.nr, ..SeccompData::default() };
     let executed = |data: &SeccompData| program.run(data, endian).executed as f64;
-    match callgate_codegen::query::permitted_calls(store, rest, start).as_slice() {
-        [] => executed(&start),
+    match permitted(store, meaning, call).as_slice() {
+        [] => executed(&first_data(call)),
         calls => calls.iter().map(executed).sum::<f64>() / calls.len() as f64,
     }
 }

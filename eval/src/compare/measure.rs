@@ -98,7 +98,7 @@ impl Reference {
     fn executed(&self, program: &Program, workload: usize) -> Option<f64> {
         let calls = &self.calls[workload];
         let weighed = calls.iter().any(|call| call.weight > 0.0);
-        weighed.then(|| expected_insns(&self.store, self.root, program, calls, ENDIAN))
+        weighed.then(|| expected_insns(&self.store, self.root, program, calls, ENDIAN)).flatten()
     }
 
     fn constant_allow(&self, program: &Program) -> usize {
@@ -304,7 +304,7 @@ pub(super) fn again(name: String, program: &Program, workloads: &[Workload]) -> 
         let calls = workload.weights.resolve(&store, root, &arches);
         let weighed = calls.iter().any(|call| call.weight > 0.0);
         let mean = |program: &Program| {
-            weighed.then(|| expected_insns(&store, root, program, &calls, ENDIAN))
+            weighed.then(|| expected_insns(&store, root, program, &calls, ENDIAN)).flatten()
         };
         let weights = workload.weights.clone();
         let options = Options { model: Model::Jit, weights, ..Options::default() };

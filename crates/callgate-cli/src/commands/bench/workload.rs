@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use callgate_measure::workload::{self, Plan, Report, Runs, Variant, Workload};
-use callgate_measure::{Batches, naive, setting};
+use callgate_measure::{Batches, libseccomp, setting};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::filters::{self, INTERRUPTED, NOISY};
@@ -135,7 +135,7 @@ fn reference(stack: &Stack) -> Result<Variant> {
     if let [only] = stack.filters.as_slice()
         && let Meaning::Profile(profile) = &only.meaning
     {
-        let list = naive::list(&profile.policy).map_err(|error| {
+        let list = libseccomp::list(&profile.policy).map_err(|error| {
             Failure::about(&stack.name, format!("as a list of its rules: {error}"))
                 .help("--arch with one architecture makes it shorter")
         })?;

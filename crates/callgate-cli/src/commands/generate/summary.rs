@@ -88,13 +88,11 @@ impl Figures {
             line("denied", format!("{denied} of the {all} calls of {arch}"));
         }
         line("", draft.deny().why().to_owned());
-        line(
-            "filter",
-            format!(
-                "{} instructions, {:.1} executed for the mean recorded call",
-                self.stats.insns, self.stats.expected_insns
-            ),
-        );
+        let mut filter = format!("{} instructions", self.stats.insns);
+        if let Some(mean) = self.stats.expected_insns {
+            filter += &format!(", {mean:.1} executed for the mean recorded call");
+        }
+        line("filter", filter);
         text
     }
 
