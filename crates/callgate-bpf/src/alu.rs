@@ -52,6 +52,7 @@ impl Alu {
     }
 
     /// The operation with a constant as its right operand.
+    #[inline]
     pub const fn by_constant(self) -> Op {
         match self {
             Alu::Add => Op::AddK,
@@ -94,6 +95,7 @@ impl Relation {
     }
 
     /// The branch on this comparison with a constant.
+    #[inline]
     pub const fn by_constant(self) -> Op {
         match self {
             Relation::Equal => Op::JeqK,
@@ -107,6 +109,7 @@ impl Relation {
 impl Insn {
     /// The operation and right operand of an instruction that computes A from A and another value;
     /// `None` for any other instruction.
+    #[inline]
     pub const fn arithmetic(self) -> Option<(Alu, Source)> {
         use Source::{K, X};
         let k = K(self.k);
@@ -136,6 +139,7 @@ impl Insn {
     }
 
     /// The relation and right operand of a branch; `None` for any other instruction.
+    #[inline]
     pub const fn comparison(self) -> Option<(Relation, Source)> {
         use Source::{K, X};
         let k = K(self.k);

@@ -5,6 +5,7 @@
 //! instruction after all its predecessors, liveness visits it after all its successors.
 
 use crate::SCRATCH_WORDS;
+use crate::ancillary::SKF_AD_OFF;
 use crate::insn::Insn;
 use crate::op::Op;
 
@@ -31,6 +32,12 @@ impl Registers {
     #[must_use]
     pub const fn union(self, other: Registers) -> Registers {
         Registers(self.0 | other.0)
+    }
+
+    /// The intersection.
+    #[must_use]
+    pub const fn intersection(self, other: Registers) -> Registers {
+        Registers(self.0 & other.0)
     }
 
     /// The difference.
@@ -85,26 +92,30 @@ impl IntoIterator for Successors {
 
 impl Insn {
     /// Where a program can go after this instruction at `index`.
+    #[inline]
     pub fn successors(self, index: usize) -> Successors {
         let next = index.saturating_add(1);
+        if self.op.is_branch() {
+            return Successors::Branch {
+                taken: next.saturating_add(usize::from(self.jt)),
+                otherwise: next.saturating_add(usize::from(self.jf)),
+            };
+        }
         match self.op {
             op if op.is_return() => Successors::Return,
             Op::Ja => Successors::Jump(next.saturating_add(self.k as usize)),
-            op if op.is_branch() => Successors::Branch {
-                taken: next.saturating_add(usize::from(self.jt)),
-                otherwise: next.saturating_add(usize::from(self.jf)),
-            },
             _ => Successors::Next(next),
         }
     }
 
     /// What the instruction reads.
+    #[inline]
     pub const fn reads(self) -> Registers {
         use Op::*;
         use Registers as R;
         match self.op {
-            // At negative offsets there are ancillary words, and some of them depend on A and X.
-            LdWordAbs | LdHalfAbs | LdByteAbs if (self.k as i32) < 0 => R::A.union(R::X),
+            // Some ancillary words depend on A and X.
+            LdWordAbs | LdHalfAbs | LdByteAbs if self.k >= SKF_AD_OFF => R::A.union(R::X),
             LdWordAbs | LdHalfAbs | LdByteAbs | LdLen | LdImm => R::NONE,
             LdWordInd | LdHalfInd | LdByteInd | Stx | Txa => R::X,
             LdMem | LdxMem => R::scratch(self.k),
@@ -119,6 +130,7 @@ impl Insn {
     }
 
     /// What the instruction writes, whatever was there before.
+    #[inline]
     pub const fn writes(self) -> Registers {
         use Op::*;
         use Registers as R;
@@ -148,9 +160,14 @@ pub fn liveness(insns: &[Insn]) -> Vec<Registers> {
 }
 
 /// What is live after an instruction, from what is live before the later ones.
+#[inline]
 pub fn live_after(live_before: &[Registers], index: usize, insn: Insn) -> Registers {
     let at = |index: usize| live_before.get(index).copied().unwrap_or(Registers::NONE);
-    insn.successors(index).into_iter().fold(Registers::NONE, |live, next| live.union(at(next)))
+    match insn.successors(index) {
+        Successors::Return => Registers::NONE,
+        Successors::Next(next) | Successors::Jump(next) => at(next),
+        Successors::Branch { taken, otherwise } => at(taken).union(at(otherwise)),
+    }
 }
 
 /// What a forward analysis knows at a place of a program.
@@ -174,11 +191,13 @@ impl<F: Facts> Forward<F> {
     }
 
     /// Takes what is known before an instruction. Every predecessor must have been visited.
+    #[inline]
     pub fn take(&mut self, index: usize) -> Option<F> {
         self.0.get_mut(index).and_then(Option::take)
     }
 
     /// A path with these facts arrives at an instruction; nothing, if there is no such instruction.
+    #[inline]
     pub fn arrive(&mut self, index: usize, facts: &F) {
         match self.0.get_mut(index) {
             Some(Some(known)) => known.join(facts),

@@ -6,8 +6,9 @@
 //! is broken, the rest is still checked as if that instruction were harmless.
 
 use super::ancillary::{AncillaryWord, SKF_AD_OFF};
+use super::cfg::{Registers, Successors};
 use super::error::{Kind, ProgramError, Violation};
-use super::insn::RawInsn;
+use super::insn::{Insn, RawInsn};
 use super::op::{Op, Operand};
 use super::{MAX_INSNS, MAX_READ_INSNS, SCRATCH_WORDS};
 use crate::data::SECCOMP_DATA_SIZE;
@@ -53,8 +54,9 @@ pub(super) fn check(insns: &[RawInsn], rules: Rules) -> Result<(), ProgramError>
         match Op::from_code(insn.code) {
             None => report(Kind::UnknownCode),
             Some(op) => {
+                let RawInsn { jt, jf, k, .. } = insn;
                 check_operand(op, insn, rules, &mut report);
-                check_targets(op, index, insn, insns.len(), &mut report);
+                check_targets(Insn { op, jt, jf, k }, index, insns.len(), &mut report);
             }
         }
         if unset {
@@ -99,21 +101,23 @@ fn check_operand(op: Op, insn: RawInsn, rules: Rules, report: &mut impl FnMut(Ki
 
 /// The rules about where an instruction jumps to: inside the program, which for the kernel also
 /// means forward.
-fn check_targets(op: Op, index: usize, insn: RawInsn, len: usize, report: &mut impl FnMut(Kind)) {
+fn check_targets(insn: Insn, index: usize, len: usize, report: &mut impl FnMut(Kind)) {
     let last = len - 1;
-    let target = |distance: u32| index as u64 + 1 + u64::from(distance);
-    if op.operand() == Operand::Jump && target(insn.k) > last as u64 {
-        report(Kind::JumpOutside { target: target(insn.k), last });
-    }
-    if op.is_branch() {
-        for (holds, distance) in [(true, insn.jt), (false, insn.jf)] {
-            let target = target(u32::from(distance));
-            if target > last as u64 {
-                report(Kind::BranchOutside { holds, target, last });
+    match insn.successors(index) {
+        Successors::Jump(target) if target > last => report(Kind::JumpOutside { target, last }),
+        Successors::Branch { taken, otherwise } => {
+            for (holds, target) in [(true, taken), (false, otherwise)] {
+                if target > last {
+                    report(Kind::BranchOutside { holds, target, last });
+                }
             }
         }
+        _ => {}
     }
 }
+
+/// A and X are 0 at the start, so they may be read before they are written.
+const REGISTERS: Registers = Registers::A.union(Registers::X);
 
 /// Which scratch words are surely written, by the kernel's one forward pass
 /// (`check_load_and_stores`).
@@ -122,41 +126,37 @@ fn check_targets(op: Op, index: usize, insn: RawInsn, len: usize, report: &mut i
 /// instruction after it inherits what was written before it, in addition to what the jumps to it
 /// bring. This only ever refuses more.
 struct ScratchFlow {
-    /// Per instruction: written on every jump to it that was seen.
-    at_target: Vec<u16>,
-    written: u16,
+    /// Per instruction: written on every jump to it so far.
+    at_target: Vec<Registers>,
+    written: Registers,
 }
 
 impl ScratchFlow {
     fn new(len: usize) -> ScratchFlow {
-        ScratchFlow { at_target: vec![u16::MAX; len], written: 0 }
+        ScratchFlow { at_target: vec![Registers::ALL; len], written: Registers::NONE }
     }
 
     /// Goes over one instruction; whether it reads a word that may be unwritten. An index that does
     /// not exist is another rule's business.
     fn step(&mut self, index: usize, insn: RawInsn) -> bool {
-        self.written &= self.at_target.get(index).copied().unwrap_or(u16::MAX);
-        let Some(op) = Op::from_code(insn.code) else { return false };
-        let bit = 1u16.checked_shl(insn.k).unwrap_or(0);
-        match op {
-            Op::St | Op::Stx => self.written |= bit,
-            Op::LdMem | Op::LdxMem => return bit & !self.written != 0,
-            Op::Ja => self.jump(index, &[insn.k]),
-            _ if op.is_branch() => self.jump(index, &[u32::from(insn.jt), u32::from(insn.jf)]),
-            _ => {}
+        if let Some(words) = self.at_target.get(index) {
+            self.written = self.written.intersection(*words);
         }
-        false
-    }
-
-    /// Brings what is written to the targets, and forgets it here: what follows is reached by jumps.
-    fn jump(&mut self, index: usize, distances: &[u32]) {
-        for &distance in distances {
-            let target = (index + 1).saturating_add(distance as usize);
-            if let Some(written) = self.at_target.get_mut(target) {
-                *written &= self.written;
+        let Ok(insn) = Insn::try_from(insn) else { return false };
+        let unset = insn.reads().without(REGISTERS).without(self.written);
+        self.written = self.written.union(insn.writes());
+        if let successors @ (Successors::Jump(_) | Successors::Branch { .. }) =
+            insn.successors(index)
+        {
+            for target in successors {
+                if let Some(words) = self.at_target.get_mut(target) {
+                    *words = words.intersection(self.written);
+                }
             }
+            // The next instruction is reached by jumps only.
+            self.written = Registers::ALL;
         }
-        self.written = u16::MAX;
+        !unset.is_empty()
     }
 }
 

@@ -8,6 +8,7 @@
 //! `ld [arch]`, `ja`, the two-way jumps on constants, `and #k` and `ret #k`; anything else on the path
 //! gives up, and so does any return value but exactly `SECCOMP_RET_ALLOW` with no data.
 
+use super::cfg::Successors;
 use super::insn::Insn;
 use super::op::Op;
 use super::program::LongProgram;
@@ -49,35 +50,21 @@ pub fn emulate(insns: &[Insn], arch_token: u32, nr: u32) -> usize {
     let mut a = 0u32;
     while let Some(insn) = insns.get(index) {
         let k = insn.k;
-        let holds = match insn.op {
-            Op::LdWordAbs if k == NR => {
-                a = nr;
-                None
-            }
-            Op::LdWordAbs if k == ARCH => {
-                a = arch_token;
-                None
-            }
-            Op::AndK => {
-                a &= k;
-                None
-            }
-            Op::Ja => {
-                index = index.saturating_add(k as usize);
-                None
-            }
-            Op::JeqK => Some(a == k),
-            Op::JgeK => Some(a >= k),
-            Op::JgtK => Some(a > k),
-            Op::JsetK => Some(a & k != 0),
+        match insn.op {
+            Op::LdWordAbs if k == NR => a = nr,
+            Op::LdWordAbs if k == ARCH => a = arch_token,
+            Op::AndK => a &= k,
+            Op::Ja | Op::JeqK | Op::JgeK | Op::JgtK | Op::JsetK => {}
             _ => break,
+        }
+        index = match (insn.successors(index), insn.comparison()) {
+            (Successors::Next(next) | Successors::Jump(next), _) => next,
+            (Successors::Branch { taken, .. }, Some((relation, _))) if relation.holds(a, k) => {
+                taken
+            }
+            (Successors::Branch { otherwise, .. }, _) => otherwise,
+            (Successors::Return, _) => break,
         };
-        let skipped = match holds {
-            Some(true) => insn.jt,
-            Some(false) => insn.jf,
-            None => 0,
-        };
-        index = index.saturating_add(1 + usize::from(skipped));
     }
     index
 }

@@ -102,8 +102,8 @@ pub(super) enum Kind {
     ShiftTooFar,
     ScratchOutside,
     ScratchUnset,
-    JumpOutside { target: u64, last: usize },
-    BranchOutside { holds: bool, target: u64, last: usize },
+    JumpOutside { target: usize, last: usize },
+    BranchOutside { holds: bool, target: usize, last: usize },
     NoReturn,
 }
 

@@ -5,6 +5,8 @@
 //! `chk_code_allowed` (what exists), `kernel/seccomp.c`, `seccomp_check_filter` (what a seccomp filter
 //! may use), `include/linux/filter.h` of Linux 3.10 (`BPF_S_*`).
 
+use crate::interp::Width;
+
 /// What the operand fields of an instruction mean, and how they are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operand {
@@ -65,6 +67,7 @@ macro_rules! ops {
             }
 
             /// What its operand is.
+            #[inline]
             pub const fn operand(self) -> Operand {
                 match self { $(Op::$variant => Operand::$operand,)* }
             }
@@ -138,7 +141,19 @@ ops! {
 }
 
 impl Op {
+    /// How many bytes of the input it loads; `None` for an operation that loads none.
+    #[inline]
+    pub const fn width(self) -> Option<Width> {
+        Some(match self {
+            Op::LdWordAbs | Op::LdWordInd => Width::Word,
+            Op::LdHalfAbs | Op::LdHalfInd => Width::Half,
+            Op::LdByteAbs | Op::LdByteInd | Op::LdxMsh => Width::Byte,
+            _ => return None,
+        })
+    }
+
     /// Whether it is a two-way jump.
+    #[inline]
     pub const fn is_branch(self) -> bool {
         matches!(self.operand(), Operand::BranchConstant | Operand::BranchX)
     }
@@ -152,6 +167,7 @@ impl Op {
     }
 
     /// Whether it ends the program.
+    #[inline]
     pub const fn is_return(self) -> bool {
         matches!(self, Op::RetK | Op::RetA)
     }

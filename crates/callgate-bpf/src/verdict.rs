@@ -99,7 +99,36 @@ impl Verdict {
         (self.0 & 0xffff_0000) as i32
     }
 
-    /// Whether the call runs under this verdict (ALLOW or LOG).
+    /// The verdict that the kernel keeps of two filters of a stack, `self` being that of the newer one:
+    /// that with the more severe action, and `self` when both have the same action, its data included.
+    /// One iteration of the loop in `seccomp_run_filters` (`kernel/seccomp.c`).
+    ///
+    /// ```
+    /// use callgate_bpf::Verdict;
+    /// assert_eq!(Verdict::LOG.or_more_severe(Verdict::errno(1)), Verdict::errno(1));
+    /// assert_eq!(Verdict::errno(38).or_more_severe(Verdict::errno(1)), Verdict::errno(38));
+    /// ```
+    #[inline(always)]
+    #[must_use]
+    pub const fn or_more_severe(self, older: Verdict) -> Verdict {
+        if older.severity() < self.severity() { older } else { self }
+    }
+
+    /// The kernel's verdict when the filters of a stack return these, the newest filter first. Without
+    /// filters it is ALLOW; so data of ALLOW never count.
+    ///
+    /// ```
+    /// use callgate_bpf::Verdict;
+    /// assert_eq!(Verdict::of_stack([]), Verdict::ALLOW);
+    /// let (newest, oldest) = (Verdict::errno(38), Verdict::errno(1));
+    /// assert_eq!(Verdict::of_stack([newest, Verdict::LOG, oldest]), newest);
+    /// ```
+    #[inline(always)]
+    pub fn of_stack(newest_first: impl IntoIterator<Item = Verdict>) -> Verdict {
+        newest_first.into_iter().fold(Verdict::ALLOW, Verdict::or_more_severe)
+    }
+
+    /// Whether the syscall runs under this verdict (ALLOW or LOG).
     pub const fn permits(self) -> bool {
         matches!(self.action(), Action::Allow | Action::Log)
     }
