@@ -5,12 +5,11 @@
 //! without locks. It holds the verdict for each arch and number that nothing else decides; for the
 //! others the engine behind it is asked.
 
-use callgate::bpf::{Program, compared_arches};
-use callgate::{Arch, Endian, SeccompData, Verdict};
+use callgate_bpf::{Arch, Endian, SeccompData, Verdict};
+use callgate_bpf::{Program, compared_arches};
 
 use crate::decoded::Decoded;
 use crate::engine::SeccompEngine;
-use crate::stack::severest;
 
 /// How many numbers from the [first](Arch::first_number) one on are in the table of an arch: more than any
 /// kernel has.
@@ -22,8 +21,8 @@ const ASK: u32 = 0x5eed_a5ed;
 /// An engine with a table of verdicts in front of it.
 ///
 /// ```
-/// use callgate::bpf::{Insn, Op, Program};
-/// use callgate::{Arch, Endian, SeccompData, Verdict};
+/// use callgate_bpf::{Insn, Op, Program};
+/// use callgate_bpf::{Arch, Endian, SeccompData, Verdict};
 /// use callgate_vm::{Cached, Decoded, SeccompEngine};
 ///
 /// // Number 1 depends on an argument, and all others are refused.
@@ -40,7 +39,7 @@ const ASK: u32 = 0x5eed_a5ed;
 /// assert_eq!(engine.known(), 511);
 /// let call = SeccompData { nr: 1, arch: Arch::X86_64.token(), ..SeccompData::default() };
 /// assert_eq!(engine.verdict(&call), Verdict::errno(1));
-/// # Ok::<(), callgate::bpf::ProgramError>(())
+/// # Ok::<(), callgate_bpf::ProgramError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Cached<E> {
@@ -82,8 +81,11 @@ impl<E: SeccompEngine> Cached<E> {
     ) -> Cached<E> {
         let decoded: Vec<Decoded> =
             programs.iter().rev().map(|program| Decoded::new(program, endian)).collect();
-        let known = |token, nr| severest(decoded.iter().map(|program| program.known(token, nr)));
-        Cached::fill(engine, arches, known)
+        Cached::fill(engine, arches, |token, nr| {
+            let verdicts: Option<Vec<Verdict>> =
+                decoded.iter().map(|program| program.known(token, nr)).collect();
+            verdicts.map(Verdict::of_stack)
+        })
     }
 
     fn fill(engine: E, arches: &[Arch], known: impl Fn(u32, u32) -> Option<Verdict>) -> Cached<E> {

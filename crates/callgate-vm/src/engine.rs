@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use callgate::bpf::Ancillary;
-use callgate::{Endian, SeccompData, Verdict};
+use callgate_bpf::Ancillary;
+use callgate_bpf::{Endian, SeccompData, Verdict};
 
 /// An accepted seccomp filter, ready to answer calls.
 ///
-/// Made by the engine's `new`, which takes a [`Program`](callgate::bpf::Program) and the byte order of
+/// Made by the engine's `new`, which takes a [`Program`](callgate_bpf::Program) and the byte order of
 /// the machine that it is for: that decides where the halves of an argument lie. With a foreign order
 /// an engine answers as a machine of that order would.
 pub trait SeccompEngine: Send + Sync {
@@ -26,10 +26,10 @@ pub trait SeccompEngine: Send + Sync {
 
 /// An accepted socket filter, ready to answer packets.
 ///
-/// Made by the engine's `new_packet`, which takes a [`SocketProgram`](callgate::bpf::SocketProgram).
+/// Made by the engine's `new_packet`, which takes a [`SocketProgram`](callgate_bpf::SocketProgram).
 pub trait PacketEngine: Send + Sync {
     /// How many bytes of the packet to keep, 0 to drop it. `ancillary` is asked where the program loads
-    /// something that is not in the packet; [`NoAncillary`](callgate::bpf::NoAncillary) has the defaults.
+    /// something that is not in the packet; [`NoAncillary`](callgate_bpf::NoAncillary) has the defaults.
     fn run(&self, packet: &[u8], ancillary: &dyn Ancillary) -> u32;
 
     /// How many bytes the engine made of the program, and works through when it answers.

@@ -4,8 +4,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use callgate::Endian;
-use callgate::bpf::{Program, SocketProgram};
+use callgate_bpf::Endian;
+use callgate_bpf::{Program, SocketProgram};
 
 use crate::cached::{Cached, arches_of};
 use crate::decoded::Decoded;
@@ -172,8 +172,8 @@ impl EngineKind {
     /// what it needs.
     ///
     /// ```
-    /// use callgate::bpf::{Insn, Op, Program};
-    /// use callgate::{Endian, SeccompData, Verdict};
+    /// use callgate_bpf::{Insn, Op, Program};
+    /// use callgate_bpf::{Endian, SeccompData, Verdict};
     /// use callgate_vm::EngineKind;
     ///
     /// let program = Program::new(vec![Insn::new(Op::RetK, Verdict::ALLOW.0)])?;
@@ -183,7 +183,7 @@ impl EngineKind {
     ///     None => assert_eq!(made.kind, EngineKind::Jit),
     ///     Some(why) => assert_eq!((made.kind, why.engine()), (EngineKind::Decoded, "jit")),
     /// }
-    /// # Ok::<(), callgate::bpf::ProgramError>(())
+    /// # Ok::<(), callgate_bpf::ProgramError>(())
     /// ```
     pub fn seccomp_or_decoded(self, program: &Program, endian: Endian) -> Made<dyn SeccompEngine> {
         let decoded = || Box::new(Decoded::new(program, endian)) as Box<dyn SeccompEngine>;

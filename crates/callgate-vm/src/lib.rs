@@ -1,7 +1,7 @@
 //! Run classic BPF in user space: several engines, one verdict.
 //!
-//! A program comes in by type: [`Program`](callgate::bpf::Program) and
-//! [`SocketProgram`](callgate::bpf::SocketProgram) hold nothing but what the kernel accepts, so an
+//! A program comes in by type: [`Program`](callgate_bpf::Program) and
+//! [`SocketProgram`](callgate_bpf::SocketProgram) hold nothing but what the kernel accepts, so an
 //! engine never sees anything else. What it means is what the [`Reference`] does, the interpreter of
 //! the core crate; every other engine gives the same answer sooner:
 //!
@@ -13,8 +13,8 @@
 //! | [`Jit`] | native code for x86-64 and aarch64 | yes | yes |
 //!
 //! ```
-//! use callgate::bpf::{Insn, Op, Program};
-//! use callgate::{Endian, SeccompData, Verdict};
+//! use callgate_bpf::{Insn, Op, Program};
+//! use callgate_bpf::{Endian, SeccompData, Verdict};
 //! use callgate_vm::{EngineKind, SeccompEngine};
 //!
 //! let program = Program::new(vec![
@@ -42,12 +42,11 @@ mod cached;
 mod decoded;
 pub mod differential;
 mod engine;
+mod flow;
 mod jit;
 mod kind;
-pub mod measure;
 mod reference;
 mod stack;
-pub mod workloads;
 
 pub use cached::{Cached, NUMBERS};
 pub use decoded::Decoded;

@@ -3,8 +3,8 @@
 //! [`callgate::stack`] says what a stack means, and [`callgate::stack::merge`] makes one program of it,
 //! which any engine runs.
 
-use callgate::bpf::Program;
-use callgate::{Endian, SeccompData, Verdict};
+use callgate_bpf::Program;
+use callgate_bpf::{Endian, SeccompData, Verdict};
 
 use crate::engine::{EngineError, SeccompEngine};
 use crate::kind::EngineKind;
@@ -13,15 +13,15 @@ use crate::kind::EngineKind;
 /// verdicts counts. Without any, calls are allowed.
 ///
 /// ```
-/// use callgate::bpf::{Insn, Op, Program};
-/// use callgate::{Endian, SeccompData, Verdict};
+/// use callgate_bpf::{Insn, Op, Program};
+/// use callgate_bpf::{Endian, SeccompData, Verdict};
 /// use callgate_vm::{Decoded, SeccompEngine, Stack};
 ///
 /// let filter = |verdict: Verdict| Program::new(vec![Insn::new(Op::RetK, verdict.0)]);
 /// let (older, newer) = (filter(Verdict::errno(1))?, filter(Verdict::errno(38))?);
 /// let stack = Stack::new([&older, &newer].map(|filter| Decoded::new(filter, Endian::NATIVE)));
 /// assert_eq!(stack.verdict(&SeccompData::default()), Verdict::errno(38), "the newer one's data");
-/// # Ok::<(), callgate::bpf::ProgramError>(())
+/// # Ok::<(), callgate_bpf::ProgramError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Stack<E> {
@@ -56,31 +56,10 @@ impl Stack<Box<dyn SeccompEngine>> {
 
 impl<E: SeccompEngine> SeccompEngine for Stack<E> {
     fn verdict(&self, data: &SeccompData) -> Verdict {
-        let mut kept = Verdict::ALLOW;
-        for engine in &self.engines {
-            keep_severest(&mut kept, engine.verdict(data));
-        }
-        kept
+        Verdict::of_stack(self.engines.iter().map(|engine| engine.verdict(data)))
     }
 
     fn code_bytes(&self) -> usize {
         self.engines.iter().map(SeccompEngine::code_bytes).sum()
     }
-}
-
-/// One turn of the loop in `seccomp_run_filters` (`kernel/seccomp.c`).
-#[inline(always)]
-fn keep_severest(kept: &mut Verdict, next: Verdict) {
-    if next.severity() < kept.severity() {
-        *kept = next;
-    }
-}
-
-/// What a stack says whose filters, the newest first, say this; `None` when one of them is unknown.
-pub(crate) fn severest(verdicts: impl Iterator<Item = Option<Verdict>>) -> Option<Verdict> {
-    let mut kept = Verdict::ALLOW;
-    for verdict in verdicts {
-        keep_severest(&mut kept, verdict?);
-    }
-    Some(kept)
 }

@@ -1,8 +1,8 @@
 //! Where the system lets no memory become executable, native code is an error that says so, and the
 //! other engines answer. A process of its own: what is refused once stays refused.
 
-use callgate::bpf::{Insn, NoAncillary, Op, Program, SocketProgram};
-use callgate::{Endian, SeccompData, Verdict};
+use callgate_bpf::{Endian, SeccompData, Verdict};
+use callgate_bpf::{Insn, NoAncillary, Op, Program, SocketProgram};
 use callgate_vm::{EngineKind, Jit};
 
 /// `PR_SET_MDWE` with `PR_MDWE_REFUSE_EXEC_GAIN`, since Linux 6.3.

@@ -3,8 +3,8 @@
 //! Sources: `net/core/filter.c`, `bpf_convert_filter`, `bpf_skb_load_helper_*`; the running kernel is asked
 //! about the same things in `callgate-sys`: `tests/agreement.rs` for calls, `tests/packets/` for packets.
 
-use callgate::bpf::{Ancillary, AncillaryWord, NoAncillary, Program, SocketProgram, asm};
-use callgate::{Endian, SeccompData};
+use callgate_bpf::{Ancillary, AncillaryWord, NoAncillary, Program, SocketProgram, asm};
+use callgate_bpf::{Endian, SeccompData};
 use callgate_vm::EngineKind;
 
 /// The value that every engine returns for a call with the first argument.

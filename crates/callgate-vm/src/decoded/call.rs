@@ -2,7 +2,7 @@
 
 use std::hint::cold_path;
 
-use callgate::SeccompData;
+use callgate_bpf::SeccompData;
 
 use super::op::{Code, Dense, Op, Target};
 use super::registers::{Registers, execute};

@@ -10,25 +10,25 @@
 //! comparisons are made one by one. There are at most a few operations per instruction, so their
 //! places fit a [`Target`].
 
-use callgate::Endian;
-use callgate::bpf::cfg::Registers;
-use callgate::bpf::{Insn, Op as Bpf};
+use callgate_bpf::cfg::{Registers, Successors};
+use callgate_bpf::{Insn, Op as Bpf, Relation, Source};
 
-use super::flow::Flow;
 use super::op::{Code, Field, Op, Target, Test};
-use super::spread::{Piece, is_constant_branch, spread};
 use super::window::Slow;
-use callgate::bpf::{Relation, Source};
+use crate::flow::walk::{Follow, Range, Walk};
+use crate::flow::{Flow, Input, compares_constant};
 
 /// How many steps all tables of a program may take to make.
 const WORK: usize = 1 << 17;
+
+/// So few comparisons are made one by one: of calls, and of packets.
+const FEW: [usize; 2] = [2, 4];
 
 /// What is not made yet.
 pub(super) const NOWHERE: Target = Target::MAX;
 
 pub(super) struct Emitter<'a> {
     pub(super) flow: &'a Flow,
-    pub(super) endian: Endian,
     pub(super) code: Code,
     /// Per instruction: where its code is.
     pub(super) place: Vec<Target>,
@@ -39,24 +39,25 @@ pub(super) struct Emitter<'a> {
     /// What packets that are too short for a probe will need.
     pub(super) slow: Vec<Slow>,
     pub(super) work: usize,
+    walk: Walk,
 }
 
 impl<'a> Emitter<'a> {
-    pub(super) fn new(flow: &'a Flow, endian: Endian) -> Emitter<'a> {
+    pub(super) fn new(flow: &'a Flow) -> Emitter<'a> {
         Emitter {
             flow,
-            endian,
             code: Code::default(),
             place: vec![NOWHERE; flow.insns.len()],
             wanted: Vec::new(),
             chain: Vec::new(),
             slow: Vec::new(),
             work: WORK,
+            walk: Walk::default(),
         }
     }
 
     pub(super) fn emit(mut self) -> Code {
-        self.wanted.push(self.flow.resolve(0));
+        self.wanted.push(self.flow.dest(0));
         loop {
             if let Some(at) = self.wanted.pop() {
                 if self.place.get(at) == Some(&NOWHERE) {
@@ -77,18 +78,14 @@ impl<'a> Emitter<'a> {
         self.flow.insns.get(at).copied()
     }
 
-    /// The first instruction from here on that does something.
-    pub(super) fn settle(&self, at: usize) -> usize {
-        let mut at = self.flow.resolve(at);
-        while self.flow.is_dead(at) {
-            at = self.flow.resolve(at + 1);
-        }
-        at
-    }
-
     /// The next instruction that does something.
     pub(super) fn next(&self, at: usize) -> usize {
-        self.settle(at + 1)
+        self.flow.dest(at + 1)
+    }
+
+    /// Whether it is a seccomp filter.
+    pub(super) fn of_calls(&self) -> bool {
+        matches!(self.flow.input, Input::Call(_))
     }
 
     /// A place in the code for which there is no instruction: that of an operation by its index.
@@ -100,7 +97,7 @@ impl<'a> Emitter<'a> {
 
     /// A target, which will be made.
     pub(super) fn want(&mut self, at: usize) -> Target {
-        let at = self.flow.resolve(at);
+        let at = self.flow.dest(at);
         self.wanted.push(at);
         Target::try_from(at).unwrap_or(NOWHERE)
     }
@@ -109,14 +106,6 @@ impl<'a> Emitter<'a> {
         self.chain.clear();
         loop {
             let here = Target::try_from(self.code.ops.len()).unwrap_or(NOWHERE);
-            // What is dead has the place of what comes behind it.
-            while self.flow.is_dead(at) {
-                if let Some(place) = self.place.get_mut(at) {
-                    *place = here;
-                    self.chain.push(at);
-                }
-                at = self.flow.resolve(at + 1);
-            }
             match self.place.get_mut(at) {
                 Some(place) if *place == NOWHERE => {
                     *place = here;
@@ -151,21 +140,21 @@ impl<'a> Emitter<'a> {
                 self.code.ops.push(Op::RetA);
                 return None;
             }
-            op if is_constant_branch(op) => {
+            _ if compares_constant(insn) => {
                 self.compare(at);
                 return None;
             }
             op if op.is_branch() => {
-                let (yes, no) = self.sides(at, insn);
-                let (cmp, _) = insn.comparison()?;
+                let (yes, no) = self.sides(at, insn)?;
+                let (relation, _) = insn.comparison()?;
                 // What was put in front of it here goes with it; who jumps here gets code without.
                 let test = match *self.code.ops.as_slice() {
-                    [.., Op::Tax, Op::Mem(k)] if cmp == Relation::Equal => {
+                    [.., Op::Tax, Op::Mem(k)] if relation == Relation::Equal => {
                         self.code.ops.truncate(self.code.ops.len() - 2);
                         self.forget_places_behind(self.code.ops.len());
                         Op::SwapEqX(k, yes, no)
                     }
-                    _ => Op::TestX(cmp, yes, no),
+                    _ => Op::TestX(relation, yes, no),
                 };
                 self.code.ops.push(test);
                 return None;
@@ -238,9 +227,8 @@ impl<'a> Emitter<'a> {
     pub(super) fn masked_branch(&self, at: usize) -> Option<(u32, usize)> {
         let insn = self.insn(at)?;
         let branch = self.next(at);
-        let op = self.insn(branch)?.op;
-        let fits = insn.op == Bpf::AndK && is_constant_branch(op);
-        (fits && !self.flow.is_read_after(branch, Registers::A)).then_some((insn.k, branch))
+        let fits = insn.op == Bpf::AndK && compares_constant(self.insn(branch)?);
+        (fits && !self.flow.live_after(branch).intersects(Registers::A)).then_some((insn.k, branch))
     }
 
     /// Lets nobody jump behind an operation, which took the place of what was there: whoever wants to
@@ -257,13 +245,13 @@ impl<'a> Emitter<'a> {
 
     /// Where a branch leads. The side that is wanted last is made first, right behind the branch: the
     /// other one when this one returns.
-    fn sides(&mut self, at: usize, insn: Insn) -> (Target, Target) {
-        let yes = self.want(at + 1 + usize::from(insn.jt));
-        let no = self.want(at + 1 + usize::from(insn.jf));
+    fn sides(&mut self, at: usize, insn: Insn) -> Option<(Target, Target)> {
+        let Successors::Branch { taken, otherwise } = insn.successors(at) else { return None };
+        let (yes, no) = (self.want(taken), self.want(otherwise));
         if self.insn(usize::from(no)).is_some_and(|insn| insn.op.is_return()) {
             self.wanted.push(usize::from(yes));
         }
-        (yes, no)
+        Some((yes, no))
     }
 
     pub(super) fn test(&mut self, at: usize, mask: u32) -> Option<Test> {
@@ -277,7 +265,7 @@ impl<'a> Emitter<'a> {
             Relation::AtLeast => (mask, k, u32::MAX - k),
             Relation::Shares => (mask & k, 1, u32::MAX - 1),
         };
-        let (yes, no) = self.sides(at, insn);
+        let (yes, no) = self.sides(at, insn)?;
         Some(Test { mask, lo, span, yes, no })
     }
 
@@ -286,7 +274,7 @@ impl<'a> Emitter<'a> {
         // What A holds may be loaded again at the same time. After a probe it is not there.
         let loaded = self.flow.loaded(at).and_then(|load| self.load_of(load));
         if let Some(pieces) = self.spread(at) {
-            if let Some(load) = loaded.filter(|_| !self.flow.of_calls) {
+            if let Some(load) = loaded.filter(|_| !self.of_calls()) {
                 self.code.ops.push(load.plain());
             }
             self.table(&pieces, false);
@@ -302,11 +290,21 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    pub(super) fn spread(&mut self, at: usize) -> Option<Vec<Piece>> {
-        let pieces = spread(self.flow, at, &mut self.work)?;
-        if pieces.len() < 2 {
+    /// Where all values of A go from a comparison on, when a table is worth it: there are enough
+    /// comparisons, and `work` is not used up. Returns of one value are one destination.
+    pub(super) fn spread(&mut self, at: usize) -> Option<Vec<Range>> {
+        self.walk.start(self.flow, at, Follow::All, &mut self.work)?;
+        if self.walk.len() <= FEW[usize::from(!self.of_calls())] {
             return None;
         }
-        Some(pieces)
+        let mut ranges = self.walk.ranges(self.flow);
+        let mut known: Vec<(u64, Target)> = Vec::new();
+        for range in &mut ranges {
+            match known.iter().find(|(key, _)| *key == range.key) {
+                Some(&(_, to)) => range.to = to,
+                None => known.push((range.key, range.to)),
+            }
+        }
+        (ranges.len() >= 2).then_some(ranges)
     }
 }

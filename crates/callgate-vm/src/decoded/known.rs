@@ -10,7 +10,7 @@
 //! workloads.
 
 use super::op::{Code, Op, Target};
-use callgate::bpf::Alu;
+use callgate_bpf::Alu;
 
 struct Registers {
     a: Option<u32>,

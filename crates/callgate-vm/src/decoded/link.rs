@@ -39,7 +39,7 @@ impl Emitter<'_> {
             probe.foresee(at, |to| usize::from(to) < returns_at);
         }
         targets.iter_mut().for_each(place);
-        *entry = Target::try_from(self.flow.resolve(0)).unwrap_or(NOWHERE);
+        *entry = Target::try_from(self.flow.dest(0)).unwrap_or(NOWHERE);
         place(entry);
     }
 

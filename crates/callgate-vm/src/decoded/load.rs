@@ -1,11 +1,11 @@
 //! Loads, and what is done with what they load.
 
-use callgate::Word;
-use callgate::bpf::{Insn, Op as Bpf, Width};
+use callgate_bpf::Word;
+use callgate_bpf::{Insn, Op as Bpf, Width};
 
 use super::emit::Emitter;
 use super::op::{Op, Test};
-use super::spread::is_constant_branch;
+use crate::flow::{Input, compares_constant, is_special};
 
 /// A load, resolved: of a call by what it means, of a packet by where it lies.
 #[derive(Clone, Copy)]
@@ -48,18 +48,18 @@ impl Load {
 impl Emitter<'_> {
     /// What an instruction loads into A; `None` when it is no load.
     pub(super) fn load_of(&self, insn: Insn) -> Option<Load> {
-        let (width, k) = (width_of(insn.op)?, insn.k);
+        let (width, k) = (insn.op.width().filter(|_| insn.op != Bpf::LdxMsh)?, insn.k);
         if matches!(insn.op, Bpf::LdWordInd | Bpf::LdHalfInd | Bpf::LdByteInd) {
             return Some(Load::Indexed(width, k));
         }
-        if !self.flow.of_calls {
+        let Input::Call(endian) = self.flow.input else {
             return Some(match width {
-                width if (k as i32) < 0 => Load::Special(width, k),
+                width if is_special(k) => Load::Special(width, k),
                 width => Load::Packet(width, k),
             });
-        }
+        };
         // Accepted programs load nothing else.
-        let Some(word) = Word::from_offset(k, self.endian) else { return Some(Load::Nowhere) };
+        let Some(word) = Word::from_offset(k, endian) else { return Some(Load::Nowhere) };
         Some(match (word, word.argument()) {
             (Word::NR, _) => Load::Nr,
             (Word::ARCH, _) => Load::Arch,
@@ -72,7 +72,7 @@ impl Emitter<'_> {
     pub(super) fn load(&mut self, at: usize, load: Load) -> Option<usize> {
         let next = self.next(at);
         let following = self.insn(next)?;
-        if is_constant_branch(following.op)
+        if compares_constant(following)
             && let Some(pieces) = self.spread(next)
         {
             if let Load::Nr = load {
@@ -86,7 +86,7 @@ impl Emitter<'_> {
         if self.probe(at).is_some() {
             return None;
         }
-        if is_constant_branch(following.op) {
+        if compares_constant(following) {
             let test = self.test(next, u32::MAX)?;
             return self.fuse(load, test);
         }
@@ -131,14 +131,4 @@ impl Emitter<'_> {
         self.code.ops.push(op);
         None
     }
-}
-
-/// How much a load into A takes.
-fn width_of(load: Bpf) -> Option<Width> {
-    Some(match load {
-        Bpf::LdWordAbs | Bpf::LdWordInd => Width::Word,
-        Bpf::LdHalfAbs | Bpf::LdHalfInd => Width::Half,
-        Bpf::LdByteAbs | Bpf::LdByteInd => Width::Byte,
-        _ => return None,
-    })
 }

@@ -18,7 +18,6 @@
 
 mod call;
 mod emit;
-mod flow;
 mod known;
 mod link;
 mod load;
@@ -27,24 +26,23 @@ mod packet;
 mod pairs;
 mod probe;
 mod registers;
-mod spread;
 mod table;
 mod window;
 
 use std::marker::PhantomData;
 
-use callgate::bpf::{Ancillary, Program, SocketProgram};
-use callgate::data::SECCOMP_DATA_SIZE;
-use callgate::{Endian, SeccompData, Verdict};
+use callgate_bpf::{Ancillary, Insn, Program, SocketProgram};
+use callgate_bpf::{Endian, SeccompData, Verdict};
 
 use crate::engine::{PacketEngine, SeccompEngine};
+use crate::flow::{Flow, Input};
 use op::Code;
 
 /// A program in an internal form that runs faster; the type says whose programs it runs.
 ///
 /// ```
-/// use callgate::bpf::{Insn, Op, Program};
-/// use callgate::{Endian, SeccompData, Verdict};
+/// use callgate_bpf::{Insn, Op, Program};
+/// use callgate_bpf::{Endian, SeccompData, Verdict};
 /// use callgate_vm::{Decoded, SeccompEngine};
 ///
 /// let program = vec![
@@ -57,7 +55,7 @@ use op::Code;
 /// let call = |value| SeccompData { args: [value, 0, 0, 0, 0, 0], ..SeccompData::default() };
 /// assert_eq!(engine.verdict(&call(9)), Verdict::ALLOW);
 /// assert_eq!(engine.verdict(&call(10)), Verdict::errno(22));
-/// # Ok::<(), callgate::bpf::ProgramError>(())
+/// # Ok::<(), callgate_bpf::ProgramError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Decoded<P = Program> {
@@ -68,8 +66,7 @@ pub struct Decoded<P = Program> {
 impl Decoded<Program> {
     /// The engine for a seccomp filter on machines of this byte order.
     pub fn new(program: &Program, endian: Endian) -> Decoded<Program> {
-        let flow = flow::Flow::of(program.insns(), Some(SECCOMP_DATA_SIZE));
-        Decoded::of(&flow, endian)
+        Decoded::of(program.insns(), Input::Call(endian))
     }
 
     /// The verdict for all calls with this arch and number, whatever their arguments are; `None` when
@@ -85,14 +82,13 @@ impl Decoded<Program> {
 impl Decoded<SocketProgram> {
     /// The engine for a socket filter.
     pub fn new_packet(program: &SocketProgram) -> Decoded<SocketProgram> {
-        let flow = flow::Flow::of(program.insns(), None);
-        Decoded::of(&flow, Endian::NATIVE)
+        Decoded::of(program.insns(), Input::Packet)
     }
 }
 
 impl<P> Decoded<P> {
-    fn of(flow: &flow::Flow, endian: Endian) -> Decoded<P> {
-        let mut code = emit::Emitter::new(flow, endian).emit();
+    fn of(insns: &[Insn], input: Input) -> Decoded<P> {
+        let mut code = emit::Emitter::new(&Flow::of(insns, input)).emit();
         pairs::join(&mut code);
         Decoded { code, program: PhantomData }
     }

@@ -2,10 +2,10 @@
 
 use std::hint::cold_path;
 
-use callgate::bpf::Width;
+use callgate_bpf::Width;
 
 use super::probe::Probe;
-use callgate::bpf::{Alu, Relation};
+use callgate_bpf::{Alu, Relation};
 
 /// A place in the code: an index of [`Code::probes`], behind them of [`Code::ops`], and behind those of
 /// [`Code::returns`].

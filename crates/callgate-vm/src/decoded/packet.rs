@@ -1,6 +1,6 @@
 //! Runs code that was made of a socket filter.
 
-use callgate::bpf::{Ancillary, Width, load_absolute, load_indexed};
+use callgate_bpf::{Ancillary, Width, load_absolute, load_indexed};
 
 use super::op::{Code, Op, Target};
 use super::registers::{Registers, execute};

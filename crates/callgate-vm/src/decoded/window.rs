@@ -17,15 +17,14 @@
 //! enough for the window, but for loads from the first bytes. A packet that is not gets the loads one
 //! by one.
 
-use callgate::bpf::cfg::Registers;
-use callgate::bpf::{Insn, Op as Bpf, Width};
+use callgate_bpf::cfg::{Registers, Successors};
+use callgate_bpf::{Insn, Op as Bpf, Relation, Width};
 
 use super::emit::{Emitter, NOWHERE};
 use super::load::Load;
 use super::op::{Op, Target};
 use super::probe::{Base, CASES, Probe};
-use super::spread::is_constant_branch;
-use callgate::bpf::Relation;
+use crate::flow::compares_constant;
 
 /// How many bytes a window has.
 const BYTES: i64 = 4;
@@ -176,15 +175,15 @@ impl Emitter<'_> {
 
     /// The load and the comparison at an instruction.
     fn step(&self, at: usize) -> Option<Step> {
-        let at = self.settle(at);
+        let at = self.flow.dest(at);
         let insn = self.insn(at)?;
-        if is_constant_branch(insn.op) {
+        if compares_constant(insn) {
             let load = self.load_of(self.flow.loaded(at)?)?;
             return Some(Step { load, mask: u32::MAX, branch: at });
         }
         let load = self.load_of(insn)?;
         let next = self.next(at);
-        if is_constant_branch(self.insn(next)?.op) {
+        if compares_constant(self.insn(next)?) {
             return Some(Step { load, mask: u32::MAX, branch: next });
         }
         let (mask, branch) = self.masked_branch(next)?;
@@ -196,9 +195,11 @@ impl Emitter<'_> {
         let step = self.step(at)?;
         let window = window.with(step.load)?;
         let insn = self.insn(step.branch)?;
-        let Insn { k, jt, jf, .. } = insn;
-        let yes = self.flow.resolve(step.branch + 1 + usize::from(jt));
-        let no = self.flow.resolve(step.branch + 1 + usize::from(jf));
+        let k = insn.k;
+        let Successors::Branch { taken, otherwise } = insn.successors(step.branch) else {
+            return None;
+        };
+        let (yes, no) = (self.flow.dest(taken), self.flow.dest(otherwise));
         let all = u32::MAX >> (32 - 8 * step.load.width().bytes());
         let mask = step.mask & all;
         let equality = match insn.comparison()?.0 {
@@ -215,12 +216,10 @@ impl Emitter<'_> {
 
     /// Whether the code for an instruction reads A. A comparison of what was loaded loads it again.
     fn needs_a(&self, at: usize) -> bool {
-        let at = self.settle(at);
-        let reloads = || {
-            self.insn(at).is_some_and(|insn| is_constant_branch(insn.op))
-                && self.flow.loaded(at).is_some()
-        };
-        self.flow.is_read_before(at, Registers::A) && !reloads()
+        let at = self.flow.dest(at);
+        let reloads =
+            || self.insn(at).is_some_and(compares_constant) && self.flow.loaded(at).is_some();
+        self.flow.live_before(at).intersects(Registers::A) && !reloads()
     }
 
     /// Lets a case ask what is asked next, when whatever fails goes where everything else goes.
@@ -254,7 +253,7 @@ impl Emitter<'_> {
 
     /// Whether two instructions do the same.
     fn same(&self, one: usize, other: usize) -> bool {
-        let (one, other) = (self.settle(one), self.settle(other));
+        let (one, other) = (self.flow.dest(one), self.flow.dest(other));
         let returns = |insn: Insn| insn.op == Bpf::RetK;
         one == other || self.insn(one) == self.insn(other) && self.insn(one).is_some_and(returns)
     }

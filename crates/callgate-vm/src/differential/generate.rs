@@ -1,11 +1,11 @@
 //! Random programs that the kernel accepts, and inputs that their constants are in.
 
-use callgate::bpf::{
+use callgate_bpf::random::Rng;
+use callgate_bpf::{
     AncillaryWord, Insn, MAX_INSNS, Op, Operand, Program, ProgramError, SKF_LL_OFF, SKF_NET_OFF,
     SocketProgram,
 };
-use callgate::random::Rng;
-use callgate::{Arch, SeccompData, Verdict, Word};
+use callgate_bpf::{Arch, SeccompData, Verdict, Word};
 
 /// Values where something changes: sign, width, shifts, short forms of constants.
 pub(crate) const EDGES: [u32; 26] = [

@@ -18,9 +18,9 @@ mod generate;
 
 use std::fmt;
 
-use callgate::bpf::{Ancillary, AncillaryWord, Insn, Program, SocketProgram};
-use callgate::random::Rng;
-use callgate::{Endian, SeccompData};
+use callgate_bpf::random::Rng;
+use callgate_bpf::{Ancillary, AncillaryWord, Insn, Program, SocketProgram};
+use callgate_bpf::{Endian, SeccompData};
 
 use crate::engine::EngineError;
 use crate::kind::EngineKind;

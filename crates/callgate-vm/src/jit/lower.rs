@@ -4,38 +4,38 @@
 //! replace it. A branch between two returns selects the value without a jump. A load that only the
 //! comparison after it reads is a part of the comparison.
 
-use callgate::bpf::{Insn, Width};
+use callgate_bpf::{Insn, Width};
 
 use super::buffer::Pos;
-use super::facts::{self, Input};
-use super::live::{self, Flow};
-use super::node::{Node, Reg, end};
-use super::switch::{self, Group, Kind, OTHER, Switch};
+use super::node::{Graph, Node, Reg};
+use super::switch::{self, Group, OTHER, Shape, Switch};
 use super::target::{Cond, Needs, Target};
-use callgate::bpf::cfg::Registers;
-use callgate::bpf::{Alu, Relation, Source};
+use callgate_bpf::cfg::Registers;
+use callgate_bpf::{Alu, Relation, Source};
+
+use crate::flow::{Flow, Input, end};
 
 /// In a group of so few, one comparison follows the other.
 const LINEAR: usize = 3;
 
 /// The code, written by a target, and what it needs; `None` when it is longer than a jump reaches.
 pub(super) fn compile<T: Target>(insns: &[Insn], input: Input) -> Option<(T, Needs)> {
-    let mut flow = live::backward(facts::forward(insns, input));
-    let switches = switch::find(&mut flow);
-    let needs = needs(&flow, input);
+    let mut graph = Graph::of(Flow::of(insns, input));
+    let switches = switch::find(&mut graph);
+    let needs = needs(&graph, input);
     let mut target = T::new(needs, insns.len());
-    let tables = reserve(&mut target, &flow, &switches);
+    let tables = reserve(&mut target, &graph, &switches);
     let start = target.here();
-    if flow.nodes.iter().any(may_end) {
+    if graph.nodes.iter().any(may_end) {
         target.ret_constant(0);
     }
     let zero = target.here();
     let routine = if needs.outside { target.outside_routine() } else { start };
     let places = vec![start; insns.len()];
-    let mut lower = Lower { target, flow, places, zero, routine, joined: None };
+    let mut lower = Lower { target, graph, places, zero, routine, joined: None };
     let mut switches = switches.iter().zip(&tables).rev().peekable();
     for index in (0..insns.len()).rev() {
-        if matches!(lower.flow.nodes[index], Node::Dead) {
+        if matches!(lower.graph.nodes[index], Node::Dead) {
             continue;
         }
         match switches.next_if(|(switch, _)| usize::from(switch.head) == index) {
@@ -63,9 +63,9 @@ fn may_end(node: &Node) -> bool {
     }
 }
 
-fn needs(flow: &Flow, input: Input) -> Needs {
+fn needs(graph: &Graph, input: Input) -> Needs {
     let mut needs = Needs { packet: input == Input::Packet, outside: false, scratch: 0 };
-    for node in &flow.nodes {
+    for node in &graph.nodes {
         match node {
             Node::Outside { .. } | Node::Indexed { near: false, .. } => needs.outside = true,
             Node::Fetch(_, index) | Node::Store(_, index) => needs.scratch |= 1 << index,
@@ -87,13 +87,13 @@ struct Tables {
 /// Room for the tables of each switch, behind all code; their places in the order of the groups.
 fn reserve<T: Target>(
     target: &mut T,
-    flow: &Flow,
+    graph: &Graph,
     switches: &[Switch],
 ) -> Vec<Vec<Option<Tables>>> {
-    let mut place = |group: &Group, other: u16| match &group.kind {
-        Kind::Table { to, .. } => {
+    let mut place = |group: &Group, other: u16| match &group.shape {
+        Shape::Table { to, .. } => {
             let ways = target.data(to.len());
-            let other_word = other_word(flow, to, other);
+            let other_word = other_word(graph, to, other);
             let values = other_word.map(|word| (target.data(to.len()), word));
             Some(Tables { ways, values })
         }
@@ -113,8 +113,8 @@ fn targets(to: &[u16], other: u16) -> impl Iterator<Item = u16> + Clone {
 /// A word that none of the targets returns, when not all of them return a value, but most.
 ///
 /// Which value is returned need not be foreseen by the processor, where to jump must.
-fn other_word(flow: &Flow, to: &[u16], other: u16) -> Option<u32> {
-    let values = targets(to, other).filter_map(|to| flow.returned(to));
+fn other_word(graph: &Graph, to: &[u16], other: u16) -> Option<u32> {
+    let values = targets(to, other).filter_map(|to| graph.returned(to));
     let others = to.len() - values.clone().count();
     if others == 0 || others > to.len() / 4 {
         return None;
@@ -133,7 +133,7 @@ fn turned_around(k: u32, width: Width) -> u32 {
 
 struct Lower<T> {
     target: T,
-    flow: Flow,
+    graph: Graph,
     /// Where the code of each node begins.
     places: Vec<Pos>,
     /// Where the program ends with 0, if anything needs it.
@@ -155,7 +155,7 @@ enum Joined {
 
 impl<T: Target> Lower<T> {
     fn place(&self, index: u16) -> Pos {
-        self.places[usize::from(self.flow.dest[usize::from(index)])]
+        self.places[self.graph.flow.dest(usize::from(index))]
     }
 
     /// Goes on at a node: by standing in front of it, by returning, or by a jump.
@@ -164,7 +164,7 @@ impl<T: Target> Lower<T> {
         if to == self.target.here() {
             return;
         }
-        match self.flow.target(index) {
+        match self.graph.target(index) {
             Node::Ret(value) => self.target.ret_constant(value),
             Node::RetA => self.target.ret(),
             _ => self.target.jump(to),
@@ -173,7 +173,7 @@ impl<T: Target> Lower<T> {
 
     /// After a comparison: one way or the other.
     fn ways(&mut self, when: Cond, yes: u16, no: u16) {
-        if let (Some(yes), Some(no)) = (self.flow.returned(yes), self.flow.returned(no)) {
+        if let (Some(yes), Some(no)) = (self.graph.returned(yes), self.graph.returned(no)) {
             return self.target.ret_select(when, yes, no);
         }
         if self.place(yes) == self.target.here() {
@@ -185,7 +185,7 @@ impl<T: Target> Lower<T> {
     }
 
     fn node(&mut self, index: usize) {
-        match self.flow.nodes[index] {
+        match self.graph.nodes[index] {
             Node::Dead | Node::Nop | Node::Jump(_) => {}
             Node::Ret(value) => self.target.ret_constant(value),
             Node::RetA => self.target.ret(),
@@ -208,7 +208,7 @@ impl<T: Target> Lower<T> {
     fn branch(&mut self, index: usize, test: Relation, operand: Source, yes: u16, no: u16) {
         self.ways(Cond::of(test), yes, no);
         let Source::K(k) = operand else { return self.target.compare(test, operand) };
-        let alone = !self.flow.live_after(yes, no).intersects(Registers::A);
+        let alone = !self.graph.flow.live_after(index).intersects(Registers::A);
         match self.before(index).filter(|_| alone) {
             Some(Node::Load { width, offset, .. }) if self.target.can_compare_load(test, width) => {
                 self.target.compare_load(test, k, width, offset);
@@ -226,9 +226,9 @@ impl<T: Target> Lower<T> {
 
     /// The last node that did something, where no other way leads to a node than past it.
     fn before(&self, mut index: usize) -> Option<Node> {
-        while self.flow.edges[index] == 1 {
+        while self.graph.flow.edges(index) == 1 {
             index = index.checked_sub(1)?;
-            match self.flow.nodes[index] {
+            match self.graph.nodes[index] {
                 Node::Nop => {}
                 Node::Dead | Node::Jump(_) | Node::Branch { .. } | Node::Ret(_) | Node::RetA => {
                     break;
@@ -306,8 +306,8 @@ impl<T: Target> Lower<T> {
 
     /// One group; what is not in it goes on behind, or, when it is the last, to `other`.
     fn group(&mut self, group: &Group, tables: Option<Tables>, other: u16, last: bool) {
-        match &group.kind {
-            &Kind::All(to) => {
+        match &group.shape {
+            &Shape::All(to) => {
                 let single = group.low == group.high;
                 self.test(if single { Cond::Eq } else { Cond::NotAbove }, to, other, last);
                 if single {
@@ -316,7 +316,7 @@ impl<T: Target> Lower<T> {
                     self.target.check_index(group.low, group.high - group.low);
                 }
             }
-            &Kind::Mask { to, base, mask } => {
+            &Shape::Mask { to, base, mask } => {
                 // Values below the mask come out above it.
                 let behind = self.target.here();
                 self.test(Cond::Bit, to, other, last);
@@ -325,7 +325,7 @@ impl<T: Target> Lower<T> {
                 self.target.branch(Cond::Above, outside);
                 self.target.check_index(base, group.high - base);
             }
-            Kind::Table { base, to } => {
+            Shape::Table { base, to } => {
                 if last {
                     self.go(other);
                 }
@@ -349,7 +349,7 @@ impl<T: Target> Lower<T> {
 
     fn table(&mut self, base: u32, to: &[u16], other: u16, tables: Tables) {
         let Tables { ways, values } = tables;
-        if targets(to, other).all(|to| self.flow.returned(to).is_some()) {
+        if targets(to, other).all(|to| self.graph.returned(to).is_some()) {
             self.target.ret_table(base, ways);
             return self.set_values(ways, to, other, 0);
         }
@@ -369,14 +369,14 @@ impl<T: Target> Lower<T> {
     /// What is returned for each value of a table, and a word in place of anything else.
     fn set_values(&mut self, table: Pos, to: &[u16], other: u16, word: u32) {
         for (index, to) in targets(to, other).enumerate() {
-            let value = self.flow.returned(to).unwrap_or(word);
+            let value = self.graph.returned(to).unwrap_or(word);
             self.target.set_data(table, index, value);
         }
     }
 
     fn entry(&mut self) {
         self.go(0);
-        let live = self.flow.live[0];
+        let live = self.graph.flow.live_before(0);
         let zero: &[Reg] = match (live.intersects(Registers::A), live.intersects(Registers::X)) {
             (true, true) => &[Reg::A, Reg::X],
             (true, false) => &[Reg::A],

@@ -20,8 +20,6 @@
 #[cfg(any(test, target_arch = "aarch64"))]
 mod aarch64;
 mod buffer;
-mod facts;
-mod live;
 mod lower;
 #[allow(unsafe_code)]
 mod memory;
@@ -34,15 +32,18 @@ mod tests;
 #[cfg(any(test, target_arch = "x86_64"))]
 mod x86_64;
 
-use callgate::bpf::{Ancillary, Insn, Program, SocketProgram};
-use callgate::{Endian, SeccompData, Verdict};
+use callgate_bpf::{Ancillary, Insn, Program, SocketProgram};
+use callgate_bpf::{Endian, SeccompData, Verdict};
 
 use crate::engine::{EngineError, PacketEngine, SeccompEngine};
-use facts::{Input, MAX_PACKET};
+use crate::flow::Input;
 use memory::Executable;
 use outside::Context;
 
 const NAME: &str = "jit";
+
+/// The longest packet that compiled code takes: its offsets have 31 bits.
+const MAX_PACKET: usize = i32::MAX as usize;
 
 /// Native code; the type says whose programs it runs.
 ///
@@ -53,8 +54,8 @@ const NAME: &str = "jit";
 /// Packets of 2 GiB and more are left to the reference interpreter.
 ///
 /// ```
-/// use callgate::bpf::{Insn, Op, Program};
-/// use callgate::{Endian, SeccompData, Verdict};
+/// use callgate_bpf::{Insn, Op, Program};
+/// use callgate_bpf::{Endian, SeccompData, Verdict};
 /// use callgate_vm::{Jit, SeccompEngine};
 ///
 /// let program = Program::new(vec![
@@ -67,7 +68,7 @@ const NAME: &str = "jit";
 ///     let execve = SeccompData { nr: 59, ..SeccompData::default() };
 ///     assert_eq!(jit.verdict(&execve), Verdict::errno(1));
 /// }
-/// # Ok::<(), callgate::bpf::ProgramError>(())
+/// # Ok::<(), callgate_bpf::ProgramError>(())
 /// ```
 #[derive(Debug)]
 pub struct Jit<P = Program> {
@@ -177,7 +178,7 @@ impl PacketEngine for Jit<SocketProgram> {
     #[inline]
     #[allow(unsafe_code)]
     fn run(&self, packet: &[u8], ancillary: &dyn Ancillary) -> u32 {
-        if packet.len() > MAX_PACKET as usize {
+        if packet.len() > MAX_PACKET {
             return self.rest.as_ref().map_or(0, |program| program.run(packet, &ancillary));
         }
         let context;

@@ -3,7 +3,7 @@
 //! The code gets a pointer to a [`Context`], whose first field is the function to call, so nothing
 //! in the code depends on an address.
 
-use callgate::bpf::{Ancillary, Width, load_absolute, load_indexed};
+use callgate_bpf::{Ancillary, Width, load_absolute, load_indexed};
 
 use super::node::Ask;
 

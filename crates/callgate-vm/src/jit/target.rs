@@ -5,11 +5,11 @@
 //! Everything is written in front of what is there already: see [`super::buffer`]. A method writes
 //! the machine instructions for one step in their proper order.
 
-use callgate::bpf::Width;
+use callgate_bpf::Width;
 
 use super::buffer::{Buffer, Pos};
 use super::node::{Ask, Reg};
-use callgate::bpf::{Alu, Relation, Source};
+use callgate_bpf::{Alu, Relation, Source};
 
 /// A condition after a comparison ([`Compare::compare`], [`Compare::compare_load`],
 /// [`Compare::check_index`]) or after [`Compare::bit`].

@@ -6,7 +6,7 @@ use super::{
 use crate::jit::buffer::Pos;
 use crate::jit::node::Reg;
 use crate::jit::target::Compute;
-use callgate::bpf::{Alu, Source};
+use callgate_bpf::{Alu, Source};
 
 impl Compute for Aarch64 {
     fn constant(&mut self, reg: Reg, k: u32) {

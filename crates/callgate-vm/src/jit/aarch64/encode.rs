@@ -352,7 +352,7 @@ mod tests {
             }
         }
         assert_eq!(all.len(), 2 + 12 + 56 + 240 + 992);
-        let mut rng = callgate::random::Rng::new(7);
+        let mut rng = callgate_bpf::random::Rng::new(7);
         for _ in 0..100_000 {
             let value = (rng.next() & rng.next()) as u32;
             assert_eq!(bitmask(value).is_some(), all.contains(&value), "{value:#x}");

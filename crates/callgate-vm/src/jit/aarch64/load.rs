@@ -1,6 +1,6 @@
 //! What comes from the input, and from beside it.
 
-use callgate::bpf::Width;
+use callgate_bpf::Width;
 
 use super::{
     A, Aarch64, CONTEXT, Code, GE, INPUT, LENGTH, LINK, LT, T0, T1, T2, X, encode as e, register,

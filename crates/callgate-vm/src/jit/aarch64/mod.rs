@@ -24,7 +24,7 @@ mod control;
 mod encode;
 mod load;
 
-use callgate::bpf::Width;
+use callgate_bpf::Width;
 
 use super::buffer::{Buffer, Pos};
 use super::node::Reg;

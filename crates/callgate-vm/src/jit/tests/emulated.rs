@@ -8,12 +8,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use callgate::bpf::{Insn, Program, SocketProgram};
-use callgate::{Endian, SeccompData};
+use callgate_bpf::{Endian, SeccompData};
+use callgate_bpf::{Insn, Program, SocketProgram};
 
 use super::{Beside, CORPUS, Judge, listing};
+use crate::flow::Input;
 use crate::jit::aarch64::Aarch64;
-use crate::jit::facts::Input;
 use crate::jit::lower;
 use crate::jit::target::Target;
 

@@ -1,8 +1,8 @@
 //! Every instruction with every pair of edge values, in each of the ways that the compiler has for
 //! it: with operands that it knows and with such that it does not.
 
-use callgate::SeccompData;
-use callgate::bpf::{Insn, Op, Operand, Program, SocketProgram};
+use callgate_bpf::SeccompData;
+use callgate_bpf::{Insn, Op, Operand, Program, SocketProgram};
 
 use super::{Beside, Judge};
 use crate::differential::EDGES;

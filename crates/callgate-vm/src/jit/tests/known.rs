@@ -1,7 +1,7 @@
 //! What is known already is not computed again.
 
-use callgate::bpf::{Insn, Op, Program, SocketProgram};
-use callgate::{Endian, SeccompData};
+use callgate_bpf::{Endian, SeccompData};
+use callgate_bpf::{Insn, Op, Program, SocketProgram};
 
 use super::{Beside, Judge};
 use crate::engine::{PacketEngine, SeccompEngine};

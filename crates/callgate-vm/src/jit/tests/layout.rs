@@ -1,10 +1,10 @@
 //! Distances: jumps over code of every length, tables, chains, and the longest programs.
 
-use callgate::bpf::{
+use callgate_bpf::{
     AncillaryWord, Insn, MAX_INSNS, NoAncillary, Op, Program, SKF_LL_OFF, SKF_NET_OFF,
     SocketProgram,
 };
-use callgate::{Endian, SeccompData};
+use callgate_bpf::{Endian, SeccompData};
 
 use super::{Beside, Judge};
 use crate::engine::{PacketEngine, SeccompEngine};

@@ -7,8 +7,8 @@ mod known;
 mod layout;
 mod random;
 
-use callgate::bpf::{Program, SocketProgram};
-use callgate::{Endian, SeccompData};
+use callgate_bpf::{Endian, SeccompData};
+use callgate_bpf::{Program, SocketProgram};
 
 use super::Jit;
 use crate::differential::{Beside, listing};

@@ -3,7 +3,7 @@
 //! `CALLGATE_CASES` says how many pairs of program and input, `CALLGATE_SEED` which. All engines of this
 //! machine are compared by [`crate::differential`].
 
-use callgate::random::Rng;
+use callgate_bpf::random::Rng;
 
 use super::{Beside, Judge};
 use crate::differential;

@@ -1,11 +1,11 @@
 //! What a condition is about.
 
-use callgate::bpf::Width;
+use callgate_bpf::Width;
 
 use super::encode::{CMP, Code, Mem, R11, RDI, RDX};
 use super::{A, X, X86_64};
 use crate::jit::target::Compare;
-use callgate::bpf::{Relation, Source};
+use callgate_bpf::{Relation, Source};
 
 impl Compare for X86_64 {
     fn compare(&mut self, test: Relation, operand: Source) {

@@ -5,7 +5,7 @@ use super::{A, Scratch, X, X86_64, register};
 use crate::jit::buffer::Pos;
 use crate::jit::node::Reg;
 use crate::jit::target::{Compute, Cond, Control};
-use callgate::bpf::{Alu, Source};
+use callgate_bpf::{Alu, Source};
 
 impl Compute for X86_64 {
     fn constant(&mut self, reg: Reg, k: u32) {

@@ -1,6 +1,6 @@
 //! What comes from the input, and from beside it.
 
-use callgate::bpf::Width;
+use callgate_bpf::Width;
 
 use super::encode::{
     ADD, AND, CMP, Code, Gpr, Mem, R8, R9, R10, R11, RAX, RCX, RDI, RDX, RSI, RSP, SUB,

@@ -21,12 +21,12 @@ pub struct Workload {
     /// A short name.
     pub name: String,
     /// The program and its inputs.
-    pub body: Body,
+    pub inputs: EngineInputs,
 }
 
 /// A program of either kind, the input that comes all the time, and different ones.
 #[derive(Clone, Debug)]
-pub enum Body {
+pub enum EngineInputs {
     /// A seccomp filter and calls.
     Calls {
         /// The filter.
@@ -51,15 +51,15 @@ pub enum Body {
 
 /// Name, text, and the number of the call that comes all the time.
 const CALLS: &[(&str, &str, u32)] = &[
-    ("ten-calls", include_str!("../workloads/ten-calls.asm"), 39),
-    ("libseccomp-2", include_str!("../workloads/libseccomp-2.asm"), 0),
+    ("ten-calls", include_str!("../../workloads/ten-calls.asm"), 39),
+    ("libseccomp-2", include_str!("../../workloads/libseccomp-2.asm"), 0),
     // In the middle of the list.
-    ("libseccomp-200", include_str!("../workloads/libseccomp-200.asm"), 100),
+    ("libseccomp-200", include_str!("../../workloads/libseccomp-200.asm"), 100),
 ];
 
 const PACKETS: &[(&str, &str)] = &[
-    ("port-22", include_str!("../workloads/port-22.asm")),
-    ("port-22-with-data", include_str!("../workloads/port-22-with-data.asm")),
+    ("port-22", include_str!("../../workloads/port-22.asm")),
+    ("port-22-with-data", include_str!("../../workloads/port-22-with-data.asm")),
 ];
 
 /// The project's own profile for containers, compiled.
@@ -68,7 +68,7 @@ const PROFILE: &str = "container-default";
 /// The name of every workload, in the order of [`all`].
 ///
 /// ```
-/// let names: Vec<&str> = callgate_vm::workloads::names().collect();
+/// let names: Vec<&str> = callgate_bench::engines::workloads::names().collect();
 /// assert!(names.contains(&"port-22"));
 /// ```
 pub fn names() -> impl Iterator<Item = &'static str> {
@@ -84,7 +84,7 @@ pub fn all() -> Vec<Workload> {
 /// The workload of this name.
 ///
 /// ```
-/// use callgate_vm::workloads;
+/// use callgate_bench::engines::workloads;
 ///
 /// assert_eq!(workloads::by_name("ten-calls").map(|one| one.name).as_deref(), Some("ten-calls"));
 /// assert!(workloads::by_name("eleven-calls").is_none());
@@ -113,7 +113,7 @@ pub fn of_calls(
     hot: SeccompData,
 ) -> Workload {
     let cold = calls(&program, hot.arch, &mut Rng::new(22));
-    Workload { name: name.into(), body: Body::Calls { program, endian, hot, cold } }
+    Workload { name: name.into(), inputs: EngineInputs::Calls { program, endian, hot, cold } }
 }
 
 /// A workload of a given socket filter: packets of Ethernet, most of them with ports.
@@ -121,7 +121,7 @@ pub fn of_packets(name: impl Into<String>, program: SocketProgram) -> Workload {
     let mut rng = Rng::new(22);
     let cold = (0..COLD_INPUTS).map(|_| random_packet(&mut rng)).collect();
     let hot = packet(false, 6, 0x8001, 22, 1000);
-    Workload { name: name.into(), body: Body::Packets { program, hot, cold } }
+    Workload { name: name.into(), inputs: EngineInputs::Packets { program, hot, cold } }
 }
 
 fn x86_64(nr: u32) -> SeccompData {
@@ -215,13 +215,13 @@ mod tests {
         let all = all();
         assert!(all.iter().map(|workload| &*workload.name).eq(names()));
         for workload in all {
-            match workload.body {
-                Body::Calls { program, endian, hot, cold } => {
+            match workload.inputs {
+                EngineInputs::Calls { program, endian, hot, cold } => {
                     let verdict = program.run(&hot, endian).verdict;
                     assert_eq!(verdict, Verdict::ALLOW, "{}", workload.name);
                     assert_eq!(cold.len(), COLD_INPUTS);
                 }
-                Body::Packets { program, hot, cold } => {
+                EngineInputs::Packets { program, hot, cold } => {
                     assert_eq!(program.run(&hot, &NoAncillary), 0x40000, "{}", workload.name);
                     let kept = cold.iter().filter(|packet| program.run(packet, &NoAncillary) != 0);
                     let kept = kept.count();

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use callgate::SeccompData;
 use callgate::bpf::NoAncillary;
 
-use crate::engine::{EngineError, PacketEngine, SeccompEngine};
-use crate::kind::{EngineKind, UsePacket, UseSeccomp};
-use crate::workloads::{Body, Workload};
+use callgate_vm::{EngineError, EngineKind, PacketEngine, SeccompEngine, UsePacket, UseSeccomp};
+
+use super::workloads::{EngineInputs, Workload};
 
 /// What an engine costs on a workload.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,11 +44,11 @@ const ROUND: Duration = Duration::from_millis(4);
 /// # Errors
 /// When the engine cannot be made.
 pub fn measure(kind: EngineKind, workload: &Workload) -> Result<Option<Cost>, EngineError> {
-    match &workload.body {
-        Body::Calls { program, endian, hot, cold } => {
+    match &workload.inputs {
+        EngineInputs::Calls { program, endian, hot, cold } => {
             kind.with_seccomp(program, *endian, OfCalls { hot, cold }).map(Some)
         }
-        Body::Packets { program, hot, cold } => {
+        EngineInputs::Packets { program, hot, cold } => {
             kind.with_packet(program, OfPackets { hot, cold }).transpose()
         }
     }
@@ -100,12 +100,12 @@ fn making<T>(make: impl Fn() -> T) -> Duration {
 /// How many instructions a workload executes.
 pub fn executed(workload: &Workload) -> Executed {
     let mean = |sum: usize, of: usize| sum as f64 / of.max(1) as f64;
-    match &workload.body {
-        Body::Calls { program, endian, hot, cold } => {
+    match &workload.inputs {
+        EngineInputs::Calls { program, endian, hot, cold } => {
             let count = |data| program.run(data, *endian).executed;
             Executed { hot: count(hot), cold: mean(cold.iter().map(count).sum(), cold.len()) }
         }
-        Body::Packets { program, hot, cold } => {
+        EngineInputs::Packets { program, hot, cold } => {
             let count = |packet: &Vec<u8>| {
                 let mut steps = 0;
                 program.trace(packet, &NoAncillary, |_| steps += 1);

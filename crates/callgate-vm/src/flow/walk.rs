@@ -1,0 +1,297 @@
+//! Comparisons of A with constants, followed for all values at once.
+//!
+//! From a comparison on, as long as nothing but further comparisons happens to A, each value leads to
+//! one destination. All values start as one interval. `jgt` and `jge` cut an interval in two, of which
+//! the lower part is followed first, so intervals arrive at their destinations in ascending order. What
+//! `jeq` takes out of an interval is a point, which is put on top of it at the end. A `jset` splits an
+//! interval where that takes few parts; otherwise the interval ends there.
+//!
+//! Every value takes one path, so the parts of a value's path are visited in order, also where the
+//! comparisons are no tree.
+
+use callgate_bpf::cfg::Successors;
+use callgate_bpf::{Insn, Op, Relation, Source};
+
+use super::Flow;
+
+/// The widest interval that a `jset` splits value by value.
+const NARROW: u32 = 1024;
+
+/// Which comparisons belong to a walk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Follow {
+    /// `jeq` that is reached from this walk alone.
+    OwnEqualities,
+    /// `jeq`, `jgt` and `jge` that are reached from this walk alone.
+    Own,
+    /// Any comparison with a constant.
+    All,
+}
+
+/// Values from `low` to `high` with one destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Range {
+    pub(crate) low: u32,
+    pub(crate) high: u32,
+    pub(crate) to: u16,
+    /// Equal for destinations that do the same: returns of one value.
+    pub(crate) key: u64,
+}
+
+/// A walk. The memory of one serves for the next.
+#[derive(Default)]
+pub(crate) struct Walk {
+    members: Vec<u16>,
+    /// Intervals to be followed, the lowest last.
+    pending: Vec<Pending>,
+    /// Intervals at their destinations, in ascending order.
+    intervals: Vec<Range>,
+    /// Values and where they go; of two with the same value the first counts.
+    points: Vec<(u32, u16)>,
+}
+
+#[derive(Clone, Copy)]
+struct Interval {
+    low: u32,
+    high: u32,
+}
+
+struct Pending {
+    interval: Interval,
+    to: usize,
+    /// It is not followed any further.
+    ends: bool,
+}
+
+/// What becomes of an interval at an instruction.
+enum Visit {
+    /// The instruction does not belong to the walk.
+    Outside,
+    /// These values, the lowest of the interval, go on along this edge; the others are pending.
+    Inside(Interval, usize),
+    /// All of it is pending.
+    Done,
+}
+
+/// What tells destinations apart.
+fn key(flow: &Flow, to: usize) -> u64 {
+    match flow.insns.get(to) {
+        Some(Insn { op: Op::RetK, k, .. }) => 1 << 32 | u64::from(*k),
+        _ => to as u64,
+    }
+}
+
+impl Walk {
+    /// Walks from a comparison on. `None` when it takes more than `work` steps, and when the first
+    /// comparison decides nothing.
+    pub(crate) fn start(
+        &mut self,
+        flow: &Flow,
+        head: usize,
+        follow: Follow,
+        work: &mut usize,
+    ) -> Option<()> {
+        self.members.clear();
+        self.pending.clear();
+        self.intervals.clear();
+        self.points.clear();
+        let head_interval = Interval { low: 0, high: u32::MAX };
+        let mut next = self.visit(flow, head, head_interval, follow, work)?;
+        if matches!(next, Visit::Outside) || self.pending.iter().any(|pending| pending.ends) {
+            return None;
+        }
+        loop {
+            // The lowest values that are left.
+            let (interval, to) = match next {
+                Visit::Inside(interval, to) => (interval, to),
+                _ => match self.pending.pop() {
+                    None => break,
+                    Some(Pending { interval, to, ends: false }) => (interval, to),
+                    Some(Pending { interval, to, ends: true }) => {
+                        self.arrive(flow, interval, to);
+                        next = Visit::Done;
+                        continue;
+                    }
+                },
+            };
+            next = match follow.comparison(flow, to) {
+                Some(at) => self.visit(flow, at, interval, follow, work)?,
+                None => Visit::Outside,
+            };
+            if let Visit::Outside = next {
+                self.arrive(flow, interval, flow.dest(to));
+            }
+        }
+        if follow == Follow::All {
+            // Where paths meet, a comparison was visited several times.
+            self.members.sort_unstable();
+            self.members.dedup();
+        }
+        Some(())
+    }
+
+    /// An interval ends at a destination.
+    fn arrive(&mut self, flow: &Flow, Interval { low, high }: Interval, to: usize) {
+        let key = key(flow, to);
+        append(&mut self.intervals, Range { low, high, to: to as u16, key });
+    }
+
+    /// Brings an interval to an instruction.
+    #[inline(always)]
+    fn visit(
+        &mut self,
+        flow: &Flow,
+        at: usize,
+        interval: Interval,
+        follow: Follow,
+        work: &mut usize,
+    ) -> Option<Visit> {
+        let Interval { low, high } = interval;
+        let Some(insn) = flow.insns.get(at) else { return Some(Visit::Outside) };
+        let Successors::Branch { taken, otherwise } = insn.successors(at) else {
+            return Some(Visit::Outside);
+        };
+        let Some((relation, Source::K(k))) = insn.comparison() else {
+            return Some(Visit::Outside);
+        };
+        *work = work.checked_sub(1)?;
+        let first = match relation {
+            Relation::Equal => {
+                if (low..=high).contains(&k) {
+                    let to = follow.destination(flow, k, taken, work)?;
+                    self.points.push((k, to as u16));
+                }
+                self.members.push(at as u16);
+                return Some(Visit::Inside(interval, otherwise));
+            }
+            _ if follow == Follow::OwnEqualities => return Some(Visit::Outside),
+            Relation::Shares if follow == Follow::All => {
+                self.members.push(at as u16);
+                self.split(at, interval, k, [taken, otherwise], work)?;
+                return Some(Visit::Done);
+            }
+            Relation::Shares => None,
+            Relation::AtLeast => Some(k),
+            Relation::Greater => k.checked_add(1),
+        };
+        // A comparison that always goes the same way was folded; it ends the walk.
+        let Some(first) = first.filter(|&first| first > 0) else { return Some(Visit::Outside) };
+        self.members.push(at as u16);
+        let above = Interval { low: low.max(first), high };
+        if low >= first {
+            return Some(Visit::Inside(above, taken));
+        }
+        if high >= first {
+            self.pending.push(Pending { interval: above, to: taken, ends: false });
+        }
+        Some(Visit::Inside(Interval { low, high: high.min(first - 1) }, otherwise))
+    }
+
+    /// Splits an interval by a test of bits: bits above the highest in which its ends differ are the same
+    /// for all of it, and a narrow interval is tried value by value.
+    fn split(
+        &mut self,
+        at: usize,
+        interval: Interval,
+        bits: u32,
+        sides: [usize; 2],
+        work: &mut usize,
+    ) -> Option<()> {
+        let Interval { low, high } = interval;
+        let varying = (low ^ high).checked_ilog2().map_or(0, |bit| u32::MAX >> (31 - bit));
+        let mut push = |low, high, to, ends| {
+            self.pending.push(Pending { interval: Interval { low, high }, to, ends });
+        };
+        if low & bits & !varying != 0 {
+            push(low, high, sides[0], false);
+        } else if bits & varying == 0 {
+            push(low, high, sides[1], false);
+        } else if high - low < NARROW {
+            *work = work.checked_sub((high - low) as usize)?;
+            let side = |value: u32| sides[usize::from(value & bits == 0)];
+            let mut last = high;
+            for value in (low..=high).rev() {
+                if value == low || side(value - 1) != side(value) {
+                    push(value, last, side(value), false);
+                    last = value.wrapping_sub(1);
+                }
+            }
+        } else {
+            push(low, high, at, true);
+        }
+        Some(())
+    }
+
+    /// The comparisons in the walk, the first one first.
+    pub(crate) fn members(&self) -> impl Iterator<Item = usize> {
+        self.members.iter().map(|&at| usize::from(at))
+    }
+
+    /// How many comparisons there are in the walk.
+    pub(crate) fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Where values lead, in ascending order; the ranges cover everything.
+    pub(crate) fn ranges(&mut self, flow: &Flow) -> Vec<Range> {
+        self.points.sort_by_key(|&(k, _)| k);
+        let mut points = self.points.iter().peekable();
+        let mut ranges = Vec::with_capacity(self.intervals.len() + 2 * self.points.len());
+        for &interval in &self.intervals {
+            // The values below are done.
+            let mut low = Some(interval.low);
+            while let Some(&(k, to)) = points.next_if(|&&(k, _)| k <= interval.high) {
+                let Some(from) = low.filter(|&low| low <= k) else { continue };
+                if from < k {
+                    append(&mut ranges, Range { low: from, high: k - 1, ..interval });
+                }
+                let key = key(flow, usize::from(to));
+                append(&mut ranges, Range { low: k, high: k, to, key });
+                low = k.checked_add(1);
+            }
+            if let Some(low) = low.filter(|&low| low <= interval.high) {
+                append(&mut ranges, Range { low, ..interval });
+            }
+        }
+        ranges
+    }
+}
+
+impl Follow {
+    /// The instruction that an edge leads to, if it may belong to a walk.
+    fn comparison(self, flow: &Flow, mut to: usize) -> Option<usize> {
+        if self == Follow::All {
+            return Some(flow.dest(to));
+        }
+        while flow.edges(to) == 1 {
+            match flow.insns.get(to)?.successors(to) {
+                Successors::Jump(next) => to = next,
+                _ => return Some(to),
+            }
+        }
+        None
+    }
+
+    /// Where a single value goes from an edge on.
+    #[inline]
+    fn destination(self, flow: &Flow, k: u32, to: usize, work: &mut usize) -> Option<usize> {
+        let mut at = flow.dest(to);
+        while self == Follow::All
+            && let Some(insn) = flow.insns.get(at)
+            && let Some((relation, Source::K(other))) = insn.comparison()
+            && let Successors::Branch { taken, otherwise } = insn.successors(at)
+        {
+            *work = work.checked_sub(1)?;
+            at = flow.dest(if relation.holds(k, other) { taken } else { otherwise });
+        }
+        Some(at)
+    }
+}
+
+/// Adds a range behind the others, or to the last one.
+fn append(ranges: &mut Vec<Range>, range: Range) {
+    match ranges.last_mut() {
+        Some(last) if last.key == range.key => last.high = range.high,
+        _ => ranges.push(range),
+    }
+}
