@@ -7,7 +7,7 @@
 
 use super::ancillary::{AncillaryWord, SKF_AD_OFF};
 use super::cfg::{Registers, Successors};
-use super::error::{Kind, ProgramError, Violation};
+use super::error::{ProgramError, Violation, ViolationKind};
 use super::insn::{Insn, RawInsn};
 use super::op::{Op, Operand};
 use super::{MAX_INSNS, MAX_READ_INSNS, SCRATCH_WORDS};
@@ -36,8 +36,8 @@ impl Rules {
 pub(super) fn check_length(insns: usize, rules: Rules) -> Result<(), ProgramError> {
     let limit = rules.max_insns();
     let kind = match insns {
-        0 => Kind::Empty,
-        _ if insns > limit => Kind::TooLong { insns, limit },
+        0 => ViolationKind::Empty,
+        _ if insns > limit => ViolationKind::TooLong { insns, limit },
         _ => return Ok(()),
     };
     Err(ProgramError::new(vec![Violation::of_program(kind)]))
@@ -52,7 +52,7 @@ pub(super) fn check(insns: &[RawInsn], rules: Rules) -> Result<(), ProgramError>
         let mut report = |kind| violations.push(Violation::at(index, insn, kind));
         let unset = scratch.step(index, insn);
         match Op::from_code(insn.code) {
-            None => report(Kind::UnknownCode),
+            None => report(ViolationKind::UnknownCode),
             Some(op) => {
                 let RawInsn { jt, jf, k, .. } = insn;
                 check_operand(op, insn, rules, &mut report);
@@ -60,40 +60,40 @@ pub(super) fn check(insns: &[RawInsn], rules: Rules) -> Result<(), ProgramError>
             }
         }
         if unset {
-            report(Kind::ScratchUnset);
+            report(ViolationKind::ScratchUnset);
         }
         let last = index + 1 == insns.len();
         if last && !Op::from_code(insn.code).is_some_and(Op::is_return) {
-            report(Kind::NoReturn);
+            report(ViolationKind::NoReturn);
         }
     }
     if violations.is_empty() { Ok(()) } else { Err(ProgramError::new(violations)) }
 }
 
 /// The rules about one instruction's constant.
-fn check_operand(op: Op, insn: RawInsn, rules: Rules, report: &mut impl FnMut(Kind)) {
+fn check_operand(op: Op, insn: RawInsn, rules: Rules, report: &mut impl FnMut(ViolationKind)) {
     let k = insn.k;
     if rules.is_seccomp() && !op.in_seccomp() {
-        report(Kind::NotInSeccomp);
+        report(ViolationKind::NotInSeccomp);
     }
     match op {
-        Op::DivK | Op::ModK if k == 0 => report(Kind::DivisionByZero),
-        Op::LshK | Op::RshK if k >= 32 => report(Kind::ShiftTooFar),
+        Op::DivK | Op::ModK if k == 0 => report(ViolationKind::DivisionByZero),
+        Op::LshK | Op::RshK if k >= 32 => report(ViolationKind::ShiftTooFar),
         Op::LdWordAbs if rules.is_seccomp() && k >= SECCOMP_DATA_SIZE => {
-            report(Kind::LoadOutside);
+            report(ViolationKind::LoadOutside);
         }
         Op::LdWordAbs if rules.is_seccomp() && !k.is_multiple_of(4) => {
-            report(Kind::LoadUnaligned);
+            report(ViolationKind::LoadUnaligned);
         }
         Op::LdWordAbs | Op::LdHalfAbs | Op::LdByteAbs
             if rules == Rules::Socket
                 && k >= SKF_AD_OFF
                 && AncillaryWord::from_offset(k).is_none() =>
         {
-            report(Kind::UnknownAncillary);
+            report(ViolationKind::UnknownAncillary);
         }
         _ if op.operand() == Operand::Scratch && k as usize >= SCRATCH_WORDS => {
-            report(Kind::ScratchOutside);
+            report(ViolationKind::ScratchOutside);
         }
         _ => {}
     }
@@ -101,14 +101,16 @@ fn check_operand(op: Op, insn: RawInsn, rules: Rules, report: &mut impl FnMut(Ki
 
 /// The rules about where an instruction jumps to: inside the program, which for the kernel also
 /// means forward.
-fn check_targets(insn: Insn, index: usize, len: usize, report: &mut impl FnMut(Kind)) {
+fn check_targets(insn: Insn, index: usize, len: usize, report: &mut impl FnMut(ViolationKind)) {
     let last = len - 1;
     match insn.successors(index) {
-        Successors::Jump(target) if target > last => report(Kind::JumpOutside { target, last }),
+        Successors::Jump(target) if target > last => {
+            report(ViolationKind::JumpOutside { target, last })
+        }
         Successors::Branch { taken, otherwise } => {
             for (holds, target) in [(true, taken), (false, otherwise)] {
                 if target > last {
-                    report(Kind::BranchOutside { holds, target, last });
+                    report(ViolationKind::BranchOutside { holds, target, last });
                 }
             }
         }
@@ -296,7 +298,7 @@ mod tests {
         let message =
             check(&[raw(Op::JeqK, 0, 7, 0), RET], Rules::Seccomp).unwrap_err().to_string();
         assert!(
-            message.contains("instruction 8") && message.contains("last one is 1"),
+            message.contains("instruction 8") && message.contains("last instruction is 1"),
             "{message}"
         );
     }

@@ -12,7 +12,7 @@ use crate::syscalls::{Arch, X32_SYSCALL_BIT};
 
 /// What is known before an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Known {
+pub(super) struct PathFacts {
     /// The word that A holds, unchanged, or the number without the bit of x32.
     pub(super) a: Option<Word>,
     /// The word that X holds, unchanged.
@@ -34,11 +34,11 @@ pub(super) enum ArchKnown {
     Other,
 }
 
-impl Known {
-    const START: Known = Known { a: None, x: None, arch: ArchKnown::Untested, nr: None };
+impl PathFacts {
+    const START: PathFacts = PathFacts { a: None, x: None, arch: ArchKnown::Untested, nr: None };
 
     /// After `jeq #k`.
-    fn after_equal(mut self, k: u32, equal: bool) -> Known {
+    fn after_equal(mut self, k: u32, equal: bool) -> PathFacts {
         match self.a {
             Some(Word::ARCH) if equal => self.arch = ArchKnown::Token(k),
             Some(Word::ARCH) if self.arch == ArchKnown::Untested => self.arch = ArchKnown::Other,
@@ -49,8 +49,8 @@ impl Known {
     }
 }
 
-impl Facts for Known {
-    fn join(&mut self, other: &Known) {
+impl Facts for PathFacts {
+    fn join(&mut self, other: &PathFacts) {
         fn agree<T: PartialEq>(a: &mut Option<T>, b: &Option<T>) {
             if *a != *b {
                 *a = None;
@@ -66,8 +66,8 @@ impl Facts for Known {
 }
 
 /// What is known before each instruction; `None` where no path leads.
-pub(super) fn known(insns: &[Insn], endian: Endian) -> Vec<Option<Known>> {
-    let mut analysis = Forward::new(insns.len(), Known::START);
+pub(super) fn known(insns: &[Insn], endian: Endian) -> Vec<Option<PathFacts>> {
+    let mut analysis = Forward::new(insns.len(), PathFacts::START);
     let mut known = Vec::with_capacity(insns.len());
     for (index, &insn) in insns.iter().enumerate() {
         let here = analysis.take(index);

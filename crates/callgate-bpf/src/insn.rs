@@ -154,7 +154,7 @@ impl UnknownCode {
 
 impl fmt::Display for UnknownCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no instruction of classic BPF has the code {:#04x}", self.code)
+        write!(f, "{:#04x} is not an opcode of classic BPF", self.code)
     }
 }
 

@@ -441,9 +441,9 @@ mod tests {
         assert_eq!(run, Run { verdict: Verdict(4), executed: 3 });
     }
 
-    struct Known;
+    struct SomeAncillary;
 
-    impl Ancillary for Known {
+    impl Ancillary for SomeAncillary {
         fn word(&self, word: AncillaryWord, packet: &[u8], a: u32, x: u32) -> u32 {
             match word {
                 AncillaryWord::Mark => 0x1234,
@@ -464,7 +464,7 @@ mod tests {
         let mut insns = body.to_vec();
         insns.push(Insn::new(Op::RetA, 0));
         let packet: Vec<u8> = (0x10..0x1a).collect();
-        SocketProgram::new(insns).unwrap().run(&packet, &Known)
+        SocketProgram::new(insns).unwrap().run(&packet, &SomeAncillary)
     }
 
     #[test]
@@ -491,7 +491,7 @@ mod tests {
             insns.extend_from_slice(body);
             insns.push(Insn::new(Op::RetK, 1));
             let program = SocketProgram::new(insns).unwrap();
-            program.run(&[0; 10], &Known) == 0
+            program.run(&[0; 10], &SomeAncillary) == 0
         };
         assert!(!ends(&[Insn::new(Op::LdWordAbs, 6)]));
         assert!(ends(&[Insn::new(Op::LdWordAbs, 7)]));

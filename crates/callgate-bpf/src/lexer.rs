@@ -66,12 +66,12 @@ pub(super) fn tokens(text: &str, flavour: Flavour) -> Result<Vec<Token<'_>>, Dia
     while let Some(token) = lexer.next_token() {
         if tokens.len() == MAX_TOKENS {
             let message = format!(
-                "the text has more than {MAX_TOKENS} words, numbers, signs and lines, the limit; here are {} of its {} bytes left",
+                "the text has more than {MAX_TOKENS} tokens (words, numbers, signs and line ends), the limit; {} of its {} bytes remain",
                 lexer.rest.len() + token.text.len(),
                 text.len()
             );
             return Err(Diagnostic::error(Some(token.position), message)
-                .help("no program that is read has so many; check what file this is"));
+                .help("even the longest program has fewer; check that this is the right file"));
         }
         tokens.push(token);
     }
@@ -294,8 +294,8 @@ mod tests {
             assert!(tokens(&text, Flavour::Assembly).is_ok(), "{unit:?}");
             text.push('x');
             let error = tokens(&text, Flavour::Assembly).unwrap_err().message;
-            assert!(error.starts_with("the text has more than 2000000 words"), "{error}");
-            assert!(error.ends_with(&format!("here are 1 of its {} bytes left", text.len())));
+            assert!(error.starts_with("the text has more than 2000000 tokens"), "{error}");
+            assert!(error.ends_with(&format!("1 of its {} bytes remain", text.len())));
         }
         // What is skipped is none.
         assert_eq!(tokens(&" ".repeat(2 * MAX_TOKENS), Flavour::Assembly).unwrap().len(), 1);

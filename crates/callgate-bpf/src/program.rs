@@ -7,7 +7,7 @@ use super::MAX_READ_INSNS;
 use super::Op;
 use super::ancillary::Ancillary;
 use super::check::{self, Rules};
-use super::error::{Hint, Kind, ProgramError, Violation};
+use super::error::{Hint, ProgramError, Violation, ViolationKind};
 use super::insn::{Insn, RawInsn};
 use super::interp::{self, CallInput, PacketInput, Run, Step};
 use crate::data::{Endian, SeccompData};
@@ -222,7 +222,7 @@ fn accept(raw: &[RawInsn], rules: Rules) -> Result<Vec<Insn>, ProgramError> {
     check::check(raw, rules)?;
     let insns: Result<Vec<Insn>, _> = raw.iter().map(|&insn| Insn::try_from(insn)).collect();
     // Unreachable after the check, which knows the same table.
-    insns.map_err(|_| ProgramError::new(vec![Violation::of_program(Kind::UnknownCode)]))
+    insns.map_err(|_| ProgramError::new(vec![Violation::of_program(ViolationKind::UnknownCode)]))
 }
 
 fn decode(bytes: &[u8], endian: Endian, rules: Rules) -> Result<Vec<Insn>, ProgramError> {
@@ -234,7 +234,7 @@ fn decode(bytes: &[u8], endian: Endian, rules: Rules) -> Result<Vec<Insn>, Progr
             Err(error) => error,
         }
     } else {
-        let kind = Kind::Truncated { bytes: bytes.len() };
+        let kind = ViolationKind::Truncated { bytes: bytes.len() };
         ProgramError::new(vec![Violation::of_program(kind)])
     };
     let other = match endian {
@@ -325,7 +325,7 @@ mod tests {
         let bytes = small().to_bytes(Endian::Little);
         let message = error(&bytes[..29], Endian::Little).to_string();
         assert!(message.contains("29 bytes: 3 instructions"), "{message}");
-        assert!(message.contains("5 bytes of another"), "{message}");
+        assert!(message.contains("5 more bytes"), "{message}");
         assert_eq!(error(&[], Endian::Little).violations()[0].rule(), "empty");
         let long: Vec<u8> = [6u8, 0, 0, 0, 0, 0, 0, 0].repeat(4097);
         let message = error(&long, Endian::Little).to_string();
@@ -365,7 +365,7 @@ mod tests {
         assert!(error(json, Endian::Little).to_string().contains("text"));
         assert!(error(&[6, 0, 0, 0, 0, 0, 0], Endian::Little).hint().is_none());
         let noise = [0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0].repeat(10);
-        assert!(error(&noise, Endian::Little).to_string().contains("no classic BPF"));
+        assert!(error(&noise, Endian::Little).to_string().contains("not classic BPF"));
     }
 
     #[test]

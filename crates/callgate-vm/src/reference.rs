@@ -1,11 +1,11 @@
-//! The plain interpreter of the core crate, behind the traits of the engines: the definition of truth.
+//! The reference interpreter of `callgate-bpf` as an engine.
 
 use callgate_bpf::{Ancillary, Insn, LongProgram, SocketProgram};
 use callgate_bpf::{Endian, SeccompData, Verdict};
 
 use crate::engine::{PacketEngine, SeccompEngine};
 
-/// The reference interpreter; the type says whose programs it runs.
+/// The reference interpreter. The type parameter distinguishes seccomp and socket filters.
 ///
 /// ```
 /// use callgate_bpf::{Insn, NoAncillary, Op, SocketProgram};

@@ -1,7 +1,4 @@
-//! Several filters at once, with the kernel's precedence.
-//!
-//! [`callgate::stack`] says what a stack means, and [`callgate::stack::merge`] makes one program of it,
-//! which any engine runs.
+//! A stack of filters, evaluated with the kernel's action precedence ([`Verdict::of_stack`]).
 
 use callgate_bpf::Program;
 use callgate_bpf::{Endian, SeccompData, Verdict};
@@ -9,8 +6,8 @@ use callgate_bpf::{Endian, SeccompData, Verdict};
 use crate::engine::{EngineError, SeccompEngine};
 use crate::kind::EngineKind;
 
-/// Engines on top of each other: all are asked, the newest first, and the first of the most severe
-/// verdicts counts. Without any, calls are allowed.
+/// Engines for a stack of filters. All of them run, the newest first, and the first of the most severe
+/// verdicts is returned. An empty stack allows every syscall.
 ///
 /// ```
 /// use callgate_bpf::{Insn, Op, Program};
@@ -20,17 +17,17 @@ use crate::kind::EngineKind;
 /// let filter = |verdict: Verdict| Program::new(vec![Insn::new(Op::RetK, verdict.0)]);
 /// let (older, newer) = (filter(Verdict::errno(1))?, filter(Verdict::errno(38))?);
 /// let stack = Stack::new([&older, &newer].map(|filter| Decoded::new(filter, Endian::NATIVE)));
-/// assert_eq!(stack.verdict(&SeccompData::default()), Verdict::errno(38), "the newer one's data");
+/// assert_eq!(stack.verdict(&SeccompData::default()), Verdict::errno(38), "the data of the newer filter");
 /// # Ok::<(), callgate_bpf::ProgramError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Stack<E> {
-    /// The newest first.
+    /// Newest first.
     engines: Vec<E>,
 }
 
 impl<E: SeccompEngine> Stack<E> {
-    /// A stack of these engines, the oldest first.
+    /// A stack of these engines, oldest first.
     pub fn new(engines: impl IntoIterator<Item = E>) -> Stack<E> {
         let mut engines: Vec<E> = engines.into_iter().collect();
         engines.reverse();
@@ -39,10 +36,10 @@ impl<E: SeccompEngine> Stack<E> {
 }
 
 impl Stack<Box<dyn SeccompEngine>> {
-    /// A stack of engines of one kind for these filters, the oldest first.
+    /// A stack of engines of one kind for these filters, oldest first.
     ///
     /// # Errors
-    /// When this machine has no such engine.
+    /// If the engine is not available on this machine.
     pub fn of_kind(
         kind: EngineKind,
         programs: &[&Program],

@@ -1,5 +1,4 @@
-//! Stacks: all engines one by one, the merged program, and the table in front of them, against what
-//! the core crate says a stack means.
+//! Stacks of every engine, the merged program, and a table of verdicts, against `callgate::stack::Stack`.
 
 use callgate::compile::Options;
 use callgate::diagram::Budget;
@@ -9,7 +8,7 @@ use callgate_bpf::random::Rng;
 use callgate_bpf::{Arch, Endian, SeccompData, Verdict};
 use callgate_vm::{Cached, Decoded, EngineKind, SeccompEngine, Stack, differential};
 
-/// Calls that the programs tell apart.
+/// Syscalls made of the programs' constants.
 fn calls(programs: &[&Program], rng: &mut Rng) -> Vec<SeccompData> {
     let mut calls = Vec::new();
     for program in programs {
@@ -34,7 +33,7 @@ fn check(programs: &[&Program], rng: &mut Rng) {
     for data in &calls {
         assert_eq!(cached.verdict(data), meaning.run(data), "{data:x?}");
     }
-    // What is too complex to be merged is not merged.
+    // Programs that are too complex to merge are left out.
     let budget = Budget { nodes: 100_000, steps: 300_000 };
     let options = Options { budget, ..Options::default() };
     if let Ok(merged) = stack::merge(&meaning, &[Arch::X86_64], &options) {
@@ -48,7 +47,7 @@ fn check(programs: &[&Program], rng: &mut Rng) {
 }
 
 #[test]
-fn stacks_of_random_programs_say_what_the_kernel_would() {
+fn stacks_of_random_programs_return_the_kernels_verdict() {
     let mut rng = Rng::new(2);
     for _ in 0..60 {
         let programs: Vec<Program> =
@@ -58,7 +57,7 @@ fn stacks_of_random_programs_say_what_the_kernel_would() {
 }
 
 #[test]
-fn a_stack_without_filters_allows() {
+fn an_empty_stack_allows() {
     let stack = Stack::<Decoded>::new([]);
     assert_eq!(stack.verdict(&SeccompData::default()), Verdict::ALLOW);
 }

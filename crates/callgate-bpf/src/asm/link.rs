@@ -24,8 +24,8 @@ pub(super) fn link(program: &Parsed<'_>, errors: &mut Errors) -> Vec<Insn> {
             Diagnostic::error(
                 Some(first_too_many.position),
                 format!(
-                    "the program has {} instructions, at most {MAX_READ_INSNS} are read; the kernel takes \
-                     at most {MAX_INSNS}",
+                    "the program has {} instructions; at most {MAX_READ_INSNS} can be read, and the \
+                     kernel accepts at most {MAX_INSNS}",
                     statements.len()
                 ),
             )
@@ -33,7 +33,7 @@ pub(super) fn link(program: &Parsed<'_>, errors: &mut Errors) -> Vec<Insn> {
         );
     }
     if statements.is_empty() && errors.is_empty() {
-        errors.push(Diagnostic::error(None, "the text holds no instruction"));
+        errors.push(Diagnostic::error(None, "the text contains no instructions"));
     }
     let mut linker =
         Linker { labels: labels(program, errors), errors, far: 0, first_left_out: None };
@@ -46,10 +46,9 @@ pub(super) fn link(program: &Parsed<'_>, errors: &mut Errors) -> Vec<Insn> {
         linker.error(
             linker.first_left_out,
             format!(
-                "and {more} more conditional jumps from here on skip more than {BRANCH_REACH} \
-                 instructions"
+                "{more} more branches from here on skip more than {BRANCH_REACH} instructions"
             ),
-            "move what they skip to the end of the program, or put copies of the targets nearer",
+            "move the skipped code to the end of the program, or place copies of the targets closer",
         );
     }
     insns
@@ -63,15 +62,15 @@ fn labels<'a>(program: &Parsed<'a>, errors: &mut Errors) -> HashMap<&'a str, usi
             errors.push(
                 Diagnostic::error(
                     Some(label.position),
-                    format!("no instruction follows the label {}", quote(label.name)),
+                    format!("label {} is not followed by an instruction", quote(label.name)),
                 )
-                .help("a program ends with a `ret`"),
+                .help("end the program with a `ret`"),
             );
         }
         if let Some(before) = labels.insert(label.name, label.index) {
             errors.push(Diagnostic::error(
                 Some(label.position),
-                format!("the label {} already marks instruction {before}", quote(label.name)),
+                format!("label {} is already defined at instruction {before}", quote(label.name)),
             ));
         }
     }
@@ -111,10 +110,10 @@ impl Linker<'_, '_> {
                 self.error(
                     target.position(),
                     format!(
-                        "the jump to {target} skips {distance} instructions, a conditional jump at \
-                         most {BRANCH_REACH}"
+                        "the branch to {target} skips {distance} instructions; the limit is \
+                         {BRANCH_REACH}"
                     ),
-                    "jump to a `ja` on the way, or put a copy of the target nearer",
+                    "branch to a `ja` in between, or place a copy of the target closer",
                 );
             } else if self.far == FAR_SHOWN + 1 {
                 self.first_left_out = target.position();
@@ -132,8 +131,8 @@ impl Linker<'_, '_> {
             Target::Line(at, position) => {
                 self.error(
                     Some(position),
-                    format!("a jump to instruction {at}, this one is {index}"),
-                    "classic BPF jumps forward only",
+                    format!("instruction {index} cannot jump to instruction {at}"),
+                    "classic BPF only jumps forward",
                 );
                 0
             }
@@ -142,16 +141,19 @@ impl Linker<'_, '_> {
                 Some(&at) => {
                     self.error(
                         Some(position),
-                        format!("{} marks instruction {at}, this one is {index}", quote(name)),
-                        "classic BPF jumps forward only",
+                        format!(
+                            "instruction {index} cannot jump to label {} at instruction {at}",
+                            quote(name)
+                        ),
+                        "classic BPF only jumps forward",
                     );
                     0
                 }
                 None => {
                     self.error(
                         Some(position),
-                        format!("there is no label {}", quote(name)),
-                        "mark an instruction with `LABEL:`",
+                        format!("label {} is not defined", quote(name)),
+                        "write `LABEL:` before an instruction",
                     );
                     0
                 }

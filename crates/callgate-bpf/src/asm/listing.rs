@@ -55,12 +55,12 @@ impl<'a> Parser<'_, 'a> {
         if token.text == "unimp" {
             let message = "`unimp` is an instruction that libpcap has no name for";
             return Err(Diagnostic::error(Some(token.position), message)
-                .help("its fields are not in this text; `tcpdump -dd` prints them"));
+                .help("this text does not contain its fields; use the output of `tcpdump -dd`"));
         }
         let ops: Vec<Op> =
             Op::ALL.iter().copied().filter(|op| op.mnemonic() == token.text).collect();
         let Some(&op) = ops.first() else {
-            let message = format!("{} is no instruction of `tcpdump -d`", quote(token.text));
+            let message = format!("{} is not an instruction of `tcpdump -d`", quote(token.text));
             return Err(Diagnostic::error(Some(token.position), message));
         };
         self.next();

@@ -53,7 +53,7 @@ use crate::data::Endian;
 /// let insns = asm::assemble("ld [0]\n jeq #59, no\n ret ALLOW\n no: ret #0x50001")?;
 /// assert_eq!(insns[1], Insn::branch(Op::JeqK, 59, 1, 0));
 /// let error = asm::assemble("ld [0]\n jmp nowhere").unwrap_err();
-/// assert!(error.to_string().starts_with("2:6: there is no label `nowhere`"));
+/// assert!(error.to_string().starts_with("2:6: label `nowhere` is not defined"));
 /// # Ok::<(), callgate_bpf::asm::AsmError>(())
 /// ```
 pub fn assemble(text: &str) -> Result<Vec<Insn>, AsmError> {

@@ -37,9 +37,10 @@ impl<'a> Parser<'_, 'a> {
         let (name, swapped) = alias.map_or((name.as_str(), false), |&(_, name, swap)| (name, swap));
         let ops: Vec<Op> = Op::ALL.iter().copied().filter(|op| op.mnemonic() == name).collect();
         let Some(&op) = ops.first() else {
-            let message = format!("{} is no instruction", quote(token.text));
-            return Err(Diagnostic::error(Some(token.position), message)
-                .help("a label is followed by `:`; an instruction by its fields is `.insn`"));
+            let message = format!("{} is not an instruction", quote(token.text));
+            return Err(Diagnostic::error(Some(token.position), message).help(
+                "write a label with `:` after it, an instruction by its fields with `.insn`",
+            ));
         };
         self.next();
         let bare_constant = matches!(alias, Some(("ldi" | "ldxi", _, _)));
@@ -189,7 +190,7 @@ impl<'a> Parser<'_, 'a> {
         self.expect(')')?;
         if (factor, mask) != (4, 0xf) {
             let message =
-                format!("the kernel computes 4*([k]&0xf) only, not {factor}*([k]&{mask:#x})");
+                format!("the kernel only computes 4*([k]&0xf), not {factor}*([k]&{mask:#x})");
             return Err(Diagnostic::error(position, message));
         }
         Ok(k)
@@ -210,8 +211,8 @@ impl<'a> Parser<'_, 'a> {
             }
         }
         Word::all().find(|&word| names::word(word) == name).ok_or_else(|| {
-            Diagnostic::error(position, format!("{} is no word of seccomp_data", quote(&name))).help(
-                "there are nr, arch, instruction_pointer and args[0] to args[5], these with .low or .high",
+            Diagnostic::error(position, format!("{} is not a word of seccomp_data", quote(&name))).help(
+                "the words are nr, arch, and instruction_pointer and args[0] to args[5] with .low or .high",
             )
         })
     }
@@ -238,10 +239,10 @@ impl<'a> Parser<'_, 'a> {
         let Some(token) = self.next() else { return Err(self.expected("an action")) };
         let unknown = token.is_word("UNKNOWN");
         let Some(verdict) = names::action(token.text).or(unknown.then_some(Verdict(0))) else {
-            let message = format!("{} is no action", quote(token.text));
+            let message = format!("{} is not an action", quote(token.text));
             return Err(Diagnostic::error(Some(token.position), message).help(
-                "there are KILL_PROCESS, KILL_THREAD, TRAP, ERRNO, USER_NOTIF, TRACE, LOG and ALLOW; \
-                 other values are written `#0x…`",
+                "the actions are KILL_PROCESS, KILL_THREAD, TRAP, ERRNO, USER_NOTIF, TRACE, LOG and \
+                 ALLOW; write any other value as `#0x…`",
             ));
         };
         if !self.take('(') {

@@ -107,10 +107,10 @@ pub(super) fn parse<'a>(tokens: &[Token<'a>], mut endian: Endian) -> (Parsed<'a>
                 // Where one is missing, all that follow are wrong for the same reason.
                 if errors.is_empty() && given.parse() != Ok(due) {
                     let message =
-                        format!("line {} of the listing stands where {due} is due", quote(given));
+                        format!("expected line {due} of the listing, found {}", quote(given));
                     errors.push(
                         Diagnostic::error(Some(position), message)
-                            .help("lines are missing or in disorder"),
+                            .help("lines are missing or out of order"),
                     );
                 }
                 parser.listed_line(&mut program, position)
@@ -146,7 +146,7 @@ impl<'a> Parser<'_, 'a> {
             if token.kind == TokenKind::Word && self.rest.get(1).is_some_and(|next| next.is(':')) {
                 if let Some(taken) = TAKEN.iter().find(|taken| token.is_word(taken)) {
                     program.statements.push(Statement::unreadable(position));
-                    let message = format!("`{taken}` means something else and cannot be a label");
+                    let message = format!("`{taken}` is reserved and cannot be a label");
                     return Err(Diagnostic::error(Some(position), message));
                 }
                 let index = program.statements.len();
@@ -244,7 +244,7 @@ impl<'a> Parser<'_, 'a> {
             }
             Err(BadNumber::Digits) => {
                 format!(
-                    "{} is no number (0x: hexadecimal, 0b: binary, a leading 0: octal)",
+                    "{} is not a number (0x: hexadecimal, 0b: binary, a leading 0: octal)",
                     quote(text)
                 )
             }

@@ -109,7 +109,7 @@ pub struct UnknownDialect {
 impl fmt::Display for UnknownDialect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = Dialect::ALL.iter().map(|dialect| dialect.name()).collect();
-        write!(f, "there is no dialect `{}`; there are {}", self.name, names.join(", "))
+        write!(f, "unknown dialect `{}`; the dialects are {}", self.name, names.join(", "))
     }
 }
 
@@ -117,7 +117,7 @@ impl std::error::Error for UnknownDialect {}
 
 /// What the listing may assume.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct ListingOptions {
     /// The byte order of the machine: which offset is which half of an argument.
     pub endian: Endian,
     /// Whose numbers they are where the program has not looked at the arch word; the first counts.
@@ -145,7 +145,7 @@ pub struct Options {
 /// assert_eq!(text::parse(&listing, Endian::Little)?, program.to_raw());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn disassemble(program: &LongProgram, dialect: Dialect, options: &Options) -> String {
+pub fn disassemble(program: &LongProgram, dialect: Dialect, options: &ListingOptions) -> String {
     write(&Listing::new(program.insns(), Some(options)), dialect)
 }
 
@@ -171,14 +171,14 @@ fn write(listing: &Listing<'_>, dialect: Dialect) -> String {
 struct Listing<'a> {
     insns: &'a [Insn],
     /// What a seccomp filter may assume; `None` for a socket filter.
-    seccomp: Option<&'a Options>,
-    flow: Vec<Option<flow::Known>>,
+    seccomp: Option<&'a ListingOptions>,
+    flow: Vec<Option<flow::PathFacts>>,
     /// The arch whose calls need no mention of it: the one to assume, else the first one tested.
     home: Option<Arch>,
 }
 
 impl<'a> Listing<'a> {
-    fn new(insns: &'a [Insn], seccomp: Option<&'a Options>) -> Listing<'a> {
+    fn new(insns: &'a [Insn], seccomp: Option<&'a ListingOptions>) -> Listing<'a> {
         let flow = seccomp.map_or_else(Vec::new, |options| flow::known(insns, options.endian));
         let assumed = seccomp.and_then(|options| options.arches.first().copied());
         let tested = || {

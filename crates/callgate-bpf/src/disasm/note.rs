@@ -4,7 +4,7 @@ use super::Listing;
 use crate::ancillary::AncillaryWord;
 use crate::cfg::Successors;
 use crate::data::{SECCOMP_DATA_SIZE, Word};
-use crate::flow::{ArchKnown, Known};
+use crate::flow::{ArchKnown, PathFacts};
 use crate::insn::Insn;
 use crate::names;
 use crate::op::{Op, Operand};
@@ -36,7 +36,7 @@ pub(super) fn context(listing: &Listing<'_>, index: usize, insn: Insn) -> String
         return String::new();
     }
     let Some(known) = listing.flow.get(index).copied().flatten() else {
-        return "no path leads here".to_owned();
+        return "unreachable".to_owned();
     };
     match insn.op {
         Op::LdWordAbs => load_context(listing, known, insn).unwrap_or_default(),
@@ -52,7 +52,7 @@ pub(super) fn context(listing: &Listing<'_>, index: usize, insn: Insn) -> String
 }
 
 /// Of which call an argument is loaded, and what it is there: `futex(op)`.
-fn load_context(listing: &Listing<'_>, known: Known, insn: Insn) -> Option<String> {
+fn load_context(listing: &Listing<'_>, known: PathFacts, insn: Insn) -> Option<String> {
     let word = Word::from_offset(insn.k, listing.seccomp?.endian)?;
     let (argument, _) = word.argument()?;
     let (arch, call) = call(listing, known, known.nr?)?;
@@ -65,7 +65,7 @@ fn load_context(listing: &Listing<'_>, known: Known, insn: Insn) -> Option<Strin
 
 fn branch_context(
     listing: &Listing<'_>,
-    known: Known,
+    known: PathFacts,
     insn: Insn,
     [taken, otherwise]: [usize; 2],
 ) -> String {
@@ -87,10 +87,10 @@ fn branch_context(
 }
 
 /// The call that a number is compared with.
-fn number_context(listing: &Listing<'_>, known: Known, insn: Insn) -> Option<String> {
+fn number_context(listing: &Listing<'_>, known: PathFacts, insn: Insn) -> Option<String> {
     let x86_64 = token(listing, known) == Some(Arch::X86_64.token());
     if x86_64 && insn.k == X32_SYSCALL_BIT && matches!(insn.op, Op::JgeK | Op::JsetK) {
-        return Some("any x32 call".to_owned());
+        return Some("any x32 syscall".to_owned());
     }
     if insn.op == Op::JsetK {
         return None;
@@ -108,7 +108,7 @@ fn verdict_at(listing: &Listing<'_>, at: usize) -> Option<String> {
 }
 
 /// The arch token on the path.
-fn token(listing: &Listing<'_>, known: Known) -> Option<u32> {
+fn token(listing: &Listing<'_>, known: PathFacts) -> Option<u32> {
     match known.arch {
         ArchKnown::Token(token) => Some(token),
         ArchKnown::Untested => Some(listing.seccomp?.arches.first()?.token()),
@@ -117,7 +117,7 @@ fn token(listing: &Listing<'_>, known: Known) -> Option<u32> {
 }
 
 /// The call that a number means on the path, and whose it is.
-fn call(listing: &Listing<'_>, known: Known, nr: u32) -> Option<(Arch, &'static str)> {
+fn call(listing: &Listing<'_>, known: PathFacts, nr: u32) -> Option<(Arch, &'static str)> {
     Arch::with_token(token(listing, known)?)
         .find_map(|arch| arch.call_name(nr).map(|name| (arch, name)))
 }

@@ -23,7 +23,7 @@ fn example() -> Program {
 }
 
 fn text(dialect: Dialect) -> String {
-    disassemble(&example(), dialect, &Options::default())
+    disassemble(&example(), dialect, &ListingOptions::default())
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn codes_have_the_kernels_names() {
 }
 
 /// The comment of a line, from 0.
-fn comment(insns: &[Insn], line: usize, options: &Options) -> String {
+fn comment(insns: &[Insn], line: usize, options: &ListingOptions) -> String {
     let program = Program::new(insns.to_vec()).unwrap();
     let text = disassemble(&program, Dialect::BpfAsm, options);
     let line = text.lines().nth(line).unwrap().to_owned();
@@ -158,8 +158,8 @@ fn numbers_are_those_of_the_arch_that_the_path_established() {
     let nr = Insn::new(Op::LdWordAbs, 0);
     let ret = Insn::new(Op::RetA, 0);
     let jeq = |k, jt, jf| Insn::branch(Op::JeqK, k, jt, jf);
-    let none = Options::default();
-    let arm = Options { arches: vec![Arch::Aarch64], ..Options::default() };
+    let none = ListingOptions::default();
+    let arm = ListingOptions { arches: vec![Arch::Aarch64], ..ListingOptions::default() };
     // Nothing is known.
     assert_eq!(comment(&[nr, jeq(59, 0, 0), ret], 1, &none), "");
     // Nothing is tested: what the caller says.
@@ -193,7 +193,7 @@ fn numbers_are_those_of_the_arch_that_the_path_established() {
     let x32 = [arch, jeq(0xc000_003e, 0, 2), nr, jeq(0x4000_0000, 0, 0), ret];
     assert_eq!(comment(&x32, 3, &none), "read (x32)");
     let bit = [arch, jeq(0xc000_003e, 0, 2), nr, Insn::branch(Op::JgeK, 0x4000_0000, 0, 0), ret];
-    assert_eq!(comment(&bit, 3, &none), "any x32 call");
+    assert_eq!(comment(&bit, 3, &none), "any x32 syscall");
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn halves_follow_the_byte_order() {
     let insns = vec![Insn::new(Op::LdWordAbs, 16), Insn::new(Op::RetA, 0)];
     let program = Program::new(insns).unwrap();
     for (endian, word) in [(Endian::Little, "args[0].low"), (Endian::Big, "args[0].high")] {
-        let options = Options { endian, ..Options::default() };
+        let options = ListingOptions { endian, ..ListingOptions::default() };
         let text = disassemble(&program, Dialect::Annotated, &options);
         assert!(text.contains(word), "{text}");
     }
@@ -210,7 +210,7 @@ fn halves_follow_the_byte_order() {
 #[test]
 fn unreachable_code_is_marked() {
     let ret = Insn::new(Op::RetA, 0);
-    assert_eq!(comment(&[ret, ret], 1, &Options::default()), "no path leads here");
+    assert_eq!(comment(&[ret, ret], 1, &ListingOptions::default()), "unreachable");
 }
 
 #[test]

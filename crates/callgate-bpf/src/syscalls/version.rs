@@ -69,7 +69,7 @@ pub struct KernelVersionError {
 
 impl fmt::Display for KernelVersionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is no kernel version; write two numbers, such as 6.18", self.given)
+        write!(f, "{:?} is not a kernel version; write two numbers, such as 6.18", self.given)
     }
 }
 

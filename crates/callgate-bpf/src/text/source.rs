@@ -46,7 +46,7 @@ pub(super) fn rows(text: &str) -> std::result::Result<Vec<RawInsn>, AsmError> {
         }
     }
     if insns.is_empty() && errors.is_empty() {
-        errors.push(Diagnostic::error(None, "the text holds no instruction").help(
+        errors.push(Diagnostic::error(None, "the text contains no instructions").help(
             "rows look like `{ 0x06, 0, 0, 0x7fff0000 },` or `BPF_STMT(BPF_RET | BPF_K, 0),`",
         ));
     }
@@ -176,8 +176,7 @@ impl<'a> Reader<'_, 'a> {
                 place = named;
             }
             let (Some(name), Some(value)) = (FIELDS.get(place), values.get_mut(place)) else {
-                let message =
-                    format!("an instruction has {} fields, here is another", FIELDS.len());
+                let message = format!("an instruction has {} fields, found another", FIELDS.len());
                 return Err(error(position, message));
             };
             *value = Some(self.field(name)?);
@@ -188,7 +187,7 @@ impl<'a> Reader<'_, 'a> {
             }
         }
         if !by_name && place < FIELDS.len() {
-            let message = format!("an instruction has {} fields, here are {place}", FIELDS.len());
+            let message = format!("an instruction has {} fields, found {place}", FIELDS.len());
             return Err(error(start, message));
         }
         let [code, jt, jf, k] = values.map(Option::unwrap_or_default);

@@ -1,4 +1,4 @@
-//! Loads, and what is done with what they load.
+//! Loads, fused with the operations on the loaded value.
 
 use callgate_bpf::Word;
 use callgate_bpf::{Insn, Op as Bpf, Width};
@@ -7,26 +7,26 @@ use super::emit::Emitter;
 use super::op::{Op, Test};
 use crate::flow::{Input, compares_constant, is_special};
 
-/// A load, resolved: of a call by what it means, of a packet by where it lies.
+/// A resolved load: from `seccomp_data` by field, from a packet by offset.
 #[derive(Clone, Copy)]
 pub(super) enum Load {
     Nr,
     Arch,
-    /// A half of an argument: which, and how far it is shifted down.
+    /// A half of an argument: its index, and the shift (0 or 32).
     Arg(u8, u8),
     Ip(u8),
     /// At an offset below 2^31.
     Packet(Width, u32),
     /// Relative to X.
     Indexed(Width, u32),
-    /// At an offset that is not in the packet, or counts from a header.
+    /// An ancillary word, or at an offset relative to a header.
     Special(Width, u32),
     /// A load that never succeeds.
     Nowhere,
 }
 
 impl Load {
-    /// The load alone.
+    /// The load as an operation of its own.
     pub(super) fn plain(self) -> Op {
         match self {
             Load::Nr => Op::LoadNr,
@@ -46,7 +46,7 @@ impl Load {
 }
 
 impl Emitter<'_> {
-    /// What an instruction loads into A; `None` when it is no load.
+    /// What an instruction loads into A; `None` if it is not a load.
     pub(super) fn load_of(&self, insn: Insn) -> Option<Load> {
         let (width, k) = (insn.op.width().filter(|_| insn.op != Bpf::LdxMsh)?, insn.k);
         if matches!(insn.op, Bpf::LdWordInd | Bpf::LdHalfInd | Bpf::LdByteInd) {
@@ -68,7 +68,7 @@ impl Emitter<'_> {
         })
     }
 
-    /// Makes code of a load and of what goes with it; where it goes on.
+    /// Emits a load and what is fused with it; returns the next instruction to emit.
     pub(super) fn load(&mut self, at: usize, load: Load) -> Option<usize> {
         let next = self.next(at);
         let following = self.insn(next)?;
@@ -100,7 +100,7 @@ impl Emitter<'_> {
         }
         if let Some((field, after)) = self.field(next) {
             match load {
-                // This is how an IP header's length is computed for a later `sub x`.
+                // Programs compute the length of an IP header like this for a later `sub x`.
                 Load::Packet(Width::Byte, k) => self.code.ops.push(Op::FieldByte(k, field)),
                 Load::Indexed(Width::Byte, k) => {
                     self.code.ops.push(Op::IndexedFieldByte(k, field));
@@ -113,7 +113,7 @@ impl Emitter<'_> {
         if let Load::Nowhere = load { None } else { Some(next) }
     }
 
-    /// A load and a test as one operation, where there is one for both.
+    /// Emits a load and a test, fused if there is an operation for both.
     pub(super) fn fuse(&mut self, load: Load, test: Test) -> Option<usize> {
         let op = match load {
             Load::Nr => Op::TestNr(test),

@@ -1,19 +1,19 @@
-//! Many ways at once: from the ranges of a [`Walk`](crate::flow::walk::Walk) to tables, searches and tests.
+//! Jump tables, binary searches and tests for the ranges of a [`Walk`](crate::flow::walk::Walk).
 
 use super::emit::{Emitter, NOWHERE};
 use super::op::{Dense, Op, Search, Test};
 use crate::cached::NUMBERS;
 use crate::flow::walk::Range;
 
-/// How far apart values in the same dense table are at most.
+/// Wider ranges do not go into a jump table.
 const GAP: u32 = 256;
 
-/// Up to so many tests in a row are faster than a search.
+/// At most this many consecutive tests are faster than a binary search.
 const FEW_TESTS: usize = 4;
 
 impl Emitter<'_> {
-    /// Jumps by A, which leads to these ranges: the values that are close together by a dense table,
-    /// the others by a search. With `of_nr` the number of the call is loaded into A first.
+    /// Emits a jump by the value of A: a jump table for values that are close together, a search for the
+    /// others. With `of_nr` the syscall number is loaded into A first.
     pub(super) fn table(&mut self, ranges: &[Range], of_nr: bool) {
         for range in ranges {
             self.wanted.push(usize::from(range.to));
@@ -36,7 +36,7 @@ impl Emitter<'_> {
         let mut dense = Dense { base, start, len, otherwise: NOWHERE };
         let op = |dense| if of_nr { Op::DenseNr(dense) } else { Op::Dense(dense) };
         match outside.as_slice() {
-            // Nothing is outside of a table for all values of a byte.
+            // A table for all values of a byte leaves no value outside.
             [] => dense.otherwise = first.to,
             [all] => dense.otherwise = all.to,
             _ => {
@@ -49,7 +49,7 @@ impl Emitter<'_> {
         self.code.ops.push(op(dense));
     }
 
-    /// Jumps by A, or by the number of the call, to a few ranges by tests, to many by a search.
+    /// Emits a jump by A, or by the syscall number: tests for few ranges, a binary search for many.
     fn search(&mut self, ranges: &[Range], of_nr: bool) {
         let Some((last, others)) = ranges.split_last() else { return };
         if others.len() > FEW_TESTS {
@@ -76,13 +76,13 @@ impl Emitter<'_> {
     }
 }
 
-/// The ranges that a dense table holds, and those outside of it: there may be none inside. What the
-/// ranges outside say about values inside does not matter.
+/// The ranges inside a jump table (perhaps none), and those outside. A range outside may overlap the
+/// table, which is looked up first.
 fn divide(ranges: &[Range], of_nr: bool) -> (Vec<Range>, Vec<Range>) {
     let numbers = of_nr && ranges.get(1).is_some_and(|range| range.low < NUMBERS);
     if numbers {
-        // Even a short list is a table of all numbers that there are: which of them comes next cannot be
-        // foreseen.
+        // Even a short list becomes a table of all syscall numbers, because the processor cannot predict
+        // which syscall comes next.
         let inside = ranges.iter().take_while(|range| range.low < NUMBERS);
         let inside = inside.map(|&range| Range { high: range.high.min(NUMBERS - 1), ..range });
         let outside = ranges.iter().filter(|range| range.high >= NUMBERS);
@@ -108,7 +108,7 @@ fn divide(ranges: &[Range], of_nr: bool) -> (Vec<Range>, Vec<Range>) {
     (inside.to_vec(), outside)
 }
 
-/// The most ranges in a row of which none is wide.
+/// The longest sequence of ranges of which none is wider than [`GAP`].
 fn cluster(ranges: &[Range]) -> std::ops::Range<usize> {
     let mut best = 0..0;
     let mut start = 0;

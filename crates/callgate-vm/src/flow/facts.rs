@@ -1,9 +1,9 @@
 //! The forward pass: constant propagation, over intervals.
 //!
-//! Before each instruction it is known between which bounds A, X and the scratch words lie, which load
-//! they hold the value of, and how long the packet is at least. So constants are folded, a load of what
-//! a register holds is left out, a branch that always goes the same way becomes a jump, and a load that
-//! cannot fail is marked.
+//! For each instruction, the pass computes intervals of A, X and the scratch words, the loads whose values
+//! they hold, and a lower bound of the packet's length. With these facts it folds constants, removes loads
+//! of values that a register holds, turns branches with one possible outcome into jumps, and marks loads
+//! that cannot fail.
 
 use callgate_bpf::cfg::{Facts, Forward, Registers, Successors};
 use callgate_bpf::data::SECCOMP_DATA_SIZE;
@@ -11,7 +11,7 @@ use callgate_bpf::{Alu, AncillaryWord, Insn, Op, Relation, Source, Width, Word};
 
 use super::{Flow, Input, LoadName, NOTHING, Note, end, is_special};
 
-/// The interval that a value lies in, and the load it comes from.
+/// The interval of a value, and the load it comes from.
 #[derive(Clone, Copy, PartialEq)]
 struct Value {
     min: u32,
@@ -19,7 +19,7 @@ struct Value {
     load: LoadName,
 }
 
-/// Of a header whose length is a number of words in four bits.
+/// The longest header, because its length in words has four bits.
 const LONGEST_HEADER: u32 = 60;
 
 impl Value {
@@ -33,7 +33,7 @@ impl Value {
         Value::between(value, value)
     }
 
-    /// What a load of this width yields.
+    /// The value of a load of this width.
     const fn loaded(width: Width) -> Value {
         Value::between(0, u32::MAX >> (32 - 8 * width.bytes()))
     }
@@ -50,7 +50,7 @@ impl Value {
         }
     }
 
-    /// The interval of a result.
+    /// The interval of the result of an operation.
     fn after(self, alu: Alu, operand: Value) -> Value {
         let (low, high) = (alu.apply(self.min, operand.min), alu.apply(self.max, operand.max));
         let is_monotonic = match (alu, operand.constant()) {
@@ -69,7 +69,7 @@ impl Value {
         }
     }
 
-    /// What is known after a comparison whose outcome is not known before.
+    /// The value after a comparison, if its outcome was not known before.
     #[inline]
     fn narrowed(self, relation: Relation, k: u32, holds: bool) -> Value {
         let Value { min, max, load } = self;
@@ -85,7 +85,7 @@ impl Value {
         Value { min, max, load }
     }
 
-    /// Whether a comparison holds for every value, or for none.
+    /// The outcome of a comparison, if it is the same for all values.
     fn decides(self, relation: Relation, k: u32) -> Option<bool> {
         if let Some(value) = self.constant() {
             return Some(relation.holds(value, k));
@@ -101,7 +101,7 @@ impl Value {
     }
 }
 
-/// The name of a result, when programs compute what a single load yields.
+/// The name of a result that a single load would yield as well.
 fn renamed(load: LoadName, alu: Alu, k: u32) -> LoadName {
     const BYTE: u8 = 1;
     let what = match (load.0 as u8, alu, k) {
@@ -112,17 +112,17 @@ fn renamed(load: LoadName, alu: Alu, k: u32) -> LoadName {
     LoadName::new(load.offset(), what)
 }
 
-/// What is known before an instruction.
+/// Facts before an instruction.
 #[derive(Clone, Copy)]
 struct State {
     a: Value,
     x: Value,
-    /// The least length of the packet.
+    /// The minimum length of the packet.
     packet: u32,
 }
 
-/// What is known of the scratch words, up to the last one that the program writes. Most programs write
-/// none, so this is apart from the rest.
+/// Facts about the scratch words, up to the last one that the program writes. They are separate because
+/// most programs write none.
 #[derive(Clone, Default)]
 struct Scratch(Vec<Value>);
 
@@ -154,7 +154,7 @@ impl Scratch {
     }
 }
 
-/// Runs the pass; what the backward pass finds out is left empty.
+/// Runs the pass. The results of the backward pass are left empty.
 pub(super) fn forward(insns: &[Insn], input: Input) -> Flow {
     let len = insns.len();
     let note = Note { load: LoadName::NONE, succeeds: false, near: false };
@@ -170,7 +170,7 @@ pub(super) fn forward(insns: &[Insn], input: Input) -> Flow {
     let mut analysis = Forward::new(len, State { a: zero, x: zero, packet: 0 });
     let stored = insns.iter().filter(|insn| matches!(insn.op, Op::St | Op::Stx));
     let words = stored.map(|insn| insn.k as usize + 1).max();
-    // They are written before they are read, so what they hold at the start does not matter.
+    // They are written before they are read, so their initial values do not matter.
     let mut scratches = words.map(|words| Forward::new(len, Scratch(vec![Value::ANY; words])));
     if let Some(edges) = flow.edges.first_mut() {
         *edges = 1;
@@ -216,7 +216,7 @@ enum Register {
 }
 
 impl State {
-    /// The simplest instruction with the same effect, after which the state is this one.
+    /// Returns the simplest instruction with the same effect, and applies the effect to the state.
     fn step(&mut self, insn: Insn, input: Input, note: &mut Note, scratch: &mut Scratch) -> Insn {
         let k = insn.k;
         match insn.op {
@@ -237,7 +237,7 @@ impl State {
             Op::LdxLen => return self.assign(Register::X, self.length(input), insn),
             Op::LdImm => return self.assign(Register::A, Value::exactly(k), insn),
             Op::LdxImm => return self.assign(Register::X, Value::exactly(k), insn),
-            // What was stored is rather loaded again, so that it need not be stored.
+            // The value is loaded again if it came from a load, so that the store may be dead.
             Op::LdMem => {
                 let value = scratch.get(k);
                 let load = value.load.into_a().filter(|load| load.op != Op::LdLen);
@@ -277,7 +277,7 @@ impl State {
         insn
     }
 
-    /// Puts a value into a register. `insn` does it, unless something simpler does.
+    /// Assigns a value to a register. Returns `insn`, or a simpler instruction with this effect.
     fn assign(&mut self, register: Register, value: Value, insn: Insn) -> Insn {
         let (own, other) = match register {
             Register::A => (&mut self.a, self.x),
@@ -307,7 +307,7 @@ impl State {
         insn
     }
 
-    /// A load up to this end; whether it surely succeeds. Behind it, it has succeeded.
+    /// A load up to this end: whether it cannot fail. After it, the packet is at least so long.
     fn reach(&mut self, end: u32) -> bool {
         let succeeds = end <= self.packet;
         self.packet = self.packet.max(end);
@@ -327,7 +327,7 @@ impl State {
         let k = insn.k;
         match input {
             Input::Call(endian) => {
-                // Accepted programs load nothing else.
+                // Accepted programs have no other loads.
                 if Word::from_offset(k, endian).is_none() {
                     return Insn::new(Op::RetK, 0);
                 }
@@ -352,7 +352,7 @@ impl State {
         self.assign(Register::A, Value { load, ..Value::loaded(width) }, insn)
     }
 
-    /// A load relative to X, which `absolute` does at a constant offset.
+    /// A load relative to X. If X is constant, it becomes an `absolute` one.
     fn indexed(
         &mut self,
         insn: Insn,

@@ -8,7 +8,7 @@ use super::{Flow, NOTHING};
 /// Runs the pass.
 pub(super) fn backward(flow: &mut Flow) {
     for at in (0..flow.insns.len()).rev() {
-        // A live register in unreachable code would keep nothing alive that is reached.
+        // Unreachable code has no effect on liveness elsewhere.
         if flow.edges[at] == 0 {
             flow.dest[at] = at as u16;
             continue;
@@ -39,7 +39,7 @@ pub(super) fn backward(flow: &mut Flow) {
     }
 }
 
-/// Whether an instruction may end the program, which is an effect besides what it writes.
+/// Whether an instruction may end the program, which is an effect besides the register it writes.
 fn may_end(flow: &Flow, at: usize) -> bool {
     match flow.insns[at].op {
         Op::DivX | Op::ModX => true,
@@ -47,8 +47,8 @@ fn may_end(flow: &Flow, at: usize) -> bool {
     }
 }
 
-/// A branch with one destination becomes a jump, and `and #m; jeq #0` becomes `jset #m` where A is dead
-/// afterwards. Whether it is a jump now.
+/// Turns a branch with one destination into a jump, and `and #m; jeq #0` into `jset #m` if A is dead
+/// afterwards. Returns whether it became a jump.
 fn simplify_branch(
     flow: &mut Flow,
     at: usize,
@@ -79,8 +79,8 @@ fn simplify_branch(
     false
 }
 
-/// Whether equal values go where the next comparison sends them, too, as they are equal to something
-/// else.
+/// Whether the comparison after this one sends equal values to the same destination, because they are not
+/// equal to its constant.
 fn is_decided_by_next(flow: &Flow, insn: Insn, taken: usize, otherwise: usize) -> bool {
     let next = flow.dest(otherwise);
     let test = flow.insns[next];

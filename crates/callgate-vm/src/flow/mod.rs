@@ -1,5 +1,5 @@
-//! Data flow of a program, for all engines that translate it: what is known before each instruction,
-//! which values are still read, and where comparisons of one value lead.
+//! Data flow analysis for all engines that translate programs: constant propagation, liveness, and the
+//! destinations of comparisons.
 //!
 //! - [`facts`], forward: constant propagation over intervals, redundant loads, length checks;
 //! - [`live`], backward: liveness, dead code, branches that decide nothing;
@@ -15,7 +15,7 @@ pub(crate) mod walk;
 use callgate_bpf::cfg::{Registers, live_after};
 use callgate_bpf::{Endian, Insn, Op, Source, Width};
 
-/// What a program reads from.
+/// The input of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Input {
     /// `struct seccomp_data`, as a machine of this byte order lays it out. Its loads always succeed.
@@ -33,18 +33,18 @@ pub(crate) struct Flow {
     edges: Vec<u16>,
     /// Per instruction: the first instruction from it on that has an effect.
     dest: Vec<u16>,
-    /// Per instruction: what is live before it.
+    /// Per instruction: the registers that are live before it.
     live: Vec<Registers>,
 }
 
-/// What the forward pass found out about an instruction.
+/// Facts about an instruction from the forward pass.
 #[derive(Clone, Copy)]
 struct Note {
-    /// Whose value A holds before it.
+    /// The load whose value A holds before it.
     load: LoadName,
-    /// A load whose place is in the packet for sure.
+    /// It is a load that cannot fail.
     succeeds: bool,
-    /// A load relative to X whose offset, width included, is below 2^31.
+    /// It is a load relative to X that ends below offset 2^31.
     near: bool,
 }
 
@@ -69,12 +69,12 @@ impl Flow {
         self.edges.get(at).copied().unwrap_or(0)
     }
 
-    /// What is live before an instruction.
+    /// The registers that are live before an instruction.
     pub(crate) fn live_before(&self, at: usize) -> Registers {
         self.live.get(at).copied().unwrap_or(Registers::ALL)
     }
 
-    /// What is live after an instruction.
+    /// The registers that are live after an instruction.
     pub(crate) fn live_after(&self, at: usize) -> Registers {
         self.insns.get(at).map_or(Registers::ALL, |insn| live_after(&self.live, at, *insn))
     }
@@ -85,12 +85,12 @@ impl Flow {
         (load.op != Op::LdLen).then_some(load)
     }
 
-    /// Whether a load surely succeeds.
+    /// Whether an instruction is a load that cannot fail.
     pub(crate) fn succeeds(&self, at: usize) -> bool {
         self.notes.get(at).is_some_and(|note| note.succeeds)
     }
 
-    /// Whether a load relative to X has an offset that is surely below 2^31, its width included.
+    /// Whether an instruction is a load relative to X that ends below offset 2^31.
     pub(crate) fn is_near(&self, at: usize) -> bool {
         self.notes.get(at).is_some_and(|note| note.near)
     }
@@ -101,22 +101,22 @@ pub(crate) fn compares_constant(insn: Insn) -> bool {
     matches!(insn.comparison(), Some((_, Source::K(_))))
 }
 
-/// Whether an offset counts from a header or is one of ancillary data: it has the highest bit.
+/// Whether an offset is relative to a header or that of an ancillary word: those of 2^31 and more.
 pub(crate) fn is_special(offset: u32) -> bool {
     offset > i32::MAX as u32
 }
 
-/// Where a load ends that is not at a special offset.
+/// The end of a load that is not at a special offset.
 pub(crate) fn end(offset: u32, width: Width) -> u32 {
     offset.saturating_add(width.bytes() as u32)
 }
 
-/// What tells loads of the input apart: the offset, and what is loaded from there.
+/// Identifies a load of the input by its offset and what it loads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct LoadName(u64);
 
 impl LoadName {
-    /// The value of no load.
+    /// Not the value of a load.
     const NONE: LoadName = LoadName(u64::MAX);
     const LENGTH: LoadName = LoadName::new(0, LoadName::OF_LENGTH);
 

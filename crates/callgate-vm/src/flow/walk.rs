@@ -1,13 +1,12 @@
-//! Comparisons of A with constants, followed for all values at once.
+//! The destinations of all values of A in a sequence of comparisons with constants.
 //!
-//! From a comparison on, as long as nothing but further comparisons happens to A, each value leads to
-//! one destination. All values start as one interval. `jgt` and `jge` cut an interval in two, of which
-//! the lower part is followed first, so intervals arrive at their destinations in ascending order. What
-//! `jeq` takes out of an interval is a point, which is put on top of it at the end. A `jset` splits an
-//! interval where that takes few parts; otherwise the interval ends there.
+//! A walk begins at a comparison with the interval of all values and follows the branches until an
+//! instruction is not a comparison. `jgt` and `jge` split an interval; the lower part is followed first,
+//! so intervals reach their destinations in ascending order. A value that `jeq` takes out of an interval
+//! is kept as a point, which overrides the interval at the end. `jset` splits an interval if that results
+//! in few parts; otherwise the interval ends there.
 //!
-//! Every value takes one path, so the parts of a value's path are visited in order, also where the
-//! comparisons are no tree.
+//! Each value follows one path, whose points are found in order, also where paths meet.
 
 use callgate_bpf::cfg::Successors;
 use callgate_bpf::{Insn, Op, Relation, Source};
@@ -17,12 +16,12 @@ use super::Flow;
 /// The widest interval that a `jset` splits value by value.
 const NARROW: u32 = 1024;
 
-/// Which comparisons belong to a walk.
+/// Which comparisons a walk follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Follow {
-    /// `jeq` that is reached from this walk alone.
+    /// `jeq` that is only reachable from this walk.
     OwnEqualities,
-    /// `jeq`, `jgt` and `jge` that are reached from this walk alone.
+    /// `jeq`, `jgt` and `jge` that are only reachable from this walk.
     Own,
     /// Any comparison with a constant.
     All,
@@ -34,11 +33,11 @@ pub(crate) struct Range {
     pub(crate) low: u32,
     pub(crate) high: u32,
     pub(crate) to: u16,
-    /// Equal for destinations that do the same: returns of one value.
+    /// Equal for equivalent destinations: returns of the same value.
     pub(crate) key: u64,
 }
 
-/// A walk. The memory of one serves for the next.
+/// A walk. Its memory can be reused for the next one.
 #[derive(Default)]
 pub(crate) struct Walk {
     members: Vec<u16>,
@@ -46,7 +45,7 @@ pub(crate) struct Walk {
     pending: Vec<Pending>,
     /// Intervals at their destinations, in ascending order.
     intervals: Vec<Range>,
-    /// Values and where they go; of two with the same value the first counts.
+    /// Values and their destinations; of two entries with the same value the first counts.
     points: Vec<(u32, u16)>,
 }
 
@@ -59,21 +58,21 @@ struct Interval {
 struct Pending {
     interval: Interval,
     to: usize,
-    /// It is not followed any further.
+    /// The interval ends at `to`.
     ends: bool,
 }
 
-/// What becomes of an interval at an instruction.
+/// The effect of an instruction on an interval.
 enum Visit {
     /// The instruction does not belong to the walk.
     Outside,
-    /// These values, the lowest of the interval, go on along this edge; the others are pending.
+    /// The lowest values of the interval follow this edge; the others are pending.
     Inside(Interval, usize),
-    /// All of it is pending.
+    /// The whole interval is pending.
     Done,
 }
 
-/// What tells destinations apart.
+/// Identifies equivalent destinations.
 fn key(flow: &Flow, to: usize) -> u64 {
     match flow.insns.get(to) {
         Some(Insn { op: Op::RetK, k, .. }) => 1 << 32 | u64::from(*k),
@@ -82,8 +81,8 @@ fn key(flow: &Flow, to: usize) -> u64 {
 }
 
 impl Walk {
-    /// Walks from a comparison on. `None` when it takes more than `work` steps, and when the first
-    /// comparison decides nothing.
+    /// Walks from a comparison on. `None` if that takes more than `work` steps, or if the first comparison
+    /// cannot split the values.
     pub(crate) fn start(
         &mut self,
         flow: &Flow,
@@ -101,7 +100,7 @@ impl Walk {
             return None;
         }
         loop {
-            // The lowest values that are left.
+            // The lowest remaining values.
             let (interval, to) = match next {
                 Visit::Inside(interval, to) => (interval, to),
                 _ => match self.pending.pop() {
@@ -130,13 +129,13 @@ impl Walk {
         Some(())
     }
 
-    /// An interval ends at a destination.
+    /// Ends an interval at its destination.
     fn arrive(&mut self, flow: &Flow, Interval { low, high }: Interval, to: usize) {
         let key = key(flow, to);
         append(&mut self.intervals, Range { low, high, to: to as u16, key });
     }
 
-    /// Brings an interval to an instruction.
+    /// Follows an interval into an instruction.
     #[inline(always)]
     fn visit(
         &mut self,
@@ -174,7 +173,7 @@ impl Walk {
             Relation::AtLeast => Some(k),
             Relation::Greater => k.checked_add(1),
         };
-        // A comparison that always goes the same way was folded; it ends the walk.
+        // Comparisons with one possible outcome were folded; this one ends the walk.
         let Some(first) = first.filter(|&first| first > 0) else { return Some(Visit::Outside) };
         self.members.push(at as u16);
         let above = Interval { low: low.max(first), high };
@@ -187,8 +186,8 @@ impl Walk {
         Some(Visit::Inside(Interval { low, high: high.min(first - 1) }, otherwise))
     }
 
-    /// Splits an interval by a test of bits: bits above the highest in which its ends differ are the same
-    /// for all of it, and a narrow interval is tried value by value.
+    /// Splits an interval by a bit test. All values have the same bits above the highest bit in which the
+    /// ends of the interval differ; narrow intervals are split value by value.
     fn split(
         &mut self,
         at: usize,
@@ -222,23 +221,23 @@ impl Walk {
         Some(())
     }
 
-    /// The comparisons in the walk, the first one first.
+    /// The comparisons of the walk, beginning with the first one.
     pub(crate) fn members(&self) -> impl Iterator<Item = usize> {
         self.members.iter().map(|&at| usize::from(at))
     }
 
-    /// How many comparisons there are in the walk.
+    /// The number of comparisons.
     pub(crate) fn len(&self) -> usize {
         self.members.len()
     }
 
-    /// Where values lead, in ascending order; the ranges cover everything.
+    /// The destinations of all values, in ascending order.
     pub(crate) fn ranges(&mut self, flow: &Flow) -> Vec<Range> {
         self.points.sort_by_key(|&(k, _)| k);
         let mut points = self.points.iter().peekable();
         let mut ranges = Vec::with_capacity(self.intervals.len() + 2 * self.points.len());
         for &interval in &self.intervals {
-            // The values below are done.
+            // Values below this are done.
             let mut low = Some(interval.low);
             while let Some(&(k, to)) = points.next_if(|&&(k, _)| k <= interval.high) {
                 let Some(from) = low.filter(|&low| low <= k) else { continue };
@@ -258,7 +257,7 @@ impl Walk {
 }
 
 impl Follow {
-    /// The instruction that an edge leads to, if it may belong to a walk.
+    /// The instruction that an edge leads to, if the walk may follow the edge.
     fn comparison(self, flow: &Flow, mut to: usize) -> Option<usize> {
         if self == Follow::All {
             return Some(flow.dest(to));
@@ -272,7 +271,7 @@ impl Follow {
         None
     }
 
-    /// Where a single value goes from an edge on.
+    /// The destination of a single value from an edge on.
     #[inline]
     fn destination(self, flow: &Flow, k: u32, to: usize, work: &mut usize) -> Option<usize> {
         let mut at = flow.dest(to);
@@ -288,7 +287,7 @@ impl Follow {
     }
 }
 
-/// Adds a range behind the others, or to the last one.
+/// Appends a range, or extends the last one.
 fn append(ranges: &mut Vec<Range>, range: Range) {
     match ranges.last_mut() {
         Some(last) if last.key == range.key => last.high = range.high,

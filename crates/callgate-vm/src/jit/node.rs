@@ -1,5 +1,5 @@
-//! The program as the passes of the compiler see it: one [`Node`] per instruction, with absolute
-//! targets, in the order of the program. All jumps go forward.
+//! The intermediate representation: one [`Node`] per instruction, in the order of the program, with
+//! absolute targets. All jumps go forward.
 
 use callgate_bpf::cfg::{Registers, Successors};
 use callgate_bpf::data::SECCOMP_DATA_SIZE;
@@ -14,34 +14,34 @@ pub(super) enum Reg {
     X,
 }
 
-/// What is asked of the world outside of the compiled code; see [`super::outside`].
+/// What compiled code requests from [`super::helper`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ask {
+pub(super) enum Request {
     /// An ancillary word, into A.
     Word,
-    /// A load from one of the headers, into A.
+    /// A load relative to a header, into A.
     Load(Width),
-    /// The length of an IP header at an offset from one of the headers, into X.
+    /// The length of an IP header at an offset relative to a header, into X.
     HeaderLength,
 }
 
-/// What one instruction became.
+/// The translation of one instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Node {
-    /// No way leads here, or what leads here is part of another node.
+    /// Unreachable, or part of another node.
     Dead,
-    /// Nothing is left to do.
+    /// No effect.
     Nop,
     Imm(Reg, u32),
     /// The length of the packet.
     Length(Reg),
-    /// A load into A. With `check`, a packet that does not reach so far ends the program with 0.
+    /// A load into A. With `check`, the program ends with 0 if the packet is too short.
     Load {
         width: Width,
         offset: u32,
         check: bool,
     },
-    /// A packet with fewer bytes ends the program with 0.
+    /// Ends the program with 0 if the packet has fewer bytes.
     Check(u32),
     /// X = four times the low four bits of a byte.
     HeaderLength {
@@ -54,9 +54,9 @@ pub(super) enum Node {
         offset: u32,
         near: bool,
     },
-    /// A question to [`super::outside`].
-    Outside {
-        ask: Ask,
+    /// A call of [`super::helper`].
+    Helper {
+        request: Request,
         offset: u32,
     },
     Fetch(Reg, u8),
@@ -89,12 +89,12 @@ impl Graph {
         Graph { nodes: (0..flow.insns.len()).map(|at| node(&flow, at)).collect(), flow }
     }
 
-    /// The node that is executed in place of this one.
+    /// The first node from this one on that has an effect.
     pub(super) fn target(&self, at: u16) -> Node {
         self.nodes[self.flow.dest(usize::from(at))]
     }
 
-    /// The value that is returned at a node, if that is all that happens there.
+    /// The value that a jump to this node returns, if it only returns a constant.
     pub(super) fn returned(&self, at: u16) -> Option<u32> {
         match self.target(at) {
             Node::Ret(value) => Some(value),
@@ -103,7 +103,7 @@ impl Graph {
     }
 }
 
-/// What an instruction becomes.
+/// Translates an instruction.
 fn node(flow: &Flow, at: usize) -> Node {
     if flow.edges(at) == 0 {
         return Node::Dead;
@@ -128,15 +128,15 @@ fn node(flow: &Flow, at: usize) -> Node {
             let width = insn.op.width().unwrap_or(Width::Word);
             match flow.input {
                 Input::Call(endian) => {
-                    // A word is found by what it means, not by where that byte order puts it.
+                    // The input is in native byte order, whatever byte order the program is for.
                     let word = Word::from_offset(k, endian).unwrap_or(Word::NR);
                     Node::Load { width, offset: word.offset(Endian::NATIVE), check: false }
                 }
                 Input::Packet if AncillaryWord::from_offset(k).is_some() => {
-                    Node::Outside { ask: Ask::Word, offset: k }
+                    Node::Helper { request: Request::Word, offset: k }
                 }
                 Input::Packet if is_special(k) => {
-                    Node::Outside { ask: Ask::Load(width), offset: k }
+                    Node::Helper { request: Request::Load(width), offset: k }
                 }
                 Input::Packet if check && !is_live(Registers::A) => Node::Check(end(k, width)),
                 Input::Packet => Node::Load { width, offset: k, check },
@@ -146,7 +146,7 @@ fn node(flow: &Flow, at: usize) -> Node {
             let width = insn.op.width().unwrap_or(Width::Word);
             Node::Indexed { width, offset: k, near: flow.is_near(at) }
         }
-        Op::LdxMsh if is_special(k) => Node::Outside { ask: Ask::HeaderLength, offset: k },
+        Op::LdxMsh if is_special(k) => Node::Helper { request: Request::HeaderLength, offset: k },
         Op::LdxMsh if check && !is_live(Registers::X) => Node::Check(end(k, Width::Byte)),
         Op::LdxMsh => Node::HeaderLength { offset: k, check },
         Op::LdLen | Op::LdxLen => {

@@ -1,40 +1,38 @@
-//! Chains and trees of comparisons of one value with constants become a search.
+//! Chains and trees of comparisons with constants become bitset tests, tables and binary searches.
 //!
-//! A filter that was written as a list asks `A == 1?`, `A == 2?`, … one after the other. Where nobody
-//! jumps into the middle of such a chain, only its first comparison is reached from elsewhere, and the
-//! chain is a function from the value to one of its targets. Its cases are sorted (of two with the same
-//! value the first wins), neighbours with one target become ranges, and ranges are grouped: values
-//! close to each other that share a target are the bits of a mask, many values that lie densely are a
-//! table, and among what remains there is a binary search.
+//! A filter that was written as a list compares A with one constant after the other. If such a chain is
+//! entered at its first comparison only, it is a function from the value of A to a destination, which a
+//! [`Walk`] computes as ranges. Ranges are then grouped: close values with the same destination become a
+//! bitset test, dense values a table, and a binary search chooses among the groups.
 //!
-//! A tree of `jeq`, `jgt` and `jge` is a function in the same way; it is replaced where that makes much
-//! less of it (`tree`).
+//! A tree of `jeq`, `jgt` and `jge` is such a function as well. It is replaced if that makes it much
+//! smaller.
 //!
-//! A table of verdicts is read, a table of targets jumped through. At most [`SPARSE`] words of table
-//! are spent for a range, so tables stay in proportion to the program.
+//! A table holds verdicts to return or displacements to jump by. It has at most [`SPARSE`] words per
+//! range, so the size of all tables is linear in the length of the program.
 
 use callgate_bpf::Source;
 
 use super::node::{Graph, Node};
 use crate::flow::walk::{Follow, Range, Walk};
 
-/// Chains of fewer comparisons stay as they are.
+/// Shorter chains are not replaced.
 const SHORTEST: usize = 4;
-/// Trees of fewer comparisons stay as they are.
+/// Trees with fewer comparisons are not replaced.
 const SMALLEST_TREE: usize = 12;
-/// Fewer ranges are not worth a table.
+/// The fewest ranges of a table.
 const SMALLEST_TABLE: usize = 8;
-/// A table has at most so many words for each range.
+/// The most words of a table per range.
 const SPARSE: usize = 8;
-/// A mask is worth it for so many ranges.
+/// The fewest ranges of a bitset test.
 const SMALLEST_MASK: usize = 3;
 
-/// A chain that is replaced.
+/// A chain or tree that is replaced.
 #[derive(Debug)]
 pub(super) struct Switch {
     /// The first comparison.
     pub(super) head: u16,
-    /// Where all other values go.
+    /// The destination of all other values.
     pub(super) other: u16,
     /// In ascending order.
     pub(super) groups: Vec<Group>,
@@ -50,15 +48,15 @@ pub(super) struct Group {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// All of them go there.
+    /// All of them have this destination.
     All(u16),
-    /// Those whose bit is set go there, the others where all others go. Bit 0 is for `base`.
+    /// Values whose bit is set have this destination; bit 0 is for `base`.
     Mask { to: u16, base: u32, mask: u64 },
-    /// To each its own, from `base` on.
+    /// Each value from `base` on has its own destination.
     Table { base: u32, to: Vec<u16> },
 }
 
-/// Finds chains and trees. What is part of one, and not its head, is [`Node::Dead`] afterwards.
+/// Finds chains and trees. Their comparisons become [`Node::Dead`], except for the first.
 pub(super) fn find(graph: &mut Graph) -> Vec<Switch> {
     let mut found = Vec::new();
     let mut search = Search {
@@ -74,9 +72,9 @@ pub(super) fn find(graph: &mut Graph) -> Vec<Switch> {
     found
 }
 
-/// What was visited already, and memory for the next walk.
+/// Which comparisons were visited, and memory for the next walk.
 struct Search {
-    /// Part of a chain that begins before it.
+    /// Part of a chain that begins earlier.
     in_chain: Vec<bool>,
     in_tree: Vec<bool>,
     walk: Walk,
@@ -97,8 +95,8 @@ impl Search {
         Some(self.replace(graph, head, groups, other))
     }
 
-    /// The tree that begins here, if tables and masks make much less of it: as a search alone it may
-    /// have its shape for a reason.
+    /// The tree that begins here, if tables and bitset tests make it much smaller: otherwise its shape
+    /// may reflect the frequencies of values.
     fn tree(&mut self, graph: &mut Graph, head: usize) -> Option<Switch> {
         if self.in_tree[head] {
             return None;
@@ -112,14 +110,14 @@ impl Search {
         (groups.len() <= self.walk.len() / 3).then(|| self.replace(graph, head, groups, other))
     }
 
-    /// The comparisons after the head get no code of their own.
+    /// Removes the comparisons after the first one.
     fn replace(&self, graph: &mut Graph, head: usize, groups: Vec<Group>, other: u16) -> Switch {
         self.walk.members().skip(1).for_each(|at| graph.nodes[at] = Node::Dead);
         Switch { head: head as u16, other, groups }
     }
 }
 
-/// Groups of ranges, without those that lead where most values go, and that destination.
+/// The destination of most values, and the groups of all other ranges.
 fn groups_of(mut ranges: Vec<Range>) -> Option<(Vec<Group>, u16)> {
     let &Range { to: other, key, .. } = ranges.iter().max_by_key(|range| range.high - range.low)?;
     ranges.retain(|range| range.key != key);
@@ -144,14 +142,14 @@ fn groups(ranges: &[Range]) -> Vec<Group> {
     groups
 }
 
-/// How many ranges fit into one mask.
+/// How many ranges fit into one bitset test.
 fn mask_len(ranges: &[Range]) -> usize {
     let first = ranges[0];
     let fits = |range: &&Range| range.key == first.key && range.high - first.low < 64;
     ranges.iter().take_while(fits).count()
 }
 
-/// How many ranges lie densely enough for one table.
+/// How many ranges are dense enough for one table.
 fn table_len(ranges: &[Range]) -> usize {
     let first = ranges[0];
     let dense = |(index, range): &(usize, &Range)| {
@@ -171,10 +169,10 @@ fn make_mask(ranges: &[Range]) -> Shape {
     Shape::Mask { to: first.to, base, mask: ranges.iter().map(bits).fold(0, |a, b| a | b) }
 }
 
-/// Values between the ranges are [`OTHER`].
+/// Values between the ranges have the destination [`OTHER`].
 fn make_table(ranges: &[Range]) -> Shape {
     let (first, last) = (ranges[0], ranges[ranges.len() - 1]);
-    // A small base is not worth a subtraction.
+    // A table from 0 on saves a subtraction.
     let base = if first.low < 16 { 0 } else { first.low };
     let mut to = vec![OTHER; (last.high - base) as usize + 1];
     for range in ranges {
@@ -183,5 +181,5 @@ fn make_table(ranges: &[Range]) -> Shape {
     Shape::Table { base, to }
 }
 
-/// In a table: where all other values go. No program has so many instructions.
+/// In a table: the destination of all other values. Programs are shorter than this.
 pub(super) const OTHER: u16 = u16::MAX;

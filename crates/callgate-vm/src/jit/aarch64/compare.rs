@@ -1,4 +1,4 @@
-//! What a condition is about.
+//! Comparisons.
 
 use callgate_bpf::Width;
 
@@ -18,7 +18,7 @@ impl Compare for Aarch64 {
         });
     }
 
-    /// There are no comparisons with memory.
+    /// The machine has no comparison with a memory operand.
     fn can_compare_load(&self, _test: Relation, _width: Width) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! What touches registers and scratch words alone.
+//! Operations on registers and scratch words.
 
 use super::{
     A, Aarch64, Code, IN_REGISTERS, SCRATCH, SCRATCH_VECTOR, T0, T1, X, encode as e, register,

@@ -1,4 +1,4 @@
-//! What a condition is about.
+//! Comparisons.
 
 use callgate_bpf::Width;
 
@@ -39,7 +39,7 @@ impl Compare for X86_64 {
             (Width::Byte, Relation::Shares) => {
                 code.rm(false, &[0xf6], 0, mem).imm8(k as u8);
             }
-            // A constant above a byte is never compared: the forward pass knows how it ends.
+            // Comparisons with constants above 255 were folded by the data flow analysis.
             (Width::Byte, _) => {
                 code.rm(false, &[0x80], CMP, mem).imm8(k as u8);
             }

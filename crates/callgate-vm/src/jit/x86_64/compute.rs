@@ -1,4 +1,4 @@
-//! What touches registers and scratch words alone.
+//! Operations on registers and scratch words.
 
 use super::encode::{ADD, AND, Mem, OR, R11, RDX, RSP, SUB, XOR};
 use super::{A, Scratch, X, X86_64, register};
