@@ -1,9 +1,8 @@
-//! The kernel's acceptance rules for classic BPF, each violation reported instead of the first.
+//! The kernel's acceptance rules for classic BPF. All violations are reported, not only the first.
 //!
 //! Source: `net/core/filter.c`, `bpf_check_classic` with `chk_code_allowed` and
-//! `check_load_and_stores`, and `kernel/seccomp.c`, `seccomp_check_filter`. Accepts exactly what the
-//! kernel accepts; in what it reports about a refused program it goes further: where an instruction
-//! is broken, the rest is still checked as if that instruction were harmless.
+//! `check_load_and_stores`, and `kernel/seccomp.c`, `seccomp_check_filter`. It accepts exactly what the
+//! kernel accepts. After a violation, it continues as if the instruction were harmless.
 
 use super::ancillary::{AncillaryWord, SKF_AD_OFF};
 use super::cfg::{Registers, Successors};
@@ -13,11 +12,11 @@ use super::op::{Op, Operand};
 use super::{MAX_INSNS, MAX_READ_INSNS, SCRATCH_WORDS};
 use crate::data::SECCOMP_DATA_SIZE;
 
-/// Who is to run the program.
+/// Which acceptance rules apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rules {
     Seccomp,
-    /// Nobody as it is: seccomp's rules without its limit of the length.
+    /// Those of seccomp filters, but with the limit for reading.
     LongSeccomp,
     Socket,
 }
@@ -32,7 +31,7 @@ impl Rules {
     }
 }
 
-/// Checks the length alone.
+/// Checks only the length.
 pub(super) fn check_length(insns: usize, rules: Rules) -> Result<(), ProgramError> {
     let limit = rules.max_insns();
     let kind = match insns {
@@ -70,7 +69,7 @@ pub(super) fn check(insns: &[RawInsn], rules: Rules) -> Result<(), ProgramError>
     if violations.is_empty() { Ok(()) } else { Err(ProgramError::new(violations)) }
 }
 
-/// The rules about one instruction's constant.
+/// The rules for the constant of an instruction.
 fn check_operand(op: Op, insn: RawInsn, rules: Rules, report: &mut impl FnMut(ViolationKind)) {
     let k = insn.k;
     if rules.is_seccomp() && !op.in_seccomp() {
@@ -99,8 +98,7 @@ fn check_operand(op: Op, insn: RawInsn, rules: Rules, report: &mut impl FnMut(Vi
     }
 }
 
-/// The rules about where an instruction jumps to: inside the program, which for the kernel also
-/// means forward.
+/// The rule for targets: they must be inside the program. Distances are unsigned, so they are forward.
 fn check_targets(insn: Insn, index: usize, len: usize, report: &mut impl FnMut(ViolationKind)) {
     let last = len - 1;
     match insn.successors(index) {
@@ -121,14 +119,13 @@ fn check_targets(insn: Insn, index: usize, len: usize, report: &mut impl FnMut(V
 /// A and X are 0 at the start, so they may be read before they are written.
 const REGISTERS: Registers = Registers::A.union(Registers::X);
 
-/// Which scratch words are surely written, by the kernel's one forward pass
+/// The scratch words that are written on every path, as the kernel's forward pass computes them
 /// (`check_load_and_stores`).
 ///
-/// One detail is the kernel's and not the obvious one: a `ret` does not end the flow, so the
-/// instruction after it inherits what was written before it, in addition to what the jumps to it
-/// bring. This only ever refuses more.
+/// As in the kernel, a `ret` does not end a path: the next instruction has the path through the `ret` as
+/// a predecessor, in addition to jumps. This only refuses more programs.
 struct ScratchFlow {
-    /// Per instruction: written on every jump to it so far.
+    /// Per instruction: written before every jump to it so far.
     at_target: Vec<Registers>,
     written: Registers,
 }
@@ -138,8 +135,8 @@ impl ScratchFlow {
         ScratchFlow { at_target: vec![Registers::ALL; len], written: Registers::NONE }
     }
 
-    /// Goes over one instruction; whether it reads a word that may be unwritten. An index that does
-    /// not exist is another rule's business.
+    /// Visits an instruction; returns whether it reads a word that may be unwritten. Another rule checks the
+    /// index.
     fn step(&mut self, index: usize, insn: RawInsn) -> bool {
         if let Some(words) = self.at_target.get(index) {
             self.written = self.written.intersection(*words);
@@ -184,7 +181,7 @@ mod tests {
         }
     }
 
-    /// The instruction in front of a `ret`, which is acceptable, or violates this one rule.
+    /// Checks that the instruction, before a `ret`, is acceptable or violates this rule alone.
     #[track_caller]
     fn judge(insn: RawInsn, rules: Rules, rule: Option<&'static str>) {
         let expected: Vec<_> = rule.into_iter().map(|rule| (rule, Some(0))).collect();
@@ -192,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn length_is_1_to_4096() {
+    fn programs_have_1_to_4096_instructions() {
         for rules in [Rules::Seccomp, Rules::Socket] {
             assert_eq!(violations(&[], rules), [("empty", None)]);
             assert_eq!(violations(&[RET; 1], rules), []);
@@ -204,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_outside_of_the_table_are_unknown() {
+    fn opcodes_outside_the_table_are_unknown() {
         for code in [0x22, 0x08, 0x0e, 0x0026, 0x36, 0xa1, 0xb0, 0x8c, 0x0d, 0x8000, 0x2000] {
             let insn = RawInsn { code, jt: 0, jf: 0, k: 0 };
             judge(insn, Rules::Seccomp, Some("unknown-code"));
@@ -255,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn constant_zero_divides_nothing() {
+    fn division_by_constant_zero_is_refused() {
         judge(plain(Op::DivK, 0), Rules::Seccomp, Some("division-by-zero"));
         judge(plain(Op::DivK, 1), Rules::Seccomp, None);
         judge(plain(Op::DivX, 0), Rules::Seccomp, None);
@@ -284,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn jumps_stay_inside() {
+    fn targets_are_inside_the_program() {
         judge(plain(Op::Ja, 0), Rules::Seccomp, None);
         judge(plain(Op::Ja, 1), Rules::Seccomp, Some("jump-outside"));
         judge(plain(Op::Ja, u32::MAX), Rules::Seccomp, Some("jump-outside"));
@@ -304,14 +301,14 @@ mod tests {
     }
 
     #[test]
-    fn last_instruction_returns() {
+    fn the_last_instruction_is_a_return() {
         assert_eq!(violations(&[plain(Op::RetA, 0)], Rules::Seccomp), []);
         assert_eq!(violations(&[plain(Op::Tax, 0)], Rules::Seccomp), [("no-return", Some(0))]);
         assert_eq!(violations(&[RET, plain(Op::Neg, 0)], Rules::Socket), [("no-return", Some(1))]);
     }
 
     #[test]
-    fn scratch_is_written_before_it_is_read() {
+    fn scratch_words_are_written_before_they_are_read() {
         let st = plain(Op::St, 3);
         let ld = plain(Op::LdMem, 3);
         let ldx = plain(Op::LdxMem, 3);
@@ -321,25 +318,25 @@ mod tests {
         assert_eq!(of(&[plain(Op::Stx, 3), ldx, RET]), []);
         assert_eq!(of(&[ld, RET]), unset(0));
         assert_eq!(of(&[plain(Op::St, 2), ldx, RET]), unset(1));
-        // Written on one side of a branch only, then on both.
+        // Written on one edge of a branch only, then on both.
         assert_eq!(of(&[raw(Op::JeqK, 1, 0, 0), st, ld, RET]), unset(2));
         assert_eq!(of(&[raw(Op::JeqK, 0, 2, 0), st, plain(Op::Ja, 1), st, ld, RET]), []);
         // A jump carries what was written before it to its target, and nothing past itself.
         assert_eq!(of(&[st, plain(Op::Ja, 1), RET, ld, RET]), []);
         assert_eq!(of(&[plain(Op::Ja, 1), st, ld, RET]), unset(2));
-        // What no jump reaches and nothing falls into is not looked at.
+        // Unreachable code is not checked.
         assert_eq!(of(&[plain(Op::Ja, 1), ld, RET]), []);
     }
 
-    /// `check_load_and_stores` does not know that a `ret` ends a path.
+    /// As in `check_load_and_stores`.
     #[test]
-    fn a_ret_does_not_end_the_flow() {
+    fn a_ret_does_not_end_a_path() {
         let st = plain(Op::St, 3);
         let ld = plain(Op::LdMem, 3);
         // 0: to 3 or on; 1: write; 2: to 5; 3: ret; 4: read, which nothing reaches.
         let dead = [raw(Op::JeqK, 2, 0, 0), st, plain(Op::Ja, 2), RET, ld, RET];
         assert_eq!(violations(&dead, Rules::Seccomp), [("scratch-unset", Some(4))]);
-        // The reader is reached only from where the word is written, but stands behind a ret.
+        // The read is only reachable after the write, but follows a `ret`.
         let behind = [raw(Op::JeqK, 0, 2, 0), st, plain(Op::Ja, 1), RET, ld, RET];
         assert_eq!(violations(&behind, Rules::Seccomp), [("scratch-unset", Some(4))]);
     }

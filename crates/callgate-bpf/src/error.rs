@@ -1,4 +1,4 @@
-//! Why the kernel would refuse a program: every violation, with the limit and the given value.
+//! Violations of the kernel's acceptance rules, with the limit and the given value.
 
 use std::fmt;
 
@@ -6,27 +6,27 @@ use super::insn::RawInsn;
 use super::{MAX_INSNS, SCRATCH_WORDS};
 use crate::data::{Endian, SECCOMP_DATA_SIZE};
 
-/// How many violations [`ProgramError`] prints; the rest is counted.
+/// How many violations [`ProgramError`] prints; the others are counted.
 const PRINTED: usize = 5;
 
-/// A program that the kernel would refuse, with every violation found.
+/// The error for a program that the kernel would refuse, with every violation.
 ///
-/// A program of a wrong length (no instruction, more than 4,096, bytes that end inside an
-/// instruction) is reported for that alone; otherwise every instruction has been looked at.
+/// A wrong length (no instructions, more than 4,096, or bytes that end inside an instruction) is reported
+/// alone; otherwise every instruction is checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramError {
     violations: Vec<Violation>,
     hint: Option<Hint>,
 }
 
-/// What the bytes probably are instead.
+/// What the bytes may be instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hint {
     /// A program in this byte order.
     ByteOrder(Endian),
     /// Text.
     Text,
-    /// Nothing in particular: most of the instructions are unknown.
+    /// Unknown: most of the opcodes are invalid.
     Other,
 }
 
@@ -44,8 +44,7 @@ impl ProgramError {
         &self.violations
     }
 
-    /// What to do about the input as a whole, when there is something to say: the other byte
-    /// order, or that it is text.
+    /// Advice about the input as a whole, if there is any: the other byte order, or that it is text.
     pub fn hint(&self) -> Option<&'static str> {
         self.hint.map(|hint| match hint {
             Hint::ByteOrder(Endian::Big) => {
@@ -61,7 +60,7 @@ impl ProgramError {
 }
 
 impl fmt::Display for ProgramError {
-    /// One line per violation, the first few of them, then how many more there are, then the hint.
+    /// One line for each of the first violations, then the number of others, then the hint.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (nth, violation) in self.violations.iter().take(PRINTED).enumerate() {
             if nth > 0 {
@@ -81,7 +80,7 @@ impl fmt::Display for ProgramError {
 
 impl std::error::Error for ProgramError {}
 
-/// One thing that the kernel refuses.
+/// One violation of an acceptance rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Violation {
     kind: ViolationKind,
@@ -116,7 +115,7 @@ impl Violation {
         Violation { kind, place: Some((index, insn)) }
     }
 
-    /// Which instruction, from 0; `None` when it is about the program as a whole.
+    /// The index of the instruction; `None` if it is about the program as a whole.
     pub fn index(&self) -> Option<usize> {
         self.place.map(|(index, _)| index)
     }
@@ -126,7 +125,7 @@ impl Violation {
         self.place.map(|(_, insn)| insn)
     }
 
-    /// A stable name of the rule that is violated, for machines and tests: `empty`, `too-long`,
+    /// A stable name of the violated rule, for programs and tests: `empty`, `too-long`,
     /// `truncated`, `unknown-code`, `not-in-seccomp`, `load-unaligned`, `load-outside`,
     /// `unknown-ancillary`, `division-by-zero`, `shift-too-far`, `scratch-outside`, `scratch-unset`,
     /// `jump-outside`, `branch-outside`, `no-return`.

@@ -55,3 +55,8 @@ pub use jit::Jit;
 pub use kind::{EngineKind, SelectedEngine, UsePacket, UseSeccomp};
 pub use reference::Reference;
 pub use stack::Stack;
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -1,4 +1,4 @@
-//! Turns jump targets into distances.
+//! The linker: from jump targets to distances.
 
 use std::collections::HashMap;
 
@@ -9,14 +9,14 @@ use crate::insn::Insn;
 use crate::lexer::quote;
 use crate::{MAX_INSNS, MAX_READ_INSNS};
 
-/// How far a two-way jump reaches (its distances are bytes).
+/// How many instructions a branch can skip (its distances are bytes).
 const BRANCH_REACH: usize = 255;
 
-/// So many jumps that reach too far are reported one by one: where there are more, a piece of code is in
-/// the wrong place, and every jump over it says the same.
+/// How many branches out of reach are reported one by one. More usually have the same cause: a piece of
+/// code in the wrong place.
 const FAR_SHOWN: usize = 5;
 
-/// The instructions, with every jump resolved; what cannot be resolved is reported and stays 0.
+/// Resolves all targets. Those that cannot be resolved are reported and become 0.
 pub(super) fn link(program: &Parsed<'_>, errors: &mut Errors) -> Vec<Insn> {
     let statements = &program.statements;
     if let Some(first_too_many) = statements.get(MAX_READ_INSNS) {
@@ -54,7 +54,7 @@ pub(super) fn link(program: &Parsed<'_>, errors: &mut Errors) -> Vec<Insn> {
     insns
 }
 
-/// Where each label stands.
+/// The index of each label.
 fn labels<'a>(program: &Parsed<'a>, errors: &mut Errors) -> HashMap<&'a str, usize> {
     let mut labels = HashMap::new();
     for label in &program.labels {
@@ -80,9 +80,9 @@ fn labels<'a>(program: &Parsed<'a>, errors: &mut Errors) -> HashMap<&'a str, usi
 struct Linker<'a, 'e> {
     labels: HashMap<&'a str, usize>,
     errors: &'e mut Errors,
-    /// How many jumps reach too far.
+    /// The number of branches out of reach.
     far: usize,
-    /// Where the first one stands that is not reported by itself.
+    /// The position of the first one that is not reported by itself.
     first_left_out: Option<Position>,
 }
 
@@ -122,7 +122,7 @@ impl Linker<'_, '_> {
         })
     }
 
-    /// How many instructions lie between the jump and its target.
+    /// The number of instructions between a jump and its target.
     fn distance(&mut self, index: usize, target: &Target<'_>) -> usize {
         match *target {
             Target::Next => 0,

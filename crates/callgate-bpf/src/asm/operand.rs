@@ -1,4 +1,4 @@
-//! One instruction: its mnemonic and what may follow it.
+//! Instructions: mnemonics and operands.
 
 use super::parser::{Parser, Result, Target, Targets};
 use crate::ancillary::AncillaryWord;
@@ -11,7 +11,7 @@ use crate::op::{Op, Operand};
 use crate::syscalls::Arch;
 use crate::verdict::{Verdict, errno_number};
 
-/// Mnemonics that the table does not have; the jumps have their targets swapped.
+/// Aliases of mnemonics, and whether their targets are swapped.
 const ALIASES: &[(&str, &str, bool)] = &[
     ("jmp", "ja", false),
     ("ldi", "ld", false),
@@ -80,7 +80,7 @@ impl<'a> Parser<'_, 'a> {
         Ok((Insn::branch(op, k, 0, 0), Targets::Branch { holds, fails }))
     }
 
-    /// What a two-way jump compares with, X or a constant, and so which of `ops` it is.
+    /// The right operand of a branch, X or a constant, which selects one of `ops`.
     pub(super) fn compared(&mut self, ops: &[Op]) -> Result<(Op, u32)> {
         let (op, k) = if self.register("x") {
             (with_operand(ops, Operand::BranchX), 0)
@@ -111,7 +111,7 @@ impl<'a> Parser<'_, 'a> {
         }
     }
 
-    /// The operand of everything that does not jump. The mnemonic leaves `ops` to choose from.
+    /// The operand of an instruction without targets, which selects one of `ops`.
     pub(super) fn operand(&mut self, name: &str, ops: &[Op]) -> Result<Insn> {
         let has = |operand| with_operand(ops, operand);
         let insn = if let Some(op) = has(Operand::Length)
@@ -157,7 +157,7 @@ impl<'a> Parser<'_, 'a> {
         Ok(insn)
     }
 
-    /// What follows a bracket: a number, or x and a number, or a word by its name.
+    /// The inside of brackets: an offset, x and an offset, or the name of a word.
     fn offset(&mut self, absolute: Op, indexed: Option<Op>) -> Result<Insn> {
         let insn = if let (Some(op), true) = (indexed, self.register("x")) {
             let negative = self.peek().is_some_and(|token| token.text.starts_with('-'));
@@ -309,7 +309,7 @@ fn with_operand(ops: &[Op], operand: Operand) -> Option<Op> {
     ops.iter().copied().find(|op| op.operand() == operand)
 }
 
-/// The operands that a mnemonic takes, for a message.
+/// The operands of a mnemonic, for a message.
 fn forms(name: &str, ops: &[Op]) -> String {
     let mut forms: Vec<&str> = Vec::new();
     for op in ops {

@@ -1,4 +1,4 @@
-//! What the assembler reads, and what it says about what it cannot read.
+//! The assembler: syntax and error messages.
 
 use super::*;
 use crate::Op;
@@ -70,7 +70,7 @@ fn every_form_of_bpf_asm_is_read() {
     }
 }
 
-/// Error messages show instructions in a form that can be typed in.
+/// The assembler reads instructions as error messages show them.
 #[test]
 fn short_forms_are_read() {
     for &op in Op::ALL {
@@ -137,7 +137,7 @@ fn listings_may_be_numbered_and_commented() {
     let insns = assemble(
         "# a filter\n\n  0  ld nr /* the\n number */\n 1 jeq #59, L2, next // execve\nL2: 2 ret #1; end",
     );
-    // A number in front of a label's instruction is not a listing's.
+    // A number before the instruction of a label is not a line number.
     assert!(insns.is_err());
     let insns = assemble("# a filter\n\n  0  ld nr\n 1 jeq #59, L2 // x\nL2: ret #1; end").unwrap();
     assert_eq!(insns.len(), 3);
@@ -154,7 +154,7 @@ fn ignored_fields_can_be_written() {
 }
 
 #[test]
-fn each_mistake_is_named_with_its_place() {
+fn errors_have_positions() {
     for (text, message) in [
         ("", "the text contains no instructions"),
         ("; nothing", "the text contains no instructions"),
@@ -219,20 +219,20 @@ fn each_mistake_is_named_with_its_place() {
 }
 
 #[test]
-fn the_reach_of_jumps_is_255_and_nobody_elses_mistake() {
+fn branches_skip_at_most_255_instructions() {
     let far = |gap: usize| format!("jeq #1, end\n{}end: ret a", "tax\n".repeat(gap));
     assert_eq!(assemble(&far(255)).unwrap()[0].jt, 255);
     assert_eq!(
         errors(&far(256)),
         ["1:9: the branch to `end` skips 256 instructions; the limit is 255"]
     );
-    // Where many jumps skip the same code, not each of them is a message.
+    // Only the first of many branches over the same code are reported.
     let many = format!("{}{}end: ret a", "jeq #1, end\n".repeat(9), "tax\n".repeat(256));
     let all = errors(&many);
     assert_eq!(all.len(), 6, "{all:?}");
     assert!(all[4].starts_with("5:9: the jump to `end` skips 260 instructions"), "{all:?}");
     assert_eq!(all[5], "6:9: 4 more branches from here on skip more than 255 instructions");
-    // A line that cannot be read keeps its place.
+    // A broken line counts as an instruction.
     let broken = format!("jeq #1, end\n{}foo\nend: ret a", "tax\n".repeat(254));
     assert_eq!(errors(&broken), ["256:1: `foo` is not an instruction"]);
     let unconditional = format!("ja end\n{}end: ret a", "tax\n".repeat(4000));
@@ -257,7 +257,7 @@ fn length_is_limited_and_all_errors_are_collected() {
 }
 
 #[test]
-fn of_a_text_that_is_no_program_the_first_errors_are_kept() {
+fn the_number_of_errors_is_limited() {
     let error = assemble(&"jump away\n".repeat(4_000)).unwrap_err();
     assert_eq!((error.diagnostics().len(), error.left_out()), (20, 3_980));
     assert!(error.to_string().ends_with("\nand 3995 more errors"), "{error}");
@@ -265,8 +265,8 @@ fn of_a_text_that_is_no_program_the_first_errors_are_kept() {
         let error = assemble(&"jump away\n".repeat(lines)).unwrap_err();
         error.into_diagnostics().last().map(ToString::to_string)
     };
-    let is_no_instruction = |line| Some(format!("{line}:1: `jump` is not an instruction"));
-    assert_eq!(last(20), is_no_instruction(20));
+    let is_not_an_instruction = |line| Some(format!("{line}:1: `jump` is not an instruction"));
+    assert_eq!(last(20), is_not_an_instruction(20));
     assert_eq!(last(21).as_deref(), Some("1 more error is left out"));
     assert_eq!(last(22).as_deref(), Some("2 more errors are left out"));
 }

@@ -1,4 +1,4 @@
-//! The dialects, line by line.
+//! Expected listings in each dialect.
 
 use super::*;
 use crate::Op;
@@ -122,7 +122,7 @@ fn source_code() {
 }
 
 #[test]
-fn codes_have_the_kernels_names() {
+fn opcodes_have_the_kernels_names() {
     for (op, name) in [
         (Op::LdByteInd, "BPF_STMT(BPF_LD | BPF_B | BPF_IND, "),
         (Op::LdLen, "BPF_STMT(BPF_LD | BPF_W | BPF_LEN, "),
@@ -154,15 +154,15 @@ fn comment(insns: &[Insn], line: usize, options: &ListingOptions) -> String {
 }
 
 #[test]
-fn numbers_are_those_of_the_arch_that_the_path_established() {
+fn syscall_names_follow_the_arch_that_the_path_established() {
     let nr = Insn::new(Op::LdWordAbs, 0);
     let ret = Insn::new(Op::RetA, 0);
     let jeq = |k, jt, jf| Insn::branch(Op::JeqK, k, jt, jf);
     let none = ListingOptions::default();
     let arm = ListingOptions { arches: vec![Arch::Aarch64], ..ListingOptions::default() };
-    // Nothing is known.
+    // No arch is known.
     assert_eq!(comment(&[nr, jeq(59, 0, 0), ret], 1, &none), "");
-    // Nothing is tested: what the caller says.
+    // The arch is not tested: the one in the options.
     assert_eq!(comment(&[nr, jeq(221, 0, 0), ret], 1, &arm), "execve");
     // x86_64 or i386, and neither.
     let arch = Insn::new(Op::LdWordAbs, 4);
@@ -184,7 +184,7 @@ fn numbers_are_those_of_the_arch_that_the_path_established() {
     assert_eq!(comment(&both, 3, &none), "execve", "the first arch needs no mention");
     assert_eq!(comment(&both, 7, &arm), "execve (x86)");
     assert_eq!(comment(&both, 10, &arm), "", "not arm's, but not known whose");
-    // The two meet: no name.
+    // Paths of two architectures meet: no name.
     let meet = [arch, jeq(0xc000_003e, 1, 0), jeq(0x4000_0003, 0, 2), nr, jeq(59, 0, 0), ret];
     assert_eq!(comment(&meet, 4, &none), "");
     // x32 numbers have the token of x86_64.
@@ -214,7 +214,7 @@ fn unreachable_code_is_marked() {
 }
 
 #[test]
-fn packets_have_no_calls() {
+fn socket_filters_have_no_syscall_names() {
     let program = SocketProgram::new(vec![
         Insn::new(Op::LdHalfAbs, 12),
         Insn::branch(Op::JeqK, 0x800, 0, 4),

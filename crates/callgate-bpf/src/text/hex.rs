@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, Position};
 use crate::insn::RawInsn;
 use crate::lexer::quote;
 
-/// Whether the first line with anything in it is hexadecimal digits with their decoration.
+/// Whether the first non-empty line consists of hexadecimal digits, prefixes and separators.
 pub(super) fn is_hex(text: &str) -> bool {
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let plain = line.replace("\\x", "").replace("0x", "");
@@ -20,11 +20,11 @@ fn is_decoration(c: char) -> bool {
     c.is_whitespace() || matches!(c, ',' | '"' | '\'')
 }
 
-/// Reads the bytes and cuts them into instructions.
+/// Reads bytes as instructions.
 pub(super) fn bytes(text: &str, endian: Endian) -> Result<Vec<RawInsn>, AsmError> {
     let mut bytes = Vec::new();
     let mut errors = Errors::default();
-    // The first digit of a byte, and where it stands.
+    // The first digit of a byte, and its position.
     let mut half: Option<(u32, Position)> = None;
     for (line, number) in text.lines().zip(1u32..) {
         let mut chars = line.chars().zip(1u32..).peekable();

@@ -100,8 +100,8 @@ fn decimal_field((text, position): Field<'_>, what: &str, limit: u32) -> Result<
     }
 }
 
-/// Lines of `index: code jt jf k`, where the code is a number (then whatever follows is a
-/// translation of it, and ignored) or one of the kernel's old names.
+/// Lines of `index: code jt jf k`, where the code is a number (then the rest of the line is its
+/// translation and is ignored) or one of the kernel's old names.
 pub(super) fn named(tokens: &[Token<'_>]) -> std::result::Result<Vec<RawInsn>, AsmError> {
     let mut insns = Vec::new();
     let mut errors = Errors::default();

@@ -1,4 +1,4 @@
-//! What is read, what is refused and how, and that every dialect comes back to the same bytes.
+//! Textual forms: syntax, error messages, and round trips through every dialect.
 
 use proptest::prelude::*;
 
@@ -45,7 +45,7 @@ proptest! {
         let _ = SocketProgram::from_bytes(&bytes, Endian::Big);
     }
 
-    /// Texts that are nearly programs.
+    /// Texts that are almost programs.
     #[test]
     fn mutilated_listings_are_read_or_refused(
         program in arbitrary::program(true),
@@ -109,7 +109,7 @@ fn errors(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn each_mistake_is_named_with_its_place() {
+fn errors_have_positions() {
     for (text, message) in [
         ("", "the text contains no instructions"),
         (" \n\t\n", "the text contains no instructions"),
@@ -157,14 +157,14 @@ fn each_mistake_is_named_with_its_place() {
 }
 
 #[test]
-fn every_mistake_of_a_text_is_reported() {
+fn every_error_is_reported() {
     assert_eq!(errors("2\n6 0 0 x\n6 y 0 0\n").len(), 2);
     assert_eq!(errors("{ 6, 0, 999, 0 },\n{ 6, 0, 0, 0 },\n{ 99999, 0, 0, 0 },").len(), 2);
     assert_eq!(errors("0: 0x6 0x999 0x0 0x0\n1: 0x6 0x0 0x999 0x0").len(), 2);
 }
 
 #[test]
-fn unknown_instructions_pass_the_tables_and_not_the_assembler() {
+fn only_tables_may_have_unknown_opcodes() {
     let text = "1\n255 1 2 3";
     let insns = parse(text, Endian::Little).unwrap();
     assert_eq!(insns, [RawInsn { code: 255, jt: 1, jf: 2, k: 3 }]);
@@ -241,7 +241,7 @@ const TCPDUMP_D: &[(&str, u16)] = &[
 ];
 
 #[test]
-fn every_instruction_of_tcpdump_d_is_read() {
+fn every_instruction_of_tcpdump_d_parses() {
     for (text, code) in TCPDUMP_D {
         let op = Op::from_code(*code).unwrap();
         let (jt, jf) = if op.is_branch() { (0, 1) } else { (0, 0) };
@@ -261,7 +261,7 @@ fn every_instruction_of_tcpdump_d_is_read() {
 }
 
 #[test]
-fn a_listing_of_tcpdump_d_has_jumps_to_lines_and_words_of_the_kernel() {
+fn tcpdump_d_has_line_numbers_as_targets_and_ancillary_words() {
     let text = "\
 (000) ld       [vlanp]
 (001) jeq      #0x1             jt 3\tjf 2
@@ -316,7 +316,7 @@ fn a_listing_of_tcpdump_d_has_jumps_to_lines_and_words_of_the_kernel() {
 }
 
 #[test]
-fn what_is_wrong_with_a_listing_of_tcpdump_d_is_said_with_its_place() {
+fn errors_in_tcpdump_d_have_positions() {
     for (text, message) in [
         ("(000) unimp    0x81", "1:7: `unimp` is an instruction that libpcap has no name for"),
         ("(000) jmp      5", "1:7: `jmp` is not an instruction of `tcpdump -d`"),

@@ -121,7 +121,7 @@ impl LoadName {
     const LENGTH: LoadName = LoadName::new(0, LoadName::OF_LENGTH);
 
     const OF_LENGTH: u8 = 0x12;
-    /// `ldxb 4*([k]&0xf)`. Programs compute it in A, too, by way of the low bits of the byte.
+    /// `ldxb 4*([k]&0xf)`. Programs compute it in A, too, from the low bits of the byte.
     const OF_HEADER: u8 = 0x10;
     const LOW_BITS: u8 = 0x11;
 
