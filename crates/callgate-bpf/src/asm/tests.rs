@@ -230,7 +230,7 @@ fn branches_skip_at_most_255_instructions() {
     let many = format!("{}{}end: ret a", "jeq #1, end\n".repeat(9), "tax\n".repeat(256));
     let all = errors(&many);
     assert_eq!(all.len(), 6, "{all:?}");
-    assert!(all[4].starts_with("5:9: the jump to `end` skips 260 instructions"), "{all:?}");
+    assert!(all[4].starts_with("5:9: the branch to `end` skips 260 instructions"), "{all:?}");
     assert_eq!(all[5], "6:9: 4 more branches from here on skip more than 255 instructions");
     // A broken line counts as an instruction.
     let broken = format!("jeq #1, end\n{}foo\nend: ret a", "tax\n".repeat(254));

@@ -294,3 +294,79 @@ fn append(ranges: &mut Vec<Range>, range: Range) {
         _ => ranges.push(range),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Input, compares_constant};
+    use super::*;
+    use callgate_bpf::random::Rng;
+    use callgate_bpf::{Endian, Program};
+
+    const CONSTANTS: [u32; 12] =
+        [0, 1, 2, 3, 7, 8, 500, 1023, 0x4000_0000, 0x7fff_ffff, 0x8000_0000, u32::MAX];
+
+    /// Comparisons of the syscall number with forward branches to anywhere, and returns.
+    fn comparisons(rng: &mut Rng) -> Vec<Insn> {
+        let len = 3 + rng.below(30);
+        let returns = 1 + rng.below(4);
+        let mut insns = vec![Insn::new(Op::LdWordAbs, 0)];
+        for left in (1..=len).rev() {
+            let op = rng.pick(&[Op::JeqK, Op::JeqK, Op::JgtK, Op::JgeK, Op::JsetK]).unwrap();
+            let mut skip = || rng.below((left + returns - 1).min(6)) as u8;
+            let (jt, jf) = (skip(), skip());
+            insns.push(Insn::branch(op, rng.pick(&CONSTANTS).unwrap(), jt, jf));
+        }
+        insns.extend((0..returns).map(|value| Insn::new(Op::RetK, value as u32 % 3)));
+        insns
+    }
+
+    /// The instructions that a value passes, the last of which is not a comparison.
+    fn path(flow: &Flow, mut at: usize, value: u32) -> Vec<usize> {
+        let mut path = vec![at];
+        while let Some((relation, Source::K(k))) = flow.insns[at].comparison()
+            && let Successors::Branch { taken, otherwise } = flow.insns[at].successors(at)
+        {
+            at = flow.dest(if relation.holds(value, k) { taken } else { otherwise });
+            path.push(at);
+        }
+        path
+    }
+
+    #[test]
+    fn ranges_agree_with_the_path_of_each_value() {
+        let mut rng = Rng::new(3);
+        let mut checked = 0;
+        for _ in 0..3_000 {
+            let program = Program::new(comparisons(&mut rng)).unwrap();
+            let flow = Flow::of(program.insns(), Input::Call(Endian::Little));
+            for follow in [Follow::OwnEqualities, Follow::Own, Follow::All] {
+                let head = flow.dest(1);
+                let mut walk = Walk::default();
+                let found = compares_constant(flow.insns[head])
+                    && walk.start(&flow, head, follow, &mut 100_000).is_some();
+                if !found {
+                    continue;
+                }
+                let ranges = walk.ranges(&flow);
+                assert_eq!((ranges[0].low, ranges[ranges.len() - 1].high), (0, u32::MAX));
+                assert!(ranges.windows(2).all(|two| two[0].high + 1 == two[1].low));
+                let near = |k: u32| [k.wrapping_sub(1), k, k.wrapping_add(1)];
+                let random = (0..20).map(|_| rng.next() as u32);
+                for value in CONSTANTS.into_iter().flat_map(near).chain(random) {
+                    let range = ranges[ranges.partition_point(|range| range.high < value)];
+                    let path = path(&flow, head, value);
+                    // Where the walk ends early, the destination is on the path.
+                    let destination = match follow {
+                        Follow::All if !compares_constant(flow.insns[usize::from(range.to)]) => {
+                            path.last().is_some_and(|&at| key(&flow, at) == range.key)
+                        }
+                        _ => path.iter().any(|&at| key(&flow, at) == range.key),
+                    };
+                    assert!(destination, "{follow:?} {value:#x} {ranges:?}\n{:#?}", flow.insns);
+                    checked += 1;
+                }
+            }
+        }
+        assert!(checked > 100_000, "{checked}");
+    }
+}
