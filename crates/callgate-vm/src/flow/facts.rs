@@ -175,12 +175,12 @@ pub(super) fn forward(insns: &[Insn], input: Input) -> Flow {
     if let Some(edges) = flow.edges.first_mut() {
         *edges = 1;
     }
-    for at in 0..len {
+    for (at, &insn) in insns.iter().enumerate() {
         let Some(mut state) = analysis.take(at) else { continue };
         let mut scratch = scratches.as_mut().and_then(|all| all.take(at)).unwrap_or_default();
         let note = &mut flow.notes[at];
         note.load = state.a.load;
-        let insn = state.step(insns[at], input, note, &mut scratch);
+        let insn = state.step(insn, input, note, &mut scratch);
         flow.insns[at] = insn;
         let mut arrive = |to: usize, state: &State| {
             if let Some(edges) = flow.edges.get_mut(to) {
