@@ -1,13 +1,11 @@
-//! What a filter sees: `struct seccomp_data`, and its sixteen 32-bit words.
+//! The input of a seccomp filter: `struct seccomp_data` and its sixteen 32-bit words.
 //!
 //! Source: `include/uapi/linux/seccomp.h`, `struct seccomp_data`, and `seccomp(2)`.
 
 /// Size of `struct seccomp_data` in bytes; also what `ld len` yields in a seccomp filter.
 pub const SECCOMP_DATA_SIZE: u32 = 64;
 
-/// One system call as a filter sees it (`struct seccomp_data`).
-///
-/// In memory it is the kernel's structure, in the byte order of the machine that it is on.
+/// One syscall as a filter sees it (`struct seccomp_data`), with the kernel's memory layout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct SeccompData {
@@ -15,14 +13,14 @@ pub struct SeccompData {
     pub nr: u32,
     /// The `AUDIT_ARCH_*` token of the calling convention.
     pub arch: u32,
-    /// The instruction pointer at the time of the call.
+    /// The instruction pointer at the syscall.
     pub instruction_pointer: u64,
-    /// The six arguments, as they stand in the registers (all 64 bits).
+    /// The six arguments: all 64 bits of the registers.
     pub args: [u64; 6],
 }
 
 impl SeccompData {
-    /// The call in 64 bytes as the kernel of a machine of this byte order has it.
+    /// Reads the structure in this byte order.
     ///
     /// ```
     /// use callgate_bpf::{Endian, SeccompData};
@@ -48,7 +46,7 @@ impl SeccompData {
         data
     }
 
-    /// The 64 bytes as the kernel of a machine of this byte order has them.
+    /// The bytes of the structure in this byte order.
     pub fn to_bytes(&self, endian: Endian) -> [u8; SECCOMP_DATA_SIZE as usize] {
         let mut bytes = [0; SECCOMP_DATA_SIZE as usize];
         for (offset, chunk) in (0..).step_by(4).zip(bytes.as_chunks_mut::<4>().0) {
@@ -77,7 +75,7 @@ impl SeccompData {
         }
     }
 
-    /// Replaces the value of one word.
+    /// Sets the value of one word.
     pub fn set_word(&mut self, word: Word, value: u32) {
         fn put(field: &mut u64, high: bool, value: u32) {
             *field = if high {
@@ -104,7 +102,7 @@ impl SeccompData {
 pub struct Word(u8);
 
 impl Word {
-    /// How many words there are.
+    /// The number of words.
     pub const COUNT: usize = 16;
     /// The `AUDIT_ARCH_*` token.
     pub const ARCH: Word = Word(0);
@@ -115,12 +113,12 @@ impl Word {
     /// The low half of the instruction pointer.
     pub const IP_LOW: Word = Word(3);
 
-    /// The high half of argument `arg`; `None` when there is no such argument (six exist, 0–5).
+    /// The high half of argument `arg`; `None` unless `arg` is 0 to 5.
     pub const fn arg_high(arg: u8) -> Option<Word> {
         if arg < 6 { Some(Word(4 + 2 * arg)) } else { None }
     }
 
-    /// The low half of argument `arg`; `None` when there is no such argument (six exist, 0–5).
+    /// The low half of argument `arg`; `None` unless `arg` is 0 to 5.
     pub const fn arg_low(arg: u8) -> Option<Word> {
         if arg < 6 { Some(Word(5 + 2 * arg)) } else { None }
     }
@@ -160,8 +158,7 @@ impl Word {
         }
     }
 
-    /// The word at a byte offset; `None` when the offset is not one the kernel accepts (a multiple
-    /// of four below 64).
+    /// The word at a byte offset; `None` unless that is a multiple of four below 64.
     pub const fn from_offset(offset: u32, endian: Endian) -> Option<Word> {
         if offset >= SECCOMP_DATA_SIZE || !offset.is_multiple_of(4) {
             return None;
@@ -178,7 +175,8 @@ impl Word {
     }
 }
 
-/// Byte order of the machine that runs a filter: it decides where the halves of an argument lie.
+/// The byte order of the machine that runs a filter: it decides at which offset each half of an argument
+/// is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Endian {
     /// Low half first (x86, arm, riscv, ppc64le, …).
@@ -189,7 +187,7 @@ pub enum Endian {
 }
 
 impl Endian {
-    /// The byte order of the machine that this is compiled for.
+    /// The byte order of the compilation target.
     pub const NATIVE: Endian =
         if cfg!(target_endian = "big") { Endian::Big } else { Endian::Little };
 }
@@ -210,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn argument_halves_lie_where_the_kernel_puts_them() {
+    fn argument_halves_have_the_kernels_offsets() {
         let low = Word::arg_low(0).unwrap();
         let high = Word::arg_high(0).unwrap();
         assert_eq!((low.offset(Endian::Little), high.offset(Endian::Little)), (16, 20));

@@ -1,9 +1,9 @@
-//! Messages about an input: what is wrong, where, and what to do. Warnings are values; the caller
-//! prints them.
+//! Diagnostics of an input: what is wrong, where, and what to do. The caller prints them.
 
 use std::fmt;
 
-/// A place in a text: both numbers start at 1, columns count characters. A byte order mark is none.
+/// A position in a text. Lines and columns start at 1; columns count characters, without a byte order
+/// mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     /// Line, from 1.
@@ -13,7 +13,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// The position of a byte offset in a text; past the end it is the end.
+    /// The position of a byte offset in a text; the end of the text for offsets past it.
     pub fn of(text: &str, offset: usize) -> Position {
         let mut line = 1;
         let mut column = 1;
@@ -32,21 +32,21 @@ impl Position {
     }
 }
 
-/// How bad it is.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// The input has a meaning, but perhaps not the intended one.
+    /// A warning: the input is valid, but perhaps not what was intended.
     Warning,
-    /// The input has no meaning; nothing is produced.
+    /// An error: the input is invalid; there is no result.
     Error,
 }
 
 /// One message about an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
-    /// Where, when the message is about a place.
+    /// The position, if the message is about one.
     pub position: Option<Position>,
     /// What is wrong, with the offending text, the limit and the given value.
     pub message: String,

@@ -213,7 +213,7 @@ pub(crate) fn text(
     endian: Endian,
     arches: &[Arch],
 ) -> String {
-    let options = disasm::Options { endian, arches: arches.to_vec() };
+    let options = disasm::ListingOptions { endian, arches: arches.to_vec() };
     disasm::disassemble(program, dialect, &options)
 }
 

@@ -6,6 +6,7 @@
 //! - [`libseccomp`]: programs in the shape in which libseccomp makes them, to compare with.
 //! - [`experiment`]: published experiments, each one function.
 //! - [`workload`]: real servers under filters, driven by their usual clients.
+//! - [`engines`]: the engines that run programs in user space, on workloads of their own.
 //! - [`page`], [`chart`]: results for people, as a page with charts.
 //!
 //! `unsafe` code is in `raw.rs`, `cold.rs`, `body.rs`, `worker.rs`, `interrupt.rs` and `workload/process.rs`.
@@ -35,6 +36,7 @@ mod body;
 mod calls;
 pub mod chart;
 mod cold;
+pub mod engines;
 pub mod experiment;
 mod interrupt;
 pub mod libseccomp;

@@ -2,7 +2,7 @@
 //!
 //! A thread may install filter after filter, and the kernel runs all of them for every call: newest
 //! first, beginning with ALLOW, and a filter's verdict replaces the one kept so far only when its
-//! action is more severe ([`Verdict::severity`]). So among equal actions the data of the newest filter
+//! action is more severe ([`Verdict::of_stack`]). So among equal actions the data of the newest filter
 //! count, and data of ALLOW never do. [`Stack::run`] does it for one call; [`merge`] makes a program
 //! of it.
 //!
@@ -279,14 +279,7 @@ impl<'a> Stack<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn run(&self, data: &SeccompData) -> Verdict {
-        let mut kept = Verdict::ALLOW;
-        for filter in self.filters.iter().rev() {
-            let verdict = filter.run(data);
-            if verdict.severity() < kept.severity() {
-                kept = verdict;
-            }
-        }
-        kept
+        Verdict::of_stack(self.filters.iter().rev().map(|filter| filter.run(data)))
     }
 }
 
@@ -358,8 +351,7 @@ fn meaning(
 fn check_turn(store: &mut Store, turn: [Func; 3]) -> Result<Vec<SeccompData>, CompileError> {
     let mut examples = Vec::new();
     for ([kept, next, result], data) in store.meetings(turn)? {
-        let wanted = if next.severity() < kept.severity() { next } else { kept };
-        if result != wanted {
+        if result != kept.or_more_severe(next) {
             return Err(CompileError::not_equal(data));
         }
         examples.push(data);

@@ -174,7 +174,7 @@ impl Case {
                     writeln!(found, "{fact}: {value}").unwrap();
                 }
                 if self.setting("show") != Some("facts") {
-                    let options = disasm::Options { endian, arches };
+                    let options = disasm::ListingOptions { endian, arches };
                     let dialect = disasm::Dialect::Annotated;
                     let listing = disasm::disassemble(&compiled.program, dialect, &options);
                     write!(found, "--- listing\n{listing}").unwrap();

@@ -79,7 +79,7 @@ pub fn round_trip(input: &[u8]) {
     let Some(program) = bytes.program() else { return };
     let program = LongProgram::from(program);
     for dialect in Dialect::ALL {
-        let written = disasm::disassemble(&program, *dialect, &disasm::Options::default());
+        let written = disasm::disassemble(&program, *dialect, &disasm::ListingOptions::default());
         match text::parse(&written, Endian::Little) {
             Ok(read) => assert_eq!(read, program.to_raw(), "{written}"),
             Err(error) => panic!("{error}\n{written}"),

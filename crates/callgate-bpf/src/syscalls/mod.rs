@@ -1,9 +1,9 @@
-//! Architectures and their system calls: numbers, names, the kernel that introduced a call, and
-//! what its arguments are called and how wide they are.
+//! Architectures and their syscalls: numbers, names, the kernel that introduced a syscall, and the names
+//! and widths of its arguments.
 //!
 //! The tables are generated from the kernel's own headers, the man pages and the kernel's trace
-//! events by `cargo xtask syscalls`, and committed in `generated/`; the header of each file says
-//! which versions it was made from.
+//! events by `cargo xtask syscalls`, and committed in `generated/`; the header of each file
+//! names the versions of its sources.
 //!
 //! ```
 //! use callgate_bpf::syscalls::{Arch, facts};

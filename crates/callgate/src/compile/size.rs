@@ -211,14 +211,7 @@ impl Reach<'_> {
                 continue;
             }
             count += 1;
-            match insn.op {
-                op if op.is_branch() => {
-                    stack.extend([insn.jt, insn.jf].map(|skip| at + 1 + usize::from(skip)));
-                }
-                op if op.is_return() => {}
-                Op::Ja => stack.push(at + 1 + insn.k as usize),
-                _ => stack.push(at + 1),
-            }
+            stack.extend(insn.successors(at));
         }
         self.visits += count;
         count

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::fmt::Write;
 use std::io::{self, IsTerminal};
 
-use callgate_vm::measure::{self, Cost, Executed};
-use callgate_vm::workloads::{self, Body, Workload};
+use callgate_measure::engines::workloads::{self, EngineInputs, Workload};
+use callgate_measure::engines::{self as measure, Cost, Executed};
 use callgate_vm::{EngineError, EngineKind};
 use clap::ValueHint;
 use clap::builder::PossibleValuesParser;
@@ -187,7 +187,7 @@ fn of_source(args: &EnginesArgs, source: &OsString) -> Result<Workload> {
             let packets = packets.read()?;
             let cold: Vec<Vec<u8>> = packets.into_iter().map(|Packet(bytes)| bytes).collect();
             let hot = cold.first().cloned().unwrap_or_default();
-            Ok(Workload { name, body: Body::Packets { program, hot, cold } })
+            Ok(Workload { name, inputs: EngineInputs::Packets { program, hot, cold } })
         }
     }
 }
@@ -196,9 +196,9 @@ impl Row {
     fn of(workload: &Workload, named: &[EngineKind]) -> Row {
         let (kinds, named) =
             if named.is_empty() { (EngineKind::ALL, false) } else { (named, true) };
-        let (packets, insns, inputs) = match &workload.body {
-            Body::Calls { program, cold, .. } => (false, program.len(), cold.len()),
-            Body::Packets { program, cold, .. } => (true, program.len(), cold.len()),
+        let (packets, insns, inputs) = match &workload.inputs {
+            EngineInputs::Calls { program, cold, .. } => (false, program.len(), cold.len()),
+            EngineInputs::Packets { program, cold, .. } => (true, program.len(), cold.len()),
         };
         let cost = |&kind: &EngineKind| match measure::measure(kind, workload).transpose() {
             Some(cost) => Some((kind, cost)),

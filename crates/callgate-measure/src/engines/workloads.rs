@@ -1,9 +1,10 @@
-//! The classic workloads: programs by which interpreters of classic BPF have been measured since 2014,
-//! and inputs for them.
+//! The classic workloads: programs on which interpreters of classic BPF have been measured since 2014, and
+//! inputs for them.
 //!
 //! The first two filters are those of the change that gave Linux 3.15 its new interpreter (`net:
-//! filter: rework/optimize internal BPF interpreter's instruction set`), with libseccomp's list of two
-//! and of 200 rules; beside them a list of ten calls and the project's own profile for containers.
+//! filter: rework/optimize internal BPF interpreter's instruction set`), together with
+//! libseccomp's lists of 2 and of 200 rules, a list of ten syscalls, and the project's own profile for
+//! containers.
 
 use callgate::bpf::{Insn, Op, Program, SocketProgram, asm};
 use callgate::compile::{self, Options};
@@ -12,54 +13,54 @@ use callgate::random::Rng;
 use callgate::syscalls::KernelVersion;
 use callgate::{Arch, Endian, SeccompData};
 
-/// How many different inputs a workload has.
+/// The number of cold inputs of a workload.
 pub const COLD_INPUTS: usize = 10_000;
 
-/// A program and inputs for it.
+/// A program and its inputs.
 #[derive(Clone, Debug)]
 pub struct Workload {
     /// A short name.
     pub name: String,
     /// The program and its inputs.
-    pub body: Body,
+    pub inputs: EngineInputs,
 }
 
-/// A program of either kind, the input that comes all the time, and different ones.
+/// A program of either kind, a hot input and cold inputs.
 #[derive(Clone, Debug)]
-pub enum Body {
-    /// A seccomp filter and calls.
+pub enum EngineInputs {
+    /// A seccomp filter and syscalls.
     Calls {
         /// The filter.
         program: Program,
-        /// The byte order of the machines that it is for.
+        /// The byte order of the machine that it is for.
         endian: Endian,
-        /// The call that comes all the time.
+        /// The syscall that is repeated.
         hot: SeccompData,
-        /// Calls that all differ.
+        /// Different syscalls.
         cold: Vec<SeccompData>,
     },
     /// A socket filter and packets.
     Packets {
         /// The filter.
         program: SocketProgram,
-        /// The packet that comes all the time.
+        /// The packet that is repeated.
         hot: Vec<u8>,
-        /// Packets that all differ.
+        /// Different packets.
         cold: Vec<Vec<u8>>,
     },
 }
 
-/// Name, text, and the number of the call that comes all the time.
+/// Name, text, and the number of the hot syscall.
 const CALLS: &[(&str, &str, u32)] = &[
-    ("ten-calls", include_str!("../workloads/ten-calls.asm"), 39),
-    ("libseccomp-2", include_str!("../workloads/libseccomp-2.asm"), 0),
+    ("ten-calls", include_str!("../../workloads/ten-calls.asm"), 39),
+    ("libseccomp-2", include_str!("../../workloads/libseccomp-2.asm"), 0),
     // In the middle of the list.
-    ("libseccomp-200", include_str!("../workloads/libseccomp-200.asm"), 100),
+    ("libseccomp-200", include_str!("../../workloads/libseccomp-200.asm"), 100),
 ];
 
 const PACKETS: &[(&str, &str)] = &[
-    ("port-22", include_str!("../workloads/port-22.asm")),
-    ("port-22-with-data", include_str!("../workloads/port-22-with-data.asm")),
+    ("port-22", include_str!("../../workloads/port-22.asm")),
+    ("port-22-with-data", include_str!("../../workloads/port-22-with-data.asm")),
 ];
 
 /// The project's own profile for containers, compiled.
@@ -68,7 +69,7 @@ const PROFILE: &str = "container-default";
 /// The name of every workload, in the order of [`all`].
 ///
 /// ```
-/// let names: Vec<&str> = callgate_vm::workloads::names().collect();
+/// let names: Vec<&str> = callgate_measure::engines::workloads::names().collect();
 /// assert!(names.contains(&"port-22"));
 /// ```
 pub fn names() -> impl Iterator<Item = &'static str> {
@@ -84,7 +85,7 @@ pub fn all() -> Vec<Workload> {
 /// The workload of this name.
 ///
 /// ```
-/// use callgate_vm::workloads;
+/// use callgate_measure::engines::workloads;
 ///
 /// assert_eq!(workloads::by_name("ten-calls").map(|one| one.name).as_deref(), Some("ten-calls"));
 /// assert!(workloads::by_name("eleven-calls").is_none());
@@ -105,7 +106,7 @@ pub fn by_name(name: &str) -> Option<Workload> {
     Some(of_calls(name, program, Endian::Little, x86_64(257)))
 }
 
-/// A workload of a given seccomp filter.
+/// A workload for a seccomp filter.
 pub fn of_calls(
     name: impl Into<String>,
     program: Program,
@@ -113,22 +114,22 @@ pub fn of_calls(
     hot: SeccompData,
 ) -> Workload {
     let cold = calls(&program, hot.arch, &mut Rng::new(22));
-    Workload { name: name.into(), body: Body::Calls { program, endian, hot, cold } }
+    Workload { name: name.into(), inputs: EngineInputs::Calls { program, endian, hot, cold } }
 }
 
-/// A workload of a given socket filter: packets of Ethernet, most of them with ports.
+/// A workload for a socket filter, with Ethernet packets, most of them TCP or UDP.
 pub fn of_packets(name: impl Into<String>, program: SocketProgram) -> Workload {
     let mut rng = Rng::new(22);
     let cold = (0..COLD_INPUTS).map(|_| random_packet(&mut rng)).collect();
     let hot = packet(false, 6, 0x8001, 22, 1000);
-    Workload { name: name.into(), body: Body::Packets { program, hot, cold } }
+    Workload { name: name.into(), inputs: EngineInputs::Packets { program, hot, cold } }
 }
 
 fn x86_64(nr: u32) -> SeccompData {
     SeccompData { nr, arch: Arch::X86_64.token(), args: [3; 6], ..SeccompData::default() }
 }
 
-/// The project's own profile for x86-64 alone, compiled as Docker would read it on Linux 6.18.
+/// The project's own profile for x86-64 alone, compiled as Docker reads it on Linux 6.18.
 fn container_default_program() -> Option<Program> {
     let kernel = KernelVersion { major: 6, minor: 18 };
     let options =
@@ -137,8 +138,8 @@ fn container_default_program() -> Option<Program> {
     compile::compile(&profile.policy, &Options::default()).ok().map(|compiled| compiled.program)
 }
 
-/// Calls that all differ: numbers that the program compares with and those below 480, arguments near
-/// its constants, nearly always on the same architecture.
+/// Different syscalls: numbers that the program compares with and numbers below 480, arguments near the
+/// program's constants, and almost always the same architecture.
 pub fn calls(program: &Program, arch: u32, rng: &mut Rng) -> Vec<SeccompData> {
     let compared = |insn: &&Insn| insn.op.is_branch() || insn.op == Op::AndK;
     let constants: Vec<u32> = program.iter().filter(compared).map(|insn| insn.k).collect();
@@ -176,14 +177,14 @@ fn random_packet(rng: &mut Rng) -> Vec<u8> {
         0 => packet[13] = 6,
         // A later fragment.
         1 if !v6 => packet[21] = 9,
-        // Cut off.
+        // Truncated.
         2 => packet.truncate(rng.below(60)),
         _ => {}
     }
     packet
 }
 
-/// A packet of Ethernet with so much data.
+/// An Ethernet packet with `data` bytes of payload.
 fn packet(v6: bool, protocol: u8, source: u16, destination: u16, data: usize) -> Vec<u8> {
     let mut packet = vec![0; 12];
     let length = ((20 + data) as u16).to_be_bytes();
@@ -211,17 +212,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_workload_is_there_and_its_input_goes_the_usual_way() {
+    fn every_workload_exists_and_its_hot_input_is_accepted() {
         let all = all();
         assert!(all.iter().map(|workload| &*workload.name).eq(names()));
         for workload in all {
-            match workload.body {
-                Body::Calls { program, endian, hot, cold } => {
+            match workload.inputs {
+                EngineInputs::Calls { program, endian, hot, cold } => {
                     let verdict = program.run(&hot, endian).verdict;
                     assert_eq!(verdict, Verdict::ALLOW, "{}", workload.name);
                     assert_eq!(cold.len(), COLD_INPUTS);
                 }
-                Body::Packets { program, hot, cold } => {
+                EngineInputs::Packets { program, hot, cold } => {
                     assert_eq!(program.run(&hot, &NoAncillary), 0x40000, "{}", workload.name);
                     let kept = cold.iter().filter(|packet| program.run(packet, &NoAncillary) != 0);
                     let kept = kept.count();

@@ -1,16 +1,17 @@
-//! What a filter says when only the arch and the number of a call are known.
+//! Partial evaluation: the verdict of a filter when only the arch and the syscall number are known.
 //!
-//! The code runs with registers that may be unknown. It goes on as long as nothing unknown decides where
-//! to; what was loaded and is never looked at does no harm. So a program that reads arguments or the
-//! instruction pointer on some paths has an answer on the others.
+//! The code runs with registers whose values may be unknown, until a branch or the result depends on an
+//! unknown value. Unknown values that are never used do no harm, so programs that read arguments on some
+//! paths have constant verdicts on the others. This follows one path for one pair of arch and number
+//! through the decoded code, jump tables included; a dataflow analysis over the instructions would visit
+//! all of them for each of the 512 numbers of an arch.
 //!
-//! The decision diagram of the core crate is exact, and takes 100 times as long: 260 to 1,460 microseconds
-//! for the 512 numbers of an arch, with filters for containers and services and the classic lists, where
-//! this takes 3 to 4. It knew no verdict of theirs that this does not know; a test asks both about the
-//! workloads.
+//! The decision diagram (`callgate-proof`) is exact, but takes 100 times as long: 260 to 1,460
+//! microseconds for the 512 numbers of an arch, with filters for containers and services, where this
+//! takes 3 to 4. For these filters both find the same verdicts; a test in `callgate-measure` compares them.
 
 use super::op::{Code, Op, Target};
-use callgate::bpf::Alu;
+use callgate_bpf::Alu;
 
 struct Registers {
     a: Option<u32>,
@@ -18,9 +19,9 @@ struct Registers {
     scratch: [Option<u32>; 16],
 }
 
-/// The value that the code returns for all calls with this arch and number; `None` when that depends
-/// on something else, or cannot be seen to be independent.
-pub(super) fn run(code: &Code, arch: u32, nr: u32) -> Option<u32> {
+/// The value that the code returns for all syscalls with this arch and number; `None` if it depends on
+/// anything else, or may do so.
+pub(super) fn evaluate(code: &Code, arch: u32, nr: u32) -> Option<u32> {
     let mut registers = Registers { a: Some(0), x: Some(0), scratch: [Some(0); 16] };
     let mut at = code.entry;
     loop {
@@ -38,7 +39,7 @@ enum Next {
 }
 
 impl Registers {
-    /// Executes one operation; `None` when the way on is unknown.
+    /// Executes one operation; `None` if the next one is unknown.
     fn step(&mut self, code: &Code, op: &Op, next: Target, arch: u32, nr: u32) -> Option<Next> {
         let target = match *op {
             Op::Ret(value) => return Some(Next::End(value)),
@@ -54,7 +55,7 @@ impl Registers {
             }
             Op::TestArg(_, _, ref test) => {
                 self.a = None;
-                // Both ways may be the same.
+                // Both targets may be the same.
                 return (test.yes == test.no).then_some(Next::At(test.yes));
             }
             Op::DenseNr(ref dense) => {

@@ -1,5 +1,5 @@
-//! How long an engine takes for a call: the best of several rounds, so that what else the machine does
-//! is left out as far as possible.
+//! The time that an engine takes per run: the minimum of several rounds, which excludes most of the noise
+//! of other processes.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -7,48 +7,48 @@ use std::time::{Duration, Instant};
 use callgate::SeccompData;
 use callgate::bpf::NoAncillary;
 
-use crate::engine::{EngineError, PacketEngine, SeccompEngine};
-use crate::kind::{EngineKind, UsePacket, UseSeccomp};
-use crate::workloads::{Body, Workload};
+use callgate_vm::{EngineError, EngineKind, PacketEngine, SeccompEngine, UsePacket, UseSeccomp};
 
-/// What an engine costs on a workload.
+use super::workloads::{EngineInputs, Workload};
+
+/// The cost of an engine on a workload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
-    /// Nanoseconds for a call, the same input all the time.
+    /// Nanoseconds per run, always with the same input.
     pub hot_ns: f64,
-    /// Nanoseconds for a call, on average over inputs that all differ.
+    /// Mean nanoseconds per run over different inputs.
     pub cold_ns: f64,
-    /// How long it takes to make the engine.
+    /// The time to create the engine.
     pub compile: Duration,
-    /// What the engine made of the program.
+    /// The size of the engine's code and tables.
     pub code_bytes: usize,
 }
 
-/// How many instructions of the program the reference executes.
+/// The number of instructions that the reference interpreter executes per run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Executed {
-    /// For the input that comes all the time.
+    /// For the hot input.
     pub hot: usize,
-    /// On average over the different inputs.
+    /// The mean over the cold inputs.
     pub cold: f64,
 }
 
-/// How often a measurement is taken.
+/// The number of rounds.
 const ROUNDS: usize = 7;
 
-/// How long a round is at least.
+/// The minimum duration of a round.
 const ROUND: Duration = Duration::from_millis(4);
 
-/// Measures an engine on a workload; `None` when it is not for this kind of program.
+/// Measures an engine on a workload; `None` if the engine does not support this kind of program.
 ///
 /// # Errors
-/// When the engine cannot be made.
+/// If the engine cannot be created.
 pub fn measure(kind: EngineKind, workload: &Workload) -> Result<Option<Cost>, EngineError> {
-    match &workload.body {
-        Body::Calls { program, endian, hot, cold } => {
+    match &workload.inputs {
+        EngineInputs::Calls { program, endian, hot, cold } => {
             kind.with_seccomp(program, *endian, OfCalls { hot, cold }).map(Some)
         }
-        Body::Packets { program, hot, cold } => {
+        EngineInputs::Packets { program, hot, cold } => {
             kind.with_packet(program, OfPackets { hot, cold }).transpose()
         }
     }
@@ -92,20 +92,20 @@ impl UsePacket for OfPackets<'_> {
     }
 }
 
-/// How long it takes to make something.
+/// The time that `make` takes.
 fn making<T>(make: impl Fn() -> T) -> Duration {
     Duration::from_secs_f64(best(1, || drop(black_box(make()))) * 1e-9)
 }
 
-/// How many instructions a workload executes.
+/// The number of executed instructions on a workload.
 pub fn executed(workload: &Workload) -> Executed {
     let mean = |sum: usize, of: usize| sum as f64 / of.max(1) as f64;
-    match &workload.body {
-        Body::Calls { program, endian, hot, cold } => {
+    match &workload.inputs {
+        EngineInputs::Calls { program, endian, hot, cold } => {
             let count = |data| program.run(data, *endian).executed;
             Executed { hot: count(hot), cold: mean(cold.iter().map(count).sum(), cold.len()) }
         }
-        Body::Packets { program, hot, cold } => {
+        EngineInputs::Packets { program, hot, cold } => {
             let count = |packet: &Vec<u8>| {
                 let mut steps = 0;
                 program.trace(packet, &NoAncillary, |_| steps += 1);
@@ -116,18 +116,18 @@ pub fn executed(workload: &Workload) -> Executed {
     }
 }
 
-/// Nanoseconds that an engine takes for one of these calls, one after the other.
+/// Mean nanoseconds per run of an engine on these syscalls.
 pub fn calls<E: SeccompEngine + ?Sized>(engine: &E, calls: &[SeccompData]) -> f64 {
     each(calls, |data| engine.verdict(data).0)
 }
 
-/// Nanoseconds that an engine takes for one of these packets, one after the other.
+/// Mean nanoseconds per run of an engine on these packets.
 pub fn packets<E: PacketEngine + ?Sized>(engine: &E, packets: &[Vec<u8>]) -> f64 {
     each(packets, |packet| engine.run(packet, &NoAncillary))
 }
 
-/// Nanoseconds for one of these inputs. What is returned for different ones is added up in a register: through
-/// memory, as for a single one, a wrong guess of the processor would have to wait for that, too.
+/// Mean nanoseconds per input. The results for several inputs are summed in a register: a store to memory, as
+/// for a single input, would add to the latency of each branch misprediction.
 fn each<T>(inputs: &[T], run: impl Fn(&T) -> u32) -> f64 {
     if let [input] = inputs {
         return best(1, || {
@@ -140,7 +140,7 @@ fn each<T>(inputs: &[T], run: impl Fn(&T) -> u32) -> f64 {
     })
 }
 
-/// Nanoseconds of the best round, divided by what `turn` does at once.
+/// Nanoseconds of the fastest round, divided by `at_once`, the number of runs per `turn`.
 fn best(at_once: usize, mut turn: impl FnMut()) -> f64 {
     let mut turns = 1u32;
     let mut least = f64::INFINITY;
@@ -152,7 +152,7 @@ fn best(at_once: usize, mut turn: impl FnMut()) -> f64 {
         }
         let taken = start.elapsed();
         if taken < ROUND {
-            // Too short to be measured; at most 2^31 turns, which take longer than a round.
+            // Too short to measure. 2^31 turns always take longer than a round.
             turns = turns.saturating_mul(2).min(1 << 31);
             if turns < 1 << 31 {
                 continue;
