@@ -313,22 +313,26 @@ pub fn expected_insns(
     endian: Endian,
 ) -> f64 {
     let (mut sum, mut total) = (0.0, 0.0);
-    for call in calls.iter().filter(|call| call.weight > 0.0) {
-        sum += call.weight * executed(store, meaning, program, call, endian);
-        total += call.weight;
+    for calls in calls.chunk_by(|a, b| a.token == b.token) {
+        let numbers =
+            calls.first().map_or(meaning, |call| store.follow(meaning, Word::ARCH, call.token));
+        for call in calls.iter().filter(|call| call.weight > 0.0) {
+            sum += call.weight * executed(store, numbers, program, call, endian);
+            total += call.weight;
+        }
     }
     if total > 0.0 { sum / total } else { 0.0 }
 }
 
-/// How many instructions a program executes for a call, for arguments as [`expected_insns`] says.
+/// How many instructions a program executes for a call, for arguments as [`expected_insns`] says;
+/// `numbers` is its function for the call's architecture.
 pub(crate) fn executed(
     store: &Store,
-    meaning: Func,
+    numbers: Func,
     program: &LongProgram,
     call: &WeightedCall,
     endian: Endian,
 ) -> f64 {
-    let numbers = store.follow(meaning, Word::ARCH, call.token);
     let rest = store.follow(numbers, Word::NR, call.nr);
     let start = SeccompData { arch: call.token, nr: call.nr, ..SeccompData::default() };
     let executed = |data: &SeccompData| program.run(data, endian).executed as f64;
