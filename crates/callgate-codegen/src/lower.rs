@@ -296,12 +296,6 @@ impl<'a> Lowering<'a> {
                 }
                 next
             }
-            Plan::Value { value, then, otherwise } => {
-                let then = self.follow_plan(walk, (then, held), pending)?;
-                let otherwise = self.follow_plan(walk, (otherwise, held), pending)?;
-                let (op, k) = (Op::JeqK, value);
-                self.graph.add(Code::Branch { held: holding, op, k, then, otherwise })
-            }
             Plan::Masked { mask, value, then, otherwise } => {
                 let then = if self.store.top_word(then) == Some(word) {
                     let next = self.follow_plan(walk, (then, u32::MAX), pending)?;
