@@ -150,13 +150,12 @@ impl From<EndianArg> for Endian {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum ModelArg {
-    /// Linux 3.5 to 3.15, or any with net.core.bpf_jit_enable=0: all calls pay for each executed
-    /// instruction, seven times what native code takes
-    Interpreter,
-    /// Linux 3.16 to 5.10: all calls pay for each executed instruction
-    Jit,
-    /// Linux 5.11 and later: calls that are always allowed cost next to nothing, others pay as with
-    /// the JIT
+    /// Linux before 5.11: all calls pay for each executed instruction, interpreted or native.
+    /// `interpreter` and `jit` are aliases
+    #[value(aliases = ["interpreter", "jit"])]
+    Uncached,
+    /// Linux 5.11 and later: calls that are always allowed cost next to nothing, others pay for each
+    /// executed instruction
     Cached,
 }
 
@@ -177,8 +176,7 @@ pub(crate) const PROMPT: Budget = Budget { nodes: 800_000, steps: 4_000_000 };
 impl From<ModelArg> for Model {
     fn from(model: ModelArg) -> Model {
         match model {
-            ModelArg::Interpreter => Model::Interpreter,
-            ModelArg::Jit => Model::Jit,
+            ModelArg::Uncached => Model::Uncached,
             ModelArg::Cached => Model::Cached,
         }
     }

@@ -115,7 +115,6 @@ impl Meaning {
         self.store.begin();
         let proved = self.store.program(program, self.endian)?;
         self.store.check(proved)?;
-        self.store.check(self.func)?;
         if proved == self.func {
             return Ok(());
         }

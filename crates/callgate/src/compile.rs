@@ -312,25 +312,35 @@ pub fn expected_insns(
     calls: &[WeightedCall],
     endian: Endian,
 ) -> Option<f64> {
-    let mean = |weight: &dyn Fn(&WeightedCall) -> f64| {
+    // Each architecture is followed once, not once per call.
+    let calls: Vec<(&WeightedCall, Func)> = calls
+        .chunk_by(|a, b| a.token == b.token)
+        .flat_map(|calls| {
+            let token = calls.first().map(|call| call.token);
+            let numbers = token.map_or(meaning, |token| store.follow(meaning, Word::ARCH, token));
+            calls.iter().map(move |call| (call, numbers))
+        })
+        .collect();
+    let mean = |weight: &dyn Fn(&WeightedCall, Func) -> f64| {
         let (mut sum, mut total) = (0.0, 0.0);
-        for (call, weight) in calls.iter().map(|call| (call, weight(call))) {
+        for (call, numbers) in &calls {
+            let weight = weight(call, *numbers);
             if weight > 0.0 {
-                sum += weight * executed(store, meaning, program, call, endian);
+                sum += weight * executed(store, *numbers, program, call, endian);
                 total += weight;
             }
         }
         (total > 0.0).then(|| sum / total)
     };
-    mean(&|call| call.weight).or_else(|| {
-        let permitted = |call: &WeightedCall| !permitted(store, meaning, call).is_empty();
-        mean(&|call| f64::from(u8::from(permitted(call))))
+    mean(&|call, _| call.weight).or_else(|| {
+        let permitted = |call: &WeightedCall, numbers| !permitted(store, numbers, call).is_empty();
+        mean(&|call, numbers| f64::from(u8::from(permitted(call, numbers))))
     })
 }
 
-/// Calls that are permitted with this number, see [`expected_insns`].
-fn permitted(store: &Store, meaning: Func, call: &WeightedCall) -> Vec<SeccompData> {
-    let numbers = store.follow(meaning, Word::ARCH, call.token);
+/// Calls that are permitted with this number, see [`expected_insns`]; `numbers` is the filter's function for the
+/// call's architecture.
+fn permitted(store: &Store, numbers: Func, call: &WeightedCall) -> Vec<SeccompData> {
     let rest = store.follow(numbers, Word::NR, call.nr);
     callgate_codegen::query::permitted_calls(store, rest, first_data(call))
 }
@@ -340,16 +350,17 @@ fn first_data(call: &WeightedCall) -> SeccompData {
     SeccompData { arch: call.token, nr: call.nr, ..SeccompData::default() }
 }
 
-/// How many instructions a program executes for a call, for arguments as [`expected_insns`] says.
+/// How many instructions a program executes for a call, for arguments as [`expected_insns`] says;
+/// `numbers` is its function for the call's architecture.
 pub(crate) fn executed(
     store: &Store,
-    meaning: Func,
+    numbers: Func,
     program: &LongProgram,
     call: &WeightedCall,
     endian: Endian,
 ) -> f64 {
     let executed = |data: &SeccompData| program.run(data, endian).executed as f64;
-    match permitted(store, meaning, call).as_slice() {
+    match permitted(store, numbers, call).as_slice() {
         [] => executed(&first_data(call)),
         calls => calls.iter().map(executed).sum::<f64>() / calls.len() as f64,
     }

@@ -8,7 +8,7 @@
 //! longer than the kernel takes ([`LongProgram`]) is replaced by any that is not.
 
 use crate::compile::{self, CompileError, Compiled, Options, Phase, Stats};
-use callgate_bpf::data::Endian;
+use callgate_bpf::data::{Endian, Word};
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::{LongProgram, Program, is_constant_allow};
 use callgate_codegen::{Aim, Model, WeightedCall};
@@ -181,7 +181,8 @@ fn executed(
     for call in calls.iter().filter(|call| call.weight > 0.0) {
         let cached = is_constant_allow(program, call.token, call.nr);
         let share = if cached { model.constant_allow_weight() } else { 1.0 };
-        let executed = compile::executed(store, meaning, program, call, endian);
+        let numbers = store.follow(meaning, Word::ARCH, call.token);
+        let executed = compile::executed(store, numbers, program, call, endian);
         sum += call.weight * share * executed;
         total += call.weight;
     }

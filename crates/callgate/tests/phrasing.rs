@@ -129,7 +129,8 @@ fn rephrased_policy(policy: &Policy, times: usize, rng: &mut Rng) -> Policy {
 }
 
 fn programs(policy: &Policy) -> Vec<Program> {
-    let aims = Aim::ALL.iter().map(|&aim| Options { model: Model::Jit, aim, ..Options::default() });
+    let aims =
+        Aim::ALL.iter().map(|&aim| Options { model: Model::Uncached, aim, ..Options::default() });
     aims.map(|options| compile(policy, &options).unwrap().program).collect()
 }
 

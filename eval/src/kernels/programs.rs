@@ -199,7 +199,7 @@ fn others(
 
 /// The model of a guest's kernel.
 pub(super) fn model(guest: &Guest) -> Model {
-    if guest.has_cache() { Model::Cached } else { Model::Jit }
+    if guest.has_cache() { Model::Cached } else { Model::Uncached }
 }
 
 /// Each way to compare each argument, with values and masks whose halves differ.
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn the_list_and_its_merge_of_32_mean_the_same() {
         let list = list(Arch::S390x, true).unwrap();
-        let merged = merged(Arch::S390x, Model::Jit, &vec![list.clone(); 32]).unwrap();
+        let merged = merged(Arch::S390x, Model::Uncached, &vec![list.clone(); 32]).unwrap();
         for nr in 0..500 {
             for arg in [0, 0o777, 0o1000, 1 << 32, 0o1_000_000_000_000] {
                 let arch = Arch::S390x.token();
