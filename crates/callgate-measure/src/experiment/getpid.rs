@@ -33,7 +33,7 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
     })
 }
 
-/// A filter that looks at an argument, compares it so many times, and allows. Each comparison would leave
+/// A filter that inspects an argument, compares it this number of times, and allows. Each comparison would leave
 /// for another verdict: the kernel makes no jump of one that goes on either way.
 fn filter(comparisons: u8) -> Option<Program> {
     let endian = if cfg!(target_endian = "big") { Endian::Big } else { Endian::Little };

@@ -60,9 +60,9 @@ pub struct Plan {
     pub seconds: u32,
     /// How long a server may take until it is ready.
     pub ready: Duration,
-    /// So many rounds at least, even when the time is over.
+    /// The minimum number of rounds, even when the time is over.
     pub min_rounds: usize,
-    /// So many at most.
+    /// The maximum number of rounds.
     pub max_rounds: usize,
     /// When to begin no further round.
     pub time: Duration,
@@ -164,7 +164,7 @@ pub(super) fn follow(
 fn measures(recipe: &Recipe) -> Vec<Measure> {
     let per_second =
         recipe.measures.iter().map(|name| Measure { name, unit: format!("{}/s", recipe.unit) });
-    let unit = format!("{}/s of processor time", recipe.unit);
+    let unit = format!("{}/s of CPU time", recipe.unit);
     per_second.chain([Measure { name: PROCESSOR, unit }]).collect()
 }
 
