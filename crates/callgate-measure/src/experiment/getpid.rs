@@ -1,4 +1,4 @@
-//! What entering seccomp costs, what each filter, and what each instruction.
+//! The costs of entering seccomp, of a filter and of an instruction.
 //!
 //! Kees Cook's `seccomp_benchmark` (Linux selftests, 2020): getpid without a filter, with one, with two.
 //! The filters here load an argument, so that they always run; the cached case has a subject of its own.
