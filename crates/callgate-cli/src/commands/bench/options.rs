@@ -14,8 +14,8 @@ use crate::options::{CompileOptions, Format, SourceOptions};
 
 pub(super) const HELP: &str = "\
 Each filter is installed in child processes on one processor, with every verdict
-except ALLOW replaced by an errno, so that no process is killed. The children are
-compared with children without a filter, and with the smallest filter (constant
+except ALLOW replaced by an errno, so that no process is killed. They are compared
+with children without a filter, and with the smallest filter (constant
 allow). A round is one child of each; a sample is the median of its batches. The
 overhead is the difference from no filter in the same round: the report has its
 median over all rounds and its 95 % confidence interval (bootstrap).
@@ -26,10 +26,10 @@ known by then, or if more than 5 % of the batches are outliers, a warning says
 so, and the exit status is 3.
 
 Syscalls are made with arguments that change nothing and return at once, listed
-by --list-calls; a filter that inspects arguments sees these. cached: the kernel's
-verdict cache allows the syscall (Linux 5.11); allowed, denied: the filters run.
-Without --calls, one syscall of each kind is chosen; with --weights, the most
-frequent ones, and their weighted mean comes first.
+by --list-calls; a filter that inspects arguments sees these. cached: the
+kernel's verdict cache allows the syscall (Linux 5.11); allowed, denied: the
+filters run. Without --calls, one syscall of each kind is chosen; with --weights,
+the most frequent ones, and their weighted mean comes first.
 
 --workload runs a real server and its client: without a filter, with libseccomp's
 list of the rules (a program: as given), and with Callgate's program, verdicts
