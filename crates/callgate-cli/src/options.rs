@@ -211,6 +211,23 @@ pub(crate) fn parse_arch(name: &str) -> std::result::Result<Arch, String> {
 }
 
 impl SourceOptions {
+    /// The same, with the native architecture alone as the default.
+    pub(crate) fn native(&self) -> Result<SourceOptions> {
+        let mut options = self.clone();
+        if options.arch.is_empty() {
+            options.arch = vec![native_arch()?];
+        }
+        Ok(options)
+    }
+
+    /// The same, with defaults for rules that libseccomp can compile as well: the native architecture, and without
+    /// ENOSYS for new numbers, which runc adds to libseccomp's program.
+    pub(crate) fn for_libseccomp(&self) -> Result<SourceOptions> {
+        let mut options = self.native()?;
+        options.enosys_above.get_or_insert(EnosysArg::Off);
+        Ok(options)
+    }
+
     /// How a profile is read.
     pub(crate) fn of_profile(&self, dialect: Option<oci::Dialect>) -> Result<oci::Options> {
         Ok(oci::Options {

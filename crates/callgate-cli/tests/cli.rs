@@ -43,6 +43,7 @@ fn main() -> ExitCode {
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
         test(name, move || prints_what_it_should(&path))
     }));
+    tests.extend(session::readme::tests());
     callgate_testing::run(tests)
 }
 

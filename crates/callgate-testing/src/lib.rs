@@ -26,7 +26,9 @@
 use std::fmt;
 use std::process::ExitCode;
 
-use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use libtest_mimic::{Arguments, Completion, Failed};
+
+pub use libtest_mimic::Trial;
 
 /// What a test may need that a machine may lack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

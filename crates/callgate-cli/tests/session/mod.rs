@@ -1,6 +1,7 @@
 //! A session: commands as users type them, with what they print, played in an empty directory.
 
 mod compare;
+pub(crate) mod readme;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -10,7 +10,7 @@
 use callgate::Verdict;
 use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Section, Test};
 
-use super::{ExperimentError, Kind, Options, Setup, call, compiled, overhead, shown};
+use super::{ExperimentError, Kind, Options, Setup, call, compiled, native, overhead, shown};
 use crate::body::Body;
 use crate::libseccomp;
 use crate::measure::{Plan, Samples};
@@ -34,9 +34,9 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
         Subject::new("libseccomp, list", [libseccomp::list(policy)?])?,
         Subject::new("libseccomp, tree", [libseccomp::tree(policy)?])?,
         Subject::new("Callgate", [compiled(policy)?])?,
-        Subject::new("inspecting, libseccomp, list", [libseccomp::list(&inspecting)?])?,
-        Subject::new("inspecting, libseccomp, tree", [libseccomp::tree(&inspecting)?])?,
-        Subject::new("inspecting, Callgate", [compiled(&inspecting)?])?,
+        Subject::new("list, inspecting", [libseccomp::list(&inspecting)?])?,
+        Subject::new("tree, inspecting", [libseccomp::tree(&inspecting)?])?,
+        Subject::new("Callgate, inspecting", [compiled(&inspecting)?])?,
     ];
     let treatments = |nr, args| -> Vec<Treatment> {
         let data = call_data(nr, args).unwrap_or_default();
@@ -81,7 +81,11 @@ fn inspecting(policy: &Policy, futex: u32) -> Result<Policy, ExperimentError> {
     let operation = |cmp| {
         Condition::all(Field::arg(1).map(|field| Condition::test(Test::new(field, cmp, NOTHING))))
     };
+    let token = native()?.token();
     let sections = policy.sections().iter().map(|section| {
+        if section.token != token {
+            return section.clone();
+        }
         let mut rules = Vec::new();
         let mut is_known = false;
         for rule in &section.rules {

@@ -46,8 +46,8 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
     let subjects = vec![
         Subject::none(),
         Subject::new("libseccomp", [libseccomp::list(&plain)?])?,
-        Subject::new("libseccomp, inspecting arguments", [libseccomp::list(&inspecting)?])?,
-        Subject::new("Callgate, inspecting arguments", [compiled(&inspecting)?])?,
+        Subject::new("libseccomp, inspecting", [libseccomp::list(&inspecting)?])?,
+        Subject::new("Callgate, inspecting", [compiled(&inspecting)?])?,
     ];
     let plan = options.plan(subjects, vec![Body::OpenReadClose], 18);
     let batches = Batches { count: 100, iterations: 1000, ..plan.batches };

@@ -115,8 +115,10 @@ fn program(policy: &Policy, order: Order) -> Result<Program, ShapeError> {
 
 #[cfg(test)]
 mod tests {
-    use callgate::Arch;
+    use callgate::bpf::text;
     use callgate::frontend::{container_default, oci};
+    use callgate::policy::{CallSet, Condition, Field, Rule, Section, Test};
+    use callgate::{Arch, Endian, Verdict};
 
     use super::*;
 
@@ -128,6 +130,70 @@ mod tests {
             ..options
         };
         container_default(&options).unwrap().policy
+    }
+
+    /// Listings of what libseccomp 2.5.4 makes of three rules.
+    const LIST: &str = "
+        ld arch
+        jeq #0xc000003e, next, other
+        ld nr
+        jge #0x40000000, next, syscalls
+        jeq #0xffffffff, next, other
+        syscalls: jeq #0, allow, next
+        jeq #231, allow, next
+        jeq #1, next, deny
+        ld args[0].high
+        jeq #0, next, deny
+        ld args[0].low
+        jeq #1, allow, next
+        deny: ret ERRNO(1)
+        allow: ret ALLOW
+        other: ret KILL_PROCESS";
+    const TREE: &str = "
+        ld arch
+        jeq #0xc000003e, next, other
+        ld nr
+        jge #0x40000000, next, search
+        jeq #0xffffffff, next, other
+        search: ld nr
+        jeq #231, allow, next
+        jeq #1, next, read
+        ld args[0].high
+        jeq #0, next, deny
+        ld args[0].low
+        jeq #1, allow, deny
+        read: jeq #0, allow, next
+        deny: ret ERRNO(1)
+        allow: ret ALLOW
+        other: ret KILL_PROCESS";
+
+    #[test]
+    fn small_programs_are_those_of_libseccomp() {
+        let bad_arch = Verdict::KILL_PROCESS;
+        let rule = |calls, when, verdict| Rule { calls, when, verdict };
+        let stdout = Condition::test(Test::eq(Field::arg(0).unwrap(), 1));
+        let rules = vec![
+            rule(CallSet::one(0), Condition::always(), Verdict::ALLOW),
+            rule(CallSet::one(1), stdout, Verdict::ALLOW),
+            rule(CallSet::one(231), Condition::always(), Verdict::ALLOW),
+            rule(CallSet::range(1 << 30, u32::MAX - 1), Condition::always(), bad_arch),
+        ];
+        let (arches, default) = (vec![Arch::X86_64], Verdict::errno(1));
+        let section = Section { token: Arch::X86_64.token(), arches, rules, default };
+        let policy = Policy::new(vec![section], bad_arch).unwrap();
+        for (listing, program) in [(LIST, list(&policy)), (TREE, tree(&policy))] {
+            let raw = text::parse(listing, Endian::Little).unwrap();
+            assert_eq!(program.unwrap(), Program::from_raw(&raw).unwrap());
+        }
+    }
+
+    #[test]
+    fn what_libseccomp_cannot_express_is_refused() {
+        let options = oci::Options::new(Arch::X86_64, "6.18".parse().unwrap());
+        let enosys = oci::Options { enosys_above: Some(oci::EnosysAbove::On), ..options };
+        let policy = container_default(&enosys).unwrap().policy;
+        let error = list(&policy).unwrap_err().to_string();
+        assert!(error.contains("all syscall numbers from"), "{error}");
     }
 
     fn executed(program: &Program, policy: &Policy) -> usize {
