@@ -9,6 +9,7 @@ mod kernels;
 mod machine;
 mod recording;
 mod refusals;
+mod smt;
 mod syscalls;
 mod table;
 
@@ -62,6 +63,12 @@ const TASKS: &[Task] = &[
         summary: "random rules to libseccomp and to callgate: which are refused",
         help: refusals::HELP,
         run: refusals::run,
+    },
+    Task {
+        name: "smt",
+        summary: "ask z3 and cvc5 whether filters and their programs are equivalent",
+        help: smt::HELP,
+        run: smt::run,
     },
     Task {
         name: "syscalls",
