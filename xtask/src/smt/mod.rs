@@ -37,7 +37,7 @@ show it. Needs z3 and cvc5 (Debian: z3, cvc5).
 
   --policies N   how many random policies (default 1000; with --seconds no limit)
   --seed N       the seed (default 1)
-  --seconds N    begin no further random policy after N seconds
+  --seconds N    begin no further filter or policy after N seconds
   --limit N      seconds that a solver has for one script (default 60); a script without
                  an answer is counted and named, but is not an error
   --data DIR     also take all profiles (*.json) and programs (*.bpf) in a directory
@@ -141,16 +141,19 @@ fn run_in(options: &Options, directory: &std::path::Path, start: Instant) -> Res
     if let Some(data) = &options.data {
         shipped.extend(shipped::in_directory(data)?);
     }
-    for subject in &shipped {
+    let end = options.seconds.map(Duration::from_secs);
+    let in_time = || end.is_none_or(|end| start.elapsed() < end);
+    let mut asked = 0;
+    for subject in shipped.iter().take_while(|_| in_time()) {
         check(subject, &mut rng, &mut tally)?;
+        asked += 1;
     }
     let seconds = start.elapsed().as_secs_f64();
-    println!("{} filters of the repository in {seconds:.0} s: {tally}", shipped.len());
+    println!("{asked} of {} filters of the repository in {seconds:.0} s: {tally}", shipped.len());
 
-    let end = options.seconds.map(Duration::from_secs);
     let all = options.policies.unwrap_or(if end.is_some() { u64::MAX } else { 1000 });
     let mut policies = 0;
-    while policies < all && end.is_none_or(|end| start.elapsed() < end) {
+    while policies < all && in_time() {
         random(policies, &mut rng, &mut tally)?;
         policies += 1;
     }
