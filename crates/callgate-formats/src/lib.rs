@@ -4,24 +4,19 @@
 //! - [`oci`]: the profiles of Docker, Podman, runc, crun, the OCI runtime specification and
 //!   Kubernetes' Security Profiles Operator, in JSON or YAML.
 //!
-//! The readers of JSON-shaped languages share a tree with positions (`tree`, made by `json` or
+//! The readers of JSON-shaped languages share a tree with positions (`syntax`)
 //! `yaml`) and a walker that collects messages (`reader`).
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
-mod caps;
-pub mod json;
-pub mod keys;
-pub mod messages;
+mod capabilities;
+pub mod diagnostics;
 pub mod oci;
-pub mod reader;
 pub mod ruleset;
-mod strict;
-pub mod tree;
-pub mod yaml;
+pub mod syntax;
 
-pub use caps::{CapError, CapSet};
+pub use capabilities::{CapError, CapSet};
 
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_proof::policy::Policy;

@@ -1,9 +1,9 @@
 //! `includes` and `excludes`: when an entry applies.
 
-use super::super::caps::CapSet;
-use super::super::reader::{Known, Reader, key};
-use super::super::tree::{Node, shorten};
 use super::{Dialect, Options};
+use crate::capabilities::CapSet;
+use crate::syntax::reader::{Known, Reader, key};
+use crate::syntax::tree::{Node, shorten};
 use callgate_bpf::diagnostic::Severity;
 use callgate_bpf::syscalls::{Arch, KernelVersion};
 

@@ -14,10 +14,10 @@
 //! `linux.seccomp`; a profile that stands alone is read as they would read it there. `docs/json.md` says what was
 //! measured.
 
-use super::super::keys::folds_to;
-use super::super::reader::{Reader, spelled};
-use super::super::tree::{Kind, Member, Node, shorten};
 use super::Dialect;
+use crate::syntax::keys::folds_to;
+use crate::syntax::reader::{Reader, spelled};
+use crate::syntax::tree::{Kind, Member, Node, shorten};
 
 /// A profile in a document.
 pub(super) struct Located<'n> {

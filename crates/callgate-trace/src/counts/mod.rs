@@ -20,10 +20,10 @@ use crate::recording::Recording;
 use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
 use callgate_bpf::syscalls::{self, Arch};
 use callgate_codegen::Count;
-use callgate_formats::keys::Keys;
-use callgate_formats::messages::{Messages, Report};
-use callgate_formats::reader;
-use callgate_formats::tree::shorten;
+use callgate_formats::diagnostics::messages::{Messages, Report};
+use callgate_formats::syntax::keys::Keys;
+use callgate_formats::syntax::reader;
+use callgate_formats::syntax::tree::shorten;
 
 /// What a text says about how often calls happen.
 #[derive(Clone, Debug, Default, PartialEq)]

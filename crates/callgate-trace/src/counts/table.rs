@@ -17,8 +17,8 @@ use super::unknown_name;
 use crate::lines::Line;
 use callgate_bpf::diagnostic::{Position, Severity};
 use callgate_bpf::syscalls;
-use callgate_formats::messages::Messages;
-use callgate_formats::tree::shorten;
+use callgate_formats::diagnostics::messages::Messages;
+use callgate_formats::syntax::tree::shorten;
 
 /// A word of a line and its byte offset there.
 #[derive(Clone, Copy)]

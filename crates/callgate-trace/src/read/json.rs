@@ -9,9 +9,9 @@ use crate::recording::{
 use callgate_bpf::diagnostic::{Diagnostic, Severity};
 use callgate_bpf::suggest::nearest;
 use callgate_bpf::syscalls::{self, Arch};
-use callgate_formats::json;
-use callgate_formats::reader::Reader;
-use callgate_formats::tree::{Kind, Node};
+use callgate_formats::syntax::json;
+use callgate_formats::syntax::reader::Reader;
+use callgate_formats::syntax::tree::{Kind, Node};
 
 /// How many runs a recording may have.
 const MAX_RUNS: usize = 10_000;

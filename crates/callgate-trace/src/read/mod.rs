@@ -105,9 +105,9 @@ use super::counts::table;
 use crate::recording::{CallId, How, Recording, Run};
 use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
 use callgate_bpf::syscalls::Arch;
-use callgate_formats::keys::Keys;
-use callgate_formats::messages::{Messages, Report};
-use callgate_formats::reader;
+use callgate_formats::diagnostics::messages::{Messages, Report};
+use callgate_formats::syntax::keys::Keys;
+use callgate_formats::syntax::reader;
 
 /// The version of recordings in JSON.
 pub const VERSION: u64 = 1;

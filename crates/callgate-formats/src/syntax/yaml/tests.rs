@@ -1,7 +1,11 @@
 use proptest::prelude::*;
 
-use super::super::{CONTAINER_DEFAULT, json};
-use super::*;
+use super::builder::{MAX_BYTES, parse};
+use crate::CONTAINER_DEFAULT;
+use crate::syntax::{
+    json,
+    tree::{Kind, Node},
+};
 
 fn message(text: &str) -> String {
     parse(text).unwrap_err().to_string()

@@ -5,7 +5,7 @@
 //! moment, and so on the order of the rules, on halves of values that are equal, and on parts of the
 //! tree that several rules share. No property of the rules alone says it, so the tree is kept here
 //! as libseccomp keeps it, down to the counts of references, which decide when a part counts as
-//! removed. The tree says nothing about what rules mean: [`RuleSet`](super::RuleSet) does.
+//! removed. The tree says nothing about what rules mean: [`RuleSet`](crate::ruleset::RuleSet) does.
 //!
 //! Facts from `src/db.c` of libseccomp 2.4 to 2.6.1, where the tree is the same but for one defect
 //! that 2.6.1 mended: [`Tree::wrong_side`].
@@ -13,11 +13,11 @@
 //! Limits: the depth of a tree is that of one rule, three words per argument, 18 at most; recursion
 //! goes down a tree or a rule. The work is counted in nodes looked at ([`Steps`]).
 
-use super::comparison::{Comparison, Op};
+use crate::ruleset::comparison::{Comparison, Op};
 
 /// Why a rule was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(in crate::ruleset) enum Stop {
     /// It contradicts this earlier rule.
     Refused { earlier: u32 },
     /// There are no steps left to find it out.
@@ -26,7 +26,7 @@ pub(super) enum Stop {
 
 /// How many nodes may still be looked at.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Steps(pub(super) u64);
+pub(in crate::ruleset) struct Steps(pub(in crate::ruleset) u64);
 
 impl Steps {
     fn take(&mut self) -> Result<(), Stop> {
@@ -149,24 +149,24 @@ enum Slot {
 /// What the search for parts that a new rule makes superfluous has found.
 mod seen {
     /// The nodes so far are the same.
-    pub(super) const MATCH: u8 = 1;
+    pub(in crate::ruleset) const MATCH: u8 = 1;
     /// They were at least once.
-    pub(super) const ONCE: u8 = 2;
+    pub(in crate::ruleset) const ONCE: u8 = 2;
     /// The path in the tree ends here.
-    pub(super) const TREE_ENDS: u8 = 4;
+    pub(in crate::ruleset) const TREE_ENDS: u8 = 4;
     /// So does the rule.
-    pub(super) const RULE_ENDS: u8 = 8;
+    pub(in crate::ruleset) const RULE_ENDS: u8 = 8;
     /// Nodes of the tree were passed over to get here.
-    pub(super) const TREE_LONGER: u8 = 16;
+    pub(in crate::ruleset) const TREE_LONGER: u8 = 16;
     /// Nodes of the rule were.
-    pub(super) const RULE_LONGER: u8 = 32;
+    pub(in crate::ruleset) const RULE_LONGER: u8 = 32;
     /// The rule holds only where the tree decides already.
-    pub(super) const REDUNDANT: u8 = MATCH | TREE_ENDS | RULE_LONGER;
+    pub(in crate::ruleset) const REDUNDANT: u8 = MATCH | TREE_ENDS | RULE_LONGER;
 }
 
 /// The rules of one call on one architecture.
 #[derive(Debug)]
-pub(super) struct Tree {
+pub(in crate::ruleset) struct Tree {
     nodes: Vec<Node>,
     root: Option<Id>,
     /// Arguments have two words.
@@ -179,12 +179,12 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    pub(super) fn new(is_64bit: bool, before_2_6_1: bool) -> Tree {
+    pub(in crate::ruleset) fn new(is_64bit: bool, before_2_6_1: bool) -> Tree {
         Tree { nodes: Vec::new(), root: None, is_64bit, wrong_side: before_2_6_1, always: false }
     }
 
     /// Adds the rule of this number, whose comparisons are in normal form.
-    pub(super) fn add(
+    pub(in crate::ruleset) fn add(
         &mut self,
         tests: &[Comparison],
         verdict: u32,

@@ -5,8 +5,8 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use super::keys::{Keys, folds_to};
-use super::messages::{LIMIT, Messages, Report};
 use super::tree::{Kind, Member, Node, integer, is_padded, shorten};
+use crate::diagnostics::messages::{LIMIT, Messages, Report};
 use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
 use callgate_bpf::suggest::nearest;
 

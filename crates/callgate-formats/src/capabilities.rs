@@ -114,7 +114,7 @@ pub struct CapError {
 
 impl fmt::Display for CapError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let given = super::tree::shorten(&self.given);
+        let given = crate::syntax::tree::shorten(&self.given);
         write!(f, "there is no capability `{given}`; ")?;
         match nearest(&canonical(&self.given), NAMES) {
             Some(name) => write!(f, "did you mean `{name}`?"),

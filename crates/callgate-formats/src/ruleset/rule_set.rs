@@ -33,20 +33,14 @@
 //! [`RuleSet`] does not know the default verdict: callers skip rules that have it, as libseccomp
 //! refuses them.
 
-mod comparison;
-mod libseccomp;
-mod order;
-
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-pub use comparison::{Comparison, Op};
-
+use super::comparison::{Comparison, Tests};
+use super::libseccomp::{Steps, Stop, Tree};
+use super::order::Order;
 use callgate_bpf::syscalls::{Arch, X32_SYSCALL_BIT, known_name};
 use callgate_bpf::verdict::Verdict;
 use callgate_proof::policy::{CallSet, Condition, Rule, Section};
-use comparison::Tests;
-use libseccomp::{Steps, Stop, Tree};
-use order::Order;
 
 /// The rules for one architecture. `O` is whatever tells the caller where a rule came from.
 ///

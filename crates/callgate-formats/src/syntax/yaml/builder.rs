@@ -10,7 +10,7 @@
 //!   everywhere (YAML 1.2.2, 3.2.1.1), not only in the parts that are read;
 //! - a plain scalar is null, a boolean, a number or a string by the core schema of YAML 1.2
 //!   (10.3.2); a quoted or block scalar is a string. So `yes` is a string, and numbers stay as
-//!   written: [`integer`](super::tree::integer) knows `0x` and `0o`;
+//!   written: [`integer`](crate::syntax::tree::integer) knows `0x` and `0o`;
 //! - no U+0000, for the reason that the module `strict` has for JSON.
 //!
 //! The `saphyr-parser` crate makes events, and this module builds the tree from them with a stack of
@@ -20,7 +20,7 @@
 
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, Tag};
 
-use super::tree::{Kind, Member, Node, shorten};
+use crate::syntax::tree::{Kind, Member, Node, shorten};
 use callgate_bpf::diagnostic::{Diagnostic, Position};
 
 /// How deep a text may nest. The parser has the same limit for collections in brackets.
@@ -29,7 +29,7 @@ const MAX_DEPTH: usize = 255;
 /// How long a text may be in bytes. What is between brackets takes up to 250 bytes of memory for one of
 /// text, because the parser looks ahead to its end. The largest profiles in use have 60 kB, and no cluster
 /// stores a resource of more than 1.5 MiB (etcd's limit for a request).
-const MAX_BYTES: usize = 2 << 20;
+pub(super) const MAX_BYTES: usize = 2 << 20;
 
 /// The advice about a text that was cut off.
 const CUT_OFF: &str = "the text ends too early; check that the file is complete";
@@ -419,6 +419,3 @@ impl<'t> Offsets<'t> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,61 +1,61 @@
 //! The members of a profile, checked and typed; what they mean together is `lower`'s business.
 
-use super::super::reader::{Fields, Known, Reader, key};
-use super::super::tree::{Kind, Node, shorten};
+use crate::syntax::reader::{Fields, Known, Reader, key};
+use crate::syntax::tree::{Kind, Node, shorten};
 use callgate_bpf::FilterFlags;
 
-use super::super::Listener;
-use super::Dialect;
 use super::args::alternatives;
-use super::gate::{self, Gate};
+use crate::Listener;
+use crate::oci::Dialect;
+use crate::oci::gate::{self, Gate};
 use crate::ruleset::Comparison;
 use callgate_bpf::diagnostic::Severity;
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::{Verdict, errno_number};
 
 /// A profile whose every member is of the right type.
-pub(super) struct Raw<'n> {
-    pub(super) at: usize,
-    pub(super) default: Action,
-    pub(super) arches: Arches<'n>,
-    pub(super) flags: FilterFlags,
-    pub(super) listener: Option<Listener>,
-    pub(super) entries: Vec<Entry<'n>>,
+pub(in crate::oci) struct Raw<'n> {
+    pub(in crate::oci) at: usize,
+    pub(in crate::oci) default: Action,
+    pub(in crate::oci) arches: Arches<'n>,
+    pub(in crate::oci) flags: FilterFlags,
+    pub(in crate::oci) listener: Option<Listener>,
+    pub(in crate::oci) entries: Vec<Entry<'n>>,
 }
 
 /// An action with its data.
 #[derive(Clone, Copy)]
-pub(super) struct Action {
-    pub(super) at: usize,
-    pub(super) name: &'static str,
-    pub(super) verdict: Verdict,
+pub(in crate::oci) struct Action {
+    pub(in crate::oci) at: usize,
+    pub(in crate::oci) name: &'static str,
+    pub(in crate::oci) verdict: Verdict,
 }
 
 /// What a profile says about architectures: names with their places.
-pub(super) enum Arches<'n> {
+pub(in crate::oci) enum Arches<'n> {
     Unsaid,
     List(Vec<(usize, &'n str)>),
     Map(Vec<ArchEntry<'n>>),
 }
 
 /// One entry of `archMap`.
-pub(super) struct ArchEntry<'n> {
-    pub(super) arch: (usize, &'n str),
-    pub(super) sub_arches: Vec<(usize, &'n str)>,
+pub(in crate::oci) struct ArchEntry<'n> {
+    pub(in crate::oci) arch: (usize, &'n str),
+    pub(in crate::oci) sub_arches: Vec<(usize, &'n str)>,
 }
 
 /// One entry of `syscalls`.
-pub(super) struct Entry<'n> {
-    pub(super) names: Vec<(usize, &'n str)>,
-    pub(super) action: Action,
+pub(in crate::oci) struct Entry<'n> {
+    pub(in crate::oci) names: Vec<(usize, &'n str)>,
+    pub(in crate::oci) action: Action,
     /// The conditions: one of these lists must hold in full. None never holds.
-    pub(super) alternatives: Vec<Vec<Comparison>>,
-    pub(super) includes: Gate,
-    pub(super) excludes: Gate,
+    pub(in crate::oci) alternatives: Vec<Vec<Comparison>>,
+    pub(in crate::oci) includes: Gate,
+    pub(in crate::oci) excludes: Gate,
 }
 
 /// Reads a profile. `None` only after an error was reported.
-pub(super) fn read<'n>(
+pub(in crate::oci) fn read<'n>(
     reader: &mut Reader<'_>,
     node: &'n Node,
     dialect: Dialect,

@@ -1,9 +1,9 @@
 //! `args`: the conditions of an entry.
 
-use super::super::reader::{Fields, Reader, key};
-use super::super::tree::{Node, shorten};
-use super::Dialect;
+use crate::oci::Dialect;
 use crate::ruleset::{Comparison, Op};
+use crate::syntax::reader::{Fields, Reader, key};
+use crate::syntax::tree::{Node, shorten};
 
 #[rustfmt::skip]
 const OPERATORS: [&str; 7] = [
@@ -21,7 +21,7 @@ struct Arg {
 
 /// The conditions of an entry as alternatives: one of these lists must hold in full. `None` only after
 /// an error was reported.
-pub(super) fn alternatives(
+pub(in crate::oci) fn alternatives(
     reader: &mut Reader<'_>,
     node: &Node,
     dialect: Dialect,

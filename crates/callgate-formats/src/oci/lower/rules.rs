@@ -3,14 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use super::super::reader::Reader;
-use super::super::tree::shorten;
+use crate::syntax::reader::Reader;
+use crate::syntax::tree::shorten;
 use callgate_bpf::FilterFlags;
 
-use super::super::Listener;
-use super::gate;
-use super::schema::{ArchEntry, Arches, Entry, Raw};
-use super::{Dialect, EnosysAbove, Options};
+use crate::Listener;
+use crate::oci::gate;
+use crate::oci::parse::profile::{ArchEntry, Arches, Entry, Raw};
+use crate::oci::{Dialect, EnosysAbove, Options};
 use crate::ruleset::{Conflict, Overridden, RuleSet, Version, sections};
 use callgate_bpf::diagnostic::Severity;
 use callgate_bpf::syscalls::{Arch, X32_SYSCALL_BIT, is_known_name, known_names};
@@ -18,17 +18,17 @@ use callgate_bpf::verdict::{Action, Verdict};
 use callgate_proof::policy::{CallSet, Condition, Policy, Rule, Section};
 
 /// What a profile means.
-pub(super) struct Lowered {
-    pub(super) policy: Policy,
-    pub(super) flags: FilterFlags,
-    pub(super) listener: Option<Listener>,
+pub(in crate::oci) struct Lowered {
+    pub(in crate::oci) policy: Policy,
+    pub(in crate::oci) flags: FilterFlags,
+    pub(in crate::oci) listener: Option<Listener>,
 }
 
 /// What calls of an architecture get that the filter is not about: libseccomp's default.
 pub const BAD_ARCH: Verdict = Verdict::KILL_THREAD;
 
 /// Lowers a profile. `None` only after an error was reported.
-pub(super) fn lower(
+pub(in crate::oci) fn lower(
     reader: &mut Reader<'_>,
     raw: &Raw<'_>,
     dialect: Dialect,

@@ -1,0 +1,3 @@
+//! Messages about a text.
+
+pub mod messages;
