@@ -158,8 +158,8 @@ mod tests {
     use super::*;
 
     fn policy() -> Policy {
-        let options = oci::Options::new(Arch::X86_64, "6.12".parse().unwrap());
-        let options = oci::Options { arches: vec![Arch::X86_64, Arch::X86], ..options };
+        let options = oci::ReadOptions::new(Arch::X86_64, "6.12".parse().unwrap());
+        let options = oci::ReadOptions { arches: vec![Arch::X86_64, Arch::X86], ..options };
         container_default(&options).unwrap().policy
     }
 

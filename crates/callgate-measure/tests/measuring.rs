@@ -175,9 +175,9 @@ fn calls_are_chosen_that_show_what_filters_do() {
 #[test]
 fn every_experiment_can_be_set_up_and_measured() {
     let arch = callgate::Arch::native().unwrap();
-    let options = callgate::frontend::oci::Options {
+    let options = callgate::frontend::oci::ReadOptions {
         arches: vec![arch],
-        ..callgate::frontend::oci::Options::new(arch, "6.12".parse().unwrap())
+        ..callgate::frontend::oci::ReadOptions::new(arch, "6.12".parse().unwrap())
     };
     let policy = callgate::frontend::container_default(&options).unwrap().policy;
     let options = Options {

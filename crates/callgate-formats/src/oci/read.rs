@@ -1,215 +1,67 @@
-//! The profiles of container runtimes: OCI, Docker, Podman, runc, crun, and the `SeccompProfile`
-//! resource of Kubernetes' Security Profiles Operator, in JSON or YAML.
-//!
-//! [`read`] takes a profile, a whole OCI `config.json` (its `linux.seccomp`) or a `SeccompProfile`
-//! resource (its `spec`). A text that begins with `{` or `[` is strict JSON; any other is YAML 1.2, one
-//! document without anchors, aliases, tags and directives. (YAML that begins with a brace needs `---`
-//! in front.) A dialect of a runtime reads the profile that this runtime reads; without a dialect, a document
-//! that can be read in more than one way is an error. What the same profile means differs between runtimes,
-//! too; [`Dialect`] says whose reading counts:
-//!
-//! | | `oci` | `runc` | `crun` | `docker` | `podman` |
-//! |---|---|---|---|---|---|
-//! | an index that repeats in an entry | all conditions | any condition | any | any | any |
-//! | MASKED_EQ with a datum outside the mask | never holds | datum is masked | masked | masked | masked |
-//! | `errnoRet` where the action takes none | error | ignored | error | ignored | error |
-//! | conditions of an entry beyond the sixth | count | count | ignored | count | ignored |
-//! | rules that libseccomp refuses | may be accepted | error | error | error | error |
-//! | errno 4095 | accepted | error | error | error | error |
-//! | numbers above the largest one named | as any other | ENOSYS | as any other | ENOSYS | as any other |
-//! | `archMap`, `includes`, `excludes`, `name` | ignored | ignored | ignored | read | read |
-//! | `minKernel` | ignored | ignored | ignored | read | ignored |
-//! | `errno`, `defaultErrno` | ignored | ignored | ignored | ignored | read |
-//! | a key that folds to a name, as `Names` does | error | read | ignored | read | read |
-//!
-//! Whatever is ignored, or read by some in another way, is a warning. How entries combine is the
-//! same in all: see [`policy::ruleset`](crate::ruleset). What libseccomp refuses is an error,
-//! because the container would not start; in `oci`, whose text knows no libseccomp, only the same
-//! condition with two actions is one. Entries with the default verdict
-//! are skipped, as all runtimes do, but their names count for ENOSYS. A name that no architecture
-//! has is a warning, or an error when [`Options::strict`]; one that only other architectures have
-//! is skipped quietly, because profiles are written for all.
-//!
-//! Sources: the runtime specification's `config-linux.md`; `profiles/seccomp` of moby,
-//! `pkg/seccomp` of containers/common; `libcontainer/seccomp` of runc, whose `patchbpf` makes the
-//! ENOSYS part; `src/libcrun/seccomp.c` of crun.
+//! Reader of container profiles: from the text to a [`Profile`].
 
-use crate::Profile;
-use crate::capabilities::CapSet;
-use crate::syntax::json;
-use crate::syntax::keys::Keys;
+use super::dialect::Dialect;
+use super::options::ReadOptions;
+use super::{locate, lower, parse};
+use crate::profile::Profile;
+use crate::syntax::keys::KeyMatching;
 use crate::syntax::reader::Reader;
 use crate::syntax::tree::Node;
-use crate::syntax::yaml;
+use crate::syntax::{json, yaml};
 use callgate_bpf::diagnostic::{Diagnostic, Severity};
-use callgate_bpf::syscalls::{Arch, KernelVersion};
 
-/// Whose reading of a profile counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Dialect {
-    /// The text of the OCI runtime specification.
-    Oci,
-    /// Docker: the profile format of moby, run by runc.
-    Docker,
-    /// Podman: the profile format of containers/common.
-    Podman,
-    /// runc, given an OCI configuration.
-    Runc,
-    /// crun, given an OCI configuration.
-    Crun,
-}
-
-impl Dialect {
-    /// All dialects.
-    pub const ALL: [Dialect; 5] =
-        [Dialect::Oci, Dialect::Docker, Dialect::Podman, Dialect::Runc, Dialect::Crun];
-
-    /// The name, as on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Dialect::Oci => "oci",
-            Dialect::Docker => "docker",
-            Dialect::Podman => "podman",
-            Dialect::Runc => "runc",
-            Dialect::Crun => "crun",
-        }
-    }
-
-    /// The dialect of a name.
-    pub fn from_name(name: &str) -> Option<Dialect> {
-        Dialect::ALL.into_iter().find(|dialect| dialect.name() == name)
-    }
-
-    /// Whether the profile format has Docker's additions to the one of OCI.
-    pub(super) const fn has_gates(self) -> bool {
-        matches!(self, Dialect::Docker | Dialect::Podman)
-    }
-
-    /// Whether numbers above the largest one named get ENOSYS by default.
-    pub(super) const fn enosys_above(self) -> EnosysAbove {
-        match self {
-            Dialect::Docker | Dialect::Runc => EnosysAbove::On,
-            Dialect::Oci | Dialect::Podman | Dialect::Crun => EnosysAbove::Off,
-        }
-    }
-}
-
-/// What runc puts in front of a filter: numbers above the largest one that the profile names get
-/// ENOSYS, unless the default action is ALLOW, LOG or TRACE.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum EnosysAbove {
-    /// They get what any other number gets, as with crun.
-    Off,
-    /// For each architecture of the filter, as runc 1.1.15 and 1.2 to 1.5 do.
-    On,
-    /// For the architectures that the profile lists and no other, as runc 1.1.3 to 1.1.14 do: a profile
-    /// that lists none has no such part.
-    Runc1_1,
-}
-
-impl std::fmt::Display for Dialect {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// What a profile is read for.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Whose reading counts. `None` asks the profile: keys of Podman or Docker tell theirs, else it is
-    /// [`Dialect::Runc`]; what these and crun would find in different places or under different keys is
-    /// an error.
-    pub dialect: Option<Dialect>,
-    /// Exactly these architectures. Empty: the native one and those that the profile adds to it.
-    /// When given, the first 64-bit one of them takes the place of `native`, else the first.
-    pub arches: Vec<Arch>,
-    /// The machine's own architecture: `archMap`, `includes` and `excludes` are judged against it.
-    pub native: Arch,
-    /// What `includes.caps` and `excludes.caps` are judged against.
-    pub caps: CapSet,
-    /// What `minKernel` is judged against.
-    pub kernel: KernelVersion,
-    /// Whether numbers above the largest one that the profile names get ENOSYS; `None` leaves it to the
-    /// dialect.
-    pub enosys_above: Option<EnosysAbove>,
-    /// Names that no architecture has are errors, not warnings.
-    pub strict: bool,
-}
-
-impl Options {
-    /// What a container of Docker on that machine would get: its default capabilities, the dialect
-    /// of the profile.
-    pub fn new(native: Arch, kernel: KernelVersion) -> Options {
-        Options {
-            dialect: None,
-            arches: Vec::new(),
-            native,
-            caps: CapSet::docker(),
-            kernel,
-            enosys_above: None,
-            strict: false,
-        }
-    }
-
-    /// The architecture that entries are judged against.
-    pub(super) fn judged_against(&self) -> Arch {
-        let wide = self.arches.iter().find(|arch| arch.is_64bit());
-        wide.or(self.arches.first()).copied().unwrap_or(self.native)
-    }
-}
-
-/// Reads a profile, JSON or YAML.
+/// Reads a profile in JSON or YAML.
 ///
 /// ```
-/// use callgate_formats::oci::{self, Options};
+/// use callgate_formats::oci::{self, ReadOptions};
 /// use callgate_bpf::syscalls::KernelVersion;
 /// use callgate_bpf::{Arch, SeccompData, Verdict};
 /// let text = r#"{"defaultAction": "SCMP_ACT_ERRNO",
 ///                "syscalls": [{"names": ["getpid"], "action": "SCMP_ACT_ALLOW"}]}"#;
-/// let options = Options::new(Arch::X86_64, KernelVersion { major: 6, minor: 18 });
-/// let profile = oci::read(text, &options).unwrap();
+/// let options = ReadOptions::new(Arch::X86_64, KernelVersion { major: 6, minor: 18 });
+/// let profile = oci::read(text, &options).map_err(|messages| format!("{messages:?}"))?;
 /// let call = SeccompData { nr: 39, arch: Arch::X86_64.token(), ..SeccompData::default() };
 /// assert_eq!(profile.policy.evaluate(&call), Verdict::ALLOW);
+/// # Ok::<(), String>(())
 /// ```
 ///
 /// # Errors
-/// Every message about the text, warnings included, when at least one is an error.
-pub fn read(text: &str, options: &Options) -> Result<Profile, Vec<Diagnostic>> {
-    let parse = if is_json(text) { json::parse } else { yaml::parse };
-    let document = parse(text).map_err(|diagnostic| vec![diagnostic])?;
+/// All messages about the text, including warnings, if at least one is an error.
+pub fn read(text: &str, options: &ReadOptions) -> Result<Profile, Vec<Diagnostic>> {
+    let parse_tree = if is_json(text) { json::parse } else { yaml::parse };
+    let document = parse_tree(text).map_err(|diagnostic| vec![diagnostic])?;
     read_tree(text, &document, options)
 }
 
-/// Whether a text wants to be JSON. Of a text without content, and of one that begins with a comment of
-/// JavaScript, the JSON reader says best what is wrong.
+/// Whether to read a text as JSON. For a text without content, and for one that starts with a JavaScript comment,
+/// the JSON parser gives the better message.
 fn is_json(text: &str) -> bool {
     let content = text.trim_start_matches('\u{feff}').trim_start();
     content.is_empty() || content.starts_with(['{', '[', '/'])
 }
 
-fn read_tree(text: &str, document: &Node, options: &Options) -> Result<Profile, Vec<Diagnostic>> {
+fn read_tree(
+    text: &str,
+    document: &Node,
+    options: &ReadOptions,
+) -> Result<Profile, Vec<Diagnostic>> {
     let keys = match options.dialect {
-        None | Some(Dialect::Oci) => Keys::Agreed,
-        Some(Dialect::Crun) => Keys::Exact,
-        Some(Dialect::Docker | Dialect::Podman | Dialect::Runc) => Keys::Folded,
+        None | Some(Dialect::Oci) => KeyMatching::Unambiguous,
+        Some(Dialect::Crun) => KeyMatching::Exact,
+        Some(Dialect::Docker | Dialect::Podman | Dialect::Runc) => KeyMatching::CaseFolded,
     };
     let mut reader = Reader::new(text, keys);
-    let located = super::locate::locate(&mut reader, document, options.dialect);
+    let located = locate::locate(&mut reader, document, options.dialect);
     let detected = || located.as_ref().map_or(Dialect::Runc, |found| detect(found.profile));
     let dialect = options.dialect.unwrap_or_else(detected);
     let lowered = located.and_then(|found| {
         if found.is_resource {
-            // Kubernetes stores it without the keys that it does not know, whoever reads it afterwards.
-            reader.match_keys(Keys::Agreed);
+            // Kubernetes' decoder, which compares bytes, drops unknown keys before any runtime reads the resource.
+            reader.match_keys(KeyMatching::Unambiguous);
         }
-        let raw = super::parse::profile::read(
-            &mut reader,
-            found.profile,
-            dialect,
-            options.judged_against(),
-            found.is_resource,
-        )?;
-        super::lower::lower(&mut reader, &raw, dialect, options)
+        let native = options.main_arch();
+        let model = parse::profile(&mut reader, found.profile, dialect, native, found.is_resource)?;
+        lower::lower(&mut reader, &model, dialect, options)
     });
     let failed = reader.failed();
     let messages = reader.finish();
@@ -228,7 +80,7 @@ fn read_tree(text: &str, document: &Node, options: &Options) -> Result<Profile, 
     }
 }
 
-/// The dialect by the keys that only one of the formats has.
+/// The dialect, from the keys that only one of the formats has.
 fn detect(profile: &Node) -> Dialect {
     let has = |node: &Node, keys: &[&str]| {
         keys.iter().any(|key| node.members().iter().any(|member| *member.key == **key))

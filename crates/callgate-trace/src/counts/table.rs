@@ -18,7 +18,7 @@ use crate::lines::Line;
 use callgate_bpf::diagnostic::{Position, Severity};
 use callgate_bpf::syscalls;
 use callgate_formats::diagnostics::messages::Messages;
-use callgate_formats::syntax::tree::shorten;
+use callgate_formats::diagnostics::quote::shorten;
 
 /// A word of a line and its byte offset there.
 #[derive(Clone, Copy)]

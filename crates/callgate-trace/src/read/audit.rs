@@ -22,7 +22,7 @@ use crate::recording::{CallId, How, Recording, Run};
 use callgate_bpf::diagnostic::Severity;
 use callgate_bpf::syscalls::{Arch, is_known_name};
 use callgate_formats::diagnostics::messages::{Messages, Report};
-use callgate_formats::syntax::tree::shorten;
+use callgate_formats::diagnostics::quote::shorten;
 
 /// Whether a line is a record that is read here.
 pub(super) fn is_record(line: &str) -> bool {

@@ -1,4 +1,10 @@
-//! The document tree of a profile into its model.
+//! From the tree of a profile to its typed model: checks every member by itself.
 
+mod action;
+mod arches;
 mod args;
-pub(super) mod profile;
+mod entry;
+mod gate;
+mod profile;
+
+pub(super) use profile::profile;
