@@ -134,10 +134,8 @@ fn find<'n>(
         Some(_) => None,
         None => spec.map(|spec| spec.key_at),
     };
-    if let Some(kind) = kind
-        && (resource, top) == (None, None)
-        && configuration.is_none()
-    {
+    let is_something_else = (resource, top) == (None, None) && configuration.is_none();
+    if let Some(kind) = kind.filter(|_| is_something_else) {
         let given = kind.value.text().map(|text| format!("\"{}\"", shorten(text)));
         let given = given.unwrap_or_else(|| kind.value.describe());
         let message = format!("`kind` is {given}, but must be \"SeccompProfile\"");

@@ -82,9 +82,8 @@ impl Order {
             (Bound::Excluded((level, rank, usize::MAX)), Bound::Excluded((level + 1, FIRST, 0)));
         let next = self.levels.range(after).next().map(|((_, _, next), ())| *next);
         // libseccomp scans a level up to the word's own rank, so it finds an equal word only up to there.
-        if let Some((at, same)) = self.words.get(&(level, word))
-            && (*at <= rank || next == Some(*same))
-        {
+        let found = self.words.get(&(level, word));
+        if let Some((_, same)) = found.filter(|(at, same)| *at <= rank || next == Some(*same)) {
             return *same;
         }
         let new = self.ends.len();
