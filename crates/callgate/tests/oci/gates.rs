@@ -100,10 +100,10 @@ fn unknown_capabilities_and_architectures_are_warnings() {
     options.caps = CapSet::all();
     let profile = oci::read(&text, &options).unwrap();
     assert_eq!(call(&profile, "dup", &[]), "ERRNO(EPERM)");
-    let said: Vec<_> =
+    let messages: Vec<_> =
         profile.warnings.iter().map(|w| (w.message.as_str(), w.help.as_str())).collect();
     assert_eq!(
-        said,
+        messages,
         [
             (
                 "unknown capability `CAP_SYS_ADMN`; no container has it",

@@ -23,10 +23,10 @@ fn of(dialect: Option<Dialect>) -> ReadOptions {
 }
 
 /// Asserts that every dialect rejects a text with a message that contains this.
-fn rejected(text: &str, said: &str) {
+fn rejected(text: &str, expected: &str) {
     for dialect in READERS {
         let messages = lines(&oci::read(text, &of(dialect)).expect_err(text));
-        assert!(messages.contains(said), "{dialect:?} {text}\n{messages}");
+        assert!(messages.contains(expected), "{dialect:?} {text}\n{messages}");
     }
 }
 
@@ -65,26 +65,27 @@ fn keys_that_fold_to_a_known_one() {
         for dialect in GO {
             let profile = oci::read(&text, &of(Some(dialect))).unwrap();
             assert_eq!(call(&profile, "dup", &[]), "ALLOW");
-            let said = format!("`{spelled}` is read as `{key}`: Go's JSON decoder ignores case");
-            assert!(lines(&profile.warnings).contains(&said), "{}", lines(&profile.warnings));
+            let expected =
+                format!("`{spelled}` is read as `{key}`: Go's JSON decoder ignores case");
+            assert!(lines(&profile.warnings).contains(&expected), "{}", lines(&profile.warnings));
         }
         for dialect in [None, Some(Dialect::Oci)] {
             let messages = lines(&oci::read(&text, &of(dialect)).unwrap_err());
-            let said = format!(
+            let expected = format!(
                 "programs in Go (Docker, Podman, runc) read `{spelled}` as `{key}`, but \
                          crun and Kubernetes do not"
             );
-            assert!(messages.contains(&said), "{messages}");
+            assert!(messages.contains(&expected), "{messages}");
         }
         let messages =
             lines(&oci::read(&text, &of(Some(Dialect::Crun))).map_or_else(|m| m, |p| p.warnings));
-        let said = format!("unknown key `{spelled}` in ");
-        assert!(messages.contains(&said), "{messages}");
-        let said = format!(
+        let expected = format!("unknown key `{spelled}` in ");
+        assert!(messages.contains(&expected), "{messages}");
+        let expected = format!(
             "it is ignored (did you mean `{key}`? Programs in Go (Docker, Podman, runc) read it \
              as `{key}`)"
         );
-        assert!(messages.contains(&said), "{messages}");
+        assert!(messages.contains(&expected), "{messages}");
     }
 }
 
@@ -300,10 +301,10 @@ fn values_of_another_type() {
 /// C ends a string there: crun reads the key as `names`, and libseccomp reads the name as `dup`.
 #[test]
 fn nul_in_strings() {
-    let said = "the string contains the character U+0000";
-    rejected(&profile().replace("names", "names\\u0000x"), said);
-    rejected(&profile().replace("\"dup\"", "\"dup\\u0000x\""), said);
-    rejected(&format!("---\n{}", profile().replace("\"dup\"", "\"dup\\0x\"")), said);
+    let expected = "the string contains the character U+0000";
+    rejected(&profile().replace("names", "names\\u0000x"), expected);
+    rejected(&profile().replace("\"dup\"", "\"dup\\u0000x\""), expected);
+    rejected(&format!("---\n{}", profile().replace("\"dup\"", "\"dup\\0x\"")), expected);
     rejected(&profile().replace("\"dup\"", "\"dup\0x\""), "control character U+0000");
     // crun passes a C string to yajl, which ends at the first such byte of the file.
     rejected(&format!("{}\0{{", profile()), "Error 1:");

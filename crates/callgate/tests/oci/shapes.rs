@@ -81,9 +81,9 @@ fn only_docker_and_podman_read_a_top_level_profile_beside_a_resource() {
                 Ok(read) => assert!(reads_top_level(dialect) && read == "dup", "{dialect:?}"),
                 Err(messages) => {
                     assert!(!reads_top_level(dialect), "{dialect:?} {messages}");
-                    let said = "as `spec` of the SeccompProfile resource (1:2) or as the profile at the \
+                    let expected = "as `spec` of the SeccompProfile resource (1:2) or as the profile at the \
                                 top level (1:";
-                    assert!(messages.contains(said), "{messages}");
+                    assert!(messages.contains(expected), "{messages}");
                 }
             }
         }
@@ -193,8 +193,8 @@ fn other_resources_and_lists_are_not_profiles() {
         // With a profile at the top level, all programs read that.
         let beside = outer_with("\"kind\": \"Pod\", \"spec\": {}");
         assert_eq!(reading(&beside, dialect), Ok("dup"), "{dialect:?}");
-        let said = "`kind` is ignored: it is a key of Kubernetes resources";
-        assert!(warnings(&beside, dialect).contains(said));
+        let expected = "`kind` is ignored: it is a key of Kubernetes resources";
+        assert!(warnings(&beside, dialect).contains(expected));
         let items = format!("{{\"kind\": \"List\", \"items\": [{}]}}", outer());
         assert!(reading(&items, dialect).is_err());
     }
@@ -269,14 +269,14 @@ fn crun_installs_the_program_in_an_annotation_instead_of_the_profile() {
     for dialect in [None, Some(Dialect::Crun), Some(Dialect::Runc)] {
         assert!(reading(&twice, dialect).unwrap_err().contains("`annotations` is given twice"));
     }
-    let said = "1:18: crun ignores `linux.seccomp` and installs the BPF program in \
+    let expected = "1:18: crun ignores `linux.seccomp` and installs the BPF program in \
                 `run.oci.seccomp_bpf_data`";
     for dialect in [None, Some(Dialect::Crun)] {
-        assert!(reading(&text, dialect).unwrap_err().starts_with(&format!("Error {said}")));
+        assert!(reading(&text, dialect).unwrap_err().starts_with(&format!("Error {expected}")));
     }
     for dialect in [Dialect::Oci, Dialect::Runc] {
         assert_eq!(reading(&text, Some(dialect)), Ok("dup2"));
-        assert!(warnings(&text, Some(dialect)).starts_with(&format!("Warning {said}")));
+        assert!(warnings(&text, Some(dialect)).starts_with(&format!("Warning {expected}")));
     }
 }
 

@@ -5,7 +5,7 @@ use callgate::frontend::oci::{self, Dialect};
 use crate::support::{args, call, entry, lines, options, read, text};
 
 /// The messages, with position and help, about one entry beside a valid one.
-fn said(dialect: Dialect, names: &str, more: &str) -> String {
+fn warnings_about(dialect: Dialect, names: &str, more: &str) -> String {
     let entries = [entry("close", "ALLOW", ""), entry(names, "ALLOW", more)];
     lines(&read(&entries, &options(dialect)).warnings)
 }
@@ -13,23 +13,23 @@ fn said(dialect: Dialect, names: &str, more: &str) -> String {
 #[test]
 fn unknown_names_get_the_most_similar_known_one() {
     assert_eq!(
-        said(Dialect::Docker, "opneat", ""),
+        warnings_about(Dialect::Docker, "opneat", ""),
         "Warning 1:111: no architecture has a syscall `opneat`; it is skipped (did you mean \
          `openat`?)\n"
     );
     assert_eq!(
-        said(Dialect::Docker, "frobnicate_everything", ""),
+        warnings_about(Dialect::Docker, "frobnicate_everything", ""),
         "Warning 1:111: no architecture has a syscall `frobnicate_everything`; it is skipped \
          (check the spelling against syscalls(2))\n"
     );
     // Known elsewhere: profiles are written for all architectures.
-    assert_eq!(said(Dialect::Docker, "riscv_flush_icache socketcall", ""), "");
+    assert_eq!(warnings_about(Dialect::Docker, "riscv_flush_icache socketcall", ""), "");
 }
 
 #[test]
 fn unknown_keys_get_the_most_similar_known_one() {
     assert_eq!(
-        said(Dialect::Runc, "dup", "\"arg\": []"),
+        warnings_about(Dialect::Runc, "dup", "\"arg\": []"),
         "Warning 1:147: unknown key `arg` in an entry of `syscalls`; it is ignored (did you mean \
          `args`?)\n"
     );
@@ -38,16 +38,18 @@ fn unknown_keys_get_the_most_similar_known_one() {
 #[test]
 fn an_unused_second_value_is_a_warning() {
     assert_eq!(
-        said(Dialect::Runc, "dup", &args(&["0 EQ 1 5"])),
+        warnings_about(Dialect::Runc, "dup", &args(&["0 EQ 1 5"])),
         "Warning 1:214: `valueTwo` is 5, but SCMP_CMP_EQ does not use it (remove it, or use \
          SCMP_CMP_MASKED_EQ, where `value` is the mask)\n"
     );
-    assert_eq!(said(Dialect::Runc, "dup", &args(&["0 EQ 1 0"])), "");
+    assert_eq!(warnings_about(Dialect::Runc, "dup", &args(&["0 EQ 1 0"])), "");
 }
 
 #[test]
 fn a_mask_of_zero_is_a_warning() {
-    assert!(said(Dialect::Runc, "dup", &args(&["0 MASKED_EQ 0 0"])).contains("the mask is 0"));
+    assert!(
+        warnings_about(Dialect::Runc, "dup", &args(&["0 MASKED_EQ 0 0"])).contains("the mask is 0")
+    );
 }
 
 #[test]
@@ -55,12 +57,12 @@ fn notify_without_a_listener_is_a_warning_and_runc_rejects_more() {
     let notify = |names: &str| text(&entry(names, "NOTIFY", ""));
     let profile = oci::read(&notify("dup"), &options(Dialect::Crun)).unwrap();
     assert!(lines(&profile.warnings).contains("SCMP_ACT_NOTIFY without `listenerPath`"));
-    let refused = oci::read(&notify("dup write"), &options(Dialect::Runc)).unwrap_err();
-    assert!(lines(&refused).starts_with("Error 1:68: SCMP_ACT_NOTIFY for `write`"));
+    let messages = oci::read(&notify("dup write"), &options(Dialect::Runc)).unwrap_err();
+    assert!(lines(&messages).starts_with("Error 1:68: SCMP_ACT_NOTIFY for `write`"));
     assert!(oci::read(&notify("dup write"), &options(Dialect::Crun)).is_ok());
     let default = notify("dup").replacen("SCMP_ACT_ERRNO", "SCMP_ACT_NOTIFY", 1);
-    let refused = oci::read(&default, &options(Dialect::Docker)).unwrap_err();
-    assert!(lines(&refused).contains("Error 1:19: SCMP_ACT_NOTIFY as the default action"));
+    let messages = oci::read(&default, &options(Dialect::Docker)).unwrap_err();
+    assert!(lines(&messages).contains("Error 1:19: SCMP_ACT_NOTIFY as the default action"));
 }
 
 #[test]
