@@ -14,7 +14,7 @@ pub const CONTAINER_DEFAULT: &str = include_str!("../profiles/container-default.
 /// what each capability adds. Its text names every syscall up to Linux 6.18, and gives reasons in comments.
 ///
 /// # Errors
-/// As [`read`]. The text is valid, so the only error is a combination of architectures that no kernel runs.
+/// As [`oci::read`](crate::oci::read()). The text is valid, so the only error is a combination of architectures that no kernel runs.
 pub fn container_default(options: &ReadOptions) -> Result<Profile, Vec<Diagnostic>> {
     let options = ReadOptions { dialect: Some(Dialect::Docker), ..options.clone() };
     read(CONTAINER_DEFAULT, &options)

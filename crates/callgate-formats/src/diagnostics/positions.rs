@@ -1,7 +1,7 @@
 //! Line and column of a byte offset, in constant time per question.
 //!
 //! A text of 16 MiB can have a thousand messages, so counting from the start of the text for each of them
-//! would be quadratic. The positions at every [`STEP`]th byte are computed once, when the first one is needed.
+//! would be quadratic. The positions at every 512th byte are computed once, when the first one is needed.
 
 use std::cell::OnceCell;
 

@@ -1,7 +1,7 @@
 //! Profiles of container runtimes: OCI, Docker, Podman, runc, crun, and the `SeccompProfile` resource of
 //! Kubernetes' Security Profiles Operator, in JSON or YAML.
 //!
-//! [`read`] takes a profile, a whole OCI `config.json` (its `linux.seccomp`) or a `SeccompProfile`
+//! [`read()`] takes a profile, a whole OCI `config.json` (its `linux.seccomp`) or a `SeccompProfile`
 //! resource (its `spec`). A text that starts with `{` or `[` is read as strict JSON, any other text as YAML 1.2:
 //! one document without anchors, aliases, tags and directives. (YAML that starts with a brace needs `---` before
 //! it.) In the dialect of a runtime, the profile is the one that this runtime reads; without a dialect, a document
@@ -31,7 +31,7 @@
 //! [`ReadOptions::strict`]; a name that only other architectures have is skipped without a warning, because profiles
 //! are written for all of them.
 //!
-//! Steps: [`read`] parses the text, `locate` finds the profile in the document, `parse` turns its tree into the
+//! Steps: [`read()`] parses the text, `locate` finds the profile in the document, `parse` turns its tree into the
 //! typed `model`, and `lower` turns the model into a policy.
 //!
 //! Sources: `config-linux.md` of the runtime specification; `profiles/seccomp` of moby; `pkg/seccomp` of

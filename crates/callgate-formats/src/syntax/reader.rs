@@ -96,7 +96,7 @@ impl<'t> Reader<'t> {
         self.messages.report_at(severity, || positions.of(at), message)
     }
 
-    /// The candidate that is most similar to an unknown word, if one is similar enough. After [`SUGGESTIONS`] words
+    /// The candidate that is most similar to an unknown word, if one is similar enough. After 50 words
     /// there are no further suggestions.
     pub fn nearest<'c>(
         &mut self,
