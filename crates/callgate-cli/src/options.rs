@@ -229,8 +229,8 @@ impl SourceOptions {
     }
 
     /// How a profile is read.
-    pub(crate) fn of_profile(&self, dialect: Option<oci::Dialect>) -> Result<oci::Options> {
-        Ok(oci::Options {
+    pub(crate) fn of_profile(&self, dialect: Option<oci::Dialect>) -> Result<oci::ReadOptions> {
+        Ok(oci::ReadOptions {
             dialect,
             arches: self.arch.clone(),
             native: match self.arch.first() {

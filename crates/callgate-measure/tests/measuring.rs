@@ -193,10 +193,10 @@ fn calls_are_chosen_that_show_what_filters_do() -> TestResult {
 fn every_experiment_can_be_set_up_and_measured() -> TestResult {
     needs_seccomp()?;
     let arch = callgate::Arch::native().unwrap();
-    let options = callgate::frontend::oci::Options {
+    let options = callgate::frontend::oci::ReadOptions {
         arches: vec![arch],
         enosys_above: Some(callgate::frontend::oci::EnosysAbove::Off),
-        ..callgate::frontend::oci::Options::new(arch, "6.12".parse().unwrap())
+        ..callgate::frontend::oci::ReadOptions::new(arch, "6.12".parse().unwrap())
     };
     let policy = callgate::frontend::container_default(&options).unwrap().policy;
     let options = Options {

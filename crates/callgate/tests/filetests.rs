@@ -146,7 +146,7 @@ impl Case {
             return Ok((compiled.map_err(|error| error.to_string())?, arches, endian));
         }
         let kernel: KernelVersion = self.setting("kernel").unwrap_or("6.18").parse().unwrap();
-        let mut reading = oci::Options::new(Arch::X86_64, kernel);
+        let mut reading = oci::ReadOptions::new(Arch::X86_64, kernel);
         if self.setting("arches").is_some() {
             reading.arches = self.arches();
         }

@@ -169,7 +169,7 @@ proptest! {
 }
 
 fn container_default(text: &str, arches: &[Arch]) -> Policy {
-    let mut options = oci::Options::new(Arch::X86_64, "6.18".parse().unwrap());
+    let mut options = oci::ReadOptions::new(Arch::X86_64, "6.18".parse().unwrap());
     options.arches = arches.to_vec();
     oci::read(text, &options).unwrap().policy
 }

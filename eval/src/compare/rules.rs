@@ -254,10 +254,10 @@ mod tests {
 
     fn built_in(arches: &[Arch]) -> Policy {
         let kernel = "6.18".parse().unwrap();
-        let options = oci::Options {
+        let options = oci::ReadOptions {
             arches: arches.to_vec(),
             enosys_above: Some(oci::EnosysAbove::Off),
-            ..oci::Options::new(Arch::X86_64, kernel)
+            ..oci::ReadOptions::new(Arch::X86_64, kernel)
         };
         container_default(&options).unwrap().policy
     }

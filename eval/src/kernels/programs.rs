@@ -120,7 +120,7 @@ pub(super) fn candidates(
     notes: &mut Vec<String>,
 ) -> Result<Vec<Candidate>> {
     let arch = guest.machine.arch;
-    let profile = container_default(&oci::Options::new(arch, guest.version))
+    let profile = container_default(&oci::ReadOptions::new(arch, guest.version))
         .map_err(|errors| format!("container-default: {errors:?}"))?;
     let mut candidates = Vec::new();
     let options = |aim, weights: &Weights| Options {

@@ -46,7 +46,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<Subject>> {
         "profile" => {
             let kernel = setting("kernel").unwrap_or("6.18").parse();
             let mut options =
-                oci::Options::new(Arch::X86_64, kernel.map_err(|_| unknown("kernel"))?);
+                oci::ReadOptions::new(Arch::X86_64, kernel.map_err(|_| unknown("kernel"))?);
             if setting("arches").is_some() {
                 options.arches = arches;
             }

@@ -49,7 +49,7 @@ pub(crate) fn all() -> Result<Vec<Subject>> {
 /// The built-in profile for every architecture, and on x86-64 its programs by every model and by other ways.
 fn built_in(subjects: &mut Vec<Subject>) {
     for arch in Arch::ALL.iter().copied() {
-        let options = oci::Options::new(arch, kernel());
+        let options = oci::ReadOptions::new(arch, kernel());
         let Ok(profile) = container_default(&options) else { continue };
         let name = format!("container-default {arch}");
         if arch == Arch::X86_64 {
@@ -95,7 +95,7 @@ fn sessions(path: &Path, subjects: &mut Vec<Subject>) -> Result<()> {
 }
 
 fn profile(name: &str, text: &str) -> Option<Subject> {
-    let profile = oci::read(text, &oci::Options::new(Arch::X86_64, kernel())).ok()?;
+    let profile = oci::read(text, &oci::ReadOptions::new(Arch::X86_64, kernel())).ok()?;
     Some(Subject::policy(name, profile.policy))
 }
 

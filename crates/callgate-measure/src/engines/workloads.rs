@@ -132,8 +132,10 @@ fn x86_64(nr: u32) -> SeccompData {
 /// The project's own profile for x86-64 alone, compiled as Docker reads it on Linux 6.18.
 fn container_default_program() -> Option<Program> {
     let kernel = KernelVersion { major: 6, minor: 18 };
-    let options =
-        oci::Options { arches: vec![Arch::X86_64], ..oci::Options::new(Arch::X86_64, kernel) };
+    let options = oci::ReadOptions {
+        arches: vec![Arch::X86_64],
+        ..oci::ReadOptions::new(Arch::X86_64, kernel)
+    };
     let profile = container_default(&options).ok()?;
     compile::compile(&profile.policy, &Options::default()).ok().map(|compiled| compiled.program)
 }

@@ -123,8 +123,8 @@ mod tests {
     use super::*;
 
     fn policy(arches: &[Arch]) -> Policy {
-        let options = oci::Options::new(Arch::X86_64, "6.18".parse().unwrap());
-        let options = oci::Options {
+        let options = oci::ReadOptions::new(Arch::X86_64, "6.18".parse().unwrap());
+        let options = oci::ReadOptions {
             arches: arches.to_vec(),
             enosys_above: Some(oci::EnosysAbove::Off),
             ..options
@@ -189,8 +189,8 @@ mod tests {
 
     #[test]
     fn what_libseccomp_cannot_express_is_refused() {
-        let options = oci::Options::new(Arch::X86_64, "6.18".parse().unwrap());
-        let enosys = oci::Options { enosys_above: Some(oci::EnosysAbove::On), ..options };
+        let options = oci::ReadOptions::new(Arch::X86_64, "6.18".parse().unwrap());
+        let enosys = oci::ReadOptions { enosys_above: Some(oci::EnosysAbove::On), ..options };
         let policy = container_default(&enosys).unwrap().policy;
         let error = list(&policy).unwrap_err().to_string();
         assert!(error.contains("all syscall numbers from"), "{error}");

@@ -21,10 +21,10 @@ use crate::recording::Recording;
 use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
 use callgate_bpf::syscalls::{self, Arch};
 use callgate_codegen::Count;
-use callgate_formats::keys::Keys;
-use callgate_formats::messages::{Messages, Report};
-use callgate_formats::reader;
-use callgate_formats::tree::shorten;
+use callgate_formats::diagnostics::messages::{Messages, Report};
+use callgate_formats::diagnostics::quote::shorten;
+use callgate_formats::syntax::keys::KeyMatching;
+use callgate_formats::syntax::reader;
 
 /// What a text says about how often calls happen.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -127,7 +127,7 @@ const HELP: &str = "write one line per call, its name and how often it happens, 
 
 /// The counts of a recording; calls that the tables do not know are left out.
 fn of_recording(text: &str, unknown: Severity) -> (Vec<Count>, Messages) {
-    let mut reader = reader::Reader::new(text, Keys::Exact);
+    let mut reader = reader::Reader::new(text, KeyMatching::Exact);
     let mut counts = Vec::new();
     let Some(tree) = recording::json::parse(text, &mut reader) else {
         return (counts, reader.into_messages());

@@ -16,8 +16,8 @@ use super::words::{Buffer, Field, WORDS, Words, word_and_number};
 use crate::lines::Line;
 use callgate_bpf::diagnostic::{Position, Severity};
 use callgate_bpf::syscalls;
-use callgate_formats::messages::{Messages, Report};
-use callgate_formats::tree::shorten;
+use callgate_formats::diagnostics::messages::{Messages, Report};
+use callgate_formats::diagnostics::quote::shorten;
 use rustc_hash::FxHashMap;
 
 /// What is wrong with a line, and where in it. Its message is formatted only where it is reported.

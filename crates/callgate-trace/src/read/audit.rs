@@ -21,8 +21,8 @@ use crate::lines::{Block, Line};
 use crate::recording::{CallId, How, Recording, Run};
 use callgate_bpf::diagnostic::Severity;
 use callgate_bpf::syscalls::{Arch, is_known_name};
-use callgate_formats::messages::{Messages, Report};
-use callgate_formats::tree::shorten;
+use callgate_formats::diagnostics::messages::{Messages, Report};
+use callgate_formats::diagnostics::quote::shorten;
 use memchr::memmem::Finder;
 
 /// Each record that is read here has one of these: `type=SECCOMP `, `type=1326 `, and what is written

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::recording::{CallId, Recording, Run, Seen};
 use callgate_bpf::diagnostic::Position;
-use callgate_formats::messages::Messages;
+use callgate_formats::diagnostics::messages::Messages;
 
 /// How many different calls a recording may have: more than there are on all architectures together.
 pub(crate) const MAX_CALLS: usize = 16_384;

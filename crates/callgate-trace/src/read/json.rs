@@ -9,9 +9,9 @@ use crate::recording::{
 use callgate_bpf::diagnostic::{Diagnostic, Severity};
 use callgate_bpf::suggest::nearest;
 use callgate_bpf::syscalls::{self, Arch};
-use callgate_formats::json;
-use callgate_formats::reader::Reader;
-use callgate_formats::tree::{Kind, Node};
+use callgate_formats::syntax::json;
+use callgate_formats::syntax::reader::Reader;
+use callgate_formats::syntax::tree::{Node, NodeKind};
 
 /// How many runs a recording may have.
 const MAX_RUNS: usize = 10_000;
@@ -87,7 +87,7 @@ fn rest(
     let tree = whole.filter(is_recording);
     let calls = tree.as_ref().and_then(|tree| tree.get("calls"));
     let count = match calls.map(|calls| &calls.kind) {
-        Some(Kind::List(items)) => items.len(),
+        Some(NodeKind::List(items)) => items.len(),
         _ => 0,
     };
     if count > 0 && partial {
@@ -194,7 +194,7 @@ pub(crate) fn entries<'n>(reader: &mut Reader<'_>, tree: &'n Node) -> Vec<Entry<
 
 /// One entry; `None` when it is wrong, and that is said.
 fn entry<'n>(reader: &mut Reader<'_>, node: &'n Node) -> Option<Entry<'n>> {
-    if !matches!(node.kind, Kind::Map(_)) {
+    if !matches!(node.kind, NodeKind::Map(_)) {
         reader.wrong_type(node, "each item of `calls`", "an object");
         return None;
     }
@@ -255,8 +255,8 @@ fn args(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Vec<Values> {
 fn values(reader: &mut Reader<'_>, node: &Node, entry: &Entry<'_>) -> Option<Values> {
     const BOUNDS: [&str; 4] = ["min", "max", "ever", "always"];
     match node.kind {
-        Kind::Null => return None,
-        Kind::Map(_) => {}
+        NodeKind::Null => return None,
+        NodeKind::Map(_) => {}
         _ => {
             reader.wrong_type(node, "each item of `args`", "an object or null");
             return None;
@@ -312,7 +312,7 @@ fn seen_in(reader: &mut Reader<'_>, node: &Node, values: usize, runs: u64) -> Op
 
 /// A 64-bit value: an integer, or a string with one in hexadecimal.
 fn value(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<u64> {
-    if let Kind::Text(text) = &node.kind {
+    if let NodeKind::Text(text) = &node.kind {
         let digits = text.strip_prefix("0x").filter(|digits| !digits.starts_with('+'));
         let value = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
         if value.is_none() {
@@ -325,7 +325,7 @@ fn value(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<u64> {
 
 /// One entry of `runs`; what it does not say is not known.
 fn run(reader: &mut Reader<'_>, node: &Node) -> Option<Run> {
-    if !matches!(node.kind, Kind::Map(_)) {
+    if !matches!(node.kind, NodeKind::Map(_)) {
         reader.wrong_type(node, "each item of `runs`", "an object");
         return None;
     }
@@ -375,7 +375,7 @@ fn run(reader: &mut Reader<'_>, node: &Node) -> Option<Run> {
 
 /// One entry of `caveats`. A later recorder may know more effects; such a caveat is one that is only said.
 fn caveat(reader: &mut Reader<'_>, node: &Node) -> Option<Caveat> {
-    if !matches!(node.kind, Kind::Map(_)) {
+    if !matches!(node.kind, NodeKind::Map(_)) {
         reader.wrong_type(node, "each item of `caveats`", "an object");
         return None;
     }

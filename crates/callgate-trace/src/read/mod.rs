@@ -105,9 +105,9 @@ use super::counts::table;
 use crate::recording::{CallId, How, Recording, Run};
 use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
 use callgate_bpf::syscalls::Arch;
-use callgate_formats::keys::Keys;
-use callgate_formats::messages::{Messages, Report};
-use callgate_formats::reader;
+use callgate_formats::diagnostics::messages::{Messages, Report};
+use callgate_formats::syntax::keys::KeyMatching;
+use callgate_formats::syntax::reader;
 
 /// The version of recordings in JSON.
 pub const VERSION: u64 = 1;
@@ -205,7 +205,7 @@ impl Reader {
         let unknown = self.options.unknown();
         let (recording, messages) = match self.text.end().map_err(|error| vec![with_help(error)])? {
             Form::Json(text) => {
-                let mut reader = reader::Reader::new(&text, Keys::Exact);
+                let mut reader = reader::Reader::new(&text, KeyMatching::Exact);
                 let recording = json::read(&text, &mut reader, unknown, self.options.partial);
                 (recording, reader.into_messages())
             }

@@ -35,7 +35,7 @@ use crate::lines;
 use crate::recording::{CallId, How, Recording, Run};
 use callgate_bpf::diagnostic::{Position, Severity};
 use callgate_bpf::syscalls::{self, Arch};
-use callgate_formats::messages::Messages;
+use callgate_formats::diagnostics::messages::Messages;
 use memchr::memmem::Finder;
 
 /// How many calls may be unfinished at a time. Each has a thread of its own.

@@ -1,9 +1,10 @@
-//! `args`: the conditions of an entry.
+//! Reader of `args`: the conditions of an entry as comparisons of arguments.
 
-use super::super::reader::{Fields, Reader, key};
-use super::super::tree::{Node, shorten};
-use super::Dialect;
+use crate::diagnostics::quote::shorten;
+use crate::oci::dialect::Dialect;
 use crate::ruleset::{Comparison, Op};
+use crate::syntax::reader::{Fields, Reader, key};
+use crate::syntax::tree::Node;
 
 #[rustfmt::skip]
 const OPERATORS: [&str; 7] = [
@@ -11,16 +12,16 @@ const OPERATORS: [&str; 7] = [
     "SCMP_CMP_MASKED_EQ",
 ];
 
-/// One condition of `args`, with its place.
+/// One condition of `args`.
 struct Arg {
     at: usize,
     comparison: Comparison,
-    /// It cannot hold: bits are wanted that are masked out.
+    /// Whether it never holds, because the datum has bits outside the mask.
     never: bool,
 }
 
-/// The conditions of an entry as alternatives: one of these lists must hold in full. `None` only after
-/// an error was reported.
+/// The conditions of an entry in disjunctive normal form: all comparisons of at least one of the lists must hold.
+/// `None` only after an error was reported.
 pub(super) fn alternatives(
     reader: &mut Reader<'_>,
     node: &Node,
@@ -31,7 +32,7 @@ pub(super) fn alternatives(
     if args.len() != nodes.len() {
         return None;
     }
-    let args = looked_at(reader, args, dialect);
+    let args = used(reader, args, dialect);
     let same = |a: &Arg, b: &Arg| a.comparison.arg() == b.comparison.arg();
     let repeated = args
         .iter()
@@ -40,25 +41,20 @@ pub(super) fn alternatives(
         .map(|(_, arg)| arg);
     if let Some(arg) = repeated {
         let index = arg.comparison.arg();
-        let (at, message) = match dialect {
-            Dialect::Oci => (
-                arg.at,
-                format!(
-                    "argument {index} is compared twice in one entry: here both must hold, but \
-                     runc and crun take each condition of the entry as a rule of its own"
-                ),
+        let message = match dialect {
+            Dialect::Oci => format!(
+                "argument {index} is compared more than once in this entry: by the specification all \
+                 conditions must hold, but runc and crun turn each condition of the entry into a \
+                 separate rule"
             ),
-            _ => (
-                arg.at,
-                format!(
-                    "argument {index} is compared twice in one entry, so each condition of the \
-                     entry is a rule of its own: one that holds is enough"
-                ),
+            _ => format!(
+                "argument {index} is compared more than once in this entry, so each condition of the \
+                 entry becomes a separate rule: one condition that holds is enough"
             ),
         };
-        reader.warn(at, message).help =
-            "to mean one of several, write one entry for each; to mean \
-             all of several, no runtime can express it for one argument"
+        reader.warn(arg.at, message).help =
+            "to match any of several conditions, write one entry for each; no runtime can require \
+             several conditions on one argument"
                 .to_owned();
     }
     if repeated.is_some() && dialect != Dialect::Oci {
@@ -71,18 +67,19 @@ pub(super) fn alternatives(
     Some(vec![args.iter().map(|arg| arg.comparison).collect()])
 }
 
-/// How many conditions of an entry crun looks at.
+/// Number of conditions of an entry that crun uses.
 const CRUN_ARGS: usize = 6;
 
-/// The conditions that count.
-fn looked_at(reader: &mut Reader<'_>, mut args: Vec<Arg>, dialect: Dialect) -> Vec<Arg> {
+/// The conditions that the dialect uses.
+fn used(reader: &mut Reader<'_>, mut args: Vec<Arg>, dialect: Dialect) -> Vec<Arg> {
     let is_crun = matches!(dialect, Dialect::Crun | Dialect::Podman);
     if let (Some(arg), true) = (args.get(CRUN_ARGS), is_crun) {
         let message = format!(
-            "this entry has {} conditions, but crun looks at the first {CRUN_ARGS} only",
+            "this entry has {} conditions, but crun uses only the first {CRUN_ARGS}",
             args.len()
         );
-        reader.warn(arg.at, message).help = "write several entries".to_owned();
+        reader.warn(arg.at, message).help =
+            format!("write at most {CRUN_ARGS} conditions per entry");
         args.truncate(CRUN_ARGS);
     }
     args
@@ -93,7 +90,7 @@ fn arg(reader: &mut Reader<'_>, node: &Node, dialect: Dialect) -> Option<Arg> {
     let fields = reader.fields(node, "an item of `args`", &known)?;
     let mut required = |key: &str| {
         if fields.get(key).is_none() {
-            reader.error(fields.at, format!("this item of `args` has no `{key}`")).help =
+            reader.error(fields.at, format!("missing `{key}` in an item of `args`")).help =
                 "give `index`, `op` and `value`".to_owned();
         }
         fields.get(key)
@@ -108,12 +105,12 @@ fn arg(reader: &mut Reader<'_>, node: &Node, dialect: Dialect) -> Option<Arg> {
     let op = op?;
     let name = reader.text(op, "`op`")?;
     let Some(name) = OPERATORS.into_iter().find(|known| *known == name) else {
-        let message = format!("`op` is \"{}\", which is no comparison", shorten(name));
+        let message = format!("`op` is \"{}\", which is not a comparison operator", shorten(name));
         let near = reader.nearest(name, OPERATORS);
         reader.error(op.at, message).help = match near {
             Some(near) => format!("did you mean \"{near}\"?"),
             None => {
-                "the comparisons are SCMP_CMP_NE, _LT, _LE, _EQ, _GE, _GT and _MASKED_EQ".to_owned()
+                "the operators are SCMP_CMP_NE, _LT, _LE, _EQ, _GE, _GT and _MASKED_EQ".to_owned()
             }
         };
         return None;
@@ -133,14 +130,14 @@ fn arg(reader: &mut Reader<'_>, node: &Node, dialect: Dialect) -> Option<Arg> {
         _ => (Op::Eq, value),
     };
     if !matches!(op, Op::MaskedEq(_)) && value_two.1 != 0 {
-        let message = format!("`valueTwo` is {}, but {name} does not look at it", value_two.1);
+        let message = format!("`valueTwo` is {}, but {name} does not use it", value_two.1);
         reader.warn(value_two.0, message).help =
             "remove it, or use SCMP_CMP_MASKED_EQ, where `value` is the mask".to_owned();
     }
     Some(Arg { at: fields.at, comparison: Comparison::new(index, op, value)?, never })
 }
 
-/// Warns about a masked comparison that cannot mean what it says; whether it never holds.
+/// Warns about a masked comparison that is always or never true as written. Returns whether it never holds.
 fn outside_mask(
     reader: &mut Reader<'_>,
     fields: &Fields<'_>,
@@ -155,18 +152,18 @@ fn outside_mask(
         let (message, help) = match dialect {
             Dialect::Oci => (
                 format!("{message}; the comparison never holds"),
-                "`value` is the mask and `valueTwo` the datum; libseccomp ignores these bits",
+                "`value` is the mask, `valueTwo` the value to compare with; libseccomp ignores these bits",
             ),
             _ => (
                 format!("{message}; libseccomp ignores them"),
-                "`value` is the mask and `valueTwo` the datum; by the specification the \
+                "`value` is the mask, `valueTwo` the value to compare with; by the specification the \
                  comparison never holds",
             ),
         };
         reader.warn(at, message).help = help.to_owned();
     } else if mask == 0 {
         reader.warn(fields.at, "the mask is 0: the comparison holds for every value").help =
-            "`value` is the mask and `valueTwo` the datum".to_owned();
+            "`value` is the mask, `valueTwo` the value to compare with".to_owned();
     }
     outside != 0 && dialect == Dialect::Oci
 }

@@ -1,13 +1,14 @@
-//! Linux capabilities: they decide which entries of a container profile apply.
+//! Sets of Linux capabilities, on which the entries of a container profile can depend.
 //!
-//! Names and numbers: `include/uapi/linux/capability.h`, `capabilities(7)`.
+//! Names and numbers are from `include/uapi/linux/capability.h` and `capabilities(7)`.
 
 use std::fmt;
 use std::str::FromStr;
 
+use crate::diagnostics::quote::shorten;
 use callgate_bpf::suggest::nearest;
 
-/// The capabilities by number, 0 to 40 (`CAP_CHECKPOINT_RESTORE`, Linux 5.9; none was added since).
+/// The capabilities by number, 0 to 40 (`CAP_CHECKPOINT_RESTORE`, added last, in Linux 5.9).
 #[rustfmt::skip]
 const NAMES: [&str; 41] = [
     "CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_DAC_READ_SEARCH", "CAP_FOWNER", "CAP_FSETID", "CAP_KILL",
@@ -20,7 +21,7 @@ const NAMES: [&str; 41] = [
     "CAP_BLOCK_SUSPEND", "CAP_AUDIT_READ", "CAP_PERFMON", "CAP_BPF", "CAP_CHECKPOINT_RESTORE",
 ];
 
-/// What Docker gives a container that asks for nothing.
+/// The capabilities that Docker gives a container by default.
 #[rustfmt::skip]
 const DOCKER: &[&str] = &[
     "CAP_AUDIT_WRITE", "CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_KILL",
@@ -51,49 +52,49 @@ impl CapSet {
         CapSet((1 << NAMES.len()) - 1)
     }
 
-    /// The fourteen that Docker gives a container by default.
+    /// The fourteen capabilities that Docker gives a container by default.
     pub fn docker() -> CapSet {
-        DOCKER.iter().filter_map(|name| number(name)).fold(CapSet(0), |set, n| CapSet(set.0 | n))
+        DOCKER.iter().filter_map(|name| bit(name)).fold(CapSet(0), |set, bit| CapSet(set.0 | bit))
     }
 
-    /// Whether the capability of that name (`CAP_SYS_ADMIN`) is in the set; unknown ones never are.
+    /// Whether the set contains the capability with this name (`CAP_SYS_ADMIN`); `false` for an unknown name.
     pub fn contains(self, name: &str) -> bool {
-        number(name).is_some_and(|bit| self.0 & bit != 0)
+        bit(name).is_some_and(|bit| self.0 & bit != 0)
     }
 
-    /// The names in the set, by number.
+    /// The names of the capabilities in the set, in the order of their numbers.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         NAMES.iter().enumerate().filter(move |(n, _)| self.0 >> n & 1 != 0).map(|(_, name)| *name)
     }
 
-    /// The capability of that name alone; `None` for an unknown one.
+    /// The set with only the capability of this name; `None` if the name is unknown.
     pub(crate) fn one(name: &str) -> Option<CapSet> {
-        number(name).map(CapSet)
+        bit(name).map(CapSet)
     }
 
-    /// Both together.
+    /// The union of two sets.
     pub(crate) const fn with(self, other: CapSet) -> CapSet {
         CapSet(self.0 | other.0)
     }
 
-    /// Whether all of the other set are in this one.
+    /// Whether the other set is a subset of this one.
     pub(crate) const fn includes(self, other: CapSet) -> bool {
         other.0 & !self.0 == 0
     }
 
-    /// Whether one of the other set is in this one.
+    /// Whether the sets have a capability in common.
     pub(crate) const fn overlaps(self, other: CapSet) -> bool {
         other.0 & self.0 != 0
     }
 }
 
-/// The bit of a name.
-fn number(name: &str) -> Option<u64> {
+/// The bit of the capability with this name.
+fn bit(name: &str) -> Option<u64> {
     NAMES.iter().position(|known| *known == name).map(|n| 1 << n)
 }
 
 impl fmt::Display for CapSet {
-    /// The way it is parsed: `docker`, `all`, `none` or the names with commas.
+    /// In the form that is parsed: `docker`, `all`, `none`, or names separated by commas.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if *self == CapSet::docker() {
             return f.write_str("docker");
@@ -106,7 +107,7 @@ impl fmt::Display for CapSet {
     }
 }
 
-/// Why a text is no set of capabilities.
+/// Error: a text is not a set of capabilities.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapError {
     given: String,
@@ -114,11 +115,13 @@ pub struct CapError {
 
 impl fmt::Display for CapError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let given = super::tree::shorten(&self.given);
-        write!(f, "there is no capability `{given}`; ")?;
+        let given = shorten(&self.given);
+        write!(f, "unknown capability `{given}`; ")?;
         match nearest(&canonical(&self.given), NAMES) {
             Some(name) => write!(f, "did you mean `{name}`?"),
-            None => f.write_str("use docker, all, none, or names of capabilities(7) with commas"),
+            None => f.write_str(
+                "use docker, all, none, or names from capabilities(7), separated by commas",
+            ),
         }
     }
 }
@@ -133,8 +136,8 @@ fn canonical(name: &str) -> String {
 impl FromStr for CapSet {
     type Err = CapError;
 
-    /// `docker`, `all`, `none` and names, with commas between them, which add up: what `docker run
-    /// --cap-add SYS_PTRACE` gives is `docker,SYS_PTRACE`. Names in any case, with or without `CAP_`.
+    /// The union of `docker`, `all`, `none` and names, separated by commas: `docker run --cap-add SYS_PTRACE` gives
+    /// `docker,SYS_PTRACE`. Names are in any case, with or without `CAP_`.
     fn from_str(text: &str) -> Result<CapSet, CapError> {
         let mut set = 0;
         for given in text.split(',').map(str::trim) {
@@ -143,7 +146,7 @@ impl FromStr for CapSet {
                 "all" => CapSet::all().0,
                 "none" => CapSet::none().0,
                 name => {
-                    number(&canonical(name)).ok_or_else(|| CapError { given: given.to_owned() })?
+                    bit(&canonical(name)).ok_or_else(|| CapError { given: given.to_owned() })?
                 }
             };
         }
@@ -170,14 +173,14 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_capability_is_named() {
+    fn an_unknown_capability_is_reported_by_name() {
         let message = |text: &str| text.parse::<CapSet>().unwrap_err().to_string();
         assert_eq!(
             message("CAP_SYS_ADMN"),
-            "there is no capability `CAP_SYS_ADMN`; did you mean `CAP_SYS_ADMIN`?"
+            "unknown capability `CAP_SYS_ADMN`; did you mean `CAP_SYS_ADMIN`?"
         );
-        assert!(message("").contains("no capability ``"));
-        assert!(message("docker,").contains("no capability ``"));
+        assert!(message("").contains("unknown capability ``"));
+        assert!(message("docker,").contains("unknown capability ``"));
         assert!(message("docker,foo").contains("`foo`"));
     }
 }

@@ -1,19 +1,19 @@
-//! How programs match the keys of a JSON object with the names that they know.
+//! How programs compare the keys of a JSON object with the names that they know.
 //!
 //! Go's `encoding/json` takes a key that is byte for byte the name of a field, else one that is equal
-//! under Unicode's simple case folding, in all versions of Go up to 1.26. The names of profiles are ASCII
-//! letters, and of all other characters only two fold to one: U+017F (long s) to `s`, U+212A (Kelvin sign)
-//! to `k`. crun compares bytes (`yajl_tree_get`), and so does `sigs.k8s.io/json`, which Kubernetes uses.
+//! under Unicode's simple case folding, in all versions of Go up to 1.26. The names in profiles consist of
+//! ASCII letters, and only two other characters fold to one: U+017F (long s) to `s`, U+212A (Kelvin sign) to
+//! `k`. crun compares bytes (`yajl_tree_get`), and so does `sigs.k8s.io/json`, which Kubernetes uses.
 
-/// Whose way of matching counts.
+/// How keys are compared with names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keys {
+pub enum KeyMatching {
     /// The same bytes: crun.
     Exact,
     /// The same bytes, else the same under case folding: programs in Go.
-    Folded,
-    /// A key that these two read differently is an error.
-    Agreed,
+    CaseFolded,
+    /// The same bytes; a key that only case folding makes equal is an error, because programs disagree.
+    Unambiguous,
 }
 
 /// Whether Go's decoder takes a key for a name of ASCII letters.
@@ -30,7 +30,7 @@ pub fn folds_to(key: &str, name: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// The characters are all that Unicode folds to ASCII letters (CaseFolding.txt, status C and S).
+    /// These are all characters that Unicode folds to ASCII letters (CaseFolding.txt, status C and S).
     #[test]
     fn keys_fold_as_in_go() {
         for key in ["syscalls", "SYSCALLS", "\u{17f}y\u{17f}call\u{17f}", "SySc\u{61}ll\u{17f}"] {
@@ -43,7 +43,7 @@ mod tests {
         {
             assert!(!folds_to(key, "syscalls"), "{key}");
         }
-        // Full folding and what only lower-casing knows: U+0130 is not `i` to Go.
+        // Only full folding (not simple folding) relates U+0130 to `i`, and only lower-casing U+0131.
         assert!(!folds_to("\u{130}ndex", "index"));
         assert!(!folds_to("\u{131}ndex", "index"));
     }

@@ -1,26 +1,26 @@
-//! Messages about a text, as many as somebody may read: the others are counted.
+//! Messages about a text: a limited number is kept, the others are counted.
 
 use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
 
-/// How many warnings, and how many errors, are kept: nobody reads more.
+/// Maximum number of errors, and of warnings, that are kept.
 pub const LIMIT: usize = 500;
 
 /// Messages in the order in which they are found.
 #[derive(Debug)]
 pub struct Messages {
     kept: Vec<Diagnostic>,
-    /// Warnings and errors so far, those left out included.
+    /// Number of warnings and errors so far, including those that were not kept.
     counts: [usize; 2],
-    /// Where a message goes that is left out.
+    /// Stands in for a message that is not kept, so that [`Report::report`] can always return one.
     left_out: Diagnostic,
 }
 
-/// What takes messages about a text, by what it calls a place there.
+/// A collector of messages about a text, with its own kind of place (an offset, a position).
 pub trait Report {
     /// A place in the text.
     type At;
 
-    /// Adds an error or a warning; the message may be given advice afterwards.
+    /// Adds an error or a warning. The caller may set the help of the returned message.
     fn report(
         &mut self,
         severity: Severity,
@@ -28,11 +28,11 @@ pub trait Report {
         message: impl Into<String>,
     ) -> &mut Diagnostic;
 
-    /// Counts an error or a warning that would be left out anyway, so that the caller need not format it; `false`
+    /// Counts an error or a warning that would not be kept anyway, so that the caller need not format it; `false`
     /// while messages are still kept, and this one must be reported.
     fn leave_out(&mut self, severity: Severity) -> bool;
 
-    /// How many errors or warnings were reported, those left out included.
+    /// Number of errors or warnings reported so far, including those that were not kept.
     fn reported(&self, severity: Severity) -> usize;
 }
 
@@ -67,12 +67,12 @@ impl Default for Messages {
 }
 
 impl Messages {
-    /// None as yet.
+    /// No messages yet.
     pub fn new() -> Messages {
         Messages { kept: Vec::new(), counts: [0; 2], left_out: Diagnostic::warning(None, "") }
     }
 
-    /// Adds an error or a warning at a place that is found only when the message is kept.
+    /// Adds an error or a warning whose position is computed only when the message is kept.
     pub fn report_at(
         &mut self,
         severity: Severity,
@@ -81,11 +81,14 @@ impl Messages {
     ) -> &mut Diagnostic {
         let count = self.count(severity);
         *count += 1;
-        if *count > LIMIT {
-            return &mut self.left_out;
+        if *count <= LIMIT {
+            let warning = Diagnostic::warning(Some(at()), message);
+            self.kept.push(Diagnostic { severity, ..warning });
+            if let Some(kept) = self.kept.last_mut() {
+                return kept;
+            }
         }
-        let warning = Diagnostic::warning(Some(at()), message);
-        self.kept.push_mut(Diagnostic { severity, ..warning })
+        &mut self.left_out
     }
 
     fn count(&mut self, severity: Severity) -> &mut usize {
@@ -103,18 +106,18 @@ impl Messages {
         self.report(Severity::Warning, at, message)
     }
 
-    /// Adds an error that another reader of the text found.
+    /// Adds an error that another reader of the same text found.
     pub fn add(&mut self, error: Diagnostic) {
         self.counts[1] += 1;
         self.kept.push(error);
     }
 
-    /// Whether an error was added.
+    /// Whether there is an error.
     pub fn failed(&self) -> bool {
         self.counts[1] > 0
     }
 
-    /// All messages in the order of the text.
+    /// All messages in the order of the text, then the numbers of those that were not kept.
     pub fn finish(mut self) -> Vec<Diagnostic> {
         self.kept.sort_by_key(|diagnostic| diagnostic.position);
         let [warnings, errors] = self.counts.map(|count| count.saturating_sub(LIMIT));

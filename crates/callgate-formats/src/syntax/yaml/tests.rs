@@ -1,38 +1,42 @@
 use proptest::prelude::*;
 
-use super::super::{CONTAINER_DEFAULT, json};
-use super::*;
+use super::builder::{MAX_BYTES, parse};
+use crate::CONTAINER_DEFAULT;
+use crate::syntax::{
+    json,
+    tree::{Node, NodeKind},
+};
 
 fn message(text: &str) -> String {
     parse(text).unwrap_err().to_string()
 }
 
-/// The kind of a plain scalar.
-fn plain(value: &str) -> Kind {
+/// The value of a plain scalar.
+fn plain(value: &str) -> NodeKind {
     parse(&format!("- {value}\n")).unwrap().items()[0].kind.clone()
 }
 
 #[test]
-fn every_key_and_value_has_its_place() {
+fn every_key_and_value_has_its_offset() {
     let text = "# ü\né: ö\r\nlist:\r\n- 'x' # ä\r\n- {k: [v]}\r\nmore:\r\n  - |\r\n    ß\r\n  - >- \r\n    z\r\n";
-    let place = |what: &str| text.find(what).unwrap();
+    let offset = |what: &str| text.find(what).unwrap();
     let tree = parse(text).unwrap();
     let [first, list, more] = tree.members() else { panic!("three members") };
-    assert_eq!((&*first.key, first.key_at), ("é", place("é")));
-    assert_eq!(first.value, Node { at: place("ö"), kind: Kind::Text("ö".into()) });
-    // The dashes of a list need not be indented below its key.
-    assert_eq!((list.key_at, list.value.at), (place("list"), place("- 'x'")));
-    assert_eq!(list.value.items()[0].at, place("'x'"));
+    assert_eq!((&*first.key, first.key_at), ("é", offset("é")));
+    assert_eq!(first.value, Node { at: offset("ö"), kind: NodeKind::Text("ö".into()) });
+    // The dashes of a list may have the indentation of its key.
+    assert_eq!((list.key_at, list.value.at), (offset("list"), offset("- 'x'")));
+    assert_eq!(list.value.items()[0].at, offset("'x'"));
     let inner = &list.value.items()[1];
-    assert_eq!((inner.at, inner.get("k").unwrap().at), (place("{"), place("[")));
-    assert_eq!(inner.get("k").unwrap().items()[0].at, place("v]"));
-    assert_eq!(more.value.at, place("- |"));
-    assert_eq!(more.value.items()[0], Node { at: place("ß"), kind: Kind::Text("ß\n".into()) });
-    assert_eq!(more.value.items()[1], Node { at: place("z"), kind: Kind::Text("z".into()) });
+    assert_eq!((inner.at, inner.get("k").unwrap().at), (offset("{"), offset("[")));
+    assert_eq!(inner.get("k").unwrap().items()[0].at, offset("v]"));
+    assert_eq!(more.value.at, offset("- |"));
+    assert_eq!(more.value.items()[0], Node { at: offset("ß"), kind: NodeKind::Text("ß\n".into()) });
+    assert_eq!(more.value.items()[1], Node { at: offset("z"), kind: NodeKind::Text("z".into()) });
 }
 
 #[test]
-fn lists_start_at_their_first_dash() {
+fn a_list_starts_at_its_first_dash() {
     let list_at = |text: &str| parse(text).unwrap().get("a").unwrap().at;
     assert_eq!(list_at("a:\n- x\n- y\n"), 3);
     assert_eq!(list_at("a:\n- - x\n"), 3);
@@ -45,7 +49,7 @@ fn lists_start_at_their_first_dash() {
 }
 
 #[test]
-fn json_is_yaml_with_the_same_places() {
+fn json_gives_the_same_tree_as_yaml() {
     for text in [CONTAINER_DEFAULT, "{\"é\": [1, -2.5e3, true, null, \"\\u00e9\\n\"],\n \"b\": {}}"]
     {
         assert_eq!(parse(text).unwrap(), json::parse(text).unwrap());
@@ -55,10 +59,10 @@ fn json_is_yaml_with_the_same_places() {
 #[test]
 fn plain_scalars_follow_the_core_schema() {
     for value in ["", "~", "null", "Null", "NULL"] {
-        assert_eq!(plain(value), Kind::Null, "{value}");
+        assert_eq!(plain(value), NodeKind::Null, "{value}");
     }
     for (value, is) in [("true", true), ("True", true), ("FALSE", false), ("false", false)] {
-        assert_eq!(plain(value), Kind::Bool(is), "{value}");
+        assert_eq!(plain(value), NodeKind::Bool(is), "{value}");
     }
     for value in [
         "0",
@@ -79,22 +83,22 @@ fn plain_scalars_follow_the_core_schema() {
         ".NaN",
         "18446744073709551616",
     ] {
-        assert_eq!(plain(value), Kind::Number(value.into()), "{value}");
+        assert_eq!(plain(value), NodeKind::Number(value.into()), "{value}");
     }
     for value in [
         "yes", "no", "on", "off", "y", "nULL", "tRUE", "0x", "0xg", "0o8", "0b1", "1_000", "1:30",
         ".", "-", "1e", "e1", "1.5.2", "+-1", "-.nan", "-0x1", "0X1", "read", "v1.2", "+",
     ] {
         if value != "-" {
-            assert_eq!(plain(value), Kind::Text(value.into()), "{value}");
+            assert_eq!(plain(value), NodeKind::Text(value.into()), "{value}");
         }
         for quoted in [format!("'{value}'"), format!("\"{value}\"")] {
-            assert_eq!(plain(&quoted), Kind::Text(value.into()), "{value}");
+            assert_eq!(plain(&quoted), NodeKind::Text(value.into()), "{value}");
         }
     }
     for quoted in ["'5'", "\"0x10\"", "'null'", "\"true\"", "''"] {
         let inside = quoted[1..quoted.len() - 1].to_owned();
-        assert_eq!(plain(quoted), Kind::Text(inside.into()), "{quoted}");
+        assert_eq!(plain(quoted), NodeKind::Text(inside.into()), "{quoted}");
     }
     let keys = parse("1: a\ntrue: b\n~: c\n").unwrap();
     let keys: Vec<_> = keys.members().iter().map(|member| &*member.key).collect();
@@ -102,7 +106,7 @@ fn plain_scalars_follow_the_core_schema() {
 }
 
 #[test]
-fn what_has_two_meanings_is_refused() {
+fn ambiguous_yaml_is_rejected() {
     for (text, expected) in [
         ("a: &x 1\nb: *x", "1:4: YAML anchors are not supported"),
         ("a: &x [1]", "1:4: YAML anchors are not supported"),
@@ -126,12 +130,12 @@ fn what_has_two_meanings_is_refused() {
 }
 
 #[test]
-fn a_text_is_one_document() {
-    let second = "a second document starts here, but one text is one profile";
+fn a_text_is_exactly_one_document() {
+    let second = "a second YAML document starts here; a profile is a single document";
     assert_eq!(message("a: b\n---\nc: d\n"), format!("2:1: {second}"));
     assert_eq!(message("---\na: b\n---\n"), format!("3:1: {second}"));
     assert_eq!(message("a: b\n...\nc: d\n"), format!("3:1: {second}"));
-    let empty = "the text has no content, but must be a YAML mapping";
+    let empty = "the text has no content; expected a YAML mapping";
     assert_eq!([message(""), message("# a: b\n"), message("\n\t\n")], [empty; 3]);
     for text in ["a: b", "---\na: b\n...\n", "# x\n--- # y\na: b # z\n"] {
         assert_eq!(parse(text).unwrap().get("a").unwrap().text(), Some("b"), "{text:?}");
@@ -139,7 +143,7 @@ fn a_text_is_one_document() {
 }
 
 #[test]
-fn tabs_do_not_indent() {
+fn tabs_in_indentation_are_rejected() {
     for (text, place) in [
         ("spec:\n\ta: b", "2:1"),
         ("spec:\n  a: b\n\tc: d", "3:1"),
@@ -158,75 +162,76 @@ fn tabs_do_not_indent() {
 }
 
 #[test]
-fn what_is_not_yaml_is_named_with_its_place() {
+fn syntax_errors_have_a_position() {
     for (text, expected) in [
-        ("a: [b, c\n", "1:4: the list that starts here is never closed"),
-        ("a:\n  {b: c", "2:3: the object that starts here is never closed"),
-        ("a: \"b\n  c", "1:4: the string that starts here is never closed"),
-        ("a: 'b", "1:4: the string that starts here is never closed"),
+        ("a: [b, c\n", "1:4: the list that starts here is not closed"),
+        ("a:\n  {b: c", "2:3: the object that starts here is not closed"),
+        ("a: \"b\n  c", "1:4: the string that starts here is not closed"),
+        ("a: 'b", "1:4: the string that starts here is not closed"),
         ("a: b\n  ab\nac\n", "3:1: this line is neither `key: value` nor `- item`"),
         ("a: b\nac\nd: e", "2:1: this line is neither `key: value` nor `- item`"),
         ("a: b: c", "1:5: a key is not allowed here"),
         ("a: b\n c: d", "2:3: a key is not allowed here"),
-        ("a:\n   b: c\n  d: e", "3:3: this is no key of the mapping above"),
-        ("a: b]\nc: [d]]", "2:7: this is not YAML: misplaced bracket"),
-        ("a: @b", "1:4: this is not YAML: unexpected character: `@'"),
+        ("a:\n   b: c\n  d: e", "3:3: this is not a key of the mapping above"),
+        ("a: b]\nc: [d]]", "2:7: invalid YAML: misplaced bracket"),
+        ("a: @b", "1:4: invalid YAML: unexpected character: `@'"),
     ] {
         assert_eq!(message(text), expected, "{text:?}");
     }
 }
 
 #[test]
-fn deep_nesting_is_an_error_and_no_overflow() {
+fn deep_nesting_is_an_error_not_a_stack_overflow() {
     for open in ["[", "{a: ", "- ", "? ", "[{a: "] {
         let text = open.repeat(100_000);
         let message = message(&text);
         assert!(
-            message.contains("nested deeper than 255 levels") || message.contains("a key must be"),
+            message.contains("deeper than the limit of 255 levels")
+                || message.contains("a key must be"),
             "{message}"
         );
     }
     let blocks: String = (0..300).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect();
-    assert_eq!(message(&blocks), "256:256: nested deeper than 255 levels, the limit");
+    assert_eq!(message(&blocks), "256:256: nesting is deeper than the limit of 255 levels");
     assert!(parse(&format!("{}x", "- ".repeat(255))).is_ok());
     assert!(parse(&format!("{}{}", "[".repeat(255), "]".repeat(255))).is_ok());
     assert!(message(&format!("- {}{}", "[".repeat(255), "]".repeat(255))).contains("deeper"));
 }
 
 #[test]
-fn long_texts_are_an_error() {
+fn a_text_above_the_limit_is_an_error() {
     let comment = "#".repeat(MAX_BYTES);
     assert!(message(&comment).contains("no content"));
     assert_eq!(
         message(&format!("{comment}\n")),
-        "the text has 2097153 bytes, but YAML may have at most 2 MiB"
+        "the text has 2097153 bytes; the limit for YAML is 2097152 bytes (2 MiB)"
     );
 }
 
-/// Every place is that of the value: it starts with what the value is, or with a quote.
-fn check_places(text: &str, node: &Node) {
+/// Checks that the text at every offset starts with the value, or with a quotation mark.
+fn check_offsets(text: &str, node: &Node) {
     let rest = text.get(node.at..).expect("the start of a character");
     match &node.kind {
-        Kind::Null => {}
-        Kind::Bool(value) => {
+        NodeKind::Null => {}
+        NodeKind::Bool(value) => {
             assert!(rest.to_ascii_lowercase().starts_with(&value.to_string()), "{text:?}")
         }
-        Kind::Number(written) => assert!(rest.starts_with(&**written), "{text:?}"),
-        Kind::Text(value) => {
+        NodeKind::Number(written) => assert!(rest.starts_with(&**written), "{text:?}"),
+        NodeKind::Text(value) => {
             let word: String = value.chars().take_while(|c| !c.is_whitespace()).collect();
             assert!(rest.starts_with(['"', '\'']) || rest.starts_with(&word), "{text:?}");
         }
-        Kind::List(items) => items.iter().for_each(|item| check_places(text, item)),
-        Kind::Map(members) => members.iter().for_each(|member| {
+        NodeKind::List(items) => items.iter().for_each(|item| check_offsets(text, item)),
+        NodeKind::Map(members) => members.iter().for_each(|member| {
             assert!(text.is_char_boundary(member.key_at));
-            check_places(text, &member.value);
+            check_offsets(text, &member.value);
         }),
     }
 }
 
 proptest! {
     #[test]
-    fn any_text_is_answered(
+    fn no_text_makes_the_parser_panic(
         pieces in prop::collection::vec(
             prop::sample::select(vec![
                 "a", "é", "5", "0x", "~", ": ", ":", "- ", "? ", "[", "]", "{", "}", ", ", "\"", "'", "#",
@@ -239,19 +244,19 @@ proptest! {
     ) {
         let text = pieces.concat();
         if let Ok(tree) = parse(&text) {
-            check_places(&text, &tree);
+            check_offsets(&text, &tree);
         }
     }
 
     #[test]
-    fn a_text_may_end_anywhere(end in 0_usize..400) {
+    fn no_truncated_text_makes_the_parser_panic(end in 0_usize..400) {
         let text = "# é\napiVersion: x/v1\nkind: SeccompProfile\nspec:\n  defaultAction: SCMP_ACT_ERRNO\n  \
                     syscalls:\n  - action: \"SCMP_ACT_ALLOW\"\n    names: [read, 'write']\n    args:\n    \
                     - {index: 0, value: 0x10, op: SCMP_CMP_EQ}\n    - index: 1\n      value: 0o17\n";
         if let Some(text) = text.get(..end)
             && let Ok(tree) = parse(text)
         {
-            check_places(text, &tree);
+            check_offsets(text, &tree);
         }
     }
 }

@@ -1,50 +1,39 @@
-//! YAML text into a [`Node`] tree.
-//!
-//! What is accepted is what has one meaning for everybody who reads such files:
-//!
-//! - exactly one document, without directives;
-//! - no anchors, aliases and merge keys: a text means what it says where it says it, and a small
-//!   text cannot stand for a huge tree;
-//! - no tags;
-//! - keys are scalars, taken as they are written; a key that a mapping has twice is an error
-//!   everywhere (YAML 1.2.2, 3.2.1.1), not only in the parts that are read;
-//! - a plain scalar is null, a boolean, a number or a string by the core schema of YAML 1.2
-//!   (10.3.2); a quoted or block scalar is a string. So `yes` is a string, and numbers stay as
-//!   written: [`integer`](super::tree::integer) knows `0x` and `0o`;
-//! - no U+0000, for the reason that the module `strict` has for JSON.
-//!
-//! The `saphyr-parser` crate makes events, and this module builds the tree from them with a stack of
-//! its own: no recursion. Nesting deeper than `MAX_DEPTH` and texts longer than `MAX_BYTES` are errors.
-//! It is stricter than YAML in one more place: a tab between `key:` and a word is an error, and a space is
-//! not.
+//! Builder of a tree from the events of the YAML parser.
 
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, Tag};
 
-use super::tree::{Kind, Member, Node, shorten};
+use super::offsets::Offsets;
+use super::scalar::resolve;
+use crate::diagnostics::quote::shorten;
+use crate::syntax::tree::{Member, Node, NodeKind};
 use callgate_bpf::diagnostic::{Diagnostic, Position};
 
-/// How deep a text may nest. The parser has the same limit for collections in brackets.
+/// Maximum depth of nested collections. The parser has the same limit for collections in brackets.
 const MAX_DEPTH: usize = 255;
 
-/// How long a text may be in bytes. What is between brackets takes up to 34 bytes of memory for one of
-/// text (measured on 2 MiB of pairs without values), because the parser looks ahead to its end. The largest
-/// profiles in use have 60 kB, and no cluster stores a resource of more than 1.5 MiB (etcd's limit for a
-/// request).
-const MAX_BYTES: usize = 2 << 20;
+/// Maximum length of a text in bytes. Text between brackets takes up to 34 bytes of memory per byte, because the
+/// parser looks ahead to the closing bracket. The largest profiles in use have 60 kB, and etcd's limit for a
+/// request keeps the resources of a cluster below 1.5 MiB.
+pub(super) const MAX_BYTES: usize = 2 << 20;
 
-/// The advice about a text that was cut off.
-const CUT_OFF: &str = "the text ends too early; check that the file is complete";
+/// The help for a truncated text.
+const CUT_OFF: &str = "the text is truncated; check that the file is complete";
 
-/// The tree of a YAML text.
+/// Parses a YAML text into its tree.
+///
+/// # Errors
+/// The first syntax error, unsupported feature, or limit that the text exceeds.
 pub fn parse(text: &str) -> Result<Node, Diagnostic> {
     if text.len() > MAX_BYTES {
         let message = format!(
-            "the text has {} bytes, but YAML may have at most {} MiB",
+            "the text has {} bytes; the limit for YAML is {} bytes ({} MiB)",
             text.len(),
+            MAX_BYTES,
             MAX_BYTES >> 20
         );
-        return Err(Diagnostic::error(None, message)
-            .help("profiles are far smaller; check what file this is, or give JSON"));
+        return Err(Diagnostic::error(None, message).help(
+            "profiles are far smaller; check that this is the right file, or convert it to JSON",
+        ));
     }
     let mut builder = Builder::new(text);
     for event in Parser::new_from_str(text) {
@@ -54,15 +43,15 @@ pub fn parse(text: &str) -> Result<Node, Diagnostic> {
         }
     }
     builder.document.ok_or_else(|| {
-        Diagnostic::error(None, "the text has no content, but must be a YAML mapping")
+        Diagnostic::error(None, "the text has no content; expected a YAML mapping")
             .help("give a seccomp profile or a SeccompProfile resource")
     })
 }
 
-/// A collection whose end was not reached yet.
+/// A list or a mapping whose end has not been reached.
 struct Open {
     at: usize,
-    /// It is inside of `[]` or `{}`, where line breaks and indentation mean nothing.
+    /// Whether it is inside `[]` or `{}`, where line breaks and indentation have no meaning.
     in_brackets: bool,
     items: Items,
 }
@@ -77,7 +66,7 @@ struct Builder<'t> {
     text: &'t str,
     offsets: Offsets<'t>,
     open: Vec<Open>,
-    /// A document has started.
+    /// Whether a document has started.
     started: bool,
     document: Option<Node>,
 }
@@ -100,16 +89,16 @@ impl<'t> Builder<'t> {
             Event::DocumentStart(_) => self.start(at),
             Event::Alias(_) => Err(self.alias(at)),
             Event::Scalar(value, style, anchor, tag) => {
-                self.bare(at, anchor, tag.as_deref())?;
+                self.reject_properties(at, anchor, tag.as_deref())?;
                 self.scalar(at, &value, style)
             }
             Event::SequenceStart(anchor, tag) => {
-                self.bare(at, anchor, tag.as_deref())?;
+                self.reject_properties(at, anchor, tag.as_deref())?;
                 let at = self.first_dash(at);
                 self.push(at, Items::List(Vec::new()))
             }
             Event::MappingStart(anchor, tag) => {
-                self.bare(at, anchor, tag.as_deref())?;
+                self.reject_properties(at, anchor, tag.as_deref())?;
                 self.push(at, Items::Map(Vec::new(), None))
             }
             Event::SequenceEnd | Event::MappingEnd => self.pop(),
@@ -123,8 +112,8 @@ impl<'t> Builder<'t> {
     fn start(&mut self, at: usize) -> Result<(), Diagnostic> {
         if self.started {
             return Err(self
-                .error(at, "a second document starts here, but one text is one profile")
-                .help("write each document into a file of its own"));
+                .error(at, "a second YAML document starts here; a profile is a single document")
+                .help("put each document into its own file"));
         }
         self.started = true;
         let mut line_at = 0;
@@ -132,7 +121,7 @@ impl<'t> Builder<'t> {
             if line.trim_start_matches('\u{feff}').starts_with('%') {
                 return Err(self
                     .error(line_at, "YAML directives are not supported")
-                    .help("remove the line: the text is read as YAML 1.2"));
+                    .help("remove this line: the text is read as YAML 1.2"));
             }
             line_at += line.len();
         }
@@ -140,49 +129,53 @@ impl<'t> Builder<'t> {
     }
 
     fn alias(&self, at: usize) -> Diagnostic {
-        self.error(at, "YAML aliases are not supported")
-            .help("write the value itself in place of `*name`")
+        self.error(at, "YAML aliases are not supported").help("replace `*name` by the value")
     }
 
-    /// Refuses what a value has in front: an anchor, a tag, an indentation with a tab.
-    fn bare(&self, at: usize, anchor: usize, tag: Option<&Tag>) -> Result<(), Diagnostic> {
+    /// Rejects an anchor, a tag and a tab in the indentation before a value.
+    fn reject_properties(
+        &self,
+        at: usize,
+        anchor: usize,
+        tag: Option<&Tag>,
+    ) -> Result<(), Diagnostic> {
         if anchor != 0 {
             return Err(self
                 .error(at, "YAML anchors are not supported")
-                .help("remove `&name`, and write the value itself in place of each `*name`"));
+                .help("remove `&name`, and replace each `*name` by the value"));
         }
         if tag.is_some() {
             return Err(self
                 .error(at, "YAML tags are not supported")
-                .help("remove the tag; quotes make a string of any value"));
+                .help("remove the tag; to make a value a string, put it in quotes"));
         }
-        self.indented(at)
+        self.reject_tab_indentation(at)
     }
 
     fn scalar(&mut self, at: usize, value: &str, style: ScalarStyle) -> Result<(), Diagnostic> {
         if value.contains('\0') {
             return Err(self
                 .error(at, "the string contains the character U+0000")
-                .help("remove it: programs in C end the string there, and others do not"));
+                .help("remove it: programs written in C end the string there, others do not"));
         }
         if let Some(Open { items: Items::Map(_, key @ None), .. }) = self.open.last_mut() {
             if style == ScalarStyle::Plain && value == "<<" {
                 return Err(self
                     .error(at, "YAML merge keys are not supported")
-                    .help("write the members themselves in place of `<<`"));
+                    .help("replace `<<` by the members"));
             }
             *key = Some((value.to_owned(), at));
             return Ok(());
         }
         let kind = match style {
             ScalarStyle::Plain => resolve(value),
-            _ => Kind::Text(value.into()),
+            _ => NodeKind::Text(value.into()),
         };
         self.add(Node { at, kind });
         Ok(())
     }
 
-    /// Begins a collection.
+    /// Opens a collection.
     fn push(&mut self, at: usize, items: Items) -> Result<(), Diagnostic> {
         if let Some(Open { items: Items::Map(_, None), .. }) = self.open.last() {
             let what = match items {
@@ -200,21 +193,21 @@ impl<'t> Builder<'t> {
         Ok(())
     }
 
-    /// Ends the innermost collection.
+    /// Closes the innermost collection.
     fn pop(&mut self) -> Result<(), Diagnostic> {
         let Some(Open { at, items, .. }) = self.open.pop() else { return Ok(()) };
         let kind = match items {
-            Items::List(nodes) => Kind::List(nodes.into()),
+            Items::List(nodes) => NodeKind::List(nodes.into()),
             Items::Map(members, _) => {
                 self.unique(&members)?;
-                Kind::Map(members.into())
+                NodeKind::Map(members.into())
             }
         };
         self.add(Node { at, kind });
         Ok(())
     }
 
-    /// A value that is complete goes to where it belongs.
+    /// Adds a complete value to the innermost collection, or makes it the document.
     fn add(&mut self, node: Node) {
         match self.open.last_mut().map(|open| &mut open.items) {
             None => self.document = Some(node),
@@ -227,7 +220,7 @@ impl<'t> Builder<'t> {
         }
     }
 
-    /// Refuses the first key that a mapping has twice.
+    /// Reports the first repeated key of a mapping.
     fn unique(&self, members: &[Member]) -> Result<(), Diagnostic> {
         let mut keys: Vec<(&str, usize)> =
             members.iter().map(|member| (&*member.key, member.key_at)).collect();
@@ -240,11 +233,11 @@ impl<'t> Builder<'t> {
         let first = Position::of(self.text, first_at);
         let message =
             format!("`{}` is given twice, first at {}:{}", shorten(key), first.line, first.column);
-        Err(self.error(at, message).help("remove one: parsers disagree which of the two counts"))
+        Err(self.error(at, message).help("remove one: parsers disagree on which of the two counts"))
     }
 
-    /// Where a list starts that the parser places at `at`. For one whose dashes are not indented below
-    /// its key, that is the first item; it starts at the dash in front, the first thing on the line.
+    /// The offset of the list that the parser places at `at`. If its dashes are not indented below its key, the
+    /// parser gives the offset of the first item; the list starts at the dash at the beginning of that line.
     fn first_dash(&self, at: usize) -> usize {
         let Some(Open { items: Items::Map(_, Some((_, key_at))), in_brackets: false, .. }) =
             self.open.last()
@@ -259,13 +252,13 @@ impl<'t> Builder<'t> {
     }
 
     fn too_deep(&self, at: usize) -> Diagnostic {
-        self.error(at, format!("nested deeper than {MAX_DEPTH} levels, the limit"))
-            .help("no profile nests deeper than ten levels; check what file this is")
+        self.error(at, format!("nesting is deeper than the limit of {MAX_DEPTH} levels"))
+            .help("profiles nest at most ten levels deep; check that this is the right file")
     }
 
-    /// Refuses a tab in the indentation of a line that is not inside brackets. The parser takes some of
-    /// them for spaces of width one, others do not.
-    fn indented(&self, at: usize) -> Result<(), Diagnostic> {
+    /// Rejects a tab in the indentation of a line outside brackets. The parser accepts some of them as if they were
+    /// one space; other parsers do not.
+    fn reject_tab_indentation(&self, at: usize) -> Result<(), Diagnostic> {
         if self.in_brackets() {
             return Ok(());
         }
@@ -279,13 +272,13 @@ impl<'t> Builder<'t> {
         self.open.last().is_some_and(|open| open.in_brackets)
     }
 
-    /// Where the line of a place starts.
+    /// The start of the line that contains this offset.
     fn line_start(&self, at: usize) -> usize {
         let before = self.text.get(..at).unwrap_or_default();
         before.rfind('\n').map_or(0, |newline| newline + 1)
     }
 
-    /// Where the indentation of the line that starts there has a tab.
+    /// The offset of the tab in the indentation of the line that starts here.
     fn tab(&self, line_at: usize) -> Option<usize> {
         let line = self.text.get(line_at..)?;
         let spaces = line.len() - line.trim_start_matches(' ').len();
@@ -297,7 +290,7 @@ impl<'t> Builder<'t> {
             .help("use spaces: YAML does not allow tabs there")
     }
 
-    /// What the parser says, in words for those who do not know parsers.
+    /// The parser's error in words that need no knowledge of how a parser works.
     fn explain(&self, error: &ScanError) -> Diagnostic {
         let at = self.offsets.byte(error.marker().index());
         let rest = self.text.get(at..).unwrap_or_default();
@@ -307,13 +300,13 @@ impl<'t> Builder<'t> {
             return self.alias(at);
         }
         if info.split(' ').any(|word| matches!(word, "tab" | "tabs")) {
-            // The place may be the scalar that the line with the tab would continue.
+            // The parser may report the start of a scalar that the line with the tab would continue.
             let below = rest.match_indices('\n').map(|(newline, _)| at + newline + 1);
             let tab = std::iter::once(line_at).chain(below).find_map(|line| self.tab(line));
             return self.tabbed(tab.unwrap_or(at));
         }
         let unclosed = |what: &str, at: usize| {
-            self.error(at, format!("the {what} that starts here is never closed")).help(CUT_OFF)
+            self.error(at, format!("the {what} that starts here is not closed")).help(CUT_OFF)
         };
         match info {
             "recursion limit exceeded" => return self.too_deep(at),
@@ -326,21 +319,21 @@ impl<'t> Builder<'t> {
                 let indent = before.get(line_at..).map_or(0, |l| l.len() - l.trim_start().len());
                 return self
                     .error(line_at + indent, "this line is neither `key: value` nor `- item`")
-                    .help("write a colon and a space behind the key, or complete the file");
+                    .help("write a colon and a space after the key, or complete the file");
             }
             "mapping values are not allowed in this context" => {
-                return self
-                    .error(at, "a key is not allowed here")
-                    .help("quote a text that contains `: `, or align the key with the others");
+                return self.error(at, "a key is not allowed here").help(
+                    "put a text that contains `: ` in quotes, or align the key with the others",
+                );
             }
             "while parsing a block mapping, did not find expected key" => {
                 return self
-                    .error(at, "this is no key of the mapping above")
-                    .help("align it with the lines that it belongs to");
+                    .error(at, "this is not a key of the mapping above")
+                    .help("align it with the keys that it belongs to");
             }
             _ => {}
         }
-        let not_yaml = self.error(at, format!("this is not YAML: {info}"));
+        let not_yaml = self.error(at, format!("invalid YAML: {info}"));
         if !rest.trim().is_empty() {
             return not_yaml;
         }
@@ -351,75 +344,3 @@ impl<'t> Builder<'t> {
         }
     }
 }
-
-/// What a plain scalar is by the core schema.
-fn resolve(value: &str) -> Kind {
-    match value {
-        "" | "~" | "null" | "Null" | "NULL" => Kind::Null,
-        "true" | "True" | "TRUE" => Kind::Bool(true),
-        "false" | "False" | "FALSE" => Kind::Bool(false),
-        number if is_number(number) => Kind::Number(number.into()),
-        text => Kind::Text(text.into()),
-    }
-}
-
-/// Whether a plain scalar is an integer or a floating point number by the core schema.
-fn is_number(value: &str) -> bool {
-    let some =
-        |digits: &str, is: fn(&u8) -> bool| !digits.is_empty() && digits.bytes().all(|b| is(&b));
-    if let Some(digits) = value.strip_prefix("0x") {
-        return some(digits, u8::is_ascii_hexdigit);
-    }
-    if let Some(digits) = value.strip_prefix("0o") {
-        return some(digits, |digit| (b'0'..=b'7').contains(digit));
-    }
-    if let ".nan" | ".NaN" | ".NAN" = value {
-        return true;
-    }
-    let unsigned = value.strip_prefix(['-', '+']).unwrap_or(value);
-    if let ".inf" | ".Inf" | ".INF" = unsigned {
-        return true;
-    }
-    let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
-        None => (unsigned, None),
-    };
-    let exponent_fits = exponent.is_none_or(|exponent| {
-        some(exponent.strip_prefix(['-', '+']).unwrap_or(exponent), u8::is_ascii_digit)
-    });
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let is_digits = |digits: &str| digits.is_empty() || some(digits, u8::is_ascii_digit);
-    exponent_fits
-        && is_digits(whole)
-        && is_digits(fraction)
-        && !(whole.is_empty() && fraction.is_empty())
-}
-
-/// Byte offsets of characters: the parser counts characters, the tree bytes.
-struct Offsets<'t> {
-    text: &'t str,
-    /// The byte offset of every [`Offsets::STEP`]th character.
-    steps: Vec<usize>,
-}
-
-impl<'t> Offsets<'t> {
-    const STEP: usize = 64;
-
-    fn new(text: &'t str) -> Offsets<'t> {
-        let steps = text.char_indices().step_by(Self::STEP).map(|(at, _)| at).collect();
-        Offsets { text, steps }
-    }
-
-    /// The byte offset of a character; of one past the end, the length of the text.
-    fn byte(&self, index: usize) -> usize {
-        let Some(step) = self.steps.get(index / Self::STEP) else { return self.text.len() };
-        let rest = self.text.get(*step..).unwrap_or_default();
-        match rest.char_indices().nth(index % Self::STEP) {
-            Some((at, _)) => step + at,
-            None => self.text.len(),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests;

@@ -1,54 +1,15 @@
-//! libseccomp's rule set: how the rules of one call combine, whatever the order they came in.
-//!
-//! A [`RuleSet`] holds the rules for one architecture and turns them into the ordered rules of a
-//! [`Section`]. The container runtimes hand every entry of a profile to libseccomp, so this is what
-//! a profile means. The rules, from `seccomp_rule_add(3)` and `src/db.c` of libseccomp 2.6:
-//!
-//! - The first unconditional rule of a call decides it: it replaces the conditional rules that were
-//!   there, and later rules of that call are dropped.
-//! - Conditional rules form a union. Where several match a call, the one that looks at the
-//!   **higher** first argument decides; then EQ, NE and MASKED_EQ come before LT and LE, and these
-//!   before GT and GE; then the larger value decides, for LT and LE the smaller one; then the next
-//!   argument counts; a condition that is a prefix of another one decides before it. So a rule with
-//!   more comparisons than another one has no effect. Of what is equal in all that, the rule that was
-//!   added first decides. Words of 32 bits are compared, the high one of an argument first (`order`).
-//! - On 32-bit interfaces (x32 is one) only the low halves are compared, and the high half of a
-//!   value is dropped. A mask without bits looks at nothing.
-//! - Where `socketcall(2)` or `ipc(2)` exist, a rule for a call that they reach becomes a rule for
-//!   them too, with argument 0 equal to the sub-call's number instead of what the rule said about
-//!   argument 0.
-//!
-//! libseccomp does not take every set of rules. [`RuleSet::refused`] says which it refuses with
-//! `-EEXIST`, and exactly so: it keeps libseccomp's own data structure. The same condition with another
-//! verdict is refused, a condition that is a prefix of an earlier one with another verdict, and some
-//! pairs that merely meet on their way, such as `a0 > 5 && a1 == 0` and then `a0 > 9`: they share
-//! the comparison of the high half of argument 0. Rules for a call that the architecture does not have
-//! can be refused too. [`RuleSet::contradictions`] is the part that does not depend on libseccomp:
-//! the same condition with two verdicts.
-//!
-//! libseccomp's programs do not mean their own rules everywhere: up to 2.6.1, parts that rules with ordered
-//! comparisons or NE share let other calls through, and an architecture without the call that has the
-//! fewest comparisons may compare no number at all. These defects are not imitated.
-//!
-//! [`RuleSet`] does not know the default verdict: callers skip rules that have it, as libseccomp
-//! refuses them.
-
-mod comparison;
-mod libseccomp;
-mod order;
+//! The rules for one architecture: adding them, what libseccomp rejects, and what is left as a policy.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-pub use comparison::{Comparison, Op};
-
+use super::comparison::{Comparison, Conjunction};
+use super::libseccomp::{InsertError, StepBudget, Tree};
+use super::order::Order;
 use callgate_bpf::syscalls::{Arch, X32_SYSCALL_BIT, known_name};
 use callgate_bpf::verdict::Verdict;
 use callgate_proof::policy::{CallSet, Condition, Rule, Section};
-use comparison::Tests;
-use libseccomp::{Steps, Stop, Tree};
-use order::Order;
 
-/// The rules for one architecture. `O` is whatever tells the caller where a rule came from.
+/// The rules for one architecture. `O` is the caller's record of where a rule comes from, such as a position.
 ///
 /// ```
 /// use callgate_formats::ruleset::{Comparison, Op, RuleSet};
@@ -62,95 +23,95 @@ use order::Order;
 #[derive(Clone, Debug)]
 pub struct RuleSet<O> {
     arch: Arch,
-    /// Every condition once: rules name it by its place.
-    conditions: Vec<Tests>,
-    places: HashMap<Tests, usize>,
-    calls: BTreeMap<Call, Vec<Added<O>>>,
-    /// The calls that an unconditional rule decides.
-    always: BTreeSet<Call>,
+    /// The distinct conditions; rules refer to them by index.
+    conditions: Vec<Conjunction>,
+    indices: HashMap<Conjunction, usize>,
+    calls: BTreeMap<Target, Vec<AddedRule<O>>>,
+    /// The syscalls with an unconditional rule, which decides them.
+    always: BTreeSet<Target>,
 }
 
-/// A call of an architecture, or one that it does not have: libseccomp keeps the rules of such calls, too.
+/// The syscall that a rule is for. libseccomp also keeps rules for syscalls that the architecture does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Call {
+enum Target {
     Number(u32),
     Missing(&'static str),
 }
 
-/// A rule of one call.
+/// A rule of one syscall.
 #[derive(Clone, Copy, Debug)]
-struct Added<O> {
+struct AddedRule<O> {
     condition: usize,
     verdict: Verdict,
     origin: O,
 }
 
-/// Two rules of which neither may give way to the other.
+/// Two rules that contradict each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conflict<O> {
     /// The architecture.
     pub arch: Arch,
-    /// The call's number; that of `socketcall` or `ipc` where the rule was also one for these. `None`
-    /// for a call that the architecture does not have.
+    /// The number of the syscall, or of `socketcall` or `ipc` if the conflict is there. `None` for a syscall that
+    /// the architecture does not have.
     pub nr: Option<u32>,
-    /// Where the rule came from that was there already.
+    /// The origin of the rule that was added first.
     pub earlier: O,
-    /// Its verdict.
+    /// The verdict of the rule that was added first.
     pub verdict: Verdict,
-    /// Where the rule came from that is refused.
+    /// The origin of the rule that is rejected.
     pub later: O,
-    /// Its verdict.
+    /// The verdict of the rule that is rejected.
     pub refused: Verdict,
     /// Whether their conditions are the same.
     pub same: bool,
 }
 
-/// A rule that has no effect because another rule of that call, with another verdict, decides.
+/// A rule without effect, because another rule of the same syscall decides, with another verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overridden<O> {
-    /// Where the rule without effect came from.
+    /// The origin of the rule without effect.
     pub loser: O,
-    /// Where the rule came from that decides.
+    /// The origin of the rule that decides.
     pub winner: O,
-    /// The verdict that decides.
+    /// The verdict of the rule that decides.
     pub verdict: Verdict,
 }
 
-/// Which versions of libseccomp are asked.
+/// Versions of libseccomp that differ in which rules they reject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Version {
+pub enum LibseccompVersion {
     /// 2.4 to 2.6.0.
     Before2_6_1,
     /// 2.6.1 and later.
     From2_6_1,
 }
 
-/// What libseccomp makes of the rules of a set.
+/// The rules of a set that libseccomp rejects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusals<O> {
-    /// For each call the first rule that is refused.
+    /// For each syscall, the first rule that is rejected.
     pub conflicts: Vec<Conflict<O>>,
-    /// The calls where it took too many steps to find it out: the rule where they ended, and how many
-    /// rules the call has.
+    /// The syscalls for which the steps did not suffice: the rule at which they ran out, and the number of rules of
+    /// the syscall.
     pub unknown: Vec<(O, usize)>,
 }
 
-/// What happens to the rules of one call.
+/// The effect of the rules of one syscall.
 struct Outcome<O> {
-    /// Those that decide anything, by precedence.
-    live: Vec<Added<O>>,
+    /// The rules that have an effect, in order of precedence.
+    live: Vec<AddedRule<O>>,
     overridden: Vec<Overridden<O>>,
-    /// Pairs with the same condition, which nothing else decides.
-    contradicting: Vec<(Added<O>, Added<O>)>,
+    /// Pairs of rules with the same condition that no other rule decides.
+    contradicting: Vec<(AddedRule<O>, AddedRule<O>)>,
 }
 
 impl<O: Copy> RuleSet<O> {
-    /// No rules yet.
+    /// A set without rules.
     pub fn new(arch: Arch) -> RuleSet<O> {
         RuleSet {
             arch,
             conditions: Vec::new(),
-            places: HashMap::new(),
+            indices: HashMap::new(),
             calls: BTreeMap::new(),
             always: BTreeSet::new(),
         }
@@ -161,19 +122,19 @@ impl<O: Copy> RuleSet<O> {
         self.arch
     }
 
-    /// Whether there is no rule for a call that the architecture has.
+    /// Whether the set has no rule for any syscall of the architecture.
     pub fn is_empty(&self) -> bool {
         self.numbers().next().is_none()
     }
 
-    /// Whether an unconditional rule decides a call.
+    /// Whether an unconditional rule decides a syscall.
     pub fn is_unconditional(&self, nr: u32) -> bool {
-        self.always.contains(&Call::Number(nr))
+        self.always.contains(&Target::Number(nr))
     }
 
-    /// Adds a rule for a call by number; all comparisons must hold.
+    /// Adds a rule for a syscall by number. All comparisons must hold.
     pub fn add(&mut self, nr: u32, comparisons: &[Comparison], verdict: Verdict, origin: O) {
-        self.add_to(Call::Number(nr), comparisons, verdict, origin);
+        self.add_to(Target::Number(nr), comparisons, verdict, origin);
     }
 
     /// Adds a rule for a call by name, and for `socketcall` or `ipc` where they reach it. Returns the
@@ -196,29 +157,29 @@ impl<O: Copy> RuleSet<O> {
                 std::iter::once(Comparison::sub_call(sub_call)).chain(kept).collect();
             self.add(nr, &behind, verdict, origin);
         }
-        // Where there are multiplexers, libseccomp drops the rules of calls that are missing.
+        // On architectures with multiplexers, libseccomp drops rules for missing syscalls.
         let keeps_missing = through.is_some() || !self.arch.has_multiplexers();
-        let missing = || known_name(name).filter(|_| keeps_missing).map(Call::Missing);
-        if let Some(call) = self.arch.number(name).map(Call::Number).or_else(missing) {
+        let missing = || known_name(name).filter(|_| keeps_missing).map(Target::Missing);
+        if let Some(call) = self.arch.number(name).map(Target::Number).or_else(missing) {
             self.add_to(call, comparisons, verdict, origin);
         }
         through.map(|(nr, _)| nr).filter(|_| !comparisons.is_empty())
     }
 
-    fn add_to(&mut self, call: Call, comparisons: &[Comparison], verdict: Verdict, origin: O) {
-        let tests = Tests::new(comparisons, self.arch.is_64bit());
+    fn add_to(&mut self, call: Target, comparisons: &[Comparison], verdict: Verdict, origin: O) {
+        let tests = Conjunction::new(comparisons, self.arch.is_64bit());
         if tests.is_empty() {
             self.always.insert(call);
         }
-        let condition = match self.places.get(&tests) {
-            Some(place) => *place,
+        let condition = match self.indices.get(&tests) {
+            Some(index) => *index,
             None => {
                 self.conditions.push(tests.clone());
-                self.places.insert(tests, self.conditions.len() - 1);
+                self.indices.insert(tests, self.conditions.len() - 1);
                 self.conditions.len() - 1
             }
         };
-        self.calls.entry(call).or_default().push(Added { condition, verdict, origin });
+        self.calls.entry(call).or_default().push(AddedRule { condition, verdict, origin });
     }
 
     /// The rules without effect.
@@ -228,8 +189,8 @@ impl<O: Copy> RuleSet<O> {
         outcomes.flat_map(|outcome| outcome.overridden).collect()
     }
 
-    /// The pairs of rules that have the same condition, but not the same verdict, where nothing else
-    /// decides: the order of rules does not say which of the two counts.
+    /// The pairs of rules with the same condition and different verdicts that no other rule decides. Precedence does
+    /// not order them.
     pub fn contradictions(&self) -> Vec<Conflict<O>> {
         let covering = self.covering();
         let mut conflicts = Vec::new();
@@ -241,36 +202,39 @@ impl<O: Copy> RuleSet<O> {
         conflicts
     }
 
-    /// The rules that a version of libseccomp refuses with `-EEXIST`, in the order in which they were
-    /// added. `steps` is how many comparisons of nodes may be made to find out, and what is left; one call
-    /// takes at most half of what is left, so that it leaves some for others.
-    pub fn refused(&self, version: Version, steps: &mut u64) -> Refusals<O> {
+    /// The rules that a version of libseccomp rejects with `-EEXIST`, in the order in which they were added.
+    ///
+    /// `steps` is the budget of node comparisons, from which the steps taken are subtracted. One syscall may use at
+    /// most half of what is left, so that some remain for the others.
+    pub fn refused(&self, version: LibseccompVersion, steps: &mut u64) -> Refusals<O> {
         let mut refusals = Refusals { conflicts: Vec::new(), unknown: Vec::new() };
         for (call, rules) in &self.calls {
-            // Rules of one verdict never contradict each other.
+            // Rules with the same verdict never contradict each other.
             let first = rules.first().map(|rule| rule.verdict);
             if rules.iter().all(|rule| Some(rule.verdict) == first) {
                 continue;
             }
             let nr = match call {
-                Call::Number(nr) => Some(*nr),
-                Call::Missing(_) => None,
+                Target::Number(nr) => Some(*nr),
+                Target::Missing(_) => None,
             };
             let share = *steps / 2;
-            let mut left = Steps(share);
-            let mut tree = Tree::new(self.arch.is_64bit(), version == Version::Before2_6_1);
+            let mut left = StepBudget(share);
+            let mut tree =
+                Tree::new(self.arch.is_64bit(), version == LibseccompVersion::Before2_6_1);
             for (number, rule) in (0..).zip(rules) {
-                let tests = self.conditions.get(rule.condition).map_or(&[][..], Tests::comparisons);
+                let tests =
+                    self.conditions.get(rule.condition).map_or(&[][..], Conjunction::comparisons);
                 match tree.add(tests, rule.verdict.0, number, &mut left) {
                     Ok(()) => {}
-                    Err(Stop::Refused { earlier }) => {
+                    Err(InsertError::Rejected { earlier }) => {
                         let earlier = rules.get(earlier as usize).unwrap_or(rule);
                         refusals.conflicts.push(self.conflict(nr, earlier, rule));
                         break;
                     }
-                    Err(Stop::OutOfSteps) => {
+                    Err(InsertError::OutOfSteps) => {
                         refusals.unknown.push((rule.origin, rules.len()));
-                        left = Steps(0);
+                        left = StepBudget(0);
                         break;
                     }
                 }
@@ -280,7 +244,12 @@ impl<O: Copy> RuleSet<O> {
         refusals
     }
 
-    fn conflict(&self, nr: Option<u32>, earlier: &Added<O>, later: &Added<O>) -> Conflict<O> {
+    fn conflict(
+        &self,
+        nr: Option<u32>,
+        earlier: &AddedRule<O>,
+        later: &AddedRule<O>,
+    ) -> Conflict<O> {
         Conflict {
             arch: self.arch,
             nr,
@@ -292,52 +261,52 @@ impl<O: Copy> RuleSet<O> {
         }
     }
 
-    /// The rules of the calls that the architecture has.
-    fn numbers(&self) -> impl Iterator<Item = (u32, &[Added<O>])> {
+    /// The rules of the syscalls that the architecture has.
+    fn numbers(&self) -> impl Iterator<Item = (u32, &[AddedRule<O>])> {
         self.calls.iter().filter_map(|(call, rules)| match call {
-            Call::Number(nr) => Some((*nr, rules.as_slice())),
-            Call::Missing(_) => None,
+            Target::Number(nr) => Some((*nr, rules.as_slice())),
+            Target::Missing(_) => None,
         })
     }
 
-    fn is_always(&self, rule: &Added<O>) -> bool {
-        self.conditions.get(rule.condition).is_some_and(Tests::is_empty)
+    fn is_unconditional_rule(&self, rule: &AddedRule<O>) -> bool {
+        self.conditions.get(rule.condition).is_some_and(Conjunction::is_empty)
     }
 
-    /// For each condition those with some of its comparisons: they hold wherever it does. Of
-    /// conditions longer than any that a runtime makes, none are looked for.
+    /// For each condition, the conditions that consist of some of its comparisons, and so hold wherever it holds.
+    /// Conditions with more comparisons than a rule of libseccomp can have get none.
     fn covering(&self) -> Vec<Vec<usize>> {
         let lengths =
             self.conditions.iter().fold(0u64, |set, tests| set | 1 << tests.len().min(63));
-        let some = |tests: &Tests| {
+        let some = |tests: &Conjunction| {
             let all = 1u32.checked_shl(tests.len() as u32).filter(|_| tests.len() <= ARGS);
-            let is_length = |places: &u32| lengths >> places.count_ones() & 1 == 1;
-            let places = (1..all.unwrap_or(1).saturating_sub(1)).filter(is_length);
-            places.filter_map(|places| self.places.get(&tests.some(places)).copied()).collect()
+            let is_length = |subset: &u32| lengths >> subset.count_ones() & 1 == 1;
+            let subsets = (1..all.unwrap_or(1).saturating_sub(1)).filter(is_length);
+            subsets.filter_map(|bits| self.indices.get(&tests.subset(bits)).copied()).collect()
         };
         self.conditions.iter().map(some).collect()
     }
 
-    fn outcome(&self, rules: &[Added<O>], covering: &[Vec<usize>]) -> Outcome<O> {
+    fn outcome(&self, rules: &[AddedRule<O>], covering: &[Vec<usize>]) -> Outcome<O> {
         let mut outcome =
             Outcome { live: Vec::new(), overridden: Vec::new(), contradicting: Vec::new() };
-        let overridden = |loser: &Added<O>, winner: &Added<O>| Overridden {
+        let overridden = |loser: &AddedRule<O>, winner: &AddedRule<O>| Overridden {
             loser: loser.origin,
             winner: winner.origin,
             verdict: winner.verdict,
         };
-        if let Some(always) = rules.iter().find(|rule| self.is_always(rule)) {
+        if let Some(always) = rules.iter().find(|rule| self.is_unconditional_rule(rule)) {
             let losers = rules.iter().filter(|rule| rule.verdict != always.verdict);
             outcome.overridden.extend(losers.map(|loser| overridden(loser, always)));
             outcome.live.push(*always);
             return outcome;
         }
-        let mut first: HashMap<usize, Added<O>> = HashMap::new();
+        let mut first: HashMap<usize, AddedRule<O>> = HashMap::new();
         for rule in rules {
             first.entry(rule.condition).or_insert(*rule);
         }
         let precedence = |left: &usize, right: &usize| {
-            let tests = |place: &usize| self.conditions.get(*place);
+            let tests = |index: &usize| self.conditions.get(*index);
             match (tests(left), tests(right)) {
                 (Some(left), Some(right)) => left.precedence(right),
                 _ => left.cmp(right),
@@ -345,7 +314,7 @@ impl<O: Copy> RuleSet<O> {
         };
         for rule in rules {
             let shorter = covering.get(rule.condition).into_iter().flatten();
-            let winner = shorter.filter(|place| first.contains_key(place));
+            let winner = shorter.filter(|index| first.contains_key(index));
             if let Some(winner) = winner.min_by(|a, b| precedence(a, b)).and_then(|w| first.get(w))
             {
                 if winner.verdict != rule.verdict {
@@ -361,11 +330,11 @@ impl<O: Copy> RuleSet<O> {
             }
             outcome.live.push(*rule);
         }
-        // Of the same condition, the first rule counts: the sort is stable.
+        // Of rules with the same condition the first one decides, because the sort is stable.
         match rules.first() {
             Some(first) if rules.iter().any(|rule| rule.verdict != first.verdict) => {
-                let places = self.places(rules);
-                outcome.live.sort_by_key(|rule| places.get(&rule.condition));
+                let ranks = self.ranks(rules);
+                outcome.live.sort_by_key(|rule| ranks.get(&rule.condition));
             }
             _ => outcome.live.sort_by(|a, b| precedence(&a.condition, &b.condition)),
         }
@@ -373,8 +342,8 @@ impl<O: Copy> RuleSet<O> {
         outcome
     }
 
-    /// The place of each condition in the order in which they decide.
-    fn places(&self, rules: &[Added<O>]) -> HashMap<usize, usize> {
+    /// The rank of each condition in the order of precedence.
+    fn ranks(&self, rules: &[AddedRule<O>]) -> HashMap<usize, usize> {
         let mut order = Order::new(self.arch.is_64bit());
         let mut seen = HashSet::new();
         for rule in rules.iter().filter(|rule| seen.insert(rule.condition)) {
@@ -382,10 +351,15 @@ impl<O: Copy> RuleSet<O> {
                 order.add(tests, rule.condition);
             }
         }
-        order.conditions().into_iter().enumerate().map(|(place, rule)| (rule, place)).collect()
+        order
+            .conditions()
+            .into_iter()
+            .enumerate()
+            .map(|(rank, condition)| (condition, rank))
+            .collect()
     }
 
-    /// The rules in order: unconditional ones by verdict, then conditional ones by call and
+    /// The rules of a section: unconditional ones grouped by verdict, then conditional ones by syscall and
     /// precedence.
     fn rules(&self) -> Vec<Rule> {
         let covering = self.covering();
@@ -417,7 +391,7 @@ impl<O: Copy> RuleSet<O> {
     }
 }
 
-/// How many arguments there are, and so comparisons in a rule of libseccomp.
+/// The number of syscall arguments, and so the maximum number of comparisons in a rule of libseccomp.
 const ARGS: usize = 6;
 
 /// The sections of rule sets, one per arch token.
