@@ -80,7 +80,7 @@ fn check_operand(op: Op, insn: RawInsn, rules: Rules, report: &mut impl FnMut(Ki
         Op::LdWordAbs if rules.is_seccomp() && k >= SECCOMP_DATA_SIZE => {
             report(Kind::LoadOutside);
         }
-        Op::LdWordAbs if rules.is_seccomp() && !k.is_multiple_of(4) => {
+        Op::LdWordAbs if rules.is_seccomp() && k % 4 != 0 => {
             report(Kind::LoadUnaligned);
         }
         Op::LdWordAbs | Op::LdHalfAbs | Op::LdByteAbs

@@ -19,11 +19,12 @@ pub mod reader;
 pub mod ruleset;
 mod strict;
 pub mod tree;
+#[cfg(feature = "yaml")]
 pub mod yaml;
 
 pub use caps::{CapError, CapSet};
 
-use callgate_bpf::diagnostic::Diagnostic;
+use callgate_bpf::diagnostic::{Diagnostic, Diagnostics};
 use callgate_proof::policy::Policy;
 
 /// The text of the project's own profile, in Docker's format.
@@ -35,7 +36,7 @@ pub const CONTAINER_DEFAULT: &str = include_str!("../profiles/container-default.
 ///
 /// # Errors
 /// As [`oci::read`]; the text is right, so only for architectures that do not go together.
-pub fn container_default(options: &oci::Options) -> Result<Profile, Vec<Diagnostic>> {
+pub fn container_default(options: &oci::Options) -> Result<Profile, Diagnostics> {
     let options = oci::Options { dialect: Some(oci::Dialect::Docker), ..options.clone() };
     oci::read(CONTAINER_DEFAULT, &options)
 }

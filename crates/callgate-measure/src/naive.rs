@@ -85,12 +85,11 @@ pub fn tree(policy: &Policy) -> Result<Program, NaiveError> {
             ranges.iter().any(|(low, high)| low != high || group.contains(low))
         };
         let rules = first.rules.iter().filter(belongs).cloned().collect();
-        leaves
-            .push((group.first().copied().unwrap_or(0), leaf(Section { rules, ..first.clone() })?));
+        leaves.push((group.first().copied().unwrap_or(0), leaf(first.with_rules(rules))?));
     }
     let search = search(&leaves);
     let mut code = vec![Insn::new(Op::LdWordAbs, Word::ARCH.offset(endian))];
-    code.push(Insn::branch(Op::JeqK, first.token, 1, 0));
+    code.push(Insn::branch(Op::JeqK, first.token(), 1, 0));
     code.push(Insn::new(Op::Ja, (search.len() + 1) as u32));
     code.push(Insn::new(Op::LdWordAbs, Word::NR.offset(endian)));
     code.extend(search);
@@ -114,7 +113,7 @@ fn one_by_one(section: &Section) -> Section {
             }
         }
     }
-    Section { rules, ..section.clone() }
+    section.with_rules(rules)
 }
 
 /// The instructions of a section alone, once the arch is known.

@@ -5,8 +5,8 @@ use callgate::bpf::Program;
 use callgate::compile::Options;
 use callgate::diagram::Budget;
 use callgate::random::Rng;
-use callgate::stack::{self, Filter};
 use callgate::{Arch, Endian, SeccompData, Verdict};
+use callgate::{Description, stack};
 use callgate_vm::workloads::{self, Body};
 use callgate_vm::{Cached, Decoded, EngineKind, SeccompEngine, Stack, differential};
 
@@ -18,7 +18,7 @@ fn calls(programs: &[&Program], rng: &mut Rng) -> Vec<SeccompData> {
 
 fn check(programs: &[&Program], rng: &mut Rng) {
     let endian = Endian::Little;
-    let filters = programs.iter().map(|program| Filter::program(program, endian)).collect();
+    let filters = programs.iter().map(|program| Description::program(program, endian)).collect();
     let meaning = stack::Stack::new(filters).unwrap();
     let calls = calls(programs, rng);
     for &kind in EngineKind::ALL {

@@ -355,8 +355,7 @@ mod tests {
             rule(CallSet::from_ranges([(0, 4), (9, 9)]), Condition::always()),
             rule(CallSet::one(41), small),
         ];
-        let default = Verdict::errno(1);
-        let section = Section { token: TOKEN, arches: vec![Arch::X86_64], rules, default };
+        let section = Section::new(Arch::X86_64, rules, Verdict::errno(1));
         Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap()
     }
 

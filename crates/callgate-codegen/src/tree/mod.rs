@@ -152,9 +152,9 @@ const APART: usize = 7;
 fn narrow_apart(runs: &[Run]) -> Vec<Run> {
     let mut apart = runs.to_vec();
     for width in 2..4 {
-        while apart.len() + width as usize <= APART + 1
-            && let Some(at) = apart.iter().position(|run| run.last - run.first == width - 1)
-        {
+        while apart.len() + width as usize <= APART + 1 {
+            let narrow = apart.iter().position(|run| run.last - run.first == width - 1);
+            let Some(at) = narrow else { break };
             let run = apart[at];
             let weight = run.weight / f64::from(width);
             let values = (run.first..=run.last).map(|value| Run {

@@ -301,7 +301,8 @@ fn combine<'n>(
             }
             for comparisons in &entry.alternatives {
                 for (index, set) in sets.iter_mut().enumerate() {
-                    let via = set.add_call(origin.1, comparisons, entry.action.verdict, origin);
+                    let verdict = entry.action.verdict;
+                    let via = set.add_call_if_known(origin.1, comparisons, verdict, origin);
                     hidden.extend(via.map(|nr| (index, nr, origin)));
                 }
             }
@@ -462,7 +463,7 @@ fn enosys_above(section: &mut Section, entries: &[&Entry<'_>], counts: impl Fn(A
     let mut ranges = Vec::new();
     let names: BTreeSet<&str> =
         entries.iter().flat_map(|entry| &entry.names).map(|(_, name)| *name).collect();
-    for arch in section.arches.iter().filter(|arch| counts(**arch)) {
+    for arch in section.arches().filter(|arch| counts(*arch)) {
         let direct = names.iter().filter(|name| arch.multiplexed(name).is_none());
         let largest = direct.filter_map(|name| arch.number(name)).max().unwrap_or(0);
         if largest == 0 {
@@ -484,7 +485,7 @@ fn enosys_above(section: &mut Section, entries: &[&Entry<'_>], counts: impl Fn(A
             _ => ranges.push((above, u32::MAX)),
         }
     }
-    let errno = section.arches.first().map_or(38, |arch| arch.enosys());
+    let errno = section.arches().next().map_or(38, Arch::enosys);
     let calls = CallSet::from_ranges(ranges);
     if !calls.is_empty() {
         let rule = Rule { calls, when: Condition::always(), verdict: Verdict::errno(errno) };

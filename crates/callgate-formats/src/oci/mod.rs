@@ -46,8 +46,9 @@ use super::json;
 use super::keys::Keys;
 use super::reader::Reader;
 use super::tree::Node;
+#[cfg(feature = "yaml")]
 use super::yaml;
-use callgate_bpf::diagnostic::{Diagnostic, Severity};
+use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Severity};
 use callgate_bpf::syscalls::{Arch, KernelVersion};
 pub use lower::BAD_ARCH;
 
@@ -165,7 +166,7 @@ impl Options {
     }
 }
 
-/// Reads a profile, JSON or YAML.
+/// Reads a profile: JSON, and with the feature `yaml` YAML.
 ///
 /// ```
 /// use callgate_formats::oci::{self, Options};
@@ -174,17 +175,28 @@ impl Options {
 /// let text = r#"{"defaultAction": "SCMP_ACT_ERRNO",
 ///                "syscalls": [{"names": ["getpid"], "action": "SCMP_ACT_ALLOW"}]}"#;
 /// let options = Options::new(Arch::X86_64, KernelVersion { major: 6, minor: 18 });
-/// let profile = oci::read(text, &options).unwrap();
+/// let profile = oci::read(text, &options)?;
 /// let call = SeccompData { nr: 39, arch: Arch::X86_64.token(), ..SeccompData::default() };
 /// assert_eq!(profile.policy.evaluate(&call), Verdict::ALLOW);
+/// # Ok::<(), callgate_bpf::diagnostic::Diagnostics>(())
 /// ```
 ///
 /// # Errors
 /// Every message about the text, warnings included, when at least one is an error.
-pub fn read(text: &str, options: &Options) -> Result<Profile, Vec<Diagnostic>> {
-    let parse = if is_json(text) { json::parse } else { yaml::parse };
-    let document = parse(text).map_err(|diagnostic| vec![diagnostic])?;
+pub fn read(text: &str, options: &Options) -> Result<Profile, Diagnostics> {
+    let document = if is_json(text) { json::parse(text)? } else { parse_yaml(text)? };
     read_tree(text, &document, options)
+}
+
+#[cfg(feature = "yaml")]
+fn parse_yaml(text: &str) -> Result<Node, Diagnostic> {
+    yaml::parse(text)
+}
+
+#[cfg(not(feature = "yaml"))]
+fn parse_yaml(_: &str) -> Result<Node, Diagnostic> {
+    Err(Diagnostic::error(None, "the text is not JSON, and support for YAML is not compiled in")
+        .help("give the profile in JSON, or enable the feature `yaml` of callgate"))
 }
 
 /// Whether a text wants to be JSON. Of a text without content, and of one that begins with a comment of
@@ -194,7 +206,7 @@ fn is_json(text: &str) -> bool {
     content.is_empty() || content.starts_with(['{', '[', '/'])
 }
 
-fn read_tree(text: &str, document: &Node, options: &Options) -> Result<Profile, Vec<Diagnostic>> {
+fn read_tree(text: &str, document: &Node, options: &Options) -> Result<Profile, Diagnostics> {
     let keys = match options.dialect {
         None | Some(Dialect::Oci) => Keys::Agreed,
         Some(Dialect::Crun) => Keys::Exact,
@@ -230,7 +242,7 @@ fn read_tree(text: &str, document: &Node, options: &Options) -> Result<Profile, 
         }),
         _ => {
             debug_assert!(messages.iter().any(|message| message.severity == Severity::Error));
-            Err(messages)
+            Err(messages.into())
         }
     }
 }

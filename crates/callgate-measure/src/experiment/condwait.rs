@@ -8,7 +8,7 @@
 //! argument of futex stand beside them, and a call of futex that wakes nobody is measured alone.
 
 use callgate::Verdict;
-use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Test};
 
 use super::{ExperimentError, Kind, Options, Setup, call, compiled, overhead, shown};
 use crate::body::Body;
@@ -87,7 +87,7 @@ fn looking(policy: &Policy, futex: u32) -> Result<Policy, ExperimentError> {
             verdict: Verdict::errno(libc::EPERM as u16),
         });
         let rules = first.into_iter().chain(section.rules.iter().cloned()).collect();
-        Section { rules, ..section.clone() }
+        section.with_rules(rules)
     });
     Ok(Policy::new(sections.collect(), policy.bad_arch())?)
 }

@@ -180,7 +180,7 @@ fn allowing(numbers: &[u32], looked_at: &[u32]) -> Result<Policy, ExperimentErro
         Rule { calls: CallSet::one(*nr), when, verdict: Verdict::ALLOW }
     });
     let (rules, default) = (rules.collect(), Verdict::errno(libc::EPERM as u16));
-    let section = Section { token: arch.token(), arches: vec![arch], rules, default };
+    let section = Section::new(arch, rules, default);
     Ok(Policy::new(vec![section], Verdict::KILL_PROCESS)?)
 }
 

@@ -4,7 +4,8 @@
 //! filters. Here one of the rules looks at an argument, umask's, so that the kernel's cache does not answer
 //! everything; it is measured alone as well. Another allows seccomp, which installs the next filter. Beside the stacks stands what they merge to.
 
-use callgate::stack::{self, Filter, Stack};
+use callgate::Description;
+use callgate::stack::{self, Stack};
 use callgate::{compile, policy::Policy};
 
 use super::{ExperimentError, Options, Setup, allowing, call, native, numbers, overhead, shown};
@@ -49,7 +50,7 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
         let name = if count == 1 { "1 filter".to_owned() } else { format!("{count} filters") };
         subjects.push(Subject::new(name, vec![list.clone(); count])?);
     }
-    let stack = Stack::new(vec![Filter::program(&list, policy.endian()); 32])?;
+    let stack = Stack::new(vec![Description::program(&list, policy.endian()); 32])?;
     let merged = stack::merge(&stack, &[native()?], &compile::Options::default())?;
     subjects.push(Subject::new("the 32 merged", [merged.compiled.program])?);
     let umask = call("umask")?;

@@ -74,8 +74,10 @@ fn keys_that_fold_to_a_known_one() {
                 format!("`{spelled}` is `{key}` to programs in Go (Docker, Podman, runc), but not");
             assert!(messages.contains(&said), "{messages}");
         }
-        let messages =
-            lines(&oci::read(&text, &of(Some(Dialect::Crun))).map_or_else(|m| m, |p| p.warnings));
+        let messages = lines(
+            &oci::read(&text, &of(Some(Dialect::Crun)))
+                .map_or_else(|m| m.into_vec(), |p| p.warnings),
+        );
         let said = format!(
             "has no key `{spelled}`; it is ignored (did you mean `{key}`? programs in Go (Docker, Podman, \
              runc) read it as that)"
