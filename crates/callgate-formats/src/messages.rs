@@ -75,7 +75,11 @@ impl Messages {
             return &mut self.left_out;
         }
         let warning = Diagnostic::warning(Some(at()), message);
-        self.kept.push_mut(Diagnostic { severity, ..warning })
+        self.kept.push(Diagnostic { severity, ..warning });
+        match self.kept.last_mut() {
+            Some(last) => last,
+            None => &mut self.left_out,
+        }
     }
 
     /// Adds an error.

@@ -343,7 +343,7 @@ impl Report for Reader<'_> {
 fn position(text: &str, known: &OnceCell<Vec<Position>>, at: usize) -> Position {
     let at = at.min(text.len());
     let start = known.get_or_init(|| steps(text)).get(at / STEP).copied().unwrap_or(START);
-    let from = text.ceil_char_boundary(at / STEP * STEP).min(at);
+    let from = (at / STEP * STEP..at).find(|from| text.is_char_boundary(*from)).unwrap_or(at);
     text.get(from..at).unwrap_or("").chars().fold(start, behind)
 }
 

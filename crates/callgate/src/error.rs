@@ -98,6 +98,7 @@ impl Error {
     pub fn help(&self) -> Option<String> {
         match self.kind() {
             ErrorKind::Compile(error) => error.help(),
+            ErrorKind::Stack(error) => error.help(),
             _ => None,
         }
     }

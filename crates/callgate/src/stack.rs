@@ -135,7 +135,15 @@ impl std::fmt::Display for StackError {
     }
 }
 
-impl std::error::Error for StackError {}
+impl std::error::Error for StackError {
+    /// The error of the compilation, whose message is this one's.
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.kind {
+            Kind::Compile(error) => Some(error),
+            _ => None,
+        }
+    }
+}
 
 impl<'a> Stack<'a> {
     /// A stack of these filters, the oldest first.

@@ -69,7 +69,8 @@ impl From<Vec<Arch>> for Arches {
 ///     .rule(Verdict::LOG, ["openat"])?
 ///     .rule_if(Verdict::errno(38), "clone3", arg("size").gt(88))?
 ///     .build()?;
-/// assert_eq!(filter.compile()?.len(), 26);
+/// assert_eq!(filter.verdict(Arch::X86_64, 257, [0; 6]), Verdict::LOG); // openat
+/// assert!(filter.compile()?.len() <= 26);
 /// # Ok::<(), callgate::Error>(())
 /// ```
 #[derive(Clone, Debug)]

@@ -188,7 +188,8 @@ fn values_that_have_no_meaning() {
         let text = format!("{rule}a mask of argument \"fd\" has no bits; give at least one");
         says(fcntl(expr), &text);
     }
-    says(fcntl(fd().is_in_range(9..=3)), &format!("{rule}the range from 9 to 3 is empty"));
+    let (first, last) = (9, 3);
+    says(fcntl(fd().is_in_range(first..=last)), &format!("{rule}the range from 9 to 3 is empty"));
     says(fcntl(fd().is_in_range(..0)), &format!("{rule}the range from 0 to -1 is empty"));
     says(
         fcntl(instruction_pointer().lt(-1)),
