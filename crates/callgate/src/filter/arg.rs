@@ -25,6 +25,10 @@ use callgate_proof::policy::Cmp;
 /// | `long`, `size_t`, pointers, `loff_t` | 64 bits | 32 bits, all that a register has |
 /// | unknown | error: say `low32()` or `u64()` | 32 bits |
 ///
+/// The width is that of the type in the syscall's definition. A few syscalls take a `long` and drop its high
+/// half later, as `clone` does with its flags: test bits there ([`Arg::has_any_bit`]), or compare
+/// [`Arg::low32`].
+///
 /// # Values
 ///
 /// Values are integers of any type ([`ArgValue`]). A **negative** value is sign-extended to the width that
