@@ -151,7 +151,7 @@ fn unknown_words() {
     refused(
         Dialect::Docker,
         &text(&entry("dup", "ALLOW", "")).replacen('{', "{\"flags\": [\"TSYNC\"], ", 1),
-        &["1:12: there is no filter flag \"TSYNC\" (the flags are SECCOMP_FILTER_FLAG_TSYNC, \
+        &["1:12: unknown filter flag \"TSYNC\" (the flags are SECCOMP_FILTER_FLAG_TSYNC, \
            _LOG, _SPEC_ALLOW and _WAIT_KILLABLE_RECV)"],
     );
 }
