@@ -177,12 +177,7 @@ fn random(runs: usize, spread: Spread, rng: &mut Rng) -> (Policy, Weights) {
         let each = share / inside().count() as f64;
         counts.extend(inside().map(|(_, name)| (name.to_owned(), each)));
     }
-    let section = Section {
-        token: Arch::X86.token(),
-        arches: vec![Arch::X86],
-        rules,
-        default: Verdict::KILL_PROCESS,
-    };
+    let section = Section::new(Arch::X86, rules, Verdict::KILL_PROCESS);
     let policy = Policy::new(vec![section], Verdict::KILL_PROCESS);
     (policy.unwrap_or_else(|error| panic!("{error}")), weights(counts.into_iter()))
 }

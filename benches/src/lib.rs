@@ -49,8 +49,7 @@ pub fn synthetic(rules: u32) -> Policy {
             Rule { calls, when, verdict }
         })
         .collect();
-    let (token, arches) = (Arch::X86_64.token(), vec![Arch::X86_64]);
-    let section = Section { token, arches, rules, default: Verdict::errno(1) };
+    let section = Section::new(Arch::X86_64, rules, Verdict::errno(1));
     match Policy::new(vec![section], Verdict::KILL_PROCESS) {
         Ok(policy) => policy,
         Err(error) => panic!("{error}"),

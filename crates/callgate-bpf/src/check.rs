@@ -81,7 +81,7 @@ fn check_operand(op: Op, insn: RawInsn, rules: Rules, report: &mut impl FnMut(Vi
         Op::LdWordAbs if rules.is_seccomp() && k >= SECCOMP_DATA_SIZE => {
             report(ViolationKind::LoadOutside);
         }
-        Op::LdWordAbs if rules.is_seccomp() && !k.is_multiple_of(4) => {
+        Op::LdWordAbs if rules.is_seccomp() && k % 4 != 0 => {
             report(ViolationKind::LoadUnaligned);
         }
         Op::LdWordAbs | Op::LdHalfAbs | Op::LdByteAbs

@@ -8,6 +8,7 @@ pub const SECCOMP_DATA_SIZE: u32 = 64;
 /// One syscall as a filter sees it (`struct seccomp_data`), with the kernel's memory layout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(C)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SeccompData {
     /// The system call number. The kernel's field is an `int`; filters compare it unsigned.
     pub nr: u32,
@@ -32,8 +33,9 @@ impl SeccompData {
     /// ```
     pub fn from_bytes(bytes: &[u8; SECCOMP_DATA_SIZE as usize], endian: Endian) -> SeccompData {
         let mut data = SeccompData::default();
-        for (word, &chunk) in (0..).step_by(4).zip(bytes.as_chunks::<4>().0) {
-            if let Some(word) = Word::from_offset(word, endian) {
+        for (offset, chunk) in (0..).step_by(4).zip(bytes.chunks_exact(4)) {
+            let word = Word::from_offset(offset, endian);
+            if let (Some(word), Some(&chunk)) = (word, chunk.first_chunk()) {
                 data.set_word(
                     word,
                     match endian {
@@ -49,13 +51,13 @@ impl SeccompData {
     /// The bytes of the structure in this byte order.
     pub fn to_bytes(&self, endian: Endian) -> [u8; SECCOMP_DATA_SIZE as usize] {
         let mut bytes = [0; SECCOMP_DATA_SIZE as usize];
-        for (offset, chunk) in (0..).step_by(4).zip(bytes.as_chunks_mut::<4>().0) {
+        for (offset, chunk) in (0..).step_by(4).zip(bytes.chunks_exact_mut(4)) {
             if let Some(word) = Word::from_offset(offset, endian) {
                 let value = self.word(word);
-                *chunk = match endian {
+                chunk.copy_from_slice(&match endian {
                     Endian::Little => value.to_le_bytes(),
                     Endian::Big => value.to_be_bytes(),
-                };
+                });
             }
         }
         bytes
@@ -140,7 +142,7 @@ impl Word {
 
     /// For a word of an argument: which argument, and whether it is the high half.
     pub const fn argument(self) -> Option<(u8, bool)> {
-        if self.0 >= 4 { Some(((self.0 - 4) / 2, self.0.is_multiple_of(2))) } else { None }
+        if self.0 >= 4 { Some(((self.0 - 4) / 2, self.0 % 2 == 0)) } else { None }
     }
 
     /// Byte offset in `struct seccomp_data` on a machine of the given byte order: the `k` of the
@@ -151,7 +153,7 @@ impl Word {
             0 => 4,
             1 => 0,
             _ => {
-                let high = w.is_multiple_of(2);
+                let high = w % 2 == 0;
                 let first = matches!(endian, Endian::Big) == high;
                 (w / 2) * 8 + if first { 0 } else { 4 }
             }
@@ -160,14 +162,14 @@ impl Word {
 
     /// The word at a byte offset; `None` unless that is a multiple of four below 64.
     pub const fn from_offset(offset: u32, endian: Endian) -> Option<Word> {
-        if offset >= SECCOMP_DATA_SIZE || !offset.is_multiple_of(4) {
+        if offset >= SECCOMP_DATA_SIZE || offset % 4 != 0 {
             return None;
         }
         Some(match offset {
             0 => Word::NR,
             4 => Word::ARCH,
             _ => {
-                let first = offset.is_multiple_of(8);
+                let first = offset % 8 == 0;
                 let high = matches!(endian, Endian::Big) == first;
                 Word(((offset / 8) * 2) as u8 + if high { 0 } else { 1 })
             }
@@ -178,6 +180,8 @@ impl Word {
 /// The byte order of the machine that runs a filter: it decides at which offset each half of an argument
 /// is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Endian {
     /// Low half first (x86, arm, riscv, ppc64le, …).
     #[default]

@@ -51,6 +51,8 @@ mod names;
 mod op;
 mod program;
 pub mod random;
+#[cfg(feature = "serde")]
+mod serialize;
 pub mod suggest;
 pub mod syscalls;
 pub mod text;

@@ -224,8 +224,10 @@ fn accept(raw: &[RawInsn], rules: Rules) -> Result<Vec<Insn>, ProgramError> {
 }
 
 fn decode(bytes: &[u8], endian: Endian, rules: Rules) -> Result<Vec<Insn>, ProgramError> {
-    let (chunks, rest) = bytes.as_chunks::<{ RawInsn::SIZE }>();
-    let raw = |endian| chunks.iter().map(move |&chunk| RawInsn::from_bytes(chunk, endian));
+    let chunks = bytes.chunks_exact(RawInsn::SIZE);
+    let rest = chunks.remainder();
+    let of_chunk = |chunk: &[u8], endian| Some(RawInsn::from_bytes(*chunk.first_chunk()?, endian));
+    let raw = |endian| chunks.clone().filter_map(move |chunk| of_chunk(chunk, endian));
     let error = if rest.is_empty() {
         match accept(&raw(endian).collect::<Vec<_>>(), rules) {
             Ok(insns) => return Ok(insns),

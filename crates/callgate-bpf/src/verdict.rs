@@ -10,6 +10,7 @@ use std::fmt;
 /// Two verdicts are equal only if all 32 bits are, even if the kernel would treat them alike: the
 /// terminals of the diagram are raw values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Verdict(pub u32);
 
 /// The kernel's action for a [`Verdict`].

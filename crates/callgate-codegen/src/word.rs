@@ -187,10 +187,8 @@ impl Planner {
         let runs = partition(store, place, self.word, self.worth_searching(best.0.min(bound)))?;
         let scattered = runs.as_deref().is_some_and(scattered);
         // What has a pattern shares nodes.
-        if let Some(runs) = &runs
-            && scattered
-            && (ARGUMENT_WHOLE + 1..nodes).contains(&runs.len())
-        {
+        let is_long = |runs: &&_| (ARGUMENT_WHOLE + 1..nodes).contains(&Vec::len(runs));
+        if let Some(runs) = runs.as_ref().filter(is_long).filter(|_| scattered) {
             self.search_below(runs, best);
             return Ok((Vec::new(), Some(Vec::new())));
         }

@@ -1,6 +1,6 @@
 //! The project's own profile, `container-default`.
 
-use callgate_bpf::diagnostic::Diagnostic;
+use callgate_bpf::diagnostic::Diagnostics;
 
 use crate::oci::{Dialect, ReadOptions, read};
 use crate::profile::Profile;
@@ -15,7 +15,7 @@ pub const CONTAINER_DEFAULT: &str = include_str!("../profiles/container-default.
 ///
 /// # Errors
 /// As [`oci::read`](crate::oci::read()). The text is valid, so the only error is a combination of architectures that no kernel runs.
-pub fn container_default(options: &ReadOptions) -> Result<Profile, Vec<Diagnostic>> {
+pub fn container_default(options: &ReadOptions) -> Result<Profile, Diagnostics> {
     let options = ReadOptions { dialect: Some(Dialect::Docker), ..options.clone() };
     read(CONTAINER_DEFAULT, &options)
 }

@@ -3,8 +3,8 @@
 use callgate::bpf::Program;
 use callgate::diagram::Store;
 use callgate::random::Rng;
-use callgate::stack::{self, Filter};
 use callgate::{Arch, Endian, SeccompData, Verdict, Word};
+use callgate::{Description, stack};
 use callgate_measure::engines::workloads::{self, EngineInputs};
 use callgate_vm::{Cached, Decoded, EngineKind, NUMBERS, SeccompEngine, Stack};
 
@@ -43,7 +43,8 @@ fn stacked_engines_return_the_kernels_verdict() {
     let mut rng = Rng::new(1);
     for programs in [&programs[..], &programs[2..], &programs[..2], &programs[..1]] {
         let endian = Endian::Little;
-        let stacked = programs.iter().map(|program| Filter::program(program, endian)).collect();
+        let stacked =
+            programs.iter().map(|program| Description::program(program, endian)).collect();
         let meaning = stack::Stack::new(stacked).unwrap();
         let calls: Vec<SeccompData> = programs
             .iter()

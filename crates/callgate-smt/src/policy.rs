@@ -4,6 +4,7 @@
 //! - `a.s.match_r`: whether rule `r` matches;
 //! - `a.s.left_r`: whether the arch is that of the section and no rule before `r` matches.
 
+use callgate_bpf::Arch;
 use callgate_bpf::syscalls::{CallSet, list_calls};
 use callgate_proof::policy::{Cmp, Condition, Field, Policy, Section, Shape, Test};
 
@@ -26,8 +27,8 @@ pub(crate) fn translate(writer: &mut Writer, name: &str, policy: &Policy) -> Out
 }
 
 fn rules(writer: &mut Writer, name: &str, section: &Section, outcomes: &mut Outcomes) {
-    let arches: Vec<&str> = section.arches.iter().map(|arch| arch.name()).collect();
-    let token = section.token;
+    let arches: Vec<&str> = section.arches().map(Arch::name).collect();
+    let token = section.token();
     writer.comment(&format!("Section {name}: arch {token:#010x} ({})", arches.join(", ")));
     let left = |rule: usize| format!("{name}.left{rule}");
     writer.define(&left(0), BOOL, &format!("(= arch {})", word(token)), "");

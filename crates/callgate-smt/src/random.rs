@@ -45,7 +45,7 @@ pub fn policy(rng: &mut Rng) -> Policy {
     let arches = rng.pick(&FAMILIES).unwrap_or(&[]);
     let sections = arches.iter().map(|arch| {
         let rules = (0..rng.below(13)).map(|_| rule(rng)).collect();
-        Section { token: arch.token(), arches: vec![*arch], rules, default: verdict(rng) }
+        Section::new(*arch, rules, verdict(rng))
     });
     let sections = sections.collect();
     let bad_arch = verdict(rng);

@@ -2,7 +2,7 @@
 
 use callgate::compile::Options;
 use callgate::diagram::Budget;
-use callgate::stack::{self, Filter};
+use callgate::{Description, stack};
 use callgate_bpf::Program;
 use callgate_bpf::random::Rng;
 use callgate_bpf::{Arch, Endian, SeccompData, Verdict};
@@ -19,7 +19,7 @@ fn calls(programs: &[&Program], rng: &mut Rng) -> Vec<SeccompData> {
 
 fn check(programs: &[&Program], rng: &mut Rng) {
     let endian = Endian::Little;
-    let filters = programs.iter().map(|program| Filter::program(program, endian)).collect();
+    let filters = programs.iter().map(|program| Description::program(program, endian)).collect();
     let meaning = stack::Stack::new(filters).unwrap();
     let calls = calls(programs, rng);
     for &kind in EngineKind::ALL {

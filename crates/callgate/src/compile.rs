@@ -6,13 +6,12 @@
 //!
 //! ```
 //! use callgate::compile::{Options, compile};
-//! use callgate::policy::{CallSet, Condition, Policy, Rule, Section};
+//! use callgate::proof::policy::{CallSet, Condition, Policy, Rule, Section};
 //! use callgate::{Arch, Verdict};
 //!
-//! let read = CallSet::one(Arch::X86_64.number("read").unwrap_or_default());
+//! let read = CallSet::one(Arch::X86_64.number("read").ok_or("no read(2)")?);
 //! let rules = vec![Rule { calls: read, when: Condition::always(), verdict: Verdict::ALLOW }];
-//! let (token, arches) = (Arch::X86_64.token(), vec![Arch::X86_64]);
-//! let section = Section { token, arches, rules, default: Verdict::errno(1) };
+//! let section = Section::new(Arch::X86_64, rules, Verdict::errno(1));
 //! let policy = Policy::new(vec![section], Verdict::KILL_PROCESS)?;
 //! let compiled = compile(&policy, &Options::default())?;
 //! assert_eq!(compiled.program.len(), 7);
@@ -51,6 +50,7 @@ pub struct Options {
 
 /// A proved program.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Compiled {
     /// It means what its description says.
     pub program: Program,
@@ -60,6 +60,7 @@ pub struct Compiled {
 
 /// Facts about a compilation.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Stats {
     /// Instructions in the program.
     pub insns: usize,
@@ -116,7 +117,17 @@ impl std::fmt::Display for CompileError {
     }
 }
 
-impl std::error::Error for CompileError {}
+impl std::error::Error for CompileError {
+    /// The error of the diagram, or of the acceptance rules, whose message is part of this one's.
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.0 {
+            Kind::Diagram(error) => Some(error),
+            Kind::TooComplex(error) => Some(&error.limit),
+            Kind::Refused(error) => Some(error),
+            Kind::TooLong(_) | Kind::NotEqual(_) | Kind::NotConstantAllow { .. } => None,
+        }
+    }
+}
 
 impl CompileError {
     /// A program and what it is to mean differ for this call.
@@ -180,6 +191,7 @@ impl From<TooComplex> for CompileError {
 
 /// The end of a part of a compilation, for callers that measure: this crate reads no clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Phase {
     /// The description has become a program, which is not checked yet.
     Generated,
@@ -383,8 +395,7 @@ mod tests {
             rule(CallSet::from_ranges([(0, 4), (9, 9)]), Condition::always()),
             rule(CallSet::one(41), small),
         ];
-        let default = Verdict::errno(1);
-        let section = Section { token: TOKEN, arches: vec![Arch::X86_64], rules, default };
+        let section = Section::new(Arch::X86_64, rules, Verdict::errno(1));
         Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap()
     }
 

@@ -25,7 +25,7 @@ fn policy() -> Policy {
         .chain(SOMETIMES.iter().map(|name| rule(name, seven.clone())))
         .collect();
     let default = Verdict::errno(1);
-    let section = Section { token: ARCH.token(), arches: vec![ARCH], rules, default };
+    let section = Section::new(ARCH, rules, default);
     Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap()
 }
 

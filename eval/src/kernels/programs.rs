@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use callgate::Description;
 use callgate::bpf::{Insn, Op, Program};
 use callgate::codegen::{Aim, Model, Weights};
 use callgate::compile::{Options, compile, recompile};
@@ -95,7 +96,7 @@ pub(super) fn list(arch: Arch, conditional: bool) -> Result<Program> {
 
 /// Programs on top of each other as one, by the library's `merge`.
 pub(super) fn merged(arch: Arch, model: Model, stack: &[Program]) -> Result<Program> {
-    let filters = stack.iter().map(|program| stack::Filter::program(program, arch.endian()));
+    let filters = stack.iter().map(|program| Description::program(program, arch.endian()));
     let stack = Stack::new(filters.collect()).map_err(|error| error.to_string())?;
     let options = Options { model, ..Options::default() };
     let merged = stack::merge(&stack, &[arch], &options).map_err(|error| error.to_string())?;
@@ -223,8 +224,7 @@ fn comparisons(arch: Arch) -> Result<Policy> {
             }
         }
     }
-    let (token, arches) = (arch.token(), vec![arch]);
-    let section = Section { token, arches, rules, default: Verdict::ALLOW };
+    let section = Section::new(arch, rules, Verdict::ALLOW);
     Policy::new(vec![section], Verdict::KILL_PROCESS).map_err(|error| error.to_string())
 }
 

@@ -177,7 +177,8 @@ fn refused_by_us(
     for arch in arches {
         let mut set = RuleSet::new(*arch);
         for (place, rule) in rules.iter().enumerate() {
-            set.add_call(rule.name, &rule.comparisons, rule.verdict, place);
+            let added = set.add_call(rule.name, &rule.comparisons, rule.verdict, place);
+            added.map_err(|error| error.to_string())?;
         }
         let refusals = set.refused(version, &mut { STEPS });
         let refused = refusals.conflicts.iter().map(|conflict| conflict.later);

@@ -14,6 +14,7 @@ mod solver;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use callgate::Description;
 use callgate::bpf::LongProgram;
 use callgate::compile::{self, CompileError, compile, recompile};
 use callgate::diagram::Budget;
@@ -218,7 +219,7 @@ fn stacked(number: u64, older: Policy, rng: &mut Rng, tally: &mut Tally<'_>) -> 
             break policy;
         }
     };
-    let filters = vec![stack::Filter::policy(&older), stack::Filter::policy(&newer)];
+    let filters = vec![Description::policy(&older), Description::policy(&newer)];
     let arches: Vec<Arch> = older.arches().collect();
     let merged = stack::Stack::new(filters)
         .and_then(|stack| stack::merge(&stack, &arches, &compile::Options::default()))

@@ -116,7 +116,7 @@ impl<'a> Bytes<'a> {
             if !self.byte().is_multiple_of(4) || sections.is_empty() {
                 let rules = (0..self.below(12)).map(|_| self.rule()).collect();
                 let default = self.verdict();
-                sections.push(Section { token: arch.token(), arches: vec![*arch], rules, default });
+                sections.push(Section::new(*arch, rules, default));
             }
         }
         Policy::new(sections, self.verdict()).expect("distinct tokens of one byte order")

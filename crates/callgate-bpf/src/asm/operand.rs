@@ -114,36 +114,24 @@ impl<'a> Parser<'_, 'a> {
     /// The operand of an instruction without targets, which selects one of `ops`.
     pub(super) fn operand(&mut self, name: &str, ops: &[Op]) -> Result<Insn> {
         let has = |operand| with_operand(ops, operand);
-        let insn = if let Some(op) = has(Operand::Length)
-            && self.take_named("len")
-        {
+        let insn = if let Some(op) = has(Operand::Length).filter(|_| self.take_named("len")) {
             Insn::new(op, 0)
-        } else if let Some(op) = has(Operand::Absolute)
-            && let Some(word) = self.take_ancillary()
+        } else if let Some((op, word)) =
+            has(Operand::Absolute).and_then(|op| Some((op, self.take_ancillary()?)))
         {
             Insn::new(op, word.offset())
-        } else if let Some(op) = has(Operand::X)
-            && self.register("x")
-        {
+        } else if let Some(op) = has(Operand::X).filter(|_| self.register("x")) {
             Insn::new(op, 0)
-        } else if let Some(op) = has(Operand::A)
-            && self.register("a")
-        {
+        } else if let Some(op) = has(Operand::A).filter(|_| self.register("a")) {
             Insn::new(op, 0)
-        } else if let Some(op) = has(Operand::Constant)
-            && self.starts('#')
-        {
+        } else if let Some(op) = has(Operand::Constant).filter(|_| self.starts('#')) {
             Insn::new(op, self.constant()?)
-        } else if let Some(op) = has(Operand::Scratch)
-            && self.take_word("M")
-        {
+        } else if let Some(op) = has(Operand::Scratch).filter(|_| self.take_word("M")) {
             self.expect('[')?;
             let k = self.number("the number of a scratch word")?;
             self.expect(']')?;
             Insn::new(op, k)
-        } else if let Some(absolute) = has(Operand::Absolute)
-            && self.take('[')
-        {
+        } else if let Some(absolute) = has(Operand::Absolute).filter(|_| self.take('[')) {
             self.offset(absolute, has(Operand::Indexed))?
         } else if matches!(name, "ldx" | "ldxb") && self.starts_number() {
             Insn::new(Op::LdxMsh, self.header_length()?)
@@ -265,10 +253,7 @@ impl<'a> Parser<'_, 'a> {
 
     /// A register, with or without the percent sign of `bpf_asm`.
     fn register(&mut self, name: &str) -> bool {
-        if let [percent, register, ..] = self.rest()
-            && percent.is('%')
-            && register.is_word(name)
-        {
+        if matches!(self.rest(), [percent, word, ..] if percent.is('%') && word.is_word(name)) {
             self.next();
         }
         self.take_word(name)
@@ -276,10 +261,7 @@ impl<'a> Parser<'_, 'a> {
 
     /// A name with or without a `#` in front.
     pub(super) fn take_named(&mut self, name: &str) -> bool {
-        if let [hash, word, ..] = self.rest()
-            && hash.is('#')
-            && word.is_word(name)
-        {
+        if matches!(self.rest(), [hash, word, ..] if hash.is('#') && word.is_word(name)) {
             self.next();
         }
         self.take_word(name)

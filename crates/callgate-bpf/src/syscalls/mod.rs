@@ -21,6 +21,7 @@
 //! ```
 
 mod arch;
+mod argument;
 mod callset;
 mod facts;
 mod generated;
@@ -29,6 +30,7 @@ mod table;
 mod version;
 
 pub use arch::{Arch, X32_SYSCALL_BIT};
+pub use argument::{Argument, ArgumentError};
 pub use callset::CallSet;
 pub use facts::{ArgFacts, CallFacts};
 pub use list::list_calls;

@@ -53,7 +53,8 @@ pub(super) fn bytes(text: &str, endian: Endian) -> Result<Vec<RawInsn>, AsmError
         }
     }
     errors.extend(half.map(|(_, position)| odd(position)));
-    let (chunks, rest) = bytes.as_chunks::<{ RawInsn::SIZE }>();
+    let chunks = bytes.chunks_exact(RawInsn::SIZE);
+    let rest = chunks.remainder();
     if errors.is_empty() && !rest.is_empty() {
         let message = format!(
             "the text has {} bytes: {} instructions of {} bytes and {} more bytes",
@@ -65,7 +66,8 @@ pub(super) fn bytes(text: &str, endian: Endian) -> Result<Vec<RawInsn>, AsmError
         errors
             .push(Diagnostic::error(None, message).help("the text is truncated or not a program"));
     }
-    finish(chunks.iter().map(|&chunk| RawInsn::from_bytes(chunk, endian)).collect(), errors)
+    let raw = chunks.filter_map(|chunk| Some(RawInsn::from_bytes(*chunk.first_chunk()?, endian)));
+    finish(raw.collect(), errors)
 }
 
 fn odd(position: Position) -> Diagnostic {

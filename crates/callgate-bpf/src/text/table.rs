@@ -43,9 +43,8 @@ pub(super) fn decimal(text: &str) -> std::result::Result<Vec<RawInsn>, AsmError>
             errors.extend(read.err());
         }
     }
-    if let (Some((given, position)), true) = (count, errors.is_empty())
-        && given as usize != insns.len()
-    {
+    let wrong = count.filter(|(given, _)| errors.is_empty() && *given as usize != insns.len());
+    if let Some((given, position)) = wrong {
         let message =
             format!("the count is {given}, but the table has {} instructions", insns.len());
         errors.push(error(position, message).help("the text is truncated, or lines are missing"));

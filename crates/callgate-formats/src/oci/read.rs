@@ -4,13 +4,15 @@ use super::dialect::Dialect;
 use super::options::ReadOptions;
 use super::{locate, lower, parse};
 use crate::profile::Profile;
+use crate::syntax::json;
 use crate::syntax::keys::KeyMatching;
 use crate::syntax::reader::Reader;
 use crate::syntax::tree::Node;
-use crate::syntax::{json, yaml};
-use callgate_bpf::diagnostic::{Diagnostic, Severity};
+#[cfg(feature = "yaml")]
+use crate::syntax::yaml;
+use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Severity};
 
-/// Reads a profile in JSON or YAML.
+/// Reads a profile in JSON or, with the feature `yaml`, in YAML.
 ///
 /// ```
 /// use callgate_formats::oci::{self, ReadOptions};
@@ -19,18 +21,28 @@ use callgate_bpf::diagnostic::{Diagnostic, Severity};
 /// let text = r#"{"defaultAction": "SCMP_ACT_ERRNO",
 ///                "syscalls": [{"names": ["getpid"], "action": "SCMP_ACT_ALLOW"}]}"#;
 /// let options = ReadOptions::new(Arch::X86_64, KernelVersion { major: 6, minor: 18 });
-/// let profile = oci::read(text, &options).map_err(|messages| format!("{messages:?}"))?;
+/// let profile = oci::read(text, &options)?;
 /// let call = SeccompData { nr: 39, arch: Arch::X86_64.token(), ..SeccompData::default() };
 /// assert_eq!(profile.policy.evaluate(&call), Verdict::ALLOW);
-/// # Ok::<(), String>(())
+/// # Ok::<(), callgate_bpf::diagnostic::Diagnostics>(())
 /// ```
 ///
 /// # Errors
 /// All messages about the text, including warnings, if at least one is an error.
-pub fn read(text: &str, options: &ReadOptions) -> Result<Profile, Vec<Diagnostic>> {
-    let parse_tree = if is_json(text) { json::parse } else { yaml::parse };
-    let document = parse_tree(text).map_err(|diagnostic| vec![diagnostic])?;
+pub fn read(text: &str, options: &ReadOptions) -> Result<Profile, Diagnostics> {
+    let document = if is_json(text) { json::parse(text)? } else { parse_yaml(text)? };
     read_tree(text, &document, options)
+}
+
+#[cfg(feature = "yaml")]
+fn parse_yaml(text: &str) -> Result<Node, Diagnostic> {
+    yaml::parse(text)
+}
+
+#[cfg(not(feature = "yaml"))]
+fn parse_yaml(_: &str) -> Result<Node, Diagnostic> {
+    Err(Diagnostic::error(None, "the text is not JSON, and YAML support is not compiled in")
+        .help("give the profile in JSON, or enable the feature `yaml` of callgate"))
 }
 
 /// Whether to read a text as JSON. For a text without content, and for one that starts with a JavaScript comment,
@@ -40,11 +52,7 @@ fn is_json(text: &str) -> bool {
     content.is_empty() || content.starts_with(['{', '[', '/'])
 }
 
-fn read_tree(
-    text: &str,
-    document: &Node,
-    options: &ReadOptions,
-) -> Result<Profile, Vec<Diagnostic>> {
+fn read_tree(text: &str, document: &Node, options: &ReadOptions) -> Result<Profile, Diagnostics> {
     let keys = match options.dialect {
         None | Some(Dialect::Oci) => KeyMatching::Unambiguous,
         Some(Dialect::Crun) => KeyMatching::Exact,
@@ -75,7 +83,7 @@ fn read_tree(
         }),
         _ => {
             debug_assert!(messages.iter().any(|message| message.severity == Severity::Error));
-            Err(messages)
+            Err(messages.into())
         }
     }
 }

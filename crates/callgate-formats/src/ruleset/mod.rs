@@ -38,4 +38,6 @@ mod order;
 mod rule_set;
 
 pub use comparison::{Comparison, Op};
-pub use rule_set::{Conflict, LibseccompVersion, Overridden, Refusals, RuleSet, sections};
+pub use rule_set::{
+    Conflict, LibseccompVersion, Overridden, Refusals, RuleSet, UnknownCall, sections,
+};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use super::comparison::{Comparison, Conjunction};
 use super::libseccomp::{InsertError, StepBudget, Tree};
 use super::order::Order;
-use callgate_bpf::syscalls::{Arch, X32_SYSCALL_BIT, known_name};
+use callgate_bpf::syscalls::{Arch, is_known_name, known_name, nearest_name};
 use callgate_bpf::verdict::Verdict;
 use callgate_proof::policy::{CallSet, Condition, Rule, Section};
 
@@ -15,10 +15,14 @@ use callgate_proof::policy::{CallSet, Condition, Rule, Section};
 /// use callgate_formats::ruleset::{Comparison, Op, RuleSet};
 /// use callgate_bpf::{Arch, Verdict};
 /// let mut rules = RuleSet::new(Arch::X86_64);
-/// let five = Comparison::new(0, Op::Eq, 5).unwrap();
+/// let five = Comparison::new(0, Op::Eq, 5).ok_or("there are arguments 0 to 5")?;
 /// rules.add(41, &[five], Verdict::ALLOW, "line 1");
 /// rules.add(41, &[five], Verdict::LOG, "line 2");
 /// assert_eq!(rules.contradictions()[0].earlier, "line 1");
+///
+/// let misspelt = rules.add_call("unshar", &[], Verdict::errno(1), "line 3").unwrap_err();
+/// assert_eq!(misspelt.to_string(), r#"unknown syscall "unshar"; did you mean "unshare"?"#);
+/// # Ok::<(), &str>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct RuleSet<O> {
@@ -96,6 +100,40 @@ pub struct Refusals<O> {
     pub unknown: Vec<(O, usize)>,
 }
 
+/// A name that no syscall has, on any architecture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownCall {
+    name: String,
+}
+
+impl UnknownCall {
+    fn new(name: &str) -> UnknownCall {
+        UnknownCall { name: name.to_owned() }
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The known name that is most alike, when there is one.
+    pub fn nearest(&self) -> Option<&'static str> {
+        nearest_name(&self.name)
+    }
+}
+
+impl std::fmt::Display for UnknownCall {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "unknown syscall {:?}", self.name)?;
+        match self.nearest() {
+            Some(nearest) => write!(f, "; did you mean {nearest:?}?"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for UnknownCall {}
+
 /// The effect of the rules of one syscall.
 struct Outcome<O> {
     /// The rules that have an effect, in order of precedence.
@@ -137,10 +175,30 @@ impl<O: Copy> RuleSet<O> {
         self.add_to(Target::Number(nr), comparisons, verdict, origin);
     }
 
-    /// Adds a rule for a call by name, and for `socketcall` or `ipc` where they reach it. Returns the
-    /// number of these when the call is reached through them **and** the rule has conditions: they are
-    /// hidden there, behind a pointer or shifted by one.
+    /// Adds a rule for a syscall by name, and for `socketcall` or `ipc` where they reach it. Returns the
+    /// number of these when the syscall is reached through them **and** the rule has conditions: they are
+    /// hidden there, behind a pointer or shifted by one. A syscall that this architecture does not have
+    /// gets no rule.
+    ///
+    /// # Errors
+    /// When no architecture has a syscall of this name: the set is unchanged.
     pub fn add_call(
+        &mut self,
+        name: &str,
+        comparisons: &[Comparison],
+        verdict: Verdict,
+        origin: O,
+    ) -> Result<Option<u32>, UnknownCall> {
+        if !is_known_name(name) {
+            return Err(UnknownCall::new(name));
+        }
+        Ok(self.add_call_if_known(name, comparisons, verdict, origin))
+    }
+
+    /// The same as [`RuleSet::add_call`], but an unknown name adds no rule: container runtimes skip
+    /// such names, so that one profile serves kernels and libraries of several versions. A rule that
+    /// denies an unknown syscall is lost that way.
+    pub fn add_call_if_known(
         &mut self,
         name: &str,
         comparisons: &[Comparison],
@@ -401,26 +459,23 @@ const ARGS: usize = 6;
 pub fn sections<O: Copy>(sets: &[RuleSet<O>], default: Verdict, bad_arch: Verdict) -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
     for set in sets {
-        let token = set.arch.token();
-        match sections.iter_mut().find(|section| section.token == token) {
+        match sections.iter_mut().find(|section| section.token() == set.arch.token()) {
             Some(section) => {
-                section.arches.push(set.arch);
+                // The token is the same, so this fails only for an architecture that is there already.
+                if let Ok(joined) = section.clone().and_arch(set.arch) {
+                    *section = joined;
+                }
                 section.rules.extend(set.rules());
             }
-            None => {
-                let (arches, rules) = (vec![set.arch], set.rules());
-                sections.push(Section { token, arches, rules, default });
-            }
+            None => sections.push(Section::new(set.arch, set.rules(), default)),
         }
     }
     for section in &mut sections {
-        let other = match section.arches.as_slice() {
-            [Arch::X86_64] => CallSet::range(X32_SYSCALL_BIT, u32::MAX - 1),
-            [Arch::X32] => CallSet::range(0, X32_SYSCALL_BIT - 1),
-            _ => continue,
-        };
-        let other = Rule { calls: other, when: Condition::always(), verdict: bad_arch };
-        section.rules.insert(0, other);
+        let calls = section.other_abi();
+        if !calls.is_empty() {
+            let other = Rule { calls, when: Condition::always(), verdict: bad_arch };
+            section.rules.insert(0, other);
+        }
     }
     sections
 }

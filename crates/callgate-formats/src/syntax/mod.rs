@@ -8,4 +8,5 @@ pub mod json;
 pub mod keys;
 pub mod reader;
 pub mod tree;
+#[cfg(feature = "yaml")]
 pub mod yaml;

@@ -8,7 +8,7 @@
 //! wakes no thread is measured alone.
 
 use callgate::Verdict;
-use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Test};
 
 use super::{ExperimentError, Kind, Options, Setup, call, compiled, native, overhead, shown};
 use crate::body::Body;
@@ -83,7 +83,7 @@ fn inspecting(policy: &Policy, futex: u32) -> Result<Policy, ExperimentError> {
     };
     let token = native()?.token();
     let sections = policy.sections().iter().map(|section| {
-        if section.token != token {
+        if section.token() != token {
             return section.clone();
         }
         let mut rules = Vec::new();
@@ -102,7 +102,7 @@ fn inspecting(policy: &Policy, futex: u32) -> Result<Policy, ExperimentError> {
             let verdict = Verdict::errno(libc::EPERM as u16);
             rules.push(Rule { calls: CallSet::one(futex), when: operation(Cmp::Eq), verdict });
         }
-        Section { rules, ..section.clone() }
+        section.with_rules(rules)
     });
     Ok(Policy::new(sections.collect(), policy.bad_arch())?)
 }

@@ -186,8 +186,7 @@ fn allowing(numbers: &[u32], inspected: &[u32]) -> Result<Policy, ExperimentErro
         when: Condition::always(),
         verdict: bad_arch,
     });
-    let rules = rules.chain(x32).collect();
-    let section = Section { token: arch.token(), arches: vec![arch], rules, default };
+    let section = Section::new(arch, rules.chain(x32).collect(), default);
     Ok(Policy::new(vec![section], bad_arch)?)
 }
 

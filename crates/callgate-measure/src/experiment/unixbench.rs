@@ -5,7 +5,8 @@
 //! the kernel's cache does not answer everything; umask is measured alone as well. Another rule allows seccomp, which
 //! installs the next filter. The program that the stack merges to is measured beside it.
 
-use callgate::stack::{self, Filter, Stack};
+use callgate::Description;
+use callgate::stack::{self, Stack};
 use callgate::{compile, policy::Policy};
 
 use super::{ExperimentError, Options, Setup, allowing, call, native, numbers, overhead, shown};
@@ -50,7 +51,7 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
         let name = if count == 1 { "1 filter".to_owned() } else { format!("{count} filters") };
         subjects.push(Subject::new(name, vec![list.clone(); count])?);
     }
-    let stack = Stack::new(vec![Filter::program(&list, policy.endian()); 32])?;
+    let stack = Stack::new(vec![Description::program(&list, policy.endian()); 32])?;
     let merged = stack::merge(&stack, &[native()?], &compile::Options::default())?;
     subjects.push(Subject::new("the 32 merged", [merged.compiled.program])?);
     let umask = call("umask")?;

@@ -178,8 +178,7 @@ mod tests {
             rule(CallSet::one(231), Condition::always(), Verdict::ALLOW),
             rule(CallSet::range(1 << 30, u32::MAX - 1), Condition::always(), bad_arch),
         ];
-        let (arches, default) = (vec![Arch::X86_64], Verdict::errno(1));
-        let section = Section { token: Arch::X86_64.token(), arches, rules, default };
+        let section = Section::new(Arch::X86_64, rules, Verdict::errno(1));
         let policy = Policy::new(vec![section], bad_arch).unwrap();
         for (listing, program) in [(LIST, list(&policy)), (TREE, tree(&policy))] {
             let raw = text::parse(listing, Endian::Little).unwrap();

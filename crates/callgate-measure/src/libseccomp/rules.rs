@@ -52,7 +52,7 @@ pub(super) fn filters(policy: &Policy) -> Result<Vec<Filter>, ShapeError> {
 }
 
 fn filter(section: &Section, bad_arch: Verdict) -> Result<Filter, ShapeError> {
-    let has = |arch| section.arches.contains(&arch);
+    let has = |arch| section.arches().any(|other| other == arch);
     let foreign = match (has(Arch::X86_64), has(Arch::X32)) {
         (true, false) => Some(Foreign::X32),
         (false, true) => Some(Foreign::X86_64),
@@ -85,7 +85,7 @@ fn filter(section: &Section, bad_arch: Verdict) -> Result<Filter, ShapeError> {
             syscalls[map].insert(nr, action);
         }
     }
-    Ok(Filter { token: section.token, default: section.default, foreign, syscalls })
+    Ok(Filter { token: section.token(), default: section.default, foreign, syscalls })
 }
 
 /// What decides a syscall, up to the first rule without a condition.

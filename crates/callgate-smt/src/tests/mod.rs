@@ -42,8 +42,7 @@ fn a_policy_is_a_list_of_matches() {
         Rule { calls: CallSet::from_ranges([(0, 1), (3, 3)]), when, verdict: Verdict::ALLOW },
         Rule { calls: CallSet::one(2), when: Condition::always(), verdict: Verdict::LOG },
     ];
-    let (arch, default) = (Arch::X86_64, Verdict::errno(1));
-    let section = Section { token: arch.token(), arches: vec![arch], rules, default };
+    let section = Section::new(Arch::X86_64, rules, Verdict::errno(1));
     let policy = Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap();
     let text = compare(Endian::Little, &[Filter::Policy(&policy)], &[Filter::Policy(&policy)]);
     assert_eq!(
@@ -239,7 +238,7 @@ fn random_policies_are_translated_as_they_are_evaluated() {
     for _ in 0..300 {
         let (a, b) = (random::policy(&mut rng), random::policy(&mut rng));
         let text = compare(a.endian(), &[Filter::Policy(&a)], &[Filter::Policy(&b)]);
-        let tokens: Vec<u32> = a.sections().iter().map(|section| section.token).collect();
+        let tokens: Vec<u32> = a.sections().iter().map(|section| section.token()).collect();
         let call = |constants: &Constants, rng: &mut Rng| {
             let mut data = constants.call(rng);
             if rng.below(8) > 0 {
@@ -360,15 +359,15 @@ fn conditions_are_translated_without_recursion() {
         };
     }
     let rule = Rule { calls: CallSet::one(1), when, verdict: Verdict::ALLOW };
-    let (token, arches) = (Arch::X86_64.token(), vec![Arch::X86_64]);
-    let section = Section { token, arches, rules: vec![rule], default: Verdict::errno(1) };
+    let section = Section::new(Arch::X86_64, vec![rule], Verdict::errno(1));
     let policy = Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap();
     let filter = [Filter::Policy(&policy)];
     let text = compare(Endian::Little, &filter, &filter);
     let script = Script::read(&text);
     for arg in [0, 1, 2, 3, 398, 399, 400] {
         let args = [arg, 0, 0, 0, 0, 0];
-        let data = SeccompData { nr: 1, arch: token, args, ..SeccompData::default() };
+        let data =
+            SeccompData { nr: 1, arch: Arch::X86_64.token(), args, ..SeccompData::default() };
         assert_eq!(script.run(&data).verdict_a, policy.evaluate(&data).0, "{arg}");
     }
 }

@@ -5,8 +5,9 @@ use std::fmt;
 use super::times;
 use crate::check::Finding;
 use crate::recording::Caveat;
-use callgate_bpf::diagnostic::Diagnostic;
+use callgate_bpf::diagnostic::Diagnostics;
 use callgate_bpf::syscalls::Arch;
+use callgate_formats::ruleset::UnknownCall;
 use callgate_proof::diagram::DiagramError;
 use callgate_proof::policy::PolicyError;
 
@@ -23,9 +24,10 @@ pub(super) enum Kind {
     OneArch { given: Vec<Arch> },
     DiagramError(DiagramError),
     Denies(Box<Finding>),
-    NotRead(Vec<Diagnostic>),
+    NotRead(Diagnostics),
     ReadDifferently,
     Conflict(&'static str),
+    UnknownCall(UnknownCall),
 }
 
 impl GenerateError {
@@ -41,7 +43,11 @@ impl GenerateError {
             Kind::Arches(_) => "name the architectures of one machine",
             Kind::OneArch { .. } => "name one of them with --arch, or choose another form",
             Kind::DiagramError(_) => "limit fewer arguments",
-            Kind::Denies(_) | Kind::NotRead(_) | Kind::ReadDifferently | Kind::Conflict(_) => {
+            Kind::Denies(_)
+            | Kind::NotRead(_)
+            | Kind::ReadDifferently
+            | Kind::Conflict(_)
+            | Kind::UnknownCall(_) => {
                 "this is a defect of callgate: please report it with the recording"
             }
         }
@@ -105,6 +111,7 @@ impl fmt::Display for GenerateError {
                 f.write_str("the profile that was written means something else when it is read")
             }
             Kind::Conflict(name) => write!(f, "the rules for {name} contradict each other"),
+            Kind::UnknownCall(error) => error.fmt(f),
         }
     }
 }

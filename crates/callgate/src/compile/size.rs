@@ -242,12 +242,7 @@ mod tests {
                 rules.push(Rule { calls: CallSet::one(*nr), when, verdict });
             }
         }
-        let section = Section {
-            token: Arch::X86_64.token(),
-            arches: vec![Arch::X86_64],
-            rules,
-            default: Verdict::ALLOW,
-        };
+        let section = Section::new(Arch::X86_64, rules, Verdict::ALLOW);
         let policy = Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap();
         compile(&policy, &Options::default()).unwrap_err()
     }

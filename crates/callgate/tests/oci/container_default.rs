@@ -6,7 +6,7 @@ use callgate::Arch;
 use callgate::diagram::Store;
 use callgate::frontend::oci::{self, Dialect, ReadOptions};
 use callgate::frontend::{CONTAINER_DEFAULT, CapSet, Profile, container_default};
-use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Test};
 use callgate::syscalls::{KernelVersion, facts, known_names};
 
 use crate::support::{call, lines, on, verdict_of};
@@ -216,15 +216,15 @@ fn the_profile_by_descriptor_differs_only_by_descriptors() {
         assert_eq!(lines(&own.warnings), "");
         let whole = container_default(&options).unwrap().policy;
         let sections = whole.sections().iter().map(|section| {
-            let denied = section.arches.iter().flat_map(|arch| {
-                BY_DESCRIPTOR.iter().filter_map(|name| arch.number(name)).map(|nr| Rule {
+            let denied = section.arches().flat_map(|arch| {
+                BY_DESCRIPTOR.iter().filter_map(move |name| arch.number(name)).map(|nr| Rule {
                     calls: CallSet::one(nr),
                     when: Condition::test(limit),
                     verdict: section.default,
                 })
             });
             let rules = denied.chain(section.rules.iter().cloned()).collect();
-            Section { rules, ..section.clone() }
+            section.with_rules(rules)
         });
         let expected = Policy::new(sections.collect(), whole.bad_arch()).unwrap();
         let mut store = Store::default();

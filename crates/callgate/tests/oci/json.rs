@@ -77,8 +77,10 @@ fn keys_that_fold_to_a_known_one() {
             );
             assert!(messages.contains(&expected), "{messages}");
         }
-        let messages =
-            lines(&oci::read(&text, &of(Some(Dialect::Crun))).map_or_else(|m| m, |p| p.warnings));
+        let messages = lines(
+            &oci::read(&text, &of(Some(Dialect::Crun)))
+                .map_or_else(|m| m.into_vec(), |p| p.warnings),
+        );
         let expected = format!("unknown key `{spelled}` in ");
         assert!(messages.contains(&expected), "{messages}");
         let expected = format!(

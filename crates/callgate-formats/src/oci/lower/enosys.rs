@@ -23,7 +23,7 @@ pub(super) fn enosys_above(
     let mut ranges = Vec::new();
     let names: BTreeSet<&str> =
         entries.iter().flat_map(|entry| &entry.names).map(|(_, name)| *name).collect();
-    for arch in section.arches.iter().filter(|arch| counts(**arch)) {
+    for arch in section.arches().filter(|arch| counts(*arch)) {
         let direct = names.iter().filter(|name| arch.multiplexed(name).is_none());
         let largest = direct.filter_map(|name| arch.number(name)).max().unwrap_or(0);
         if largest == 0 {
@@ -45,7 +45,7 @@ pub(super) fn enosys_above(
             _ => ranges.push((above, u32::MAX)),
         }
     }
-    let errno = section.arches.first().map_or(38, |arch| arch.enosys());
+    let errno = section.arches().next().map_or(38, Arch::enosys);
     let calls = CallSet::from_ranges(ranges);
     if !calls.is_empty() {
         let rule = Rule { calls, when: Condition::always(), verdict: Verdict::errno(errno) };

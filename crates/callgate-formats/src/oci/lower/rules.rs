@@ -42,7 +42,8 @@ pub(super) fn combine<'n>(
             }
             for comparisons in &entry.alternatives {
                 for (index, set) in sets.iter_mut().enumerate() {
-                    let via = set.add_call(origin.1, comparisons, entry.action.verdict, origin);
+                    let via =
+                        set.add_call_if_known(origin.1, comparisons, entry.action.verdict, origin);
                     hidden.extend(via.map(|nr| (index, nr, origin)));
                 }
             }

@@ -86,13 +86,15 @@ impl Draft {
         let default = self.default_verdict();
         for set in &mut sets {
             let enosys = Verdict::errno(set.arch().enosys());
+            let mut unknown = None;
             let mut add = |name, comparisons: &[Comparison], verdict| {
                 match set.arch().number(name) {
                     // Only libseccomp reaches calls through socketcall and ipc, too.
                     Some(nr) if form == Form::Kafel => set.add(nr, comparisons, verdict, name),
                     None if form == Form::Kafel => {}
                     _ => {
-                        set.add_call(name, comparisons, verdict, name);
+                        unknown =
+                            set.add_call(name, comparisons, verdict, name).err().or(unknown.take())
                     }
                 }
             };
@@ -103,6 +105,9 @@ impl Draft {
             }
             self.refused_by(form).for_each(|name| add(name, &[], enosys));
             self.granted_by(form).for_each(|name| add(name, &[], Verdict::ALLOW));
+            if let Some(error) = unknown {
+                return Err(Kind::UnknownCall(error).into());
+            }
             let arch = set.arch();
             for (call, _) in self.numbers.iter().filter(|(call, _)| call.arch == arch) {
                 if form.says_numbers() {
@@ -123,7 +128,7 @@ impl Draft {
                 .rules(set.arch())
                 .filter(|rule| rule.calls.ranges().iter().all(|(first, _)| granted(first)));
             let token = set.arch().token();
-            if let Some(section) = sections.iter_mut().find(|section| section.token == token) {
+            if let Some(section) = sections.iter_mut().find(|section| section.token() == token) {
                 section.rules.splice(0..0, rules);
             }
         }
