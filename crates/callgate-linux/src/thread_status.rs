@@ -39,6 +39,8 @@ pub struct ThreadStatus {
     pub is_uninterruptible: bool,
     /// It has no memory of its own: a thread of the kernel.
     pub is_kernel: bool,
+    /// Its effective capabilities (`CapEff`), a bit each.
+    pub capabilities: Option<u64>,
 }
 
 impl ThreadStatus {
@@ -74,6 +76,9 @@ impl ThreadStatus {
             has_ended,
             is_uninterruptible: state == Some(&b'D'),
             is_kernel: field("VmSize").is_none() && !has_ended,
+            capabilities: field("CapEff").and_then(|digits| {
+                u64::from_str_radix(std::str::from_utf8(digits.trim_ascii()).ok()?, 16).ok()
+            }),
         }
     }
 }
@@ -145,8 +150,9 @@ mod tests {
     fn the_fields_of_status_are_understood() {
         let user = ThreadStatus::parse(
             b"Name:\ta b\nState:\tD (disk sleep)\nTgid:\t12\nTracerPid:\t7\nVmSize:\t  100 kB\n\
-              Seccomp:\t2\nSeccomp_filters:\t3\n",
+              CapEff:\t000001ffffffffff\nSeccomp:\t2\nSeccomp_filters:\t3\n",
         );
+        assert_eq!(user.capabilities, Some((1 << 41) - 1));
         assert_eq!((user.name.as_str(), user.process, user.tracer), ("a b", 12, 7));
         assert_eq!((user.mode, user.filters), (SeccompMode::Filter, Some(3)));
         assert!(user.is_uninterruptible && !user.is_kernel && !user.has_ended);

@@ -150,8 +150,16 @@ pub fn run(tests: Vec<Trial>) -> ExitCode {
 macro_rules! tests {
     ($($name:ident),+ $(,)?) => {
         fn main() -> ::std::process::ExitCode {
-            $crate::run(vec![$($crate::test(stringify!($name), $name)),+])
+            $crate::run($crate::trials![$($name),+])
         }
+    };
+}
+
+/// One test per function, for [`run`].
+#[macro_export]
+macro_rules! trials {
+    ($($name:ident),+ $(,)?) => {
+        vec![$($crate::test(stringify!($name), $name)),+]
     };
 }
 
