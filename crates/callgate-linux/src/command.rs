@@ -247,7 +247,7 @@ impl fmt::Display for ExecError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: cannot be executed: {}", self.path.display(), sys::error_text(&self.error))?;
         if self.error.kind() == io::ErrorKind::NotFound {
-            f.write_str(" (the file is there, so it is its interpreter that is missing)")?;
+            f.write_str(" (its interpreter does not exist)")?;
         }
         Ok(())
     }
