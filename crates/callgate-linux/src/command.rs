@@ -266,11 +266,12 @@ mod tests {
     }
 
     fn scratch(name: &str) -> PathBuf {
-        // Beside the test itself: a temporary directory may be mounted without permission to execute.
-        let test = std::env::current_exe().unwrap();
-        let directory = test.with_file_name(format!("callgate-{name}-{}", std::process::id()));
-        fs::create_dir_all(&directory).unwrap();
-        directory
+        let name = format!("callgate-{name}-{}", std::process::id());
+        // Beside the test if possible: a temporary directory may be mounted without permission to execute.
+        let beside = std::env::current_exe().unwrap().with_file_name(&name);
+        let elsewhere = std::env::temp_dir().join(&name);
+        let mut places = [beside, elsewhere].into_iter();
+        places.find(|directory| fs::create_dir_all(directory).is_ok()).unwrap()
     }
 
     #[test]
