@@ -46,8 +46,8 @@ once FILE is written.
                CAP_PERFMON), x86-64 and Linux 5.15. Adds about 0.3 µs to a
                syscall and slows down all other processes of the machine nearly
                as much while it runs.
-  ptrace       Each syscall waits for the recorder. Needs no privilege. On x86-64
-               with Linux 6.6, uses seccomp notifications, which add some
+  ptrace       Each syscall waits for the recorder. Needs no privilege. With
+               Linux 6.6 on x86-64, uses seccomp notifications, which add some
                microseconds; otherwise, stops. The command cannot use ptrace or
                notifications itself, and set-user-ID programs run without their
                privileges unless the recorder is root.
