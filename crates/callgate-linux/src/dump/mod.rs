@@ -1,4 +1,4 @@
-//! The filters of another thread, read out of the kernel.
+//! Reads the filters of another thread from the kernel.
 //!
 //! Filters belong to threads. [`dump`] stops a thread for some microseconds, reads its filters one by one,
 //! byte for byte as they were installed, and lets the thread continue: a signal that arrived meanwhile is
@@ -36,31 +36,30 @@ use tracee::{Stopped, Tracee};
 
 pub use error::DumpError;
 
-/// How long a thread may take to stop. One that runs or sleeps needs microseconds.
+/// How long a thread may take to stop. Usually this takes microseconds.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Bit of a set of capabilities (`include/uapi/linux/capability.h`).
 const CAP_SYS_ADMIN: u64 = 1 << 21;
 
-/// The filters of a thread, and what belongs to them.
+/// The filters of a thread.
 #[derive(Clone, Debug)]
 pub struct Dump {
-    /// The name of the thread, as the kernel has it (`comm`); it may hold any character, and bytes that are
-    /// not UTF-8 are replaced.
+    /// The name of the thread (`comm`), with any characters; bytes that are not UTF-8 are replaced.
     pub name: String,
-    /// The oldest first, as the kernel counts them.
+    /// The filters, the oldest first.
     pub filters: Vec<InstalledFilter>,
-    /// The other threads of the process that do not have as many filters: thread and number. Empty
-    /// before Linux 5.9, which does not tell.
+    /// The other threads of the process that have another number of filters: thread ID and number. Empty before Linux
+    /// 5.9, which does not show the number.
     pub others: Vec<(u32, usize)>,
 }
 
-/// A filter that is installed.
+/// An installed filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstalledFilter {
-    /// Its instructions, as they were given to the kernel.
+    /// Its instructions, as they were passed to the kernel.
     pub program: Program,
-    /// [`FilterFlags::LOG`] or none; the kernel does not tell the others. `None` before Linux 4.16.
+    /// [`FilterFlags::LOG`] or none; the kernel does not show other flags. `None` before Linux 4.16.
     pub flags: Option<FilterFlags>,
 }
 
@@ -74,8 +73,8 @@ pub struct InstalledFilter {
 /// ```
 ///
 /// # Errors
-/// When there is no such thread or it may not be traced, when this process is no root or has a
-/// filter itself, and when the kernel cannot tell. A thread without filters is no error.
+/// If there is no such thread or tracing it is denied, if this process lacks CAP_SYS_ADMIN or has a filter itself, or if
+/// the kernel cannot show filters. A thread without filters is not an error.
 pub fn dump(tid: u32) -> Result<Dump, DumpError> {
     let failed = |kind| DumpError::new(tid, kind);
     let status = ThreadStatus::of(tid).map_err(|why| match why.kind() {
@@ -133,7 +132,7 @@ fn read_all(stopped: &Stopped, mode: SeccompMode) -> Result<Vec<InstalledFilter>
     loop {
         let code = match stopped.filter(filters.len()) {
             Ok(code) => code,
-            // There is no filter of this number.
+            // There is no filter with this index.
             Err(why) if why.raw_os_error() == Some(libc::ENOENT) => return Ok(filters),
             Err(why)
                 if why.raw_os_error() == Some(libc::EINVAL) && mode == SeccompMode::Unknown =>

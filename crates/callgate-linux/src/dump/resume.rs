@@ -147,9 +147,10 @@ fn next(tracee: &Tracee, is_restarting: bool, deadline: Instant) -> Result<Next,
 /// Lets the interrupted syscall start again with all of its time. If that was a `restart_syscall`, its number is
 /// not known any more, and the filters judge the next one.
 fn start_again(stopped: &Stopped, restart: &Restart) {
-    if stopped.stop != Stop::Group
-        && let Some((rax, orig_rax)) = restart.registers_to_start_again()
-    {
+    if stopped.stop == Stop::Group {
+        return;
+    }
+    if let Some((rax, orig_rax)) = restart.registers_to_start_again() {
         // This fails if the thread was killed.
         let _ = stopped.set_syscall(rax, orig_rax);
     }

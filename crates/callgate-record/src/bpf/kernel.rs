@@ -42,15 +42,15 @@ pub(super) enum MapKind {
 pub(super) type Name = [u8; 16];
 
 fn put_name(words: &mut [u32], name: &Name) {
-    for (word, bytes) in words.iter_mut().zip(name.as_chunks::<4>().0) {
-        *word = u32::from_ne_bytes(*bytes);
+    for (word, bytes) in words.iter_mut().zip(name.chunks_exact(4)) {
+        *word = bytes.try_into().map_or(0, u32::from_ne_bytes);
     }
 }
 
 fn name_in(words: &[u32]) -> Name {
     let mut name = Name::default();
-    for (bytes, word) in name.as_chunks_mut::<4>().0.iter_mut().zip(words) {
-        *bytes = word.to_ne_bytes();
+    for (bytes, word) in name.chunks_exact_mut(4).zip(words) {
+        bytes.copy_from_slice(&word.to_ne_bytes());
     }
     name
 }

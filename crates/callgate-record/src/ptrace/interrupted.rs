@@ -63,9 +63,11 @@ impl Waits {
         self.received = Some(*call);
         let before = self.sent.len();
         // If the queue is full (RLIMIT_SIGPENDING), the signal is sent at the next syscall.
-        for signal in self.held.extract_if(.., |signal| tracer::send(pid, signal.si_signo)) {
-            self.sent.push(signal);
-        }
+        let held = std::mem::take(&mut self.held);
+        let (sent, held): (Vec<_>, _) =
+            held.into_iter().partition(|signal| tracer::send(pid, signal.si_signo));
+        self.sent.extend(sent);
+        self.held = held;
         self.certain = self.sent.len() > before;
         let forgotten = self.sent.len().saturating_sub(MOST_SENT);
         self.sent.drain(..forgotten);
@@ -101,9 +103,9 @@ impl Waits {
         if certain && is_last.is_some() && registers.is_interrupted() {
             self.uncertain = None;
         }
-        if tracer::is_sent(&info)
-            && let Some(index) = self.sent.iter().position(|sent| sent.si_signo == signal)
-        {
+        let mut sent = self.sent.iter();
+        let index = sent.position(|sent| tracer::is_sent(&info) && sent.si_signo == signal);
+        if let Some(index) = index {
             tracer::set_signal_info(pid, &self.sent.remove(index));
             return signal;
         }

@@ -168,10 +168,10 @@ impl Session {
                 self.resume(pid, 0)
             }
             libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE => {
-                if let Ok(child) = tracer::event_message(pid)
-                    && !self.early.remove(&child)
-                {
-                    self.appeared(child);
+                if let Ok(child) = tracer::event_message(pid) {
+                    if !self.early.remove(&child) {
+                        self.appeared(child);
+                    }
                 }
                 self.resume(pid, 0)
             }
@@ -234,10 +234,10 @@ impl Session {
                 Ok(())
             }
             Ok(None) => {
-                if self.listener.is_some()
-                    && let Some(tracee) = self.tracees.get_mut(&pid)
-                {
-                    tracee.waits.leave(pid);
+                if self.listener.is_some() {
+                    if let Some(tracee) = self.tracees.get_mut(&pid) {
+                        tracee.waits.leave(pid);
+                    }
                 }
                 Ok(())
             }
