@@ -7,6 +7,13 @@ use std::time::Duration;
 
 use libc::{sock_filter, sock_fprog};
 
+/// The type of a `ptrace(2)` request, which differs between C libraries.
+#[cfg(target_env = "musl")]
+pub type PtraceRequest = c_int;
+/// The type of a `ptrace(2)` request, which differs between C libraries.
+#[cfg(not(target_env = "musl"))]
+pub type PtraceRequest = c_uint;
+
 /// `prctl(PR_SET_NO_NEW_PRIVS)`: `execve` does not gain privileges any more. Cannot be undone.
 pub fn set_no_new_privs() -> io::Result<()> {
     let zero: c_ulong = 0;
@@ -43,7 +50,7 @@ fn fprog(code: &[sock_filter]) -> io::Result<sock_fprog> {
 /// `futex(FUTEX_WAIT)`, also between processes: if the word has this value, sleeps until [`futex_wake`], a signal, or the
 /// time limit. Callers must check the word again.
 pub fn futex_wait(word: &AtomicU32, value: u32, limit: Duration) {
-    let limit = libc::timespec { tv_sec: limit.as_secs() as libc::time_t, tv_nsec: 0 };
+    let limit = libc::timespec { tv_sec: limit.as_secs() as _, tv_nsec: 0 };
     // SAFETY: the kernel reads the word and the time, which live until the call returns.
     unsafe {
         libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, &raw const limit)

@@ -173,10 +173,7 @@ fn filtered_thread(role: &str) {
 /// The errno, 0 for none.
 #[cfg(target_arch = "x86_64")]
 fn nanosleep(time: Duration) -> i32 {
-    let time = libc::timespec {
-        tv_sec: time.as_secs() as libc::time_t,
-        tv_nsec: time.subsec_nanos().into(),
-    };
+    let time = libc::timespec { tv_sec: time.as_secs() as _, tv_nsec: time.subsec_nanos().into() };
     let nothing = std::ptr::null_mut();
     // SAFETY: the kernel reads the time.
     unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, 0, &raw const time, nothing) }
@@ -524,10 +521,14 @@ fn seize(thread: u32) -> TestResult {
         .map_err(|why| Skip::new(Need::Ptrace, why))
 }
 
-fn request(request: libc::c_uint, thread: u32, data: usize) -> std::io::Result<()> {
+fn request(
+    request: callgate_linux::sys::PtraceRequest,
+    thread: u32,
+    data: usize,
+) -> std::io::Result<()> {
     let nothing = std::ptr::null_mut::<libc::c_void>();
     // SAFETY: SEIZE, INTERRUPT and SYSCALL take numbers.
-    let result = unsafe { libc::ptrace(request as _, thread as libc::pid_t, nothing, data) };
+    let result = unsafe { libc::ptrace(request, thread as libc::pid_t, nothing, data) };
     if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 

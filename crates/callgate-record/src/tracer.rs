@@ -3,7 +3,8 @@
 use std::io;
 
 use callgate::Arch;
-use libc::{c_int, c_uint, c_ulong, c_void, pid_t, siginfo_t};
+use callgate_linux::sys::PtraceRequest;
+use libc::{c_int, c_ulong, c_void, pid_t, siginfo_t};
 
 /// Events that tracees report, besides signals and their ends.
 const OPTIONS: c_int = libc::PTRACE_O_TRACESECCOMP
@@ -15,7 +16,7 @@ const OPTIONS: c_int = libc::PTRACE_O_TRACESECCOMP
     | libc::PTRACE_O_EXITKILL;
 
 /// `PTRACE_GET_SYSCALL_INFO` of `include/uapi/linux/ptrace.h`, since Linux 5.3.
-const GET_SYSCALL_INFO: c_uint = 0x420e;
+const GET_SYSCALL_INFO: PtraceRequest = 0x420e;
 
 /// A syscall that is about to be executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +49,7 @@ const ENTRY: u8 = 1;
 const SECCOMP: u8 = 3;
 
 /// A request whose arguments are integers.
-fn request(request: c_uint, pid: pid_t, addr: usize, data: usize) -> io::Result<()> {
+fn request(request: PtraceRequest, pid: pid_t, addr: usize, data: usize) -> io::Result<()> {
     // SAFETY: the requests of the callers take integers and touch no memory of this process.
     let result = unsafe { libc::ptrace(request, pid, addr as *mut c_void, data as *mut c_void) };
     if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }

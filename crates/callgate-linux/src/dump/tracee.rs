@@ -7,13 +7,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use callgate::bpf::{FilterFlags, MAX_INSNS, RawInsn};
-use libc::{c_int, c_uint, c_void, pid_t, sock_filter};
+use libc::{c_int, c_void, pid_t, sock_filter};
 
 use super::error::DumpErrorKind;
+use crate::sys::PtraceRequest;
 
 /// `include/uapi/linux/ptrace.h`.
-const PTRACE_SECCOMP_GET_FILTER: c_uint = 0x420c;
-const PTRACE_SECCOMP_GET_METADATA: c_uint = 0x420d;
+const PTRACE_SECCOMP_GET_FILTER: PtraceRequest = 0x420c;
+const PTRACE_SECCOMP_GET_METADATA: PtraceRequest = 0x420d;
 
 /// `struct seccomp_metadata`.
 #[repr(C)]
@@ -209,12 +210,12 @@ impl Drop for Stopped {
 }
 
 /// `ptrace(2)`. `data` is null, a number, or points to what the request reads or writes.
-fn ptrace(request: c_uint, tid: pid_t, addr: usize, data: *mut c_void) -> io::Result<usize> {
+fn ptrace(request: PtraceRequest, tid: pid_t, addr: usize, data: *mut c_void) -> io::Result<usize> {
     let addr: *mut c_void = ptr::without_provenance_mut(addr);
     // SAFETY: SEIZE, INTERRUPT, SYSCALL, SETOPTIONS, POKEUSER and DETACH take numbers. GETREGS writes the
     // registers, for which `registers` has room. GET_FILTER writes at most `MAX_INSNS` instructions, for which
     // `filter` has room. GET_METADATA reads and writes at most the size in `addr`, which `flags` takes from
     // the type.
-    let result = unsafe { libc::ptrace(request as _, tid, addr, data) };
+    let result = unsafe { libc::ptrace(request, tid, addr, data) };
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }

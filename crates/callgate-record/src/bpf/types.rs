@@ -35,13 +35,14 @@ impl TypesFile {
 /// The kernel's own file in sysfs, not a file that is mounted over it.
 fn own_file() -> io::Result<OwnedFd> {
     /// `SYSFS_MAGIC` of `include/uapi/linux/magic.h`.
-    const SYSFS: i64 = 0x6265_6572;
+    const SYSFS: u64 = 0x6265_6572;
     let sys = File::open("/sys")?;
     let mut found = MaybeUninit::<libc::statfs>::uninit();
     // SAFETY: the kernel writes the whole structure when it succeeds.
     let kind = unsafe {
         (libc::fstatfs(sys.as_raw_fd(), found.as_mut_ptr()) == 0)
-            .then(|| found.assume_init().f_type)
+            // Its type differs between C libraries.
+            .then(|| found.assume_init().f_type as u64)
     };
     if kind != Some(SYSFS) {
         return Err(io::Error::from(io::ErrorKind::NotFound));
