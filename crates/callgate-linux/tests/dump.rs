@@ -610,7 +610,7 @@ fn a_process_without_privilege_cannot_read_filters() -> TestResult {
     let other = Other::start("two");
     let thread = other.thread;
     let error = std::thread::spawn(move || {
-        // Of this thread alone; it fails without privilege, which is as good.
+        // Affects only this thread. It fails without privilege, which does not matter.
         // SAFETY: takes numbers.
         unsafe { libc::syscall(libc::SYS_setresuid, 65_534, 65_534, 65_534) };
         message(thread)

@@ -31,7 +31,7 @@ const RECORDED: u32 = 2;
 const NOT_EXECUTED: u32 = 3;
 
 /// State of the parent.
-const GO_ON: u32 = 1;
+const RELEASED: u32 = 1;
 
 /// The number of rounds in which the cost of a syscall is measured.
 const ROUNDS: u32 = 8;
@@ -79,7 +79,7 @@ impl Started {
     /// [`time_of_a_call`] without recording.
     pub(super) fn new(command: &Command, mark: Mark, unrecorded: Duration) -> io::Result<Started> {
         let memory = SharedWords::new(WORDS)?;
-        // SAFETY: the child runs `become_command` alone, which takes no lock, allocates nothing and never
+        // SAFETY: the child only runs `become_command`, which takes no lock, allocates nothing and never
         // returns, so locks that other threads of the parent hold do not matter.
         let forked = unsafe {
             match mark {
@@ -95,8 +95,8 @@ impl Started {
     }
 
     /// Lets the child execute the command.
-    pub(super) fn go_on(&self) {
-        tell(self.memory.words(), PARENT, GO_ON);
+    pub(super) fn release(&self) {
+        tell(self.memory.words(), PARENT, RELEASED);
     }
 
     /// The listener, once the child has installed its filter; only the first caller gets it. The child cannot send it,
@@ -219,11 +219,11 @@ fn tell(words: &[AtomicU32], word: usize, value: u32) {
 fn wait_for_parent(words: &[AtomicU32]) {
     let word = &words[PARENT];
     let start = Instant::now();
-    if word.load(Ordering::Acquire) != GO_ON {
+    if word.load(Ordering::Acquire) != RELEASED {
         sys::futex_wait(word, 0, PATIENCE);
     }
     // A signal may have interrupted the wait.
-    while word.load(Ordering::Acquire) != GO_ON {
+    while word.load(Ordering::Acquire) != RELEASED {
         if start.elapsed() > PATIENCE {
             // SAFETY: ends the process; no destructors run.
             unsafe { libc::_exit(1) };

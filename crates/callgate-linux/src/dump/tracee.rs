@@ -1,7 +1,6 @@
 //! A thread that is traced, running or stopped. The `unsafe` code of [`super`].
 
 use std::io;
-use std::mem;
 use std::ptr;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -159,7 +158,7 @@ impl Stopped {
             .map_err(DumpErrorKind::of_errno)?;
         let tracee = Tracee(self.tid);
         // It runs, so there is nothing to detach from.
-        mem::forget(self);
+        std::mem::forget(self);
         Ok(tracee)
     }
 
@@ -183,7 +182,7 @@ impl Stopped {
 
     pub(super) fn registers(&self) -> Result<libc::user_regs_struct, DumpErrorKind> {
         // SAFETY: the registers are integers, for which 0 is a valid value.
-        let mut registers: libc::user_regs_struct = unsafe { mem::zeroed() };
+        let mut registers: libc::user_regs_struct = unsafe { std::mem::zeroed() };
         let data = (&raw mut registers).cast();
         ptrace(libc::PTRACE_GETREGS, self.tid, 0, data).map_err(DumpErrorKind::of_errno)?;
         Ok(registers)
@@ -192,8 +191,8 @@ impl Stopped {
     /// Sets the result and the number of the syscall.
     pub(super) fn set_syscall(&self, rax: u64, orig_rax: u64) -> io::Result<()> {
         for (register, value) in [
-            (mem::offset_of!(libc::user_regs_struct, orig_rax), orig_rax),
-            (mem::offset_of!(libc::user_regs_struct, rax), rax),
+            (std::mem::offset_of!(libc::user_regs_struct, orig_rax), orig_rax),
+            (std::mem::offset_of!(libc::user_regs_struct, rax), rax),
         ] {
             let value = ptr::without_provenance_mut(value as usize);
             ptrace(libc::PTRACE_POKEUSER, self.tid, register, value)?;

@@ -131,7 +131,7 @@ impl Recorder {
         let session = &recorder.session;
         let signals = Signals::forward_to(started.pid);
         let start = Instant::now();
-        started.go_on();
+        started.release();
         // Interrupts the wait, so that parts are saved.
         let timer = parts.are_wanted().then(WaitTimer::start).flatten();
         let status = loop {

@@ -88,7 +88,7 @@ impl Listener {
     }
 
     /// Lets a syscall continue. Does nothing if its thread was killed.
-    pub(super) fn go_on(&self, waiting: &Waiting) {
+    pub(super) fn continue_syscall(&self, waiting: &Waiting) {
         // SAFETY: all members are integers.
         let mut answer: Grown<libc::seccomp_notif_resp> = unsafe { std::mem::zeroed() };
         answer.known.id = waiting.id;

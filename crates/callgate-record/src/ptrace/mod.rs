@@ -92,12 +92,12 @@ fn trace(started: &Started, calls: SyscallReports) -> Result<Option<Listener>, R
     match calls {
         SyscallReports::Stops => {
             seize()?;
-            started.go_on();
+            started.release();
             Ok(None)
         }
         SyscallReports::Notifications => {
             seize()?;
-            started.go_on();
+            started.release();
             let fd = wait_for_listener(started)?;
             Listener::new(fd).map(Some).map_err(|why| RecordErrorKind::NoListener(Some(why)))
         }

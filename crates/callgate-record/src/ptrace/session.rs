@@ -76,7 +76,7 @@ impl Session {
             self.call(pid, &call);
         }
         if let Some(listener) = &self.listener {
-            listener.go_on(&waiting);
+            listener.continue_syscall(&waiting);
         }
         Ok(())
     }
