@@ -6,6 +6,6 @@
 pub mod check;
 pub mod counts;
 pub mod generate;
-mod lines;
+mod logs;
 pub mod read;
 pub mod recording;

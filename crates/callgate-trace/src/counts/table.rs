@@ -13,7 +13,7 @@
 
 use super::unknown_name;
 use super::words::{Buffer, Field, WORDS, Words, word_and_number};
-use crate::lines::Line;
+use crate::logs::lines::Line;
 use callgate_bpf::diagnostic::{Position, Severity};
 use callgate_bpf::syscalls;
 use callgate_formats::messages::{Messages, Report};

@@ -1,6 +1,8 @@
 use super::*;
+use crate::read as recording;
+use callgate_bpf::diagnostic::Diagnostic;
 use callgate_bpf::syscalls::Arch;
-use callgate_codegen::Weights;
+use callgate_codegen::{Count, Weights};
 
 fn counts(text: &str) -> Vec<(String, f64)> {
     let read = read(text, Arch::X86_64, false).unwrap();

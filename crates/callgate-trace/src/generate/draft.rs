@@ -6,11 +6,11 @@
 
 use std::collections::BTreeMap;
 
+use super::arg_limit::{Cube, Limit};
 use super::directives;
 use super::error::{GenerateError, Kind};
 use super::families;
-use super::limit::{Cube, Limit};
-use super::limits::{self, Evidence, Limitable};
+use super::limitable::{self as limits, Evidence, Limitable};
 use super::runtime::{BY_KERNEL, Needed};
 use super::{Arguments, Deny, Form, Options, Runtime};
 use crate::recording::{Bounds, CallId, Effect, Recording, Seen, Values};

@@ -9,7 +9,7 @@
 //! Sources: the man pages of section 2 ("C library/kernel differences"), `sysdeps/unix/sysv/linux` of
 //! glibc and `src` of musl for the calls that they make.
 
-use super::limits::TERMINAL;
+use super::limitable::TERMINAL;
 use super::runtime::Needed;
 
 /// Calls that stand for each other.

@@ -218,7 +218,7 @@ static SYSTEMD_DEFAULT: &[&str] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generate::limits;
+    use crate::generate::limitable as limits;
     use callgate_bpf::syscalls::is_known_name;
 
     #[test]

@@ -5,7 +5,7 @@
 //! merged recordings. So it is written into the file, with an identifier that programs know and a text
 //! for people. Readers treat identifiers that they do not know by their [`Effect`].
 
-use super::Run;
+use super::model::Run;
 
 /// Something to be said against a run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -8,7 +8,7 @@
 //! Of each value that is kept, the number of runs that had it is known, too: whether a value is the same
 //! in all runs is what makes an argument stable.
 
-use super::MAX_COUNT;
+use super::model::MAX_COUNT;
 
 /// How many different values of an argument are kept.
 pub const MAX_FEW: usize = 32;

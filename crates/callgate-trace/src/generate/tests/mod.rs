@@ -3,7 +3,9 @@
 mod forms;
 
 use super::*;
-use crate::recording::{Bounds, CallId, Caveat, Effect, Run, Values};
+use crate::recording::{Bounds, CallId, Caveat, Effect, Recording, Run, Values};
+use callgate_bpf::syscalls::Arch;
+use callgate_bpf::verdict::Verdict;
 
 const X86_64: Arch = Arch::X86_64;
 

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use super::super::{Cube, Deny, Draft, Grant, Limit, Reason};
 use super::{Form, WHY_KERNEL, has_conditions, limits, origin, wrapped};
-use crate::recording::Quoted;
+use crate::recording::json::Quoted;
 use callgate_bpf::syscalls::Arch;
 
 /// The columns that names are wrapped at.

@@ -1,37 +1,15 @@
-//! Logs of strace: one line for each call, `name(arguments) = result`.
-//!
-//! In front of the name there may be the process (`1234`, `1234<comm>`, `[pid 1234]`), a time, how much later
-//! that is (`-t -r`), and brackets (`-n`, `-i`). A call during which another process is logged has two lines, which belong
-//! together by the process:
-//!
-//! ```text
-//! 12 wait4(-1,  <unfinished ...>
-//! 13 exit_group(0)     = ?
-//! 12 <... wait4 resumed>NULL, 0, NULL) = 13
-//! ```
-//!
-//! A call counts when it starts, so one that never ends counts too. Lines about signals and the end of
-//! processes, stack frames (`-k`) and strace's own notices are skipped; how many others there were is
-//! said. Memory is bounded by the number of processes, of which no kernel has more than 4,194,304, and by
-//! [`MAX_UNFINISHED`] and [`MAX_KEPT`].
-//!
-//! Sources: strace(1), and the output of strace 6.1.
-
-mod args;
-mod line;
-mod names;
-mod processes;
+//! A log of strace, line by line.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use self::args::{is_closed, values};
-use self::line::{Line, UNFINISHED, What};
-use self::names::{Name, Names};
-use self::processes::Processes;
-use super::calls::Calls;
-use super::not_of;
+use super::args::{is_closed, values};
+use super::line::{Line, UNFINISHED, What};
+use super::names::{Name, Names};
+use super::processes::Processes;
 use crate::counts::unknown_name;
-use crate::lines;
+use crate::logs::calls::Calls;
+use crate::logs::lines;
+use crate::read::not_of;
 use crate::recording::{CallId, How, Recording, Run};
 use callgate_bpf::diagnostic::{Position, Severity};
 use callgate_bpf::syscalls::{self, Arch};
@@ -58,7 +36,7 @@ fn is_call(what: &What<'_>) -> bool {
 }
 
 impl Log {
-    pub(super) fn new(arch: Arch, unknown: Severity) -> Log {
+    pub(crate) fn new(arch: Arch, unknown: Severity) -> Log {
         Log {
             processes: Processes::new(arch),
             unfinished: BTreeMap::new(),
@@ -80,29 +58,29 @@ impl Log {
 
     /// Whether some line was a call with its result, or the first half of one. A table of counts may stand
     /// below (`-C`).
-    pub(super) fn is_log(&self) -> bool {
+    pub(crate) fn is_log(&self) -> bool {
         self.is_log
     }
 
     /// Whether a line that is no call needs no message any more.
-    pub(super) fn has_skipped(&self) -> bool {
+    pub(crate) fn has_skipped(&self) -> bool {
         self.in_table || self.skipped.is_some()
     }
 
     /// Counts such a line.
-    pub(super) fn skip(&mut self) {
+    pub(crate) fn skip(&mut self) {
         if let (false, Some((_, skipped))) = (self.in_table, &mut self.skipped) {
             *skipped += 1;
         }
     }
 
     /// The block that the next lines are of.
-    pub(super) fn begin(&mut self, block: lines::Block<'_>) {
+    pub(crate) fn begin(&mut self, block: lines::Block<'_>) {
         self.may_have_notices = self.notice.find(block.text.as_bytes()).is_some();
     }
 
     /// The next line.
-    pub(super) fn line(&mut self, line: lines::Line<'_>) {
+    pub(crate) fn line(&mut self, line: lines::Line<'_>) {
         let parsed = Line::of(line.text);
         self.is_log = self.is_log || is_call(&parsed.what);
         if self.in_table {

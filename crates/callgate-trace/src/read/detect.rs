@@ -2,9 +2,10 @@
 //! is a log or a table, and which of them its lines say, the last as well as the first: so all that it may be read
 //! it, until one of them knows.
 
-use super::{Options, audit, strace};
+use super::reader::Options;
 use crate::counts::table;
-use crate::lines::{Block, Line, Lines, text_of};
+use crate::logs::lines::{Block, Line, Lines, text_of};
+use crate::logs::{audit, strace};
 use callgate_bpf::diagnostic::{Diagnostic, Position};
 
 /// How long a text in JSON may be in bytes: those of commands that ran for days have some 100 kB.

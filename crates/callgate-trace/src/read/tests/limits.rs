@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::super::calls::MAX_CALLS;
 use super::*;
+use crate::logs::calls::MAX_CALLS;
 
 #[test]
 fn calls_beyond_the_limit_are_lost() {

@@ -3,8 +3,8 @@
 
 use std::fmt::{self, Display, Write};
 
-use super::{Caveat, Recording, Run, Seen, Values};
 use crate::read::VERSION;
+use crate::recording::{Caveat, Recording, Run, Seen, Values};
 
 impl Recording {
     /// The recording as JSON, with a line break at the end.
@@ -17,20 +17,20 @@ impl Recording {
 
     fn write(&self, to: &mut String) -> fmt::Result {
         write!(to, "{{\n  \"callgate\": \"recording\",\n  \"version\": {VERSION},\n  \"runs\": [")?;
-        for (index, run) in self.runs.iter().enumerate() {
+        for (index, run) in self.runs().iter().enumerate() {
             to.write_str(if index > 0 { ",\n    " } else { "\n    " })?;
             write_run(to, run)?;
         }
         to.write_str("\n  ],\n  \"calls\": [")?;
-        for (index, (call, seen)) in self.calls.iter().enumerate() {
+        for (index, (call, seen)) in self.calls().enumerate() {
             to.write_str(if index > 0 { ",\n    " } else { "\n    " })?;
             write!(to, "{{\"arch\": \"{}\", ", call.arch)?;
             if let Some(name) = call.name() {
                 write!(to, "\"name\": \"{name}\", ")?;
             }
-            write!(to, "\"nr\": {}, \"count\": {}", call.nr, seen.count)?;
-            if seen.runs != 1 {
-                write!(to, ", \"runs\": {}", seen.runs)?;
+            write!(to, "\"nr\": {}, \"count\": {}", call.nr, seen.count())?;
+            if seen.runs() != 1 {
+                write!(to, ", \"runs\": {}", seen.runs())?;
             }
             write_args(to, seen)?;
             to.write_str("}")?;
@@ -85,8 +85,8 @@ impl Display for InJson<'_> {
 
 fn write_args(to: &mut String, seen: &Seen) -> fmt::Result {
     // Nothing is said of arguments at the end of which nothing is known.
-    let known = seen.args.iter().rposition(|values| values.observed() > 0);
-    let Some(args) = known.and_then(|last| seen.args.get(..=last)) else { return Ok(()) };
+    let known = seen.args().iter().rposition(|values| values.observed() > 0);
+    let Some(args) = known.and_then(|last| seen.args().get(..=last)) else { return Ok(()) };
     to.write_str(", \"args\": [")?;
     for (index, values) in args.iter().enumerate() {
         to.write_str(if index > 0 { ", " } else { "" })?;
@@ -102,7 +102,7 @@ fn write_values(to: &mut String, values: &Values, seen: &Seen) -> fmt::Result {
             let all = all.iter().map(|value| Hex(*value));
             write!(to, "{{\"values\": {}", List(all.collect()))?;
             let runs: Vec<u64> = values.runs().map(|(_, runs)| runs).collect();
-            if runs.iter().any(|runs| *runs != seen.runs) {
+            if runs.iter().any(|runs| *runs != seen.runs()) {
                 write!(to, ", \"seen_in\": {}", List(runs))?;
             }
         }
@@ -115,7 +115,7 @@ fn write_values(to: &mut String, values: &Values, seen: &Seen) -> fmt::Result {
             Hex(bounds.always)
         )?,
     }
-    if values.observed() != seen.count {
+    if values.observed() != seen.count() {
         write!(to, ", \"observed\": {}", values.observed())?;
     }
     to.write_str("}")

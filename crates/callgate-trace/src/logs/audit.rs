@@ -15,9 +15,9 @@
 use std::collections::BTreeMap;
 
 use super::calls::{Calls, MAX_CALLS};
-use super::not_of;
+use super::lines::{Block, Line};
 use crate::counts::unknown_name;
-use crate::lines::{Block, Line};
+use crate::read::not_of;
 use crate::recording::{CallId, How, Recording, Run};
 use callgate_bpf::diagnostic::Severity;
 use callgate_bpf::syscalls::{Arch, is_known_name};
@@ -55,7 +55,7 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    pub(super) fn new(unknown: Severity) -> Log {
+    pub(crate) fn new(unknown: Severity) -> Log {
         Log {
             unknown,
             messages: Messages::new(),
@@ -67,17 +67,17 @@ impl Log {
     }
 
     /// Whether one of the lines may be a record. Searching all of them at once is fast, and most logs have none.
-    pub(super) fn may_have_records(&self, block: Block<'_>) -> bool {
+    pub(crate) fn may_have_records(&self, block: Block<'_>) -> bool {
         self.marks.iter().any(|mark| mark.find(block.text.as_bytes()).is_some())
     }
 
     /// Whether there was a record.
-    pub(super) fn is_log(&self) -> bool {
+    pub(crate) fn is_log(&self) -> bool {
         self.is_log
     }
 
     /// The next line.
-    pub(super) fn line(&mut self, line: Line<'_>) {
+    pub(crate) fn line(&mut self, line: Line<'_>) {
         if !is_record(line.text) {
             return;
         }

@@ -1,8 +1,10 @@
-mod bounds;
-mod logs;
+mod limits;
+mod log_formats;
 
 use super::*;
-use crate::recording::{Bounds, Caveat, Effect, Seen, Values};
+use crate::recording::{Bounds, CallId, Caveat, Effect, How, Recording, Run, Seen, Values};
+use callgate_bpf::diagnostic::Diagnostic;
+use callgate_bpf::syscalls::Arch;
 
 const OPTIONS: Options = Options { arch: Arch::X86_64, strict: false, partial: false };
 

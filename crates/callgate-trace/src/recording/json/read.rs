@@ -1,8 +1,9 @@
 //! Recordings in JSON; the form is described in the [module above](super).
 
-use super::calls::MAX_CALLS;
-use super::{VERSION, cut};
+use super::partial;
 use crate::counts::{SUGGESTIONS, unknown_name};
+use crate::logs::calls::MAX_CALLS;
+use crate::read::VERSION;
 use crate::recording::{
     Bounds, CallId, Caveat, Effect, How, MAX_COUNT, MAX_FEW, Recording, Run, Values,
 };
@@ -18,7 +19,7 @@ const MAX_RUNS: usize = 10_000;
 
 /// The whole of a recording, or, where `partial` permits it, what is left of one that is cut off; numbers
 /// that the tables do not know are kept.
-pub(super) fn read(
+pub(crate) fn read(
     text: &str,
     reader: &mut Reader<'_>,
     unknown: Severity,
@@ -83,7 +84,7 @@ fn rest(
     mut error: Diagnostic,
     partial: bool,
 ) -> Option<Checked> {
-    let whole = cut::whole_part(text).and_then(|whole| json::parse(&whole).ok());
+    let whole = partial::whole_part(text).and_then(|whole| json::parse(&whole).ok());
     let tree = whole.filter(is_recording);
     let calls = tree.as_ref().and_then(|tree| tree.get("calls"));
     let count = match calls.map(|calls| &calls.kind) {

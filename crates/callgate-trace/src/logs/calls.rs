@@ -10,7 +10,7 @@ use callgate_formats::messages::Messages;
 pub(crate) const MAX_CALLS: usize = 16_384;
 
 /// A recording of one run. A reader that keeps the [`Place`] of a call finds it without a search.
-pub(super) struct Calls {
+pub(crate) struct Calls {
     run: Run,
     seen: Vec<(CallId, Seen)>,
     /// Where each call is in the list. A tree, because the numbers are those of the log, and a log could be
@@ -22,15 +22,15 @@ pub(super) struct Calls {
 
 /// Where a call is in the list of [`Calls`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place(usize);
+pub(crate) struct Place(usize);
 
 impl Calls {
-    pub(super) fn of(run: Run) -> Calls {
+    pub(crate) fn of(run: Run) -> Calls {
         Calls { run, seen: Vec::new(), places: BTreeMap::new(), lost: None }
     }
 
     /// The place of a call; `None` when there is no room for another one.
-    pub(super) fn place(&mut self, call: CallId) -> Option<Place> {
+    pub(crate) fn place(&mut self, call: CallId) -> Option<Place> {
         if let Some(place) = self.places.get(&call) {
             return Some(*place);
         }
@@ -44,18 +44,18 @@ impl Calls {
     }
 
     /// What was seen of the call at a place.
-    pub(super) fn at(&mut self, Place(index): Place) -> Option<&mut Seen> {
+    pub(crate) fn at(&mut self, Place(index): Place) -> Option<&mut Seen> {
         self.seen.get_mut(index).map(|(_, seen)| seen)
     }
 
     /// There is no room for the call at this position in the text.
-    pub(super) fn lose(&mut self, at: impl FnOnce() -> Position) {
+    pub(crate) fn lose(&mut self, at: impl FnOnce() -> Position) {
         let (_, lost) = self.lost.get_or_insert_with(|| (at(), 0));
         *lost = lost.saturating_add(1);
     }
 
     /// The recording; what is not in it is said.
-    pub(super) fn finish(self, messages: &mut Messages) -> Recording {
+    pub(crate) fn finish(self, messages: &mut Messages) -> Recording {
         let mut run = self.run;
         if let Some((at, lost)) = self.lost {
             let message = format!(

@@ -1,6 +1,6 @@
 //! Names of calls that were counted before, so that a call is found by one look-up.
 
-use crate::read::calls::Place;
+use crate::logs::calls::Place;
 use callgate_bpf::syscalls::{Arch, ArgFacts};
 use rustc_hash::FxHashMap;
 
