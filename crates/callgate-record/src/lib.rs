@@ -39,7 +39,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use callgate::recording::{CallId, Recording, Values};
+use callgate::recording::{ArgValues, CallId, Recording};
 use libc::c_int;
 
 use callgate_linux::error_text;
@@ -318,7 +318,7 @@ impl Tally {
         }
     }
 
-    fn add(&mut self, call: CallId, count: u64, args: impl IntoIterator<Item = Values>) {
+    fn add(&mut self, call: CallId, count: u64, args: impl IntoIterator<Item = ArgValues>) {
         if self.has_room_for(call) {
             self.recording.add(call, count, args);
         } else {

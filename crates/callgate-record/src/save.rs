@@ -7,7 +7,7 @@
 
 use std::time::{Duration, Instant};
 
-use callgate::recording::{Caveat, How, Recording, Run};
+use callgate::recording::{Caveat, Recording, RecordingMethod, Run};
 
 use super::{Tally, Way};
 
@@ -50,9 +50,9 @@ impl Facts {
     /// The run, once the rest is known.
     pub(super) fn run(&self, counts: Counts, status: Option<u8>, caveats: Vec<Caveat>) -> Run {
         Run {
-            how: match self.way {
-                Way::Tracepoint => How::Tracepoint,
-                Way::Listener | Way::Stops => How::Ptrace,
+            method: match self.way {
+                Way::Tracepoint => RecordingMethod::Tracepoint,
+                Way::Listener | Way::Stops => RecordingMethod::Ptrace,
             },
             command: self.command.clone(),
             from_execve: true,

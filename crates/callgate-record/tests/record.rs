@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 
 use callgate::bpf::{Insn, Op, Program};
-use callgate::recording::{Bounds, CallId, How, MAX_FEW, Recording};
+use callgate::recording::{Bounds, CallId, MAX_VALUES, Recording, RecordingMethod};
 use callgate::{Arch, Verdict};
 use callgate_linux::Command;
 use callgate_record::{MAX_CALLS, Note, Recorded, Way, exit_status, record};
@@ -127,7 +127,7 @@ fn values_are_kept_as_filters_see_them() {
         let [descriptor, offset, whence] = lseek.args() else { panic!("three arguments") };
         assert_eq!(descriptor.all(), Some(&[u64::MAX][..]));
         assert_eq!(whence.all(), Some(&[0, 1, 2][..]));
-        assert!(40 > MAX_FEW && offset.all().is_none());
+        assert!(40 > MAX_VALUES && offset.all().is_none());
         let bounds = Bounds { min: 1, max: 39 << 8 | 1, ever: 0x3f01, always: 1 };
         assert_eq!(offset.bounds(), Some(bounds), "{:?}", recorded.way);
         assert!((0..3).all(|arg| lseek.is_known(arg)));
@@ -162,7 +162,7 @@ fn strace_sees_the_same() {
     let text = std::fs::read_to_string(&log).unwrap();
     std::fs::remove_file(&log).unwrap();
     let options =
-        callgate::read::Options { arch: native("read").arch, strict: true, partial: false };
+        callgate::read::ReadOptions { arch: native("read").arch, strict: true, partial: false };
     let strace = callgate::read::read(&text, &options).unwrap().recording;
     in_each_way(&[SUBJECT], |recorded| {
         for (call, expected) in expected() {
@@ -323,10 +323,10 @@ fn a_program_whose_interpreter_is_missing_is_not_recorded() {
 fn the_way_is_written_down() {
     in_each_way(&[SUBJECT, "exit", "0"], |recorded| {
         let how = match recorded.way {
-            Way::Tracepoint => How::Tracepoint,
-            Way::Listener | Way::Stops => How::Ptrace,
+            Way::Tracepoint => RecordingMethod::Tracepoint,
+            Way::Listener | Way::Stops => RecordingMethod::Ptrace,
         };
-        assert_eq!(recorded.recording.runs()[0].how, how);
+        assert_eq!(recorded.recording.runs()[0].method, how);
         // Where somebody else uses the tracepoint at the same time, one recorder more costs next to nothing.
         assert!(recorded.way == Way::Tracepoint || recorded.cost_per_call.as_nanos() > 0);
     });

@@ -43,7 +43,7 @@ use super::asm::{
 };
 
 /// How many different values of an argument are kept before there are bounds only.
-pub(super) const SLOTS: i16 = callgate::recording::MAX_FEW as i16;
+pub(super) const SLOTS: i16 = callgate::recording::MAX_VALUES as i16;
 /// The length that says that there are bounds.
 pub(super) const OVERFULL: i32 = SLOTS as i32 + 1;
 /// Words of an argument: length, four bounds, values.

@@ -1,24 +1,23 @@
-//! How often calls happen, as tools write it down. The content tells the form:
+//! Counts of syscalls, for the weights of a filter. The format of a text is detected from its content:
 //!
-//! - two columns, a name and a count in either order, with white space between;
-//! - a table of `strace -c` (with any columns that `strace -U` chooses) or `perf trace -s` (one table
-//!   for each thread, or one in all), or any number of them one after the other. Around tables there
-//!   may be other text, such as the calls that `strace -C` and `perf trace -S` list first;
-//! - a [`recording`](crate::recording) in JSON;
-//! - a log of calls one by one that [`read`](crate::read) reads, of strace or of the audit system.
+//! - two columns, a name and a count in either order, separated by white space;
+//! - tables of `strace -c` (with any columns that `strace -U` selects) and `perf trace -s` (one table per thread, or one
+//!   for all threads), any number of them. There may be other text around tables, such as the syscalls that `strace -C`
+//!   and `perf trace -S` print before;
+//! - a [recording](crate::recording) in JSON;
+//! - a log of strace or of the audit system, see [`read`](crate::read).
 //!
-//! Empty lines and lines that start with `#` are skipped. Counts are finite numbers from 0 on; those of a name
-//! that is there several times add up. [`Reader`] takes a text in pieces, so a log may be larger than the memory.
-//! Names that no kernel knows are warnings, or
-//! errors for those who ask for it; everything else that is not understood is an error, all of which
-//! are given back with their places.
+//! Empty lines and lines that start with `#` are skipped. Counts are finite numbers, at least 0; counts of the same name
+//! add up. [`CountReader`] takes a text in pieces, so a log may be larger than the memory.
+//!
+//! Unknown names are warnings, or errors on request. Any other line that cannot be read is an error with its position;
+//! all errors of a text are returned.
 
 mod reader;
 pub(crate) mod table;
 mod words;
 
-pub use reader::{Counts, Reader, read};
-pub(crate) use reader::{SUGGESTIONS, unknown_name};
+pub use reader::{CountReader, ReadCounts, read};
 
 #[cfg(test)]
 mod tests;

@@ -1,28 +1,29 @@
-//! Reads counts from a text in any form.
+//! Reads counts from a text in any format.
 
-use super::table;
-use crate::read as recording;
+use super::table::CountedName;
+use crate::names::unknown_severity;
+use crate::read::checked::{ReadRecording, checked};
+use crate::read::detect::{DetectedFormat, FormatDetector};
 use crate::recording::Recording;
-use crate::recording::json::read as json;
+use crate::recording::json::{entry, header};
 use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
-use callgate_bpf::syscalls::{self, Arch};
+use callgate_bpf::syscalls::Arch;
 use callgate_codegen::Count;
 use callgate_formats::keys::Keys;
-use callgate_formats::messages::{Messages, Report};
-use callgate_formats::reader;
-use callgate_formats::tree::shorten;
+use callgate_formats::messages::Messages;
+use callgate_formats::reader::Reader;
 
-/// What a text says about how often calls happen.
+/// The counts in a text.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Counts {
-    /// In the order of the text; finite numbers, none negative.
+pub struct ReadCounts {
+    /// In the order of the text; finite numbers, at least 0.
     pub counts: Vec<Count>,
-    /// What is left out, in the order of the text.
+    /// Warnings about what was ignored, in the order of the text.
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Reads counts; with `strict`, unknown names are errors. `arch` is whose calls are in a log that does not say
-/// it: that of the filter that the counts are for.
+/// Reads counts. With `strict`, unknown names are errors. `arch` is the architecture of a log that does not name one;
+/// use that of the filter.
 ///
 /// ```
 /// use callgate_bpf::Arch;
@@ -38,66 +39,61 @@ pub struct Counts {
 ///
 /// # Errors
 /// All errors, and the warnings between them, in the order of the text.
-pub fn read(text: &str, arch: Arch, strict: bool) -> Result<Counts, Vec<Diagnostic>> {
-    let mut reader = Reader::new(arch, strict);
+pub fn read(text: &str, arch: Arch, strict: bool) -> Result<ReadCounts, Vec<Diagnostic>> {
+    let mut reader = CountReader::new(arch, strict);
     reader.push(text.as_bytes())?;
     reader.finish()
 }
 
-/// Reads counts from a text that comes in pieces.
-pub struct Reader {
+/// Reads counts from a text that arrives in pieces.
+pub struct CountReader {
     arch: Arch,
     strict: bool,
-    text: recording::Text,
+    detector: FormatDetector,
 }
 
-impl Reader {
-    /// A reader of a text, as for [`read`].
-    pub fn new(arch: Arch, strict: bool) -> Reader {
-        let options = recording::Options { arch, strict, partial: false };
-        Reader { arch, strict, text: recording::Text::new(&options, true) }
+impl CountReader {
+    /// A reader with the parameters of [`read`].
+    pub fn new(arch: Arch, strict: bool) -> CountReader {
+        CountReader { arch, strict, detector: FormatDetector::new(arch, strict, true) }
     }
 
-    /// More bytes of the text.
+    /// Adds a piece of the text.
     ///
     /// # Errors
-    /// What makes all that follows worthless.
+    /// An error after which the rest of the text is useless.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), Vec<Diagnostic>> {
-        self.text.push(bytes).map_err(|error| vec![with_help(error)])
+        self.detector.push(bytes).map_err(|error| vec![with_help(error)])
     }
 
-    /// What the whole text says.
+    /// The counts in the complete text.
     ///
     /// # Errors
-    /// As [`read`].
-    pub fn finish(self) -> Result<Counts, Vec<Diagnostic>> {
+    /// As for [`read`].
+    pub fn finish(self) -> Result<ReadCounts, Vec<Diagnostic>> {
         let (arch, strict) = (self.arch, self.strict);
-        let (counts, mut messages) =
-            match self.text.end().map_err(|error| vec![with_help(error)])? {
-                recording::Form::Json(text) => of_recording(&text, unknown(strict)),
-                recording::Form::Audit(log) => return of_log(log.finish(), arch, true, strict),
-                recording::Form::Strace(log) => return of_log(log.finish(), arch, false, strict),
-                recording::Form::Counts(log) => {
-                    let (tallies, messages) = log.finish(HELP);
-                    let count = |tally: table::Tally| Count {
-                        arch: None,
-                        name: tally.name,
-                        count: tally.count,
-                    };
-                    (tallies.into_iter().map(count).collect(), messages)
-                }
-            };
+        let format = self.detector.finish().map_err(|error| vec![with_help(error)])?;
+        let (counts, mut messages) = match format {
+            DetectedFormat::Json(text) => of_recording(&text, unknown_severity(strict)),
+            DetectedFormat::Audit(log) => return of_log(log.finish(), arch, true, strict),
+            DetectedFormat::Strace(log) => return of_log(log.finish(), arch, false, strict),
+            DetectedFormat::Counts(table) => {
+                let (names, messages) = table.finish(HELP);
+                let count = |CountedName { name, count, .. }| Count { arch: None, name, count };
+                (names.into_iter().map(count).collect(), messages)
+            }
+        };
         if !messages.failed() && counts.iter().all(|count| count.count == 0.0) {
             if counts.is_empty() {
                 messages.error(START, "no counts in this file").help = HELP.to_owned();
             } else {
                 messages.error(START, "every count in this file is 0").help =
-                    "leave the weights out, or count again".to_owned();
+                    "omit the weights, or count again".to_owned();
             }
         }
         let failed = messages.failed();
         let messages = messages.finish();
-        if failed { Err(messages) } else { Ok(Counts { counts, warnings: messages }) }
+        if failed { Err(messages) } else { Ok(ReadCounts { counts, warnings: messages }) }
     }
 }
 
@@ -108,20 +104,20 @@ fn with_help(error: Diagnostic) -> Diagnostic {
 const START: Position = Position { line: 1, column: 1 };
 
 /// What to do about a text without counts.
-const HELP: &str = "write one line per call, its name and how often it happens, or give a table of \
-                    strace -c or perf trace -s";
+const HELP: &str = "write one line per syscall with its name and count, or give a table of strace -c or \
+                    perf trace -s";
 
-/// The counts of a recording; calls that the tables do not know are left out.
+/// The counts of a recording; syscalls without a name are reported.
 fn of_recording(text: &str, unknown: Severity) -> (Vec<Count>, Messages) {
-    let mut reader = reader::Reader::new(text, Keys::Exact);
+    let mut reader = Reader::new(text, Keys::Exact);
     let mut counts = Vec::new();
-    let Some(tree) = json::parse(text, &mut reader) else {
+    let Some(tree) = header::parse(text, &mut reader) else {
         return (counts, reader.into_messages());
     };
-    for entry in json::entries(&mut reader, &tree) {
-        entry.complain(&mut reader, unknown);
-        let number = entry.known.as_ref().ok();
-        // Where a number has two names, weights go by the first.
+    for entry in entry::entries(&mut reader, &tree) {
+        entry.report_unknown(&mut reader, unknown);
+        let number = entry.resolved.as_ref().ok();
+        // If a number has two names, weights use the first.
         if let Some(name) = number.and_then(|number| entry.arch.call_name(*number)) {
             let count = entry.count as f64;
             counts.push(Count { arch: Some(entry.arch), name: name.to_owned(), count });
@@ -130,32 +126,28 @@ fn of_recording(text: &str, unknown: Severity) -> (Vec<Count>, Messages) {
     (counts, reader.into_messages())
 }
 
-fn unknown(strict: bool) -> Severity {
-    if strict { Severity::Error } else { Severity::Warning }
-}
-
-/// The counts of a log; `arch` is whose calls are in it, where it does not say so.
+/// The counts of a log. `arch` is its architecture unless it `names_arches`.
 fn of_log(
     (recording, messages): (Recording, Messages),
     arch: Arch,
-    tells_arches: bool,
+    names_arches: bool,
     strict: bool,
-) -> Result<Counts, Vec<Diagnostic>> {
-    let recording::Read { recording, mut warnings } = recording::read_of(recording, messages)?;
+) -> Result<ReadCounts, Vec<Diagnostic>> {
+    let ReadRecording { recording, mut warnings } = checked(recording, messages)?;
     let mut counts = Vec::new();
-    for (call, seen) in recording.calls() {
+    for (call, stats) in recording.calls() {
         match call.name() {
             Some(name) => counts.push(Count {
-                // As for a name alone.
-                arch: (tells_arches || call.arch != arch).then_some(call.arch),
+                // Without an architecture, as in a table, if the log does not name it.
+                arch: (names_arches || call.arch != arch).then_some(call.arch),
                 name: name.to_owned(),
-                count: seen.count() as f64,
+                count: stats.count() as f64,
             }),
             None => {
-                let message = format!("{} has no call with the number {}", call.arch, call.nr);
-                let unknown =
-                    Diagnostic { severity: unknown(strict), ..Diagnostic::error(None, message) };
-                warnings.push(unknown.help("newer calls need a newer version"));
+                let message = format!("{} has no syscall with the number {}", call.arch, call.nr);
+                let severity = unknown_severity(strict);
+                let unknown = Diagnostic { severity, ..Diagnostic::error(None, message) };
+                warnings.push(unknown.help("newer syscalls need a newer version of callgate"));
             }
         }
     }
@@ -165,25 +157,5 @@ fn of_log(
         }
         return Err(warnings);
     }
-    Ok(Counts { counts, warnings })
-}
-
-/// How many unknown names get a suggestion: a text that is something else may have a million.
-pub(crate) const SUGGESTIONS: usize = 50;
-
-/// What is the matter with a name that no kernel knows.
-pub(crate) fn unknown_name<R: Report>(reader: &mut R, severity: Severity, at: R::At, name: &str) {
-    if reader.leave_out(severity) {
-        return;
-    }
-    let mut message = format!("\"{}\" is not the name of a system call", shorten(name));
-    if severity == Severity::Warning {
-        message += "; it is left out";
-    }
-    let suggest = reader.reported(severity) < SUGGESTIONS;
-    let near = if suggest { syscalls::nearest_name(name) } else { None };
-    reader.report(severity, at, message).help = match near {
-        Some(near) => format!("did you mean \"{near}\"?"),
-        None => "names are those of the kernel's tables, such as openat or futex".to_owned(),
-    };
+    Ok(ReadCounts { counts, warnings })
 }

@@ -1,50 +1,58 @@
-//! From recordings to a least-privilege profile.
+//! Generates least-privilege profiles from recordings.
 //!
-//! A [`Draft`] lists the calls that a profile allows, each with its [`Reason`]: it was recorded, whoever
-//! installs the filter needs it ([`Runtime`]), or another C library calls it instead of one that was
-//! recorded. Arguments that choose what a call does are limited to what was recorded ([`Limit`]), where
-//! that is known and stable. Everything else is denied. A draft is written as text in one of several
-//! languages ([`Form`]), and checked against the recordings in what that language makes of it, so that
-//! no profile comes out that denies what was recorded.
+//! A [`Draft`] lists the syscalls that a profile allows, each with its [`GrantReason`]: the syscall was recorded, the
+//! program that installs the filter needs it ([`Runtime`]), the kernel makes programs call it, or another C library
+//! calls it instead of a recorded one. Arguments that select what a syscall does are limited to the recorded values
+//! ([`ArgLimit`]) if these are known and stable. All other syscalls are denied. A draft is written in one of several
+//! [formats](ProfileFormat). Before it is returned, the result is checked against the recordings, in the semantics of
+//! that format, so a profile never denies a recorded syscall.
 //!
-//! A recording knows the values of each argument for itself. So limits on several arguments of one
-//! call allow every combination of recorded values.
+//! A recording keeps the values of each argument separately. So limits on several arguments of one syscall allow
+//! every combination of recorded values.
 //!
 //! ```
-//! use callgate_trace::generate::{Form, Options, generate};
-//! use callgate_trace::recording::{CallId, Recording};
 //! use callgate_bpf::Arch;
+//! use callgate_trace::generate::{GenerateOptions, ProfileFormat, generate};
+//! use callgate_trace::recording::{CallId, Recording};
 //!
 //! let mut recording = Recording::default();
 //! recording.observe(CallId::new(Arch::X86_64, 41), &[1, 0x80001, 0, 0, 0, 0]);
-//! let draft = generate(&[recording], &Options::default())?;
+//! let draft = generate(&[recording], &GenerateOptions::default())?;
 //! let socket = draft.grants().find(|grant| grant.name == "socket").ok_or("not granted")?;
 //! assert_eq!(socket.limits[0].to_string(), "family == 1");
-//! let written = draft.write(Form::Oci)?;
+//! let written = draft.write(ProfileFormat::Oci)?;
 //! assert!(written.text.contains("SCMP_ACT_ALLOW"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod arg_limit;
+mod build;
 mod directives;
 mod draft;
 mod error;
 mod families;
+mod format;
+mod grant;
 mod limitable;
 mod options;
+mod recorded_limits;
 mod remarks;
 mod runtime;
+mod systemd_versions;
+mod text;
 mod write;
 
-pub use arg_limit::{Cube, Limit};
-pub use directives::{NEWEST as NEWEST_SYSTEMD, OLDEST as OLDEST_SYSTEMD};
-pub use draft::{Draft, Grant, Reason, Unlimited};
+pub use arg_limit::{ArgLimit, Cube};
+pub use build::generate;
+pub use draft::Draft;
 pub use error::GenerateError;
-use options::times;
-pub use options::{Arguments, Deny, Options, generate};
+pub use format::ProfileFormat;
+pub use grant::{Grant, GrantReason, UnlimitedArg};
+pub use options::{DenyAction, GenerateOptions, LimitedArgs};
 pub use remarks::remarks;
 pub use runtime::Runtime;
-pub use write::{Form, Written};
+pub use systemd_versions::{NEWEST as NEWEST_SYSTEMD, OLDEST as OLDEST_SYSTEMD};
+pub use write::WrittenProfile;
 
 #[cfg(test)]
 mod tests;

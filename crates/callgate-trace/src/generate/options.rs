@@ -1,40 +1,40 @@
-//! What a profile should be like.
+//! Options of generated profiles.
 
-use super::{Draft, GenerateError, NEWEST_SYSTEMD, Runtime};
-use crate::recording::Recording;
+use super::runtime::Runtime;
+use super::systemd_versions::NEWEST;
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;
 
-/// What a profile should be like.
+/// How a profile is generated.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Exactly these architectures. Empty: those of which calls were recorded.
+pub struct GenerateOptions {
+    /// The architectures of the profile. Empty: those with recorded syscalls.
     pub arches: Vec<Arch>,
-    /// Whether calls are granted that stand for recorded ones in other C libraries.
+    /// Whether to grant syscalls that other C libraries call instead of recorded ones.
     pub complete: bool,
     /// Which arguments are limited.
-    pub arguments: Arguments,
-    /// What happens to all other calls.
-    pub deny: Deny,
-    /// Who installs the filter.
+    pub arguments: LimitedArgs,
+    /// What happens to all other syscalls.
+    pub deny: DenyAction,
+    /// The program that installs the filter.
     pub runtime: Runtime,
-    /// The version of systemd that a unit is for, at least [`OLDEST_SYSTEMD`](super::OLDEST_SYSTEMD): calls that it does not know are
-    /// left out.
+    /// The version of systemd for units, at least [`OLDEST_SYSTEMD`](super::OLDEST_SYSTEMD). Syscalls that it does not
+    /// know are omitted.
     pub systemd: u16,
-    /// Whether recordings will do that say of themselves that calls are missing.
+    /// Whether recordings are accepted whose caveats say that syscalls are missing.
     pub partial: bool,
 }
 
-impl Default for Options {
-    /// For runc and crun: complete, stable arguments limited, ENOSYS for the rest.
-    fn default() -> Options {
-        Options {
+impl Default for GenerateOptions {
+    /// For runc and crun: complete, stable arguments limited, ENOSYS for all other syscalls.
+    fn default() -> GenerateOptions {
+        GenerateOptions {
             arches: Vec::new(),
             complete: true,
-            arguments: Arguments::Stable,
-            deny: Deny::Enosys,
+            arguments: LimitedArgs::Stable,
+            deny: DenyAction::Enosys,
             runtime: Runtime::Oci,
-            systemd: NEWEST_SYSTEMD,
+            systemd: NEWEST,
             partial: false,
         }
     }
@@ -42,63 +42,50 @@ impl Default for Options {
 
 /// Which arguments are limited to recorded values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arguments {
+pub enum LimitedArgs {
     /// None.
     Off,
-    /// Those whose other values are privileges of their own, and those that are stable.
+    /// Arguments whose other values are additional privileges, and arguments with stable values.
     Stable,
-    /// All that can be limited, however little was seen of them.
+    /// All that can be limited, even if they were observed only once.
     All,
 }
 
-/// What happens to a call that is not granted.
+/// What happens to a syscall that is not granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deny {
-    /// It fails with ENOSYS, as on a kernel that does not have it: programs and libraries fall back.
+pub enum DenyAction {
+    /// It fails with ENOSYS, as on a kernel without it, so programs and libraries fall back.
     Enosys,
-    /// It fails with EPERM: programs say that something is not permitted.
+    /// It fails with EPERM, so programs report that it is not permitted.
     Eperm,
     /// The process is killed with SIGSYS.
     Kill,
-    /// It is logged and executed: to try a profile out.
+    /// It is logged and executed, to try out a profile.
     Log,
 }
 
-impl Deny {
-    /// The verdict; ENOSYS has not the same number everywhere.
+impl DenyAction {
+    /// The verdict. The number of ENOSYS depends on the architecture.
     pub const fn verdict(self, arch: Arch) -> Verdict {
         match self {
-            Deny::Enosys => Verdict::errno(arch.enosys()),
-            Deny::Eperm => Verdict::errno(1),
-            Deny::Kill => Verdict::KILL_PROCESS,
-            Deny::Log => Verdict::LOG,
+            DenyAction::Enosys => Verdict::errno(arch.enosys()),
+            DenyAction::Eperm => Verdict::errno(1),
+            DenyAction::Kill => Verdict::KILL_PROCESS,
+            DenyAction::Log => Verdict::LOG,
         }
     }
 
-    /// Why one would choose it, for people.
-    pub const fn why(self) -> &'static str {
+    /// A description for people: what happens, and why this may be wanted.
+    pub const fn description(self) -> &'static str {
         match self {
-            Deny::Enosys => {
-                "other calls fail with ENOSYS, as on an older kernel: libraries fall back"
+            DenyAction::Enosys => {
+                "other syscalls fail with ENOSYS, as on an older kernel: libraries fall back"
             }
-            Deny::Eperm => "other calls fail with EPERM: programs say that it is not permitted",
-            Deny::Kill => "other calls kill the process: nothing goes on after a surprise",
-            Deny::Log => "other calls run and are logged: to try the profile out",
+            DenyAction::Eperm => {
+                "other syscalls fail with EPERM: programs report that they are not permitted"
+            }
+            DenyAction::Kill => "other syscalls kill the process: it cannot continue",
+            DenyAction::Log => "other syscalls are executed and logged: to try out the profile",
         }
     }
-}
-
-/// Makes a profile that allows what was recorded, all together, and as little else as the options say.
-///
-/// # Errors
-/// When nothing was recorded for the architectures, when they have different byte orders, or when calls
-/// are missing in a recording ([`Effect::Incomplete`](crate::recording::Effect::Incomplete)) and
-/// [`Options::partial`] does not permit it.
-pub fn generate(recordings: &[Recording], options: &Options) -> Result<Draft, GenerateError> {
-    super::draft::draft(recordings, options)
-}
-
-/// `once`, `2 times`.
-pub(super) fn times(count: u64) -> String {
-    if count == 1 { "once".to_owned() } else { format!("{count} times") }
 }

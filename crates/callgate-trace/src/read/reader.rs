@@ -1,77 +1,61 @@
-//! Reads recordings in any form.
+//! Reads recordings in any format.
 
-use super::detect::{Form, Text};
-use crate::counts::table;
+use super::checked::{ReadRecording, SUPPORTED_FORMATS, checked};
+use super::detect::{DetectedFormat, FormatDetector};
+use crate::counts::table::CountTable;
+use crate::names::{not_on_arch, unknown_severity};
 use crate::recording::json::read as json;
-use crate::recording::{CallId, How, Recording, Run};
-use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
+use crate::recording::{CallId, Recording, RecordingMethod, Run};
+use callgate_bpf::diagnostic::{Diagnostic, Severity};
 use callgate_bpf::syscalls::Arch;
 use callgate_formats::keys::Keys;
-use callgate_formats::messages::{Messages, Report};
-use callgate_formats::reader;
+use callgate_formats::messages::Messages;
+use callgate_formats::reader::Reader;
 
-/// The version of recordings in JSON.
-pub const VERSION: u64 = 1;
-
-/// How a text is read.
+/// How a recording is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Whose calls they are where the text does not say it.
+pub struct ReadOptions {
+    /// The architecture of a log that does not name one.
     pub arch: Arch,
-    /// Names that no kernel knows are errors.
+    /// Whether unknown names are errors instead of warnings.
     pub strict: bool,
-    /// A recording in JSON that is cut off is no error: its whole entries are read. The run that is in it
-    /// has one lost call more, as nobody knows how many there were.
+    /// Whether the complete entries of a truncated recording in JSON are read, instead of an error. Its runs then have
+    /// one more lost syscall, because the number of missing syscalls is not known.
     pub partial: bool,
 }
 
-impl Options {
-    /// What a name is that no kernel knows.
-    pub(super) fn unknown(&self) -> Severity {
-        if self.strict { Severity::Error } else { Severity::Warning }
-    }
-}
-
-/// A recording, and what is to be said of its text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Read {
-    /// The calls.
-    pub recording: Recording,
-    /// What is left out, in the order of the text.
-    pub warnings: Vec<Diagnostic>,
-}
-
-/// Reads what programs called.
+/// Reads a recording.
 ///
 /// ```
 /// use callgate_bpf::Arch;
-/// use callgate_trace::read::{self, Options};
+/// use callgate_trace::read::{self, ReadOptions};
 /// use callgate_trace::recording::CallId;
 ///
 /// let log = "1234 openat(AT_FDCWD, \"/etc/passwd\", O_RDONLY) = 3\n1234 close(3) = 0\n";
-/// let read = read::read(log, &Options { arch: Arch::X86_64, strict: true, partial: false })
+/// let read = read::read(log, &ReadOptions { arch: Arch::X86_64, strict: true, partial: false })
 ///     .map_err(|errors| format!("{errors:?}"))?;
-/// let close = read.recording.get(CallId::new(Arch::X86_64, 3)).ok_or("close(2) was called")?;
+/// let close = read.recording.get(CallId::new(Arch::X86_64, 3)).ok_or("close(2) is missing")?;
 /// assert_eq!(close.args()[0].all(), Some(&[3][..]));
 /// # Ok::<(), String>(())
 /// ```
 ///
 /// # Errors
-/// All errors, and the warnings between them, in the order of the text. A text without calls is one.
-pub fn read(text: &str, options: &Options) -> Result<Read, Vec<Diagnostic>> {
-    let mut reader = Reader::new(options);
+/// All errors, and the warnings between them, in the order of the text. A text without syscalls is an error.
+pub fn read(text: &str, options: &ReadOptions) -> Result<ReadRecording, Vec<Diagnostic>> {
+    let mut reader = RecordingReader::new(options);
     reader.push(text.as_bytes())?;
     reader.finish()
 }
 
-/// Reads what programs called from a text that comes in pieces. A log is not kept, so it may be larger than the
-/// memory; a recording in JSON is, up to 64 MiB.
+/// Reads a recording from a text that arrives in pieces. A log is not kept, so it may be larger than the memory; JSON is
+/// kept, up to 64 MiB.
 ///
 /// ```
 /// use callgate_bpf::Arch;
-/// use callgate_trace::read::{Options, Reader};
+/// use callgate_trace::read::{ReadOptions, RecordingReader};
 ///
-/// let mut reader = Reader::new(&Options { arch: Arch::X86_64, strict: true, partial: false });
+/// let options = ReadOptions { arch: Arch::X86_64, strict: true, partial: false };
+/// let mut reader = RecordingReader::new(&options);
 /// for piece in ["close(3) = 0\ncl", "ose(4) = 0\n"] {
 ///     reader.push(piece.as_bytes()).map_err(|errors| format!("{errors:?}"))?;
 /// }
@@ -79,93 +63,60 @@ pub fn read(text: &str, options: &Options) -> Result<Read, Vec<Diagnostic>> {
 /// assert_eq!(read.recording.total(), 2);
 /// # Ok::<(), String>(())
 /// ```
-pub struct Reader {
-    options: Options,
-    text: Text,
+pub struct RecordingReader {
+    options: ReadOptions,
+    detector: FormatDetector,
 }
 
-impl Reader {
-    /// A reader of a text.
-    pub fn new(options: &Options) -> Reader {
-        Reader { options: *options, text: Text::new(options, false) }
+impl RecordingReader {
+    /// A reader with these options.
+    pub fn new(options: &ReadOptions) -> RecordingReader {
+        let detector = FormatDetector::new(options.arch, options.strict, false);
+        RecordingReader { options: *options, detector }
     }
 
-    /// More bytes of the text.
+    /// Adds a piece of the text.
     ///
     /// # Errors
-    /// What makes all that follows worthless.
+    /// An error after which the rest of the text is useless.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), Vec<Diagnostic>> {
-        self.text.push(bytes).map_err(|error| vec![with_help(error)])
+        self.detector.push(bytes).map_err(|error| vec![with_help(error)])
     }
 
-    /// What the whole text says.
+    /// The recording in the complete text.
     ///
     /// # Errors
-    /// As [`read`].
-    pub fn finish(self) -> Result<Read, Vec<Diagnostic>> {
-        let unknown = self.options.unknown();
-        let (recording, messages) = match self.text.end().map_err(|error| vec![with_help(error)])? {
-            Form::Json(text) => {
-                let mut reader = reader::Reader::new(&text, Keys::Exact);
+    /// As for [`read`].
+    pub fn finish(self) -> Result<ReadRecording, Vec<Diagnostic>> {
+        let unknown = unknown_severity(self.options.strict);
+        let format = self.detector.finish().map_err(|error| vec![with_help(error)])?;
+        let (recording, messages) = match format {
+            DetectedFormat::Json(text) => {
+                let mut reader = Reader::new(&text, Keys::Exact);
                 let recording = json::read(&text, &mut reader, unknown, self.options.partial);
                 (recording, reader.into_messages())
             }
-            Form::Audit(log) => log.finish(),
-            Form::Strace(log) => log.finish(),
-            Form::Counts(log) => of_counts(log, self.options.arch, unknown),
+            DetectedFormat::Audit(log) => log.finish(),
+            DetectedFormat::Strace(log) => log.finish(),
+            DetectedFormat::Counts(table) => of_table(table, self.options.arch, unknown),
         };
-        read_of(recording, messages)
+        checked(recording, messages)
     }
 }
 
 fn with_help(error: Diagnostic) -> Diagnostic {
-    if error.help.is_empty() { error.help(FORMS) } else { error }
+    if error.help.is_empty() { error.help(SUPPORTED_FORMATS) } else { error }
 }
 
-/// A recording, unless something is wrong.
-pub(crate) fn read_of(
-    recording: Recording,
-    mut messages: Messages,
-) -> Result<Read, Vec<Diagnostic>> {
-    if !messages.failed() && recording.is_empty() {
-        messages.error(Position { line: 1, column: 1 }, "no calls in this file").help =
-            FORMS.to_owned();
-    }
-    let failed = messages.failed();
-    let messages = messages.finish();
-    if failed { Err(messages) } else { Ok(Read { recording, warnings: messages }) }
-}
-
-/// What can be read, and which commands make it.
-const FORMS: &str = "give a recording (callgate record -o FILE -- CMD), a log of strace (strace -f -o FILE CMD), \
-                     a table of strace -c or perf trace -s, audit records (ausearch -m SECCOMP, \
-                     journalctl, dmesg), or lines of a name and a count";
-
-/// Counts for one architecture.
-fn of_counts(log: table::Log, arch: Arch, unknown: Severity) -> (Recording, Messages) {
-    let mut recording = Recording::of(Run { how: How::Counts, ..Run::default() });
-    let (tallies, mut messages) = log.finish(FORMS);
-    for tally in tallies {
-        match arch.number(&tally.name) {
-            Some(nr) => recording.count(CallId::new(arch, nr), tally.calls),
-            None => not_of(&mut messages, unknown, tally.at, arch, &tally.name),
+/// A recording from a table of counts, all of one architecture.
+fn of_table(table: CountTable, arch: Arch, unknown: Severity) -> (Recording, Messages) {
+    let mut recording = Recording::of(Run { method: RecordingMethod::Counts, ..Run::default() });
+    let (names, mut messages) = table.finish(SUPPORTED_FORMATS);
+    for counted in names {
+        match arch.number(&counted.name) {
+            Some(nr) => recording.count(CallId::new(arch, nr), counted.rounded),
+            None => not_on_arch(&mut messages, unknown, counted.at, arch, &counted.name),
         }
     }
     (recording, messages)
-}
-
-/// Says that an architecture does not have a call.
-pub(crate) fn not_of(
-    messages: &mut Messages,
-    severity: Severity,
-    at: Position,
-    arch: Arch,
-    name: &str,
-) {
-    let mut message = format!("{arch} has no call \"{name}\"");
-    if severity == Severity::Warning {
-        message += "; it is left out";
-    }
-    messages.report(severity, at, message).help =
-        "name the architecture whose calls these are, with --arch".to_owned();
 }

@@ -1,15 +1,15 @@
-//! What programs call: which calls, how often, and with which values.
+//! Recordings: which syscalls programs made, how often, and with which argument values.
 //!
-//! A [`Recording`] has an entry for each call ([`CallId`]: architecture and number) with its count and
-//! what was seen of each argument, for itself: that two arguments had certain values *together* is
-//! not kept. Numbers that no table knows are kept like all others: a newer kernel may have them, and
-//! calls that no kernel has are calls that a filter sees.
+//! A [`Recording`] has an entry for each syscall ([`CallId`]: architecture and number) with its count and the
+//! values of each argument. The values of each argument are kept separately; which of them occurred *together* is
+//! not recorded. Syscall numbers without a name are kept as well: a newer kernel may define them, and a filter sees
+//! them in any case.
 //!
-//! Recordings come from `callgate record`, from the logs and tables of other tools, and from JSON, which
-//! [`read`](crate::read) reads all; [`Recording::to_json`] writes the
-//! JSON. Several become one with [`Recording::merge`], in any order: how many runs had a call, and how many
-//! had a value, is kept, so that whatever is made of several recordings can be made of the merged one.
-//! What is to be said against a run is kept with it ([`Caveat`]).
+//! Recordings come from `callgate record`, from the logs and tables of other tools, and from JSON;
+//! [`read`](crate::read) reads all of these, and [`Recording::to_json`] writes JSON. [`Recording::merge`] combines
+//! recordings in any order. The result keeps how many runs made a syscall, and how many had a value, so whatever
+//! is derived from several recordings can be derived from the merged one. A [`Caveat`] records why a run may
+//! differ from one without a recorder.
 //!
 //! ```
 //! use callgate_bpf::Arch;
@@ -22,20 +22,97 @@
 //! other.count(CallId::new(Arch::X86_64, 3), 40);
 //! recording.merge(other);
 //!
-//! let (close, seen) = recording.calls().next().ok_or("nothing recorded")?;
-//! assert_eq!((close.name(), seen.count()), (Some("close"), 42));
-//! // `close` has one argument; twice its value is known.
-//! assert_eq!(seen.args().len(), 1);
-//! assert_eq!(seen.args()[0].all(), Some(&[7, 9][..]));
-//! assert!(!seen.is_known(0));
+//! let (close, stats) = recording.calls().next().ok_or("nothing recorded")?;
+//! assert_eq!((close.name(), stats.count()), (Some("close"), 42));
+//! // `close` has one argument, whose value is known for 2 of 42 calls.
+//! assert_eq!(stats.args().len(), 1);
+//! assert_eq!(stats.args()[0].all(), Some(&[7, 9][..]));
+//! assert!(!stats.is_known(0));
 //! # Ok::<(), &str>(())
 //! ```
+//!
+//! # JSON format
+//!
+//! ```json
+//! {
+//!   "callgate": "recording",
+//!   "version": 1,
+//!   "runs": [
+//!     {"how": "ptrace", "command": ["ls"], "from": "execve", "processes": 1, "lost": 0}
+//!   ],
+//!   "calls": [
+//!     {"arch": "x86_64", "name": "close", "nr": 3, "count": 12, "args": [{"values": ["0x3"]}]},
+//!     {"arch": "x86", "name": "brk", "nr": 45, "count": 4}
+//!   ]
+//! }
+//! ```
+//!
+//! | key | value |
+//! |---|---|
+//! | `callgate` | `"recording"` |
+//! | `version` | 1; incremented when a reader of the previous version would misunderstand the text |
+//! | `runs` | the recorded runs of commands; optional |
+//! | `calls` | syscalls in any order; entries of the same syscall add up |
+//!
+//! | key of an item of `calls` | value |
+//! |---|---|
+//! | `arch` | the ABI, in any spelling that [`Arch::from_name`](callgate_bpf::Arch::from_name) accepts |
+//! | `name` | the name of the syscall on this architecture; optional if `nr` is given |
+//! | `nr` | the number as a filter sees it (with x32's bit); optional if `name` is given |
+//! | `count` | how often the syscall was made, an integer from 0 to 2⁶³ − 1 |
+//! | `runs` | in how many runs it was made, for merged recordings; default 1 |
+//! | `args` | one item per argument, starting with the first; `null` or a missing item: no value is known |
+//!
+//! | key of an item of `args` | value |
+//! |---|---|
+//! | `values` | all values of the argument, at most 32; or instead: |
+//! | `seen_in` | with `values`: in how many runs each value was seen; default: the `runs` of the syscall |
+//! | `min`, `max` | the smallest and the largest value, unsigned |
+//! | `ever`, `always` | the bits that were set in at least one value, and in all values |
+//! | `observed` | how often a value was seen; default: the `count` of the syscall |
+//!
+//! Values have 64 bits, but many programs keep only 53 bits of a JSON number. Therefore values are strings in
+//! hexadecimal: `"0xffffff9c"`. Integers are read as well.
+//!
+//! | key of an item of `runs` | value |
+//! |---|---|
+//! | `how` | the recording method: `tracepoint`, `ptrace`, `strace`, `audit`, `counts` or `unknown` |
+//! | `command` | the command and its arguments |
+//! | `from` | `"execve"`: the first syscall is the `execve` of the command |
+//! | `processes`, `threads` | how many there were |
+//! | `lost` | a lower bound on the number of syscalls that were made but not counted |
+//! | `status` | the exit status of the command, or 128 plus the signal number |
+//! | `kernel`, `recorder` | the kernel release, the version of Callgate |
+//! | `caveats` | why the run may differ from one without a recorder: objects with `id`, `effect`, `text` and optionally `count` |
+//!
+//! | `effect` | effect on the recording | `id` |
+//! |---|---|---|
+//! | `incomplete` | syscalls are missing | `lost-calls`, `cut-off`, `unrecorded-threads`, `left-running`, `recorder-failed` |
+//! | `altered` | the program ran differently than without a recorder | `without-privileges`, `ptrace-refused`, `listener-refused`, `ended-by-recorder`, `unseen-ends`, `unknown-status` |
+//! | `excess` | syscalls are included that were denied | `denied-calls` |
+//!
+//! Programs should go by the `id` if they know it, otherwise by the `effect`; `text` is for people. The meaning of an
+//! `id` never changes. `lost-calls` is not written to files, because `lost` implies it.
+//!
+//! Other keys are ignored, so recorders may add information.
+//!
+//! A truncated recording is an error, which says how many complete entries of `calls` it has;
+//! [`ReadOptions::partial`](crate::read::ReadOptions::partial) reads these.
 
+mod call;
 mod caveat;
 pub(crate) mod json;
+pub(crate) mod limits;
 mod model;
+mod run;
 mod values;
 
+pub use call::CallId;
 pub use caveat::{Caveat, Effect};
-pub use model::{CallId, How, MAX_COUNT, Recording, Run, Seen};
-pub use values::{Bounds, MAX_FEW, Values};
+pub use limits::{MAX_COUNT, MAX_VALUES};
+pub use model::{CallStats, Recording};
+pub use run::{RecordingMethod, Run};
+pub use values::{ArgValues, Bounds};
+
+#[cfg(test)]
+mod tests;

@@ -1,14 +1,15 @@
-//! Drafts as text, and what the text means.
+//! Writes drafts as text.
 //!
-//! What a form cannot say is left out of its meaning, too: systemd's lists have no numbers and no arguments, but
-//! directives beside them limit some; profiles in JSON have no numbers. The meaning is checked against the recording before the text
-//! is handed out; profiles in JSON are read back and must mean the same. For systemd's lists and Kafel
-//! there is no reader here, so their text is not read back.
+//! The meaning of a profile contains only what its format can express: lists of systemd have no numbers and no arguments,
+//! but directives limit some arguments; profiles in JSON have no numbers. The meaning is checked against the recording
+//! before the text is returned. Profiles in JSON are also read back, and must have the same meaning. Callgate has no
+//! reader for systemd units and Kafel policies, so these are not read back.
 
+mod comments;
 mod kafel;
 mod oci;
+mod policy;
 mod systemd;
 mod written;
 
-pub use written::{Form, Written};
-use written::{WHY_KERNEL, has_conditions, is_added_by_systemd, limits, origin, wrapped};
+pub use written::WrittenProfile;

@@ -1,8 +1,8 @@
-//! Logs of strace: one line for each call, `name(arguments) = result`.
+//! Logs of strace: one line per syscall, `name(arguments) = result`.
 //!
-//! In front of the name there may be the process (`1234`, `1234<comm>`, `[pid 1234]`), a time, how much later
-//! that is (`-t -r`), and brackets (`-n`, `-i`). A call during which another process is logged has two lines, which belong
-//! together by the process:
+//! Before the name there may be the process (`1234`, `1234<comm>`, `[pid 1234]`), a time, a time difference (`-t -r`),
+//! and brackets (`-n`, `-i`). A syscall during which another process logs one has two lines, which are matched by the
+//! process:
 //!
 //! ```text
 //! 12 wait4(-1,  <unfinished ...>
@@ -10,10 +10,10 @@
 //! 12 <... wait4 resumed>NULL, 0, NULL) = 13
 //! ```
 //!
-//! A call counts when it starts, so one that never ends counts too. Lines about signals and the end of
-//! processes, stack frames (`-k`) and strace's own notices are skipped; how many others there were is
-//! said. Memory is bounded by the number of processes, of which no kernel has more than 4,194,304, and by
-//! [`MAX_UNFINISHED`] and [`MAX_KEPT`].
+//! A syscall is counted when it starts, so one that never returns is counted too. Lines about signals and exits of
+//! processes, stack frames (`-k`) and notices of strace are skipped; the number of other lines that are not syscalls is
+//! reported. Memory is bounded by the number of processes, of which a kernel has at most 4,194,304, and by the limits
+//! of [`UnfinishedCalls`](unfinished::UnfinishedCalls).
 //!
 //! Sources: strace(1), and the output of strace 6.1.
 
@@ -22,5 +22,6 @@ mod line;
 mod log;
 mod names;
 mod processes;
+mod unfinished;
 
-pub(crate) use log::Log;
+pub(crate) use log::StraceLog;
