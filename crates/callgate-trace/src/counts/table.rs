@@ -249,9 +249,8 @@ impl CountTable {
     /// Reads a line with words as one of a text with tables; returns whether it belongs to a table.
     fn in_tables(&mut self, line: Line<'_>, words: &Words<'_>) -> bool {
         let Some(first) = words.first() else { return false };
-        if line.text.contains("calls")
-            && let Some(header) = Header::parse(words)
-        {
+        let may_be_header = line.text.contains("calls");
+        if let Some(header) = may_be_header.then(|| Header::parse(words)).flatten() {
             self.section = Section::BelowHeader(header);
             self.has_tables = true;
             self.plain = Tallies::new();
@@ -259,10 +258,9 @@ impl CountTable {
         }
         let row = match self.section {
             Section::Outside => {
-                if let Ok(row) = two_columns(words)
-                    && syscalls::is_known_name(row.name.text)
-                    && !self.tables.messages.leave_out(Severity::Warning)
-                {
+                let is_count =
+                    two_columns(words).is_ok_and(|row| syscalls::is_known_name(row.name.text));
+                if is_count && !self.tables.messages.leave_out(Severity::Warning) {
                     let message = "this looks like a count, but is outside the tables".to_owned();
                     self.tables
                         .messages

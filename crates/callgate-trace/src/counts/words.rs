@@ -95,11 +95,8 @@ pub(super) fn word_and_number(line: &[u8]) -> Option<(&[u8], u64)> {
 
 /// The next word, and the text after it.
 fn word(mut text: &[u8]) -> Option<(&[u8], &[u8])> {
-    while let [byte, rest @ ..] = text
-        && is_simple_blank(byte)
-    {
-        text = rest;
-    }
+    let start = text.iter().position(|byte| !is_simple_blank(byte)).unwrap_or(text.len());
+    text = text.get(start..)?;
     let end = text.iter().position(|byte| *byte <= b' ').unwrap_or(text.len());
     // Other control characters end the word, and are not blanks; `word_and_number` then returns `None`.
     text.split_at_checked(end).filter(|(word, _)| !word.is_empty())

@@ -94,9 +94,8 @@ impl AuditLog {
     /// The recording, and messages about the log.
     pub(crate) fn finish(mut self) -> (Recording, Messages) {
         for (call, [journal, other]) in self.counts {
-            if let Some(index) = self.calls.index(call)
-                && let Some(stats) = self.calls.get_mut(index)
-            {
+            let Some(index) = self.calls.index(call) else { break };
+            if let Some(stats) = self.calls.get_mut(index) {
                 stats.add(journal.max(other));
             }
         }

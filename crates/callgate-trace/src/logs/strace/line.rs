@@ -70,11 +70,11 @@ impl<'t> Event<'t> {
             let mode = mode.filter(|(number, _)| *number <= MAX_PROCESS);
             return mode.map_or(Event::Nothing, |(number, mode)| Event::Mode(number, mode));
         }
-        if let Some(process) = text.strip_prefix("Process ")
-            && let Some((number, rest)) = leading_number(process)
-            && rest.starts_with(" attached")
-            && number <= MAX_PROCESS
-        {
+        let attached = text
+            .strip_prefix("Process ")
+            .and_then(leading_number)
+            .filter(|(number, rest)| rest.starts_with(" attached") && *number <= MAX_PROCESS);
+        if let Some((number, _)) = attached {
             return Event::Attached(number);
         }
         if let Some(by) = rest.strip_prefix("+++ superseded by execve in pid ") {

@@ -159,9 +159,7 @@ impl StraceLog {
         let notice = if self.may_have_notices { self.notice.find(args.as_bytes()) } else { None };
         let notice = notice.and_then(|at| args.split_at_checked(at));
         self.is_interrupted = notice.is_some();
-        if let Some((_, notice)) = notice
-            && let Event::Attached(child) = Event::of(notice)
-        {
+        if let Some(Event::Attached(child)) = notice.map(|(_, notice)| Event::of(notice)) {
             self.processes.attached(child);
         }
         let before = notice.map(|(args, _)| args);
@@ -213,9 +211,8 @@ impl StraceLog {
 
     fn count(&mut self, arch: Arch, at: impl Fn() -> Position, name: &str, args: &str) {
         let resolved = self.names.get(arch, name).or_else(|| self.resolve(arch, &at, name));
-        if let Some(ResolvedName { index, facts }) = resolved
-            && let Some(stats) = self.calls.get_mut(index)
-        {
+        let Some(ResolvedName { index, facts }) = resolved else { return };
+        if let Some(stats) = self.calls.get_mut(index) {
             stats.observe(values(arch, facts, args));
         }
     }

@@ -57,9 +57,8 @@ impl Processes {
     }
 
     fn set_alive(&mut self, process: u32, is_alive: bool) {
-        if let Some(state) = self.state_mut(process)
-            && state.is_alive != is_alive
-        {
+        let Some(state) = self.state_mut(process) else { return };
+        if state.is_alive != is_alive {
             state.is_alive = is_alive;
             self.alive_xor ^= process;
             self.alive = if is_alive { self.alive + 1 } else { self.alive.saturating_sub(1) };

@@ -69,9 +69,8 @@ impl UnfinishedCalls {
 
     /// The unfinished syscall of the thread `by` continues under the number of `process`, whose own one is dropped.
     pub(super) fn supersede(&mut self, process: Option<u32>, by: u32) {
-        if let Some(call) = self.by_process.remove(&Some(by))
-            && let Some(replaced) = self.by_process.insert(process, call)
-        {
+        let Some(call) = self.by_process.remove(&Some(by)) else { return };
+        if let Some(replaced) = self.by_process.insert(process, call) {
             self.kept = self.kept.saturating_sub(replaced.args.len());
         }
     }
