@@ -6,20 +6,20 @@
 use std::hint::black_box;
 
 use callgate::bpf::NoAncillary;
-use callgate_vm::workloads::{self, Body};
+use callgate_measure::engines::workloads::{self, EngineInputs};
 use callgate_vm::{EngineKind, PacketEngine, SeccompEngine};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 fn engines(criterion: &mut Criterion) {
     for workload in workloads::all() {
         for &kind in EngineKind::ALL {
-            match &workload.body {
-                Body::Calls { program, endian, hot, cold } => {
+            match &workload.inputs {
+                EngineInputs::Calls { program, endian, hot, cold } => {
                     let engine = kind.seccomp(program, *endian).unwrap();
                     let run = |data: &_| engine.verdict(black_box(data)).0;
                     measure(criterion, &workload.name, kind, (hot, cold), run);
                 }
-                Body::Packets { program, hot, cold } => {
+                EngineInputs::Packets { program, hot, cold } => {
                     let Some(engine) = kind.packet(program) else { continue };
                     let engine = engine.unwrap();
                     let run = |packet: &Vec<u8>| engine.run(black_box(packet), &NoAncillary);

@@ -7,7 +7,7 @@
 //! An *instance* is a policy and how often each call happens. Its *runs* are the longest ranges of
 //! numbers that lead to the same place; `p(r)` is the share of the calls in run `r`. Measured is the mean
 //! number of executed comparisons of the number: the executed instructions of the compiled program
-//! (`--model jit --optimize speed`) over the calls with weight, less those of the same calls that are
+//! (`--model uncached --optimize speed`) over the calls with weight, less those of the same calls that are
 //! no comparison of the number. They are four: two loads, the comparison of arch, and the return.
 //!
 //! - *Entropy* is `Σ p(r) log2(1/p(r))`: no tree of comparisons with two outcomes in which every leaf is
@@ -58,7 +58,8 @@ struct Measured {
 const NUMBERS: std::ops::Range<u32> = 0..512;
 
 fn measure(policy: &Policy, weights: &Weights) -> Measured {
-    let options = Options { model: Model::Jit, weights: weights.clone(), ..Options::default() };
+    let options =
+        Options { model: Model::Uncached, weights: weights.clone(), ..Options::default() };
     let compiled = compile(policy, &options).unwrap_or_else(|error| panic!("{error}"));
     let mut store = Store::default();
     let Ok(meaning) = store.policy(policy) else { panic!("compiled, but too large") };
@@ -88,7 +89,7 @@ fn measure(policy: &Policy, weights: &Weights) -> Measured {
         |run: &Run| if run.weight > 0.0 { -run.weight * run.weight.log2() } else { 0.0 };
     Measured {
         runs: runs.len(),
-        comparisons: compiled.stats.expected_insns - FIXED,
+        comparisons: compiled.stats.expected_insns.unwrap_or(f64::NAN) - FIXED,
         entropy: runs.iter().map(information).sum(),
         optimum: (runs.len() <= MOST_RUNS).then(|| optimum(&runs)),
     }
@@ -176,12 +177,7 @@ fn random(runs: usize, spread: Spread, rng: &mut Rng) -> (Policy, Weights) {
         let each = share / inside().count() as f64;
         counts.extend(inside().map(|(_, name)| (name.to_owned(), each)));
     }
-    let section = Section {
-        token: Arch::X86.token(),
-        arches: vec![Arch::X86],
-        rules,
-        default: Verdict::KILL_PROCESS,
-    };
+    let section = Section::new(Arch::X86, rules, Verdict::KILL_PROCESS);
     let policy = Policy::new(vec![section], Verdict::KILL_PROCESS);
     (policy.unwrap_or_else(|error| panic!("{error}")), weights(counts.into_iter()))
 }

@@ -10,7 +10,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use callgate::bpf::Program;
-use callgate::frontend::oci::{self, EnosysAbove, Options};
+use callgate::frontend::oci::{self, EnosysAbove, ReadOptions};
 use callgate::policy::{CallSet, Condition, Field, Policy, Rule, Section, Test};
 use callgate::syscalls::KernelVersion;
 use callgate::{Arch, Endian, Verdict};
@@ -23,12 +23,12 @@ pub const THREE: &[Arch] = &[Arch::X86_64, Arch::X86, Arch::X32];
 
 /// How profiles are read: as by Docker on Linux 6.18, exactly these architectures, and without ENOSYS
 /// for numbers that the profile could not know.
-pub fn reading(arches: &[Arch]) -> Options {
+pub fn reading(arches: &[Arch]) -> ReadOptions {
     let kernel = KernelVersion { major: 6, minor: 18 };
-    Options {
+    ReadOptions {
         arches: arches.to_vec(),
         enosys_above: Some(EnosysAbove::Off),
-        ..Options::new(Arch::X86_64, kernel)
+        ..ReadOptions::new(Arch::X86_64, kernel)
     }
 }
 
@@ -49,8 +49,7 @@ pub fn synthetic(rules: u32) -> Policy {
             Rule { calls, when, verdict }
         })
         .collect();
-    let (token, arches) = (Arch::X86_64.token(), vec![Arch::X86_64]);
-    let section = Section { token, arches, rules, default: Verdict::errno(1) };
+    let section = Section::new(Arch::X86_64, rules, Verdict::errno(1));
     match Policy::new(vec![section], Verdict::KILL_PROCESS) {
         Ok(policy) => policy,
         Err(error) => panic!("{error}"),

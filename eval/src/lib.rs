@@ -10,6 +10,7 @@ mod kernels;
 mod machine;
 mod recording;
 mod refusals;
+mod smt;
 mod table;
 
 use std::path::{Path, PathBuf};
@@ -66,6 +67,12 @@ pub const TASKS: &[Task] = &[
         summary: "random rules to libseccomp and to callgate: which are refused",
         help: refusals::HELP,
         run: refusals::run,
+    },
+    Task {
+        name: "smt",
+        summary: "ask z3 and cvc5 whether filters and their programs are equivalent",
+        help: smt::HELP,
+        run: smt::run,
     },
 ];
 

@@ -1,5 +1,5 @@
-//! What arithmetic instructions compute and what branches compare: the one definition that the
-//! interpreter, symbolic execution and the engines share.
+//! The semantics of arithmetic and comparisons, shared by the interpreter, symbolic execution and the
+//! engines.
 
 use crate::insn::Insn;
 use crate::op::Op;
@@ -20,9 +20,9 @@ pub enum Alu {
     Add,
     Sub,
     Mul,
-    /// Unsigned. By a zero X it ends the program with 0.
+    /// Unsigned. A division by an X of 0 ends the program with 0.
     Div,
-    /// Unsigned. By a zero X it ends the program with 0.
+    /// Unsigned. A division by an X of 0 ends the program with 0.
     Mod,
     Or,
     And,
@@ -51,7 +51,8 @@ impl Alu {
         })
     }
 
-    /// The operation with a constant as its right operand.
+    /// The instruction with a constant as its right operand.
+    #[inline]
     pub const fn by_constant(self) -> Op {
         match self {
             Alu::Add => Op::AddK,
@@ -82,7 +83,7 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// Whether it holds.
+    /// Whether the relation holds.
     #[inline(always)]
     pub const fn holds(self, a: u32, b: u32) -> bool {
         match self {
@@ -94,6 +95,7 @@ impl Relation {
     }
 
     /// The branch on this comparison with a constant.
+    #[inline]
     pub const fn by_constant(self) -> Op {
         match self {
             Relation::Equal => Op::JeqK,
@@ -107,6 +109,7 @@ impl Relation {
 impl Insn {
     /// The operation and right operand of an instruction that computes A from A and another value;
     /// `None` for any other instruction.
+    #[inline]
     pub const fn arithmetic(self) -> Option<(Alu, Source)> {
         use Source::{K, X};
         let k = K(self.k);
@@ -136,6 +139,7 @@ impl Insn {
     }
 
     /// The relation and right operand of a branch; `None` for any other instruction.
+    #[inline]
     pub const fn comparison(self) -> Option<(Relation, Source)> {
         use Source::{K, X};
         let k = K(self.k);
@@ -158,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_operation_is_arithmetic_or_a_comparison_or_neither() {
+    fn arithmetic_and_comparisons_agree_with_the_opcodes() {
         for op in Op::ALL.iter().copied() {
             let insn = Insn { op, jt: 1, jf: 2, k: 3 };
             assert_eq!(insn.comparison().is_some(), op.is_branch(), "{op:?}");

@@ -1,4 +1,4 @@
-//! What a socket filter can load besides the packet: the kernel's ancillary words.
+//! Ancillary data: what a socket filter can load besides the packet.
 //!
 //! Source: `include/uapi/linux/filter.h` (`SKF_*`), `include/linux/filter.h` (`bpf_anc_helper`).
 
@@ -26,7 +26,7 @@ macro_rules! words {
                 SKF_AD_OFF + match self { $(AncillaryWord::$variant => $offset,)* }
             }
 
-            /// The word that a load at this offset yields.
+            /// The word at this offset.
             pub const fn from_offset(k: u32) -> Option<AncillaryWord> {
                 match k.wrapping_sub(SKF_AD_OFF) {
                     $($offset => Some(AncillaryWord::$variant),)*
@@ -34,7 +34,7 @@ macro_rules! words {
                 }
             }
 
-            /// What `bpf_asm` calls it (`ld #proto`); empty for the one it has no name for.
+            /// Its name in `bpf_asm` (`ld #proto`); empty for the one without a name.
             pub const fn name(self) -> &'static str {
                 match self { $(AncillaryWord::$variant => $name,)* }
             }
@@ -53,7 +53,7 @@ words! {
     HardwareType = 28, "hatype", "The interface's hardware type (`SKF_AD_HATYPE`).";
     ReceiveHash = 32, "rxhash", "The flow hash (`SKF_AD_RXHASH`).";
     Cpu = 36, "cpu", "The processor (`SKF_AD_CPU`).";
-    AluXorX = 40, "", "A ^ X: no word at all, but how XOR was spelled before it was an instruction (`SKF_AD_ALU_XOR_X`).";
+    AluXorX = 40, "", "A ^ X: not a word, but the encoding of XOR before it was an instruction (`SKF_AD_ALU_XOR_X`).";
     VlanTag = 44, "vlan_tci", "The VLAN tag (`SKF_AD_VLAN_TAG`).";
     VlanTagPresent = 48, "vlan_avail", "Whether there is a VLAN tag (`SKF_AD_VLAN_TAG_PRESENT`).";
     PayloadOffset = 52, "poff", "The offset of the payload (`SKF_AD_PAY_OFFSET`).";
@@ -61,33 +61,32 @@ words! {
     VlanProtocol = 60, "vlan_tpid", "The VLAN protocol (`SKF_AD_VLAN_TPID`).";
 }
 
-/// What the kernel knows about a packet besides its bytes.
+/// The ancillary data of a packet.
 ///
-/// Everything has a default: all words are 0, and both the link layer header and the network header
-/// start at offset 0. Two things are not modelled: a packet without a device, for which the kernel ends
-/// a program that asks for its interface or hardware type, and headers in front of the packet, which
-/// the filter of a UDP socket can read.
+/// By default all words are 0, and both the link layer header and the network header start at offset 0.
+/// Not modelled are packets without a device, for which the kernel ends a program that loads their
+/// interface or hardware type, and headers before the packet, which the filter of a UDP socket can read.
 pub trait Ancillary {
     /// The value of a word, with the packet and the registers, which the netlink words depend on.
-    /// Never asked for [`AncillaryWord::AluXorX`].
+    /// Never called for [`AncillaryWord::AluXorX`].
     fn word(&self, word: AncillaryWord, packet: &[u8], a: u32, x: u32) -> u32 {
         let _ = (word, packet, a, x);
         0
     }
 
-    /// Where in the packet the network header starts, for loads from `SKF_NET_OFF` on.
+    /// The offset of the network header, for loads from `SKF_NET_OFF` on.
     fn network_header(&self) -> usize {
         0
     }
 
-    /// Where in the packet the link layer header starts, for loads from `SKF_LL_OFF` on; `None` when
-    /// there is none, and such a load ends the program with 0.
+    /// The offset of the link layer header, for loads from `SKF_LL_OFF` on. If it is `None`, such a load
+    /// ends the program with 0.
     fn link_header(&self) -> Option<usize> {
         Some(0)
     }
 }
 
-/// So that what is behind a reference can be asked, an object (`dyn Ancillary`) too.
+/// Forwards to the referenced value, which may be a `dyn Ancillary`.
 impl<T: Ancillary + ?Sized> Ancillary for &T {
     fn word(&self, word: AncillaryWord, packet: &[u8], a: u32, x: u32) -> u32 {
         (**self).word(word, packet, a, x)
@@ -100,15 +99,15 @@ impl<T: Ancillary + ?Sized> Ancillary for &T {
     }
 }
 
-/// Nothing is known about the packet: the defaults of [`Ancillary`].
+/// No ancillary data: the defaults of [`Ancillary`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NoAncillary;
 
 impl Ancillary for NoAncillary {}
 
 impl AncillaryWord {
-    /// What Linux 3.10 called a word load of it (`BPF_S_*`, without the prefix); `None` for those
-    /// that came later.
+    /// The name of a word load of it in Linux 3.10 (`BPF_S_*`, without the prefix); `None` for later
+    /// words.
     pub(super) const fn legacy_name(self) -> Option<&'static str> {
         Some(match self {
             AncillaryWord::Protocol => "ANC_PROTOCOL",

@@ -7,12 +7,11 @@ use super::ancillary::AncillaryWord;
 use super::check::Rules;
 use super::{Insn, Op, Operand, Program, ProgramError, SCRATCH_WORDS, SocketProgram};
 
-/// What one instruction is made of: operation, jump distances, constant, and what goes into the
-/// fields that the operation does not use.
+/// The parts of an instruction: operation, jump distances, constant, and values for the fields that the
+/// operation does not use.
 type Seed = (u16, u8, u8, u32, Option<(u8, u8, u32)>);
 
-/// Seccomp filters. With `ignored`, some instructions carry something in fields that the kernel
-/// ignores.
+/// Seccomp filters. With `ignored`, some instructions have values in fields that the kernel ignores.
 pub fn program(ignored: bool) -> impl Strategy<Value = Program> {
     insns(Rules::Seccomp, ignored).prop_map(|insns| repaired(insns, Program::new))
 }
@@ -39,7 +38,7 @@ fn insns(rules: Rules, ignored: bool) -> impl Strategy<Value = Vec<Insn>> {
         })
 }
 
-/// An instruction with so many behind it.
+/// An instruction that `behind` others follow.
 fn insn(rules: Rules, behind: usize, (op, jt, jf, k, ignored): Seed) -> Insn {
     let mut op = Op::ALL[usize::from(op) % Op::ALL.len()];
     if behind == 0 {
@@ -75,7 +74,7 @@ fn insn(rules: Rules, behind: usize, (op, jt, jf, k, ignored): Seed) -> Insn {
     insn
 }
 
-/// The program without its reads of unwritten scratch words, the one rule that is not kept by
+/// The program without reads of unwritten scratch words, the only rule that it may violate by
 /// construction.
 fn repaired<P>(mut insns: Vec<Insn>, new: impl Fn(Vec<Insn>) -> Result<P, ProgramError>) -> P {
     let error = match new(insns.clone()) {

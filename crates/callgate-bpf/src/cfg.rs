@@ -1,10 +1,11 @@
-//! Control flow and data flow of programs: successors, what instructions read and write, liveness,
-//! and forward analyses.
+//! Control flow and data flow of programs: successors, uses and definitions, liveness, and forward
+//! analyses.
 //!
-//! Jumps of classic BPF go forward only, so one pass over a program is exact: forward analyses visit an
-//! instruction after all its predecessors, liveness visits it after all its successors.
+//! Classic BPF only jumps forward, so one pass over a program is exact: a forward analysis visits an
+//! instruction after all its predecessors, liveness analysis after all its successors.
 
 use crate::SCRATCH_WORDS;
+use crate::ancillary::SKF_AD_OFF;
 use crate::insn::Insn;
 use crate::op::Op;
 
@@ -22,7 +23,7 @@ impl Registers {
     /// Everything.
     pub const ALL: Registers = Registers((1 << 18) - 1);
 
-    /// A scratch word; empty when there is no such word (0 to 15 exist).
+    /// A scratch word, 0 to 15; empty for other indices.
     pub const fn scratch(k: u32) -> Registers {
         if k < SCRATCH_WORDS as u32 { Registers(1 << k) } else { Registers::NONE }
     }
@@ -33,13 +34,19 @@ impl Registers {
         Registers(self.0 | other.0)
     }
 
+    /// The intersection.
+    #[must_use]
+    pub const fn intersection(self, other: Registers) -> Registers {
+        Registers(self.0 & other.0)
+    }
+
     /// The difference.
     #[must_use]
     pub const fn without(self, other: Registers) -> Registers {
         Registers(self.0 & !other.0)
     }
 
-    /// Whether the two sets have something in common.
+    /// Whether the two sets have a common element.
     pub const fn intersects(self, other: Registers) -> bool {
         self.0 & other.0 != 0
     }
@@ -50,21 +57,20 @@ impl Registers {
     }
 }
 
-/// Where a program can go after an instruction. Indices may lie behind the end of instructions that
-/// no kernel accepts.
+/// The successors of an instruction. In programs that the kernel refuses, indices may be past the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Successors {
-    /// The program ends.
+    /// None: the program ends.
     Return,
-    /// To the next instruction.
+    /// The next instruction.
     Next(usize),
-    /// An unconditional jump.
+    /// The target of an unconditional jump.
     Jump(usize),
     /// A branch.
     Branch {
-        /// Where it goes when the condition holds.
+        /// The target if the condition holds.
         taken: usize,
-        /// Where it goes otherwise.
+        /// The target otherwise.
         otherwise: usize,
     },
 }
@@ -84,27 +90,31 @@ impl IntoIterator for Successors {
 }
 
 impl Insn {
-    /// Where a program can go after this instruction at `index`.
+    /// The successors of this instruction at `index`.
+    #[inline]
     pub fn successors(self, index: usize) -> Successors {
         let next = index.saturating_add(1);
+        if self.op.is_branch() {
+            return Successors::Branch {
+                taken: next.saturating_add(usize::from(self.jt)),
+                otherwise: next.saturating_add(usize::from(self.jf)),
+            };
+        }
         match self.op {
             op if op.is_return() => Successors::Return,
             Op::Ja => Successors::Jump(next.saturating_add(self.k as usize)),
-            op if op.is_branch() => Successors::Branch {
-                taken: next.saturating_add(usize::from(self.jt)),
-                otherwise: next.saturating_add(usize::from(self.jf)),
-            },
             _ => Successors::Next(next),
         }
     }
 
-    /// What the instruction reads.
+    /// The registers and scratch words that the instruction reads.
+    #[inline]
     pub const fn reads(self) -> Registers {
         use Op::*;
         use Registers as R;
         match self.op {
-            // At negative offsets there are ancillary words, and some of them depend on A and X.
-            LdWordAbs | LdHalfAbs | LdByteAbs if (self.k as i32) < 0 => R::A.union(R::X),
+            // Some ancillary words depend on A and X.
+            LdWordAbs | LdHalfAbs | LdByteAbs if self.k >= SKF_AD_OFF => R::A.union(R::X),
             LdWordAbs | LdHalfAbs | LdByteAbs | LdLen | LdImm => R::NONE,
             LdWordInd | LdHalfInd | LdByteInd | Stx | Txa => R::X,
             LdMem | LdxMem => R::scratch(self.k),
@@ -118,7 +128,8 @@ impl Insn {
         }
     }
 
-    /// What the instruction writes, whatever was there before.
+    /// The registers and scratch words that the instruction overwrites.
+    #[inline]
     pub const fn writes(self) -> Registers {
         use Op::*;
         use Registers as R;
@@ -135,7 +146,7 @@ impl Insn {
     }
 }
 
-/// Per instruction, the registers that it or a later instruction may read before they are written.
+/// Per instruction, the registers and scratch words that are live before it.
 pub fn liveness(insns: &[Insn]) -> Vec<Registers> {
     let mut live = vec![Registers::NONE; insns.len()];
     for (index, insn) in insns.iter().enumerate().rev() {
@@ -147,19 +158,24 @@ pub fn liveness(insns: &[Insn]) -> Vec<Registers> {
     live
 }
 
-/// What is live after an instruction, from what is live before the later ones.
+/// What is live after an instruction, given what is live before the later ones.
+#[inline]
 pub fn live_after(live_before: &[Registers], index: usize, insn: Insn) -> Registers {
     let at = |index: usize| live_before.get(index).copied().unwrap_or(Registers::NONE);
-    insn.successors(index).into_iter().fold(Registers::NONE, |live, next| live.union(at(next)))
+    match insn.successors(index) {
+        Successors::Return => Registers::NONE,
+        Successors::Next(next) | Successors::Jump(next) => at(next),
+        Successors::Branch { taken, otherwise } => at(taken).union(at(otherwise)),
+    }
 }
 
-/// What a forward analysis knows at a place of a program.
+/// The facts of a forward analysis before an instruction.
 pub trait Facts: Clone {
-    /// Keeps what also holds on another path that arrives here.
+    /// Keeps the facts that also hold on another path to the same instruction.
     fn join(&mut self, other: &Self);
 }
 
-/// What is known before each instruction of a program; `None` where no path arrives.
+/// The facts before each instruction of a program; `None` for unreachable instructions.
 #[derive(Clone, Debug)]
 pub struct Forward<F>(Vec<Option<F>>);
 
@@ -173,12 +189,14 @@ impl<F: Facts> Forward<F> {
         Forward(facts)
     }
 
-    /// Takes what is known before an instruction. Every predecessor must have been visited.
+    /// Takes the facts before an instruction, of which every predecessor must have been visited.
+    #[inline]
     pub fn take(&mut self, index: usize) -> Option<F> {
         self.0.get_mut(index).and_then(Option::take)
     }
 
-    /// A path with these facts arrives at an instruction; nothing, if there is no such instruction.
+    /// Joins facts into those before an instruction. Does nothing if the index is past the end.
+    #[inline]
     pub fn arrive(&mut self, index: usize, facts: &F) {
         match self.0.get_mut(index) {
             Some(Some(known)) => known.join(facts),
@@ -193,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn successors_are_where_the_interpreter_goes() {
+    fn successors_of_every_kind_of_instruction() {
         let ja = Insn::new(Op::Ja, 3);
         assert_eq!(ja.successors(10), Successors::Jump(14));
         let branch = Insn::branch(Op::JsetX, 0, 2, 0);
@@ -207,8 +225,8 @@ mod tests {
         );
     }
 
-    /// Every operation, executed from states that differ in one register: what it writes depends on
-    /// nothing but what it reads, and all else stays.
+    /// Executes every operation from states that differ in one register: what it writes may only depend on
+    /// what it reads, and everything else is unchanged.
     #[test]
     fn reads_and_writes_agree_with_execution() {
         use crate::interp::registers_after;
@@ -236,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn liveness_goes_through_both_edges_of_a_branch() {
+    fn liveness_joins_both_edges_of_a_branch() {
         let insns = [
             Insn::new(Op::LdImm, 1),
             Insn::new(Op::St, 4),

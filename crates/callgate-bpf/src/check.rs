@@ -1,22 +1,22 @@
-//! The kernel's acceptance rules for classic BPF, each violation reported instead of the first.
+//! The kernel's acceptance rules for classic BPF. All violations are reported, not only the first.
 //!
 //! Source: `net/core/filter.c`, `bpf_check_classic` with `chk_code_allowed` and
-//! `check_load_and_stores`, and `kernel/seccomp.c`, `seccomp_check_filter`. Accepts exactly what the
-//! kernel accepts; in what it reports about a refused program it goes further: where an instruction
-//! is broken, the rest is still checked as if that instruction were harmless.
+//! `check_load_and_stores`, and `kernel/seccomp.c`, `seccomp_check_filter`. It accepts exactly what the
+//! kernel accepts. After a violation, it continues as if the instruction were harmless.
 
 use super::ancillary::{AncillaryWord, SKF_AD_OFF};
-use super::error::{Kind, ProgramError, Violation};
-use super::insn::RawInsn;
+use super::cfg::{Registers, Successors};
+use super::error::{ProgramError, Violation, ViolationKind};
+use super::insn::{Insn, RawInsn};
 use super::op::{Op, Operand};
 use super::{MAX_INSNS, MAX_READ_INSNS, SCRATCH_WORDS};
 use crate::data::SECCOMP_DATA_SIZE;
 
-/// Who is to run the program.
+/// Which acceptance rules apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rules {
     Seccomp,
-    /// Nobody as it is: seccomp's rules without its limit of the length.
+    /// Those of seccomp filters, but with the limit for reading.
     LongSeccomp,
     Socket,
 }
@@ -31,12 +31,12 @@ impl Rules {
     }
 }
 
-/// Checks the length alone.
+/// Checks only the length.
 pub(super) fn check_length(insns: usize, rules: Rules) -> Result<(), ProgramError> {
     let limit = rules.max_insns();
     let kind = match insns {
-        0 => Kind::Empty,
-        _ if insns > limit => Kind::TooLong { insns, limit },
+        0 => ViolationKind::Empty,
+        _ if insns > limit => ViolationKind::TooLong { insns, limit },
         _ => return Ok(()),
     };
     Err(ProgramError::new(vec![Violation::of_program(kind)]))
@@ -51,112 +51,111 @@ pub(super) fn check(insns: &[RawInsn], rules: Rules) -> Result<(), ProgramError>
         let mut report = |kind| violations.push(Violation::at(index, insn, kind));
         let unset = scratch.step(index, insn);
         match Op::from_code(insn.code) {
-            None => report(Kind::UnknownCode),
+            None => report(ViolationKind::UnknownCode),
             Some(op) => {
+                let RawInsn { jt, jf, k, .. } = insn;
                 check_operand(op, insn, rules, &mut report);
-                check_targets(op, index, insn, insns.len(), &mut report);
+                check_targets(Insn { op, jt, jf, k }, index, insns.len(), &mut report);
             }
         }
         if unset {
-            report(Kind::ScratchUnset);
+            report(ViolationKind::ScratchUnset);
         }
         let last = index + 1 == insns.len();
         if last && !Op::from_code(insn.code).is_some_and(Op::is_return) {
-            report(Kind::NoReturn);
+            report(ViolationKind::NoReturn);
         }
     }
     if violations.is_empty() { Ok(()) } else { Err(ProgramError::new(violations)) }
 }
 
-/// The rules about one instruction's constant.
-fn check_operand(op: Op, insn: RawInsn, rules: Rules, report: &mut impl FnMut(Kind)) {
+/// The rules for the constant of an instruction.
+fn check_operand(op: Op, insn: RawInsn, rules: Rules, report: &mut impl FnMut(ViolationKind)) {
     let k = insn.k;
     if rules.is_seccomp() && !op.in_seccomp() {
-        report(Kind::NotInSeccomp);
+        report(ViolationKind::NotInSeccomp);
     }
     match op {
-        Op::DivK | Op::ModK if k == 0 => report(Kind::DivisionByZero),
-        Op::LshK | Op::RshK if k >= 32 => report(Kind::ShiftTooFar),
+        Op::DivK | Op::ModK if k == 0 => report(ViolationKind::DivisionByZero),
+        Op::LshK | Op::RshK if k >= 32 => report(ViolationKind::ShiftTooFar),
         Op::LdWordAbs if rules.is_seccomp() && k >= SECCOMP_DATA_SIZE => {
-            report(Kind::LoadOutside);
+            report(ViolationKind::LoadOutside);
         }
-        Op::LdWordAbs if rules.is_seccomp() && !k.is_multiple_of(4) => {
-            report(Kind::LoadUnaligned);
+        Op::LdWordAbs if rules.is_seccomp() && k % 4 != 0 => {
+            report(ViolationKind::LoadUnaligned);
         }
         Op::LdWordAbs | Op::LdHalfAbs | Op::LdByteAbs
             if rules == Rules::Socket
                 && k >= SKF_AD_OFF
                 && AncillaryWord::from_offset(k).is_none() =>
         {
-            report(Kind::UnknownAncillary);
+            report(ViolationKind::UnknownAncillary);
         }
         _ if op.operand() == Operand::Scratch && k as usize >= SCRATCH_WORDS => {
-            report(Kind::ScratchOutside);
+            report(ViolationKind::ScratchOutside);
         }
         _ => {}
     }
 }
 
-/// The rules about where an instruction jumps to: inside the program, which for the kernel also
-/// means forward.
-fn check_targets(op: Op, index: usize, insn: RawInsn, len: usize, report: &mut impl FnMut(Kind)) {
+/// The rule for targets: they must be inside the program. Distances are unsigned, so they are forward.
+fn check_targets(insn: Insn, index: usize, len: usize, report: &mut impl FnMut(ViolationKind)) {
     let last = len - 1;
-    let target = |distance: u32| index as u64 + 1 + u64::from(distance);
-    if op.operand() == Operand::Jump && target(insn.k) > last as u64 {
-        report(Kind::JumpOutside { target: target(insn.k), last });
-    }
-    if op.is_branch() {
-        for (holds, distance) in [(true, insn.jt), (false, insn.jf)] {
-            let target = target(u32::from(distance));
-            if target > last as u64 {
-                report(Kind::BranchOutside { holds, target, last });
+    match insn.successors(index) {
+        Successors::Jump(target) if target > last => {
+            report(ViolationKind::JumpOutside { target, last })
+        }
+        Successors::Branch { taken, otherwise } => {
+            for (holds, target) in [(true, taken), (false, otherwise)] {
+                if target > last {
+                    report(ViolationKind::BranchOutside { holds, target, last });
+                }
             }
         }
+        _ => {}
     }
 }
 
-/// Which scratch words are surely written, by the kernel's one forward pass
+/// A and X are 0 at the start, so they may be read before they are written.
+const REGISTERS: Registers = Registers::A.union(Registers::X);
+
+/// The scratch words that are written on every path, as the kernel's forward pass computes them
 /// (`check_load_and_stores`).
 ///
-/// One detail is the kernel's and not the obvious one: a `ret` does not end the flow, so the
-/// instruction after it inherits what was written before it, in addition to what the jumps to it
-/// bring. This only ever refuses more.
+/// As in the kernel, a `ret` does not end a path: the next instruction has the path through the `ret` as
+/// a predecessor, in addition to jumps. This only refuses more programs.
 struct ScratchFlow {
-    /// Per instruction: written on every jump to it that was seen.
-    at_target: Vec<u16>,
-    written: u16,
+    /// Per instruction: written before every jump to it so far.
+    at_target: Vec<Registers>,
+    written: Registers,
 }
 
 impl ScratchFlow {
     fn new(len: usize) -> ScratchFlow {
-        ScratchFlow { at_target: vec![u16::MAX; len], written: 0 }
+        ScratchFlow { at_target: vec![Registers::ALL; len], written: Registers::NONE }
     }
 
-    /// Goes over one instruction; whether it reads a word that may be unwritten. An index that does
-    /// not exist is another rule's business.
+    /// Visits an instruction; returns whether it reads a word that may be unwritten. Another rule checks the
+    /// index.
     fn step(&mut self, index: usize, insn: RawInsn) -> bool {
-        self.written &= self.at_target.get(index).copied().unwrap_or(u16::MAX);
-        let Some(op) = Op::from_code(insn.code) else { return false };
-        let bit = 1u16.checked_shl(insn.k).unwrap_or(0);
-        match op {
-            Op::St | Op::Stx => self.written |= bit,
-            Op::LdMem | Op::LdxMem => return bit & !self.written != 0,
-            Op::Ja => self.jump(index, &[insn.k]),
-            _ if op.is_branch() => self.jump(index, &[u32::from(insn.jt), u32::from(insn.jf)]),
-            _ => {}
+        if let Some(words) = self.at_target.get(index) {
+            self.written = self.written.intersection(*words);
         }
-        false
-    }
-
-    /// Brings what is written to the targets, and forgets it here: what follows is reached by jumps.
-    fn jump(&mut self, index: usize, distances: &[u32]) {
-        for &distance in distances {
-            let target = (index + 1).saturating_add(distance as usize);
-            if let Some(written) = self.at_target.get_mut(target) {
-                *written &= self.written;
+        let Ok(insn) = Insn::try_from(insn) else { return false };
+        let unset = insn.reads().without(REGISTERS).without(self.written);
+        self.written = self.written.union(insn.writes());
+        if let successors @ (Successors::Jump(_) | Successors::Branch { .. }) =
+            insn.successors(index)
+        {
+            for target in successors {
+                if let Some(words) = self.at_target.get_mut(target) {
+                    *words = words.intersection(self.written);
+                }
             }
+            // The next instruction is reached by jumps only.
+            self.written = Registers::ALL;
         }
-        self.written = u16::MAX;
+        !unset.is_empty()
     }
 }
 
@@ -182,7 +181,7 @@ mod tests {
         }
     }
 
-    /// The instruction in front of a `ret`, which is acceptable, or violates this one rule.
+    /// Checks that the instruction, before a `ret`, is acceptable or violates this rule alone.
     #[track_caller]
     fn judge(insn: RawInsn, rules: Rules, rule: Option<&'static str>) {
         let expected: Vec<_> = rule.into_iter().map(|rule| (rule, Some(0))).collect();
@@ -190,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn length_is_1_to_4096() {
+    fn programs_have_1_to_4096_instructions() {
         for rules in [Rules::Seccomp, Rules::Socket] {
             assert_eq!(violations(&[], rules), [("empty", None)]);
             assert_eq!(violations(&[RET; 1], rules), []);
@@ -202,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_outside_of_the_table_are_unknown() {
+    fn opcodes_outside_the_table_are_unknown() {
         for code in [0x22, 0x08, 0x0e, 0x0026, 0x36, 0xa1, 0xb0, 0x8c, 0x0d, 0x8000, 0x2000] {
             let insn = RawInsn { code, jt: 0, jf: 0, k: 0 };
             judge(insn, Rules::Seccomp, Some("unknown-code"));
@@ -253,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn constant_zero_divides_nothing() {
+    fn division_by_constant_zero_is_refused() {
         judge(plain(Op::DivK, 0), Rules::Seccomp, Some("division-by-zero"));
         judge(plain(Op::DivK, 1), Rules::Seccomp, None);
         judge(plain(Op::DivX, 0), Rules::Seccomp, None);
@@ -282,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn jumps_stay_inside() {
+    fn targets_are_inside_the_program() {
         judge(plain(Op::Ja, 0), Rules::Seccomp, None);
         judge(plain(Op::Ja, 1), Rules::Seccomp, Some("jump-outside"));
         judge(plain(Op::Ja, u32::MAX), Rules::Seccomp, Some("jump-outside"));
@@ -296,20 +295,20 @@ mod tests {
         let message =
             check(&[raw(Op::JeqK, 0, 7, 0), RET], Rules::Seccomp).unwrap_err().to_string();
         assert!(
-            message.contains("instruction 8") && message.contains("last one is 1"),
+            message.contains("instruction 8") && message.contains("last instruction is 1"),
             "{message}"
         );
     }
 
     #[test]
-    fn last_instruction_returns() {
+    fn the_last_instruction_is_a_return() {
         assert_eq!(violations(&[plain(Op::RetA, 0)], Rules::Seccomp), []);
         assert_eq!(violations(&[plain(Op::Tax, 0)], Rules::Seccomp), [("no-return", Some(0))]);
         assert_eq!(violations(&[RET, plain(Op::Neg, 0)], Rules::Socket), [("no-return", Some(1))]);
     }
 
     #[test]
-    fn scratch_is_written_before_it_is_read() {
+    fn scratch_words_are_written_before_they_are_read() {
         let st = plain(Op::St, 3);
         let ld = plain(Op::LdMem, 3);
         let ldx = plain(Op::LdxMem, 3);
@@ -319,25 +318,25 @@ mod tests {
         assert_eq!(of(&[plain(Op::Stx, 3), ldx, RET]), []);
         assert_eq!(of(&[ld, RET]), unset(0));
         assert_eq!(of(&[plain(Op::St, 2), ldx, RET]), unset(1));
-        // Written on one side of a branch only, then on both.
+        // Written on one edge of a branch only, then on both.
         assert_eq!(of(&[raw(Op::JeqK, 1, 0, 0), st, ld, RET]), unset(2));
         assert_eq!(of(&[raw(Op::JeqK, 0, 2, 0), st, plain(Op::Ja, 1), st, ld, RET]), []);
         // A jump carries what was written before it to its target, and nothing past itself.
         assert_eq!(of(&[st, plain(Op::Ja, 1), RET, ld, RET]), []);
         assert_eq!(of(&[plain(Op::Ja, 1), st, ld, RET]), unset(2));
-        // What no jump reaches and nothing falls into is not looked at.
+        // Unreachable code is not checked.
         assert_eq!(of(&[plain(Op::Ja, 1), ld, RET]), []);
     }
 
-    /// `check_load_and_stores` does not know that a `ret` ends a path.
+    /// As in `check_load_and_stores`.
     #[test]
-    fn a_ret_does_not_end_the_flow() {
+    fn a_ret_does_not_end_a_path() {
         let st = plain(Op::St, 3);
         let ld = plain(Op::LdMem, 3);
         // 0: to 3 or on; 1: write; 2: to 5; 3: ret; 4: read, which nothing reaches.
         let dead = [raw(Op::JeqK, 2, 0, 0), st, plain(Op::Ja, 2), RET, ld, RET];
         assert_eq!(violations(&dead, Rules::Seccomp), [("scratch-unset", Some(4))]);
-        // The reader is reached only from where the word is written, but stands behind a ret.
+        // The read is only reachable after the write, but follows a `ret`.
         let behind = [raw(Op::JeqK, 0, 2, 0), st, plain(Op::Ja, 1), RET, ld, RET];
         assert_eq!(violations(&behind, Rules::Seccomp), [("scratch-unset", Some(4))]);
     }

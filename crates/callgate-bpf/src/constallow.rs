@@ -1,23 +1,25 @@
-//! The kernel's verdict cache: for which calls it skips the filter altogether.
+//! Constant allow: the syscalls for which the kernel skips all filters.
 //!
-//! Since Linux 5.11 the kernel runs every new filter once per native and compat system call number,
-//! in a small emulator that knows the arch and the number and nothing else. Calls for which it
-//! reaches ALLOW in every installed filter never run a filter again.
+//! Since Linux 5.11 the kernel emulates every new filter for each native and compat syscall number, with
+//! only the arch and the number known. Syscalls that every installed filter allows in this emulation
+//! never run a filter again.
 //!
-//! Source: `kernel/seccomp.c`, `seccomp_is_const_allow`, re-implemented exactly: it knows `ld [nr]`,
-//! `ld [arch]`, `ja`, the two-way jumps on constants, `and #k` and `ret #k`; anything else on the path
-//! gives up, and so does any return value but exactly `SECCOMP_RET_ALLOW` with no data.
+//! Source: `kernel/seccomp.c`, `seccomp_is_const_allow`, re-implemented exactly: it supports `ld [nr]`,
+//! `ld [arch]`, `ja`, branches on constants, `and #k` and `ret #k`. Any other instruction on the path
+//! makes the verdict not constant, and so does any return value other than `SECCOMP_RET_ALLOW` without
+//! data.
 
+use super::cfg::Successors;
 use super::insn::Insn;
 use super::op::Op;
 use super::program::LongProgram;
 use crate::data::{Endian, Word};
 use crate::verdict::Verdict;
 
-/// Whether the kernel remembers that this call is allowed and does not run the filter for it.
+/// Whether the kernel caches that this syscall is allowed, and does not run the filter for it.
 ///
-/// The kernel asks only for numbers that exist in its table for that arch (an x32 number, with its
-/// high bit, is never asked for); this function answers for any.
+/// The kernel only does so for numbers in its table for the arch (never for x32 numbers, which have a high
+/// bit); this function accepts any number.
 ///
 /// ```
 /// use callgate_bpf::{Insn, Op, Program, is_constant_allow};
@@ -29,7 +31,7 @@ use crate::verdict::Verdict;
 ///     Insn::new(Op::RetK, 0x7fff_0000),
 /// ])?;
 /// assert!(is_constant_allow(&program, 0xc000_003e, 39));
-/// assert!(!is_constant_allow(&program, 0xc000_003e, 40), "an argument is loaded on the way");
+/// assert!(!is_constant_allow(&program, 0xc000_003e, 40), "an argument is loaded on the path");
 /// # Ok::<(), callgate_bpf::ProgramError>(())
 /// ```
 pub fn is_constant_allow(program: &LongProgram, arch_token: u32, nr: u32) -> bool {
@@ -39,45 +41,31 @@ pub fn is_constant_allow(program: &LongProgram, arch_token: u32, nr: u32) -> boo
         .is_some_and(|insn| insn.op == Op::RetK && insn.k == Verdict::ALLOW.0)
 }
 
-/// The first instruction on the path of a call at which the emulator ends: a return, or something that
-/// it does not know.
+/// The index of the instruction at which the emulation of a syscall ends: a return, or an instruction that
+/// the emulator does not support.
 pub fn emulate(insns: &[Insn], arch_token: u32, nr: u32) -> usize {
-    // The same in both byte orders.
+    // Equal in both byte orders.
     const NR: u32 = Word::NR.offset(Endian::Little);
     const ARCH: u32 = Word::ARCH.offset(Endian::Little);
     let mut index = 0usize;
     let mut a = 0u32;
     while let Some(insn) = insns.get(index) {
         let k = insn.k;
-        let holds = match insn.op {
-            Op::LdWordAbs if k == NR => {
-                a = nr;
-                None
-            }
-            Op::LdWordAbs if k == ARCH => {
-                a = arch_token;
-                None
-            }
-            Op::AndK => {
-                a &= k;
-                None
-            }
-            Op::Ja => {
-                index = index.saturating_add(k as usize);
-                None
-            }
-            Op::JeqK => Some(a == k),
-            Op::JgeK => Some(a >= k),
-            Op::JgtK => Some(a > k),
-            Op::JsetK => Some(a & k != 0),
+        match insn.op {
+            Op::LdWordAbs if k == NR => a = nr,
+            Op::LdWordAbs if k == ARCH => a = arch_token,
+            Op::AndK => a &= k,
+            Op::Ja | Op::JeqK | Op::JgeK | Op::JgtK | Op::JsetK => {}
             _ => break,
+        }
+        index = match (insn.successors(index), insn.comparison()) {
+            (Successors::Next(next) | Successors::Jump(next), _) => next,
+            (Successors::Branch { taken, .. }, Some((relation, _))) if relation.holds(a, k) => {
+                taken
+            }
+            (Successors::Branch { otherwise, .. }, _) => otherwise,
+            (Successors::Return, _) => break,
         };
-        let skipped = match holds {
-            Some(true) => insn.jt,
-            Some(false) => insn.jf,
-            None => 0,
-        };
-        index = index.saturating_add(1 + usize::from(skipped));
     }
     index
 }
@@ -95,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn the_known_instructions_are_followed() {
+    fn supported_instructions_are_emulated() {
         let kill = Insn::new(Op::RetK, 0);
         let arch = [Insn::new(Op::LdWordAbs, 4), Insn::branch(Op::JeqK, 9, 0, 1), ALLOW, kill];
         assert!(cached(&arch, 9, 1) && !cached(&arch, 8, 1));
@@ -114,16 +102,16 @@ mod tests {
     }
 
     #[test]
-    fn only_exactly_allow_counts() {
+    fn only_allow_without_data_is_constant_allow() {
         for verdict in [Verdict(Verdict::ALLOW.0 | 1), Verdict::LOG, Verdict::errno(0)] {
             assert!(!cached(&[Insn::new(Op::RetK, verdict.0)], 0, 0), "{verdict}");
         }
         assert!(cached(&[ALLOW], 0, 0));
     }
 
-    /// Each of these leaves the verdict as it is, but stands on the way.
+    /// None of these changes the verdict, but they are on the path.
     #[test]
-    fn anything_else_on_the_way_gives_up() {
+    fn other_instructions_on_the_path_end_the_emulation() {
         let known = [
             Op::JeqK,
             Op::JgeK,
@@ -132,7 +120,7 @@ mod tests {
             Op::AndK,
             Op::Ja,
             Op::RetK,
-            // Not acceptable where they would stand.
+            // Not acceptable as the first instruction.
             Op::LdMem,
             Op::LdxMem,
         ];
@@ -145,6 +133,6 @@ mod tests {
         }
         assert!(!cached(&[Insn::new(Op::St, 0), Insn::new(Op::LdMem, 0), ALLOW], 0, 0));
         let after = [NR, Insn::branch(Op::JeqK, 1, 1, 0), Insn::new(Op::LdWordAbs, 16), ALLOW];
-        assert!(cached(&after, 0, 1) && !cached(&after, 0, 2), "only on the way of that call");
+        assert!(cached(&after, 0, 1) && !cached(&after, 0, 2), "only on the path of that syscall");
     }
 }

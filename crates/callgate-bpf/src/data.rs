@@ -1,28 +1,27 @@
-//! What a filter sees: `struct seccomp_data`, and its sixteen 32-bit words.
+//! The input of a seccomp filter: `struct seccomp_data` and its sixteen 32-bit words.
 //!
 //! Source: `include/uapi/linux/seccomp.h`, `struct seccomp_data`, and `seccomp(2)`.
 
 /// Size of `struct seccomp_data` in bytes; also what `ld len` yields in a seccomp filter.
 pub const SECCOMP_DATA_SIZE: u32 = 64;
 
-/// One system call as a filter sees it (`struct seccomp_data`).
-///
-/// In memory it is the kernel's structure, in the byte order of the machine that it is on.
+/// One syscall as a filter sees it (`struct seccomp_data`), with the kernel's memory layout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(C)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SeccompData {
     /// The system call number. The kernel's field is an `int`; filters compare it unsigned.
     pub nr: u32,
     /// The `AUDIT_ARCH_*` token of the calling convention.
     pub arch: u32,
-    /// The instruction pointer at the time of the call.
+    /// The instruction pointer at the syscall.
     pub instruction_pointer: u64,
-    /// The six arguments, as they stand in the registers (all 64 bits).
+    /// The six arguments: all 64 bits of the registers.
     pub args: [u64; 6],
 }
 
 impl SeccompData {
-    /// The call in 64 bytes as the kernel of a machine of this byte order has it.
+    /// Reads the structure in this byte order.
     ///
     /// ```
     /// use callgate_bpf::{Endian, SeccompData};
@@ -34,8 +33,9 @@ impl SeccompData {
     /// ```
     pub fn from_bytes(bytes: &[u8; SECCOMP_DATA_SIZE as usize], endian: Endian) -> SeccompData {
         let mut data = SeccompData::default();
-        for (word, &chunk) in (0..).step_by(4).zip(bytes.as_chunks::<4>().0) {
-            if let Some(word) = Word::from_offset(word, endian) {
+        for (offset, chunk) in (0..).step_by(4).zip(bytes.chunks_exact(4)) {
+            let word = Word::from_offset(offset, endian);
+            if let (Some(word), Some(&chunk)) = (word, chunk.first_chunk()) {
                 data.set_word(
                     word,
                     match endian {
@@ -48,16 +48,16 @@ impl SeccompData {
         data
     }
 
-    /// The 64 bytes as the kernel of a machine of this byte order has them.
+    /// The bytes of the structure in this byte order.
     pub fn to_bytes(&self, endian: Endian) -> [u8; SECCOMP_DATA_SIZE as usize] {
         let mut bytes = [0; SECCOMP_DATA_SIZE as usize];
-        for (offset, chunk) in (0..).step_by(4).zip(bytes.as_chunks_mut::<4>().0) {
+        for (offset, chunk) in (0..).step_by(4).zip(bytes.chunks_exact_mut(4)) {
             if let Some(word) = Word::from_offset(offset, endian) {
                 let value = self.word(word);
-                *chunk = match endian {
+                chunk.copy_from_slice(&match endian {
                     Endian::Little => value.to_le_bytes(),
                     Endian::Big => value.to_be_bytes(),
-                };
+                });
             }
         }
         bytes
@@ -77,7 +77,7 @@ impl SeccompData {
         }
     }
 
-    /// Replaces the value of one word.
+    /// Sets the value of one word.
     pub fn set_word(&mut self, word: Word, value: u32) {
         fn put(field: &mut u64, high: bool, value: u32) {
             *field = if high {
@@ -104,7 +104,7 @@ impl SeccompData {
 pub struct Word(u8);
 
 impl Word {
-    /// How many words there are.
+    /// The number of words.
     pub const COUNT: usize = 16;
     /// The `AUDIT_ARCH_*` token.
     pub const ARCH: Word = Word(0);
@@ -115,12 +115,12 @@ impl Word {
     /// The low half of the instruction pointer.
     pub const IP_LOW: Word = Word(3);
 
-    /// The high half of argument `arg`; `None` when there is no such argument (six exist, 0–5).
+    /// The high half of argument `arg`; `None` unless `arg` is 0 to 5.
     pub const fn arg_high(arg: u8) -> Option<Word> {
         if arg < 6 { Some(Word(4 + 2 * arg)) } else { None }
     }
 
-    /// The low half of argument `arg`; `None` when there is no such argument (six exist, 0–5).
+    /// The low half of argument `arg`; `None` unless `arg` is 0 to 5.
     pub const fn arg_low(arg: u8) -> Option<Word> {
         if arg < 6 { Some(Word(5 + 2 * arg)) } else { None }
     }
@@ -142,7 +142,7 @@ impl Word {
 
     /// For a word of an argument: which argument, and whether it is the high half.
     pub const fn argument(self) -> Option<(u8, bool)> {
-        if self.0 >= 4 { Some(((self.0 - 4) / 2, self.0.is_multiple_of(2))) } else { None }
+        if self.0 >= 4 { Some(((self.0 - 4) / 2, self.0 % 2 == 0)) } else { None }
     }
 
     /// Byte offset in `struct seccomp_data` on a machine of the given byte order: the `k` of the
@@ -153,24 +153,23 @@ impl Word {
             0 => 4,
             1 => 0,
             _ => {
-                let high = w.is_multiple_of(2);
+                let high = w % 2 == 0;
                 let first = matches!(endian, Endian::Big) == high;
                 (w / 2) * 8 + if first { 0 } else { 4 }
             }
         }
     }
 
-    /// The word at a byte offset; `None` when the offset is not one the kernel accepts (a multiple
-    /// of four below 64).
+    /// The word at a byte offset; `None` unless that is a multiple of four below 64.
     pub const fn from_offset(offset: u32, endian: Endian) -> Option<Word> {
-        if offset >= SECCOMP_DATA_SIZE || !offset.is_multiple_of(4) {
+        if offset >= SECCOMP_DATA_SIZE || offset % 4 != 0 {
             return None;
         }
         Some(match offset {
             0 => Word::NR,
             4 => Word::ARCH,
             _ => {
-                let first = offset.is_multiple_of(8);
+                let first = offset % 8 == 0;
                 let high = matches!(endian, Endian::Big) == first;
                 Word(((offset / 8) * 2) as u8 + if high { 0 } else { 1 })
             }
@@ -178,8 +177,11 @@ impl Word {
     }
 }
 
-/// Byte order of the machine that runs a filter: it decides where the halves of an argument lie.
+/// The byte order of the machine that runs a filter: it decides at which offset each half of an argument
+/// is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Endian {
     /// Low half first (x86, arm, riscv, ppc64le, …).
     #[default]
@@ -189,7 +191,7 @@ pub enum Endian {
 }
 
 impl Endian {
-    /// The byte order of the machine that this is compiled for.
+    /// The byte order of the compilation target.
     pub const NATIVE: Endian =
         if cfg!(target_endian = "big") { Endian::Big } else { Endian::Little };
 }
@@ -210,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn argument_halves_lie_where_the_kernel_puts_them() {
+    fn argument_halves_have_the_kernels_offsets() {
         let low = Word::arg_low(0).unwrap();
         let high = Word::arg_high(0).unwrap();
         assert_eq!((low.offset(Endian::Little), high.offset(Endian::Little)), (16, 20));

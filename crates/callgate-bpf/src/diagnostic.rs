@@ -1,9 +1,10 @@
-//! Messages about an input: what is wrong, where, and what to do. Warnings are values; the caller
-//! prints them.
+//! Diagnostics of an input: what is wrong, where, and what to do. The caller prints them.
 
 use std::fmt;
+use std::ops::Deref;
 
-/// A place in a text: both numbers start at 1, columns count characters. A byte order mark is none.
+/// A position in a text. Lines and columns start at 1; columns count characters, without a byte order
+/// mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     /// Line, from 1.
@@ -13,7 +14,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// The position of a byte offset in a text; past the end it is the end.
+    /// The position of a byte offset in a text; the end of the text for offsets past it.
     pub fn of(text: &str, offset: usize) -> Position {
         let mut line = 1;
         let mut column = 1;
@@ -32,21 +33,21 @@ impl Position {
     }
 }
 
-/// How bad it is.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// The input has a meaning, but perhaps not the intended one.
+    /// A warning: the input is valid, but perhaps not what was intended.
     Warning,
-    /// The input has no meaning; nothing is produced.
+    /// An error: the input is invalid; there is no result.
     Error,
 }
 
 /// One message about an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
-    /// Where, when the message is about a place.
+    /// The position, if the message is about one.
     pub position: Option<Position>,
     /// What is wrong, with the offending text, the limit and the given value.
     pub message: String,
@@ -77,6 +78,93 @@ impl Diagnostic {
         self
     }
 }
+
+/// All messages about an input that cannot be used, as one error to be returned with `?`.
+///
+/// At least one of them is an error; warnings are among them, in the order of the text.
+///
+/// ```
+/// use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Position};
+///
+/// fn read() -> Result<(), Diagnostics> {
+///     let position = Some(Position { line: 3, column: 7 });
+///     Err(Diagnostic::error(position, "unknown key \"nmae\"").help("did you mean \"name\"?"))?
+/// }
+/// let text = read().unwrap_err().to_string();
+/// assert_eq!(text, "3:7: unknown key \"nmae\"\n  help: did you mean \"name\"?");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Diagnostics(Vec<Diagnostic>);
+
+impl Diagnostics {
+    /// The messages.
+    pub fn into_vec(self) -> Vec<Diagnostic> {
+        self.0
+    }
+
+    /// Where the first error is, when it is about a place.
+    pub fn position(&self) -> Option<Position> {
+        self.0.iter().find(|one| one.severity == Severity::Error).and_then(|one| one.position)
+    }
+}
+
+impl From<Vec<Diagnostic>> for Diagnostics {
+    fn from(messages: Vec<Diagnostic>) -> Diagnostics {
+        Diagnostics(messages)
+    }
+}
+
+impl From<Diagnostic> for Diagnostics {
+    fn from(message: Diagnostic) -> Diagnostics {
+        Diagnostics(vec![message])
+    }
+}
+
+impl From<Diagnostics> for Vec<Diagnostic> {
+    fn from(messages: Diagnostics) -> Vec<Diagnostic> {
+        messages.0
+    }
+}
+
+impl Deref for Diagnostics {
+    type Target = [Diagnostic];
+
+    fn deref(&self) -> &[Diagnostic] {
+        &self.0
+    }
+}
+
+impl IntoIterator for Diagnostics {
+    type Item = Diagnostic;
+    type IntoIter = std::vec::IntoIter<Diagnostic>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl fmt::Display for Diagnostics {
+    /// A line per message, with the advice in the line below it. Warnings say that they are.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (nth, message) in self.0.iter().enumerate() {
+            if nth > 0 {
+                f.write_str("\n")?;
+            }
+            if message.severity == Severity::Warning {
+                f.write_str("warning: ")?;
+            }
+            message.fmt(f)?;
+            if !message.help.is_empty() {
+                write!(f, "\n  help: {}", message.help)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Diagnostics {}
+
+impl std::error::Error for Diagnostic {}
 
 impl fmt::Display for Diagnostic {
     /// `line:column: message`, without the severity; the advice is left to the caller.

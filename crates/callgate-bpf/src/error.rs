@@ -1,4 +1,4 @@
-//! Why the kernel would refuse a program: every violation, with the limit and the given value.
+//! Violations of the kernel's acceptance rules, with the limit and the given value.
 
 use std::fmt;
 
@@ -6,27 +6,27 @@ use super::insn::RawInsn;
 use super::{MAX_INSNS, SCRATCH_WORDS};
 use crate::data::{Endian, SECCOMP_DATA_SIZE};
 
-/// How many violations [`ProgramError`] prints; the rest is counted.
+/// How many violations [`ProgramError`] prints; the others are counted.
 const PRINTED: usize = 5;
 
-/// A program that the kernel would refuse, with every violation found.
+/// The error for a program that the kernel would refuse, with every violation.
 ///
-/// A program of a wrong length (no instruction, more than 4,096, bytes that end inside an
-/// instruction) is reported for that alone; otherwise every instruction has been looked at.
+/// A wrong length (no instructions, more than 4,096, or bytes that end inside an instruction) is reported
+/// alone; otherwise every instruction is checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramError {
     violations: Vec<Violation>,
     hint: Option<Hint>,
 }
 
-/// What the bytes probably are instead.
+/// What the bytes may be instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hint {
     /// A program in this byte order.
     ByteOrder(Endian),
     /// Text.
     Text,
-    /// Nothing in particular: most of the instructions are unknown.
+    /// Unknown: most of the opcodes are invalid.
     Other,
 }
 
@@ -44,24 +44,23 @@ impl ProgramError {
         &self.violations
     }
 
-    /// What to do about the input as a whole, when there is something to say: the other byte
-    /// order, or that it is text.
+    /// Advice about the input as a whole, if there is any: the other byte order, or that it is text.
     pub fn hint(&self) -> Option<&'static str> {
         self.hint.map(|hint| match hint {
             Hint::ByteOrder(Endian::Big) => {
-                "in big-endian byte order this is a program: give `--endian big`"
+                "in big-endian byte order this is a valid program: use `--endian big`"
             }
             Hint::ByteOrder(Endian::Little) => {
-                "in little-endian byte order this is a program: give `--endian little`"
+                "in little-endian byte order this is a valid program: use `--endian little`"
             }
-            Hint::Other => "most of these instructions are unknown: this is no classic BPF",
-            Hint::Text => "these bytes are text: read them as `bpftext:`, or as a profile",
+            Hint::Other => "most of these opcodes are unknown: this is not classic BPF",
+            Hint::Text => "these bytes are text: read them with `bpftext:`, or as a profile",
         })
     }
 }
 
 impl fmt::Display for ProgramError {
-    /// One line per violation, the first few of them, then how many more there are, then the hint.
+    /// One line for each of the first violations, then the number of others, then the hint.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (nth, violation) in self.violations.iter().take(PRINTED).enumerate() {
             if nth > 0 {
@@ -81,15 +80,15 @@ impl fmt::Display for ProgramError {
 
 impl std::error::Error for ProgramError {}
 
-/// One thing that the kernel refuses.
+/// One violation of an acceptance rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Violation {
-    kind: Kind,
+    kind: ViolationKind,
     place: Option<(usize, RawInsn)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ViolationKind {
     Empty,
     TooLong { insns: usize, limit: usize },
     Truncated { bytes: usize },
@@ -102,21 +101,21 @@ pub(super) enum Kind {
     ShiftTooFar,
     ScratchOutside,
     ScratchUnset,
-    JumpOutside { target: u64, last: usize },
-    BranchOutside { holds: bool, target: u64, last: usize },
+    JumpOutside { target: usize, last: usize },
+    BranchOutside { holds: bool, target: usize, last: usize },
     NoReturn,
 }
 
 impl Violation {
-    pub(super) fn of_program(kind: Kind) -> Violation {
+    pub(super) fn of_program(kind: ViolationKind) -> Violation {
         Violation { kind, place: None }
     }
 
-    pub(super) fn at(index: usize, insn: RawInsn, kind: Kind) -> Violation {
+    pub(super) fn at(index: usize, insn: RawInsn, kind: ViolationKind) -> Violation {
         Violation { kind, place: Some((index, insn)) }
     }
 
-    /// Which instruction, from 0; `None` when it is about the program as a whole.
+    /// The index of the instruction; `None` if it is about the program as a whole.
     pub fn index(&self) -> Option<usize> {
         self.place.map(|(index, _)| index)
     }
@@ -126,27 +125,27 @@ impl Violation {
         self.place.map(|(_, insn)| insn)
     }
 
-    /// A stable name of the rule that is violated, for machines and tests: `empty`, `too-long`,
+    /// A stable name of the violated rule, for programs and tests: `empty`, `too-long`,
     /// `truncated`, `unknown-code`, `not-in-seccomp`, `load-unaligned`, `load-outside`,
     /// `unknown-ancillary`, `division-by-zero`, `shift-too-far`, `scratch-outside`, `scratch-unset`,
     /// `jump-outside`, `branch-outside`, `no-return`.
     pub fn rule(&self) -> &'static str {
         match self.kind {
-            Kind::Empty => "empty",
-            Kind::TooLong { .. } => "too-long",
-            Kind::Truncated { .. } => "truncated",
-            Kind::UnknownCode => "unknown-code",
-            Kind::NotInSeccomp => "not-in-seccomp",
-            Kind::LoadUnaligned => "load-unaligned",
-            Kind::LoadOutside => "load-outside",
-            Kind::UnknownAncillary => "unknown-ancillary",
-            Kind::DivisionByZero => "division-by-zero",
-            Kind::ShiftTooFar => "shift-too-far",
-            Kind::ScratchOutside => "scratch-outside",
-            Kind::ScratchUnset => "scratch-unset",
-            Kind::JumpOutside { .. } => "jump-outside",
-            Kind::BranchOutside { .. } => "branch-outside",
-            Kind::NoReturn => "no-return",
+            ViolationKind::Empty => "empty",
+            ViolationKind::TooLong { .. } => "too-long",
+            ViolationKind::Truncated { .. } => "truncated",
+            ViolationKind::UnknownCode => "unknown-code",
+            ViolationKind::NotInSeccomp => "not-in-seccomp",
+            ViolationKind::LoadUnaligned => "load-unaligned",
+            ViolationKind::LoadOutside => "load-outside",
+            ViolationKind::UnknownAncillary => "unknown-ancillary",
+            ViolationKind::DivisionByZero => "division-by-zero",
+            ViolationKind::ShiftTooFar => "shift-too-far",
+            ViolationKind::ScratchOutside => "scratch-outside",
+            ViolationKind::ScratchUnset => "scratch-unset",
+            ViolationKind::JumpOutside { .. } => "jump-outside",
+            ViolationKind::BranchOutside { .. } => "branch-outside",
+            ViolationKind::NoReturn => "no-return",
         }
     }
 }
@@ -158,77 +157,77 @@ impl fmt::Display for Violation {
             write!(f, "instruction {index} (`{insn}`): ")?;
         }
         match self.kind {
-            Kind::Empty => write!(
+            ViolationKind::Empty => write!(
                 f,
-                "the program has no instruction; the kernel takes 1 to {MAX_INSNS}, the last a `ret`"
+                "the program is empty; the kernel accepts 1 to {MAX_INSNS} instructions, the last a `ret`"
             ),
-            Kind::TooLong { insns, limit: MAX_INSNS } => write!(
+            ViolationKind::TooLong { insns, limit: MAX_INSNS } => write!(
                 f,
-                "the program has {insns} instructions, the kernel takes at most {MAX_INSNS}; \
+                "the program has {insns} instructions; the kernel accepts at most {MAX_INSNS}; \
                  `callgate optimize` may make it smaller, or split it into several filters"
             ),
-            Kind::TooLong { insns, limit } => write!(
+            ViolationKind::TooLong { insns, limit } => write!(
                 f,
-                "the program has {insns} instructions, at most {limit} are read; the kernel takes at \
-                 most {MAX_INSNS}"
+                "the program has {insns} instructions; at most {limit} can be read, and the kernel \
+                 accepts at most {MAX_INSNS}"
             ),
-            Kind::Truncated { bytes } => write!(
+            ViolationKind::Truncated { bytes } => write!(
                 f,
-                "the program has {bytes} bytes: {} instructions of {} bytes and {} bytes of another; \
-                 it was cut off or is no program",
+                "the program has {bytes} bytes: {} instructions of {} bytes and {} more bytes; \
+                 it is truncated or not a program",
                 bytes / RawInsn::SIZE,
                 RawInsn::SIZE,
                 bytes % RawInsn::SIZE
             ),
-            Kind::UnknownCode => {
-                write!(f, "no instruction of classic BPF has the code {code:#04x}")
+            ViolationKind::UnknownCode => {
+                write!(f, "{code:#04x} is not an opcode of classic BPF")
             }
-            Kind::NotInSeccomp => f.write_str(
-                "socket filters have this instruction, seccomp filters do not; they load words at \
-                 constant offsets only and have no `mod`",
+            ViolationKind::NotInSeccomp => f.write_str(
+                "only socket filters may use this instruction; seccomp filters load words at constant \
+                 offsets only and have no `mod`",
             ),
-            Kind::LoadUnaligned => write!(
+            ViolationKind::LoadUnaligned => write!(
                 f,
-                "offset {k} is no multiple of 4; a seccomp filter loads whole words of seccomp_data, \
-                 at 0, 4, ... {}",
+                "offset {k} is not a multiple of 4; a seccomp filter loads whole words of \
+                 seccomp_data, at offsets 0, 4, ..., {}",
                 SECCOMP_DATA_SIZE - 4
             ),
-            Kind::LoadOutside => write!(
+            ViolationKind::LoadOutside => write!(
                 f,
-                "offset {k} is outside of seccomp_data, which has {SECCOMP_DATA_SIZE} bytes; the last \
-                 word is at {}",
+                "offset {k} is outside seccomp_data, which has {SECCOMP_DATA_SIZE} bytes; the last \
+                 word is at offset {}",
                 SECCOMP_DATA_SIZE - 4
             ),
-            Kind::UnknownAncillary => write!(
+            ViolationKind::UnknownAncillary => write!(
                 f,
-                "offset {k:#x} is {} bytes into the kernel's ancillary data, where nothing is; known \
-                 are the multiples of 4 from 0 to 60",
+                "offset {k:#x} is not an ancillary word: it is {} bytes into the ancillary data, \
+                 which has words at multiples of 4 from 0 to 60",
                 k.wrapping_sub(super::ancillary::SKF_AD_OFF)
             ),
-            Kind::DivisionByZero => f.write_str("division by the constant 0"),
-            Kind::ShiftTooFar => {
-                write!(f, "shift by {k} bits; the kernel takes 0 to 31")
+            ViolationKind::DivisionByZero => f.write_str("division by the constant 0"),
+            ViolationKind::ShiftTooFar => {
+                write!(f, "shift by {k} bits; the kernel accepts 0 to 31")
             }
-            Kind::ScratchOutside => write!(
+            ViolationKind::ScratchOutside => write!(
                 f,
-                "there is no scratch word {k}; there are {SCRATCH_WORDS}, M[0] to M[{}]",
+                "scratch word {k} does not exist; there are {SCRATCH_WORDS}, M[0] to M[{}]",
                 SCRATCH_WORDS - 1
             ),
-            Kind::ScratchUnset => write!(
+            ViolationKind::ScratchUnset => write!(
                 f,
-                "M[{k}] is read, but not written on every way here (a way that the kernel sees runs on \
-                 after a `ret`, too); write it first with `st` or `stx`"
+                "M[{k}] is read, but not written on every path to here (for the kernel, a path \
+                 continues after a `ret`); write it first with `st` or `stx`"
             ),
-            Kind::JumpOutside { target, last } => {
-                write!(f, "jump by {k} to instruction {target}; the last one is {last}")
+            ViolationKind::JumpOutside { target, last } => {
+                write!(f, "jump by {k} to instruction {target}; the last instruction is {last}")
             }
-            Kind::BranchOutside { holds, target, last } => write!(
+            ViolationKind::BranchOutside { holds, target, last } => write!(
                 f,
-                "jump to instruction {target} when the condition {}; the last one is {last}",
+                "branch to instruction {target} when the condition {}; the last instruction is {last}",
                 if holds { "holds" } else { "does not hold" }
             ),
-            Kind::NoReturn => {
-                f.write_str("the last instruction must be a `ret`, so that no way runs off the end")
+            ViolationKind::NoReturn => {
+                f.write_str("the last instruction is not a `ret`; every path must end with one")
             }
         }
     }

@@ -1,7 +1,5 @@
-//! What is known at each instruction: which word A and X hold, which arch and which call the path has
-//! established. One pass forward suffices, because jumps only go forward.
-//!
-//! This serves comments and names only; where paths with different knowledge meet, the knowledge is gone.
+//! A forward analysis for comments in listings: which words A and X hold, and which arch and syscall
+//! number the path has established. Where paths with different facts meet, the facts are dropped.
 
 use super::cfg::{Facts, Forward, Registers, Successors};
 use super::insn::Insn;
@@ -10,35 +8,35 @@ use super::program::LongProgram;
 use crate::data::{Endian, Word};
 use crate::syscalls::{Arch, X32_SYSCALL_BIT};
 
-/// What is known before an instruction.
+/// Facts before an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Known {
-    /// The word that A holds, unchanged, or the number without the bit of x32.
+pub(super) struct PathFacts {
+    /// The word that A holds, unchanged, or the syscall number without the x32 bit.
     pub(super) a: Option<Word>,
     /// The word that X holds, unchanged.
     pub(super) x: Option<Word>,
-    /// What the path knows of the arch word.
+    /// What the path has established about the arch.
     pub(super) arch: ArchKnown,
-    /// The number that the path has established.
+    /// The syscall number that the path has established.
     pub(super) nr: Option<u32>,
 }
 
-/// What a path knows of the arch word.
+/// What a path has established about the arch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ArchKnown {
-    /// It has not looked.
+    /// The arch was not tested.
     Untested,
-    /// It is this token.
+    /// The arch has this token.
     Token(u32),
-    /// It has looked, but only excluded some, or different paths have met.
+    /// Only some tokens are excluded, or different paths have met.
     Other,
 }
 
-impl Known {
-    const START: Known = Known { a: None, x: None, arch: ArchKnown::Untested, nr: None };
+impl PathFacts {
+    const START: PathFacts = PathFacts { a: None, x: None, arch: ArchKnown::Untested, nr: None };
 
     /// After `jeq #k`.
-    fn after_equal(mut self, k: u32, equal: bool) -> Known {
+    fn after_equal(mut self, k: u32, equal: bool) -> PathFacts {
         match self.a {
             Some(Word::ARCH) if equal => self.arch = ArchKnown::Token(k),
             Some(Word::ARCH) if self.arch == ArchKnown::Untested => self.arch = ArchKnown::Other,
@@ -49,8 +47,8 @@ impl Known {
     }
 }
 
-impl Facts for Known {
-    fn join(&mut self, other: &Known) {
+impl Facts for PathFacts {
+    fn join(&mut self, other: &PathFacts) {
         fn agree<T: PartialEq>(a: &mut Option<T>, b: &Option<T>) {
             if *a != *b {
                 *a = None;
@@ -65,9 +63,9 @@ impl Facts for Known {
     }
 }
 
-/// What is known before each instruction; `None` where no path leads.
-pub(super) fn known(insns: &[Insn], endian: Endian) -> Vec<Option<Known>> {
-    let mut analysis = Forward::new(insns.len(), Known::START);
+/// The facts before each instruction; `None` for unreachable instructions.
+pub(super) fn known(insns: &[Insn], endian: Endian) -> Vec<Option<PathFacts>> {
+    let mut analysis = Forward::new(insns.len(), PathFacts::START);
     let mut known = Vec::with_capacity(insns.len());
     for (index, &insn) in insns.iter().enumerate() {
         let here = analysis.take(index);
@@ -77,7 +75,7 @@ pub(super) fn known(insns: &[Insn], endian: Endian) -> Vec<Option<Known>> {
             Op::LdWordAbs => after.a = Word::from_offset(insn.k, endian),
             Op::Tax => after.x = after.a,
             Op::Txa => after.a = after.x,
-            // Without the bit of x32 it is the number of the same call, but for some.
+            // Without the x32 bit it is, with few exceptions, the number of the same syscall.
             Op::AndK if insn.k == !X32_SYSCALL_BIT && after.a == Some(Word::NR) => {}
             _ if insn.writes() == Registers::A => after.a = None,
             _ if insn.writes() == Registers::X => after.x = None,
@@ -94,9 +92,9 @@ pub(super) fn known(insns: &[Insn], endian: Endian) -> Vec<Option<Known>> {
     known
 }
 
-/// The architectures with whose tokens a program compares the arch, in the order of [`Arch::ALL`]; x32 is
-/// one where x86-64 is, as they share it. Good enough to name numbers by: a program that keeps
-/// the arch in scratch memory, or asks for it by order, compares it with none.
+/// The architectures whose tokens a program compares with the arch by `jeq`, in the order of
+/// [`Arch::ALL`]. x32 and x86-64 share a token, so they occur together. This is a heuristic: comparisons
+/// of an arch that was kept in scratch memory are not found.
 ///
 /// ```
 /// use callgate_bpf::{Insn, Op, Program, compared_arches};

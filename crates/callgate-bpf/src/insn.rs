@@ -1,5 +1,5 @@
-//! One instruction: as the kernel stores it ([`RawInsn`], any bits at all) and with a known
-//! operation ([`Insn`]). The two convert into each other without loss.
+//! Instructions: as the kernel stores them ([`RawInsn`], with any opcode), and with a known operation
+//! ([`Insn`]). Conversion between them is lossless.
 
 use std::fmt;
 
@@ -8,8 +8,8 @@ use crate::data::Endian;
 
 /// One instruction (`struct sock_filter`) whose operation is known.
 ///
-/// The kernel ignores the fields that an operation does not use; they are kept as they were, so
-/// that a program survives a round trip byte for byte.
+/// Fields that an operation does not use, which the kernel ignores, are preserved, so that a program
+/// survives a round trip byte for byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Insn {
     /// The operation.
@@ -28,13 +28,13 @@ impl Insn {
         Insn { op, jt: 0, jf: 0, k }
     }
 
-    /// A two-way jump.
+    /// A branch.
     pub const fn branch(op: Op, k: u32, jt: u8, jf: u8) -> Insn {
         Insn { op, jt, jf, k }
     }
 
-    /// Whether a field that the operation does not use holds something. The kernel does not care,
-    /// but mnemonics cannot express it.
+    /// Whether a field that the operation does not use is not 0. The kernel ignores it, but mnemonics
+    /// cannot express it.
     pub const fn has_ignored_bits(self) -> bool {
         let jumps = !self.op.is_branch() && (self.jt != 0 || self.jf != 0);
         jumps || (!self.op.uses_k() && self.k != 0)
@@ -59,7 +59,7 @@ impl Insn {
 
 impl fmt::Display for Insn {
     /// As Linux's `bpf_asm` writes it, with jump distances (`+0` is the next instruction) in place
-    /// of labels: `jeq #0x3b, +0, +15`. What stands in ignored fields is not shown.
+    /// of labels: `jeq #0x3b, +0, +15`. Ignored fields are not shown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Insn { op, jt, jf, k } = *self;
         f.write_str(op.mnemonic())?;
@@ -72,11 +72,10 @@ impl fmt::Display for Insn {
     }
 }
 
-/// One instruction as the kernel and every file store it (`struct sock_filter`); its operation may
-/// be unknown.
+/// One instruction as the kernel stores it (`struct sock_filter`), perhaps with an unknown opcode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RawInsn {
-    /// What to do; see [`Op::code`].
+    /// The opcode; see [`Op::code`].
     pub code: u16,
     /// For a branch: how many instructions to skip when the condition holds.
     pub jt: u8,
@@ -87,7 +86,7 @@ pub struct RawInsn {
 }
 
 impl RawInsn {
-    /// Bytes of an instruction.
+    /// The size of an instruction in bytes.
     pub const SIZE: usize = 8;
 
     /// The instruction in the given byte order.
@@ -99,7 +98,7 @@ impl RawInsn {
         [code[0], code[1], self.jt, self.jf, k[0], k[1], k[2], k[3]]
     }
 
-    /// The instruction that these bytes are in the given byte order.
+    /// Reads an instruction in the given byte order.
     pub const fn from_bytes(bytes: [u8; RawInsn::SIZE], endian: Endian) -> RawInsn {
         let [c0, c1, jt, jf, k0, k1, k2, k3] = bytes;
         let (code, k) = match endian {
@@ -111,7 +110,7 @@ impl RawInsn {
 }
 
 impl fmt::Display for RawInsn {
-    /// The instruction when its operation is known, else the four fields.
+    /// The instruction if its opcode is known, otherwise the four fields.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match Insn::try_from(*self) {
             Ok(insn) => insn.fmt(f),
@@ -139,7 +138,7 @@ impl TryFrom<RawInsn> for Insn {
     }
 }
 
-/// A `code` that no kernel knows as classic BPF.
+/// The error for an opcode that is not one of classic BPF.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownCode {
     code: u16,
@@ -154,7 +153,7 @@ impl UnknownCode {
 
 impl fmt::Display for UnknownCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no instruction of classic BPF has the code {:#04x}", self.code)
+        write!(f, "{:#04x} is not an opcode of classic BPF", self.code)
     }
 }
 
@@ -165,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_code_decodes_to_the_operation_that_encodes_to_it() {
+    fn opcodes_round_trip() {
         let mut known = 0;
         for code in 0..=u16::MAX {
             let raw = RawInsn { code, jt: 1, jf: 2, k: 3 };
@@ -191,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn ignored_fields_are_noticed() {
+    fn ignored_bits_are_detected() {
         assert!(!Insn::branch(Op::JeqK, 1, 2, 3).has_ignored_bits());
         assert!(Insn::branch(Op::JeqX, 1, 2, 3).has_ignored_bits());
         assert!(Insn::branch(Op::Ja, 1, 1, 0).has_ignored_bits());

@@ -1,6 +1,6 @@
-//! The reference interpreter: what the kernel's classic BPF means, for system calls and for packets.
+//! The reference interpreter: the semantics of classic BPF, for syscalls and for packets.
 //!
-//! Written to be obviously right, not fast; every other engine is measured against it. A and X start
+//! It is written to be simple, not fast; every other engine is compared with it. A and X start
 //! as 0. Division and remainder by a zero X, and a load outside of a packet, end the program with
 //! the value 0; shifts by X use its low five bits; everything wraps at 32 bits.
 //!
@@ -16,19 +16,19 @@ use super::op::Op;
 use crate::data::{Endian, SECCOMP_DATA_SIZE, SeccompData, Word};
 use crate::verdict::Verdict;
 
-/// What a seccomp filter did with a system call.
+/// The result of running a seccomp filter on a syscall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// What it returned.
+    /// The returned verdict.
     pub verdict: Verdict,
-    /// How many instructions it executed, the last one included.
+    /// The number of executed instructions, including the return.
     pub executed: usize,
 }
 
-/// An instruction about to be executed, and the registers it finds.
+/// An instruction about to be executed, and the registers before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Which instruction, from 0.
+    /// The index of the instruction.
     pub index: usize,
     /// The instruction.
     pub insn: Insn,
@@ -39,7 +39,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// Whether the condition of a branch holds; `None` for an instruction that is no branch.
+    /// Whether the condition of a branch holds; `None` for an instruction that is not a branch.
     pub fn holds(&self) -> Option<bool> {
         let (relation, source) = self.insn.comparison()?;
         let right = match source {
@@ -50,7 +50,7 @@ impl Step {
     }
 }
 
-/// How much a load takes.
+/// The width of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Width {
     /// One byte.
@@ -62,7 +62,7 @@ pub enum Width {
 }
 
 impl Width {
-    /// How many bytes that is.
+    /// The number of bytes.
     pub const fn bytes(self) -> usize {
         match self {
             Width::Byte => 1,
@@ -72,9 +72,8 @@ impl Width {
     }
 }
 
-/// What `ld [k]`, `ldh [k]` and `ldb [k]` load for a socket filter: from the packet, in network order,
-/// for some offsets a word that the kernel knows beside it. `None` when there is no such place: the
-/// program ends with 0.
+/// The value of `ld [k]`, `ldh [k]` or `ldb [k]` in a socket filter: from the packet in network byte
+/// order, or an ancillary word. `None` if the offset is outside, which ends the program with 0.
 pub fn load_absolute<A: Ancillary + ?Sized>(
     packet: &[u8],
     ancillary: &A,
@@ -86,8 +85,8 @@ pub fn load_absolute<A: Ancillary + ?Sized>(
     PacketInput { packet, ancillary }.special(k, width, a, x)
 }
 
-/// What `ld [x + k]` and its narrower forms load for a socket filter, and the byte that `ldxb 4*([k]&0xf)`
-/// takes apart. `None` when there is no such place: the program ends with 0.
+/// The value of `ld [x + k]` and its narrower forms in a socket filter, and the byte that
+/// `ldxb 4*([k]&0xf)` loads. `None` if the offset is outside, which ends the program with 0.
 pub fn load_indexed<A: Ancillary + ?Sized>(
     packet: &[u8],
     ancillary: &A,
@@ -97,17 +96,17 @@ pub fn load_indexed<A: Ancillary + ?Sized>(
     PacketInput { packet, ancillary }.load(offset, width)
 }
 
-/// What a program reads from. A load that yields `None` ends the program with 0.
+/// The input of a program. A load that returns `None` ends the program with 0.
 pub(super) trait Input {
     fn len(&self) -> u32;
-    /// A load at a constant offset, where some offsets are special; with the registers.
+    /// A load at a constant offset, which may be that of an ancillary word.
     fn special(&self, offset: u32, width: Width, a: u32, x: u32) -> Option<u32>;
-    /// A load at an offset of the input itself.
+    /// A load from the input itself, or relative to a header.
     fn load(&self, offset: u32, width: Width) -> Option<u32>;
 }
 
-/// Runs a checked program; `visit` sees each instruction before it is executed. The value, and how
-/// many instructions were executed.
+/// Runs a checked program; calls `visit` before each instruction. Returns the value and the number of
+/// executed instructions.
 pub(super) fn execute<I: Input>(
     insns: &[Insn],
     input: &I,
@@ -115,8 +114,8 @@ pub(super) fn execute<I: Input>(
 ) -> (u32, usize) {
     let mut machine = Machine { a: 0, x: 0, index: 0, scratch: [0; SCRATCH_WORDS] };
     let mut executed = 0;
-    // A checked program jumps forward and inside, and ends with a return: the loop ends there. The
-    // value below it is the one that kills, never one that lets a call through.
+    // A checked program only jumps forward and ends with a return, so the loop ends there. The value
+    // after the loop would kill, never allow.
     while let Some(&insn) = insns.get(machine.index) {
         visit(Step { index: machine.index, insn, a: machine.a, x: machine.x });
         executed += 1;
@@ -127,7 +126,7 @@ pub(super) fn execute<I: Input>(
     (Verdict::KILL_THREAD.0, executed)
 }
 
-/// The registers, and which instruction is next.
+/// The registers, and the index of the next instruction.
 struct Machine {
     a: u32,
     x: u32,
@@ -136,7 +135,7 @@ struct Machine {
 }
 
 impl Machine {
-    /// Executes one instruction; breaks with the value that the program returns.
+    /// Executes one instruction; breaks with the program's return value.
     fn step<I: Input>(&mut self, insn: Insn, input: &I) -> ControlFlow<u32> {
         use ControlFlow::Break;
         self.index += 1;
@@ -195,7 +194,7 @@ impl Machine {
     }
 }
 
-/// The value, or the end of the program with 0.
+/// The value; or breaks with 0.
 fn or_end(value: Option<u32>) -> ControlFlow<u32, u32> {
     match value {
         Some(value) => ControlFlow::Continue(value),
@@ -203,7 +202,7 @@ fn or_end(value: Option<u32>) -> ControlFlow<u32, u32> {
     }
 }
 
-/// A system call: only whole words of `struct seccomp_data` exist.
+/// A syscall: only whole words of `struct seccomp_data` can be loaded.
 pub(super) struct CallInput<'a> {
     pub(super) data: &'a SeccompData,
     pub(super) endian: Endian,
@@ -221,20 +220,20 @@ impl Input for CallInput<'_> {
         Word::from_offset(offset, self.endian).map(|word| self.data.word(word))
     }
 
-    /// Seccomp filters have no such load.
+    /// Not in seccomp filters.
     fn load(&self, _offset: u32, _width: Width) -> Option<u32> {
         None
     }
 }
 
-/// A packet, in network byte order, and what the kernel knows besides.
+/// A packet, in network byte order, and its ancillary data.
 pub(super) struct PacketInput<'a, A: ?Sized> {
     pub(super) packet: &'a [u8],
     pub(super) ancillary: &'a A,
 }
 
 impl<A: Ancillary + ?Sized> PacketInput<'_, A> {
-    /// Where a load starts: negative offsets count from one of the headers.
+    /// The start of a load; negative offsets are relative to a header.
     fn start(&self, offset: u32) -> Option<usize> {
         let (base, distance) = if (offset as i32) >= 0 {
             (0, offset)
@@ -404,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_a_call_lie_where_the_byte_order_puts_them() {
+    fn words_of_seccomp_data_follow_the_byte_order() {
         let data = SeccompData {
             nr: 1,
             arch: 2,
@@ -441,9 +440,9 @@ mod tests {
         assert_eq!(run, Run { verdict: Verdict(4), executed: 3 });
     }
 
-    struct Known;
+    struct SomeAncillary;
 
-    impl Ancillary for Known {
+    impl Ancillary for SomeAncillary {
         fn word(&self, word: AncillaryWord, packet: &[u8], a: u32, x: u32) -> u32 {
             match word {
                 AncillaryWord::Mark => 0x1234,
@@ -464,7 +463,7 @@ mod tests {
         let mut insns = body.to_vec();
         insns.push(Insn::new(Op::RetA, 0));
         let packet: Vec<u8> = (0x10..0x1a).collect();
-        SocketProgram::new(insns).unwrap().run(&packet, &Known)
+        SocketProgram::new(insns).unwrap().run(&packet, &SomeAncillary)
     }
 
     #[test]
@@ -491,7 +490,7 @@ mod tests {
             insns.extend_from_slice(body);
             insns.push(Insn::new(Op::RetK, 1));
             let program = SocketProgram::new(insns).unwrap();
-            program.run(&[0; 10], &Known) == 0
+            program.run(&[0; 10], &SomeAncillary) == 0
         };
         assert!(!ends(&[Insn::new(Op::LdWordAbs, 6)]));
         assert!(ends(&[Insn::new(Op::LdWordAbs, 7)]));
@@ -506,7 +505,7 @@ mod tests {
     }
 
     #[test]
-    fn negative_offsets_count_from_a_header_or_name_a_word() {
+    fn negative_offsets_are_relative_to_a_header_or_ancillary_words() {
         assert_eq!(packet_value(&[Insn::new(Op::LdHalfAbs, SKF_NET_OFF)]), 0x1213);
         assert_eq!(packet_value(&[Insn::new(Op::LdByteAbs, SKF_NET_OFF + 1)]), 0x13);
         assert_eq!(packet_value(&[Insn::new(Op::LdWordAbs, AncillaryWord::Mark.offset())]), 0x1234);
@@ -524,7 +523,7 @@ mod tests {
         assert_eq!(packet_value(&xor), 0b0110);
         let indexed =
             [Insn::new(Op::LdxImm, AncillaryWord::Mark.offset()), Insn::new(Op::LdWordInd, 0)];
-        assert_eq!(packet_value(&indexed), 0, "indexed loads know no ancillary words");
+        assert_eq!(packet_value(&indexed), 0, "indexed loads have no ancillary words");
     }
 
     #[test]

@@ -1,13 +1,13 @@
-//! Splits program text into words, numbers and punctuation, each with its position. Comments and
-//! blanks are gone; line ends stay, because assembly has one instruction per line.
+//! The lexer: splits program text into words, numbers and punctuation, each with its position. It drops
+//! comments and white space, but keeps line ends, because assembly has one instruction per line.
 //!
-//! Two flavours share it: assembly (`;` starts a comment, words may contain dots) and source code in
+//! There are two flavours: assembly (`;` starts a comment, words may contain dots) and source code in
 //! C, Rust or Go (numbers may have underscores and suffixes). In both, a line that starts with `#` is
 //! skipped: a comment in the one, a preprocessor line or an attribute in the other.
 
 use crate::diagnostic::{Diagnostic, Position};
 
-/// What kind of text it is.
+/// The flavour of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flavour {
     Assembly,
@@ -18,7 +18,7 @@ pub(super) enum Flavour {
 pub(super) enum TokenKind {
     /// A name.
     Word,
-    /// A number, reduced to 32 bits; what is wrong with it otherwise.
+    /// A number with 32 bits, or why it is invalid.
     Number(Result<u32, BadNumber>),
     /// Any other character, by itself.
     Mark(char),
@@ -28,7 +28,7 @@ pub(super) enum TokenKind {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BadNumber {
-    /// A digit that the base does not have, or none at all.
+    /// An invalid digit for the base, or no digit.
     Digits,
     /// Below -2^31 or above 2^32 - 1.
     Range,
@@ -51,14 +51,14 @@ impl Token<'_> {
     }
 }
 
-/// How many tokens a text may have, line ends among them. Each takes 40 bytes of memory, what is made of one up to
-/// 100. The longest program that is read has 65,536 instructions, each up to 20 tokens.
+/// The limit on tokens in a text, including line ends. A token takes 40 bytes of memory, what is made of it
+/// up to 100. The longest program that can be read has 65,536 instructions of at most 20 tokens each.
 const MAX_TOKENS: usize = 2_000_000;
 
 /// The tokens of a text, always ending with a line end.
 ///
 /// # Errors
-/// When there are more than [`MAX_TOKENS`].
+/// If there are more than [`MAX_TOKENS`].
 pub(super) fn tokens(text: &str, flavour: Flavour) -> Result<Vec<Token<'_>>, Diagnostic> {
     let position = Position { line: 1, column: 1 };
     let mut lexer = Lexer { rest: text, position, flavour, line_is_empty: true };
@@ -66,12 +66,12 @@ pub(super) fn tokens(text: &str, flavour: Flavour) -> Result<Vec<Token<'_>>, Dia
     while let Some(token) = lexer.next_token() {
         if tokens.len() == MAX_TOKENS {
             let message = format!(
-                "the text has more than {MAX_TOKENS} words, numbers, signs and lines, the limit; here are {} of its {} bytes left",
+                "the text has more than {MAX_TOKENS} tokens (words, numbers, signs and line ends), the limit; {} of its {} bytes remain",
                 lexer.rest.len() + token.text.len(),
                 text.len()
             );
             return Err(Diagnostic::error(Some(token.position), message)
-                .help("no program that is read has so many; check what file this is"));
+                .help("even the longest program has fewer; check that this is the right file"));
         }
         tokens.push(token);
     }
@@ -83,7 +83,7 @@ struct Lexer<'a> {
     rest: &'a str,
     position: Position,
     flavour: Flavour,
-    /// Nothing but blanks and comments so far.
+    /// Only white space and comments on this line so far.
     line_is_empty: bool,
 }
 
@@ -128,7 +128,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// How many bytes the longest prefix of such characters has.
+    /// The length in bytes of the longest prefix of such characters.
     fn span(&self, of: impl Fn(char) -> bool) -> usize {
         self.rest.find(|c| !of(c)).unwrap_or(self.rest.len())
     }
@@ -174,8 +174,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// The offending text in a message: in quotes, not longer than a person reads, and without control
-/// characters, which would reach a terminal.
+/// Text for a message: in quotes, shortened, and with control characters escaped for terminals.
 pub(super) fn quote(text: &str) -> String {
     const SHOWN: usize = 40;
     let mut quoted = String::from("`");
@@ -226,7 +225,7 @@ pub(super) fn number(text: &str, flavour: Flavour) -> Result<u32, BadNumber> {
     }
 }
 
-/// Without the type at the end of a number, as C and Rust write it.
+/// The number without a type suffix of C or Rust.
 fn without_suffix(digits: &str) -> &str {
     ["u32", "u16", "u8", "UL", "ul", "U", "u", "L"]
         .iter()
@@ -294,10 +293,10 @@ mod tests {
             assert!(tokens(&text, Flavour::Assembly).is_ok(), "{unit:?}");
             text.push('x');
             let error = tokens(&text, Flavour::Assembly).unwrap_err().message;
-            assert!(error.starts_with("the text has more than 2000000 words"), "{error}");
-            assert!(error.ends_with(&format!("here are 1 of its {} bytes left", text.len())));
+            assert!(error.starts_with("the text has more than 2000000 tokens"), "{error}");
+            assert!(error.ends_with(&format!("1 of its {} bytes remain", text.len())));
         }
-        // What is skipped is none.
+        // White space is not a token.
         assert_eq!(tokens(&" ".repeat(2 * MAX_TOKENS), Flavour::Assembly).unwrap().len(), 1);
     }
 

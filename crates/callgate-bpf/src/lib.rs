@@ -2,14 +2,15 @@
 //! interpreter.
 //!
 //! One table, [`Op`], drives everything about instructions: encoding, decoding, printing, parsing
-//! and the acceptance rules. [`Program`] is a seccomp filter that the kernel accepts and
-//! [`SocketProgram`] a socket filter that it accepts; neither can hold anything else, so whoever has
-//! one need not check again. What the kernel refuses comes back as a [`ProgramError`] that lists
-//! every violation.
+//! and the acceptance rules. A [`Program`] is a seccomp filter that the kernel accepts, and a
+//! [`SocketProgram`] is a socket filter that it accepts; neither type can hold anything else. A
+//! [`ProgramError`] lists every reason why the kernel would refuse a program.
 //!
-//! - [`asm`] reads assembler text, [`text`] every other textual form and tells them apart;
+//! - [`asm`] reads assembly, [`text`] any textual form, which it recognises;
 //! - [`disasm`] writes all of them;
-//! - [`is_constant_allow`] answers what the kernel's verdict cache would.
+//! - [`cfg`] has successors, uses and definitions, liveness and forward analyses, [`Alu`] and
+//!   [`Relation`] the semantics of arithmetic and comparisons;
+//! - [`is_constant_allow`] predicts whether the kernel caches that a syscall is allowed.
 //!
 //! ```
 //! use callgate_bpf::{Insn, Op, Program};
@@ -50,6 +51,8 @@ mod names;
 mod op;
 mod program;
 pub mod random;
+#[cfg(feature = "serde")]
+mod serialize;
 pub mod suggest;
 pub mod syscalls;
 pub mod text;
@@ -73,8 +76,13 @@ pub use verdict::{Action, Verdict};
 /// The longest program that the kernel accepts (`BPF_MAXINSNS`).
 pub const MAX_INSNS: usize = 4096;
 
-/// The most instructions that are read of a program, to explain it or to make a smaller one of it.
+/// The longest program that can be read, to explain or optimize it.
 pub const MAX_READ_INSNS: usize = 1 << 16;
 
-/// How many scratch words a program has (`BPF_MEMWORDS`).
+/// The number of scratch words (`BPF_MEMWORDS`).
 pub const SCRATCH_WORDS: usize = 16;
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

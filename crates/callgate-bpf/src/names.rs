@@ -1,9 +1,9 @@
-//! Names that the text forms share: the words of `struct seccomp_data`, and the actions.
+//! Names in all text forms: the words of `struct seccomp_data`, and actions.
 
 use crate::data::Word;
 use crate::verdict::Verdict;
 
-/// A word as listings name it: `nr`, `arch`, `args[0].high`.
+/// The name of a word in listings: `nr`, `arch`, `args[0].high`.
 pub(super) fn word(word: Word) -> &'static str {
     const NAMES: [&str; Word::COUNT] = [
         "arch",
@@ -26,8 +26,8 @@ pub(super) fn word(word: Word) -> &'static str {
     NAMES.get(word.index()).copied().unwrap_or_default()
 }
 
-/// An action as `seccomp(2)` names it, without data; with or without the prefix, in any case. `KILL`
-/// is the old name of `KILL_THREAD`.
+/// The action with a name of `seccomp(2)`, case-insensitive, with or without `SECCOMP_RET_`. `KILL` is the
+/// old name of `KILL_THREAD`.
 pub(super) fn action(name: &str) -> Option<Verdict> {
     let name = name.to_ascii_uppercase();
     let name = name.strip_prefix("SECCOMP_RET_").unwrap_or(&name);

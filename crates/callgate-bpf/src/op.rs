@@ -1,11 +1,13 @@
-//! The instruction table: one row per operation of classic BPF. Encoding, decoding, printing,
-//! parsing and the acceptance rules all read it; nothing else knows an opcode.
+//! The instruction table, with one row per operation of classic BPF. Encoding, decoding, printing, parsing
+//! and the acceptance rules read it; opcodes are nowhere else.
 //!
 //! Sources: `include/uapi/linux/bpf_common.h` and `filter.h` (codes), `net/core/filter.c`,
 //! `chk_code_allowed` (what exists), `kernel/seccomp.c`, `seccomp_check_filter` (what a seccomp filter
 //! may use), `include/linux/filter.h` of Linux 3.10 (`BPF_S_*`).
 
-/// What the operand fields of an instruction mean, and how they are written.
+use crate::interp::Width;
+
+/// The kind of operand of an instruction, and its syntax.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operand {
     /// No operand.
@@ -28,9 +30,9 @@ pub enum Operand {
     HeaderLength,
     /// `L`: an unconditional jump by `k`.
     Jump,
-    /// `#k, L1, L2`: a two-way jump on a constant.
+    /// `#k, L1, L2`: a branch on a constant.
     BranchConstant,
-    /// `x, L1, L2`: a two-way jump on X.
+    /// `x, L1, L2`: a branch on X.
     BranchX,
 }
 
@@ -46,7 +48,7 @@ macro_rules! ops {
             /// Every operation, in the order of the table.
             pub const ALL: &'static [Op] = &[$(Op::$variant,)*];
 
-            /// The operation with this code; `None` for a code that the kernel does not know.
+            /// The operation with this opcode; `None` if the kernel does not know it.
             pub const fn from_code(code: u16) -> Option<Op> {
                 match code {
                     $($code => Some(Op::$variant),)*
@@ -64,7 +66,8 @@ macro_rules! ops {
                 match self { $(Op::$variant => $mnemonic,)* }
             }
 
-            /// What its operand is.
+            /// The kind of its operand.
+            #[inline]
             pub const fn operand(self) -> Operand {
                 match self { $(Op::$variant => Operand::$operand,)* }
             }
@@ -138,12 +141,24 @@ ops! {
 }
 
 impl Op {
-    /// Whether it is a two-way jump.
+    /// The width of a load from the input; `None` for other operations.
+    #[inline]
+    pub const fn width(self) -> Option<Width> {
+        Some(match self {
+            Op::LdWordAbs | Op::LdWordInd => Width::Word,
+            Op::LdHalfAbs | Op::LdHalfInd => Width::Half,
+            Op::LdByteAbs | Op::LdByteInd | Op::LdxMsh => Width::Byte,
+            _ => return None,
+        })
+    }
+
+    /// Whether it is a branch.
+    #[inline]
     pub const fn is_branch(self) -> bool {
         matches!(self.operand(), Operand::BranchConstant | Operand::BranchX)
     }
 
-    /// Whether the `k` field means something; otherwise the kernel ignores it.
+    /// Whether the `k` field is used; otherwise the kernel ignores it.
     pub const fn uses_k(self) -> bool {
         !matches!(
             self.operand(),
@@ -152,6 +167,7 @@ impl Op {
     }
 
     /// Whether it ends the program.
+    #[inline]
     pub const fn is_return(self) -> bool {
         matches!(self, Op::RetK | Op::RetA)
     }

@@ -1,4 +1,5 @@
-//! Programs that the kernel accepts, or would but for their length: whoever holds one need not check again.
+//! Programs that the kernel accepts, or refuses for their length only. The types guarantee the acceptance
+//! rules.
 
 use std::ops::Deref;
 
@@ -7,7 +8,7 @@ use super::MAX_READ_INSNS;
 use super::Op;
 use super::ancillary::Ancillary;
 use super::check::{self, Rules};
-use super::error::{Hint, Kind, ProgramError, Violation};
+use super::error::{Hint, ProgramError, Violation, ViolationKind};
 use super::insn::{Insn, RawInsn};
 use super::interp::{self, CallInput, PacketInput, Run, Step};
 use crate::data::{Endian, SeccompData};
@@ -15,13 +16,12 @@ use crate::verdict::Verdict;
 
 /// A seccomp filter that the kernel accepts (`bpf_check_classic`, then `seccomp_check_filter`).
 ///
-/// It has 1 to 4,096 instructions, all of them known and allowed for seccomp, jumps forward and
-/// inside only, and ends with a return on every path. What is said and done with a [`LongProgram`] can be
-/// with it.
+/// It has 1 to 4,096 instructions, all of them permitted in seccomp filters, only jumps forward inside the
+/// program, and ends with a return on every path. It dereferences to a [`LongProgram`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Program(LongProgram);
 
-/// A seccomp filter that the kernel accepts, or refuses for its length alone: 1 to [`MAX_READ_INSNS`]
+/// A seccomp filter that the kernel accepts, or refuses for its length only, with 1 to [`MAX_READ_INSNS`]
 /// instructions. It can be read, run, explained and compared, and optimized to a
 /// [`Program`], but not installed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -31,7 +31,7 @@ pub struct LongProgram(Vec<Insn>);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SocketProgram(Vec<Insn>);
 
-/// The ways to a program of a kind, all through the rules.
+/// Constructors, which all check the acceptance rules.
 macro_rules! checked {
     ($program:ident, $rules:expr, $of:expr) => {
         impl $program {
@@ -42,19 +42,18 @@ macro_rules! checked {
                 Ok($of(insns))
             }
 
-            /// The same for instructions that may be unknown.
+            /// The same for instructions whose opcodes may be unknown.
             pub fn from_raw(raw: &[RawInsn]) -> Result<$program, ProgramError> {
                 accept(raw, $rules).map($of)
             }
 
-            /// Reads the bytes of a `struct sock_filter` array in the given byte order. Besides the
-            /// rules, they must be whole instructions; when they look like a program of the other
-            /// byte order, or like text, the error says so.
+            /// Reads the bytes of a `struct sock_filter` array in the given byte order. If they look
+            /// like a program in the other byte order or like text, the error has a hint.
             pub fn from_bytes(bytes: &[u8], endian: Endian) -> Result<$program, ProgramError> {
                 decode(bytes, endian, $rules).map($of)
             }
 
-            /// The instructions, given up.
+            /// Converts the program into its instructions.
             pub fn into_insns(self) -> Vec<Insn> {
                 Vec::from(self)
             }
@@ -83,7 +82,7 @@ checked!(Program, Rules::Seccomp, |insns| Program(LongProgram(insns)));
 checked!(LongProgram, Rules::LongSeccomp, LongProgram);
 checked!(SocketProgram, Rules::Socket, SocketProgram);
 
-/// What can be read of the instructions.
+/// Accessors.
 macro_rules! insns {
     ($program:ident) => {
         impl $program {
@@ -97,18 +96,18 @@ macro_rules! insns {
                 &self.0
             }
 
-            /// The instructions as the kernel takes them.
+            /// The instructions as the kernel stores them.
             pub fn to_raw(&self) -> Vec<RawInsn> {
                 self.0.iter().map(|&insn| insn.into()).collect()
             }
 
-            /// How many instructions it has; never 0.
+            /// The number of instructions; never 0.
             #[allow(clippy::len_without_is_empty)]
             pub fn len(&self) -> usize {
                 self.0.len()
             }
 
-            /// The instructions, one by one.
+            /// Iterates over the instructions.
             pub fn iter(&self) -> std::slice::Iter<'_, Insn> {
                 self.0.iter()
             }
@@ -148,7 +147,7 @@ impl From<Program> for LongProgram {
 impl TryFrom<LongProgram> for Program {
     type Error = ProgramError;
 
-    /// Fails for what is too long, with the length and the limit.
+    /// Fails if the program is too long for the kernel.
     fn try_from(long: LongProgram) -> Result<Program, ProgramError> {
         check::check_length(long.len(), Rules::Seccomp)?;
         Ok(Program(long))
@@ -156,13 +155,13 @@ impl TryFrom<LongProgram> for Program {
 }
 
 impl LongProgram {
-    /// What the filter answers to a call, by the reference interpreter. The byte order is that of
-    /// the machine that runs the filter: it decides where the halves of an argument lie.
+    /// Runs the filter on a syscall, in the reference interpreter. The byte order is that of the machine
+    /// that the filter is for: it decides at which offset each half of an argument is.
     pub fn run(&self, data: &SeccompData, endian: Endian) -> Run {
         self.trace(data, endian, |_| ())
     }
 
-    /// The same, showing each instruction before it is executed.
+    /// The same; calls `visit` before each instruction.
     pub fn trace(&self, data: &SeccompData, endian: Endian, visit: impl FnMut(Step)) -> Run {
         let (value, executed) = interp::execute(&self.0, &CallInput { data, endian }, visit);
         Run { verdict: Verdict(value), executed }
@@ -170,10 +169,9 @@ impl LongProgram {
 }
 
 impl Program {
-    /// The program with other verdicts: what it returns as it stands goes through `change`, and a
-    /// `ret a` becomes a jump to `computed`, which stands at the end, finds the value in A and must return.
-    /// Without a `ret a`, `computed` is left out. Everything in front of a return stays as it is, and
-    /// where it is.
+    /// The program with other verdicts: `change` maps each constant verdict. A `ret a` becomes a jump to
+    /// `computed`, which is appended to the program, gets the value in A and must return; without a
+    /// `ret a`, it is left out. All other instructions are unchanged and keep their indices.
     ///
     /// ```
     /// use callgate_bpf::Verdict;
@@ -186,7 +184,7 @@ impl Program {
     /// ```
     ///
     /// # Errors
-    /// When the result is no acceptable program: it is too long, or `computed` does not return.
+    /// If the result is not an acceptable program: it is too long, or `computed` does not return.
     pub fn with_verdicts(
         &self,
         change: impl Fn(Verdict) -> Verdict,
@@ -205,13 +203,13 @@ impl Program {
 }
 
 impl SocketProgram {
-    /// What the filter answers to a packet, by the reference interpreter: how many of its bytes to
-    /// keep, 0 to drop it.
+    /// Runs the filter on a packet, in the reference interpreter. Returns how many bytes to keep; 0 drops
+    /// the packet.
     pub fn run(&self, packet: &[u8], ancillary: &impl Ancillary) -> u32 {
         self.trace(packet, ancillary, |_| ())
     }
 
-    /// The same, showing each instruction before it is executed.
+    /// The same; calls `visit` before each instruction.
     pub fn trace(&self, packet: &[u8], ancillary: &impl Ancillary, visit: impl FnMut(Step)) -> u32 {
         interp::execute(&self.0, &PacketInput { packet, ancillary }, visit).0
     }
@@ -221,20 +219,22 @@ impl SocketProgram {
 fn accept(raw: &[RawInsn], rules: Rules) -> Result<Vec<Insn>, ProgramError> {
     check::check(raw, rules)?;
     let insns: Result<Vec<Insn>, _> = raw.iter().map(|&insn| Insn::try_from(insn)).collect();
-    // Unreachable after the check, which knows the same table.
-    insns.map_err(|_| ProgramError::new(vec![Violation::of_program(Kind::UnknownCode)]))
+    // Unreachable, because the check uses the same table.
+    insns.map_err(|_| ProgramError::new(vec![Violation::of_program(ViolationKind::UnknownCode)]))
 }
 
 fn decode(bytes: &[u8], endian: Endian, rules: Rules) -> Result<Vec<Insn>, ProgramError> {
-    let (chunks, rest) = bytes.as_chunks::<{ RawInsn::SIZE }>();
-    let raw = |endian| chunks.iter().map(move |&chunk| RawInsn::from_bytes(chunk, endian));
+    let chunks = bytes.chunks_exact(RawInsn::SIZE);
+    let rest = chunks.remainder();
+    let of_chunk = |chunk: &[u8], endian| Some(RawInsn::from_bytes(*chunk.first_chunk()?, endian));
+    let raw = |endian| chunks.clone().filter_map(move |chunk| of_chunk(chunk, endian));
     let error = if rest.is_empty() {
         match accept(&raw(endian).collect::<Vec<_>>(), rules) {
             Ok(insns) => return Ok(insns),
             Err(error) => error,
         }
     } else {
-        let kind = Kind::Truncated { bytes: bytes.len() };
+        let kind = ViolationKind::Truncated { bytes: bytes.len() };
         ProgramError::new(vec![Violation::of_program(kind)])
     };
     let other = match endian {
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn verdicts_are_changed_and_nothing_else() {
+    fn with_verdicts_only_changes_returns() {
         let log = |_| Verdict::LOG;
         let changed = small().with_verdicts(log, &[Insn::new(Op::RetA, 0)]).unwrap();
         assert_eq!(changed.len(), 4, "nothing is computed");
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn the_other_byte_order_is_recognised() {
+    fn the_hint_names_the_other_byte_order() {
         let big = small().to_bytes(Endian::Big);
         assert!(error(&big, Endian::Little).to_string().contains("--endian big"));
         let little = small().to_bytes(Endian::Little);
@@ -325,7 +325,7 @@ mod tests {
         let bytes = small().to_bytes(Endian::Little);
         let message = error(&bytes[..29], Endian::Little).to_string();
         assert!(message.contains("29 bytes: 3 instructions"), "{message}");
-        assert!(message.contains("5 bytes of another"), "{message}");
+        assert!(message.contains("5 more bytes"), "{message}");
         assert_eq!(error(&[], Endian::Little).violations()[0].rule(), "empty");
         let long: Vec<u8> = [6u8, 0, 0, 0, 0, 0, 0, 0].repeat(4097);
         let message = error(&long, Endian::Little).to_string();
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_program_is_one_but_for_its_length() {
+    fn a_long_program_only_has_another_length_limit() {
         let ret = Insn::new(Op::RetK, 0);
         for (insns, is_long, is_program) in [
             (0, false, false),
@@ -360,16 +360,16 @@ mod tests {
     }
 
     #[test]
-    fn text_is_recognised() {
+    fn the_hint_recognises_text() {
         let json = br#"{"defaultAction": "SCMP_ACT_ALLOW"}"#;
         assert!(error(json, Endian::Little).to_string().contains("text"));
         assert!(error(&[6, 0, 0, 0, 0, 0, 0], Endian::Little).hint().is_none());
         let noise = [0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0].repeat(10);
-        assert!(error(&noise, Endian::Little).to_string().contains("no classic BPF"));
+        assert!(error(&noise, Endian::Little).to_string().contains("not classic BPF"));
     }
 
     #[test]
-    fn socket_filters_may_do_more() {
+    fn socket_filters_have_more_instructions() {
         let insns = vec![Insn::new(Op::LdByteAbs, 23), Insn::new(Op::RetA, 0)];
         assert!(Program::new(insns.clone()).is_err());
         assert_eq!(SocketProgram::new(insns).unwrap().run(&[7; 24], &super::super::NoAncillary), 7);

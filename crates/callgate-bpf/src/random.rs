@@ -1,4 +1,4 @@
-//! Reproducible pseudo-random numbers: the same seed gives the same sequence on every machine.
+//! Reproducible pseudo-random numbers: a seed determines the sequence on every machine.
 
 /// A pseudo-random number generator (splitmix64, Steele, Lea and Flood 2014).
 #[derive(Clone, Debug)]
@@ -20,13 +20,13 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// A number below `limit`; 0 when that is 0.
+    /// A number below `limit`; 0 if `limit` is 0.
     pub fn below(&mut self, limit: usize) -> usize {
-        // The bias of the remainder is far below anything that matters here.
+        // The bias of the remainder is negligible for tests.
         (self.next() % limit.max(1) as u64) as usize
     }
 
-    /// One of these; `None` when there is none.
+    /// One of the elements; `None` if there is none.
     pub fn pick<T: Copy>(&mut self, from: &[T]) -> Option<T> {
         from.get(self.below(from.len())).copied()
     }
@@ -44,7 +44,7 @@ mod tests {
     use super::Rng;
 
     #[test]
-    fn shuffled_items_are_all_there_in_any_order() {
+    fn shuffling_is_a_uniform_permutation() {
         let mut rng = Rng::new(7);
         let mut first = [0; 4];
         for _ in 0..400 {

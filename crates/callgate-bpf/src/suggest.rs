@@ -1,8 +1,8 @@
-//! The known word nearest to a misspelt one.
+//! Suggestions for misspelt words.
 
-/// The candidate that takes the fewest edits (insert, delete, replace, swap neighbours) to become
-/// `word`, when that is at most a third of its letters; the first one among equals. Letters up to the
-/// last underscore that all candidates and the word begin with (`SCMP_ACT_`) do not count.
+/// The candidate with the smallest edit distance (insertions, deletions, substitutions, transpositions) to
+/// `word`, if that is at most a third of its letters; the first one among equals. A common prefix of the
+/// word and all candidates up to an underscore (`SCMP_ACT_`) is ignored.
 pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let word: Vec<char> = word.chars().take(MAX_LETTERS + 1).collect();
     if word.len() > MAX_LETTERS {
@@ -25,7 +25,7 @@ pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
     best.map(|(_, candidate)| candidate)
 }
 
-/// How many letters a word and all candidates have in common, up to an underscore.
+/// The length of the common prefix of a word and all candidates, up to an underscore.
 fn shared_prefix(word: &[char], candidates: &[&str]) -> usize {
     let mut shared = word;
     for candidate in candidates {
@@ -76,7 +76,7 @@ mod tests {
         let actions = ["SCMP_ACT_ALLOW", "SCMP_ACT_LOG", "SCMP_ACT_KILL"];
         assert_eq!(nearest("SCMP_ACT_ALOW", actions), Some("SCMP_ACT_ALLOW"));
         assert_eq!(nearest("SMCP_ACT_LOG", actions), Some("SCMP_ACT_LOG"));
-        assert_eq!(nearest("SCMP_ACT_FOO", actions), None, "what all begin with is no likeness");
+        assert_eq!(nearest("SCMP_ACT_FOO", actions), None, "the common prefix does not count");
         assert_eq!(nearest(&"x".repeat(1_000_000), known), None);
     }
 

@@ -1,4 +1,4 @@
-//! What a filter returns: a raw 32-bit value, and the action that the kernel takes for it.
+//! Verdicts: the 32-bit value that a filter returns, and the action that the kernel takes for it.
 //!
 //! Source: `include/uapi/linux/seccomp.h` (`SECCOMP_RET_*`), `kernel/seccomp.c` (`__seccomp_filter`)
 //! and `seccomp(2)`.
@@ -7,31 +7,33 @@ use std::fmt;
 
 /// The raw 32-bit return value of a filter: an action in the high half, its data in the low half.
 ///
-/// Two verdicts are the same only when all 32 bits are, even where the kernel would treat them
-/// alike: the terminals of the diagram are raw values.
+/// Two verdicts are equal only if all 32 bits are, even if the kernel would treat them alike: the
+/// terminals of the diagram are raw values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Verdict(pub u32);
 
-/// What the kernel does for a [`Verdict`].
+/// The kernel's action for a [`Verdict`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// The process dies with SIGSYS.
+    /// The process is killed with SIGSYS.
     KillProcess,
-    /// The calling thread dies with SIGSYS.
+    /// The calling thread is killed with SIGSYS.
     KillThread,
-    /// SIGSYS is sent; the data is found in `si_errno`.
+    /// SIGSYS is sent, with the data in `si_errno`.
     Trap(u16),
-    /// The call is skipped and fails with this errno (the kernel caps it at 4095).
+    /// The syscall is skipped and fails with this errno (the kernel caps it at 4095).
     Errno(u16),
-    /// A supervisor is asked through the listener; without one the call fails with ENOSYS.
+    /// The supervisor decides, by a notification to the listener; without a listener the syscall fails with
+    /// ENOSYS.
     UserNotif(u16),
-    /// A tracer is asked, with this data; without one the call fails with ENOSYS.
+    /// The tracer is notified, with this data; without a tracer the syscall fails with ENOSYS.
     Trace(u16),
-    /// The call runs and is logged.
+    /// The syscall runs and is logged.
     Log,
-    /// The call runs.
+    /// The syscall runs.
     Allow,
-    /// No action of this kernel interface: the kernel kills the process.
+    /// Not a known action: the kernel kills the process.
     Unknown(u32),
 }
 
@@ -85,8 +87,8 @@ impl Verdict {
         }
     }
 
-    /// How severe the action is, data aside: the smaller, the more severe. It is the number by which
-    /// the kernel compares what the filters of a stack return, the action as a signed value
+    /// The severity of the action; smaller is more severe, and data does not count. The kernel compares the
+    /// verdicts of stacked filters by this number, the action as a signed value
     /// (`kernel/seccomp.c`, `ACTION_ONLY`, since Linux 4.14).
     ///
     /// ```
@@ -99,7 +101,36 @@ impl Verdict {
         (self.0 & 0xffff_0000) as i32
     }
 
-    /// Whether the call runs under this verdict (ALLOW or LOG).
+    /// The verdict that the kernel keeps of two filters of a stack, `self` being that of the newer one:
+    /// that with the more severe action, and `self` when both have the same action, its data included.
+    /// One iteration of the loop in `seccomp_run_filters` (`kernel/seccomp.c`).
+    ///
+    /// ```
+    /// use callgate_bpf::Verdict;
+    /// assert_eq!(Verdict::LOG.or_more_severe(Verdict::errno(1)), Verdict::errno(1));
+    /// assert_eq!(Verdict::errno(38).or_more_severe(Verdict::errno(1)), Verdict::errno(38));
+    /// ```
+    #[inline(always)]
+    #[must_use]
+    pub const fn or_more_severe(self, older: Verdict) -> Verdict {
+        if older.severity() < self.severity() { older } else { self }
+    }
+
+    /// The kernel's verdict when the filters of a stack return these, the newest filter first. Without
+    /// filters it is ALLOW; so data of ALLOW never count.
+    ///
+    /// ```
+    /// use callgate_bpf::Verdict;
+    /// assert_eq!(Verdict::of_stack([]), Verdict::ALLOW);
+    /// let (newest, oldest) = (Verdict::errno(38), Verdict::errno(1));
+    /// assert_eq!(Verdict::of_stack([newest, Verdict::LOG, oldest]), newest);
+    /// ```
+    #[inline(always)]
+    pub fn of_stack(newest_first: impl IntoIterator<Item = Verdict>) -> Verdict {
+        newest_first.into_iter().fold(Verdict::ALLOW, Verdict::or_more_severe)
+    }
+
+    /// Whether the syscall runs under this verdict (ALLOW or LOG).
     pub const fn permits(self) -> bool {
         matches!(self.action(), Action::Allow | Action::Log)
     }
@@ -107,8 +138,7 @@ impl Verdict {
 
 impl fmt::Display for Verdict {
     /// As in `seccomp(2)` without the prefix: `ALLOW`, `ERRNO(EPERM)`, `TRACE(7)`, `KILL_PROCESS`.
-    /// Data that an action ignores is shown when it is there, so that different verdicts never look
-    /// the same.
+    /// Data that an action ignores is shown if it is not 0, so that different verdicts never look alike.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let with_data = |f: &mut fmt::Formatter<'_>, name: &str| match self.data() {
             0 => f.write_str(name),
@@ -131,14 +161,14 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// The name of an errno as on x86 and every architecture with the generic numbers (mips, parisc,
-/// alpha and sparc number some of them differently).
+/// The name of an errno with the generic numbers, as on x86 (mips, parisc, alpha and sparc differ for
+/// some).
 pub fn errno_name(errno: u16) -> Option<&'static str> {
     ERRNO_NAMES.iter().find(|(number, _)| *number == errno).map(|(_, name)| *name)
 }
 
-/// The number of an errno name such as `EPERM`; the second names `EWOULDBLOCK`, `EDEADLOCK` and
-/// `ENOTSUP` are known too.
+/// The number of an errno name such as `EPERM`, also of the aliases `EWOULDBLOCK`, `EDEADLOCK` and
+/// `ENOTSUP`.
 pub fn errno_number(name: &str) -> Option<u16> {
     let name = match name {
         "EWOULDBLOCK" => "EAGAIN",

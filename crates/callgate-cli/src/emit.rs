@@ -157,8 +157,10 @@ impl Figures {
         arches: &[Arch],
         proof: &str,
     ) -> Figures {
-        let mean =
-            format!("{:.2} executed per call (mean under the weights)", stats.expected_insns);
+        let mean = match stats.expected_insns {
+            Some(mean) => format!("{mean:.2} executed per call (mean under the weights)"),
+            None => "unknown: no known syscall is permitted".to_owned(),
+        };
         let mut figures = Figures::about(sources, arches);
         figures.add("insns", stats.insns, "instructions", stats.insns.to_string());
         figures.add("expected_insns", stats.expected_insns, "expected", mean);
@@ -211,7 +213,7 @@ pub(crate) fn text(
     endian: Endian,
     arches: &[Arch],
 ) -> String {
-    let options = disasm::Options { endian, arches: arches.to_vec() };
+    let options = disasm::ListingOptions { endian, arches: arches.to_vec() };
     disasm::disassemble(program, dialect, &options)
 }
 

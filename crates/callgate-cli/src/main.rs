@@ -5,6 +5,7 @@
 //! - [`options`]: the options that subcommands share.
 //! - [`source`]: everything that means a filter, read into a profile or a program.
 //! - [`emit`]: programs in every form, with their figures.
+//! - [`smt2`]: scripts for other solvers.
 //! - [`recordings`]: what programs called, read from files.
 //! - [`report`], [`output`], [`json`], [`text`]: messages, results, and their forms for machines and people.
 #![deny(unsafe_code)]
@@ -21,6 +22,7 @@ mod progress;
 mod recordings;
 mod report;
 mod signals;
+mod smt2;
 mod source;
 mod stopwatch;
 mod text;

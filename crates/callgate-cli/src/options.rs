@@ -150,13 +150,12 @@ impl From<EndianArg> for Endian {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum ModelArg {
-    /// Linux 3.5 to 3.15, or any with net.core.bpf_jit_enable=0: all calls pay for each executed
-    /// instruction, seven times what native code takes
-    Interpreter,
-    /// Linux 3.16 to 5.10: all calls pay for each executed instruction
-    Jit,
-    /// Linux 5.11 and later: calls that are always allowed cost next to nothing, others pay as with
-    /// the JIT
+    /// Linux before 5.11: all calls pay for each executed instruction, interpreted or native.
+    /// `interpreter` and `jit` are aliases
+    #[value(aliases = ["interpreter", "jit"])]
+    Uncached,
+    /// Linux 5.11 and later: calls that are always allowed cost next to nothing, others pay for each
+    /// executed instruction
     Cached,
 }
 
@@ -177,8 +176,7 @@ pub(crate) const PROMPT: Budget = Budget { nodes: 800_000, steps: 4_000_000 };
 impl From<ModelArg> for Model {
     fn from(model: ModelArg) -> Model {
         match model {
-            ModelArg::Interpreter => Model::Interpreter,
-            ModelArg::Jit => Model::Jit,
+            ModelArg::Uncached => Model::Uncached,
             ModelArg::Cached => Model::Cached,
         }
     }
@@ -213,9 +211,26 @@ pub(crate) fn parse_arch(name: &str) -> std::result::Result<Arch, String> {
 }
 
 impl SourceOptions {
+    /// The same, with the native architecture alone as the default.
+    pub(crate) fn native(&self) -> Result<SourceOptions> {
+        let mut options = self.clone();
+        if options.arch.is_empty() {
+            options.arch = vec![native_arch()?];
+        }
+        Ok(options)
+    }
+
+    /// The same, with defaults for rules that libseccomp can compile as well: the native architecture, and without
+    /// ENOSYS for new numbers, which runc adds to libseccomp's program.
+    pub(crate) fn for_libseccomp(&self) -> Result<SourceOptions> {
+        let mut options = self.native()?;
+        options.enosys_above.get_or_insert(EnosysArg::Off);
+        Ok(options)
+    }
+
     /// How a profile is read.
-    pub(crate) fn of_profile(&self, dialect: Option<oci::Dialect>) -> Result<oci::Options> {
-        Ok(oci::Options {
+    pub(crate) fn of_profile(&self, dialect: Option<oci::Dialect>) -> Result<oci::ReadOptions> {
+        Ok(oci::ReadOptions {
             dialect,
             arches: self.arch.clone(),
             native: match self.arch.first() {

@@ -25,6 +25,8 @@ impl Stopwatch {
         match phase {
             Phase::Generated => self.compile += took,
             Phase::Proved => self.prove += took,
+            // A phase that this command does not report.
+            _ => {}
         }
     }
 }

@@ -63,10 +63,13 @@ pub(super) struct Graph {
 impl Graph {
     /// The piece of code that does this; a branch whose sides are the same is that side.
     pub(super) fn add(&mut self, code: Code) -> CodeId {
-        if let Code::Branch { then, otherwise, .. } | Code::Window { then, otherwise, .. } = code
-            && then == otherwise
-        {
-            return then;
+        match code {
+            Code::Branch { then, otherwise, .. } | Code::Window { then, otherwise, .. }
+                if then == otherwise =>
+            {
+                return then;
+            }
+            _ => {}
         }
         let next = CodeId(self.codes.len() as u32);
         let id = *self.index.entry(code).or_insert(next);

@@ -21,9 +21,9 @@
 //! | 6.1 | 316 | 462 | 553 | 755 | 2,555 |
 //! | 6.12 | 305 | 461 | 554 | 756 | 2,556 |
 //!
-//! - [`Model::Interpreter`]: (14,523 − 1,920) / 900 = 14 guest instructions for each `jeq`
+//! - [`Model::Uncached`], interpreted: (14,523 − 1,920) / 900 = 14 guest instructions for each `jeq`
 //!   (`___bpf_prog_run` in `kernel/bpf/core.c`), whatever it compares and whether it is taken.
-//! - [`Model::Jit`]: (2,395 − 595) / 900 = 2 for each `jeq` that is not taken (`cmp` and a conditional
+//! - [`Model::Uncached`], native: (2,395 − 595) / 900 = 2 for each `jeq` that is not taken (`cmp` and a conditional
 //!   jump, `do_jit` in `arch/x86/net/bpf_jit_comp.c`). On the machine, in nanoseconds: not taken 0.134,
 //!   taken 0.36, both targets elsewhere 0.46, `ja` 0.35, a load 0.09, `and` 0.25. So the side of a branch
 //!   that is more frequent should stand right behind it; the [layout](super) does this for every model,
@@ -36,8 +36,8 @@
 //!
 //! # What is not modelled
 //!
-//! An instruction costs the same whatever it is, so `interpreter` and `jit` rank programs alike: they
-//! are two names for the reason why every call pays. Caches and branch prediction have no price but the
+//! An instruction costs the same whatever it is, so one model stands for kernels that interpret filters
+//! and for those that compile them: it ranks programs alike for both. Caches and branch prediction have no price but the
 //! small one of a longer program.
 
 use super::weights::WeightedCall;
@@ -46,27 +46,23 @@ use super::weights::WeightedCall;
 /// from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Model {
-    /// Linux 3.5–3.15, an architecture without a JIT for BPF, or `net.core.bpf_jit_enable=0`: every call
-    /// pays for each executed instruction, which is interpreted and takes seven times as long as native
-    /// code.
-    Interpreter,
-    /// Linux 3.16–5.10 with the JIT: every call pays for each executed instruction.
-    Jit,
-    /// Linux 5.11 and later: a call that is constant allow pays next to nothing, any other as with the
-    /// JIT.
+    /// Linux before 5.11, or an architecture whose kernel has no verdict cache: every call pays for each
+    /// executed instruction, whether the kernel interprets filters or compiles them to native code.
+    Uncached,
+    /// Linux 5.11 and later: a call that is constant allow pays next to nothing, any other pays as
+    /// without the cache.
     #[default]
     Cached,
 }
 
 impl Model {
     /// All models.
-    pub const ALL: &'static [Model] = &[Model::Interpreter, Model::Jit, Model::Cached];
+    pub const ALL: &'static [Model] = &[Model::Uncached, Model::Cached];
 
     /// The name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
-            Model::Interpreter => "interpreter",
-            Model::Jit => "jit",
+            Model::Uncached => "uncached",
             Model::Cached => "cached",
         }
     }
@@ -81,7 +77,7 @@ impl Model {
     /// less would cost kernels without a cache much and gain next to nothing.
     pub const fn constant_allow_weight(self) -> f64 {
         match self {
-            Model::Interpreter | Model::Jit => 1.0,
+            Model::Uncached => 1.0,
             Model::Cached => 1.0 / 4.0,
         }
     }

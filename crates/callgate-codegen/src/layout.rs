@@ -334,7 +334,7 @@ mod tests {
         let first = test(refuse, open);
         let root = graph.add(Code::Load { word: Word::IP_LOW, next: first });
         let call = WeightedCall { token: 0, nr: 0, weight: 1.0, always_allowed: false };
-        let frequency = frequencies(&graph, root, &[call], Model::Jit);
+        let frequency = frequencies(&graph, root, &[call], Model::Uncached);
         let of = |id: CodeId| frequency[id.0 as usize];
         assert_eq!((of(root), of(first), of(refuse)), (1.0, 1.0, REFUSED));
         assert_eq!((of(open), of(allow)), (1.0 - REFUSED, (1.0 - REFUSED) / 2.0));

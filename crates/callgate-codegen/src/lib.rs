@@ -31,7 +31,6 @@
 //! kinds.
 
 mod code;
-mod common;
 pub mod cost;
 mod entry;
 mod layout;

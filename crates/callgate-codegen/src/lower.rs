@@ -62,6 +62,7 @@ impl<'a> Lowering<'a> {
         let unseen = share(UNSEEN, &|call| call.always_allowed);
         let unlikely = share(UNLIKELY, &|call| !call.always_allowed);
         let mut arches: Vec<(u32, f64)> = Vec::new();
+        let mut func = root;
         let mut numbers: HashMap<Func, Vec<(u32, f64)>> = HashMap::default();
         for call in calls {
             let weight = match call {
@@ -71,9 +72,11 @@ impl<'a> Lowering<'a> {
             };
             match arches.last_mut().filter(|(token, _)| *token == call.token) {
                 Some((_, sum)) => *sum += weight,
-                None => arches.push((call.token, weight)),
+                None => {
+                    arches.push((call.token, weight));
+                    func = store.follow(root, Word::ARCH, call.token);
+                }
             }
-            let func = store.follow(root, Word::ARCH, call.token);
             numbers.entry(func).or_default().push((call.nr, weight));
         }
         for calls in numbers.values_mut() {
@@ -292,12 +295,6 @@ impl<'a> Lowering<'a> {
                     };
                 }
                 next
-            }
-            Plan::Value { value, then, otherwise } => {
-                let then = self.follow_plan(walk, (then, held), pending)?;
-                let otherwise = self.follow_plan(walk, (otherwise, held), pending)?;
-                let (op, k) = (Op::JeqK, value);
-                self.graph.add(Code::Branch { held: holding, op, k, then, otherwise })
             }
             Plan::Masked { mask, value, then, otherwise } => {
                 let then = if self.store.top_word(then) == Some(word) {

@@ -43,9 +43,8 @@ impl Lowering<'_> {
             Word::ARCH => self.arches.clone(),
             _ => self.numbers.get(&func).cloned().unwrap_or_default(),
         };
-        if let Some(twins) = twin::twins(&intervals)
-            && (self.aim == Aim::Size || share(&weights, twins.bit) <= RARE)
-        {
+        let is_shared = |bit| self.aim == Aim::Size || share(&weights, bit) <= RARE;
+        if let Some(twins) = twin::twins(&intervals).filter(|twins| is_shared(twins.bit)) {
             return self.search_twins(word, &twins, &weights).map(Some);
         }
         let stretches: Vec<Stretch> = intervals

@@ -6,8 +6,7 @@
 //! - a bit that all of them have: if it is clear the result is `E`, one `jset`;
 //! - both kinds together: `and` and `jeq`.
 //!
-//! What remains knows those bits and is smaller; it is planned in the same way. A single value that
-//! spoils such a pattern may be tested first.
+//! What remains knows those bits and is smaller; it is planned in the same way.
 //!
 //! Where some bits do not matter for most values (the size bits of an `ioctl` number, say), the values
 //! for which they do matter are found first; then `and` takes these bits away, and the rest is
@@ -19,11 +18,10 @@
 use rustc_hash::FxHashMap as HashMap;
 
 use super::Aim;
-use super::common;
 use super::tree::{ARGUMENT_WHOLE, Price, Run, Tree, search_tree};
 use crate::query::{self, Cube, Interval};
 use callgate_bpf::data::Word;
-use callgate_proof::diagram::{DiagramError, Func, Split, Store};
+use callgate_proof::diagram::{DiagramError, Func, Store};
 
 /// Above so many runs of values no search tree is built: a test takes away two borders between runs
 /// at the most, so no tree over more would fit into a program.
@@ -37,9 +35,6 @@ const FEW: usize = 24;
 
 /// How many exits are tried as the one to be told apart.
 const MAX_EXITS: usize = 4;
-
-/// How many single values may be tested before a mask.
-const MAX_PEELED: u32 = 2;
 
 /// From so many tests on it is tried to leave bits out.
 const MANY: f64 = 4.0;
@@ -66,8 +61,6 @@ pub(super) enum Plan {
     /// The products one after the other, each with the exit it leads to: `jeq`, `jset`, or `and` and
     /// `jeq`. Where none fits, the last exit.
     Products { products: Sum, otherwise: Func },
-    /// `jeq #value`.
-    Value { value: u32, then: Func, otherwise: Func },
 }
 
 /// Products with the exits they lead to.
@@ -194,10 +187,8 @@ impl Planner {
         let runs = partition(store, place, self.word, self.worth_searching(best.0.min(bound)))?;
         let scattered = runs.as_deref().is_some_and(scattered);
         // What has a pattern shares nodes.
-        if let Some(runs) = &runs
-            && scattered
-            && (ARGUMENT_WHOLE + 1..nodes).contains(&runs.len())
-        {
+        let is_long = |runs: &&_| (ARGUMENT_WHOLE + 1..nodes).contains(&Vec::len(runs));
+        if let Some(runs) = runs.as_ref().filter(is_long).filter(|_| scattered) {
             self.search_below(runs, best);
             return Ok((Vec::new(), Some(Vec::new())));
         }
@@ -242,7 +233,7 @@ impl Planner {
         }
     }
 
-    /// What is tried where there are few runs: masks, and values that spoil one first.
+    /// What is tried where there are few runs: masks.
     fn of_few(
         &mut self,
         store: &mut Store,
@@ -252,28 +243,8 @@ impl Planner {
         bound: f64,
         best: &mut (f64, Plan),
     ) -> Result<(), DiagramError> {
-        let exits = frequent_exits(runs);
-        for exit in &exits {
-            if common::except(runs, *exit).is_dense(place.1) {
-                self.masks(store, place, *exit, depth, bound, best)?;
-            }
-        }
-        if depth >= MAX_PEELED {
-            return Ok(());
-        }
-        let mut peeled = Vec::new();
-        for exit in &exits {
-            for single in common::spoilers(runs, *exit, place.1, depth + 1 < MAX_PEELED) {
-                // Elsewhere it counts as one that leads to where its neighbour does.
-                let at = runs.partition_point(|run| run.first < single.first);
-                let next_to = runs.get(at.wrapping_sub(1)).or(runs.get(at + 1));
-                let Some(instead) = next_to.filter(|_| !peeled.contains(&single.first)) else {
-                    continue;
-                };
-                peeled.push(single.first);
-                let value = (single.first, instead.then);
-                self.peel(store, place, value, depth, bound, best)?;
-            }
+        for exit in frequent_exits(runs) {
+            self.masks(store, place, exit, depth, bound, best)?;
         }
         Ok(())
     }
@@ -346,31 +317,6 @@ impl Planner {
                 let plan = Plan::Masked { mask, value: always, then: rest, otherwise: exit };
                 *best = (2.0 * self.test + cost, plan);
             }
-        }
-        Ok(())
-    }
-
-    /// A single value first; elsewhere it counts as one that leads to the second of the pair.
-    fn peel(
-        &mut self,
-        store: &mut Store,
-        (func, held): Place,
-        (value, instead): (u32, Func),
-        depth: u32,
-        bound: f64,
-        best: &mut (f64, Plan),
-    ) -> Result<(), DiagramError> {
-        let left = best.0.min(bound) - self.test;
-        if left <= self.test {
-            return Ok(());
-        }
-        let then = store.follow(func, self.word, value);
-        // Bits that A does not hold do not matter, before and after.
-        let rest = store.split(self.word, Split::Equal(value), instead, func)?;
-        let rest = query::fix_bits(store, rest, self.word, !held, 0)?;
-        let cost = self.solve(store, (rest, held), depth + 1, left)?;
-        if cost < left {
-            *best = (self.test + cost, Plan::Value { value, then, otherwise: rest });
         }
         Ok(())
     }

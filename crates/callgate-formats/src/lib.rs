@@ -1,65 +1,68 @@
-//! The input languages: one module for each, all of which read a text into a [`Policy`] with
-//! messages that say what, where and what to do.
+//! Readers of seccomp policy languages: from a text to a [`Policy`](callgate_proof::policy::Policy), with messages that
+//! say what is wrong, at which line and column, and what to do.
 //!
-//! - [`oci`]: the profiles of Docker, Podman, runc, crun, the OCI runtime specification and
-//!   Kubernetes' Security Profiles Operator, in JSON or YAML.
+//! ```
+//! use callgate_bpf::syscalls::KernelVersion;
+//! use callgate_bpf::{Arch, SeccompData, Verdict};
+//! use callgate_formats::oci::{self, ReadOptions};
 //!
-//! The readers of JSON-shaped languages share a tree with positions (`tree`, made by `json` or
-//! `yaml`) and a walker that collects messages (`reader`).
+//! let text = r#"{"defaultAction": "SCMP_ACT_ERRNO",
+//!                "syscalls": [{"names": ["getpid"], "action": "SCMP_ACT_ALLOW"}]}"#;
+//! let options = ReadOptions::new(Arch::X86_64, KernelVersion { major: 6, minor: 18 });
+//! match oci::read(text, &options) {
+//!     Ok(profile) => {
+//!         let getpid = SeccompData { nr: 39, arch: Arch::X86_64.token(), ..SeccompData::default() };
+//!         assert_eq!(profile.policy.evaluate(&getpid), Verdict::ALLOW);
+//!     }
+//!     Err(messages) => messages.iter().for_each(|message| eprintln!("{message}")),
+//! }
+//! ```
+//!
+//! # The parts of a reader
+//!
+//! | step | where | input and output |
+//! |---|---|---|
+//! | parse | [`syntax`] | text → a tree with a byte offset at every key and value |
+//! | check | a directory per language, such as `oci/parse/` | tree → a typed model; each member by itself |
+//! | lower | the same directory, such as `oci/lower/` | model → rules → policy; how entries combine |
+//! | report | [`diagnostics`] | errors and warnings of all steps, with line and column |
+//!
+//! [`ruleset`] is shared by all languages whose rules libseccomp combines. [`Profile`] is what a reader returns: the
+//! policy, how the filter is to be installed, and the warnings. A reader does no I/O, does not use recursion whose
+//! depth depends on the input, and has a limit for everything that costs memory or time (`docs/limits.md`).
+//!
+//! # How to add a language
+//!
+//! 1. Create the directory `src/<language>/`. Its `mod.rs` describes the language with sources, says what is ignored
+//!    and what is an error, and re-exports an options type and `read(&str, &…Options) -> Result<Profile,
+//!    Vec<Diagnostic>>`. See [`oci`] for an example.
+//! 2. If the language is written in JSON or YAML, parse it with [`syntax::json::parse`] or [`syntax::yaml::parse`] and
+//!    walk the tree with [`syntax::reader::Reader`]. Otherwise write `<language>/parse.rs`, which gives every part of
+//!    the text its byte offset, and collect messages in [`diagnostics::messages::Messages`]. Report all errors, not
+//!    only the first one, and ignore nothing without a warning.
+//! 3. Write the typed model to `<language>/model.rs`.
+//! 4. Lower the model: through [`ruleset::RuleSet`] if libseccomp combines the rules; otherwise directly to
+//!    [`Section`](callgate_proof::policy::Section)s, whose first matching rule decides.
+//! 5. Add tests to `crates/callgate/tests/<language>/`: what each construct means, syscall by syscall, and the exact
+//!    message for every error. Add inputs that are made to be expensive to its `hostile.rs`.
+//! 6. Let the command detect the language in `crates/callgate-cli/src/source/`, and add sessions with its output.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
-mod caps;
-pub mod json;
-pub mod keys;
-pub mod messages;
+mod capabilities;
+mod container_default;
+pub mod diagnostics;
 pub mod oci;
-pub mod reader;
+mod profile;
 pub mod ruleset;
-mod strict;
-pub mod tree;
-pub mod yaml;
+pub mod syntax;
 
-pub use caps::{CapError, CapSet};
+pub use capabilities::{CapError, CapSet};
+pub use container_default::{CONTAINER_DEFAULT, container_default};
+pub use profile::{Listener, Profile};
 
-use callgate_bpf::diagnostic::Diagnostic;
-use callgate_proof::policy::Policy;
-
-/// The text of the project's own profile, in Docker's format.
-pub const CONTAINER_DEFAULT: &str = include_str!("../profiles/container-default.json");
-
-/// Reads the project's own profile, `container-default`, in Docker's dialect: what a container
-/// needs that holds shells, package managers, databases, language runtimes and servers, and what
-/// each capability adds. Its text names every call up to Linux 6.18, and says why in comments.
-///
-/// # Errors
-/// As [`oci::read`]; the text is right, so only for architectures that do not go together.
-pub fn container_default(options: &oci::Options) -> Result<Profile, Vec<Diagnostic>> {
-    let options = oci::Options { dialect: Some(oci::Dialect::Docker), ..options.clone() };
-    oci::read(CONTAINER_DEFAULT, &options)
-}
-
-/// A profile: a policy, and how it wants to be installed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Profile {
-    /// What the filter does.
-    pub policy: Policy,
-    /// Whose reading of the text this is.
-    pub dialect: oci::Dialect,
-    /// How the profile wants the filter to be installed.
-    pub flags: callgate_bpf::FilterFlags,
-    /// Who handles the calls with SCMP_ACT_NOTIFY.
-    pub listener: Option<Listener>,
-    /// What the text may not mean the way it is written, in the order of the text.
-    pub warnings: Vec<Diagnostic>,
-}
-
-/// The supervisor that a runtime hands the notification descriptor to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listener {
-    /// Path of its UNIX socket.
-    pub path: String,
-    /// Text that is handed over too.
-    pub metadata: Option<String>,
-}
+/// The example of the README, compiled and run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

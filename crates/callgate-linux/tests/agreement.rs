@@ -111,8 +111,7 @@ fn generated_programs() {
             .collect();
         let others = CallSet::range(0, FIRST - 1);
         rules.push(Rule { calls: others, when: Condition::always(), verdict: Verdict::ALLOW });
-        let (token, arches) = (arch.token(), vec![arch]);
-        let section = Section { token, arches, rules, default: Verdict::errno(4095) };
+        let section = Section::new(arch, rules, Verdict::errno(4095));
         let policy = Policy::new(vec![section], Verdict::errno(1)).unwrap();
         let program = compile(&policy, &Options::default()).unwrap().program;
         let calls = (0..400)

@@ -1,4 +1,4 @@
-//! What a measuring process does again and again.
+//! The loop bodies that a measuring process executes.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier};
@@ -30,10 +30,10 @@ pub enum Body {
     UnixBench,
     /// `open("/dev/zero")`, `read` of one byte, `close`.
     OpenReadClose,
-    /// `pthread_cond_timedwait` with a time that is over. The iterations are spread over so many threads at
-    /// once, and their processor time is taken.
+    /// `pthread_cond_timedwait` with a deadline that has passed. The iterations are divided among concurrent threads,
+    /// and the CPU time of the threads is measured.
     CondWait {
-        /// How many.
+        /// The number of threads.
         threads: u32,
     },
 }
@@ -45,8 +45,8 @@ impl From<StandIn> for Body {
 }
 
 impl Body {
-    /// So many iterations; how many nanoseconds they took. With clutter, it is touched before each
-    /// iteration, and that is not counted.
+    /// Runs this number of iterations and returns the nanoseconds that they took. With clutter, caches are evicted
+    /// before each iteration, which is not counted.
     pub(crate) fn run(&self, count: u32, clutter: Option<&Clutter>) -> Result<u64, Trouble> {
         match (clutter, self) {
             (Some(clutter), _) => {
@@ -115,7 +115,7 @@ impl Body {
     }
 }
 
-/// Waits for a condition until a time that is over.
+/// Waits for a condition with a deadline that has passed.
 fn wait_once() {
     let mut mutex = libc::PTHREAD_MUTEX_INITIALIZER;
     let mut condition = libc::PTHREAD_COND_INITIALIZER;
@@ -128,8 +128,7 @@ fn wait_once() {
     }
 }
 
-/// So many waits, spread over many threads; the processor time that they took. How long it lasts would hold
-/// what the scheduler and other processes do, too.
+/// Waits in many threads and returns their CPU time. Elapsed time would include the scheduler and other processes.
 fn wait_in_threads(threads: u32, count: u32) -> Result<u64, Trouble> {
     let each = count.div_ceil(threads.max(1));
     // Nobody joins the threads: a filter may deny what that takes, and the process ends soon.
@@ -164,12 +163,12 @@ fn wait_in_threads(threads: u32, count: u32) -> Result<u64, Trouble> {
     }
 }
 
-/// What threads have done.
+/// The results of the threads.
 #[derive(Default)]
 struct Done {
-    /// Nanoseconds of processor time.
+    /// Nanoseconds of CPU time.
     time: AtomicU64,
-    /// So many could not read it.
+    /// The number of threads that could not read it.
     without_clock: AtomicU32,
     threads: AtomicU32,
 }
@@ -178,7 +177,7 @@ struct Done {
 mod tests {
     use super::*;
 
-    /// Within a factor of five, which no noise of processor time makes, and less than the number of threads.
+    /// Within a factor of five, more than CPU times vary, and less than the number of threads.
     #[test]
     fn a_wait_takes_as_much_processor_time_in_many_threads() {
         const ALONE: u64 = 200;

@@ -1,4 +1,4 @@
-//! Which calls can be measured, and with which arguments.
+//! The syscalls that can be measured, and their arguments.
 //!
 //! Under no filter a call is executed thousands of times, so it must not block, end the process, change
 //! what matters, or write to memory. Each call here has arguments with which the kernel does next to

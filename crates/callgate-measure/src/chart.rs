@@ -1,4 +1,4 @@
-//! Charts as SVG: bars of overheads with their intervals, and boxes of how batches are spread.
+//! Charts as SVG: bars of overheads with confidence intervals, and box plots of batches.
 //!
 //! They need no script and no font of their own; colours are classes that the page gives, once for light
 //! and once for dark. Every number in a chart is also in the page's table.
@@ -53,7 +53,7 @@ pub fn bars(section: &Section) -> String {
     intervals(&format!("Overhead: {}", section.title), unit, &rows, 0.0, 1)
 }
 
-/// Values as bars that begin at `base`, with their intervals; so many digits behind the point.
+/// Values as bars from `base`, with confidence intervals, and this number of decimals.
 pub(crate) fn intervals(
     title: &str,
     unit: &str,
@@ -88,7 +88,7 @@ pub(crate) fn intervals(
     svg + "</svg></div>\n"
 }
 
-/// How the batches of a section are spread, as boxes.
+/// The batches of a section as box plots.
 pub fn boxes(section: &Section) -> String {
     let highest = section.rows.iter().map(|row| row.estimate.spread.high).fold(0.0, f64::max);
     let lowest = section.rows.iter().map(|row| row.estimate.spread.minimum).fold(highest, f64::min);

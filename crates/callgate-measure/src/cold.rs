@@ -1,16 +1,14 @@
-//! Code and data that take the place of others in the caches, for what a call costs that comes after other
-//! work.
+//! Eviction of caches before each syscall, to measure what a syscall costs after other work.
 //!
-//! Two things make a filter slow after other work, and they are not the same:
-//! - The branch target buffer has forgotten its jumps, so each that is *taken* waits until it is decoded; a
-//!   list whose tests jump over the return behind them takes one per rule. Other data does not do that,
-//!   nor does much code with few jumps: the buffers of today's processors hold up to some 24,000.
-//!   Hence a jump in every line of the code, and no less than [`LEAST_CODE`].
-//! - Its code has left the second-level cache, and with more data than the last level holds, all caches.
-//!   Then each line of it is fetched, and a long program has many.
+//! Two separate effects make a filter slower after other work:
+//! - Its branches are no longer in the branch target buffer, so each *taken* branch waits until it is decoded. A list
+//!   whose tests jump over the return behind them takes one branch per rule. Neither data nor code with few jumps has
+//!   this effect: the buffers of current processors hold up to about 24,000 branches. So every cache line of the code
+//!   has a jump, and there is at least [`LEAST_CODE`] of it.
+//! - Its code is no longer in the second-level cache or, with more data than the last level holds, in any cache. Then
+//!   each cache line of the program is fetched.
 //!
-//! Limits: code is touched on x86-64 alone. Translations of addresses are displaced as far as the pages of
-//! code and data go.
+//! Limits: code is executed on x86-64 only. TLB entries are evicted as far as the pages of code and data do so.
 
 use std::ffi::{c_int, c_void};
 use std::fs;
@@ -19,13 +17,13 @@ use std::ptr;
 
 const LINE: usize = 64;
 
-/// As many jumps as lines: 65,536, and no branch target buffer holds so many.
+/// 65,536 jumps, one per cache line: more than any branch target buffer holds.
 const LEAST_CODE: usize = 4 << 20;
 
-/// The second-level cache where the machine does not tell.
+/// The size of the second-level cache if sysfs does not have it.
 const USUAL_CACHE: usize = 2 << 20;
 
-/// How much is touched before each iteration.
+/// The amount of code and data that is touched before each iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cold {
     data: usize,
@@ -33,18 +31,18 @@ pub struct Cold {
 }
 
 impl Cold {
-    /// The most of data: reading it takes some milliseconds.
+    /// The maximum amount of data: reading it takes milliseconds.
     pub const MOST: usize = 256 << 20;
 
-    /// What displaces the second-level cache of a processor, and its branch targets: twice that cache of
-    /// data, and as much code, 4 MiB of it at least.
+    /// Enough to evict a processor's second-level cache and branch target buffer: data of twice the size of the cache
+    /// and as much code, at least 4 MiB.
     pub fn of_machine(cpu: Option<usize>) -> Cold {
         let cache = cache(cpu.unwrap_or(0), 2).unwrap_or(USUAL_CACHE);
         let data = (2 * cache).min(Cold::MOST);
         Cold { data, code: data.max(LEAST_CODE) }
     }
 
-    /// So many bytes of data, [`Cold::MOST`] at most, and no more code than that.
+    /// This number of bytes of data, at most [`Cold::MOST`], and at most as much code.
     #[must_use]
     pub fn with_data(self, bytes: usize) -> Cold {
         let data = bytes.clamp(LINE, Cold::MOST).next_multiple_of(LINE);
@@ -131,7 +129,7 @@ fn map_jumps(size: usize) -> io::Result<*mut c_void> {
     if code == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the mapping has so many bytes, which nobody else has a reference to.
+    // SAFETY: the mapping has this number of bytes, and there is no other reference to it.
     let bytes = unsafe { std::slice::from_raw_parts_mut(code.cast::<u8>(), size) };
     let lines = size / LINE;
     for (number, line) in bytes.chunks_mut(LINE).enumerate() {

@@ -1,4 +1,4 @@
-//! Ctrl-C ends a measurement, not the program: what is measured so far is kept.
+//! Ctrl-C stops a measurement, not the program: the samples so far are kept.
 //!
 //! A second one ends the program at once, but not when it comes within a second: `timeout` and others send the
 //! same signal to a process and to its group.

@@ -3,9 +3,10 @@
 //! - [`measure()`]: subjects beside each other, each in processes of its own, with statistics.
 //! - [`Subject`]: a stack of filters under which nothing dies; [`StandIn`]: calls that can be measured.
 //! - [`stats`]: medians and what they are known to.
-//! - [`naive`]: filters as simple compilers make them, to compare with.
+//! - [`libseccomp`]: programs in the shape in which libseccomp makes them, to compare with.
 //! - [`experiment`]: published experiments, each one function.
 //! - [`workload`]: real servers under filters, driven by their usual clients.
+//! - [`engines`]: the engines that run programs in user space, on workloads of their own.
 //! - [`page`], [`chart`]: results for people, as a page with charts.
 //!
 //! `unsafe` code is in `raw.rs`, `cold.rs`, `body.rs`, `worker.rs`, `interrupt.rs` and `workload/process.rs`.
@@ -35,10 +36,11 @@ mod body;
 mod calls;
 pub mod chart;
 mod cold;
+pub mod engines;
 pub mod experiment;
 mod interrupt;
+pub mod libseccomp;
 mod measure;
-pub mod naive;
 pub mod page;
 mod raw;
 pub mod report;

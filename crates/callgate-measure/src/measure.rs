@@ -1,14 +1,12 @@
-//! Measuring subjects beside each other, and what the samples say.
+//! Measures subjects in rounds, and estimates overheads from the samples.
 //!
-//! A round is one process per subject, in an order that changes with the round, so that what the machine
-//! does in the meantime meets all alike; every process measures every body in short batches. The median
-//! of its batches is one value. The overhead of a subject is the difference to "no filter" of the same
-//! round, and the median of these differences over all rounds, with its interval, is what is reported. A
-//! process has its memory at other places than the next, which shifts all its batches alike: that is why
-//! rounds are the unit, and not batches.
+//! A round is one process per subject, in an order that changes with the round, so that disturbances affect all
+//! subjects alike. Each process measures every body in short batches; the median of its batches is one sample. The
+//! overhead of a subject is the difference from "no filter" in the same round. Reported are the median of these
+//! differences over all rounds and its confidence interval. Rounds are the unit, not batches, because memory is at
+//! different addresses in each process, which shifts all of its batches in the same direction.
 //!
-//! "No filter" is measured twice in each round. What the second costs over the first should be nothing:
-//! it says how far identical subjects differ on this machine, now.
+//! "No filter" is measured twice in each round. The difference between the two is the noise floor.
 
 use std::time::{Duration, Instant};
 
@@ -20,31 +18,30 @@ use crate::stats::{self, Interval, Summary};
 use crate::subject::Subject;
 use crate::worker::{self, Batches, MeasureError};
 
-/// After how many rounds intervals are looked at, which takes as long as a round.
+/// The number of rounds between two looks at the confidence intervals, which take as long as a round.
 const CHECKED_EVERY: usize = 10;
 
 /// What is to be measured.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The subjects; the first is what the others are compared with, and no filter.
+    /// The subjects. The first is the baseline: no filter.
     pub subjects: Vec<Subject>,
-    /// What each of them does.
+    /// What each of them executes.
     pub bodies: Vec<Body>,
-    /// A mean over the bodies, where it is the mean that is asked about.
+    /// A mean over the bodies, if the mean is what is measured.
     pub mean: Option<Mean>,
     /// How each process measures.
     pub batches: Batches,
-    /// So many rounds at least, even when the time is over.
+    /// The minimum number of rounds, even when the time is over.
     pub min_rounds: usize,
-    /// So many at most.
+    /// The maximum number of rounds.
     pub max_rounds: usize,
-    /// When to begin no further round.
+    /// The time after which no further round starts.
     pub time: Duration,
-    /// Beyond `min_rounds` and a third of the time, end when all overheads are known to this share of
-    /// themselves, or to [`stats::RESOLUTION`]; 0 for never. With a mean, its overheads count alone: what
-    /// hardly ever happens need not be known.
+    /// After `min_rounds` and a third of the time, stop when all overheads are known to this share of themselves, or
+    /// to [`stats::RESOLUTION`]; 0 for never. With a mean, only its overheads count: rare bodies may be imprecise.
     pub precision: f64,
-    /// Of the order of subjects.
+    /// The seed of the order of subjects.
     pub seed: u64,
 }
 
@@ -64,26 +61,26 @@ pub struct Samples {
     /// batch by batch.
     times: Vec<Vec<Vec<Vec<f64>>>>,
     rounds: usize,
-    /// Whether it was ended by Ctrl-C.
+    /// Whether Ctrl-C stopped it.
     pub interrupted: bool,
-    /// How long it took.
+    /// The elapsed time.
     pub elapsed: Duration,
 }
 
-/// What is known of a subject and a body.
+/// The estimate for a subject and a body.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// Nanoseconds per iteration: the best batch of all.
+    /// Nanoseconds per iteration in the fastest batch.
     pub minimum: f64,
     /// The median over the rounds.
     pub median: f64,
-    /// Over no filter, in the same round.
+    /// The difference from no filter in the same round.
     pub overhead: Interval,
-    /// How the batches of all rounds are spread.
+    /// The distribution of the batches of all rounds.
     pub spread: Summary,
 }
 
-/// Measures; `tell` hears which share of the work is done.
+/// Measures; `tell` is called with the share of the work that is done.
 ///
 /// # Errors
 /// When a process cannot be started, a filter is refused, or a process dies.
@@ -97,10 +94,10 @@ pub fn measure(plan: &Plan, tell: &mut dyn FnMut(f64)) -> Result<Samples, Measur
     let mut order: Vec<usize> = (0..subjects.len()).collect();
     while samples.rounds < plan.max_rounds {
         let elapsed = start.elapsed();
-        // What the machine does lasts; so a precise result needs a while to be believed.
+        // Disturbances last: a narrow interval after a short time is not reliable.
         let is_due = elapsed >= plan.time / 3 && samples.rounds.is_multiple_of(CHECKED_EVERY);
         let precise = is_due
-            && samples.disturbed() <= stats::MAX_DISTURBED
+            && samples.outliers() <= stats::MAX_OUTLIERS
             && samples.is_precise(plan.mean.as_ref(), plan.precision);
         if samples.rounds >= plan.min_rounds && (elapsed >= plan.time || precise) {
             break;
@@ -124,7 +121,7 @@ pub fn measure(plan: &Plan, tell: &mut dyn FnMut(f64)) -> Result<Samples, Measur
         if samples.interrupted {
             break;
         }
-        // A round counts when it is whole.
+        // Only complete rounds count.
         for (all, new) in samples.times.iter_mut().zip(round) {
             for (all, new) in all.iter_mut().zip(new) {
                 all.push(new);
@@ -137,12 +134,12 @@ pub fn measure(plan: &Plan, tell: &mut dyn FnMut(f64)) -> Result<Samples, Measur
 }
 
 impl Samples {
-    /// How many rounds are whole.
+    /// The number of complete rounds.
     pub fn rounds(&self) -> usize {
         self.rounds
     }
 
-    /// What is known of a subject and a body of the plan; `None` when no round is whole.
+    /// What is known of a subject and a body of the plan; `None` without a complete round.
     pub fn estimate(&self, subject: usize, body: usize) -> Option<Estimate> {
         let batches = self.times.get(subject)?.get(body)?;
         let all: Vec<f64> = batches.iter().flatten().copied().collect();
@@ -166,7 +163,7 @@ impl Samples {
         })
     }
 
-    /// How far the second "no filter" is from the first, for a body.
+    /// The noise floor for a body: the second "no filter" minus the first.
     pub fn noise(&self, body: usize) -> Option<Interval> {
         let again = self.times.len().checked_sub(1)?;
         Interval::of(&self.overheads(again, body), seed(again, body))
@@ -182,24 +179,24 @@ impl Samples {
         Interval::of(&overheads, seed(subject, weights.len()))
     }
 
-    /// The share of all batches without filter that something else on the machine disturbed.
-    pub fn disturbed(&self) -> f64 {
+    /// The share of outliers among the batches without a filter.
+    pub fn outliers(&self) -> f64 {
         let bodies = self.times.first().into_iter().flatten();
         let shares: Vec<f64> = bodies
             .filter_map(|rounds| {
-                stats::disturbed(&rounds.iter().flatten().copied().collect::<Vec<_>>())
+                stats::outliers(&rounds.iter().flatten().copied().collect::<Vec<_>>())
             })
             .collect();
         shares.iter().sum::<f64>() / shares.len().max(1) as f64
     }
 
-    /// One value per round: the median of its batches.
+    /// One sample per round: the median of its batches.
     pub fn values(&self, subject: usize, body: usize) -> Vec<f64> {
         let rounds = self.times.get(subject).and_then(|bodies| bodies.get(body));
         rounds.into_iter().flatten().filter_map(|batches| stats::median(batches)).collect()
     }
 
-    /// One value per round: over "no filter" of that round.
+    /// One difference from "no filter" per round.
     fn overheads(&self, subject: usize, body: usize) -> Vec<f64> {
         let (own, none) = (self.values(subject, body), self.values(0, body));
         own.iter().zip(&none).map(|(own, none)| own - none).collect()

@@ -1,7 +1,7 @@
-//! What a measurement says, ready to be printed.
+//! The report of a measurement.
 
 use crate::measure::{Estimate, Mean, Plan, Samples};
-use crate::stats::{Interval, MAX_DISTURBED};
+use crate::stats::{Interval, MAX_OUTLIERS};
 use crate::subject::Treatment;
 
 /// What was measured, in sections.
@@ -13,11 +13,11 @@ pub struct Report {
     pub setting: Vec<(&'static str, String)>,
     /// What each body cost.
     pub sections: Vec<Section>,
-    /// What follows from it.
+    /// The findings.
     pub findings: Vec<Finding>,
     /// Why the machine was too noisy for what was asked, if it was.
     pub noisy: Option<String>,
-    /// Whether it was ended before its time.
+    /// Whether it was stopped early.
     pub interrupted: bool,
 }
 
@@ -28,7 +28,7 @@ pub struct Section {
     pub title: String,
     /// A row per subject.
     pub rows: Vec<Row>,
-    /// How far identical subjects differ.
+    /// The noise floor.
     pub noise: Interval,
     /// Whether its overheads must be known: with a mean, those of the mean alone.
     pub is_claimed: bool,
@@ -60,7 +60,7 @@ pub struct Finding {
     pub value: f64,
     /// Its unit.
     pub unit: &'static str,
-    /// What it is between, where it is a difference that may be too small to be seen.
+    /// Its confidence interval, for a difference that may be below the noise floor.
     pub known: Option<Known>,
 }
 
@@ -75,13 +75,12 @@ impl Finding {
     }
 }
 
-/// What is known of a difference.
+/// The confidence in a difference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Known {
-    /// What it is between with 95 % confidence.
+    /// The 95 % confidence interval.
     pub interval: Interval,
-    /// Whether it can be told from nothing: the interval is on one side of 0, and it is more than what
-    /// identical subjects may differ by.
+    /// Whether it is resolved: its confidence interval does not contain 0, and it is above the noise floor.
     pub is_resolved: bool,
 }
 
@@ -134,21 +133,21 @@ pub fn sections(plan: &Plan, samples: &Samples, bodies: &[Shown]) -> Vec<Section
     mean.into_iter().chain(each).collect()
 }
 
-/// Why overheads are not known to the share that was asked for: something else ran on the processor; or, of
-/// the sections that are claimed and of their rows that `is_claimed`, by number, the one that is known worst. An overhead is known when its interval is no wider than the share of it,
-/// and identical subjects differ by less; [`RESOLUTION`](crate::stats::RESOLUTION) is always enough.
+/// Why the requested precision was not reached: too many outliers, or the least precise of the rows that `is_claimed`
+/// selects, in sections that are claimed. An overhead is known when its confidence interval and the noise floor are at
+/// most the requested share of it, or at most [`RESOLUTION`](crate::stats::RESOLUTION).
 pub fn noisy(
     sections: &[Section],
-    disturbed: f64,
+    outliers: f64,
     precision: f64,
     is_claimed: impl Fn(usize) -> bool,
 ) -> Option<String> {
-    if disturbed > MAX_DISTURBED {
+    if outliers > MAX_OUTLIERS {
         return Some(format!(
-            "something else disturbed {:.0} % of the batches without filter, and more than {:.0} % \
+            "{:.0} % of the batches without a filter were outliers, and more than {:.0} % \
              makes results differ from run to run",
-            disturbed * 100.0,
-            MAX_DISTURBED * 100.0
+            outliers * 100.0,
+            MAX_OUTLIERS * 100.0
         ));
     }
     let mut worst: Option<(f64, String)> = None;
@@ -223,6 +222,6 @@ mod tests {
         assert_eq!(of(section(1.0, 0.4, 0.4)), None, "below the resolution");
         assert_eq!(noisy(&[section(100.0, 50.0, 0.0)], 0.0, 0.03, |_| false), None);
         assert_eq!(of(Section { is_claimed: false, ..section(100.0, 50.0, 0.0) }), None);
-        assert!(noisy(&[], 0.12, 0.03, |_| true).unwrap().contains("disturbed 12 %"));
+        assert!(noisy(&[], 0.12, 0.03, |_| true).unwrap().contains("12 % of the batches"));
     }
 }

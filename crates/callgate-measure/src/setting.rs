@@ -1,11 +1,11 @@
-//! What a figure depends on besides the filter: the machine, as far as it tells.
+//! The machine that figures were measured on.
 
 use std::fs;
 
 use crate::cold::{self, Cold};
 use crate::worker::Batches;
 
-/// Facts about the machine, and how is measured: label and text.
+/// Facts about the machine and the measurement: label and text.
 pub fn setting(batches: &Batches) -> Vec<(&'static str, String)> {
     // Bytes: a thread's status has its name in it, which may be anything.
     let one = |path: &str| {

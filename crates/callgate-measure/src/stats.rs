@@ -1,27 +1,26 @@
-//! Statistics of samples: order statistics, and how far a median is known.
+//! Statistics of samples: order statistics, and confidence intervals of medians.
 //!
-//! The interval of a median comes from the bootstrap (Efron 1979, percentile method): samples are drawn
-//! with replacement, and what 95 % of their medians are between is the interval. It assumes nothing about
-//! the distribution, which here has a long tail on one side. What happens on a machine lasts, so samples
-//! that follow each other are alike: blocks of them are drawn, as long as the third root of their number, and
-//! the first follows the last (Politis and Romano 1992). Seeds are fixed, so the same samples give the same interval.
+//! Confidence intervals come from the bootstrap (Efron 1979, percentile method), which assumes nothing about the
+//! distribution; here it has a long tail on one side. Successive samples are correlated, because disturbances last
+//! longer than a sample. So blocks are resampled (circular block bootstrap, Politis and Romano 1992), whose length is
+//! the cube root of the number of samples. Seeds are fixed: the same samples give the same interval.
 
 use callgate::random::Rng;
 
-/// Identical subjects differ by so much at best, in nanoseconds; nothing smaller is claimed.
+/// The smallest difference that is claimed, in nanoseconds: identical subjects differ by as much.
 pub const RESOLUTION: f64 = 0.5;
 
-/// The share of batches that may be disturbed. Medians hide them, but the caches that the others leave
-/// behind make the next batches slower: with more, results do not repeat.
-pub const MAX_DISTURBED: f64 = 0.05;
+/// The largest share of outliers among batches. Medians hide them, but other processes also evict caches, which slows
+/// down the batches that follow: with more outliers, results are not reproducible.
+pub const MAX_OUTLIERS: f64 = 0.05;
 
-/// How many times samples are drawn anew.
+/// The number of bootstrap resamples.
 const RESAMPLES: usize = 1000;
 
-/// The share of medians inside an interval.
+/// The confidence level.
 const CONFIDENCE: f64 = 0.95;
 
-/// A value and what it is between with 95 % confidence.
+/// A median and its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
     /// The median of the samples.
@@ -33,7 +32,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Of samples in the order in which they were taken; `None` when there is none.
+    /// The median of samples in the order in which they were taken; `None` without samples.
     pub fn of(samples: &[f64], seed: u64) -> Option<Interval> {
         let median = self::median(samples)?;
         let mut rng = Rng::new(seed);
@@ -58,20 +57,19 @@ impl Interval {
         self.high - self.low
     }
 
-    /// How wide it may be for the value to be known to this share of itself; a [`RESOLUTION`] is always
-    /// enough.
+    /// The largest width at which the median is known to this share of itself, at least [`RESOLUTION`].
     pub fn tolerance(&self, share: f64) -> f64 {
         (share * self.median.abs()).max(RESOLUTION)
     }
 
-    /// How many times its tolerance it is wide, or identical subjects differed, whichever is more; the
-    /// value is known when that is 1 at the most.
+    /// The width, or the noise floor if that is larger, in multiples of the tolerance; the median is known when this
+    /// is at most 1.
     pub fn excess(&self, share: f64, noise: Interval) -> f64 {
         self.width().max(noise.median.abs()) / self.tolerance(share)
     }
 }
 
-/// What half of the samples are below.
+/// The median.
 pub fn median(samples: &[f64]) -> Option<f64> {
     quantile(samples, 0.5)
 }
@@ -81,8 +79,7 @@ pub fn minimum(samples: &[f64]) -> Option<f64> {
     samples.iter().copied().min_by(f64::total_cmp)
 }
 
-/// What this share of the samples is below, with straight lines between them (type 7 of Hyndman and
-/// Fan 1996).
+/// A quantile, with linear interpolation (type 7 of Hyndman and Fan 1996).
 pub fn quantile(samples: &[f64], share: f64) -> Option<f64> {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -93,23 +90,23 @@ pub fn quantile(samples: &[f64], share: f64) -> Option<f64> {
     Some(below + (above - below) * place.fract())
 }
 
-/// What a box chart shows.
+/// The values of a box plot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
     /// The smallest sample.
     pub minimum: f64,
-    /// A quarter of the samples is below.
+    /// The first quartile.
     pub lower: f64,
-    /// Half of them.
+    /// The median.
     pub median: f64,
-    /// Three quarters.
+    /// The third quartile.
     pub upper: f64,
-    /// 95 % of them: the end of the whisker.
+    /// The 95th percentile, the end of the whisker.
     pub high: f64,
 }
 
 impl Summary {
-    /// Of samples; `None` when there is none.
+    /// The box of samples; `None` without samples.
     pub fn of(samples: &[f64]) -> Option<Summary> {
         Some(Summary {
             minimum: minimum(samples)?,
@@ -121,8 +118,8 @@ impl Summary {
     }
 }
 
-/// The share of samples that are more than half above the median: what was disturbed.
-pub fn disturbed(samples: &[f64]) -> Option<f64> {
+/// The share of outliers: samples above 1.5 times the median.
+pub fn outliers(samples: &[f64]) -> Option<f64> {
     let limit = 1.5 * median(samples)?;
     let above = samples.iter().filter(|sample| **sample > limit).count();
     Some(above as f64 / samples.len() as f64)
@@ -142,8 +139,8 @@ mod tests {
         assert_eq!(minimum(&samples), Some(1.0));
         assert_eq!(median(&[7.0]), Some(7.0));
         assert_eq!((median(&[]), Interval::of(&[], 1)), (None, None));
-        assert_eq!(disturbed(&[1.0, 1.0, 1.4, 1.6]), Some(0.0));
-        assert_eq!(disturbed(&[1.0, 1.0, 1.0, 1.6]), Some(0.25));
+        assert_eq!(outliers(&[1.0, 1.0, 1.4, 1.6]), Some(0.0));
+        assert_eq!(outliers(&[1.0, 1.0, 1.0, 1.6]), Some(0.25));
         let summary = Summary::of(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
         assert_eq!((summary.minimum, summary.lower, summary.median), (1.0, 2.0, 3.0));
         assert_eq!((summary.upper, summary.high), (4.0, 4.8));
@@ -162,7 +159,7 @@ mod tests {
         assert!(few.low <= few.median && few.median <= few.high);
     }
 
-    /// Uniform samples from 0 to 1 have the median 0.5; 95 % of the intervals should hold it.
+    /// Uniform samples from 0 to 1 have the median 0.5; 95 % of the confidence intervals should contain it.
     #[test]
     fn intervals_hold_what_they_promise() {
         let mut rng = Rng::new(11);

@@ -1,10 +1,9 @@
-//! What is measured: a stack of filters, under which nothing dies.
+//! Subjects: stacks of filters that do not kill processes.
 //!
-//! Every return of a program but ALLOW becomes an errno: its own where it is one, else EPERM. A `ret a`
-//! becomes a jump to three instructions at the end, which return ALLOW or EPERM, so a program with
-//! computed returns gets at most two executed instructions more. Everything before the returns stays as
-//! it is, and where it is: the calls that the kernel's cache answers are the same, and the path of a call
-//! is as long as before.
+//! Every return except ALLOW becomes an errno: its own if it is one, else EPERM. A `ret a` becomes a jump to three
+//! instructions at the end, which return ALLOW or EPERM, so a program with computed returns executes at most two more
+//! instructions. The instructions before the returns are unchanged and in the same places: the kernel's cache answers
+//! the same syscalls, and all other paths have the same length.
 //!
 //! Limits: a division by a zero X ends the program with KILL; a filter that does so for a measured call
 //! is reported, because the measuring process dies.
@@ -15,18 +14,18 @@ use callgate::{Action, Arch, Endian, SeccompData, Verdict};
 /// A stack of filters with a name.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// As tables name it.
+    /// Its name in tables.
     pub name: String,
     /// The oldest first; none for no filter.
     programs: Vec<Program>,
 }
 
-/// What happens to a call.
+/// How a syscall is decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Treatment {
     /// There is no filter.
     Unfiltered,
-    /// The kernel's cache knows that it is allowed (Linux 5.11 and later).
+    /// The kernel's verdict cache allows it (Linux 5.11 and later).
     Cached,
     /// The filters run and allow it.
     Allowed,

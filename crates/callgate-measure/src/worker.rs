@@ -1,8 +1,7 @@
 //! One measuring process: it pins itself, installs the filters, and measures every body in short batches.
 //!
-//! After the filters are installed nothing is done but what is measured, reading the clock, and writing
-//! to memory that is shared with the parent: any other call could be denied. When it is done it waits to
-//! be ended by the parent.
+//! Once the filters are installed, the process only executes the bodies, reads the clock, and writes to memory that it
+//! shares with the parent: any other syscall could be denied. It then waits for the parent to kill it.
 
 use std::fmt;
 use std::io;
@@ -27,11 +26,11 @@ pub struct Batches {
     pub iterations: u32,
     /// Iterations before the first batch.
     pub warm_up: u32,
-    /// How much other code and data is touched before each iteration, if any.
+    /// The code and data that is touched before each iteration, if any.
     pub cold: Option<Cold>,
     /// The processor to run on, if any.
     pub cpu: Option<usize>,
-    /// How long a process may take.
+    /// The time limit of a process.
     pub limit: Duration,
 }
 
@@ -50,8 +49,7 @@ impl Default for Batches {
 }
 
 impl Batches {
-    /// 5 short batches, with so much touched before each iteration, which takes from half a millisecond to some
-    /// twenty.
+    /// 5 short batches, with caches evicted before each iteration, which takes 0.5 to 20 ms.
     pub fn cold(cold: Cold) -> Batches {
         let iterations = ((64 << 20) / cold.data().max(1)).clamp(2, 10) as u32;
         let batches = Batches::default();
@@ -136,7 +134,7 @@ pub(crate) fn measure(
     Ok(Some(times.chunks(each.max(1)).map(<[f64]>::to_vec).collect()))
 }
 
-/// What the child does; the state that it ends in.
+/// The child; returns its final state.
 fn work(subject: &Subject, bodies: &[Body], batches: &Batches, words: &[AtomicU32]) -> u32 {
     raw::ignore_interrupts();
     if batches.cpu.is_some_and(|cpu| raw::pin(cpu).is_err()) {
@@ -161,7 +159,7 @@ fn work(subject: &Subject, bodies: &[Body], batches: &Batches, words: &[AtomicU3
     DONE
 }
 
-/// The batches of one body; the state when there is trouble.
+/// The batches of one body; the state of an error.
 fn measure_body<'w>(
     body: &Body,
     batches: &Batches,
@@ -205,7 +203,7 @@ enum Kind {
 }
 
 impl MeasureError {
-    /// The subject that was measured; none where it has no part in it.
+    /// The subject that was measured, if the error is about one.
     pub fn subject(&self) -> Option<&str> {
         let is_elsewhere =
             matches!(self.kind, Kind::NoProcess(_) | Kind::NoMemory | Kind::NotPinned(_));
@@ -220,7 +218,7 @@ impl MeasureError {
         }
     }
 
-    /// What to do about it.
+    /// How to resolve it.
     pub fn help(&self) -> String {
         match &self.kind {
             Kind::Refused { filter: 1.., .. } => "an older filter of the stack may deny seccomp(2) or \

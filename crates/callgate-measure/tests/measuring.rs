@@ -1,4 +1,4 @@
-//! Measurements on the running kernel: short ones, of which only what no noise can change is asserted.
+//! Short measurements on the running kernel. Only facts that noise cannot change are asserted.
 
 use std::time::Duration;
 
@@ -9,6 +9,17 @@ use callgate_measure::report::{Report, Shown, sections};
 use callgate_measure::{
     Batches, Body, Cold, Mean, Plan, StandIn, Subject, Treatment, choose, measure, page,
 };
+use callgate_testing::{Need, Skip, TestResult};
+
+/// Emulators and some sandboxes do not have seccomp.
+fn needs_seccomp() -> TestResult {
+    let status = std::fs::read_to_string("/proc/self/status")
+        .map_err(|why| Skip::new(Need::Proc, format!("/proc/self/status: {why}")))?;
+    match status.lines().any(|line| line.starts_with("Seccomp:")) {
+        true => Ok(()),
+        false => Err(Skip::new(Need::Kernel, "the kernel does not have seccomp")),
+    }
+}
 
 fn program(insns: &[Insn]) -> Program {
     Program::new(insns.to_vec()).unwrap()
@@ -18,7 +29,7 @@ fn ret(verdict: Verdict) -> Insn {
     Insn::new(Op::RetK, verdict.0)
 }
 
-/// Looks at an argument so many times, and allows.
+/// Compares an argument this number of times, and allows.
 fn long(comparisons: usize) -> Program {
     let mut insns = vec![Insn::new(Op::LdWordAbs, 16)];
     insns.resize(1 + comparisons, Insn::branch(Op::JeqK, 77, 0, 0));
@@ -40,8 +51,8 @@ fn plan(subjects: Vec<Subject>, calls: &[StandIn]) -> Plan {
     }
 }
 
-#[test]
-fn a_filter_of_four_thousand_instructions_costs_more_than_a_short_one() {
+fn a_filter_of_four_thousand_instructions_costs_more_than_a_short_one() -> TestResult {
+    needs_seccomp()?;
     let getpid = StandIn::find("getpid").unwrap();
     let subjects = vec![
         Subject::none(),
@@ -73,18 +84,22 @@ fn a_filter_of_four_thousand_instructions_costs_more_than_a_short_one() {
         interrupted: true,
     };
     is_well_formed(&page::page(&report));
+    Ok(())
 }
 
-/// The call waits for what it needs, and for branches that are forgotten; a hot one takes a fifth of that.
-#[cfg(target_arch = "x86_64")]
-#[test]
-fn a_cold_call_takes_longer_than_a_hot_one() {
+/// A cold syscall takes at least five times as long, because of cache misses and mispredicted branches.
+fn a_cold_call_takes_longer_than_a_hot_one() -> TestResult {
+    needs_seccomp()?;
+    if !cfg!(target_arch = "x86_64") {
+        return Err(Skip::new(Need::Kernel, "code is touched on x86-64 only"));
+    }
     let call = [StandIn::find("getpid").unwrap()];
     let hot = plan(vec![Subject::none()], &call);
     let cold = Plan { batches: Batches::cold(Cold::of_machine(None)), ..hot.clone() };
     let median = |plan| measure(plan, &mut |_| {}).unwrap().estimate(0, 0).unwrap().median;
     let (hot, cold) = (median(&hot), median(&cold));
     assert!(cold > 2.0 * hot, "{cold} {hot}");
+    Ok(())
 }
 
 /// Tags are closed in their order, attributes are quoted, and nothing is left of `<`, `>` and `&`.
@@ -113,8 +128,8 @@ fn is_well_formed(page: &str) {
     assert!(!page.contains("<script") && !page.contains("http://www.w3.org/1999/xlink"));
 }
 
-#[test]
-fn nothing_dies_whatever_a_filter_says() {
+fn nothing_dies_whatever_a_filter_says() -> TestResult {
+    needs_seccomp()?;
     let calls = [StandIn::find("getpid").unwrap(), StandIn::find("socket").unwrap()];
     for verdict in [Verdict::KILL_PROCESS, Verdict::KILL_THREAD, Verdict::trap(1), Verdict::LOG] {
         let subjects =
@@ -122,10 +137,11 @@ fn nothing_dies_whatever_a_filter_says() {
         let samples = measure(&plan(subjects, &calls), &mut |_| {}).unwrap();
         assert!(samples.estimate(1, 1).is_some());
     }
+    Ok(())
 }
 
-#[test]
-fn what_cannot_be_measured_says_why() {
+fn what_cannot_be_measured_says_why() -> TestResult {
+    needs_seccomp()?;
     let getpid = StandIn::find("getpid").unwrap();
     // A division by zero ends the program with KILL_THREAD, which no rewriting of returns prevents.
     let dividing = program(&[Insn::new(Op::DivX, 0), ret(Verdict::ALLOW)]);
@@ -150,10 +166,11 @@ fn what_cannot_be_measured_says_why() {
     late.batches.limit = Duration::from_millis(50);
     let late = measure(&late, &mut |_| {}).unwrap_err();
     assert!(late.to_string().contains("longer than"), "{late}");
+    Ok(())
 }
 
-#[test]
-fn calls_are_chosen_that_show_what_filters_do() {
+fn calls_are_chosen_that_show_what_filters_do() -> TestResult {
+    needs_seccomp()?;
     let nr = |name| StandIn::find(name).unwrap().data().nr;
     let subject = Subject::new(
         "x",
@@ -170,14 +187,16 @@ fn calls_are_chosen_that_show_what_filters_do() {
     let chosen = choose(&[subject.unwrap()]);
     let names: Vec<&str> = chosen.iter().map(|call| call.name).collect();
     assert_eq!(names, ["getpid", "read", "socket"]);
+    Ok(())
 }
 
-#[test]
-fn every_experiment_can_be_set_up_and_measured() {
+fn every_experiment_can_be_set_up_and_measured() -> TestResult {
+    needs_seccomp()?;
     let arch = callgate::Arch::native().unwrap();
-    let options = callgate::frontend::oci::Options {
+    let options = callgate::frontend::oci::ReadOptions {
         arches: vec![arch],
-        ..callgate::frontend::oci::Options::new(arch, "6.12".parse().unwrap())
+        enosys_above: Some(callgate::frontend::oci::EnosysAbove::Off),
+        ..callgate::frontend::oci::ReadOptions::new(arch, "6.12".parse().unwrap())
     };
     let policy = callgate::frontend::container_default(&options).unwrap().policy;
     let options = Options {
@@ -199,11 +218,11 @@ fn every_experiment_can_be_set_up_and_measured() {
         assert!(findings.iter().all(|finding| finding.value.is_finite()), "{findings:?}");
         assert_eq!(findings.is_empty(), *experiment == Experiment::Weighted);
     }
+    Ok(())
 }
 
 /// `BLESS=1` writes the table into the document.
-#[test]
-fn the_document_lists_the_calls() {
+fn the_document_lists_the_calls() -> TestResult {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/measuring.md");
     let text = std::fs::read_to_string(path).unwrap();
     let (head, tail) = text.split_once("<!-- calls -->\n").unwrap();
@@ -218,4 +237,15 @@ fn the_document_lists_the_calls() {
     } else {
         assert_eq!(old, table, "BLESS=1 rewrites it");
     }
+    Ok(())
 }
+
+callgate_testing::tests![
+    a_filter_of_four_thousand_instructions_costs_more_than_a_short_one,
+    a_cold_call_takes_longer_than_a_hot_one,
+    nothing_dies_whatever_a_filter_says,
+    what_cannot_be_measured_says_why,
+    calls_are_chosen_that_show_what_filters_do,
+    every_experiment_can_be_set_up_and_measured,
+    the_document_lists_the_calls,
+];

@@ -20,8 +20,7 @@ use crate::policy::Policy;
 ///
 /// let token = Arch::X86_64.token();
 /// let deny = Rule { calls: CallSet::one(59), when: Condition::always(), verdict: Verdict::errno(1) };
-/// let default = Verdict::ALLOW;
-/// let section = Section { token, arches: vec![Arch::X86_64], rules: vec![deny], default };
+/// let section = Section::new(Arch::X86_64, vec![deny], Verdict::ALLOW);
 /// let policy = Policy::new(vec![section], Verdict::KILL_PROCESS)?;
 ///
 /// let program = |errno| Program::new(vec![
@@ -115,7 +114,6 @@ impl Meaning {
         self.store.begin();
         let proved = self.store.program(program, self.endian)?;
         self.store.check(proved)?;
-        self.store.check(self.func)?;
         if proved == self.func {
             return Ok(());
         }

@@ -5,7 +5,7 @@
 //! time, one for each file of a directory.
 //!
 //! `CALLGATE_REQUIRE=root,ptrace` in the environment makes a test fail that is skipped for want of one of
-//! these; `CALLGATE_REQUIRE=all` names every [`Need`].
+//! these; `CALLGATE_REQUIRE=all` names every [`Need`] except [`Need::User`].
 //!
 //! ```
 //! use callgate_testing::{Need, Skip, TestResult};
@@ -26,13 +26,17 @@
 use std::fmt;
 use std::process::ExitCode;
 
-use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use libtest_mimic::{Arguments, Completion, Failed};
+
+pub use libtest_mimic::Trial;
 
 /// What a test may need that a machine may lack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     /// Effective user ID 0, or the capabilities that come with it.
     Root,
+    /// A user other than root, whom permissions of files stop.
+    User,
     /// `ptrace(2)` of other processes.
     Ptrace,
     /// eBPF programs at tracepoints, and the kernel's type information.
@@ -58,8 +62,9 @@ pub enum Need {
 }
 
 impl Need {
-    const ALL: [Need; 12] = [
+    const ALL: [Need; 13] = [
         Need::Root,
+        Need::User,
         Need::Ptrace,
         Need::Bpf,
         Need::Listener,
@@ -77,6 +82,7 @@ impl Need {
     pub fn name(self) -> &'static str {
         match self {
             Need::Root => "root",
+            Need::User => "user",
             Need::Ptrace => "ptrace",
             Need::Bpf => "bpf",
             Need::Listener => "listener",
@@ -106,7 +112,8 @@ impl Need {
                 all.join(", ")
             );
         }
-        names.any(|name| name == "all" || name == self.name())
+        // No process is root and another user, so "all" cannot name both.
+        names.any(|name| name == self.name() || name == "all" && self != Need::User)
     }
 }
 

@@ -17,8 +17,7 @@
 //! // Allows only socket(2) with the family AF_UNIX.
 //! let unix = Condition::test(Test::eq(Field::arg_low(0).ok_or("argument 0")?, 1));
 //! let rules = vec![Rule { calls: CallSet::one(41), when: unix, verdict: Verdict::ALLOW }];
-//! let (token, arches) = (Arch::X86_64.token(), vec![Arch::X86_64]);
-//! let section = Section { token, arches, rules, default: Verdict::errno(1) };
+//! let section = Section::new(Arch::X86_64, rules, Verdict::errno(1));
 //! let policy = Policy::new(vec![section], Verdict::KILL_PROCESS)?;
 //!
 //! let mut recording = Recording::default();

@@ -2,8 +2,8 @@
 
 use callgate_bpf::diagnostic::{Position, Severity};
 use callgate_bpf::syscalls::{self, Arch};
-use callgate_formats::messages::{Messages, Report};
-use callgate_formats::tree::shorten;
+use callgate_formats::diagnostics::messages::{Messages, Report};
+use callgate_formats::diagnostics::quote::shorten;
 
 /// How many unknown names get a suggestion, because finding one is slow and a text may have a million names.
 pub(crate) const MAX_SUGGESTIONS: usize = 50;

@@ -1,4 +1,4 @@
-//! The fuzz target: random programs and inputs on which every engine must say what the reference says.
+//! The fuzz target: random programs and inputs on which every engine must agree with the reference.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -11,25 +11,25 @@ usage: jit_vs_reference [--cases N] [--seed N] [--engine NAME]...
 Makes random programs and inputs and compares what engines return with what the
 reference interpreter returns. A case is a pair of a program and an input.
 
-  --cases N      how many cases (default 10000000)
-  --seed N       where to begin; a difference names its own (default 0)
-  --engine NAME  an engine to compare; without it, all of them
+  --cases N      number of cases (default 10000000)
+  --seed N       first seed; a difference reports its seed (default 0)
+  --engine NAME  an engine to compare (default: all)
 
-exit status: 0 no difference, 1 a difference, which is shown, 2 wrong options
+exit status: 0 no difference, 1 a difference, 2 invalid options
 
 example, from the sources:
   cargo run --release -p callgate-vm --example jit_vs_reference -- --seed 7";
 
-struct Options {
+struct Arguments {
     cases: u64,
     seed: u64,
     engines: Vec<EngineKind>,
 }
 
-/// `None`: help is wanted.
-fn options(arguments: impl IntoIterator<Item = String>) -> Result<Option<Options>, String> {
-    let mut options = Options { cases: 10_000_000, seed: 0, engines: Vec::new() };
-    let mut words = arguments.into_iter();
+/// `None` if help is requested.
+fn arguments(words: impl IntoIterator<Item = String>) -> Result<Option<Arguments>, String> {
+    let mut parsed = Arguments { cases: 10_000_000, seed: 0, engines: Vec::new() };
+    let mut words = words.into_iter();
     while let Some(word) = words.next() {
         if word == "--help" || word == "-h" {
             return Ok(None);
@@ -42,24 +42,24 @@ fn options(arguments: impl IntoIterator<Item = String>) -> Result<Option<Options
             }),
         };
         match word.as_str() {
-            "--cases" => options.cases = number()?,
-            "--seed" => options.seed = number()?,
+            "--cases" => parsed.cases = number()?,
+            "--seed" => parsed.seed = number()?,
             "--engine" => {
                 let name = value.ok_or("--engine needs a name after it")?;
-                options.engines.push(name.parse()?);
+                parsed.engines.push(name.parse()?);
             }
-            _ => return Err(format!("there is no option {word:?}; try --help")),
+            _ => return Err(format!("unknown option {word:?}; try --help")),
         }
     }
-    if options.engines.is_empty() {
-        options.engines = EngineKind::ALL.to_vec();
+    if parsed.engines.is_empty() {
+        parsed.engines = EngineKind::ALL.to_vec();
     }
-    Ok(Some(options))
+    Ok(Some(parsed))
 }
 
 fn main() -> ExitCode {
-    let Options { cases, seed, engines } = match options(std::env::args().skip(1)) {
-        Ok(Some(options)) => options,
+    let Arguments { cases, seed, engines } = match arguments(std::env::args().skip(1)) {
+        Ok(Some(arguments)) => arguments,
         Ok(None) => {
             println!("{HELP}");
             return ExitCode::SUCCESS;

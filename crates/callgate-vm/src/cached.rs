@@ -1,32 +1,31 @@
-//! A table of verdicts in front of an engine, as the kernel has had one since Linux 5.11 for calls that
-//! are always allowed; here for every action, and for programs with any instruction.
+//! A table of verdicts in front of an engine, like the kernel's bitmap of always-allowed syscalls (since
+//! Linux 5.11), but for every action and for programs with any instruction.
 //!
-//! The table is filled when the engine is made and never written again, so that threads share it
-//! without locks. It holds the verdict for each arch and number that nothing else decides; for the
-//! others the engine behind it is asked.
+//! The table is filled when the engine is created and never written again, so threads share it without
+//! locks. It holds the verdicts that depend on the arch and the syscall number alone; for other
+//! syscalls the wrapped engine runs.
 
-use callgate::bpf::{Program, compared_arches};
-use callgate::{Arch, Endian, SeccompData, Verdict};
+use callgate_bpf::{Arch, Endian, SeccompData, Verdict};
+use callgate_bpf::{Program, compared_arches};
 
 use crate::decoded::Decoded;
 use crate::engine::SeccompEngine;
-use crate::stack::severest;
 
-/// How many numbers from the [first](Arch::first_number) one on are in the table of an arch: more than any
-/// kernel has.
+/// How many syscall numbers the table of an arch covers, beginning with [`Arch::first_number`]: more
+/// than any kernel has.
 pub const NUMBERS: u32 = 512;
 
-/// Stands for what is not known. A program that returns just this value is asked each time.
-const ASK: u32 = 0x5eed_a5ed;
+/// Marks an unknown verdict. A program that returns this very value is run each time.
+const UNKNOWN: u32 = 0x5eed_a5ed;
 
-/// An engine with a table of verdicts in front of it.
+/// An engine behind a table of verdicts.
 ///
 /// ```
-/// use callgate::bpf::{Insn, Op, Program};
-/// use callgate::{Arch, Endian, SeccompData, Verdict};
+/// use callgate_bpf::{Insn, Op, Program};
+/// use callgate_bpf::{Arch, Endian, SeccompData, Verdict};
 /// use callgate_vm::{Cached, Decoded, SeccompEngine};
 ///
-/// // Number 1 depends on an argument, and all others are refused.
+/// // Syscall 1 depends on an argument, and all others are denied.
 /// let program = Program::new(vec![
 ///     Insn::new(Op::LdWordAbs, 0),
 ///     Insn::branch(Op::JeqK, 1, 0, 2),
@@ -37,10 +36,10 @@ const ASK: u32 = 0x5eed_a5ed;
 /// ])?;
 /// let engine = Decoded::new(&program, Endian::NATIVE);
 /// let engine = Cached::new(engine, &program, Endian::NATIVE, &[Arch::X86_64]);
-/// assert_eq!(engine.known(), 511);
+/// assert_eq!(engine.known_verdicts(), 511);
 /// let call = SeccompData { nr: 1, arch: Arch::X86_64.token(), ..SeccompData::default() };
 /// assert_eq!(engine.verdict(&call), Verdict::errno(1));
-/// # Ok::<(), callgate::bpf::ProgramError>(())
+/// # Ok::<(), callgate_bpf::ProgramError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Cached<E> {
@@ -48,7 +47,7 @@ pub struct Cached<E> {
     engine: E,
 }
 
-/// The verdicts for the numbers of an arch from `first` on.
+/// The verdicts for the syscall numbers of an arch, from `first` on.
 #[derive(Clone, Debug)]
 struct Table {
     token: u32,
@@ -57,23 +56,22 @@ struct Table {
 }
 
 impl Cached<Decoded> {
-    /// Puts a table for these architectures in front of a decoded program, which need not be decoded
-    /// again for it.
+    /// Puts a table for these architectures in front of a decoded program, without decoding it again.
     pub fn of_decoded(engine: Decoded, arches: &[Arch]) -> Cached<Decoded> {
         let program = engine.clone();
-        Cached::fill(engine, arches, |token, nr| program.known(token, nr))
+        Cached::fill(engine, arches, |token, nr| program.constant_verdict(token, nr))
     }
 }
 
 impl<E: SeccompEngine> Cached<E> {
-    /// Puts a table for these architectures in front of an engine that runs this program. Calls on other
-    /// architectures, and numbers from [`NUMBERS`] on, are left to the engine.
+    /// Puts a table for these architectures in front of an engine for this program. The engine handles
+    /// other architectures and syscall numbers outside the table.
     pub fn new(engine: E, program: &Program, endian: Endian, arches: &[Arch]) -> Cached<E> {
         let program = Decoded::new(program, endian);
-        Cached::fill(engine, arches, |token, nr| program.known(token, nr))
+        Cached::fill(engine, arches, |token, nr| program.constant_verdict(token, nr))
     }
 
-    /// The same for an engine that runs a stack of programs, the oldest first.
+    /// Puts a table in front of an engine for a stack of programs, oldest first.
     pub fn of_stack(
         engine: E,
         programs: &[&Program],
@@ -82,8 +80,11 @@ impl<E: SeccompEngine> Cached<E> {
     ) -> Cached<E> {
         let decoded: Vec<Decoded> =
             programs.iter().rev().map(|program| Decoded::new(program, endian)).collect();
-        let known = |token, nr| severest(decoded.iter().map(|program| program.known(token, nr)));
-        Cached::fill(engine, arches, known)
+        Cached::fill(engine, arches, |token, nr| {
+            let verdicts: Option<Vec<Verdict>> =
+                decoded.iter().map(|program| program.constant_verdict(token, nr)).collect();
+            verdicts.map(Verdict::of_stack)
+        })
     }
 
     fn fill(engine: E, arches: &[Arch], known: impl Fn(u32, u32) -> Option<Verdict>) -> Cached<E> {
@@ -93,7 +94,7 @@ impl<E: SeccompEngine> Cached<E> {
             if tables.iter().any(|table| (table.token, table.first) == (token, first)) {
                 continue;
             }
-            let mut verdicts = Box::new([ASK; NUMBERS as usize]);
+            let mut verdicts = Box::new([UNKNOWN; NUMBERS as usize]);
             for (nr, verdict) in (first..).zip(verdicts.iter_mut()) {
                 if let Some(known) = known(token, nr) {
                     *verdict = known.0;
@@ -104,19 +105,19 @@ impl<E: SeccompEngine> Cached<E> {
         Cached { tables, engine }
     }
 
-    /// How many verdicts the table knows.
-    pub fn known(&self) -> usize {
+    /// How many verdicts the table holds.
+    pub fn known_verdicts(&self) -> usize {
         let verdicts = self.tables.iter().flat_map(|table| table.verdicts.iter());
-        verdicts.filter(|&&verdict| verdict != ASK).count()
+        verdicts.filter(|&&verdict| verdict != UNKNOWN).count()
     }
 
-    /// The engine behind the table.
+    /// The wrapped engine.
     pub fn engine(&self) -> &E {
         &self.engine
     }
 }
 
-/// The architectures that a program compares its arch with, those of this machine when there is none.
+/// The architectures that a program compares the arch with; without any, those of this machine.
 pub(crate) fn arches_of(program: &Program, endian: Endian) -> Vec<Arch> {
     let mut arches = compared_arches(program, endian);
     if arches.is_empty() {
@@ -132,7 +133,10 @@ impl Table {
         if data.arch != self.token {
             return None;
         }
-        self.verdicts.get(at).filter(|&&verdict| verdict != ASK).map(|&verdict| Verdict(verdict))
+        self.verdicts
+            .get(at)
+            .filter(|&&verdict| verdict != UNKNOWN)
+            .map(|&verdict| Verdict(verdict))
     }
 }
 

@@ -1,38 +1,37 @@
-//! What every engine does: answer calls, or packets, without allocating.
+//! The traits of engines: run a filter on a syscall or on a packet, without allocating.
 
 use std::fmt;
 
-use callgate::bpf::Ancillary;
-use callgate::{Endian, SeccompData, Verdict};
+use callgate_bpf::Ancillary;
+use callgate_bpf::{Endian, SeccompData, Verdict};
 
-/// An accepted seccomp filter, ready to answer calls.
+/// An engine for a seccomp filter.
 ///
-/// Made by the engine's `new`, which takes a [`Program`](callgate::bpf::Program) and the byte order of
-/// the machine that it is for: that decides where the halves of an argument lie. With a foreign order
-/// an engine answers as a machine of that order would.
+/// The engine's `new` takes a [`Program`](callgate_bpf::Program) and the byte order of the machine
+/// that the program is for, which decides at which offset each half of an argument is. With a foreign
+/// byte order an engine returns what a machine with that byte order would.
 pub trait SeccompEngine: Send + Sync {
-    /// What the filter says to a call.
+    /// The filter's verdict on a syscall.
     fn verdict(&self, data: &SeccompData) -> Verdict;
 
-    /// The same for a call as the kernel of this machine lays it out: `struct seccomp_data`, in native
-    /// byte order.
+    /// The verdict on the bytes of `struct seccomp_data` in native byte order.
     fn verdict_of_bytes(&self, data: &[u8; 64]) -> Verdict {
         self.verdict(&SeccompData::from_bytes(data, Endian::NATIVE))
     }
 
-    /// How many bytes the engine made of the program, and works through when it answers.
+    /// The size in bytes of the engine's code and tables.
     fn code_bytes(&self) -> usize;
 }
 
-/// An accepted socket filter, ready to answer packets.
+/// An engine for a socket filter.
 ///
-/// Made by the engine's `new_packet`, which takes a [`SocketProgram`](callgate::bpf::SocketProgram).
+/// The engine's `new_packet` takes a [`SocketProgram`](callgate_bpf::SocketProgram).
 pub trait PacketEngine: Send + Sync {
-    /// How many bytes of the packet to keep, 0 to drop it. `ancillary` is asked where the program loads
-    /// something that is not in the packet; [`NoAncillary`](callgate::bpf::NoAncillary) has the defaults.
+    /// How many bytes of the packet to keep; 0 drops it. `ancillary` provides ancillary words and the
+    /// offsets of headers; [`NoAncillary`](callgate_bpf::NoAncillary) has defaults for all of them.
     fn run(&self, packet: &[u8], ancillary: &dyn Ancillary) -> u32;
 
-    /// How many bytes the engine made of the program, and works through when it answers.
+    /// The size in bytes of the engine's code and tables.
     fn code_bytes(&self) -> usize;
 }
 
@@ -60,7 +59,7 @@ impl<E: PacketEngine + ?Sized> PacketEngine for Box<E> {
     }
 }
 
-/// Why there is no such engine for a program: the machine has none, or refuses what it needs.
+/// Why an engine cannot be created: the machine does not support it, or the system denies what it needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineError {
     engine: &'static str,
@@ -68,7 +67,7 @@ pub struct EngineError {
 }
 
 impl EngineError {
-    /// The engine of this name cannot be made, for this reason.
+    /// An error about the engine of this name.
     pub fn new(engine: &'static str, why: impl Into<String>) -> EngineError {
         EngineError { engine, why: why.into() }
     }
@@ -78,7 +77,7 @@ impl EngineError {
         self.engine
     }
 
-    /// Why, without the name.
+    /// The reason, without the name.
     pub fn reason(&self) -> &str {
         &self.why
     }

@@ -1,11 +1,11 @@
-//! The engines by name, which commands, tests and benches read. A new engine has a line in
-//! [`EngineKind::name`], [`EngineKind::with_seccomp`] and [`EngineKind::with_packet`].
+//! All engines, by name. A new engine needs a line in [`EngineKind::name`],
+//! [`EngineKind::with_seccomp`] and [`EngineKind::with_packet`].
 
 use std::fmt;
 use std::str::FromStr;
 
-use callgate::Endian;
-use callgate::bpf::{Program, SocketProgram};
+use callgate_bpf::Endian;
+use callgate_bpf::{Program, SocketProgram};
 
 use crate::cached::{Cached, arches_of};
 use crate::decoded::Decoded;
@@ -13,25 +13,25 @@ use crate::engine::{EngineError, PacketEngine, SeccompEngine};
 use crate::jit::Jit;
 use crate::reference::Reference;
 
-/// An engine, chosen while the program runs.
+/// An engine, chosen at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EngineKind {
     /// [`Reference`].
     Reference,
     /// [`Decoded`].
     Decoded,
-    /// [`Cached`], for the architectures that the program names, in front of [`Decoded`].
+    /// [`Cached`] in front of [`Decoded`], for the architectures that the program names.
     Cached,
     /// [`Jit`].
     Jit,
 }
 
 impl EngineKind {
-    /// All of them, the definition of truth first.
+    /// All engines, the reference first.
     pub const ALL: &'static [EngineKind] =
         &[EngineKind::Reference, EngineKind::Decoded, EngineKind::Cached, EngineKind::Jit];
 
-    /// Its name, as commands take it.
+    /// The name, as the command line takes it.
     pub fn name(self) -> &'static str {
         match self {
             EngineKind::Reference => "reference",
@@ -41,8 +41,8 @@ impl EngineKind {
         }
     }
 
-    /// Does something with the engine for a seccomp filter on machines of this byte order, whose type is
-    /// known where it is done.
+    /// Calls `user` with the engine for a seccomp filter on machines of this byte order, generically:
+    /// without dynamic dispatch.
     pub fn with_seccomp<U: UseSeccomp>(
         self,
         program: &Program,
@@ -60,7 +60,7 @@ impl EngineKind {
         }
     }
 
-    /// The same for a socket filter; `None` when the engine is for calls only.
+    /// The same for a socket filter; `None` if the engine is for syscalls only.
     pub fn with_packet<U: UsePacket>(self, program: &SocketProgram, user: U) -> Option<U::Output> {
         Some(match self {
             EngineKind::Reference => user.with(|| Ok(Reference::new_packet(program))),
@@ -73,7 +73,7 @@ impl EngineKind {
     /// The engine for a seccomp filter on machines of this byte order.
     ///
     /// # Errors
-    /// When this machine has no such engine, or refuses what it needs.
+    /// If this machine does not support the engine or denies what it needs.
     pub fn seccomp(
         self,
         program: &Program,
@@ -82,7 +82,7 @@ impl EngineKind {
         self.with_seccomp(program, endian, Boxed)
     }
 
-    /// The engine for a socket filter; `None` when it is for calls only.
+    /// The engine for a socket filter; `None` if it is for syscalls only.
     ///
     /// # Errors
     /// As for [`EngineKind::seccomp`].
@@ -94,31 +94,31 @@ impl EngineKind {
     }
 }
 
-/// What is done with an engine for calls, whichever it is.
+/// A generic function over engines for seccomp filters.
 pub trait UseSeccomp {
-    /// What it gives.
+    /// The result.
     type Output;
 
-    /// Does it; `make` makes the engine, each time anew.
+    /// Runs it; each call of `make` creates a new engine.
     fn with<E: SeccompEngine + 'static>(
         self,
         make: impl Fn() -> Result<E, EngineError>,
     ) -> Self::Output;
 }
 
-/// What is done with an engine for packets, whichever it is.
+/// A generic function over engines for socket filters.
 pub trait UsePacket {
-    /// What it gives.
+    /// The result.
     type Output;
 
-    /// Does it; `make` makes the engine, each time anew.
+    /// Runs it; each call of `make` creates a new engine.
     fn with<E: PacketEngine + 'static>(
         self,
         make: impl Fn() -> Result<E, EngineError>,
     ) -> Self::Output;
 }
 
-/// Only puts it into a box.
+/// Boxes the engine.
 struct Boxed;
 
 impl UseSeccomp for Boxed {
@@ -143,37 +143,39 @@ impl UsePacket for Boxed {
     }
 }
 
-/// An engine, and why it is not the one that was asked for, if it is not.
-pub struct Made<E: ?Sized> {
+/// An engine, and why it is not the requested one, if it is a fallback.
+pub struct SelectedEngine<E: ?Sized> {
     /// The engine.
     pub engine: Box<E>,
     /// Which one it is.
     pub kind: EngineKind,
-    /// Why the one that was asked for cannot be used here.
+    /// Why the requested engine cannot be used.
     pub fallback: Option<EngineError>,
 }
 
-impl<E: ?Sized> Made<E> {
+impl<E: ?Sized> SelectedEngine<E> {
     fn or_decoded(
         kind: EngineKind,
         made: Result<Box<E>, EngineError>,
         decoded: impl FnOnce() -> Box<E>,
-    ) -> Made<E> {
+    ) -> SelectedEngine<E> {
         match made {
-            Ok(engine) => Made { engine, kind, fallback: None },
-            Err(why) => Made { engine: decoded(), kind: EngineKind::Decoded, fallback: Some(why) },
+            Ok(engine) => SelectedEngine { engine, kind, fallback: None },
+            Err(why) => {
+                SelectedEngine { engine: decoded(), kind: EngineKind::Decoded, fallback: Some(why) }
+            }
         }
     }
 }
 
-/// The fallback: for those who want an answer wherever they are, and to know by whom.
+/// Selection with a fallback.
 impl EngineKind {
-    /// The engine for a seccomp filter, or [`Decoded`] where this machine has no such engine or refuses
-    /// what it needs.
+    /// The engine for a seccomp filter, or [`Decoded`] if this machine does not support the engine or
+    /// denies what it needs.
     ///
     /// ```
-    /// use callgate::bpf::{Insn, Op, Program};
-    /// use callgate::{Endian, SeccompData, Verdict};
+    /// use callgate_bpf::{Insn, Op, Program};
+    /// use callgate_bpf::{Endian, SeccompData, Verdict};
     /// use callgate_vm::EngineKind;
     ///
     /// let program = Program::new(vec![Insn::new(Op::RetK, Verdict::ALLOW.0)])?;
@@ -183,17 +185,24 @@ impl EngineKind {
     ///     None => assert_eq!(made.kind, EngineKind::Jit),
     ///     Some(why) => assert_eq!((made.kind, why.engine()), (EngineKind::Decoded, "jit")),
     /// }
-    /// # Ok::<(), callgate::bpf::ProgramError>(())
+    /// # Ok::<(), callgate_bpf::ProgramError>(())
     /// ```
-    pub fn seccomp_or_decoded(self, program: &Program, endian: Endian) -> Made<dyn SeccompEngine> {
+    pub fn seccomp_or_decoded(
+        self,
+        program: &Program,
+        endian: Endian,
+    ) -> SelectedEngine<dyn SeccompEngine> {
         let decoded = || Box::new(Decoded::new(program, endian)) as Box<dyn SeccompEngine>;
-        Made::or_decoded(self, self.seccomp(program, endian), decoded)
+        SelectedEngine::or_decoded(self, self.seccomp(program, endian), decoded)
     }
 
-    /// The same for a socket filter; `None` when the engine is for calls only.
-    pub fn packet_or_decoded(self, program: &SocketProgram) -> Option<Made<dyn PacketEngine>> {
+    /// The same for a socket filter; `None` if the engine is for syscalls only.
+    pub fn packet_or_decoded(
+        self,
+        program: &SocketProgram,
+    ) -> Option<SelectedEngine<dyn PacketEngine>> {
         let decoded = || Box::new(Decoded::new_packet(program)) as Box<dyn PacketEngine>;
-        Some(Made::or_decoded(self, self.packet(program)?, decoded))
+        Some(SelectedEngine::or_decoded(self, self.packet(program)?, decoded))
     }
 }
 
@@ -210,7 +219,7 @@ impl FromStr for EngineKind {
         let kind = EngineKind::ALL.iter().find(|kind| kind.name() == name);
         kind.copied().ok_or_else(|| {
             let names: Vec<&str> = EngineKind::ALL.iter().map(|kind| kind.name()).collect();
-            format!("there is no engine `{name}`; there are {}", names.join(", "))
+            format!("unknown engine `{name}`; the engines are {}", names.join(", "))
         })
     }
 }
@@ -220,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn engines_are_known_by_their_names() {
+    fn names_parse_to_their_engines() {
         for &kind in EngineKind::ALL {
             assert_eq!(kind.name().parse(), Ok(kind));
         }

@@ -1,20 +1,20 @@
-//! Run classic BPF in user space: several engines, one verdict.
+//! Engines that run classic BPF in user space; all of them return the same verdicts.
 //!
-//! A program comes in by type: [`Program`](callgate::bpf::Program) and
-//! [`SocketProgram`](callgate::bpf::SocketProgram) hold nothing but what the kernel accepts, so an
-//! engine never sees anything else. What it means is what the [`Reference`] does, the interpreter of
-//! the core crate; every other engine gives the same answer sooner:
+//! Engines take a [`Program`](callgate_bpf::Program) or a
+//! [`SocketProgram`](callgate_bpf::SocketProgram), which hold only programs that the kernel accepts.
+//! [`Reference`], the interpreter of `callgate-bpf`, defines what a program means; the other engines
+//! return the same result faster:
 //!
 //! | engine | what it is | seccomp | packets |
 //! |---|---|---|---|
-//! | [`Reference`] | the plain interpreter, the definition | yes | yes |
-//! | [`Decoded`] | translated once: fused operations and tables | yes | yes |
-//! | [`Cached`] | verdicts by arch and number in front of another engine | yes | no |
-//! | [`Jit`] | native code for x86-64 and aarch64 | yes | yes |
+//! | [`Reference`] | the reference interpreter | yes | yes |
+//! | [`Decoded`] | an interpreter of fused operations and jump tables | yes | yes |
+//! | [`Cached`] | a table of verdicts by arch and syscall number, with another engine as fallback | yes | no |
+//! | [`Jit`] | a compiler to native code for x86-64 and aarch64 | yes | yes |
 //!
 //! ```
-//! use callgate::bpf::{Insn, Op, Program};
-//! use callgate::{Endian, SeccompData, Verdict};
+//! use callgate_bpf::{Insn, Op, Program};
+//! use callgate_bpf::{Endian, SeccompData, Verdict};
 //! use callgate_vm::{EngineKind, SeccompEngine};
 //!
 //! let program = Program::new(vec![
@@ -31,10 +31,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A [`Stack`] asks several engines with the kernel's precedence. Where this machine has no such engine,
-//! [`EngineKind::seccomp_or_decoded`] takes the one that works everywhere, and says so.
+//! A [`Stack`] combines engines with the kernel's action precedence. Where an engine is not available,
+//! [`EngineKind::seccomp_or_decoded`] falls back to [`Decoded`] and reports why.
 //!
-//! No engine allocates memory for a call, and all of them can be shared between threads.
+//! No engine allocates memory per run, and all of them can be shared between threads.
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
@@ -42,17 +42,21 @@ mod cached;
 mod decoded;
 pub mod differential;
 mod engine;
+mod flow;
 mod jit;
 mod kind;
-pub mod measure;
 mod reference;
 mod stack;
-pub mod workloads;
 
 pub use cached::{Cached, NUMBERS};
 pub use decoded::Decoded;
 pub use engine::{EngineError, PacketEngine, SeccompEngine};
 pub use jit::Jit;
-pub use kind::{EngineKind, Made, UsePacket, UseSeccomp};
+pub use kind::{EngineKind, SelectedEngine, UsePacket, UseSeccomp};
 pub use reference::Reference;
 pub use stack::Stack;
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -1,36 +1,33 @@
-//! Several filters at once, with the kernel's precedence.
-//!
-//! [`callgate::stack`] says what a stack means, and [`callgate::stack::merge`] makes one program of it,
-//! which any engine runs.
+//! A stack of filters, evaluated with the kernel's action precedence ([`Verdict::of_stack`]).
 
-use callgate::bpf::Program;
-use callgate::{Endian, SeccompData, Verdict};
+use callgate_bpf::Program;
+use callgate_bpf::{Endian, SeccompData, Verdict};
 
 use crate::engine::{EngineError, SeccompEngine};
 use crate::kind::EngineKind;
 
-/// Engines on top of each other: all are asked, the newest first, and the first of the most severe
-/// verdicts counts. Without any, calls are allowed.
+/// Engines for a stack of filters. All of them run, the newest first, and the first of the most severe
+/// verdicts is returned. An empty stack allows every syscall.
 ///
 /// ```
-/// use callgate::bpf::{Insn, Op, Program};
-/// use callgate::{Endian, SeccompData, Verdict};
+/// use callgate_bpf::{Insn, Op, Program};
+/// use callgate_bpf::{Endian, SeccompData, Verdict};
 /// use callgate_vm::{Decoded, SeccompEngine, Stack};
 ///
 /// let filter = |verdict: Verdict| Program::new(vec![Insn::new(Op::RetK, verdict.0)]);
 /// let (older, newer) = (filter(Verdict::errno(1))?, filter(Verdict::errno(38))?);
 /// let stack = Stack::new([&older, &newer].map(|filter| Decoded::new(filter, Endian::NATIVE)));
-/// assert_eq!(stack.verdict(&SeccompData::default()), Verdict::errno(38), "the newer one's data");
-/// # Ok::<(), callgate::bpf::ProgramError>(())
+/// assert_eq!(stack.verdict(&SeccompData::default()), Verdict::errno(38), "the data of the newer filter");
+/// # Ok::<(), callgate_bpf::ProgramError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Stack<E> {
-    /// The newest first.
+    /// Newest first.
     engines: Vec<E>,
 }
 
 impl<E: SeccompEngine> Stack<E> {
-    /// A stack of these engines, the oldest first.
+    /// A stack of these engines, oldest first.
     pub fn new(engines: impl IntoIterator<Item = E>) -> Stack<E> {
         let mut engines: Vec<E> = engines.into_iter().collect();
         engines.reverse();
@@ -39,10 +36,10 @@ impl<E: SeccompEngine> Stack<E> {
 }
 
 impl Stack<Box<dyn SeccompEngine>> {
-    /// A stack of engines of one kind for these filters, the oldest first.
+    /// A stack of engines of one kind for these filters, oldest first.
     ///
     /// # Errors
-    /// When this machine has no such engine.
+    /// If the engine is not available on this machine.
     pub fn of_kind(
         kind: EngineKind,
         programs: &[&Program],
@@ -56,31 +53,10 @@ impl Stack<Box<dyn SeccompEngine>> {
 
 impl<E: SeccompEngine> SeccompEngine for Stack<E> {
     fn verdict(&self, data: &SeccompData) -> Verdict {
-        let mut kept = Verdict::ALLOW;
-        for engine in &self.engines {
-            keep_severest(&mut kept, engine.verdict(data));
-        }
-        kept
+        Verdict::of_stack(self.engines.iter().map(|engine| engine.verdict(data)))
     }
 
     fn code_bytes(&self) -> usize {
         self.engines.iter().map(SeccompEngine::code_bytes).sum()
     }
-}
-
-/// One turn of the loop in `seccomp_run_filters` (`kernel/seccomp.c`).
-#[inline(always)]
-fn keep_severest(kept: &mut Verdict, next: Verdict) {
-    if next.severity() < kept.severity() {
-        *kept = next;
-    }
-}
-
-/// What a stack says whose filters, the newest first, say this; `None` when one of them is unknown.
-pub(crate) fn severest(verdicts: impl Iterator<Item = Option<Verdict>>) -> Option<Verdict> {
-    let mut kept = Verdict::ALLOW;
-    for verdict in verdicts {
-        keep_severest(&mut kept, verdict?);
-    }
-    Some(kept)
 }

@@ -1,19 +1,19 @@
-//! Where the system lets no memory become executable, native code is an error that says so, and the
-//! other engines answer. A process of its own: what is refused once stays refused.
+//! If the system denies executable memory, the JIT returns an error and the other engines work. This test
+//! is a process of its own, because the denial cannot be revoked.
 
-use callgate::bpf::{Insn, NoAncillary, Op, Program, SocketProgram};
-use callgate::{Endian, SeccompData, Verdict};
+use callgate_bpf::{Endian, SeccompData, Verdict};
+use callgate_bpf::{Insn, NoAncillary, Op, Program, SocketProgram};
 use callgate_vm::{EngineKind, Jit};
 
 /// `PR_SET_MDWE` with `PR_MDWE_REFUSE_EXEC_GAIN`, since Linux 6.3.
 #[allow(unsafe_code)]
 fn refuse() -> bool {
-    // SAFETY: the arguments are numbers; the call takes a right from this process and nothing else.
+    // SAFETY: the arguments are numbers; the syscall only takes a right from this process.
     unsafe { libc::prctl(libc::PR_SET_MDWE, libc::PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) == 0 }
 }
 
 #[test]
-fn memory_that_cannot_be_executable_is_an_error() {
+fn denied_executable_memory_is_an_error() {
     if !refuse() {
         eprintln!("not run: this kernel has no PR_SET_MDWE");
         return;

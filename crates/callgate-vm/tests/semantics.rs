@@ -1,13 +1,13 @@
-//! What the kernel does at the edges, said once and asked of every engine.
+//! The kernel's semantics in corner cases, for every engine.
 //!
-//! Sources: `net/core/filter.c`, `bpf_convert_filter`, `bpf_skb_load_helper_*`; the running kernel is asked
-//! about the same things in `callgate-linux`: `tests/agreement.rs` for calls, `tests/packets/` for packets.
+//! Sources: `net/core/filter.c`, `bpf_convert_filter`, `bpf_skb_load_helper_*`; the same cases run
+//! in the kernel in `callgate-linux`: `tests/agreement.rs` for calls, `tests/packets/` for packets.
 
-use callgate::bpf::{Ancillary, AncillaryWord, NoAncillary, Program, SocketProgram, asm};
-use callgate::{Endian, SeccompData};
+use callgate_bpf::{Ancillary, AncillaryWord, NoAncillary, Program, SocketProgram, asm};
+use callgate_bpf::{Endian, SeccompData};
 use callgate_vm::EngineKind;
 
-/// The value that every engine returns for a call with the first argument.
+/// Checks the value that every engine returns for a syscall with this first argument.
 #[track_caller]
 fn call(text: &str, argument: u64, expected: u32) {
     let program = Program::new(asm::assemble(text).unwrap()).unwrap();
@@ -22,12 +22,12 @@ fn call(text: &str, argument: u64, expected: u32) {
 }
 
 #[track_caller]
-fn packet_with(text: &str, packet: &[u8], beside: &dyn Ancillary, expected: u32) {
+fn packet_with(text: &str, packet: &[u8], ancillary: &dyn Ancillary, expected: u32) {
     let program = SocketProgram::new(asm::assemble(text).unwrap()).unwrap();
-    assert_eq!(program.run(packet, &beside), expected, "reference");
+    assert_eq!(program.run(packet, &ancillary), expected, "reference");
     for kind in EngineKind::ALL {
         if let Some(engine) = kind.packet(&program) {
-            assert_eq!(engine.unwrap().run(packet, beside), expected, "{kind}");
+            assert_eq!(engine.unwrap().run(packet, ancillary), expected, "{kind}");
         }
     }
 }
@@ -72,7 +72,7 @@ fn division_by_a_zero_x_returns_zero() {
     call("ld args[0].low\n tax\n ld #7\n div x\n ret #1", 0xffff_ffff, 1);
     packet("ldb [0]\n tax\n ld #7\n mod x\n ret #1", &[0], 0);
     packet("ldb [0]\n tax\n ld #7\n mod x\n ret a", &[4], 3);
-    // Nobody reads what is divided, and it still ends the program.
+    // The result is dead, but the division still ends the program.
     packet("ldb [0]\n tax\n mod x\n ld #3\n ret a", &[0], 0);
 }
 
@@ -87,7 +87,7 @@ fn the_length_is_that_of_the_input() {
 }
 
 #[test]
-fn halves_of_arguments_lie_where_the_byte_order_puts_them() {
+fn argument_halves_follow_the_byte_order() {
     call("ld args[0].low\n ret a", 0x1111_1111_2222_2222, 0x2222_2222);
     call("ld args[0].high\n ret a", 0x1111_1111_2222_2222, 0x1111_1111);
     call("ld args[5].low\n ret a", 0, 1);
@@ -101,7 +101,7 @@ fn halves_of_arguments_lie_where_the_byte_order_puts_them() {
 
 /// Every load at every offset of every short packet: what does not lie inside ends the program.
 #[test]
-fn loads_outside_of_a_packet_return_zero() {
+fn loads_outside_the_packet_return_zero() {
     let bytes: Vec<u8> = (0x80..0xd0).collect();
     for length in (0..=12).chain([63, 64, 65, 80]) {
         for offset in (0..16).chain(60..82) {
@@ -125,7 +125,7 @@ fn loads_outside_of_a_packet_return_zero() {
 }
 
 #[test]
-fn the_length_of_a_header_is_four_times_its_low_half() {
+fn a_header_length_is_four_times_the_low_four_bits() {
     packet("ldxb 4*([1]&0xf)\n txa\n ret a", &[0, 0x45], 20);
     packet("ldxb 4*([2]&0xf)\n txa\n ret #1", &[0, 0x45], 0);
     let with_test = "ldxb 4*([0]&0xf)\n ldb [x + 0]\n jeq #7, +0, +1\n ret #1\n ret #2";
@@ -159,7 +159,7 @@ impl Ancillary for Beside {
 }
 
 #[test]
-fn negative_offsets_count_from_headers_or_name_words() {
+fn negative_offsets_are_relative_to_headers_or_ancillary_words() {
     let bytes = [0x10, 0x11, 0x12, 0x13, 0x14];
     packet("ldb [-0x100000]\n ret a", &bytes, 0x10);
     packet_with("ldb [-0x100000]\n ret a", &bytes, &Beside, 0x12);
@@ -183,13 +183,13 @@ fn negative_offsets_count_from_headers_or_name_words() {
 }
 
 #[test]
-fn xor_by_its_old_name_is_no_word() {
+fn the_ancillary_xor_is_an_operation() {
     // SKF_AD_OFF + SKF_AD_ALU_XOR_X.
     packet_with("ldx #12\n ld #10\n ld [-0xfd8]\n ret a", &[], &Beside, 6);
 }
 
 #[test]
-fn long_lists_and_far_jumps_lead_where_they_should() {
+fn long_chains_and_distant_jumps_are_correct() {
     // Beyond what is made a table of: all even numbers, then bits.
     let mut text = String::from("ld args[0].low\n");
     for k in 0..200 {
@@ -210,9 +210,9 @@ fn long_lists_and_far_jumps_lead_where_they_should() {
     }
 }
 
-/// Comparisons of both halves are made at once where nobody can see the difference; here A is returned.
+/// Comparisons of both halves are fused only if A is dead; here it is returned.
 #[test]
-fn a_half_that_is_compared_stays_in_a() {
+fn a_compared_half_stays_in_a() {
     let text = "ld args[0].low
         jeq #7, next, no
         ld args[0].high
@@ -236,7 +236,7 @@ fn a_half_that_is_compared_stays_in_a() {
 }
 
 #[test]
-fn whole_arguments_are_compared_in_either_order() {
+fn both_halves_may_be_compared_in_either_order() {
     for (first, second) in [("low", "high"), ("high", "low")] {
         let (one, two) = if first == "low" { (0x22, 0x11) } else { (0x11, 0x22) };
         let text = format!(
@@ -257,7 +257,7 @@ fn whole_arguments_are_compared_in_either_order() {
 
 /// The load of X goes with the test behind it, but not for those who jump between the two.
 #[test]
-fn jumps_into_merged_operations_lead_to_their_second_half() {
+fn jumps_into_fused_operations_are_correct() {
     let header = "ldb [0]
         jeq #1, here, next
         ldxb 4*([1]&0xf)
@@ -289,7 +289,7 @@ fn jumps_into_merged_operations_lead_to_their_second_half() {
 /// Loads that lie close together are compared at once, which must not show: neither in packets that end
 /// between them, nor where the second says the opposite of the first.
 #[test]
-fn loads_that_are_compared_at_once_mean_what_they_mean_one_by_one() {
+fn probes_agree_with_single_loads() {
     let header = "ldb [5]
         jeq #6, first, next
         jeq #17, first, no
@@ -343,8 +343,8 @@ fn loads_that_are_compared_at_once_mean_what_they_mean_one_by_one() {
 
 /// At 2^31 offsets begin to count from headers, however long a packet is.
 #[test]
-fn packets_of_two_gigabytes_have_no_offsets_above() {
-    // Zeros, most of which nobody touches.
+fn offsets_above_two_gigabytes_are_not_in_the_packet() {
+    // Zero pages, most of which are never touched.
     let bytes = vec![0; (1 << 31) + 64];
     for (load, kept) in [("ldb", 0), ("ldh", 0), ("ld", 0)] {
         packet(

@@ -1,17 +1,15 @@
-//! The table of verdicts: what it knows, and that threads share it.
+//! The table of verdicts in `Cached`.
 
-use callgate::bpf::{Program, asm};
-use callgate::diagram::Store;
-use callgate::{Arch, Endian, SeccompData, Verdict, Word};
-use callgate_vm::workloads::{self, Body};
-use callgate_vm::{Cached, Decoded, EngineKind, NUMBERS, SeccompEngine};
+use callgate_bpf::{Arch, Endian, SeccompData, Verdict};
+use callgate_bpf::{Program, asm};
+use callgate_vm::{Cached, EngineKind, NUMBERS, SeccompEngine};
 
 fn cached(text: &str, arches: &[Arch]) -> Cached<Refusing> {
     let program = Program::new(asm::assemble(text).unwrap()).unwrap();
     Cached::new(Refusing, &program, Endian::Little, arches)
 }
 
-/// The engine behind the table, if it is asked.
+/// The verdict of the wrapped engine.
 const ASKED: Verdict = Verdict(0xdead_beef);
 
 struct Refusing;
@@ -32,9 +30,9 @@ fn ask(engine: &impl SeccompEngine, arch: u32, nr: u32) -> Verdict {
 
 const X86_64: u32 = Arch::X86_64.token();
 
-/// Their numbers begin at thousands.
+/// Their syscall numbers do not begin at 0.
 #[test]
-fn the_interfaces_of_mips_have_tables() {
+fn mips_abis_have_tables() {
     for (arch, read) in [(Arch::Mips, 4003), (Arch::Mipsel64, 5000), (Arch::Mipsel64n32, 6000)] {
         assert_eq!(arch.number("read"), Some(read));
         let engine = cached(
@@ -48,7 +46,7 @@ fn the_interfaces_of_mips_have_tables() {
 }
 
 #[test]
-fn every_action_is_known_for_numbers_that_decide_alone() {
+fn constant_verdicts_of_every_action_are_known() {
     let engine = cached(
         "ld nr
          jeq #1, one
@@ -63,7 +61,7 @@ fn every_action_is_known_for_numbers_that_decide_alone() {
          ret ALLOW",
         &[Arch::X86_64],
     );
-    assert_eq!(engine.known(), NUMBERS as usize - 1);
+    assert_eq!(engine.known_verdicts(), NUMBERS as usize - 1);
     assert_eq!(ask(&engine, X86_64, 0), Verdict::trace(7));
     assert_eq!(ask(&engine, X86_64, 1), Verdict::KILL_PROCESS);
     assert_eq!(ask(&engine, X86_64, 2), Verdict::errno(1));
@@ -73,7 +71,7 @@ fn every_action_is_known_for_numbers_that_decide_alone() {
 }
 
 #[test]
-fn what_is_computed_from_the_number_alone_is_known() {
+fn verdicts_computed_from_the_number_are_known() {
     let engine = cached(
         "ld instruction_pointer.low
          st M[0]
@@ -91,13 +89,13 @@ fn what_is_computed_from_the_number_alone_is_known() {
     );
     assert_eq!(ask(&engine, X86_64, 2), Verdict(0x5_0006));
     assert_eq!(ask(&engine, X86_64, 3), ASKED, "the instruction pointer is returned");
-    assert_eq!(engine.known(), NUMBERS as usize / 2);
+    assert_eq!(engine.known_verdicts(), NUMBERS as usize / 2);
 }
 
 #[test]
-fn a_division_by_what_is_not_known_is_not_known() {
+fn a_division_by_an_unknown_value_is_unknown() {
     let text = "ldx #0\n ld args[0].low\n tax\n ld #8\n div x\n ret ALLOW";
-    assert_eq!(cached(text, &[Arch::X86_64]).known(), 0);
+    assert_eq!(cached(text, &[Arch::X86_64]).known_verdicts(), 0);
     let unknown = "ldx #0\n ld nr\n and #1\n tax\n ld args[0].low\n div x\n ret ALLOW";
     let engine = cached(unknown, &[Arch::X86_64]);
     assert_eq!(ask(&engine, X86_64, 4), Verdict::KILL_THREAD, "whatever is divided");
@@ -109,57 +107,24 @@ fn a_division_by_what_is_not_known_is_not_known() {
 }
 
 #[test]
-fn architectures_with_one_token_have_tables_of_their_own() {
+fn x86_64_and_x32_have_separate_tables() {
     let text = "ld nr\n jset #0x40000000, x32\n ret ALLOW\n x32: ret ERRNO(ENOSYS)";
     let both = cached(text, &[Arch::X86_64, Arch::X32, Arch::X86_64]);
-    assert_eq!(both.known(), 2 * NUMBERS as usize);
+    assert_eq!(both.known_verdicts(), 2 * NUMBERS as usize);
     assert_eq!(ask(&both, X86_64, 0x4000_0005), Verdict::errno(38));
     let one = cached(text, &[Arch::X86_64]);
     assert_eq!(ask(&one, X86_64, 0x4000_0005), ASKED);
 }
 
 #[test]
-fn a_verdict_that_looks_like_no_verdict_is_asked_for() {
+fn a_verdict_equal_to_the_unknown_marker_is_computed() {
     let engine = cached("ret #0x5eeda5ed", &[Arch::X86_64]);
-    assert_eq!((engine.known(), ask(&engine, X86_64, 1)), (0, ASKED));
+    assert_eq!((engine.known_verdicts(), ask(&engine, X86_64, 1)), (0, ASKED));
 }
 
 #[test]
-fn threads_share_an_engine() {
-    for workload in workloads::all() {
-        let Body::Calls { program, endian, cold, .. } = &workload.body else { continue };
-        let decoded = Decoded::new(program, *endian);
-        let engine = Cached::new(decoded, program, *endian, &[Arch::X86_64]);
-        std::thread::scope(|scope| {
-            for part in cold.chunks(cold.len() / 4) {
-                let engine = &engine;
-                scope.spawn(move || {
-                    for data in part {
-                        assert_eq!(engine.verdict(data), program.run(data, *endian).verdict);
-                    }
-                });
-            }
-        });
-    }
+fn engines_are_send_and_sync() {
     fn shared<T: Send + Sync + ?Sized>() {}
     shared::<dyn SeccompEngine>();
     assert!(EngineKind::ALL.contains(&EngineKind::Cached));
-}
-
-/// For the filters that people have, the table is exact: what it leaves to the engine does depend on an
-/// argument.
-#[test]
-fn the_table_knows_what_the_diagram_knows() {
-    for workload in workloads::all() {
-        let Body::Calls { program, endian, .. } = &workload.body else { continue };
-        let engine = Cached::new(Refusing, program, *endian, &[Arch::X86_64]);
-        let mut store = Store::default();
-        let filter = store.program(program, *endian).unwrap();
-        let filter = store.restrict(filter, Word::ARCH, X86_64).unwrap();
-        for nr in 0..NUMBERS {
-            let of_nr = store.restrict(filter, Word::NR, nr).unwrap();
-            let always = store.as_verdict(of_nr).unwrap_or(ASKED);
-            assert_eq!(ask(&engine, X86_64, nr), always, "{}: {nr}", workload.name);
-        }
-    }
 }

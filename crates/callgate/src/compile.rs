@@ -6,13 +6,12 @@
 //!
 //! ```
 //! use callgate::compile::{Options, compile};
-//! use callgate::policy::{CallSet, Condition, Policy, Rule, Section};
+//! use callgate::proof::policy::{CallSet, Condition, Policy, Rule, Section};
 //! use callgate::{Arch, Verdict};
 //!
-//! let read = CallSet::one(Arch::X86_64.number("read").unwrap_or_default());
+//! let read = CallSet::one(Arch::X86_64.number("read").ok_or("no read(2)")?);
 //! let rules = vec![Rule { calls: read, when: Condition::always(), verdict: Verdict::ALLOW }];
-//! let (token, arches) = (Arch::X86_64.token(), vec![Arch::X86_64]);
-//! let section = Section { token, arches, rules, default: Verdict::errno(1) };
+//! let section = Section::new(Arch::X86_64, rules, Verdict::errno(1));
 //! let policy = Policy::new(vec![section], Verdict::KILL_PROCESS)?;
 //! let compiled = compile(&policy, &Options::default())?;
 //! assert_eq!(compiled.program.len(), 7);
@@ -51,6 +50,7 @@ pub struct Options {
 
 /// A proved program.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Compiled {
     /// It means what its description says.
     pub program: Program,
@@ -60,12 +60,12 @@ pub struct Compiled {
 
 /// Facts about a compilation.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Stats {
     /// Instructions in the program.
     pub insns: usize,
-    /// Mean number of instructions executed under the weights; 0 when no call has weight. Where
-    /// arguments matter, see [`expected_insns`].
-    pub expected_insns: f64,
+    /// Mean number of instructions executed under the weights, see [`expected_insns`].
+    pub expected_insns: Option<f64>,
     /// How many of the known calls are constant allow.
     pub constant_allow: usize,
     /// Nodes made in the diagram.
@@ -117,7 +117,17 @@ impl std::fmt::Display for CompileError {
     }
 }
 
-impl std::error::Error for CompileError {}
+impl std::error::Error for CompileError {
+    /// The error of the diagram, or of the acceptance rules, whose message is part of this one's.
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.0 {
+            Kind::Diagram(error) => Some(error),
+            Kind::TooComplex(error) => Some(&error.limit),
+            Kind::Refused(error) => Some(error),
+            Kind::TooLong(_) | Kind::NotEqual(_) | Kind::NotConstantAllow { .. } => None,
+        }
+    }
+}
 
 impl CompileError {
     /// A program and what it is to mean differ for this call.
@@ -181,6 +191,7 @@ impl From<TooComplex> for CompileError {
 
 /// The end of a part of a compilation, for callers that measure: this crate reads no clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Phase {
     /// The description has become a program, which is not checked yet.
     Generated,
@@ -300,7 +311,8 @@ fn prove(
     Ok(program)
 }
 
-/// The mean number of instructions that a program executes under weights; 0 when no call has any.
+/// The mean number of instructions that a program executes under weights. When no call has any, it is the mean over
+/// the calls that are permitted, at least with some arguments; `None` when no call is.
 ///
 /// For a call whose verdict depends on its arguments, it is the mean over the runs of permitted values of
 /// the first word that has more than one such run, or the figure for one permitted call where that word
@@ -311,29 +323,57 @@ pub fn expected_insns(
     program: &LongProgram,
     calls: &[WeightedCall],
     endian: Endian,
-) -> f64 {
-    let (mut sum, mut total) = (0.0, 0.0);
-    for call in calls.iter().filter(|call| call.weight > 0.0) {
-        sum += call.weight * executed(store, meaning, program, call, endian);
-        total += call.weight;
-    }
-    if total > 0.0 { sum / total } else { 0.0 }
+) -> Option<f64> {
+    // Each architecture is followed once, not once per call.
+    let calls: Vec<(&WeightedCall, Func)> = calls
+        .chunk_by(|a, b| a.token == b.token)
+        .flat_map(|calls| {
+            let token = calls.first().map(|call| call.token);
+            let numbers = token.map_or(meaning, |token| store.follow(meaning, Word::ARCH, token));
+            calls.iter().map(move |call| (call, numbers))
+        })
+        .collect();
+    let mean = |weight: &dyn Fn(&WeightedCall, Func) -> f64| {
+        let (mut sum, mut total) = (0.0, 0.0);
+        for (call, numbers) in &calls {
+            let weight = weight(call, *numbers);
+            if weight > 0.0 {
+                sum += weight * executed(store, *numbers, program, call, endian);
+                total += weight;
+            }
+        }
+        (total > 0.0).then(|| sum / total)
+    };
+    mean(&|call, _| call.weight).or_else(|| {
+        let permitted = |call: &WeightedCall, numbers| !permitted(store, numbers, call).is_empty();
+        mean(&|call, numbers| f64::from(u8::from(permitted(call, numbers))))
+    })
 }
 
-/// How many instructions a program executes for a call, for arguments as [`expected_insns`] says.
+/// Calls that are permitted with this number, see [`expected_insns`]; `numbers` is the filter's function for the
+/// call's architecture.
+fn permitted(store: &Store, numbers: Func, call: &WeightedCall) -> Vec<SeccompData> {
+    let rest = store.follow(numbers, Word::NR, call.nr);
+    callgate_codegen::query::permitted_calls(store, rest, first_data(call))
+}
+
+/// A call with this number and all arguments 0.
+fn first_data(call: &WeightedCall) -> SeccompData {
+    SeccompData { arch: call.token, nr: call.nr, ..SeccompData::default() }
+}
+
+/// How many instructions a program executes for a call, for arguments as [`expected_insns`] says;
+/// `numbers` is its function for the call's architecture.
 pub(crate) fn executed(
     store: &Store,
-    meaning: Func,
+    numbers: Func,
     program: &LongProgram,
     call: &WeightedCall,
     endian: Endian,
 ) -> f64 {
-    let numbers = store.follow(meaning, Word::ARCH, call.token);
-    let rest = store.follow(numbers, Word::NR, call.nr);
-    let start = SeccompData { arch: call.token, nr: call.nr, ..SeccompData::default() };
     let executed = |data: &SeccompData| program.run(data, endian).executed as f64;
-    match callgate_codegen::query::permitted_calls(store, rest, start).as_slice() {
-        [] => executed(&start),
+    match permitted(store, numbers, call).as_slice() {
+        [] => executed(&first_data(call)),
         calls => calls.iter().map(executed).sum::<f64>() / calls.len() as f64,
     }
 }
@@ -355,8 +395,7 @@ mod tests {
             rule(CallSet::from_ranges([(0, 4), (9, 9)]), Condition::always()),
             rule(CallSet::one(41), small),
         ];
-        let default = Verdict::errno(1);
-        let section = Section { token: TOKEN, arches: vec![Arch::X86_64], rules, default };
+        let section = Section::new(Arch::X86_64, rules, Verdict::errno(1));
         Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap()
     }
 

@@ -8,7 +8,7 @@
 //! longer than the kernel takes ([`LongProgram`]) is replaced by any that is not.
 
 use crate::compile::{self, CompileError, Compiled, Options, Phase, Stats};
-use callgate_bpf::data::Endian;
+use callgate_bpf::data::{Endian, Word};
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::{LongProgram, Program, is_constant_allow};
 use callgate_codegen::{Aim, Model, WeightedCall};
@@ -37,7 +37,7 @@ pub struct Figures {
     /// Instructions in the program.
     pub insns: usize,
     /// Mean number of instructions executed under the weights, as [`Stats::expected_insns`]; `None`
-    /// when it is not known what the program does.
+    /// also when the program's meaning is not known.
     pub expected_insns: Option<f64>,
     /// How many of the known calls are constant allow.
     pub constant_allow: usize,
@@ -56,13 +56,17 @@ impl std::fmt::Display for Unchanged {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Unchanged::NoOther(error) => error.fmt(f),
-            Unchanged::NotBetter(other) => write!(
-                f,
-                "what callgate makes of it is not better under these options: {} instructions, \
-                 {:.2} executed per call",
-                other.insns,
-                other.expected_insns.unwrap_or_default()
-            ),
+            Unchanged::NotBetter(other) => {
+                write!(
+                    f,
+                    "what callgate makes of it is not better under these options: {} instructions",
+                    other.insns
+                )?;
+                match other.expected_insns {
+                    Some(mean) => write!(f, ", {mean:.2} executed per call"),
+                    None => Ok(()),
+                }
+            }
         }
     }
 }
@@ -137,7 +141,7 @@ pub fn optimize_observed(
     let calls = options.weights.resolve(store, meaning, arches);
     let figures = |program: &LongProgram| Figures {
         insns: program.len(),
-        expected_insns: Some(compile::expected_insns(store, meaning, program, &calls, endian)),
+        expected_insns: compile::expected_insns(store, meaning, program, &calls, endian),
         constant_allow: constant_allow(program, arches),
     };
     let (before, after) = (figures(program), figures(&other));
@@ -177,7 +181,8 @@ fn executed(
     for call in calls.iter().filter(|call| call.weight > 0.0) {
         let cached = is_constant_allow(program, call.token, call.nr);
         let share = if cached { model.constant_allow_weight() } else { 1.0 };
-        let executed = compile::executed(store, meaning, program, call, endian);
+        let numbers = store.follow(meaning, Word::ARCH, call.token);
+        let executed = compile::executed(store, numbers, program, call, endian);
         sum += call.weight * share * executed;
         total += call.weight;
     }

@@ -2,7 +2,7 @@
 //!
 //! A thread may install filter after filter, and the kernel runs all of them for every call: newest
 //! first, beginning with ALLOW, and a filter's verdict replaces the one kept so far only when its
-//! action is more severe ([`Verdict::severity`]). So among equal actions the data of the newest filter
+//! action is more severe ([`Verdict::of_stack`]). So among equal actions the data of the newest filter
 //! count, and data of ALLOW never do. [`Stack::run`] does it for one call; [`merge`] makes a program
 //! of it.
 //!
@@ -31,90 +31,21 @@
 //! `seccomp_set_mode_filter` (WAIT_KILLABLE_RECV without a listener is EINVAL).
 
 use crate::compile::{self, CompileError, Compiled, Options, Phase};
+use crate::description::Description;
 use callgate_bpf::FilterFlags;
-use callgate_bpf::LongProgram;
+
 use callgate_bpf::data::{Endian, SeccompData};
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::{Action, Verdict};
-use callgate_formats::Profile;
 use callgate_proof::Meaning;
 use callgate_proof::diagram::{DiagramError, Func, Store};
-use callgate_proof::policy::Policy;
-
-/// A filter of a stack: what it does, and how it wants to be installed.
-#[derive(Clone, Copy, Debug)]
-pub struct Filter<'a> {
-    description: Description<'a>,
-    flags: FilterFlags,
-    listener: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Description<'a> {
-    Policy(&'a Policy),
-    Program(&'a LongProgram, Endian),
-}
-
-impl<'a> Filter<'a> {
-    /// A filter that a policy describes, without flags.
-    pub fn policy(policy: &'a Policy) -> Filter<'a> {
-        Filter {
-            description: Description::Policy(policy),
-            flags: FilterFlags::default(),
-            listener: false,
-        }
-    }
-
-    /// A filter that is a program for machines of this byte order, without flags.
-    pub fn program(program: &'a LongProgram, endian: Endian) -> Filter<'a> {
-        Filter {
-            description: Description::Program(program, endian),
-            flags: FilterFlags::default(),
-            listener: false,
-        }
-    }
-
-    /// The filter of a profile, with its flags and its listener.
-    pub fn profile(profile: &'a Profile) -> Filter<'a> {
-        let listener = profile.listener.is_some();
-        Filter { flags: profile.flags, listener, ..Filter::policy(&profile.policy) }
-    }
-
-    /// With these flags.
-    #[must_use]
-    pub fn with_flags(self, flags: FilterFlags) -> Filter<'a> {
-        Filter { flags, ..self }
-    }
-
-    fn endian(&self) -> Endian {
-        match self.description {
-            Description::Policy(policy) => policy.endian(),
-            Description::Program(_, endian) => endian,
-        }
-    }
-
-    /// What it returns for a call: a policy by its rules, a program by its instructions.
-    fn run(&self, data: &SeccompData) -> Verdict {
-        match self.description {
-            Description::Policy(policy) => policy.evaluate(data),
-            Description::Program(program, endian) => program.run(data, endian).verdict,
-        }
-    }
-
-    fn diagram(&self, store: &mut Store) -> Result<Func, CompileError> {
-        match self.description {
-            Description::Policy(policy) => compile::diagram(store, policy),
-            Description::Program(program, endian) => Ok(store.program(program, endian)?),
-        }
-    }
-}
 
 /// Filters on top of each other. There is at least one, all are for machines of one byte order, and
 /// there is one set of flags with which all could be installed as one.
 #[derive(Clone, Debug)]
 pub struct Stack<'a> {
     /// The oldest first.
-    filters: Vec<Filter<'a>>,
+    filters: Vec<Description<'a>>,
     endian: Endian,
     flags: FilterFlags,
 }
@@ -204,7 +135,15 @@ impl std::fmt::Display for StackError {
     }
 }
 
-impl std::error::Error for StackError {}
+impl std::error::Error for StackError {
+    /// The error of the compilation, whose message is this one's.
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.kind {
+            Kind::Compile(error) => Some(error),
+            _ => None,
+        }
+    }
+}
 
 impl<'a> Stack<'a> {
     /// A stack of these filters, the oldest first.
@@ -212,13 +151,13 @@ impl<'a> Stack<'a> {
     /// # Errors
     /// When there is none, when their byte orders differ, and when they could not be installed as one:
     /// one has a listener, or some have flags that the others would have to have too.
-    pub fn new(filters: Vec<Filter<'a>>) -> Result<Stack<'a>, StackError> {
+    pub fn new(filters: Vec<Description<'a>>) -> Result<Stack<'a>, StackError> {
         let (Some(oldest), Some(newest)) = (filters.first(), filters.last()) else {
             return Err(StackError { filter: None, kind: Kind::Empty });
         };
         let (endian, last) = (oldest.endian(), newest.flags);
         let unlogged = filters.iter().position(|filter| !filter.flags.contains(FilterFlags::LOG));
-        let kind = |filter: &Filter<'_>| match (filter.flags, unlogged) {
+        let kind = |filter: &Description<'_>| match (filter.flags, unlogged) {
             _ if filter.endian() != endian => Some(Kind::ByteOrder { given: filter.endian() }),
             _ if filter.listener => Some(Kind::Listener),
             (flags, _) if flags.contains(FilterFlags::WAIT_KILLABLE_RECV) => {
@@ -268,25 +207,18 @@ impl<'a> Stack<'a> {
     ///
     /// ```
     /// use callgate::bpf::{Insn, Op, Program};
-    /// use callgate::stack::{Filter, Stack};
-    /// use callgate::{Endian, SeccompData, Verdict};
+    /// use callgate::stack::Stack;
+    /// use callgate::{Description, Endian, SeccompData, Verdict};
     ///
     /// let filter = |verdict: Verdict| Program::new(vec![Insn::new(Op::RetK, verdict.0)]);
     /// let (older, newer) = (filter(Verdict::errno(1))?, filter(Verdict::errno(38))?);
-    /// let filters = [&older, &newer].map(|filter| Filter::program(filter, Endian::Little));
+    /// let filters = [&older, &newer].map(|filter| Description::program(filter, Endian::Little));
     /// let stack = Stack::new(filters.to_vec())?;
     /// assert_eq!(stack.run(&SeccompData::default()), Verdict::errno(38), "the newer one's data");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn run(&self, data: &SeccompData) -> Verdict {
-        let mut kept = Verdict::ALLOW;
-        for filter in self.filters.iter().rev() {
-            let verdict = filter.run(data);
-            if verdict.severity() < kept.severity() {
-                kept = verdict;
-            }
-        }
-        kept
+        Verdict::of_stack(self.filters.iter().rev().map(|filter| filter.run(data)))
     }
 }
 
@@ -358,8 +290,7 @@ fn meaning(
 fn check_turn(store: &mut Store, turn: [Func; 3]) -> Result<Vec<SeccompData>, CompileError> {
     let mut examples = Vec::new();
     for ([kept, next, result], data) in store.meetings(turn)? {
-        let wanted = if next.severity() < kept.severity() { next } else { kept };
-        if result != wanted {
+        if result != kept.or_more_severe(next) {
             return Err(CompileError::not_equal(data));
         }
         examples.push(data);
@@ -391,8 +322,9 @@ mod tests {
         Program::new(vec![Insn::new(Op::RetK, verdict.0)]).unwrap()
     }
 
-    fn two<'a>(a: &'a Program, b: &'a Program, flags: [FilterFlags; 2]) -> Vec<Filter<'a>> {
-        let filter = |program, flags| Filter::program(program, Endian::Little).with_flags(flags);
+    fn two<'a>(a: &'a Program, b: &'a Program, flags: [FilterFlags; 2]) -> Vec<Description<'a>> {
+        let filter =
+            |program, flags| Description::program(program, Endian::Little).with_flags(flags);
         vec![filter(a, flags[0]), filter(b, flags[1])]
     }
 
@@ -423,8 +355,9 @@ mod tests {
     #[test]
     fn byte_orders_do_not_mix() {
         let allow = constant(Verdict::ALLOW);
-        let filters =
-            [Endian::Big, Endian::Little].map(|endian| Filter::program(&allow, endian)).to_vec();
+        let filters = [Endian::Big, Endian::Little]
+            .map(|endian| Description::program(&allow, endian))
+            .to_vec();
         let error = Stack::new(filters).unwrap_err();
         assert_eq!(
             (error.filter(), error.kind),

@@ -171,7 +171,7 @@ fn three_long_sections() {
                     rule(CallSet::one(i * 3 + n), when, Verdict::errno((i % 500) as u16 + 1))
                 })
                 .collect();
-            Section { token: arch.token(), arches: vec![arch], rules, default: Verdict::errno(1) }
+            Section::new(arch, rules, Verdict::errno(1))
         })
         .collect();
     let policy = Policy::new(sections, Verdict::KILL_PROCESS).unwrap();
@@ -188,15 +188,10 @@ fn an_empty_policy_is_one_return() {
 /// Three architectures with one function, so that its numbers are there three times.
 #[test]
 fn architectures_with_the_same_rules_share_the_search() {
-    let sections = [Arch::X86, Arch::X86_64, Arch::Aarch64].map(|arch| Section {
-        token: arch.token(),
-        arches: vec![arch],
-        rules: vec![Rule {
-            calls: CallSet::one(0),
-            when: Condition::always(),
-            verdict: Verdict::ALLOW,
-        }],
-        default: Verdict::errno(1),
+    let sections = [Arch::X86, Arch::X86_64, Arch::Aarch64].map(|arch| {
+        let (calls, when) = (CallSet::one(0), Condition::always());
+        let rules = vec![Rule { calls, when, verdict: Verdict::ALLOW }];
+        Section::new(arch, rules, Verdict::errno(1))
     });
     let policy = Policy::new(sections.to_vec(), Verdict::KILL_PROCESS).unwrap();
     let compiled = compile(&policy, &Options::default()).unwrap();

@@ -75,7 +75,7 @@ fn same(unit: &'static str) -> impl Fn(usize) -> String {
 
 /// What a profile takes for each byte of its text.
 fn profiles() {
-    let options = oci::Options::new(Arch::X86_64, "6.18".parse().unwrap());
+    let options = oci::ReadOptions::new(Arch::X86_64, "6.18".parse().unwrap());
     const SIZE: usize = MIB / 2;
     let rules = r#"{"defaultAction": "SCMP_ACT_ERRNO", "syscalls": ["#;
     for (name, text) in [

@@ -129,7 +129,8 @@ fn rephrased_policy(policy: &Policy, times: usize, rng: &mut Rng) -> Policy {
 }
 
 fn programs(policy: &Policy) -> Vec<Program> {
-    let aims = Aim::ALL.iter().map(|&aim| Options { model: Model::Jit, aim, ..Options::default() });
+    let aims =
+        Aim::ALL.iter().map(|&aim| Options { model: Model::Uncached, aim, ..Options::default() });
     aims.map(|options| compile(policy, &options).unwrap().program).collect()
 }
 
@@ -168,7 +169,7 @@ proptest! {
 }
 
 fn container_default(text: &str, arches: &[Arch]) -> Policy {
-    let mut options = oci::Options::new(Arch::X86_64, "6.18".parse().unwrap());
+    let mut options = oci::ReadOptions::new(Arch::X86_64, "6.18".parse().unwrap());
     options.arches = arches.to_vec();
     oci::read(text, &options).unwrap().policy
 }

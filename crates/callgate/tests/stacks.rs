@@ -3,11 +3,12 @@
 
 mod common;
 
+use callgate::Description;
 use callgate::bpf::{Insn, Op, Program, is_constant_allow};
 use callgate::codegen::{Aim, Model};
 use callgate::compile::{Options, compile};
 use callgate::policy::Policy;
-use callgate::stack::{Filter, Stack, merge};
+use callgate::stack::{Stack, merge};
 use callgate::{Action, Arch, Endian, SeccompData, Verdict};
 use common::{Pool, Rng, cases, policies};
 use proptest::prelude::*;
@@ -78,11 +79,11 @@ fn sources() -> impl Strategy<Value = Source> {
 }
 
 impl Source {
-    fn filter(&self) -> Filter<'_> {
+    fn filter(&self) -> Description<'_> {
         match self {
-            Source::Policy(policy) => Filter::policy(policy),
+            Source::Policy(policy) => Description::policy(policy),
             Source::Compiled(program) | Source::Program(program) => {
-                Filter::program(program, Endian::Little)
+                Description::program(program, Endian::Little)
             }
         }
     }
@@ -159,7 +160,7 @@ proptest! {
     fn stacks_of_stacks_are_stacks(sources in prop::collection::vec(sources(), 3..5)) {
         let options = Options::default();
         // Few of these stacks are too much for a filter, or for the budget of the diagram.
-        let at_once = |filters: Vec<Filter<'_>>| {
+        let at_once = |filters: Vec<Description<'_>>| {
             match merge(&Stack::new(filters).unwrap(), &[Arch::X86_64], &options) {
                 Ok(merged) => Ok(merged.compiled.program),
                 Err(error) => {
@@ -171,11 +172,11 @@ proptest! {
         };
         let all = at_once(sources.iter().map(Source::filter).collect())?;
         let older = at_once(sources[..2].iter().map(Source::filter).collect())?;
-        let mut filters = vec![Filter::program(&older, Endian::Little)];
+        let mut filters = vec![Description::program(&older, Endian::Little)];
         filters.extend(sources[2..].iter().map(Source::filter));
         prop_assert_eq!(&at_once(filters)?, &all);
         let newer = at_once(sources[1..].iter().map(Source::filter).collect())?;
-        let filters = vec![sources[0].filter(), Filter::program(&newer, Endian::Little)];
+        let filters = vec![sources[0].filter(), Description::program(&newer, Endian::Little)];
         prop_assert_eq!(&at_once(filters)?, &all);
     }
 }
@@ -188,7 +189,7 @@ fn every_pair_of_verdicts() {
         for newer in VERDICTS {
             let (a, b) = (constant(older), constant(newer));
             let stack = Stack::new(
-                [&a, &b].map(|program| Filter::program(program, Endian::Little)).to_vec(),
+                [&a, &b].map(|program| Description::program(program, Endian::Little)).to_vec(),
             )
             .unwrap();
             let merged = merge(&stack, &[], &Options::default()).unwrap().compiled.program;
@@ -219,7 +220,8 @@ fn thirty_two_filters() {
         })
         .collect();
     let stack =
-        Stack::new(filters.iter().map(|f| Filter::program(f, Endian::Little)).collect()).unwrap();
+        Stack::new(filters.iter().map(|f| Description::program(f, Endian::Little)).collect())
+            .unwrap();
     let merged = merge(&stack, &[Arch::X86_64], &Options::default()).unwrap();
     let mut seen = Vec::new();
     for nr in 0..34 {
@@ -249,7 +251,7 @@ fn the_kernel_sees_what_is_allowed_by_bits_of_the_number() {
         Aim::ALL.iter().flat_map(|aim| Model::ALL.iter().map(move |model| (*aim, *model)))
     {
         let filters =
-            [&older, &newer, &newest].map(|program| Filter::program(program, Endian::Little));
+            [&older, &newer, &newest].map(|program| Description::program(program, Endian::Little));
         let options = Options { aim, model, ..Options::default() };
         let merged = merge(&Stack::new(filters.to_vec()).unwrap(), &[Arch::X86_64], &options);
         assert!(merged.is_ok(), "{aim:?} {model:?}: {}", merged.unwrap_err());

@@ -89,8 +89,7 @@ fn tests(values: &[u64]) -> usize {
     let field = Field::arg_low(1).unwrap();
     let any = Condition::any(values.iter().map(|value| Condition::test(Test::eq(field, *value))));
     let rule = Rule { calls: CallSet::one(5), when: any, verdict: Verdict::ALLOW };
-    let (token, arches) = (Arch::X86.token(), vec![Arch::X86]);
-    let section = Section { token, arches, rules: vec![rule], default: Verdict::errno(1) };
+    let section = Section::new(Arch::X86, vec![rule], Verdict::errno(1));
     let policy = Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap();
     let options = Options { aim: Aim::Size, ..Options::default() };
     // Arch, number and argument are loaded, the first two compared, and there are three returns.

@@ -176,7 +176,7 @@ ahead both in size and in executed instructions, at size.
 const PROGRAMS: &str = "
 ## Programs compiled again
 
-Programs of others, given to Callgate as they are: `callgate compile PROGRAM.bpf --model jit`. Each mean
+Programs of others, given to Callgate as they are: `callgate compile PROGRAM.bpf --model uncached`. Each mean
 is the program's own, then Callgate's for that workload.
 
 ";

@@ -98,7 +98,7 @@ pub(super) fn measure(peers: &Peers, progress: impl Fn(&str)) -> Result<Growth> 
 
 fn own(size: u32, rules: &Rules) -> Result<Point> {
     let policy = rules.to_policy()?;
-    let options = Options { model: Model::Jit, ..Options::default() };
+    let options = Options { model: Model::Uncached, ..Options::default() };
     let (compiled, time) = repeated(REPEAT, || compile(&policy, &options));
     let outcome = match compiled {
         Ok(compiled) => {

@@ -98,7 +98,7 @@ impl Reference {
     fn executed(&self, program: &Program, workload: usize) -> Option<f64> {
         let calls = &self.calls[workload];
         let weighed = calls.iter().any(|call| call.weight > 0.0);
-        weighed.then(|| expected_insns(&self.store, self.root, program, calls, ENDIAN))
+        weighed.then(|| expected_insns(&self.store, self.root, program, calls, ENDIAN)).flatten()
     }
 
     fn constant_allow(&self, program: &Program) -> usize {
@@ -110,8 +110,8 @@ impl Reference {
 
 /// The four ways in which Callgate compiles here.
 const WAYS: [(&str, Model, Aim); 4] = [
-    ("Callgate, speed", Model::Jit, Aim::Speed),
-    ("Callgate, size", Model::Jit, Aim::Size),
+    ("Callgate, speed", Model::Uncached, Aim::Speed),
+    ("Callgate, size", Model::Uncached, Aim::Size),
     ("Callgate, cached, speed", Model::Cached, Aim::Speed),
     ("Callgate, cached, size", Model::Cached, Aim::Size),
 ];
@@ -217,7 +217,7 @@ fn other(
         executed.push(theirs.executed);
         ours.push(best_of_aims(theirs, |aim| {
             let weights = workload.weights.clone();
-            let options = Options { model: Model::Jit, aim, weights, ..Options::default() };
+            let options = Options { model: Model::Uncached, aim, weights, ..Options::default() };
             let again = recompile(&program, ENDIAN, &reference.arches, &options);
             let Compiled { program, .. } = again.map_err(|error| error.to_string())?;
             Ok(Ours { insns: program.len(), executed: reference.executed(&program, index) })
@@ -304,16 +304,16 @@ pub(super) fn again(name: String, program: &Program, workloads: &[Workload]) -> 
         let calls = workload.weights.resolve(&store, root, &arches);
         let weighed = calls.iter().any(|call| call.weight > 0.0);
         let mean = |program: &Program| {
-            weighed.then(|| expected_insns(&store, root, program, &calls, ENDIAN))
+            weighed.then(|| expected_insns(&store, root, program, &calls, ENDIAN)).flatten()
         };
         let weights = workload.weights.clone();
-        let options = Options { model: Model::Jit, weights, ..Options::default() };
+        let options = Options { model: Model::Uncached, weights, ..Options::default() };
         let ours =
             recompile(program, ENDIAN, &arches, &options).map_err(|e| e.to_string())?.program;
         executed.push(mean(program));
         speed.push(Ok(Ours { insns: ours.len(), executed: mean(&ours) }));
     }
-    let speedy = Options { model: Model::Jit, ..Options::default() };
+    let speedy = Options { model: Model::Uncached, ..Options::default() };
     let (_, time) = repeated(REPEAT, || recompile(program, ENDIAN, &arches, &speedy));
     let small = Options { aim: Aim::Size, ..speedy };
     let small = recompile(program, ENDIAN, &arches, &small).map_err(|error| error.to_string())?;

@@ -15,6 +15,7 @@ mod peers;
 mod plain;
 mod rules;
 mod sets;
+mod shapes;
 mod text;
 mod workloads;
 
@@ -45,6 +46,9 @@ parts, which print their tables and write nothing:
   sets             rule sets of real size, and programs of others
   growth           from 10 to 4,000 rules
   engines          programs run in user space, by interpreters and native code
+  shapes           the programs of callgate-measure's libseccomp module beside libseccomp's
+                   own, instruction by instruction, for the rule sets and 1,000 random ones;
+                   not part of a run of all parts; exit status 1 if one is different
 
   --profiles DIR   more rule sets: container profiles or plain rules in *.json, rules in
                    the drivers' form (eval/src/compare/text.rs) in *.rules
@@ -62,11 +66,16 @@ enum Part {
     Sets,
     Growth,
     Engines,
+    Shapes,
 }
 
 impl Part {
-    const ALL: [(&str, Part); 3] =
-        [("sets", Part::Sets), ("growth", Part::Growth), ("engines", Part::Engines)];
+    const ALL: [(&str, Part); 4] = [
+        ("sets", Part::Sets),
+        ("growth", Part::Growth),
+        ("engines", Part::Engines),
+        ("shapes", Part::Shapes),
+    ];
 }
 
 /// The options of one run.
@@ -141,6 +150,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let wants = |part| options.part.is_none_or(|only| only == part);
     progress("building the others");
     let directory = workspace().join("target/compare");
+    if options.part == Some(Part::Shapes) {
+        print!("{}", shapes::compare(&directory, options.profiles.as_deref(), progress)?);
+        return Ok(());
+    }
     // Engines are compared with others than compilers are.
     let peers = match options.part {
         Some(Part::Engines) => None,

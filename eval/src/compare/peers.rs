@@ -265,6 +265,17 @@ impl std::fmt::Display for Missing {
 impl Peers {
     /// Builds all drivers below a directory.
     pub(super) fn build(directory: &Path) -> Result<Peers> {
+        Peers::build_some(directory, &Library::ALL)
+    }
+
+    /// Builds libseccomp's driver alone.
+    pub(super) fn libseccomp(directory: &Path) -> Result<Peers> {
+        let peers = Peers::build_some(directory, &[Library::Libseccomp])?;
+        peers.driver(Peer::LibseccompLinear).map_err(|why| (*why).clone())?;
+        Ok(peers)
+    }
+
+    fn build_some(directory: &Path, libraries: &[Library]) -> Result<Peers> {
         let build = |library: Library| {
             let own = directory.join(library.name());
             fs::create_dir_all(&own).map_err(|error| format!("{}: {error}", own.display()))?;
@@ -272,7 +283,7 @@ impl Peers {
         };
         fs::create_dir_all(directory)
             .map_err(|error| format!("{}: {error}", directory.display()))?;
-        let drivers = Library::ALL.into_iter().map(|library| (library, build(library)));
+        let drivers = libraries.iter().map(|library| (*library, build(*library)));
         Ok(Peers { directory: directory.to_owned(), drivers: drivers.collect() })
     }
 
@@ -281,7 +292,7 @@ impl Peers {
         let found = self.drivers.iter().find(|(of, _)| *of == library).map(|(_, driver)| driver);
         match found {
             Some(driver) => driver.as_ref(),
-            None => unreachable!("every library is tried"),
+            None => unreachable!("the library was not built"),
         }
     }
 

@@ -85,7 +85,7 @@ impl Rules {
         let mut blocks = Vec::new();
         for section in policy.sections() {
             let numbers = numbers(section, &mut edges)?;
-            for &arch in &section.arches {
+            for arch in section.arches() {
                 let mut calls = BTreeMap::new();
                 for &nr in numbers.iter().filter(|nr| owner(section, **nr) == Some(arch)) {
                     let alternatives = alternatives(section, nr)?;
@@ -104,11 +104,14 @@ impl Rules {
         let mut sections: Vec<Section> = Vec::new();
         for block in &self.blocks {
             let token = block.arch.token();
-            let index = match sections.iter().position(|section| section.token == token) {
-                Some(index) => index,
+            let index = match sections.iter().position(|section| section.token() == token) {
+                Some(index) => {
+                    let section = sections[index].clone().and_arch(block.arch);
+                    sections[index] = section.map_err(|error| error.to_string())?;
+                    index
+                }
                 None => {
-                    let (arches, rules) = (Vec::new(), Vec::new());
-                    sections.push(Section { token, arches, rules, default: block.default });
+                    sections.push(Section::new(block.arch, Vec::new(), block.default));
                     sections.len() - 1
                 }
             };
@@ -116,7 +119,6 @@ impl Rules {
             if section.default != block.default {
                 return Err(format!("{} has another default than its kin", block.arch));
             }
-            section.arches.push(block.arch);
             section.rules.extend(block.rules());
             if let (Arch::X86_64, Some((last, verdict))) = (block.arch, self.edges.x32) {
                 let calls = CallSet::range(X32_SYSCALL_BIT, last);
@@ -194,13 +196,12 @@ impl Block {
 
 /// Which architecture of a section a number belongs to.
 fn owner(section: &Section, nr: u32) -> Option<Arch> {
-    match section.arches.as_slice() {
-        [only] => Some(*only),
-        arches => {
-            let x32 = nr & X32_SYSCALL_BIT != 0;
-            arches.iter().copied().find(|arch| (*arch == Arch::X32) == x32)
-        }
+    let mut arches = section.arches();
+    if arches.clone().count() == 1 {
+        return arches.next();
     }
+    let x32 = nr & X32_SYSCALL_BIT != 0;
+    arches.find(|arch| (*arch == Arch::X32) == x32)
 }
 
 /// All numbers that rules of a section are about, but for x32's where they are turned away.
@@ -254,10 +255,10 @@ mod tests {
 
     fn built_in(arches: &[Arch]) -> Policy {
         let kernel = "6.18".parse().unwrap();
-        let options = oci::Options {
+        let options = oci::ReadOptions {
             arches: arches.to_vec(),
             enosys_above: Some(oci::EnosysAbove::Off),
-            ..oci::Options::new(Arch::X86_64, kernel)
+            ..oci::ReadOptions::new(Arch::X86_64, kernel)
         };
         container_default(&options).unwrap().policy
     }
@@ -279,17 +280,13 @@ mod tests {
         let rule = |when, verdict| Rule { calls: CallSet::one(7), when, verdict };
         let narrow = Condition::all([test(0, Cmp::Eq, 1), test(1, Cmp::Lt, 2)]);
         let either = Condition::any([test(0, Cmp::Eq, 1), test(2, Cmp::Ge, 9)]);
-        let section = Section {
-            token: Arch::X86_64.token(),
-            arches: vec![Arch::X86_64],
-            rules: vec![
-                rule(narrow, Verdict::LOG),
-                rule(either, Verdict::ALLOW),
-                rule(Condition::always(), Verdict::errno(1)),
-                rule(Condition::always(), Verdict::LOG),
-            ],
-            default: Verdict::errno(1),
-        };
+        let rules = vec![
+            rule(narrow, Verdict::LOG),
+            rule(either, Verdict::ALLOW),
+            rule(Condition::always(), Verdict::errno(1)),
+            rule(Condition::always(), Verdict::LOG),
+        ];
+        let section = Section::new(Arch::X86_64, rules, Verdict::errno(1));
         let policy = Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap();
         let rules = Rules::from_policy(&policy).unwrap();
         let verdicts: Vec<Verdict> =
@@ -314,12 +311,7 @@ mod tests {
             when: Condition::always(),
             verdict: Verdict::LOG,
         };
-        let section = Section {
-            token: Arch::X86_64.token(),
-            arches: vec![Arch::X86_64],
-            rules: vec![rule],
-            default: Verdict::ALLOW,
-        };
+        let section = Section::new(Arch::X86_64, vec![rule], Verdict::ALLOW);
         let policy = Policy::new(vec![section], Verdict::ALLOW).unwrap();
         assert!(Rules::from_policy(&policy).unwrap_err().contains("from 0 to 2147483648"));
     }

@@ -264,11 +264,11 @@ fn argument_heavy() -> Result<Rules> {
 /// A container profile, without what a runtime adds for numbers that it cannot know.
 fn profile(text: &str, arches: &[Arch]) -> Result<Rules> {
     let kernel = "6.18".parse().map_err(|error| format!("the kernel: {error}"))?;
-    let options = oci::Options {
+    let options = oci::ReadOptions {
         arches: arches.to_vec(),
         enosys_above: Some(oci::EnosysAbove::Off),
         dialect: Some(oci::Dialect::Docker).filter(|_| text == CONTAINER_DEFAULT),
-        ..oci::Options::new(Arch::X86_64, kernel)
+        ..oci::ReadOptions::new(Arch::X86_64, kernel)
     };
     match oci::read(text, &options) {
         Ok(profile) => Rules::from_policy(&profile.policy),

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use callgate::Description;
 use callgate::bpf::{Insn, Op, Program};
 use callgate::codegen::{Aim, Model, Weights};
 use callgate::compile::{Options, compile, recompile};
@@ -95,7 +96,7 @@ pub(super) fn list(arch: Arch, conditional: bool) -> Result<Program> {
 
 /// Programs on top of each other as one, by the library's `merge`.
 pub(super) fn merged(arch: Arch, model: Model, stack: &[Program]) -> Result<Program> {
-    let filters = stack.iter().map(|program| stack::Filter::program(program, arch.endian()));
+    let filters = stack.iter().map(|program| Description::program(program, arch.endian()));
     let stack = Stack::new(filters.collect()).map_err(|error| error.to_string())?;
     let options = Options { model, ..Options::default() };
     let merged = stack::merge(&stack, &[arch], &options).map_err(|error| error.to_string())?;
@@ -120,7 +121,7 @@ pub(super) fn candidates(
     notes: &mut Vec<String>,
 ) -> Result<Vec<Candidate>> {
     let arch = guest.machine.arch;
-    let profile = container_default(&oci::Options::new(arch, guest.version))
+    let profile = container_default(&oci::ReadOptions::new(arch, guest.version))
         .map_err(|errors| format!("container-default: {errors:?}"))?;
     let mut candidates = Vec::new();
     let options = |aim, weights: &Weights| Options {
@@ -199,7 +200,7 @@ fn others(
 
 /// The model of a guest's kernel.
 pub(super) fn model(guest: &Guest) -> Model {
-    if guest.has_cache() { Model::Cached } else { Model::Jit }
+    if guest.has_cache() { Model::Cached } else { Model::Uncached }
 }
 
 /// Each way to compare each argument, with values and masks whose halves differ.
@@ -223,8 +224,7 @@ fn comparisons(arch: Arch) -> Result<Policy> {
             }
         }
     }
-    let (token, arches) = (arch.token(), vec![arch]);
-    let section = Section { token, arches, rules, default: Verdict::ALLOW };
+    let section = Section::new(arch, rules, Verdict::ALLOW);
     Policy::new(vec![section], Verdict::KILL_PROCESS).map_err(|error| error.to_string())
 }
 
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn the_list_and_its_merge_of_32_mean_the_same() {
         let list = list(Arch::S390x, true).unwrap();
-        let merged = merged(Arch::S390x, Model::Jit, &vec![list.clone(); 32]).unwrap();
+        let merged = merged(Arch::S390x, Model::Uncached, &vec![list.clone(); 32]).unwrap();
         for nr in 0..500 {
             for arg in [0, 0o777, 0o1000, 1 << 32, 0o1_000_000_000_000] {
                 let arch = Arch::S390x.token();

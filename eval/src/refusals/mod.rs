@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use callgate::frontend::ruleset::{Comparison, Op, RuleSet, Version};
+use callgate::frontend::ruleset::{Comparison, LibseccompVersion, Op, RuleSet};
 use callgate::random::Rng;
 use callgate::{Arch, Verdict};
 
@@ -86,8 +86,8 @@ fn compare(directory: &Path, sets: usize, seed: u64) -> Result<usize> {
     let mut parts = version.split('.').map(|part| part.parse().unwrap_or(0));
     let mut part = || parts.next().unwrap_or(0u32);
     let version = match (part(), part(), part()) >= (2, 6, 1) {
-        true => Version::From2_6_1,
-        false => Version::Before2_6_1,
+        true => LibseccompVersion::From2_6_1,
+        false => LibseccompVersion::Before2_6_1,
     };
     let mut differences = 0;
     for (family, arches) in FAMILIES.iter().enumerate() {
@@ -167,13 +167,18 @@ fn parse(line: &str) -> Result<Answer> {
     }
 }
 
-fn refused_by_us(arches: &[Arch], rules: &[Rule], version: Version) -> Result<(Answer, bool)> {
+fn refused_by_us(
+    arches: &[Arch],
+    rules: &[Rule],
+    version: LibseccompVersion,
+) -> Result<(Answer, bool)> {
     let (mut first, mut contradictory) = (Answer::Taken, false);
     let mut is_first = usize::MAX;
     for arch in arches {
         let mut set = RuleSet::new(*arch);
         for (place, rule) in rules.iter().enumerate() {
-            set.add_call(rule.name, &rule.comparisons, rule.verdict, place);
+            let added = set.add_call(rule.name, &rule.comparisons, rule.verdict, place);
+            added.map_err(|error| error.to_string())?;
         }
         let refusals = set.refused(version, &mut { STEPS });
         let refused = refusals.conflicts.iter().map(|conflict| conflict.later);

@@ -126,8 +126,8 @@ pub fn policy(text: &str, host: &Host) -> Result<Policy, String> {
     let version = KernelVersion { major, minor };
     let is_runc = matches!(host.dialect, Dialect::Docker | Dialect::Runc);
     let enosys_above = (is_runc && host.runc == Runc::Listed).then_some(oci::EnosysAbove::Runc1_1);
-    let defaults = oci::Options::new(native, version);
-    let options = oci::Options { dialect, caps, enosys_above, ..defaults };
+    let defaults = oci::ReadOptions::new(native, version);
+    let options = oci::ReadOptions { dialect, caps, enosys_above, ..defaults };
     let profile = oci::read(text, &options).map_err(|messages| {
         let errors = messages.iter().filter(|message| message.severity == Severity::Error);
         errors.map(ToString::to_string).collect::<Vec<_>>().join("\n")

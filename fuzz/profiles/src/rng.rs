@@ -1,4 +1,5 @@
-//! Pseudo-random numbers from a seed: SplitMix64, so that a profile's number alone reproduces it.
+//! Pseudo-random numbers from a seed: SplitMix64, so that a profile's number alone reproduces it. This is
+//! not `callgate_bpf::random::Rng`, because the fuzzer shares no code with what it tests.
 
 /// A generator of random numbers; equal seeds give equal sequences on every machine.
 #[derive(Clone, Debug)]

@@ -113,10 +113,10 @@ impl<'a> Bytes<'a> {
     pub fn policy(&mut self, arches: &[Arch]) -> Policy {
         let mut sections: Vec<Section> = Vec::new();
         for arch in arches {
-            if self.byte() % 4 != 0 || sections.is_empty() {
+            if !self.byte().is_multiple_of(4) || sections.is_empty() {
                 let rules = (0..self.below(12)).map(|_| self.rule()).collect();
                 let default = self.verdict();
-                sections.push(Section { token: arch.token(), arches: vec![*arch], rules, default });
+                sections.push(Section::new(*arch, rules, default));
             }
         }
         Policy::new(sections, self.verdict()).expect("distinct tokens of one byte order")
@@ -133,9 +133,9 @@ impl<'a> Bytes<'a> {
     }
 
     fn condition(&mut self, depth: &mut usize) -> Condition {
-        let combine = if self.byte() % 3 == 0 && *depth > 0 { self.byte() } else { 255 };
+        let combine = if self.byte().is_multiple_of(3) && *depth > 0 { self.byte() } else { 255 };
         if combine == 255 {
-            return if self.byte() % 4 == 0 { Condition::always() } else { self.test() };
+            return if self.byte().is_multiple_of(4) { Condition::always() } else { self.test() };
         }
         *depth -= 1;
         let parts: Vec<Condition> = (0..2 + self.below(3)).map(|_| self.condition(depth)).collect();

@@ -1,8 +1,9 @@
 //! What is compiled means what was described, call by call: beside the proof that every compilation makes, and
 //! without the diagram.
 
+use callgate::Description;
 use callgate::compile::Options;
-use callgate::stack::{Filter, Stack};
+use callgate::stack::Stack;
 use callgate::{Arch, Endian};
 
 use crate::bytes::Bytes;
@@ -42,7 +43,8 @@ pub fn merge(input: &[u8]) {
     let count = 2 + bytes.below(2);
     let programs: Option<Vec<_>> = (0..count).map(|_| Some(bytes.program()?.into())).collect();
     let Some(programs) = programs else { return };
-    let filters = programs.iter().map(|program| Filter::program(program, Endian::Little)).collect();
+    let filters =
+        programs.iter().map(|program| Description::program(program, Endian::Little)).collect();
     let stack = Stack::new(filters).expect("filters without flags");
     let merged = match callgate::stack::merge(&stack, &ARCHES, &Options::default()) {
         Ok(merged) => merged,

@@ -17,7 +17,7 @@ const INPUTS: usize = 16;
 /// Every engine, on calls or on packets.
 pub fn engines(input: &[u8]) {
     let mut bytes = Bytes::new(input);
-    if bytes.byte() % 2 == 0 {
+    if bytes.byte().is_multiple_of(2) {
         calls(&mut bytes);
     } else {
         packets(&mut bytes);
@@ -25,7 +25,7 @@ pub fn engines(input: &[u8]) {
 }
 
 fn calls(bytes: &mut Bytes<'_>) {
-    let endian = if bytes.byte() % 4 == 0 { Endian::Big } else { Endian::Little };
+    let endian = if bytes.byte().is_multiple_of(4) { Endian::Big } else { Endian::Little };
     let Some(program) = bytes.program() else { return };
     let engines: Vec<_> =
         EngineKind::ALL.iter().filter_map(|kind| kind.seccomp(&program, endian).ok()).collect();
@@ -79,7 +79,7 @@ pub fn round_trip(input: &[u8]) {
     let Some(program) = bytes.program() else { return };
     let program = LongProgram::from(program);
     for dialect in Dialect::ALL {
-        let written = disasm::disassemble(&program, *dialect, &disasm::Options::default());
+        let written = disasm::disassemble(&program, *dialect, &disasm::ListingOptions::default());
         match text::parse(&written, Endian::Little) {
             Ok(read) => assert_eq!(read, program.to_raw(), "{written}"),
             Err(error) => panic!("{error}\n{written}"),

@@ -17,7 +17,7 @@ const DIALECTS: [Option<oci::Dialect>; 6] = [
 /// A container profile in JSON or YAML; the first byte chooses the dialect.
 pub fn profile(input: &[u8]) {
     let Some((first, text)) = input.split_first() else { return };
-    let mut options = oci::Options::new(Arch::X86_64, KernelVersion { major: 6, minor: 18 });
+    let mut options = oci::ReadOptions::new(Arch::X86_64, KernelVersion { major: 6, minor: 18 });
     options.dialect = DIALECTS[usize::from(*first) % DIALECTS.len()];
     match oci::read(&String::from_utf8_lossy(text), &options) {
         Ok(profile) => assert!(!profile.policy.sections().is_empty()),

@@ -30,16 +30,31 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("callgate-measure", &["callgate", "callgate-linux", "callgate-vm"]),
     (
         "callgate-cli",
-        &["callgate", "callgate-linux", "callgate-measure", "callgate-record", "callgate-vm"],
+        &[
+            "callgate",
+            "callgate-linux",
+            "callgate-measure",
+            "callgate-record",
+            "callgate-smt",
+            "callgate-vm",
+        ],
     ),
     ("callgate-testing", &[]),
+    ("callgate-smt", &["callgate-bpf", "callgate-proof"]),
     ("callgate-profile-fuzz", &["callgate"]),
     ("callgate-fuzz-targets", &["callgate", "callgate-vm"]),
     ("callgate-fuzz", &["callgate-fuzz-targets"]),
     ("callgate-benches", &["callgate", "callgate-measure", "callgate-vm"]),
     (
         "callgate-eval",
-        &["callgate", "callgate-linux", "callgate-measure", "callgate-profile-fuzz", "callgate-vm"],
+        &[
+            "callgate",
+            "callgate-linux",
+            "callgate-measure",
+            "callgate-profile-fuzz",
+            "callgate-smt",
+            "callgate-vm",
+        ],
     ),
     ("xtask", &["callgate", "callgate-eval"]),
 ];

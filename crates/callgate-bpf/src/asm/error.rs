@@ -1,5 +1,5 @@
-//! What is wrong with program text. A text that is no program may be wrong on each of a million lines, so
-//! the first mistakes are kept, and the others counted.
+//! Errors in program text. A text that is not a program may have an error on each of a million lines, so
+//! only the first ones are kept, and the others are counted.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub(crate) struct Errors {
 }
 
 impl Errors {
-    /// One more error.
+    /// Adds an error.
     pub(crate) fn push(&mut self, error: Diagnostic) {
         if self.kept.len() < KEPT {
             self.kept.push(error);
@@ -33,7 +33,7 @@ impl Errors {
         self.kept.is_empty()
     }
 
-    /// An error unless there is nothing to report.
+    /// `Ok` if there are no errors.
     pub(crate) fn check(mut self) -> Result<(), AsmError> {
         if self.kept.is_empty() {
             return Ok(());
@@ -49,7 +49,7 @@ impl Extend<Diagnostic> for Errors {
     }
 }
 
-/// Why program text cannot be read: what is wrong with it, with positions.
+/// The errors in a program text, with positions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AsmError {
     diagnostics: Vec<Diagnostic>,
@@ -63,17 +63,17 @@ impl From<Diagnostic> for AsmError {
 }
 
 impl AsmError {
-    /// What is wrong, by position: 20 errors at the most. Never empty.
+    /// At most 20 errors, by position. Never empty.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
 
-    /// How many errors there are beside these.
+    /// The number of other errors.
     pub fn left_out(&self) -> usize {
         self.left_out
     }
 
-    /// All that is to be said: the errors, and how many are left out.
+    /// The errors, and a message with the number of errors that are left out.
     pub fn into_diagnostics(self) -> Vec<Diagnostic> {
         let mut diagnostics = self.diagnostics;
         let message = match self.left_out {
@@ -87,7 +87,7 @@ impl AsmError {
 }
 
 impl fmt::Display for AsmError {
-    /// One line per error, with advice, the first few of them, then how many more there are.
+    /// One line with advice for each of the first errors, then the number of others.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (nth, diagnostic) in self.diagnostics.iter().take(PRINTED).enumerate() {
             if nth > 0 {

@@ -1,4 +1,4 @@
-//! Turns jump targets into distances.
+//! The linker: from jump targets to distances.
 
 use std::collections::HashMap;
 
@@ -9,14 +9,14 @@ use crate::insn::Insn;
 use crate::lexer::quote;
 use crate::{MAX_INSNS, MAX_READ_INSNS};
 
-/// How far a two-way jump reaches (its distances are bytes).
+/// How many instructions a branch can skip (its distances are bytes).
 const BRANCH_REACH: usize = 255;
 
-/// So many jumps that reach too far are reported one by one: where there are more, a piece of code is in
-/// the wrong place, and every jump over it says the same.
+/// How many branches out of reach are reported one by one. More usually have the same cause: a piece of
+/// code in the wrong place.
 const FAR_SHOWN: usize = 5;
 
-/// The instructions, with every jump resolved; what cannot be resolved is reported and stays 0.
+/// Resolves all targets. Those that cannot be resolved are reported and become 0.
 pub(super) fn link(program: &Parsed<'_>, errors: &mut Errors) -> Vec<Insn> {
     let statements = &program.statements;
     if let Some(first_too_many) = statements.get(MAX_READ_INSNS) {
@@ -24,8 +24,8 @@ pub(super) fn link(program: &Parsed<'_>, errors: &mut Errors) -> Vec<Insn> {
             Diagnostic::error(
                 Some(first_too_many.position),
                 format!(
-                    "the program has {} instructions, at most {MAX_READ_INSNS} are read; the kernel takes \
-                     at most {MAX_INSNS}",
+                    "the program has {} instructions; at most {MAX_READ_INSNS} can be read, and the \
+                     kernel accepts at most {MAX_INSNS}",
                     statements.len()
                 ),
             )
@@ -33,7 +33,7 @@ pub(super) fn link(program: &Parsed<'_>, errors: &mut Errors) -> Vec<Insn> {
         );
     }
     if statements.is_empty() && errors.is_empty() {
-        errors.push(Diagnostic::error(None, "the text holds no instruction"));
+        errors.push(Diagnostic::error(None, "the text contains no instructions"));
     }
     let mut linker =
         Linker { labels: labels(program, errors), errors, far: 0, first_left_out: None };
@@ -46,16 +46,15 @@ pub(super) fn link(program: &Parsed<'_>, errors: &mut Errors) -> Vec<Insn> {
         linker.error(
             linker.first_left_out,
             format!(
-                "and {more} more conditional jumps from here on skip more than {BRANCH_REACH} \
-                 instructions"
+                "{more} more branches from here on skip more than {BRANCH_REACH} instructions"
             ),
-            "move what they skip to the end of the program, or put copies of the targets nearer",
+            "move the skipped code to the end of the program, or place copies of the targets closer",
         );
     }
     insns
 }
 
-/// Where each label stands.
+/// The index of each label.
 fn labels<'a>(program: &Parsed<'a>, errors: &mut Errors) -> HashMap<&'a str, usize> {
     let mut labels = HashMap::new();
     for label in &program.labels {
@@ -63,15 +62,15 @@ fn labels<'a>(program: &Parsed<'a>, errors: &mut Errors) -> HashMap<&'a str, usi
             errors.push(
                 Diagnostic::error(
                     Some(label.position),
-                    format!("no instruction follows the label {}", quote(label.name)),
+                    format!("label {} is not followed by an instruction", quote(label.name)),
                 )
-                .help("a program ends with a `ret`"),
+                .help("end the program with a `ret`"),
             );
         }
         if let Some(before) = labels.insert(label.name, label.index) {
             errors.push(Diagnostic::error(
                 Some(label.position),
-                format!("the label {} already marks instruction {before}", quote(label.name)),
+                format!("label {} is already defined at instruction {before}", quote(label.name)),
             ));
         }
     }
@@ -81,9 +80,9 @@ fn labels<'a>(program: &Parsed<'a>, errors: &mut Errors) -> HashMap<&'a str, usi
 struct Linker<'a, 'e> {
     labels: HashMap<&'a str, usize>,
     errors: &'e mut Errors,
-    /// How many jumps reach too far.
+    /// The number of branches out of reach.
     far: usize,
-    /// Where the first one stands that is not reported by itself.
+    /// The position of the first one that is not reported by itself.
     first_left_out: Option<Position>,
 }
 
@@ -111,10 +110,10 @@ impl Linker<'_, '_> {
                 self.error(
                     target.position(),
                     format!(
-                        "the jump to {target} skips {distance} instructions, a conditional jump at \
-                         most {BRANCH_REACH}"
+                        "the branch to {target} skips {distance} instructions; the limit is \
+                         {BRANCH_REACH}"
                     ),
-                    "jump to a `ja` on the way, or put a copy of the target nearer",
+                    "branch to a `ja` in between, or place a copy of the target closer",
                 );
             } else if self.far == FAR_SHOWN + 1 {
                 self.first_left_out = target.position();
@@ -123,7 +122,7 @@ impl Linker<'_, '_> {
         })
     }
 
-    /// How many instructions lie between the jump and its target.
+    /// The number of instructions between a jump and its target.
     fn distance(&mut self, index: usize, target: &Target<'_>) -> usize {
         match *target {
             Target::Next => 0,
@@ -132,8 +131,8 @@ impl Linker<'_, '_> {
             Target::Line(at, position) => {
                 self.error(
                     Some(position),
-                    format!("a jump to instruction {at}, this one is {index}"),
-                    "classic BPF jumps forward only",
+                    format!("instruction {index} cannot jump to instruction {at}"),
+                    "classic BPF only jumps forward",
                 );
                 0
             }
@@ -142,16 +141,19 @@ impl Linker<'_, '_> {
                 Some(&at) => {
                     self.error(
                         Some(position),
-                        format!("{} marks instruction {at}, this one is {index}", quote(name)),
-                        "classic BPF jumps forward only",
+                        format!(
+                            "instruction {index} cannot jump to label {} at instruction {at}",
+                            quote(name)
+                        ),
+                        "classic BPF only jumps forward",
                     );
                     0
                 }
                 None => {
                     self.error(
                         Some(position),
-                        format!("there is no label {}", quote(name)),
-                        "mark an instruction with `LABEL:`",
+                        format!("label {} is not defined", quote(name)),
+                        "write `LABEL:` before an instruction",
                     );
                     0
                 }

@@ -1,4 +1,4 @@
-//! Lines of `tcpdump -d`: the number of the instruction in parentheses, and jumps to such numbers.
+//! Listings of `tcpdump -d`: instructions with their indices in parentheses, which are the jump targets.
 //!
 //! ```text
 //! (000) ldh      [12]
@@ -7,9 +7,9 @@
 //! (003) ret      #0
 //! ```
 //!
-//! The other operands are those of `bpf_asm`, with a few of its own: `#pktlen`, the kernel's words in brackets
-//! (`[vlanp]`), and `ret` alone, which returns A. Constants may be negative. What libpcap has no name for
-//! is `unimp` and the code alone, so it cannot be read: `ldx #len` is such an instruction.
+//! Operands are those of `bpf_asm` and a few others: `#pktlen`, ancillary words in brackets (`[vlanp]`), and
+//! `ret` without an operand, which returns A. Constants may be negative. Instructions without a name in
+//! libpcap, such as `ldx #len`, are listed as `unimp` with the opcode only, so they cannot be read.
 //!
 //! Source: libpcap 1.10, `bpf_image.c`.
 
@@ -20,7 +20,7 @@ use crate::insn::Insn;
 use crate::lexer::{Token, TokenKind, quote};
 use crate::op::{Op, Operand};
 
-/// What libpcap calls the kernel's words where `bpf_asm` has another name, or none.
+/// libpcap's names of ancillary words that `bpf_asm` names differently or not at all.
 const WORDS: &[(&str, AncillaryWord)] = &[
     ("xor_x", AncillaryWord::AluXorX),
     ("vlanp", AncillaryWord::VlanTagPresent),
@@ -28,7 +28,7 @@ const WORDS: &[(&str, AncillaryWord)] = &[
 ];
 
 impl<'a> Parser<'_, 'a> {
-    /// The number of a line, `(002)`: as it is written, and where.
+    /// A line number such as `(002)`: its text and position.
     pub(super) fn take_line_number(&mut self) -> Option<(&'a str, Position)> {
         let [open, number, close, ..] = self.rest() else { return None };
         let (text, position) = (number.text, number.position);
@@ -39,7 +39,7 @@ impl<'a> Parser<'_, 'a> {
         Some((text, position))
     }
 
-    /// The instruction behind the number of a line, which ends with it.
+    /// The instruction after a line number, up to the end of the line.
     pub(super) fn listed(&mut self) -> Result<(Insn, Targets<'a>)> {
         let statement = self.listed_instruction()?;
         match self.peek() {
@@ -55,12 +55,12 @@ impl<'a> Parser<'_, 'a> {
         if token.text == "unimp" {
             let message = "`unimp` is an instruction that libpcap has no name for";
             return Err(Diagnostic::error(Some(token.position), message)
-                .help("its fields are not in this text; `tcpdump -dd` prints them"));
+                .help("this text does not contain its fields; use the output of `tcpdump -dd`"));
         }
         let ops: Vec<Op> =
             Op::ALL.iter().copied().filter(|op| op.mnemonic() == token.text).collect();
         let Some(&op) = ops.first() else {
-            let message = format!("{} is no instruction of `tcpdump -d`", quote(token.text));
+            let message = format!("{} is not an instruction of `tcpdump -d`", quote(token.text));
             return Err(Diagnostic::error(Some(token.position), message));
         };
         self.next();
@@ -90,7 +90,7 @@ impl<'a> Parser<'_, 'a> {
         }
     }
 
-    /// `[proto]`: one of the kernel's words about a packet.
+    /// `[proto]`: an ancillary word.
     fn word_in_brackets(&mut self) -> Option<AncillaryWord> {
         let [open, name, close, ..] = self.rest() else { return None };
         if !open.is('[') || name.kind != TokenKind::Word || !close.is(']') {

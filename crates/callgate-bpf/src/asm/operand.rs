@@ -1,4 +1,4 @@
-//! One instruction: its mnemonic and what may follow it.
+//! Instructions: mnemonics and operands.
 
 use super::parser::{Parser, Result, Target, Targets};
 use crate::ancillary::AncillaryWord;
@@ -11,7 +11,7 @@ use crate::op::{Op, Operand};
 use crate::syscalls::Arch;
 use crate::verdict::{Verdict, errno_number};
 
-/// Mnemonics that the table does not have; the jumps have their targets swapped.
+/// Aliases of mnemonics, and whether their targets are swapped.
 const ALIASES: &[(&str, &str, bool)] = &[
     ("jmp", "ja", false),
     ("ldi", "ld", false),
@@ -37,9 +37,10 @@ impl<'a> Parser<'_, 'a> {
         let (name, swapped) = alias.map_or((name.as_str(), false), |&(_, name, swap)| (name, swap));
         let ops: Vec<Op> = Op::ALL.iter().copied().filter(|op| op.mnemonic() == name).collect();
         let Some(&op) = ops.first() else {
-            let message = format!("{} is no instruction", quote(token.text));
-            return Err(Diagnostic::error(Some(token.position), message)
-                .help("a label is followed by `:`; an instruction by its fields is `.insn`"));
+            let message = format!("{} is not an instruction", quote(token.text));
+            return Err(Diagnostic::error(Some(token.position), message).help(
+                "write a label with `:` after it, an instruction by its fields with `.insn`",
+            ));
         };
         self.next();
         let bare_constant = matches!(alias, Some(("ldi" | "ldxi", _, _)));
@@ -79,7 +80,7 @@ impl<'a> Parser<'_, 'a> {
         Ok((Insn::branch(op, k, 0, 0), Targets::Branch { holds, fails }))
     }
 
-    /// What a two-way jump compares with, X or a constant, and so which of `ops` it is.
+    /// The right operand of a branch, X or a constant, which selects one of `ops`.
     pub(super) fn compared(&mut self, ops: &[Op]) -> Result<(Op, u32)> {
         let (op, k) = if self.register("x") {
             (with_operand(ops, Operand::BranchX), 0)
@@ -110,39 +111,27 @@ impl<'a> Parser<'_, 'a> {
         }
     }
 
-    /// The operand of everything that does not jump. The mnemonic leaves `ops` to choose from.
+    /// The operand of an instruction without targets, which selects one of `ops`.
     pub(super) fn operand(&mut self, name: &str, ops: &[Op]) -> Result<Insn> {
         let has = |operand| with_operand(ops, operand);
-        let insn = if let Some(op) = has(Operand::Length)
-            && self.take_named("len")
-        {
+        let insn = if let Some(op) = has(Operand::Length).filter(|_| self.take_named("len")) {
             Insn::new(op, 0)
-        } else if let Some(op) = has(Operand::Absolute)
-            && let Some(word) = self.take_ancillary()
+        } else if let Some((op, word)) =
+            has(Operand::Absolute).and_then(|op| Some((op, self.take_ancillary()?)))
         {
             Insn::new(op, word.offset())
-        } else if let Some(op) = has(Operand::X)
-            && self.register("x")
-        {
+        } else if let Some(op) = has(Operand::X).filter(|_| self.register("x")) {
             Insn::new(op, 0)
-        } else if let Some(op) = has(Operand::A)
-            && self.register("a")
-        {
+        } else if let Some(op) = has(Operand::A).filter(|_| self.register("a")) {
             Insn::new(op, 0)
-        } else if let Some(op) = has(Operand::Constant)
-            && self.starts('#')
-        {
+        } else if let Some(op) = has(Operand::Constant).filter(|_| self.starts('#')) {
             Insn::new(op, self.constant()?)
-        } else if let Some(op) = has(Operand::Scratch)
-            && self.take_word("M")
-        {
+        } else if let Some(op) = has(Operand::Scratch).filter(|_| self.take_word("M")) {
             self.expect('[')?;
             let k = self.number("the number of a scratch word")?;
             self.expect(']')?;
             Insn::new(op, k)
-        } else if let Some(absolute) = has(Operand::Absolute)
-            && self.take('[')
-        {
+        } else if let Some(absolute) = has(Operand::Absolute).filter(|_| self.take('[')) {
             self.offset(absolute, has(Operand::Indexed))?
         } else if matches!(name, "ldx" | "ldxb") && self.starts_number() {
             Insn::new(Op::LdxMsh, self.header_length()?)
@@ -156,7 +145,7 @@ impl<'a> Parser<'_, 'a> {
         Ok(insn)
     }
 
-    /// What follows a bracket: a number, or x and a number, or a word by its name.
+    /// The inside of brackets: an offset, x and an offset, or the name of a word.
     fn offset(&mut self, absolute: Op, indexed: Option<Op>) -> Result<Insn> {
         let insn = if let (Some(op), true) = (indexed, self.register("x")) {
             let negative = self.peek().is_some_and(|token| token.text.starts_with('-'));
@@ -189,7 +178,7 @@ impl<'a> Parser<'_, 'a> {
         self.expect(')')?;
         if (factor, mask) != (4, 0xf) {
             let message =
-                format!("the kernel computes 4*([k]&0xf) only, not {factor}*([k]&{mask:#x})");
+                format!("the kernel only computes 4*([k]&0xf), not {factor}*([k]&{mask:#x})");
             return Err(Diagnostic::error(position, message));
         }
         Ok(k)
@@ -210,8 +199,8 @@ impl<'a> Parser<'_, 'a> {
             }
         }
         Word::all().find(|&word| names::word(word) == name).ok_or_else(|| {
-            Diagnostic::error(position, format!("{} is no word of seccomp_data", quote(&name))).help(
-                "there are nr, arch, instruction_pointer and args[0] to args[5], these with .low or .high",
+            Diagnostic::error(position, format!("{} is not a word of seccomp_data", quote(&name))).help(
+                "the words are nr, arch, and instruction_pointer and args[0] to args[5] with .low or .high",
             )
         })
     }
@@ -238,10 +227,10 @@ impl<'a> Parser<'_, 'a> {
         let Some(token) = self.next() else { return Err(self.expected("an action")) };
         let unknown = token.is_word("UNKNOWN");
         let Some(verdict) = names::action(token.text).or(unknown.then_some(Verdict(0))) else {
-            let message = format!("{} is no action", quote(token.text));
+            let message = format!("{} is not an action", quote(token.text));
             return Err(Diagnostic::error(Some(token.position), message).help(
-                "there are KILL_PROCESS, KILL_THREAD, TRAP, ERRNO, USER_NOTIF, TRACE, LOG and ALLOW; \
-                 other values are written `#0x…`",
+                "the actions are KILL_PROCESS, KILL_THREAD, TRAP, ERRNO, USER_NOTIF, TRACE, LOG and \
+                 ALLOW; write any other value as `#0x…`",
             ));
         };
         if !self.take('(') {
@@ -264,10 +253,7 @@ impl<'a> Parser<'_, 'a> {
 
     /// A register, with or without the percent sign of `bpf_asm`.
     fn register(&mut self, name: &str) -> bool {
-        if let [percent, register, ..] = self.rest()
-            && percent.is('%')
-            && register.is_word(name)
-        {
+        if matches!(self.rest(), [percent, word, ..] if percent.is('%') && word.is_word(name)) {
             self.next();
         }
         self.take_word(name)
@@ -275,10 +261,7 @@ impl<'a> Parser<'_, 'a> {
 
     /// A name with or without a `#` in front.
     pub(super) fn take_named(&mut self, name: &str) -> bool {
-        if let [hash, word, ..] = self.rest()
-            && hash.is('#')
-            && word.is_word(name)
-        {
+        if matches!(self.rest(), [hash, word, ..] if hash.is('#') && word.is_word(name)) {
             self.next();
         }
         self.take_word(name)
@@ -308,7 +291,7 @@ fn with_operand(ops: &[Op], operand: Operand) -> Option<Op> {
     ops.iter().copied().find(|op| op.operand() == operand)
 }
 
-/// The operands that a mnemonic takes, for a message.
+/// The operands of a mnemonic, for a message.
 fn forms(name: &str, ops: &[Op]) -> String {
     let mut forms: Vec<&str> = Vec::new();
     for op in ops {

@@ -1,5 +1,5 @@
-//! From tokens to instructions with named targets. One broken line costs one error; the others are
-//! still read, and the broken one still counts as an instruction.
+//! The parser: from tokens to instructions with named targets. After an error, it continues with the next
+//! line; the broken one counts as an instruction.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::insn::Insn;
 use crate::lexer::{BadNumber, Token, TokenKind, quote};
 use crate::op::Op;
 
-/// A program whose jumps still have names.
+/// A program whose targets are not resolved yet.
 #[derive(Debug, Default)]
 pub(super) struct Parsed<'a> {
     pub(super) statements: Vec<Statement<'a>>,
@@ -36,7 +36,7 @@ pub(super) struct Statement<'a> {
 }
 
 impl Statement<'_> {
-    /// What cannot be read still takes its place, for the distances of the jumps over it.
+    /// A placeholder, so that jumps over it have the right distance.
     fn unreadable(position: Position) -> Self {
         Statement { insn: Insn::new(Op::RetK, 0), targets: Targets::None, position }
     }
@@ -49,7 +49,7 @@ pub(super) struct Label<'a> {
     pub(super) position: Position,
 }
 
-/// What an instruction still needs.
+/// The targets of an instruction.
 #[derive(Debug)]
 pub(super) enum Targets<'a> {
     None,
@@ -57,13 +57,13 @@ pub(super) enum Targets<'a> {
     Branch { holds: Target<'a>, fails: Target<'a> },
 }
 
-/// Where a jump goes.
+/// A jump target.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Target<'a> {
     Next,
     Skip(u32, Position),
     Label(&'a str, Position),
-    /// The instruction with this number.
+    /// The instruction with this index.
     Line(usize, Position),
 }
 
@@ -89,8 +89,8 @@ impl fmt::Display for Target<'_> {
     }
 }
 
-/// Reads a whole program, in this byte order until `.endian` says otherwise. The byte order at the
-/// end comes with it.
+/// Parses a program, in this byte order unless `.endian` sets another. Returns the byte order at the end as
+/// well.
 pub(super) fn parse<'a>(tokens: &[Token<'a>], mut endian: Endian) -> (Parsed<'a>, Endian, Errors) {
     let mut program = Parsed::default();
     let mut errors = Errors::default();
@@ -104,13 +104,13 @@ pub(super) fn parse<'a>(tokens: &[Token<'a>], mut endian: Endian) -> (Parsed<'a>
             None => parser.line(&mut program),
             Some((given, position)) => {
                 let due = program.statements.len();
-                // Where one is missing, all that follow are wrong for the same reason.
+                // If one is missing, all following numbers are wrong as well.
                 if errors.is_empty() && given.parse() != Ok(due) {
                     let message =
-                        format!("line {} of the listing stands where {due} is due", quote(given));
+                        format!("expected line {due} of the listing, found {}", quote(given));
                     errors.push(
                         Diagnostic::error(Some(position), message)
-                            .help("lines are missing or in disorder"),
+                            .help("lines are missing or out of order"),
                     );
                 }
                 parser.listed_line(&mut program, position)
@@ -124,7 +124,7 @@ pub(super) fn parse<'a>(tokens: &[Token<'a>], mut endian: Endian) -> (Parsed<'a>
     (program, endian, errors)
 }
 
-/// What is left of a line.
+/// The rest of a line.
 pub(super) struct Parser<'t, 'a> {
     rest: &'t [Token<'a>],
     end: Option<Position>,
@@ -144,9 +144,9 @@ impl<'a> Parser<'_, 'a> {
         while let Some(token) = self.peek() {
             let position = token.position;
             if token.kind == TokenKind::Word && self.rest.get(1).is_some_and(|next| next.is(':')) {
-                if let Some(taken) = TAKEN.iter().find(|taken| token.is_word(taken)) {
+                if let Some(reserved) = RESERVED.iter().find(|reserved| token.is_word(reserved)) {
                     program.statements.push(Statement::unreadable(position));
-                    let message = format!("`{taken}` means something else and cannot be a label");
+                    let message = format!("`{reserved}` is reserved and cannot be a label");
                     return Err(Diagnostic::error(Some(position), message));
                 }
                 let index = program.statements.len();
@@ -200,7 +200,7 @@ impl<'a> Parser<'_, 'a> {
         self.rest = self.rest.get(tokens..).unwrap_or_default();
     }
 
-    /// Where the next token starts, or the line ends.
+    /// The position of the next token, or of the end of the line.
     pub(super) fn position(&self) -> Option<Position> {
         self.peek().map(|token| token.position).or(self.end)
     }
@@ -225,7 +225,7 @@ impl<'a> Parser<'_, 'a> {
         if self.take(mark) { Ok(()) } else { Err(self.expected(&format!("`{mark}`"))) }
     }
 
-    /// A number; `what` it is for.
+    /// A number; `what` describes it in messages.
     pub(super) fn number(&mut self, what: &str) -> Result<u32> {
         self.take('+');
         let Some(Token { kind: TokenKind::Number(value), text, position }) = self.peek() else {
@@ -244,7 +244,7 @@ impl<'a> Parser<'_, 'a> {
             }
             Err(BadNumber::Digits) => {
                 format!(
-                    "{} is no number (0x: hexadecimal, 0b: binary, a leading 0: octal)",
+                    "{} is not a number (0x: hexadecimal, 0b: binary, a leading 0: octal)",
                     quote(text)
                 )
             }
@@ -252,7 +252,7 @@ impl<'a> Parser<'_, 'a> {
         Err(Diagnostic::error(Some(position), message))
     }
 
-    /// A number up to a limit; `what` it is for.
+    /// A number up to a limit; `what` describes it in messages.
     pub(super) fn number_up_to(&mut self, limit: u32, what: &str) -> Result<u32> {
         let position = self.position();
         match self.number(what)? {
@@ -273,5 +273,5 @@ impl<'a> Parser<'_, 'a> {
     }
 }
 
-/// Names that cannot be labels.
-const TAKEN: &[&str] = &["next", "a", "x", "M"];
+/// Reserved words.
+const RESERVED: &[&str] = &["next", "a", "x", "M"];

@@ -1,4 +1,4 @@
-//! What the assembler reads, and what it says about what it cannot read.
+//! The assembler: syntax and error messages.
 
 use super::*;
 use crate::Op;
@@ -70,7 +70,7 @@ fn every_form_of_bpf_asm_is_read() {
     }
 }
 
-/// Error messages show instructions in a form that can be typed in.
+/// The assembler reads instructions as error messages show them.
 #[test]
 fn short_forms_are_read() {
     for &op in Op::ALL {
@@ -137,7 +137,7 @@ fn listings_may_be_numbered_and_commented() {
     let insns = assemble(
         "# a filter\n\n  0  ld nr /* the\n number */\n 1 jeq #59, L2, next // execve\nL2: 2 ret #1; end",
     );
-    // A number in front of a label's instruction is not a listing's.
+    // A number before the instruction of a label is not a line number.
     assert!(insns.is_err());
     let insns = assemble("# a filter\n\n  0  ld nr\n 1 jeq #59, L2 // x\nL2: ret #1; end").unwrap();
     assert_eq!(insns.len(), 3);
@@ -146,10 +146,7 @@ fn listings_may_be_numbered_and_commented() {
 #[test]
 fn ignored_fields_can_be_written() {
     assert_eq!(one(".insn 0x16, 1, 2, 0x3"), Insn { op: Op::RetA, jt: 1, jf: 2, k: 3 });
-    assert_eq!(
-        errors(".insn 0x26, 0, 0, 0"),
-        ["1:7: no instruction of classic BPF has the code 0x26"]
-    );
+    assert_eq!(errors(".insn 0x26, 0, 0, 0"), ["1:7: 0x26 is not an opcode of classic BPF"]);
     assert_eq!(
         errors(".insn 6, 256, 0, 0"),
         ["1:10: 256 is too large for a jump distance; the limit is 255"]
@@ -157,11 +154,11 @@ fn ignored_fields_can_be_written() {
 }
 
 #[test]
-fn each_mistake_is_named_with_its_place() {
+fn errors_have_positions() {
     for (text, message) in [
-        ("", "the text holds no instruction"),
-        ("; nothing", "the text holds no instruction"),
-        ("foo", "1:1: `foo` is no instruction"),
+        ("", "the text contains no instructions"),
+        ("; nothing", "the text contains no instructions"),
+        ("foo", "1:1: `foo` is not an instruction"),
         (
             "ld",
             "1:3: expected an operand of `ld`: [k], [x + k], #len, #k, M[n], a word such as args[0].low at the end of the line",
@@ -175,16 +172,16 @@ fn each_mistake_is_named_with_its_place() {
         ("ldx [4]", "1:5: expected an operand of `ldx`: #len, #k, M[n], 4*([k]&0xf), found `[`"),
         ("st len", "1:4: expected an operand of `st`: M[n], found `len`"),
         ("ld args[6].low", "1:9: 6 is too large for the number of an argument; the limit is 5"),
-        ("ld args[0]", "1:4: `args[0]` is no word of seccomp_data"),
-        ("ld foo", "1:4: `foo` is no word of seccomp_data"),
+        ("ld args[0]", "1:4: `args[0]` is not a word of seccomp_data"),
+        ("ld foo", "1:4: `foo` is not a word of seccomp_data"),
         ("add 1", "1:5: expected an operand of `add`: #k, x, found `1`"),
         (
             "add #4294967296",
             "1:6: `4294967296` does not fit into 32 bits; the limits are -2147483648 and 4294967295",
         ),
-        ("add #08", "1:6: `08` is no number (0x: hexadecimal, 0b: binary, a leading 0: octal)"),
-        ("ret x", "1:5: `x` is no action"),
-        ("ret PERMIT", "1:5: `PERMIT` is no action"),
+        ("add #08", "1:6: `08` is not a number (0x: hexadecimal, 0b: binary, a leading 0: octal)"),
+        ("ret x", "1:5: `x` is not an action"),
+        ("ret PERMIT", "1:5: `PERMIT` is not an action"),
         (
             "ret ERRNO(ENOTHING)",
             "1:11: expected an errno such as EPERM, or a number, found `ENOTHING`",
@@ -201,16 +198,19 @@ fn each_mistake_is_named_with_its_place() {
             "jeq #foo, L",
             "1:6: expected a number or the name of an arch token (`AUDIT_ARCH_X86_64`), found `foo`",
         ),
-        ("ldx 3*([0]&0xf)", "1:5: the kernel computes 4*([k]&0xf) only, not 3*([k]&0xf)"),
+        ("ldx 3*([0]&0xf)", "1:5: the kernel only computes 4*([k]&0xf), not 3*([k]&0xf)"),
         (".endian middle", "1:9: expected `little` or `big`, found `middle`"),
-        ("x: ret a", "1:1: `x` means something else and cannot be a label"),
-        ("ret a\nend:", "2:1: no instruction follows the label `end`"),
-        ("ja no\nret a", "1:4: there is no label `no`"),
-        ("L1: ret a\nja L1\nret a", "2:4: `L1` marks instruction 0, this one is 1"),
-        ("L1: ret a\nL1: ret a", "2:1: the label `L1` already marks instruction 0"),
+        ("x: ret a", "1:1: `x` is reserved and cannot be a label"),
+        ("ret a\nend:", "2:1: label `end` is not followed by an instruction"),
+        ("ja no\nret a", "1:4: label `no` is not defined"),
+        (
+            "L1: ret a\nja L1\nret a",
+            "2:4: instruction 1 cannot jump to label `L1` at instruction 0",
+        ),
+        ("L1: ret a\nL1: ret a", "2:1: label `L1` is already defined at instruction 0"),
         (
             "jeq #1, L1, +256\nL1: ret a",
-            "1:13: the jump to `+256` skips 256 instructions, a conditional jump at most 255",
+            "1:13: the branch to `+256` skips 256 instructions; the limit is 255",
         ),
         ("ld [4] $", "1:8: expected an instruction or a label, found `$`"),
     ] {
@@ -219,25 +219,22 @@ fn each_mistake_is_named_with_its_place() {
 }
 
 #[test]
-fn the_reach_of_jumps_is_255_and_nobody_elses_mistake() {
+fn branches_skip_at_most_255_instructions() {
     let far = |gap: usize| format!("jeq #1, end\n{}end: ret a", "tax\n".repeat(gap));
     assert_eq!(assemble(&far(255)).unwrap()[0].jt, 255);
     assert_eq!(
         errors(&far(256)),
-        ["1:9: the jump to `end` skips 256 instructions, a conditional jump at most 255"]
+        ["1:9: the branch to `end` skips 256 instructions; the limit is 255"]
     );
-    // Where many jumps skip the same code, not each of them is a message.
+    // Only the first of many branches over the same code are reported.
     let many = format!("{}{}end: ret a", "jeq #1, end\n".repeat(9), "tax\n".repeat(256));
     let all = errors(&many);
     assert_eq!(all.len(), 6, "{all:?}");
-    assert!(all[4].starts_with("5:9: the jump to `end` skips 260 instructions"), "{all:?}");
-    assert_eq!(
-        all[5],
-        "6:9: and 4 more conditional jumps from here on skip more than 255 instructions"
-    );
-    // A line that cannot be read keeps its place.
+    assert!(all[4].starts_with("5:9: the branch to `end` skips 260 instructions"), "{all:?}");
+    assert_eq!(all[5], "6:9: 4 more branches from here on skip more than 255 instructions");
+    // A broken line counts as an instruction.
     let broken = format!("jeq #1, end\n{}foo\nend: ret a", "tax\n".repeat(254));
-    assert_eq!(errors(&broken), ["256:1: `foo` is no instruction"]);
+    assert_eq!(errors(&broken), ["256:1: `foo` is not an instruction"]);
     let unconditional = format!("ja end\n{}end: ret a", "tax\n".repeat(4000));
     assert_eq!(assemble(&unconditional).unwrap()[0].k, 4000);
 }
@@ -248,7 +245,7 @@ fn length_is_limited_and_all_errors_are_collected() {
     assert_eq!(
         errors(&"ret a\n".repeat(65_540)),
         [
-            "65537:1: the program has 65540 instructions, at most 65536 are read; the kernel takes at most \
+            "65537:1: the program has 65540 instructions; at most 65536 can be read, and the kernel accepts at most \
           4096"
         ]
     );
@@ -260,7 +257,7 @@ fn length_is_limited_and_all_errors_are_collected() {
 }
 
 #[test]
-fn of_a_text_that_is_no_program_the_first_errors_are_kept() {
+fn the_number_of_errors_is_limited() {
     let error = assemble(&"jump away\n".repeat(4_000)).unwrap_err();
     assert_eq!((error.diagnostics().len(), error.left_out()), (20, 3_980));
     assert!(error.to_string().ends_with("\nand 3995 more errors"), "{error}");
@@ -268,8 +265,8 @@ fn of_a_text_that_is_no_program_the_first_errors_are_kept() {
         let error = assemble(&"jump away\n".repeat(lines)).unwrap_err();
         error.into_diagnostics().last().map(ToString::to_string)
     };
-    let is_no_instruction = |line| Some(format!("{line}:1: `jump` is no instruction"));
-    assert_eq!(last(20), is_no_instruction(20));
+    let is_not_an_instruction = |line| Some(format!("{line}:1: `jump` is not an instruction"));
+    assert_eq!(last(20), is_not_an_instruction(20));
     assert_eq!(last(21).as_deref(), Some("1 more error is left out"));
     assert_eq!(last(22).as_deref(), Some("2 more errors are left out"));
 }

@@ -11,13 +11,13 @@ use crate::names;
 use crate::op::{Op, Operand};
 use crate::verdict::Verdict;
 
-/// Where comments start when the instruction is short enough.
+/// The column of comments after short instructions.
 const COMMENT_COLUMN: usize = 40;
 
-/// One instruction per line: a label where a jump arrives, else the index; the instruction with
-/// words, actions and targets by name; a comment.
+/// One instruction per line: a label if it is a jump target, otherwise its index; the instruction with
+/// named words, actions and targets; a comment.
 ///
-/// A two-way jump always shows both ways; `next` is the following instruction.
+/// A branch always shows both targets; `next` is the following instruction.
 pub(super) fn annotated(listing: &Listing<'_>) -> String {
     let mut out = format!("; {}\n", count(listing.insns.len()));
     if let Some(options) = listing.seccomp {
@@ -28,7 +28,7 @@ pub(super) fn annotated(listing: &Listing<'_>) -> String {
     }
     let arrivals = arrivals(listing.insns);
     for (index, insn) in listing.insns.iter().copied().enumerate() {
-        // The operand says already what is loaded or returned.
+        // The operand already shows what is loaded or returned.
         let note = note::context(listing, index, insn);
         let arrives = arrivals.get(index).copied().unwrap_or(false);
         let label = if arrives { format!("L{index}:") } else { format!("{index} ") };
@@ -67,12 +67,12 @@ fn annotated_operand(listing: &Listing<'_>, index: usize, insn: Insn) -> String 
     with_targets(index, insn, operand, target)
 }
 
-/// Whether A holds the number of the call, which people write in decimal.
+/// Whether A holds the syscall number, which is usually written in decimal.
 fn knows_number(listing: &Listing<'_>, index: usize) -> bool {
     listing.flow.get(index).copied().flatten().is_some_and(|known| known.a == Some(Word::NR))
 }
 
-/// The syntax of Linux's `bpf_asm`, every line with a label.
+/// The syntax of Linux's `bpf_asm`, with a label on every line.
 ///
 /// Two deviations from what the kernel's `bpf_dbg` prints, so that `bpf_asm` accepts it: the target
 /// of `ja` is a label, and there are comments.
@@ -128,7 +128,7 @@ fn fields(insn: Insn) -> String {
     format!(" {code:#04x}, {jt}, {jf}, {k:#x}")
 }
 
-/// Where a jump arrives that is not just the way on.
+/// The targets of jumps, except for the next instruction.
 fn arrivals(insns: &[Insn]) -> Vec<bool> {
     let mut arrivals = vec![false; insns.len()];
     for (index, &insn) in insns.iter().enumerate() {

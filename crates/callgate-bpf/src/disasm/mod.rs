@@ -1,18 +1,17 @@
-//! The disassembler: a program as text, in several dialects. Every one of them is read back to the
-//! same bytes by [`text::parse`](super::text::parse).
+//! The disassembler: writes a program as text, in several dialects, which
+//! [`text::parse`](super::text::parse) reads back to the same bytes.
 //!
 //! | dialect | what it is |
 //! |---|---|
-//! | `annotated` | for people: labels, words and actions by name, comments with call names |
+//! | `annotated` | assembly with labels, named words and actions, and comments with syscall names |
 //! | `bpf_asm` | what Linux's `tools/bpf/bpf_asm` reads |
 //! | `libseccomp` | the table of libseccomp's `scmp_bpf_disasm` |
 //! | `legacy` | the kernel's own names of Linux 3.10 (`BPF_S_*`), with the four fields |
 //! | `c`, `rust`, `go` | source code: an array of instructions |
 //! | `ddd` | the decimal table of `tcpdump -ddd` |
 //!
-//! Limits: an instruction that carries something in a field that the kernel ignores has no
-//! mnemonic; `annotated` and `bpf_asm` write it as `.insn code, jt, jf, k`, which Linux's own `bpf_asm`
-//! does not read.
+//! Limits: mnemonics cannot express values in fields that the kernel ignores; `annotated` and `bpf_asm`
+//! write such an instruction as `.insn code, jt, jf, k`, which Linux's `bpf_asm` does not read.
 
 mod annotated;
 mod note;
@@ -35,7 +34,7 @@ use crate::syscalls::Arch;
 /// A textual form of a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Dialect {
-    /// For people.
+    /// Assembly with comments.
     #[default]
     Annotated,
     /// Linux's `bpf_asm`.
@@ -67,7 +66,7 @@ impl Dialect {
         Dialect::Ddd,
     ];
 
-    /// The name, as options spell it.
+    /// The name, as the command line takes it.
     pub const fn name(self) -> &'static str {
         match self {
             Dialect::Annotated => "annotated",
@@ -100,7 +99,7 @@ impl FromStr for Dialect {
     }
 }
 
-/// A name that is no dialect's.
+/// The error for an unknown name of a dialect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownDialect {
     name: String,
@@ -109,19 +108,19 @@ pub struct UnknownDialect {
 impl fmt::Display for UnknownDialect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = Dialect::ALL.iter().map(|dialect| dialect.name()).collect();
-        write!(f, "there is no dialect `{}`; there are {}", self.name, names.join(", "))
+        write!(f, "unknown dialect `{}`; the dialects are {}", self.name, names.join(", "))
     }
 }
 
 impl std::error::Error for UnknownDialect {}
 
-/// What the listing may assume.
+/// Assumptions about a program, for names in its listing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options {
-    /// The byte order of the machine: which offset is which half of an argument.
+pub struct ListingOptions {
+    /// The byte order of the machine, which decides the offset of each half of an argument.
     pub endian: Endian,
-    /// Whose numbers they are where the program has not looked at the arch word; the first counts.
-    /// May be empty, then numbers have names only behind a test of the arch.
+    /// The architectures of the filter. The first one gives names to syscall numbers where the program has
+    /// not tested the arch; without any, only numbers after a test of the arch have names.
     pub arches: Vec<Arch>,
 }
 
@@ -145,7 +144,7 @@ pub struct Options {
 /// assert_eq!(text::parse(&listing, Endian::Little)?, program.to_raw());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn disassemble(program: &LongProgram, dialect: Dialect, options: &Options) -> String {
+pub fn disassemble(program: &LongProgram, dialect: Dialect, options: &ListingOptions) -> String {
     write(&Listing::new(program.insns(), Some(options)), dialect)
 }
 
@@ -167,18 +166,18 @@ fn write(listing: &Listing<'_>, dialect: Dialect) -> String {
     }
 }
 
-/// A program with what is known at each instruction.
+/// A program with the facts before each instruction.
 struct Listing<'a> {
     insns: &'a [Insn],
-    /// What a seccomp filter may assume; `None` for a socket filter.
-    seccomp: Option<&'a Options>,
-    flow: Vec<Option<flow::Known>>,
-    /// The arch whose calls need no mention of it: the one to assume, else the first one tested.
+    /// The assumptions about a seccomp filter; `None` for a socket filter.
+    seccomp: Option<&'a ListingOptions>,
+    flow: Vec<Option<flow::PathFacts>>,
+    /// The arch that comments do not mention: the assumed one, otherwise the first one tested.
     home: Option<Arch>,
 }
 
 impl<'a> Listing<'a> {
-    fn new(insns: &'a [Insn], seccomp: Option<&'a Options>) -> Listing<'a> {
+    fn new(insns: &'a [Insn], seccomp: Option<&'a ListingOptions>) -> Listing<'a> {
         let flow = seccomp.map_or_else(Vec::new, |options| flow::known(insns, options.endian));
         let assumed = seccomp.and_then(|options| options.arches.first().copied());
         let tested = || {

@@ -1,18 +1,18 @@
-//! The comment of a line: whose number is compared, what is loaded, what a jump leads to.
+//! Comments of listings: the syscall that a number stands for, the loaded word, the verdict at a target.
 
 use super::Listing;
 use crate::ancillary::AncillaryWord;
 use crate::cfg::Successors;
 use crate::data::{SECCOMP_DATA_SIZE, Word};
-use crate::flow::{ArchKnown, Known};
+use crate::flow::{ArchKnown, PathFacts};
 use crate::insn::Insn;
 use crate::names;
 use crate::op::{Op, Operand};
 use crate::syscalls::{self, Arch, X32_SYSCALL_BIT};
 use crate::verdict::Verdict;
 
-/// The comment of an instruction, without the comment sign: what it loads or returns, and its
-/// context. May be empty.
+/// The comment of an instruction, without the comment sign: the word it loads or the verdict it returns, and
+/// the context. May be empty.
 pub(super) fn note(listing: &Listing<'_>, index: usize, insn: Insn) -> String {
     let what = match (insn.op, listing.seccomp) {
         (Op::LdWordAbs, Some(options)) => {
@@ -30,13 +30,14 @@ pub(super) fn note(listing: &Listing<'_>, index: usize, insn: Insn) -> String {
     }
 }
 
-/// Whose number is compared, whose argument is loaded, what a jump leads to. May be empty.
+/// The syscall whose number is compared or whose argument is loaded, or the verdict at a target. May be
+/// empty.
 pub(super) fn context(listing: &Listing<'_>, index: usize, insn: Insn) -> String {
     if listing.seccomp.is_none() {
         return String::new();
     }
     let Some(known) = listing.flow.get(index).copied().flatten() else {
-        return "no path leads here".to_owned();
+        return "unreachable".to_owned();
     };
     match insn.op {
         Op::LdWordAbs => load_context(listing, known, insn).unwrap_or_default(),
@@ -51,8 +52,8 @@ pub(super) fn context(listing: &Listing<'_>, index: usize, insn: Insn) -> String
     }
 }
 
-/// Of which call an argument is loaded, and what it is there: `futex(op)`.
-fn load_context(listing: &Listing<'_>, known: Known, insn: Insn) -> Option<String> {
+/// The syscall whose argument is loaded, and the name of the argument: `futex(op)`.
+fn load_context(listing: &Listing<'_>, known: PathFacts, insn: Insn) -> Option<String> {
     let word = Word::from_offset(insn.k, listing.seccomp?.endian)?;
     let (argument, _) = word.argument()?;
     let (arch, call) = call(listing, known, known.nr?)?;
@@ -65,7 +66,7 @@ fn load_context(listing: &Listing<'_>, known: Known, insn: Insn) -> Option<Strin
 
 fn branch_context(
     listing: &Listing<'_>,
-    known: Known,
+    known: PathFacts,
     insn: Insn,
     [taken, otherwise]: [usize; 2],
 ) -> String {
@@ -86,11 +87,11 @@ fn branch_context(
     parts.join(", ")
 }
 
-/// The call that a number is compared with.
-fn number_context(listing: &Listing<'_>, known: Known, insn: Insn) -> Option<String> {
+/// The syscall that a number is compared with.
+fn number_context(listing: &Listing<'_>, known: PathFacts, insn: Insn) -> Option<String> {
     let x86_64 = token(listing, known) == Some(Arch::X86_64.token());
     if x86_64 && insn.k == X32_SYSCALL_BIT && matches!(insn.op, Op::JgeK | Op::JsetK) {
-        return Some("any x32 call".to_owned());
+        return Some("any x32 syscall".to_owned());
     }
     if insn.op == Op::JsetK {
         return None;
@@ -99,7 +100,7 @@ fn number_context(listing: &Listing<'_>, known: Known, insn: Insn) -> Option<Str
     Some(with_arch(listing, arch, call))
 }
 
-/// What the program returns there, if it does.
+/// The verdict at a target that returns a constant.
 fn verdict_at(listing: &Listing<'_>, at: usize) -> Option<String> {
     match listing.insns.get(at) {
         Some(Insn { op: Op::RetK, k, .. }) => Some(Verdict(*k).to_string()),
@@ -107,8 +108,8 @@ fn verdict_at(listing: &Listing<'_>, at: usize) -> Option<String> {
     }
 }
 
-/// The arch token on the path.
-fn token(listing: &Listing<'_>, known: Known) -> Option<u32> {
+/// The arch token that the path has established.
+fn token(listing: &Listing<'_>, known: PathFacts) -> Option<u32> {
     match known.arch {
         ArchKnown::Token(token) => Some(token),
         ArchKnown::Untested => Some(listing.seccomp?.arches.first()?.token()),
@@ -116,13 +117,13 @@ fn token(listing: &Listing<'_>, known: Known) -> Option<u32> {
     }
 }
 
-/// The call that a number means on the path, and whose it is.
-fn call(listing: &Listing<'_>, known: Known, nr: u32) -> Option<(Arch, &'static str)> {
+/// The syscall that a number stands for on the path, and its arch.
+fn call(listing: &Listing<'_>, known: PathFacts, nr: u32) -> Option<(Arch, &'static str)> {
     Arch::with_token(token(listing, known)?)
         .find_map(|arch| arch.call_name(nr).map(|name| (arch, name)))
 }
 
-/// Says whose call it is, unless the listing is about that arch in the first place.
+/// Adds the arch, unless it is that of the listing.
 fn with_arch(listing: &Listing<'_>, arch: Arch, call: &str) -> String {
     if listing.home == Some(arch) { call.to_owned() } else { format!("{call} ({arch})") }
 }

@@ -1,4 +1,4 @@
-//! The dialects that are tables: libseccomp's, the kernel's names of Linux 3.10, and `tcpdump -ddd`.
+//! Dialects in table form: libseccomp's, the kernel's names of Linux 3.10, and `tcpdump -ddd`.
 
 use std::fmt::Write;
 
@@ -75,9 +75,9 @@ fn libseccomp_action(verdict: Verdict) -> String {
 
 /// Index, the kernel's name of the operation before Linux 3.15, then jt, jf and k.
 ///
-/// The kernel did this translation when a filter was attached, and the seccomp check turned word
-/// loads into `BPF_S_ANC_SECCOMP_LD_W`. Not imitated, because it loses what was there: `ld len` became
-/// `BPF_S_LD_IMM` with 64, and the divisor of `BPF_S_ALU_DIV_K` its reciprocal.
+/// The kernel translated filters like this when they were attached, and the seccomp check turned word
+/// loads into `BPF_S_ANC_SECCOMP_LD_W`. Two of its translations lose information and are left out: `ld len`
+/// became `BPF_S_LD_IMM` with 64, and the divisor of `BPF_S_ALU_DIV_K` its reciprocal.
 pub(super) fn legacy(listing: &Listing<'_>) -> String {
     let mut out = String::from("; BPF_S_* of Linux 3.10: name jt jf k\n");
     for (index, insn, note) in listing.lines() {

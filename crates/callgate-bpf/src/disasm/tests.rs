@@ -1,4 +1,4 @@
-//! The dialects, line by line.
+//! Expected listings in each dialect.
 
 use super::*;
 use crate::Op;
@@ -23,7 +23,7 @@ fn example() -> Program {
 }
 
 fn text(dialect: Dialect) -> String {
-    disassemble(&example(), dialect, &Options::default())
+    disassemble(&example(), dialect, &ListingOptions::default())
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn source_code() {
 }
 
 #[test]
-fn codes_have_the_kernels_names() {
+fn opcodes_have_the_kernels_names() {
     for (op, name) in [
         (Op::LdByteInd, "BPF_STMT(BPF_LD | BPF_B | BPF_IND, "),
         (Op::LdLen, "BPF_STMT(BPF_LD | BPF_W | BPF_LEN, "),
@@ -146,7 +146,7 @@ fn codes_have_the_kernels_names() {
 }
 
 /// The comment of a line, from 0.
-fn comment(insns: &[Insn], line: usize, options: &Options) -> String {
+fn comment(insns: &[Insn], line: usize, options: &ListingOptions) -> String {
     let program = Program::new(insns.to_vec()).unwrap();
     let text = disassemble(&program, Dialect::BpfAsm, options);
     let line = text.lines().nth(line).unwrap().to_owned();
@@ -154,15 +154,15 @@ fn comment(insns: &[Insn], line: usize, options: &Options) -> String {
 }
 
 #[test]
-fn numbers_are_those_of_the_arch_that_the_path_established() {
+fn syscall_names_follow_the_arch_that_the_path_established() {
     let nr = Insn::new(Op::LdWordAbs, 0);
     let ret = Insn::new(Op::RetA, 0);
     let jeq = |k, jt, jf| Insn::branch(Op::JeqK, k, jt, jf);
-    let none = Options::default();
-    let arm = Options { arches: vec![Arch::Aarch64], ..Options::default() };
-    // Nothing is known.
+    let none = ListingOptions::default();
+    let arm = ListingOptions { arches: vec![Arch::Aarch64], ..ListingOptions::default() };
+    // No arch is known.
     assert_eq!(comment(&[nr, jeq(59, 0, 0), ret], 1, &none), "");
-    // Nothing is tested: what the caller says.
+    // The arch is not tested: the one in the options.
     assert_eq!(comment(&[nr, jeq(221, 0, 0), ret], 1, &arm), "execve");
     // x86_64 or i386, and neither.
     let arch = Insn::new(Op::LdWordAbs, 4);
@@ -184,7 +184,7 @@ fn numbers_are_those_of_the_arch_that_the_path_established() {
     assert_eq!(comment(&both, 3, &none), "execve", "the first arch needs no mention");
     assert_eq!(comment(&both, 7, &arm), "execve (x86)");
     assert_eq!(comment(&both, 10, &arm), "", "not arm's, but not known whose");
-    // The two meet: no name.
+    // Paths of two architectures meet: no name.
     let meet = [arch, jeq(0xc000_003e, 1, 0), jeq(0x4000_0003, 0, 2), nr, jeq(59, 0, 0), ret];
     assert_eq!(comment(&meet, 4, &none), "");
     // x32 numbers have the token of x86_64.
@@ -193,7 +193,7 @@ fn numbers_are_those_of_the_arch_that_the_path_established() {
     let x32 = [arch, jeq(0xc000_003e, 0, 2), nr, jeq(0x4000_0000, 0, 0), ret];
     assert_eq!(comment(&x32, 3, &none), "read (x32)");
     let bit = [arch, jeq(0xc000_003e, 0, 2), nr, Insn::branch(Op::JgeK, 0x4000_0000, 0, 0), ret];
-    assert_eq!(comment(&bit, 3, &none), "any x32 call");
+    assert_eq!(comment(&bit, 3, &none), "any x32 syscall");
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn halves_follow_the_byte_order() {
     let insns = vec![Insn::new(Op::LdWordAbs, 16), Insn::new(Op::RetA, 0)];
     let program = Program::new(insns).unwrap();
     for (endian, word) in [(Endian::Little, "args[0].low"), (Endian::Big, "args[0].high")] {
-        let options = Options { endian, ..Options::default() };
+        let options = ListingOptions { endian, ..ListingOptions::default() };
         let text = disassemble(&program, Dialect::Annotated, &options);
         assert!(text.contains(word), "{text}");
     }
@@ -210,11 +210,11 @@ fn halves_follow_the_byte_order() {
 #[test]
 fn unreachable_code_is_marked() {
     let ret = Insn::new(Op::RetA, 0);
-    assert_eq!(comment(&[ret, ret], 1, &Options::default()), "no path leads here");
+    assert_eq!(comment(&[ret, ret], 1, &ListingOptions::default()), "unreachable");
 }
 
 #[test]
-fn packets_have_no_calls() {
+fn socket_filters_have_no_syscall_names() {
     let program = SocketProgram::new(vec![
         Insn::new(Op::LdHalfAbs, 12),
         Insn::branch(Op::JeqK, 0x800, 0, 4),

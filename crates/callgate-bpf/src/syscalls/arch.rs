@@ -1,4 +1,4 @@
-//! The architectures: what a filter's arch token stands for, byte order and width.
+//! Architectures: arch token, byte order and width.
 //!
 //! Names follow libseccomp and the OCI runtime specification; tokens are the `AUDIT_ARCH_*` values
 //! of `include/uapi/linux/audit.h`.
@@ -16,12 +16,12 @@ struct Facts {
     aliases: &'static [&'static str],
 }
 
-/// The bit that marks the numbers of x32 calls (`__X32_SYSCALL_BIT`).
+/// The bit of the numbers of x32 syscalls (`__X32_SYSCALL_BIT`).
 pub const X32_SYSCALL_BIT: u32 = 0x4000_0000;
 
-/// A system call interface: an instruction set with its calling convention.
+/// A syscall ABI: an instruction set with its calling convention.
 ///
-/// x86_64 and x32 share one token and are told apart by the number alone.
+/// x86_64 and x32 share one token; only the syscall number distinguishes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[rustfmt::skip]
 pub enum Arch {
@@ -134,30 +134,28 @@ impl Arch {
         self.facts().audit
     }
 
-    /// The `AUDIT_ARCH_*` token that a filter finds in the arch word.
+    /// The `AUDIT_ARCH_*` token in the arch word of `seccomp_data`.
     pub const fn token(self) -> u32 {
         self.facts().token
     }
 
-    /// The byte order, which decides where argument halves lie.
+    /// The byte order, which decides the offsets of argument halves.
     pub const fn endian(self) -> Endian {
         self.facts().endian
     }
 
-    /// Whether pointers and the arguments of calls are 64 bits wide.
+    /// Whether pointers and syscall arguments have 64 bits.
     pub const fn is_64bit(self) -> bool {
         self.facts().is_64bit
     }
 
-    /// Whether a filter sees all 64 bits of the registers that arguments are in: where pointers have 32
-    /// bits, the high words are always zero, but for x32 and the n32 interfaces of MIPS, whose processes
-    /// have wide registers (`syscall_get_arguments` in `arch/{x86,mips}/include/asm/syscall.h`).
+    /// Whether a filter sees 64 bits of each argument register. With 32-bit pointers, the high words are
+    /// always zero, except for x32 and the n32 ABIs of MIPS, whose processes have 64-bit registers (`syscall_get_arguments` in `arch/{x86,mips}/include/asm/syscall.h`).
     pub const fn has_wide_registers(self) -> bool {
         self.is_64bit() || matches!(self, Arch::X32 | Arch::Mips64n32 | Arch::Mipsel64n32)
     }
 
-    /// Where the numbers of calls begin: at 0, but with a bit for x32 and at thousands for the interfaces
-    /// of MIPS (`__NR_Linux` in `arch/mips/include/uapi/asm/unistd.h`).
+    /// The first syscall number: 0, except for the bit of x32 and the thousands of the MIPS ABIs (`__NR_Linux` in `arch/mips/include/uapi/asm/unistd.h`).
     pub const fn first_number(self) -> u32 {
         match self {
             Arch::X32 => X32_SYSCALL_BIT,
@@ -168,7 +166,7 @@ impl Arch {
         }
     }
 
-    /// The number of ENOSYS, which is not the same everywhere (`arch/*/include/uapi/asm/errno.h`).
+    /// The number of ENOSYS, which differs between architectures (`arch/*/include/uapi/asm/errno.h`).
     pub const fn enosys(self) -> u16 {
         match self {
             Arch::Mips
@@ -182,7 +180,7 @@ impl Arch {
         }
     }
 
-    /// The architecture of a name in any usual spelling: libseccomp's, Debian's, Go's, `uname -m`,
+    /// The architecture with a name in any usual spelling: that of libseccomp, Debian, Go, `uname -m`,
     /// or OCI's `SCMP_ARCH_*`.
     pub fn from_name(name: &str) -> Option<Arch> {
         Arch::ALL.iter().copied().find(|arch| {
@@ -196,9 +194,8 @@ impl Arch {
         Arch::ALL.iter().copied().filter(move |arch| arch.token() == token)
     }
 
-    /// The interface that a call belongs to, by the token and the number that a filter sees; `None`
-    /// for an unknown token. x32's numbers have their bit, but are no negative ones: -1 is what a
-    /// tracer writes to skip a call, whatever the interface (`do_syscall_x32` in
+    /// The ABI of a syscall, by the token and the number that a filter sees; `None` for an unknown token.
+    /// x32 numbers have the x32 bit, but are not negative: a tracer writes -1 to skip a syscall of any ABI (`do_syscall_x32` in
     /// `arch/x86/entry/syscall_64.c`).
     pub fn of_call(token: u32, nr: u32) -> Option<Arch> {
         let is_x32 = (X32_SYSCALL_BIT..1 << 31).contains(&nr);
@@ -206,7 +203,7 @@ impl Arch {
             .find(|arch| (*arch == Arch::X32) == (is_x32 && token == Arch::X32.token()))
     }
 
-    /// The architecture this code was compiled for, when it is one of the known ones.
+    /// The architecture of the compilation target, if it is known.
     pub fn native() -> Option<Arch> {
         let big = cfg!(target_endian = "big");
         let wide = cfg!(target_pointer_width = "64");
@@ -243,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_numbers_are_near_the_first_calls() {
+    fn first_numbers_are_near_the_lowest_syscall_numbers() {
         for arch in Arch::ALL.iter().copied() {
             let first = arch.calls().map(|(nr, _)| nr).min().unwrap();
             assert!((0..8).contains(&(first - arch.first_number())), "{arch}: {first}");
@@ -263,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_belongs_to_one_interface() {
+    fn token_and_number_determine_the_abi() {
         let x86 = Arch::X86_64.token();
         assert_eq!(Arch::of_call(x86, 0), Some(Arch::X86_64));
         assert_eq!(Arch::of_call(x86, X32_SYSCALL_BIT), Some(Arch::X32));

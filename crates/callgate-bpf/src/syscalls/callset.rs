@@ -1,6 +1,6 @@
-//! Sets of system call numbers.
+//! Sets of syscall numbers.
 
-/// A set of 32-bit numbers as sorted, disjoint, non-adjacent ranges, ends included.
+/// A set of 32-bit numbers as sorted, disjoint, non-adjacent, inclusive ranges.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CallSet {
     ranges: Vec<(u32, u32)>,
@@ -17,7 +17,7 @@ impl CallSet {
         CallSet { ranges: if first <= last { vec![(first, last)] } else { Vec::new() } }
     }
 
-    /// The union of ranges, ends included.
+    /// The union of inclusive ranges.
     pub fn from_ranges(ranges: impl IntoIterator<Item = (u32, u32)>) -> CallSet {
         let mut sorted: Vec<(u32, u32)> = ranges.into_iter().filter(|(a, b)| a <= b).collect();
         sorted.sort_unstable();
@@ -31,12 +31,12 @@ impl CallSet {
         CallSet { ranges }
     }
 
-    /// The ranges: sorted, disjoint, non-adjacent, ends included.
+    /// The ranges: sorted, disjoint, non-adjacent, inclusive.
     pub fn ranges(&self) -> &[(u32, u32)] {
         &self.ranges
     }
 
-    /// Whether it holds no number.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_are_normal() {
+    fn ranges_are_normalized() {
         let set = CallSet::from_ranges([(5, 6), (1, 2), (3, 3), (9, 8), (6, 7)]);
         assert_eq!(set.ranges(), [(1, 3), (5, 7)]);
         assert_eq!([4, 2, 1, 3].into_iter().collect::<CallSet>(), CallSet::range(1, 4));

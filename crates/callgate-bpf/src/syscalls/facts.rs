@@ -1,41 +1,41 @@
-//! What is known about a call apart from its numbers.
+//! Facts about syscalls other than their numbers.
 
 use super::KernelVersion;
 
-/// What is known about a call, whatever the architecture.
+/// Facts about a syscall, independent of the architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallFacts {
     /// Its name, as in the kernel's headers.
     pub name: &'static str,
-    /// The first kernel that had it, on any architecture. `None` when no mainline kernel ever did
+    /// The first kernel that had it, on any architecture. `None` if no mainline kernel ever had it
     /// (the slots of `afs_syscall`, `tuxcall`, …).
     pub introduced: Option<KernelVersion>,
-    /// [`introduced`](CallFacts::introduced) as syscalls(2) spells it, with the third number that
-    /// the kernels before 3.0 had: `2.6.28`. Empty when `introduced` is `None`.
+    /// [`introduced`](CallFacts::introduced) as syscalls(2) writes it, with the third number of
+    /// kernels before 3.0: `2.6.28`. Empty if `introduced` is `None`.
     pub since: &'static str,
     /// Its arguments, in the order of the words `args[0]`… of `seccomp_data`, as a 64-bit x86
-    /// kernel defines them; empty when they are [unknown](CallFacts::args_known).
+    /// kernel defines them; empty if they are [unknown](CallFacts::args_known).
     ///
     /// Some architectures deviate. 32-bit ones pass a 64-bit argument in two words (some after a
-    /// pad word), and their oldest calls take a pointer to the arguments (`mmap`, `select` of
+    /// pad word), and their oldest syscalls take a pointer to the arguments (`mmap`, `select` of
     /// x86). `clone` takes `tls` before `child_tidptr` on x86, arm, aarch64, mips, ppc and others,
-    /// and its first two arguments change places on s390 and s390x.
+    /// and its first two arguments are swapped on s390 and s390x.
     pub args: &'static [ArgFacts],
-    /// Whether the arguments are known. A call without arguments is known to have none.
+    /// Whether the arguments are known; true for a syscall without arguments.
     pub args_known: bool,
 }
 
-/// What is known about an argument.
+/// Facts about an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArgFacts {
-    /// Its name in the kernel's definition of the call.
+    /// Its name in the kernel's definition of the syscall.
     pub name: &'static str,
     /// Its C type in the kernel, such as `unsigned int`, `umode_t`, `const char *`.
     pub ctype: &'static str,
-    /// How many bits a 64-bit kernel looks at, by the type: 32 or 64. At 32 it ignores the high
-    /// word of the register, so that a filter which compares it can be passed by setting a bit
-    /// there. Of a `umode_t` the kernel takes 16 bits; this is 32 here, as filters compare words.
-    /// What a call narrows on its own later, such as the flags of `clone`, stays 64.
+    /// How many bits a 64-bit kernel reads, by the type: 32 or 64. If it is 32, the kernel ignores the
+    /// high word of the register, so a filter that compares it can be evaded by setting a bit there. Of
+    /// a `umode_t` the kernel reads 16 bits; this is 32 here, because filters compare words. Arguments
+    /// that the syscall itself truncates later, such as the flags of `clone`, have 64.
     pub bits: u8,
 }
 
@@ -49,7 +49,7 @@ pub(crate) const fn w64(name: &'static str, ctype: &'static str) -> ArgFacts {
     ArgFacts { name, ctype, bits: 64 }
 }
 
-/// A call with known arguments.
+/// A syscall with known arguments.
 pub(crate) const fn known(
     name: &'static str,
     since: &'static str,
@@ -58,7 +58,7 @@ pub(crate) const fn known(
     CallFacts { name, introduced: KernelVersion::read(since), since, args, args_known: true }
 }
 
-/// A call whose arguments are unknown.
+/// A syscall whose arguments are unknown.
 pub(crate) const fn unknown(name: &'static str, since: &'static str) -> CallFacts {
     CallFacts { name, introduced: KernelVersion::read(since), since, args: &[], args_known: false }
 }

@@ -1,12 +1,12 @@
-//! Sets of calls in words.
+//! Formats sets of syscalls.
 
 use std::fmt::Write;
 
 use super::Arch;
 use super::CallSet;
 
-/// The names of calls under an arch token, without one of them, and the ranges of numbers that have no
-/// names: `mount, umount2, 500-4294967295`. After so many as are `shown`, the rest is counted.
+/// The names of the syscalls in a set, for an arch token, and the ranges of numbers without names: `mount,
+/// umount2, 500-4294967295`. Only the first `shown` are listed, the others counted.
 pub fn list_calls(token: u32, calls: &CallSet, except: Option<u32>, shown: usize) -> String {
     let mut named: Vec<(u32, &str)> = Arch::with_token(token)
         .flat_map(Arch::calls)

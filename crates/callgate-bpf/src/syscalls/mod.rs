@@ -1,9 +1,9 @@
-//! Architectures and their system calls: numbers, names, the kernel that introduced a call, and
-//! what its arguments are called and how wide they are.
+//! Architectures and their syscalls: numbers, names, the kernel that introduced a syscall, and the names
+//! and widths of its arguments.
 //!
 //! The tables are generated from the kernel's own headers, the man pages and the kernel's trace
-//! events by `cargo xtask syscalls`, and committed in `generated/`; the header of each file says
-//! which versions it was made from.
+//! events by `cargo xtask syscalls`, and committed in `generated/`; the header of each file
+//! names the versions of its sources.
 //!
 //! ```
 //! use callgate_bpf::syscalls::{Arch, facts};
@@ -21,6 +21,7 @@
 //! ```
 
 mod arch;
+mod argument;
 mod callset;
 mod facts;
 mod generated;
@@ -29,6 +30,7 @@ mod table;
 mod version;
 
 pub use arch::{Arch, X32_SYSCALL_BIT};
+pub use argument::{Argument, ArgumentError};
 pub use callset::CallSet;
 pub use facts::{ArgFacts, CallFacts};
 pub use list::list_calls;

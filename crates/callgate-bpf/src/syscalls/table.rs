@@ -1,8 +1,7 @@
-//! Looking up calls by name and by number.
+//! Lookup of syscalls by name and by number.
 //!
-//! The generated table has a row per name and a column per numbering. A name is found by binary
-//! search; for numbers the compiler inverts the table into one array of slots per column, so that
-//! nothing is built at run time.
+//! The generated table has a row per name and a column per numbering. Names are found by binary search.
+//! For numbers, the table is inverted at compile time into one array of slots per column.
 
 use super::arch::Arch;
 use super::facts::CallFacts;
@@ -11,21 +10,21 @@ use super::generated::multiplexed::MULTIPLEXED;
 use super::generated::numbers::{__, ALIASES, COLUMNS, ELSEWHERE, NUMBERS};
 use crate::suggest::nearest;
 
-/// The slots for ordinary numbers; above every number of every column.
+/// The number of slots for ordinary numbers; larger than every number of every column.
 const ORDINARY: u32 = 640;
-/// The first of Arm's private calls (`__ARM_NR_BASE`), which have the slots after the ordinary.
+/// The first of Arm's private syscalls (`__ARM_NR_BASE`), which have the slots after the ordinary ones.
 const PRIVATE: u32 = 0xf0000;
-/// The slots for private calls.
+/// The number of slots for private syscalls.
 const PRIVATE_SLOTS: u32 = 16;
 /// All slots.
 const SLOTS: usize = (ORDINARY + PRIVATE_SLOTS) as usize;
-/// A slot without a call.
+/// A slot without a syscall.
 const EMPTY: u16 = u16::MAX;
 
-/// Per column and slot the row of the call.
+/// Per column and slot, the row of the syscall.
 static ROWS: [[u16; SLOTS]; COLUMNS] = invert();
 
-/// The slot of a number of the table; `None` for a number that no column can have.
+/// The slot of a number of the table; `None` for a number without a slot.
 const fn slot(number: u32) -> Option<usize> {
     if number < ORDINARY {
         Some(number as usize)
@@ -41,8 +40,7 @@ const fn number_of_slot(slot: u32) -> u32 {
     if slot < ORDINARY { slot } else { PRIVATE + (slot - ORDINARY) }
 }
 
-/// Inverts the table; at compile time, where a number outside the slots or one with two names is
-/// an error.
+/// Inverts the table. Runs at compile time, and fails for a number without a slot or with two names.
 #[expect(clippy::panic, reason = "it stops the compiler, not the program")]
 const fn invert() -> [[u16; SLOTS]; COLUMNS] {
     let mut rows = [[EMPTY; SLOTS]; COLUMNS];
@@ -71,30 +69,29 @@ fn name_of_row(row: u16) -> Option<&'static str> {
     NUMBERS.get(usize::from(row)).map(|(name, _)| *name)
 }
 
-/// What is known about a call of this name on any architecture.
+/// Facts about the syscall with this name, on any architecture.
 pub fn facts(name: &str) -> Option<&'static CallFacts> {
     FACTS.get(row_of_name(name)?)
 }
 
-/// Whether this is the name of a call: one of [`known_names`], or one that only architectures
-/// other than those of [`Arch`] have, or that kernels had once. Of the latter there are neither
-/// numbers nor facts; they are known so that a filter for every machine can name them.
+/// Whether this is the name of a syscall: one of [`known_names`], or one of other architectures than
+/// those of [`Arch`] or of old kernels. The latter have neither numbers nor facts; they are accepted
+/// because portable filters name them.
 pub fn is_known_name(name: &str) -> bool {
     row_of_name(name).is_some() || ELSEWHERE.binary_search(&name).is_ok()
 }
 
-/// A name of [`known_names`] that is spelt like this.
+/// The name in [`known_names`] that equals a text.
 pub fn known_name(name: &str) -> Option<&'static str> {
     NUMBERS.get(row_of_name(name)?).map(|(name, _)| *name)
 }
 
-/// The names of all calls of all architectures of [`Arch`], sorted.
+/// The names of all syscalls of all architectures of [`Arch`], sorted.
 pub fn known_names() -> impl Iterator<Item = &'static str> {
     NUMBERS.iter().map(|(name, _)| *name)
 }
 
-/// The known name that is spelt most like a word, when one is: for "did you mean …?". Names of
-/// [`known_names`] only.
+/// The most similar name of [`known_names`], if there is one: for "did you mean …?".
 pub fn nearest_name(word: &str) -> Option<&'static str> {
     nearest(word, known_names())
 }
@@ -125,8 +122,8 @@ impl Arch {
         }
     }
 
-    /// The number of a call as a filter sees it: x32's with the bit 0x4000_0000, those of MIPS
-    /// from 4000, 5000 and 6000. `None` when this architecture has no such call.
+    /// The number of a syscall as a filter sees it: for x32 with the bit 0x4000_0000, for MIPS from 4000,
+    /// 5000 and 6000 on. `None` if this architecture does not have the syscall.
     pub fn number(self, name: &str) -> Option<u32> {
         let number = |name| {
             let (_, numbers) = NUMBERS.get(row_of_name(name)?)?;
@@ -141,16 +138,16 @@ impl Arch {
         Some(self.first_number() + relative)
     }
 
-    /// The name of a number as a filter sees it. `None` when there is no such call.
+    /// The name of a syscall by its number as a filter sees it. `None` if the number is not in use.
     ///
-    /// Where the headers have two names for a number this is the one that they define by the
-    /// number: `arm_sync_file_range`, not `sync_file_range2`, on arm.
+    /// If the headers have two names for a number, this is the one that they define with the
+    /// number itself: `arm_sync_file_range`, not `sync_file_range2`, on arm.
     pub fn call_name(self, nr: u32) -> Option<&'static str> {
         let slot = slot(nr.checked_sub(self.first_number())?)?;
         name_of_row(*ROWS.get(self.column())?.get(slot)?)
     }
 
-    /// All calls of this architecture in the order of their numbers, as a filter sees them.
+    /// All syscalls of this architecture, in the order of their numbers as a filter sees them.
     pub fn calls(self) -> impl Iterator<Item = (u32, &'static str)> {
         let rows = ROWS.get(self.column()).map_or(&[][..], |rows| &rows[..]);
         (0..).zip(rows).filter_map(move |(slot, row)| {
@@ -163,9 +160,9 @@ impl Arch {
         self.number("socketcall").is_some()
     }
 
-    /// The call that stands for `name` on this architecture, `socketcall` or `ipc`, and the
-    /// sub-call that chooses it, when there is one. Many architectures have the call by its own
-    /// number too, see [`Arch::number`].
+    /// The multiplexer for `name` on this architecture, `socketcall` or `ipc`, and the number of its
+    /// sub-call. Many architectures have the syscall with a number of its own as well, see
+    /// [`Arch::number`].
     ///
     /// The sub-call is the multiplexer's first argument. That of `ipc` carries a version in its
     /// high half, so a filter compares its low 16 bits only. The arguments of the sub-call of

@@ -1,14 +1,13 @@
-//! Versions of the kernel, as far as they say which calls there are.
+//! Kernel versions, as far as they determine which syscalls exist.
 
 use std::fmt;
 use std::str::FromStr;
 
 /// A release of Linux: `6.18`.
 ///
-/// Calls come with releases, never with stable updates, so the first two numbers are all there
-/// is; further ones are accepted and dropped when a version is read. Before 3.0 the third number
-/// was the release: all of `2.6.0` to `2.6.39` are `2.6` here. That is exact enough for filters,
-/// which came with 3.5.
+/// Releases add syscalls, stable updates do not, so only the first two numbers are kept; others are
+/// accepted and dropped. Before 3.0 the third number was the release: `2.6.0` to `2.6.39` are all `2.6`
+/// here, which is sufficient because seccomp filters came with 3.5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KernelVersion {
     /// The first number.
@@ -18,13 +17,13 @@ pub struct KernelVersion {
 }
 
 impl KernelVersion {
-    /// Reads the two numbers at the start of a text; `None` when it does not start with them, or
-    /// when something follows that cannot follow a version.
+    /// Reads the two numbers at the start of a text; `None` if it does not start with them, or if they are
+    /// followed by text that cannot follow a version.
     pub(crate) const fn read(text: &str) -> Option<KernelVersion> {
         let Some((major, rest)) = number(text.as_bytes()) else { return None };
         let [b'.', rest @ ..] = rest else { return None };
         let Some((minor, rest)) = number(rest) else { return None };
-        // What distributions and developers append: `.44-foo`, `-rc1`, `+`, `~bpo12`, `_custom`.
+        // Suffixes of distributions and developers: `.44-foo`, `-rc1`, `+`, `~bpo12`, `_custom`.
         match rest {
             [] | [b'.' | b'-' | b'+' | b'~' | b'_', ..] => Some(KernelVersion { major, minor }),
             _ => None,
@@ -32,7 +31,7 @@ impl KernelVersion {
     }
 }
 
-/// The decimal number at the start of a text, and what follows it.
+/// The decimal number at the start of a text, and the rest.
 const fn number(text: &[u8]) -> Option<(u16, &[u8])> {
     let [b'0'..=b'9', ..] = text else { return None };
     let mut value: u16 = 0;
@@ -49,7 +48,7 @@ const fn number(text: &[u8]) -> Option<(u16, &[u8])> {
 impl FromStr for KernelVersion {
     type Err = KernelVersionError;
 
-    /// Reads `6.18`, and what `uname -r` says: `6.18.44-foo`, `6.19-rc2`, `5.10.0-8-amd64`.
+    /// Reads `6.18`, and the output of `uname -r`: `6.18.44-foo`, `6.19-rc2`, `5.10.0-8-amd64`.
     fn from_str(text: &str) -> Result<KernelVersion, KernelVersionError> {
         KernelVersion::read(text).ok_or_else(|| KernelVersionError { given: text.to_owned() })
     }
@@ -61,7 +60,7 @@ impl fmt::Display for KernelVersion {
     }
 }
 
-/// A text that is no kernel version.
+/// The error for a text that is not a kernel version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelVersionError {
     given: String,
@@ -69,7 +68,7 @@ pub struct KernelVersionError {
 
 impl fmt::Display for KernelVersionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is no kernel version; write two numbers, such as 6.18", self.given)
+        write!(f, "{:?} is not a kernel version; write two numbers, such as 6.18", self.given)
     }
 }
 
@@ -80,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_read_in_every_usual_spelling() {
+    fn versions_parse_in_every_usual_form() {
         for (text, major, minor) in [
             ("6.18", 6, 18),
             ("6.18.44-foo", 6, 18),
@@ -96,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_version_is_refused_with_its_text() {
+    fn the_error_shows_the_text_that_is_not_a_version() {
         for text in ["", "6", "6.", ".18", "v6.18", "6.x", "6.18x", " 6.18", "-6.18", "65536.1"] {
             let error = text.parse::<KernelVersion>().unwrap_err();
             assert!(error.to_string().contains(&format!("{text:?}")), "{error}");

@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, Position};
 use crate::insn::RawInsn;
 use crate::lexer::quote;
 
-/// Whether the first line with anything in it is hexadecimal digits with their decoration.
+/// Whether the first non-empty line consists of hexadecimal digits, prefixes and separators.
 pub(super) fn is_hex(text: &str) -> bool {
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let plain = line.replace("\\x", "").replace("0x", "");
@@ -20,11 +20,11 @@ fn is_decoration(c: char) -> bool {
     c.is_whitespace() || matches!(c, ',' | '"' | '\'')
 }
 
-/// Reads the bytes and cuts them into instructions.
+/// Reads bytes as instructions.
 pub(super) fn bytes(text: &str, endian: Endian) -> Result<Vec<RawInsn>, AsmError> {
     let mut bytes = Vec::new();
     let mut errors = Errors::default();
-    // The first digit of a byte, and where it stands.
+    // The first digit of a byte, and its position.
     let mut half: Option<(u32, Position)> = None;
     for (line, number) in text.lines().zip(1u32..) {
         let mut chars = line.chars().zip(1u32..).peekable();
@@ -41,7 +41,7 @@ pub(super) fn bytes(text: &str, endian: Endian) -> Result<Vec<RawInsn>, AsmError
                 if digit.is_none() {
                     errors.push(error(
                         position,
-                        format!("{} is no hexadecimal digit", quote(&c.to_string())),
+                        format!("{} is not a hexadecimal digit", quote(&c.to_string())),
                     ));
                 }
                 let digit = digit.unwrap_or(0);
@@ -53,20 +53,23 @@ pub(super) fn bytes(text: &str, endian: Endian) -> Result<Vec<RawInsn>, AsmError
         }
     }
     errors.extend(half.map(|(_, position)| odd(position)));
-    let (chunks, rest) = bytes.as_chunks::<{ RawInsn::SIZE }>();
+    let chunks = bytes.chunks_exact(RawInsn::SIZE);
+    let rest = chunks.remainder();
     if errors.is_empty() && !rest.is_empty() {
         let message = format!(
-            "the text has {} bytes: {} instructions of {} bytes and {} bytes of another",
+            "the text has {} bytes: {} instructions of {} bytes and {} more bytes",
             bytes.len(),
             chunks.len(),
             RawInsn::SIZE,
             rest.len()
         );
-        errors.push(Diagnostic::error(None, message).help("it was cut off or is no program"));
+        errors
+            .push(Diagnostic::error(None, message).help("the text is truncated or not a program"));
     }
-    finish(chunks.iter().map(|&chunk| RawInsn::from_bytes(chunk, endian)).collect(), errors)
+    let raw = chunks.filter_map(|chunk| Some(RawInsn::from_bytes(*chunk.first_chunk()?, endian)));
+    finish(raw.collect(), errors)
 }
 
 fn odd(position: Position) -> Diagnostic {
-    error(position, "one hexadecimal digit alone; a byte has two".to_owned())
+    error(position, "half a byte: a byte has two hexadecimal digits".to_owned())
 }

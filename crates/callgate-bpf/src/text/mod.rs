@@ -1,5 +1,5 @@
-//! Programs as text, in whatever form they come: what [`disasm`](super::disasm) writes, and what
-//! other tools print. The form is recognised by itself.
+//! Reads programs in any textual form: those that [`disasm`](super::disasm) writes, and those of other
+//! tools. The form is recognised.
 //!
 //! | form | looks like |
 //! |---|---|
@@ -9,10 +9,9 @@
 //! | `tcpdump -dd`, C, Rust, Go | `{ 0x20, 0, 0, 0x00000004 },`, `BPF_STMT(BPF_LD \| BPF_W \| BPF_ABS, 4),` |
 //! | libseccomp's table | ` 0000: 0x20 0x00 0x00 0x00000004   ld  $data[4]` |
 //! | the kernel's old names | `0: BPF_S_ANC_SECCOMP_LD_W 0 0 0x4` |
-//! | bytes in hexadecimal | `2000000004000000`, `\x20\x00…`, `0x20, 0x00, …`, blanks and quotes ignored |
+//! | bytes in hexadecimal | `2000000004000000`, `\x20\x00…`, `0x20, 0x00, …`, white space and quotes ignored |
 //!
-//! The instructions come back as they are; whether the kernel accepts them is
-//! [`Program::from_raw`](super::Program::from_raw)'s business.
+//! [`Program::from_raw`](super::Program::from_raw) checks whether the kernel accepts the instructions.
 
 mod hex;
 mod source;
@@ -24,8 +23,8 @@ use super::lexer::{Flavour, Token, TokenKind, tokens};
 use crate::data::Endian;
 use crate::diagnostic::{Diagnostic, Position};
 
-/// Reads a program in any textual form. The byte order is that of hexadecimal bytes, and in
-/// assembly without `.endian` that of the halves of arguments; the other forms have none.
+/// Reads a program in any textual form. The byte order applies to hexadecimal bytes, and in assembly
+/// without `.endian` to the halves of arguments.
 ///
 /// ```
 /// use callgate_bpf::{RawInsn, text};
@@ -41,8 +40,8 @@ pub fn parse(text: &str, endian: Endian) -> Result<Vec<RawInsn>, AsmError> {
     parse_for(text, endian).map(|(insns, _)| insns)
 }
 
-/// The same, with the byte order of the machine which the program is for: the given one, unless assembly
-/// says another with `.endian`.
+/// The same; also returns the byte order of the machine that the program is for: the given one, unless
+/// assembly sets another with `.endian`.
 ///
 /// ```
 /// use callgate_bpf::Endian;
@@ -76,7 +75,7 @@ enum Form {
     Assembly,
 }
 
-/// Which form it is: by its first line, and for source code by what only source code has.
+/// Recognises the form: by the first line, or for source code by its macros and braces.
 fn form(text: &str, assembly: &[Token<'_>]) -> Form {
     let mut lines =
         assembly.split(|token| token.kind == TokenKind::LineEnd).filter(|line| !line.is_empty());
@@ -112,12 +111,12 @@ fn form(text: &str, assembly: &[Token<'_>]) -> Form {
     }
 }
 
-/// Whether it can be the count of a decimal table.
+/// Whether a text can be the count of a decimal table.
 fn is_count(text: &str) -> bool {
     text.len() <= 5 && text.chars().all(|c| c.is_ascii_digit())
 }
 
-/// The result, unless something is wrong.
+/// The instructions, unless there are errors.
 fn finish(insns: Vec<RawInsn>, errors: Errors) -> Result<Vec<RawInsn>, AsmError> {
     errors.check().map(|()| insns)
 }

@@ -1,7 +1,6 @@
 //! Instructions in source code: rows of `tcpdump -dd`, arrays in C, Rust and Go.
 //!
-//! Not a parser of those languages: it looks for the rows of an array and takes for granted what
-//! stands around it. A row is `{ code, jt, jf, k }`, the same with field names, or one of the
+//! This does not parse those languages: it finds the rows of an array and ignores the code around it. A row is `{ code, jt, jf, k }`, the same with field names, or one of the
 //! kernel's macros; a field is numbers and the kernel's constants, joined by `|` or `+`.
 
 use super::{error, finish};
@@ -16,7 +15,7 @@ use crate::verdict::errno_number;
 
 type Result<T> = std::result::Result<T, Diagnostic>;
 
-/// The fields of a row, in their order.
+/// The fields of a row, in order.
 const FIELDS: [&str; 4] = ["code", "jt", "jf", "k"];
 
 /// Reads all rows.
@@ -27,14 +26,14 @@ pub(super) fn rows(text: &str) -> std::result::Result<Vec<RawInsn>, AsmError> {
     let mut reader = Reader { rest: &tokens, end, depth: 0 };
     let mut insns = Vec::new();
     let mut errors = Errors::default();
-    // Every round takes a token, or ends.
+    // Every iteration consumes a token or ends the loop.
     loop {
         match reader.next_row() {
             Ok(Some(insn)) => insns.push(insn),
             Ok(None) => break,
             Err(error) => {
                 let at_end = reader.peek().is_none();
-                // After an error, what is still open at the end is its consequence.
+                // After an error, an unclosed brace at the end is a consequence of it.
                 if !at_end || errors.is_empty() {
                     errors.push(error);
                 }
@@ -46,7 +45,7 @@ pub(super) fn rows(text: &str) -> std::result::Result<Vec<RawInsn>, AsmError> {
         }
     }
     if insns.is_empty() && errors.is_empty() {
-        errors.push(Diagnostic::error(None, "the text holds no instruction").help(
+        errors.push(Diagnostic::error(None, "the text contains no instructions").help(
             "rows look like `{ 0x06, 0, 0, 0x7fff0000 },` or `BPF_STMT(BPF_RET | BPF_K, 0),`",
         ));
     }
@@ -56,12 +55,12 @@ pub(super) fn rows(text: &str) -> std::result::Result<Vec<RawInsn>, AsmError> {
 struct Reader<'t, 'a> {
     rest: &'t [Token<'a>],
     end: Position,
-    /// How many braces around the rows are open.
+    /// The number of open braces around the rows.
     depth: usize,
 }
 
 impl<'a> Reader<'_, 'a> {
-    /// Goes on to the next row; `None` at the end of the text.
+    /// The next row; `None` at the end of the text.
     fn next_row(&mut self) -> Result<Option<RawInsn>> {
         while let Some(token) = self.peek() {
             if token.is_word("BPF_STMT") || token.is_word("BPF_JUMP") {
@@ -93,7 +92,7 @@ impl<'a> Reader<'_, 'a> {
         Ok(None)
     }
 
-    /// Whether an open brace is that of an instruction.
+    /// Whether an open brace begins an instruction.
     fn starts_row(&self) -> bool {
         match self.rest {
             [first, ..] if matches!(first.kind, TokenKind::Number(_)) || first.is('(') => true,
@@ -106,7 +105,7 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
-    /// Whether an open brace is that of something with other fields, such as `struct sock_fprog`.
+    /// Whether an open brace begins a structure with other fields, such as `struct sock_fprog`.
     fn starts_other_struct(&self) -> bool {
         match self.rest {
             [dot, ..] if dot.is('.') => true,
@@ -130,7 +129,7 @@ impl<'a> Reader<'_, 'a> {
         Ok(())
     }
 
-    /// After an error: on to the end of the row.
+    /// Skips to the end of the row, after an error.
     fn skip_row(&mut self) {
         while let Some(token) = self.peek() {
             if token.is('{')
@@ -176,8 +175,7 @@ impl<'a> Reader<'_, 'a> {
                 place = named;
             }
             let (Some(name), Some(value)) = (FIELDS.get(place), values.get_mut(place)) else {
-                let message =
-                    format!("an instruction has {} fields, here is another", FIELDS.len());
+                let message = format!("an instruction has {} fields, found another", FIELDS.len());
                 return Err(error(position, message));
             };
             *value = Some(self.field(name)?);
@@ -188,7 +186,7 @@ impl<'a> Reader<'_, 'a> {
             }
         }
         if !by_name && place < FIELDS.len() {
-            let message = format!("an instruction has {} fields, here are {place}", FIELDS.len());
+            let message = format!("an instruction has {} fields, found {place}", FIELDS.len());
             return Err(error(start, message));
         }
         let [code, jt, jf, k] = values.map(Option::unwrap_or_default);
@@ -266,7 +264,7 @@ impl<'a> Reader<'_, 'a> {
         Ok(value)
     }
 
-    /// `offsetof(struct seccomp_data, args[0])`: of the field, whose first half depends on the machine.
+    /// `offsetof(struct seccomp_data, args[0])`.
     fn offset(&mut self) -> Result<u32> {
         self.expect('(')?;
         for word in ["struct", "seccomp_data"] {

@@ -31,7 +31,7 @@ pub(super) fn decimal(text: &str) -> std::result::Result<Vec<RawInsn>, AsmError>
                 ([first, ..], None) => Err(error(
                     first.1,
                     format!(
-                        "expected the count of instructions alone, found {} numbers",
+                        "expected only the count of instructions, found {} numbers",
                         fields.len()
                     ),
                 )),
@@ -43,11 +43,11 @@ pub(super) fn decimal(text: &str) -> std::result::Result<Vec<RawInsn>, AsmError>
             errors.extend(read.err());
         }
     }
-    if let (Some((given, position)), true) = (count, errors.is_empty())
-        && given as usize != insns.len()
-    {
-        let message = format!("the count says {given}, but there are {} instructions", insns.len());
-        errors.push(error(position, message).help("the text was cut off, or lines are missing"));
+    let wrong = count.filter(|(given, _)| errors.is_empty() && *given as usize != insns.len());
+    if let Some((given, position)) = wrong {
+        let message =
+            format!("the count is {given}, but the table has {} instructions", insns.len());
+        errors.push(error(position, message).help("the text is truncated, or lines are missing"));
     }
     finish(insns, errors)
 }
@@ -106,8 +106,8 @@ fn decimal_field((text, position): Field<'_>, what: &str, limit: u32) -> Result<
     }
 }
 
-/// Lines of `index: code jt jf k`, where the code is a number (then whatever follows is a
-/// translation of it, and ignored) or one of the kernel's old names.
+/// Lines of `index: code jt jf k`, where the code is a number (then the rest of the line is its
+/// translation and is ignored) or one of the kernel's old names.
 pub(super) fn named(tokens: &[Token<'_>]) -> std::result::Result<Vec<RawInsn>, AsmError> {
     let mut insns = Vec::new();
     let mut errors = Errors::default();
@@ -132,8 +132,10 @@ fn row(line: &[Token<'_>], index: usize) -> Result<RawInsn> {
         [given, colon, fields @ ..] if colon.is(':') => {
             if given.text.parse() != Ok(index) {
                 let message =
-                    format!("line {} of the table stands where {index} is due", quote(given.text));
-                return Err(error(given.position, message).help("lines are missing or in disorder"));
+                    format!("expected line {index} of the table, found {}", quote(given.text));
+                return Err(
+                    error(given.position, message).help("lines are missing or out of order")
+                );
             }
             fields
         }
@@ -184,7 +186,8 @@ fn legacy_code(token: &Token<'_>) -> Result<u16> {
         Op::ALL.iter().copied().find(|op| op.legacy_name() == name)
     });
     known.map(Op::code).ok_or_else(|| {
-        let message = format!("{} is no instruction of Linux 3.10 (`BPF_S_…`)", quote(token.text));
+        let message =
+            format!("{} is not an instruction of Linux 3.10 (`BPF_S_…`)", quote(token.text));
         error(token.position, message)
     })
 }

@@ -1,9 +1,9 @@
-//! What is read, what is refused and how, and that every dialect comes back to the same bytes.
+//! Textual forms: syntax, error messages, and round trips through every dialect.
 
 use proptest::prelude::*;
 
 use super::*;
-use crate::disasm::{Dialect, Options, disassemble, disassemble_socket};
+use crate::disasm::{Dialect, ListingOptions, disassemble, disassemble_socket};
 use crate::syscalls::Arch;
 use crate::{Insn, Op, Program, SocketProgram, arbitrary};
 
@@ -14,7 +14,7 @@ proptest! {
         big in any::<bool>(),
     ) {
         let endian = if big { Endian::Big } else { Endian::Little };
-        let options = Options { endian, arches: vec![Arch::X86_64] };
+        let options = ListingOptions { endian, arches: vec![Arch::X86_64] };
         for &dialect in Dialect::ALL {
             let text = disassemble(&program, dialect, &options);
             let back = parse(&text, Endian::Little);
@@ -45,7 +45,7 @@ proptest! {
         let _ = SocketProgram::from_bytes(&bytes, Endian::Big);
     }
 
-    /// Texts that are nearly programs.
+    /// Texts that are almost programs.
     #[test]
     fn mutilated_listings_are_read_or_refused(
         program in arbitrary::program(true),
@@ -54,7 +54,7 @@ proptest! {
         length in 0usize..20,
         instead in "[ -~\\n]{0,4}",
     ) {
-        let text = disassemble(&program, dialect, &Options::default());
+        let text = disassemble(&program, dialect, &ListingOptions::default());
         let mut chars: Vec<char> = text.chars().collect();
         let from = from.index(chars.len());
         let to = (from + length).min(chars.len());
@@ -109,11 +109,11 @@ fn errors(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn each_mistake_is_named_with_its_place() {
+fn errors_have_positions() {
     for (text, message) in [
-        ("", "the text holds no instruction"),
-        (" \n\t\n", "the text holds no instruction"),
-        ("3\n6 0 0 0\n", "1:1: the count says 3, but there are 1 instructions"),
+        ("", "the text contains no instructions"),
+        (" \n\t\n", "the text contains no instructions"),
+        ("3\n6 0 0 0\n", "1:1: the count is 3, but the table has 1 instructions"),
         ("1\n6 0 0\n", "2:1: expected the four numbers `code jt jf k`, found 3"),
         ("1\n6 0 0 0 0\n", "2:1: expected the four numbers `code jt jf k`, found 5"),
         ("1\n6 0 256 0\n", "2:5: `256` is too large for jf; the limit is 255"),
@@ -121,35 +121,35 @@ fn each_mistake_is_named_with_its_place() {
         ("1\n6 0 0 4294967296\n", "2:7: `4294967296` is too large for k; the limit is 4294967295"),
         ("1\n6 0 0x0 0\n", "2:5: expected jf as a decimal number, found `0x0`"),
         ("1,6 0 0 x,", "1:9: expected k as a decimal number, found `x`"),
-        (
-            "20000000040000",
-            "the text has 7 bytes: 0 instructions of 8 bytes and 7 bytes of another",
-        ),
-        ("200000000400000", "1:15: one hexadecimal digit alone; a byte has two"),
-        ("2000000004000000\n20g0", "2:3: `g` is no hexadecimal digit"),
-        ("{ 0x20, 0, 0 },", "1:3: an instruction has 4 fields, here are 3"),
-        ("{ 0x20, 0, 0, 4, 5 },", "1:18: an instruction has 4 fields, here is another"),
+        ("20000000040000", "the text has 7 bytes: 0 instructions of 8 bytes and 7 more bytes"),
+        ("200000000400000", "1:15: half a byte: a byte has two hexadecimal digits"),
+        ("2000000004000000\n20g0", "2:3: `g` is not a hexadecimal digit"),
+        ("{ 0x20, 0, 0 },", "1:3: an instruction has 4 fields, found 3"),
+        ("{ 0x20, 0, 0, 4, 5 },", "1:18: an instruction has 4 fields, found another"),
         ("{ 0x20, 0, 256, 4 },", "1:12: 256 is too large for jf; the limit is 255"),
         ("{ 0x20, 0, 0, 4294967296 },", "1:15: `4294967296` does not fit into 32 bits"),
         ("{ 0x20, 0, 0, 4 ", "1:17: expected `}` before the end of the text"),
-        ("{ 0x20, 0, 0, },", "1:3: an instruction has 4 fields, here are 3"),
+        ("{ 0x20, 0, 0, },", "1:3: an instruction has 4 fields, found 3"),
         (
             "f = { BPF_STMT(BPF_LD, nonsense) };",
             "1:24: expected a number or a constant of the kernel (`BPF_…`, `SECCOMP_RET_…`, `AUDIT_ARCH_…`), found `nonsense`",
         ),
         ("BPF_JUMP(BPF_JMP, 1, 2)", "1:23: expected `,`, found `)`"),
         ("{ 6, 0, 0, 0 }, }", "1:17: `}` without a `{` before it"),
-        ("0x20, 0x00,0,0x00", "1:12: one hexadecimal digit alone; a byte has two"),
-        ("struct sock_filter f[] = { };", "the text holds no instruction"),
+        ("0x20, 0x00,0,0x00", "1:12: half a byte: a byte has two hexadecimal digits"),
+        ("struct sock_filter f[] = { };", "the text contains no instructions"),
         (
             "struct sock_filter f[] = { 5 + ? };",
             "1:32: expected a number or a constant of the kernel (`BPF_…`, `SECCOMP_RET_…`, `AUDIT_ARCH_…`), found `?`",
         ),
         (" 0000: 0x20 0x00 0x00", "1:2: expected the four fields code, jt, jf and k, found 3"),
-        (" 0001: 0x20 0x00 0x00 0x4", "1:2: line `0001` of the table stands where 0 is due"),
+        (" 0001: 0x20 0x00 0x00 0x4", "1:2: expected line 0 of the table, found `0001`"),
         (" 0000: 0x20 0x100 0x00 0x4", "1:13: `0x100` is too large for jt; the limit is 255"),
         (" 0000: 0x20 jt 0x00 0x4", "1:13: expected jt, found `jt`"),
-        ("BPF_S_NOTHING 0 0 0", "1:1: `BPF_S_NOTHING` is no instruction of Linux 3.10 (`BPF_S_…`)"),
+        (
+            "BPF_S_NOTHING 0 0 0",
+            "1:1: `BPF_S_NOTHING` is not an instruction of Linux 3.10 (`BPF_S_…`)",
+        ),
         ("BPF_S_RET_K 0 0 0 0", "1:19: expected the end of the line, found `0`"),
     ] {
         assert_eq!(errors(text), [message], "{text}");
@@ -157,14 +157,14 @@ fn each_mistake_is_named_with_its_place() {
 }
 
 #[test]
-fn every_mistake_of_a_text_is_reported() {
+fn every_error_is_reported() {
     assert_eq!(errors("2\n6 0 0 x\n6 y 0 0\n").len(), 2);
     assert_eq!(errors("{ 6, 0, 999, 0 },\n{ 6, 0, 0, 0 },\n{ 99999, 0, 0, 0 },").len(), 2);
     assert_eq!(errors("0: 0x6 0x999 0x0 0x0\n1: 0x6 0x0 0x999 0x0").len(), 2);
 }
 
 #[test]
-fn unknown_instructions_pass_the_tables_and_not_the_assembler() {
+fn only_tables_may_have_unknown_opcodes() {
     let text = "1\n255 1 2 3";
     let insns = parse(text, Endian::Little).unwrap();
     assert_eq!(insns, [RawInsn { code: 255, jt: 1, jf: 2, k: 3 }]);
@@ -183,7 +183,7 @@ fn ignored_fields_survive_every_dialect() {
     ])
     .unwrap();
     for &dialect in Dialect::ALL {
-        let text = disassemble(&program, dialect, &Options::default());
+        let text = disassemble(&program, dialect, &ListingOptions::default());
         assert_eq!(parse(&text, Endian::Little), Ok(program.to_raw()), "{dialect}:\n{text}");
     }
 }
@@ -241,7 +241,7 @@ const TCPDUMP_D: &[(&str, u16)] = &[
 ];
 
 #[test]
-fn every_instruction_of_tcpdump_d_is_read() {
+fn every_instruction_of_tcpdump_d_parses() {
     for (text, code) in TCPDUMP_D {
         let op = Op::from_code(*code).unwrap();
         let (jt, jf) = if op.is_branch() { (0, 1) } else { (0, 0) };
@@ -261,7 +261,7 @@ fn every_instruction_of_tcpdump_d_is_read() {
 }
 
 #[test]
-fn a_listing_of_tcpdump_d_has_jumps_to_lines_and_words_of_the_kernel() {
+fn tcpdump_d_has_line_numbers_as_targets_and_ancillary_words() {
     let text = "\
 (000) ld       [vlanp]
 (001) jeq      #0x1             jt 3\tjf 2
@@ -316,10 +316,10 @@ fn a_listing_of_tcpdump_d_has_jumps_to_lines_and_words_of_the_kernel() {
 }
 
 #[test]
-fn what_is_wrong_with_a_listing_of_tcpdump_d_is_said_with_its_place() {
+fn errors_in_tcpdump_d_have_positions() {
     for (text, message) in [
         ("(000) unimp    0x81", "1:7: `unimp` is an instruction that libpcap has no name for"),
-        ("(000) jmp      5", "1:7: `jmp` is no instruction of `tcpdump -d`"),
+        ("(000) jmp      5", "1:7: `jmp` is not an instruction of `tcpdump -d`"),
         ("(000) 5", "1:7: expected an instruction, found `5`"),
         ("(000)", "1:6: expected an instruction at the end of the line"),
         (
@@ -332,15 +332,15 @@ fn what_is_wrong_with_a_listing_of_tcpdump_d_is_said_with_its_place() {
         ("(000) ja       -1", "1:16: expected the number of a line, found `-1`"),
         ("(000) tax      x", "1:16: expected the end of the line, found `x`"),
         ("(000) ret      #0 ret", "1:19: expected the end of the line, found `ret`"),
-        ("(000) ld       [nonsense]", "1:17: `nonsense` is no word of seccomp_data"),
-        ("(000) tax\n(001) ja 1\n", "2:10: a jump to instruction 1, this one is 1"),
+        ("(000) ld       [nonsense]", "1:17: `nonsense` is not a word of seccomp_data"),
+        ("(000) tax\n(001) ja 1\n", "2:10: instruction 1 cannot jump to instruction 1"),
         (
             "(000) tax\n(002) tax\n(003) ret #0\n",
-            "2:2: line `002` of the listing stands where 1 is due",
+            "2:2: expected line 1 of the listing, found `002`",
         ),
         (
             "(000) ja 300\n(001) jeq #0x1 jt 2 jf 300\n(002) ret #0",
-            "2:24: the jump to `300` skips 298 instructions, a conditional jump at most 255",
+            "2:24: the branch to `300` skips 298 instructions; the limit is 255",
         ),
     ] {
         assert_eq!(errors(text), [message], "{text}");

@@ -14,6 +14,7 @@ use crate::json::Json;
 use crate::options::{Format, SourceOptions};
 use crate::output;
 use crate::report::{Failure, Result};
+use crate::smt2::Smt2Option;
 use crate::source::Source;
 use crate::text::printable;
 
@@ -26,6 +27,7 @@ instruction pointer.
 Examples:
   callgate diff profile.json filter.bpf
   callgate diff --max 100 --format json old.json new.json
+  callgate diff profile.json filter.bpf --smt2 check.smt2; z3 check.smt2
 
 Exit status: 0 same, 1 different, 2 trouble.")]
 pub(crate) struct DiffArgs {
@@ -46,6 +48,9 @@ pub(crate) struct DiffArgs {
     format: Format,
 
     #[command(flatten)]
+    smt2: Smt2Option,
+
+    #[command(flatten)]
     reading: SourceOptions,
 }
 
@@ -63,6 +68,8 @@ pub(crate) fn run(args: &DiffArgs) -> Result<u8> {
         ))
         .help("choose one machine with --arch, or the byte order of a program with --endian"));
     }
+    // Before the diagram, which may not fit into its budget: another solver may do without.
+    args.smt2.write(a.endian(), &a.side(), &b.side())?;
     let mut store = Store::default();
     let (root_a, root_b) = (a.diagram(&mut store)?, b.diagram(&mut store)?);
     // One more than is printed, to know whether there are more.

@@ -7,7 +7,7 @@ use callgate::bpf::{self, LongProgram, Program};
 use callgate::compile::{self, CompileError, Compiled};
 use callgate::diagram::{Func, Store};
 use callgate::frontend::Profile;
-use callgate::{Arch, Endian, stack};
+use callgate::{Arch, Description, Endian};
 
 use crate::options::{CompileOptions, SourceOptions, native_arch};
 use crate::report::{self, Failure, Result};
@@ -169,11 +169,11 @@ impl Filter {
     }
 
     /// The filter as a part of a stack.
-    pub(crate) fn of_stack(&self) -> stack::Filter<'_> {
+    pub(crate) fn of_stack(&self) -> Description<'_> {
         match &self.meaning {
-            Meaning::Profile(profile) => stack::Filter::profile(profile),
+            Meaning::Profile(profile) => Description::profile(profile),
             Meaning::Program { program, endian, .. } => {
-                stack::Filter::program(program, *endian).with_flags(self.installed)
+                Description::program(program, *endian).with_flags(self.installed)
             }
         }
     }

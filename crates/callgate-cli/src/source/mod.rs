@@ -204,7 +204,7 @@ impl Source {
 
 fn built_in(options: &SourceOptions) -> Result<Filter> {
     let profile = frontend::container_default(&options.of_profile(None)?)
-        .map_err(|errors| Failure::of(BUILT_IN, errors))?;
+        .map_err(|errors| Failure::of(BUILT_IN, errors.into_vec()))?;
     Ok(Filter::of_profile(BUILT_IN.to_owned(), profile))
 }
 
@@ -219,7 +219,7 @@ fn read_filter(
         Format::Profile(dialect) => {
             let options = options.of_profile(dialect)?;
             let profile = oci::read(&place.text(bytes, RAW_HELP)?, &options)
-                .map_err(|errors| Failure::of(place.name(), errors))?;
+                .map_err(|errors| Failure::of(place.name(), errors.into_vec()))?;
             Ok(Filter::of_profile(place.name(), profile))
         }
         Format::Program(form) => {

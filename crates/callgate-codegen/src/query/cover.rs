@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap as HashMap;
 
 use callgate_bpf::data::Word;
 use callgate_proof::diagram::var_of;
-use callgate_proof::diagram::{DiagramError, Func, Pred, Store, Var};
+use callgate_proof::diagram::{DiagramError, Func, Pred, Store};
 
 /// A set of values of a word: those with `value & mask == wanted`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -133,14 +133,13 @@ fn merged(
     if a == b {
         return Ok(merge.same.unwrap_or(a));
     }
-    let var = store.var(a).min(store.var(b));
+    let (var, (a0, a1), (b0, b1)) = store.expand(a, b);
     if var > var_of(merge.word, 0) {
         return Ok(merge.different.unwrap_or(a));
     }
     if let Some(done) = memo.get(&(a, b)) {
         return Ok(*done);
     }
-    let ((a0, a1), (b0, b1)) = (store.cofactors(a, var), store.cofactors(b, var));
     let low = merged(store, a0, b0, merge, memo)?;
     let high = merged(store, a1, b1, merge, memo)?;
     let result = store.make(var, low, high)?;
@@ -216,11 +215,9 @@ impl<T: Term> Cover<T> {
         if let Some(done) = self.memo.get(&key) {
             return Ok(Some(done.clone()));
         }
-        let var: Var = store.var(lower).min(store.var(upper));
+        let (var, (l0, l1), (u0, u1)) = store.expand(lower, upper);
         let Some(word) = Word::from_index(usize::from(var / 32)) else { return Ok(None) };
         let bit = 1 << (31 - u32::from(var % 32));
-        let (l0, l1) = store.cofactors(lower, var);
-        let (u0, u1) = store.cofactors(upper, var);
         let only = |store: &mut Store, a: Pred, b: Pred| {
             let not_b = store.not(b)?;
             store.and(a, not_b)

@@ -55,7 +55,7 @@ impl WordFirst {
         if low == high {
             return Ok(low);
         }
-        let bit = store.var(low).min(store.var(high));
+        let (bit, (l0, l1), (h0, h1)) = store.expand(low, high);
         if bit > var_of(self.word, 0) {
             let rest = store.make(var, store.behind(low), store.behind(high))?;
             return store.placeholder(rest);
@@ -65,7 +65,6 @@ impl WordFirst {
         if let Some(done) = store.cached_other(operation) {
             return Ok(done);
         }
-        let ((l0, l1), (h0, h1)) = (store.cofactors(low, bit), store.cofactors(high, bit));
         let clear = self.join(store, var, l0, h0)?;
         let set = self.join(store, var, l1, h1)?;
         let result = store.make(bit, clear, set)?;

@@ -212,7 +212,7 @@ fn fixing_bits_leaves_the_function_of_the_others() {
         // sixteenth with all choices.
         number += 1;
         let count = leaves.len();
-        let choices: Vec<(usize, usize)> = if number.is_multiple_of(16) {
+        let choices: Vec<(usize, usize)> = if number % 16 == 0 {
             (0..count * count).map(|n| (n / count, n % count)).collect()
         } else {
             vec![(number * 7 / count % count, number * 5 % count)]

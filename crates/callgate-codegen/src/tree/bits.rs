@@ -16,7 +16,7 @@ pub(super) struct Pair {
 }
 
 /// All bits that values from `first` to `last` have.
-pub(crate) fn all_bits(first: u32, last: u32) -> u32 {
+fn all_bits(first: u32, last: u32) -> u32 {
     match first ^ last {
         0 => first,
         // Below the highest bit in which they differ, values have every bit.

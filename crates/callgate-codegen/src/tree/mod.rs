@@ -121,69 +121,26 @@ impl Price {
 
 /// The cheapest tree found for runs that cover all values, in order and without gaps.
 pub(super) fn search_tree(runs: &[Run], price: Price) -> Tree {
-    let apart = if price.masks { narrow_apart(runs) } else { runs.to_vec() };
-    let built = |chain: usize| {
-        let mut tree = Tree::default();
-        let root = cut(&apart, price, chain, &mut tree);
-        // The root is made last in every case but that of a single leaf reused, which is alone then.
-        debug_assert_eq!(root + 1, tree.nodes.len());
-        tree
-    };
-    // Cut where whole chains end; where few cuts are needed, that may be worse than cutting anywhere.
-    let chain = 2 * price.chain;
-    if chain >= price.whole || apart.len() <= price.whole {
-        return built(1);
-    }
-    let tree = built(chain);
-    if apart.len() > CUT_TWICE * price.whole {
-        return tree;
-    }
-    let anywhere = built(1);
-    if anywhere.cost < tree.cost { anywhere } else { tree }
-}
-
-/// Up to so many times the size at which they are cut, runs are cut in two ways.
-const CUT_TWICE: usize = 4;
-
-/// Up to so many runs there may be when narrow ones are taken apart.
-const APART: usize = 7;
-
-/// Of few runs, the narrow ones value by value: one of their values may be what spoils a mask.
-fn narrow_apart(runs: &[Run]) -> Vec<Run> {
-    let mut apart = runs.to_vec();
-    for width in 2..4 {
-        while apart.len() + width as usize <= APART + 1
-            && let Some(at) = apart.iter().position(|run| run.last - run.first == width - 1)
-        {
-            let run = apart[at];
-            let weight = run.weight / f64::from(width);
-            let values = (run.first..=run.last).map(|value| Run {
-                first: value,
-                last: value,
-                weight,
-                ..run
-            });
-            apart.splice(at..=at, values);
-        }
-    }
-    apart
+    let mut tree = Tree::default();
+    let root = cut(runs, price, &mut tree);
+    // The root is made last in every case but that of a single leaf reused, which is alone then.
+    debug_assert_eq!(root + 1, tree.nodes.len());
+    tree
 }
 
 /// From this share of the weight on, a single value is tested for equality first of all (Chrobak et
 /// al.: it is at 4/9 in some optimal tree, and below 1/4 in none).
 const DOMINANT: f64 = 0.3;
 
-/// Cuts a range into halves of equal weight until the dynamic program can take over. The left ones have
-/// a multiple of `chain` runs: if every other run is a single value, values that are left over when
-/// chains are full would need one test more.
-fn cut(runs: &[Run], price: Price, chain: usize, tree: &mut Tree) -> usize {
+/// Cuts a range into halves of equal weight until the dynamic program can take over.
+fn cut(runs: &[Run], price: Price, tree: &mut Tree) -> usize {
     let total: f64 = runs.iter().map(|run| run.weight).sum();
     if runs.len() <= price.whole {
         return ranges::Ranges::new(runs, price).build(tree);
     }
     if let Some(at) = dominant(runs, total, price) {
         let rest = [&runs[..at], &runs[at + 1..]].concat();
-        let otherwise = cut(&rest, price, chain, tree);
+        let otherwise = cut(&rest, price, tree);
         tree.cost += total + price.size;
         return tree.equal(&runs[at], otherwise);
     }
@@ -199,12 +156,9 @@ fn cut(runs: &[Run], price: Price, chain: usize, tree: &mut Tree) -> usize {
             break;
         }
     }
-    if at > chain && runs.len() - at > chain {
-        at = (at + chain / 2) / chain * chain;
-    }
     let (low, high) = runs.split_at(at);
-    let otherwise = cut(low, price, chain, tree);
-    let then = cut(high, price, chain, tree);
+    let otherwise = cut(low, price, tree);
+    let then = cut(high, price, tree);
     let first = high.first().map_or(0, |run| run.first);
     tree.cost += total + price.size;
     tree.push(Node::Test { split: Split::AtLeast(first), then, otherwise })

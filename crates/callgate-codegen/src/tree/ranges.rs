@@ -173,17 +173,15 @@ impl<'a> Ranges<'a> {
         let weight = self.weight(low, high);
         let test = weight + self.price.size;
         let mut best = (least + test, Choice::Split((low + 1 + at) as u16));
-        if self.chain_end[low] >= high
-            && let Some(cost) = self.plain_chain(low, high, weight, best.0)
-        {
-            best = (cost, if cost > 0.0 { Choice::Chain } else { Choice::Leaf });
+        if self.chain_end[low] >= high {
+            if let Some(cost) = self.plain_chain(low, high, weight, best.0) {
+                best = (cost, if cost > 0.0 { Choice::Chain } else { Choice::Leaf });
+            }
         }
         if let Some((cost, ..)) = self.masked(low, high).filter(|(cost, ..)| *cost < best.0) {
             best = (cost, Choice::Masked);
         }
-        if let Some(single) = self.heaviest_from[low]
-            && self.is_heavy(single, weight)
-        {
+        if let Some(single) = self.heaviest_from[low].filter(|run| self.is_heavy(*run, weight)) {
             let cost = self.solve((low, high, 1)).0 + test;
             if cost < best.0 {
                 best = (cost, Choice::Equal(single as u16));
@@ -294,9 +292,7 @@ impl<'a> Ranges<'a> {
         }
         let heaviest =
             (low..=high).filter(|i| !holes.contains(i)).fold(None, |b, i| self.heavier(b, i));
-        if let Some(single) = heaviest
-            && self.is_heavy(single, weight)
-        {
+        if let Some(single) = heaviest.filter(|run| self.is_heavy(*run, weight)) {
             let cost = self.solve((low, high, holes.len() + 1)).0 + test;
             if cost < best.0 {
                 best = (cost, Choice::Equal(single as u16));
@@ -421,9 +417,9 @@ impl<'a> Ranges<'a> {
 /// other.
 fn least_sum(left: &[f64], right: &[f64]) -> (f64, usize) {
     let mut least = [f64::INFINITY; 4];
-    let (left_fours, left_rest) = left.as_chunks::<4>();
-    let (right_fours, right_rest) = right.as_chunks::<4>();
-    for (left, right) in left_fours.iter().zip(right_fours) {
+    let (left_fours, right_fours) = (left.chunks_exact(4), right.chunks_exact(4));
+    let (left_rest, right_rest) = (left_fours.remainder(), right_fours.remainder());
+    for (left, right) in left_fours.zip(right_fours) {
         for ((least, left), right) in least.iter_mut().zip(left).zip(right) {
             let sum = left + right;
             *least = if sum < *least { sum } else { *least };

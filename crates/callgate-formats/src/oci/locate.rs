@@ -1,68 +1,69 @@
-//! Where in a document the profile is.
+//! Location of the profile in a document.
 //!
 //! A profile can be the whole document, the `linux.seccomp` of an OCI configuration or the `spec` of a
-//! `SeccompProfile` resource. A text can be several of these at once, and then programs install
-//! different filters:
+//! `SeccompProfile` resource. A document can contain several of these, and then programs install different
+//! filters:
 //!
 //! | dialect | a profile at the top level | `linux.seccomp` | `spec` |
 //! |---|---|---|---|
 //! | `docker`, `podman` | read | ignored | ignored |
-//! | `runc`, `crun`, `oci` | read if it is alone | read before the others | read if it is alone |
-//! | none given | read if it is alone | read if it is alone | read if it is alone |
+//! | `runc`, `crun`, `oci` | read if it is the only one | read, whatever else there is | read if it is the only one |
+//! | none given | read if it is the only one | read if it is the only one | read if it is the only one |
 //!
-//! Everything else is refused, and what is ignored is a warning. runc and crun read nothing but
-//! `linux.seccomp`; a profile that stands alone is read as they would read it there. `docs/json.md` says what was
-//! measured.
+//! Every other case is an error, and what is ignored is a warning. runc and crun themselves read only
+//! `linux.seccomp`; a profile at the top level is read as they would read it there. `docs/json.md` gives the
+//! measurements.
 
-use super::super::keys::folds_to;
-use super::super::reader::{Reader, spelled};
-use super::super::tree::{Kind, Member, Node, shorten};
-use super::Dialect;
+use super::dialect::Dialect;
+use crate::diagnostics::quote::{escape_key, shorten};
+use crate::syntax::keys::folds_to;
+use crate::syntax::reader::Reader;
+use crate::syntax::tree::{Member, Node, NodeKind};
 
 /// A profile in a document.
 pub(super) struct Located<'n> {
     pub(super) profile: &'n Node,
-    /// It is the `spec` of a `SeccompProfile` resource.
+    /// Whether it is the `spec` of a `SeccompProfile` resource.
     pub(super) is_resource: bool,
 }
 
-/// Without both of these keys there is no filter for Docker and Podman.
+/// Keys that show a profile at the top level: without both, Docker and Podman install no filter.
 const MARKS: [&str; 2] = ["defaultAction", "syscalls"];
 
-/// Keys that are about seccomp wherever they stand.
+/// Keys that look like parts of a profile anywhere in a document.
 const ANYWHERE: [&str; 3] = ["seccomp", "defaultAction", "syscalls"];
 
-/// Further ones that are at the top level and in `linux`, where no specification has them.
+/// Further such keys at the top level and in `linux`, where no specification defines them.
 #[rustfmt::skip]
 const NEAR: [&str; 8] = [
     "defaultErrnoRet", "defaultErrno", "architectures", "archMap", "flags", "listenerPath",
     "listenerMetadata", "spec",
 ];
 
-/// The annotation that makes crun install a program instead of the profile.
+/// The annotation with a program that crun installs instead of the profile.
 const BPF_DATA: &str = "run.oci.seccomp_bpf_data";
 
-/// The profiles in a document, each with the byte offset of the key that shows it.
+/// The profiles in a document, with the byte offset of the key that shows each of them.
 struct Found<'n> {
     /// A profile at the top level.
     top: Option<usize>,
-    /// An OCI configuration, which may have no profile.
+    /// An OCI configuration, which may lack a profile.
     configuration: Option<usize>,
     linux: Option<&'n Node>,
     /// `linux.seccomp`.
     section: Option<&'n Node>,
-    /// A `SeccompProfile` resource, which may have no profile.
+    /// A `SeccompProfile` resource, which may lack a profile.
     resource: Option<usize>,
     spec: Option<&'n Node>,
 }
 
-/// Finds the profile. `None` only after an error was reported.
+/// Finds the profile that the dialect reads. `None` only after an error was reported.
 pub(super) fn locate<'n>(
     reader: &mut Reader<'_>,
     document: &'n Node,
     dialect: Option<Dialect>,
 ) -> Option<Located<'n>> {
-    if !matches!(document.kind, Kind::Map(_)) {
+    if !matches!(document.kind, NodeKind::Map(_)) {
         let message = format!("a profile must be an object, but this is {}", document.describe());
         reader.error(document.at, message).help =
             "give a seccomp profile, an OCI config.json or a SeccompProfile resource".to_owned();
@@ -81,8 +82,7 @@ pub(super) fn locate<'n>(
     let located = if found.configuration.is_some() {
         bpf_data(reader, document, dialect)?;
         let Some(profile) = found.section else {
-            let message =
-                "this OCI configuration has no `linux.seccomp`: the container has no filter";
+            let message = "missing `linux.seccomp` in this OCI configuration: the container would run without a filter";
             reader.error(document.at, message).help =
                 "add `linux.seccomp`, or give a profile".to_owned();
             return None;
@@ -90,7 +90,7 @@ pub(super) fn locate<'n>(
         Located { profile, is_resource: false }
     } else if found.resource.is_some() {
         let Some(profile) = found.spec else {
-            reader.error(document.at, "this SeccompProfile resource has no `spec`").help =
+            reader.error(document.at, "missing `spec` in this SeccompProfile resource").help =
                 "put the profile into `spec`".to_owned();
             return None;
         };
@@ -102,16 +102,16 @@ pub(super) fn locate<'n>(
     Some(located)
 }
 
-/// Looks for all of them. `None` after an error.
+/// Finds all profiles of the document. `None` only after an error was reported.
 fn find<'n>(
     reader: &mut Reader<'_>,
     document: &'n Node,
     top_level_only: bool,
 ) -> Option<Found<'n>> {
     let is_mark = |member: &Member| MARKS.iter().any(|mark| folds_to(&member.key, mark));
-    let given = |member: &&Member| is_mark(member) && member.value.kind != Kind::Null;
+    let given = |member: &&Member| is_mark(member) && member.value.kind != NodeKind::Null;
     let top = document.members().iter().find(given).map(|member| member.key_at);
-    // If only the top level is read, mistakes in other keys are not errors.
+    // If only the top level is read, errors in other parts do not matter.
     let mut member = |node: &'n Node, name| match top_level_only {
         true => node.members().iter().find(|member| folds_to(&member.key, name)),
         false => reader.member(node, name),
@@ -120,10 +120,10 @@ fn find<'n>(
     let section = linux.and_then(|linux| member(&linux.value, "seccomp"));
     let version = member(document, "ociVersion");
     let configuration = section.or(linux).or(version);
-    // Kubernetes compares keys byte for byte, also if the runtime below does not.
+    // Kubernetes compares keys byte for byte, even if the runtime does not.
     let exact = |name: &str| {
         let mut members = document.members().iter().filter(|member| *member.key == *name);
-        members.find(|member| member.value.kind != Kind::Null)
+        members.find(|member| member.value.kind != NodeKind::Null)
     };
     let (kind, spec) = (exact("kind"), exact("spec"));
     if !top_level_only {
@@ -134,15 +134,13 @@ fn find<'n>(
         Some(_) => None,
         None => spec.map(|spec| spec.key_at),
     };
-    if let Some(kind) = kind
-        && (resource, top) == (None, None)
-        && configuration.is_none()
-    {
+    let is_something_else = (resource, top) == (None, None) && configuration.is_none();
+    if let Some(kind) = kind.filter(|_| is_something_else) {
         let given = kind.value.text().map(|text| format!("\"{}\"", shorten(text)));
         let given = given.unwrap_or_else(|| kind.value.describe());
         let message = format!("`kind` is {given}, but must be \"SeccompProfile\"");
         reader.error(kind.value.at, message).help =
-            "give the SeccompProfile resource, or a profile in a file of its own".to_owned();
+            "give a SeccompProfile resource, or a profile in its own file".to_owned();
     }
     (!reader.failed()).then_some(Found {
         top,
@@ -154,23 +152,23 @@ fn find<'n>(
     })
 }
 
-/// Whether Docker or Podman find a profile, or none at all: one that they do not see is an error.
+/// Whether Docker or Podman read the document as it is meant. A profile that they do not find is an error.
 fn is_top_level(reader: &mut Reader<'_>, found: &Found<'_>, dialect: Dialect) -> bool {
     let Some(at) = found.configuration.or(found.resource).filter(|_| found.top.is_none()) else {
         return true;
     };
     let message = format!(
-        "{dialect} reads a profile at the top level, and there is none: the container would have no \
-         filter"
+        "{dialect} reads a profile at the top level, but there is none: the container would run \
+         without a filter"
     );
     reader.error(at, message).help =
-        "put the profile into a file of its own, or read this one in the \
-         dialect of what reads it, such as runc or crun"
+        "put the profile into its own file, or choose the dialect of the program that reads this \
+         document, such as runc or crun"
             .to_owned();
     false
 }
 
-/// Whether there are several profiles to read, which is an error.
+/// Reports a document with several profiles. Returns whether it is one.
 fn is_ambiguous(reader: &mut Reader<'_>, found: &Found<'_>) -> bool {
     let mut given: Vec<(usize, &str)> = [
         (found.top, "the profile at the top level"),
@@ -184,17 +182,16 @@ fn is_ambiguous(reader: &mut Reader<'_>, found: &Found<'_>) -> bool {
     let Some((at, _)) = given.get(1).copied() else { return false };
     let ways: Vec<String> =
         given.iter().map(|(at, what)| format!("{what} ({})", reader.place(*at))).collect();
-    let message =
-        format!("this document can be read in more than one way: as {}", ways.join(" or as "));
+    let message = format!("this document is ambiguous: it can be read as {}", ways.join(" or as "));
     reader.error(at, message).help =
-        "keep one of them; Docker and Podman read the top level, runc and \
-         crun `linux.seccomp`, and naming one of these dialects decides"
+        "keep one of them, or choose a dialect: Docker and Podman read the top level, runc and crun \
+         read `linux.seccomp`"
             .to_owned();
     true
 }
 
-/// Reports an annotation because of which crun installs a BPF program instead of the profile. `None` after an
-/// error.
+/// Reports the annotation with a program that crun installs instead of the profile. `None` only after an error was
+/// reported.
 fn bpf_data(reader: &mut Reader<'_>, document: &Node, dialect: Option<Dialect>) -> Option<()> {
     let annotations = reader.member(document, "annotations");
     if reader.failed() {
@@ -206,7 +203,7 @@ fn bpf_data(reader: &mut Reader<'_>, document: &Node, dialect: Option<Dialect>) 
     };
     let message =
         format!("crun ignores `linux.seccomp` and installs the BPF program in `{BPF_DATA}`");
-    let help = "remove the annotation, or decode its base64 and give the program";
+    let help = "remove the annotation, or decode the program from base64 and give that";
     if let None | Some(Dialect::Crun) = dialect {
         reader.error(data.key_at, message).help = help.to_owned();
         return None;
@@ -215,7 +212,7 @@ fn bpf_data(reader: &mut Reader<'_>, document: &Node, dialect: Option<Dialect>) 
     Some(())
 }
 
-/// Warns about what is outside of the profile, but looks like a part of one.
+/// Warns about members outside the profile that look like parts of one.
 fn warn_about_others(
     reader: &mut Reader<'_>,
     document: &Node,
@@ -233,13 +230,13 @@ fn warn_about_others(
         let near = if near { &NEAR[..] } else { &[] };
         for member in node.members() {
             let is_about = |name: &&str| folds_to(&member.key, name);
-            if std::ptr::eq(&member.value, profile) || member.value.kind == Kind::Null {
+            if std::ptr::eq(&member.value, profile) || member.value.kind == NodeKind::Null {
                 continue;
             }
             if ANYWHERE.iter().any(is_about) || near.iter().any(is_about) {
-                let message = format!("`{}` is ignored: {read}", spelled(&member.key));
+                let message = format!("`{}` is ignored: {read}", escape_key(&member.key));
                 reader.warn(member.key_at, message).help =
-                    "remove it, or move it to where it is read".to_owned();
+                    "remove it, or move it into the profile".to_owned();
             } else if !matches!(&*member.key, "annotations" | "labels") {
                 nodes.push(&member.value);
             }

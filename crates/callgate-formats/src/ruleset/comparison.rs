@@ -1,8 +1,8 @@
-//! Comparisons of arguments, and the precedence of conditions made of them.
+//! Comparisons of arguments, and the precedence of the conditions that consist of them.
 
 use callgate_proof::policy::{Cmp, Condition, Field, Test};
 
-/// How an argument is compared (`enum scmp_compare`), unsigned.
+/// Unsigned comparison operators (`enum scmp_compare`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Op {
@@ -12,7 +12,7 @@ pub enum Op {
     Le,
     Gt,
     Ge,
-    /// Equal in the bits of this mask; bits of the value outside it do not count.
+    /// Equal in the bits of this mask; bits of the value outside the mask are ignored.
     MaskedEq(u64),
 }
 
@@ -25,32 +25,32 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// `argument op value`; `None` when there is no such argument (six exist, 0–5).
+    /// `argument op value`; `None` if the argument is not from 0 to 5.
     pub const fn new(arg: u8, op: Op, value: u64) -> Option<Comparison> {
         if arg < 6 { Some(Comparison { arg, op, value }) } else { None }
     }
 
-    /// Argument 0 of a multiplexer, which chooses the sub-call.
+    /// The comparison of argument 0 of a multiplexer, which selects the sub-call.
     pub(super) const fn sub_call(number: u32) -> Comparison {
         Comparison { arg: 0, op: Op::Eq, value: number as u64 }
     }
 
-    /// Which argument, 0–5.
+    /// The argument, 0–5.
     pub const fn arg(&self) -> u8 {
         self.arg
     }
 
-    /// How it is compared.
+    /// The operator.
     pub const fn op(&self) -> Op {
         self.op
     }
 
-    /// With what.
+    /// The value that the argument is compared with.
     pub const fn value(&self) -> u64 {
         self.value
     }
 
-    /// What an interface of the given width compares: `None` when it looks at no bit.
+    /// What an ABI of this width compares; `None` if the mask is empty there.
     fn on(self, is_64bit: bool) -> Option<Comparison> {
         let bits = if is_64bit { u64::MAX } else { u64::from(u32::MAX) };
         let (op, value) = match self.op {
@@ -63,7 +63,7 @@ impl Comparison {
         Some(Comparison { op, value, ..self })
     }
 
-    /// The test of a comparison that went through [`Comparison::on`].
+    /// The test in a policy, for a comparison that [`Comparison::on`] returned.
     fn test(self, is_64bit: bool) -> Option<Test> {
         let field = if is_64bit { Field::arg(self.arg) } else { Field::arg_low(self.arg) }?;
         Some(match self.op {
@@ -77,8 +77,8 @@ impl Comparison {
         })
     }
 
-    /// Its place in the order of conditions.
-    fn key(self) -> (Rank, Kind) {
+    /// Its rank in the order of precedence, and what distinguishes it from comparisons of the same rank.
+    fn key(self) -> (Rank, TieBreak) {
         let (class, op, mask) = match self.op {
             Op::Eq => (0, 0, u64::MAX),
             Op::Ne => (0, 1, u64::MAX),
@@ -89,77 +89,77 @@ impl Comparison {
             Op::Gt => (2, 1, u64::MAX),
         };
         let value = if class == 1 { self.value } else { !self.value };
-        (Rank { arg: !self.arg, class, value }, Kind { mask: !mask, op })
+        (Rank { arg: !self.arg, class, value }, TieBreak { mask: !mask, op })
     }
 }
 
-/// What counts for the precedence of a comparison; what decides first is smallest.
+/// The rank of a comparison: the smallest decides first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
-    /// Inverted.
+    /// Inverted: the higher argument first.
     arg: u8,
     /// EQ, NE and MASKED_EQ, then LT and LE, then GT and GE.
     class: u8,
-    /// Inverted, but for LT and LE.
+    /// Inverted except for LT and LE: the larger value first, for LT and LE the smaller one.
     value: u64,
 }
 
-/// What else tells two comparisons apart.
+/// An arbitrary but fixed order of comparisons of the same rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Kind {
+struct TieBreak {
     /// Inverted.
     mask: u64,
     op: u8,
 }
 
-/// Comparisons that must all hold, in normal form: as an interface of a given width makes them,
-/// the lower argument first, none twice.
+/// Comparisons that must all hold, in normal form: as an ABI of a given width compares, the lower argument first,
+/// without duplicates.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Tests(Box<[Comparison]>);
+pub(super) struct Conjunction(Box<[Comparison]>);
 
-impl Tests {
-    pub(super) fn new(comparisons: &[Comparison], is_64bit: bool) -> Tests {
-        let looks = |comparison: &Comparison| comparison.on(is_64bit);
-        let mut tests: Vec<Comparison> = comparisons.iter().filter_map(looks).collect();
-        // Inside a condition the lower argument comes first, whereas precedence is the higher one's.
+impl Conjunction {
+    pub(super) fn new(comparisons: &[Comparison], is_64bit: bool) -> Conjunction {
+        let on_abi = |comparison: &Comparison| comparison.on(is_64bit);
+        let mut tests: Vec<Comparison> = comparisons.iter().filter_map(on_abi).collect();
+        // Inside a condition the lower argument comes first, although the higher one takes precedence.
         tests.sort_by_key(|test| (test.arg, test.key()));
         tests.dedup();
-        Tests(tests.into_boxed_slice())
+        Conjunction(tests.into_boxed_slice())
     }
 
     pub(super) fn comparisons(&self) -> &[Comparison] {
         &self.0
     }
 
-    /// How many.
+    /// The number of comparisons.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether they hold for every call.
+    /// Whether there are none, so that the condition always holds.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Some of them, at the places whose bits are set: such a condition holds wherever this one does.
-    pub(super) fn some(&self, places: u32) -> Tests {
-        let chosen = self.0.iter().enumerate().filter(|(place, _)| places >> place & 1 == 1);
-        Tests(chosen.map(|(_, test)| *test).collect())
+    /// The comparisons at the indices whose bits are set. The result holds wherever this condition holds.
+    pub(super) fn subset(&self, bits: u32) -> Conjunction {
+        let chosen = self.0.iter().enumerate().filter(|(index, _)| bits >> index & 1 == 1);
+        Conjunction(chosen.map(|(_, test)| *test).collect())
     }
 
-    /// As a condition of a policy.
+    /// The condition in a policy.
     pub(super) fn condition(&self, is_64bit: bool) -> Condition {
         let tests = self.0.iter().filter_map(|comparison| comparison.test(is_64bit));
         Condition::all(tests.map(Condition::test))
     }
 
-    /// Orders conditions by precedence: what decides first is smallest. A condition that holds
-    /// wherever another does decides before it.
-    pub(super) fn precedence(&self, other: &Tests) -> std::cmp::Ordering {
+    /// Orders conditions by precedence: the smallest decides first. A condition that holds wherever another holds
+    /// decides before it.
+    pub(super) fn precedence(&self, other: &Conjunction) -> std::cmp::Ordering {
         let ranks = self.0.iter().map(|test| test.key().0);
         ranks.cmp(other.0.iter().map(|test| test.key().0)).then_with(|| {
-            let kinds = self.0.iter().map(|test| test.key().1);
-            kinds.cmp(other.0.iter().map(|test| test.key().1))
+            let tie_breaks = self.0.iter().map(|test| test.key().1);
+            tie_breaks.cmp(other.0.iter().map(|test| test.key().1))
         })
     }
 }

@@ -1,57 +1,58 @@
-//! Which of several conditional rules of one call decides where more than one matches.
+//! The order in which conditional rules of one syscall decide where more than one matches.
 //!
-//! libseccomp's programs ask 32-bit words, one rule after the other: of 64-bit arguments the high word,
-//! then the low one. Rules that begin with the same words share them, and words at the same place are
-//! ordered: the higher argument first; then EQ, NE and MASKED_EQ before LT and LE before GT and GE;
-//! then the larger word, for LT and LE the smaller one; words that are equal in all that stay in the
-//! order in which rules first brought them. Two words are the same when the program compares them
-//! alike, whatever the operator: `>` and `<=` are one comparison with the answers exchanged, and so are `>=` and
-//! `<`, and the high words of all four.
+//! libseccomp's programs compare 32-bit words, one rule after the other: of a 64-bit argument the high word, then the
+//! low one. Rules that start with the same words share them. Words on the same level are ordered: the higher
+//! argument first; then EQ, NE and MASKED_EQ before LT and LE before GT and GE; then the larger value, for LT and LE
+//! the smaller one; words that are equal in all this stay in the order in which rules first added them. Two words are
+//! the same if the program compares them in the same way, whatever the operator: `>` and `<=` are one comparison with
+//! the branches swapped, and so are `>=` and `<`, and the high words of all four.
 
 use std::collections::btree_map::Range;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 
-use super::comparison::{Comparison, Op, Tests};
+use super::comparison::{Comparison, Conjunction, Op};
 
-/// What counts for the place of a word among others; what comes first is smallest.
+/// The rank of a word on its level: the smallest comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
-    /// Twice the argument, and one more for the high half; inverted.
+    /// 2 × argument, plus 1 for the high word; inverted.
     place: u8,
     /// EQ, NE and MASKED_EQ, then LT and LE, then GT and GE.
     class: u8,
-    /// Inverted, but for LT and LE.
+    /// Inverted except for LT and LE.
     value: u32,
 }
 
-/// How a program compares a word.
+/// A comparison of a word by a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Word {
+    /// 2 × argument, plus 1 for the high word.
     place: u8,
-    kind: Kind,
+    test: WordTest,
     value: u32,
     mask: u32,
 }
 
+/// The operator of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Kind {
+enum WordTest {
     Equal,
     Masked,
     Above,
     AtLeast,
 }
 
-/// The conditions of one call, as they are added.
+/// The conditions of one syscall, in order of precedence, built by adding one after the other.
 #[derive(Debug)]
 pub(super) struct Order {
     is_64bit: bool,
-    /// Per word that was brought the conditions that end with it: two, when one holds where the other does
-    /// not. Words below it name it as their level; level 0 has the first words of all conditions.
+    /// For each added word, the conditions that end with it: two if one holds where the other does not. The index of
+    /// a word is the level of the words that follow it; level 0 holds the first words of all conditions.
     ends: Vec<Vec<usize>>,
-    /// The first word on a level that compares so: where it is, and which one it is.
+    /// For each comparison on a level, the rank and the index of the first such word.
     words: HashMap<(usize, Word), (Rank, usize)>,
-    /// The words of each level, in order.
+    /// The words of each level, in order of rank.
     levels: BTreeMap<(usize, Rank, usize), ()>,
 }
 
@@ -60,8 +61,8 @@ impl Order {
         Order { is_64bit, ends: vec![Vec::new()], words: HashMap::new(), levels: BTreeMap::new() }
     }
 
-    /// Adds a condition that was not added before.
-    pub(super) fn add(&mut self, tests: &Tests, condition: usize) {
+    /// Adds a condition that is not in the order yet.
+    pub(super) fn add(&mut self, tests: &Conjunction, condition: usize) {
         let mut level = 0;
         for test in tests.comparisons() {
             let halves: &[bool] = if self.is_64bit { &[true, false] } else { &[false] };
@@ -74,16 +75,15 @@ impl Order {
         }
     }
 
-    /// Goes from a level to the one below a word.
+    /// The level that follows a word on a level; adds the word if necessary.
     fn word(&mut self, level: usize, test: Comparison, high: bool) -> usize {
         let (rank, word) = word(test, high);
-        let behind =
+        let after =
             (Bound::Excluded((level, rank, usize::MAX)), Bound::Excluded((level + 1, FIRST, 0)));
-        let next = self.levels.range(behind).next().map(|((_, _, next), ())| *next);
-        // It is found on the way to its own place, or right there.
-        if let Some((at, same)) = self.words.get(&(level, word))
-            && (*at <= rank || next == Some(*same))
-        {
+        let next = self.levels.range(after).next().map(|((_, _, next), ())| *next);
+        // libseccomp scans a level up to the word's own rank, so it finds an equal word only up to there.
+        let found = self.words.get(&(level, word));
+        if let Some((_, same)) = found.filter(|(at, same)| *at <= rank || next == Some(*same)) {
             return *same;
         }
         let new = self.ends.len();
@@ -93,7 +93,7 @@ impl Order {
         new
     }
 
-    /// The conditions in order.
+    /// The conditions in order of precedence.
     pub(super) fn conditions(&self) -> Vec<usize> {
         let level = |level: usize| -> Range<'_, _, ()> {
             self.levels.range((level, FIRST, 0)..(level.saturating_add(1), FIRST, 0))
@@ -115,24 +115,24 @@ impl Order {
     }
 }
 
-/// No word comes before one of this rank.
+/// The smallest rank.
 const FIRST: Rank = Rank { place: 0, class: 0, value: 0 };
 
 fn word(test: Comparison, high: bool) -> (Rank, Word) {
     let half = |value: u64| if high { (value >> 32) as u32 } else { value as u32 };
-    let (class, kind, mask) = match test.op() {
-        Op::Eq | Op::Ne => (0, Kind::Equal, u32::MAX),
-        Op::MaskedEq(mask) => (0, Kind::Masked, half(mask)),
+    let (class, operator, mask) = match test.op() {
+        Op::Eq | Op::Ne => (0, WordTest::Equal, u32::MAX),
+        Op::MaskedEq(mask) => (0, WordTest::Masked, half(mask)),
         Op::Lt | Op::Ge if !high => {
-            (if test.op() == Op::Lt { 1 } else { 2 }, Kind::AtLeast, u32::MAX)
+            (if test.op() == Op::Lt { 1 } else { 2 }, WordTest::AtLeast, u32::MAX)
         }
-        Op::Lt | Op::Le => (1, Kind::Above, u32::MAX),
-        Op::Ge | Op::Gt => (2, Kind::Above, u32::MAX),
+        Op::Lt | Op::Le => (1, WordTest::Above, u32::MAX),
+        Op::Ge | Op::Gt => (2, WordTest::Above, u32::MAX),
     };
     let place = 2 * test.arg() + u8::from(high);
     let value = half(test.value());
     let rank = Rank { place: !place, class, value: if class == 1 { value } else { !value } };
-    (rank, Word { place, kind, value, mask })
+    (rank, Word { place, test: operator, value, mask })
 }
 
 #[cfg(test)]
@@ -143,24 +143,24 @@ mod tests {
         let mut order = Order::new(is_64bit);
         for (condition, (arg, op, value)) in tests.iter().enumerate() {
             let test = Comparison::new(*arg, *op, *value).unwrap();
-            order.add(&Tests::new(&[test], is_64bit), condition);
+            order.add(&Conjunction::new(&[test], is_64bit), condition);
         }
         order.conditions()
     }
 
     #[test]
-    fn arguments_classes_and_values_come_before_insertion() {
+    fn arguments_classes_and_values_precede_the_order_of_insertion() {
         for is_64bit in [true, false] {
             let tests =
                 [(0, Op::Gt, 5), (0, Op::Gt, 9), (0, Op::Lt, 7), (0, Op::Eq, 1), (1, Op::Ge, 0)];
-            // With 64 bits, the words of `>` come before those of `<` that share the high word with
-            // them only where the values say so: the classes are compared at the low word.
+            // With 64 bits, the high words of `>` and `<` with the same value are the same comparison, so the
+            // classes are compared at the low word.
             assert_eq!(order(is_64bit, &tests), [4, 3, 2, 1, 0]);
         }
     }
 
     #[test]
-    fn opposites_have_the_same_words() {
+    fn opposite_operators_share_their_words() {
         let tests = [(0, Op::Ge, 5), (0, Op::Ne, 0), (0, Op::Lt, 5)];
         for is_64bit in [true, false] {
             assert_eq!(order(is_64bit, &tests), [1, 0, 2]);
@@ -168,13 +168,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_equal_stays_in_the_order_of_insertion() {
+    fn conditions_of_equal_rank_stay_in_the_order_of_insertion() {
         let (one, mask) = ((0, Op::Eq, 1), (0, Op::MaskedEq(1), 1));
         for is_64bit in [true, false] {
             assert_eq!(order(is_64bit, &[one, mask]), [0, 1]);
             assert_eq!(order(is_64bit, &[mask, one]), [0, 1]);
         }
-        // With 32 bits the larger value decides; with 64, the high words are equal in rank already.
+        // With 32 bits the larger value decides; with 64 bits the high words have equal rank, so insertion decides.
         let (three, mask) = ((0, Op::Eq, 3), (0, Op::MaskedEq(1), 1));
         assert_eq!(order(false, &[mask, three]), [1, 0]);
         assert_eq!(order(true, &[mask, three]), [0, 1]);

@@ -1,19 +1,19 @@
-//! 256 threads in `pthread_cond_timedwait` under a container's profile, as a list, as a tree and as the
-//! compiler makes it (2022).
+//! 256 threads in `pthread_cond_timedwait` under a container profile: libseccomp's list, its tree, and Callgate's
+//! program (2022).
 //!
-//! The time that is waited for is over, so each wait is a call of futex that sets a timer and ends. That
-//! takes a hundred times what a filter does, so it is measured in processor time, and the findings say which
-//! differences are more than what identical processes differ by. Where the profile always allows futex, the
-//! kernel's cache answers since Linux 5.11, and all three cost the same; the same rules with a look at an
-//! argument of futex stand beside them, and a call of futex that wakes nobody is measured alone.
+//! The deadline has passed, so each wait is a call of futex that sets a timer and returns. That takes a hundred times
+//! as long as a filter, so CPU time is measured, and the findings say which differences exceed those of identical
+//! processes. Where the profile always allows futex, the kernel's cache answers since Linux 5.11, and all three cost
+//! the same. So the same rules that also inspect an argument of futex are measured too, and a call of futex that
+//! wakes no thread is measured alone.
 
 use callgate::Verdict;
-use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Test};
 
-use super::{ExperimentError, Kind, Options, Setup, call, compiled, overhead, shown};
+use super::{ExperimentError, Kind, Options, Setup, call, compiled, native, overhead, shown};
 use crate::body::Body;
+use crate::libseccomp;
 use crate::measure::{Plan, Samples};
-use crate::naive;
 use crate::report::{Finding, Known, Shown};
 use crate::subject::{Subject, Treatment, call_data};
 use crate::worker::Batches;
@@ -28,15 +28,15 @@ const NOTHING: u64 = 0x1234_5678;
 
 pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
     let (policy, futex) = (&options.policy, call("futex")?);
-    let looking = looking(policy, futex.data().nr)?;
+    let inspecting = inspecting(policy, futex.data().nr)?;
     let subjects = vec![
         Subject::none(),
-        Subject::new("as a list", [naive::list(policy)?])?,
-        Subject::new("as a tree", [naive::tree(policy)?])?,
-        Subject::new("compiled", [compiled(policy)?])?,
-        Subject::new("looking, as a list", [naive::list(&looking)?])?,
-        Subject::new("looking, as a tree", [naive::tree(&looking)?])?,
-        Subject::new("looking, compiled", [compiled(&looking)?])?,
+        Subject::new("libseccomp, list", [libseccomp::list(policy)?])?,
+        Subject::new("libseccomp, tree", [libseccomp::tree(policy)?])?,
+        Subject::new("Callgate", [compiled(policy)?])?,
+        Subject::new("list, inspecting", [libseccomp::list(&inspecting)?])?,
+        Subject::new("tree, inspecting", [libseccomp::tree(&inspecting)?])?,
+        Subject::new("Callgate, inspecting", [compiled(&inspecting)?])?,
     ];
     let treatments = |nr, args| -> Vec<Treatment> {
         let data = call_data(nr, args).unwrap_or_default();
@@ -49,7 +49,7 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
     );
     for (call, treatments, why) in [
         ("futex", &waits, "without which no thread waits for another"),
-        ("clock_gettime", &reads, "without which no thread knows its processor time"),
+        ("clock_gettime", &reads, "without which no thread knows its CPU time"),
     ] {
         let denies = subjects.iter().zip(treatments).find(|(_, own)| **own == Treatment::Denied);
         if let Some((subject, _)) = denies {
@@ -58,7 +58,7 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
         }
     }
     let mut bodies = vec![Shown {
-        title: "pthread_cond_timedwait: processor time of one wait".to_owned(),
+        title: "pthread_cond_timedwait: CPU time of one wait".to_owned(),
         treatments: waits,
         is_claimed: false,
     }];
@@ -75,31 +75,59 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
     })
 }
 
-/// The same rules, and before them one that denies futex an operation that nobody asks for: no verdict
-/// about futex is constant then.
-fn looking(policy: &Policy, futex: u32) -> Result<Policy, ExperimentError> {
-    let when =
-        Field::arg(1).map(|operation| Condition::test(Test::new(operation, Cmp::Eq, NOTHING)));
+/// The same rules, except that futex is not allowed with an operation that does not exist, so that its verdict is
+/// not constant. A form that libseccomp has rules for: the condition of each rule grows.
+fn inspecting(policy: &Policy, futex: u32) -> Result<Policy, ExperimentError> {
+    let operation = |cmp| {
+        Condition::all(Field::arg(1).map(|field| Condition::test(Test::new(field, cmp, NOTHING))))
+    };
+    let token = native()?.token();
     let sections = policy.sections().iter().map(|section| {
-        let first = when.clone().map(|when| Rule {
-            calls: CallSet::one(futex),
-            when,
-            verdict: Verdict::errno(libc::EPERM as u16),
-        });
-        let rules = first.into_iter().chain(section.rules.iter().cloned()).collect();
-        Section { rules, ..section.clone() }
+        if section.token() != token {
+            return section.clone();
+        }
+        let mut rules = Vec::new();
+        let mut is_known = false;
+        for rule in &section.rules {
+            let Some(others) = without(&rule.calls, futex) else {
+                rules.push(rule.clone());
+                continue;
+            };
+            let when = Condition::all([rule.when.clone(), operation(Cmp::Ne)]);
+            rules.push(Rule { calls: CallSet::one(futex), when, verdict: rule.verdict });
+            rules.push(Rule { calls: others, ..rule.clone() });
+            is_known = true;
+        }
+        if !is_known {
+            let verdict = Verdict::errno(libc::EPERM as u16);
+            rules.push(Rule { calls: CallSet::one(futex), when: operation(Cmp::Eq), verdict });
+        }
+        section.with_rules(rules)
     });
     Ok(Policy::new(sections.collect(), policy.bad_arch())?)
 }
 
+/// The set without this number; `None` when it does not contain it.
+fn without(calls: &CallSet, nr: u32) -> Option<CallSet> {
+    let parts = calls.ranges().iter().flat_map(|&(first, last)| {
+        let below = (first < nr).then(|| (first, last.min(nr - 1)));
+        let above = (last > nr).then(|| (first.max(nr + 1), last));
+        [below, above].into_iter().flatten()
+    });
+    calls.contains(nr).then(|| CallSet::from_ranges(parts))
+}
+
 fn findings(samples: &Samples) -> Vec<Finding> {
     let texts = [
-        ("list_ns", "a wait under the list, over no filter"),
-        ("tree_ns", "a wait under the tree, over no filter"),
-        ("compiled_ns", "a wait under the compiled program, over no filter"),
-        ("looking_list_ns", "a wait under the list that looks at futex, over no filter"),
-        ("looking_tree_ns", "a wait under the tree that looks, over no filter"),
-        ("looking_compiled_ns", "a wait under the compiled program that looks, over no filter"),
+        ("list_ns", "a wait under libseccomp's list, over no filter"),
+        ("tree_ns", "a wait under libseccomp's tree, over no filter"),
+        ("callgate_ns", "a wait under Callgate's program, over no filter"),
+        (
+            "inspecting_list_ns",
+            "a wait under libseccomp's list that inspects futex, over no filter",
+        ),
+        ("inspecting_tree_ns", "a wait under libseccomp's tree that does, over no filter"),
+        ("inspecting_callgate_ns", "a wait under Callgate's program that does, over no filter"),
     ];
     let findings = texts.into_iter().zip(1..).filter_map(|((key, text), subject)| {
         let (overhead, noise) = (samples.estimate(subject, 0)?.overhead, samples.noise(0)?);
@@ -107,7 +135,8 @@ fn findings(samples: &Samples) -> Vec<Finding> {
         Some(Finding { known: Some(Known::of(overhead, noise)), ..finding })
     });
     let ratio = overhead(samples, 4, 1).zip(overhead(samples, 6, 1)).map(|(list, compiled)| {
-        let text = "futex alone, looked at: overhead of the list over that of the compiled program";
+        let text =
+            "futex alone, inspected: overhead of libseccomp's list over that of Callgate's program";
         Finding::new("futex_ratio", text, list / compiled, "times")
     });
     findings.chain(ratio).collect()

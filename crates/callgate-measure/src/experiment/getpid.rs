@@ -1,4 +1,4 @@
-//! What entering seccomp costs, what each filter, and what each instruction.
+//! The costs of entering seccomp, of a filter and of an instruction.
 //!
 //! Kees Cook's `seccomp_benchmark` (Linux selftests, 2020): getpid without a filter, with one, with two.
 //! The filters here load an argument, so that they always run; the cached case has a subject of its own.
@@ -33,7 +33,7 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
     })
 }
 
-/// A filter that looks at an argument, compares it so many times, and allows. Each comparison would leave
+/// A filter that inspects an argument, compares it this number of times, and allows. Each comparison would leave
 /// for another verdict: the kernel makes no jump of one that goes on either way.
 fn filter(comparisons: u8) -> Option<Program> {
     let endian = if cfg!(target_endian = "big") { Endian::Big } else { Endian::Little };

@@ -1,10 +1,9 @@
-//! Published experiments, each to be repeated on today's kernel.
+//! Published experiments, repeated on the running kernel.
 //!
-//! An experiment says which subjects do what, and what follows from it. Its filters are made here, by the
-//! compiler and by [`naive`](crate::naive), from rules that are its own or the caller's. On Linux 5.11 and
-//! later the kernel's cache answers the calls that a filter always allows, which the older experiments
-//! did not have; so where a published filter would be answered by it, there is a subject beside it with
-//! the same rules and a look at an argument, which is never answered.
+//! An experiment defines its subjects, what they execute, and the findings. Its filters are made here, by
+//! Callgate's compiler and in [libseccomp's shape](crate::libseccomp), from the experiment's own rules or the
+//! caller's. Since Linux 5.11 the kernel's verdict cache answers syscalls that a filter always allows. Where it would
+//! answer a published filter, a second subject has the same rules and inspects an argument, so that the filter runs.
 
 mod condwait;
 mod getpid;
@@ -21,13 +20,14 @@ use callgate::bpf::Program;
 use callgate::compile::{self, CompileError};
 use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, PolicyError, Rule, Section, Test};
 use callgate::stack::StackError;
+use callgate::syscalls::X32_SYSCALL_BIT;
 use callgate::{Arch, Verdict};
 
 use crate::body::Body;
 use crate::calls::StandIn;
 use crate::cold::Cold;
+use crate::libseccomp::ShapeError;
 use crate::measure::{Plan, Samples};
-use crate::naive::NaiveError;
 use crate::report::{Finding, Shown};
 use crate::subject::{Subject, SubjectError};
 use crate::worker::Batches;
@@ -168,20 +168,26 @@ fn shown(subjects: &[Subject], calls: &[StandIn]) -> Vec<Shown> {
     calls.iter().map(of).collect()
 }
 
-/// Rules for this machine that allow calls; those in `looked_at` with any first argument but one that
-/// nothing here gives, so that the kernel's cache knows none of them.
-fn allowing(numbers: &[u32], looked_at: &[u32]) -> Result<Policy, ExperimentError> {
+/// Rules for this machine that allow syscalls; those in `inspected` with any first argument except one that is
+/// not passed here, so that none of them is in the kernel's cache. As with libseccomp, numbers of x32 are answered
+/// as those of other architectures are.
+fn allowing(numbers: &[u32], inspected: &[u32]) -> Result<Policy, ExperimentError> {
     let arch = native()?;
     let rules = numbers.iter().map(|nr| {
-        let when = match Field::arg(0).filter(|_| looked_at.contains(nr)) {
+        let when = match Field::arg(0).filter(|_| inspected.contains(nr)) {
             Some(field) => Condition::test(Test::new(field, Cmp::Ne, 0x1234_5678)),
             None => Condition::always(),
         };
         Rule { calls: CallSet::one(*nr), when, verdict: Verdict::ALLOW }
     });
-    let (rules, default) = (rules.collect(), Verdict::errno(libc::EPERM as u16));
-    let section = Section { token: arch.token(), arches: vec![arch], rules, default };
-    Ok(Policy::new(vec![section], Verdict::KILL_PROCESS)?)
+    let (bad_arch, default) = (Verdict::KILL_PROCESS, Verdict::errno(libc::EPERM as u16));
+    let x32 = (arch == Arch::X86_64).then(|| Rule {
+        calls: CallSet::range(X32_SYSCALL_BIT, u32::MAX - 1),
+        when: Condition::always(),
+        verdict: bad_arch,
+    });
+    let section = Section::new(arch, rules.chain(x32).collect(), default);
+    Ok(Policy::new(vec![section], bad_arch)?)
 }
 
 fn numbers(names: &[&str]) -> Result<Vec<u32>, ExperimentError> {
@@ -217,7 +223,7 @@ enum Kind {
     Denied { subject: String, call: &'static str, why: &'static str },
     Policy(PolicyError),
     Compile(CompileError),
-    Naive(NaiveError),
+    Shape(ShapeError),
     Stack(StackError),
     Subject(SubjectError),
 }
@@ -232,7 +238,7 @@ impl std::fmt::Display for ExperimentError {
             Kind::NoCall(name) => write!(f, "there is no call {name} on this machine"),
             Kind::Policy(error) => error.fmt(f),
             Kind::Compile(error) => error.fmt(f),
-            Kind::Naive(error) => write!(f, "the filter as simple compilers make it: {error}"),
+            Kind::Shape(error) => error.fmt(f),
             Kind::Stack(error) => error.fmt(f),
             Kind::Subject(error) => error.fmt(f),
         }
@@ -254,7 +260,7 @@ macro_rules! from {
 from!(
     PolicyError => Policy,
     CompileError => Compile,
-    NaiveError => Naive,
+    ShapeError => Shape,
     StackError => Stack,
     SubjectError => Subject
 );

@@ -1,13 +1,13 @@
 //! `/dev/zero` opened, read and closed, 100,000 times in each of 100 runs, with and without a filter of 23
 //! calls (2017); made for box charts.
 //!
-//! A run is a process. The published list would be answered by the kernel's cache since Linux 5.11, so it
-//! stands here twice: as it was, and with a look at an argument of the three calls.
+//! A run is a process. Since Linux 5.11 the kernel's cache would answer the published filter, so it is measured
+//! twice: as it was, and with rules that inspect an argument of the three syscalls.
 
 use super::{ExperimentError, Options, Setup, allowing, compiled, numbers, overhead};
 use crate::body::Body;
+use crate::libseccomp;
 use crate::measure::{Plan, Samples};
-use crate::naive;
 use crate::report::{Finding, Shown};
 use crate::subject::Subject;
 use crate::worker::Batches;
@@ -38,16 +38,16 @@ const CALLS: [&str; 23] = [
     "close",
 ];
 
-const LOOKED_AT: [&str; 3] = ["read", "openat", "close"];
+const INSPECTED: [&str; 3] = ["read", "openat", "close"];
 
 pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
     let plain = allowing(&numbers(&CALLS)?, &[])?;
-    let looking = allowing(&numbers(&CALLS)?, &numbers(&LOOKED_AT)?)?;
+    let inspecting = allowing(&numbers(&CALLS)?, &numbers(&INSPECTED)?)?;
     let subjects = vec![
         Subject::none(),
-        Subject::new("23 calls, a list", [naive::list(&plain)?])?,
-        Subject::new("the same, looking", [naive::list(&looking)?])?,
-        Subject::new("looking, compiled", [compiled(&looking)?])?,
+        Subject::new("libseccomp", [libseccomp::list(&plain)?])?,
+        Subject::new("libseccomp, inspecting", [libseccomp::list(&inspecting)?])?,
+        Subject::new("Callgate, inspecting", [compiled(&inspecting)?])?,
     ];
     let plan = options.plan(subjects, vec![Body::OpenReadClose], 18);
     let batches = Batches { count: 100, iterations: 1000, ..plan.batches };
@@ -66,9 +66,9 @@ fn findings(samples: &Samples) -> Vec<Finding> {
         Some(overhead(samples, subject, 0)? / none * 100.0)
     };
     let texts = [
-        ("cached_percent", "the list, answered by the cache, over no filter", share(1)),
-        ("list_percent", "the list that looks at arguments, over no filter", share(2)),
-        ("compiled_percent", "the same rules compiled, over no filter", share(3)),
+        ("cached_percent", "libseccomp's list, answered by the cache, over no filter", share(1)),
+        ("list_percent", "libseccomp's list that inspects arguments, over no filter", share(2)),
+        ("compiled_percent", "Callgate's program for the same rules, over no filter", share(3)),
     ];
     let findings = texts
         .into_iter()

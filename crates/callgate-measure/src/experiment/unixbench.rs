@@ -1,21 +1,23 @@
-//! UnixBench's "syscall" loop under stacks of a list of 20 rules.
+//! UnixBench's "syscall" loop under stacks of a filter of 20 rules.
 //!
 //! Huawei's measurement of 2020: the loop `close(dup(0))`, getpid, getuid, umask under 0, 1, 4 and 32
-//! filters. Here one of the rules looks at an argument, umask's, so that the kernel's cache does not answer
-//! everything; it is measured alone as well. Another allows seccomp, which installs the next filter. Beside the stacks stands what they merge to.
+//! filters. Here the filter is a list as libseccomp makes it. One of its rules inspects an argument, umask's, so that
+//! the kernel's cache does not answer everything; umask is measured alone as well. Another rule allows seccomp, which
+//! installs the next filter. The program that the stack merges to is measured beside it.
 
-use callgate::stack::{self, Filter, Stack};
+use callgate::Description;
+use callgate::stack::{self, Stack};
 use callgate::{compile, policy::Policy};
 
 use super::{ExperimentError, Options, Setup, allowing, call, native, numbers, overhead, shown};
 use crate::body::Body;
+use crate::libseccomp;
 use crate::measure::Samples;
-use crate::naive;
 use crate::report::{Finding, Shown};
 use crate::subject::Subject;
 
-/// The calls of the list: those of UnixBench's loop, the one that puts another list on top, and what a program
-/// needs to run.
+/// The syscalls of the filter: those of UnixBench's loop, the one that installs the next filter, and those that a
+/// program needs to run.
 pub const LIST_OF_20: [&str; 20] = [
     "read",
     "write",
@@ -43,13 +45,13 @@ const STACKS: [usize; 3] = [1, 4, 32];
 
 pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
     let policy: Policy = allowing(&numbers(&LIST_OF_20)?, &numbers(&["umask"])?)?;
-    let list = naive::list(&policy)?;
+    let list = libseccomp::list(&policy)?;
     let mut subjects = vec![Subject::none()];
     for count in STACKS {
         let name = if count == 1 { "1 filter".to_owned() } else { format!("{count} filters") };
         subjects.push(Subject::new(name, vec![list.clone(); count])?);
     }
-    let stack = Stack::new(vec![Filter::program(&list, policy.endian()); 32])?;
+    let stack = Stack::new(vec![Description::program(&list, policy.endian()); 32])?;
     let merged = stack::merge(&stack, &[native()?], &compile::Options::default())?;
     subjects.push(Subject::new("the 32 merged", [merged.compiled.program])?);
     let umask = call("umask")?;

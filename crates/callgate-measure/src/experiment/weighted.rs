@@ -6,8 +6,8 @@
 use super::{Experiment, ExperimentError, Options, Setup, compiled, shown};
 use crate::body::Body;
 use crate::calls::StandIn;
+use crate::libseccomp;
 use crate::measure::{Mean, Plan, Samples};
-use crate::naive;
 use crate::report::Finding;
 use crate::subject::Subject;
 
@@ -31,9 +31,9 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
     let mut subjects = vec![Subject::none()];
     if options.subjects.is_empty() {
         let policy = &options.policy;
-        subjects.push(Subject::new("as a list", [naive::list(policy)?])?);
-        subjects.push(Subject::new("as a tree", [naive::tree(policy)?])?);
-        subjects.push(Subject::new("compiled", [compiled(policy)?])?);
+        subjects.push(Subject::new("libseccomp, list", [libseccomp::list(policy)?])?);
+        subjects.push(Subject::new("libseccomp, tree", [libseccomp::tree(policy)?])?);
+        subjects.push(Subject::new("Callgate", [compiled(policy)?])?);
     } else {
         subjects.extend(options.subjects.iter().cloned());
     }

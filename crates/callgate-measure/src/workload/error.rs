@@ -1,4 +1,4 @@
-//! Why a workload was not measured.
+//! Errors of workloads.
 
 use std::fmt;
 use std::io;

@@ -1,16 +1,15 @@
 //! Real servers under filters, driven by their usual clients.
 //!
-//! A [`Workload`] is a recipe: which programs it needs, what prepares its data, what runs under the
-//! filter, when that is ready, and which client says how much was done. The machinery around it is the
-//! same for all: `tools.rs` finds the programs, `place.rs` is the private directory with the data,
-//! `process.rs` starts and ends processes, `rounds.rs` runs the variants in turn, `results.rs` says what
-//! follows, `report.rs` shows it. A new workload is a file with a recipe and a line in [`Workload::ALL`].
+//! A [`Workload`] is a recipe: the programs that it needs, how to prepare its data, the process under the filter, when
+//! that process is ready, and the client that reports the throughput. Everything else is shared: `tools.rs` finds the
+//! programs, `place.rs` is the private directory with the data, `process.rs` starts and ends processes, `rounds.rs` runs
+//! the variants in turn, `results.rs` has the statistics, `report.rs` the report. A new workload is a file with a recipe
+//! and a line in [`Workload::ALL`].
 //!
-//! Invariants: only what is measured runs under the filter, never the client; whatever was started has
-//! ended when [`run`] returns, on every way out; the private directory is gone then.
+//! Invariants: only the measured process runs under the filter, never the client. When [`run`] returns, also with an
+//! error, all processes have ended and the private directory is removed.
 //!
-//! Limits: a server's clients are on the same machine, on a processor of their own where there are two;
-//! a server has one, so figures are those of one busy processor.
+//! Limits: clients are on the same machine, on a second processor if there is one. A server has one processor.
 
 mod error;
 mod ffmpeg;

@@ -1,5 +1,5 @@
 //! nginx with one process, driven by `wrk`, or by `ab` where there is no wrk: a file of 1 KiB over
-//! connections that are kept, 16 at a time.
+//! 16 persistent connections.
 //!
 //! One process (`master_process off`), because a worker whose master is killed would stay.
 

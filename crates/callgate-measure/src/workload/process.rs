@@ -157,7 +157,7 @@ impl Process {
         String::from_utf8_lossy(&read().unwrap_or_default()).into_owned()
     }
 
-    /// The processor time of it and of all that it started, so far.
+    /// The CPU time so far of the process and its descendants.
     pub(super) fn cpu_time(&self) -> Duration {
         let all: Vec<Stat> = stats().collect();
         let mut family = HashSet::from([self.child.id()]);

@@ -1,4 +1,4 @@
-//! What a workload consists of, as data.
+//! A workload as data.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -80,7 +80,7 @@ pub(super) struct Done {
     pub(super) rates: Vec<f64>,
     /// How much in all.
     pub(super) count: f64,
-    /// The processor time that it took, in seconds, where the client itself is measured and says it.
+    /// The CPU time in seconds, if the client itself is measured and reports it.
     pub(super) processor: Option<f64>,
 }
 

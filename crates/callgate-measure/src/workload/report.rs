@@ -1,4 +1,4 @@
-//! What the rounds of a workload say, ready to be printed, and as a page.
+//! The report of a workload, as text and as a page.
 
 use std::fmt::Write;
 

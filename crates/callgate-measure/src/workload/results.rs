@@ -1,4 +1,4 @@
-//! What the rounds of a workload say.
+//! The results of a workload's rounds.
 
 use std::time::Duration;
 
@@ -41,9 +41,9 @@ impl Runs {
         self.rounds
     }
 
-    /// What was measured: what the client says, then throughput per second of processor time.
+    /// What was measured: what the client says, then throughput per second of CPU time.
     ///
-    /// Processor time is that of what runs under the filter, user and system, while the client ran. What
+    /// CPU time is that of the processes under the filter, user and system, while the client ran. What
     /// else runs on the machine disturbs it less than the time that passes.
     pub fn measures(&self) -> &[Measure] {
         &self.measures

@@ -1,8 +1,8 @@
 //! Running variants of a workload in turn.
 //!
 //! A round runs each variant once, in an order that changes with the round, and the first, which has no
-//! filter, once more: that tells how far identical variants differ. The server is started anew each time,
-//! on its own processor; its data is made once.
+//! filter, once more, which gives the noise floor. The server is restarted each time, on its own processor; its data is
+//! created once.
 
 use std::ffi::OsStr;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -21,7 +21,7 @@ use super::results::{Measure, Runs};
 use super::tools::Tools;
 use crate::interrupt;
 
-/// The name of the measure that is about processor time.
+/// The name of the measure of CPU time.
 const PROCESSOR: &str = "all";
 
 /// How long making the data, and filling it, may take, step by step.
@@ -60,9 +60,9 @@ pub struct Plan {
     pub seconds: u32,
     /// How long a server may take until it is ready.
     pub ready: Duration,
-    /// So many rounds at least, even when the time is over.
+    /// The minimum number of rounds, even when the time is over.
     pub min_rounds: usize,
-    /// So many at most.
+    /// The maximum number of rounds.
     pub max_rounds: usize,
     /// When to begin no further round.
     pub time: Duration,
@@ -160,11 +160,11 @@ pub(super) fn follow(
     }
 }
 
-/// What the client says, and what the processor time of the server says.
+/// The throughput by the client, and that per CPU time of the server.
 fn measures(recipe: &Recipe) -> Vec<Measure> {
     let per_second =
         recipe.measures.iter().map(|name| Measure { name, unit: format!("{}/s", recipe.unit) });
-    let unit = format!("{}/s of processor time", recipe.unit);
+    let unit = format!("{}/s of CPU time", recipe.unit);
     per_second.chain([Measure { name: PROCESSOR, unit }]).collect()
 }
 
@@ -197,7 +197,7 @@ impl Bench<'_> {
 
     /// Runs a variant once: a number for each measure.
     fn measure(&self, variant: &Variant) -> Result<Vec<f64>, WorkloadError> {
-        /// What processor time is counted in, if the kernel has 100 ticks a second.
+        /// The unit of CPU time, with the 100 ticks per second that the kernel reports.
         const TICK: f64 = 0.01;
         let Recipe { server, client, .. } = self.recipe;
         let load = Load { seconds: self.plan.seconds };

@@ -65,8 +65,8 @@ impl Store {
         for (bit, var) in vars.iter().enumerate() {
             let wanted = value >> bit & 1 == 1;
             rest = match (*var, wanted) {
-                (Some(var), true) => self.make(var, below, rest)?,
-                (Some(var), false) => self.make(var, rest, above)?,
+                (Some(var), true) => self.made_of(var, below, rest)?,
+                (Some(var), false) => self.made_of(var, rest, above)?,
                 (None, true) => below,
                 (None, false) => rest,
             };
@@ -91,7 +91,7 @@ impl Store {
     pub fn any_bit(&mut self, word: Word, mask: u32) -> Result<Pred, DiagramError> {
         let mut rest = Pred::NEVER;
         for bit in (0..32).filter(|bit| mask >> bit & 1 == 1) {
-            rest = self.make(var_of(word, bit), rest, Pred::ALWAYS)?;
+            rest = self.made_of(var_of(word, bit), rest, Pred::ALWAYS)?;
         }
         Ok(rest)
     }
@@ -137,8 +137,11 @@ impl Store {
         let mut node = t;
         for (bit, (off, path_is_high)) in (0..32).zip(off_path.into_iter().rev()) {
             let var = var_of(word, bit);
-            node =
-                if path_is_high { self.make(var, off, node)? } else { self.make(var, node, off)? };
+            node = if path_is_high {
+                self.made_of(var, off, node)?
+            } else {
+                self.make(var, node, off)?
+            };
         }
         Ok(node)
     }
@@ -207,7 +210,7 @@ impl Store {
         } else {
             let low = self.restrict_memo(low, word, value, memo)?;
             let high = self.restrict_memo(high, word, value, memo)?;
-            self.make(var, low, high)?
+            self.made_of(var, low, high)?
         };
         memo.insert(func, result);
         Ok(result)

@@ -53,7 +53,7 @@ impl Store {
         let (low, high) = self.children(func);
         let low = self.values_set(low, word, exit, memo)?;
         let high = self.values_set(high, word, exit, memo)?;
-        let set = self.make(var, low, high)?;
+        let set = self.made_of(var, low, high)?;
         memo.insert(func, set);
         Ok(set)
     }

@@ -39,7 +39,7 @@ impl Store {
         let mut func = self.verdict(policy.bad_arch())?;
         for section in policy.sections() {
             let calls = self.section(section, made)?;
-            func = self.split(Word::ARCH, Split::Equal(section.token), calls, func)?;
+            func = self.split(Word::ARCH, Split::Equal(section.token()), calls, func)?;
         }
         Ok(func)
     }
@@ -120,7 +120,7 @@ impl Store {
                 None => {
                     let before = self.len();
                     let func = self.fold(section, &rules, default, &mut conditions);
-                    made(section.token, first, self.len() - before);
+                    made(section.token(), first, self.len() - before);
                     let func = func?;
                     folded.insert(rules, func);
                     func
@@ -192,16 +192,15 @@ mod tests {
         let small = Condition::test(Test::new(arg(0), Cmp::Lt, 3));
         let masked = Condition::test(Test::masked_eq(arg(1), 0x1_0000_0006, 0x1_0000_0002));
         let policy = Policy::new(
-            vec![Section {
-                token: Arch::X86_64.token(),
-                arches: vec![Arch::X86_64],
-                rules: vec![
+            vec![Section::new(
+                Arch::X86_64,
+                vec![
                     rule(CallSet::one(2), small.clone(), Verdict::LOG),
                     rule(CallSet::range(1, 4), Condition::any([small, masked]), Verdict::ALLOW),
                     rule(CallSet::range(3, u32::MAX), Condition::always(), Verdict::errno(38)),
                 ],
-                default: Verdict::errno(1),
-            }],
+                Verdict::errno(1),
+            )],
             Verdict::KILL_THREAD,
         )
         .unwrap();

@@ -16,8 +16,7 @@
 //!
 //! let filter = |calls| {
 //!     let rules = vec![Rule { calls, when: Condition::always(), verdict: Verdict::ALLOW }];
-//!     let token = Arch::X86_64.token();
-//!     let section = Section { token, arches: vec![Arch::X86_64], rules, default: Verdict::errno(1) };
+//!     let section = Section::new(Arch::X86_64, rules, Verdict::errno(1));
 //!     Policy::new(vec![section], Verdict::KILL_THREAD).unwrap()
 //! };
 //! let mut store = Store::default();

@@ -9,14 +9,14 @@ pub(super) const FALSE: u32 = 0;
 pub(super) const TRUE: u32 = 1;
 
 /// Identity of a store: a node of one store is never taken for a node of another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreId(u32);
 
 impl StoreId {
     /// The mark of nodes that are the same in all stores.
     const ANY: StoreId = StoreId(0);
-    /// The mark of a store that accepts no node, because all numbers of stores are used up.
-    const NONE: StoreId = StoreId(u32::MAX);
+    /// The mark of a store that makes no node, because all numbers of stores are used up.
+    pub(super) const NONE: StoreId = StoreId(u32::MAX);
 
     pub(super) fn next() -> StoreId {
         static NEXT: AtomicU32 = AtomicU32::new(1);
@@ -29,29 +29,54 @@ impl StoreId {
 
     /// Whether a node with this mark is a node of the store with the mark `self`.
     pub(super) fn owns(self, mark: StoreId) -> bool {
-        mark == StoreId::ANY || mark == self && self != StoreId::NONE
+        mark == self || mark == StoreId::ANY
+    }
+}
+
+/// The number of a node, with the mark of its store above it: one register, and equal at a glance.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Handle(u64);
+
+impl Handle {
+    const fn new(id: u32, store: StoreId) -> Handle {
+        Handle((store.0 as u64) << 32 | id as u64)
+    }
+
+    const fn id(self) -> u32 {
+        self.0 as u32
+    }
+
+    const fn store(self) -> StoreId {
+        StoreId((self.0 >> 32) as u32)
+    }
+}
+
+impl std::fmt::Debug for Handle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "node {} of store {}", self.id(), self.store().0)
+    }
+}
+
+// The number alone is a good hash: a table rarely holds nodes of several stores.
+impl Hash for Handle {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.id().hash(state);
     }
 }
 
 /// A function from syscalls to verdicts: a node of the [`Store`](super::Store) that made it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Func {
-    id: u32,
-    store: StoreId,
-}
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Func(Handle);
 
 /// A predicate on syscalls: a node of the [`Store`](super::Store) that made it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Pred {
-    id: u32,
-    store: StoreId,
-}
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Pred(Handle);
 
 impl Pred {
     /// Holds for no syscall; the same node in every store.
-    pub const NEVER: Pred = Pred { id: FALSE, store: StoreId::ANY };
+    pub const NEVER: Pred = Pred(Handle::new(FALSE, StoreId::ANY));
     /// Holds for every syscall; the same node in every store.
-    pub const ALWAYS: Pred = Pred { id: TRUE, store: StoreId::ANY };
+    pub const ALWAYS: Pred = Pred(Handle::new(TRUE, StoreId::ANY));
 
     /// `ALWAYS` or `NEVER`.
     pub const fn constant(value: bool) -> Pred {
@@ -76,43 +101,30 @@ pub(super) mod sealed {
 
 impl Node for Func {
     fn id(self) -> u32 {
-        self.id
+        self.0.id()
     }
     fn store(self) -> StoreId {
-        self.store
+        self.0.store()
     }
 }
 
 impl sealed::Made for Func {
     fn made(id: u32, store: StoreId) -> Func {
-        Func { id, store }
+        Func(Handle::new(id, store))
     }
 }
 
 impl Node for Pred {
     fn id(self) -> u32 {
-        self.id
+        self.0.id()
     }
     fn store(self) -> StoreId {
-        self.store
+        self.0.store()
     }
 }
 
 impl sealed::Made for Pred {
     fn made(id: u32, store: StoreId) -> Pred {
-        if id <= TRUE { Pred { id, store: StoreId::ANY } } else { Pred { id, store } }
-    }
-}
-
-// The number alone is a good hash: a table rarely holds nodes of several stores.
-impl Hash for Func {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.id.hash(state);
-    }
-}
-
-impl Hash for Pred {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.id.hash(state);
+        Pred(Handle::new(id, if id <= TRUE { StoreId::ANY } else { store }))
     }
 }

@@ -20,7 +20,11 @@ impl Seen {
 
     /// Whether the node is seen for the first time.
     pub fn insert<N: Node>(&mut self, node: N) -> bool {
-        let id = node.id();
+        self.insert_id(node.id())
+    }
+
+    /// The same for the number of a node.
+    pub(super) fn insert_id(&mut self, id: u32) -> bool {
         if self.bits.is_empty() {
             if self.few.contains(&id) {
                 return false;

@@ -41,21 +41,19 @@ impl Store {
             return Ok(kept);
         }
         if let (Some(old), Some(new)) = (self.as_verdict(kept), self.as_verdict(next)) {
-            return Ok(if new.severity() < old.severity() { next } else { kept });
+            return Ok(if old.or_more_severe(new) == old { kept } else { next });
         }
         if let Some(done) = memo.get(&(kept, next)) {
             return Ok(*done);
         }
         self.charge_steps(STEPS_PER_ENTRY)?;
-        let var = self.var(kept).min(self.var(next));
+        let (var, (kept0, kept1), (next0, next1)) = self.expand(kept, next);
         if var == super::VARS {
             return Err(NO_VERDICT);
         }
-        let ((kept0, kept1), (next0, next1)) =
-            (self.cofactors(kept, var), self.cofactors(next, var));
         let low = self.severest_memo(kept0, next0, memo)?;
         let high = self.severest_memo(kept1, next1, memo)?;
-        let func = self.make(var, low, high)?;
+        let func = self.made_of(var, low, high)?;
         memo.insert((kept, next), func);
         Ok(func)
     }

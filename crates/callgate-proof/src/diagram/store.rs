@@ -13,7 +13,8 @@
 //! Every operation counts its steps and the nodes it makes; beyond the [`Budget`] it fails with a
 //! [`DiagramError`], and what was built before stays valid. A node of another store is never taken for
 //! a node of this one: whoever passes one gets a constant without a verdict from the questions that
-//! cannot fail, and an error from every operation afterwards.
+//! cannot fail, and an error from every operation afterwards. Handles are checked where a public function
+//! takes them; behind that, nodes are plain numbers.
 
 use std::cell::Cell;
 
@@ -50,6 +51,19 @@ struct Stored {
     high: u32,
 }
 
+impl Stored {
+    /// The variable that it tests; `TERMINAL` for a terminal.
+    #[inline]
+    fn test(self) -> Var {
+        (self.var as Var).min(TERMINAL)
+    }
+
+    #[inline]
+    fn tests(self, var: Var) -> bool {
+        self.var == u32::from(var) && self.var < VERDICT
+    }
+}
+
 /// Decision diagrams, all in one place so that equal functions are one node.
 pub struct Store {
     id: StoreId,
@@ -60,7 +74,8 @@ pub struct Store {
     /// Lossy, direct mapped: the operation (condition, then, else; or another), and its result.
     cache: Vec<[u32; 4]>,
     budget: Budget,
-    steps: u64,
+    /// How many steps of the budget are left; none once the store was misused.
+    left: Cell<u64>,
     /// A node of another store was passed.
     misused: Cell<bool>,
 }
@@ -76,7 +91,8 @@ impl Default for Store {
 
 impl std::fmt::Debug for Store {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Store({} nodes, {} steps)", self.nodes.len(), self.steps)
+        let steps = self.budget.steps - self.left.get();
+        write!(f, "Store({} nodes, {steps} steps)", self.nodes.len())
     }
 }
 
@@ -91,15 +107,18 @@ impl Store {
     pub fn new(budget: Budget) -> Store {
         let budget = Budget { nodes: budget.nodes.min(OTHER_OPERATION as usize), ..budget };
         let truth = |value| Stored { var: TRUTH, low: value, high: value };
-        Store {
-            id: StoreId::next(),
-            nodes: vec![truth(FALSE), truth(TRUE)],
-            unique: vec![0; 1 << 12],
-            cache: vec![[u32::MAX; 4]; 1 << 11],
-            budget,
-            steps: 0,
-            misused: Cell::new(false),
+        let nodes = vec![truth(FALSE), truth(TRUE)];
+        Store::of(nodes, vec![0; 1 << 12], vec![[u32::MAX; 4]; 1 << 11], budget)
+    }
+
+    fn of(nodes: Vec<Stored>, unique: Vec<u32>, cache: Vec<[u32; 4]>, budget: Budget) -> Store {
+        let id = StoreId::next();
+        let (left, misused) = (Cell::new(budget.steps), Cell::new(false));
+        let store = Store { id, nodes, unique, cache, budget, left, misused };
+        if id == StoreId::NONE {
+            store.misuse();
         }
+        store
     }
 
     /// A store with the same nodes and budget, and a function of it that equals `func`. The two stores
@@ -109,16 +128,8 @@ impl Store {
     /// When `func` is not a function of this store.
     pub fn copy(&self, func: Func) -> Result<(Store, Func), DiagramError> {
         self.own(func)?;
-        self.usable()?;
-        let copy = Store {
-            id: StoreId::next(),
-            nodes: self.nodes.clone(),
-            unique: self.unique.clone(),
-            cache: self.cache.clone(),
-            budget: self.budget,
-            steps: 0,
-            misused: Cell::new(false),
-        };
+        let (nodes, unique) = (self.nodes.clone(), self.unique.clone());
+        let copy = Store::of(nodes, unique, self.cache.clone(), self.budget);
         let func = copy.made(func.id());
         Ok((copy, func))
     }
@@ -134,19 +145,37 @@ impl Store {
     }
 
     /// The handle of one of this store's nodes.
+    #[inline]
     fn made<N: Made>(&self, id: u32) -> N {
         N::made(id, self.id)
     }
 
     /// What is stored for a node; for a node of another store, a terminal that is nothing.
+    #[inline]
     fn stored<N: Node>(&self, node: N) -> Stored {
-        match self.nodes.get(node.id() as usize) {
-            Some(stored) if self.id.owns(node.store()) => *stored,
-            _ => {
-                self.misused.set(true);
-                Stored { var: FOREIGN, low: 0, high: 0 }
-            }
+        if self.id.owns(node.store()) { self.stored_at(node.id()) } else { self.misuse() }
+    }
+
+    /// The same for the number of a node.
+    #[inline]
+    fn stored_at(&self, id: u32) -> Stored {
+        match self.nodes.get(id as usize) {
+            Some(stored) => *stored,
+            None => self.misuse(),
         }
+    }
+
+    /// The variable of the node with this number.
+    #[inline]
+    fn var_at(&self, id: u32) -> Var {
+        self.stored_at(id).test()
+    }
+
+    #[cold]
+    fn misuse(&self) -> Stored {
+        self.misused.set(true);
+        self.left.set(0);
+        Stored { var: FOREIGN, low: 0, high: 0 }
     }
 
     /// An error if the node is not of this store, or one that was not was passed before.
@@ -159,7 +188,8 @@ impl Store {
     /// # Errors
     /// [`DiagramError`], as for every operation that makes nodes.
     pub fn verdict(&mut self, verdict: Verdict) -> Result<Func, DiagramError> {
-        self.intern(Stored { var: VERDICT, low: verdict.0, high: verdict.0 })
+        let id = self.intern(Stored { var: VERDICT, low: verdict.0, high: verdict.0 })?;
+        Ok(self.made(id))
     }
 
     /// The verdict of a constant function.
@@ -174,26 +204,42 @@ impl Store {
     /// [`DiagramError`].
     pub fn placeholder(&mut self, func: Func) -> Result<Func, DiagramError> {
         self.own(func)?;
-        self.intern(Stored { var: PLACEHOLDER, low: func.id(), high: func.id() })
+        let id = self.intern(Stored { var: PLACEHOLDER, low: func.id(), high: func.id() })?;
+        Ok(self.made(id))
     }
 
     /// The function that a placeholder stands for; any other function is itself.
+    #[inline]
     pub fn behind(&self, func: Func) -> Func {
         let stored = self.stored(func);
         if stored.var == PLACEHOLDER { self.made(stored.low) } else { func }
     }
 
     /// The first word that the function tests; `None` when it is constant.
+    #[inline]
     pub fn top_word(&self, func: Func) -> Option<Word> {
         Word::from_index(usize::from(self.var(func) / 32))
     }
 
+    /// What remains of a function that looks at no earlier word when this word has this value.
+    pub fn follow(&self, func: Func, word: Word, value: u32) -> Func {
+        let (mut node, mut stored) = (func.id(), self.stored(func));
+        let first = word.index() as Var * 32;
+        while let Some(bit) = stored.test().checked_sub(first).filter(|bit| *bit < 32) {
+            node = if value << bit >> 31 == 1 { stored.high } else { stored.low };
+            stored = self.stored_at(node);
+        }
+        if node == func.id() { func } else { self.made(node) }
+    }
+
     /// The first variable that the node tests; [`VARS`] for a constant.
+    #[inline]
     pub fn var<N: Node>(&self, node: N) -> Var {
-        (self.stored(node).var as Var).min(TERMINAL)
+        self.stored(node).test()
     }
 
     /// The low and the high child; both children of a terminal are the terminal.
+    #[inline]
     pub fn children<N: Node>(&self, node: N) -> (N, N) {
         let stored = self.stored(node);
         if stored.var >= VERDICT {
@@ -204,13 +250,29 @@ impl Store {
     }
 
     /// The cofactors: the node with `var`, which must not come after its own variable, clear and set.
+    #[inline]
     pub fn cofactors<N: Node>(&self, node: N, var: Var) -> (N, N) {
         let stored = self.stored(node);
-        if stored.var < VERDICT && stored.var == u32::from(var) {
+        if stored.tests(var) {
             (self.made(stored.low), self.made(stored.high))
         } else {
             (node, node)
         }
+    }
+
+    /// The first variable that two nodes test, and the cofactors of both for it: their Shannon expansion.
+    #[inline]
+    pub fn expand<N: Node>(&self, a: N, b: N) -> (Var, (N, N), (N, N)) {
+        let (stored_a, stored_b) = (self.stored(a), self.stored(b));
+        let var = stored_a.test().min(stored_b.test());
+        let cofactors = |node: N, stored: Stored| {
+            if stored.tests(var) {
+                (self.made(stored.low), self.made(stored.high))
+            } else {
+                (node, node)
+            }
+        };
+        (var, cofactors(a, stored_a), cofactors(b, stored_b))
     }
 
     /// The node that tests `var`.
@@ -218,24 +280,49 @@ impl Store {
     /// # Errors
     /// [`DiagramError`]; that of a defect, when a child does not test a later variable.
     pub fn make<N: Node>(&mut self, var: Var, low: N, high: N) -> Result<N, DiagramError> {
-        self.own(low)?;
-        self.own(high)?;
+        if !self.id.owns(low.store()) || !self.id.owns(high.store()) {
+            self.misuse();
+        }
+        self.usable()?;
         if low == high {
             return Ok(low);
         }
-        if self.var(low) <= var || self.var(high) <= var {
+        if self.var_at(low.id()).min(self.var_at(high.id())) <= var {
             return Err(DiagramError::defect(
                 "a node tests its variable before those of its children",
             ));
         }
-        self.intern(Stored { var: u32::from(var), low: low.id(), high: high.id() })
+        let stored = Stored { var: u32::from(var), low: low.id(), high: high.id() };
+        let id = self.intern(stored)?;
+        Ok(self.made(id))
     }
 
-    fn intern<N: Made>(&mut self, stored: Stored) -> Result<N, DiagramError> {
+    /// The same for children of this store that test later variables.
+    pub(super) fn made_of<N: Node>(
+        &mut self,
+        var: Var,
+        low: N,
+        high: N,
+    ) -> Result<N, DiagramError> {
+        let id = self.node(var, low.id(), high.id())?;
+        Ok(self.made(id))
+    }
+
+    /// The same for their numbers.
+    #[inline]
+    fn node(&mut self, var: Var, low: u32, high: u32) -> Result<u32, DiagramError> {
+        if low == high {
+            return Ok(low);
+        }
+        debug_assert!(self.var_at(low).min(self.var_at(high)) > var);
+        self.intern(Stored { var: u32::from(var), low, high })
+    }
+
+    fn intern(&mut self, stored: Stored) -> Result<u32, DiagramError> {
         self.charge()?;
-        let slot = self.slot_of(stored);
-        if let Some(id) = self.unique.get(slot).copied().filter(|id| *id != 0) {
-            return Ok(self.made(id));
+        let (slot, found) = self.slot_of(stored);
+        if found != 0 {
+            return Ok(found);
         }
         if self.nodes.len() >= self.budget.nodes {
             return Err(DiagramError::nodes(self.budget.nodes));
@@ -248,21 +335,23 @@ impl Store {
         if self.nodes.len() * 2 > self.unique.len() {
             self.grow();
         }
-        Ok(self.made(id))
+        Ok(id)
     }
 
-    /// The slot of a node in the table of unique nodes, or the empty slot where it belongs.
-    fn slot_of(&self, stored: Stored) -> usize {
+    /// The slot of a node in the table of unique nodes, with its number; or the empty slot where it
+    /// belongs, with 0.
+    #[inline]
+    fn slot_of(&self, stored: Stored) -> (usize, u32) {
         let mask = self.unique.len() - 1;
         let mut slot = mix(stored.low, stored.high, stored.var) & mask;
         // The table is at most half full, so there is an empty slot.
-        while let Some(id) = self.unique.get(slot).filter(|id| **id != 0) {
-            if self.nodes.get(*id as usize) == Some(&stored) {
-                break;
+        while let Some(id) = self.unique.get(slot).copied().filter(|id| *id != 0) {
+            if self.nodes.get(id as usize).is_some_and(|node| *node == stored) {
+                return (slot, id);
             }
             slot = (slot + 1) & mask;
         }
-        slot
+        (slot, 0)
     }
 
     fn grow(&mut self) {
@@ -271,7 +360,7 @@ impl Store {
         self.unique.resize(size, 0);
         for id in 2..self.nodes.len() {
             let Some(stored) = self.nodes.get(id).copied() else { continue };
-            let slot = self.slot_of(stored);
+            let (slot, _) = self.slot_of(stored);
             if let Some(slot) = self.unique.get_mut(slot) {
                 *slot = id as u32;
             }
@@ -288,13 +377,13 @@ impl Store {
     pub fn check(&self, func: Func) -> Result<(), DiagramError> {
         self.own(func)?;
         let mut seen = super::Seen::new(self.len());
-        let mut pending = vec![func];
-        while let Some(node) = pending.pop() {
-            if !seen.insert(node) {
+        let mut pending = vec![func.id()];
+        while let Some(id) = pending.pop() {
+            if !seen.insert_id(id) {
                 continue;
             }
-            let stored = self.stored(node);
-            if self.unique.get(self.slot_of(stored)) != Some(&node.id()) {
+            let stored = self.stored_at(id);
+            if self.slot_of(stored).1 != id {
                 return Err(DiagramError::defect("no two nodes are the same (unique)"));
             }
             if stored.var >= VERDICT {
@@ -303,11 +392,12 @@ impl Store {
                 }
                 continue;
             }
-            let (low, high) = self.children(node);
+            let (low, high) = (stored.low, stored.high);
             if low == high {
                 return Err(DiagramError::defect("the children of a node differ (reduced)"));
             }
-            if [low, high].into_iter().any(|child| u32::from(self.var(child)) <= stored.var) {
+            let first = self.var_at(low).min(self.var_at(high));
+            if u32::from(first) <= stored.var {
                 return Err(DiagramError::defect("a node tests its variable first (ordered)"));
             }
             pending.extend([low, high]);
@@ -332,13 +422,14 @@ impl Store {
 
     /// Resets the count of steps: each phase of a compilation has the whole budget.
     pub fn begin(&mut self) {
-        self.steps = 0;
+        self.left.set(if self.misused.get() { 0 } else { self.budget.steps });
     }
 
     /// Counts one step of work against the budget.
     ///
     /// # Errors
     /// [`DiagramError`] when the budget is exhausted.
+    #[inline]
     pub fn charge(&mut self) -> Result<(), DiagramError> {
         self.charge_steps(1)
     }
@@ -347,13 +438,20 @@ impl Store {
     ///
     /// # Errors
     /// [`DiagramError`] when the budget is exhausted.
+    #[inline]
     pub fn charge_steps(&mut self, steps: u64) -> Result<(), DiagramError> {
-        self.usable()?;
-        self.steps = self.steps.saturating_add(steps);
-        if self.steps > self.budget.steps {
-            return Err(DiagramError::steps(self.budget.steps, self.nodes.len()));
-        }
+        let Some(left) = self.left.get().checked_sub(steps) else {
+            return Err(self.exhausted());
+        };
+        self.left.set(left);
         Ok(())
+    }
+
+    #[cold]
+    fn exhausted(&self) -> DiagramError {
+        self.left.set(0);
+        let steps = DiagramError::steps(self.budget.steps, self.nodes.len());
+        self.usable().err().unwrap_or(steps)
     }
 
     /// `then` where the condition holds, `otherwise` elsewhere.
@@ -414,57 +512,69 @@ impl Store {
     /// If-then-else of nodes that are known to be of this store: an entry of the cache does not tell
     /// stores apart.
     pub(super) fn if_then_else<N: Node>(&mut self, c: Pred, t: N, e: N) -> Result<N, DiagramError> {
-        if c == Pred::ALWAYS || t == e {
-            return Ok(t);
+        let id = self.ite(c.id(), t.id(), e.id())?;
+        Ok(self.made(id))
+    }
+
+    fn ite(&mut self, c: u32, t: u32, e: u32) -> Result<u32, DiagramError> {
+        match c {
+            _ if t == e => return Ok(t),
+            TRUE => return Ok(t),
+            FALSE => return Ok(e),
+            _ if t == TRUE && e == FALSE => return Ok(c),
+            _ => self.charge()?,
         }
-        if c == Pred::NEVER {
-            return Ok(e);
-        }
-        if t.id() == TRUE && e.id() == FALSE {
-            return Ok(self.made(c.id()));
-        }
-        self.charge()?;
-        let operation = [c.id(), t.id(), e.id()];
+        let operation = [c, t, e];
         if let Some(result) = self.cached(operation) {
             return Ok(result);
         }
-        let var = self.var(c).min(self.var(t)).min(self.var(e));
-        let ((c0, c1), (t0, t1), (e0, e1)) =
-            (self.cofactors(c, var), self.cofactors(t, var), self.cofactors(e, var));
-        let low = self.if_then_else(c0, t0, e0)?;
-        let high = self.if_then_else(c1, t1, e1)?;
-        let node = self.make(var, low, high)?;
+        let nodes = [c, t, e].map(|id| (id, self.stored_at(id)));
+        let var = nodes.iter().fold(TERMINAL, |var, (_, stored)| var.min(stored.test()));
+        let [(c0, c1), (t0, t1), (e0, e1)] =
+            nodes.map(
+                |(id, stored)| {
+                    if stored.tests(var) { (stored.low, stored.high) } else { (id, id) }
+                },
+            );
+        let low = self.ite(c0, t0, e0)?;
+        let high = self.ite(c1, t1, e1)?;
+        let node = self.node(var, low, high)?;
         self.cache(operation, node);
         Ok(node)
     }
 
     /// The cached result of an operation other than if-then-else, if it is still cached.
+    #[inline]
     pub fn cached_other<N: Node>(&self, [a, b, c]: [u32; 3]) -> Option<N> {
-        self.cached([a | OTHER_OPERATION, b, c])
+        self.cached([a | OTHER_OPERATION, b, c]).map(|id| self.made(id))
     }
 
     /// Caches the result of an operation other than if-then-else. The first operand must be below 2^31
     /// and tell different operations apart.
+    #[inline]
     pub fn cache_other<N: Node>(&mut self, [a, b, c]: [u32; 3], result: N) {
         if self.id.owns(result.store()) {
-            self.cache([a | OTHER_OPERATION, b, c], result);
+            self.cache([a | OTHER_OPERATION, b, c], result.id());
         }
     }
 
     /// The cached result of an operation. Its first operand is a node, or has [`OTHER_OPERATION`] set.
-    fn cached<N: Made>(&self, operation: [u32; 3]) -> Option<N> {
+    #[inline]
+    fn cached(&self, operation: [u32; 3]) -> Option<u32> {
         let [a, b, c, result] = *self.cache.get(self.cache_slot(operation))?;
-        (operation == [a, b, c]).then(|| self.made(result))
+        (operation == [a, b, c]).then_some(result)
     }
 
-    fn cache<N: Node>(&mut self, operation: [u32; 3], result: N) {
+    #[inline]
+    fn cache(&mut self, operation: [u32; 3], result: u32) {
         let slot = self.cache_slot(operation);
         let [a, b, c] = operation;
         if let Some(slot) = self.cache.get_mut(slot) {
-            *slot = [a, b, c, result.id()];
+            *slot = [a, b, c, result];
         }
     }
 
+    #[inline]
     fn cache_slot(&self, [a, b, c]: [u32; 3]) -> usize {
         mix(a, b, c) & (self.cache.len() - 1)
     }
@@ -502,7 +612,7 @@ mod tests {
             let root = &mut store.nodes[root.id() as usize];
             root.low = root.high;
             let stored = *root;
-            let slot = store.slot_of(stored);
+            let (slot, _) = store.slot_of(stored);
             store.unique[slot] =
                 store.nodes.iter().position(|node| *node == stored).unwrap() as u32;
         });
@@ -510,7 +620,7 @@ mod tests {
         let ordered = broken(|store, root, _| {
             store.nodes[root.id() as usize].var = 41;
             let stored = store.nodes[root.id() as usize];
-            let slot = store.slot_of(stored);
+            let (slot, _) = store.slot_of(stored);
             store.unique[slot] = root.id();
         });
         assert!(ordered.contains("ordered"), "{ordered}");
@@ -518,7 +628,7 @@ mod tests {
             let placeholder = store.placeholder(low).unwrap();
             store.nodes[root.id() as usize].low = placeholder.id();
             let stored = store.nodes[root.id() as usize];
-            let slot = store.slot_of(stored);
+            let (slot, _) = store.slot_of(stored);
             store.unique[slot] = root.id();
         });
         assert!(verdicts.contains("verdicts"), "{verdicts}");

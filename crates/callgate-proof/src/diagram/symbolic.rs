@@ -72,9 +72,9 @@ impl Values {
             let k = bits.iter().rev().fold(0, |k, bit| k << 1 | u32::from(*bit == Pred::ALWAYS));
             return Ok(Value::Constant(k));
         }
-        if let Some(first) = bits.iter().find(|bit| !known(bit))
-            && let Some(word) = Word::from_index(usize::from(store.var(*first) / 32))
-        {
+        let first = bits.iter().find(|bit| !known(bit));
+        let word = |bit: &Pred| Word::from_index(usize::from(store.var(*bit) / 32));
+        if let Some(word) = first.and_then(word) {
             let all = self.bits(store, Values::word(word))?;
             let mut mask = 0;
             let plain = bits.iter().zip(all).enumerate().all(|(i, (bit, whole))| {
@@ -101,10 +101,10 @@ impl Values {
         a: Value,
         b: Value,
     ) -> Result<Value, DiagramError> {
-        if let (Value::Constant(a), Value::Constant(b)) = (a, b)
-            && let Some(result) = op.apply(a, b)
-        {
-            return Ok(Value::Constant(result));
+        if let (Value::Constant(a), Value::Constant(b)) = (a, b) {
+            if let Some(result) = op.apply(a, b) {
+                return Ok(Value::Constant(result));
+            }
         }
         if let (Alu::And, Value::Masked(word, mask), Value::Constant(k))
         | (Alu::And, Value::Constant(k), Value::Masked(word, mask)) = (op, a, b)

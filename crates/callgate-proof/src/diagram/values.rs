@@ -110,7 +110,7 @@ impl Store {
         };
         let low = self.runs(var, (first, below), base, bit)?;
         let high = self.runs(var, in_middle, middle, bit)?;
-        self.make(var(bit), low, high)
+        self.made_of(var(bit), low, high)
     }
 }
 

@@ -22,28 +22,16 @@ impl Store {
         let (mut a, mut b) = (a, b);
         let mut data = start;
         while a != b {
-            let var = self.var(a).min(self.var(b));
+            let (var, (a0, a1), (b0, b1)) = self.expand(a, b);
             let Some(word) = Word::from_index(usize::from(var / 32)) else {
                 return Ok(Some(data));
             };
             let bit = 1 << (31 - u32::from(var % 32));
-            let ((a0, a1), (b0, b1)) = (self.cofactors(a, var), self.cofactors(b, var));
             let value = data.word(word);
             let high = if value & bit != 0 { a1 != b1 } else { a0 == b0 };
             data.set_word(word, if high { value | bit } else { value & !bit });
             (a, b) = if high { (a1, b1) } else { (a0, b0) };
         }
         Ok(None)
-    }
-
-    /// What remains of a function that looks at no earlier word when this word has this value.
-    pub fn follow(&self, func: Func, word: Word, value: u32) -> Func {
-        let mut node = func;
-        while self.top_word(node) == Some(word) {
-            let bit = 31 - u32::from(self.var(node) % 32);
-            let (low, high) = self.children(node);
-            node = if value >> bit & 1 == 1 { high } else { low };
-        }
-        node
     }
 }

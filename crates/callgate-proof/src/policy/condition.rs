@@ -4,6 +4,11 @@ use callgate_bpf::data::{SeccompData, Word};
 
 /// What a test looks at: an argument or the instruction pointer, in full or its low half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(try_from = "super::serialize::FieldForm", into = "super::serialize::FieldForm")
+)]
 pub struct Field {
     low: Word,
     wide: bool,
@@ -31,6 +36,12 @@ impl Field {
         Field { low: Word::IP_LOW, wide: true }
     }
 
+    /// The low 32 bits of it.
+    #[must_use]
+    pub const fn low32(self) -> Field {
+        Field { low: self.low, wide: false }
+    }
+
     /// The word of the low half.
     pub const fn low_word(self) -> Word {
         self.low
@@ -55,6 +66,8 @@ impl Field {
 
 /// An unsigned comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 #[allow(missing_docs)]
 pub enum Cmp {
     Eq,
@@ -67,6 +80,7 @@ pub enum Cmp {
 
 /// One comparison: `(field & mask) cmp value`, unsigned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Test {
     /// What is looked at.
     pub field: Field,
@@ -131,10 +145,14 @@ impl Test {
 /// reader here makes more than three levels; whoever builds conditions from nested input limits
 /// them to some hundreds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(from = "Shape", into = "Shape"))]
 pub struct Condition(Shape);
 
 /// The shape of a [`Condition`], to be matched on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Shape {
     /// Every part holds; with no part, always.
     All(Vec<Condition>),

@@ -1,4 +1,4 @@
-//! The policy: what every policy language is read into.
+//! The policy: ordered rules per architecture, which every policy language is read into.
 //!
 //! A policy has one [`Section`] per arch token, each with an ordered list of [`Rule`]s: the first
 //! rule that matches a call decides, else the section's default does. Calls of any other arch get
@@ -9,16 +9,23 @@
 //! calls and conditions are normal, so equal ones compare equal.
 
 mod condition;
+#[cfg(feature = "serde")]
+mod serialize;
 
 pub use callgate_bpf::syscalls::CallSet;
 pub use condition::{Cmp, Condition, Field, Shape, Test};
 
 use callgate_bpf::data::{Endian, SeccompData};
-use callgate_bpf::syscalls::Arch;
+use callgate_bpf::syscalls::{Arch, X32_SYSCALL_BIT};
 use callgate_bpf::verdict::Verdict;
 
 /// A filter as rules. See the [module](self) for its meaning.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(try_from = "serialize::PolicyForm", into = "serialize::PolicyForm")
+)]
 pub struct Policy {
     sections: Vec<Section>,
     bad_arch: Verdict,
@@ -26,13 +33,17 @@ pub struct Policy {
 }
 
 /// The rules for one arch token.
+///
+/// The token is that of its first ABI; x86_64 and x32 share one, so a section can be about both.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(try_from = "serialize::SectionForm", into = "serialize::SectionForm")
+)]
 pub struct Section {
-    /// The `AUDIT_ARCH_*` token.
-    pub token: u32,
-    /// The interfaces with that token that the rules were written for: x86_64, x32 or both for
-    /// `AUDIT_ARCH_X86_64`. They decide how numbers are named, nothing else.
-    pub arches: Vec<Arch>,
+    first: Arch,
+    others: Vec<Arch>,
     /// First match wins.
     pub rules: Vec<Rule>,
     /// The verdict for a call that no rule matches.
@@ -41,6 +52,7 @@ pub struct Section {
 
 /// One rule: these calls, under this condition, get this verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Rule {
     /// The numbers it is about.
     pub calls: CallSet,
@@ -57,6 +69,8 @@ pub struct PolicyError(PolicyErrorKind);
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum PolicyErrorKind {
     DuplicateToken(u32),
+    OtherToken(Arch, Arch),
+    DuplicateArch(Arch),
     MixedEndian(Arch, Arch),
 }
 
@@ -65,6 +79,16 @@ impl std::fmt::Display for PolicyError {
         match &self.0 {
             PolicyErrorKind::DuplicateToken(token) => {
                 write!(f, "two sections have the arch token {token:#010x}; join their rules")
+            }
+            PolicyErrorKind::OtherToken(first, other) => write!(
+                f,
+                "{other} has the arch token {:#010x}, but the section of {first} is about \
+                 {:#010x}; give {other} a section of its own",
+                other.token(),
+                first.token()
+            ),
+            PolicyErrorKind::DuplicateArch(arch) => {
+                write!(f, "{arch} is in the section twice; name it once")
             }
             PolicyErrorKind::MixedEndian(a, b) => write!(
                 f,
@@ -77,6 +101,56 @@ impl std::fmt::Display for PolicyError {
 
 impl std::error::Error for PolicyError {}
 
+impl Section {
+    /// Rules for the syscalls of one architecture, of which the first that matches decides.
+    pub const fn new(arch: Arch, rules: Vec<Rule>, default: Verdict) -> Section {
+        Section { first: arch, others: Vec::new(), rules, default }
+    }
+
+    /// The same section for one more ABI with the same token, such as x32 beside x86_64. ABIs
+    /// decide how numbers are named and weighed, never what the rules mean.
+    ///
+    /// # Errors
+    /// When the architecture has another token, or the section is about it already.
+    pub fn and_arch(mut self, arch: Arch) -> Result<Section, PolicyError> {
+        if arch.token() != self.token() {
+            return Err(PolicyError(PolicyErrorKind::OtherToken(self.first, arch)));
+        }
+        if self.arches().any(|known| known == arch) {
+            return Err(PolicyError(PolicyErrorKind::DuplicateArch(arch)));
+        }
+        self.others.push(arch);
+        Ok(self)
+    }
+
+    /// The section with other rules.
+    #[must_use]
+    pub fn with_rules(&self, rules: Vec<Rule>) -> Section {
+        Section { first: self.first, others: self.others.clone(), rules, default: self.default }
+    }
+
+    /// The `AUDIT_ARCH_*` token.
+    pub const fn token(&self) -> u32 {
+        self.first.token()
+    }
+
+    /// The ABIs with that token that the rules were written for, at least one.
+    pub fn arches(&self) -> impl Iterator<Item = Arch> + Clone + '_ {
+        std::iter::once(self.first).chain(self.others.iter().copied())
+    }
+
+    /// The numbers that belong to the ABI that shares the token with the section's only one: for
+    /// x86_64 those of x32, from 0x4000_0000, and for x32 those below. Empty for all other
+    /// sections. 0xffff_ffff, which a tracer sets to skip a syscall, belongs to either.
+    pub fn other_abi(&self) -> CallSet {
+        match (self.first, self.others.is_empty()) {
+            (Arch::X86_64, true) => CallSet::range(X32_SYSCALL_BIT, u32::MAX - 1),
+            (Arch::X32, true) => CallSet::range(0, X32_SYSCALL_BIT - 1),
+            _ => CallSet::default(),
+        }
+    }
+}
+
 impl Policy {
     /// A policy of these sections.
     ///
@@ -84,14 +158,15 @@ impl Policy {
     /// When two sections have one token, or their architectures differ in byte order.
     pub fn new(sections: Vec<Section>, bad_arch: Verdict) -> Result<Policy, PolicyError> {
         for (i, section) in sections.iter().enumerate() {
-            if sections.iter().take(i).any(|earlier| earlier.token == section.token) {
-                return Err(PolicyError(PolicyErrorKind::DuplicateToken(section.token)));
+            if sections.iter().take(i).any(|earlier| earlier.token() == section.token()) {
+                return Err(PolicyError(PolicyErrorKind::DuplicateToken(section.token())));
             }
         }
-        let mut arches = sections.iter().flat_map(|section| section.arches.iter().copied());
-        let first = arches.next();
+        // All of a section have one token, which says the byte order.
+        let mut firsts = sections.iter().map(|section| section.first);
+        let first = firsts.next();
         let endian = first.map_or(Endian::Little, Arch::endian);
-        if let (Some(first), Some(other)) = (first, arches.find(|arch| arch.endian() != endian)) {
+        if let (Some(first), Some(other)) = (first, firsts.find(|arch| arch.endian() != endian)) {
             return Err(PolicyError(PolicyErrorKind::MixedEndian(first, other)));
         }
         Ok(Policy { sections, bad_arch, endian })
@@ -114,13 +189,14 @@ impl Policy {
 
     /// The architectures of all sections.
     pub fn arches(&self) -> impl Iterator<Item = Arch> {
-        self.sections.iter().flat_map(|section| section.arches.iter().copied())
+        self.sections.iter().flat_map(Section::arches)
     }
 
     /// The verdict for a call, straight from the rules: the definition of what a policy means,
     /// against which the diagram is tested.
     pub fn evaluate(&self, data: &SeccompData) -> Verdict {
-        let Some(section) = self.sections.iter().find(|section| section.token == data.arch) else {
+        let Some(section) = self.sections.iter().find(|section| section.token() == data.arch)
+        else {
             return self.bad_arch;
         };
         section
@@ -136,7 +212,22 @@ mod tests {
     use super::*;
 
     fn section(arch: Arch, rules: Vec<Rule>) -> Section {
-        Section { token: arch.token(), arches: vec![arch], rules, default: Verdict::errno(1) }
+        Section::new(arch, rules, Verdict::errno(1))
+    }
+
+    #[test]
+    fn a_section_has_the_token_of_its_architectures() {
+        let wide = section(Arch::X86_64, vec![]);
+        assert_eq!(wide.token(), Arch::X86_64.token());
+        assert!(wide.other_abi().contains(X32_SYSCALL_BIT) && !wide.other_abi().contains(u32::MAX));
+        let both = wide.clone().and_arch(Arch::X32).unwrap();
+        assert!(both.arches().eq([Arch::X86_64, Arch::X32]) && both.other_abi().is_empty());
+        assert!(section(Arch::X32, vec![]).other_abi().contains(0));
+        assert!(section(Arch::Aarch64, vec![]).other_abi().is_empty());
+        let twice = both.and_arch(Arch::X32).unwrap_err().to_string();
+        assert!(twice.contains("x32") && twice.contains("twice"), "{twice}");
+        let other = wide.and_arch(Arch::X86).unwrap_err().to_string();
+        assert!(other.contains("0x40000003") && other.contains("0xc000003e"), "{other}");
     }
 
     #[test]

@@ -10,7 +10,7 @@ const CALL: u32 = 9999;
 /// A filter that allows [`CALL`] under a condition and nothing else.
 fn policy(arch: Arch, when: Condition, otherwise: Verdict) -> Policy {
     let rules = vec![Rule { calls: CallSet::one(CALL), when, verdict: Verdict::ALLOW }];
-    let section = Section { token: arch.token(), arches: vec![arch], rules, default: otherwise };
+    let section = Section::new(arch, rules, otherwise);
     Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap()
 }
 
@@ -101,12 +101,7 @@ fn only_decisive_unrecorded_inputs_make_an_answer_uncertain() {
     let read = CallId::new(Arch::X86_64, 0);
     let policy = |when, verdict, otherwise| {
         let rules = vec![Rule { calls: CallSet::one(read.nr), when, verdict }];
-        let section = Section {
-            token: read.arch.token(),
-            arches: vec![read.arch],
-            rules,
-            default: otherwise,
-        };
+        let section = Section::new(read.arch, rules, otherwise);
         Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap()
     };
     let (allow, deny, kill) = (Verdict::ALLOW, Verdict::errno(1), Verdict::KILL_PROCESS);

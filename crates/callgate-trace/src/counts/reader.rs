@@ -9,9 +9,9 @@ use crate::recording::json::{entry, header};
 use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
 use callgate_bpf::syscalls::Arch;
 use callgate_codegen::Count;
-use callgate_formats::keys::Keys;
-use callgate_formats::messages::Messages;
-use callgate_formats::reader::Reader;
+use callgate_formats::diagnostics::messages::Messages;
+use callgate_formats::syntax::keys::KeyMatching;
+use callgate_formats::syntax::reader::Reader;
 
 /// The counts in a text.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -109,7 +109,7 @@ const HELP: &str = "write one line per syscall with its name and count, or give 
 
 /// The counts of a recording; syscalls without a name are reported.
 fn of_recording(text: &str, unknown: Severity) -> (Vec<Count>, Messages) {
-    let mut reader = Reader::new(text, Keys::Exact);
+    let mut reader = Reader::new(text, KeyMatching::Exact);
     let mut counts = Vec::new();
     let Some(tree) = header::parse(text, &mut reader) else {
         return (counts, reader.into_messages());

@@ -15,8 +15,8 @@ use crate::logs::lines::Line;
 use crate::names::{or_ignored, unknown_name};
 use callgate_bpf::diagnostic::{Position, Severity};
 use callgate_bpf::syscalls;
-use callgate_formats::messages::{Messages, Report};
-use callgate_formats::tree::shorten;
+use callgate_formats::diagnostics::messages::{Messages, Report};
+use callgate_formats::diagnostics::quote::shorten;
 use rustc_hash::FxHashMap;
 
 /// An error in a line, and its offset there. The message is formatted only if it is reported.

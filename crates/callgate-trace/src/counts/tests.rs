@@ -294,7 +294,7 @@ fn other_json_is_not_a_recording() {
         assert!(errors[0].position.is_some(), "{cut}: {errors:?}");
     }
     let deep = "[".repeat(100_000);
-    assert_eq!(errors(&deep), "1:513: nested deeper than 512 levels, the limit");
+    assert_eq!(errors(&deep), "1:513: nesting is deeper than the limit of 512 levels");
 }
 
 #[test]

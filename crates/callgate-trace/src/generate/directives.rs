@@ -144,14 +144,9 @@ impl Directive {
         let mut sections: Vec<Section> = Vec::new();
         for arch in ARCHES.iter().copied() {
             let rules = self.denials.iter().filter_map(|denial| denial.rule(arch));
-            match sections.iter_mut().find(|section| section.token == arch.token()) {
+            match sections.iter_mut().find(|section| section.token() == arch.token()) {
                 Some(section) => section.rules.extend(rules),
-                None => sections.push(Section {
-                    token: arch.token(),
-                    arches: vec![arch],
-                    rules: rules.collect(),
-                    default: Verdict::ALLOW,
-                }),
+                None => sections.push(Section::new(arch, rules.collect(), Verdict::ALLOW)),
             }
         }
         let Ok(policy) = Policy::new(sections, Verdict::ALLOW) else { return Ok(false) };

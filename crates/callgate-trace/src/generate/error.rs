@@ -5,8 +5,9 @@ use std::fmt;
 use super::text::times;
 use crate::check::Finding;
 use crate::recording::Caveat;
-use callgate_bpf::diagnostic::Diagnostic;
+use callgate_bpf::diagnostic::Diagnostics;
 use callgate_bpf::syscalls::Arch;
+use callgate_formats::ruleset::UnknownCall;
 use callgate_proof::diagram::DiagramError;
 use callgate_proof::policy::PolicyError;
 
@@ -30,10 +31,11 @@ pub(super) enum GenerateErrorKind {
     /// The profile would deny a recorded syscall.
     Denies(Box<Finding>),
     /// The written profile cannot be read.
-    Unreadable(Vec<Diagnostic>),
+    Unreadable(Diagnostics),
     /// The written profile has another meaning when it is read.
     DifferentMeaning,
     Contradiction(&'static str),
+    UnknownCall(UnknownCall),
 }
 
 impl GenerateError {
@@ -52,7 +54,8 @@ impl GenerateError {
             Kind::Denies(_)
             | Kind::Unreadable(_)
             | Kind::DifferentMeaning
-            | Kind::Contradiction(_) => {
+            | Kind::Contradiction(_)
+            | Kind::UnknownCall(_) => {
                 "this is a bug in callgate: please report it with the recording"
             }
         }
@@ -117,6 +120,7 @@ impl fmt::Display for GenerateError {
                 f.write_str("the written profile has another meaning when it is read")
             }
             Kind::Contradiction(name) => write!(f, "the rules for {name} contradict each other"),
+            Kind::UnknownCall(error) => error.fmt(f),
         }
     }
 }

@@ -21,8 +21,8 @@ use crate::recording::limits::MAX_CALLS;
 use crate::recording::{CallId, Recording, RecordingMethod, Run};
 use callgate_bpf::diagnostic::Severity;
 use callgate_bpf::syscalls::{Arch, is_known_name};
-use callgate_formats::messages::{Messages, Report};
-use callgate_formats::tree::shorten;
+use callgate_formats::diagnostics::messages::{Messages, Report};
+use callgate_formats::diagnostics::quote::shorten;
 use memchr::memmem::Finder;
 
 /// Each record contains one of these, in `type=SECCOMP `, `type=1326 ` or the

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::recording::limits::MAX_CALLS;
 use crate::recording::{CallId, CallStats, Recording, Run};
 use callgate_bpf::diagnostic::Position;
-use callgate_formats::messages::Messages;
+use callgate_formats::diagnostics::messages::Messages;
 
 /// A recording of one run. A reader that keeps the [`CallIndex`] of a syscall needs no further look-up.
 pub(super) struct BoundedCalls {

@@ -2,7 +2,7 @@
 
 use crate::recording::Recording;
 use callgate_bpf::diagnostic::{Diagnostic, Position};
-use callgate_formats::messages::Messages;
+use callgate_formats::diagnostics::messages::Messages;
 
 /// A recording, and warnings about its text.
 #[derive(Clone, Debug, PartialEq, Eq)]

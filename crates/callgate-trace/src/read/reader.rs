@@ -8,9 +8,9 @@ use crate::recording::json::read as json;
 use crate::recording::{CallId, Recording, RecordingMethod, Run};
 use callgate_bpf::diagnostic::{Diagnostic, Severity};
 use callgate_bpf::syscalls::Arch;
-use callgate_formats::keys::Keys;
-use callgate_formats::messages::Messages;
-use callgate_formats::reader::Reader;
+use callgate_formats::diagnostics::messages::Messages;
+use callgate_formats::syntax::keys::KeyMatching;
+use callgate_formats::syntax::reader::Reader;
 
 /// How a recording is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +92,7 @@ impl RecordingReader {
         let format = self.detector.finish().map_err(|error| vec![with_help(error)])?;
         let (recording, messages) = match format {
             DetectedFormat::Json(text) => {
-                let mut reader = Reader::new(&text, Keys::Exact);
+                let mut reader = Reader::new(&text, KeyMatching::Exact);
                 let recording = json::read(&text, &mut reader, unknown, self.options.partial);
                 (recording, reader.into_messages())
             }

@@ -1,16 +1,16 @@
-//! Runs code that was made of a seccomp filter.
+//! The interpreter loop for seccomp filters.
 
 use std::hint::cold_path;
 
-use callgate::SeccompData;
+use callgate_bpf::SeccompData;
 
 use super::op::{Code, Dense, Op, Target};
 use super::registers::{Registers, execute};
 
-/// The value that the code returns for a call.
+/// The value that the code returns for a syscall.
 #[inline]
 pub(super) fn run(code: &Code, data: &SeccompData) -> u32 {
-    // For most calls, most filters look at nothing but the arch and the number.
+    // Most filters decide most syscalls by the arch and the number alone.
     let (mut at, mut a) = (code.entry, 0);
     if let Some(&Op::ArchDenseNr(arch, other, ref dense)) = code.operation(at.into()) {
         (at, a) = arch_and_nr(code, data, arch, other, dense);
@@ -37,7 +37,7 @@ fn arch_and_nr(
     }
 }
 
-/// Goes on as long as there are only tests: X and scratch words are left alone.
+/// The loop while there are only tests, which do not use X and scratch words.
 #[inline(never)]
 fn test(code: &Code, data: &SeccompData, mut at: Target, mut a: u32) -> u32 {
     loop {
@@ -48,7 +48,7 @@ fn test(code: &Code, data: &SeccompData, mut at: Target, mut a: u32) -> u32 {
             Op::ArchDenseNr(arch, other, ref dense) => {
                 (at, a) = arch_and_nr(code, data, arch, other, dense);
             }
-            // Nobody reads A afterwards.
+            // A is dead afterwards.
             Op::TestWhole(ref whole) => at = whole.target(whole_argument(data, whole.arg)),
             Op::TestNr(ref test) => {
                 a = data.nr;
@@ -71,7 +71,7 @@ fn test(code: &Code, data: &SeccompData, mut at: Target, mut a: u32) -> u32 {
     }
 }
 
-/// Goes on with any operation; `None` when a division ends the program.
+/// The loop for all operations; `None` if a division ends the program.
 #[inline(never)]
 fn execute(code: &Code, data: &SeccompData, mut at: usize, a: u32) -> Option<u32> {
     let mut registers = Registers::default();

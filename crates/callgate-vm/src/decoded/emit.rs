@@ -1,62 +1,62 @@
-//! From a program to the internal form.
+//! Translation from simplified instructions to the internal form.
 //!
-//! Code is made in chains: from an instruction that somebody jumps to up to a return, a branch, or an
-//! instruction that is already there. What is found on the way as a pattern becomes one operation: a
-//! load and what it is compared with, a load and the bits that are taken out of it, comparisons in a
-//! row ([`spread`]). An instruction inside of a pattern that somebody else jumps to begins a chain of
-//! its own, so it is there twice.
+//! Code is emitted in chains: from a jump target to a return, a branch, or an instruction that was
+//! already emitted. Known patterns become one operation: a load and a comparison, a load and a bit field
+//! extraction, consecutive comparisons. An instruction inside a pattern that is a jump target as well
+//! begins a chain of its own, so it is emitted twice.
 //!
-//! **Limits.** Tables are bounded by [`WORK`] and by the number of comparisons; without a table,
-//! comparisons are made one by one. There are at most a few operations per instruction, so their
-//! places fit a [`Target`].
+//! **Limits.** [`WORK`] and the number of comparisons bound the size of tables; without a table,
+//! comparisons are emitted one by one. Each instruction becomes at most a few operations, so their
+//! places fit into a [`Target`].
 
-use callgate::Endian;
-use callgate::bpf::cfg::Registers;
-use callgate::bpf::{Insn, Op as Bpf};
+use callgate_bpf::cfg::{Registers, Successors};
+use callgate_bpf::{Insn, Op as Bpf, Relation, Source};
 
-use super::flow::Flow;
 use super::op::{Code, Field, Op, Target, Test};
-use super::spread::{Piece, is_constant_branch, spread};
 use super::window::Slow;
-use callgate::bpf::{Relation, Source};
+use crate::flow::walk::{Follow, Range, Walk};
+use crate::flow::{Flow, Input, compares_constant};
 
-/// How many steps all tables of a program may take to make.
+/// How many steps the construction of all tables of a program may take.
 const WORK: usize = 1 << 17;
 
-/// What is not made yet.
+/// At most this many comparisons are emitted one by one: in seccomp filters, and in socket filters.
+const FEW: [usize; 2] = [2, 4];
+
+/// The place of what was not emitted yet.
 pub(super) const NOWHERE: Target = Target::MAX;
 
 pub(super) struct Emitter<'a> {
     pub(super) flow: &'a Flow,
-    pub(super) endian: Endian,
     pub(super) code: Code,
-    /// Per instruction: where its code is.
+    /// Per instruction: the place of its code.
     pub(super) place: Vec<Target>,
-    /// Instructions that somebody jumps to.
+    /// Jump targets that may not be emitted yet.
     pub(super) wanted: Vec<usize>,
-    /// Those that have a place in the chain that is being made.
+    /// The instructions in the current chain.
     chain: Vec<usize>,
-    /// What packets that are too short for a probe will need.
+    /// Code still to be emitted for packets that are too short for a probe.
     pub(super) slow: Vec<Slow>,
     pub(super) work: usize,
+    walk: Walk,
 }
 
 impl<'a> Emitter<'a> {
-    pub(super) fn new(flow: &'a Flow, endian: Endian) -> Emitter<'a> {
+    pub(super) fn new(flow: &'a Flow) -> Emitter<'a> {
         Emitter {
             flow,
-            endian,
             code: Code::default(),
             place: vec![NOWHERE; flow.insns.len()],
             wanted: Vec::new(),
             chain: Vec::new(),
             slow: Vec::new(),
             work: WORK,
+            walk: Walk::default(),
         }
     }
 
     pub(super) fn emit(mut self) -> Code {
-        self.wanted.push(self.flow.resolve(0));
+        self.wanted.push(self.flow.dest(0));
         loop {
             if let Some(at) = self.wanted.pop() {
                 if self.place.get(at) == Some(&NOWHERE) {
@@ -77,30 +77,26 @@ impl<'a> Emitter<'a> {
         self.flow.insns.get(at).copied()
     }
 
-    /// The first instruction from here on that does something.
-    pub(super) fn settle(&self, at: usize) -> usize {
-        let mut at = self.flow.resolve(at);
-        while self.flow.is_dead(at) {
-            at = self.flow.resolve(at + 1);
-        }
-        at
-    }
-
-    /// The next instruction that does something.
+    /// The next instruction that has an effect.
     pub(super) fn next(&self, at: usize) -> usize {
-        self.settle(at + 1)
+        self.flow.dest(at + 1)
     }
 
-    /// A place in the code for which there is no instruction: that of an operation by its index.
+    /// Whether it is a seccomp filter.
+    pub(super) fn of_calls(&self) -> bool {
+        matches!(self.flow.input, Input::Call(_))
+    }
+
+    /// A target for an operation that belongs to no instruction, by the index of the operation.
     pub(super) fn place_of(&mut self, operation: usize) -> Target {
         let target = Target::try_from(self.place.len()).unwrap_or(NOWHERE);
         self.place.push(Target::try_from(operation).unwrap_or(NOWHERE));
         target
     }
 
-    /// A target, which will be made.
+    /// A target, which will be emitted.
     pub(super) fn want(&mut self, at: usize) -> Target {
-        let at = self.flow.resolve(at);
+        let at = self.flow.dest(at);
         self.wanted.push(at);
         Target::try_from(at).unwrap_or(NOWHERE)
     }
@@ -109,14 +105,6 @@ impl<'a> Emitter<'a> {
         self.chain.clear();
         loop {
             let here = Target::try_from(self.code.ops.len()).unwrap_or(NOWHERE);
-            // What is dead has the place of what comes behind it.
-            while self.flow.is_dead(at) {
-                if let Some(place) = self.place.get_mut(at) {
-                    *place = here;
-                    self.chain.push(at);
-                }
-                at = self.flow.resolve(at + 1);
-            }
             match self.place.get_mut(at) {
                 Some(place) if *place == NOWHERE => {
                     *place = here;
@@ -135,7 +123,7 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Makes code of an instruction, and perhaps of some behind it; where it goes on.
+    /// Emits an instruction, perhaps with some after it; returns the next one to emit.
     fn one(&mut self, at: usize) -> Option<usize> {
         let insn = self.insn(at)?;
         let k = insn.k;
@@ -151,21 +139,21 @@ impl<'a> Emitter<'a> {
                 self.code.ops.push(Op::RetA);
                 return None;
             }
-            op if is_constant_branch(op) => {
+            _ if compares_constant(insn) => {
                 self.compare(at);
                 return None;
             }
             op if op.is_branch() => {
-                let (yes, no) = self.sides(at, insn);
-                let (cmp, _) = insn.comparison()?;
-                // What was put in front of it here goes with it; who jumps here gets code without.
+                let (yes, no) = self.sides(at, insn)?;
+                let (relation, _) = insn.comparison()?;
+                // Fused with the operations before it. Jumps to this instruction get code of their own.
                 let test = match *self.code.ops.as_slice() {
-                    [.., Op::Tax, Op::Mem(k)] if cmp == Relation::Equal => {
+                    [.., Op::Tax, Op::Mem(k)] if relation == Relation::Equal => {
                         self.code.ops.truncate(self.code.ops.len() - 2);
                         self.forget_places_behind(self.code.ops.len());
                         Op::SwapEqX(k, yes, no)
                     }
-                    _ => Op::TestX(cmp, yes, no),
+                    _ => Op::TestX(relation, yes, no),
                 };
                 self.code.ops.push(test);
                 return None;
@@ -204,7 +192,7 @@ impl<'a> Emitter<'a> {
         Some(self.next(at))
     }
 
-    /// `ld M[k]`, with a computation by X behind it.
+    /// `ld M[k]`, fused with an operation with X after it.
     fn scratch_load(&mut self, at: usize, k: u32) -> Option<usize> {
         let next = self.next(at);
         if let Some(following) = self.insn(next)
@@ -217,11 +205,11 @@ impl<'a> Emitter<'a> {
         Some(next)
     }
 
-    /// `and #mask` and a shift, in either order, as bits taken out of A; where it goes on.
+    /// `and #mask` and a shift, in either order, as the extraction of a bit field; and the next instruction.
     pub(super) fn field(&self, at: usize) -> Option<(Field, usize)> {
         let (first, next) = (self.insn(at)?, self.next(at));
         let second = self.insn(next)?;
-        // A shift and then a mask is a mask that was shifted back, and a shift.
+        // A shift before the mask is the same as the mask shifted back, before the shift.
         let (mask, shift) = match (first.op, second.op) {
             (Bpf::AndK, Bpf::LshK | Bpf::RshK) => (first.k, second),
             (Bpf::LshK, Bpf::AndK) => (second.k.wrapping_shr(first.k), first),
@@ -233,18 +221,17 @@ impl<'a> Emitter<'a> {
         Some((Field { mask, left, right }, self.next(next)))
     }
 
-    /// `and #mask` and a comparison behind it, when nobody wants to know the masked A: the mask and
-    /// where the comparison is.
+    /// `and #mask` and a comparison after it, if the masked A is dead afterwards: the mask and the index
+    /// of the comparison.
     pub(super) fn masked_branch(&self, at: usize) -> Option<(u32, usize)> {
         let insn = self.insn(at)?;
         let branch = self.next(at);
-        let op = self.insn(branch)?.op;
-        let fits = insn.op == Bpf::AndK && is_constant_branch(op);
-        (fits && !self.flow.is_read_after(branch, Registers::A)).then_some((insn.k, branch))
+        let fits = insn.op == Bpf::AndK && compares_constant(self.insn(branch)?);
+        (fits && !self.flow.live_after(branch).intersects(Registers::A)).then_some((insn.k, branch))
     }
 
-    /// Lets nobody jump behind an operation, which took the place of what was there: whoever wants to
-    /// gets code of its own.
+    /// Withdraws the places after an operation, which replaced the operations there. Jumps to them get code
+    /// of their own.
     pub(super) fn forget_places_behind(&mut self, operation: usize) {
         while let Some(&at) = self.chain.last()
             && let Some(place) = self.place.get_mut(at)
@@ -255,15 +242,15 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Where a branch leads. The side that is wanted last is made first, right behind the branch: the
-    /// other one when this one returns.
-    fn sides(&mut self, at: usize, insn: Insn) -> (Target, Target) {
-        let yes = self.want(at + 1 + usize::from(insn.jt));
-        let no = self.want(at + 1 + usize::from(insn.jf));
+    /// The targets of a branch. The target that is requested last is emitted first, right after the
+    /// branch: the taken one if the fall-through returns.
+    fn sides(&mut self, at: usize, insn: Insn) -> Option<(Target, Target)> {
+        let Successors::Branch { taken, otherwise } = insn.successors(at) else { return None };
+        let (yes, no) = (self.want(taken), self.want(otherwise));
         if self.insn(usize::from(no)).is_some_and(|insn| insn.op.is_return()) {
             self.wanted.push(usize::from(yes));
         }
-        (yes, no)
+        Some((yes, no))
     }
 
     pub(super) fn test(&mut self, at: usize, mask: u32) -> Option<Test> {
@@ -271,22 +258,22 @@ impl<'a> Emitter<'a> {
         let k = insn.k;
         let (mask, lo, span) = match insn.comparison()?.0 {
             Relation::Equal => (mask, k, 0),
-            // What never holds was folded away, unless there is a mask.
+            // A comparison that never holds was folded, unless there is a mask.
             Relation::Greater if k == u32::MAX => (0, 1, 0),
             Relation::Greater => (mask, k + 1, u32::MAX - (k + 1)),
             Relation::AtLeast => (mask, k, u32::MAX - k),
             Relation::Shares => (mask & k, 1, u32::MAX - 1),
         };
-        let (yes, no) = self.sides(at, insn);
+        let (yes, no) = self.sides(at, insn)?;
         Some(Test { mask, lo, span, yes, no })
     }
 
-    /// Comparisons of A: a table, or one of them.
+    /// Emits a comparison of A: a table of several, a probe, or the comparison itself.
     fn compare(&mut self, at: usize) {
-        // What A holds may be loaded again at the same time. After a probe it is not there.
+        // A may be loaded again with the comparison; after a probe, it does not hold the value.
         let loaded = self.flow.loaded(at).and_then(|load| self.load_of(load));
         if let Some(pieces) = self.spread(at) {
-            if let Some(load) = loaded.filter(|_| !self.flow.of_calls) {
+            if let Some(load) = loaded.filter(|_| !self.of_calls()) {
                 self.code.ops.push(load.plain());
             }
             self.table(&pieces, false);
@@ -302,11 +289,21 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    pub(super) fn spread(&mut self, at: usize) -> Option<Vec<Piece>> {
-        let pieces = spread(self.flow, at, &mut self.work)?;
-        if pieces.len() < 2 {
+    /// The destinations of all values of A from a comparison on, if a table pays off: there are enough
+    /// comparisons, and `work` is not used up. All returns of one value are one destination.
+    pub(super) fn spread(&mut self, at: usize) -> Option<Vec<Range>> {
+        self.walk.start(self.flow, at, Follow::All, &mut self.work)?;
+        if self.walk.len() <= FEW[usize::from(!self.of_calls())] {
             return None;
         }
-        Some(pieces)
+        let mut ranges = self.walk.ranges(self.flow);
+        let mut known: Vec<(u64, Target)> = Vec::new();
+        for range in &mut ranges {
+            match known.iter().find(|(key, _)| *key == range.key) {
+                Some(&(_, to)) => range.to = to,
+                None => known.push((range.key, range.to)),
+            }
+        }
+        (ranges.len() >= 2).then_some(ranges)
     }
 }

@@ -1,4 +1,4 @@
-//! The last step: places in the code take the place of instructions of the program.
+//! Target resolution, the last step: from indices of instructions to places in the code.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use super::emit::{Emitter, NOWHERE};
 use super::op::{Code, Op, Target};
 
 impl Emitter<'_> {
-    /// Puts places in the code where places in the program stand.
+    /// Replaces indices of instructions by places in the code.
     pub(super) fn link(&mut self) {
         let returns = self.returns();
         let ops_at = self.code.probes.len();
@@ -39,11 +39,11 @@ impl Emitter<'_> {
             probe.foresee(at, |to| usize::from(to) < returns_at);
         }
         targets.iter_mut().for_each(place);
-        *entry = Target::try_from(self.flow.resolve(0)).unwrap_or(NOWHERE);
+        *entry = Target::try_from(self.flow.dest(0)).unwrap_or(NOWHERE);
         place(entry);
     }
 
-    /// A return is a place of its own, which saves its dispatch: where which value is.
+    /// Collects the returned values; each becomes a place of its own, which saves a dispatch.
     fn returns(&mut self) -> HashMap<u32, usize> {
         let Code { returns, ops, .. } = &mut self.code;
         let mut known = HashMap::new();

@@ -1,32 +1,32 @@
-//! Loads, and what is done with what they load.
+//! Loads, fused with the operations on the loaded value.
 
-use callgate::Word;
-use callgate::bpf::{Insn, Op as Bpf, Width};
+use callgate_bpf::Word;
+use callgate_bpf::{Insn, Op as Bpf, Width};
 
 use super::emit::Emitter;
 use super::op::{Op, Test};
-use super::spread::is_constant_branch;
+use crate::flow::{Input, compares_constant, is_special};
 
-/// A load, resolved: of a call by what it means, of a packet by where it lies.
+/// A resolved load: from `seccomp_data` by field, from a packet by offset.
 #[derive(Clone, Copy)]
 pub(super) enum Load {
     Nr,
     Arch,
-    /// A half of an argument: which, and how far it is shifted down.
+    /// A half of an argument: its index, and the shift (0 or 32).
     Arg(u8, u8),
     Ip(u8),
     /// At an offset below 2^31.
     Packet(Width, u32),
     /// Relative to X.
     Indexed(Width, u32),
-    /// At an offset that is not in the packet, or counts from a header.
+    /// An ancillary word, or at an offset relative to a header.
     Special(Width, u32),
     /// A load that never succeeds.
     Nowhere,
 }
 
 impl Load {
-    /// The load alone.
+    /// The load as an operation of its own.
     pub(super) fn plain(self) -> Op {
         match self {
             Load::Nr => Op::LoadNr,
@@ -46,20 +46,20 @@ impl Load {
 }
 
 impl Emitter<'_> {
-    /// What an instruction loads into A; `None` when it is no load.
+    /// What an instruction loads into A; `None` if it is not a load.
     pub(super) fn load_of(&self, insn: Insn) -> Option<Load> {
-        let (width, k) = (width_of(insn.op)?, insn.k);
+        let (width, k) = (insn.op.width().filter(|_| insn.op != Bpf::LdxMsh)?, insn.k);
         if matches!(insn.op, Bpf::LdWordInd | Bpf::LdHalfInd | Bpf::LdByteInd) {
             return Some(Load::Indexed(width, k));
         }
-        if !self.flow.of_calls {
+        let Input::Call(endian) = self.flow.input else {
             return Some(match width {
-                width if (k as i32) < 0 => Load::Special(width, k),
+                width if is_special(k) => Load::Special(width, k),
                 width => Load::Packet(width, k),
             });
-        }
+        };
         // Accepted programs load nothing else.
-        let Some(word) = Word::from_offset(k, self.endian) else { return Some(Load::Nowhere) };
+        let Some(word) = Word::from_offset(k, endian) else { return Some(Load::Nowhere) };
         Some(match (word, word.argument()) {
             (Word::NR, _) => Load::Nr,
             (Word::ARCH, _) => Load::Arch,
@@ -68,11 +68,11 @@ impl Emitter<'_> {
         })
     }
 
-    /// Makes code of a load and of what goes with it; where it goes on.
+    /// Emits a load and what is fused with it; returns the next instruction to emit.
     pub(super) fn load(&mut self, at: usize, load: Load) -> Option<usize> {
         let next = self.next(at);
         let following = self.insn(next)?;
-        if is_constant_branch(following.op)
+        if compares_constant(following)
             && let Some(pieces) = self.spread(next)
         {
             if let Load::Nr = load {
@@ -86,7 +86,7 @@ impl Emitter<'_> {
         if self.probe(at).is_some() {
             return None;
         }
-        if is_constant_branch(following.op) {
+        if compares_constant(following) {
             let test = self.test(next, u32::MAX)?;
             return self.fuse(load, test);
         }
@@ -100,7 +100,7 @@ impl Emitter<'_> {
         }
         if let Some((field, after)) = self.field(next) {
             match load {
-                // This is how an IP header's length is computed for a later `sub x`.
+                // Programs compute the length of an IP header like this for a later `sub x`.
                 Load::Packet(Width::Byte, k) => self.code.ops.push(Op::FieldByte(k, field)),
                 Load::Indexed(Width::Byte, k) => {
                     self.code.ops.push(Op::IndexedFieldByte(k, field));
@@ -113,7 +113,7 @@ impl Emitter<'_> {
         if let Load::Nowhere = load { None } else { Some(next) }
     }
 
-    /// A load and a test as one operation, where there is one for both.
+    /// Emits a load and a test, fused if there is an operation for both.
     pub(super) fn fuse(&mut self, load: Load, test: Test) -> Option<usize> {
         let op = match load {
             Load::Nr => Op::TestNr(test),
@@ -131,14 +131,4 @@ impl Emitter<'_> {
         self.code.ops.push(op);
         None
     }
-}
-
-/// How much a load into A takes.
-fn width_of(load: Bpf) -> Option<Width> {
-    Some(match load {
-        Bpf::LdWordAbs | Bpf::LdWordInd => Width::Word,
-        Bpf::LdHalfAbs | Bpf::LdHalfInd => Width::Half,
-        Bpf::LdByteAbs | Bpf::LdByteInd => Width::Byte,
-        _ => return None,
-    })
 }

@@ -1,50 +1,48 @@
-//! The decoded engine: a program translated once into an internal form that runs faster.
+//! The decoded engine: an interpreter of an internal form with fused operations.
 //!
-//! What is done, and where:
-//! - constants are folded, loads of what is in a register already and unread writes are left out
-//!   (`flow`);
-//! - comparisons in a row become one table, dense where the values are close together, as the numbers of
-//!   calls are, and a binary search elsewhere (`spread`, `table`): a list of 300 calls is one step;
-//! - what is asked of bytes of a packet that lie close together is one step, too (`window`, `probe`);
-//! - a load and what it is compared with, a load and the bits that are taken out of it, are one
-//!   operation with absolute targets, and every comparison has the same form (`emit`, `load`, `op`); so
-//!   are both halves of an argument, and the arch with the table of numbers (`pairs`);
-//! - at the end all targets become places in the code (`link`);
-//! - operations are dispatched by one `match` in a loop (`call`, `packet`, `registers`). There is no
-//!   `unsafe` here: an index that does not exist, which does not happen, ends the program with 0.
+//! Translation:
+//! - `crate::flow` folds constants and removes redundant loads and dead code;
+//! - consecutive comparisons become a jump table where the values are close together, as syscall numbers
+//!   are, and a binary search elsewhere (`emit`, `table`): a list of 300 syscalls is one operation;
+//! - comparisons of neighbouring bytes of a packet become one operation (`window`, `probe`);
+//! - a load is fused with the comparison or the bit field extraction after it (`emit`, `load`, `op`);
+//!   the comparisons of both halves of an argument are fused, and so is the test of the arch with the
+//!   jump table of syscall numbers (`pairs`);
+//! - finally, targets are resolved to places in the code (`link`).
 //!
-//! The reworked interpreter of Linux 3.15 was the model for the first steps; it maps instructions one to
-//! one, where this merges them.
+//! Operations are dispatched by one `match` in a loop (`call`, `packet`, `registers`). There is no
+//! `unsafe` code: an index out of bounds, which cannot occur, would end the program with 0.
+//!
+//! The interpreter of Linux 3.15 was the model for the first version; it translates instructions one to
+//! one, whereas this engine fuses them.
 
 mod call;
 mod emit;
-mod flow;
-mod known;
 mod link;
 mod load;
 mod op;
 mod packet;
 mod pairs;
+mod partial;
 mod probe;
 mod registers;
-mod spread;
 mod table;
 mod window;
 
 use std::marker::PhantomData;
 
-use callgate::bpf::{Ancillary, Program, SocketProgram};
-use callgate::data::SECCOMP_DATA_SIZE;
-use callgate::{Endian, SeccompData, Verdict};
+use callgate_bpf::{Ancillary, Insn, Program, SocketProgram};
+use callgate_bpf::{Endian, SeccompData, Verdict};
 
 use crate::engine::{PacketEngine, SeccompEngine};
+use crate::flow::{Flow, Input};
 use op::Code;
 
-/// A program in an internal form that runs faster; the type says whose programs it runs.
+/// An interpreter of fused operations. The type parameter distinguishes seccomp and socket filters.
 ///
 /// ```
-/// use callgate::bpf::{Insn, Op, Program};
-/// use callgate::{Endian, SeccompData, Verdict};
+/// use callgate_bpf::{Insn, Op, Program};
+/// use callgate_bpf::{Endian, SeccompData, Verdict};
 /// use callgate_vm::{Decoded, SeccompEngine};
 ///
 /// let program = vec![
@@ -57,7 +55,7 @@ use op::Code;
 /// let call = |value| SeccompData { args: [value, 0, 0, 0, 0, 0], ..SeccompData::default() };
 /// assert_eq!(engine.verdict(&call(9)), Verdict::ALLOW);
 /// assert_eq!(engine.verdict(&call(10)), Verdict::errno(22));
-/// # Ok::<(), callgate::bpf::ProgramError>(())
+/// # Ok::<(), callgate_bpf::ProgramError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Decoded<P = Program> {
@@ -68,31 +66,29 @@ pub struct Decoded<P = Program> {
 impl Decoded<Program> {
     /// The engine for a seccomp filter on machines of this byte order.
     pub fn new(program: &Program, endian: Endian) -> Decoded<Program> {
-        let flow = flow::Flow::of(program.insns(), Some(SECCOMP_DATA_SIZE));
-        Decoded::of(&flow, endian)
+        Decoded::of(program.insns(), Input::Call(endian))
     }
 
-    /// The verdict for all calls with this arch and number, whatever their arguments are; `None` when
-    /// that depends on them, or on the instruction pointer.
+    /// The verdict for all syscalls with this arch and number; `None` if it depends on the arguments or
+    /// the instruction pointer.
     ///
-    /// It is exact unless values are computed that cancel each other out, or two ways with an
-    /// argument lead to the same verdict: then it may be `None` for a verdict that is always the same.
-    pub fn known(&self, arch: u32, nr: u32) -> Option<Verdict> {
-        known::run(&self.code, arch, nr).map(Verdict)
+    /// This is sound but not complete: it may be `None` for a constant verdict if the program computes
+    /// with arguments that cancel out, or branches on an argument to two paths with the same verdict.
+    pub fn constant_verdict(&self, arch: u32, nr: u32) -> Option<Verdict> {
+        partial::evaluate(&self.code, arch, nr).map(Verdict)
     }
 }
 
 impl Decoded<SocketProgram> {
     /// The engine for a socket filter.
     pub fn new_packet(program: &SocketProgram) -> Decoded<SocketProgram> {
-        let flow = flow::Flow::of(program.insns(), None);
-        Decoded::of(&flow, Endian::NATIVE)
+        Decoded::of(program.insns(), Input::Packet)
     }
 }
 
 impl<P> Decoded<P> {
-    fn of(flow: &flow::Flow, endian: Endian) -> Decoded<P> {
-        let mut code = emit::Emitter::new(flow, endian).emit();
+    fn of(insns: &[Insn], input: Input) -> Decoded<P> {
+        let mut code = emit::Emitter::new(&Flow::of(insns, input)).emit();
         pairs::join(&mut code);
         Decoded { code, program: PhantomData }
     }

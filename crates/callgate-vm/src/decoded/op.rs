@@ -1,25 +1,25 @@
-//! The internal form: wide operations with absolute targets, and tables that jump many ways at once.
+//! The internal form: fused operations with absolute targets, jump tables and binary searches.
 
 use std::hint::cold_path;
 
-use callgate::bpf::Width;
+use callgate_bpf::Width;
 
 use super::probe::Probe;
-use callgate::bpf::{Alu, Relation};
+use callgate_bpf::{Alu, Relation};
 
-/// A place in the code: an index of [`Code::probes`], behind them of [`Code::ops`], and behind those of
+/// A place in the code: an index into the concatenation of [`Code::probes`], [`Code::ops`] and
 /// [`Code::returns`].
 ///
-/// While the code is being made it is an index of the program's instructions.
+/// During translation it is an index of the program's instructions.
 pub(super) type Target = u16;
 
-/// Every comparison with constants, masked or not: `lo <= (value & mask) <= lo + span`.
+/// A comparison with constants: `lo <= (value & mask) <= lo + span`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Test {
     pub(super) mask: u32,
     pub(super) lo: u32,
     pub(super) span: u32,
-    /// Where to go on when it holds, and otherwise.
+    /// The targets if it holds, and otherwise.
     pub(super) yes: Target,
     pub(super) no: Target,
 }
@@ -30,7 +30,7 @@ impl Test {
         (value & self.mask).wrapping_sub(self.lo) <= self.span
     }
 
-    /// Where it goes on.
+    /// The next target.
     #[inline(always)]
     pub(super) fn target(&self, value: u32) -> Target {
         if self.holds(value) {
@@ -42,30 +42,30 @@ impl Test {
     }
 }
 
-/// A table for the values from `base` on; all others go on at `otherwise`.
+/// A jump table for the values from `base` on; all others go to `otherwise`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Dense {
     pub(super) base: u32,
-    /// Where its targets are in [`Code::targets`].
+    /// The index of its first target in [`Code::targets`].
     pub(super) start: u32,
     pub(super) len: u32,
     pub(super) otherwise: Target,
 }
 
-/// A search in `len` ordered bounds; `len + 1` targets.
+/// A binary search in `len` ordered bounds, with `len + 1` targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Search {
-    /// Where its bounds are in [`Code::bounds`].
+    /// The index of its first bound in [`Code::bounds`].
     pub(super) bounds: u32,
-    /// Where its targets are in [`Code::targets`].
+    /// The index of its first target in [`Code::targets`].
     pub(super) targets: u32,
     pub(super) len: u32,
 }
 
-/// Both halves of an argument at once: `argument & mask == value`.
+/// A comparison of both halves of an argument: `argument & mask == value`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Whole {
-    /// The low half first, as in `value`.
+    /// Low half first, as in `value`.
     pub(super) mask: [u32; 2],
     pub(super) value: [u32; 2],
     pub(super) arg: u8,
@@ -101,7 +101,7 @@ impl Field {
     }
 }
 
-/// One operation. Whatever does not say where it goes on goes on with the next one.
+/// One operation. Operations without a target continue with the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(align(32))]
 pub(super) enum Op {
@@ -109,10 +109,10 @@ pub(super) enum Op {
     RetA,
     Jump(Target),
 
-    // Calls. Every test and table sets A to what it loads.
+    // Syscalls. Tests and tables set A to the value that they load.
     LoadNr,
     LoadArch,
-    /// A half of an argument: which, and how far it is shifted down.
+    /// A half of an argument: its index, and the shift (0 or 32).
     LoadArg(u8, u8),
     /// The same of the instruction pointer.
     LoadIp(u8),
@@ -120,23 +120,23 @@ pub(super) enum Op {
     TestArch(Test),
     TestArg(u8, u8, Test),
     DenseNr(Dense),
-    // What pairs of these become in the end (`pairs`).
-    /// Afterwards nobody reads A.
+    // Fused pairs (`pairs`).
+    /// A is dead afterwards.
     TestWhole(Whole),
-    /// When the arch is this one, the table; else the target.
+    /// The table if this is the arch, otherwise the target.
     ArchDenseNr(u32, Target, Dense),
 
-    // Packets, at offsets from the start of the packet: none is 0x8000_0000 or more.
+    // Packets, at offsets below 2^31 from the start of the packet.
     LoadByte(u32),
     LoadHalf(u32),
     LoadWord(u32),
-    /// Goes on with a probe.
+    /// Jumps to a probe.
     Probe(Target),
     FieldByte(u32, Field),
     TestByte(u32, Test),
     TestHalf(u32, Test),
     TestWord(u32, Test),
-    /// A = half word at the offset - X: how long what follows a header is.
+    /// A = half word at the offset - X: the length of the payload behind a header.
     HalfMinusX(u32),
     /// And M[k] = A.
     KeepHalfMinusX(u32, u8),
@@ -145,17 +145,17 @@ pub(super) enum Op {
     IndexedHalf(u32),
     IndexedWord(u32),
     IndexedFieldByte(u32, Field),
-    /// X = the field, A = M[k], and whether they are equal.
+    /// X = the field, A = M[k]; branches on A == X.
     IndexedFieldEq(u32, Field, u8, Target, Target),
     TestIndexed(Width, u32, Test),
-    /// At offsets that are not in the packet, or count from a header.
+    /// At offsets of 2^31 and more: ancillary words, and offsets relative to a header.
     Special(Width, u32),
     SpecialMsh(u32),
     Len,
     LenX,
     Msh(u32),
 
-    // Both.
+    // Syscalls and packets.
     Imm(u32),
     ImmX(u32),
     Mem(u8),
@@ -166,7 +166,7 @@ pub(super) enum Op {
     AluX(Alu),
     /// A = M[k] op X.
     AluMemX(Alu, u8),
-    /// X = A, then A = M[k], and whether they are equal.
+    /// X = A, then A = M[k]; branches on A == X.
     SwapEqX(u8, Target, Target),
     Field(Field),
     Neg,
@@ -179,7 +179,7 @@ pub(super) enum Op {
 }
 
 impl Op {
-    /// The targets inside of the operation itself.
+    /// The targets that the operation itself holds.
     pub(super) fn targets_mut(&mut self) -> [Option<&mut Target>; 2] {
         match self {
             Op::TestNr(test)
@@ -198,12 +198,12 @@ impl Op {
     }
 }
 
-/// A program in the internal form. Execution begins with the first operation and only goes forward
-/// through the instructions that it was made of, so it ends.
+/// A program in the internal form. Targets only go forward in the order of the original instructions, so
+/// execution ends.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Code {
     pub(super) probes: Vec<Probe>,
-    /// Values that are returned.
+    /// The distinct values that the program returns.
     pub(super) returns: Vec<u32>,
     pub(super) ops: Vec<Op>,
     pub(super) entry: Target,
@@ -219,19 +219,19 @@ impl Code {
             + size_of::<u32>() * (self.bounds.len() + self.returns.len())
     }
 
-    /// The operation at a place, if there is one.
+    /// The operation at a place; `None` if it is a probe or a return.
     #[inline(always)]
     pub(super) fn operation(&self, at: usize) -> Option<&Op> {
         self.ops.get(at.wrapping_sub(self.probes.len()))
     }
 
-    /// The value that is returned at a place, if it is one of those.
+    /// The value that is returned at a place; `None` if it is not a return.
     #[inline(always)]
     pub(super) fn returned(&self, at: usize) -> Option<u32> {
         self.returns.get(at.wrapping_sub(self.probes.len() + self.ops.len())).copied()
     }
 
-    /// Where a value goes on, by a table.
+    /// The target of a value in a jump table.
     #[inline(always)]
     pub(super) fn dense(&self, dense: &Dense, value: u32) -> Target {
         let at = value.wrapping_sub(dense.base);
@@ -244,7 +244,7 @@ impl Code {
         }
     }
 
-    /// Where a value goes on, by a search.
+    /// The target of a value, by binary search.
     #[inline(never)]
     pub(super) fn search(&self, search: &Search, value: u32) -> Target {
         let Search { bounds, targets, len } = *search;

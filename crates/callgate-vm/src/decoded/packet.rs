@@ -1,6 +1,6 @@
-//! Runs code that was made of a socket filter.
+//! The interpreter loop for socket filters.
 
-use callgate::bpf::{Ancillary, Width, load_absolute, load_indexed};
+use callgate_bpf::{Ancillary, Width, load_absolute, load_indexed};
 
 use super::op::{Code, Op, Target};
 use super::registers::{Registers, execute};
@@ -9,7 +9,7 @@ use super::registers::{Registers, execute};
 #[inline]
 pub(super) fn run(code: &Code, packet: &[u8], ancillary: &dyn Ancillary) -> u32 {
     let (mut at, mut x) = (usize::from(code.entry), 0);
-    // Many filters are nothing but probes: they do not come to the end of this block.
+    // Many filters consist of probes only, and return right after them.
     probe(code, packet, &mut at, &mut x);
     match code.returned(at) {
         Some(value) => value,
@@ -17,30 +17,30 @@ pub(super) fn run(code: &Code, packet: &[u8], ancillary: &dyn Ancillary) -> u32 
     }
 }
 
-/// Runs probes until something else comes.
+/// Runs consecutive probes.
 #[inline(always)]
 fn probe(code: &Code, packet: &[u8], at: &mut usize, x: &mut u32) {
-    // Offsets behind that are not in the packet.
+    // Offsets of 2^31 and more are not in the packet.
     let near = packet.get(..i32::MAX as usize).unwrap_or(packet);
     while let Some(probe) = code.probes.get(*at) {
         *at = probe.target(*at, near, x);
     }
 }
 
-/// The same where probes are rare: out of the way of everything else.
+/// The same, out of line: for the loop over other operations, where probes are rare.
 #[inline(never)]
 fn probe_again(code: &Code, packet: &[u8], mut at: usize, mut x: u32) -> (usize, u32) {
     probe(code, packet, &mut at, &mut x);
     (at, x)
 }
 
-/// Goes on with any operation.
+/// The loop for all operations.
 #[inline(never)]
 fn execute(code: &Code, packet: &[u8], ancillary: &dyn Ancillary, at: usize, x: u32) -> u32 {
     value(code, packet, ancillary, at, x).unwrap_or(0)
 }
 
-/// `None` when a load or a division ends the program.
+/// `None` if a load or a division ends the program.
 #[inline(always)]
 fn value(
     code: &Code,
@@ -155,7 +155,8 @@ fn word(packet: &[u8], k: u32) -> Option<u32> {
     Some(u32::from_be_bytes(*packet.get(k as usize..)?.first_chunk()?))
 }
 
-/// A load relative to X: from the start of the packet, or, with the highest bit, from a header.
+/// A load relative to X: from the start of the packet, or, if the highest bit of the sum is set, from a
+/// header.
 #[inline(always)]
 fn indexed(packet: &[u8], ancillary: &dyn Ancillary, x: u32, k: u32, width: Width) -> Option<u32> {
     let offset = x.wrapping_add(k);

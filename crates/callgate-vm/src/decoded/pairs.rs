@@ -1,11 +1,11 @@
-//! Pairs of operations that become one: the last step, when all targets are places in the code.
+//! Fusion of pairs of operations, after target resolution:
 //!
-//! - a test of one half of an argument and of the other half, which is how filters compare 64 bits;
-//! - the test of the arch and the table of numbers behind it, with which most filters begin;
-//! - how long what follows a header is, and keeping that; a header's length, and comparing it with what
-//!   was kept: how filters find packets that carry data.
+//! - tests of both halves of an argument, with which filters compare 64 bits;
+//! - the test of the arch and the jump table of syscall numbers after it, with which most filters begin;
+//! - the length of a payload and its store, and the length of a header and its comparison with the stored
+//!   value, with which filters find packets that carry data.
 //!
-//! The second operation stays where it is, for those who jump to it.
+//! The second operation stays, because it may be a jump target.
 
 use super::op::{Code, Op, Target, Test, Whole};
 
@@ -32,11 +32,11 @@ pub(super) fn join(code: &mut Code) {
     }
 }
 
-/// A test as `half & mask == value`, where it goes on then, and otherwise.
+/// A test as `half & mask == value`, and its targets if that holds and otherwise.
 fn equality(test: &Test) -> Option<(u32, u32, Target, Target)> {
     match (test.lo, test.span) {
         (value, 0) => Some((test.mask, value, test.yes, test.no)),
-        // No bit of the mask is set.
+        // `half & mask != 0`, with the targets swapped.
         (1, span) if span == u32::MAX - 1 => Some((test.mask, 0, test.no, test.yes)),
         _ => None,
     }
@@ -60,10 +60,10 @@ fn halves(code: &Code, arg: u8, shift: u8, first: &Test) -> Option<Op> {
     Some(Op::TestWhole(Whole { mask, value, arg, yes, no }))
 }
 
-/// Whether what is at a place does not read A before it writes it.
+/// Whether A is dead before the operation at a place.
 fn forgets_a(code: &Code, at: Target) -> bool {
     match code.operation(at.into()) {
-        // A return of a value, or no place.
+        // A return of a constant.
         None => true,
         Some(op) => matches!(
             op,

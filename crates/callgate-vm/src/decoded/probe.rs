@@ -1,35 +1,35 @@
-//! Comparisons of bytes of a packet, in a row and without dispatch: it is where packet filters spend
-//! their time.
+//! Probes: comparisons of neighbouring bytes of a packet, executed one after the other without dispatch.
+//! Packet filters spend most of their time here.
 //!
-//! A probe loads four bytes as they lie and compares them with up to four values at once, under masks
-//! whose bytes were put in that order when the program was translated. So loads that lie close together,
-//! and what a program asks of them one after the other, are one load and one comparison
-//! ([`super::window`] finds them). A does not hold what was loaded afterwards; nobody reads it.
+//! A probe loads four bytes in memory order and compares them with up to four values at once, under
+//! masks that were put into memory order at translation time. So several loads from neighbouring bytes
+//! and the comparisons of what they load are one load and one comparison ([`super::window`] finds
+//! them). A does not hold the loaded value afterwards; it is dead.
 
 use std::hint::cold_path;
 
 use super::op::Target;
 
-/// How many cases a probe has.
+/// The number of cases of a probe.
 pub(super) const CASES: usize = 4;
 
-/// A load of four bytes, and where it goes on: with the first case that holds.
+/// A load of four bytes, and the targets: the first case that holds decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(align(64))]
 pub(super) struct Probe {
     /// Case k holds when `bytes & masks[k] == values[k]`.
     pub(super) masks: [u32; CASES],
     pub(super) values: [u32; CASES],
-    /// Where the load is: `offset`, and what that is relative to.
+    /// What `offset`, where the load is, is relative to.
     pub(super) base: Base,
     pub(super) offset: u32,
-    /// Where the cases go on, and behind them what is no case.
+    /// The targets of the cases, and last, the target if no case holds.
     pub(super) to: [Target; CASES + 1],
-    /// Where the same is done load by load, for a packet in which the four bytes do not lie.
+    /// The same comparisons load by load, for packets that end before the four bytes do.
     pub(super) slow: Target,
-    /// Bit k: `to[k]` is where it most likely goes on.
+    /// Bit k: `to[k]` is the likely target.
     pub(super) likely: u8,
-    /// And that is here; [`Probe::NEXT`]: at the place behind this one, which need not even be read.
+    /// The likely target; [`Probe::NEXT`] is the next place, which saves loading it.
     pub(super) likely_to: Target,
 }
 
@@ -43,11 +43,11 @@ pub(super) enum Base {
 }
 
 impl Probe {
-    /// No place; code is not that long.
+    /// Not a valid place, because code is not that long.
     const NEXT: Target = Target::MAX;
 
-    /// Decides on what is likely, when all targets are places of the code: what is made right behind
-    /// this probe, else something that is no return, as `continues` says.
+    /// Chooses the likely target, after target resolution: the next place, otherwise one for which
+    /// `continues` holds (not a return).
     pub(super) fn foresee(&mut self, at: usize, continues: impl Fn(Target) -> bool) {
         let next = |to: Target| usize::from(to) == at + 1;
         let likely = self.to.iter().find(|to| next(**to));
@@ -59,11 +59,11 @@ impl Probe {
         self.likely_to = if next(likely) { Probe::NEXT } else { likely };
     }
 
-    /// Where it goes on when this probe is at that place. Whether that is what is likely is foreseen by the
-    /// processor, so what is done there need not wait for the comparison. Among all other places there is
-    /// nothing to be foreseen, and nothing that could be foreseen wrongly.
+    /// The next place, if this probe is at place `at`. The processor predicts the branch to the likely
+    /// target and continues there speculatively. The choice among the other targets is a table lookup, not
+    /// a branch, so it cannot be mispredicted.
     ///
-    /// The packet must be shorter than 2^31 bytes: behind, offsets count from headers.
+    /// The packet must be shorter than 2^31 bytes: larger offsets are relative to headers.
     #[inline(always)]
     pub(super) fn target(&self, at: usize, packet: &[u8], x: &mut u32) -> usize {
         let start = match self.base {
@@ -99,7 +99,7 @@ impl Probe {
         }
     }
 
-    /// Bit k: case k holds.
+    /// A mask of the cases that hold.
     #[inline(always)]
     fn holding(&self, bytes: u32) -> u32 {
         let mut all = [0; CASES];

@@ -1,4 +1,4 @@
-//! The registers and scratch words, and the operations that touch nothing else.
+//! The registers and scratch words, and the operations that use nothing else.
 
 #[derive(Default)]
 pub(super) struct Registers {
@@ -19,9 +19,9 @@ impl Registers {
     }
 }
 
-/// Executes an operation: with one of the given arms, or, when it touches registers alone, here. One
-/// `match` has all of them, so that each operation is one jump away. `go` takes a target; what ends the
-/// program with 0 returns `None`, and so does an operation that is for other inputs.
+/// Executes an operation: by one of the given arms, or here if it only uses registers. Both are one
+/// `match`, so that dispatch is one indirect jump. `go` takes a target. The function returns `None` if
+/// the program ends with 0, or if the operation is for the other kind of input.
 macro_rules! execute {
     ($op:ident, $code:ident, $registers:ident, $go:ident, { $($arms:tt)* }) => {
         match *$op {

@@ -1,44 +1,44 @@
-//! Many ways at once: from the pieces of [`spread`](super::spread) to tables, searches and tests.
+//! Jump tables, binary searches and tests for the ranges of a [`Walk`](crate::flow::walk::Walk).
 
 use super::emit::{Emitter, NOWHERE};
 use super::op::{Dense, Op, Search, Test};
-use super::spread::Piece;
 use crate::cached::NUMBERS;
+use crate::flow::walk::Range;
 
-/// How far apart values in the same dense table are at most.
+/// Wider ranges do not go into a jump table.
 const GAP: u32 = 256;
 
-/// Up to so many tests in a row are faster than a search.
+/// At most this many consecutive tests are faster than a binary search.
 const FEW_TESTS: usize = 4;
 
 impl Emitter<'_> {
-    /// Jumps by A, which leads to these pieces: the values that are close together by a dense table,
-    /// the others by a search. With `of_nr` the number of the call is loaded into A first.
-    pub(super) fn table(&mut self, pieces: &[Piece], of_nr: bool) {
-        for piece in pieces {
-            self.wanted.push(usize::from(piece.target));
+    /// Emits a jump by the value of A: a jump table for values that are close together, a search for the
+    /// others. With `of_nr` the syscall number is loaded into A first.
+    pub(super) fn table(&mut self, ranges: &[Range], of_nr: bool) {
+        for range in ranges {
+            self.wanted.push(usize::from(range.to));
         }
-        let (inside, outside) = divide(pieces, of_nr);
-        let width: usize = inside.iter().map(|piece| (piece.last - piece.first + 1) as usize).sum();
+        let (inside, outside) = divide(ranges, of_nr);
+        let width: usize = inside.iter().map(|range| (range.high - range.low + 1) as usize).sum();
         let (Some(first), Some(last)) = (inside.first(), inside.last()) else {
-            return self.search(pieces, of_nr);
+            return self.search(ranges, of_nr);
         };
         if width > self.work {
-            return self.search(pieces, of_nr);
+            return self.search(ranges, of_nr);
         }
         self.work -= width;
-        let (base, len) = (first.first, last.last - first.first + 1);
+        let (base, len) = (first.low, last.high - first.low + 1);
         let start = self.code.targets.len() as u32;
-        for piece in &inside {
-            let count = (piece.last - piece.first + 1) as usize;
-            self.code.targets.extend(std::iter::repeat_n(piece.target, count));
+        for range in &inside {
+            let count = (range.high - range.low + 1) as usize;
+            self.code.targets.extend(std::iter::repeat_n(range.to, count));
         }
         let mut dense = Dense { base, start, len, otherwise: NOWHERE };
         let op = |dense| if of_nr { Op::DenseNr(dense) } else { Op::Dense(dense) };
         match outside.as_slice() {
-            // Nothing is outside of a table for all values of a byte.
-            [] => dense.otherwise = first.target,
-            [all] => dense.otherwise = all.target,
+            // A table for all values of a byte leaves no value outside.
+            [] => dense.otherwise = first.to,
+            [all] => dense.otherwise = all.to,
             _ => {
                 dense.otherwise = self.place_of(self.code.ops.len() + 1);
                 self.code.ops.push(op(dense));
@@ -49,71 +49,71 @@ impl Emitter<'_> {
         self.code.ops.push(op(dense));
     }
 
-    /// Jumps by A, or by the number of the call, to a few pieces by tests, to many by a search.
-    fn search(&mut self, pieces: &[Piece], of_nr: bool) {
-        let Some((last, others)) = pieces.split_last() else { return };
+    /// Emits a jump by A, or by the syscall number: tests for few ranges, a binary search for many.
+    fn search(&mut self, ranges: &[Range], of_nr: bool) {
+        let Some((last, others)) = ranges.split_last() else { return };
         if others.len() > FEW_TESTS {
             if of_nr {
                 self.code.ops.push(Op::LoadNr);
             }
             let (bounds, targets) = (self.code.bounds.len() as u32, self.code.targets.len() as u32);
-            self.code.bounds.extend(pieces.iter().skip(1).map(|piece| piece.first));
-            self.code.targets.extend(pieces.iter().map(|piece| piece.target));
+            self.code.bounds.extend(ranges.iter().skip(1).map(|range| range.low));
+            self.code.targets.extend(ranges.iter().map(|range| range.to));
             let len = others.len() as u32;
             self.code.ops.push(Op::Search(Search { bounds, targets, len }));
             return;
         }
-        for (at, piece) in others.iter().enumerate() {
+        for (at, range) in others.iter().enumerate() {
             let no = if at + 1 == others.len() {
-                last.target
+                last.to
             } else {
                 self.place_of(self.code.ops.len() + 1)
             };
-            let span = piece.last - piece.first;
-            let test = Test { mask: u32::MAX, lo: piece.first, span, yes: piece.target, no };
+            let span = range.high - range.low;
+            let test = Test { mask: u32::MAX, lo: range.low, span, yes: range.to, no };
             self.code.ops.push(if of_nr { Op::TestNr(test) } else { Op::Test(test) });
         }
     }
 }
 
-/// The pieces that a dense table holds, and those outside of it: there may be none inside. What the
-/// pieces outside say about values inside does not matter.
-fn divide(pieces: &[Piece], of_nr: bool) -> (Vec<Piece>, Vec<Piece>) {
-    let numbers = of_nr && pieces.get(1).is_some_and(|piece| piece.first < NUMBERS);
+/// The ranges inside a jump table (perhaps none), and those outside. A range outside may overlap the
+/// table, which is looked up first.
+fn divide(ranges: &[Range], of_nr: bool) -> (Vec<Range>, Vec<Range>) {
+    let numbers = of_nr && ranges.get(1).is_some_and(|range| range.low < NUMBERS);
     if numbers {
-        // Even a short list is a table of all numbers that there are: which of them comes next cannot be
-        // foreseen.
-        let inside = pieces.iter().take_while(|piece| piece.first < NUMBERS);
-        let inside = inside.map(|&piece| Piece { last: piece.last.min(NUMBERS - 1), ..piece });
-        let outside = pieces.iter().filter(|piece| piece.last >= NUMBERS);
+        // Even a short list becomes a table of all syscall numbers, because the processor cannot predict
+        // which syscall comes next.
+        let inside = ranges.iter().take_while(|range| range.low < NUMBERS);
+        let inside = inside.map(|&range| Range { high: range.high.min(NUMBERS - 1), ..range });
+        let outside = ranges.iter().filter(|range| range.high >= NUMBERS);
         return (inside.collect(), outside.copied().collect());
     }
-    let cluster = cluster(pieces);
+    let cluster = cluster(ranges);
     if cluster.len() < FEW_TESTS {
         return (Vec::new(), Vec::new());
     }
-    let (before, rest) = pieces.split_at(cluster.start);
+    let (before, rest) = ranges.split_at(cluster.start);
     let (inside, behind) = rest.split_at(cluster.len());
     let mut outside = before.to_vec();
-    for &piece in behind {
+    for &range in behind {
         match outside.last_mut() {
-            Some(last) if last.target == piece.target => last.last = piece.last,
+            Some(last) if last.to == range.to => last.high = range.high,
             Some(last) => {
-                last.last = piece.first - 1;
-                outside.push(piece);
+                last.high = range.low - 1;
+                outside.push(range);
             }
-            None => outside.push(piece),
+            None => outside.push(range),
         }
     }
     (inside.to_vec(), outside)
 }
 
-/// The most pieces in a row of which none is wide.
-fn cluster(pieces: &[Piece]) -> std::ops::Range<usize> {
+/// The longest sequence of ranges of which none is wider than [`GAP`].
+fn cluster(ranges: &[Range]) -> std::ops::Range<usize> {
     let mut best = 0..0;
     let mut start = 0;
-    for (at, piece) in pieces.iter().enumerate() {
-        if piece.last - piece.first > GAP {
+    for (at, range) in ranges.iter().enumerate() {
+        if range.high - range.low > GAP {
             start = at + 1;
         } else if at + 1 - start > best.len() {
             best = start..at + 1;

@@ -1,36 +1,34 @@
-//! From loads and comparisons to [`Probe`]s.
+//! Finds [`Probe`]s: loads and comparisons of bytes within a window of four.
 //!
-//! What a program asks of bytes within a window of four is followed as long as it is equalities and
-//! tests of bits, first along the ways on which nothing was found yet:
+//! Equality and bit tests are followed, first along the edges on which no case was found yet:
 //!
 //! ```text
 //! ldb [23]; jeq #6, A; jeq #17, A; drop    case 6 -> A, case 17 -> A, otherwise drop
 //! ```
 //!
-//! and then from each case on, as long as what fails there goes where everything else goes anyway:
+//! and then from each case on, as long as a failed test leads to the default target:
 //!
 //! ```text
 //! A: ldh [20]; jset #0x1fff, drop, B       case 6 and no bits -> B, case 17 and no bits -> B
 //! ```
 //!
 //! The window ends where the last load ends, so a packet that is long enough for the loads is long
-//! enough for the window, but for loads from the first bytes. A packet that is not gets the loads one
-//! by one.
+//! enough for the window, except for loads from the first four bytes. For shorter packets the loads are
+//! executed one by one.
 
-use callgate::bpf::cfg::Registers;
-use callgate::bpf::{Insn, Op as Bpf, Width};
+use callgate_bpf::cfg::{Registers, Successors};
+use callgate_bpf::{Insn, Op as Bpf, Relation, Width};
 
 use super::emit::{Emitter, NOWHERE};
 use super::load::Load;
 use super::op::{Op, Target};
 use super::probe::{Base, CASES, Probe};
-use super::spread::is_constant_branch;
-use callgate::bpf::Relation;
+use crate::flow::compares_constant;
 
-/// How many bytes a window has.
+/// The width of a window in bytes.
 const BYTES: i64 = 4;
 
-/// A load, bits of what it loads, and the comparison that follows.
+/// A load, a mask, and the comparison after them.
 #[derive(Clone, Copy)]
 pub(super) struct Step {
     load: Load,
@@ -38,26 +36,26 @@ pub(super) struct Step {
     branch: usize,
 }
 
-/// What is done load by load, in place of a probe.
+/// A step to be executed by itself for packets that are too short for the probe.
 pub(super) struct Slow {
-    /// The place that probes go to.
+    /// The target of the probe.
     pub(super) place: Target,
     pub(super) header: Option<u32>,
     pub(super) step: Step,
 }
 
-/// Bytes that were loaded, all relative to X or all to the start of the packet.
+/// Neighbouring bytes, all relative to X or all relative to the start of the packet.
 #[derive(Clone, Copy)]
 struct Window {
     indexed: bool,
-    /// The first byte, and the one behind the last.
+    /// The first byte, and the one after the last.
     from: i64,
     to: i64,
-    /// Masks and values are noted as if 8 bytes from here on were one big-endian number.
+    /// Masks and values are kept as parts of a big-endian number of 8 bytes that begins here.
     anchor: i64,
 }
 
-/// What must be found in a window, and which instruction comes then.
+/// A case: the masked bytes must have this value; and the instruction that follows.
 struct Found {
     mask: u64,
     value: u64,
@@ -65,13 +63,13 @@ struct Found {
 }
 
 impl Found {
-    /// Whether no bytes are both.
+    /// Whether the two cases exclude each other.
     fn excludes(&self, other: &Found) -> bool {
         (self.value ^ other.value) & self.mask & other.mask != 0
     }
 }
 
-/// A step as a case: when the masked bits have this value it goes to `matched`.
+/// A step as an equality: if the masked bits have this value, it goes to `matched`.
 struct Equality {
     mask: u32,
     value: u32,
@@ -85,26 +83,26 @@ impl Window {
         Some(Window { indexed, from: offset, to: offset + width, anchor: offset - BYTES })
     }
 
-    /// The window that this load is in, too.
+    /// The window extended by a load, if it still fits.
     fn with(self, load: Load) -> Option<Window> {
         let (indexed, offset, width) = load.place()?;
         let (from, to) = (self.from.min(offset), self.to.max(offset + width));
         (indexed == self.indexed && to - from <= BYTES).then_some(Window { from, to, ..self })
     }
 
-    /// Bits of a load, as bits of the 8 bytes.
+    /// The bits of a load as bits of the 8 bytes.
     fn bits(self, load: Load, bits: u32) -> u64 {
         let end = load.place().map_or(0, |(_, offset, width)| offset + width);
         u64::from(bits) << (8 * (self.anchor + 2 * BYTES - end))
     }
 
-    /// Where the four bytes begin.
+    /// The offset of the four bytes.
     fn start(self) -> i64 {
         let start = self.to - BYTES;
         if self.indexed { start } else { start.max(0) }
     }
 
-    /// Bits of the 8 bytes, as they lie in the four.
+    /// Bits of the 8 bytes as bits of the four, in memory order.
     fn bytes(self, bits: u64) -> u32 {
         let shift = 8 * (self.anchor + BYTES - self.start());
         u32::from_ne_bytes(((bits >> shift) as u32).to_be_bytes())
@@ -112,12 +110,12 @@ impl Window {
 }
 
 impl Load {
-    /// Whether it is relative to X, its offset and how many bytes it takes; `None` for what does not
-    /// load from the packet itself.
+    /// Whether it is relative to X, its offset and its width; `None` for loads that are not from the
+    /// packet itself.
     fn place(self) -> Option<(bool, i64, i64)> {
         match self {
             Load::Packet(width, offset) => Some((false, offset.into(), width.bytes() as i64)),
-            // A sum that wraps is the same as that of a signed offset.
+            // Wrapping addition is the same as adding a signed offset.
             Load::Indexed(width, offset) => {
                 Some((true, (offset as i32).into(), width.bytes() as i64))
             }
@@ -134,7 +132,7 @@ impl Load {
 }
 
 impl Emitter<'_> {
-    /// A probe for what begins with this instruction, if there is one.
+    /// Emits a probe for the code that begins with this instruction, if possible.
     pub(super) fn probe(&mut self, at: usize) -> Option<()> {
         let first = self.step(at)?;
         let mut window = Window::new(first.load)?;
@@ -155,7 +153,7 @@ impl Emitter<'_> {
         if rest == at {
             return None;
         }
-        // What goes where everything else goes need not be found.
+        // A case whose target is the default target is not needed.
         for index in (0..found.len()).rev() {
             let (before, later) = found.split_at(index + 1);
             if let Some(case) = before.last()
@@ -176,29 +174,32 @@ impl Emitter<'_> {
 
     /// The load and the comparison at an instruction.
     fn step(&self, at: usize) -> Option<Step> {
-        let at = self.settle(at);
+        let at = self.flow.dest(at);
         let insn = self.insn(at)?;
-        if is_constant_branch(insn.op) {
+        if compares_constant(insn) {
             let load = self.load_of(self.flow.loaded(at)?)?;
             return Some(Step { load, mask: u32::MAX, branch: at });
         }
         let load = self.load_of(insn)?;
         let next = self.next(at);
-        if is_constant_branch(self.insn(next)?.op) {
+        if compares_constant(self.insn(next)?) {
             return Some(Step { load, mask: u32::MAX, branch: next });
         }
         let (mask, branch) = self.masked_branch(next)?;
         Some(Step { load, mask, branch })
     }
 
-    /// The step at an instruction, if it is in the window and nobody who comes when it matches reads A.
+    /// The step at an instruction as an equality, if its load fits into the window and A is dead if it
+    /// matches.
     fn equality(&self, at: usize, window: Window) -> Option<(Step, Window, Equality)> {
         let step = self.step(at)?;
         let window = window.with(step.load)?;
         let insn = self.insn(step.branch)?;
-        let Insn { k, jt, jf, .. } = insn;
-        let yes = self.flow.resolve(step.branch + 1 + usize::from(jt));
-        let no = self.flow.resolve(step.branch + 1 + usize::from(jf));
+        let k = insn.k;
+        let Successors::Branch { taken, otherwise } = insn.successors(step.branch) else {
+            return None;
+        };
+        let (yes, no) = (self.flow.dest(taken), self.flow.dest(otherwise));
         let all = u32::MAX >> (32 - 8 * step.load.width().bytes());
         let mask = step.mask & all;
         let equality = match insn.comparison()?.0 {
@@ -213,17 +214,15 @@ impl Emitter<'_> {
         (!self.needs_a(equality.matched)).then_some((step, window, equality))
     }
 
-    /// Whether the code for an instruction reads A. A comparison of what was loaded loads it again.
+    /// Whether the code for an instruction reads A. A comparison of a loaded value loads it again.
     fn needs_a(&self, at: usize) -> bool {
-        let at = self.settle(at);
-        let reloads = || {
-            self.insn(at).is_some_and(|insn| is_constant_branch(insn.op))
-                && self.flow.loaded(at).is_some()
-        };
-        self.flow.is_read_before(at, Registers::A) && !reloads()
+        let at = self.flow.dest(at);
+        let reloads =
+            || self.insn(at).is_some_and(compares_constant) && self.flow.loaded(at).is_some();
+        self.flow.live_before(at).intersects(Registers::A) && !reloads()
     }
 
-    /// Lets a case ask what is asked next, when whatever fails goes where everything else goes.
+    /// Extends a case by the next test, if a failed test leads to the default target.
     fn narrow(
         &self,
         found: &mut [Found],
@@ -252,9 +251,9 @@ impl Emitter<'_> {
         Some(window)
     }
 
-    /// Whether two instructions do the same.
+    /// Whether two targets are the same or return the same value.
     fn same(&self, one: usize, other: usize) -> bool {
-        let (one, other) = (self.settle(one), self.settle(other));
+        let (one, other) = (self.flow.dest(one), self.flow.dest(other));
         let returns = |insn: Insn| insn.op == Bpf::RetK;
         one == other || self.insn(one) == self.insn(other) && self.insn(one).is_some_and(returns)
     }
@@ -267,7 +266,7 @@ impl Emitter<'_> {
         if found.last().is_some_and(|case| self.insn(case.to).is_some_and(|i| i.op.is_return())) {
             self.want(rest);
         }
-        // It takes the place of a load of X right in front. Whoever jumps here gets code without that.
+        // Fused with a load of X right before it. Jumps to this instruction get code without that.
         let header = match self.code.ops.last() {
             Some(&Op::Msh(header)) if window.indexed => {
                 self.code.ops.pop();
@@ -283,7 +282,7 @@ impl Emitter<'_> {
         };
         let slow = self.place_of(usize::from(NOWHERE));
         self.slow.push(Slow { place: slow, header, step: first });
-        // What is left of the cases never holds.
+        // Unused cases never hold.
         let mut probe = Probe {
             masks: [0; CASES],
             values: [u32::MAX; CASES],
@@ -303,7 +302,7 @@ impl Emitter<'_> {
         self.code.probes.push(probe);
     }
 
-    /// The code for packets that are too short for a probe.
+    /// Emits the code for packets that are too short for a probe.
     pub(super) fn emit_slow(&mut self, Slow { place, header, step }: Slow) {
         let here = Target::try_from(self.code.ops.len()).unwrap_or(NOWHERE);
         if let Some(place) = self.place.get_mut(usize::from(place)) {

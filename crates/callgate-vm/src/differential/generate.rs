@@ -1,13 +1,13 @@
-//! Random programs that the kernel accepts, and inputs that their constants are in.
+//! Random programs that the kernel accepts, and inputs made of their constants.
 
-use callgate::bpf::{
+use callgate_bpf::random::Rng;
+use callgate_bpf::{
     AncillaryWord, Insn, MAX_INSNS, Op, Operand, Program, ProgramError, SKF_LL_OFF, SKF_NET_OFF,
     SocketProgram,
 };
-use callgate::random::Rng;
-use callgate::{Arch, SeccompData, Verdict, Word};
+use callgate_bpf::{Arch, SeccompData, Verdict, Word};
 
-/// Values where something changes: sign, width, shifts, short forms of constants.
+/// Boundary values: of signs, widths, shifts and short encodings of constants.
 pub(crate) const EDGES: [u32; 26] = [
     0,
     1,
@@ -37,18 +37,18 @@ pub(crate) const EDGES: [u32; 26] = [
     0xffff_ffff,
 ];
 
-/// The arch of half of the calls.
+/// The arch of half of the syscalls.
 const TOKEN: u32 = Arch::X86_64.token();
 
-/// What a program is most of the time made of.
+/// Which instructions dominate a program.
 #[derive(Clone, Copy, PartialEq)]
 enum Style {
-    /// Any instruction as often as any other.
+    /// All instructions equally.
     Mixed,
-    /// Comparisons with close constants, and returns.
+    /// Comparisons with constants that are close together, and returns.
     Dispatch,
     Arithmetic,
-    /// Loads that lie close together, each with a comparison.
+    /// Loads from neighbouring offsets, each with a comparison.
     Headers,
 }
 
@@ -64,7 +64,7 @@ pub fn socket_program(rng: &mut Rng) -> SocketProgram {
 
 fn insns(rng: &mut Rng, socket: bool) -> Vec<Insn> {
     let len = match rng.below(64) {
-        // As long as the kernel accepts, now and then.
+        // Sometimes the longest program that the kernel accepts.
         0 if rng.below(8) == 0 => MAX_INSNS,
         0 | 1 => 200 + rng.below(600),
         2..16 => 1 + rng.below(6),
@@ -79,14 +79,14 @@ fn insns(rng: &mut Rng, socket: bool) -> Vec<Insn> {
     (1..=len).rev().map(|left| insn(rng, left - 1, socket, style)).collect()
 }
 
-/// An instruction with so many behind it.
+/// An instruction that `behind` others follow.
 fn insn(rng: &mut Rng, behind: usize, socket: bool, style: Style) -> Insn {
     let op = op(rng, behind, socket, style);
     let mut insn = Insn::new(op, operand(rng, op, behind, socket, style));
     if op.is_branch() {
         let near = if rng.below(8) == 0 { 256 } else { 6 };
         insn.jt = rng.below(near.min(behind)) as u8;
-        // A dispatch mostly goes on when it does not go away.
+        // In a dispatch, most comparisons fall through to the next one.
         insn.jf = match style {
             Style::Dispatch if rng.below(8) > 0 => 0,
             _ => rng.below(near.min(behind)) as u8,
@@ -127,7 +127,7 @@ fn op(rng: &mut Rng, behind: usize, socket: bool, style: Style) -> Op {
         _ if rng.below(8) > 0 => rng.pick(usual).unwrap_or(Op::Tax),
         _ => rng.pick(Op::ALL).unwrap_or(Op::Tax),
     };
-    // Early returns make short programs.
+    // With many early returns, most of the program would be unreachable.
     if op.is_return() && rng.below(3) > 0 {
         return Op::Tax;
     }
@@ -141,13 +141,13 @@ fn operand(rng: &mut Rng, op: Op, behind: usize, socket: bool, style: Style) -> 
             let limit = if rng.below(4) == 0 { 600 } else { 80 };
             rng.below(limit) as u32
         }
-        // Few values, so that loads meet them.
+        // Few values, so that comparisons often hold.
         Style::Headers if op == Op::AndK => rng.pick(&[0xf, 0xf0, 0x1fff]).unwrap_or(0),
         Style::Headers => rng.pick(&[0, 6, 17, 22, 0x800, 0x1fff]).unwrap_or(0),
         Style::Mixed | Style::Arithmetic => value(rng),
     };
     match (op, op.operand()) {
-        // The arch and the number more often than the rest.
+        // The arch and the syscall number more often than other words.
         (_, Operand::Absolute) if !socket => {
             let words = if rng.below(2) == 0 { 2 } else { 16 };
             rng.below(words) as u32 * 4
@@ -177,7 +177,7 @@ fn operand(rng: &mut Rng, op: Op, behind: usize, socket: bool, style: Style) -> 
     }
 }
 
-/// A number, more often than not one where something changes.
+/// A number, often a boundary value.
 fn value(rng: &mut Rng) -> u32 {
     let random = rng.next() as u32;
     match rng.below(8) {
@@ -190,8 +190,8 @@ fn value(rng: &mut Rng) -> u32 {
     }
 }
 
-/// The program without what the kernel refuses, which is reading scratch words that may be unwritten, and
-/// offsets at which there is nothing: something harmless takes the place of such an instruction.
+/// The program with each instruction that the kernel refuses (reads of unwritten scratch words and of
+/// unknown ancillary words) replaced by a harmless one.
 fn accepted<P>(mut insns: Vec<Insn>, new: impl Fn(Vec<Insn>) -> Result<P, ProgramError>) -> P {
     loop {
         let error = match new(insns.clone()) {
@@ -201,14 +201,14 @@ fn accepted<P>(mut insns: Vec<Insn>, new: impl Fn(Vec<Insn>) -> Result<P, Progra
         for violation in error.violations() {
             match violation.index().and_then(|at| insns.get_mut(at)) {
                 Some(insn) if !insn.op.is_return() => *insn = Insn::new(Op::Txa, 0),
-                // Not what this file makes; a program that is surely accepted ends the search.
+                // Never generated here; an acceptable program ends the loop.
                 _ => insns = vec![Insn::new(Op::RetK, Verdict::ALLOW.0)],
             }
         }
     }
 }
 
-/// A constant of the program or one beside it, or any number.
+/// A constant of the program, a neighbour of one, or any number.
 fn word(rng: &mut Rng, insns: &[Insn]) -> u32 {
     let random = value(rng);
     let k = rng.pick(insns).map_or(0, |insn| insn.k);
@@ -221,13 +221,13 @@ fn word(rng: &mut Rng, insns: &[Insn]) -> u32 {
     }
 }
 
-/// A call that the program has something to say about.
+/// A syscall made of the program's constants.
 pub fn call(rng: &mut Rng, program: &Program) -> SeccompData {
     let mut data = SeccompData::default();
     for one in Word::all() {
         data.set_word(one, word(rng, program.insns()));
     }
-    // Half of the calls are such as a table of verdicts may know.
+    // Half of the syscalls are in the range of `Cached`'s table.
     if rng.below(2) == 0 {
         data.arch = TOKEN;
         data.nr &= 0x4000_01ff;
@@ -235,7 +235,7 @@ pub fn call(rng: &mut Rng, program: &Program) -> SeccompData {
     data
 }
 
-/// A packet of up to 80 bytes that the program has something to say about.
+/// A packet of up to 80 bytes, made of the program's constants.
 pub fn packet(rng: &mut Rng, program: &SocketProgram) -> Vec<u8> {
     let limit = rng.pick(&[8, 24, 48, 81]).unwrap_or(0);
     let length = rng.below(limit);
@@ -249,7 +249,7 @@ pub fn packet(rng: &mut Rng, program: &SocketProgram) -> Vec<u8> {
         }
     }
     packet.truncate(length);
-    // What it compares with is often there.
+    // Often, the value that the program compares with is where it loads from.
     if rng.below(4) > 0 {
         for pair in program.insns().windows(2) {
             if let &[load, compare] = pair
@@ -263,7 +263,7 @@ pub fn packet(rng: &mut Rng, program: &SocketProgram) -> Vec<u8> {
     packet
 }
 
-/// Puts a value where it is loaded from, if that is in the packet.
+/// Writes a value to where it is loaded from, if that is in the packet.
 fn put(packet: &mut [u8], load: Insn, value: u32) {
     let width = match load.op {
         Op::LdWordAbs => 4,

@@ -1,8 +1,9 @@
-//! Random programs and inputs on which every engine must say what the reference says.
+//! Differential tests: random programs and inputs, on which every engine must return what the reference
+//! interpreter returns.
 //!
-//! A program with its inputs comes from a seed: the same seed gives the same everywhere, so a difference
-//! that is found once can be looked at again. Programs use every instruction that the kernel accepts, on
-//! few constants, so that comparisons meet what is loaded; inputs are made of the program's constants.
+//! A seed determines a program and its inputs, on every machine, so a difference can be reproduced.
+//! Programs use every instruction that the kernel accepts, with few distinct constants, so that
+//! comparisons often hold; inputs are made of the program's constants.
 //!
 //! ```
 //! use callgate_vm::{EngineKind, differential};
@@ -12,15 +13,15 @@
 //! # Ok::<(), differential::Difference>(())
 //! ```
 //!
-//! `cargo run --release -p callgate-vm --example jit_vs_reference` runs as many as one likes.
+//! `cargo run --release -p callgate-vm --example jit_vs_reference` runs any number of cases.
 
 mod generate;
 
 use std::fmt;
 
-use callgate::bpf::{Ancillary, AncillaryWord, Insn, Program, SocketProgram};
-use callgate::random::Rng;
-use callgate::{Endian, SeccompData};
+use callgate_bpf::random::Rng;
+use callgate_bpf::{Ancillary, AncillaryWord, Insn, Program, SocketProgram};
+use callgate_bpf::{Endian, SeccompData};
 
 use crate::engine::EngineError;
 use crate::kind::EngineKind;
@@ -29,10 +30,10 @@ use crate::kind::EngineKind;
 pub(crate) use generate::EDGES;
 pub use generate::{call, packet, seccomp_program, socket_program};
 
-/// How many inputs a program gets.
+/// Inputs per program.
 const INPUTS: usize = 24;
 
-/// An engine that does not say what the reference says, and on what.
+/// A case in which an engine does not return what the reference returns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
     seed: u64,
@@ -44,7 +45,7 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// The seed of the program and its inputs: [`check`] finds it again.
+    /// The seed of the program and its inputs; [`check`] reproduces the difference.
     pub fn seed(&self) -> u64 {
         self.seed
     }
@@ -69,17 +70,17 @@ impl fmt::Display for Difference {
 
 impl std::error::Error for Difference {}
 
-/// How far a run has come.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Done {
-    /// How many programs there were.
+    /// Programs run so far.
     pub programs: u64,
-    /// How many pairs of a program and an input.
+    /// Pairs of a program and an input so far.
     pub cases: u64,
 }
 
-/// Runs at least so many cases, the seeds one after the other from the first on. `progress` is told now
-/// and then how far it has come.
+/// Runs at least `cases` cases with consecutive seeds from `first_seed` on, and calls `progress`
+/// regularly.
 ///
 /// # Errors
 /// The first difference.
@@ -102,10 +103,10 @@ pub fn run(
     Ok(done)
 }
 
-/// Runs one seed: a seccomp filter when it is even, a socket filter when it is odd.
+/// Runs one seed: a seccomp filter if it is even, a socket filter if it is odd.
 ///
 /// # Errors
-/// The first difference; an engine that cannot be made for an accepted program is one too.
+/// The first difference. An engine that cannot be created counts as one.
 pub fn check(seed: u64, engines: &[EngineKind]) -> Result<(), Difference> {
     let mut rng = Rng::new(seed);
     if seed.is_multiple_of(2) {
@@ -155,28 +156,28 @@ fn check_packets(
     rng: &mut Rng,
     engines: &[EngineKind],
 ) -> Result<(), Difference> {
-    let packets: Vec<(Vec<u8>, Beside)> =
-        (0..INPUTS).map(|_| (packet(rng, program), Beside::random(rng))).collect();
+    let packets: Vec<(Vec<u8>, RandomAncillary)> =
+        (0..INPUTS).map(|_| (packet(rng, program), RandomAncillary::random(rng))).collect();
     for &kind in engines {
-        let failed = |(packet, beside): &(Vec<u8>, Beside), given| Difference {
+        let failed = |(packet, ancillary): &(Vec<u8>, RandomAncillary), given| Difference {
             seed,
             engine: kind,
             program: listing(program.insns()),
-            input: format!("{packet:02x?} with {beside:x?}"),
-            expected: program.run(packet, beside),
+            input: format!("{packet:02x?} with {ancillary:x?}"),
+            expected: program.run(packet, ancillary),
             given,
         };
         let engine = match kind.packet(program) {
             None => continue,
             Some(Ok(engine)) => engine,
             Some(Err(error)) => {
-                return Err(failed(&(Vec::new(), Beside::random(rng)), Err(error)));
+                return Err(failed(&(Vec::new(), RandomAncillary::random(rng)), Err(error)));
             }
         };
         for input in &packets {
-            let (packet, beside) = input;
-            let given = engine.run(packet, beside);
-            if given != program.run(packet, beside) {
+            let (packet, ancillary) = input;
+            let given = engine.run(packet, ancillary);
+            if given != program.run(packet, ancillary) {
                 return Err(failed(input, Ok(given)));
             }
         }
@@ -184,17 +185,17 @@ fn check_packets(
     Ok(())
 }
 
-/// What a random kernel knows beside a packet; it depends on everything it may depend on.
+/// Ancillary data for tests: a word depends on its offset, A, X and the length of the packet.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Beside {
+pub(crate) struct RandomAncillary {
     pub(crate) words: u32,
     pub(crate) network: usize,
     pub(crate) link: Option<usize>,
 }
 
-impl Beside {
-    fn random(rng: &mut Rng) -> Beside {
-        Beside {
+impl RandomAncillary {
+    fn random(rng: &mut Rng) -> RandomAncillary {
+        RandomAncillary {
             words: rng.next() as u32,
             network: rng.below(70),
             link: (rng.below(4) > 0).then(|| rng.below(8)),
@@ -202,7 +203,7 @@ impl Beside {
     }
 }
 
-impl Ancillary for Beside {
+impl Ancillary for RandomAncillary {
     fn word(&self, word: AncillaryWord, packet: &[u8], a: u32, x: u32) -> u32 {
         self.words ^ word.offset() ^ a.rotate_left(7) ^ x.rotate_left(19) ^ packet.len() as u32
     }
@@ -216,7 +217,7 @@ impl Ancillary for Beside {
     }
 }
 
-/// One instruction on a line.
+/// One instruction per line.
 pub(crate) fn listing(insns: &[Insn]) -> String {
     insns.iter().enumerate().map(|(at, insn)| format!("{at:>4}: {insn}\n")).collect()
 }

@@ -1,38 +1,38 @@
-//! Machine code, written from its end to its start.
+//! A buffer for machine code that is generated from its end to its start.
 //!
-//! Jumps only go forward, so whoever writes backwards knows every distance when it is needed: the
-//! short form of a jump is taken wherever it fits, in one pass and without corrections.
+//! Jumps only go forward, so all displacements are known when a jump is emitted: it gets the short form
+//! wherever that fits, in one pass and without relaxation.
 
-/// A place in the code: how many bytes there are from it to the end.
+/// A place in the code, as its distance from the end in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Pos(pub(super) u32);
 
 impl Pos {
-    /// How far it is from here to a place further back.
+    /// The distance from here to a later place.
     pub(super) fn distance(self, to: Pos) -> u32 {
         self.0 - to.0
     }
 }
 
-/// Code that grows at its front.
+/// Code that grows at its start.
 pub(super) struct Buffer {
-    /// The code is at the end; what is before `start` is free.
+    /// The code is at the end; bytes before `start` are free.
     bytes: Vec<u8>,
     start: usize,
 }
 
 impl Buffer {
-    /// With room for so many bytes before it has to grow.
+    /// An empty buffer with this capacity.
     pub(super) fn new(room: usize) -> Buffer {
         Buffer { bytes: vec![0; room], start: room }
     }
 
-    /// Where the code begins.
+    /// The start of the code.
     pub(super) fn here(&self) -> Pos {
         Pos((self.bytes.len() - self.start) as u32)
     }
 
-    /// Puts bytes in front of the code.
+    /// Prepends bytes.
     #[inline]
     pub(super) fn prepend(&mut self, bytes: &[u8]) {
         if self.start < bytes.len() {
@@ -43,7 +43,7 @@ impl Buffer {
         self.start = start;
     }
 
-    /// Writes over bytes that are there already.
+    /// Overwrites bytes at a place.
     pub(super) fn overwrite(&mut self, at: Pos, bytes: &[u8]) {
         let start = self.bytes.len() - at.0 as usize;
         self.bytes[start..start + bytes.len()].copy_from_slice(bytes);

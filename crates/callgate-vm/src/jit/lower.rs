@@ -1,41 +1,41 @@
-//! From nodes to machine code, from the last node to the first, for any [`Target`].
+//! Code generation, from the last node to the first, for any [`Target`].
 //!
-//! Returns stand where they stand in the program, and once more wherever a jump to one would only
-//! replace it. A branch between two returns selects the value without a jump. A load that only the
-//! comparison after it reads is a part of the comparison.
+//! A return is emitted at its place, and again instead of each jump to it. A branch between two returns
+//! selects the value without a jump. A load is fused with the comparison after it if nothing else reads
+//! the value.
 
-use callgate::bpf::{Insn, Width};
+use callgate_bpf::{Insn, Width};
 
 use super::buffer::Pos;
-use super::facts::{self, Input};
-use super::live::{self, Flow};
-use super::node::{Node, Reg, end};
-use super::switch::{self, Group, Kind, OTHER, Switch};
+use super::node::{Graph, Node, Reg};
+use super::switch::{self, Group, OTHER, Shape, Switch};
 use super::target::{Cond, Needs, Target};
-use callgate::bpf::cfg::Registers;
-use callgate::bpf::{Alu, Relation, Source};
+use callgate_bpf::cfg::Registers;
+use callgate_bpf::{Alu, Relation, Source};
 
-/// In a group of so few, one comparison follows the other.
+use crate::flow::{Flow, Input, end};
+
+/// At most this many groups are tested one after the other.
 const LINEAR: usize = 3;
 
-/// The code, written by a target, and what it needs; `None` when it is longer than a jump reaches.
+/// The code and what it needs; `None` if it is longer than the reach of a jump.
 pub(super) fn compile<T: Target>(insns: &[Insn], input: Input) -> Option<(T, Needs)> {
-    let mut flow = live::backward(facts::forward(insns, input));
-    let switches = switch::find(&mut flow);
-    let needs = needs(&flow, input);
+    let mut graph = Graph::of(Flow::of(insns, input));
+    let switches = switch::find(&mut graph);
+    let needs = needs(&graph, input);
     let mut target = T::new(needs, insns.len());
-    let tables = reserve(&mut target, &flow, &switches);
+    let tables = reserve(&mut target, &graph, &switches);
     let start = target.here();
-    if flow.nodes.iter().any(may_end) {
+    if graph.nodes.iter().any(may_end) {
         target.ret_constant(0);
     }
     let zero = target.here();
-    let routine = if needs.outside { target.outside_routine() } else { start };
+    let stub = if needs.helper { target.helper_stub() } else { start };
     let places = vec![start; insns.len()];
-    let mut lower = Lower { target, flow, places, zero, routine, joined: None };
+    let mut lower = Lower { target, graph, places, zero, stub, joined: None };
     let mut switches = switches.iter().zip(&tables).rev().peekable();
     for index in (0..insns.len()).rev() {
-        if matches!(lower.flow.nodes[index], Node::Dead) {
+        if matches!(lower.graph.nodes[index], Node::Dead) {
             continue;
         }
         match switches.next_if(|(switch, _)| usize::from(switch.head) == index) {
@@ -57,17 +57,17 @@ pub(super) fn compile<T: Target>(insns: &[Insn], input: Input) -> Option<(T, Nee
 fn may_end(node: &Node) -> bool {
     match node {
         Node::Load { check, .. } | Node::HeaderLength { check, .. } => *check,
-        Node::Check(_) | Node::Indexed { .. } | Node::Outside { .. } => true,
+        Node::Check(_) | Node::Indexed { .. } | Node::Helper { .. } => true,
         Node::Alu(alu, Source::X) => matches!(alu, Alu::Div | Alu::Mod),
         _ => false,
     }
 }
 
-fn needs(flow: &Flow, input: Input) -> Needs {
-    let mut needs = Needs { packet: input == Input::Packet, outside: false, scratch: 0 };
-    for node in &flow.nodes {
+fn needs(graph: &Graph, input: Input) -> Needs {
+    let mut needs = Needs { packet: input == Input::Packet, helper: false, scratch: 0 };
+    for node in &graph.nodes {
         match node {
-            Node::Outside { .. } | Node::Indexed { near: false, .. } => needs.outside = true,
+            Node::Helper { .. } | Node::Indexed { near: false, .. } => needs.helper = true,
             Node::Fetch(_, index) | Node::Store(_, index) => needs.scratch |= 1 << index,
             _ => {}
         }
@@ -75,25 +75,25 @@ fn needs(flow: &Flow, input: Input) -> Needs {
     needs
 }
 
-/// The tables of a group, where there are any.
+/// The tables of a group.
 #[derive(Clone, Copy)]
 struct Tables {
-    /// Where to go, or what to return when all that is done is returning.
+    /// Displacements, or verdicts if all targets return one.
     ways: Pos,
-    /// What to return, where most targets do, and the word that stands for the others.
+    /// Verdicts, if most targets return one, and the word that marks the other targets.
     values: Option<(Pos, u32)>,
 }
 
-/// Room for the tables of each switch, behind all code; their places in the order of the groups.
+/// Reserves the tables of each switch, after all code, and returns their places, group by group.
 fn reserve<T: Target>(
     target: &mut T,
-    flow: &Flow,
+    graph: &Graph,
     switches: &[Switch],
 ) -> Vec<Vec<Option<Tables>>> {
-    let mut place = |group: &Group, other: u16| match &group.kind {
-        Kind::Table { to, .. } => {
+    let mut place = |group: &Group, other: u16| match &group.shape {
+        Shape::Table { to, .. } => {
             let ways = target.data(to.len());
-            let other_word = other_word(flow, to, other);
+            let other_word = other_word(graph, to, other);
             let values = other_word.map(|word| (target.data(to.len()), word));
             Some(Tables { ways, values })
         }
@@ -105,16 +105,16 @@ fn reserve<T: Target>(
     switches.iter().map(of_switch).collect()
 }
 
-/// Where to go for each value of a table.
+/// The target for each value of a table.
 fn targets(to: &[u16], other: u16) -> impl Iterator<Item = u16> + Clone {
     to.iter().map(move |&to| if to == OTHER { other } else { to })
 }
 
-/// A word that none of the targets returns, when not all of them return a value, but most.
+/// A word that no target returns, if most targets return a value, but not all.
 ///
-/// Which value is returned need not be foreseen by the processor, where to jump must.
-fn other_word(flow: &Flow, to: &[u16], other: u16) -> Option<u32> {
-    let values = targets(to, other).filter_map(|to| flow.returned(to));
+/// Reading a verdict from a table cannot be mispredicted, whereas an indirect jump can.
+fn other_word(graph: &Graph, to: &[u16], other: u16) -> Option<u32> {
+    let values = targets(to, other).filter_map(|to| graph.returned(to));
     let others = to.len() - values.clone().count();
     if others == 0 || others > to.len() / 4 {
         return None;
@@ -122,8 +122,8 @@ fn other_word(flow: &Flow, to: &[u16], other: u16) -> Option<u32> {
     (0..=u32::MAX).rev().find(|&word| values.clone().all(|value| value != word))
 }
 
-/// A constant in the order of a packet, for what is loaded without turning it around.
-fn turned_around(k: u32, width: Width) -> u32 {
+/// A constant in network byte order, to compare with a value that was loaded without a byte swap.
+fn byte_swapped(k: u32, width: Width) -> u32 {
     match width {
         Width::Byte => k,
         Width::Half => (k as u16).swap_bytes().into(),
@@ -133,47 +133,47 @@ fn turned_around(k: u32, width: Width) -> u32 {
 
 struct Lower<T> {
     target: T,
-    flow: Flow,
-    /// Where the code of each node begins.
+    graph: Graph,
+    /// The start of the code of each node.
     places: Vec<Pos>,
-    /// Where the program ends with 0, if anything needs it.
+    /// The code that ends the program with 0, if it is needed.
     zero: Pos,
-    /// The routine that asks outside, if anything needs it.
-    routine: Pos,
-    /// What became of the load that comes next, because of the comparison that was written last.
+    /// The stub that calls the helper, if it is needed.
+    stub: Pos,
+    /// How the next load was fused with the comparison that was emitted last.
     joined: Option<Joined>,
 }
 
-/// A load that nothing reads but the comparison after it.
+/// A load whose value only the comparison after it reads.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Joined {
-    /// It is a part of the comparison.
+    /// The comparison has a memory operand.
     Load,
-    /// The bytes of a packet may stay in their order: what they are compared with was turned around.
+    /// The load needs no byte swap, because the constant was swapped.
     Order,
 }
 
 impl<T: Target> Lower<T> {
     fn place(&self, index: u16) -> Pos {
-        self.places[usize::from(self.flow.dest[usize::from(index)])]
+        self.places[self.graph.flow.dest(usize::from(index))]
     }
 
-    /// Goes on at a node: by standing in front of it, by returning, or by a jump.
+    /// Continues at a node: by falling through, returning, or jumping.
     fn go(&mut self, index: u16) {
         let to = self.place(index);
         if to == self.target.here() {
             return;
         }
-        match self.flow.target(index) {
+        match self.graph.target(index) {
             Node::Ret(value) => self.target.ret_constant(value),
             Node::RetA => self.target.ret(),
             _ => self.target.jump(to),
         }
     }
 
-    /// After a comparison: one way or the other.
+    /// After a comparison: continues at one node or the other.
     fn ways(&mut self, when: Cond, yes: u16, no: u16) {
-        if let (Some(yes), Some(no)) = (self.flow.returned(yes), self.flow.returned(no)) {
+        if let (Some(yes), Some(no)) = (self.graph.returned(yes), self.graph.returned(no)) {
             return self.target.ret_select(when, yes, no);
         }
         if self.place(yes) == self.target.here() {
@@ -185,7 +185,7 @@ impl<T: Target> Lower<T> {
     }
 
     fn node(&mut self, index: usize) {
-        match self.flow.nodes[index] {
+        match self.graph.nodes[index] {
             Node::Dead | Node::Nop | Node::Jump(_) => {}
             Node::Ret(value) => self.target.ret_constant(value),
             Node::RetA => self.target.ret(),
@@ -196,7 +196,7 @@ impl<T: Target> Lower<T> {
                     self.go(index as u16 + 1);
                 }
                 match node {
-                    // It is still where it was stored from.
+                    // The register still holds the stored value.
                     Node::Fetch(reg, word)
                         if self.before(index) == Some(Node::Store(reg, word)) => {}
                     _ => self.straight(node, joined),
@@ -208,7 +208,7 @@ impl<T: Target> Lower<T> {
     fn branch(&mut self, index: usize, test: Relation, operand: Source, yes: u16, no: u16) {
         self.ways(Cond::of(test), yes, no);
         let Source::K(k) = operand else { return self.target.compare(test, operand) };
-        let alone = !self.flow.live_after(yes, no).intersects(Registers::A);
+        let alone = !self.graph.flow.live_after(index).intersects(Registers::A);
         match self.before(index).filter(|_| alone) {
             Some(Node::Load { width, offset, .. }) if self.target.can_compare_load(test, width) => {
                 self.target.compare_load(test, k, width, offset);
@@ -217,18 +217,18 @@ impl<T: Target> Lower<T> {
             Some(Node::Indexed { width, near: true, .. })
                 if self.target.can_compare_load(test, width) =>
             {
-                self.target.compare(test, Source::K(turned_around(k, width)));
+                self.target.compare(test, Source::K(byte_swapped(k, width)));
                 self.joined = Some(Joined::Order);
             }
             _ => self.target.compare(test, operand),
         }
     }
 
-    /// The last node that did something, where no other way leads to a node than past it.
+    /// The node before this one, if it is its only predecessor; nodes without effect are skipped.
     fn before(&self, mut index: usize) -> Option<Node> {
-        while self.flow.edges[index] == 1 {
+        while self.graph.flow.edges(index) == 1 {
             index = index.checked_sub(1)?;
-            match self.flow.nodes[index] {
+            match self.graph.nodes[index] {
                 Node::Nop => {}
                 Node::Dead | Node::Jump(_) | Node::Branch { .. } | Node::Ret(_) | Node::RetA => {
                     break;
@@ -240,7 +240,7 @@ impl<T: Target> Lower<T> {
     }
 
     fn straight(&mut self, node: Node, joined: Option<Joined>) {
-        let (target, zero, routine) = (&mut self.target, self.zero, self.routine);
+        let (target, zero, stub) = (&mut self.target, self.zero, self.stub);
         match node {
             Node::Dead
             | Node::Nop
@@ -266,10 +266,10 @@ impl<T: Target> Lower<T> {
                 }
             }
             Node::Indexed { width, offset, near } => {
-                let routine = (!near).then_some(routine);
-                target.indexed(width, offset, joined.is_some(), routine, zero);
+                let stub = (!near).then_some(stub);
+                target.indexed(width, offset, joined.is_some(), stub, zero);
             }
-            Node::Outside { ask, offset } => target.outside(ask, offset, routine, zero),
+            Node::Helper { request, offset } => target.call_helper(request, offset, stub, zero),
             Node::Fetch(reg, index) => target.fetch(reg, index),
             Node::Store(reg, index) => target.store(reg, index),
             Node::Alu(alu, operand) => target.alu(alu, operand, zero),
@@ -279,7 +279,7 @@ impl<T: Target> Lower<T> {
         }
     }
 
-    /// The code for groups of a switch and all other values; halves them until few are left.
+    /// A binary search for the group of a value.
     fn search(&mut self, groups: &[Group], other: u16, tables: &[Option<Tables>]) {
         if groups.len() <= LINEAR {
             self.list(groups, other, tables);
@@ -289,7 +289,7 @@ impl<T: Target> Lower<T> {
         self.search(&groups[middle..], other, &tables[middle..]);
         let upper = self.target.here();
         self.search(&groups[..middle], other, &tables[..middle]);
-        self.target.branch(Cond::From, upper);
+        self.target.branch(Cond::AboveOrEqual, upper);
         self.target.compare(Relation::AtLeast, Source::K(groups[middle].low));
     }
 
@@ -304,28 +304,28 @@ impl<T: Target> Lower<T> {
         }
     }
 
-    /// One group; what is not in it goes on behind, or, when it is the last, to `other`.
+    /// Tests one group. Other values fall through, or after the last group go to `other`.
     fn group(&mut self, group: &Group, tables: Option<Tables>, other: u16, last: bool) {
-        match &group.kind {
-            &Kind::All(to) => {
+        match &group.shape {
+            &Shape::All(to) => {
                 let single = group.low == group.high;
-                self.test(if single { Cond::Eq } else { Cond::NotAbove }, to, other, last);
+                self.test(if single { Cond::Eq } else { Cond::BelowOrEqual }, to, other, last);
                 if single {
                     self.target.compare(Relation::Equal, Source::K(group.low));
                 } else {
                     self.target.check_index(group.low, group.high - group.low);
                 }
             }
-            &Kind::Mask { to, base, mask } => {
-                // Values below the mask come out above it.
+            &Shape::Mask { to, base, mask } => {
+                // Values below the base wrap around, so they are above the last value.
                 let behind = self.target.here();
-                self.test(Cond::Bit, to, other, last);
+                self.test(Cond::BitSet, to, other, last);
                 self.target.bit(base, mask);
                 let outside = if last { self.place(other) } else { behind };
                 self.target.branch(Cond::Above, outside);
                 self.target.check_index(base, group.high - base);
             }
-            Kind::Table { base, to } => {
+            Shape::Table { base, to } => {
                 if last {
                     self.go(other);
                 }
@@ -349,13 +349,13 @@ impl<T: Target> Lower<T> {
 
     fn table(&mut self, base: u32, to: &[u16], other: u16, tables: Tables) {
         let Tables { ways, values } = tables;
-        if targets(to, other).all(|to| self.flow.returned(to).is_some()) {
+        if targets(to, other).all(|to| self.graph.returned(to).is_some()) {
             self.target.ret_table(base, ways);
             return self.set_values(ways, to, other, 0);
         }
         self.target.jump_table(base, ways);
         for (index, to) in targets(to, other).enumerate() {
-            // Tables are behind all code, so the distances are negative.
+            // Tables are after all code, so displacements are negative.
             let back = self.place(to).distance(ways);
             self.target.set_data(ways, index, back.wrapping_neg());
         }
@@ -366,17 +366,17 @@ impl<T: Target> Lower<T> {
         }
     }
 
-    /// What is returned for each value of a table, and a word in place of anything else.
+    /// Fills a table with verdicts, and with `word` for other targets.
     fn set_values(&mut self, table: Pos, to: &[u16], other: u16, word: u32) {
         for (index, to) in targets(to, other).enumerate() {
-            let value = self.flow.returned(to).unwrap_or(word);
+            let value = self.graph.returned(to).unwrap_or(word);
             self.target.set_data(table, index, value);
         }
     }
 
     fn entry(&mut self) {
         self.go(0);
-        let live = self.flow.live[0];
+        let live = self.graph.flow.live_before(0);
         let zero: &[Reg] = match (live.intersects(Registers::A), live.intersects(Registers::X)) {
             (true, true) => &[Reg::A, Reg::X],
             (true, false) => &[Reg::A],

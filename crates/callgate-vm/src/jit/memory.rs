@@ -1,30 +1,29 @@
-//! Memory with code: written first, executable afterwards, never both at once.
+//! Executable memory: writable first, executable afterwards, never both at once.
 //!
-//! What is unsafe of this crate is here, mapping and the calls of compiled code, but for the promises
-//! of [`super::Jit`] that code and input belong together. What is
-//! called was compiled from an accepted program by [`super::lower`]: it reads the 64 bytes of a call,
-//! or no more bytes of a packet than it has, writes to nothing but its own stack, and returns.
+//! The crate's `unsafe` code is here (mapping memory and calling compiled code) and in [`super::Jit`],
+//! which guarantees that code and input match. [`super::lower`] compiles accepted programs only: the code
+//! reads `seccomp_data`, or bytes inside the packet, writes only to its stack, and returns.
 
 use std::ffi::c_void;
 use std::io;
 use std::mem::transmute;
 use std::ptr::{self, NonNull};
 
-use super::outside::Context;
+use super::helper::Context;
 
-/// Code, which stays where it is until it is dropped.
+/// A mapping with code, which is unmapped when it is dropped.
 #[derive(Debug)]
 pub(super) struct Executable {
     start: NonNull<c_void>,
     len: usize,
 }
 
-/// Takes `struct seccomp_data`.
+/// The argument is a `struct seccomp_data`.
 type OnCall = unsafe extern "C" fn(*const u8) -> u32;
-/// Takes a packet, its length and what else there is to know.
+/// The arguments are a packet, its length, and the context of the helper.
 type OnPacket = unsafe extern "C" fn(*const u8, u64, Option<&Context>) -> u32;
 
-// SAFETY: nobody writes to the memory after `new`.
+// SAFETY: the memory is not written to after `new`.
 unsafe impl Send for Executable {}
 // SAFETY: as above.
 unsafe impl Sync for Executable {}
@@ -33,7 +32,7 @@ impl Executable {
     /// Maps code.
     ///
     /// # Errors
-    /// When there is no memory, or the system does not let it become executable.
+    /// If the system denies memory, or denies making it executable.
     pub(super) fn new(code: &[u8]) -> io::Result<Executable> {
         let len = code.len().max(1);
         // SAFETY: a new mapping, which overlaps nothing.
@@ -51,7 +50,7 @@ impl Executable {
             return Err(io::Error::last_os_error());
         }
         let start = NonNull::new(start).ok_or(io::ErrorKind::OutOfMemory)?;
-        // From here on, dropping unmaps it.
+        // Dropping it unmaps the memory, also in case of an error below.
         let memory = Executable { start, len };
         // SAFETY: the mapping is writable, new, and at least as long as the code.
         unsafe { ptr::copy_nonoverlapping(code.as_ptr(), start.as_ptr().cast(), code.len()) };
@@ -67,11 +66,11 @@ impl Executable {
 
     /// The code.
     pub(super) fn code(&self) -> &[u8] {
-        // SAFETY: the mapping has so many bytes, which are readable and never change.
+        // SAFETY: the mapping has `len` bytes, which are readable and never change.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr().cast(), self.len) }
     }
 
-    /// Runs the code on a call.
+    /// Runs the code on `seccomp_data`.
     ///
     /// # Safety
     /// The code was compiled from a seccomp filter.
@@ -86,7 +85,7 @@ impl Executable {
     ///
     /// # Safety
     /// The code was compiled from a socket filter, the packet has less than 2^31 bytes, and there is a
-    /// context if the code asks for what is not in the packet.
+    /// context if the code calls the helper.
     #[inline]
     pub(super) unsafe fn on_packet(&self, packet: &[u8], context: Option<&Context>) -> u32 {
         // SAFETY: by contract, there is a function of this type at the start of the mapping, and it
@@ -100,24 +99,24 @@ impl Executable {
 
 impl Drop for Executable {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and nobody can call what is borrowed from us any more.
+        // SAFETY: the mapping is ours, and no borrow of it is left.
         unsafe { libc::munmap(self.start.as_ptr(), self.len) };
     }
 }
 
-/// Processors of this kind see to it themselves (Intel 64 and IA-32 Architectures Software
-/// Developer's Manual, volume 3, 8.1.3): the code was never executed before, at this address.
+/// Nothing to do: instruction fetches are coherent with writes, as this code was never executed at this
+/// address before (Intel 64 and IA-32 Architectures Software Developer's Manual, volume 3, 8.1.3).
 #[cfg(not(target_arch = "aarch64"))]
 fn synchronize(_start: *const u8, _len: usize) {}
 
-/// Makes instruction fetches see what was written (Arm Architecture Reference Manual for A-profile,
+/// Makes the written code visible to instruction fetches (Arm Architecture Reference Manual for A-profile,
 /// B2.7.4.2): data cache to the point of unification, then the instruction cache, line by line.
 #[cfg(target_arch = "aarch64")]
 fn synchronize(start: *const u8, len: usize) {
     use std::arch::asm;
     let (start, end) = (start as usize, start as usize + len);
     let sizes: u64;
-    // SAFETY: reads a register that Linux lets everybody read.
+    // SAFETY: reads a register that Linux permits user space to read.
     unsafe { asm!("mrs {}, ctr_el0", out(reg) sizes, options(nomem, nostack)) };
     let data = 4usize << (sizes >> 16 & 0xf);
     let code = 4usize << (sizes & 0xf);
@@ -128,7 +127,7 @@ fn synchronize(start: *const u8, len: usize) {
     // SAFETY: a barrier.
     unsafe { asm!("dsb ish", options(nostack)) };
     for line in (start & !(code - 1)..end).step_by(code) {
-        // SAFETY: dropping a line of the instruction cache that is mapped changes nothing.
+        // SAFETY: invalidating a line of the instruction cache changes nothing.
         unsafe { asm!("ic ivau, {}", in(reg) line, options(nostack)) };
     }
     // SAFETY: barriers.

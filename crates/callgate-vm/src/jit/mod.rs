@@ -1,32 +1,29 @@
-//! The compiler: native code for x86-64 and aarch64.
+//! The JIT compiler: native code for x86-64 and aarch64.
 //!
 //! ```text
-//! instructions ──facts──> nodes ──live──> nodes ──switch, lower──> code ──memory──> a function
-//!               forward          backward         backward, for a target
+//! instructions ──flow──> instructions ──node──> nodes ──switch, lower──> code ──memory──> function
+//!          forward, backward                        backward, for a target
 //! ```
 //!
-//! - [`facts`] goes over the program once, forward: what folds, which loads are known, which length
-//!   checks are news.
-//! - [`live`] goes over it once, backward: what nobody reads goes away.
-//! - [`switch`] finds chains of comparisons that are a search.
-//! - [`lower`] writes the code from its end to its start, so that all distances are known, by the
-//!   steps that a [`target`] offers: [`x86_64`] or [`aarch64`].
-//! - [`memory`] makes it executable; [`outside`] answers what is not in the packet.
+//! - `crate::flow` folds constants and removes redundant loads, length checks and dead code.
+//! - [`node`] translates each instruction to a node of the intermediate representation.
+//! - [`switch`] finds chains and trees of comparisons that become tables and binary searches.
+//! - [`lower`] generates code from the end to the start, so that all branch displacements are known. It
+//!   uses the operations of a [`target`]: [`x86_64`] or [`aarch64`].
+//! - [`memory`] maps the code executable; [`helper`] is called for ancillary data.
 //!
-//! All passes are linear in the program, but for the sorting of chains. The type of the program is
-//! the proof that the kernel would accept it: jumps go forward and stay inside, every path returns,
-//! scratch words are written before they are read, and a call is loaded from within its 64 bytes.
+//! All passes are linear in the length of the program, except for the sorting of cases. The program's
+//! type guarantees what the kernel accepts: jumps go forward and stay inside the program, every path
+//! returns, scratch words are written before they are read, and loads are inside `seccomp_data`.
 
 #[cfg(any(test, target_arch = "aarch64"))]
 mod aarch64;
 mod buffer;
-mod facts;
-mod live;
+mod helper;
 mod lower;
 #[allow(unsafe_code)]
 mod memory;
 mod node;
-mod outside;
 mod switch;
 mod target;
 #[cfg(test)]
@@ -34,27 +31,30 @@ mod tests;
 #[cfg(any(test, target_arch = "x86_64"))]
 mod x86_64;
 
-use callgate::bpf::{Ancillary, Insn, Program, SocketProgram};
-use callgate::{Endian, SeccompData, Verdict};
+use callgate_bpf::{Ancillary, Insn, Program, SocketProgram};
+use callgate_bpf::{Endian, SeccompData, Verdict};
 
 use crate::engine::{EngineError, PacketEngine, SeccompEngine};
-use facts::{Input, MAX_PACKET};
+use crate::flow::Input;
+use helper::Context;
 use memory::Executable;
-use outside::Context;
 
 const NAME: &str = "jit";
 
-/// Native code; the type says whose programs it runs.
+/// The longest packet for compiled code, whose offsets have 31 bits.
+const MAX_PACKET: usize = i32::MAX as usize;
+
+/// Native code. The type parameter distinguishes seccomp and socket filters.
 ///
-/// The memory of the code is never writable and executable at once, and is given back when the
-/// engine is dropped. Where there is no code generator for the machine, or no memory may become
-/// executable, there is an error, and the other engines are there.
+/// The memory of the code is never writable and executable at once, and is unmapped when the engine is
+/// dropped. Creation fails if there is no code generator for the machine, or if the system denies
+/// executable memory.
 ///
-/// Packets of 2 GiB and more are left to the reference interpreter.
+/// The reference interpreter handles packets of 2 GiB and more.
 ///
 /// ```
-/// use callgate::bpf::{Insn, Op, Program};
-/// use callgate::{Endian, SeccompData, Verdict};
+/// use callgate_bpf::{Insn, Op, Program};
+/// use callgate_bpf::{Endian, SeccompData, Verdict};
 /// use callgate_vm::{Jit, SeccompEngine};
 ///
 /// let program = Program::new(vec![
@@ -67,14 +67,14 @@ const NAME: &str = "jit";
 ///     let execve = SeccompData { nr: 59, ..SeccompData::default() };
 ///     assert_eq!(jit.verdict(&execve), Verdict::errno(1));
 /// }
-/// # Ok::<(), callgate::bpf::ProgramError>(())
+/// # Ok::<(), callgate_bpf::ProgramError>(())
 /// ```
 #[derive(Debug)]
 pub struct Jit<P = Program> {
     code: Executable,
-    /// Whether the code asks for what is not in the packet.
-    asks: bool,
-    /// The program, for inputs that the code is not for.
+    /// Whether the code calls the helper.
+    calls_helper: bool,
+    /// The program, for packets that are too long for the code.
     rest: Option<P>,
 }
 
@@ -82,10 +82,10 @@ impl Jit<Program> {
     /// Compiles a seccomp filter.
     ///
     /// # Errors
-    /// When there is no code generator for this machine, or its memory cannot become executable.
+    /// If there is no code generator for this machine, or the system denies executable memory.
     pub fn new(program: &Program, endian: Endian) -> Result<Jit<Program>, EngineError> {
-        let (code, asks) = executable(program.insns(), Input::Call(endian))?;
-        Ok(Jit { code, asks, rest: None })
+        let (code, calls_helper) = executable(program.insns(), Input::Call(endian))?;
+        Ok(Jit { code, calls_helper, rest: None })
     }
 }
 
@@ -95,19 +95,19 @@ impl Jit<SocketProgram> {
     /// # Errors
     /// As for [`Jit::new`].
     pub fn new_packet(program: &SocketProgram) -> Result<Jit<SocketProgram>, EngineError> {
-        let (code, asks) = executable(program.insns(), Input::Packet)?;
-        Ok(Jit { code, asks, rest: Some(program.clone()) })
+        let (code, calls_helper) = executable(program.insns(), Input::Packet)?;
+        Ok(Jit { code, calls_helper, rest: Some(program.clone()) })
     }
 }
 
 impl<P> Jit<P> {
-    /// The machine code, for disassemblers. It does not depend on where it is.
+    /// The machine code, which is position-independent.
     pub fn code(&self) -> &[u8] {
         self.code.code()
     }
 }
 
-/// Code for this machine, and whether it asks for what is not in the packet.
+/// Code for this machine, and whether it calls the helper.
 fn executable(insns: &[Insn], input: Input) -> Result<(Executable, bool), EngineError> {
     #[cfg(target_arch = "x86_64")]
     type Native = x86_64::X86_64;
@@ -121,17 +121,17 @@ fn executable(insns: &[Insn], input: Input) -> Result<(Executable, bool), Engine
             let reach = <Native as Target>::REACH;
             let insns = insns.len();
             error(format!(
-                "the code of {insns} instructions is longer than the {reach} bytes a jump reaches"
+                "the machine code of {insns} instructions is longer than {reach} bytes, the reach of a jump"
             ))
         })?;
         let code = target.code();
         let executable = Executable::new(code).map_err(|e| {
             let (len, why) = (code.len(), e.to_string());
-            // What the system says, without the number that Rust appends.
+            // Without the error number that Rust appends.
             let why = why.rsplit_once(" (os error ").map_or(&*why, |(text, _)| text);
             error(format!("{len} bytes of memory cannot be made executable: {why}"))
         })?;
-        Ok((executable, needs.outside))
+        Ok((executable, needs.helper))
     }
     #[cfg(not(any(
         target_arch = "x86_64",
@@ -139,10 +139,8 @@ fn executable(insns: &[Insn], input: Input) -> Result<(Executable, bool), Engine
     )))]
     {
         let _ = (insns, input);
-        let why = format!(
-            "it writes code for x86-64 and little-endian aarch64, and this is {}",
-            std::env::consts::ARCH
-        );
+        let why =
+            format!("it supports x86-64 and little-endian aarch64, not {}", std::env::consts::ARCH);
         Err(EngineError::new(NAME, why))
     }
 }
@@ -165,11 +163,11 @@ impl SeccompEngine for Jit<Program> {
     }
 }
 
-/// The bytes of a call.
+/// The bytes of the structure.
 #[inline]
 #[allow(unsafe_code)]
 fn bytes(data: &SeccompData) -> &[u8; 64] {
-    // SAFETY: the structure has these 64 bytes in the kernel's order, with no padding among them.
+    // SAFETY: the structure has 64 bytes without padding, and any alignment is valid for bytes.
     unsafe { &*std::ptr::from_ref(data).cast() }
 }
 
@@ -177,18 +175,18 @@ impl PacketEngine for Jit<SocketProgram> {
     #[inline]
     #[allow(unsafe_code)]
     fn run(&self, packet: &[u8], ancillary: &dyn Ancillary) -> u32 {
-        if packet.len() > MAX_PACKET as usize {
+        if packet.len() > MAX_PACKET {
             return self.rest.as_ref().map_or(0, |program| program.run(packet, &ancillary));
         }
         let context;
-        let context = if self.asks {
+        let context = if self.calls_helper {
             context = Context::new(packet, ancillary);
             Some(&context)
         } else {
             None
         };
-        // SAFETY: the code was compiled from a socket filter, in `new_packet`, the length was looked
-        // at, and there is a context when the code asks.
+        // SAFETY: the code was compiled from a socket filter, in `new_packet`, the length was
+        // checked, and there is a context if the code calls the helper.
         unsafe { self.code.on_packet(packet, context) }
     }
 

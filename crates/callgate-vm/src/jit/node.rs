@@ -1,23 +1,11 @@
-//! The program as the passes of the compiler see it: one [`Node`] per instruction, with absolute
-//! targets, in the order of the program. All jumps go forward.
+//! The intermediate representation: one [`Node`] per instruction, in the order of the program, with
+//! absolute targets. All jumps go forward.
 
-use callgate::bpf::Width;
+use callgate_bpf::cfg::{Registers, Successors};
+use callgate_bpf::data::SECCOMP_DATA_SIZE;
+use callgate_bpf::{Alu, AncillaryWord, Endian, Op, Relation, Source, Width, Word};
 
-use callgate::bpf::{Alu, Relation, Source};
-
-/// The largest value that a load yields.
-pub(super) fn largest(width: Width) -> u32 {
-    match width {
-        Width::Byte => 0xff,
-        Width::Half => 0xffff,
-        Width::Word => u32::MAX,
-    }
-}
-
-/// Where a load ends.
-pub(super) fn end(offset: u32, width: Width) -> u32 {
-    offset + width.bytes() as u32
-}
+use crate::flow::{Flow, Input, end, is_special};
 
 /// One of the two registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,34 +14,34 @@ pub(super) enum Reg {
     X,
 }
 
-/// What is asked of the world outside of the compiled code; see [`super::outside`].
+/// What compiled code requests from [`super::helper`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ask {
+pub(super) enum Request {
     /// An ancillary word, into A.
     Word,
-    /// A load from one of the headers, into A.
+    /// A load relative to a header, into A.
     Load(Width),
-    /// The length of an IP header at an offset from one of the headers, into X.
+    /// The length of an IP header at an offset relative to a header, into X.
     HeaderLength,
 }
 
-/// What one instruction became.
+/// The translation of one instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Node {
-    /// No way leads here, or what leads here is part of another node.
+    /// Unreachable, or part of another node.
     Dead,
-    /// Nothing is left to do.
+    /// No effect.
     Nop,
     Imm(Reg, u32),
     /// The length of the packet.
     Length(Reg),
-    /// A load into A. With `check`, a packet that does not reach so far ends the program with 0.
+    /// A load into A. With `check`, the program ends with 0 if the packet is too short.
     Load {
         width: Width,
         offset: u32,
         check: bool,
     },
-    /// A packet with fewer bytes ends the program with 0.
+    /// Ends the program with 0 if the packet has fewer bytes.
     Check(u32),
     /// X = four times the low four bits of a byte.
     HeaderLength {
@@ -66,9 +54,9 @@ pub(super) enum Node {
         offset: u32,
         near: bool,
     },
-    /// A question to [`super::outside`].
-    Outside {
-        ask: Ask,
+    /// A call of [`super::helper`].
+    Helper {
+        request: Request,
         offset: u32,
     },
     Fetch(Reg, u8),
@@ -88,4 +76,95 @@ pub(super) enum Node {
     },
     Ret(u32),
     RetA,
+}
+
+/// The nodes of a simplified program.
+pub(super) struct Graph {
+    pub(super) nodes: Vec<Node>,
+    pub(super) flow: Flow,
+}
+
+impl Graph {
+    pub(super) fn of(flow: Flow) -> Graph {
+        Graph { nodes: (0..flow.insns.len()).map(|at| node(&flow, at)).collect(), flow }
+    }
+
+    /// The first node from this one on that has an effect.
+    pub(super) fn target(&self, at: u16) -> Node {
+        self.nodes[self.flow.dest(usize::from(at))]
+    }
+
+    /// The value that a jump to this node returns, if it only returns a constant.
+    pub(super) fn returned(&self, at: u16) -> Option<u32> {
+        match self.target(at) {
+            Node::Ret(value) => Some(value),
+            _ => None,
+        }
+    }
+}
+
+/// Translates an instruction.
+fn node(flow: &Flow, at: usize) -> Node {
+    if flow.edges(at) == 0 {
+        return Node::Dead;
+    }
+    let insn = flow.insns[at];
+    let (k, check) = (insn.k, !flow.succeeds(at));
+    let is_live = |register| flow.live_after(at).intersects(register);
+    match insn.successors(at) {
+        Successors::Jump(to) if to == at + 1 => return Node::Nop,
+        Successors::Jump(to) => return Node::Jump(to as u16),
+        Successors::Branch { taken, otherwise } => {
+            if let Some((test, operand)) = insn.comparison() {
+                return Node::Branch { test, operand, yes: taken as u16, no: otherwise as u16 };
+            }
+        }
+        Successors::Return | Successors::Next(_) => {}
+    }
+    match insn.op {
+        Op::RetK => Node::Ret(k),
+        Op::RetA => Node::RetA,
+        Op::LdWordAbs | Op::LdHalfAbs | Op::LdByteAbs => {
+            let width = insn.op.width().unwrap_or(Width::Word);
+            match flow.input {
+                Input::Call(endian) => {
+                    // The input is in native byte order, whatever byte order the program is for.
+                    let word = Word::from_offset(k, endian).unwrap_or(Word::NR);
+                    Node::Load { width, offset: word.offset(Endian::NATIVE), check: false }
+                }
+                Input::Packet if AncillaryWord::from_offset(k).is_some() => {
+                    Node::Helper { request: Request::Word, offset: k }
+                }
+                Input::Packet if is_special(k) => {
+                    Node::Helper { request: Request::Load(width), offset: k }
+                }
+                Input::Packet if check && !is_live(Registers::A) => Node::Check(end(k, width)),
+                Input::Packet => Node::Load { width, offset: k, check },
+            }
+        }
+        Op::LdWordInd | Op::LdHalfInd | Op::LdByteInd => {
+            let width = insn.op.width().unwrap_or(Width::Word);
+            Node::Indexed { width, offset: k, near: flow.is_near(at) }
+        }
+        Op::LdxMsh if is_special(k) => Node::Helper { request: Request::HeaderLength, offset: k },
+        Op::LdxMsh if check && !is_live(Registers::X) => Node::Check(end(k, Width::Byte)),
+        Op::LdxMsh => Node::HeaderLength { offset: k, check },
+        Op::LdLen | Op::LdxLen => {
+            let register = if insn.op == Op::LdLen { Reg::A } else { Reg::X };
+            match flow.input {
+                Input::Call(_) => Node::Imm(register, SECCOMP_DATA_SIZE),
+                Input::Packet => Node::Length(register),
+            }
+        }
+        Op::LdImm => Node::Imm(Reg::A, k),
+        Op::LdxImm => Node::Imm(Reg::X, k),
+        Op::LdMem => Node::Fetch(Reg::A, k as u8),
+        Op::LdxMem => Node::Fetch(Reg::X, k as u8),
+        Op::St => Node::Store(Reg::A, k as u8),
+        Op::Stx => Node::Store(Reg::X, k as u8),
+        Op::Neg => Node::Neg,
+        Op::Tax => Node::Tax,
+        Op::Txa => Node::Txa,
+        _ => insn.arithmetic().map_or(Node::Nop, |(alu, operand)| Node::Alu(alu, operand)),
+    }
 }

@@ -1,41 +1,39 @@
-//! What a machine must be able to write; [`super::lower`] says what is written.
+//! The interface of a target machine, which [`super::lower`] uses: one trait per kind of operation, and
+//! [`Target`] for all of them.
 //!
-//! What a machine can be told is one trait for each kind of step; [`Target`] is all of them.
-//!
-//! Everything is written in front of what is there already: see [`super::buffer`]. A method writes
-//! the machine instructions for one step in their proper order.
+//! Code is prepended to the code generated so far (see [`super::buffer`]). A method emits the machine
+//! instructions of one operation, in execution order.
 
-use callgate::bpf::Width;
+use callgate_bpf::Width;
 
 use super::buffer::{Buffer, Pos};
-use super::node::{Ask, Reg};
-use callgate::bpf::{Alu, Relation, Source};
+use super::node::{Reg, Request};
+use callgate_bpf::{Alu, Relation, Source};
 
-/// A condition after a comparison ([`Compare::compare`], [`Compare::compare_load`],
+/// A condition, after a comparison ([`Compare::compare`], [`Compare::compare_load`],
 /// [`Compare::check_index`]) or after [`Compare::bit`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cond {
-    /// Equal; after [`Relation::Shares`]: no bit in common.
+    /// Equal; after [`Relation::Shares`]: no common bit.
     Eq,
-    /// Not equal; after [`Relation::Shares`]: a bit in common.
+    /// Not equal; after [`Relation::Shares`]: a common bit.
     Ne,
     Above,
-    NotAbove,
-    /// Above or equal.
-    From,
+    BelowOrEqual,
+    AboveOrEqual,
     Below,
     /// After [`Compare::bit`]: the bit is set.
-    Bit,
-    NoBit,
+    BitSet,
+    BitClear,
 }
 
 impl Cond {
-    /// When a test holds.
+    /// The condition under which a relation holds.
     pub(super) fn of(test: Relation) -> Cond {
         match test {
             Relation::Equal => Cond::Eq,
             Relation::Greater => Cond::Above,
-            Relation::AtLeast => Cond::From,
+            Relation::AtLeast => Cond::AboveOrEqual,
             Relation::Shares => Cond::Ne,
         }
     }
@@ -45,28 +43,28 @@ impl Cond {
         match self {
             Cond::Eq => Cond::Ne,
             Cond::Ne => Cond::Eq,
-            Cond::Above => Cond::NotAbove,
-            Cond::NotAbove => Cond::Above,
-            Cond::From => Cond::Below,
-            Cond::Below => Cond::From,
-            Cond::Bit => Cond::NoBit,
-            Cond::NoBit => Cond::Bit,
+            Cond::Above => Cond::BelowOrEqual,
+            Cond::BelowOrEqual => Cond::Above,
+            Cond::AboveOrEqual => Cond::Below,
+            Cond::Below => Cond::AboveOrEqual,
+            Cond::BitSet => Cond::BitClear,
+            Cond::BitClear => Cond::BitSet,
         }
     }
 }
 
-/// What a program needs besides its registers.
+/// What a program uses besides its registers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Needs {
-    /// It reads a packet, in network order; otherwise a call, in the order of the machine.
+    /// The input is a packet, in network byte order; otherwise `seccomp_data`, in native byte order.
     pub(super) packet: bool,
-    /// It asks [`super::outside`].
-    pub(super) outside: bool,
-    /// Bit k: it uses scratch word k.
+    /// It calls [`super::helper`].
+    pub(super) helper: bool,
+    /// A mask of the scratch words that it uses.
     pub(super) scratch: u16,
 }
 
-/// Where a program goes on, and where it ends.
+/// Jumps and returns.
 pub(super) trait Control {
     fn jump(&mut self, to: Pos);
     fn branch(&mut self, when: Cond, to: Pos);
@@ -74,51 +72,49 @@ pub(super) trait Control {
     fn ret_constant(&mut self, value: u32);
     /// Returns one of two values, without a jump.
     fn ret_select(&mut self, when: Cond, yes: u32, no: u32);
-    /// Returns the word of a table with the index.
+    /// Returns the word of a table at the index.
     fn ret_table(&mut self, base: u32, table: Pos);
-    /// The same, but for one word goes on there, where the index is still known.
+    /// Returns the word of a table at the index, unless it is `word`: then jumps to `to`, with the index
+    /// intact.
     fn ret_table_unless(&mut self, base: u32, table: Pos, word: u32, to: Pos);
-    /// Jumps by the distance from the table that stands in the table at the index.
+    /// Jumps to the displacement, relative to the table, in a table at the index.
     fn jump_table(&mut self, base: u32, table: Pos);
 }
 
-/// What a condition is about.
+/// Comparisons.
 pub(super) trait Compare {
     /// Compares A.
     fn compare(&mut self, test: Relation, operand: Source);
-    /// Whether [`Compare::compare_load`] can do this, and comparing bytes in the order of the packet is
-    /// worth it.
+    /// Whether [`Compare::compare_load`] supports this, and comparing without a byte swap pays off.
     fn can_compare_load(&self, test: Relation, width: Width) -> bool;
-    /// Compares what a load yields; A is lost.
+    /// Compares the value of a load; clobbers A.
     fn compare_load(&mut self, test: Relation, k: u32, width: Width, offset: u32);
-    /// Compares A - `base`, which becomes the index, with `last`; the index is between them unless the
-    /// condition [`Cond::Above`] holds.
+    /// Compares the index A - `base` with `last`; it is out of range if [`Cond::Above`] holds.
     fn check_index(&mut self, base: u32, last: u32);
-    /// Looks at the bit of a mask with the index.
+    /// Tests the bit of a mask at the index.
     fn bit(&mut self, base: u32, mask: u64);
 }
 
-/// What comes from the input, and from beside it.
+/// Loads from the input, and calls of the helper.
 pub(super) trait Load {
-    /// The routine that [`Load::outside`] calls; its place.
-    fn outside_routine(&mut self) -> Pos;
+    /// Emits the stub for [`Load::call_helper`]; returns its place.
+    fn helper_stub(&mut self) -> Pos;
     fn length(&mut self, reg: Reg);
     fn load(&mut self, width: Width, offset: u32);
-    /// To `short` with packets of fewer bytes.
+    /// Jumps to `short` if the packet has fewer bytes.
     fn check(&mut self, bytes: u32, short: Pos);
     fn header_length(&mut self, offset: u32);
-    /// Without a `routine` to be asked, X + `offset` is known to be below 2^31; then the bytes may stay
-    /// in the order of the packet (`as_is`).
-    fn indexed(&mut self, width: Width, offset: u32, as_is: bool, routine: Option<Pos>, short: Pos);
-    fn outside(&mut self, ask: Ask, offset: u32, routine: Pos, short: Pos);
+    /// Without a `stub`, X + `offset` is below 2^31; then `as_is` leaves out the byte swap.
+    fn indexed(&mut self, width: Width, offset: u32, as_is: bool, stub: Option<Pos>, short: Pos);
+    fn call_helper(&mut self, request: Request, offset: u32, stub: Pos, short: Pos);
 }
 
-/// What touches registers and scratch words alone.
+/// Operations on registers and scratch words.
 pub(super) trait Compute {
     fn constant(&mut self, reg: Reg, k: u32);
     fn fetch(&mut self, reg: Reg, index: u8);
     fn store(&mut self, reg: Reg, index: u8);
-    /// Division by a zero X goes to `zero`; a constant is not 0.
+    /// Jumps to `zero` for a division by an X of 0. A constant divisor is not 0.
     fn alu(&mut self, alu: Alu, operand: Source, zero: Pos);
     fn negate(&mut self);
     /// X = A.
@@ -127,32 +123,32 @@ pub(super) trait Compute {
     fn txa(&mut self);
 }
 
-/// Writes code for one machine.
+/// A code generator for one machine.
 pub(super) trait Target: Control + Compare + Load + Compute {
-    /// How far a jump reaches.
+    /// The largest displacement of a jump.
     const REACH: u32;
 
-    /// Starts with nothing written, for a program of so many instructions.
+    /// An empty generator for a program of `insns` instructions.
     fn new(needs: Needs, insns: usize) -> Self;
 
-    /// What is written.
+    /// The code generated so far.
     fn buffer(&self) -> &Buffer;
     fn buffer_mut(&mut self) -> &mut Buffer;
 
-    /// At the very beginning: these registers are 0.
+    /// The function's entry: sets these registers to 0.
     fn entry(&mut self, zero: &[Reg]);
 
-    /// Where what is written begins.
+    /// The start of the code generated so far.
     fn here(&self) -> Pos {
         self.buffer().here()
     }
 
-    /// The code that is written.
+    /// The bytes of the code.
     fn code(&self) -> &[u8] {
         self.buffer().code()
     }
 
-    /// Room for words of data; the place of the first.
+    /// Reserves words of data; returns the place of the first.
     fn data(&mut self, words: usize) -> Pos {
         self.buffer_mut().prepend(&vec![0; 4 * words]);
         self.here()

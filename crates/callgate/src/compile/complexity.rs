@@ -82,12 +82,7 @@ mod tests {
     #[test]
     fn the_calls_that_take_most_nodes_are_named() {
         let rules = pairs(41, 50).chain(pairs(16, 3000)).chain(pairs(72, 100)).collect();
-        let section = Section {
-            token: Arch::X86_64.token(),
-            arches: vec![Arch::X86_64],
-            rules,
-            default: Verdict::ALLOW,
-        };
+        let section = Section::new(Arch::X86_64, rules, Verdict::ALLOW);
         let policy = Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap();
         let error = compile(&policy, &Options::default()).unwrap_err();
         assert!(error.to_string().contains("nodes (the limit)"), "{error}");

@@ -211,14 +211,7 @@ impl Reach<'_> {
                 continue;
             }
             count += 1;
-            match insn.op {
-                op if op.is_branch() => {
-                    stack.extend([insn.jt, insn.jf].map(|skip| at + 1 + usize::from(skip)));
-                }
-                op if op.is_return() => {}
-                Op::Ja => stack.push(at + 1 + insn.k as usize),
-                _ => stack.push(at + 1),
-            }
+            stack.extend(insn.successors(at));
         }
         self.visits += count;
         count
@@ -249,12 +242,7 @@ mod tests {
                 rules.push(Rule { calls: CallSet::one(*nr), when, verdict });
             }
         }
-        let section = Section {
-            token: Arch::X86_64.token(),
-            arches: vec![Arch::X86_64],
-            rules,
-            default: Verdict::ALLOW,
-        };
+        let section = Section::new(Arch::X86_64, rules, Verdict::ALLOW);
         let policy = Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap();
         compile(&policy, &Options::default()).unwrap_err()
     }

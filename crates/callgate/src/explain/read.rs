@@ -345,8 +345,7 @@ mod tests {
 
     fn outcome_on(arch: Arch, nr: u32, when: Condition) -> Outcome {
         let rules = vec![Rule { calls: CallSet::one(nr), when, verdict: Verdict::ALLOW }];
-        let (token, arches) = (arch.token(), vec![arch]);
-        let section = Section { token, arches, rules, default: Verdict::errno(1) };
+        let section = Section::new(arch, rules, Verdict::errno(1));
         let policy = Policy::new(vec![section], Verdict::KILL_THREAD).unwrap();
         let mut store = Store::default();
         let filter = store.policy(&policy).unwrap();

@@ -91,7 +91,7 @@ impl Candidates {
 
     fn add_policy(&mut self, policy: &Policy) {
         for section in policy.sections() {
-            self.add(Word::ARCH, [section.token]);
+            self.add(Word::ARCH, [section.token()]);
             for rule in &section.rules {
                 self.add(Word::NR, rule.calls.ranges().iter().flat_map(|(a, b)| [*a, *b]));
                 rule.when.for_each_test(&mut |test| {
@@ -138,7 +138,7 @@ impl Candidates {
         for section in policy.sections() {
             for rule in &section.rules {
                 for nr in rule.calls.ranges().iter().flat_map(|(first, last)| [*first, *last]) {
-                    let start = SeccompData { nr, arch: section.token, ..SeccompData::default() };
+                    let start = SeccompData { nr, arch: section.token(), ..SeccompData::default() };
                     at_tests(rule, start, visit);
                 }
             }
@@ -230,9 +230,11 @@ pub(super) fn around(insn: Insn, words: Words, data: SeccompData) -> Vec<Seccomp
         for near in [k, k.wrapping_add(1), k.wrapping_sub(1), value | k, value & !k, !value] {
             put(word, near);
         }
-        if let Some((arg, is_high)) = word.argument()
-            && let Some(half) = if is_high { Word::arg_low(arg) } else { Word::arg_high(arg) }
-        {
+        let other_half = |(arg, is_high)| match is_high {
+            true => Word::arg_low(arg),
+            false => Word::arg_high(arg),
+        };
+        if let Some(half) = word.argument().and_then(other_half) {
             for other in [0, 1, u32::MAX, value] {
                 put(half, other);
             }

@@ -32,9 +32,7 @@ impl Seen {
             if let Some(seen) = self.insns.get_mut(step.index) {
                 *seen = true;
             }
-            if let Some(holds) = step.holds()
-                && let Some(side) = self.sides.get_mut(step.index)
-            {
+            if let (Some(holds), Some(side)) = (step.holds(), self.sides.get_mut(step.index)) {
                 side[usize::from(holds)].get_or_insert(*data);
             }
         });

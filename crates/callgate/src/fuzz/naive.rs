@@ -42,11 +42,10 @@ impl std::error::Error for TooLong {}
 /// use callgate::{Arch, SeccompData, Verdict};
 ///
 /// let rule = |nr| Rule { calls: CallSet::one(nr), when: Condition::always(), verdict: Verdict::ALLOW };
-/// let (token, arches) = (Arch::X86_64.token(), vec![Arch::X86_64]);
-/// let section = Section { token, arches, rules: vec![rule(0), rule(2)], default: Verdict::errno(1) };
+/// let section = Section::new(Arch::X86_64, vec![rule(0), rule(2)], Verdict::errno(1));
 /// let policy = Policy::new(vec![section], Verdict::KILL_PROCESS)?;
 /// let program = plain_program(&policy)?;
-/// let data = SeccompData { nr: 2, arch: token, ..SeccompData::default() };
+/// let data = SeccompData { nr: 2, arch: Arch::X86_64.token(), ..SeccompData::default() };
 /// assert_eq!(program.run(&data, policy.endian()).verdict, policy.evaluate(&data));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -58,7 +57,7 @@ pub fn plain_program(policy: &Policy) -> Result<Program, TooLong> {
     let mut other = writer.push(Op::RetK, policy.bad_arch().0);
     for section in policy.sections().iter().rev() {
         let start = writer.section(section);
-        other = writer.branch(Op::JeqK, section.token, start, other);
+        other = writer.branch(Op::JeqK, section.token(), start, other);
         // For each section anew, so that a section's own loads do not matter.
         other = writer.load(other, Word::ARCH);
     }

@@ -80,7 +80,7 @@ impl<'a> Search<'a> {
         let mut rng = Rng::new(self.options.seed);
         let near = self.kept.clone();
         for _ in 0..self.options.runs {
-            if self.calls.is_multiple_of(TELL_EVERY) && !(self.progress)(self.calls) {
+            if self.calls % TELL_EVERY == 0 && !(self.progress)(self.calls) {
                 break;
             }
             self.call_again(candidates.random(&near, &mut rng));
@@ -102,7 +102,7 @@ impl<'a> Search<'a> {
 
     fn call_again(&mut self, data: SeccompData) {
         self.calls += 1;
-        if self.calls.is_multiple_of(TELL_EVERY) {
+        if self.calls % TELL_EVERY == 0 {
             let _ = (self.progress)(self.calls);
         }
         let endian = self.input.endian;
@@ -135,9 +135,10 @@ impl<'a> Search<'a> {
                 Reachable::Never | Reachable::Unknown => None,
             };
             for index in 0..subject.program.len() {
-                if !self.seen.get(number).is_some_and(|seen| seen.has_insn(index))
-                    && let Some(data) = example(reach.insn(index))
-                {
+                if self.seen.get(number).is_some_and(|seen| seen.has_insn(index)) {
+                    continue;
+                }
+                if let Some(data) = example(reach.insn(index)) {
                     self.call(data);
                 }
             }

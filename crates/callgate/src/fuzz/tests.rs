@@ -8,8 +8,6 @@ use callgate_bpf::random::Rng;
 use callgate_bpf::{Insn, Op, arbitrary};
 use callgate_proof::policy::{CallSet, Cmp, Condition, Field, Rule, Section, Test};
 
-const TOKEN: u32 = Arch::X86_64.token();
-
 fn report(policy: Option<&Policy>, programs: &[Subject], endian: Endian) -> Report {
     let input = Input { policy, programs, arches: &[Arch::X86_64], endian };
     fuzz(&input, &Options::default(), &mut |_| true)
@@ -36,8 +34,7 @@ fn policy() -> Policy {
         rule(CallSet::one(57), Condition::never(), Verdict::ALLOW),
         rule(CallSet::one(58), test(5, Cmp::Gt, 1 << 40), Verdict::KILL_PROCESS),
     ];
-    let (arches, default) = (vec![Arch::X86_64], Verdict::errno(1));
-    let section = Section { token: TOKEN, arches, rules, default };
+    let section = Section::new(Arch::X86_64, rules, Verdict::errno(1));
     Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap()
 }
 

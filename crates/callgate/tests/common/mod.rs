@@ -53,7 +53,7 @@ impl Pool {
     pub(crate) fn of_policy(policy: &Policy) -> Pool {
         let mut pool = Pool::default();
         for section in policy.sections() {
-            pool.tokens.push(section.token);
+            pool.tokens.push(section.token());
             for rule in &section.rules {
                 for (first, last) in rule.calls.ranges() {
                     pool.rng.extend([*first, *last]);
@@ -238,7 +238,8 @@ pub(crate) fn policies(most_rules: usize) -> impl Strategy<Value = Policy> {
                     .enumerate()
                     .map(|(i, arches)| {
                         let (rules, default) = bodies[if same == 0 { 0 } else { i }].clone();
-                        Section { token: arches[0].token(), arches, rules, default }
+                        let section = Section::new(arches[0], rules, default);
+                        arches[1..].iter().fold(section, |all, arch| all.and_arch(*arch).unwrap())
                     })
                     .collect();
                 Policy::new(sections, bad_arch).unwrap()
@@ -291,8 +292,7 @@ pub(crate) fn policies_of_one_argument() -> impl Strategy<Value = Policy> {
 
 /// A section for x86_64 alone, and everything else killed.
 pub(crate) fn x86_64(rules: Vec<Rule>, default: Verdict) -> Policy {
-    let (token, arches) = (Arch::X86_64.token(), vec![Arch::X86_64]);
-    let section = Section { token, arches, rules, default };
+    let section = Section::new(Arch::X86_64, rules, default);
     Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap()
 }
 

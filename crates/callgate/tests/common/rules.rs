@@ -23,7 +23,7 @@ pub(crate) fn policy(text: &str, arches: &[Arch]) -> Policy {
             let mut rules = rules(text, arch);
             let last = rules.pop().filter(|rule| rule.calls == CallSet::range(0, u32::MAX));
             let default = last.expect("`*: VERDICT` ends the rules").verdict;
-            Section { token: arch.token(), arches: vec![arch], rules, default }
+            Section::new(arch, rules, default)
         })
         .collect();
     Policy::new(sections, Verdict::KILL_PROCESS).unwrap()

@@ -1,4 +1,4 @@
-//! How conditions compare and how entries combine.
+//! What conditions compare, and how entries combine.
 
 use callgate::Arch;
 use callgate::frontend::oci::Dialect;
@@ -79,7 +79,7 @@ fn null_and_empty_args_are_no_condition() {
 }
 
 #[test]
-fn the_first_unconditional_rule_of_a_call_decides_it() {
+fn the_first_unconditional_rule_of_a_syscall_decides_it() {
     let conditional = entry("dup", "LOG", &args(&["0 EQ 1"]));
     let allow = entry("dup", "ALLOW", "");
     let kill = entry("dup", "KILL", "");
@@ -110,7 +110,7 @@ fn entries_with_the_default_verdict_are_skipped() {
 
 #[test]
 fn where_conditions_overlap_the_precedence_of_libseccomp_decides() {
-    // The pair, the arguments both match, and which of the two decides: the first is LOG.
+    // Two conditions, arguments that match both, and the first (LOG) decides.
     let table: [(&[&str], &[&str], &[u64]); 7] = [
         (&["1 EQ 2"], &["0 EQ 1"], &[1, 2]),
         (&["0 EQ 1"], &["0 LT 9"], &[1]),
@@ -133,7 +133,7 @@ fn where_conditions_overlap_the_precedence_of_libseccomp_decides() {
 
 #[test]
 fn of_conditions_of_equal_rank_the_first_one_decides() {
-    // libseccomp's programs ask the high words first, which are equal here but for the mask.
+    // libseccomp's programs compare the high words first, which are equal here except for the mask.
     let table: [(&str, &str, u64); 4] = [
         ("0 MASKED_EQ 0xff 0x5", "0 MASKED_EQ 0xf 0x5", 5),
         ("0 EQ 3", "0 MASKED_EQ 1 1", 3),
@@ -151,15 +151,15 @@ fn of_conditions_of_equal_rank_the_first_one_decides() {
 }
 
 #[test]
-fn a_longer_condition_after_its_prefix_is_dead_and_before_it_a_conflict() {
+fn a_longer_condition_has_no_effect_after_its_prefix_and_conflicts_before_it() {
     let short = entry("dup2", "ALLOW", &args(&["0 EQ 1"]));
     let long = entry("dup2", "LOG", &args(&["0 EQ 1", "1 EQ 2"]));
     let profile = read(&[short.clone(), long.clone()], &options(Dialect::Runc));
     assert_eq!(call(&profile, "dup2", &[1, 2]), "ALLOW");
     assert_eq!(
         warnings(&profile),
-        ["this rule for `dup2` has no effect: the one for `dup2` at 1:61 gives ALLOW whenever it \
-          would match"]
+        ["this rule for `dup2` has no effect: the rule for `dup2` at 1:61 gives ALLOW whenever \
+          this one matches"]
     );
     assert_eq!(
         errors(&[long, short], &options(Dialect::Runc)),
@@ -168,7 +168,7 @@ fn a_longer_condition_after_its_prefix_is_dead_and_before_it_a_conflict() {
 }
 
 #[test]
-fn a_condition_with_more_comparisons_than_another_decides_nothing() {
+fn a_condition_with_more_comparisons_than_another_has_no_effect() {
     let wide = entry("dup2", "ALLOW", &args(&["1 EQ 2"]));
     let narrow = |action| entry("dup2", action, &args(&["0 EQ 1", "1 EQ 2"]));
     for entries in [[wide.clone(), narrow("LOG")], [narrow("LOG"), wide.clone()]] {
@@ -176,7 +176,7 @@ fn a_condition_with_more_comparisons_than_another_decides_nothing() {
         assert_eq!(call(&profile, "dup2", &[1, 2]), "ALLOW");
         assert!(warnings(&profile)[0].starts_with("this rule for `dup2` has no effect"));
     }
-    // With the same verdict it is dropped, and no longer stands in the way of its prefix.
+    // With the same verdict it is dropped, and no longer conflicts with its prefix.
     let prefix = entry("dup2", "LOG", &args(&["0 EQ 1"]));
     let profile = read(&[wide, narrow("ALLOW"), prefix], &options(Dialect::Runc));
     assert_eq!(call(&profile, "dup2", &[1, 2]), "ALLOW");
@@ -199,7 +199,7 @@ fn the_same_condition_with_another_action_is_a_conflict() {
 }
 
 #[test]
-fn on_32_bit_architectures_only_low_halves_are_compared() {
+fn on_32_bit_architectures_only_low_words_are_compared() {
     let mut options = options(Dialect::Runc);
     options.arches = vec![Arch::X86_64, Arch::X86, Arch::X32];
     let entries = [
@@ -212,7 +212,7 @@ fn on_32_bit_architectures_only_low_halves_are_compared() {
     assert_eq!(on(policy, Arch::X86_64, "dup2", &[0x1_0000_0005]), "ALLOW");
     assert_eq!(on(policy, Arch::X86_64, "dup2", &[0, 0x1_0000_0007]), "ALLOW");
     for arch in [Arch::X86, Arch::X32] {
-        // The mask of the second entry looks at nothing here, so the call is always allowed.
+        // The low word of the second entry's mask is 0, so the syscall is always allowed.
         assert_eq!(on(policy, arch, "dup2", &[6, 7]), "ALLOW", "{arch}");
     }
     assert!(warnings(&profile)[0].contains("compared with 0x5 instead of 0x100000005"));
@@ -224,7 +224,7 @@ fn on_32_bit_architectures_only_low_halves_are_compared() {
 }
 
 #[test]
-fn x86_64_and_x32_are_told_apart_by_number() {
+fn x86_64_and_x32_are_distinguished_by_number() {
     let entries = [entry("getpid", "ALLOW", "")];
     type Numbers = &'static [(u32, &'static str)];
     let table: [(&[Arch], Numbers); 3] = [
@@ -276,7 +276,7 @@ fn x86_64_and_x32_are_told_apart_by_number() {
 }
 
 #[test]
-fn calls_behind_a_multiplexer_get_a_rule_there_as_well() {
+fn syscalls_behind_a_multiplexer_also_get_a_rule_for_it() {
     let mut options = options(Dialect::Runc);
     options.arches = vec![Arch::X86];
     let entries = [
@@ -291,7 +291,7 @@ fn calls_behind_a_multiplexer_get_a_rule_there_as_well() {
         ("socketcall", [3, 9], "ALLOW"),
         ("socket", [2, 1], "LOG"),
         ("socket", [2, 2], "ERRNO(EPERM)"),
-        // Argument 0 is the sub-call's number there; the condition on argument 1 stays.
+        // There, argument 0 is the number of the sub-call; the condition on argument 1 remains.
         ("socketcall", [1, 1], "LOG"),
         ("socketcall", [1, 2], "ERRNO(EPERM)"),
         ("socketcall", [2, 0], "ERRNO(EPERM)"),
@@ -303,8 +303,8 @@ fn calls_behind_a_multiplexer_get_a_rule_there_as_well() {
     }
     assert_eq!(
         warnings(&profile),
-        ["on x86 programs reach `socket` through `socketcall` too, where a filter cannot see its \
-          arguments; there this rule does not check them"]
+        ["on x86, programs can also reach `socket` through `socketcall`, where a filter cannot \
+          see its arguments; this rule does not check them there"]
     );
     let allowed = read(&[entry("socketcall", "LOG", ""), entries[1].clone()], &options);
     assert_eq!(on(&allowed.policy, Arch::X86, "socketcall", &[1, 2]), "LOG");
@@ -322,12 +322,12 @@ fn calls_behind_a_multiplexer_get_a_rule_there_as_well() {
 }
 
 #[test]
-fn rules_that_libseccomp_refuses_are_errors_but_for_the_specification() {
-    // libseccomp 2.5.4 refuses each of these with EEXIST.
+fn rules_that_libseccomp_rejects_are_errors_except_in_oci() {
+    // libseccomp 2.5.4 rejects each of these with EEXIST.
     type Rules = &'static [(&'static str, &'static [&'static str])];
     let table: [(Rules, &str); 5] = [
         (
-            // The high half of argument 0 is compared with the same value.
+            // Both compare the high word of argument 0 with the same value.
             &[("ALLOW", &["0 GT 5", "1 EQ 0"]), ("KILL", &["0 GT 9"])],
             "`dup2` gets KILL_THREAD here, but ALLOW under an overlapping condition at 1:61",
         ),
@@ -354,7 +354,7 @@ fn rules_that_libseccomp_refuses_are_errors_but_for_the_specification() {
         for dialect in [Dialect::Runc, Dialect::Crun, Dialect::Docker, Dialect::Podman] {
             assert_eq!(errors(&entries, &options(dialect)), [message], "{dialect} {rules:?}");
         }
-        // The specification knows no trees: only the same condition is a contradiction.
+        // By the specification, only the same condition is a contradiction.
         let is_same = message.contains("the same condition");
         let read = callgate::frontend::oci::read(&text(&entries.join(",")), &options(Dialect::Oci));
         assert_eq!(read.is_err(), is_same, "{rules:?}");
@@ -362,7 +362,7 @@ fn rules_that_libseccomp_refuses_are_errors_but_for_the_specification() {
 }
 
 #[test]
-fn on_32_bit_architectures_there_are_no_halves_that_meet() {
+fn on_32_bit_architectures_no_high_words_are_shared() {
     let mut options = options(Dialect::Runc);
     options.arches = vec![Arch::X86];
     let entries = [
@@ -375,8 +375,8 @@ fn on_32_bit_architectures_there_are_no_halves_that_meet() {
 }
 
 #[test]
-fn rules_for_a_call_that_is_missing_are_refused_as_well() {
-    // x86_64 has no `send`; libseccomp keeps the rules under a number of its own.
+fn conflicting_rules_for_a_missing_syscall_are_rejected() {
+    // x86_64 does not have `send`; libseccomp keeps the rules under a pseudo syscall number.
     let entries = [
         entry("send", "ALLOW", &args(&["0 EQ 1"])),
         entry("send", "LOG", &args(&["0 EQ 1"])),
@@ -384,16 +384,14 @@ fn rules_for_a_call_that_is_missing_are_refused_as_well() {
     ];
     assert_eq!(
         errors(&entries, &options(Dialect::Runc)),
-        [
-            "`send` gets LOG here, but ALLOW under the same condition at 1:61 (on x86_64, which has no \
-          such call)"
-        ]
+        ["`send` gets LOG here, but ALLOW under the same condition at 1:61 (on x86_64, which \
+             does not have this syscall)"]
     );
     assert_eq!(warnings(&read(&entries, &options(Dialect::Oci))), [""; 0]);
 }
 
 #[test]
-fn libseccomp_takes_no_errno_4095() {
+fn libseccomp_rejects_errno_4095() {
     for dialect in Dialect::ALL {
         let entries = [entry("dup2", "ERRNO", "\"errnoRet\": 4095")];
         let read = callgate::frontend::oci::read(&text(&entries.join(",")), &options(dialect));
@@ -402,13 +400,13 @@ fn libseccomp_takes_no_errno_4095() {
 }
 
 #[test]
-fn crun_looks_at_six_conditions() {
+fn crun_uses_six_conditions() {
     let six = ["0 EQ 1", "1 EQ 1", "2 EQ 1", "3 EQ 1", "4 EQ 1", "5 EQ 1"];
     let entries = [entry("dup2", "ALLOW", &args(&[&six[..], &["5 EQ 2"]].concat()))];
     for (dialect, all, one) in [
         (Dialect::Crun, "ALLOW", "ERRNO(EPERM)"),
         (Dialect::Podman, "ALLOW", "ERRNO(EPERM)"),
-        // An index that repeats makes each condition a rule.
+        // A repeated index makes each condition a separate rule.
         (Dialect::Runc, "ALLOW", "ALLOW"),
         (Dialect::Docker, "ALLOW", "ALLOW"),
         (Dialect::Oci, "ERRNO(EPERM)", "ERRNO(EPERM)"),

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use callgate::Arch;
 use callgate::diagram::Store;
-use callgate::frontend::oci::{self, Dialect, Options};
+use callgate::frontend::oci::{self, Dialect, ReadOptions};
 use callgate::frontend::{CONTAINER_DEFAULT, CapSet, Profile, container_default};
-use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Test};
 use callgate::syscalls::{KernelVersion, facts, known_names};
 
 use crate::support::{call, lines, on, verdict_of};
@@ -14,7 +14,7 @@ use crate::support::{call, lines, on, verdict_of};
 const LINUX: KernelVersion = KernelVersion { major: 6, minor: 18 };
 
 fn with_caps(caps: &str) -> Profile {
-    let mut options = Options::new(Arch::X86_64, LINUX);
+    let mut options = ReadOptions::new(Arch::X86_64, LINUX);
     options.caps = caps.parse::<CapSet>().unwrap();
     container_default(&options).unwrap_or_else(|messages| panic!("{}", lines(&messages)))
 }
@@ -23,7 +23,7 @@ fn with_caps(caps: &str) -> Profile {
 fn it_is_read_without_a_warning_for_every_machine() {
     for arch in Arch::ALL {
         for caps in [CapSet::none(), CapSet::docker(), CapSet::all()] {
-            let mut options = Options::new(*arch, LINUX);
+            let mut options = ReadOptions::new(*arch, LINUX);
             options.caps = caps;
             options.strict = true;
             let profile = container_default(&options)
@@ -36,7 +36,7 @@ fn it_is_read_without_a_warning_for_every_machine() {
 }
 
 #[test]
-fn it_names_every_call_up_to_its_kernel_and_each_group_says_why() {
+fn it_names_every_syscall_up_to_its_kernel_and_each_group_has_a_comment() {
     let quoted: BTreeSet<&str> = CONTAINER_DEFAULT.split('"').skip(1).step_by(2).collect();
     let named = |name: &&str| {
         let introduced = facts(name).and_then(|facts| facts.introduced);
@@ -50,7 +50,7 @@ fn it_names_every_call_up_to_its_kernel_and_each_group_says_why() {
 }
 
 #[test]
-fn by_default_the_ordinary_is_allowed_and_the_hosts_affairs_are_not() {
+fn by_default_ordinary_syscalls_are_allowed_and_those_that_affect_the_host_are_not() {
     let profile = with_caps("docker");
     for name in [
         "read",
@@ -95,7 +95,7 @@ fn by_default_the_ordinary_is_allowed_and_the_hosts_affairs_are_not() {
 }
 
 #[test]
-fn namespaces_sockets_and_personalities_are_told_apart() {
+fn namespaces_sockets_and_personalities_are_distinguished() {
     let profile = with_caps("docker");
     for (name, given, verdict) in [
         ("clone", 0x003d_0f00, "ALLOW"),
@@ -125,14 +125,14 @@ fn namespaces_sockets_and_personalities_are_told_apart() {
         assert_eq!(call(&profile, name, &[given]), verdict, "{name} {given:#x}");
     }
     // On IBM Z the flags of clone are the second argument.
-    let profile = container_default(&Options::new(Arch::S390x, LINUX)).unwrap();
+    let profile = container_default(&ReadOptions::new(Arch::S390x, LINUX)).unwrap();
     let clone = |args: &[u64]| on(&profile.policy, Arch::S390x, "clone", args);
     assert_eq!(clone(&[0x1000_0000, 0x11]), "ALLOW");
     assert_eq!(clone(&[0, 0x1000_0011]), "ERRNO(EPERM)");
 }
 
 #[test]
-fn capabilities_open_their_groups() {
+fn capabilities_allow_their_groups() {
     for (caps, name, given) in [
         ("CAP_SYS_ADMIN", "mount", 0),
         ("CAP_SYS_ADMIN", "clone3", 0),
@@ -164,13 +164,13 @@ fn capabilities_open_their_groups() {
 
 #[test]
 fn tracing_needs_a_kernel_that_filters_after_the_tracer() {
-    let mut options = Options::new(Arch::X86_64, KernelVersion { major: 4, minor: 7 });
+    let mut options = ReadOptions::new(Arch::X86_64, KernelVersion { major: 4, minor: 7 });
     assert_eq!(call(&container_default(&options).unwrap(), "ptrace", &[]), "ERRNO(EPERM)");
     options.kernel = KernelVersion { major: 4, minor: 8 };
     assert_eq!(call(&container_default(&options).unwrap(), "ptrace", &[]), "ALLOW");
 }
 
-/// What `docs/by-descriptor.json` permits for descriptors below 65,536 alone.
+/// The syscalls that `docs/by-descriptor.json` permits only for descriptors below 65,536.
 const BY_DESCRIPTOR: [&str; 22] = [
     "read",
     "write",
@@ -196,9 +196,9 @@ const BY_DESCRIPTOR: [&str; 22] = [
     "setsockopt",
 ];
 
-/// With it filters are measured for which the kernel's cache does not answer.
+/// The profile is used to measure filters whose verdicts the kernel's cache does not hold.
 #[test]
-fn the_profile_by_descriptor_differs_by_descriptors_alone() {
+fn the_profile_by_descriptor_differs_only_by_descriptors() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/by-descriptor.json");
     let text = std::fs::read_to_string(path).unwrap();
     let limit = Test::new(Field::arg(0).unwrap(), Cmp::Ge, 0x1_0000);
@@ -207,7 +207,7 @@ fn the_profile_by_descriptor_differs_by_descriptors_alone() {
         (Arch::X86_64, CapSet::all()),
         (Arch::Aarch64, CapSet::none()),
     ] {
-        let mut options = Options::new(arch, LINUX);
+        let mut options = ReadOptions::new(arch, LINUX);
         options.caps = caps;
         options.dialect = Some(Dialect::Docker);
         options.arches = vec![arch];
@@ -216,15 +216,15 @@ fn the_profile_by_descriptor_differs_by_descriptors_alone() {
         assert_eq!(lines(&own.warnings), "");
         let whole = container_default(&options).unwrap().policy;
         let sections = whole.sections().iter().map(|section| {
-            let denied = section.arches.iter().flat_map(|arch| {
-                BY_DESCRIPTOR.iter().filter_map(|name| arch.number(name)).map(|nr| Rule {
+            let denied = section.arches().flat_map(|arch| {
+                BY_DESCRIPTOR.iter().filter_map(move |name| arch.number(name)).map(|nr| Rule {
                     calls: CallSet::one(nr),
                     when: Condition::test(limit),
                     verdict: section.default,
                 })
             });
             let rules = denied.chain(section.rules.iter().cloned()).collect();
-            Section { rules, ..section.clone() }
+            section.with_rules(rules)
         });
         let expected = Policy::new(sections.collect(), whole.bad_arch()).unwrap();
         let mut store = Store::default();

@@ -1,4 +1,4 @@
-//! What the same text means to whom, and how the dialect is found.
+//! What the same text means in each dialect, and how the dialect is detected.
 
 use callgate::Arch;
 use callgate::frontend::oci::{self, Dialect};
@@ -6,7 +6,7 @@ use callgate::frontend::oci::{self, Dialect};
 use crate::support::{args, call, entry, errors, lines, options, read, text, warnings};
 
 #[test]
-fn a_repeated_index_is_and_in_the_specification_and_or_in_the_runtimes() {
+fn a_repeated_index_means_all_in_the_specification_and_any_in_the_runtimes() {
     let entries = [entry("dup2", "ALLOW", &args(&["0 GE 3", "0 LE 5", "1 EQ 7"]))];
     for dialect in Dialect::ALL {
         let profile = read(&entries, &options(dialect));
@@ -14,7 +14,10 @@ fn a_repeated_index_is_and_in_the_specification_and_or_in_the_runtimes() {
         for (given, verdict) in [([4, 7], "ALLOW"), ([9, 0], or), ([0, 0], or), ([4, 0], or)] {
             assert_eq!(call(&profile, "dup2", &given), verdict, "{dialect} {given:?}");
         }
-        assert!(warnings(&profile)[0].starts_with("argument 0 is compared twice in one entry"));
+        assert!(warnings(&profile)[0].starts_with(
+            "argument 0 is compared more than once in this \
+                                                   entry"
+        ));
     }
 }
 
@@ -32,22 +35,25 @@ fn a_datum_outside_its_mask_never_matches_or_is_masked() {
 }
 
 #[test]
-fn an_errno_on_an_action_without_one_is_an_error_to_oci_crun_and_podman() {
+fn an_errno_for_an_action_without_one_is_an_error_in_oci_crun_and_podman() {
     let entries = [entry("dup", "ALLOW", "\"errnoRet\": 5")];
     for dialect in Dialect::ALL {
         if matches!(dialect, Dialect::Oci | Dialect::Crun | Dialect::Podman) {
             let given = errors(&entries, &options(dialect));
-            assert_eq!(given, ["SCMP_ACT_ALLOW takes no errno"], "{dialect}");
+            assert_eq!(given, ["SCMP_ACT_ALLOW does not take an errno"], "{dialect}");
         } else {
             let profile = read(&entries, &options(dialect));
             assert_eq!(call(&profile, "dup", &[]), "ALLOW");
-            assert_eq!(warnings(&profile), ["SCMP_ACT_ALLOW takes no errno; it is ignored"]);
+            assert_eq!(
+                warnings(&profile),
+                ["SCMP_ACT_ALLOW does not take an errno; it is ignored"]
+            );
         }
     }
 }
 
 #[test]
-fn errno_names_are_podmans() {
+fn errno_names_are_read_by_podman_only() {
     let entries = [
         entry("dup", "ERRNO", "\"errnoRet\": 1, \"errno\": \"ENOSYS\""),
         entry("dup2", "ERRNO", "\"errno\": \"42\""),
@@ -69,7 +75,7 @@ fn errno_names_are_podmans() {
 }
 
 #[test]
-fn the_dialect_is_found_by_the_keys_that_only_one_format_has() {
+fn the_dialect_is_detected_from_the_keys_of_only_one_format() {
     let plain = "\"names\": [\"dup\"], \"action\": \"SCMP_ACT_ERRNO\"";
     for (more, dialect) in [
         ("", Dialect::Runc),
@@ -88,7 +94,7 @@ fn the_dialect_is_found_by_the_keys_that_only_one_format_has() {
 }
 
 #[test]
-fn the_formats_of_the_past_are_read() {
+fn older_formats_are_read() {
     let entries = "{\"name\": \"dup\", \"action\": \"SCMP_ACT_ALLOW\", \"args\": null, \
                    \"priority\": 3}, \
                    {\"name\": \"dup2\", \"names\": null, \"action\": \"SCMP_ACT_LOG\", \"args\": []}";
@@ -101,7 +107,7 @@ fn the_formats_of_the_past_are_read() {
 }
 
 #[test]
-fn a_runtime_configuration_and_a_kubernetes_resource_hold_a_profile() {
+fn a_runtime_configuration_and_a_kubernetes_resource_contain_a_profile() {
     let profile = text(&entry("dup", "ALLOW", ""));
     for document in [
         format!(
@@ -124,7 +130,7 @@ fn a_runtime_configuration_and_a_kubernetes_resource_hold_a_profile() {
 }
 
 #[test]
-fn flags_and_listener_are_handed_on() {
+fn flags_and_listener_are_returned() {
     let text = "{\"defaultAction\": \"SCMP_ACT_ALLOW\", \
                 \"flags\": [\"SECCOMP_FILTER_FLAG_TSYNC\", \"SECCOMP_FILTER_FLAG_LOG\"], \
                 \"listenerPath\": \"/run/l.sock\", \"listenerMetadata\": \"m\", \
@@ -141,9 +147,12 @@ fn keys_in_another_case_are_read_where_go_reads_them() {
     let entries = "{\"Names\": [\"dup\"], \"action\": \"SCMP_ACT_ALLOW\"}";
     let profile = oci::read(&text(entries), &options(Dialect::Docker)).unwrap();
     assert_eq!(call(&profile, "dup", &[]), "ALLOW");
-    assert_eq!(warnings(&profile), ["`Names` is read as `names`, as Go's decoder does"]);
+    assert_eq!(warnings(&profile), ["`Names` is read as `names`: Go's JSON decoder ignores case"]);
     let messages = oci::read(&text(entries), &options(Dialect::Crun)).unwrap_err();
-    assert!(lines(&messages).contains("has no key `Names`; it is ignored (did you mean `names`? "));
+    assert!(lines(&messages).contains(
+        "unknown key `Names` in an entry of `syscalls`; it is \
+                                       ignored (did you mean `names`? "
+    ));
 }
 
 #[test]

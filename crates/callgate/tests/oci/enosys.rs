@@ -1,21 +1,21 @@
-//! Numbers above the largest one that the profile names: what runc puts in front of a filter.
+//! The ENOSYS check that runc adds in front of a filter: numbers above the largest one that the profile names.
 //!
 //! The table for x86_64 was measured on runc 1.1.5, call by call.
 
 use callgate::Arch;
-use callgate::frontend::oci::{self, Dialect, EnosysAbove, Options};
+use callgate::frontend::oci::{self, Dialect, EnosysAbove, ReadOptions};
 use callgate::syscalls::KernelVersion;
 
 use crate::support::{args, entry, options, read, text, verdict_of};
 
-fn with_enosys(arches: &[Arch]) -> Options {
+fn with_enosys(arches: &[Arch]) -> ReadOptions {
     let mut options = options(Dialect::Runc);
     options.arches = arches.to_vec();
     options.enosys_above = None;
     options
 }
 
-fn check(options: &Options, entries: &[String], token: Arch, table: &[(u32, &str)]) {
+fn check(options: &ReadOptions, entries: &[String], token: Arch, table: &[(u32, &str)]) {
     let profile = read(entries, options);
     for (nr, verdict) in table {
         assert_eq!(verdict_of(&profile.policy, token, *nr, &[]), *verdict, "{nr:#x}");
@@ -23,7 +23,7 @@ fn check(options: &Options, entries: &[String], token: Arch, table: &[(u32, &str
 }
 
 #[test]
-fn x86_64_alone_leaves_the_numbers_of_x32_alone() {
+fn without_x32_the_numbers_of_x32_are_not_affected() {
     let entries = [entry("getpid close_range", "ALLOW", "")];
     let table = [
         (39, "ALLOW"),
@@ -44,7 +44,7 @@ fn x86_64_alone_leaves_the_numbers_of_x32_alone() {
 
 #[test]
 fn x86_64_and_x32_have_a_bound_each() {
-    // rt_sigaction has a number of its own on x32, 512, which is its bound.
+    // rt_sigaction has a different number on x32, 512, which is the bound there.
     let entries = [entry("getpid rt_sigaction", "ALLOW", "")];
     let table = [
         (39, "ALLOW"),
@@ -61,7 +61,7 @@ fn x86_64_and_x32_have_a_bound_each() {
 }
 
 #[test]
-fn whatever_an_entry_gives_its_names_count() {
+fn names_count_whatever_the_action_of_their_entry() {
     let entries = [
         entry("getpid", "ALLOW", ""),
         entry("getppid", "ERRNO", ""),
@@ -82,7 +82,7 @@ fn entries_that_do_not_apply_do_not_count() {
 }
 
 #[test]
-fn it_is_on_for_docker_and_runc_and_can_be_asked_for() {
+fn the_check_is_on_for_docker_and_runc_and_can_be_chosen() {
     let entries = [entry("getpid", "ALLOW", "")];
     for dialect in Dialect::ALL {
         let mut options = with_enosys(&[Arch::X86_64]);
@@ -98,7 +98,7 @@ fn it_is_on_for_docker_and_runc_and_can_be_asked_for() {
 }
 
 #[test]
-fn permissive_defaults_have_none() {
+fn profiles_with_a_permissive_default_do_not_get_the_check() {
     for (action, above) in [
         ("ALLOW", "ALLOW"),
         ("LOG", "LOG"),
@@ -115,7 +115,7 @@ fn permissive_defaults_have_none() {
 }
 
 #[test]
-fn other_architectures_have_one_bound_and_ibm_z_number_zero_too() {
+fn other_architectures_have_one_bound_and_ibm_z_also_number_zero() {
     let entries = [entry("getpid openat2", "ALLOW", "")];
     check(
         &with_enosys(&[Arch::Aarch64]),
@@ -137,7 +137,7 @@ fn other_architectures_have_one_bound_and_ibm_z_number_zero_too() {
 }
 
 #[test]
-fn calls_behind_a_multiplexer_do_not_count_whatever_their_number() {
+fn syscalls_behind_a_multiplexer_do_not_count_even_with_a_number() {
     // sendmmsg is 345 on x86 and 358 on s390x, semtimedop 392 on s390x: none
     // of them counts, because libseccomp has negative numbers for them.
     for (arch, bound) in [
@@ -155,11 +155,11 @@ fn calls_behind_a_multiplexer_do_not_count_whatever_their_number() {
         assert_eq!(verdict(bound), "ALLOW", "{arch}");
         let enosys = callgate::Verdict::errno(arch.enosys()).to_string();
         assert_eq!(verdict(bound + 1), enosys, "{arch}");
-        // So the rule for the call itself is hidden.
+        // So the check overrides the rule for the syscall itself.
         let nr = arch.number("sendmmsg").unwrap();
         assert_eq!(verdict(nr), enosys, "{arch}");
     }
-    // Where there is no socketcall, they count.
+    // On architectures without socketcall, they count.
     let entries = [entry("getpid sendmmsg", "ALLOW", "")];
     check(
         &with_enosys(&[Arch::X86_64]),
@@ -170,28 +170,28 @@ fn calls_behind_a_multiplexer_do_not_count_whatever_their_number() {
 }
 
 #[test]
-fn only_such_names_leave_an_architecture_alone() {
+fn an_architecture_with_only_such_names_gets_no_check() {
     let entries = [entry("socket connect", "ALLOW", "")];
     let table = [(1, "ERRNO(EPERM)"), (359, "ALLOW"), (5000, "ERRNO(EPERM)")];
     check(&with_enosys(&[Arch::X86]), &entries, Arch::X86, &table);
 }
 
 #[test]
-fn a_default_of_enosys_does_not_leave_it_out() {
+fn a_default_errno_of_enosys_does_not_disable_the_check() {
     let entry = entry("getpid", "ALLOW", "");
     let text = text(&entry).replacen(
         "\"SCMP_ACT_ERRNO\"",
         "\"SCMP_ACT_KILL\", \"defaultErrnoRet\": 38",
         1,
     );
-    // What the default action is does not matter, nor whether it takes the errno.
+    // Neither the default action matters, nor whether it takes the errno.
     let profile = oci::read(&text, &with_enosys(&[Arch::X86_64])).unwrap();
     assert_eq!(verdict_of(&profile.policy, Arch::X86_64, 40, &[]), "ERRNO(ENOSYS)");
     assert_eq!(verdict_of(&profile.policy, Arch::X86_64, 38, &[]), "KILL_THREAD");
 }
 
 #[test]
-fn runc_1_1_adds_it_for_listed_architectures_only() {
+fn runc_1_1_adds_the_check_only_for_listed_architectures() {
     let entry = entry("getpid", "ALLOW", "");
     let with =
         |arches: &str| text(&entry).replacen('{', &format!("{{\"architectures\": [{arches}], "), 1);
@@ -215,7 +215,7 @@ fn runc_1_1_adds_it_for_listed_architectures_only() {
 
 #[test]
 fn the_defaults_of_options_are_those_of_docker() {
-    let options = Options::new(Arch::X86_64, KernelVersion { major: 6, minor: 18 });
+    let options = ReadOptions::new(Arch::X86_64, KernelVersion { major: 6, minor: 18 });
     assert_eq!(options.caps.to_string(), "docker");
     assert_eq!((options.dialect, options.enosys_above, options.strict), (None, None, false));
 }

@@ -1,4 +1,4 @@
-//! `includes` and `excludes`.
+//! Gates: `includes` and `excludes`.
 
 use callgate::Arch;
 use callgate::frontend::CapSet;
@@ -17,7 +17,7 @@ fn applies(gate: &str, caps: &str, kernel: &str) -> bool {
 }
 
 #[test]
-fn gates_follow_the_table() {
+fn gates_are_evaluated_as_in_the_table() {
     let bpf = "\"includes\": {\"caps\": [\"CAP_BPF\"]}";
     let both = "\"includes\": {\"caps\": [\"CAP_BPF\", \"CAP_CHOWN\"]}";
     let not_admin = "\"excludes\": {\"caps\": [\"CAP_SYS_ADMIN\", \"CAP_BPF\"]}";
@@ -54,13 +54,13 @@ fn gates_follow_the_table() {
 }
 
 #[test]
-fn arches_are_judged_against_the_native_one_for_all_architectures_of_the_filter() {
+fn arches_refer_to_the_main_architecture_on_all_architectures_of_the_filter() {
     let entries = [
         entry("dup", "ALLOW", "\"includes\": {\"arches\": [\"amd64\"]}"),
         entry("dup2", "ALLOW", "\"includes\": {\"arches\": [\"x86\"]}"),
     ];
     let mut options = options(Dialect::Docker);
-    // The first 64-bit one counts as native, whatever the machine is.
+    // The first 64-bit architecture counts as native, whatever the machine is.
     options.native = Arch::Aarch64;
     options.arches = vec![Arch::X86, Arch::X86_64];
     let profile = read(&entries, &options);
@@ -74,7 +74,7 @@ fn arches_are_judged_against_the_native_one_for_all_architectures_of_the_filter(
 }
 
 #[test]
-fn podman_knows_no_min_kernel() {
+fn podman_ignores_min_kernel() {
     let entries = [entry("dup", "ALLOW", "\"includes\": {\"minKernel\": \"99.0\"}")];
     let profile = read(&entries, &options(Dialect::Podman));
     assert_eq!(call(&profile, "dup", &[]), "ALLOW");
@@ -82,7 +82,7 @@ fn podman_knows_no_min_kernel() {
 }
 
 #[test]
-fn the_other_dialects_do_not_look_at_gates() {
+fn the_other_dialects_ignore_gates() {
     let entries = [entry("dup", "ALLOW", "\"includes\": {\"caps\": [\"CAP_BPF\"]}")];
     for dialect in [Dialect::Oci, Dialect::Runc, Dialect::Crun] {
         let profile = read(&entries, &options(dialect));
@@ -93,25 +93,25 @@ fn the_other_dialects_do_not_look_at_gates() {
 }
 
 #[test]
-fn what_no_machine_has_is_said() {
+fn unknown_capabilities_and_architectures_are_warnings() {
     let gate = "\"includes\": {\"caps\": [\"CAP_SYS_ADMN\"], \"arches\": [\"x86_64\", \"vax\"]}";
     let text = text(&format!("{}, {}", entry("dup", "ALLOW", gate), entry("close", "ALLOW", "")));
     let mut options = options(Dialect::Docker);
     options.caps = CapSet::all();
     let profile = oci::read(&text, &options).unwrap();
     assert_eq!(call(&profile, "dup", &[]), "ERRNO(EPERM)");
-    let said: Vec<_> =
+    let messages: Vec<_> =
         profile.warnings.iter().map(|w| (w.message.as_str(), w.help.as_str())).collect();
     assert_eq!(
-        said,
+        messages,
         [
             (
-                "there is no capability `CAP_SYS_ADMN`; no container has it",
+                "unknown capability `CAP_SYS_ADMN`; no container has it",
                 "did you mean `CAP_SYS_ADMIN`?"
             ),
-            ("`x86_64` in `arches` is no architecture; it matches nothing", "write `amd64`"),
+            ("`x86_64` in `arches` is not an architecture; it matches nothing", "write `amd64`"),
             (
-                "`vax` in `arches` is no architecture; it matches nothing",
+                "`vax` in `arches` is not an architecture; it matches nothing",
                 "the names are amd64, x86, x32, arm64, arm, riscv64, s390x, ppc64le, …"
             ),
         ]

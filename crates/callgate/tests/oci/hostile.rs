@@ -1,21 +1,21 @@
-//! Profiles that are written to take long: an answer or a limit, whatever they hold.
+//! Profiles that are designed to be expensive get an answer, or an error with the limit.
 //!
-//! What is asserted is the answer. Each profile took minutes, or far longer, where work grew with the
-//! square of its size. `cargo test --release -p callgate --test oci hostile -- --ignored --nocapture`
-//! reads each with 16 MB, and says how long that took.
+//! The tests assert the answer. Each of these profiles took minutes or more while the work was quadratic in its size.
+//! `cargo test --release -p callgate --test oci hostile -- --ignored --nocapture` reads each with 16 MB and prints
+//! the time.
 
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use callgate::frontend::oci::{self, Dialect, Options};
+use callgate::frontend::oci::{self, Dialect, ReadOptions};
 use callgate::{Arch, SeccompData};
 
 use crate::support::options;
 
-/// Makes a profile of about so many bytes.
+/// Creates a profile of about this number of bytes.
 type Make = fn(usize) -> String;
 
-/// What each profile is, and how its answer begins: the first error, or "read".
+/// Name and generator of each profile, and the start of the answer: the first error, or "read".
 const PROFILES: &[(&str, Make, &str)] = &[
     ("names times conditions", names_times_conditions, "the rules of this profile have up to "),
     ("rules of mixed length", mixed_lengths, "read"),
@@ -24,7 +24,7 @@ const PROFILES: &[(&str, Make, &str)] = &[
     ("six comparisons in each rule", six_comparisons, "read"),
     ("unknown capabilities", unknown_capabilities, "read"),
     ("unknown names", unknown_names, "read"),
-    ("unknown architectures", unknown_architectures, "there is no architecture"),
+    ("unknown architectures", unknown_architectures, "unknown architecture"),
     ("unknown keys", unknown_keys, "read"),
     ("unknown operators", unknown_operators, "`op` is"),
     ("one long name", long_name, "read"),
@@ -37,7 +37,7 @@ fn profile(entries: &str) -> String {
     format!("{{\"defaultAction\": \"SCMP_ACT_ERRNO\", \"syscalls\": [{entries}]}}")
 }
 
-/// As many items as fit, with commas between them.
+/// As many items as fit, separated by commas.
 fn fill(size: usize, mut item: impl FnMut(usize) -> String) -> String {
     let mut text = String::with_capacity(size + 200);
     let mut count = 0;
@@ -137,7 +137,7 @@ fn same_name(size: usize) -> String {
     profile(&format!("{{\"names\":[{names}],\"action\":\"SCMP_ACT_ALLOW\"}}"))
 }
 
-/// Each message names a second place, at the other end of the only line.
+/// Each message names a second position, at the other end of the only line.
 fn without_effect(size: usize) -> String {
     profile(&format!(
         "{},{}",
@@ -151,10 +151,10 @@ fn conditions_of_one_entry(size: usize) -> String {
 }
 
 fn answer(text: &str, dialect: Dialect) -> String {
-    let options = Options { arches: Vec::new(), enosys_above: None, ..options(dialect) };
+    let options = ReadOptions { arches: Vec::new(), enosys_above: None, ..options(dialect) };
     match oci::read(text, &options) {
         Ok(profile) => {
-            // The default, as no rule is about this number.
+            // No rule has this number, so it gets the default.
             let data = SeccompData { nr: 1000, ..SeccompData::default() };
             assert_ne!(profile.policy.evaluate(&data), callgate::Verdict::ALLOW);
             assert!(profile.warnings.len() < 600, "{}", profile.warnings.len());

@@ -1,5 +1,4 @@
-//! What the profiles of container runtimes mean, asked call by call, and what is said about those
-//! that mean nothing.
+//! What the profiles of container runtimes mean, syscall by syscall, and the messages about invalid ones.
 
 mod bad_input;
 mod combine;

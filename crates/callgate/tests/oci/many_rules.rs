@@ -10,10 +10,10 @@ use crate::support::{args, entry, options, text};
 
 const RULES: usize = 10_000;
 
-/// A smaller budget than the default, so that unoptimized tests end soon as well.
+/// A smaller budget than the default, so that unoptimized tests are fast, too.
 const BUDGET: Budget = Budget { nodes: 200_000, steps: 20_000_000 };
 
-/// A profile with so many comparisons in each rule.
+/// A profile with this number of comparisons in each rule.
 fn profile(names: &[&str], operators: &[&str], comparisons: usize) -> String {
     let mut random = Rng::new(1);
     let entries: Vec<String> = (0..RULES)

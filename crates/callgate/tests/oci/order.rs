@@ -1,4 +1,4 @@
-//! The order of entries changes nothing, but for what `combine` says.
+//! The order of entries has no effect, except as tested in `combine`.
 
 use callgate::frontend::oci::Dialect;
 use callgate::frontend::ruleset::{Comparison, Op, RuleSet, sections};
@@ -8,8 +8,8 @@ use callgate::{Arch, SeccompData, Verdict};
 
 use crate::support::{args, call, entry, options, read};
 
-/// A comparison that is never equal in rank to another one of the same round: then the order of
-/// entries would decide.
+/// A comparison that never has the same rank as another one of the same round, because then the order of entries
+/// would decide.
 fn comparison(random: &mut Rng, arg: u8, ordered: Op) -> Comparison {
     let value = [0, 1, 2, 3, 0x1_0000_0000, 0x1_0000_0001, u64::MAX][random.below(7)];
     Comparison::new(arg, [Op::Eq, Op::Ne, ordered][random.below(3)], value).unwrap()
@@ -17,7 +17,7 @@ fn comparison(random: &mut Rng, arg: u8, ordered: Op) -> Comparison {
 
 const BAD: Verdict = Verdict::KILL_THREAD;
 
-/// A policy of rules for call 0, or `None` when two contradict each other.
+/// A policy with rules for syscall 0, or `None` if two of them contradict each other.
 fn policy(arch: Arch, rules: &[(Vec<Comparison>, Verdict)]) -> Option<Policy> {
     let mut set = RuleSet::new(arch);
     for (conditions, verdict) in rules {
@@ -39,7 +39,7 @@ fn conditional_rules_mean_the_same_in_any_order_that_is_accepted() {
         let ordered = [Op::Lt, Op::Le, Op::Gt, Op::Ge][random.below(4)];
         let mut rules: Vec<(Vec<Comparison>, Verdict)> = Vec::new();
         for _ in 0..2 + random.below(4) {
-            // No rule is the prefix of another: all look at the same arguments.
+            // All rules compare the same arguments, so none is a prefix of another.
             let conditions =
                 vec![comparison(&mut random, 0, ordered), comparison(&mut random, 1, ordered)];
             let verdict = [Verdict::ALLOW, Verdict::LOG, Verdict::errno(2)][random.below(3)];
@@ -63,7 +63,7 @@ fn conditional_rules_mean_the_same_in_any_order_that_is_accepted() {
 }
 
 #[test]
-fn the_order_of_entries_for_different_calls_does_not_matter() {
+fn the_order_of_entries_for_different_syscalls_does_not_matter() {
     let mut entries: Vec<String> = vec![
         entry("dup", "ALLOW", ""),
         entry("dup2", "LOG", &args(&["0 EQ 1"])),

@@ -1,26 +1,26 @@
-//! Where in a document the profile is, for every dialect and for none; and what is said of the rest.
+//! Where in a document the profile is, with each dialect and without one, and the warnings about other parts.
 
-use callgate::frontend::oci::{self, Dialect, Options};
+use callgate::frontend::oci::{self, Dialect, ReadOptions};
 
 use crate::support::{call, entry, lines, options, text};
 
-/// Allows `dup` alone.
+/// Allows only `dup`.
 fn outer() -> String {
     text(&entry("dup", "ALLOW", ""))
 }
 
-/// Allows `dup2` alone.
+/// Allows only `dup2`.
 fn inner() -> String {
     text(&entry("dup2", "ALLOW", ""))
 }
 
-/// The profile that allows `dup`, with one more member.
+/// The profile that allows `dup`, with one additional member.
 fn outer_with(member: &str) -> String {
     outer().replacen('{', &format!("{{{member}, "), 1)
 }
 
-fn of(dialect: Option<Dialect>) -> Options {
-    Options { dialect, ..options(Dialect::Oci) }
+fn of(dialect: Option<Dialect>) -> ReadOptions {
+    ReadOptions { dialect, ..options(Dialect::Oci) }
 }
 
 const ALL: [Option<Dialect>; 6] = [
@@ -36,7 +36,7 @@ fn reads_top_level(dialect: Option<Dialect>) -> bool {
     matches!(dialect, Some(Dialect::Docker | Dialect::Podman))
 }
 
-/// What the readings of a text allow, `dup` or `dup2`, or its errors.
+/// The syscall that a text allows, `dup` or `dup2`, or its errors.
 fn reading(text: &str, dialect: Option<Dialect>) -> Result<&'static str, String> {
     let profile = oci::read(text, &of(dialect)).map_err(|messages| lines(&messages))?;
     match (call(&profile, "dup", &[]).as_str(), call(&profile, "dup2", &[]).as_str()) {
@@ -53,7 +53,7 @@ fn warnings(text: &str, dialect: Option<Dialect>) -> String {
 /// podman 4.3.1 installs the profile at the top level of the first two, and runc 1.1.5 and crun 1.8.1 the one
 /// in `linux.seccomp`.
 #[test]
-fn a_configuration_with_a_profile_beside_it_is_read_by_dialect_or_refused() {
+fn a_configuration_with_a_top_level_profile_is_read_by_dialect_or_rejected() {
     let section = format!("\"linux\": {{\"seccomp\": {}}}", inner());
     for member in [section.clone(), format!("\"ociVersion\": \"1.2.0\", {section}")] {
         let text = outer_with(&member);
@@ -64,15 +64,15 @@ fn a_configuration_with_a_profile_beside_it_is_read_by_dialect_or_refused() {
     }
     assert_eq!(
         reading(&outer_with(&format!("\n{section},\n\"x\": 1")), None).unwrap_err(),
-        "Error 3:9: this document can be read in more than one way: as `linux.seccomp` of the OCI \
-         configuration (2:11) or as the profile at the top level (3:9) (keep one of them; Docker and \
-         Podman read the top level, runc and crun `linux.seccomp`, and naming one of these dialects \
-         decides)\n"
+        "Error 3:9: this document is ambiguous: it can be read as `linux.seccomp` of the OCI \
+         configuration (2:11) or as the profile at the top level (3:9) (keep one of them, or \
+         choose a dialect: Docker and Podman read the top level, runc and crun read \
+         `linux.seccomp`)\n"
     );
 }
 
 #[test]
-fn a_resource_with_a_profile_beside_it_is_the_profile_to_docker_and_podman_alone() {
+fn only_docker_and_podman_read_a_top_level_profile_beside_a_resource() {
     let spec = format!("\"spec\": {}", inner());
     for member in [spec.clone(), format!("\"kind\": \"SeccompProfile\", {spec}")] {
         let text = outer_with(&member);
@@ -81,9 +81,9 @@ fn a_resource_with_a_profile_beside_it_is_the_profile_to_docker_and_podman_alone
                 Ok(read) => assert!(reads_top_level(dialect) && read == "dup", "{dialect:?}"),
                 Err(messages) => {
                     assert!(!reads_top_level(dialect), "{dialect:?} {messages}");
-                    let said = "as `spec` of the SeccompProfile resource (1:2) or as the profile at the \
+                    let expected = "as `spec` of the SeccompProfile resource (1:2) or as the profile at the \
                                 top level (1:";
-                    assert!(messages.contains(said), "{messages}");
+                    assert!(messages.contains(expected), "{messages}");
                 }
             }
         }
@@ -91,7 +91,7 @@ fn a_resource_with_a_profile_beside_it_is_the_profile_to_docker_and_podman_alone
 }
 
 #[test]
-fn a_configuration_that_is_a_resource_too_is_a_configuration_to_those_who_run_it() {
+fn a_configuration_that_is_also_a_resource_is_a_configuration_to_runtimes() {
     let text = format!(
         "{{\"kind\": \"SeccompProfile\", \"spec\": {}, \"linux\": {{\"seccomp\": {}}}}}",
         outer(),
@@ -105,7 +105,7 @@ fn a_configuration_that_is_a_resource_too_is_a_configuration_to_those_who_run_it
             "{warnings}"
         );
     }
-    assert!(reading(&text, None).unwrap_err().contains("more than one way"));
+    assert!(reading(&text, None).unwrap_err().contains("this document is ambiguous"));
     for dialect in [Dialect::Docker, Dialect::Podman] {
         assert!(reading(&text, Some(dialect)).unwrap_err().contains("at the top level"));
     }
@@ -125,9 +125,10 @@ fn a_profile_that_docker_and_podman_do_not_find_is_an_error() {
             assert_eq!(
                 reading(&text, Some(dialect)).unwrap_err(),
                 format!(
-                    "Error {at}: {dialect} reads a profile at the top level, and there is none: the \
-                     container would have no filter (put the profile into a file of its own, or read \
-                     this one in the dialect of what reads it, such as runc or crun)\n"
+                    "Error {at}: {dialect} reads a profile at the top level, but there is none: \
+                     the container would run without a filter (put the profile into its own \
+                     file, or choose the dialect of the program that reads this document, such \
+                     as runc or crun)\n"
                 )
             );
         }
@@ -135,7 +136,7 @@ fn a_profile_that_docker_and_podman_do_not_find_is_an_error() {
 }
 
 #[test]
-fn each_alone_is_read_by_whoever_has_it() {
+fn each_is_read_when_it_is_the_only_one() {
     for dialect in ALL {
         assert_eq!(reading(&outer(), dialect), Ok("dup"), "{dialect:?}");
         for text in [
@@ -154,7 +155,8 @@ fn each_alone_is_read_by_whoever_has_it() {
 
 #[test]
 fn a_configuration_without_a_profile_is_an_error_whatever_is_beside_it() {
-    let none = "this OCI configuration has no `linux.seccomp`: the container has no filter";
+    let none = "missing `linux.seccomp` in this OCI configuration: the container would run \
+                without a filter";
     for linux in ["{}", "{\"seccomp\": null}", "{\"sec\": 1}", "5", "[]", "\"x\""] {
         for dialect in [Dialect::Oci, Dialect::Runc, Dialect::Crun] {
             for text in [
@@ -167,9 +169,9 @@ fn a_configuration_without_a_profile_is_an_error_whatever_is_beside_it() {
             }
         }
         let both = outer_with(&format!("\"linux\": {linux}"));
-        assert!(reading(&both, None).unwrap_err().contains("more than one way"));
+        assert!(reading(&both, None).unwrap_err().contains("this document is ambiguous"));
     }
-    // Null is as good as nothing.
+    // Null counts as absent.
     for dialect in ALL {
         let text =
             outer_with("\"linux\": null, \"kind\": null, \"spec\": null, \"ociVersion\": null");
@@ -180,7 +182,7 @@ fn a_configuration_without_a_profile_is_an_error_whatever_is_beside_it() {
 }
 
 #[test]
-fn other_resources_and_lists_are_no_profiles() {
+fn other_resources_and_lists_are_not_profiles() {
     for dialect in ALL {
         let pod = "{\"apiVersion\": \"v1\", \"kind\": \"Pod\", \"spec\": {\"containers\": [\
                    {\"securityContext\": {\"seccompProfile\": {\"type\": \"RuntimeDefault\"}}}]}}";
@@ -188,11 +190,11 @@ fn other_resources_and_lists_are_no_profiles() {
         for list in [format!("[{}]", outer()), format!("[{}, {}]", outer(), inner())] {
             assert!(reading(&list, dialect).unwrap_err().contains("but this is a list"));
         }
-        // With a profile at the top level, no program reads it in another way.
+        // With a profile at the top level, all programs read that.
         let beside = outer_with("\"kind\": \"Pod\", \"spec\": {}");
         assert_eq!(reading(&beside, dialect), Ok("dup"), "{dialect:?}");
-        let said = "`kind` is ignored: it is a key of Kubernetes resources";
-        assert!(warnings(&beside, dialect).contains(said));
+        let expected = "`kind` is ignored: it is a key of Kubernetes resources";
+        assert!(warnings(&beside, dialect).contains(expected));
         let items = format!("{{\"kind\": \"List\", \"items\": [{}]}}", outer());
         assert!(reading(&items, dialect).is_err());
     }
@@ -201,7 +203,7 @@ fn other_resources_and_lists_are_no_profiles() {
 }
 
 #[test]
-fn what_is_beside_a_profile_at_the_top_level_is_said_to_be_ignored() {
+fn other_parts_beside_a_top_level_profile_are_ignored_with_a_warning() {
     let text = outer_with(&format!(
         "\"kind\": \"SeccompProfile\",\n\"spec\": {0},\n\"linux\": {{\"seccomp\": {0}}},\n\"seccomp\": {0}",
         inner()
@@ -209,17 +211,16 @@ fn what_is_beside_a_profile_at_the_top_level_is_said_to_be_ignored() {
     for dialect in [Dialect::Docker, Dialect::Podman] {
         assert_eq!(
             warnings(&text, Some(dialect)),
-            "Warning 1:2: `kind` is ignored: it is a key of Kubernetes resources ()\n\
-             Warning 2:1: `spec` is ignored: it is a key of Kubernetes resources ()\n\
-             Warning 3:1: `linux` is ignored: it is a key of OCI configurations ()\n\
-             Warning 4:1: a profile has no key `seccomp`; it is ignored (remove it, or check its \
-             spelling)\n"
+            "Warning 1:2: `kind` is ignored: it is a key of Kubernetes resources ()\nWarning \
+             2:1: `spec` is ignored: it is a key of Kubernetes resources ()\nWarning 3:1: \
+             `linux` is ignored: it is a key of OCI configurations ()\nWarning 4:1: unknown key \
+             `seccomp` in a profile; it is ignored (remove it, or check its spelling)\n"
         );
     }
 }
 
 #[test]
-fn parts_of_a_profile_outside_of_it_are_said_to_be_ignored() {
+fn parts_of_a_profile_elsewhere_are_ignored_with_a_warning() {
     let text = format!(
         "{{\"ociVersion\": \"1\",\n\"archMap\": [],\n\"Flags\": [],\n\"seccomp\": {0},\n\
          \"process\": {{\"seccomp\": {0}, \"flags\": 1}},\n\"mounts\": [{{\"\u{17f}yscalls\": []}}],\n\
@@ -227,7 +228,7 @@ fn parts_of_a_profile_outside_of_it_are_said_to_be_ignored() {
         outer(),
         inner()
     );
-    let help = "(remove it, or move it to where it is read)";
+    let help = "(remove it, or move it into the profile)";
     let expected: String = [
         ("2:1", "archMap"),
         ("3:1", "Flags"),
@@ -246,7 +247,7 @@ fn parts_of_a_profile_outside_of_it_are_said_to_be_ignored() {
     for dialect in [None, Some(Dialect::Oci), Some(Dialect::Runc), Some(Dialect::Crun)] {
         assert_eq!(warnings(&text, dialect), expected, "{dialect:?}");
     }
-    // A complete configuration of a runtime has none of them.
+    // A complete configuration of a runtime gives none of these warnings.
     let text = format!(
         "{{\"ociVersion\": \"1.0.2\", \"process\": {{\"args\": [\"sh\"], \"ioPriority\": {{\"class\": \"x\"}}}}, \
          \"mounts\": [{{\"options\": []}}], \"linux\": {{\"memoryPolicy\": {{\"flags\": []}}, \
@@ -256,9 +257,9 @@ fn parts_of_a_profile_outside_of_it_are_said_to_be_ignored() {
     assert_eq!(warnings(&text, Some(Dialect::Runc)), "");
 }
 
-/// crun 1.8.1 reads the annotation, and then not `linux.seccomp` (crun(1)).
+/// crun 1.8.1 reads the annotation and ignores `linux.seccomp` (crun(1)).
 #[test]
-fn a_program_in_an_annotation_takes_the_place_of_the_profile_in_crun() {
+fn crun_installs_the_program_in_an_annotation_instead_of_the_profile() {
     let text = format!(
         "{{\"annotations\": {{\"run.oci.seccomp_bpf_data\": \"BgAAAAAA/38=\"}}, \
          \"linux\": {{\"seccomp\": {}}}}}",
@@ -268,29 +269,30 @@ fn a_program_in_an_annotation_takes_the_place_of_the_profile_in_crun() {
     for dialect in [None, Some(Dialect::Crun), Some(Dialect::Runc)] {
         assert!(reading(&twice, dialect).unwrap_err().contains("`annotations` is given twice"));
     }
-    let said = "1:18: crun ignores `linux.seccomp` and installs the BPF program in \
+    let expected = "1:18: crun ignores `linux.seccomp` and installs the BPF program in \
                 `run.oci.seccomp_bpf_data`";
     for dialect in [None, Some(Dialect::Crun)] {
-        assert!(reading(&text, dialect).unwrap_err().starts_with(&format!("Error {said}")));
+        assert!(reading(&text, dialect).unwrap_err().starts_with(&format!("Error {expected}")));
     }
     for dialect in [Dialect::Oci, Dialect::Runc] {
         assert_eq!(reading(&text, Some(dialect)), Ok("dup2"));
-        assert!(warnings(&text, Some(dialect)).starts_with(&format!("Warning {said}")));
+        assert!(warnings(&text, Some(dialect)).starts_with(&format!("Warning {expected}")));
     }
 }
 
 #[test]
-fn a_number_that_a_named_errno_beats_is_said_to_be_ignored() {
+fn a_number_that_a_named_errno_overrides_is_ignored_with_a_warning() {
     let differing = "\"errnoRet\": 13, \"errno\": \"EPERM\"";
     let text = text(&entry("dup", "ERRNO", differing));
     assert!(warnings(&text, Some(Dialect::Podman)).contains(
-        "Warning 1:109: `errnoRet` is ignored: `errno` is given and differs (remove one of them)\n"
+        "Warning 1:109: `errnoRet` is ignored because `errno` is given and differs (remove one \
+         of them)\n"
     ));
     let same = text.replace("13", "1");
     assert!(!warnings(&same, Some(Dialect::Podman)).contains("differs"));
 }
 
-/// What every dialect takes for the same is the same in YAML.
+/// YAML documents are located like JSON documents.
 #[test]
 fn yaml_has_the_same_shapes() {
     let text = format!("kind: SeccompProfile\nspec: {}\ndefaultAction: SCMP_ACT_ALLOW\n", inner());

@@ -1,15 +1,15 @@
-//! Profiles in one line, and questions about them.
+//! Helpers: short profiles, and the verdicts and messages that they give.
 
 use callgate::diagnostic::{Diagnostic, Severity};
 use callgate::frontend::Profile;
-use callgate::frontend::oci::{self, Dialect, EnosysAbove, Options};
+use callgate::frontend::oci::{self, Dialect, EnosysAbove, ReadOptions};
 use callgate::policy::Policy;
 use callgate::syscalls::KernelVersion;
 use callgate::{Arch, SeccompData};
 
-/// x86_64 alone, Linux 6.18, Docker's capabilities, no ENOSYS part.
-pub(crate) fn options(dialect: Dialect) -> Options {
-    let mut options = Options::new(Arch::X86_64, KernelVersion { major: 6, minor: 18 });
+/// Only x86_64, Linux 6.18, Docker's capabilities, no ENOSYS check.
+pub(crate) fn options(dialect: Dialect) -> ReadOptions {
+    let mut options = ReadOptions::new(Arch::X86_64, KernelVersion { major: 6, minor: 18 });
     options.dialect = Some(dialect);
     options.arches = vec![Arch::X86_64];
     options.enosys_above = Some(EnosysAbove::Off);
@@ -21,7 +21,7 @@ pub(crate) fn text(entries: &str) -> String {
     format!("{{\"defaultAction\": \"SCMP_ACT_ERRNO\", \"syscalls\": [{entries}]}}")
 }
 
-/// An entry: names with spaces between, the action without its prefix, and more members.
+/// An entry: names separated by spaces, the action without its prefix, and further members.
 pub(crate) fn entry(names: &str, action: &str, more: &str) -> String {
     let names: Vec<String> = names.split(' ').map(|name| format!("\"{name}\"")).collect();
     let comma = if more.is_empty() { "" } else { ", " };
@@ -48,14 +48,14 @@ pub(crate) fn args(conditions: &[&str]) -> String {
     format!("\"args\": [{}]", conditions.iter().map(one).collect::<Vec<_>>().join(", "))
 }
 
-/// The profile of entries, which must be right.
-pub(crate) fn read(entries: &[String], options: &Options) -> Profile {
+/// The profile with these entries, which must be valid.
+pub(crate) fn read(entries: &[String], options: &ReadOptions) -> Profile {
     oci::read(&text(&entries.join(", ")), options)
         .unwrap_or_else(|messages| panic!("{}", lines(&messages)))
 }
 
-/// The messages about entries that are wrong, warnings left out.
-pub(crate) fn errors(entries: &[String], options: &Options) -> Vec<String> {
+/// The errors about invalid entries, without warnings.
+pub(crate) fn errors(entries: &[String], options: &ReadOptions) -> Vec<String> {
     let messages = oci::read(&text(&entries.join(", ")), options).unwrap_err();
     let errors = messages.iter().filter(|message| message.severity == Severity::Error);
     errors.map(|message| message.message.clone()).collect()
@@ -66,26 +66,26 @@ pub(crate) fn warnings(profile: &Profile) -> Vec<&str> {
     profile.warnings.iter().map(|warning| warning.message.as_str()).collect()
 }
 
-/// Messages with severity and advice, one a line.
+/// Messages with severity and help, one per line.
 pub(crate) fn lines(messages: &[Diagnostic]) -> String {
     let line = |m: &Diagnostic| format!("{:?} {m} ({})\n", m.severity, m.help);
     messages.iter().map(line).collect()
 }
 
-/// What a call by number gets.
+/// The verdict for a syscall by number.
 pub(crate) fn verdict_of(policy: &Policy, arch: Arch, nr: u32, args: &[u64]) -> String {
     let mut data = SeccompData { nr, arch: arch.token(), ..SeccompData::default() };
     data.args[..args.len()].copy_from_slice(args);
     policy.evaluate(&data).to_string()
 }
 
-/// What a call by name gets on an architecture.
+/// The verdict for a syscall by name on an architecture.
 pub(crate) fn on(policy: &Policy, arch: Arch, name: &str, args: &[u64]) -> String {
     let nr = arch.number(name).unwrap_or_else(|| panic!("{arch} has no {name}"));
     verdict_of(policy, arch, nr, args)
 }
 
-/// What a call by name gets on x86_64.
+/// The verdict for a syscall by name on x86_64.
 pub(crate) fn call(profile: &Profile, name: &str, args: &[u64]) -> String {
     on(&profile.policy, Arch::X86_64, name, args)
 }

@@ -1,14 +1,13 @@
-//! Profiles in YAML: they mean what the same profiles mean in JSON, and what YAML could mean twice is
-//! refused.
+//! Profiles in YAML: they mean the same as in JSON, and ambiguous YAML is rejected.
 
 use callgate::frontend::CONTAINER_DEFAULT;
 use callgate::frontend::oci::{self, Dialect};
 
 use crate::support::{args, call, entry, lines, options, text, warnings};
 
-/// A resource as the Security Profiles Operator has it.
+/// A resource of the Security Profiles Operator.
 const RESOURCE: &str = "\
-# A comment, and a marker that begins the document.
+# A comment, and a document start marker.
 ---
 apiVersion: security-profiles-operator.x-k8s.io/v1beta1
 kind: SeccompProfile
@@ -42,14 +41,14 @@ spec:
         valueTwo: 2
 ";
 
-/// Asserts that a text is refused with this message and advice.
-fn refused(text: &str, expected: &str) {
+/// Asserts that a text is rejected with this message and help.
+fn rejected(text: &str, expected: &str) {
     let messages = oci::read(text, &options(Dialect::Runc)).unwrap_err();
     let beginning: String = text.chars().take(1000).collect();
     assert_eq!(lines(&messages), format!("Error {expected}\n"), "{beginning}");
 }
 
-/// A profile in YAML with one entry, whose lines begin on line 3.
+/// A profile in YAML with one entry, which starts on line 3.
 fn with_entry(entry: &str) -> String {
     format!("defaultAction: SCMP_ACT_ERRNO\nsyscalls:\n{entry}")
 }
@@ -93,7 +92,7 @@ fn json_in_a_yaml_document_means_what_it_means_alone() {
 }
 
 #[test]
-fn the_dialect_is_told_from_the_keys_as_in_json() {
+fn the_dialect_is_detected_as_in_json() {
     let mut options = options(Dialect::Runc);
     options.dialect = None;
     let entry = "- names: [dup]\n  action: SCMP_ACT_ALLOW\n  includes: {arches: [amd64]}\n";
@@ -107,68 +106,68 @@ fn the_dialect_is_told_from_the_keys_as_in_json() {
 }
 
 #[test]
-fn texts_that_are_no_yaml() {
-    refused(
+fn texts_that_are_not_yaml() {
+    rejected(
         "spec:\n\tdefaultAction: SCMP_ACT_ERRNO\n",
         "2:1: this line is indented with a tab (use spaces: YAML does not allow tabs there)",
     );
-    refused(
+    rejected(
         &with_entry("- names: [read, write\n"),
-        "3:10: the list that starts here is never closed (the text ends too early; check that the \
+        "3:10: the list that starts here is not closed (the text is truncated; check that the \
          file is complete)",
     );
-    refused(
+    rejected(
         &with_entry("- names: [\"é\", \"wri"),
-        "3:16: the string that starts here is never closed (the text ends too early; check that the \
+        "3:16: the string that starts here is not closed (the text is truncated; check that the \
          file is complete)",
     );
-    refused(
+    rejected(
         &with_entry("- names:\n  - read\n  act"),
-        "5:3: this line is neither `key: value` nor `- item` (write a colon and a space behind the \
-         key, or complete the file)",
+        "5:3: this line is neither `key: value` nor `- item` (write a colon and a space after \
+         the key, or complete the file)",
     );
-    refused(
+    rejected(
         &format!("spec: {}", "[".repeat(1_000_000)),
-        "1:262: nested deeper than 255 levels, the limit (no profile nests deeper than ten levels; \
-         check what file this is)",
+        "1:262: nesting is deeper than the limit of 255 levels (profiles nest at most ten levels \
+         deep; check that this is the right file)",
     );
-    refused(
+    rejected(
         &format!("spec:\n{}", "- ".repeat(1_000_000)),
-        "2:509: nested deeper than 255 levels, the limit (no profile nests deeper than ten levels; \
-         check what file this is)",
+        "2:509: nesting is deeper than the limit of 255 levels (profiles nest at most ten levels \
+         deep; check that this is the right file)",
     );
-    refused(
+    rejected(
         "# nothing\n",
-        "the text has no content, but must be a YAML mapping (give a seccomp profile or a \
+        "the text has no content; expected a YAML mapping (give a seccomp profile or a \
          SeccompProfile resource)",
     );
 }
 
 #[test]
-fn what_yaml_could_mean_twice() {
-    refused(
+fn ambiguous_yaml_is_rejected() {
+    rejected(
         &with_entry("- &base\n  names: [read]\n  action: SCMP_ACT_ALLOW\n- *base\n"),
-        "3:3: YAML anchors are not supported (remove `&name`, and write the value itself in place \
-         of each `*name`)",
+        "3:3: YAML anchors are not supported (remove `&name`, and replace each `*name` by the \
+         value)",
     );
-    refused(
+    rejected(
         &with_entry("- *base\n"),
-        "3:3: YAML aliases are not supported (write the value itself in place of `*name`)",
+        "3:3: YAML aliases are not supported (replace `*name` by the value)",
     );
-    refused(
+    rejected(
         &with_entry("- names: [read]\n  action: SCMP_ACT_ALLOW\n  names: [write]\n"),
-        "5:3: `names` is given twice, first at 3:3 (remove one: parsers disagree which of the two \
-         counts)",
+        "5:3: `names` is given twice, first at 3:3 (remove one: parsers disagree on which of the \
+         two counts)",
     );
-    refused(
+    rejected(
         &format!("{RESOURCE}---\n{RESOURCE}"),
-        "33:1: a second document starts here, but one text is one profile (write each document \
-         into a file of its own)",
+        "33:1: a second YAML document starts here; a profile is a single document (put each \
+         document into its own file)",
     );
-    refused(
+    rejected(
         &RESOURCE.replace("0x20000", "0400000"),
-        "24:25: `value` is 0400000, which is decimal in YAML 1.2, but octal in YAML 1.1 (write it \
-         without zeros in front; hexadecimal is 0x…)",
+        "24:25: `value` is 0400000, which is decimal in YAML 1.2, but octal in YAML 1.1 (write \
+         it without leading zeros; hexadecimal is 0x…)",
     );
 }
 
@@ -198,22 +197,22 @@ fn wrong_types_and_numbers() {
             ),
         ),
     ] {
-        refused(&arg(value), &expected);
+        rejected(&arg(value), &expected);
     }
     assert!(oci::read(&arg("0xffffffffffffffff"), &options(Dialect::Runc)).is_ok());
-    refused(
+    rejected(
         &with_entry("- action:\n  - SCMP_ACT_ALLOW\n  names: [dup]\n"),
         "4:3: `action` must be a string, but is a list ()",
     );
-    refused(
+    rejected(
         &with_entry("- action: SCMP_ACT_ALLOW\n  names: [5]\n"),
         "4:11: each item of `names` must be a string, but is the number 5 ()",
     );
-    refused(
+    rejected(
         &RESOURCE.replace("spec:\n", "spec:\n  disabled: yes\n"),
         "10:13: `disabled` must be true or false, but is the string \"yes\" ()",
     );
-    refused(
+    rejected(
         "- defaultAction\n",
         "1:1: a profile must be an object, but this is a list (give a seccomp profile, an OCI \
          config.json or a SeccompProfile resource)",
@@ -222,19 +221,20 @@ fn wrong_types_and_numbers() {
 
 #[test]
 fn other_resources_of_kubernetes() {
-    let kind = "must be \"SeccompProfile\" (give the SeccompProfile resource, or a profile in a file of its own)";
-    refused(
+    let kind = "must be \"SeccompProfile\" (give a SeccompProfile resource, or a profile in its \
+                own file)";
+    rejected(
         "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec:\n  containers: []\n",
         &format!("2:7: `kind` is \"Pod\", but {kind}"),
     );
-    refused(
+    rejected(
         "{\"apiVersion\": \"v1\", \"kind\": \"List\", \"items\": []}",
         &format!("1:30: `kind` is \"List\", but {kind}"),
     );
-    refused(
+    rejected(
         &RESOURCE.replace("spec:\n", "spec:\n  baseProfileName: runc-v1.2\n"),
-        "10:20: the base profile `runc-v1.2` is not part of this text (copy its `syscalls` in here \
-         and remove `baseProfileName`)",
+        "10:20: the base profile `runc-v1.2` is not in this document (copy its `syscalls` into \
+         this profile and remove `baseProfileName`)",
     );
 }
 
@@ -244,7 +244,7 @@ fn a_byte_order_mark_takes_no_column() {
     let marked = format!("\u{feff}{text}");
     let options = options(Dialect::Runc);
     assert_eq!(oci::read(&marked, &options).unwrap(), oci::read(&text, &options).unwrap());
-    refused(
+    rejected(
         &marked.replacen("SCMP_ACT_ERRNO", "5", 1),
         "1:16: `defaultAction` must be a string, but is the number 5 ()",
     );

@@ -19,6 +19,7 @@
 //!
 //! Source: RFC 9669, the instruction set.
 
+use callgate::bpf::cfg::Successors;
 use callgate::bpf::{AncillaryWord, Insn, Op, SCRATCH_WORDS};
 
 use crate::Result;
@@ -181,7 +182,9 @@ impl Converter {
 
     /// A branch: one jump where a side is next, by the opposite condition if it has to be.
     fn branch(&mut self, index: usize, insn: Insn, op: u8, by_x: bool) {
-        let (yes, no) = (index + 1 + usize::from(insn.jt), index + 1 + usize::from(insn.jf));
+        let Successors::Branch { taken: yes, otherwise: no } = insn.successors(index) else {
+            return;
+        };
         let (operand, right, k) = if by_x { (BY_X, X, 0) } else { (0, 0, insn.k) };
         let opposite = match op {
             JEQ => Some(JNE),

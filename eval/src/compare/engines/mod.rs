@@ -20,8 +20,9 @@ use std::time::Duration;
 use callgate::bpf::{Program, is_constant_allow};
 use callgate::compile::{Options, compile};
 use callgate::{Arch, Endian, SeccompData};
-use callgate_vm::workloads::{self, Body, Workload};
-use callgate_vm::{EngineKind, measure};
+use callgate_measure::engines as measure;
+use callgate_measure::engines::workloads::{self, EngineInputs, Workload};
+use callgate_vm::EngineKind;
 
 use super::{files, generate, stem};
 use crate::Result;
@@ -105,9 +106,11 @@ pub(super) fn measure(
             name: workload.name.clone(),
             insns: insns(workload).len(),
             executed: measure::executed(workload),
-            constant: match &workload.body {
-                Body::Calls { program, hot, .. } => is_constant_allow(program, hot.arch, hot.nr),
-                Body::Packets { .. } => false,
+            constant: match &workload.inputs {
+                EngineInputs::Calls { program, hot, .. } => {
+                    is_constant_allow(program, hot.arch, hot.nr)
+                }
+                EngineInputs::Packets { .. } => false,
             },
             rows,
         });
@@ -133,9 +136,9 @@ fn long() -> Result<Workload> {
 }
 
 fn insns(workload: &Workload) -> &[callgate::bpf::Insn] {
-    match &workload.body {
-        Body::Calls { program, .. } => program.insns(),
-        Body::Packets { program, .. } => program.insns(),
+    match &workload.inputs {
+        EngineInputs::Calls { program, .. } => program.insns(),
+        EngineInputs::Packets { program, .. } => program.insns(),
     }
 }
 

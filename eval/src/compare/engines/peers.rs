@@ -10,8 +10,8 @@ use std::process::Command;
 
 use callgate::Endian;
 use callgate::bpf::NoAncillary;
+use callgate_measure::engines::workloads::{EngineInputs, Workload};
 use callgate_vm::Jit;
-use callgate_vm::workloads::{Body, Workload};
 
 use super::super::peers::{self, output};
 use super::{Row, Times, ebpf, insns, translate};
@@ -94,9 +94,9 @@ impl Peers {
             fs::write(&path, bytes).map_err(|error| format!("{}: {error}", path.display()))?;
             Ok::<_, String>(path)
         };
-        let (raw, packets) = match &workload.body {
-            Body::Calls { program, .. } => (program.to_bytes(Endian::NATIVE), false),
-            Body::Packets { program, .. } => (program.to_bytes(Endian::NATIVE), true),
+        let (raw, packets) = match &workload.inputs {
+            EngineInputs::Calls { program, .. } => (program.to_bytes(Endian::NATIVE), false),
+            EngineInputs::Packets { program, .. } => (program.to_bytes(Endian::NATIVE), true),
         };
         let (native, network) = inputs(workload);
         let (native, network) = (put("inputs", &native)?, put("inputs-network", &network)?);
@@ -135,11 +135,11 @@ impl Peers {
     fn native(&self, workload: &Workload) -> Result<PathBuf> {
         let directory = self.directory.join("native");
         create(&directory)?;
-        let code = match &workload.body {
-            Body::Calls { program, endian, .. } => {
+        let code = match &workload.inputs {
+            EngineInputs::Calls { program, endian, .. } => {
                 Jit::new(program, *endian).map(|jit| jit.code().to_vec())
             }
-            Body::Packets { program, .. } => {
+            EngineInputs::Packets { program, .. } => {
                 Jit::new_packet(program).map(|jit| jit.code().to_vec())
             }
         };
@@ -150,7 +150,7 @@ impl Peers {
 
     /// The program as C.
     fn gcc(&self, workload: &Workload) -> Result<PathBuf> {
-        let packets = matches!(workload.body, Body::Packets { .. });
+        let packets = matches!(workload.inputs, EngineInputs::Packets { .. });
         let directory = self.directory.join("gcc");
         let source = translate::to_c(insns(workload), packets);
         c(&directory, &[("filter.c", &source)], &[])
@@ -206,8 +206,8 @@ fn inputs(workload: &Workload) -> (Vec<u8>, Vec<u8>) {
         }
         file
     }
-    match &workload.body {
-        Body::Calls { hot, cold, .. } => {
+    match &workload.inputs {
+        EngineInputs::Calls { hot, cold, .. } => {
             let mut bytes: Vec<[u8; 64]> = vec![hot.to_bytes(Endian::NATIVE)];
             bytes.extend(cold.iter().map(|data| data.to_bytes(Endian::NATIVE)));
             let native = file(bytes.iter().map(|bytes| &bytes[..]));
@@ -218,7 +218,7 @@ fn inputs(workload: &Workload) -> (Vec<u8>, Vec<u8>) {
             }
             (native, file(bytes.iter().map(|bytes| &bytes[..])))
         }
-        Body::Packets { hot, cold, .. } => {
+        EngineInputs::Packets { hot, cold, .. } => {
             let all: Vec<&[u8]> =
                 std::iter::once(hot).chain(cold).map(|packet| &packet[..]).collect();
             let file = file(all.into_iter());
@@ -231,11 +231,11 @@ fn inputs(workload: &Workload) -> (Vec<u8>, Vec<u8>) {
 fn expected(workload: &Workload) -> u64 {
     let hash = |hash: u64, value: u32| (hash ^ u64::from(value)).wrapping_mul(0x0100_0000_01b3);
     const START: u64 = 0xcbf2_9ce4_8422_2325;
-    match &workload.body {
-        Body::Calls { program, endian, hot, cold } => std::iter::once(hot)
+    match &workload.inputs {
+        EngineInputs::Calls { program, endian, hot, cold } => std::iter::once(hot)
             .chain(cold)
             .fold(START, |so_far, data| hash(so_far, program.run(data, *endian).verdict.0)),
-        Body::Packets { program, hot, cold } => std::iter::once(hot)
+        EngineInputs::Packets { program, hot, cold } => std::iter::once(hot)
             .chain(cold)
             .fold(START, |so_far, packet| hash(so_far, program.run(packet, &NoAncillary))),
     }

@@ -1,7 +1,7 @@
 //! The figures as tables: what each workload takes, relative to those that matter, what making an engine
 //! takes, and the workload that is furthest from what the engines aim at.
 
-use callgate_vm::measure::Executed;
+use callgate_measure::engines::Executed;
 
 use super::super::table::Table;
 use super::{Engines, GCC, GVISOR, LIBPCAP, LONG, NATIVE_IN_C, Row, Section, Times};

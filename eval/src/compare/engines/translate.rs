@@ -6,6 +6,7 @@
 
 use std::fmt::Write;
 
+use callgate::bpf::cfg::Successors;
 use callgate::bpf::{Insn, Op};
 
 /// `filter()` for a program; of packets, or of calls in the order of this machine.
@@ -65,9 +66,12 @@ fn statement(index: usize, insn: Insn, packets: bool) -> String {
         Err(_) => "return 0;".to_owned(),
     };
     let indexed = |width| load("A", format!("(uint32_t)(X + {k}u)"), width);
-    let branch = |condition: String| {
-        let (yes, no) = (index + 1 + usize::from(insn.jt), index + 1 + usize::from(insn.jf));
-        format!("if ({condition}) goto L{yes}; else goto L{no};")
+    let branch = |condition: String| match insn.successors(index) {
+        Successors::Branch { taken, otherwise } => {
+            format!("if ({condition}) goto L{taken}; else goto L{otherwise};")
+        }
+        // Only branches have conditions.
+        _ => String::new(),
     };
     match insn.op {
         Op::LdWordAbs if !packets => format!("A = word(p + {k});"),
@@ -107,7 +111,7 @@ fn statement(index: usize, insn: Insn, packets: bool) -> String {
         Op::RshK => format!("A >>= {k};"),
         Op::RshX => "A >>= X & 31;".to_owned(),
         Op::Neg => "A = -A;".to_owned(),
-        Op::Ja => format!("goto L{};", index + 1 + k as usize),
+        Op::Ja => insn.successors(index).into_iter().map(|to| format!("goto L{to};")).collect(),
         Op::JeqK => branch(format!("A == {k}u")),
         Op::JeqX => branch("A == X".to_owned()),
         Op::JgtK => branch(format!("A > {k}u")),

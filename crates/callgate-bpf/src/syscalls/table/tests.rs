@@ -1,4 +1,4 @@
-//! The tables are sorted, unique and inverse, and say what is known from elsewhere.
+//! The tables are sorted, unique and inverse, and agree with independent sources.
 
 use super::*;
 use crate::syscalls::KernelVersion;
@@ -53,7 +53,7 @@ fn every_alias_has_the_number_of_its_name() {
     assert_eq!(Arch::Arm.number("sync_file_range2"), Some(341));
 }
 
-/// Facts that anybody can look up, one or more for every architecture and every odd numbering.
+/// Well-known numbers, at least one per architecture and unusual numbering.
 #[test]
 fn numbers_are_those_of_the_kernel() {
     for (arch, name, number) in [
@@ -105,7 +105,7 @@ fn numbers_are_those_of_the_kernel() {
         assert_eq!(arch.call_name(number), Some(name), "{arch} {number}");
     }
     for arch in Arch::ALL {
-        // From 424 on new calls have one number everywhere.
+        // From 424 on, new syscalls have the same number on all architectures.
         assert_eq!(arch.number("openat2").map(|nr| nr - arch.first_number()), Some(437), "{arch}");
         assert_eq!(arch.number("no_such_call"), None);
     }
@@ -171,7 +171,7 @@ fn known_names_are_those_of_any_architecture() {
 }
 
 #[test]
-fn facts_say_the_version_and_the_arguments() {
+fn facts_have_the_version_and_the_arguments() {
     let version = |major, minor| Some(KernelVersion { major, minor });
     for (name, introduced, since) in [
         ("read", version(1, 0), "1.0"),
@@ -219,7 +219,7 @@ fn facts_are_plausible_for_every_call() {
         assert!(facts.args.iter().all(|arg| !arg.ctype.contains('*') || arg.bits == 64));
         assert_eq!(facts.introduced.is_none(), facts.since.is_empty(), "{}", facts.name);
     }
-    // Whoever writes a filter for x86-64 wants to know these; the rest never did anything.
+    // Filters for x86-64 may name these; the others were never implemented.
     let unknown: Vec<_> = Arch::X86_64
         .calls()
         .filter(|(_, name)| facts(name).is_some_and(|facts| !facts.args_known))

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::fmt::Write;
 use std::io::{self, IsTerminal};
 
-use callgate_vm::measure::{self, Cost, Executed};
-use callgate_vm::workloads::{self, Body, Workload};
+use callgate_measure::engines::workloads::{self, EngineInputs, Workload};
+use callgate_measure::engines::{self as measure, Cost, Executed};
 use callgate_vm::{EngineError, EngineKind};
 use clap::ValueHint;
 use clap::builder::PossibleValuesParser;
@@ -20,10 +20,10 @@ use crate::report::{self, Result};
 use crate::source::{SocketFilter, Source, Subject, SubjectOptions};
 use crate::text::printable;
 
-/// The call that comes all the time, if none is named.
+/// The default of --call.
 const DEFAULT_CALL: &str = "getpid";
 
-/// Measure the engines that run programs in user space
+/// Measure the engines that run filters in user space
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Without a SOURCE, the classic workloads are measured: two filters of tcpdump,
@@ -63,11 +63,11 @@ pub(crate) struct EnginesArgs {
     #[command(flatten)]
     call: CallOptions,
 
-    /// An engine to be measured; without it, all of them
+    /// An engine to measure [default: all]
     #[arg(long, value_name = "ENGINE", value_parser = engines())]
     engine: Vec<EngineKind>,
 
-    /// The form of the result
+    /// The format of the result
     #[arg(long, value_name = "FORM", default_value = "text")]
     format: Format,
 
@@ -75,20 +75,20 @@ pub(crate) struct EnginesArgs {
     subject: SubjectOptions,
 }
 
-/// The call that comes all the time.
+/// The syscall that is repeated.
 #[derive(Debug, clap::Args)]
 #[group(id = "call-options", multiple = true, requires = "source")]
 struct CallOptions {
-    /// The call that comes all the time: its name, or its number as the filter sees it
+    /// The syscall that is repeated: its name, or its number as the filter sees it
     /// [default: getpid]
     #[arg(long, value_name = "CALL", conflicts_with = "workload")]
     call: Option<String>,
 
-    /// Its arguments, in their order
+    /// Its arguments, in order
     #[arg(long, value_name = "ARG", allow_negative_numbers = true, conflicts_with = "workload")]
     call_arg: Vec<String>,
 
-    /// The arch token of the call (AUDIT_ARCH_*), whatever --arch says; the call is then a number
+    /// The arch token of the syscall (AUDIT_ARCH_*), regardless of --arch; --call is then a number
     #[arg(long, value_name = "TOKEN", value_parser = call::parse_token, conflicts_with = "workload")]
     token: Option<u32>,
 }
@@ -177,8 +177,8 @@ fn of_source(args: &EnginesArgs, source: &OsString) -> Result<Workload> {
             for (option, _) in given.into_iter().filter(|(_, given)| *given) {
                 report::warn_about(
                     &name,
-                    format!("{option} has no effect: a socket filter is asked about packets"),
-                    "--packet and --packets say which",
+                    format!("{option} has no effect: a socket filter takes packets"),
+                    "give them with --packet or --packets",
                 );
             }
             if !packets.are_given() {
@@ -187,7 +187,7 @@ fn of_source(args: &EnginesArgs, source: &OsString) -> Result<Workload> {
             let packets = packets.read()?;
             let cold: Vec<Vec<u8>> = packets.into_iter().map(|Packet(bytes)| bytes).collect();
             let hot = cold.first().cloned().unwrap_or_default();
-            Ok(Workload { name, body: Body::Packets { program, hot, cold } })
+            Ok(Workload { name, inputs: EngineInputs::Packets { program, hot, cold } })
         }
     }
 }
@@ -196,9 +196,9 @@ impl Row {
     fn of(workload: &Workload, named: &[EngineKind]) -> Row {
         let (kinds, named) =
             if named.is_empty() { (EngineKind::ALL, false) } else { (named, true) };
-        let (packets, insns, inputs) = match &workload.body {
-            Body::Calls { program, cold, .. } => (false, program.len(), cold.len()),
-            Body::Packets { program, cold, .. } => (true, program.len(), cold.len()),
+        let (packets, insns, inputs) = match &workload.inputs {
+            EngineInputs::Calls { program, cold, .. } => (false, program.len(), cold.len()),
+            EngineInputs::Packets { program, cold, .. } => (true, program.len(), cold.len()),
         };
         let cost = |&kind: &EngineKind| match measure::measure(kind, workload).transpose() {
             Some(cost) => Some((kind, cost)),

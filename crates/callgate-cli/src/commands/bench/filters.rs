@@ -18,7 +18,7 @@ use crate::progress::Progress;
 use crate::report::{self, Failure, Result};
 use crate::source::{BUILT_IN, Filter, Meaning, Source, Stack};
 
-/// How long is measured, if nothing is said: in seconds.
+/// The default time, in seconds.
 const TIME: u32 = 10;
 const QUICK_TIME: u32 = 2;
 
@@ -60,13 +60,13 @@ pub(super) fn run(args: &FiltersArgs) -> Result<u8> {
     })?;
     written?;
     if report.interrupted {
-        report::warn("ended before its time: these figures are of fewer rounds", "");
+        report::warn("stopped early: the figures are from fewer rounds", "");
         return Ok(INTERRUPTED);
     }
     if let Some(why) = &report.noisy {
         report::warn(
             format!("too noisy for {} %: {why}", args.precision()),
-            "measure on a machine with less to do, for a longer --time, or with less --precision",
+            "measure on an idle machine, for a longer --time, or with a larger --precision",
         );
         return Ok(NOISY);
     }
@@ -107,8 +107,8 @@ fn compare(args: &FiltersArgs) -> Result<Report> {
         }
     });
     if mean.as_ref().is_some_and(|mean| mean.weights.iter().sum::<f64>() <= 0.0) {
-        return Err(Failure::new("none of these calls happens by the weights")
-            .help("leave --calls out, or name calls that happen"));
+        return Err(Failure::new("none of these syscalls has a weight")
+            .help("leave --calls out, or name syscalls that have a weight"));
     }
     let plan = Plan {
         subjects,
@@ -155,11 +155,11 @@ fn repeat(args: &FiltersArgs, experiment: Experiment) -> Result<Report> {
     if !takes_weights && args.compiling.has_weights() {
         report::warn("--weights has no effect here", "the experiment weighted reads it");
     }
-    // Filters as simple compilers make them are long: for this machine's own calls, if nothing is said.
-    let mut reading = args.reading.clone();
-    if reading.arch.is_empty() {
-        reading.arch = vec![native_arch()?];
-    }
+    let reading = match takes_weights && !args.sources.is_empty() {
+        // Sources in place of libseccomp's programs.
+        true => args.reading.native()?,
+        false => args.reading.for_libseccomp()?,
+    };
     let stacks = read(args, &reading)?;
     let policy = match stacks.first().and_then(|stack| stack.filters.first()) {
         Some(filter) => match &filter.meaning {
@@ -184,7 +184,7 @@ fn repeat(args: &FiltersArgs, experiment: Experiment) -> Result<Report> {
         false => Vec::new(),
     };
     let options = experiment::Options {
-        policy: policy.map_or_else(|| built_in_policy(&reading), Ok)?,
+        policy: policy.map_or_else(|| built_in_policy(&args.reading.for_libseccomp()?), Ok)?,
         subjects,
         weights,
         quick: args.quick,
@@ -194,7 +194,7 @@ fn repeat(args: &FiltersArgs, experiment: Experiment) -> Result<Report> {
     };
     let setup = experiment.setup(&options).map_err(|error| {
         Failure::new(format!("the experiment {}: {error}", experiment.name()))
-            .help("another profile, or another --arch, may do")
+            .help("try another profile or another --arch")
     })?;
     let samples = take(&setup.plan, &setup.bodies)?;
     let findings = (setup.findings)(&samples);
@@ -206,7 +206,7 @@ fn built_in_policy(reading: &SourceOptions) -> Result<callgate::policy::Policy> 
     let stack = Source::parse(BUILT_IN.as_ref())?.read(reading)?;
     match stack.filters.into_iter().next().map(|filter| filter.meaning) {
         Some(Meaning::Profile(profile)) => Ok(profile.policy),
-        _ => Err(Failure::new("the built-in profile is no profile")),
+        _ => Err(Failure::new("the built-in profile is not a profile")),
     }
 }
 
@@ -227,7 +227,7 @@ pub(super) fn read(args: &FiltersArgs, reading: &SourceOptions) -> Result<Vec<St
                 &stack.name,
                 format!("this filter is for {}, not for this machine ({native})", names.join(", ")),
             )
-            .help("--arch chooses the architecture that a source is read for"));
+            .help("--arch selects the architecture that a source is read for"));
         }
     }
     Ok(stacks)
@@ -267,8 +267,8 @@ fn weights(args: &FiltersArgs, stacks: &[Stack]) -> Result<Weights> {
     calls.sort_by(|a, b| b.1.total_cmp(&a.1));
     calls.truncate(MOST_CALLS);
     if calls.is_empty() {
-        return Err(Failure::new("none of the calls that happen can be measured")
-            .help("--list-calls prints those that can be"));
+        return Err(Failure::new("none of the syscalls with a weight can be measured")
+            .help("--list-calls prints those that can be measured"));
     }
     Ok(Weights { calls })
 }
@@ -279,7 +279,8 @@ fn named(names: &[String]) -> Result<Vec<StandIn>> {
         let Some(call) = StandIn::find(name) else {
             let known = native_arch()?.number(name).is_some();
             let name = if name.is_empty() { "an empty name" } else { name };
-            let what = if known { "cannot be measured" } else { "is no call of this machine" };
+            let what =
+                if known { "cannot be measured" } else { "is not a syscall of this machine" };
             return Err(Failure::new(format!("{name} {what}"))
                 .help("--list-calls prints the calls that can be measured, and how"));
         };
@@ -307,7 +308,7 @@ fn take(plan: &Plan, bodies: &[Shown]) -> Result<Samples> {
         failure.help(error.help())
     })?;
     if samples.rounds() == 0 {
-        return Err(Failure::new("ended before the first round was whole")
+        return Err(Failure::new("stopped before the first round was complete")
             .help("a round measures each filter once; with fewer --calls it is shorter")
             .status(INTERRUPTED));
     }
@@ -330,7 +331,7 @@ fn made(
     first_claimed: usize,
 ) -> Report {
     let sections = results::sections(plan, samples, bodies);
-    let noisy = results::noisy(&sections, samples.disturbed(), args.precision() / 100.0, |row| {
+    let noisy = results::noisy(&sections, samples.outliers(), args.precision() / 100.0, |row| {
         row >= first_claimed
     });
     let mut setting = setting(&plan.batches);
@@ -344,7 +345,7 @@ fn made(
             samples.elapsed.as_secs_f64()
         ),
     ));
-    setting.push(("disturbed", format!("{:.1} % of the batches", samples.disturbed() * 100.0)));
+    setting.push(("outliers", format!("{:.1} % of the batches", samples.outliers() * 100.0)));
     Report {
         title: title.to_owned(),
         setting,

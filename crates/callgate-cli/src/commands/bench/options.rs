@@ -1,4 +1,4 @@
-//! The options of `callgate bench SOURCE…`, and what they say when nothing is given.
+//! The options of `callgate bench SOURCE…` and their defaults.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -14,29 +14,29 @@ use crate::options::{CompileOptions, Format, SourceOptions};
 
 pub(super) const HELP: &str = "\
 Each filter is installed in child processes on one processor, with every verdict
-but ALLOW replaced by an errno, so that nothing dies. They are measured in turn
-with children that have no filter, and one with the smallest filter (constant
-allow). A round is a child of each; its value is the median of short batches.
-The overhead is the difference to no filter in the same round: its median over
-all rounds, and the interval that holds it with 95 % confidence (bootstrap).
+except ALLOW replaced by an errno, so that no process is killed. They are compared
+with children without a filter, and with the smallest filter (constant
+allow). A round is one child of each; a sample is the median of its batches. The
+overhead is the difference from no filter in the same round: the report has its
+median over all rounds and its 95 % confidence interval (bootstrap).
 
-No filter is measured twice: what the second costs over the first is the noise.
-Rounds go on until overheads are known to --precision, or for --time seconds.
-When they are not known by then, or something else disturbs more than 5 % of the
-batches, a warning says so, and the exit status is 3.
+No filter is measured twice: the difference is the noise floor. Rounds continue
+until overheads are known to --precision, or for --time seconds. If they are not
+known by then, or if more than 5 % of the batches are outliers, a warning says
+so, and the exit status is 3.
 
-Calls are made with arguments that change nothing and return at once, listed by
---list-calls; a filter that looks at arguments sees these. cached: the kernel's
-verdict cache knows that the call is allowed (Linux 5.11); allowed, denied: the
-filters run. Without --calls, one call of each kind is chosen; with --weights,
-the calls that happen most, and their mean comes first.
+Syscalls are made with arguments that change nothing and return at once, listed
+by --list-calls; a filter that inspects arguments sees these. cached: the
+kernel's verdict cache allows the syscall (Linux 5.11); allowed, denied: the
+filters run. Without --calls, one syscall of each kind is chosen; with --weights,
+the most frequent ones, and their weighted mean comes first.
 
---workload runs a real server, its client beside it: no filter, a plain list of
-the rules (a program: as it is), and what Callgate makes of them, verdicts as
-they are. The server is started anew for each run, as nobody where this is root.
+--workload runs a real server and its client: without a filter, with libseccomp's
+list of the rules (a program: as given), and with Callgate's program, verdicts
+unchanged. The server is restarted for each run, as user nobody if this is root.
 
-A SOURCE named engines is written ./engines. pid:N is measured as it is
-installed, with all its filters. Ctrl-C ends with what is measured so far.
+A SOURCE named engines is written ./engines. pid:N is measured with all of its
+filters, as installed. Ctrl-C stops and reports what was measured so far.
 
 Examples:
   callgate bench
@@ -46,9 +46,9 @@ Examples:
   callgate bench --experiment unixbench-syscall
   callgate bench --workload redis profile.json
 
-Exit status: 0 done, 2 trouble, 3 too noisy, 130 ended by Ctrl-C.";
+Exit status: 0 done, 2 error, 3 too noisy, 130 stopped by Ctrl-C.";
 
-/// What says how to measure, and what; lists need none of it.
+/// The options that say what to measure and how; lists take none of them.
 const MEASURING: [&str; 20] = [
     "sources",
     "calls",
@@ -79,28 +79,28 @@ pub(super) struct FiltersArgs {
     #[arg(value_name = "SOURCE", value_hint = ValueHint::FilePath)]
     pub(super) sources: Vec<OsString>,
 
-    /// The calls to measure, by name [default: one that is cached, one allowed, one denied]
+    /// The syscalls to measure, by name [default: one that is cached, one allowed, one denied]
     #[arg(long, value_name = "CALL,CALL", value_delimiter = ',')]
     pub(super) calls: Vec<String>,
 
-    /// Touch other code and data before each call, as a program does between its calls: twice the
-    /// second-level cache of each, or so much data [default with --cold alone: by the machine]
+    /// Evict caches before each syscall, with code and data of twice the size of the second-level cache, or
+    /// with this much data
     #[arg(long, value_name = "SIZE", num_args = 0..=1, require_equals = true,
           default_missing_value = "machine", value_parser = cold_size)]
     cold: Option<ColdSize>,
 
-    /// The processor to measure on: a number, or "any" for no choice [default: the last]
+    /// The processor to measure on: a number, or "any" to not pin processes [default: the last]
     #[arg(long, value_name = "CPU")]
     cpu: Option<Cpu>,
 
-    /// How long to measure at most, but for a few rounds in any case [default: 10, or 2 with --quick; for a
-    /// workload 120, or 30]; experiments have their own
+    /// The longest time to measure; a minimum of rounds is always measured [default: 10, or 2 with --quick;
+    /// for a workload 120, or 30]. Experiments have their own
     #[arg(long, value_name = "SECONDS", conflicts_with = "experiment",
           value_parser = seconds)]
     pub(super) time: Option<u32>,
 
-    /// How precise overheads must be, in percent [default: 3, with --cold or --quick
-    /// 10]
+    /// The widest confidence interval of an overhead, in percent of it [default: 3, or 10 with --cold or
+    /// --quick]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     precision: Option<f64>,
 
@@ -108,29 +108,29 @@ pub(super) struct FiltersArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) seed: u64,
 
-    /// Repeat a published experiment, or list them
+    /// Repeat a published experiment; "list" lists them
     #[arg(long, value_name = "NAME", value_parser = experiments(), group = "whole",
           conflicts_with = "calls")]
     pub(super) experiment: Option<Chosen>,
 
-    /// Run a real server and its client, or list those that are known
+    /// Run a real server and its client; "list" lists them
     #[arg(long, value_name = "NAME", value_parser = workload::workloads(), group = "whole",
           conflicts_with_all = ["calls", "cold"])]
     pub(super) workload: Option<workload::Chosen>,
 
-    /// A fraction of the time, for a first look
+    /// Measure for a fraction of the time
     #[arg(long)]
     pub(super) quick: bool,
 
-    /// Print the calls that can be measured, with their arguments
+    /// Print the syscalls that can be measured, with their arguments
     #[arg(long, conflicts_with_all = MEASURING)]
     pub(super) list_calls: bool,
 
-    /// Write the result as a page with charts, too
+    /// Also write the result as an HTML page with charts
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(super) html: Option<PathBuf>,
 
-    /// The form of the result
+    /// The format of the result
     #[arg(long, value_name = "FORM", default_value = "text")]
     pub(super) format: Format,
 
@@ -142,14 +142,14 @@ pub(super) struct FiltersArgs {
 }
 
 impl FiltersArgs {
-    /// How precise overheads must be, in percent.
+    /// The widest confidence interval of an overhead, in percent of it.
     pub(super) fn precision(&self) -> f64 {
-        // What is cold is slow for many reasons, which differ from call to call.
+        // Cache misses vary from syscall to syscall.
         let roughly = self.cold.is_some() || self.quick;
         self.precision.unwrap_or(if roughly { 10.0 } else { 3.0 })
     }
 
-    /// The processor to measure on; none for no choice.
+    /// The processor to measure on; none to not pin processes.
     pub(super) fn cpu(&self) -> Option<usize> {
         match self.cpu {
             Some(Cpu::Any) => None,
@@ -158,7 +158,7 @@ impl FiltersArgs {
         }
     }
 
-    /// What is touched before each call, if anything.
+    /// What is evicted before each syscall, if anything.
     pub(super) fn cold(&self) -> Option<Cold> {
         let of_machine = Cold::of_machine(self.cpu());
         Some(match self.cold? {
@@ -227,7 +227,7 @@ pub(super) enum Chosen {
 fn experiments() -> impl TypedValueParser<Value = Chosen> {
     let all = Experiment::ALL.iter();
     let values = all.map(|one| PossibleValue::new(one.name()).help(one.about()));
-    let list = PossibleValue::new("list").help("say what there is");
+    let list = PossibleValue::new("list").help("list the experiments");
     PossibleValuesParser::new(values.chain([list])).map(|name| {
         let one = Experiment::ALL.iter().find(|one| one.name() == name);
         one.map_or(Chosen::List, |one| Chosen::One(*one))

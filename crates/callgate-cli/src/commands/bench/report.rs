@@ -11,7 +11,7 @@ use crate::text::printable;
 
 pub(super) const HEADING: Style = Style::new().bold();
 
-/// What fits in front of the numbers.
+/// The width of the first column.
 pub(super) const NAME: usize = 24;
 
 /// The tables.
@@ -72,14 +72,14 @@ fn line(row: &Row, is_first: bool) -> String {
 }
 
 fn resolved(known: Known) -> &'static str {
-    if known.is_resolved { "resolved" } else { "not resolved (it may be nothing)" }
+    if known.is_resolved { "resolved" } else { "not resolved" }
 }
 
 fn between(interval: Interval) -> String {
     format!("{:.1} .. {:.1}", interval.low, interval.high)
 }
 
-/// The end of a name says more than its beginning.
+/// Shortens a name at its start: the end is more specific.
 pub(super) fn shortened(name: &str) -> String {
     let name = printable(name).to_string();
     match name.chars().count().checked_sub(NAME) {

@@ -3,13 +3,13 @@
 use std::time::{Duration, Instant};
 
 use callgate_measure::workload::{self, Plan, Report, Runs, Variant, Workload};
-use callgate_measure::{Batches, naive, setting};
+use callgate_measure::{Batches, libseccomp, setting};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::filters::{self, INTERRUPTED, NOISY};
 use super::options::FiltersArgs;
 use super::throughput;
-use crate::options::{Format, native_arch};
+use crate::options::Format;
 use crate::output::{self, NewFile};
 use crate::progress::Progress;
 use crate::report::{self, Failure, Result};
@@ -38,7 +38,7 @@ pub(super) enum Chosen {
 pub(super) fn workloads() -> impl TypedValueParser<Value = Chosen> {
     let all = Workload::ALL.iter();
     let values = all.map(|one| PossibleValue::new(one.name()).help(one.about()));
-    let list = PossibleValue::new("list").help("say what there is");
+    let list = PossibleValue::new("list").help("list the workloads");
     PossibleValuesParser::new(values.chain([list])).map(|name| {
         let one = Workload::ALL.iter().find(|one| one.name() == name);
         one.map_or(Chosen::List, Chosen::One)
@@ -88,13 +88,13 @@ pub(super) fn run(args: &FiltersArgs, chosen: Chosen) -> Result<u8> {
         page.finish(result.page().as_bytes())?;
     }
     if runs.interrupted {
-        report::warn("ended before its time: these figures are of fewer rounds", "");
+        report::warn("stopped early: the figures are from fewer rounds", "");
         return Ok(INTERRUPTED);
     }
     if let Some(why) = noisy {
         report::warn(
             format!("too noisy for {} %: {why}", args.precision()),
-            "measure on a machine with less to do, for a longer --time, or with less --precision",
+            "measure on an idle machine, for a longer --time, or with a larger --precision",
         );
         return Ok(NOISY);
     }
@@ -108,13 +108,9 @@ struct Variants {
     pairs: Vec<(usize, usize)>,
 }
 
-/// No filter, and of each source the reference and ours.
+/// No filter, and for each source the reference and ours.
 fn variants(args: &FiltersArgs) -> Result<Variants> {
-    // Lists are long: for this machine's own calls, if nothing is said.
-    let mut reading = args.reading.clone();
-    if reading.arch.is_empty() {
-        reading.arch = vec![native_arch()?];
-    }
+    let reading = args.reading.for_libseccomp()?;
     let mut variants = Variants { all: vec![Variant::none()], pairs: Vec::new() };
     for stack in filters::read(args, &reading)? {
         let reference = reference(&stack)?;
@@ -130,23 +126,23 @@ fn variants(args: &FiltersArgs) -> Result<Variants> {
     Ok(variants)
 }
 
-/// What ours is compared with: a list of a profile's rules, or programs as they are.
+/// The program that ours is compared with: libseccomp's list for a profile, or the given programs.
 fn reference(stack: &Stack) -> Result<Variant> {
     if let [only] = stack.filters.as_slice()
         && let Meaning::Profile(profile) = &only.meaning
     {
-        let list = naive::list(&profile.policy).map_err(|error| {
-            Failure::about(&stack.name, format!("as a list of its rules: {error}"))
-                .help("--arch with one architecture makes it shorter")
+        let list = libseccomp::list(&profile.policy).map_err(|error| {
+            Failure::about(&stack.name, error.to_string())
+                .help("Callgate's program is compared with libseccomp's list; try another --arch or profile")
         })?;
-        return Ok(Variant { name: format!("{}, list", stack.name), programs: vec![list] });
+        return Ok(Variant { name: format!("{}, libseccomp", stack.name), programs: vec![list] });
     }
     let programs = stack.filters.iter().filter_map(|filter| match &filter.meaning {
         Meaning::Program { program, .. } => Some(filter.for_the_kernel(program)),
         Meaning::Profile(_) => None,
     });
     let programs = programs.collect::<Result<_>>()?;
-    Ok(Variant { name: format!("{}, as it is", stack.name), programs })
+    Ok(Variant { name: format!("{}, as given", stack.name), programs })
 }
 
 /// One for what runs under the filter, another for the client where there are two.
@@ -164,7 +160,7 @@ fn take(workload: &Workload, plan: &Plan) -> Result<Runs> {
     });
     progress.clear();
     runs.map_err(|error| match error.is_interrupted() {
-        true => Failure::new("ended before the first round was whole")
+        true => Failure::new("stopped before the first round was complete")
             .help("a round runs each variant once; with --quick it is shorter")
             .status(INTERRUPTED),
         false => Failure::new(error.to_string()).help(error.help()).multiline(),
@@ -178,7 +174,7 @@ fn noisy(plan: &Plan, runs: &Runs) -> Option<String> {
         let off = (runs.noise(measure)?.ratio.median - 1.0).abs();
         (off > plan.precision).then(|| {
             format!(
-                "{}: no filter differed from itself by {:.1} %",
+                "{}: two runs without a filter differed by {:.1} %",
                 measures[measure].name,
                 off * 100.0
             )
@@ -187,7 +183,7 @@ fn noisy(plan: &Plan, runs: &Runs) -> Option<String> {
     let widest = runs.widest().filter(|(width, ..)| *width > plan.precision);
     let widest = widest.map(|(width, variant, measure)| {
         format!(
-            "{} under {}: the ratio is known to within {:.1} % only",
+            "{} under {}: the confidence interval is {:.1} % wide",
             measures[measure].name,
             plan.variants[variant].name,
             width * 100.0

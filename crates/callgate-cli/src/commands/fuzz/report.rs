@@ -286,7 +286,7 @@ mod tests {
             .unwrap()
         };
         let programs =
-            [Subject::new("given", filter(0x7f)), Subject::new("size jit", filter(0x80))];
+            [Subject::new("given", filter(0x7f)), Subject::new("size uncached", filter(0x80))];
         let arches = [Arch::X86_64];
         let input =
             Input { policy: None, programs: &programs, arches: &arches, endian: Endian::Little };
@@ -298,7 +298,10 @@ mod tests {
             source: "my filter.bpf".to_owned(),
             forms: vec![
                 form("given", &["--by", "program"]),
-                form("size jit", &["--by", "optimized", "--model=jit", "--optimize=size"]),
+                form(
+                    "size uncached",
+                    &["--by", "optimized", "--model=uncached", "--optimize=size"],
+                ),
             ],
             report: fuzz(&input, &Options::default(), &mut |_| true),
             omissions: Vec::new(),
@@ -316,11 +319,11 @@ mod tests {
         let call = "--token 0xc000003e 41 0x80";
         let start = "callgate simulate 'my filter.bpf' --arch x86_64";
         for line in [
-            "first mismatch of \"size jit\": x86_64 socket(0x80)".to_owned(),
+            "first mismatch of \"size uncached\": x86_64 socket(0x80)".to_owned(),
             "  - ERRNO(EPERM), says \"given\"".to_owned(),
-            "  + ERRNO(ENOENT), says \"size jit\"".to_owned(),
+            "  + ERRNO(ENOENT), says \"size uncached\"".to_owned(),
             format!("  {start} --by program {call}"),
-            format!("  {start} --by optimized --model=jit --optimize=size {call}"),
+            format!("  {start} --by optimized --model=uncached --optimize=size {call}"),
         ] {
             assert!(text.lines().any(|given| given == line), "{line}\n{text}");
         }

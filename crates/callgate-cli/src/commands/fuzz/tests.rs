@@ -137,7 +137,7 @@ fn the_commands_for_a_mismatch_ask_the_form_that_they_are_shown_for() {
     all.extend(["--kernel", "5.10", "--caps", "all", "--enosys-above", "off", "--strict"]);
     all.extend(["--weights", &weights]);
     assert!(reproduces(&all) >= 160);
-    all.extend(["--model", "jit", "--optimize", "size"]);
+    all.extend(["--model", "uncached", "--optimize", "size"]);
     assert!(reproduces(&all) >= 120);
 }
 
@@ -165,7 +165,7 @@ fn the_command_for_a_mismatch_of_the_kernel_repeats_the_search() {
     let profile = odd.file("p.json", PROFILE);
     let weights = odd.file("w.txt", b"personality 1000\nfutex 300\n");
     let arguments = ["--arch", "x86_64", "--caps", "all", "--runs", "700", "--seed", "9"];
-    let more = ["--weights", weights.as_str(), "--model", "jit"];
+    let more = ["--weights", weights.as_str(), "--model", "uncached"];
     let first = [&[profile.as_str()][..], &arguments, &more].concat();
     let outcome = search(&parse::<FuzzArgs, _>(&first)).unwrap();
     let form = Form { name: "kernel, plain".to_owned(), by: AskedBy::Fuzz };

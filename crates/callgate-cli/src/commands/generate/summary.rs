@@ -93,13 +93,11 @@ impl Summary {
             line("denied", format!("{denied} of the {all} syscalls of {arch}"));
         }
         line("", draft.deny().description().to_owned());
-        line(
-            "filter",
-            format!(
-                "{} instructions, {:.1} executed per recorded call (mean)",
-                self.stats.insns, self.stats.expected_insns
-            ),
-        );
+        let mut filter = format!("{} instructions", self.stats.insns);
+        if let Some(mean) = self.stats.expected_insns {
+            filter += &format!(", {mean:.1} executed per recorded call (mean)");
+        }
+        line("filter", filter);
         text
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use callgate_vm::{EngineError, EngineKind, Made};
+use callgate_vm::{EngineError, EngineKind, SelectedEngine};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::json::Json;
@@ -27,11 +27,11 @@ impl Report {
     /// An engine that was made, in this time. When it is not the one that was asked for, a warning says so.
     pub(super) fn of<E: ?Sized>(
         asked: EngineKind,
-        made: Made<E>,
+        made: SelectedEngine<E>,
         compile: Duration,
         code_bytes: fn(&E) -> usize,
     ) -> (Box<E>, Report) {
-        let Made { engine, kind, fallback } = made;
+        let SelectedEngine { engine, kind, fallback } = made;
         if let Some(why) = &fallback {
             report::warn(
                 why.to_string(),

@@ -12,7 +12,7 @@ use callgate::bpf::{LongProgram, Step, is_constant_allow};
 use callgate::fuzz::plain_program;
 use callgate::policy::Policy;
 use callgate::{Arch, SeccompData, Verdict};
-use callgate_vm::{EngineKind, Made, Reference, SeccompEngine};
+use callgate_vm::{EngineKind, Reference, SeccompEngine, SelectedEngine};
 use clap::{ValueEnum, ValueHint};
 
 use crate::call;
@@ -231,11 +231,11 @@ fn made(
     kind: EngineKind,
     filter: &Filter,
     program: &LongProgram,
-) -> Result<Made<dyn SeccompEngine>> {
+) -> Result<SelectedEngine<dyn SeccompEngine>> {
     let endian = filter.endian();
     if kind == EngineKind::Reference {
         let engine = Box::new(Reference::new(program, endian));
-        return Ok(Made { engine, kind, fallback: None });
+        return Ok(SelectedEngine { engine, kind, fallback: None });
     }
     Ok(kind.seccomp_or_decoded(&filter.for_the_kernel(program)?, endian))
 }

@@ -95,7 +95,7 @@ fn the_server_runs_under_the_filter_and_the_client_does_not() {
     let own = runs.measured(1, 0).unwrap();
     assert_eq!((own.throughput, own.ratio.median), (50.0, 0.5));
     assert_eq!(runs.measures()[0].unit, "directories/s");
-    assert_eq!(runs.measures()[1].unit, "directories/s of processor time");
+    assert_eq!(runs.measures()[1].unit, "directories/s of CPU time");
     assert!(runs.measured(1, 1).unwrap().throughput > 0.0);
     let noise = runs.noise(0).unwrap();
     assert_eq!((noise.throughput, noise.ratio.median), (100.0, 1.0));

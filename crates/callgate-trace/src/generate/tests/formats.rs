@@ -426,7 +426,7 @@ proptest! {
                 ProfileFormat::Oci => {
                     // As a runtime reads it.
                     let native = draft.arches()[0];
-                    let mut reading = oci::Options::new(native, KernelVersion { major: 6, minor: 18 });
+                    let mut reading = oci::ReadOptions::new(native, KernelVersion { major: 6, minor: 18 });
                     reading.arches = arches.clone();
                     let profile = oci::read(&written.text, &reading).unwrap();
                     let spoken = observed.iter().filter(|observed| observed.0.name().is_some());

@@ -31,7 +31,7 @@ pub(super) fn policy(
             .rules(set.arch())
             .filter(|rule| rule.calls.ranges().iter().all(|(first, _)| granted(first)));
         let token = set.arch().token();
-        if let Some(section) = sections.iter_mut().find(|section| section.token == token) {
+        if let Some(section) = sections.iter_mut().find(|section| section.token() == token) {
             section.rules.splice(0..0, rules);
         }
     }
@@ -45,13 +45,15 @@ fn add_rules(
     set: &mut RuleSet<&'static str>,
 ) -> Result<(), GenerateError> {
     let arch = set.arch();
+    let mut unknown = None;
     let mut add = |name, comparisons: &[Comparison], verdict| {
         match arch.number(name) {
             // Only libseccomp also adds rules for syscalls behind socketcall and ipc.
             Some(nr) if format == ProfileFormat::Kafel => set.add(nr, comparisons, verdict, name),
             None if format == ProfileFormat::Kafel => {}
             _ => {
-                set.add_call(name, comparisons, verdict, name);
+                let added = set.add_call(name, comparisons, verdict, name);
+                unknown = added.err().or(unknown.take());
             }
         }
     };
@@ -63,6 +65,9 @@ fn add_rules(
     let enosys = Verdict::errno(arch.enosys());
     draft.refused_explicitly(format).for_each(|name| add(name, &[], enosys));
     draft.granted_without_limits(format).for_each(|name| add(name, &[], Verdict::ALLOW));
+    if let Some(error) = unknown {
+        return Err(GenerateErrorKind::UnknownCall(error).into());
+    }
     for (call, _) in draft.numbers().iter().filter(|(call, _)| call.arch == arch) {
         if format.has_numbers() {
             set.add(call.nr, &[], Verdict::ALLOW, "");

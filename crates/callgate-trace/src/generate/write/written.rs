@@ -74,12 +74,12 @@ impl Draft {
 
     fn read_back(&self, text: &str) -> Result<Policy, GenerateError> {
         let native = self.arches.first().copied().ok_or(GenerateErrorKind::Empty)?;
-        let options = reader::Options {
+        let options = reader::ReadOptions {
             dialect: Some(reader::Dialect::Docker),
             arches: self.arches.clone(),
             enosys_above: Some(reader::EnosysAbove::Off),
             strict: true,
-            ..reader::Options::new(native, KernelVersion { major: 6, minor: 18 })
+            ..reader::ReadOptions::new(native, KernelVersion { major: 6, minor: 18 })
         };
         let profile = reader::read(text, &options).map_err(GenerateErrorKind::Unreadable)?;
         Ok(profile.policy)

@@ -13,7 +13,7 @@ use crate::names::{not_on_arch, unknown_name};
 use crate::recording::{CallId, Recording, RecordingMethod, Run};
 use callgate_bpf::diagnostic::{Position, Severity};
 use callgate_bpf::syscalls::{self, Arch};
-use callgate_formats::messages::Messages;
+use callgate_formats::diagnostics::messages::Messages;
 use memchr::memmem::Finder;
 
 /// Whether a line proves that a text is a log of strace: a syscall with its result, or the first half of one.

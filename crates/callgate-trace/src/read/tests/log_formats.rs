@@ -129,7 +129,7 @@ fn lines_that_start_with_a_bracket_are_not_json() {
     assert_eq!(counts(&quiet("[00007f663ae9fc17] close(3) = 0\n")), "close×1");
     for json in ["[{\"callgate\": 1}]", "[ ]", "[[1]]", "[\"a\"]", "\u{feff} [\n  {\n} ]", "["] {
         let message = errors(json);
-        assert!(message.contains("JSON") || message.contains("never closed"), "{json}: {message}");
+        assert!(message.contains("JSON") || message.contains("not closed"), "{json}: {message}");
     }
 }
 

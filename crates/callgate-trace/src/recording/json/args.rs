@@ -1,7 +1,7 @@
 //! The `args` of an item of `calls`: values of arguments.
 
-use callgate_formats::reader::Reader;
-use callgate_formats::tree::{Kind, Node};
+use callgate_formats::syntax::reader::Reader;
+use callgate_formats::syntax::tree::{Node, NodeKind};
 
 use super::entry::CallEntry;
 use super::fields::{is_object, required};
@@ -23,7 +23,7 @@ pub(super) fn args(reader: &mut Reader<'_>, entry: &CallEntry<'_>) -> Vec<ArgVal
 
 /// The values of one argument; `None` if they are not known, or invalid, which is reported.
 fn values(reader: &mut Reader<'_>, node: &Node, entry: &CallEntry<'_>) -> Option<ArgValues> {
-    if matches!(node.kind, Kind::Null)
+    if matches!(node.kind, NodeKind::Null)
         || !is_object(reader, node, "each item of `args`", "an object or null")
     {
         return None;
@@ -95,7 +95,7 @@ fn seen_in(reader: &mut Reader<'_>, node: &Node, values: usize, runs: u64) -> Op
 
 /// A 64-bit value: an integer, or a string with a hexadecimal number.
 fn value(reader: &mut Reader<'_>, node: &Node, what: &str) -> Option<u64> {
-    if let Kind::Text(text) = &node.kind {
+    if let NodeKind::Text(text) = &node.kind {
         let digits = text.strip_prefix("0x").filter(|digits| !digits.starts_with('+'));
         let value = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
         if value.is_none() {

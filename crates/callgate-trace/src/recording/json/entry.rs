@@ -2,8 +2,8 @@
 
 use callgate_bpf::diagnostic::Severity;
 use callgate_bpf::syscalls::{self, Arch};
-use callgate_formats::reader::Reader;
-use callgate_formats::tree::Node;
+use callgate_formats::syntax::reader::Reader;
+use callgate_formats::syntax::tree::Node;
 
 use super::fields::{arch, is_object, required};
 use crate::names::{or_ignored, unknown_name};

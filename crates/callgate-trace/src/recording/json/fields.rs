@@ -3,14 +3,14 @@
 use callgate_bpf::diagnostic::Severity;
 use callgate_bpf::suggest::nearest;
 use callgate_bpf::syscalls::Arch;
-use callgate_formats::reader::Reader;
-use callgate_formats::tree::{Kind, Node};
+use callgate_formats::syntax::reader::Reader;
+use callgate_formats::syntax::tree::{Node, NodeKind};
 
 use crate::names::MAX_SUGGESTIONS;
 
 /// Whether a node is an object; otherwise reports that `what` must be `expected`.
 pub(super) fn is_object(reader: &mut Reader<'_>, node: &Node, what: &str, expected: &str) -> bool {
-    let is_object = matches!(node.kind, Kind::Map(_));
+    let is_object = matches!(node.kind, NodeKind::Map(_));
     if !is_object {
         reader.wrong_type(node, what, expected);
     }

@@ -1,8 +1,8 @@
 //! The top level of a recording: whether it is one, and of which version.
 
-use callgate_formats::json;
-use callgate_formats::reader::Reader;
-use callgate_formats::tree::Node;
+use callgate_formats::syntax::json;
+use callgate_formats::syntax::reader::Reader;
+use callgate_formats::syntax::tree::Node;
 
 use super::fields::required;
 

@@ -1,9 +1,9 @@
 //! Reads a recording in JSON.
 
 use callgate_bpf::diagnostic::{Diagnostic, Severity};
-use callgate_formats::json;
-use callgate_formats::reader::Reader;
-use callgate_formats::tree::{Kind, Node};
+use callgate_formats::syntax::json;
+use callgate_formats::syntax::reader::Reader;
+use callgate_formats::syntax::tree::{Node, NodeKind};
 
 use super::args::args;
 use super::entry::entries;
@@ -75,7 +75,7 @@ fn truncated_document(
     let tree = complete.filter(is_recording);
     let calls = tree.as_ref().and_then(|tree| tree.get("calls"));
     let count = match calls.map(|calls| &calls.kind) {
-        Some(Kind::List(items)) => items.len(),
+        Some(NodeKind::List(items)) => items.len(),
         _ => 0,
     };
     if count > 0 && partial {

@@ -1,7 +1,7 @@
 //! Items of `runs`: recorded runs and their caveats.
 
-use callgate_formats::reader::Reader;
-use callgate_formats::tree::Node;
+use callgate_formats::syntax::reader::Reader;
+use callgate_formats::syntax::tree::Node;
 
 use super::fields::{is_object, required};
 use crate::recording::caveat::{Caveat, Effect};

@@ -1,10 +1,10 @@
-//! What a condition is about.
+//! Comparisons.
 
-use callgate::bpf::Width;
+use callgate_bpf::Width;
 
 use super::{A, Aarch64, T0, T1, X, encode as e};
 use crate::jit::target::{Compare, Load};
-use callgate::bpf::{Relation, Source};
+use callgate_bpf::{Relation, Source};
 
 impl Compare for Aarch64 {
     fn compare(&mut self, test: Relation, operand: Source) {
@@ -18,7 +18,7 @@ impl Compare for Aarch64 {
         });
     }
 
-    /// There are no comparisons with memory.
+    /// The machine has no comparison with a memory operand.
     fn can_compare_load(&self, _test: Relation, _width: Width) -> bool {
         false
     }

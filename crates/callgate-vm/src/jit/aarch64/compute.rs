@@ -1,4 +1,4 @@
-//! What touches registers and scratch words alone.
+//! Operations on registers and scratch words.
 
 use super::{
     A, Aarch64, Code, IN_REGISTERS, SCRATCH, SCRATCH_VECTOR, T0, T1, X, encode as e, register,
@@ -6,7 +6,7 @@ use super::{
 use crate::jit::buffer::Pos;
 use crate::jit::node::Reg;
 use crate::jit::target::Compute;
-use callgate::bpf::{Alu, Source};
+use callgate_bpf::{Alu, Source};
 
 impl Compute for Aarch64 {
     fn constant(&mut self, reg: Reg, k: u32) {

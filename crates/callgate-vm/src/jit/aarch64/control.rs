@@ -1,4 +1,4 @@
-//! Where a program goes on, and where it ends.
+//! Jumps and returns.
 
 use super::{A, Aarch64, T1, T2, encode as e, number};
 use crate::jit::buffer::Pos;

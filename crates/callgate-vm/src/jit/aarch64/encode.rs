@@ -16,7 +16,7 @@ fn three(base: u32, d: Reg, n: Reg, m: Reg) -> u32 {
     base | m << 16 | n << 5 | d
 }
 
-/// A constant in the middle of which at most 12 bits are set, as `add`, `sub` and `cmp` take it.
+/// An immediate of `add`, `sub` and `cmp`: 12 bits, perhaps shifted by 12.
 pub(super) fn imm12(value: u32) -> Option<u32> {
     if value < 1 << 12 {
         Some(value << 10)
@@ -27,8 +27,8 @@ pub(super) fn imm12(value: u32) -> Option<u32> {
     }
 }
 
-/// A constant as `and`, `orr`, `eor` and `tst` take it: a run of ones, rotated, in an element of
-/// 2 to 32 bits that is repeated.
+/// An immediate of `and`, `orr`, `eor` and `tst`: a rotated sequence of ones in a repeated element of 2
+/// to 32 bits.
 pub(super) fn bitmask(value: u32) -> Option<u32> {
     if value == 0 || value == u32::MAX {
         return None;
@@ -44,7 +44,7 @@ pub(super) fn bitmask(value: u32) -> Option<u32> {
         let start = element.trailing_zeros();
         (element >> start == ones(len)).then_some(start)?
     } else {
-        // The run may go over the end: then it is the zeros that are in one piece.
+        // The ones may wrap around; then the zeros are contiguous.
         let zeros = !element & ones(size);
         let first = zeros.trailing_zeros();
         (zeros >> first == ones(size - len)).then_some(first + size - len)?
@@ -94,7 +94,7 @@ pub(super) fn sub(d: Reg, n: Reg, m: Reg) -> u32 {
     three(0x4b00_0000, d, n, m)
 }
 
-/// With an immediate from [`imm12`], as the three that follow.
+/// With an immediate from [`imm12`], like the next three.
 pub(super) fn add_imm(d: Reg, n: Reg, imm: u32) -> u32 {
     0x1100_0000 | imm | n << 5 | d
 }
@@ -148,7 +148,7 @@ pub(super) fn tst(n: Reg, m: Reg) -> u32 {
     three(0x6a00_0000, ZERO, n, m)
 }
 
-/// With an immediate from [`bitmask`], as the three that follow.
+/// With an immediate from [`bitmask`], like the next three.
 pub(super) fn and_imm(d: Reg, n: Reg, imm: u32) -> u32 {
     0x1200_0000 | imm | n << 5 | d
 }
@@ -227,7 +227,7 @@ pub(super) fn rev16(d: Reg, n: Reg) -> u32 {
     0x5ac0_0400 | n << 5 | d
 }
 
-/// A load of `1 << size` bytes at `[n + offset]`; `None` when the offset has no place.
+/// A load of `1 << size` bytes at `[n + offset]`; `None` if the offset cannot be encoded.
 pub(super) fn ldr(size: u32, t: Reg, n: Reg, offset: u32) -> Option<u32> {
     let scaled = offset >> size;
     if offset == scaled << size && scaled < 1 << 12 {
@@ -249,7 +249,7 @@ pub(super) fn ldr_scaled(t: Reg, n: Reg, m: Reg) -> u32 {
     three(0xb860_5800, t, n, m)
 }
 
-/// The same, with its sign.
+/// The same, sign-extended.
 pub(super) fn ldrsw_scaled(t: Reg, n: Reg, m: Reg) -> u32 {
     three(0xb8a0_5800, t, n, m)
 }
@@ -291,7 +291,7 @@ pub(super) fn csel(d: Reg, n: Reg, m: Reg, cond: u32) -> u32 {
     three(0x1a80_0000, d, n, m) | cond << 12
 }
 
-/// Distances are in bytes, and forward. Those out of reach give another place: see
+/// Displacements are in bytes, and forward. They are at most
 /// [`super::Aarch64::REACH`](super::Target::REACH).
 pub(super) fn b(distance: u32) -> u32 {
     0x1400_0000 | (distance / 4) & 0x3ff_ffff
@@ -328,7 +328,7 @@ pub(super) const RET: u32 = 0xd65f_03c0;
 mod tests {
     use super::*;
 
-    /// What the manual's `DecodeBitMasks` makes of an immediate, for 32 bits.
+    /// `DecodeBitMasks` of the manual, for 32 bits.
     fn decoded(imm: u32) -> u32 {
         let (rotate, len) = (imm >> 16 & 0x3f, imm >> 10 & 0x3f);
         let size = 1u32 << (31 - (!len & 0x3f).leading_zeros());
@@ -352,7 +352,7 @@ mod tests {
             }
         }
         assert_eq!(all.len(), 2 + 12 + 56 + 240 + 992);
-        let mut rng = callgate::random::Rng::new(7);
+        let mut rng = callgate_bpf::random::Rng::new(7);
         for _ in 0..100_000 {
             let value = (rng.next() & rng.next()) as u32;
             assert_eq!(bitmask(value).is_some(), all.contains(&value), "{value:#x}");

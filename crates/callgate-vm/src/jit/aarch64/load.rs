@@ -1,28 +1,28 @@
-//! What comes from the input, and from beside it.
+//! Loads from the input, and calls of the helper.
 
-use callgate::bpf::Width;
+use callgate_bpf::Width;
 
 use super::{
     A, Aarch64, CONTEXT, Code, GE, INPUT, LENGTH, LINK, LT, T0, T1, T2, X, encode as e, register,
     size,
 };
 use crate::jit::buffer::Pos;
-use crate::jit::node::{Ask, Reg};
-use crate::jit::outside::kind;
+use crate::jit::helper::code_of;
+use crate::jit::node::{Reg, Request};
 use crate::jit::target::{Cond, Control, Load, Target};
 
 impl Load for Aarch64 {
-    /// Takes the offset in `T0`, what is asked in `T1`, A and X; the answer is in `T0`. Everything else
-    /// but `T1` is as it was, also `T2`, in which the caller keeps its own return address.
-    fn outside_routine(&mut self) -> Pos {
+    /// Takes the offset in `T0`, the code of the request in `T1`, A and X; returns the result in `T0`, and
+    /// clobbers only `T1`. `T2` holds the caller's own return address.
+    fn helper_stub(&mut self) -> Pos {
         const SAVED: [(e::Reg, e::Reg); 8] =
             [(0, 1), (2, 3), (4, 7), (8, 9), (10, 11), (12, 13), (14, 15), (29, LINK)];
         const VECTORS: [u32; 4] = [16, 18, 20, 22];
         const FRAME: u32 = 16 * (SAVED.len() + VECTORS.len()) as u32;
         let places = || (0..).step_by(16);
         let vectors = || places().skip(SAVED.len()).zip(VECTORS);
-        let mut routine = Code::<40>::new();
-        let code = &mut routine;
+        let mut stub = Code::<40>::new();
+        let code = &mut stub;
         code.put(e::sub_imm64(e::SP, e::SP, FRAME << 10));
         for (at, (t, u)) in places().zip(SAVED) {
             code.put(e::stp64(t, u, at));
@@ -30,9 +30,9 @@ impl Load for Aarch64 {
         for (at, t) in vectors() {
             code.put(e::stp_d(t, t + 1, at));
         }
-        // A and X are the fourth and fifth argument already.
+        // A and X already are the fourth and fifth argument.
         code.put(e::mov64(0, CONTEXT)).put(e::mov(1, T0)).put(e::mov(2, T1));
-        // The first field of the context is the function.
+        // The first field of the context is the address of the helper.
         code.put(e::ldr64(9, 0)).put(e::blr(9)).put(e::mov64(T0, 0));
         for (at, (t, u)) in places().zip(SAVED) {
             code.put(e::ldp64(t, u, at));
@@ -41,7 +41,7 @@ impl Load for Aarch64 {
             code.put(e::ldp_d(t, t + 1, at));
         }
         code.put(e::add_imm64(e::SP, e::SP, FRAME << 10)).put(e::RET);
-        self.prepend(&routine);
+        self.prepend(&stub);
         self.here()
     }
 
@@ -69,14 +69,7 @@ impl Load for Aarch64 {
         self.load_to(X, Width::Byte, offset);
     }
 
-    fn indexed(
-        &mut self,
-        width: Width,
-        offset: u32,
-        as_is: bool,
-        routine: Option<Pos>,
-        short: Pos,
-    ) {
+    fn indexed(&mut self, width: Width, offset: u32, as_is: bool, stub: Option<Pos>, short: Pos) {
         let (bytes, swap) = (width.bytes() as u32, self.packet && !as_is);
         let done = self.here();
         self.write(|code| {
@@ -85,21 +78,21 @@ impl Load for Aarch64 {
                 code.swap(A, width);
             }
         });
-        match routine {
+        match stub {
             None => self.branch(Cond::Above, short),
-            Some(routine) => {
+            Some(stub) => {
                 let inside = self.here();
                 self.jump(done);
                 self.write(|code| {
                     code.put(e::mov(A, T0));
                 });
-                self.ask(Ask::Load(width), routine, short);
-                // Not negative, and not inside: the end.
+                self.request(Request::Load(width), stub, short);
+                // Not relative to a header, and outside the packet: the end.
                 self.condition(GE, short);
                 self.write(|code| {
                     code.compare(T0, 0);
                 });
-                self.branch(Cond::NotAbove, inside);
+                self.branch(Cond::BelowOrEqual, inside);
             }
         }
         self.write(|code| {
@@ -108,14 +101,14 @@ impl Load for Aarch64 {
         });
     }
 
-    fn outside(&mut self, ask: Ask, offset: u32, routine: Pos, short: Pos) {
+    fn call_helper(&mut self, request: Request, offset: u32, stub: Pos, short: Pos) {
         self.write(|code| {
-            code.put(match ask {
-                Ask::HeaderLength => e::ubfiz(X, T0, 2, 4),
+            code.put(match request {
+                Request::HeaderLength => e::ubfiz(X, T0, 2, 4),
                 _ => e::mov(A, T0),
             });
         });
-        self.ask(ask, routine, short);
+        self.request(request, stub, short);
         self.write(|code| {
             code.set(T0, offset);
         });
@@ -136,15 +129,15 @@ impl Aarch64 {
         });
     }
 
-    /// Asks; the offset is in `T0`, and the answer is afterwards.
-    fn ask(&mut self, ask: Ask, routine: Pos, short: Pos) {
+    /// Calls the stub: the offset is in `T0` before, the result afterwards.
+    fn request(&mut self, request: Request, stub: Pos, short: Pos) {
         self.condition(LT, short);
         self.write(|code| {
             code.put(e::mov64(LINK, T2)).put(e::cmp_imm64(T0, 0));
         });
-        let distance = self.distance(routine);
+        let distance = self.distance(stub);
         self.write(|code| {
-            code.set(T1, kind(ask)).put(e::mov64(T2, LINK)).put(e::bl(distance));
+            code.set(T1, code_of(request)).put(e::mov64(T2, LINK)).put(e::bl(distance));
         });
     }
 }

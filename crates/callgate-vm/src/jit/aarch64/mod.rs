@@ -1,19 +1,19 @@
 //! aarch64, little-endian.
 //!
-//! The code is a function of the procedure call standard that keeps to the registers a caller does
-//! not expect back, so it needs neither a prologue nor a stack frame (there is no red zone):
+//! The code is a function of the procedure call standard that only uses caller-saved registers, so it
+//! needs neither a prologue nor a stack frame (there is no red zone):
 //!
 //! | register | what it is |
 //! |---|---|
 //! | `x0` | the data, or the packet |
 //! | `x1` | the length of the packet |
-//! | `x2` | the context for questions |
+//! | `x2` | the context of the helper |
 //! | `w3`, `w4` | A, X |
 //! | `w5`–`w7` | temporary |
 //! | `w8`–`w15` | scratch words 0 to 7 |
 //! | `s16`–`s23` | scratch words 8 to 15 |
 //!
-//! Every write to a register is one of 32 bits, so A and X are indexes of 64 bits as they are.
+//! Every write to a register has 32 bits, so A and X are also valid 64-bit indices.
 //!
 //! Sources: Procedure Call Standard for the Arm 64-bit Architecture, 6.1; for the encodings see
 //! [`encode`].
@@ -24,7 +24,7 @@ mod control;
 mod encode;
 mod load;
 
-use callgate::bpf::Width;
+use callgate_bpf::Width;
 
 use super::buffer::{Buffer, Pos};
 use super::node::Reg;
@@ -54,7 +54,7 @@ pub(super) struct Aarch64 {
     packet: bool,
 }
 
-/// Machine instructions in their order; there is room for those of one step of a program.
+/// A sequence of machine instructions, with room for those of one operation.
 struct Code<const ROOM: usize = 8> {
     words: [u32; ROOM],
     len: usize,
@@ -117,7 +117,7 @@ impl<const ROOM: usize> Code<ROOM> {
         }
     }
 
-    /// What was loaded, from the order of the network.
+    /// Converts a loaded value from network byte order.
     fn swap(&mut self, reg: e::Reg, width: Width) {
         match width {
             Width::Byte => {}
@@ -141,12 +141,12 @@ fn size(width: Width) -> u32 {
 
 fn number(when: Cond) -> u32 {
     match when {
-        Cond::Eq | Cond::NoBit => 0,
-        Cond::Ne | Cond::Bit => 1,
-        Cond::From => 2,
+        Cond::Eq | Cond::BitClear => 0,
+        Cond::Ne | Cond::BitSet => 1,
+        Cond::AboveOrEqual => 2,
         Cond::Below => 3,
         Cond::Above => 8,
-        Cond::NotAbove => 9,
+        Cond::BelowOrEqual => 9,
     }
 }
 
@@ -171,7 +171,7 @@ impl Aarch64 {
         }
     }
 
-    /// From the start of an instruction that comes next.
+    /// The displacement from the instruction that is emitted next.
     fn distance(&self, to: Pos) -> u32 {
         self.here().distance(to) + 4
     }

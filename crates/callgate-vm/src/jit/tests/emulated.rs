@@ -1,19 +1,19 @@
-//! The corpus on an emulated aarch64: the code is written here, and run by a small C program that
-//! `aarch64-linux-gnu-gcc` builds and `qemu-aarch64` runs, once for all of it.
+//! The corpus on an emulated aarch64: the code is generated here, and a small C program, built by
+//! `aarch64-linux-gnu-gcc`, runs it under `qemu-aarch64`.
 //!
-//! Debian's packages `gcc-aarch64-linux-gnu` and `qemu-user` have them. Without them the test says
+//! These are in Debian's packages `gcc-aarch64-linux-gnu` and `qemu-user`. Without them, the test reports
 //! that it was not run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use callgate::bpf::{Insn, Program, SocketProgram};
-use callgate::{Endian, SeccompData};
+use callgate_bpf::{Endian, SeccompData};
+use callgate_bpf::{Insn, Program, SocketProgram};
 
-use super::{Beside, CORPUS, Judge, listing};
+use super::{CORPUS, Judge, RandomAncillary, listing};
+use crate::flow::Input;
 use crate::jit::aarch64::Aarch64;
-use crate::jit::facts::Input;
 use crate::jit::lower;
 use crate::jit::target::Target;
 
@@ -21,31 +21,31 @@ const COMPILER: &str = "aarch64-linux-gnu-gcc";
 const EMULATOR: &str = "qemu-aarch64";
 const HARNESS: &str = include_str!("emulated.c");
 
-/// What a program is expected to return.
+/// The expected results of a program.
 struct Expected {
     insns: Vec<Insn>,
     set: usize,
     values: Vec<u32>,
 }
 
-/// Writes everything down, for one run at the end.
+/// Collects programs and inputs for a single run.
 #[derive(Default)]
 struct Emulated {
     sets: Vec<Vec<Vec<u8>>>,
-    /// The last set, if it is of calls.
+    /// The last set, if its inputs are syscalls.
     calls: Vec<SeccompData>,
     programs: Vec<u8>,
     expected: Vec<Expected>,
 }
 
 impl Emulated {
-    /// The number of a new set of inputs.
+    /// Adds a set of inputs; returns its index.
     fn set(&mut self, inputs: Vec<Vec<u8>>) -> usize {
         self.sets.push(inputs);
         self.sets.len() - 1
     }
 
-    /// The number of a set of calls; most programs have that of the one before.
+    /// The index of a set of syscalls. Most programs share that of the previous program.
     fn set_of_calls(&mut self, calls: &[SeccompData]) -> usize {
         if self.calls == calls {
             return self.sets.len() - 1;
@@ -54,13 +54,20 @@ impl Emulated {
         self.set(calls.iter().map(|data| data.to_bytes(Endian::Little).into()).collect())
     }
 
-    fn program(&mut self, insns: &[Insn], input: Input, beside: &Beside, set: usize, v: Vec<u32>) {
+    fn program(
+        &mut self,
+        insns: &[Insn],
+        input: Input,
+        ancillary: &RandomAncillary,
+        set: usize,
+        v: Vec<u32>,
+    ) {
         let (target, _) = lower::compile::<Aarch64>(insns, input).unwrap();
-        let link = beside.link.map_or(u64::MAX, |link| link as u64);
+        let link = ancillary.link.map_or(u64::MAX, |link| link as u64);
         let mut word = |value: u32| self.programs.extend(value.to_le_bytes());
         word(set as u32);
         word(u32::from(input == Input::Packet));
-        for value in [beside.network as u64, link] {
+        for value in [ancillary.network as u64, link] {
             word(value as u32);
             word((value >> 32) as u32);
         }
@@ -100,25 +107,25 @@ impl Emulated {
 impl Judge for Emulated {
     fn calls(&mut self, program: &Program, calls: &[SeccompData]) {
         let set = self.set_of_calls(calls);
-        let beside = Beside { words: 0, network: 0, link: None };
+        let ancillary = RandomAncillary { words: 0, network: 0, link: None };
         for endian in [Endian::Little, Endian::Big] {
             let values = calls.iter().map(|data| program.run(data, endian).verdict.0).collect();
-            self.program(program.insns(), Input::Call(endian), &beside, set, values);
+            self.program(program.insns(), Input::Call(endian), &ancillary, set, values);
         }
     }
 
-    fn packets(&mut self, program: &SocketProgram, packets: &[&[u8]], beside: &Beside) {
+    fn packets(&mut self, program: &SocketProgram, packets: &[&[u8]], ancillary: &RandomAncillary) {
         self.calls.clear();
         let set = match self.sets.last() {
             Some(last) if last == packets => self.sets.len() - 1,
             _ => self.set(packets.iter().map(|packet| packet.to_vec()).collect()),
         };
-        let values = packets.iter().map(|packet| program.run(packet, beside)).collect();
-        self.program(program.insns(), Input::Packet, beside, set, values);
+        let values = packets.iter().map(|packet| program.run(packet, ancillary)).collect();
+        self.program(program.insns(), Input::Packet, ancillary, set, values);
     }
 }
 
-/// The C program; `None` when there is no compiler, or nothing that could run it.
+/// Builds the C program; `None` without a compiler or emulator.
 fn harness(directory: &Path) -> Option<PathBuf> {
     let runs = |name: &str| {
         let mut command = Command::new(name);

@@ -1,10 +1,10 @@
-//! Every instruction with every pair of edge values, in each of the ways that the compiler has for
-//! it: with operands that it knows and with such that it does not.
+//! Every instruction with every pair of boundary values, with constant and with unknown operands, so that
+//! each form of generated code is covered.
 
-use callgate::SeccompData;
-use callgate::bpf::{Insn, Op, Operand, Program, SocketProgram};
+use callgate_bpf::SeccompData;
+use callgate_bpf::{Insn, Op, Operand, Program, SocketProgram};
 
-use super::{Beside, Judge};
+use super::{Judge, RandomAncillary};
 use crate::differential::EDGES;
 
 const NR: Insn = Insn::new(Op::LdWordAbs, 0);
@@ -12,7 +12,7 @@ const ARCH: Insn = Insn::new(Op::LdWordAbs, 4);
 const TAX: Insn = Insn::new(Op::Tax, 0);
 const RET_A: Insn = Insn::new(Op::RetA, 0);
 
-/// Calls with every pair of edge values in the first two words.
+/// Calls with every pair of boundary values in the first two words.
 fn pairs() -> Vec<SeccompData> {
     let mut calls = Vec::new();
     for nr in EDGES {
@@ -21,20 +21,20 @@ fn pairs() -> Vec<SeccompData> {
     calls
 }
 
-/// What comes before so that A is the number and X the arch token, and both are not known; or that
-/// one of them, or both, are these constants.
+/// Code after which A is the syscall number and X the arch token, both unknown; or one or both of them
+/// are these constants.
 fn setups(a: u32, x: u32) -> [Vec<Insn>; 4] {
     let (a, x) = (Insn::new(Op::LdImm, a), Insn::new(Op::LdxImm, x));
     [vec![ARCH, TAX, NR], vec![x, NR], vec![ARCH, TAX, a], vec![x, a]]
 }
 
-/// Shows A and X: the returned value is A, and after that, X.
+/// Two programs that return A and X.
 fn results(body: &[Insn]) -> [Vec<Insn>; 2] {
     let with = |end: &[Insn]| body.iter().chain(end).copied().collect();
     [with(&[RET_A]), with(&[Insn::new(Op::Txa, 0), RET_A])]
 }
 
-pub(super) fn straight_instructions_agree_on_every_pair_of_edge_values(judge: &mut dyn Judge) {
+pub(super) fn straight_instructions_agree_on_every_pair_of_boundary_values(judge: &mut dyn Judge) {
     let calls = pairs();
     for &op in Op::ALL {
         if op.is_branch() || op.is_return() || op == Op::Ja || !op.in_seccomp() {
@@ -58,7 +58,7 @@ pub(super) fn straight_instructions_agree_on_every_pair_of_edge_values(judge: &m
                         body.push(Insn::new(Op::LdMem, k));
                     }
                     for insns in results(&body) {
-                        // A constant zero divides nothing, and shifts stay below 32.
+                        // Divisions by the constant 0 and shifts by 32 and more are not accepted.
                         if let Ok(program) = Program::new(insns) {
                             judge.calls(&program, &calls);
                         }
@@ -69,7 +69,7 @@ pub(super) fn straight_instructions_agree_on_every_pair_of_edge_values(judge: &m
     }
 }
 
-pub(super) fn modulo_agrees_on_every_pair_of_edge_values(judge: &mut dyn Judge) {
+pub(super) fn modulo_agrees_on_every_pair_of_boundary_values(judge: &mut dyn Judge) {
     let packets: Vec<Vec<u8>> = pairs()
         .iter()
         .map(|call| [call.nr.to_be_bytes(), call.arch.to_be_bytes()].concat())
@@ -80,13 +80,17 @@ pub(super) fn modulo_agrees_on_every_pair_of_edge_values(judge: &mut dyn Judge) 
             for body in setups(k.rotate_left(5), k) {
                 let insns = [&body[..], &[Insn::new(op, k), RET_A]].concat();
                 let program = SocketProgram::new(insns).unwrap();
-                judge.packets(&program, &packets, &Beside { words: 0, network: 0, link: None });
+                judge.packets(
+                    &program,
+                    &packets,
+                    &RandomAncillary { words: 0, network: 0, link: None },
+                );
             }
         }
     }
 }
 
-/// What may be on the two ways of a branch: returns, which are selected; code; what reads A or not.
+/// Code after a branch: two returns, of which one is selected, or other code, with A live or dead.
 fn ways() -> Vec<Vec<Insn>> {
     let ret = |k| Insn::new(Op::RetK, k);
     vec![
@@ -98,7 +102,7 @@ fn ways() -> Vec<Vec<Insn>> {
     ]
 }
 
-pub(super) fn branches_agree_on_every_pair_of_edge_values(judge: &mut dyn Judge) {
+pub(super) fn branches_agree_on_every_pair_of_boundary_values(judge: &mut dyn Judge) {
     let calls = pairs();
     for &op in Op::ALL.iter().filter(|op| op.is_branch()) {
         let constants = if op.uses_k() { &EDGES[..] } else { &[0] };
@@ -116,7 +120,7 @@ pub(super) fn branches_agree_on_every_pair_of_edge_values(judge: &mut dyn Judge)
     }
 }
 
-pub(super) fn loads_agree_at_every_offset_around_the_ends_of_a_packet(judge: &mut dyn Judge) {
+pub(super) fn loads_agree_at_every_offset(judge: &mut dyn Judge) {
     let bytes: Vec<u8> = (0..40u8).map(|at| at.wrapping_mul(37) ^ 0xa5).collect();
     let packets: Vec<&[u8]> = (0..=bytes.len()).map(|len| &bytes[..len]).collect();
     let offsets = (0..40).chain(EDGES).chain(
@@ -126,10 +130,10 @@ pub(super) fn loads_agree_at_every_offset_around_the_ends_of_a_packet(judge: &mu
     );
     let mut programs = 0;
     for k in offsets {
-        for beside in [
-            Beside { words: 0, network: 14, link: Some(0) },
-            Beside { words: 0, network: 0, link: None },
-            Beside { words: 0, network: usize::MAX, link: Some(usize::MAX - 3) },
+        for ancillary in [
+            RandomAncillary { words: 0, network: 14, link: Some(0) },
+            RandomAncillary { words: 0, network: 0, link: None },
+            RandomAncillary { words: 0, network: usize::MAX, link: Some(usize::MAX - 3) },
         ] {
             for op in [Op::LdWordAbs, Op::LdHalfAbs, Op::LdByteAbs, Op::LdxMsh] {
                 let load = Insn::new(op, k);
@@ -143,7 +147,7 @@ pub(super) fn loads_agree_at_every_offset_around_the_ends_of_a_packet(judge: &mu
                 for after in after {
                     let insns = [&[Insn::new(Op::LdImm, 6), load], &after[..]].concat();
                     if let Ok(program) = SocketProgram::new(insns) {
-                        judge.packets(&program, &packets, &beside);
+                        judge.packets(&program, &packets, &ancillary);
                         programs += 1;
                     }
                 }
@@ -151,14 +155,14 @@ pub(super) fn loads_agree_at_every_offset_around_the_ends_of_a_packet(judge: &mu
             for op in [Op::LdWordInd, Op::LdHalfInd, Op::LdByteInd] {
                 for x in [0, 1, 4, 36, 0x7fff_ffff, 0xffff_fffc, 0xfff0_0000] {
                     for x in [
-                        // Beside; from a byte, so that the sum is near; from a word, and not near.
+                        // RandomAncillary; from a byte, so that the sum is near; from a word, and not near.
                         vec![Insn::new(Op::LdxImm, x)],
                         vec![Insn::new(Op::LdByteAbs, x % 8), TAX],
                         vec![Insn::new(Op::LdLen, 0), Insn::new(Op::AddK, x), TAX],
                         vec![Insn::new(Op::LdLen, 0), Insn::new(Op::SubK, x), TAX],
                     ] {
                         let insns = [&x[..], &[Insn::new(op, k), RET_A]].concat();
-                        judge.packets(&SocketProgram::new(insns).unwrap(), &packets, &beside);
+                        judge.packets(&SocketProgram::new(insns).unwrap(), &packets, &ancillary);
                         programs += 1;
                     }
                 }

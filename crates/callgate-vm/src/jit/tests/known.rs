@@ -1,19 +1,19 @@
-//! What is known already is not computed again.
+//! Values that a register holds are not computed again.
 
-use callgate::bpf::{Insn, Op, Program, SocketProgram};
-use callgate::{Endian, SeccompData};
+use callgate_bpf::{Endian, SeccompData};
+use callgate_bpf::{Insn, Op, Program, SocketProgram};
 
-use super::{Beside, Judge};
+use super::{Judge, RandomAncillary};
 use crate::engine::{PacketEngine, SeccompEngine};
 use crate::jit::Jit;
 
-const BESIDE: Beside = Beside { words: 0, network: 0, link: Some(0) };
+const ANCILLARY: RandomAncillary = RandomAncillary { words: 0, network: 0, link: Some(0) };
 
 fn insn(op: Op, k: u32) -> Insn {
     Insn::new(op, k)
 }
 
-/// A step of a program that computes the length of a header, or nearly so.
+/// Code that computes the length of a header, or something similar.
 fn steps() -> Vec<Vec<Insn>> {
     let mut steps = vec![
         vec![insn(Op::LdxMsh, 0)],
@@ -32,8 +32,8 @@ fn steps() -> Vec<Vec<Insn>> {
     steps
 }
 
-/// Three steps after each other, the second on one way only, and what is in the registers then.
-pub(super) fn header_lengths_agree_however_they_are_computed(judge: &mut dyn Judge) {
+/// Three steps, the second of them conditional, and the resulting A and X.
+pub(super) fn header_lengths_agree(judge: &mut dyn Judge) {
     let steps = steps();
     let packets: Vec<[u8; 4]> =
         (0..16u8).flat_map(|at| [[at, 0x45, 3, at], [0x4f ^ at, at << 4 | 3, 1, 2]]).collect();
@@ -46,14 +46,14 @@ pub(super) fn header_lengths_agree_however_they_are_computed(judge: &mut dyn Jud
                 insns.push(Insn::branch(Op::JsetK, 4, second.len() as u8, 0));
                 insns.extend(second.iter().chain(third));
                 insns.extend([insn(Op::LshK, 8), insn(Op::AddX, 0), insn(Op::RetA, 0)]);
-                judge.packets(&SocketProgram::new(insns).unwrap(), &packets, &BESIDE);
+                judge.packets(&SocketProgram::new(insns).unwrap(), &packets, &ANCILLARY);
             }
         }
     }
 }
 
-/// A is fetched right after it was stored, after something else, and on one way only.
-pub(super) fn what_was_stored_is_fetched(judge: &mut dyn Judge) {
+/// Scratch loads right after the store, after other code, and after conditional code.
+pub(super) fn scratch_loads_after_stores_agree(judge: &mut dyn Judge) {
     let between = [
         vec![],
         vec![insn(Op::LdByteAbs, 1)],
@@ -75,7 +75,7 @@ pub(super) fn what_was_stored_is_fetched(judge: &mut dyn Judge) {
                 insns.extend([insn(fetch, word), insn(Op::LshK, 8), insn(Op::AddX, 0)]);
                 insns.push(insn(Op::RetA, 0));
                 let program = SocketProgram::new(insns).unwrap();
-                judge.packets(&program, &[&[0x45, 0x12, 3], &[0x46, 0x13], &[1], &[]], &BESIDE);
+                judge.packets(&program, &[&[0x45, 0x12, 3], &[0x46, 0x13], &[1], &[]], &ANCILLARY);
             }
         }
     }
@@ -90,7 +90,7 @@ pub(super) fn comparisons_after_loads_agree(judge: &mut dyn Judge) {
         (Op::LdByteInd, 1),
         (Op::LdHalfInd, 1),
         (Op::LdWordInd, 1),
-        // Too far away for what is known of X.
+        // May wrap, given the interval of X.
         (Op::LdHalfInd, 0x7fff_ffe0),
     ];
     let constants = [0, 1, 0x16, 0x1600, 0x1601, 0xffff, 0x1_0000, 0x0116_0000, 0x1601_0002];
@@ -112,12 +112,12 @@ pub(super) fn comparisons_after_loads_agree(judge: &mut dyn Judge) {
             for k in constants {
                 for end in [insn(Op::RetK, 7), insn(Op::RetA, 0)] {
                     let branch = Insn::branch(test, k, 0, 1);
-                    // What is in between is there already, or never read.
+                    // The code in between has no effect.
                     for between in [vec![], vec![insn(Op::St, 3)], vec![insn(Op::AddK, 0)]] {
                         let head = [insn(Op::LdxMsh, 0), load];
                         let tail = [branch, end, insn(Op::RetK, 9)];
                         let insns = [&head[..], &between, &tail].concat();
-                        judge.packets(&SocketProgram::new(insns).unwrap(), &packets, &BESIDE);
+                        judge.packets(&SocketProgram::new(insns).unwrap(), &packets, &ANCILLARY);
                     }
                 }
             }
@@ -125,8 +125,8 @@ pub(super) fn comparisons_after_loads_agree(judge: &mut dyn Judge) {
     }
 }
 
-/// Three comparisons in a row, all ways that they can lead to two ends.
-pub(super) fn comparisons_that_decide_nothing_agree(judge: &mut dyn Judge) {
+/// Three consecutive comparisons with every assignment of two destinations.
+pub(super) fn redundant_comparisons_agree(judge: &mut dyn Judge) {
     let calls: Vec<SeccompData> =
         (0..4).map(|nr| SeccompData { nr, ..SeccompData::default() }).collect();
     let tests = || [1u32, 2].into_iter().flat_map(|k| [(k, 0u8), (k, 1)]);
@@ -150,7 +150,7 @@ pub(super) fn comparisons_that_decide_nothing_agree(judge: &mut dyn Judge) {
 }
 
 #[test]
-fn a_header_length_is_computed_once() {
+fn a_header_length_is_loaded_once() {
     let by_hand = [(Op::LdByteAbs, 14), (Op::AndK, 15), (Op::LshK, 2), (Op::Tax, 0)];
     let by_hand = by_hand.map(|(op, k)| insn(op, k));
     let size = |lengths: &[&[Insn]]| {
@@ -168,7 +168,7 @@ fn a_header_length_is_computed_once() {
 
 #[cfg(target_arch = "x86_64")]
 #[test]
-fn what_is_compared_is_not_turned_around() {
+fn compared_loads_are_not_byte_swapped() {
     const ROL_AX_8: [u8; 4] = [0x66, 0xc1, 0xc0, 8];
     let turns = |end| {
         let compare = Insn::branch(Op::JeqK, 22, 1, 0);
@@ -182,14 +182,14 @@ fn what_is_compared_is_not_turned_around() {
 }
 
 #[test]
-fn a_comparison_that_decides_nothing_is_left_out() {
+fn redundant_comparisons_are_removed() {
     let size = |numbers: &[u32]| {
         let mut insns = vec![insn(Op::LdWordAbs, 0)];
         for (&nr, behind) in numbers.iter().rev().zip(0..) {
             insns.insert(1, Insn::branch(Op::JeqK, nr, behind + u8::from(nr != 9), 0));
         }
         insns.extend([insn(Op::RetK, 5), insn(Op::RetK, 6)]);
-        // The last one leads to the first end, and all others to the second.
+        // The last comparison leads to the first return, all others to the second.
         insns[numbers.len()].jf = 1;
         Jit::new(&Program::new(insns).unwrap(), Endian::NATIVE).unwrap().code_bytes()
     };

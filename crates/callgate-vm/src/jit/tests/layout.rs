@@ -1,12 +1,12 @@
-//! Distances: jumps over code of every length, tables, chains, and the longest programs.
+//! Code layout: displacements of every length, tables, chains, and the longest programs.
 
-use callgate::bpf::{
+use callgate_bpf::{
     AncillaryWord, Insn, MAX_INSNS, NoAncillary, Op, Program, SKF_LL_OFF, SKF_NET_OFF,
     SocketProgram,
 };
-use callgate::{Endian, SeccompData};
+use callgate_bpf::{Endian, SeccompData};
 
-use super::{Beside, Judge};
+use super::{Judge, RandomAncillary};
 use crate::engine::{PacketEngine, SeccompEngine};
 use crate::jit::Jit;
 
@@ -21,13 +21,13 @@ fn number(nr: u32) -> SeccompData {
     SeccompData { nr, arch: nr ^ 0xff, ..SeccompData::default() }
 }
 
-/// Code that nothing folds: it changes A by what is in the call.
+/// Code that cannot be folded.
 fn filler(len: usize) -> impl Iterator<Item = Insn> {
     let pair = [Insn::new(Op::AddX, 0), Insn::new(Op::XorK, 0x1234_5678)];
     pair.into_iter().cycle().take(len)
 }
 
-pub(super) fn branches_reach_over_code_of_every_length(judge: &mut dyn Judge) {
+pub(super) fn branches_agree_over_every_displacement(judge: &mut dyn Judge) {
     for len in 0..255u8 {
         for (jt, jf) in [(len, 0), (0, len), (len, len / 2)] {
             let mut insns = vec![Insn::new(Op::LdWordAbs, 4), Insn::new(Op::Tax, 0), NR];
@@ -40,7 +40,7 @@ pub(super) fn branches_reach_over_code_of_every_length(judge: &mut dyn Judge) {
     }
 }
 
-pub(super) fn jumps_reach_through_the_longest_program(judge: &mut dyn Judge) {
+pub(super) fn jumps_agree_in_the_longest_program(judge: &mut dyn Judge) {
     let end = MAX_INSNS as u32;
     for distance in [126, 127, 128, 129, 4000, end - 8] {
         let mut insns = vec![Insn::new(Op::LdWordAbs, 4), Insn::new(Op::Tax, 0), NR];
@@ -55,20 +55,24 @@ pub(super) fn jumps_reach_through_the_longest_program(judge: &mut dyn Judge) {
     }
 }
 
-/// A load that fails jumps to the end of the program, the farthest that there is.
-pub(super) fn packets_that_are_too_short_end_the_longest_program(judge: &mut dyn Judge) {
+/// A failing load jumps to the end of the program, which is the largest displacement.
+pub(super) fn failing_loads_end_the_longest_program(judge: &mut dyn Judge) {
     let mut insns = vec![Insn::new(Op::LdxLen, 0)];
     let loads = [Op::LdWordInd, Op::LdHalfInd, Op::LdByteInd].map(|op| Insn::new(op, 0xffff_fff0));
     insns.extend(loads.into_iter().cycle().take(MAX_INSNS - 2));
     insns.push(RET_A);
     let program = SocketProgram::new(insns).unwrap();
     let packet = [0x77; 32];
-    let beside = Beside { words: 0, network: 3, link: Some(1) };
-    judge.packets(&program, &[&packet, &packet[..16], &packet[..15], &packet[..1], &[]], &beside);
+    let ancillary = RandomAncillary { words: 0, network: 3, link: Some(1) };
+    judge.packets(
+        &program,
+        &[&packet, &packet[..16], &packet[..15], &packet[..1], &[]],
+        &ancillary,
+    );
 }
 
-/// Lists of comparisons, of which every value and every value beside it is tried.
-fn check_list(
+/// Lists of comparisons, of which every value and every value ancillary it is tried.
+fn check_chain(
     judge: &mut dyn Judge,
     values: impl Iterator<Item = u32>,
     verdict: impl Fn(u32) -> Insn,
@@ -81,12 +85,13 @@ fn check_list(
     }
     insns.push(ret(1));
     let program = Program::new(insns).unwrap();
-    let beside = |&value: &u32| [value.wrapping_sub(1), value, value.wrapping_add(1)];
-    let calls: Vec<_> = values.iter().flat_map(beside).chain([63, 64, 65]).map(number).collect();
+    let neighbours = |&value: &u32| [value.wrapping_sub(1), value, value.wrapping_add(1)];
+    let calls: Vec<_> =
+        values.iter().flat_map(neighbours).chain([63, 64, 65]).map(number).collect();
     judge.calls(&program, &calls);
 }
 
-pub(super) fn lists_are_searched(judge: &mut dyn Judge) {
+pub(super) fn chains_agree(judge: &mut dyn Judge) {
     let same = |_: u32| ret(0x7fff_0000);
     let own = |value: u32| ret(value ^ 0x5_0000);
     let code = |value: u32| if value.is_multiple_of(3) { RET_A } else { ret(value) };
@@ -94,17 +99,17 @@ pub(super) fn lists_are_searched(judge: &mut dyn Judge) {
         for step in [1u32, 2, 3, 7, 8, 9, 63, 64, 65, 0x0101_0101] {
             for first in [0u32, 1, 15, 16, 63, 0x8000_0000u32.wrapping_sub(20), 0xffff_fff0] {
                 let values = || (0..len).map(|at| first.wrapping_add(step.wrapping_mul(at)));
-                check_list(judge, values(), same);
-                check_list(judge, values().rev(), own);
-                check_list(judge, values(), code);
-                // The first of two with the same value counts.
-                check_list(judge, values().chain(values()), |value| ret(value / 2));
+                check_chain(judge, values(), same);
+                check_chain(judge, values().rev(), own);
+                check_chain(judge, values(), code);
+                // Of two comparisons with the same constant the first counts.
+                check_chain(judge, values().chain(values()), |value| ret(value / 2));
             }
         }
     }
 }
 
-pub(super) fn a_list_into_whose_middle_somebody_jumps_stays_correct(judge: &mut dyn Judge) {
+pub(super) fn chains_with_a_second_entry_agree(judge: &mut dyn Judge) {
     for entry in 0..12u8 {
         let mut insns = vec![Insn::new(Op::LdWordAbs, 4), Insn::branch(Op::JgtK, 200, entry, 0)];
         insns.push(NR);
@@ -120,7 +125,7 @@ pub(super) fn a_list_into_whose_middle_somebody_jumps_stays_correct(judge: &mut 
 }
 
 #[test]
-fn a_list_of_two_hundred_numbers_is_one_table() {
+fn a_chain_of_200_syscalls_becomes_one_table() {
     let mut insns = vec![NR];
     insns.extend((0..200).map(|at| Insn::branch(Op::JeqK, at * 2, 200 - at as u8, 0)));
     insns.extend([ret(1), ret(2)]);
@@ -132,7 +137,7 @@ fn a_list_of_two_hundred_numbers_is_one_table() {
 }
 
 #[test]
-fn engines_are_shared_between_threads() {
+fn threads_can_share_an_engine() {
     let program = SocketProgram::new(vec![Insn::new(Op::LdByteAbs, 3), RET_A]).unwrap();
     let jit = Jit::new_packet(&program).unwrap();
     std::thread::scope(|scope| {
@@ -143,13 +148,13 @@ fn engines_are_shared_between_threads() {
     });
 }
 
-/// Comparisons that halve ranges until one verdict is left.
+/// A binary search tree of comparisons.
 fn halved(starts: &[u32], verdict: &dyn Fn(u32) -> Insn) -> Vec<Insn> {
     let [only] = starts else {
         let (low, high) = starts.split_at(starts.len() / 2);
         let (below, above) = (halved(low, verdict), halved(high, verdict));
         let away = below.len() as u8;
-        // Three ways to ask the same.
+        // Three equivalent comparisons.
         let branch = match high[0] % 3 {
             0 => Insn::branch(Op::JgeK, high[0], away, 0),
             1 => Insn::branch(Op::JgtK, high[0] - 1, away, 0),
@@ -161,7 +166,7 @@ fn halved(starts: &[u32], verdict: &dyn Fn(u32) -> Insn) -> Vec<Insn> {
     vec![verdict(*only)]
 }
 
-pub(super) fn trees_are_searched(judge: &mut dyn Judge) {
+pub(super) fn trees_agree(judge: &mut dyn Judge) {
     let verdicts: [&dyn Fn(u32) -> Insn; 3] =
         [&|start| ret(start % 2), &|start| ret(start), &|start| {
             if start % 3 == 0 { RET_A } else { ret(start % 5) }
@@ -172,15 +177,16 @@ pub(super) fn trees_are_searched(judge: &mut dyn Judge) {
             for verdict in verdicts {
                 let insns = [vec![NR], halved(&starts, verdict)].concat();
                 let program = Program::new(insns).unwrap();
-                let beside = |&value: &u32| [value.wrapping_sub(1), value, value.wrapping_add(1)];
-                let calls: Vec<_> = starts.iter().flat_map(beside).map(number).collect();
+                let neighbours =
+                    |&value: &u32| [value.wrapping_sub(1), value, value.wrapping_add(1)];
+                let calls: Vec<_> = starts.iter().flat_map(neighbours).map(number).collect();
                 judge.calls(&program, &calls);
             }
         }
     }
 }
 
-/// Before each half, the value in the middle of the tree has a verdict of its own.
+/// A binary search tree with an equality test in front of each node.
 fn pierced(starts: &[u32], verdict: &dyn Fn(u32) -> Insn) -> Vec<Insn> {
     let [only] = starts else {
         let (low, high) = starts.split_at(starts.len() / 2);
@@ -196,7 +202,7 @@ fn pierced(starts: &[u32], verdict: &dyn Fn(u32) -> Insn) -> Vec<Insn> {
     vec![verdict(*only)]
 }
 
-pub(super) fn trees_with_single_values_are_searched(judge: &mut dyn Judge) {
+pub(super) fn trees_with_equality_tests_agree(judge: &mut dyn Judge) {
     let verdicts: [&dyn Fn(u32) -> Insn; 2] =
         [&|start| ret(start), &|start| if start % 3 == 0 { RET_A } else { ret(start % 5) }];
     for len in [4u32, 6, 7, 13, 40, 70] {
@@ -206,8 +212,9 @@ pub(super) fn trees_with_single_values_are_searched(judge: &mut dyn Judge) {
             for verdict in verdicts {
                 let insns = [vec![NR], pierced(&starts, verdict)].concat();
                 let program = Program::new(insns).unwrap();
-                let beside = |&value: &u32| [value.wrapping_sub(1), value, value.wrapping_add(1)];
-                let calls: Vec<_> = starts.iter().flat_map(beside).map(number).collect();
+                let neighbours =
+                    |&value: &u32| [value.wrapping_sub(1), value, value.wrapping_add(1)];
+                let calls: Vec<_> = starts.iter().flat_map(neighbours).map(number).collect();
                 judge.calls(&program, &calls);
             }
         }
@@ -215,32 +222,32 @@ pub(super) fn trees_with_single_values_are_searched(judge: &mut dyn Judge) {
 }
 
 #[test]
-fn a_tree_of_numbers_is_one_table() {
+fn a_tree_of_syscall_numbers_becomes_one_table() {
     let starts: Vec<u32> = (0..60).collect();
     for tree in [halved, pierced] {
         let insns = [vec![NR], tree(&starts, &ret)].concat();
-        // Verdicts stay where they are, comparisons do not.
+        // Returns stay, comparisons do not.
         let verdicts = insns.iter().filter(|insn| insn.op == Op::RetK).count();
         let jit = Jit::new(&Program::new(insns).unwrap(), Endian::NATIVE).unwrap();
         assert!(jit.code_bytes() < 60 * 4 + 6 * verdicts + 64, "{} bytes", jit.code_bytes());
     }
 }
 
-/// Whoever asks outside finds every scratch word, and the register that is not the answer, as before.
-pub(super) fn scratch_words_outlive_questions(judge: &mut dyn Judge) {
-    let questions = [
+/// A call of the helper preserves every scratch word and the other register.
+pub(super) fn helper_calls_preserve_scratch_words(judge: &mut dyn Judge) {
+    let loads = [
         Insn::new(Op::LdWordAbs, AncillaryWord::Mark.offset()),
         Insn::new(Op::LdHalfAbs, SKF_NET_OFF),
         Insn::new(Op::LdxMsh, SKF_LL_OFF + 1),
         Insn::new(Op::LdByteInd, SKF_NET_OFF - 20),
     ];
-    for question in questions {
+    for load in loads {
         let mut insns = vec![Insn::new(Op::LdxLen, 0)];
         for word in 0..16 {
             let different = Insn::new(Op::AddK, 0x0111_1111 * word);
             insns.extend([Insn::new(Op::Txa, 0), different, Insn::new(Op::St, word)]);
         }
-        insns.push(question);
+        insns.push(load);
         insns.extend([Insn::new(Op::MulK, 33), Insn::new(Op::AddX, 0)]);
         for word in 0..16 {
             insns.extend([Insn::new(Op::LdxMem, word), Insn::new(Op::MulK, 33)]);
@@ -249,6 +256,6 @@ pub(super) fn scratch_words_outlive_questions(judge: &mut dyn Judge) {
         insns.push(RET_A);
         let program = SocketProgram::new(insns).unwrap();
         let packets: [&[u8]; 3] = [&[0x2b; 20], &[0x95; 24], &[]];
-        judge.packets(&program, &packets, &Beside { words: 0, network: 7, link: Some(2) });
+        judge.packets(&program, &packets, &RandomAncillary { words: 0, network: 7, link: Some(2) });
     }
 }

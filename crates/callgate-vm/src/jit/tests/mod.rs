@@ -1,5 +1,5 @@
-//! The compiler against the reference interpreter: one corpus of programs and inputs, which is run
-//! by this machine, and by an emulated aarch64.
+//! The JIT compiler against the reference interpreter, with one corpus of programs and inputs, which runs
+//! natively and on an emulated aarch64.
 
 mod emulated;
 mod exhaustive;
@@ -7,18 +7,18 @@ mod known;
 mod layout;
 mod random;
 
-use callgate::bpf::{Program, SocketProgram};
-use callgate::{Endian, SeccompData};
+use callgate_bpf::{Endian, SeccompData};
+use callgate_bpf::{Program, SocketProgram};
 
 use super::Jit;
-use crate::differential::{Beside, listing};
+use crate::differential::{RandomAncillary, listing};
 use crate::engine::{PacketEngine, SeccompEngine};
 
 /// Compares compiled programs with the reference interpreter.
 trait Judge {
-    /// On calls, for machines of both byte orders.
+    /// On syscalls, for both byte orders.
     fn calls(&mut self, program: &Program, calls: &[SeccompData]);
-    fn packets(&mut self, program: &SocketProgram, packets: &[&[u8]], beside: &Beside);
+    fn packets(&mut self, program: &SocketProgram, packets: &[&[u8]], ancillary: &RandomAncillary);
 }
 
 /// A part of the corpus.
@@ -32,7 +32,7 @@ macro_rules! corpus {
             $(
                 #[test]
                 fn $name() {
-                    super::$module::$name(&mut super::Here);
+                    super::$module::$name(&mut super::Native);
                 }
             )*
         }
@@ -40,30 +40,30 @@ macro_rules! corpus {
 }
 
 corpus! {
-    exhaustive::straight_instructions_agree_on_every_pair_of_edge_values,
-    exhaustive::modulo_agrees_on_every_pair_of_edge_values,
-    exhaustive::branches_agree_on_every_pair_of_edge_values,
-    exhaustive::loads_agree_at_every_offset_around_the_ends_of_a_packet,
-    layout::branches_reach_over_code_of_every_length,
-    layout::jumps_reach_through_the_longest_program,
-    layout::packets_that_are_too_short_end_the_longest_program,
-    layout::lists_are_searched,
-    layout::trees_are_searched,
-    layout::trees_with_single_values_are_searched,
-    layout::scratch_words_outlive_questions,
-    layout::a_list_into_whose_middle_somebody_jumps_stays_correct,
-    known::header_lengths_agree_however_they_are_computed,
-    known::what_was_stored_is_fetched,
+    exhaustive::straight_instructions_agree_on_every_pair_of_boundary_values,
+    exhaustive::modulo_agrees_on_every_pair_of_boundary_values,
+    exhaustive::branches_agree_on_every_pair_of_boundary_values,
+    exhaustive::loads_agree_at_every_offset,
+    layout::branches_agree_over_every_displacement,
+    layout::jumps_agree_in_the_longest_program,
+    layout::failing_loads_end_the_longest_program,
+    layout::chains_agree,
+    layout::trees_agree,
+    layout::trees_with_equality_tests_agree,
+    layout::helper_calls_preserve_scratch_words,
+    layout::chains_with_a_second_entry_agree,
+    known::header_lengths_agree,
+    known::scratch_loads_after_stores_agree,
     known::comparisons_after_loads_agree,
-    known::comparisons_that_decide_nothing_agree,
+    known::redundant_comparisons_agree,
     random::jit_vs_reference_on_calls,
     random::jit_vs_reference_on_packets,
 }
 
-/// Runs the code on this machine.
-struct Here;
+/// Runs the code natively.
+struct Native;
 
-impl Judge for Here {
+impl Judge for Native {
     fn calls(&mut self, program: &Program, calls: &[SeccompData]) {
         for endian in [Endian::Little, Endian::Big] {
             let jit = Jit::new(program, endian).unwrap();
@@ -75,12 +75,12 @@ impl Judge for Here {
         }
     }
 
-    fn packets(&mut self, program: &SocketProgram, packets: &[&[u8]], beside: &Beside) {
+    fn packets(&mut self, program: &SocketProgram, packets: &[&[u8]], ancillary: &RandomAncillary) {
         let jit = Jit::new_packet(program).unwrap();
         for packet in packets {
-            let expected = program.run(packet, beside);
-            let given = jit.run(packet, beside);
-            assert_eq!(given, expected, "{packet:x?} {beside:?}\n{}", listing(program.insns()));
+            let expected = program.run(packet, ancillary);
+            let given = jit.run(packet, ancillary);
+            assert_eq!(given, expected, "{packet:x?} {ancillary:?}\n{}", listing(program.insns()));
         }
     }
 }

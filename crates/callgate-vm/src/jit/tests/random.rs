@@ -1,14 +1,14 @@
-//! Random programs on random inputs, for the emulated machine too.
+//! Random programs and inputs, also for the emulated machine.
 //!
-//! `CALLGATE_CASES` says how many pairs of program and input, `CALLGATE_SEED` which. All engines of this
-//! machine are compared by [`crate::differential`].
+//! `CALLGATE_CASES` sets the number of pairs of program and input, `CALLGATE_SEED` the seed.
+//! [`crate::differential`] compares all engines on this machine.
 
-use callgate::random::Rng;
+use callgate_bpf::random::Rng;
 
-use super::{Beside, Judge};
+use super::{Judge, RandomAncillary};
 use crate::differential;
 
-/// How many pairs of program and input, unless the environment says.
+/// The default number of pairs of program and input.
 const CASES: u64 = 20_000;
 const INPUTS: u64 = 8;
 
@@ -19,7 +19,7 @@ fn from_environment(name: &str, default: u64) -> u64 {
 
 pub(super) fn jit_vs_reference_on_calls(judge: &mut dyn Judge) {
     let mut rng = Rng::new(from_environment("CALLGATE_SEED", 1));
-    // Each input counts twice: one byte order and the other.
+    // Each input counts twice, once per byte order.
     for _ in 0..from_environment("CALLGATE_CASES", CASES) / 2 / (2 * INPUTS) {
         let program = differential::seccomp_program(&mut rng);
         let calls: Vec<_> = (0..INPUTS).map(|_| differential::call(&mut rng, &program)).collect();
@@ -35,6 +35,6 @@ pub(super) fn jit_vs_reference_on_packets(judge: &mut dyn Judge) {
             (0..INPUTS).map(|_| differential::packet(&mut rng, &program)).collect();
         let packets: Vec<&[u8]> = packets.iter().map(Vec::as_slice).collect();
         let link = (round % 5 != 0).then_some(round % 3);
-        judge.packets(&program, &packets, &Beside { words: 0, network: round % 7, link });
+        judge.packets(&program, &packets, &RandomAncillary { words: 0, network: round % 7, link });
     }
 }

@@ -1,11 +1,11 @@
-//! What a condition is about.
+//! Comparisons.
 
-use callgate::bpf::Width;
+use callgate_bpf::Width;
 
 use super::encode::{CMP, Code, Mem, R11, RDI, RDX};
 use super::{A, X, X86_64};
 use crate::jit::target::Compare;
-use callgate::bpf::{Relation, Source};
+use callgate_bpf::{Relation, Source};
 
 impl Compare for X86_64 {
     fn compare(&mut self, test: Relation, operand: Source) {
@@ -39,7 +39,7 @@ impl Compare for X86_64 {
             (Width::Byte, Relation::Shares) => {
                 code.rm(false, &[0xf6], 0, mem).imm8(k as u8);
             }
-            // A constant above a byte is never compared: the forward pass knows how it ends.
+            // Comparisons with constants above 255 were folded by the data flow analysis.
             (Width::Byte, _) => {
                 code.rm(false, &[0x80], CMP, mem).imm8(k as u8);
             }

@@ -1,11 +1,11 @@
-//! What touches registers and scratch words alone.
+//! Operations on registers and scratch words.
 
 use super::encode::{ADD, AND, Mem, OR, R11, RDX, RSP, SUB, XOR};
 use super::{A, Scratch, X, X86_64, register};
 use crate::jit::buffer::Pos;
 use crate::jit::node::Reg;
 use crate::jit::target::{Compute, Cond, Control};
-use callgate::bpf::{Alu, Source};
+use callgate_bpf::{Alu, Source};
 
 impl Compute for X86_64 {
     fn constant(&mut self, reg: Reg, k: u32) {

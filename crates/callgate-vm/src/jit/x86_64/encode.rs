@@ -17,11 +17,11 @@ pub(super) const R9: Gpr = Gpr(9);
 pub(super) const R10: Gpr = Gpr(10);
 pub(super) const R11: Gpr = Gpr(11);
 
-/// A place in memory: `[base + index * scale + displacement]`.
+/// A memory operand: `[base + index * scale + displacement]`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mem {
     base: Gpr,
-    /// And the logarithm of its scale.
+    /// The index register and the logarithm of its scale.
     index: Option<(Gpr, u8)>,
     displacement: i32,
 }
@@ -36,7 +36,7 @@ impl Mem {
     }
 }
 
-/// Machine instructions in their order; there is room for those of one step of a program.
+/// A sequence of machine instructions, with room for those of one operation.
 pub(super) struct Code<const ROOM: usize = 32> {
     bytes: [u8; ROOM],
     len: usize,
@@ -81,7 +81,7 @@ impl<const ROOM: usize> Code<ROOM> {
         self.put(opcode).put(&[0xc0 | (reg & 7) << 3 | rm.0 & 7])
     }
 
-    /// An instruction on a register (or a part of the opcode) and a place in memory.
+    /// An instruction on a register (or a part of the opcode) and a memory operand.
     #[inline]
     pub(super) fn rm(&mut self, wide: bool, opcode: &[u8], reg: u8, mem: Mem) -> &mut Code<ROOM> {
         let Mem { base, index, displacement } = mem;
@@ -114,13 +114,13 @@ impl<const ROOM: usize> Code<ROOM> {
         self.rr(false, &[0x89], from.0, to)
     }
 
-    /// `mov reg, value`; leaves the flags alone.
+    /// `mov reg, value`; does not change the flags.
     pub(super) fn mov_imm(&mut self, reg: Gpr, value: u32) -> &mut Code<ROOM> {
         self.rex(false, 0, 0, reg.0);
         self.put(&[0xb8 | reg.0 & 7]).imm32(value)
     }
 
-    /// Sets a register by the shortest way; the flags change.
+    /// Sets a register with the shortest encoding; changes the flags.
     pub(super) fn set(&mut self, reg: Gpr, value: u32) -> &mut Code<ROOM> {
         if value == 0 { self.rr(false, &[0x31], reg.0, reg) } else { self.mov_imm(reg, value) }
     }

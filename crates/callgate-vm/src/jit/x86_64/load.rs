@@ -1,23 +1,23 @@
-//! What comes from the input, and from beside it.
+//! Loads from the input, and calls of the helper.
 
-use callgate::bpf::Width;
+use callgate_bpf::Width;
 
 use super::encode::{
     ADD, AND, CMP, Code, Gpr, Mem, R8, R9, R10, R11, RAX, RCX, RDI, RDX, RSI, RSP, SUB,
 };
 use super::{A, CONTEXT, FRAME, SAVED_A, X, X86_64, register};
 use crate::jit::buffer::Pos;
-use crate::jit::node::{Ask, Reg};
-use crate::jit::outside::kind;
+use crate::jit::helper::code_of;
+use crate::jit::node::{Reg, Request};
 use crate::jit::target::{Cond, Control, Load, Target};
 
 impl Load for X86_64 {
-    /// Takes the offset in `edx`, what is asked in `r11d`, A and X; the answer is in `rax`, and only
-    /// `rdx` and `r11` are lost.
-    fn outside_routine(&mut self) -> Pos {
+    /// Takes the offset in `edx`, the code of the request in `r11d`, A and X; returns the result in
+    /// `rax`, and clobbers only `rdx` and `r11`.
+    fn helper_stub(&mut self) -> Pos {
         const SAVED: [Gpr; 6] = [RDI, RSI, RCX, R8, R9, R10];
-        let mut routine = Code::<160>::new();
-        let code = &mut routine;
+        let mut stub = Code::<160>::new();
+        let code = &mut stub;
         code.rr(true, &[0x81], SUB, RSP).imm32(FRAME as u32);
         for (slot, reg) in (0..).zip(SAVED) {
             code.rm(true, &[0x89], reg.0, Mem::at(RSP, 8 * slot));
@@ -58,16 +58,9 @@ impl Load for X86_64 {
         });
     }
 
-    fn indexed(
-        &mut self,
-        width: Width,
-        offset: u32,
-        as_is: bool,
-        routine: Option<Pos>,
-        short: Pos,
-    ) {
+    fn indexed(&mut self, width: Width, offset: u32, as_is: bool, stub: Option<Pos>, short: Pos) {
         let bytes = width.bytes() as u32;
-        let Some(routine) = routine else {
+        let Some(stub) = stub else {
             self.load_from(A, width, Mem::indexed(RDI, X, 0, offset as i32), !as_is);
             self.branch(Cond::Above, short);
             self.write(|code| {
@@ -81,16 +74,16 @@ impl Load for X86_64 {
         let inside = self.here();
         self.jump(done);
         self.end_if_told(short);
-        self.call(routine);
+        self.call(stub);
         self.write(|code| {
-            code.mov_imm(R11, kind(Ask::Load(width)));
+            code.mov_imm(R11, code_of(Request::Load(width)));
         });
-        // Not negative, and not inside: the end.
+        // Not relative to a header, and outside the packet: the end.
         self.condition(0x9, short);
         self.write(|code| {
             code.rr(false, &[0x85], RDX.0, RDX);
         });
-        self.branch(Cond::NotAbove, inside);
+        self.branch(Cond::BelowOrEqual, inside);
         self.write(|code| {
             code.rm(false, &[0x8d], RDX.0, Mem::at(X, offset as i32));
             code.rm(true, &[0x8d], R11.0, Mem::at(RDX, bytes as i32));
@@ -98,27 +91,27 @@ impl Load for X86_64 {
         });
     }
 
-    fn outside(&mut self, ask: Ask, offset: u32, routine: Pos, short: Pos) {
+    fn call_helper(&mut self, request: Request, offset: u32, stub: Pos, short: Pos) {
         let saved = Mem::at(RSP, SAVED_A);
-        if ask == Ask::HeaderLength {
+        if request == Request::HeaderLength {
             self.write(|code| {
                 code.mov(X, RAX).alu_imm(AND, X, 15).rr(false, &[0xc1], 4, X).imm8(2);
                 code.rm(false, &[0x8b], A.0, saved);
             });
         }
         self.end_if_told(short);
-        self.call(routine);
+        self.call(stub);
         self.write(|code| {
-            if ask == Ask::HeaderLength {
+            if request == Request::HeaderLength {
                 code.rm(false, &[0x89], A.0, saved);
             }
-            code.mov_imm(RDX, offset).mov_imm(R11, kind(ask));
+            code.mov_imm(RDX, offset).mov_imm(R11, code_of(request));
         });
     }
 }
 
 impl X86_64 {
-    /// Loads into a register, and turns the bytes around; the upper half becomes 0.
+    /// Loads into a register, with a byte swap for packets; the upper half becomes 0.
     fn load_from(&mut self, reg: Gpr, width: Width, mem: Mem, swap: bool) {
         self.write(|code| {
             match width {
@@ -139,7 +132,7 @@ impl X86_64 {
         });
     }
 
-    /// `test rax, rax`, and away when the answer says that the program ends.
+    /// `test rax, rax`, and a jump if the result says that the program ends.
     fn end_if_told(&mut self, short: Pos) {
         self.condition(0x8, short);
         self.write(|code| {
@@ -147,8 +140,8 @@ impl X86_64 {
         });
     }
 
-    fn call(&mut self, routine: Pos) {
-        let distance = self.here().distance(routine);
+    fn call(&mut self, stub: Pos) {
+        let distance = self.here().distance(stub);
         self.write(|code| {
             code.put(&[0xe8]).imm32(distance);
         });

@@ -1,20 +1,20 @@
 //! x86-64.
 //!
-//! The code is a function of the System V calling convention that keeps to the registers a caller
-//! does not expect back, so it needs no prologue:
+//! The code is a function of the System V calling convention that only uses caller-saved registers, so
+//! it needs no prologue:
 //!
 //! | register | seccomp | packets |
 //! |---|---|---|
 //! | `rdi` | the data | the packet |
 //! | `rsi` | scratch word | its length, 64 bits |
-//! | `rdx` | temporary | the context for questions, on entry; then temporary |
+//! | `rdx` | temporary | the context of the helper on entry, then temporary |
 //! | `eax`, `ecx` | A, X | A, X |
 //! | `r8`–`r10` | scratch words | scratch words |
 //! | `r11` | temporary | temporary |
 //!
-//! The first scratch words that a program uses are in registers, the others in the red zone below
-//! the stack pointer, which signal handlers leave alone. There are the context and a saved A, too.
-//! Whoever calls out moves the stack pointer below all that.
+//! The first scratch words that a program uses are in registers, the others in the red zone below the
+//! stack pointer, like the context and a spilled A. The stub that calls the helper moves the stack
+//! pointer below them.
 //!
 //! Sources: System V Application Binary Interface, AMD64 Architecture Processor Supplement, 3.2;
 //! for the encodings see [`encode`].
@@ -33,12 +33,12 @@ use encode::{Code, Gpr, Mem, R8, R9, R10, RAX, RCX, RDX, RSI, RSP};
 const A: Gpr = RAX;
 const X: Gpr = RCX;
 
-/// Below the stack pointer: a return address is at -8 while the routine runs.
+/// Offsets from the stack pointer; while the stub runs, a return address is at -8.
 const CONTEXT: i32 = -16;
 const SAVED_A: i32 = -20;
 const FIRST_SCRATCH: i32 = -24;
-/// How far the routine moves the stack pointer: more than the red zone and what it saves, and with
-/// the two return addresses a multiple of 16.
+/// The size of the stub's frame: more than the red zone and the registers it saves, and a multiple of 16
+/// with both return addresses.
 const FRAME: i32 = 0xb0;
 
 /// Where a scratch word is.
@@ -56,7 +56,7 @@ pub(super) struct X86_64 {
 }
 
 impl X86_64 {
-    /// One piece of code.
+    /// Prepends a sequence of instructions.
     #[inline]
     fn write(&mut self, write: impl FnOnce(&mut Code)) {
         let mut code = Code::new();
@@ -80,7 +80,7 @@ impl X86_64 {
         });
     }
 
-    /// The register that has the index for a table or a mask.
+    /// The register with the index into a table or a mask.
     fn index(base: u32) -> Gpr {
         if base == 0 { A } else { RDX }
     }
@@ -99,9 +99,9 @@ fn number(when: Cond) -> u8 {
         Cond::Eq => 0x4,
         Cond::Ne => 0x5,
         Cond::Above => 0x7,
-        Cond::NotAbove => 0x6,
-        Cond::From | Cond::NoBit => 0x3,
-        Cond::Below | Cond::Bit => 0x2,
+        Cond::BelowOrEqual => 0x6,
+        Cond::AboveOrEqual | Cond::BitClear => 0x3,
+        Cond::Below | Cond::BitSet => 0x2,
     }
 }
 
@@ -131,12 +131,12 @@ impl Target for X86_64 {
     }
 
     fn entry(&mut self, zero: &[Reg]) {
-        let outside = self.needs.outside;
+        let helper = self.needs.helper;
         self.write(|code| {
             for &reg in zero {
                 code.set(register(reg), 0);
             }
-            if outside {
+            if helper {
                 code.rm(true, &[0x89], RDX.0, Mem::at(RSP, CONTEXT));
             }
         });

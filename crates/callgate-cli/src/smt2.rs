@@ -1,0 +1,55 @@
+//! `--smt2 FILE`: a script with which another solver checks the answer of a command.
+
+use std::path::PathBuf;
+
+use callgate_smt::{Filter, Side};
+use clap::ValueHint;
+
+use crate::output;
+use crate::report::{Failure, Result};
+use crate::source::{self, Meaning};
+use crate::text::shell_word;
+
+/// Whether a script is wanted.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Smt2Option {
+    /// Also write an SMT-LIB 2 script that z3, cvc5 or another solver finds unsatisfiable exactly when the
+    /// two sides are equivalent (see docs/checking.md)
+    #[arg(long = "smt2", value_name = "FILE", value_hint = ValueHint::FilePath)]
+    file: Option<PathBuf>,
+}
+
+impl Smt2Option {
+    /// Writes the script that compares `a` with `b`, if one is wanted.
+    pub(crate) fn write(&self, endian: callgate::Endian, a: &Side<'_>, b: &Side<'_>) -> Result<()> {
+        let Some(file) = &self.file else { return Ok(()) };
+        if file.as_os_str() == "-" {
+            return Err(Failure::new("--smt2 - is not a file: standard output has the result")
+                .help("give the name of a file; ./- is one"));
+        }
+        let words = std::env::args_os().skip(1);
+        let words = words.map(|word| shell_word(&word.to_string_lossy()));
+        let command = format!("Written by: callgate {}", words.collect::<Vec<_>>().join(" "));
+        let script = callgate_smt::script(endian, a, b, &[command])
+            .map_err(|error| Failure::new(error.to_string()))?;
+        output::write_file(file, script.as_bytes())
+    }
+}
+
+impl source::Stack {
+    /// The stack as a side of a comparison.
+    pub(crate) fn side(&self) -> Side<'_> {
+        let filters = self.filters.iter().map(source::Filter::for_smt2).collect();
+        Side { name: &self.name, filters }
+    }
+}
+
+impl source::Filter {
+    /// The filter, to be translated.
+    pub(crate) fn for_smt2(&self) -> Filter<'_> {
+        match &self.meaning {
+            Meaning::Profile(profile) => Filter::Policy(&profile.policy),
+            Meaning::Program { program, .. } => Filter::Program(program),
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! A session: commands as users type them, with what they print, played in an empty directory.
+
+mod compare;
+pub(crate) mod readme;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use callgate_testing::{Need, Skip, TestResult};
+
+pub(crate) use compare::{changes, patterns_match_whole_lines};
+use compare::{matched, printed};
+
+/// Seconds until a command is ended.
+const LIMIT: &str = "300";
+
+/// Plays a session and writes it down again; what matches stays as it was.
+pub(crate) fn play(text: &str, path: &Path) -> Result<String, Skip> {
+    let directory = Directory::new(&path.file_stem().unwrap().to_string_lossy());
+    let mut played = String::new();
+    let mut lines = text.lines().enumerate().peekable();
+    let mut commands = 0;
+    while let Some((number, line)) = lines.next() {
+        played.push_str(line);
+        played.push('\n');
+        let place = || format!("{}:{}", path.display(), number + 1);
+        if line.is_empty() || line.starts_with('#') {
+        } else if let Some(what) = line.strip_prefix("@requires ") {
+            needs(what.trim())?;
+        } else if let Some(name) = line.strip_prefix("--- ") {
+            let mut content = String::new();
+            loop {
+                let (_, line) = lines.next().unwrap_or_else(|| panic!("{}: no end", place()));
+                played.push_str(line);
+                played.push('\n');
+                if line == "---" {
+                    break;
+                }
+                content.push_str(line);
+                content.push('\n');
+            }
+            fs::write(directory.0.join(name), content).unwrap();
+        } else if let Some(first) = line.strip_prefix("$ ") {
+            let mut command = first.to_owned();
+            while command.ends_with('\\') {
+                let (_, next) = lines.next().unwrap_or_else(|| panic!("{}: no end", place()));
+                played.push_str(next);
+                played.push('\n');
+                command.push('\n');
+                command.push_str(next);
+            }
+            let mut expected = Vec::new();
+            while let Some((_, line)) = lines.next_if(|(_, line)| line.starts_with(['>', '!', '?']))
+            {
+                expected.push(line);
+            }
+            for line in matched(&expected, &printed(&directory.run(&command))) {
+                played.push_str(&line);
+                played.push('\n');
+            }
+            commands += 1;
+        } else {
+            panic!("{}: neither a comment, a file, nor a command: {line}", place());
+        }
+    }
+    assert!(commands > 0, "{} has no command", path.display());
+    Ok(played)
+}
+
+/// Skips the session unless this machine has what it requires.
+fn needs(what: &str) -> TestResult {
+    let status = fs::read("/proc/self/status").unwrap_or_default();
+    let status = String::from_utf8_lossy(&status);
+    let root = status.lines().any(|line| line.starts_with("Uid:\t0\t"));
+    let (need, met) = match what {
+        // Permissions of files do not stop root.
+        "user" => (Need::User, !root),
+        // Only root can make files that belong to another user.
+        "root" => (Need::Root, root),
+        // Only CAP_SYS_ADMIN may look at filters, and only without a filter of its own.
+        "admin" => {
+            let capabilities = status.lines().find_map(|line| line.strip_prefix("CapEff:\t"));
+            let capabilities = capabilities.and_then(|text| u64::from_str_radix(text, 16).ok());
+            let admin = capabilities.is_some_and(|set| set >> 21 & 1 == 1);
+            (Need::Root, admin && status.lines().any(|line| line == "Seccomp:\t0"))
+        }
+        // Emulators and some sandboxes have no seccomp.
+        "seccomp" => (Need::Kernel, status.lines().any(|line| line.starts_with("Seccomp:"))),
+        // Containers and emulators may forbid it.
+        "ptrace" => {
+            let recorded = Command::new(env!("CARGO_BIN_EXE_callgate"))
+                .args(["record", "--via", "ptrace", "-o", "/dev/null", "--", "/bin/sh", "-c", ":"])
+                .output()
+                .unwrap();
+            let refused = String::from_utf8_lossy(&recorded.stderr).contains("cannot be");
+            (Need::Ptrace, !refused)
+        }
+        what => panic!("unknown requirement: {what}"),
+    };
+    if met { Ok(()) } else { Err(Skip::new(need, format!("the session requires {what}"))) }
+}
+
+/// A directory for one session, removed at its end.
+struct Directory(PathBuf);
+
+impl Directory {
+    fn new(name: &str) -> Directory {
+        let path =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Directory(path)
+    }
+
+    fn run(&self, command: &str) -> Output {
+        let program = Path::new(env!("CARGO_BIN_EXE_callgate"));
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::env::join_paths(
+            std::iter::once(program.parent().unwrap().to_owned())
+                .chain(std::env::split_paths(&path)),
+        );
+        let output = Command::new("timeout")
+            .args(["-k", "10", LIMIT, "/bin/sh", "-c", command])
+            .current_dir(&self.0)
+            .env_clear()
+            .env("PATH", path.unwrap())
+            .env("LC_ALL", "C")
+            .stdin(Stdio::null())
+            .output()
+            .unwrap_or_else(|error| panic!("timeout(1): {error}"));
+        // The status of `timeout` itself; no session ends so on its own.
+        assert_ne!(output.status.code(), Some(124), "not ended after {LIMIT} s: {command}");
+        output
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

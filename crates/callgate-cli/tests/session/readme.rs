@@ -1,0 +1,202 @@
+//! The examples of `README.md` as sessions, one test per indented block.
+//!
+//! A block with lines that begin with `$ ` is played: each is a command, and what follows is what it prints,
+//! standard output and standard error together; its exit status must be 0. `cargo run --release -- ` stands for the
+//! command itself. In a block without such lines only `cargo` may be called, with what cannot be done in a test, or
+//! with an example that is played.
+//!
+//! A comment above a block, `<!-- example: WORD... -->`, is not visible to readers and says what is not compared:
+//!
+//! | word | meaning |
+//! |---|---|
+//! | `silent` | what the commands print is not shown |
+//! | `numbers` | numbers and the space around them differ from run to run |
+//! | `end` | the last lines are shown |
+//! | `noisy` | the exit status may be 3, and standard error is not shown: the machine has other things to do |
+
+use std::path::Path;
+
+use callgate_testing::{Need, Skip, TestResult, Trial, test};
+
+use super::{Directory, needs};
+
+const CARGO_RUN: &str = "cargo run --release -- ";
+
+/// What cannot be done in a test: it would run itself, or install something.
+const NOT_PLAYED: [&str; 2] = ["cargo test ", "cargo install "];
+
+/// An indented block.
+#[derive(Debug)]
+struct Block {
+    /// The number of its first line.
+    line: usize,
+    words: Vec<String>,
+    lines: Vec<String>,
+}
+
+/// A command and what it prints.
+struct Example<'a> {
+    command: &'a str,
+    prints: Vec<&'a str>,
+}
+
+impl Block {
+    fn is_session(&self) -> bool {
+        self.lines.iter().any(|line| line.starts_with("$ "))
+    }
+
+    fn has(&self, word: &str) -> bool {
+        self.words.iter().any(|own| own == word)
+    }
+
+    fn examples(&self) -> Vec<Example<'_>> {
+        let mut examples: Vec<Example<'_>> = Vec::new();
+        for line in &self.lines {
+            match (line.strip_prefix("$ "), examples.last_mut()) {
+                (Some(command), _) => examples.push(Example { command, prints: Vec::new() }),
+                (None, Some(example)) => example.prints.push(line),
+                (None, None) => panic!("README.md:{}: output before a command", self.line),
+            }
+        }
+        examples
+    }
+}
+
+/// A test per example, and one that there are no other commands.
+pub(crate) fn tests() -> Vec<Trial> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (sessions, others): (Vec<Block>, Vec<Block>) =
+        blocks(&text).into_iter().partition(Block::is_session);
+    assert!(sessions.len() >= 4, "{} examples in {}", sessions.len(), path.display());
+    let played: Vec<String> = sessions
+        .iter()
+        .flat_map(Block::examples)
+        .map(|example| example.command.to_owned())
+        .collect();
+    let mut tests = vec![test("readme: all commands are played", move || {
+        for (block, line) in
+            others.iter().flat_map(|block| block.lines.iter().map(move |l| (block, l)))
+        {
+            let known = NOT_PLAYED.iter().any(|start| line.starts_with(start))
+                || played.iter().any(|command| command == line);
+            assert!(known, "README.md, block at line {}: begins without `$ `: {line}", block.line);
+        }
+        Ok(())
+    })];
+    tests.extend(
+        sessions
+            .into_iter()
+            .map(|block| test(format!("readme: line {}", block.line), move || play(&block))),
+    );
+    tests
+}
+
+fn blocks(text: &str) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
+    let (mut words, mut is_open, mut gap) = (Vec::new(), false, 0);
+    for (number, line) in (1..).zip(text.lines()) {
+        if let Some(line) = line.strip_prefix("    ") {
+            if !is_open {
+                blocks.push(Block {
+                    line: number,
+                    words: std::mem::take(&mut words),
+                    lines: Vec::new(),
+                });
+            }
+            is_open = true;
+            if let Some(block) = blocks.last_mut() {
+                block.lines.extend(std::iter::repeat_n(String::new(), std::mem::take(&mut gap)));
+                block.lines.push(line.to_owned());
+            }
+            continue;
+        }
+        if line.is_empty() && is_open {
+            // It belongs to the block if the block goes on.
+            gap += 1;
+            continue;
+        }
+        (is_open, gap) = (false, 0);
+        let comment =
+            line.strip_prefix("<!-- example: ").and_then(|rest| rest.strip_suffix(" -->"));
+        if let Some(comment) = comment {
+            words = comment.split_whitespace().map(str::to_owned).collect();
+            let known =
+                |word: &String| ["silent", "numbers", "end", "noisy"].contains(&word.as_str());
+            assert!(words.iter().all(known), "README.md:{number}: unknown word: {line}");
+        } else if !line.is_empty() {
+            assert!(words.is_empty(), "README.md:{number}: no example below the comment");
+        }
+    }
+    blocks
+}
+
+fn play(block: &Block) -> TestResult {
+    if !cfg!(target_arch = "x86_64") {
+        return Err(Skip::new(Need::Kernel, "the examples are for x86-64"));
+    }
+    // Installing a filter, and watching a process.
+    for (subcommand, what) in [("run", "seccomp"), ("bench", "seccomp"), ("record", "ptrace")] {
+        let uses = |example: Example<'_>| {
+            let command = example.command.strip_prefix(CARGO_RUN);
+            let command = command.or(example.command.strip_prefix("callgate "));
+            command.and_then(|command| command.split(' ').next()) == Some(subcommand)
+        };
+        if block.examples().into_iter().any(uses) {
+            needs(what)?;
+        }
+    }
+    let directory = Directory::new(&format!("readme-{}", block.line));
+    for example in block.examples() {
+        let command = match example.command.strip_prefix(CARGO_RUN) {
+            Some(arguments) => format!("callgate {arguments}"),
+            None => example.command.to_owned(),
+        };
+        let redirect = if block.has("noisy") { "2>/dev/null" } else { "2>&1" };
+        let output = directory.run(&format!("exec {redirect}\n{command}"));
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let code = output.status.code();
+        assert!(
+            code == Some(0) || block.has("noisy") && code == Some(3),
+            "README.md, block at line {}: {command}: {}\n{printed}",
+            block.line,
+            output.status
+        );
+        if block.has("silent") {
+            assert!(example.prints.is_empty(), "README.md:{}: output is shown", block.line);
+            continue;
+        }
+        let mut printed: Vec<&str> = printed.lines().map(str::trim_end).collect();
+        if block.has("end") {
+            printed.drain(..printed.len().saturating_sub(example.prints.len()));
+        }
+        let same = printed.len() == example.prints.len()
+            && printed.iter().zip(&example.prints).all(|(own, shown)| match block.has("numbers") {
+                true => without_numbers(own) == without_numbers(shown),
+                false => own == shown,
+            });
+        assert!(
+            same,
+            "README.md, block at line {}: {command}\nshown:\n{}\nprinted:\n{}",
+            block.line,
+            example.prints.join("\n"),
+            printed.join("\n")
+        );
+    }
+    Ok(())
+}
+
+/// The line with `0` for each number, and one space for each gap.
+fn without_numbers(line: &str) -> String {
+    let is_number = |c: char| c.is_ascii_digit() || c == '.';
+    let words = line.split_whitespace().map(|word| {
+        let end = word.trim_end_matches([':', ',']);
+        let number = end.trim_start_matches(['+', '-']);
+        let has_digit = number.contains(|c: char| c.is_ascii_digit());
+        match has_digit && number.chars().all(is_number) {
+            true => format!("0{}", &word[end.len()..]),
+            false => word.to_owned(),
+        }
+    });
+    words.collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,9 @@
+//! Diagnostics: messages about a text, with the line and column that each is about.
+//!
+//! A reader adds errors and warnings to [`messages::Messages`] and goes on, so that one run reports all of
+//! them. [`positions`] turns byte offsets into lines and columns, [`quote`] shortens and escapes the parts of
+//! the text that a message repeats.
+
+pub mod messages;
+pub mod positions;
+pub mod quote;

@@ -1,0 +1,54 @@
+//! The ENOSYS check that runc adds in front of a filter.
+
+use std::collections::BTreeSet;
+
+use crate::oci::model::Entry;
+use callgate_bpf::syscalls::{Arch, X32_SYSCALL_BIT};
+use callgate_bpf::verdict::Verdict;
+use callgate_proof::policy::{CallSet, Condition, Rule, Section};
+
+/// Adds runc's rule at the front of a section: numbers above the largest one that the entries name get ENOSYS, so that
+/// programs can fall back from syscalls newer than the profile.
+///
+/// x86_64 and x32 have separate bounds. On s390 and s390x number 0 gets ENOSYS too, because the kernel reports 0 for
+/// an unknown syscall number. An architecture of which no number above 0 is named gets no rule.
+///
+/// Where `socketcall` or `ipc` exist, syscalls that are reached through them do not count, even if they also have a
+/// number: libseccomp resolves their names to negative numbers there.
+pub(super) fn enosys_above(
+    section: &mut Section,
+    entries: &[&Entry<'_>],
+    counts: impl Fn(Arch) -> bool,
+) {
+    let mut ranges = Vec::new();
+    let names: BTreeSet<&str> =
+        entries.iter().flat_map(|entry| &entry.names).map(|(_, name)| *name).collect();
+    for arch in section.arches().filter(|arch| counts(*arch)) {
+        let direct = names.iter().filter(|name| arch.multiplexed(name).is_none());
+        let largest = direct.filter_map(|name| arch.number(name)).max().unwrap_or(0);
+        if largest == 0 {
+            continue;
+        }
+        let above = largest.saturating_add(1);
+        match arch {
+            // Numbers with the x32 bit never belong to x86_64, with or without x32 in the filter.
+            Arch::X86_64 => {
+                ranges.extend([
+                    (above, X32_SYSCALL_BIT - 1),
+                    (2 * X32_SYSCALL_BIT, 3 * X32_SYSCALL_BIT - 1),
+                ]);
+            }
+            Arch::X32 => {
+                ranges.extend([(above, 2 * X32_SYSCALL_BIT - 1), (3 * X32_SYSCALL_BIT, u32::MAX)])
+            }
+            Arch::S390 | Arch::S390x => ranges.extend([(0, 0), (above, u32::MAX)]),
+            _ => ranges.push((above, u32::MAX)),
+        }
+    }
+    let errno = section.arches().next().map_or(38, Arch::enosys);
+    let calls = CallSet::from_ranges(ranges);
+    if !calls.is_empty() {
+        let rule = Rule { calls, when: Condition::always(), verdict: Verdict::errno(errno) };
+        section.rules.insert(0, rule);
+    }
+}

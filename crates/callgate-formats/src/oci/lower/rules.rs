@@ -1,0 +1,96 @@
+//! The rules of all entries that apply, as one libseccomp rule set per architecture.
+
+use std::collections::BTreeSet;
+
+use super::checks::check_wide_values;
+use super::conflicts::report_overridden;
+use crate::oci::model::{Entry, Name};
+use crate::ruleset::RuleSet;
+use crate::syntax::reader::Reader;
+use callgate_bpf::syscalls::{Arch, is_known_name};
+use callgate_bpf::verdict::Verdict;
+
+/// Maximum number of comparisons in the rules of a profile. Each name of an entry gets all conditions of the entry, on
+/// each architecture; a rule without conditions counts as one comparison. The runtimes' own profiles have a few
+/// thousand.
+const MAX_COMPARISONS: usize = 500_000;
+
+/// The rules of all entries that apply. `None` only after an error was reported.
+pub(super) fn combine<'n>(
+    reader: &mut Reader<'_>,
+    entries: &[&Entry<'n>],
+    arches: &[Arch],
+    default: Verdict,
+) -> Option<Vec<RuleSet<Name<'n>>>> {
+    let mut sets: Vec<RuleSet<Name<'n>>> = arches.iter().copied().map(RuleSet::new).collect();
+    let mut hidden: Vec<(usize, u32, Name<'n>)> = Vec::new();
+    let mut count = 0usize;
+    for entry in entries.iter().filter(|entry| entry.action.verdict != default) {
+        check_wide_values(reader, entry, arches);
+        // Without conditions, a repeated name changes nothing.
+        let mut given = BTreeSet::new();
+        let always = entry.alternatives.iter().all(Vec::is_empty);
+        let per_name = comparisons(entry).saturating_mul(arches.len());
+        for origin in entry.names.iter().copied() {
+            if always && !given.insert(origin.1) || !is_known_name(origin.1) {
+                continue;
+            }
+            count = count.saturating_add(per_name);
+            if count > MAX_COMPARISONS {
+                too_many_rules(reader, entries, arches.len(), origin.0);
+                return None;
+            }
+            for comparisons in &entry.alternatives {
+                for (index, set) in sets.iter_mut().enumerate() {
+                    let via =
+                        set.add_call_if_known(origin.1, comparisons, entry.action.verdict, origin);
+                    hidden.extend(via.map(|nr| (index, nr, origin)));
+                }
+            }
+        }
+    }
+    report_overridden(reader, sets.iter().flat_map(RuleSet::overridden).collect());
+    report_hidden(reader, &sets, hidden);
+    Some(sets)
+}
+
+/// The number of comparisons that one name of an entry has on one architecture.
+fn comparisons(entry: &Entry<'_>) -> usize {
+    entry.alternatives.iter().map(|all| all.len().max(1)).sum()
+}
+
+fn too_many_rules(reader: &mut Reader<'_>, entries: &[&Entry<'_>], arches: usize, at: usize) {
+    let of_entry = |entry: &&Entry<'_>| entry.names.len().saturating_mul(comparisons(entry));
+    let all = entries.iter().map(of_entry).fold(0, usize::saturating_add);
+    let message = format!(
+        "the rules of this profile have up to {} comparisons; the limit is {MAX_COMPARISONS}. Each name \
+         of an entry gets all conditions of the entry, on each of {arches} architectures",
+        all.saturating_mul(arches)
+    );
+    reader.error(at, message).help =
+        "list each name once, and compare with ranges or bits instead of single values".to_owned();
+}
+
+/// Warns about rules whose conditions are not checked behind `socketcall` or `ipc`.
+fn report_hidden(
+    reader: &mut Reader<'_>,
+    sets: &[RuleSet<Name<'_>>],
+    hidden: Vec<(usize, u32, Name<'_>)>,
+) {
+    let mut reported = BTreeSet::new();
+    for (index, nr, (at, name)) in hidden {
+        let Some(set) = sets.get(index) else { continue };
+        if set.is_unconditional(nr) || !reported.insert((at, index)) {
+            continue;
+        }
+        let arch = set.arch();
+        let via = arch.call_name(nr).unwrap_or("another syscall");
+        let message = format!(
+            "on {arch}, programs can also reach `{name}` through `{via}`, where a filter cannot see \
+             its arguments; this rule does not check them there"
+        );
+        reader.warn(at, message).help = format!(
+            "if the condition matters on {arch}, deny `{via}`: direct syscalls exist as well"
+        );
+    }
+}

@@ -1,0 +1,110 @@
+//! Reader of an entry of `syscalls`.
+
+use super::action::{action, errno};
+use super::args::alternatives;
+use super::gate::gate;
+use crate::oci::dialect::Dialect;
+use crate::oci::gate::Gate;
+use crate::oci::model::{Entry, Name};
+use crate::syntax::reader::{Fields, Reader, foreign_key, key};
+use crate::syntax::tree::Node;
+use callgate_bpf::syscalls::Arch;
+
+/// An entry of `syscalls`. `None` only after an error was reported.
+pub(super) fn entry<'n>(
+    reader: &mut Reader<'_>,
+    node: &'n Node,
+    dialect: Dialect,
+    native: Arch,
+) -> Option<Entry<'n>> {
+    let docker = |name| match dialect.has_gates() {
+        true => key(name),
+        false => foreign_key(name, "Docker's and Podman's profiles"),
+    };
+    let podman = |name| match dialect {
+        Dialect::Podman => key(name),
+        _ => foreign_key(name, "Podman's profiles"),
+    };
+    let known = [
+        key("names"),
+        key("action"),
+        key("errnoRet"),
+        key("args"),
+        // Neither changes the filter: a hint about speed, and prose.
+        key("priority"),
+        key("comment"),
+        docker("name"),
+        docker("includes"),
+        docker("excludes"),
+        podman("errno"),
+    ];
+    let fields = reader.fields(node, "an entry of `syscalls`", &known)?;
+    let names = names(reader, &fields);
+    let errno = errno(reader, &fields, ["action", "errnoRet", "errno"], native);
+    let action = match fields.get("action") {
+        Some(node) => action(reader, node, "`action`", errno, dialect),
+        None => {
+            reader.error(fields.at, "missing `action` in an entry of `syscalls`").help =
+                "give the action for these syscalls, such as \"SCMP_ACT_ALLOW\"".to_owned();
+            None
+        }
+    };
+    let mut gate_of = |key: &str| match fields.get(key) {
+        Some(node) => gate(reader, node, &format!("`{key}`"), dialect),
+        None => Gate::default(),
+    };
+    let (includes, excludes) = (gate_of("includes"), gate_of("excludes"));
+    let alternatives = match fields.get("args") {
+        Some(node) => alternatives(reader, node, dialect)?,
+        None => vec![Vec::new()],
+    };
+    Some(Entry { names: names?, action: action?, alternatives, includes, excludes })
+}
+
+/// `names`, or the older `name`.
+fn names<'n>(reader: &mut Reader<'_>, fields: &Fields<'n>) -> Option<Vec<Name<'n>>> {
+    let names = fields.get("names").map(|node| (node, reader.texts(node, "`names`")));
+    let name = fields.get("name").map(|node| (node, reader.text(node, "`name`")));
+    let names = match (names, name) {
+        (Some((node, names)), None) => names.filter(|names| {
+            if names.is_empty() {
+                reader
+                    .error(node.at, "`names` is empty, but must name at least one syscall")
+                    .help = "name a syscall, or remove the entry".to_owned();
+            }
+            !names.is_empty()
+        }),
+        (None, Some((node, name))) => name.map(|name| vec![(node.at, name)]),
+        (Some((_, names)), Some((_, name)))
+            if names.as_ref().is_some_and(Vec::is_empty) || name == Some("") =>
+        {
+            // Go writes the unused one of the two as an empty value.
+            match (names, name) {
+                (Some(names), Some("")) if !names.is_empty() => Some(names),
+                (_, Some(name)) if !name.is_empty() => {
+                    fields.get("name").map(|node| vec![(node.at, name)])
+                }
+                _ => {
+                    reader.error(fields.at, "this entry does not name a syscall");
+                    None
+                }
+            }
+        }
+        (Some(_), Some((node, _))) => {
+            reader.error(node.at, "an entry must have either `name` or `names`, not both").help =
+                "move the syscall into `names`".to_owned();
+            None
+        }
+        (None, None) => {
+            reader.error(fields.at, "missing `names` in an entry of `syscalls`").help =
+                "name at least one syscall".to_owned();
+            None
+        }
+    }?;
+    for (at, name) in &names {
+        if name.is_empty() {
+            reader.error(*at, "the name of a syscall is empty");
+        }
+    }
+    Some(names)
+}

@@ -1,0 +1,30 @@
+//! Result of reading a profile: a policy, and how its filter is to be installed.
+
+use callgate_bpf::diagnostic::Diagnostic;
+use callgate_proof::policy::Policy;
+
+use crate::oci::Dialect;
+
+/// A policy, and how the profile asks for its filter to be installed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// What the filter does.
+    pub policy: Policy,
+    /// The dialect in which the text was read.
+    pub dialect: Dialect,
+    /// The flags for `seccomp(2)` that the profile asks for.
+    pub flags: callgate_bpf::FilterFlags,
+    /// The supervisor that handles the calls with SCMP_ACT_NOTIFY.
+    pub listener: Option<Listener>,
+    /// Warnings, in the order of the text: parts that are ignored, or that may not mean what was intended.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// The supervisor to which a runtime passes the notification descriptor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listener {
+    /// Path of its UNIX socket.
+    pub path: String,
+    /// Text that the runtime passes with the descriptor.
+    pub metadata: Option<String>,
+}

@@ -1,0 +1,132 @@
+//! Merging of a new rule into a tree, and the contradictions that it finds.
+
+use super::node::{Branch, Id, Node, Slot};
+use super::tree::{InsertError, StepBudget, Tree};
+
+impl Tree {
+    /// Inserts the nodes of a new rule into the level in a slot.
+    pub(super) fn insert(
+        &mut self,
+        slot: Slot,
+        new: Id,
+        steps: &mut StepBudget,
+    ) -> Result<(), InsertError> {
+        let mut at = self.get(slot);
+        while let Some(id) = at {
+            steps.take()?;
+            let (Some(node), Some(rule)) = (self.node(id), self.node(new)) else { break };
+            if node.compares_like(rule) {
+                return self.merge(id, new, steps);
+            }
+            if node.comes_after(rule) {
+                let previous = node.previous;
+                self.hold(new);
+                self.change(id, |node| node.previous = Some(new));
+                self.change(new, |node| (node.previous, node.next) = (previous, Some(id)));
+                match previous {
+                    Some(previous) => {
+                        self.hold(new);
+                        self.change(previous, |node| node.next = Some(new));
+                        // The references that the two neighbours had to each other now count for the new node.
+                    }
+                    None => self.hold(id),
+                }
+                if self.get(slot) == Some(id) {
+                    self.hold(new);
+                    self.set(slot, Some(new));
+                    self.release(id, steps)?;
+                }
+                return Ok(());
+            }
+            at = node.next;
+            if at.is_none() {
+                self.hold(id);
+                self.hold(new);
+                self.change(id, |node| node.next = Some(new));
+                self.change(new, |node| node.previous = Some(id));
+            }
+        }
+        Ok(())
+    }
+
+    /// Merges a node of a new rule, and the nodes after it, into a node with the same comparison.
+    fn merge(&mut self, id: Id, new: Id, steps: &mut StepBudget) -> Result<(), InsertError> {
+        for branch in [Branch::True, Branch::False] {
+            let (given, there) = (self.edge(new, branch), self.edge(id, branch));
+            if !given.decided {
+                continue;
+            }
+            if !there.decided {
+                if let Some(earlier) = self.other_verdict(there.child, given.verdict, steps)? {
+                    return Err(InsertError::Rejected { earlier });
+                }
+                if let Some(child) = there.child {
+                    self.release(child, steps)?;
+                }
+                self.change(id, |node| *node.edge_mut(branch) = given);
+            } else if given.verdict != there.verdict {
+                self.prefer(id, new, branch);
+                let is_leaf = |id| self.node(id).is_some_and(Node::is_leaf);
+                if is_leaf(id) || is_leaf(new) {
+                    return Err(InsertError::Rejected { earlier: there.rule });
+                }
+            }
+        }
+        for branch in [Branch::True, Branch::False] {
+            let Some(child) = self.edge(new, branch).child else { continue };
+            let there = self.edge(id, branch);
+            if there.child.is_some() {
+                self.insert(Slot::Edge(id, branch), child, steps)?;
+            } else if there.decided {
+                return Ok(());
+            } else {
+                self.connect(id, branch, child);
+            }
+        }
+        Ok(())
+    }
+
+    /// Where two rules share a branch of a high word, keeps the verdict of the larger value, or on the false branch that
+    /// of the smaller value.
+    fn prefer(&mut self, id: Id, new: Id, branch: Branch) {
+        let (Some(node), Some(rule)) = (self.node(id), self.node(new)) else { return };
+        let wins = match branch {
+            Branch::True => rule.value > node.value,
+            Branch::False => rule.value < node.value,
+        };
+        if rule.is_high() && wins {
+            let branch = if self.wrong_branch { Branch::True } else { branch };
+            let end = *rule.edge(branch);
+            self.change(id, |node| {
+                let to = node.edge_mut(branch);
+                (to.verdict, to.rule) = (end.verdict, end.rule);
+            });
+        }
+    }
+
+    /// A rule with another verdict than this one on a level or below it.
+    pub(super) fn other_verdict(
+        &self,
+        level: Option<Id>,
+        verdict: u32,
+        steps: &mut StepBudget,
+    ) -> Result<Option<u32>, InsertError> {
+        let Some(id) = level else { return Ok(None) };
+        let mut at = Some(self.head(id, steps)?);
+        while let Some(node) = at.and_then(|id| self.node(id)) {
+            steps.take()?;
+            for end in [&node.on_true, &node.on_false] {
+                if end.decided && end.verdict != verdict {
+                    return Ok(Some(end.rule));
+                }
+            }
+            for end in [&node.on_true, &node.on_false] {
+                if let Some(rule) = self.other_verdict(end.child, verdict, steps)? {
+                    return Ok(Some(rule));
+                }
+            }
+            at = node.next;
+        }
+        Ok(None)
+    }
+}

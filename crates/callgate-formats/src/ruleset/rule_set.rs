@@ -1,0 +1,481 @@
+//! The rules for one architecture: adding them, what libseccomp rejects, and what is left as a policy.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use super::comparison::{Comparison, Conjunction};
+use super::libseccomp::{InsertError, StepBudget, Tree};
+use super::order::Order;
+use callgate_bpf::syscalls::{Arch, is_known_name, known_name, nearest_name};
+use callgate_bpf::verdict::Verdict;
+use callgate_proof::policy::{CallSet, Condition, Rule, Section};
+
+/// The rules for one architecture. `O` is the caller's record of where a rule comes from, such as a position.
+///
+/// ```
+/// use callgate_formats::ruleset::{Comparison, Op, RuleSet};
+/// use callgate_bpf::{Arch, Verdict};
+/// let mut rules = RuleSet::new(Arch::X86_64);
+/// let five = Comparison::new(0, Op::Eq, 5).ok_or("there are arguments 0 to 5")?;
+/// rules.add(41, &[five], Verdict::ALLOW, "line 1");
+/// rules.add(41, &[five], Verdict::LOG, "line 2");
+/// assert_eq!(rules.contradictions()[0].earlier, "line 1");
+///
+/// let misspelt = rules.add_call("unshar", &[], Verdict::errno(1), "line 3").unwrap_err();
+/// assert_eq!(misspelt.to_string(), r#"unknown syscall "unshar"; did you mean "unshare"?"#);
+/// # Ok::<(), &str>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct RuleSet<O> {
+    arch: Arch,
+    /// The distinct conditions; rules refer to them by index.
+    conditions: Vec<Conjunction>,
+    indices: HashMap<Conjunction, usize>,
+    calls: BTreeMap<Target, Vec<AddedRule<O>>>,
+    /// The syscalls with an unconditional rule, which decides them.
+    always: BTreeSet<Target>,
+}
+
+/// The syscall that a rule is for. libseccomp also keeps rules for syscalls that the architecture does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Target {
+    Number(u32),
+    Missing(&'static str),
+}
+
+/// A rule of one syscall.
+#[derive(Clone, Copy, Debug)]
+struct AddedRule<O> {
+    condition: usize,
+    verdict: Verdict,
+    origin: O,
+}
+
+/// Two rules that contradict each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conflict<O> {
+    /// The architecture.
+    pub arch: Arch,
+    /// The number of the syscall, or of `socketcall` or `ipc` if the conflict is there. `None` for a syscall that
+    /// the architecture does not have.
+    pub nr: Option<u32>,
+    /// The origin of the rule that was added first.
+    pub earlier: O,
+    /// The verdict of the rule that was added first.
+    pub verdict: Verdict,
+    /// The origin of the rule that is rejected.
+    pub later: O,
+    /// The verdict of the rule that is rejected.
+    pub refused: Verdict,
+    /// Whether their conditions are the same.
+    pub same: bool,
+}
+
+/// A rule without effect, because another rule of the same syscall decides, with another verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overridden<O> {
+    /// The origin of the rule without effect.
+    pub loser: O,
+    /// The origin of the rule that decides.
+    pub winner: O,
+    /// The verdict of the rule that decides.
+    pub verdict: Verdict,
+}
+
+/// Versions of libseccomp that differ in which rules they reject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LibseccompVersion {
+    /// 2.4 to 2.6.0.
+    Before2_6_1,
+    /// 2.6.1 and later.
+    From2_6_1,
+}
+
+/// The rules of a set that libseccomp rejects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusals<O> {
+    /// For each syscall, the first rule that is rejected.
+    pub conflicts: Vec<Conflict<O>>,
+    /// The syscalls for which the steps did not suffice: the rule at which they ran out, and the number of rules of
+    /// the syscall.
+    pub unknown: Vec<(O, usize)>,
+}
+
+/// A name that no syscall has, on any architecture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownCall {
+    name: String,
+}
+
+impl UnknownCall {
+    fn new(name: &str) -> UnknownCall {
+        UnknownCall { name: name.to_owned() }
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The known name that is most alike, when there is one.
+    pub fn nearest(&self) -> Option<&'static str> {
+        nearest_name(&self.name)
+    }
+}
+
+impl std::fmt::Display for UnknownCall {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "unknown syscall {:?}", self.name)?;
+        match self.nearest() {
+            Some(nearest) => write!(f, "; did you mean {nearest:?}?"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for UnknownCall {}
+
+/// The effect of the rules of one syscall.
+struct Outcome<O> {
+    /// The rules that have an effect, in order of precedence.
+    live: Vec<AddedRule<O>>,
+    overridden: Vec<Overridden<O>>,
+    /// Pairs of rules with the same condition that no other rule decides.
+    contradicting: Vec<(AddedRule<O>, AddedRule<O>)>,
+}
+
+impl<O: Copy> RuleSet<O> {
+    /// A set without rules.
+    pub fn new(arch: Arch) -> RuleSet<O> {
+        RuleSet {
+            arch,
+            conditions: Vec::new(),
+            indices: HashMap::new(),
+            calls: BTreeMap::new(),
+            always: BTreeSet::new(),
+        }
+    }
+
+    /// The architecture.
+    pub fn arch(&self) -> Arch {
+        self.arch
+    }
+
+    /// Whether the set has no rule for any syscall of the architecture.
+    pub fn is_empty(&self) -> bool {
+        self.numbers().next().is_none()
+    }
+
+    /// Whether an unconditional rule decides a syscall.
+    pub fn is_unconditional(&self, nr: u32) -> bool {
+        self.always.contains(&Target::Number(nr))
+    }
+
+    /// Adds a rule for a syscall by number. All comparisons must hold.
+    pub fn add(&mut self, nr: u32, comparisons: &[Comparison], verdict: Verdict, origin: O) {
+        self.add_to(Target::Number(nr), comparisons, verdict, origin);
+    }
+
+    /// Adds a rule for a syscall by name, and for `socketcall` or `ipc` where they reach it. Returns the
+    /// number of these when the syscall is reached through them **and** the rule has conditions: they are
+    /// hidden there, behind a pointer or shifted by one. A syscall that this architecture does not have
+    /// gets no rule.
+    ///
+    /// # Errors
+    /// When no architecture has a syscall of this name: the set is unchanged.
+    pub fn add_call(
+        &mut self,
+        name: &str,
+        comparisons: &[Comparison],
+        verdict: Verdict,
+        origin: O,
+    ) -> Result<Option<u32>, UnknownCall> {
+        if !is_known_name(name) {
+            return Err(UnknownCall::new(name));
+        }
+        Ok(self.add_call_if_known(name, comparisons, verdict, origin))
+    }
+
+    /// The same as [`RuleSet::add_call`], but an unknown name adds no rule: container runtimes skip
+    /// such names, so that one profile serves kernels and libraries of several versions. A rule that
+    /// denies an unknown syscall is lost that way.
+    pub fn add_call_if_known(
+        &mut self,
+        name: &str,
+        comparisons: &[Comparison],
+        verdict: Verdict,
+        origin: O,
+    ) -> Option<u32> {
+        let through = self
+            .arch
+            .multiplexed(name)
+            .and_then(|(via, sub_call)| Some((self.arch.number(via)?, sub_call)));
+        if let Some((nr, sub_call)) = through {
+            let kept = comparisons.iter().copied().filter(|comparison| comparison.arg() != 0);
+            let behind: Vec<Comparison> =
+                std::iter::once(Comparison::sub_call(sub_call)).chain(kept).collect();
+            self.add(nr, &behind, verdict, origin);
+        }
+        // On architectures with multiplexers, libseccomp drops rules for missing syscalls.
+        let keeps_missing = through.is_some() || !self.arch.has_multiplexers();
+        let missing = || known_name(name).filter(|_| keeps_missing).map(Target::Missing);
+        if let Some(call) = self.arch.number(name).map(Target::Number).or_else(missing) {
+            self.add_to(call, comparisons, verdict, origin);
+        }
+        through.map(|(nr, _)| nr).filter(|_| !comparisons.is_empty())
+    }
+
+    fn add_to(&mut self, call: Target, comparisons: &[Comparison], verdict: Verdict, origin: O) {
+        let tests = Conjunction::new(comparisons, self.arch.is_64bit());
+        if tests.is_empty() {
+            self.always.insert(call);
+        }
+        let condition = match self.indices.get(&tests) {
+            Some(index) => *index,
+            None => {
+                self.conditions.push(tests.clone());
+                self.indices.insert(tests, self.conditions.len() - 1);
+                self.conditions.len() - 1
+            }
+        };
+        self.calls.entry(call).or_default().push(AddedRule { condition, verdict, origin });
+    }
+
+    /// The rules without effect.
+    pub fn overridden(&self) -> Vec<Overridden<O>> {
+        let covering = self.covering();
+        let outcomes = self.numbers().map(|(_, rules)| self.outcome(rules, &covering));
+        outcomes.flat_map(|outcome| outcome.overridden).collect()
+    }
+
+    /// The pairs of rules with the same condition and different verdicts that no other rule decides. Precedence does
+    /// not order them.
+    pub fn contradictions(&self) -> Vec<Conflict<O>> {
+        let covering = self.covering();
+        let mut conflicts = Vec::new();
+        for (nr, rules) in self.numbers() {
+            let pairs = self.outcome(rules, &covering).contradicting;
+            let conflict = |(earlier, later)| self.conflict(Some(nr), &earlier, &later);
+            conflicts.extend(pairs.into_iter().map(conflict));
+        }
+        conflicts
+    }
+
+    /// The rules that a version of libseccomp rejects with `-EEXIST`, in the order in which they were added.
+    ///
+    /// `steps` is the budget of node comparisons, from which the steps taken are subtracted. One syscall may use at
+    /// most half of what is left, so that some remain for the others.
+    pub fn refused(&self, version: LibseccompVersion, steps: &mut u64) -> Refusals<O> {
+        let mut refusals = Refusals { conflicts: Vec::new(), unknown: Vec::new() };
+        for (call, rules) in &self.calls {
+            // Rules with the same verdict never contradict each other.
+            let first = rules.first().map(|rule| rule.verdict);
+            if rules.iter().all(|rule| Some(rule.verdict) == first) {
+                continue;
+            }
+            let nr = match call {
+                Target::Number(nr) => Some(*nr),
+                Target::Missing(_) => None,
+            };
+            let share = *steps / 2;
+            let mut left = StepBudget(share);
+            let mut tree =
+                Tree::new(self.arch.is_64bit(), version == LibseccompVersion::Before2_6_1);
+            for (number, rule) in (0..).zip(rules) {
+                let tests =
+                    self.conditions.get(rule.condition).map_or(&[][..], Conjunction::comparisons);
+                match tree.add(tests, rule.verdict.0, number, &mut left) {
+                    Ok(()) => {}
+                    Err(InsertError::Rejected { earlier }) => {
+                        let earlier = rules.get(earlier as usize).unwrap_or(rule);
+                        refusals.conflicts.push(self.conflict(nr, earlier, rule));
+                        break;
+                    }
+                    Err(InsertError::OutOfSteps) => {
+                        refusals.unknown.push((rule.origin, rules.len()));
+                        left = StepBudget(0);
+                        break;
+                    }
+                }
+            }
+            *steps -= share - left.0;
+        }
+        refusals
+    }
+
+    fn conflict(
+        &self,
+        nr: Option<u32>,
+        earlier: &AddedRule<O>,
+        later: &AddedRule<O>,
+    ) -> Conflict<O> {
+        Conflict {
+            arch: self.arch,
+            nr,
+            earlier: earlier.origin,
+            verdict: earlier.verdict,
+            later: later.origin,
+            refused: later.verdict,
+            same: earlier.condition == later.condition,
+        }
+    }
+
+    /// The rules of the syscalls that the architecture has.
+    fn numbers(&self) -> impl Iterator<Item = (u32, &[AddedRule<O>])> {
+        self.calls.iter().filter_map(|(call, rules)| match call {
+            Target::Number(nr) => Some((*nr, rules.as_slice())),
+            Target::Missing(_) => None,
+        })
+    }
+
+    fn is_unconditional_rule(&self, rule: &AddedRule<O>) -> bool {
+        self.conditions.get(rule.condition).is_some_and(Conjunction::is_empty)
+    }
+
+    /// For each condition, the conditions that consist of some of its comparisons, and so hold wherever it holds.
+    /// Conditions with more comparisons than a rule of libseccomp can have get none.
+    fn covering(&self) -> Vec<Vec<usize>> {
+        let lengths =
+            self.conditions.iter().fold(0u64, |set, tests| set | 1 << tests.len().min(63));
+        let some = |tests: &Conjunction| {
+            let all = 1u32.checked_shl(tests.len() as u32).filter(|_| tests.len() <= ARGS);
+            let is_length = |subset: &u32| lengths >> subset.count_ones() & 1 == 1;
+            let subsets = (1..all.unwrap_or(1).saturating_sub(1)).filter(is_length);
+            subsets.filter_map(|bits| self.indices.get(&tests.subset(bits)).copied()).collect()
+        };
+        self.conditions.iter().map(some).collect()
+    }
+
+    fn outcome(&self, rules: &[AddedRule<O>], covering: &[Vec<usize>]) -> Outcome<O> {
+        let mut outcome =
+            Outcome { live: Vec::new(), overridden: Vec::new(), contradicting: Vec::new() };
+        let overridden = |loser: &AddedRule<O>, winner: &AddedRule<O>| Overridden {
+            loser: loser.origin,
+            winner: winner.origin,
+            verdict: winner.verdict,
+        };
+        if let Some(always) = rules.iter().find(|rule| self.is_unconditional_rule(rule)) {
+            let losers = rules.iter().filter(|rule| rule.verdict != always.verdict);
+            outcome.overridden.extend(losers.map(|loser| overridden(loser, always)));
+            outcome.live.push(*always);
+            return outcome;
+        }
+        let mut first: HashMap<usize, AddedRule<O>> = HashMap::new();
+        for rule in rules {
+            first.entry(rule.condition).or_insert(*rule);
+        }
+        let precedence = |left: &usize, right: &usize| {
+            let tests = |index: &usize| self.conditions.get(*index);
+            match (tests(left), tests(right)) {
+                (Some(left), Some(right)) => left.precedence(right),
+                _ => left.cmp(right),
+            }
+        };
+        for rule in rules {
+            let shorter = covering.get(rule.condition).into_iter().flatten();
+            let winner = shorter.filter(|index| first.contains_key(index));
+            if let Some(winner) = winner.min_by(|a, b| precedence(a, b)).and_then(|w| first.get(w))
+            {
+                if winner.verdict != rule.verdict {
+                    outcome.overridden.push(overridden(rule, winner));
+                }
+                continue;
+            }
+            match first.get_mut(&rule.condition) {
+                Some(same) if same.verdict != rule.verdict => {
+                    outcome.contradicting.push((*same, *rule));
+                }
+                _ => {}
+            }
+            outcome.live.push(*rule);
+        }
+        // Of rules with the same condition the first one decides, because the sort is stable.
+        match rules.first() {
+            Some(first) if rules.iter().any(|rule| rule.verdict != first.verdict) => {
+                let ranks = self.ranks(rules);
+                outcome.live.sort_by_key(|rule| ranks.get(&rule.condition));
+            }
+            _ => outcome.live.sort_by(|a, b| precedence(&a.condition, &b.condition)),
+        }
+        outcome.live.dedup_by_key(|rule| rule.condition);
+        outcome
+    }
+
+    /// The rank of each condition in the order of precedence.
+    fn ranks(&self, rules: &[AddedRule<O>]) -> HashMap<usize, usize> {
+        let mut order = Order::new(self.arch.is_64bit());
+        let mut seen = HashSet::new();
+        for rule in rules.iter().filter(|rule| seen.insert(rule.condition)) {
+            if let Some(tests) = self.conditions.get(rule.condition) {
+                order.add(tests, rule.condition);
+            }
+        }
+        order
+            .conditions()
+            .into_iter()
+            .enumerate()
+            .map(|(rank, condition)| (condition, rank))
+            .collect()
+    }
+
+    /// The rules of a section: unconditional ones grouped by verdict, then conditional ones by syscall and
+    /// precedence.
+    fn rules(&self) -> Vec<Rule> {
+        let covering = self.covering();
+        let mut always: Vec<(Verdict, Vec<u32>)> = Vec::new();
+        let mut when = Vec::new();
+        for (nr, rules) in self.numbers() {
+            for rule in self.outcome(rules, &covering).live {
+                let tests = self.conditions.get(rule.condition).filter(|tests| !tests.is_empty());
+                let (verdict, calls) = (rule.verdict, CallSet::one(nr));
+                match (tests, always.iter_mut().find(|(other, _)| *other == verdict)) {
+                    (Some(tests), _) => {
+                        when.push(Rule {
+                            calls,
+                            when: tests.condition(self.arch.is_64bit()),
+                            verdict,
+                        });
+                    }
+                    (None, Some((_, numbers))) => numbers.push(nr),
+                    (None, None) => always.push((verdict, vec![nr])),
+                }
+            }
+        }
+        let always = always.into_iter().map(|(verdict, numbers)| Rule {
+            calls: numbers.into_iter().collect(),
+            when: Condition::always(),
+            verdict,
+        });
+        always.chain(when).collect()
+    }
+}
+
+/// The number of syscall arguments, and so the maximum number of comparisons in a rule of libseccomp.
+const ARGS: usize = 6;
+
+/// The sections of rule sets, one per arch token.
+///
+/// x86_64 and x32 share theirs. With only one of the two, the numbers of the other get `bad_arch`;
+/// 0xffff_ffff, which a tracer sets to skip a call, counts as a number of either.
+pub fn sections<O: Copy>(sets: &[RuleSet<O>], default: Verdict, bad_arch: Verdict) -> Vec<Section> {
+    let mut sections: Vec<Section> = Vec::new();
+    for set in sets {
+        match sections.iter_mut().find(|section| section.token() == set.arch.token()) {
+            Some(section) => {
+                // The token is the same, so this fails only for an architecture that is there already.
+                if let Ok(joined) = section.clone().and_arch(set.arch) {
+                    *section = joined;
+                }
+                section.rules.extend(set.rules());
+            }
+            None => sections.push(Section::new(set.arch, set.rules(), default)),
+        }
+    }
+    for section in &mut sections {
+        let calls = section.other_abi();
+        if !calls.is_empty() {
+            let other = Rule { calls, when: Condition::always(), verdict: bad_arch };
+            section.rules.insert(0, other);
+        }
+    }
+    sections
+}

@@ -1,0 +1,343 @@
+//! Reader that walks a tree of [`Node`]s and collects messages: it checks types, ranges and keys, reports every
+//! error, and ignores nothing without a warning.
+
+use std::collections::BTreeMap;
+
+use super::keys::{KeyMatching, folds_to};
+use super::tree::{Member, Node, NodeKind, has_leading_zeros, integer};
+use crate::diagnostics::messages::{LIMIT, Messages, Report};
+use crate::diagnostics::positions::Positions;
+use crate::diagnostics::quote::{escape_key, shorten};
+use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
+use callgate_bpf::suggest::nearest;
+
+/// Maximum number of unknown words that get a suggestion. Each suggestion compares the word with every candidate,
+/// and a text that is not a profile may have a million unknown words.
+const SUGGESTIONS: usize = 50;
+
+/// Reader of the tree of one text.
+pub struct Reader<'t> {
+    positions: Positions<'t>,
+    messages: Messages,
+    /// Number of suggestions asked for so far.
+    suggestions: usize,
+    keys: KeyMatching,
+}
+
+/// A key that a reader expects in a map.
+#[derive(Clone, Copy)]
+pub struct KnownKey {
+    /// The key.
+    pub name: &'static str,
+    /// For a key that is ignored because it belongs to another format: the name of that format, for the warning.
+    pub foreign: Option<&'static str>,
+}
+
+/// A key that is read.
+pub const fn key(name: &'static str) -> KnownKey {
+    KnownKey { name, foreign: None }
+}
+
+/// A key of another format, which is ignored with a warning.
+pub const fn foreign_key(name: &'static str, owner: &'static str) -> KnownKey {
+    KnownKey { name, foreign: Some(owner) }
+}
+
+/// The members of a map after its keys were checked.
+pub struct Fields<'n> {
+    /// Byte offset of the map.
+    pub at: usize,
+    found: Vec<(&'static str, &'n Node)>,
+}
+
+impl<'n> Fields<'n> {
+    /// The value of a key. Null counts as absent.
+    pub fn get(&self, key: &str) -> Option<&'n Node> {
+        self.found.iter().find(|(found, _)| *found == key).map(|(_, node)| *node)
+    }
+}
+
+impl<'t> Reader<'t> {
+    /// A reader of this text, which compares keys in this way.
+    pub fn new(text: &'t str, keys: KeyMatching) -> Reader<'t> {
+        let positions = Positions::new(text);
+        Reader { positions, messages: Messages::new(), suggestions: 0, keys }
+    }
+
+    /// Line and column of a byte offset.
+    pub fn position(&self, at: usize) -> Position {
+        self.positions.of(at)
+    }
+
+    /// `line:column`, for a message that mentions a second place.
+    pub fn place(&self, at: usize) -> String {
+        let position = self.position(at);
+        format!("{}:{}", position.line, position.column)
+    }
+
+    /// Adds an error. The caller may set the help of the returned message.
+    pub fn error(&mut self, at: usize, message: impl Into<String>) -> &mut Diagnostic {
+        self.report(Severity::Error, at, message)
+    }
+
+    /// Adds a warning. The caller may set the help of the returned message.
+    pub fn warn(&mut self, at: usize, message: impl Into<String>) -> &mut Diagnostic {
+        self.report(Severity::Warning, at, message)
+    }
+
+    /// Adds an error or a warning.
+    pub fn report(
+        &mut self,
+        severity: Severity,
+        at: usize,
+        message: impl Into<String>,
+    ) -> &mut Diagnostic {
+        let positions = &self.positions;
+        self.messages.report_at(severity, || positions.of(at), message)
+    }
+
+    /// The candidate that is most similar to an unknown word, if one is similar enough. After 50 words
+    /// there are no further suggestions.
+    pub fn nearest<'c>(
+        &mut self,
+        word: &str,
+        candidates: impl IntoIterator<Item = &'c str>,
+    ) -> Option<&'c str> {
+        self.suggestions += 1;
+        if self.suggestions > SUGGESTIONS { None } else { nearest(word, candidates) }
+    }
+
+    /// Whether a further message of this severity would only be counted, so that its text need not be built.
+    pub fn is_full(&self, severity: Severity) -> bool {
+        self.reported(severity) >= LIMIT
+    }
+
+    /// Adds an error that another reader of the same text found.
+    pub fn add(&mut self, error: Diagnostic) {
+        self.messages.add(error);
+    }
+
+    /// Number of errors or warnings reported so far, including those that were not kept.
+    pub fn reported(&self, severity: Severity) -> usize {
+        self.messages.reported(severity)
+    }
+
+    /// Whether there is an error.
+    pub fn failed(&self) -> bool {
+        self.messages.failed()
+    }
+
+    /// The collector, to which further messages can be added.
+    pub fn into_messages(self) -> Messages {
+        self.messages
+    }
+
+    /// All messages in the order of the text.
+    pub fn finish(self) -> Vec<Diagnostic> {
+        self.messages.finish()
+    }
+
+    /// The members of a map. Unknown and foreign keys are warnings, repeated keys are errors.
+    pub fn fields<'n>(
+        &mut self,
+        node: &'n Node,
+        what: &str,
+        known: &[KnownKey],
+    ) -> Option<Fields<'n>> {
+        let NodeKind::Map(members) = &node.kind else {
+            self.wrong_type(node, what, "an object");
+            return None;
+        };
+        let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut found = Vec::new();
+        for member in members {
+            let exact = known.iter().find(|known| *known.name == *member.key);
+            let folded = || known.iter().find(|known| folds_to(&member.key, known.name));
+            let matching =
+                if self.keys == KeyMatching::Exact { exact } else { exact.or_else(folded) };
+            let is_folded = exact.is_none() && matching.is_some();
+            let name = matching.map_or(&*member.key, |known| known.name);
+            if is_folded && self.keys == KeyMatching::Unambiguous {
+                self.disputed_key(member, name);
+            } else if let Some(first) = seen.get(name) {
+                self.given_twice(member, *first);
+                continue;
+            }
+            seen.insert(name, member.key_at);
+            match matching {
+                None => self.unknown_key(&member.key, member.key_at, what, known),
+                Some(KnownKey { name, foreign: Some(owner) }) => {
+                    let message = format!("`{name}` is ignored: it is a key of {owner}");
+                    self.warn(member.key_at, message);
+                }
+                Some(KnownKey { name, .. }) => {
+                    if is_folded && self.keys == KeyMatching::CaseFolded {
+                        let given = escape_key(&member.key);
+                        let message = format!(
+                            "`{given}` is read as `{name}`: Go's JSON decoder ignores case"
+                        );
+                        self.warn(member.key_at, message).help =
+                            format!("write `{name}`: other runtimes ignore `{given}`");
+                    }
+                    if member.value.kind != NodeKind::Null {
+                        found.push((*name, &member.value));
+                    }
+                }
+            }
+        }
+        Some(Fields { at: node.at, found })
+    }
+
+    /// The member with this name in a map whose other members are not read. Null counts as absent. A repeated key
+    /// is an error, and so is one that programs match differently.
+    pub fn member<'n>(&mut self, node: &'n Node, name: &str) -> Option<&'n Member> {
+        let mut found: Option<&Member> = None;
+        for member in node.members() {
+            let exact = *member.key == *name;
+            if !exact && (self.keys == KeyMatching::Exact || !folds_to(&member.key, name)) {
+                continue;
+            }
+            match found {
+                _ if !exact && self.keys == KeyMatching::Unambiguous => {
+                    self.disputed_key(member, name)
+                }
+                Some(first) => self.given_twice(member, first.key_at),
+                None => found = Some(member),
+            }
+        }
+        found.filter(|member| member.value.kind != NodeKind::Null)
+    }
+
+    /// Compares keys in this way from here on.
+    pub fn match_keys(&mut self, keys: KeyMatching) {
+        self.keys = keys;
+    }
+
+    /// Reports which of these keys are repeated in a map whose other members are not read.
+    pub fn no_duplicates(&mut self, node: &Node, keys: &[&str]) {
+        for key in keys {
+            let mut members = node.members().iter().filter(|member| *member.key == **key);
+            let first = members.next().map_or(0, |member| member.key_at);
+            members.for_each(|member| self.given_twice(member, first));
+        }
+    }
+
+    fn given_twice(&mut self, member: &Member, first: usize) {
+        let first = self.place(first);
+        let message = format!("`{}` is given twice, first at {first}", shorten(&member.key));
+        self.error(member.key_at, message).help =
+            "remove one: parsers disagree on which of the two counts".to_owned();
+    }
+
+    fn disputed_key(&mut self, member: &Member, name: &str) {
+        let message = format!(
+            "programs in Go (Docker, Podman, runc) read `{}` as `{name}`, but crun and Kubernetes do not",
+            escape_key(&member.key)
+        );
+        self.error(member.key_at, message).help = format!("write `{name}`, which all of them read");
+    }
+
+    fn unknown_key(&mut self, given: &str, at: usize, what: &str, known: &[KnownKey]) {
+        let names = known.iter().map(|known| known.name);
+        let help = match names.clone().find(|name| folds_to(given, name)) {
+            Some(name) => {
+                format!(
+                    "did you mean `{name}`? Programs in Go (Docker, Podman, runc) read it as `{name}`"
+                )
+            }
+            None => match self.nearest(given, names) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "remove it, or check its spelling".to_owned(),
+            },
+        };
+        let message = format!("unknown key `{}` in {what}; it is ignored", escape_key(given));
+        self.warn(at, message).help = help;
+    }
+
+    /// Reports a value of the wrong type.
+    pub fn wrong_type(&mut self, node: &Node, what: &str, expected: &str) {
+        let message = format!("{what} must be {expected}, but is {}", node.describe());
+        self.error(node.at, message);
+    }
+
+    /// The items of a list; any other value is an error.
+    pub fn list<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n [Node]> {
+        match &node.kind {
+            NodeKind::List(items) => Some(items),
+            _ => {
+                self.wrong_type(node, what, "a list");
+                None
+            }
+        }
+    }
+
+    /// The text of a string; any other value is an error.
+    pub fn text<'n>(&mut self, node: &'n Node, what: &str) -> Option<&'n str> {
+        match &node.kind {
+            NodeKind::Text(text) => Some(text),
+            _ => {
+                self.wrong_type(node, what, "a string");
+                None
+            }
+        }
+    }
+
+    /// The strings of a list with their byte offsets; any other value or item is an error.
+    pub fn texts<'n>(&mut self, node: &'n Node, what: &str) -> Option<Vec<(usize, &'n str)>> {
+        let items = self.list(node, what)?;
+        let item = format!("each item of {what}");
+        let texts: Vec<_> =
+            items.iter().filter_map(|node| Some((node.at, self.text(node, &item)?))).collect();
+        (texts.len() == items.len()).then_some(texts)
+    }
+
+    /// An integer from 0 to `max`; any other value is an error.
+    pub fn integer(&mut self, node: &Node, what: &str, max: u64) -> Option<u64> {
+        let NodeKind::Number(digits) = &node.kind else {
+            self.wrong_type(node, what, "an integer");
+            return None;
+        };
+        if has_leading_zeros(digits) {
+            let given = shorten(digits);
+            let message =
+                format!("{what} is {given}, which is decimal in YAML 1.2, but octal in YAML 1.1");
+            self.error(node.at, message).help =
+                "write it without leading zeros; hexadecimal is 0x…".to_owned();
+            return None;
+        }
+        if let Some(value) = integer(digits).filter(|value| *value <= max) {
+            return Some(value);
+        }
+        let given = shorten(digits);
+        let message = format!("{what} is {given}, but must be an integer from 0 to {max}");
+        let help = match digits.parse::<i64>() {
+            Ok(negative @ ..0) if max == u64::MAX => {
+                format!("arguments are unsigned; write {} for {given}", negative as u64)
+            }
+            _ => String::new(),
+        };
+        self.error(node.at, message).help = help;
+        None
+    }
+}
+
+impl Report for Reader<'_> {
+    type At = usize;
+
+    fn report(
+        &mut self,
+        severity: Severity,
+        at: usize,
+        message: impl Into<String>,
+    ) -> &mut Diagnostic {
+        Reader::report(self, severity, at, message)
+    }
+
+    fn leave_out(&mut self, severity: Severity) -> bool {
+        self.messages.leave_out(severity)
+    }
+
+    fn reported(&self, severity: Severity) -> usize {
+        Reader::reported(self, severity)
+    }
+}

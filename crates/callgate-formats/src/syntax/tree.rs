@@ -1,0 +1,110 @@
+//! A document as a tree in which every key and every value has its byte offset.
+//!
+//! [`json`](super::json) and [`yaml`](super::yaml) build it. Offsets become line and column only when a message
+//! needs them. The parsers bound the depth, so walking and dropping a tree may recurse.
+
+use crate::diagnostics::quote::shorten;
+
+/// A value with its position.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Byte offset of its first character.
+    pub at: usize,
+    /// Its type and content.
+    pub kind: NodeKind,
+}
+
+/// The type of a value, and the value itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool(bool),
+    /// A number as written, with all its digits: readers decide which numbers they accept.
+    Number(Box<str>),
+    /// A string, with its escapes decoded.
+    Text(Box<str>),
+    /// A list.
+    List(Box<[Node]>),
+    /// Members in the order of the text; the same key may occur twice.
+    Map(Box<[Member]>),
+}
+
+/// One `key: value` of a map.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// The key.
+    pub key: Box<str>,
+    /// Byte offset of the key.
+    pub key_at: usize,
+    /// The value.
+    pub value: Node,
+}
+
+impl Node {
+    /// A description for a message: `the number 5`, `a list`.
+    pub fn describe(&self) -> String {
+        match &self.kind {
+            NodeKind::Null => "null".to_owned(),
+            NodeKind::Bool(value) => format!("the boolean {value}"),
+            NodeKind::Number(digits) => format!("the number {}", shorten(digits)),
+            NodeKind::Text(text) => format!("the string \"{}\"", shorten(text)),
+            NodeKind::List(_) => "a list".to_owned(),
+            NodeKind::Map(_) => "an object".to_owned(),
+        }
+    }
+
+    /// The value of the first member with this key, if this is a map that has one. Null counts as absent, as
+    /// it does in every program that reads these formats.
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        self.members()
+            .iter()
+            .find(|member| *member.key == *key)
+            .map(|member| &member.value)
+            .filter(|value| value.kind != NodeKind::Null)
+    }
+
+    /// The members of a map; empty for any other value.
+    pub fn members(&self) -> &[Member] {
+        match &self.kind {
+            NodeKind::Map(members) => members,
+            _ => &[],
+        }
+    }
+
+    /// The items of a list; empty for any other value.
+    pub fn items(&self) -> &[Node] {
+        match &self.kind {
+            NodeKind::List(items) => items,
+            _ => &[],
+        }
+    }
+
+    /// The text of a string; `None` for any other value.
+    pub fn text(&self) -> Option<&str> {
+        match &self.kind {
+            NodeKind::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// The value of a number as written, if it is an integer from 0 to 2⁶⁴ − 1: decimal, or in YAML also
+/// hexadecimal (`0x`) and octal (`0o`).
+pub fn integer(written: &str) -> Option<u64> {
+    if let Some(digits) = written.strip_prefix("0x") {
+        u64::from_str_radix(digits, 16).ok()
+    } else if let Some(digits) = written.strip_prefix("0o") {
+        u64::from_str_radix(digits, 8).ok()
+    } else {
+        written.parse().ok()
+    }
+}
+
+/// Whether a number as written is an integer with leading zeros. JSON does not allow them; YAML 1.1 takes such
+/// a number for octal, YAML 1.2 for decimal.
+pub fn has_leading_zeros(written: &str) -> bool {
+    let digits = written.strip_prefix(['-', '+']).unwrap_or(written);
+    digits.len() > 1 && digits.starts_with('0') && digits.bytes().all(|b| b.is_ascii_digit())
+}

@@ -1,0 +1,346 @@
+//! Builder of a tree from the events of the YAML parser.
+
+use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, Tag};
+
+use super::offsets::Offsets;
+use super::scalar::resolve;
+use crate::diagnostics::quote::shorten;
+use crate::syntax::tree::{Member, Node, NodeKind};
+use callgate_bpf::diagnostic::{Diagnostic, Position};
+
+/// Maximum depth of nested collections. The parser has the same limit for collections in brackets.
+const MAX_DEPTH: usize = 255;
+
+/// Maximum length of a text in bytes. Text between brackets takes up to 34 bytes of memory per byte, because the
+/// parser looks ahead to the closing bracket. The largest profiles in use have 60 kB, and etcd's limit for a
+/// request keeps the resources of a cluster below 1.5 MiB.
+pub(super) const MAX_BYTES: usize = 2 << 20;
+
+/// The help for a truncated text.
+const CUT_OFF: &str = "the text is truncated; check that the file is complete";
+
+/// Parses a YAML text into its tree.
+///
+/// # Errors
+/// The first syntax error, unsupported feature, or limit that the text exceeds.
+pub fn parse(text: &str) -> Result<Node, Diagnostic> {
+    if text.len() > MAX_BYTES {
+        let message = format!(
+            "the text has {} bytes; the limit for YAML is {} bytes ({} MiB)",
+            text.len(),
+            MAX_BYTES,
+            MAX_BYTES >> 20
+        );
+        return Err(Diagnostic::error(None, message).help(
+            "profiles are far smaller; check that this is the right file, or convert it to JSON",
+        ));
+    }
+    let mut builder = Builder::new(text);
+    for event in Parser::new_from_str(text) {
+        match event {
+            Ok((event, span)) => builder.event(event, span)?,
+            Err(error) => return Err(builder.explain(&error)),
+        }
+    }
+    builder.document.ok_or_else(|| {
+        Diagnostic::error(None, "the text has no content; expected a YAML mapping")
+            .help("give a seccomp profile or a SeccompProfile resource")
+    })
+}
+
+/// A list or a mapping whose end has not been reached.
+struct Open {
+    at: usize,
+    /// Whether it is inside `[]` or `{}`, where line breaks and indentation have no meaning.
+    in_brackets: bool,
+    items: Items,
+}
+
+enum Items {
+    List(Vec<Node>),
+    /// The members so far, and the key whose value comes next.
+    Map(Vec<Member>, Option<(String, usize)>),
+}
+
+struct Builder<'t> {
+    text: &'t str,
+    offsets: Offsets<'t>,
+    open: Vec<Open>,
+    /// Whether a document has started.
+    started: bool,
+    document: Option<Node>,
+}
+
+impl<'t> Builder<'t> {
+    fn new(text: &'t str) -> Builder<'t> {
+        Builder {
+            text,
+            offsets: Offsets::new(text),
+            open: Vec::new(),
+            started: false,
+            document: None,
+        }
+    }
+
+    fn event(&mut self, event: Event<'_>, span: Span) -> Result<(), Diagnostic> {
+        let at = self.offsets.byte(span.start.index());
+        match event {
+            Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => Ok(()),
+            Event::DocumentStart(_) => self.start(at),
+            Event::Alias(_) => Err(self.alias(at)),
+            Event::Scalar(value, style, anchor, tag) => {
+                self.reject_properties(at, anchor, tag.as_deref())?;
+                self.scalar(at, &value, style)
+            }
+            Event::SequenceStart(anchor, tag) => {
+                self.reject_properties(at, anchor, tag.as_deref())?;
+                let at = self.first_dash(at);
+                self.push(at, Items::List(Vec::new()))
+            }
+            Event::MappingStart(anchor, tag) => {
+                self.reject_properties(at, anchor, tag.as_deref())?;
+                self.push(at, Items::Map(Vec::new(), None))
+            }
+            Event::SequenceEnd | Event::MappingEnd => self.pop(),
+        }
+    }
+
+    fn error(&self, at: usize, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::error(Some(Position::of(self.text, at)), message)
+    }
+
+    fn start(&mut self, at: usize) -> Result<(), Diagnostic> {
+        if self.started {
+            return Err(self
+                .error(at, "a second YAML document starts here; a profile is a single document")
+                .help("put each document into its own file"));
+        }
+        self.started = true;
+        let mut line_at = 0;
+        for line in self.text.get(..at).unwrap_or_default().split_inclusive(['\n', '\r']) {
+            if line.trim_start_matches('\u{feff}').starts_with('%') {
+                return Err(self
+                    .error(line_at, "YAML directives are not supported")
+                    .help("remove this line: the text is read as YAML 1.2"));
+            }
+            line_at += line.len();
+        }
+        Ok(())
+    }
+
+    fn alias(&self, at: usize) -> Diagnostic {
+        self.error(at, "YAML aliases are not supported").help("replace `*name` by the value")
+    }
+
+    /// Rejects an anchor, a tag and a tab in the indentation before a value.
+    fn reject_properties(
+        &self,
+        at: usize,
+        anchor: usize,
+        tag: Option<&Tag>,
+    ) -> Result<(), Diagnostic> {
+        if anchor != 0 {
+            return Err(self
+                .error(at, "YAML anchors are not supported")
+                .help("remove `&name`, and replace each `*name` by the value"));
+        }
+        if tag.is_some() {
+            return Err(self
+                .error(at, "YAML tags are not supported")
+                .help("remove the tag; to make a value a string, put it in quotes"));
+        }
+        self.reject_tab_indentation(at)
+    }
+
+    fn scalar(&mut self, at: usize, value: &str, style: ScalarStyle) -> Result<(), Diagnostic> {
+        if value.contains('\0') {
+            return Err(self
+                .error(at, "the string contains the character U+0000")
+                .help("remove it: programs written in C end the string there, others do not"));
+        }
+        if let Some(Open { items: Items::Map(_, key @ None), .. }) = self.open.last_mut() {
+            if style == ScalarStyle::Plain && value == "<<" {
+                return Err(self
+                    .error(at, "YAML merge keys are not supported")
+                    .help("replace `<<` by the members"));
+            }
+            *key = Some((value.to_owned(), at));
+            return Ok(());
+        }
+        let kind = match style {
+            ScalarStyle::Plain => resolve(value),
+            _ => NodeKind::Text(value.into()),
+        };
+        self.add(Node { at, kind });
+        Ok(())
+    }
+
+    /// Opens a collection.
+    fn push(&mut self, at: usize, items: Items) -> Result<(), Diagnostic> {
+        if let Some(Open { items: Items::Map(_, None), .. }) = self.open.last() {
+            let what = match items {
+                Items::List(_) => "a list",
+                Items::Map(..) => "an object",
+            };
+            return Err(self.error(at, format!("a key must be a string, but is {what}")));
+        }
+        if self.open.len() >= MAX_DEPTH {
+            return Err(self.too_deep(at));
+        }
+        let bracket = self.text.get(at..).is_some_and(|text| text.starts_with(['[', '{']));
+        let in_brackets = bracket || self.in_brackets();
+        self.open.push(Open { at, in_brackets, items });
+        Ok(())
+    }
+
+    /// Closes the innermost collection.
+    fn pop(&mut self) -> Result<(), Diagnostic> {
+        let Some(Open { at, items, .. }) = self.open.pop() else { return Ok(()) };
+        let kind = match items {
+            Items::List(nodes) => NodeKind::List(nodes.into()),
+            Items::Map(members, _) => {
+                self.unique(&members)?;
+                NodeKind::Map(members.into())
+            }
+        };
+        self.add(Node { at, kind });
+        Ok(())
+    }
+
+    /// Adds a complete value to the innermost collection, or makes it the document.
+    fn add(&mut self, node: Node) {
+        match self.open.last_mut().map(|open| &mut open.items) {
+            None => self.document = Some(node),
+            Some(Items::List(nodes)) => nodes.push(node),
+            Some(Items::Map(members, key)) => {
+                if let Some((key, key_at)) = key.take() {
+                    members.push(Member { key: key.into(), key_at, value: node });
+                }
+            }
+        }
+    }
+
+    /// Reports the first repeated key of a mapping.
+    fn unique(&self, members: &[Member]) -> Result<(), Diagnostic> {
+        let mut keys: Vec<(&str, usize)> =
+            members.iter().map(|member| (&*member.key, member.key_at)).collect();
+        keys.sort_unstable();
+        let twice = keys.windows(2).filter_map(|pair| match pair {
+            [(first, first_at), (second, at)] if first == second => Some((*at, *first_at, *first)),
+            _ => None,
+        });
+        let Some((at, first_at, key)) = twice.min() else { return Ok(()) };
+        let first = Position::of(self.text, first_at);
+        let message =
+            format!("`{}` is given twice, first at {}:{}", shorten(key), first.line, first.column);
+        Err(self.error(at, message).help("remove one: parsers disagree on which of the two counts"))
+    }
+
+    /// The offset of the list that the parser places at `at`. If its dashes are not indented below its key, the
+    /// parser gives the offset of the first item; the list starts at the dash at the beginning of that line.
+    fn first_dash(&self, at: usize) -> usize {
+        let Some(Open { items: Items::Map(_, Some((_, key_at))), in_brackets: false, .. }) =
+            self.open.last()
+        else {
+            return at;
+        };
+        let line_at = self.line_start(at);
+        let line = self.text.get(line_at..at).unwrap_or_default();
+        let spaces = line.len() - line.trim_start_matches(' ').len();
+        let dash = line.get(spaces..).is_some_and(|line| line.starts_with('-'));
+        if *key_at < line_at && dash { line_at + spaces } else { at }
+    }
+
+    fn too_deep(&self, at: usize) -> Diagnostic {
+        self.error(at, format!("nesting is deeper than the limit of {MAX_DEPTH} levels"))
+            .help("profiles nest at most ten levels deep; check that this is the right file")
+    }
+
+    /// Rejects a tab in the indentation of a line outside brackets. The parser accepts some of them as if they were
+    /// one space; other parsers do not.
+    fn reject_tab_indentation(&self, at: usize) -> Result<(), Diagnostic> {
+        if self.in_brackets() {
+            return Ok(());
+        }
+        match self.tab(self.line_start(at)) {
+            Some(tab) if tab < at => Err(self.tabbed(tab)),
+            _ => Ok(()),
+        }
+    }
+
+    fn in_brackets(&self) -> bool {
+        self.open.last().is_some_and(|open| open.in_brackets)
+    }
+
+    /// The start of the line that contains this offset.
+    fn line_start(&self, at: usize) -> usize {
+        let before = self.text.get(..at).unwrap_or_default();
+        before.rfind('\n').map_or(0, |newline| newline + 1)
+    }
+
+    /// The offset of the tab in the indentation of the line that starts here.
+    fn tab(&self, line_at: usize) -> Option<usize> {
+        let line = self.text.get(line_at..)?;
+        let spaces = line.len() - line.trim_start_matches(' ').len();
+        line.get(spaces..)?.starts_with('\t').then_some(line_at + spaces)
+    }
+
+    fn tabbed(&self, tab: usize) -> Diagnostic {
+        self.error(tab, "this line is indented with a tab")
+            .help("use spaces: YAML does not allow tabs there")
+    }
+
+    /// The parser's error in words that need no knowledge of how a parser works.
+    fn explain(&self, error: &ScanError) -> Diagnostic {
+        let at = self.offsets.byte(error.marker().index());
+        let rest = self.text.get(at..).unwrap_or_default();
+        let line_at = self.line_start(at);
+        let info = error.info();
+        if rest.starts_with('*') {
+            return self.alias(at);
+        }
+        if info.split(' ').any(|word| matches!(word, "tab" | "tabs")) {
+            // The parser may report the start of a scalar that the line with the tab would continue.
+            let below = rest.match_indices('\n').map(|(newline, _)| at + newline + 1);
+            let tab = std::iter::once(line_at).chain(below).find_map(|line| self.tab(line));
+            return self.tabbed(tab.unwrap_or(at));
+        }
+        let unclosed = |what: &str, at: usize| {
+            self.error(at, format!("the {what} that starts here is not closed")).help(CUT_OFF)
+        };
+        match info {
+            "recursion limit exceeded" => return self.too_deep(at),
+            "while scanning a quoted scalar, found unexpected end of stream" => {
+                return unclosed("string", at);
+            }
+            "simple key expected" | "simple key expect ':'" => {
+                let before = self.text.get(..at).unwrap_or_default().trim_end();
+                let line_at = self.line_start(before.len());
+                let indent = before.get(line_at..).map_or(0, |l| l.len() - l.trim_start().len());
+                return self
+                    .error(line_at + indent, "this line is neither `key: value` nor `- item`")
+                    .help("write a colon and a space after the key, or complete the file");
+            }
+            "mapping values are not allowed in this context" => {
+                return self.error(at, "a key is not allowed here").help(
+                    "put a text that contains `: ` in quotes, or align the key with the others",
+                );
+            }
+            "while parsing a block mapping, did not find expected key" => {
+                return self
+                    .error(at, "this is not a key of the mapping above")
+                    .help("align it with the keys that it belongs to");
+            }
+            _ => {}
+        }
+        let not_yaml = self.error(at, format!("invalid YAML: {info}"));
+        if !rest.trim().is_empty() {
+            return not_yaml;
+        }
+        match self.open.iter().rfind(|open| open.in_brackets) {
+            Some(Open { at, items: Items::List(_), .. }) => unclosed("list", *at),
+            Some(Open { at, items: Items::Map(..), .. }) => unclosed("object", *at),
+            None => not_yaml.help(CUT_OFF),
+        }
+    }
+}

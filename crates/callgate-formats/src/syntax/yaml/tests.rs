@@ -1,0 +1,262 @@
+use proptest::prelude::*;
+
+use super::builder::{MAX_BYTES, parse};
+use crate::CONTAINER_DEFAULT;
+use crate::syntax::{
+    json,
+    tree::{Node, NodeKind},
+};
+
+fn message(text: &str) -> String {
+    parse(text).unwrap_err().to_string()
+}
+
+/// The value of a plain scalar.
+fn plain(value: &str) -> NodeKind {
+    parse(&format!("- {value}\n")).unwrap().items()[0].kind.clone()
+}
+
+#[test]
+fn every_key_and_value_has_its_offset() {
+    let text = "# ü\né: ö\r\nlist:\r\n- 'x' # ä\r\n- {k: [v]}\r\nmore:\r\n  - |\r\n    ß\r\n  - >- \r\n    z\r\n";
+    let offset = |what: &str| text.find(what).unwrap();
+    let tree = parse(text).unwrap();
+    let [first, list, more] = tree.members() else { panic!("three members") };
+    assert_eq!((&*first.key, first.key_at), ("é", offset("é")));
+    assert_eq!(first.value, Node { at: offset("ö"), kind: NodeKind::Text("ö".into()) });
+    // The dashes of a list may have the indentation of its key.
+    assert_eq!((list.key_at, list.value.at), (offset("list"), offset("- 'x'")));
+    assert_eq!(list.value.items()[0].at, offset("'x'"));
+    let inner = &list.value.items()[1];
+    assert_eq!((inner.at, inner.get("k").unwrap().at), (offset("{"), offset("[")));
+    assert_eq!(inner.get("k").unwrap().items()[0].at, offset("v]"));
+    assert_eq!(more.value.at, offset("- |"));
+    assert_eq!(more.value.items()[0], Node { at: offset("ß"), kind: NodeKind::Text("ß\n".into()) });
+    assert_eq!(more.value.items()[1], Node { at: offset("z"), kind: NodeKind::Text("z".into()) });
+}
+
+#[test]
+fn a_list_starts_at_its_first_dash() {
+    let list_at = |text: &str| parse(text).unwrap().get("a").unwrap().at;
+    assert_eq!(list_at("a:\n- x\n- y\n"), 3);
+    assert_eq!(list_at("a:\n- - x\n"), 3);
+    assert_eq!(list_at("a:\n- [x]\n"), 3);
+    assert_eq!(list_at("a:\n  - x\n"), 5);
+    assert_eq!(list_at("a:\n  [x]\n"), 5);
+    assert_eq!(list_at("a: [x]\n"), 3);
+    assert_eq!(parse("- a: [x]\n").unwrap().items()[0].get("a").unwrap().at, 5);
+    assert_eq!(parse("- a:\n  - x\n").unwrap().items()[0].get("a").unwrap().at, 7);
+}
+
+#[test]
+fn json_gives_the_same_tree_as_yaml() {
+    for text in [CONTAINER_DEFAULT, "{\"é\": [1, -2.5e3, true, null, \"\\u00e9\\n\"],\n \"b\": {}}"]
+    {
+        assert_eq!(parse(text).unwrap(), json::parse(text).unwrap());
+    }
+}
+
+#[test]
+fn plain_scalars_follow_the_core_schema() {
+    for value in ["", "~", "null", "Null", "NULL"] {
+        assert_eq!(plain(value), NodeKind::Null, "{value}");
+    }
+    for (value, is) in [("true", true), ("True", true), ("FALSE", false), ("false", false)] {
+        assert_eq!(plain(value), NodeKind::Bool(is), "{value}");
+    }
+    for value in [
+        "0",
+        "-1",
+        "+12",
+        "0777",
+        "0o17",
+        "0xfF",
+        "1.5",
+        ".5",
+        "1.",
+        "-1e3",
+        "1E+3",
+        ".inf",
+        "-.INF",
+        "+.Inf",
+        ".nan",
+        ".NaN",
+        "18446744073709551616",
+    ] {
+        assert_eq!(plain(value), NodeKind::Number(value.into()), "{value}");
+    }
+    for value in [
+        "yes", "no", "on", "off", "y", "nULL", "tRUE", "0x", "0xg", "0o8", "0b1", "1_000", "1:30",
+        ".", "-", "1e", "e1", "1.5.2", "+-1", "-.nan", "-0x1", "0X1", "read", "v1.2", "+",
+    ] {
+        if value != "-" {
+            assert_eq!(plain(value), NodeKind::Text(value.into()), "{value}");
+        }
+        for quoted in [format!("'{value}'"), format!("\"{value}\"")] {
+            assert_eq!(plain(&quoted), NodeKind::Text(value.into()), "{value}");
+        }
+    }
+    for quoted in ["'5'", "\"0x10\"", "'null'", "\"true\"", "''"] {
+        let inside = quoted[1..quoted.len() - 1].to_owned();
+        assert_eq!(plain(quoted), NodeKind::Text(inside.into()), "{quoted}");
+    }
+    let keys = parse("1: a\ntrue: b\n~: c\n").unwrap();
+    let keys: Vec<_> = keys.members().iter().map(|member| &*member.key).collect();
+    assert_eq!(keys, ["1", "true", "~"]);
+}
+
+#[test]
+fn ambiguous_yaml_is_rejected() {
+    for (text, expected) in [
+        ("a: &x 1\nb: *x", "1:4: YAML anchors are not supported"),
+        ("a: &x [1]", "1:4: YAML anchors are not supported"),
+        ("&x a: 1", "1:1: YAML anchors are not supported"),
+        ("a:\n  b: *x", "2:6: YAML aliases are not supported"),
+        ("*x : a", "1:1: YAML aliases are not supported"),
+        ("<<: {a: b}", "1:1: YAML merge keys are not supported"),
+        ("a: !!str 5", "1:4: YAML tags are not supported"),
+        ("a: !x {b: c}", "1:4: YAML tags are not supported"),
+        ("# x\n%YAML 1.1\n---\na: b", "2:1: YAML directives are not supported"),
+        ("\r%ö ö\n---\na: b", "1:2: YAML directives are not supported"),
+        ("? [a]\n: b", "1:3: a key must be a string, but is a list"),
+        ("{a: b}: c", "1:1: a key must be a string, but is an object"),
+        ("a: 1\nb: 2\n'a': 3\nb: 4\n", "3:1: `a` is given twice, first at 1:1"),
+        ("x: [{ä: 1, ä: 2}]", "1:12: `ä` is given twice, first at 1:6"),
+        ("\u{feff}a: 1\na: 2", "2:1: `a` is given twice, first at 1:1"),
+    ] {
+        assert_eq!(message(text), expected, "{text:?}");
+    }
+    assert!(parse("'<<': a\n\"*x\": '&y'\n").is_ok());
+}
+
+#[test]
+fn a_text_is_exactly_one_document() {
+    let second = "a second YAML document starts here; a profile is a single document";
+    assert_eq!(message("a: b\n---\nc: d\n"), format!("2:1: {second}"));
+    assert_eq!(message("---\na: b\n---\n"), format!("3:1: {second}"));
+    assert_eq!(message("a: b\n...\nc: d\n"), format!("3:1: {second}"));
+    let empty = "the text has no content; expected a YAML mapping";
+    assert_eq!([message(""), message("# a: b\n"), message("\n\t\n")], [empty; 3]);
+    for text in ["a: b", "---\na: b\n...\n", "# x\n--- # y\na: b # z\n"] {
+        assert_eq!(parse(text).unwrap().get("a").unwrap().text(), Some("b"), "{text:?}");
+    }
+}
+
+#[test]
+fn tabs_in_indentation_are_rejected() {
+    for (text, place) in [
+        ("spec:\n\ta: b", "2:1"),
+        ("spec:\n  a: b\n\tc: d", "3:1"),
+        ("spec:\n \ta: b", "2:2"),
+        ("\ta: b", "1:1"),
+        ("a:\n- b\n\t- c\n", "3:1"),
+        ("a: 'b'\n\tc: d\n", "2:1"),
+    ] {
+        assert_eq!(message(text), format!("{place}: this line is indented with a tab"), "{text:?}");
+    }
+    for text in ["{\n\t\"a\": [\n\t\tb]}", "a: \tb", "- \ta", "a: b\n\t\n\t# c\n", "a: |\n  \tb\n"]
+    {
+        assert!(parse(text).is_ok(), "{text:?}");
+    }
+    assert!(message("a: \0").contains("unprintable"));
+}
+
+#[test]
+fn syntax_errors_have_a_position() {
+    for (text, expected) in [
+        ("a: [b, c\n", "1:4: the list that starts here is not closed"),
+        ("a:\n  {b: c", "2:3: the object that starts here is not closed"),
+        ("a: \"b\n  c", "1:4: the string that starts here is not closed"),
+        ("a: 'b", "1:4: the string that starts here is not closed"),
+        ("a: b\n  ab\nac\n", "3:1: this line is neither `key: value` nor `- item`"),
+        ("a: b\nac\nd: e", "2:1: this line is neither `key: value` nor `- item`"),
+        ("a: b: c", "1:5: a key is not allowed here"),
+        ("a: b\n c: d", "2:3: a key is not allowed here"),
+        ("a:\n   b: c\n  d: e", "3:3: this is not a key of the mapping above"),
+        ("a: b]\nc: [d]]", "2:7: invalid YAML: misplaced bracket"),
+        ("a: @b", "1:4: invalid YAML: unexpected character: `@'"),
+    ] {
+        assert_eq!(message(text), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn deep_nesting_is_an_error_not_a_stack_overflow() {
+    for open in ["[", "{a: ", "- ", "? ", "[{a: "] {
+        let text = open.repeat(100_000);
+        let message = message(&text);
+        assert!(
+            message.contains("deeper than the limit of 255 levels")
+                || message.contains("a key must be"),
+            "{message}"
+        );
+    }
+    let blocks: String = (0..300).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect();
+    assert_eq!(message(&blocks), "256:256: nesting is deeper than the limit of 255 levels");
+    assert!(parse(&format!("{}x", "- ".repeat(255))).is_ok());
+    assert!(parse(&format!("{}{}", "[".repeat(255), "]".repeat(255))).is_ok());
+    assert!(message(&format!("- {}{}", "[".repeat(255), "]".repeat(255))).contains("deeper"));
+}
+
+#[test]
+fn a_text_above_the_limit_is_an_error() {
+    let comment = "#".repeat(MAX_BYTES);
+    assert!(message(&comment).contains("no content"));
+    assert_eq!(
+        message(&format!("{comment}\n")),
+        "the text has 2097153 bytes; the limit for YAML is 2097152 bytes (2 MiB)"
+    );
+}
+
+/// Checks that the text at every offset starts with the value, or with a quotation mark.
+fn check_offsets(text: &str, node: &Node) {
+    let rest = text.get(node.at..).expect("the start of a character");
+    match &node.kind {
+        NodeKind::Null => {}
+        NodeKind::Bool(value) => {
+            assert!(rest.to_ascii_lowercase().starts_with(&value.to_string()), "{text:?}")
+        }
+        NodeKind::Number(written) => assert!(rest.starts_with(&**written), "{text:?}"),
+        NodeKind::Text(value) => {
+            let word: String = value.chars().take_while(|c| !c.is_whitespace()).collect();
+            assert!(rest.starts_with(['"', '\'']) || rest.starts_with(&word), "{text:?}");
+        }
+        NodeKind::List(items) => items.iter().for_each(|item| check_offsets(text, item)),
+        NodeKind::Map(members) => members.iter().for_each(|member| {
+            assert!(text.is_char_boundary(member.key_at));
+            check_offsets(text, &member.value);
+        }),
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_the_parser_panic(
+        pieces in prop::collection::vec(
+            prop::sample::select(vec![
+                "a", "é", "5", "0x", "~", ": ", ":", "- ", "? ", "[", "]", "{", "}", ", ", "\"", "'", "#",
+                " #", "|", ">", "|-\n", "&a ", "*a", "!", "!!int ", "%", "@", "\\", "\\x", "<<", "...",
+                "---", "\n---\n", "\n", "\n  ", "\n    ", "\n\t", "\t", " ", "\r\n", "\r", "\0", "\u{85}",
+                "\u{2028}", "\u{feff}", "\u{10ffff}",
+            ]),
+            0..40,
+        )
+    ) {
+        let text = pieces.concat();
+        if let Ok(tree) = parse(&text) {
+            check_offsets(&text, &tree);
+        }
+    }
+
+    #[test]
+    fn no_truncated_text_makes_the_parser_panic(end in 0_usize..400) {
+        let text = "# é\napiVersion: x/v1\nkind: SeccompProfile\nspec:\n  defaultAction: SCMP_ACT_ERRNO\n  \
+                    syscalls:\n  - action: \"SCMP_ACT_ALLOW\"\n    names: [read, 'write']\n    args:\n    \
+                    - {index: 0, value: 0x10, op: SCMP_CMP_EQ}\n    - index: 1\n      value: 0o17\n";
+        if let Some(text) = text.get(..end)
+            && let Ok(tree) = parse(text)
+        {
+            check_offsets(text, &tree);
+        }
+    }
+}

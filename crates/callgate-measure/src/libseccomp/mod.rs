@@ -1,0 +1,223 @@
+//! Programs in the shape in which libseccomp makes them, to measure Callgate's beside.
+//!
+//! [`list`] is what libseccomp makes by default: one `jeq` per syscall, most of which fall through to the next,
+//! and returns that are shared, with copies where they are out of reach. [`tree`] is what it makes with
+//! `SCMP_FLTATR_CTL_OPTIMIZE` set to 2: a binary search over the numbers, which ends at groups of four.
+//!
+//! The programs are those of libseccomp 2.5.4 to 2.6.1, instruction by instruction: `cargo xtask compare shapes`
+//! compares them with the library itself. That a program means what its policy means is proved here, each time.
+//!
+//! 1. [`rules`]: a policy as libseccomp's rules, an action per syscall or combinations of argument tests;
+//! 2. [`comparisons`]: the combinations of a syscall as a graph of 32-bit comparisons;
+//! 3. [`blocks`]: equal instructions become one block; the order of the syscalls; the search;
+//! 4. [`layout`]: where shared blocks go, and what is inserted where a jump exceeds 255 instructions.
+//!
+//! Limits: what libseccomp has no rules for is an error ([`ShapeError`]), and so are rules of which it leaves
+//! some out because others cover them. Priorities set by the caller do not exist here.
+//!
+//! Source: libseccomp, `src/db.c` and `src/gen_bpf.c`.
+
+mod blocks;
+mod comparisons;
+mod layout;
+mod rules;
+
+use callgate::bpf::{Insn, MAX_INSNS, Program};
+use callgate::diagram::Store;
+use callgate::policy::Policy;
+
+/// Why libseccomp makes no such program, or its shape is not known here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShapeError(Kind);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Kind {
+    /// libseccomp has no rule that says this.
+    NoRule {
+        syscall: u32,
+        why: &'static str,
+    },
+    /// A rule about many numbers, which is not a list of syscalls.
+    Range {
+        first: u32,
+        last: u32,
+    },
+    Arches(&'static str),
+    TooLong {
+        given: usize,
+    },
+    /// The program that libseccomp makes means something else than the policy.
+    Meaning,
+    Diagram(String),
+}
+
+impl std::fmt::Display for ShapeError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.0 {
+            Kind::NoRule { syscall, why } => {
+                write!(f, "libseccomp cannot express the rules of syscall {syscall}: {why}")
+            }
+            Kind::Range { first, last } => write!(
+                f,
+                "libseccomp cannot express a rule about all syscall numbers from {first} to {last}"
+            ),
+            Kind::Arches(why) => write!(f, "libseccomp cannot express these architectures: {why}"),
+            Kind::TooLong { given } => write!(
+                f,
+                "libseccomp's program has {given} instructions, the kernel accepts {MAX_INSNS}"
+            ),
+            Kind::Meaning => f.write_str("libseccomp's program would not mean the same"),
+            Kind::Diagram(why) => write!(f, "libseccomp's program cannot be checked: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for ShapeError {}
+
+/// How libseccomp arranges syscalls (`SCMP_FLTATR_CTL_OPTIMIZE`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// 1: those with the fewest comparisons first, then by number.
+    Priority,
+    /// 2: a binary search.
+    Tree,
+}
+
+/// The policy as the list of tests that libseccomp makes by default.
+///
+/// # Errors
+/// When libseccomp cannot express the policy, or the program is too long.
+pub fn list(policy: &Policy) -> Result<Program, ShapeError> {
+    program(policy, Order::Priority)
+}
+
+/// The policy as the binary search that libseccomp makes with `SCMP_FLTATR_CTL_OPTIMIZE` set to 2.
+///
+/// # Errors
+/// When libseccomp cannot express the policy, or the program is too long.
+pub fn tree(policy: &Policy) -> Result<Program, ShapeError> {
+    program(policy, Order::Tree)
+}
+
+fn program(policy: &Policy, order: Order) -> Result<Program, ShapeError> {
+    let filters = rules::filters(policy)?;
+    let blocks = blocks::of(&filters, policy, order)?;
+    let insns: Vec<Insn> = layout::write(blocks);
+    let given = insns.len();
+    let program = Program::new(insns).map_err(|_| ShapeError(Kind::TooLong { given }))?;
+
+    let mut store = Store::default();
+    let failed = |why: &dyn std::fmt::Display| ShapeError(Kind::Diagram(why.to_string()));
+    let meant = store.policy(policy).map_err(|error| failed(&error))?;
+    let meaning = store.program(&program, policy.endian()).map_err(|error| failed(&error))?;
+    if meaning == meant { Ok(program) } else { Err(ShapeError(Kind::Meaning)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use callgate::bpf::text;
+    use callgate::frontend::{container_default, oci};
+    use callgate::policy::{CallSet, Condition, Field, Rule, Section, Test};
+    use callgate::{Arch, Endian, Verdict};
+
+    use super::*;
+
+    fn policy(arches: &[Arch]) -> Policy {
+        let options = oci::ReadOptions::new(Arch::X86_64, "6.18".parse().unwrap());
+        let options = oci::ReadOptions {
+            arches: arches.to_vec(),
+            enosys_above: Some(oci::EnosysAbove::Off),
+            ..options
+        };
+        container_default(&options).unwrap().policy
+    }
+
+    /// Listings of what libseccomp 2.5.4 makes of three rules.
+    const LIST: &str = "
+        ld arch
+        jeq #0xc000003e, next, other
+        ld nr
+        jge #0x40000000, next, syscalls
+        jeq #0xffffffff, next, other
+        syscalls: jeq #0, allow, next
+        jeq #231, allow, next
+        jeq #1, next, deny
+        ld args[0].high
+        jeq #0, next, deny
+        ld args[0].low
+        jeq #1, allow, next
+        deny: ret ERRNO(1)
+        allow: ret ALLOW
+        other: ret KILL_PROCESS";
+    const TREE: &str = "
+        ld arch
+        jeq #0xc000003e, next, other
+        ld nr
+        jge #0x40000000, next, search
+        jeq #0xffffffff, next, other
+        search: ld nr
+        jeq #231, allow, next
+        jeq #1, next, read
+        ld args[0].high
+        jeq #0, next, deny
+        ld args[0].low
+        jeq #1, allow, deny
+        read: jeq #0, allow, next
+        deny: ret ERRNO(1)
+        allow: ret ALLOW
+        other: ret KILL_PROCESS";
+
+    #[test]
+    fn small_programs_are_those_of_libseccomp() {
+        let bad_arch = Verdict::KILL_PROCESS;
+        let rule = |calls, when, verdict| Rule { calls, when, verdict };
+        let stdout = Condition::test(Test::eq(Field::arg(0).unwrap(), 1));
+        let rules = vec![
+            rule(CallSet::one(0), Condition::always(), Verdict::ALLOW),
+            rule(CallSet::one(1), stdout, Verdict::ALLOW),
+            rule(CallSet::one(231), Condition::always(), Verdict::ALLOW),
+            rule(CallSet::range(1 << 30, u32::MAX - 1), Condition::always(), bad_arch),
+        ];
+        let section = Section::new(Arch::X86_64, rules, Verdict::errno(1));
+        let policy = Policy::new(vec![section], bad_arch).unwrap();
+        for (listing, program) in [(LIST, list(&policy)), (TREE, tree(&policy))] {
+            let raw = text::parse(listing, Endian::Little).unwrap();
+            assert_eq!(program.unwrap(), Program::from_raw(&raw).unwrap());
+        }
+    }
+
+    #[test]
+    fn what_libseccomp_cannot_express_is_refused() {
+        let options = oci::ReadOptions::new(Arch::X86_64, "6.18".parse().unwrap());
+        let enosys = oci::ReadOptions { enosys_above: Some(oci::EnosysAbove::On), ..options };
+        let policy = container_default(&enosys).unwrap().policy;
+        let error = list(&policy).unwrap_err().to_string();
+        assert!(error.contains("all syscall numbers from"), "{error}");
+    }
+
+    fn executed(program: &Program, policy: &Policy) -> usize {
+        let calls = Arch::X86_64.calls().map(|(nr, _)| callgate::SeccompData {
+            nr,
+            arch: Arch::X86_64.token(),
+            ..Default::default()
+        });
+        calls.map(|data| program.run(&data, policy.endian()).executed).sum()
+    }
+
+    #[test]
+    fn both_shapes_mean_what_the_policy_means() {
+        for arches in [&[Arch::X86_64][..], &[Arch::X86_64, Arch::X86, Arch::X32]] {
+            let policy = policy(arches);
+            assert!(list(&policy).unwrap().len() > 300, "{arches:?}");
+            assert!(tree(&policy).unwrap().len() > 300, "{arches:?}");
+        }
+    }
+
+    #[test]
+    fn a_tree_executes_less_than_a_list() {
+        let policy = policy(&[Arch::X86_64]);
+        let (list, tree) = (list(&policy).unwrap(), tree(&policy).unwrap());
+        let (list, tree) = (executed(&list, &policy), executed(&tree, &policy));
+        assert!(tree * 5 < list, "{tree} {list}");
+    }
+}

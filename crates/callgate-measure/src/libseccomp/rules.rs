@@ -1,0 +1,149 @@
+//! A policy as libseccomp's rules.
+//!
+//! libseccomp has one filter per architecture. In it each syscall has either an action or combinations of
+//! argument tests, each with an action; what none of them decides gets the default action. There is no order
+//! among rules, so a rule after which others are tried cannot be expressed, except for the default.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use callgate::policy::{Cmp, Field, Policy, Section, Test};
+use callgate::syscalls::X32_SYSCALL_BIT;
+use callgate::{Arch, Verdict};
+
+use super::{Kind, ShapeError};
+
+/// The most numbers in a row that are taken for a list of syscalls.
+const MANY: u32 = 8192;
+/// The most combinations of tests of one syscall.
+const MAX_COMBINATIONS: usize = 8192;
+
+/// The rules of an architecture, with those of x32 for x86-64 where the policy has both.
+pub(super) struct Filter {
+    pub(super) token: u32,
+    pub(super) default: Verdict,
+    /// Whether numbers of the other one of x86-64 and x32 are turned away.
+    pub(super) foreign: Option<Foreign>,
+    /// x32's, which follow those of x86-64, have a map of their own.
+    pub(super) syscalls: Vec<BTreeMap<u32, Action>>,
+}
+
+/// Numbers of an ABI that the policy does not have, under the same architecture token.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Foreign {
+    X32,
+    X86_64,
+}
+
+/// What a syscall gets.
+pub(super) enum Action {
+    Always(Verdict),
+    /// Where all tests of one of these hold. Tests are of different arguments, in their order.
+    Combinations(Vec<(Vec<Test>, Verdict)>),
+}
+
+/// One filter per section of the policy.
+pub(super) fn filters(policy: &Policy) -> Result<Vec<Filter>, ShapeError> {
+    let defaults: BTreeSet<Verdict> =
+        policy.sections().iter().map(|section| section.default).collect();
+    if defaults.len() > 1 {
+        return Err(ShapeError(Kind::Arches("the default action is one for all")));
+    }
+    policy.sections().iter().map(|section| filter(section, policy.bad_arch())).collect()
+}
+
+fn filter(section: &Section, bad_arch: Verdict) -> Result<Filter, ShapeError> {
+    let has = |arch| section.arches().any(|other| other == arch);
+    let foreign = match (has(Arch::X86_64), has(Arch::X32)) {
+        (true, false) => Some(Foreign::X32),
+        (false, true) => Some(Foreign::X86_64),
+        _ => None,
+    };
+    let mut numbers = BTreeSet::new();
+    for rule in &section.rules {
+        for &(first, last) in rule.calls.ranges() {
+            let is_foreign = match foreign {
+                Some(Foreign::X32) => first >= X32_SYSCALL_BIT,
+                Some(Foreign::X86_64) => last < X32_SYSCALL_BIT,
+                None => false,
+            };
+            if is_foreign && rule.verdict == bad_arch {
+                continue;
+            }
+            if last - first >= MANY {
+                return Err(ShapeError(Kind::Range { first, last }));
+            }
+            numbers.extend(first..=last);
+        }
+    }
+    let mut syscalls = vec![BTreeMap::new()];
+    if has(Arch::X86_64) && has(Arch::X32) {
+        syscalls.push(BTreeMap::new());
+    }
+    for nr in numbers {
+        let map = usize::from(nr & X32_SYSCALL_BIT != 0).min(syscalls.len() - 1);
+        if let Some(action) = action(section, nr)? {
+            syscalls[map].insert(nr, action);
+        }
+    }
+    Ok(Filter { token: section.token(), default: section.default, foreign, syscalls })
+}
+
+/// What decides a syscall, up to the first rule without a condition.
+fn action(section: &Section, nr: u32) -> Result<Option<Action>, ShapeError> {
+    let no_rule = |why| ShapeError(Kind::NoRule { syscall: nr, why });
+    let mut found: Vec<(Vec<Test>, Verdict)> = Vec::new();
+    for rule in section.rules.iter().filter(|rule| rule.calls.contains(nr)) {
+        let combinations = rule
+            .when
+            .alternatives(MAX_COMBINATIONS)
+            .ok_or_else(|| no_rule("its condition has too many combinations"))?;
+        found.extend(combinations.into_iter().map(|tests| (tests, rule.verdict)));
+        if rule.when.is_always() {
+            break;
+        }
+    }
+    while found.last().is_some_and(|(_, verdict)| *verdict == section.default) {
+        found.pop();
+    }
+    match found.as_slice() {
+        [] => return Ok(None),
+        [(tests, verdict)] if tests.is_empty() => return Ok(Some(Action::Always(*verdict))),
+        _ => {}
+    }
+    for (tests, verdict) in &mut found {
+        tests.sort_by_key(|test| argument(test.field));
+        let why = if tests.is_empty() {
+            "an action for all other arguments cannot follow a condition"
+        } else if *verdict == section.default {
+            "a rule cannot have the default action"
+        } else if tests.iter().any(|test| argument(test.field).is_none()) {
+            "rules do not compare the instruction pointer"
+        } else if tests.windows(2).any(|pair| argument(pair[0].field) == argument(pair[1].field)) {
+            "a rule compares an argument once"
+        } else if tests.iter().any(|test| is_masked(test) && test.cmp != Cmp::Eq) {
+            "under a mask, rules only compare for equality"
+        } else {
+            continue;
+        };
+        return Err(no_rule(why));
+    }
+    for (index, (tests, _)) in found.iter().enumerate() {
+        let mut others = found.iter().enumerate().filter(|(other, _)| *other != index);
+        if others.any(|(_, (other, _))| tests.iter().all(|test| other.contains(test))) {
+            return Err(no_rule("one of its rules covers another"));
+        }
+    }
+    Ok(Some(Action::Combinations(found)))
+}
+
+/// The number of the argument that a field is; `None` for the instruction pointer.
+pub(super) fn argument(field: Field) -> Option<u8> {
+    (0..6).find(|index| {
+        let fields = [Field::arg(*index), Field::arg_low(*index)];
+        fields.into_iter().flatten().any(|own| own.low_word() == field.low_word())
+    })
+}
+
+pub(super) fn is_masked(test: &Test) -> bool {
+    test.mask & test.field.full_mask() != test.field.full_mask()
+}

@@ -1,0 +1,111 @@
+//! `serde` for policies. What is read goes through the constructors, so that it is normal and valid.
+//!
+//! A [`Policy`](super::Policy) is `{sections, bad_arch}`, a section `{arches, rules, default}`, a rule
+//! `{calls, when, verdict}`; a condition is `{all: […]}`, `{any: […]}` or `{test: {field, mask, cmp,
+//! value}}`, and a field `{arg, bits}`, with `arg: null` for the instruction pointer. Reading recurses
+//! once per level of a condition, so the format's limit of nesting applies (128 in `serde_json`).
+
+use serde::{Deserialize, Serialize};
+
+use super::{Condition, Field, Policy, PolicyError, Rule, Section, Shape};
+use callgate_bpf::data::Word;
+use callgate_bpf::{Arch, Verdict};
+
+/// A field by its argument and width.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FieldForm {
+    arg: Option<u8>,
+    bits: u8,
+}
+
+impl From<Field> for FieldForm {
+    fn from(field: Field) -> FieldForm {
+        let arg = (0..6).find(|index| Word::arg_low(*index) == Some(field.low_word()));
+        FieldForm { arg, bits: if field.high_word().is_some() { 64 } else { 32 } }
+    }
+}
+
+impl TryFrom<FieldForm> for Field {
+    type Error = String;
+
+    fn try_from(form: FieldForm) -> Result<Field, String> {
+        let field = match form.arg {
+            None => Field::instruction_pointer(),
+            Some(index) => Field::arg(index)
+                .ok_or_else(|| format!("no argument {index}; a syscall has arguments 0 to 5"))?,
+        };
+        match form.bits {
+            64 => Ok(field),
+            32 => Ok(field.low32()),
+            bits => Err(format!("a field has 32 or 64 bits, not {bits}")),
+        }
+    }
+}
+
+impl From<Shape> for Condition {
+    fn from(shape: Shape) -> Condition {
+        match shape {
+            Shape::All(parts) => Condition::all(parts),
+            Shape::Any(parts) => Condition::any(parts),
+            Shape::Test(test) => Condition::test(test),
+        }
+    }
+}
+
+impl From<Condition> for Shape {
+    fn from(condition: Condition) -> Shape {
+        condition.shape().clone()
+    }
+}
+
+/// A section with its architectures as a list.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SectionForm {
+    arches: Vec<Arch>,
+    rules: Vec<Rule>,
+    default: Verdict,
+}
+
+impl From<Section> for SectionForm {
+    fn from(section: Section) -> SectionForm {
+        let arches = section.arches().collect();
+        SectionForm { arches, rules: section.rules, default: section.default }
+    }
+}
+
+impl TryFrom<SectionForm> for Section {
+    type Error = String;
+
+    fn try_from(form: SectionForm) -> Result<Section, String> {
+        let Some((first, others)) = form.arches.split_first() else {
+            return Err("a section without architectures; name at least one".to_owned());
+        };
+        let section = Section::new(*first, form.rules, form.default);
+        let mut others = others.iter();
+        others.try_fold(section, |all, arch| all.and_arch(*arch)).map_err(|error| error.to_string())
+    }
+}
+
+/// A policy by its parts.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PolicyForm {
+    sections: Vec<Section>,
+    bad_arch: Verdict,
+}
+
+impl From<Policy> for PolicyForm {
+    fn from(policy: Policy) -> PolicyForm {
+        PolicyForm { sections: policy.sections, bad_arch: policy.bad_arch }
+    }
+}
+
+impl TryFrom<PolicyForm> for Policy {
+    type Error = PolicyError;
+
+    fn try_from(form: PolicyForm) -> Result<Policy, PolicyError> {
+        Policy::new(form.sections, form.bad_arch)
+    }
+}

@@ -1,0 +1,136 @@
+//! A policy as definitions: which calls each rule matches, and the first match.
+//!
+//! For section `s` and rule `r` of filter `a` (numbers from 0, in the order of the policy):
+//! - `a.s.match_r`: whether rule `r` matches;
+//! - `a.s.left_r`: whether the arch is that of the section and no rule before `r` matches.
+
+use callgate_bpf::Arch;
+use callgate_bpf::syscalls::{CallSet, list_calls};
+use callgate_proof::policy::{Cmp, Condition, Field, Policy, Section, Shape, Test};
+
+use crate::outcome::Outcomes;
+use crate::writer::{BOOL, Writer, join, long, word};
+
+/// Defines when a policy returns which verdict.
+pub(crate) fn translate(writer: &mut Writer, name: &str, policy: &Policy) -> Outcomes {
+    let mut outcomes = Outcomes::default();
+    let mut others = Vec::new();
+    for (number, section) in policy.sections().iter().enumerate() {
+        rules(writer, &format!("{name}.{number}"), section, &mut outcomes);
+        others.push(format!("(not {name}.{number}.left0)"));
+    }
+    writer.comment(&format!("Any other arch: {}", policy.bad_arch()));
+    let other = format!("{name}.other");
+    writer.define(&other, BOOL, &join("and", &others, "true"), "");
+    outcomes.add(word(policy.bad_arch().0), other);
+    outcomes
+}
+
+fn rules(writer: &mut Writer, name: &str, section: &Section, outcomes: &mut Outcomes) {
+    let arches: Vec<&str> = section.arches().map(Arch::name).collect();
+    let token = section.token();
+    writer.comment(&format!("Section {name}: arch {token:#010x} ({})", arches.join(", ")));
+    let left = |rule: usize| format!("{name}.left{rule}");
+    writer.define(&left(0), BOOL, &format!("(= arch {})", word(token)), "");
+    for (number, rule) in section.rules.iter().enumerate() {
+        let verdict = rule.verdict;
+        let names = list_calls(token, &rule.calls, None, shown(&rule.calls));
+        let limited = if rule.when.is_always() { "" } else { " under a condition" };
+        writer.comment(&format!("{verdict}{limited}: {names}"));
+        let calls = calls(&rule.calls);
+        let term = match condition(&rule.when).as_str() {
+            "true" => calls,
+            condition => format!("(and {calls} {condition})"),
+        };
+        let matches = format!("{name}.match{number}");
+        writer.define(&matches, BOOL, &term, "");
+        outcomes.add(word(verdict.0), format!("(and {} {matches})", left(number)));
+        let rest = format!("(and {} (not {matches}))", left(number));
+        writer.define(&left(number + 1), BOOL, &rest, "");
+    }
+    writer.comment(&format!("{}: the rest", section.default));
+    outcomes.add(word(section.default.0), left(section.rules.len()));
+}
+
+/// How many names the comment of a rule lists: all, but for large ranges.
+fn shown(calls: &CallSet) -> usize {
+    const ALL: u64 = 512;
+    let numbers = calls.ranges().iter().map(|(first, last)| u64::from(last - first) + 1);
+    if numbers.sum::<u64>() <= ALL { ALL as usize } else { 16 }
+}
+
+/// Whether the number is in the set.
+fn calls(calls: &CallSet) -> String {
+    let ranges = calls.ranges().iter().map(|(first, last)| {
+        if first == last {
+            format!("(= nr {})", word(*first))
+        } else {
+            format!("(and (bvule {} nr) (bvule nr {}))", word(*first), word(*last))
+        }
+    });
+    join("or", &ranges.collect::<Vec<_>>(), "false")
+}
+
+/// A condition, with a list of what is still to be written in place of recursion.
+fn condition(condition: &Condition) -> String {
+    enum Part<'a> {
+        Condition(&'a Condition),
+        End,
+    }
+    let mut text = String::new();
+    let mut parts = vec![Part::Condition(condition)];
+    while let Some(part) = parts.pop() {
+        let (operator, empty, inner) = match part {
+            Part::End => {
+                text.push(')');
+                continue;
+            }
+            Part::Condition(condition) => match condition.shape() {
+                Shape::Test(of) => {
+                    text.push(' ');
+                    text.push_str(&test(of));
+                    continue;
+                }
+                Shape::All(inner) => ("and", "true", inner),
+                Shape::Any(inner) => ("or", "false", inner),
+            },
+        };
+        match inner.as_slice() {
+            [] => {
+                text.push(' ');
+                text.push_str(empty);
+            }
+            [only] => parts.push(Part::Condition(only)),
+            _ => {
+                text.push_str(" (");
+                text.push_str(operator);
+                parts.push(Part::End);
+                parts.extend(inner.iter().rev().map(Part::Condition));
+            }
+        }
+    }
+    text.trim_start().to_owned()
+}
+
+/// `(field & mask) cmp value` on 64 bits, unsigned. A field of 32 bits is the low half of one of 64.
+fn test(test: &Test) -> String {
+    let mask = test.mask & test.field.full_mask();
+    let field = field(test.field);
+    let field = if mask == u64::MAX { field } else { format!("(bvand {field} {})", long(mask)) };
+    let value = long(test.value);
+    match test.cmp {
+        Cmp::Eq => format!("(= {field} {value})"),
+        Cmp::Ne => format!("(not (= {field} {value}))"),
+        Cmp::Lt => format!("(bvult {field} {value})"),
+        Cmp::Le => format!("(bvule {field} {value})"),
+        Cmp::Gt => format!("(bvugt {field} {value})"),
+        Cmp::Ge => format!("(bvuge {field} {value})"),
+    }
+}
+
+fn field(field: Field) -> String {
+    match field.low_word().argument() {
+        Some((arg, _)) => format!("arg{arg}"),
+        None => "instruction_pointer".to_owned(),
+    }
+}

@@ -1,0 +1,308 @@
+//! A program as definitions, in static single assignment form.
+//!
+//! For filter `b` and instruction `i`:
+//! - `b.at_i`: whether execution reaches `i`;
+//! - `b.if_i`: whether the condition of the branch `i` holds;
+//! - `b.A_i`: what `i` computes, where it computes. Loads and moves are not definitions: a register that holds
+//!   a word of the input or a constant is replaced by that;
+//! - `b.A_i.n`, `b.X_i.n`, `b.Mk_i.n`: what a register holds before `i`, after the `n`-th further edge to `i` was
+//!   merged; only where edges bring different values.
+//!
+//! Jumps go forward only, so one pass from front to back defines everything before it is used.
+
+use callgate_bpf::cfg::{Registers, liveness};
+use callgate_bpf::data::SECCOMP_DATA_SIZE;
+use callgate_bpf::{Insn, LongProgram, Op, SCRATCH_WORDS};
+
+use crate::Untranslatable;
+use crate::outcome::Outcomes;
+use crate::writer::{BOOL, WORD, Writer, join, word};
+
+/// Where A, X and `M[0]` are in a [`State`].
+const A: usize = 0;
+const X: usize = 1;
+const M: usize = 2;
+
+/// What a register holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Value {
+    Constant(u32),
+    /// The word of the input at this offset.
+    Word(u32),
+    /// A definition: what instruction `at` computes, or the `edge`-th merge before it.
+    Defined {
+        register: usize,
+        at: usize,
+        edge: usize,
+    },
+    /// Different values on different paths, none of which is read. That is what liveness says; reading it
+    /// anyway is an error, so a mistake there cannot make a wrong script.
+    Dead,
+}
+
+/// A, X, and the scratch memory.
+type State = [Value; 2 + SCRATCH_WORDS];
+
+/// What is known of the paths to an instruction that were seen so far.
+struct Arrival {
+    state: State,
+    /// For each path, the condition under which it is taken.
+    edges: Vec<String>,
+}
+
+struct Translation<'a> {
+    writer: &'a mut Writer,
+    name: &'a str,
+    /// Per instruction, what arrives there.
+    arrivals: Vec<Option<Arrival>>,
+    live: Vec<Registers>,
+    outcomes: Outcomes,
+}
+
+/// Defines when a program returns which value.
+pub(crate) fn translate(
+    writer: &mut Writer,
+    name: &str,
+    program: &LongProgram,
+) -> Result<Outcomes, Untranslatable> {
+    let insns = program.insns();
+    let mut translation = Translation {
+        writer,
+        name,
+        arrivals: insns.iter().map(|_| None).collect(),
+        live: liveness(insns),
+        outcomes: Outcomes::default(),
+    };
+    let start = [Value::Constant(0); 2 + SCRATCH_WORDS];
+    if let Some(first) = translation.arrivals.first_mut() {
+        *first = Some(Arrival { state: start, edges: Vec::new() });
+    }
+    for (at, insn) in insns.iter().enumerate() {
+        match translation.arrivals.get_mut(at).and_then(Option::take) {
+            Some(arrival) => translation.instruction(at, *insn, arrival)?,
+            None => translation.writer.comment(&format!("{at}: {insn} is unreachable")),
+        }
+    }
+    Ok(translation.outcomes)
+}
+
+impl Translation<'_> {
+    /// Executes one instruction and passes its state on.
+    fn instruction(
+        &mut self,
+        at: usize,
+        insn: Insn,
+        arrival: Arrival,
+    ) -> Result<(), Untranslatable> {
+        let Arrival { mut state, edges } = arrival;
+        let defect = Untranslatable { instruction: at };
+        let here = format!("{}.at{at}", self.name);
+        self.writer.define(&here, BOOL, &join("or", &edges, "true"), &insn.to_string());
+
+        let Insn { op, jt, jf, k } = insn;
+        let next = at + 1;
+        let constant = Value::Constant(k);
+        let (a, x) = (state[A], state[X]);
+        let m = M.saturating_add(k as usize);
+        let len = Value::Constant(SECCOMP_DATA_SIZE);
+        match op {
+            Op::LdWordAbs if k < SECCOMP_DATA_SIZE && k % 4 == 0 => state[A] = Value::Word(k),
+            Op::LdLen => state[A] = len,
+            Op::LdImm => state[A] = constant,
+            Op::LdMem if m < state.len() => state[A] = state[m],
+            Op::LdxLen => state[X] = len,
+            Op::LdxImm => state[X] = constant,
+            Op::LdxMem if m < state.len() => state[X] = state[m],
+            Op::St if m < state.len() => state[m] = a,
+            Op::Stx if m < state.len() => state[m] = x,
+            Op::Tax => state[X] = a,
+            Op::Txa => state[A] = x,
+
+            Op::AddK => state[A] = self.compute(at, "bvadd", a, constant)?,
+            Op::AddX => state[A] = self.compute(at, "bvadd", a, x)?,
+            Op::SubK => state[A] = self.compute(at, "bvsub", a, constant)?,
+            Op::SubX => state[A] = self.compute(at, "bvsub", a, x)?,
+            Op::MulK => state[A] = self.compute(at, "bvmul", a, constant)?,
+            Op::MulX => state[A] = self.compute(at, "bvmul", a, x)?,
+            Op::DivK if k != 0 => state[A] = self.compute(at, "bvudiv", a, constant)?,
+            Op::ModK if k != 0 => state[A] = self.compute(at, "bvurem", a, constant)?,
+            Op::OrK => state[A] = self.compute(at, "bvor", a, constant)?,
+            Op::OrX => state[A] = self.compute(at, "bvor", a, x)?,
+            Op::AndK => state[A] = self.compute(at, "bvand", a, constant)?,
+            Op::AndX => state[A] = self.compute(at, "bvand", a, x)?,
+            Op::XorK => state[A] = self.compute(at, "bvxor", a, constant)?,
+            Op::XorX => state[A] = self.compute(at, "bvxor", a, x)?,
+            Op::LshK if k < 32 => state[A] = self.compute(at, "bvshl", a, constant)?,
+            Op::RshK if k < 32 => state[A] = self.compute(at, "bvlshr", a, constant)?,
+            Op::LshX => state[A] = self.shift(at, "bvshl", a, x)?,
+            Op::RshX => state[A] = self.shift(at, "bvlshr", a, x)?,
+            Op::Neg => {
+                let term = format!("(bvneg {})", self.term(at, a)?);
+                state[A] = self.computed(at, term);
+            }
+
+            Op::DivX | Op::ModX => {
+                let operator = if op == Op::DivX { "bvudiv" } else { "bvurem" };
+                state[A] = self.compute(at, operator, a, x)?;
+                // By zero, the program returns 0.
+                let condition = format!("(= {} {})", self.term(at, x)?, word(0));
+                let [is_zero, is_not] = self.edges(at, &condition);
+                self.outcomes.add(word(0), is_zero);
+                return self.arrive(at, next, is_not, &state);
+            }
+
+            Op::RetK => {
+                self.outcomes.add(word(k), here);
+                return Ok(());
+            }
+            Op::RetA => {
+                let value = self.term(at, a)?;
+                self.outcomes.add(value, here);
+                return Ok(());
+            }
+
+            Op::Ja => {
+                let target = next.saturating_add(k as usize);
+                return self.arrive(at, target, here, &state);
+            }
+
+            Op::JeqK | Op::JgtK | Op::JgeK | Op::JsetK => {
+                return self.branch(at, op, constant, (jt, jf), &state);
+            }
+            Op::JeqX | Op::JgtX | Op::JgeX | Op::JsetX => {
+                return self.branch(at, op, x, (jt, jf), &state);
+            }
+
+            // Not in a program that seccomp accepts.
+            Op::LdWordAbs | Op::DivK | Op::ModK | Op::LshK | Op::RshK => return Err(defect),
+            Op::LdMem | Op::LdxMem | Op::St | Op::Stx => return Err(defect),
+            Op::LdHalfAbs | Op::LdByteAbs | Op::LdWordInd | Op::LdHalfInd | Op::LdByteInd => {
+                return Err(defect);
+            }
+            Op::LdxMsh => return Err(defect),
+        }
+        self.arrive(at, next, here, &state)
+    }
+
+    fn branch(
+        &mut self,
+        at: usize,
+        op: Op,
+        right: Value,
+        (jt, jf): (u8, u8),
+        state: &State,
+    ) -> Result<(), Untranslatable> {
+        let (a, right) = (self.term(at, state[A])?, self.term(at, right)?);
+        let condition = match op {
+            Op::JeqK | Op::JeqX => format!("(= {a} {right})"),
+            Op::JgtK | Op::JgtX => format!("(bvugt {a} {right})"),
+            Op::JgeK | Op::JgeX => format!("(bvuge {a} {right})"),
+            Op::JsetK | Op::JsetX => format!("(not (= (bvand {a} {right}) {}))", word(0)),
+            _ => return Err(Untranslatable { instruction: at }),
+        };
+        let [taken, otherwise] = self.edges(at, &condition);
+        self.arrive(at, at + 1 + usize::from(jt), taken, state)?;
+        self.arrive(at, at + 1 + usize::from(jf), otherwise, state)
+    }
+
+    /// Defines the condition of an instruction with two successors; when each of them is next.
+    fn edges(&mut self, at: usize, condition: &str) -> [String; 2] {
+        let name = self.name;
+        self.writer.define(&format!("{name}.if{at}"), BOOL, condition, "");
+        [
+            format!("(and {name}.at{at} {name}.if{at})"),
+            format!("(and {name}.at{at} (not {name}.if{at}))"),
+        ]
+    }
+
+    /// One more path leads to `target`: where a register has another value on it, the two are merged. At most
+    /// one path is taken, so it does not matter which of them is asked about first.
+    fn arrive(
+        &mut self,
+        from: usize,
+        target: usize,
+        edge: String,
+        state: &State,
+    ) -> Result<(), Untranslatable> {
+        let live = self.live.get(target).copied().unwrap_or(Registers::NONE);
+        let place = self.arrivals.get_mut(target).filter(|_| target > from);
+        let place = place.ok_or(Untranslatable { instruction: from })?;
+        let Some(mut arrival) = place.take() else {
+            *place = Some(Arrival { state: *state, edges: vec![edge] });
+            return Ok(());
+        };
+        let number = arrival.edges.len();
+        for (register, (old, new)) in arrival.state.iter_mut().zip(state).enumerate() {
+            if old == new {
+                continue;
+            }
+            if !live.intersects(as_set(register)) {
+                *old = Value::Dead;
+                continue;
+            }
+            let merged = Value::Defined { register, at: target, edge: number };
+            let (new, before) = (self.term(from, *new)?, self.term(from, *old)?);
+            let name = self.term(from, merged)?;
+            self.writer.define(&name, WORD, &format!("(ite {edge} {new} {before})"), "");
+            *old = merged;
+        }
+        arrival.edges.push(edge);
+        if let Some(place) = self.arrivals.get_mut(target) {
+            *place = Some(arrival);
+        }
+        Ok(())
+    }
+
+    fn compute(
+        &mut self,
+        at: usize,
+        operator: &str,
+        left: Value,
+        right: Value,
+    ) -> Result<Value, Untranslatable> {
+        let term = format!("({operator} {} {})", self.term(at, left)?, self.term(at, right)?);
+        Ok(self.computed(at, term))
+    }
+
+    /// A shift by the low five bits of X.
+    fn shift(
+        &mut self,
+        at: usize,
+        operator: &str,
+        a: Value,
+        x: Value,
+    ) -> Result<Value, Untranslatable> {
+        let (a, x) = (self.term(at, a)?, self.term(at, x)?);
+        Ok(self.computed(at, format!("({operator} {a} (bvand {x} {}))", word(31))))
+    }
+
+    /// Defines what an instruction computes.
+    fn computed(&mut self, at: usize, term: String) -> Value {
+        self.writer.define(&format!("{}.A{at}", self.name), WORD, &term, "");
+        Value::Defined { register: A, at, edge: 0 }
+    }
+
+    /// A value that instruction `at` reads or passes on.
+    fn term(&self, at: usize, value: Value) -> Result<String, Untranslatable> {
+        let name = self.name;
+        Ok(match value {
+            Value::Constant(value) => word(value),
+            Value::Word(offset) => format!("word{offset}"),
+            Value::Dead => return Err(Untranslatable { instruction: at }),
+            Value::Defined { register: A, at, edge: 0 } => format!("{name}.A{at}"),
+            Value::Defined { register: A, at, edge } => format!("{name}.A{at}.{edge}"),
+            Value::Defined { register: X, at, edge } => format!("{name}.X{at}.{edge}"),
+            Value::Defined { register, at, edge } => {
+                format!("{name}.M{}_{at}.{edge}", register - M)
+            }
+        })
+    }
+}
+
+fn as_set(register: usize) -> Registers {
+    match register {
+        A => Registers::A,
+        X => Registers::X,
+        scratch => Registers::scratch((scratch - M) as u32),
+    }
+}

@@ -1,0 +1,58 @@
+//! Print what a filter does with each syscall, and where it differs from another one.
+//!
+//!     cargo run -p callgate --example explain
+
+use callgate::explain::Outcome;
+use callgate::{Arch, Filter, FilterBuilder, Result, Verdict, arg, diff};
+
+fn base() -> Result<FilterBuilder> {
+    Filter::builder([Arch::X86_64, Arch::Aarch64]).default(Verdict::errno(1)).allow([
+        "read",
+        "write",
+        "close",
+        "exit_group",
+    ])
+}
+
+fn main() -> Result<()> {
+    let strict = base()?.build()?;
+    let loose = base()?
+        .allow_if("socket", arg("family").eq(1))?
+        .allow_if("ioctl", arg("cmd").is_in([0x5401, 0x5413]))?
+        .build()?;
+
+    for machine in loose.explain()?.arches {
+        println!("{}", machine.arch);
+        for group in machine.groups {
+            let names: Vec<&str> = group.calls.iter().map(|(_, name)| *name).collect();
+            match group.outcome {
+                Outcome::Always(verdict) if verdict.permits() => {
+                    println!("  {verdict}: {}", names.join(", "));
+                }
+                Outcome::Always(verdict) => println!("  {verdict}: {} syscalls", names.len()),
+                Outcome::Depends { clauses, otherwise } => {
+                    for name in names {
+                        for clause in &clauses {
+                            println!(
+                                "  {}: {name} if {}",
+                                clause.verdict,
+                                clause.describe(Some(name))
+                            );
+                        }
+                        println!("  {otherwise}: {name} otherwise");
+                    }
+                }
+                other => println!("  {other:?}: {}", names.join(", ")),
+            }
+        }
+    }
+
+    println!("\nDenied by the stricter filter:");
+    for difference in diff(&strict, &loose, 10)? {
+        let arch = Arch::of_call(difference.data.arch, difference.data.nr);
+        let name = arch.and_then(|arch| arch.call_name(difference.data.nr)).unwrap_or("?");
+        let (arch, args) = (arch.map_or("?", Arch::name), difference.data.args);
+        println!("  {arch} {name}({args:x?}): {} and {}", difference.left, difference.right);
+    }
+    Ok(())
+}

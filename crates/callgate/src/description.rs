@@ -1,0 +1,166 @@
+//! A filter by rules or by instructions, for what works on either.
+
+use crate::compile::{self, CompileError};
+use crate::error::Result;
+use crate::explain::{Explanation, explain};
+use crate::filter::Filter;
+use callgate_bpf::data::{Endian, SeccompData};
+use callgate_bpf::{Arch, FilterFlags, LongProgram, Verdict};
+use callgate_codegen::query::{Difference, differences};
+#[cfg(feature = "oci")]
+use callgate_formats::Profile;
+use callgate_proof::diagram::{DiagramError, Func, Store};
+use callgate_proof::policy::Policy;
+
+/// What a filter does, by its rules or its instructions, and how it wants to be installed.
+///
+/// [`diff`], [`Description::explain`] and [`stack`](crate::stack) take either kind. A `&Filter`, a
+/// `&Policy` and a `&Profile` convert into it; a program needs the byte order of its machine.
+///
+/// ```
+/// use callgate::{Arch, Description, Endian, Filter, diff};
+///
+/// let filter = Filter::builder(Arch::X86_64).allow(["read", "write"])?.build()?;
+/// let program = filter.compile()?;
+/// assert!(diff(&filter, Description::program(&program, Endian::Little), 1)?.is_empty());
+/// # Ok::<(), callgate::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Description<'a> {
+    form: Form<'a>,
+    pub(crate) flags: FilterFlags,
+    pub(crate) listener: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Form<'a> {
+    Policy(&'a Policy),
+    Program(&'a LongProgram, Endian),
+}
+
+impl<'a> Description<'a> {
+    /// A filter that a policy describes, without flags.
+    pub fn policy(policy: &'a Policy) -> Description<'a> {
+        let flags = FilterFlags::default();
+        Description { form: Form::Policy(policy), flags, listener: false }
+    }
+
+    /// A filter that is a program for machines of this byte order, without flags.
+    pub fn program(program: &'a LongProgram, endian: Endian) -> Description<'a> {
+        let flags = FilterFlags::default();
+        Description { form: Form::Program(program, endian), flags, listener: false }
+    }
+
+    /// The filter of a profile, with its flags and its listener.
+    #[cfg(feature = "oci")]
+    pub fn profile(profile: &'a Profile) -> Description<'a> {
+        let listener = profile.listener.is_some();
+        Description { flags: profile.flags, listener, ..Description::policy(&profile.policy) }
+    }
+
+    /// With these flags.
+    #[must_use]
+    pub fn with_flags(self, flags: FilterFlags) -> Description<'a> {
+        Description { flags, ..self }
+    }
+
+    /// The byte order of the machines that the filter is for.
+    pub fn endian(&self) -> Endian {
+        match self.form {
+            Form::Policy(policy) => policy.endian(),
+            Form::Program(_, endian) => endian,
+        }
+    }
+
+    /// The verdict for a call: of a policy by its rules, of a program by its instructions.
+    pub fn run(&self, data: &SeccompData) -> Verdict {
+        match self.form {
+            Form::Policy(policy) => policy.evaluate(data),
+            Form::Program(program, endian) => program.run(data, endian).verdict,
+        }
+    }
+
+    /// What the filter does with each syscall of these architectures.
+    ///
+    /// ```
+    /// use callgate::bpf::{Insn, Op, Program};
+    /// use callgate::{Arch, Description, Endian, Verdict};
+    ///
+    /// let program = Program::new(vec![Insn::new(Op::RetK, Verdict::ALLOW.0)])?;
+    /// let explanation = Description::program(&program, Endian::Little).explain(&[Arch::X86_64])?;
+    /// assert_eq!(explanation.other_arches, Some(Verdict::ALLOW));
+    /// # Ok::<(), callgate::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the filter is too complex for the default budget.
+    pub fn explain(&self, arches: &[Arch]) -> Result<Explanation> {
+        let mut store = Store::default();
+        let func = self.diagram(&mut store)?;
+        Ok(explain(&store, func, arches))
+    }
+
+    pub(crate) fn diagram(&self, store: &mut Store) -> Result<Func, CompileError> {
+        match self.form {
+            Form::Policy(policy) => compile::diagram(store, policy),
+            Form::Program(program, endian) => Ok(store.program(program, endian)?),
+        }
+    }
+}
+
+impl<'a> From<&'a Policy> for Description<'a> {
+    fn from(policy: &'a Policy) -> Description<'a> {
+        Description::policy(policy)
+    }
+}
+
+impl<'a> From<&'a Filter> for Description<'a> {
+    fn from(filter: &'a Filter) -> Description<'a> {
+        Description::policy(filter.policy())
+    }
+}
+
+#[cfg(feature = "oci")]
+impl<'a> From<&'a Profile> for Description<'a> {
+    fn from(profile: &'a Profile) -> Description<'a> {
+        Description::profile(profile)
+    }
+}
+
+/// Compares two filters over all calls, all arguments and all instruction pointers: none when they
+/// are equal, else at most `limit` groups of calls that show the difference.
+///
+/// ```
+/// use callgate::{Arch, Filter, Verdict, diff};
+///
+/// let loose = Filter::builder(Arch::X86_64).allow(["read", "write"])?.build()?;
+/// let strict = Filter::builder(Arch::X86_64).allow(["read"])?.build()?;
+/// let found = diff(&loose, &strict, 10)?;
+/// assert_eq!((found.len(), found[0].data.nr), (1, 1)); // write
+/// assert_eq!((found[0].left, found[0].right), (Verdict::ALLOW, Verdict::KILL_PROCESS));
+/// # Ok::<(), callgate::Error>(())
+/// ```
+///
+/// # Errors
+/// When they are for machines of different byte order, or too complex for the default budget.
+pub fn diff<'a, 'b>(
+    left: impl Into<Description<'a>>,
+    right: impl Into<Description<'b>>,
+    limit: usize,
+) -> Result<Vec<Difference>> {
+    let (left, right) = (left.into(), right.into());
+    if left.endian() != right.endian() {
+        return Err(crate::error::BuildError::ByteOrders.into());
+    }
+    let mut store = Store::default();
+    let (a, b) = (left.diagram(&mut store)?, right.diagram(&mut store)?);
+    if a == b {
+        return Ok(Vec::new());
+    }
+    let found = differences(&store, a, b, limit.max(1))?;
+    // Different nodes always have a witness: without one, there is no answer.
+    match found.is_empty() {
+        true => Err(DiagramError::defect("two different functions have no witness").into()),
+        false => Ok(found),
+    }
+}

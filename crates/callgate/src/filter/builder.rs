@@ -1,0 +1,403 @@
+//! The builder: rules in order, each resolved on every architecture when it is added.
+
+use std::collections::BTreeMap;
+
+use super::Filter;
+use super::error::{Cause, RuleError};
+use super::expr::Expr;
+use super::syscall::{Key, Syscall};
+use crate::error::{BuildError, Error, Result};
+use callgate_bpf::syscalls::{X32_SYSCALL_BIT, is_known_name};
+use callgate_bpf::{Arch, Verdict};
+use callgate_proof::policy::{CallSet, Condition, Field, Policy, Rule, Section, Test};
+
+/// The architectures of a builder: one, or a list. Made by `into()`.
+#[derive(Clone, Debug)]
+pub struct Arches(Vec<Arch>);
+
+impl From<Arch> for Arches {
+    fn from(arch: Arch) -> Arches {
+        Arches(vec![arch])
+    }
+}
+
+impl<const N: usize> From<[Arch; N]> for Arches {
+    fn from(arches: [Arch; N]) -> Arches {
+        Arches(arches.to_vec())
+    }
+}
+
+impl From<&[Arch]> for Arches {
+    fn from(arches: &[Arch]) -> Arches {
+        Arches(arches.to_vec())
+    }
+}
+
+impl From<Vec<Arch>> for Arches {
+    fn from(arches: Vec<Arch>) -> Arches {
+        Arches(arches)
+    }
+}
+
+/// Builds a [`Filter`] from rules. Made by [`Filter::builder`].
+///
+/// # Meaning
+///
+/// - Rules are in order: **the first one that matches a call decides**. A rule that is more severe than an
+///   earlier unconditional one for the same syscall could never apply, and is an error.
+/// - A call that no rule matches gets the [`default`](FilterBuilder::default).
+/// - A call of an architecture that the filter is not about gets
+///   [`bad_arch`](FilterBuilder::bad_arch).
+/// - x86-64 and x32 share an arch token, and x32's syscalls have numbers with the bit 0x4000_0000. With
+///   x86-64 alone, these numbers get `bad_arch`, whatever the default is, because a list of denied
+///   syscalls would otherwise let each of them through under its second number
+///   ([`x32`](FilterBuilder::x32)).
+/// - A name is a rule on each architecture that has the syscall; at least one must. An unknown name is an
+///   error, in every kind of rule.
+///
+/// Without [`default`](FilterBuilder::default) and [`bad_arch`](FilterBuilder::bad_arch), both are
+/// KILL_PROCESS.
+///
+/// ```
+/// use callgate::{Arch, Filter, Verdict, arg};
+///
+/// let filter = Filter::builder(Arch::X86_64)
+///     .default(Verdict::errno(1))
+///     .bad_arch(Verdict::KILL_PROCESS)
+///     .allow(["read", "write", "exit_group"])?
+///     .allow_if("fcntl", arg("cmd").is_in([1, 3]) & arg(0).eq(3))?
+///     .rule(Verdict::LOG, ["openat"])?
+///     .rule_if(Verdict::errno(38), "clone3", arg("size").gt(88))?
+///     .build()?;
+/// assert_eq!(filter.verdict(Arch::X86_64, 257, [0; 6]), Verdict::LOG); // openat
+/// assert!(filter.compile()?.len() <= 26);
+/// # Ok::<(), callgate::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a builder does nothing until `build` is called"]
+pub struct FilterBuilder {
+    sections: Vec<Section>,
+    /// What an unconditional rule decides, by token and number.
+    decided: BTreeMap<(u32, u32), Verdict>,
+    arches: Vec<Arch>,
+    default: Verdict,
+    bad_arch: Verdict,
+    x32: Option<Verdict>,
+    /// How many rules were given.
+    rules: usize,
+    /// What is wrong with the architectures; told by the first rule or by `build`.
+    invalid: Option<Box<Error>>,
+}
+
+impl FilterBuilder {
+    pub(super) fn new(arches: Arches) -> FilterBuilder {
+        let Arches(arches) = arches;
+        let mut builder = FilterBuilder {
+            sections: Vec::new(),
+            decided: BTreeMap::new(),
+            default: Verdict::KILL_PROCESS,
+            bad_arch: Verdict::KILL_PROCESS,
+            x32: None,
+            rules: 0,
+            invalid: None,
+            arches,
+        };
+        if let Err(error) = builder.add_sections() {
+            builder.invalid = Some(Box::new(error));
+        }
+        builder
+    }
+
+    fn add_sections(&mut self) -> Result<()> {
+        if self.arches.is_empty() {
+            return Err(BuildError::NoArch.into());
+        }
+        for arch in self.arches.iter().copied() {
+            match self.sections.iter_mut().find(|section| section.token() == arch.token()) {
+                Some(section) => *section = section.clone().and_arch(arch)?,
+                None => self.sections.push(Section::new(arch, Vec::new(), self.default)),
+            }
+        }
+        // The byte order is checked before any rule is.
+        Policy::new(self.sections.clone(), self.bad_arch)?;
+        Ok(())
+    }
+
+    /// The verdict for calls that no rule matches; KILL_PROCESS if none is given.
+    pub fn default(mut self, verdict: Verdict) -> FilterBuilder {
+        self.default = verdict;
+        self
+    }
+
+    /// The verdict for calls of all other architectures; KILL_PROCESS if none is given.
+    pub fn bad_arch(mut self, verdict: Verdict) -> FilterBuilder {
+        self.bad_arch = verdict;
+        self
+    }
+
+    /// The verdict for numbers of x32, where x86-64 is among the architectures and x32 is not; by
+    /// default that of [`bad_arch`](FilterBuilder::bad_arch).
+    ///
+    /// ```
+    /// use callgate::{Arch, Filter, Verdict};
+    ///
+    /// let read_of_x32 = 0x4000_0000;
+    /// let builder = || Filter::builder(Arch::X86_64).default(Verdict::ALLOW);
+    /// let filter = builder().build()?;
+    /// assert_eq!(filter.verdict(Arch::X86_64, read_of_x32, [0; 6]), Verdict::KILL_PROCESS);
+    /// let open = builder().x32(Verdict::ALLOW).build()?;
+    /// assert_eq!(open.verdict(Arch::X86_64, read_of_x32, [0; 6]), Verdict::ALLOW);
+    /// # Ok::<(), callgate::Error>(())
+    /// ```
+    pub fn x32(mut self, verdict: Verdict) -> FilterBuilder {
+        self.x32 = Some(verdict);
+        self
+    }
+
+    /// Allows syscalls.
+    ///
+    /// # Errors
+    /// An unknown name, with the one that was probably meant; see [`rule`](FilterBuilder::rule).
+    pub fn allow<S: Into<Syscall>>(
+        self,
+        syscalls: impl IntoIterator<Item = S>,
+    ) -> Result<FilterBuilder> {
+        self.rule(Verdict::ALLOW, syscalls)
+    }
+
+    /// Allows a syscall under a condition.
+    ///
+    /// # Errors
+    /// As [`rule_if`](FilterBuilder::rule_if).
+    pub fn allow_if(self, syscall: impl Into<Syscall>, condition: Expr) -> Result<FilterBuilder> {
+        self.rule_if(Verdict::ALLOW, syscall, condition)
+    }
+
+    /// Denies syscalls: they fail with EPERM. For another verdict use [`rule`](FilterBuilder::rule).
+    ///
+    /// # Errors
+    /// As [`rule`](FilterBuilder::rule).
+    pub fn deny<S: Into<Syscall>>(
+        self,
+        syscalls: impl IntoIterator<Item = S>,
+    ) -> Result<FilterBuilder> {
+        self.rule(EPERM, syscalls)
+    }
+
+    /// Denies a syscall under a condition: it fails with EPERM then.
+    ///
+    /// # Errors
+    /// As [`rule_if`](FilterBuilder::rule_if).
+    pub fn deny_if(self, syscall: impl Into<Syscall>, condition: Expr) -> Result<FilterBuilder> {
+        self.rule_if(EPERM, syscall, condition)
+    }
+
+    /// Gives syscalls a verdict.
+    ///
+    /// # Errors
+    /// A name that no architecture of the builder has; a number where the architectures have several
+    /// tokens, or that is one of x32 without x32; a verdict that is more severe than that of an earlier
+    /// unconditional rule for the same syscall, which decides.
+    pub fn rule<S: Into<Syscall>>(
+        mut self,
+        verdict: Verdict,
+        syscalls: impl IntoIterator<Item = S>,
+    ) -> Result<FilterBuilder> {
+        self.begin_rule()?;
+        for syscall in syscalls {
+            self.add(verdict, &syscall.into(), &Expr::always())?;
+        }
+        Ok(self)
+    }
+
+    /// Gives a syscall a verdict under a condition.
+    ///
+    /// # Errors
+    /// As [`rule`](FilterBuilder::rule); and an argument that the syscall does not have, a value that does not
+    /// fit, or a condition on a syscall that is also reached through `socketcall(2)` or `ipc(2)`.
+    pub fn rule_if(
+        mut self,
+        verdict: Verdict,
+        syscall: impl Into<Syscall>,
+        condition: Expr,
+    ) -> Result<FilterBuilder> {
+        self.begin_rule()?;
+        self.add(verdict, &syscall.into(), &condition)?;
+        Ok(self)
+    }
+
+    /// The filter.
+    ///
+    /// # Errors
+    /// When there is no architecture, one is given twice, they differ in byte order, or
+    /// [`x32`](FilterBuilder::x32) has nothing to be about.
+    pub fn build(self) -> Result<Filter> {
+        if let Some(error) = self.invalid {
+            return Err(*error);
+        }
+        let mut sections = self.sections;
+        let mut guarded = false;
+        for section in &mut sections {
+            section.default = self.default;
+            let calls = section.other_abi();
+            if calls.is_empty() {
+                continue;
+            }
+            let is_x32 = calls.contains(X32_SYSCALL_BIT);
+            guarded |= is_x32;
+            let verdict = self.x32.filter(|_| is_x32).unwrap_or(self.bad_arch);
+            let guard = Rule { calls, when: Condition::always(), verdict };
+            section.rules.insert(0, guard);
+        }
+        if self.x32.is_some() && !guarded {
+            return Err(BuildError::NoX32 { arches: self.arches }.into());
+        }
+        Ok(Filter::from(Policy::new(sections, self.bad_arch)?))
+    }
+
+    fn begin_rule(&mut self) -> Result<()> {
+        self.rules += 1;
+        match self.invalid.take() {
+            Some(error) => Err(*error),
+            None => Ok(()),
+        }
+    }
+
+    fn error(&self, syscall: &Syscall, arch: Option<Arch>, cause: Cause) -> Error {
+        let syscall = match &syscall.key {
+            Key::Name(name) => name.clone(),
+            Key::Number(number) => number.to_string(),
+            Key::On(_, number) => number.to_string(),
+        };
+        RuleError { number: self.rules, syscall, arch, cause: Box::new(cause) }.into()
+    }
+
+    /// Adds a rule on every architecture that has the syscall.
+    fn add(&mut self, verdict: Verdict, syscall: &Syscall, condition: &Expr) -> Result<()> {
+        match &syscall.key {
+            Key::Name(name) => self.add_name(verdict, syscall, name, condition),
+            Key::Number(given) => {
+                let number = u32::try_from(*given).map_err(|_| {
+                    self.error(syscall, None, Cause::NotASyscallNumber { given: *given })
+                })?;
+                let [section] = self.sections.as_slice() else {
+                    let arches = self.arches.clone();
+                    return Err(self.error(syscall, None, Cause::AmbiguousNumber { arches }));
+                };
+                // The ABI of the number, where the section is about it; else whose it becomes.
+                let abi = Arch::of_call(section.token(), number);
+                let abi = abi.filter(|abi| section.arches().any(|arch| arch == *abi));
+                let Some(abi) = abi.or_else(|| section.arches().next()) else { return Ok(()) };
+                self.add_number(verdict, syscall, abi, number, condition)
+            }
+            Key::On(arch, number) if self.arches.contains(arch) => {
+                self.add_number(verdict, syscall, *arch, *number, condition)
+            }
+            Key::On(arch, _) => {
+                let cause = Cause::ForeignArch { arch: *arch, arches: self.arches.clone() };
+                Err(self.error(syscall, None, cause))
+            }
+        }
+    }
+
+    fn add_name(
+        &mut self,
+        verdict: Verdict,
+        syscall: &Syscall,
+        name: &str,
+        condition: &Expr,
+    ) -> Result<()> {
+        if !is_known_name(name) {
+            return Err(self.error(syscall, None, Cause::UnknownName));
+        }
+        let mut found = false;
+        for arch in self.arches.clone() {
+            if let Some(number) = arch.number(name) {
+                found = true;
+                let when = self.condition(syscall, arch, Some(name), condition)?;
+                self.push(verdict, syscall, arch, number, when)?;
+            }
+            let Some((via, sub_call)) = arch.multiplexed(name).filter(|_| !syscall.direct) else {
+                continue;
+            };
+            if !condition.is_always() {
+                return Err(self.error(syscall, Some(arch), Cause::ThroughMultiplexer { via }));
+            }
+            if let (Some(number), Some(field)) = (arch.number(via), Field::arg_low(0)) {
+                found = true;
+                // The high half of the first argument of ipc(2) is a version.
+                let mask = if via == "ipc" { 0xffff } else { field.full_mask() };
+                let when = Condition::test(Test::masked_eq(field, mask, sub_call.into()));
+                self.push(verdict, syscall, arch, number, when)?;
+            }
+        }
+        if found {
+            return Ok(());
+        }
+        let has = |arch: &Arch| arch.number(name).is_some() || arch.multiplexed(name).is_some();
+        let others = Arch::ALL.iter().copied().filter(has).collect();
+        Err(self.error(syscall, None, Cause::OnNoArch { arches: self.arches.clone(), others }))
+    }
+
+    fn add_number(
+        &mut self,
+        verdict: Verdict,
+        syscall: &Syscall,
+        arch: Arch,
+        number: u32,
+        condition: &Expr,
+    ) -> Result<()> {
+        let when = self.condition(syscall, arch, arch.call_name(number), condition)?;
+        self.push(verdict, syscall, arch, number, when)
+    }
+
+    fn condition(
+        &self,
+        syscall: &Syscall,
+        arch: Arch,
+        call: Option<&str>,
+        condition: &Expr,
+    ) -> Result<Condition> {
+        condition.resolve(arch, call).map_err(|cause| self.error(syscall, Some(arch), cause))
+    }
+
+    /// Puts a rule behind the others of the architecture's section.
+    fn push(
+        &mut self,
+        verdict: Verdict,
+        syscall: &Syscall,
+        arch: Arch,
+        number: u32,
+        when: Condition,
+    ) -> Result<()> {
+        let token = arch.token();
+        let Some(section) = self.sections.iter().position(|section| section.token() == token)
+        else {
+            return Err(self.error(syscall, Some(arch), Cause::Defect("a rule has no section")));
+        };
+        let is_foreign = |section: &Section| section.other_abi().contains(number);
+        if self.sections.get(section).is_some_and(is_foreign) {
+            let abi = if arch == Arch::X32 { Arch::X86_64 } else { Arch::X32 };
+            return Err(self.error(syscall, Some(arch), Cause::OtherAbi { abi }));
+        }
+        match self.decided.get(&(token, number)).copied() {
+            Some(earlier) if earlier.severity() > verdict.severity() => {
+                return Err(self.error(syscall, Some(arch), Cause::Decided { earlier, verdict }));
+            }
+            // An earlier rule decides, and is at least as severe.
+            Some(_) => return Ok(()),
+            None => {}
+        }
+        if when.is_always() {
+            self.decided.insert((token, number), verdict);
+        }
+        let rule = Rule { calls: CallSet::one(number), when, verdict };
+        if let Some(section) = self.sections.get_mut(section) {
+            section.rules.push(rule);
+        }
+        Ok(())
+    }
+}
+
+/// What denied syscalls get.
+const EPERM: Verdict = Verdict::errno(1);

@@ -1,0 +1,187 @@
+//! What is wrong with a rule, and with which one.
+
+use std::fmt;
+
+use super::arg::ArgValue;
+use callgate_bpf::syscalls::{ArgumentError, nearest_name};
+use callgate_bpf::{Arch, Verdict};
+
+/// What is wrong with a rule of a [`FilterBuilder`](crate::FilterBuilder).
+///
+/// ```
+/// use callgate::{Arch, ErrorKind, Filter};
+///
+/// let error = Filter::builder(Arch::X86_64).allow(["read"])?.allow(["wriet"]).unwrap_err();
+/// let ErrorKind::Rule(rule) = error.kind() else { return Err(error) };
+/// assert_eq!((rule.number(), rule.syscall()), (2, "wriet"));
+/// assert_eq!(error.to_string(), r#"rule 2: unknown syscall "wriet"; did you mean "write"?"#);
+/// # Ok::<(), callgate::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleError {
+    pub(super) number: usize,
+    pub(super) syscall: String,
+    pub(super) arch: Option<Arch>,
+    pub(super) cause: Box<Cause>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Cause {
+    UnknownName,
+    OnNoArch { arches: Vec<Arch>, others: Vec<Arch> },
+    NotASyscallNumber { given: i128 },
+    AmbiguousNumber { arches: Vec<Arch> },
+    ForeignArch { arch: Arch, arches: Vec<Arch> },
+    OtherAbi { abi: Arch },
+    ThroughMultiplexer { via: &'static str },
+    Decided { earlier: Verdict, verdict: Verdict },
+    Argument(ArgumentError),
+    NoSignature { name: String },
+    UnknownWidth { argument: String },
+    DoesNotFit { given: ArgValue, argument: String, bits: u8 },
+    Signed { given: ArgValue, argument: String },
+    OutsideMask { given: ArgValue, mask: ArgValue },
+    EmptyMask { argument: String },
+    EmptyRange { first: ArgValue, last: ArgValue },
+    TooDeep { limit: usize },
+    Defect(&'static str),
+}
+
+impl From<ArgumentError> for Cause {
+    fn from(error: ArgumentError) -> Cause {
+        Cause::Argument(error)
+    }
+}
+
+impl RuleError {
+    /// Which rule of the builder, from 1.
+    pub fn number(&self) -> usize {
+        self.number
+    }
+
+    /// The syscall as it was given.
+    pub fn syscall(&self) -> &str {
+        &self.syscall
+    }
+
+    /// On which architecture, where it is about one.
+    pub fn arch(&self) -> Option<Arch> {
+        self.arch
+    }
+}
+
+impl fmt::Display for RuleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let RuleError { number, syscall, arch, cause } = self;
+        match (&**cause, arch) {
+            // These messages name the syscall themselves.
+            (Cause::UnknownName | Cause::OnNoArch { .. } | Cause::NotASyscallNumber { .. }, _) => {
+                write!(f, "rule {number}: ")?;
+            }
+            (_, Some(arch)) => write!(f, "rule {number}, {syscall} on {arch}: ")?,
+            (_, None) => write!(f, "rule {number}, {syscall}: ")?,
+        }
+        match &**cause {
+            Cause::UnknownName => {
+                write!(f, "unknown syscall {syscall:?}")?;
+                match nearest_name(syscall) {
+                    Some(nearest) => write!(f, "; did you mean {nearest:?}?"),
+                    None => f.write_str("; give its number if it is newer than the tables"),
+                }
+            }
+            Cause::OnNoArch { arches, others } => {
+                write!(f, "{} has no syscall {syscall:?}", names(arches))?;
+                match others.as_slice() {
+                    [] => f.write_str("; no architecture with a table has it"),
+                    [one] => write!(f, "; only {one} has it"),
+                    [one, two] => write!(f, "; {one} and {two} have it"),
+                    [one, two, more @ ..] => {
+                        write!(f, "; {one}, {two} and {} others have it", more.len())
+                    }
+                }
+            }
+            Cause::NotASyscallNumber { given } => {
+                write!(f, "{given} is not a syscall number; numbers are 0 to {}", u32::MAX)
+            }
+            Cause::AmbiguousNumber { arches } => write!(
+                f,
+                "a number means another syscall on each of {}; give the name, or \
+                 Syscall::on(arch, {syscall})",
+                names(arches)
+            ),
+            Cause::ForeignArch { arch, arches } => write!(
+                f,
+                "the filter is for {}, not for {arch}; give {arch} to Filter::builder",
+                names(arches)
+            ),
+            Cause::OtherAbi { abi } => write!(
+                f,
+                "this is a number of {abi}, and numbers of {abi} have a verdict of their own; give {abi} \
+                 to Filter::builder too"
+            ),
+            Cause::ThroughMultiplexer { via } => write!(
+                f,
+                "it is reached through {via}(2) too, whose arguments a filter cannot read; give the \
+                 syscall as Syscall::name({syscall:?}).direct() and {via:?} a rule of its own"
+            ),
+            Cause::Decided { earlier, verdict } => write!(
+                f,
+                "the rule has no effect: an earlier one gives the syscall {earlier} unconditionally, \
+                 and the first match decides; put the rule with {verdict} first"
+            ),
+            Cause::Argument(error) => error.fmt(f),
+            Cause::NoSignature { name } => write!(
+                f,
+                "the number has no name, so its argument {name:?} is not known; give the argument by \
+                 number, 0 to 5"
+            ),
+            Cause::UnknownWidth { argument } => write!(
+                f,
+                "how many bits the kernel reads of {argument} is unknown; compare .low32() or .u64() \
+                 of it"
+            ),
+            Cause::DoesNotFit { given, argument, bits } => {
+                write!(
+                    f,
+                    "{given} does not fit into the {bits} bits that are compared of {argument}"
+                )?;
+                if *bits == 32 { f.write_str("; compare .u64() of it for all 64") } else { Ok(()) }
+            }
+            Cause::Signed { given, argument } => write!(
+                f,
+                "{argument} is compared with {given} by order, but such comparisons are unsigned; give \
+                 the unsigned value, or use non_negative()"
+            ),
+            Cause::OutsideMask { given, mask } => write!(
+                f,
+                "{given} has bits outside the mask {mask}, so the comparison has the same answer for \
+                 every call"
+            ),
+            Cause::EmptyMask { argument } => {
+                write!(f, "a mask of {argument} has no bits; give at least one")
+            }
+            Cause::EmptyRange { first, last } => {
+                write!(f, "the range from {first} to {last} is empty")
+            }
+            Cause::TooDeep { limit } => {
+                write!(f, "the condition nests deeper than {limit} levels (the limit)")
+            }
+            Cause::Defect(what) => write!(f, "{what} (a defect of callgate)"),
+        }
+    }
+}
+
+impl std::error::Error for RuleError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &*self.cause {
+            Cause::Argument(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// A list of architectures in words.
+pub(super) fn names(arches: &[Arch]) -> String {
+    let names: Vec<&str> = arches.iter().map(|arch| arch.name()).collect();
+    names.join(", ")
+}

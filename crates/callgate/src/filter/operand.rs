@@ -1,0 +1,171 @@
+//! From an argument of an expression to tests on `seccomp_data`, for one syscall of one architecture.
+//!
+//! Where registers have 32 bits, the high word of an argument is always zero. Values of up to 32 bits are
+//! compared with the low word there, larger ones with both words, so that `count <= 1 << 40` holds.
+
+use super::arg::{Arg, ArgValue, Place, Width};
+use super::error::Cause;
+use super::expr::Matcher;
+use callgate_bpf::Arch;
+use callgate_proof::policy::{Cmp, Condition, Field, Test};
+
+/// The bits of an argument that are compared.
+pub(super) struct Operand<'a> {
+    /// As messages call it.
+    name: &'a Place,
+    field: Field,
+    /// 32 or 64: what negative values are extended to.
+    bits: u8,
+    /// Both words, where registers have 32 bits.
+    extended: Option<Field>,
+    mask: Option<u64>,
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Place::Name(name) => write!(f, "argument {name:?}"),
+            Place::Number(number) => write!(f, "argument {number}"),
+            Place::InstructionPointer => f.write_str("the instruction pointer"),
+        }
+    }
+}
+
+impl<'a> Operand<'a> {
+    /// `call` is the name of the syscall; `None` for a number without one.
+    pub(super) fn of(arg: &'a Arg, arch: Arch, call: Option<&str>) -> Result<Operand<'a>, Cause> {
+        let (field, read) = match &arg.place {
+            Place::InstructionPointer => (Some(Field::instruction_pointer()), Some(64)),
+            Place::Name(name) => {
+                let call = call.ok_or_else(|| Cause::NoSignature { name: name.clone() })?;
+                let place = arch.argument(call, name)?;
+                (Field::arg(place.index), place.bits)
+            }
+            Place::Number(number) => {
+                let number = u32::try_from(*number).unwrap_or(u32::MAX);
+                // No syscall has the empty name: its arguments are unknown.
+                let place = arch.argument_at(call.unwrap_or_default(), number)?;
+                (Field::arg(place.index), place.bits)
+            }
+        };
+        let field = field.ok_or(Cause::Defect("an argument has no field"))?;
+        let narrow = !arch.has_wide_registers() && !matches!(arg.place, Place::InstructionPointer);
+        let bits = match (arg.width, read) {
+            (Width::Low32, _) => 32,
+            _ if narrow => 32,
+            (Width::U64, _) => 64,
+            (Width::Kernel, Some(bits)) => bits,
+            (Width::Kernel, None) => {
+                return Err(Cause::UnknownWidth { argument: arg.place.to_string() });
+            }
+        };
+        let extended = (narrow && arg.width != Width::Low32).then_some(field);
+        let field = if bits == 32 { field.low32() } else { field };
+        let mut operand = Operand { name: &arg.place, field, bits, extended, mask: None };
+        operand.mask = arg.mask.map(|mask| operand.mask_of(mask)).transpose()?;
+        Ok(operand)
+    }
+
+    /// The condition that a matcher is.
+    pub(super) fn resolve(&self, matcher: &Matcher) -> Result<Condition, Cause> {
+        Ok(match matcher {
+            Matcher::Any => Condition::always(),
+            Matcher::Compare(cmp @ (Cmp::Eq | Cmp::Ne), value) => {
+                self.test(self.mask, *cmp, self.within_mask(*value)?)
+            }
+            Matcher::Compare(cmp, value) => self.test(self.mask, *cmp, self.unsigned(*value)?),
+            Matcher::In(values) => {
+                let mut any = Vec::with_capacity(values.len());
+                for value in values {
+                    any.push(self.test(self.mask, Cmp::Eq, self.within_mask(*value)?));
+                }
+                Condition::any(any)
+            }
+            Matcher::Range { first, last } => {
+                let start = first.unwrap_or(ArgValue(0));
+                if let Some(last) = last.filter(|last| *last < start) {
+                    return Err(Cause::EmptyRange { first: start, last });
+                }
+                let mut both = Vec::new();
+                for (cmp, bound) in [(Cmp::Ge, first), (Cmp::Le, last)] {
+                    if let Some(bound) = bound {
+                        both.push(self.test(self.mask, cmp, self.unsigned(*bound)?));
+                    }
+                }
+                Condition::all(both)
+            }
+            Matcher::BitsWithin(allowed) => {
+                let others = !self.value(*allowed)? & self.full() & self.mask.unwrap_or(u64::MAX);
+                match others {
+                    0 => Condition::always(),
+                    others => self.test(Some(others), Cmp::Eq, 0),
+                }
+            }
+            Matcher::AllBits(bits) => {
+                self.mask_of(*bits)?;
+                let bits = self.within_mask(*bits)?;
+                self.test(Some(bits), Cmp::Eq, bits)
+            }
+            Matcher::AnyBit(bits) => {
+                self.mask_of(*bits)?;
+                self.test(Some(self.within_mask(*bits)?), Cmp::Ne, 0)
+            }
+            Matcher::NonNegative => {
+                let sign = 1 << (self.bits - 1);
+                self.within_mask(ArgValue(i128::from(sign)))?;
+                self.test(Some(sign), Cmp::Eq, 0)
+            }
+        })
+    }
+
+    /// The bits that negative values are extended to.
+    fn full(&self) -> u64 {
+        if self.bits == 32 { u64::from(u32::MAX) } else { u64::MAX }
+    }
+
+    /// A value at the width of the operand.
+    fn value(&self, given: ArgValue) -> Result<u64, Cause> {
+        let limit = if self.extended.is_some() { u64::MAX } else { self.full() };
+        let smallest = -(1i128 << (self.bits - 1));
+        if given.0 > i128::from(limit) || given.0 < smallest {
+            let (argument, bits) = (self.name.to_string(), self.bits);
+            return Err(Cause::DoesNotFit { given, argument, bits });
+        }
+        Ok(if given.0 < 0 { given.0 as u64 & self.full() } else { given.0 as u64 })
+    }
+
+    /// A value that is compared by order.
+    fn unsigned(&self, given: ArgValue) -> Result<u64, Cause> {
+        if given.0 < 0 {
+            return Err(Cause::Signed { given, argument: self.name.to_string() });
+        }
+        self.value(given)
+    }
+
+    /// A value or bits that the operand's mask lets through.
+    fn within_mask(&self, given: ArgValue) -> Result<u64, Cause> {
+        let value = self.value(given)?;
+        match self.mask {
+            Some(mask) if value & !mask != 0 => Err(Cause::OutsideMask {
+                given: ArgValue(value.into()),
+                mask: ArgValue(mask.into()),
+            }),
+            _ => Ok(value),
+        }
+    }
+
+    fn mask_of(&self, given: ArgValue) -> Result<u64, Cause> {
+        match self.value(given)? {
+            0 => Err(Cause::EmptyMask { argument: self.name.to_string() }),
+            mask => Ok(mask),
+        }
+    }
+
+    /// `(operand & mask) cmp value`.
+    fn test(&self, mask: Option<u64>, cmp: Cmp, value: u64) -> Condition {
+        let large = value.max(mask.unwrap_or(0)) > u64::from(u32::MAX);
+        let field = self.extended.filter(|_| large).unwrap_or(self.field);
+        let mask = mask.unwrap_or(u64::MAX) & field.full_mask();
+        Condition::test(Test { field, mask, cmp, value })
+    }
+}

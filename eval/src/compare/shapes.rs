@@ -1,0 +1,130 @@
+//! Whether `callgate_measure::libseccomp` makes the programs that libseccomp makes.
+//!
+//! The rule sets of the comparison, and random rules, are given to the library and to the builder of the same
+//! shape, as a list and as a tree; the programs must be equal, instruction by instruction. Random rules that the
+//! builder refuses are counted and not given to the library, which does not end for some of them; in most, one rule
+//! covers another.
+
+use std::path::Path;
+use std::time::Duration;
+
+use callgate::Endian;
+use callgate::bpf::{Insn, Program};
+use callgate::policy::Policy;
+use callgate_measure::libseccomp::{self, ShapeError};
+
+use super::generate;
+use super::peers::{Missing, Peer, Peers};
+use super::rules::Rules;
+use super::sets;
+use crate::Result;
+
+/// How many random rule sets are compared.
+const RANDOM: u64 = 1000;
+/// How long the library may take for one; usually it takes milliseconds.
+const LIMIT: Duration = Duration::from_secs(20);
+
+type Builder = fn(&Policy) -> Result<Program, ShapeError>;
+const SHAPES: [(Peer, Builder); 2] =
+    [(Peer::LibseccompLinear, libseccomp::list), (Peer::LibseccompTree, libseccomp::tree)];
+
+/// How many programs came to what.
+#[derive(Default)]
+struct Counts {
+    same: usize,
+    /// By the builder.
+    refused: usize,
+    /// Different programs, and those that only libseccomp refuses.
+    different: Vec<String>,
+}
+
+pub(super) fn compare(
+    directory: &Path,
+    profiles: Option<&Path>,
+    progress: impl Fn(&str),
+) -> Result<String> {
+    let peers = Peers::libseccomp(directory)?;
+    let mut text = peers.versions().join("\n") + "\n";
+    let mut counts = Counts::default();
+    let mut notes = Vec::new();
+    for set in sets::all(profiles, &mut notes)? {
+        for (peer, builder) in SHAPES {
+            let name = format!("{}: {}", set.name, peer.name());
+            let outcome = counts.add(&name, peer, builder, &set.rules, &peers)?;
+            text += &format!("{name}: {outcome}\n");
+        }
+    }
+    for seed in 0..RANDOM {
+        if seed % 100 == 0 {
+            progress(&format!("{seed} of {RANDOM} random rule sets"));
+        }
+        let rules = generate::mixed(seed);
+        for (peer, builder) in SHAPES {
+            if builder(&rules.to_policy()?).is_err() {
+                counts.refused += 1;
+            } else {
+                let name = format!("random rules {seed}: {}", peer.name());
+                counts.add(&name, peer, builder, &rules, &peers)?;
+            }
+        }
+    }
+    text += &format!(
+        "with {RANDOM} random rule sets: {} programs the same, {} different, {} refused\n",
+        counts.same,
+        counts.different.len(),
+        counts.refused
+    );
+    if counts.different.is_empty() {
+        return Ok(text);
+    }
+    let first: String = counts.different.iter().take(5).map(|line| format!("{line}\n")).collect();
+    Err(format!("the programs are not those of libseccomp\n{text}{first}"))
+}
+
+impl Counts {
+    /// Compares one program; says in words what came of it.
+    fn add(
+        &mut self,
+        name: &str,
+        peer: Peer,
+        builder: Builder,
+        rules: &Rules,
+        peers: &Peers,
+    ) -> Result<String> {
+        let rules = Rules { hot: Vec::new(), ..rules.with_edges(peer.edges(rules)) };
+        let (theirs, rules) = match peers.compile(peer, &rules, Duration::ZERO, LIMIT) {
+            Ok(compiled) => {
+                // A program that is too long for the kernel is refused here, too.
+                let program = Program::from_bytes(&compiled.bytes, Endian::Little);
+                (program.map_err(|error| error.to_string()), rules.without(&compiled.unknown))
+            }
+            Err(Missing::CannotExpress(why)) => (Err(why), rules),
+            Err(other) => return Err(format!("{name}: {other}")),
+        };
+        let outcome = match (builder(&rules.to_policy()?), theirs) {
+            (Ok(ours), Ok(theirs)) if ours == theirs => {
+                self.same += 1;
+                return Ok(format!("{} instructions, the same", ours.len()));
+            }
+            (Err(why), _) => {
+                self.refused += 1;
+                return Ok(format!("refused: {why}"));
+            }
+            (Ok(ours), Ok(theirs)) => {
+                let (ours, theirs): (Vec<&Insn>, Vec<&Insn>) =
+                    (ours.iter().collect(), theirs.iter().collect());
+                let at = ours.iter().zip(&theirs).take_while(|(a, b)| a == b).count();
+                format!(
+                    "{} instructions, libseccomp's has {}; instruction {at} is {:?}, libseccomp's {:?}",
+                    ours.len(),
+                    theirs.len(),
+                    ours.get(at),
+                    theirs.get(at)
+                )
+            }
+            (Ok(_), Err(why)) => format!("refused by libseccomp only: {why}"),
+        };
+        self.different.push(format!("{name}: {outcome}"));
+        Ok(outcome)
+    }
+}

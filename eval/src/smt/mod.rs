@@ -1,0 +1,244 @@
+//! `cargo xtask smt`: other solvers beside the proof. Scripts of `callgate-smt` are given to z3 and cvc5, and both
+//! must give the answer of the decision diagram; a model is run through the reference interpreter and must show the
+//! difference.
+//!
+//! [`shipped`] has the filters of the repository, [`broken`] makes wrong programs, [`compare`] asks everybody, and
+//! [`solver`] runs the solvers.
+
+mod broken;
+mod compare;
+mod filetest;
+mod shipped;
+mod solver;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use callgate::Description;
+use callgate::bpf::LongProgram;
+use callgate::compile::{self, CompileError, compile, recompile};
+use callgate::diagram::Budget;
+use callgate::policy::Policy;
+use callgate::random::Rng;
+use callgate::{Arch, Endian, stack};
+
+use crate::Result;
+use compare::{Comparison, Tally};
+use solver::Solver;
+
+pub(crate) const HELP: &str = "\
+usage: cargo xtask smt [--policies N] [--seed N] [--seconds N] [--limit N] [--data DIR]
+
+Asks z3 and cvc5 whether filters and their compiled programs are equivalent, and compares
+their answers with callgate's: first for the profiles, file tests and programs of the
+repository, then for random policies, a stack of two of them now and then, and random
+programs. To each of them belongs a program that was broken; where a solver finds a
+difference, the syscall of its model is run through the reference interpreter and must
+show it. Needs z3 and cvc5 (Debian: z3, cvc5).
+
+  --policies N   how many random policies (default 1000; with --seconds no limit)
+  --seed N       the seed (default 1)
+  --seconds N    begin no further filter or policy after N seconds
+  --limit N      seconds that a solver has for one script (default 60); a script without
+                 an answer is counted and named, but is not an error
+  --data DIR     also take all profiles (*.json) and programs (*.bpf) in a directory
+
+It ends with exit status 1 when an answer is wrong.
+";
+
+/// Enough for every filter in use. Random programs with arithmetic soon need more, and take long to say so.
+const BUDGET: Budget = Budget { nodes: 200_000, steps: 1_000_000 };
+
+struct Options {
+    policies: Option<u64>,
+    seed: u64,
+    seconds: Option<u64>,
+    limit: Duration,
+    data: Option<PathBuf>,
+}
+
+impl Options {
+    fn parse(arguments: &[String]) -> Result<Options> {
+        let mut options = Options {
+            policies: None,
+            seed: 1,
+            seconds: None,
+            limit: Duration::from_secs(60),
+            data: None,
+        };
+        let mut words = arguments.iter();
+        while let Some(word) = words.next() {
+            let value = words.next().ok_or_else(|| format!("missing value: {word} …"))?;
+            let number =
+                || value.parse().map_err(|_| format!("{word} takes a number, not {value:?}"));
+            match word.as_str() {
+                "--policies" => options.policies = Some(number()?),
+                "--seed" => options.seed = number()?,
+                "--seconds" => options.seconds = Some(number()?),
+                "--limit" => options.limit = Duration::from_secs(number()?.max(1)),
+                "--data" => options.data = Some(PathBuf::from(value)),
+                _ => return Err(format!("unknown option {word:?}; try --help")),
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// A filter in either form.
+#[derive(Clone, Debug)]
+enum Source {
+    Policy(Box<Policy>),
+    Program(LongProgram),
+}
+
+/// A filter with a name.
+#[derive(Clone, Debug)]
+struct Subject {
+    name: String,
+    source: Source,
+    endian: Endian,
+    arches: Vec<Arch>,
+}
+
+impl Subject {
+    fn policy(name: impl Into<String>, policy: Policy) -> Subject {
+        let (endian, arches) = (policy.endian(), policy.arches().collect());
+        Subject { name: name.into(), source: Source::Policy(Box::new(policy)), endian, arches }
+    }
+
+    fn program(name: impl Into<String>, program: LongProgram, endian: Endian) -> Subject {
+        let arches = callgate::bpf::compared_arches(&program, endian);
+        Subject { name: name.into(), source: Source::Program(program), endian, arches }
+    }
+
+    fn compile(&self, options: &compile::Options) -> Result<LongProgram, CompileError> {
+        let compiled = match &self.source {
+            Source::Policy(policy) => compile(policy, options),
+            Source::Program(program) => recompile(program, self.endian, &self.arches, options),
+        };
+        compiled.map(|compiled| compiled.program.into())
+    }
+}
+
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    let options = Options::parse(arguments)?;
+    let start = Instant::now();
+    let directory = std::env::temp_dir().join(format!("callgate-smt-{}", std::process::id()));
+    crate::files::make(&directory)?;
+    let result = run_in(&options, &directory, start);
+    crate::files::remove(&directory)?;
+    result
+}
+
+fn run_in(options: &Options, directory: &std::path::Path, start: Instant) -> Result<()> {
+    let solvers = Solver::all()?;
+    for solver in &solvers {
+        println!("{}", solver.version);
+    }
+    let mut tally = Tally::new(&solvers, directory, options.limit);
+    let mut rng = Rng::new(options.seed);
+
+    let mut shipped = shipped::all()?;
+    if let Some(data) = &options.data {
+        shipped.extend(shipped::in_directory(data)?);
+    }
+    let end = options.seconds.map(Duration::from_secs);
+    let in_time = || end.is_none_or(|end| start.elapsed() < end);
+    let mut asked = 0;
+    for subject in shipped.iter().take_while(|_| in_time()) {
+        check(subject, &mut rng, &mut tally)?;
+        asked += 1;
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    println!("{asked} of {} filters of the repository in {seconds:.0} s: {tally}", shipped.len());
+
+    let all = options.policies.unwrap_or(if end.is_some() { u64::MAX } else { 1000 });
+    let mut policies = 0;
+    while policies < all && in_time() {
+        random(policies, &mut rng, &mut tally)?;
+        policies += 1;
+    }
+    println!(
+        "and {policies} random policies from seed {} in {:.0} s: {tally}",
+        options.seed,
+        start.elapsed().as_secs_f64()
+    );
+    tally.finish()
+}
+
+/// A filter and its program, and the program when it is broken.
+fn check(subject: &Subject, rng: &mut Rng, tally: &mut Tally<'_>) -> Result<()> {
+    let program = match subject
+        .compile(&compile::Options { budget: BUDGET, ..compile::Options::default() })
+    {
+        Ok(program) => program,
+        // Some file tests show which filters are refused.
+        Err(error) => {
+            tally.refused(&subject.name, &error.to_string());
+            return Ok(());
+        }
+    };
+    let compiled = Source::Program(program.clone());
+    tally.ask(&Comparison {
+        name: subject.name.clone(),
+        endian: subject.endian,
+        a: vec![&subject.source],
+        b: vec![&compiled],
+        broken: false,
+    })?;
+    let Some(broken) = broken::program(&program, rng) else { return Ok(()) };
+    tally.ask(&Comparison {
+        name: format!("{}, broken", subject.name),
+        endian: subject.endian,
+        a: vec![&subject.source],
+        b: vec![&Source::Program(broken)],
+        broken: true,
+    })
+}
+
+fn random(number: u64, rng: &mut Rng, tally: &mut Tally<'_>) -> Result<()> {
+    let policy = callgate_smt::random::policy(rng);
+    let subject = Subject::policy(format!("random policy {number}"), policy.clone());
+    check(&subject, rng, tally)?;
+    if number.is_multiple_of(8) {
+        let program = callgate_vm::differential::seccomp_program(rng);
+        let name = format!("random program {number}");
+        check(&Subject::program(name, program.into(), subject.endian), rng, tally)?;
+    }
+    if number % 8 == 4 {
+        stacked(number, policy, rng, tally)?;
+    }
+    Ok(())
+}
+
+/// Two policies on top of each other, and the one program that they merge to.
+fn stacked(number: u64, older: Policy, rng: &mut Rng, tally: &mut Tally<'_>) -> Result<()> {
+    let newer = loop {
+        let policy = callgate_smt::random::policy(rng);
+        if policy.endian() == older.endian() {
+            break policy;
+        }
+    };
+    let filters = vec![Description::policy(&older), Description::policy(&newer)];
+    let arches: Vec<Arch> = older.arches().collect();
+    let merged = stack::Stack::new(filters)
+        .and_then(|stack| stack::merge(&stack, &arches, &compile::Options::default()))
+        .map_err(|error| format!("random stack {number}: {error}"))?;
+    let endian = older.endian();
+    let (older, newer) = (Source::Policy(Box::new(older)), Source::Policy(Box::new(newer)));
+    tally.ask(&Comparison {
+        name: format!("random stack {number}"),
+        endian,
+        a: vec![&older, &newer],
+        b: vec![&Source::Program(merged.compiled.program.into())],
+        broken: false,
+    })?;
+    // In the other order, data of equal actions may differ.
+    tally.ask(&Comparison {
+        name: format!("random stack {number}, in the other order"),
+        endian,
+        a: vec![&older, &newer],
+        b: vec![&newer, &older],
+        broken: true,
+    })
+}
