@@ -1,11 +1,12 @@
-//! Containers start under generated profiles, with the real runtimes. What is missing for that (root, a
-//! runtime, a static busybox) is reported, and the test is skipped.
+//! Containers start under generated profiles, with the real runtimes.
 
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+
+use callgate_testing::{Need, Skip, TestResult, needs_program, needs_root};
 
 const CALLGATE: &str = env!("CARGO_BIN_EXE_callgate");
 
@@ -15,7 +16,7 @@ struct Tool {
     run: &'static str,
 }
 
-/// crun manages no control groups here, but looks for a hierarchy of version 2.
+/// crun does not manage cgroups here, but needs a cgroup2 hierarchy.
 static TOOLS: &[Tool] = &[
     Tool { name: "runc", run: "timeout 60 runc --root ./state run -b bundle callgate-test-$$" },
     Tool {
@@ -102,7 +103,7 @@ fn cases() -> impl Iterator<Item = Case> {
     })
 }
 
-/// A busybox that needs no libraries.
+/// A statically linked busybox.
 fn busybox() -> Option<PathBuf> {
     let paths = ["/bin/busybox", "/usr/bin/busybox", "/bin/busybox.static"];
     let is_static = |path: &PathBuf| {
@@ -122,24 +123,27 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Why a runtime cannot be tried here, if it cannot: its own trouble without any filter is the reason.
-fn missing(tool: &Tool, ground: &Ground) -> Option<String> {
+/// Skips the test if the runtime cannot start a container without a filter.
+fn needs_runtime(tool: &Tool, ground: &Ground) -> TestResult {
     ground.configure(&Case { no_new_privileges: true, uid: 0, capabilities: true }, None);
     let output = ground.shell(tool.run);
-    (!is_started(&output)).then(|| format!("it starts no container here: {}", said(&output).trim()))
+    if is_started(&output) {
+        return Ok(());
+    }
+    let reason = format!("{} cannot start a container: {}", tool.name, said(&output).trim());
+    Err(Skip::new(Need::Containers, reason))
 }
 
-fn try_tool(tool: &Tool) {
-    let Some(busybox) = busybox() else {
-        return eprintln!("{}: skipped, there is no static busybox", tool.name);
-    };
+fn try_tool(tool: &Tool) -> TestResult {
+    needs_root()?;
+    needs_program(Need::Containers, tool.name)?;
+    let busybox =
+        busybox().ok_or_else(|| Skip::new(Need::Containers, "no statically linked busybox"))?;
     let ground = Ground::new(tool.name, &busybox);
-    if let Some(why) = missing(tool, &ground) {
-        return eprintln!("{}: skipped, {why}", tool.name);
-    }
+    needs_runtime(tool, &ground)?;
     let busybox = "bundle/rootfs/bin/busybox";
     for (uid, file) in [(0, "root.json"), (1000, "user.json")] {
-        // The shell does something else for users than for root.
+        // The shell behaves differently for users and for root.
         let args = ["record", "--via", "ptrace", "-o", "-", "--", busybox, "sh", "-c", SCRIPT];
         let mut record = Command::new(CALLGATE);
         let recorded = record.args(args).current_dir(&ground.0).uid(uid).output();
@@ -149,10 +153,8 @@ fn try_tool(tool: &Tool) {
                 let start = text.find("{\n  \"callgate\"").unwrap();
                 fs::write(ground.0.join(file), &text[start..]).unwrap();
             }
-            Ok(output) => {
-                return eprintln!("{}: skipped, no recording: {}", tool.name, said(&output));
-            }
-            Err(why) => return eprintln!("{}: skipped, no recording: {why}", tool.name),
+            Ok(output) => return Err(Skip::new(Need::Ptrace, said(&output))),
+            Err(why) => return Err(Skip::new(Need::Ptrace, why)),
         }
     }
     let mut failures = Vec::new();
@@ -180,14 +182,18 @@ fn try_tool(tool: &Tool) {
         }
     }
     assert!(failures.is_empty(), "{}: {}", tool.name, failures.join("\n"));
+    Ok(())
 }
 
-#[test]
-fn runc_starts_containers_under_generated_profiles() {
-    try_tool(&TOOLS[0]);
+callgate_testing::tests![
+    runc_starts_containers_under_generated_profiles,
+    crun_starts_containers_under_generated_profiles,
+];
+
+fn runc_starts_containers_under_generated_profiles() -> TestResult {
+    try_tool(&TOOLS[0])
 }
 
-#[test]
-fn crun_starts_containers_under_generated_profiles() {
-    try_tool(&TOOLS[1]);
+fn crun_starts_containers_under_generated_profiles() -> TestResult {
+    try_tool(&TOOLS[1])
 }

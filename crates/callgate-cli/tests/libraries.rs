@@ -1,14 +1,14 @@
-//! A program that was recorded with one C library runs with another one under the generated profile. What
-//! is missing for that (a compiler, seccomp, permission to record) is reported, and the test is skipped.
+//! A program that was recorded with one C library runs with another one under the generated profile.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use callgate_testing::{Need, Skip, TestResult};
+
 const CALLGATE: &str = env!("CARGO_BIN_EXE_callgate");
 
-/// Reads and writes by stdio, takes and gives memory back, looks for files, waits, forks and raises a
-/// signal.
+/// Uses stdio, allocates and frees memory, looks up files, waits, forks and raises a signal.
 const PROGRAM: &str = r#"
 #define _GNU_SOURCE
 #include <poll.h>
@@ -58,7 +58,7 @@ impl Drop for Ground {
 
 impl Ground {
     fn run(&self, program: &str, args: &[&str]) -> Option<Output> {
-        Command::new(program).args(args).current_dir(&self.0).output().ok()
+        Command::new("timeout").arg("60").arg(program).args(args).current_dir(&self.0).output().ok()
     }
 
     fn callgate(&self, args: &[&str]) -> Output {
@@ -70,36 +70,39 @@ fn is_well(output: &Output) -> bool {
     output.status.success() && output.stdout == b"all is well\n"
 }
 
-/// Why something cannot be tried here.
-fn missing(ground: &Ground, builds: &[(&str, &str)]) -> Option<String> {
+/// Builds the program with each library, and records it.
+fn build_and_record(ground: &Ground, builds: &[(&str, &str)]) -> TestResult {
     for (compiler, program) in builds {
         let args = ["-static", "-O1", "-o", program, "program.c"];
         if !ground.run(compiler, &args).is_some_and(|output| output.status.success()) {
-            return Some(format!("{compiler} makes no static program here"));
+            let reason = format!("{compiler} cannot build a static program");
+            return Err(Skip::new(Need::Tool, reason));
         }
         let recording = format!("{program}.json");
         let own = format!("./{program}");
         let recorded =
             ground.callgate(&["record", "--via", "ptrace", "-o", &recording, "--", &own]);
         if !is_well(&recorded) {
-            return Some(format!("no recording: {}", String::from_utf8_lossy(&recorded.stderr)));
+            let reason = String::from_utf8_lossy(&recorded.stderr).into_owned();
+            assert!(reason.contains("not permitted"), "{reason}");
+            return Err(Skip::new(Need::Ptrace, reason));
         }
     }
-    None
+    Ok(())
 }
 
-#[test]
-fn programs_run_with_the_other_library_under_their_profile() {
+callgate_testing::tests![programs_run_with_the_other_library_under_their_profile];
+
+fn programs_run_with_the_other_library_under_their_profile() -> TestResult {
     let path =
         Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("libraries-{}", std::process::id()));
     let _ = fs::remove_dir_all(&path);
-    fs::create_dir_all(&path).unwrap();
+    fs::create_dir_all(&path)
+        .map_err(|why| Skip::new(Need::Tool, format!("{}: {why}", path.display())))?;
     let ground = Ground(path);
     fs::write(ground.0.join("program.c"), PROGRAM).unwrap();
     let builds = [("cc", "glibc"), ("musl-gcc", "musl")];
-    if let Some(why) = missing(&ground, &builds) {
-        return eprintln!("skipped: {why}");
-    }
+    build_and_record(&ground, &builds)?;
     let mut failures = Vec::new();
     for (_, recorded) in builds {
         for deny in ["enosys", "eperm", "kill"] {
@@ -127,4 +130,5 @@ fn programs_run_with_the_other_library_under_their_profile() {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+    Ok(())
 }

@@ -1,18 +1,40 @@
-//! How a recorder ends: what was recorded is not lost with it. A way of recording that this machine does not permit
-//! is not run, and the test's output says so.
+//! However a recorder ends, the recording so far is not lost. Each test runs once per method.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-const WAYS: [&str; 3] = ["tracepoint", "ptrace", "stops"];
+use callgate_testing::{Need, Skip, TestResult};
 
-/// How long anything may take.
+const METHODS: [&str; 3] = ["tracepoint", "ptrace", "stops"];
+
+fn main() -> ExitCode {
+    type Test = fn(&str) -> TestResult;
+    let tests: [(&str, Test); 4] = [
+        ("no_signal_loses_a_recording", no_signal_loses_a_recording),
+        ("a_recorder_that_is_killed_leaves_a_part", a_recorder_that_is_killed_leaves_a_part),
+        (
+            "a_part_is_removed_when_the_recording_is_complete",
+            a_part_is_removed_when_the_recording_is_complete,
+        ),
+        ("a_device_has_no_part", a_device_has_no_part),
+    ];
+    let mut trials = callgate_testing::trials![a_recorder_that_is_killed_does_not_affect_others];
+    for (name, test) in tests {
+        for method in METHODS {
+            trials.push(callgate_testing::test(format!("{name}::{method}"), move || test(method)));
+        }
+    }
+    callgate_testing::run(trials)
+}
+
+/// How long each wait may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A recorder, its command's process, and the files.
+/// A recorder, the process ID of its command, and its directory.
 struct Recorder {
     process: Child,
     command: i32,
@@ -20,16 +42,24 @@ struct Recorder {
 }
 
 impl Recorder {
-    /// Records a shell that does what `script` says, in the middle of which it tells its process (`$tell`);
-    /// `None` where this way is not permitted.
-    fn start(way: &str, test: &str, script: &str) -> Option<Recorder> {
+    /// Records a shell script, which prints its process ID at `$tell`.
+    fn start(method: &str, test: &str, script: &str) -> Result<Recorder, Skip> {
+        Recorder::start_with_output(method, test, script, "r.json")
+    }
+
+    fn start_with_output(
+        method: &str,
+        test: &str,
+        script: &str,
+        file: &str,
+    ) -> Result<Recorder, Skip> {
         let script = script.replace("$tell", "echo $$; exec >&-");
-        let name = format!("{test}-{way}-{}", std::process::id());
-        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let name = format!("callgate-{test}-{method}-{}", std::process::id());
+        let directory = std::env::temp_dir().join(name);
         let _ = fs::remove_dir_all(&directory);
         fs::create_dir_all(&directory).unwrap();
         let mut process = Command::new(env!("CARGO_BIN_EXE_callgate"))
-            .args(["record", "--via", way, "-o", "r.json", "--", "sh", "-c"])
+            .args(["record", "--via", method, "-o", file, "--", "sh", "-c"])
             .arg(script)
             .current_dir(&directory)
             .stdin(Stdio::null())
@@ -37,31 +67,40 @@ impl Recorder {
             .stderr(fs::File::create(directory.join("report")).unwrap())
             .spawn()
             .unwrap();
-        let mut line = String::new();
-        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let recorder = |command| Recorder { process, command, directory };
-        match line.trim().parse() {
-            Ok(command) => Some(recorder(command)),
-            Err(_) => {
-                let mut failed = recorder(0);
-                failed.wait();
-                let report = fs::read_to_string(failed.directory.join("report")).unwrap();
-                eprintln!("not run by {way}: {report}");
-                None
-            }
+        let output = process.stdout.take().unwrap();
+        let (send, first_line) = mpsc::channel();
+        std::thread::spawn(move || {
+            let mut line = String::new();
+            let _ = BufReader::new(output).read_line(&mut line);
+            send.send(line)
+        });
+        let mut recorder = Recorder { process, command: 0, directory };
+        let line = first_line.recv_timeout(PATIENCE);
+        let line = line.unwrap_or_else(|_| panic!("the command did not start in {PATIENCE:?}"));
+        if let Ok(command) = line.trim().parse() {
+            recorder.command = command;
+            return Ok(recorder);
         }
+        recorder.wait();
+        let report = recorder.read("report").unwrap_or_default();
+        // Where the machine does not permit the method; every other error is a defect.
+        let reasons =
+            ["not permitted", "Permission denied", "vmlinux", "only x86-64", "not implemented"];
+        assert!(reasons.iter().any(|reason| report.contains(reason)), "{method}: {report}");
+        let need = if method == "tracepoint" { Need::Bpf } else { Need::Ptrace };
+        Err(Skip::new(need, report.lines().next().unwrap_or_default()))
     }
 
     fn send(&self, signal: libc::c_int) {
-        // SAFETY: takes numbers; nobody has waited for this process as yet.
+        // SAFETY: takes numbers; this process was not reaped yet.
         unsafe { libc::kill(self.process.id() as i32, signal) };
     }
 
-    /// Waits until something is so.
-    fn until(&mut self, mut is_so: impl FnMut(&mut Recorder) -> bool) {
+    /// Waits until a condition holds.
+    fn until(&mut self, what: &str, mut is_so: impl FnMut(&mut Recorder) -> bool) {
         let start = Instant::now();
         while !is_so(self) {
-            assert!(start.elapsed() < PATIENCE, "{:?}", self.directory);
+            assert!(start.elapsed() < PATIENCE, "{what} did not happen in {PATIENCE:?}");
             std::thread::sleep(Duration::from_micros(200));
         }
     }
@@ -71,7 +110,7 @@ impl Recorder {
     }
 
     fn wait(&mut self) {
-        self.until(Recorder::has_ended);
+        self.until("the end of the recorder", Recorder::has_ended);
     }
 
     fn read(&self, name: &str) -> Option<String> {
@@ -87,7 +126,7 @@ impl Drop for Recorder {
     }
 }
 
-/// Whether it is whole, and has these words in it.
+/// Whether the text is a complete recording that contains these words.
 fn is_recording(text: &str, words: &str) -> bool {
     text.starts_with("{\n  \"callgate\": \"recording\",\n")
         && text.ends_with("\n  ]\n}\n")
@@ -95,106 +134,97 @@ fn is_recording(text: &str, words: &str) -> bool {
         && text.contains("\"name\": \"execve\"")
 }
 
-/// Signals come all the time, from when the command runs until the recorder has ended.
-#[test]
-fn no_signal_loses_a_recording() {
+/// Signals arrive continuously, from when the command runs until the recorder has ended.
+fn no_signal_loses_a_recording(method: &str) -> TestResult {
     const RUNS: usize = 8;
-    for way in WAYS {
-        for run in 0..RUNS {
-            // The first signal may end the command, or be ignored, and what it left behind is waited for.
-            let script = match run % 2 {
-                0 => "$tell; exec sleep 100",
-                _ => "trap '' TERM; $tell; sleep 3 & exit 3",
-            };
-            let Some(mut recorder) = Recorder::start(way, "no_signal", script) else { break };
-            recorder.until(|recorder| {
-                recorder.send(libc::SIGTERM);
-                recorder.has_ended()
-            });
-            let status = if run % 2 == 0 { "\"status\": 143" } else { "\"status\": 3" };
-            let text = recorder.read("r.json").unwrap_or_default();
-            let report = recorder.read("report");
-            assert!(is_recording(&text, status), "{way} {run}: {text} {report:?}");
-        }
-    }
-}
-
-#[test]
-fn a_recorder_that_is_killed_leaves_a_part() {
-    for way in WAYS {
-        let Some(mut recorder) = Recorder::start(way, "killed", "$tell; exec sleep 100") else {
-            continue;
+    for run in 0..RUNS {
+        // The first signal ends the command, or is ignored and processes outlive the command.
+        let script = match run % 2 {
+            0 => "$tell; exec sleep 100",
+            _ => "trap '' TERM; $tell; sleep 3 & exit 3",
         };
-        recorder.until(|recorder| recorder.read("r.json.partial").is_some());
-        recorder.send(libc::SIGKILL);
-        recorder.wait();
-        // Recorded by the kernel, the command goes on.
-        // SAFETY: takes numbers; by ptrace the kernel has ended it just now.
-        unsafe { libc::kill(recorder.command, libc::SIGKILL) };
-        assert_eq!(recorder.read("r.json"), None, "{way}");
-        let text = recorder.read("r.json.partial").unwrap();
-        assert!(is_recording(&text, "\"processes\": 1, \"threads\": 1, \"lost\": 1,"), "{text}");
-        assert!(!text.contains("\"status\""), "{text}");
-        for command in ["generate", "check"] {
-            let read = Command::new(env!("CARGO_BIN_EXE_callgate"))
-                .args([command, "--partial", "r.json.partial"])
-                .current_dir(&recorder.directory)
-                .output()
-                .unwrap();
-            let said = String::from_utf8_lossy(&read.stderr);
-            assert!(matches!(read.status.code(), Some(0 | 1)), "{command:?} {said}");
-        }
-    }
-}
-
-#[test]
-fn a_part_is_removed_when_the_recording_is_whole() {
-    for way in WAYS {
-        let script =
-            "i=0; while [ ! -e r.json.partial ] && [ $i -lt 600 ]; do sleep 0.1; i=$((i+1)); done";
-        let Some(mut recorder) = Recorder::start(way, "removed", script) else { continue };
-        recorder.wait();
+        let mut recorder = Recorder::start(method, "no_signal", script)?;
+        recorder.until("the end of the recorder", |recorder| {
+            recorder.send(libc::SIGTERM);
+            recorder.has_ended()
+        });
+        let status = if run % 2 == 0 { "\"status\": 143" } else { "\"status\": 3" };
         let text = recorder.read("r.json").unwrap_or_default();
-        assert!(is_recording(&text, "\"lost\": 0, \"status\": 0"), "{way}: {text}");
-        // The command ended because it was there.
-        assert!(!text.contains("\"count\": 600"), "{text}");
-        assert_eq!(recorder.read("r.json.partial"), None);
+        let report = recorder.read("report");
+        assert!(is_recording(&text, status), "{run}: {text} {report:?}");
     }
+    Ok(())
 }
 
-/// What is not a regular file has nothing beside it.
-#[test]
-fn a_device_has_no_part() {
-    let script = "sleep 1.5; [ ! -e /dev/null.partial ]";
-    let status = Command::new(env!("CARGO_BIN_EXE_callgate"))
-        .args(["record", "-o", "/dev/null", "--", "sh", "-c", script])
-        .stderr(Stdio::null())
-        .status();
-    assert_eq!(status.unwrap().code(), Some(0));
+fn a_recorder_that_is_killed_leaves_a_part(method: &str) -> TestResult {
+    let mut recorder = Recorder::start(method, "killed", "$tell; exec sleep 100")?;
+    recorder.until("a part", |recorder| recorder.read("r.json.partial").is_some());
+    recorder.send(libc::SIGKILL);
+    recorder.wait();
+    // The tracepoint method leaves the command running; otherwise the kernel has killed it.
+    // SAFETY: takes numbers.
+    unsafe { libc::kill(recorder.command, libc::SIGKILL) };
+    assert_eq!(recorder.read("r.json"), None);
+    let text = recorder.read("r.json.partial").unwrap();
+    assert!(is_recording(&text, "\"processes\": 1, \"threads\": 1, \"lost\": 1,"), "{text}");
+    assert!(!text.contains("\"status\""), "{text}");
+    for command in ["generate", "check"] {
+        let read = Command::new(env!("CARGO_BIN_EXE_callgate"))
+            .args([command, "--partial", "r.json.partial"])
+            .current_dir(&recorder.directory)
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8_lossy(&read.stderr);
+        assert!(matches!(read.status.code(), Some(0 | 1)), "{command:?} {stderr}");
+    }
+    Ok(())
 }
 
-/// By the kernel, recorders share programs; when the first one is killed, the others go on counting.
-#[test]
-fn a_recorder_that_is_killed_takes_nothing_from_others() {
-    let Some(mut first) = Recorder::start("tracepoint", "first", "$tell; exec sleep 100") else {
-        return;
-    };
-    let script = "$tell; while [ ! -e go ]; do sleep 0.05; done; \
+fn a_part_is_removed_when_the_recording_is_complete(method: &str) -> TestResult {
+    let script = "$tell; i=0; \
+                  while [ ! -e r.json.partial ] && [ $i -lt 600 ]; do sleep 0.1; i=$((i+1)); done; \
+                  [ -e r.json.partial ]";
+    let mut recorder = Recorder::start(method, "removed", script)?;
+    recorder.wait();
+    // Status 0: the command has seen a part.
+    let text = recorder.read("r.json").unwrap_or_default();
+    assert!(is_recording(&text, "\"lost\": 0, \"status\": 0"), "{text}");
+    assert_eq!(recorder.read("r.json.partial"), None);
+    Ok(())
+}
+
+/// Only recordings in regular files have parts.
+fn a_device_has_no_part(method: &str) -> TestResult {
+    // The first part is due after a second.
+    let script = "$tell; sleep 1.5; [ ! -e /dev/null.partial ]";
+    let mut recorder = Recorder::start_with_output(method, "device", script, "/dev/null")?;
+    recorder.wait();
+    let report = recorder.read("report");
+    assert_eq!(recorder.process.wait().unwrap().code(), Some(0), "{report:?}");
+    Ok(())
+}
+
+/// Recorders share eBPF programs. When the first one is killed, the others continue to count.
+fn a_recorder_that_is_killed_does_not_affect_others() -> TestResult {
+    let mut first = Recorder::start("tracepoint", "first", "$tell; exec sleep 100")?;
+    let script = "$tell; i=0; \
+                  while [ ! -e go ] && [ $i -lt 1200 ]; do sleep 0.05; i=$((i+1)); done; \
                   exec dd if=/dev/zero of=/dev/null bs=1 count=700 status=none";
-    let Some(mut second) = Recorder::start("tracepoint", "second", script) else { return };
-    let Some(mut third) = Recorder::start("tracepoint", "third", script) else { return };
+    let second = Recorder::start("tracepoint", "second", script)?;
+    let third = Recorder::start("tracepoint", "third", script)?;
     first.send(libc::SIGKILL);
     first.wait();
-    // SAFETY: takes numbers; the command sleeps on.
+    // SAFETY: takes numbers; the command still sleeps.
     unsafe { libc::kill(first.command, libc::SIGKILL) };
-    for recorder in [&mut second, &mut third] {
+    for mut recorder in [second, third] {
         fs::write(recorder.directory.join("go"), "").unwrap();
         recorder.wait();
         let text = recorder.read("r.json").unwrap_or_default();
         assert!(is_recording(&text, "\"lost\": 0, \"status\": 0"), "{text}");
         let count = text.split("\"name\": \"write\"").nth(1).unwrap();
         let count = count.split("\"count\": ").nth(1).unwrap().split([',', '}']).next().unwrap();
-        // One by the shell, which tells its process.
+        // The shell writes its process ID.
         assert_eq!(count, "701");
     }
+    Ok(())
 }

@@ -1,15 +1,13 @@
-//! A command that runs under a filter, in place of this process.
+//! Commands that replace this process, under a filter.
 //!
-//! The order matters. The command is looked up and its arguments are made into C strings first: after
-//! the filter is there, looking it up could need calls that the filter denies. Then come
-//! `no_new_privs`, the filter, and `execve` as the next call. There is no fork: the command keeps the
-//! process id, the terminal, the open files and the parent, so whoever waits for it sees its exit
-//! status and its signal.
+//! The order matters. First, the command is looked up and its arguments are converted to C strings, because the filter
+//! may deny syscalls that this needs. Then come `no_new_privs`, the filter, and `execve` as the next syscall. There is no
+//! fork: the command keeps the process ID, the terminal, the open files and the parent, which sees its exit status
+//! or signal.
 //!
-//! Lookup and exit statuses follow POSIX (Shell Command Language, 2.9.1): a name with a slash is a
-//! path; other names are searched in `PATH`, where an empty part is the current directory; 127 is "not
-//! found", 126 "found, but not executable". A file that the kernel does not know how to execute is given
-//! to `/bin/sh`, as `execvp(3)` does.
+//! Lookup and exit statuses follow POSIX (Shell Command Language, 2.9.1): a name with a slash is a path; other names are
+//! searched in `PATH`, where an empty part is the current directory; 127 means "not found", 126 "found, but not
+//! executable". A file whose format the kernel does not know is passed to `/bin/sh`, as by `execvp(3)`.
 
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::fmt;
@@ -21,13 +19,13 @@ use libc::c_int;
 
 use crate::sys::{self, Argv, Disposition};
 
-/// What interprets a script that names no interpreter.
+/// The interpreter of scripts without a `#!` line.
 const SHELL: &CStr = c"/bin/sh";
 
-/// Where commands are when `PATH` is not set (`confstr(_CS_PATH)` of glibc).
+/// The search path if `PATH` is not set (`confstr(_CS_PATH)` of glibc).
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
-/// A command, found and ready to be executed.
+/// A command that was found and can be executed.
 pub struct Command {
     path: CString,
     argv: Argv,
@@ -37,19 +35,19 @@ pub struct Command {
 }
 
 impl Command {
-    /// Finds the program of `words`, its name and arguments, with the `PATH` of this process.
+    /// Finds the program for `words`, its name and arguments, in the `PATH` of this process.
     ///
     /// # Errors
-    /// When there is no word, nothing of that name, or nothing that may be executed.
+    /// If there is no word, no file of that name, or none that may be executed.
     pub fn find(words: &[OsString]) -> Result<Command, CommandError> {
         let path = std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
         Command::find_in(words, &path)
     }
 
-    /// The same with a given search path, in the form of `PATH`.
+    /// Like [`find`](Command::find), with a given search path in the format of `PATH`.
     ///
     /// # Errors
-    /// As [`Command::find`].
+    /// Those of [`Command::find`].
     pub fn find_in(words: &[OsString], search: &OsStr) -> Result<Command, CommandError> {
         let Some(name) = words.first().filter(|name| !name.is_empty()) else {
             return Err(CommandError { kind: CommandErrorKind::Empty });
@@ -72,16 +70,16 @@ impl Command {
         })
     }
 
-    /// Signals that the command starts with in another disposition than this process has: Rust's runtime ignores
-    /// SIGPIPE, for example, and a command is not to inherit that.
+    /// Signals whose disposition the command must not inherit from this process. For example, Rust's runtime ignores
+    /// SIGPIPE.
     #[must_use]
     pub fn with_signals(mut self, signals: Vec<(c_int, Disposition)>) -> Command {
         self.signals = signals;
         self
     }
 
-    /// Sets the signals of [`with_signals`](Command::with_signals), in the process that becomes the command.
-    /// These are system calls that a filter may deny, so call this before installing it. Async-signal-safe.
+    /// Sets the dispositions of [`with_signals`](Command::with_signals), in the process that becomes the command. Call
+    /// this before installing a filter, which may deny these syscalls. Async-signal-safe.
     pub fn restore_signals(&self) {
         for (signal, disposition) in &self.signals {
             sys::set_disposition(*signal, *disposition);
@@ -93,9 +91,9 @@ impl Command {
         Path::new(OsStr::from_bytes(self.path.to_bytes()))
     }
 
-    /// Replaces this process by the command. Returns only when that failed.
+    /// Replaces this process by the command. Returns only if that failed.
     ///
-    /// Makes no other system call, except for a second `execve` for a script without interpreter.
+    /// Makes no other syscall, except for a second `execve` for a script without `#!` line.
     pub fn exec(&self) -> ExecError {
         self.failed(self.replace_process())
     }
@@ -141,7 +139,7 @@ fn look_up(name: &OsStr, search: &OsStr) -> Result<CString, CommandError> {
         let path = Path::new(directory).join(name);
         match executable(&path) {
             Ok(found) => return Ok(found),
-            // Nobody knows what a directory holds that may not be searched; others may hold it too.
+            // A directory that may not be searched is skipped.
             Err(Refusal::Missing | Refusal::Directory | Refusal::Unreachable(_)) => {}
             Err(Refusal::Denied(why)) => denied = denied.or(Some((path, why))),
         }
@@ -156,9 +154,9 @@ fn look_up(name: &OsStr, search: &OsStr) -> Result<CString, CommandError> {
 enum Refusal {
     Missing,
     Directory,
-    /// It may be there: a directory on the way cannot be searched.
+    /// It may exist: a directory of its path cannot be searched.
     Unreachable(io::Error),
-    /// It is there.
+    /// It exists.
     Denied(io::Error),
 }
 
@@ -179,7 +177,7 @@ fn executable(path: &Path) -> Result<CString, Refusal> {
     Ok(path)
 }
 
-/// Why there is no command to execute.
+/// Why a command cannot be executed, before trying to.
 #[derive(Debug)]
 pub struct CommandError {
     kind: CommandErrorKind,
@@ -196,8 +194,7 @@ enum CommandErrorKind {
 }
 
 impl CommandError {
-    /// The exit status with which a shell reports this: 127 not found, 126 not executable; 2 for a
-    /// command that is none.
+    /// The exit status that a shell reports: 127 not found, 126 not executable; 2 for an invalid command.
     pub fn exit_status(&self) -> u8 {
         match self.kind {
             CommandErrorKind::Empty | CommandErrorKind::ZeroByte => 2,
@@ -213,7 +210,7 @@ impl fmt::Display for CommandError {
             CommandErrorKind::Empty => f.write_str("the command is empty"),
             CommandErrorKind::ZeroByte => f.write_str("the command contains a zero byte"),
             CommandErrorKind::NotInPath(name) => {
-                write!(f, "{}: command not found in PATH", name.display())
+                write!(f, "{}: command not found in PATH", Path::new(name).display())
             }
             CommandErrorKind::NoFile(path) => write!(f, "{}: no such file", path.display()),
             CommandErrorKind::Directory(path) => {
@@ -228,7 +225,7 @@ impl fmt::Display for CommandError {
 
 impl std::error::Error for CommandError {}
 
-/// Why `execve` failed for a command that had been found. The filter is installed by then.
+/// Why `execve` failed for a command that was found. The filter is installed by then.
 #[derive(Debug)]
 pub struct ExecError {
     path: PathBuf,
@@ -236,8 +233,8 @@ pub struct ExecError {
 }
 
 impl ExecError {
-    /// The exit status with which a shell reports this: 127 when a file is missing (that of the command
-    /// itself was there, so it is its interpreter), else 126.
+    /// The exit status that a shell reports: 127 if a file does not exist (the interpreter, because the command itself was
+    /// found), otherwise 126.
     pub fn exit_status(&self) -> u8 {
         if self.error.kind() == io::ErrorKind::NotFound { 127 } else { 126 }
     }
@@ -247,7 +244,7 @@ impl fmt::Display for ExecError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: cannot be executed: {}", self.path.display(), sys::error_text(&self.error))?;
         if self.error.kind() == io::ErrorKind::NotFound {
-            f.write_str(" (the file is there, so it is its interpreter that is missing)")?;
+            f.write_str(" (its interpreter does not exist)")?;
         }
         Ok(())
     }
@@ -266,15 +263,16 @@ mod tests {
     }
 
     fn scratch(name: &str) -> PathBuf {
-        // Beside the test itself: a temporary directory may be mounted without permission to execute.
-        let test = std::env::current_exe().unwrap();
-        let directory = test.with_file_name(format!("callgate-{name}-{}", std::process::id()));
-        fs::create_dir_all(&directory).unwrap();
-        directory
+        let name = format!("callgate-{name}-{}", std::process::id());
+        // Beside the test if possible: a temporary directory may be mounted without permission to execute.
+        let beside = std::env::current_exe().unwrap().with_file_name(&name);
+        let elsewhere = std::env::temp_dir().join(&name);
+        let mut places = [beside, elsewhere].into_iter();
+        places.find(|directory| fs::create_dir_all(directory).is_ok()).unwrap()
     }
 
     #[test]
-    fn the_search_goes_on_behind_what_is_no_command() {
+    fn the_search_skips_files_that_are_not_executable() {
         let directory = scratch("search");
         for (part, mode) in [("a", 0o644), ("b", 0o755), ("c", 0o755)] {
             fs::create_dir_all(directory.join(part)).unwrap();
@@ -295,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_taken_as_it_is() {
+    fn a_path_is_not_searched() {
         let find = |name: &str| Command::find_in(&words(&[name]), OsStr::new(""));
         assert_eq!(find("/bin/sh").unwrap().path(), Path::new("/bin/sh"));
         for (name, status, text) in [

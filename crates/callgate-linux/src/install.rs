@@ -1,4 +1,4 @@
-//! Installing a filter.
+//! Installs filters.
 
 use std::fmt;
 use std::io;
@@ -11,34 +11,36 @@ use crate::sys;
 use crate::thread_status::ThreadStatus;
 use callgate::bpf::FilterFlags;
 
-/// Sets `no_new_privs` and installs a filter for the calling thread; with [`FilterFlags::TSYNC`] for all
-/// threads of the process. It holds for everything that these threads start, and for good.
+/// Sets `no_new_privs` and installs a filter for the calling thread; with [`FilterFlags::TSYNC`], for all
+/// threads of the process. Threads and processes that they start inherit it. It cannot be removed.
 ///
-/// Uses `seccomp(2)`; on kernels before 3.17, and without flags, `prctl(PR_SET_SECCOMP)`.
+/// Uses `seccomp(2)`, or `prctl(PR_SET_SECCOMP)` on kernels before 3.17 if there are no flags.
 ///
 /// # Errors
-/// When the kernel refuses; then no filter was installed, but `no_new_privs` may be set.
+/// If the kernel refuses. Then no filter was installed, but `no_new_privs` may be set.
 pub fn install(program: &Program, flags: FilterFlags) -> Result<(), InstallError> {
     let error = |kind| Err(InstallError { kind });
     if flags.contains(FilterFlags::WAIT_KILLABLE_RECV) {
-        return error(Kind::NeedsListener);
+        return error(InstallErrorKind::NeedsListener);
     }
     let code = code_of(program);
     if let Err(why) = sys::set_no_new_privs() {
-        return error(Kind::NoNewPrivs(why));
+        return error(InstallErrorKind::NoNewPrivs(why));
     }
     let why = match sys::seccomp_set_filter(&code, flags.bits()) {
         Ok(0) => return Ok(()),
-        Ok(thread) => return error(Kind::Thread(thread)),
+        Ok(thread) => return error(InstallErrorKind::Thread(thread)),
         Err(why) => why,
     };
     match why.raw_os_error() {
         Some(libc::ENOSYS) if flags.is_empty() => match sys::prctl_set_filter(&code) {
             Ok(()) => Ok(()),
-            Err(why) if why.raw_os_error() == Some(libc::EINVAL) => error(Kind::NoSeccomp),
-            Err(why) => error(Kind::other(why, code.len())),
+            Err(why) if why.raw_os_error() == Some(libc::EINVAL) => {
+                error(InstallErrorKind::NoSeccomp)
+            }
+            Err(why) => error(InstallErrorKind::other(why, code.len())),
         },
-        Some(libc::ENOSYS) => error(Kind::NoSyscall(flags)),
+        Some(libc::ENOSYS) => error(InstallErrorKind::NoSyscall(flags)),
         Some(libc::EINVAL) => {
             let mut unknown = FilterFlags::NONE;
             for (flag, ..) in flags.each() {
@@ -47,23 +49,23 @@ pub fn install(program: &Program, flags: FilterFlags) -> Result<(), InstallError
                 }
             }
             if !sys::seccomp_knows_flags(FilterFlags::NONE.bits()) {
-                error(Kind::NoSeccomp)
+                error(InstallErrorKind::NoSeccomp)
             } else if unknown.is_empty() {
-                error(Kind::Program(why))
+                error(InstallErrorKind::Program(why))
             } else {
-                error(Kind::UnknownFlags(unknown))
+                error(InstallErrorKind::UnknownFlags(unknown))
             }
         }
-        _ => error(Kind::other(why, code.len())),
+        _ => error(InstallErrorKind::other(why, code.len())),
     }
 }
 
-/// Installs filters on top of each other for the calling thread, the oldest first, as
-/// [`install`] does without flags. Memory is allocated before the first, and as few calls as possible are
-/// made after it: an older filter may deny what installs the next.
+/// Installs several filters for the calling thread, the first one first, like [`install`] without flags. Allocates
+/// memory before the first and makes as few syscalls as possible afterwards, because each filter may deny the
+/// syscall that installs the next one.
 ///
 /// # Errors
-/// The number of the first filter that the kernel refuses, and why. Those before it stay installed.
+/// The index of the first filter that the kernel refuses, and the reason. The filters before it stay installed.
 pub fn install_stack(programs: &[Program]) -> Result<(), (usize, io::Error)> {
     let codes: Vec<Vec<sock_filter>> = programs.iter().map(code_of).collect();
     if !codes.is_empty() {
@@ -71,7 +73,7 @@ pub fn install_stack(programs: &[Program]) -> Result<(), (usize, io::Error)> {
     }
     for (number, code) in codes.iter().enumerate() {
         let first = sys::seccomp_set_filter(code, FilterFlags::NONE.bits());
-        // An old kernel does not know the call, and an older filter may allow the other way alone.
+        // An old kernel does not know the syscall, and a filter may allow only prctl(2).
         if let Err(why) = first {
             sys::prctl_set_filter(code).map_err(|_| (number, why))?;
         }
@@ -79,7 +81,7 @@ pub fn install_stack(programs: &[Program]) -> Result<(), (usize, io::Error)> {
     Ok(())
 }
 
-/// A program as the kernel takes it.
+/// A program in the kernel's encoding.
 pub(crate) fn code_of(program: &Program) -> Vec<sock_filter> {
     let insns = program.iter();
     insns
@@ -90,11 +92,11 @@ pub(crate) fn code_of(program: &Program) -> Vec<sock_filter> {
 /// Why a filter was not installed, and what to do about it.
 #[derive(Debug)]
 pub struct InstallError {
-    kind: Kind,
+    kind: InstallErrorKind,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum InstallErrorKind {
     /// `WAIT_KILLABLE_RECV` without a listener.
     NeedsListener,
     NoNewPrivs(io::Error),
@@ -112,28 +114,30 @@ enum Kind {
     Other(io::Error),
 }
 
-impl Kind {
-    /// What an errno means that does not depend on the flags.
-    fn other(why: io::Error, insns: usize) -> Kind {
+impl InstallErrorKind {
+    /// The error for an errno that does not depend on flags.
+    fn other(why: io::Error, insns: usize) -> InstallErrorKind {
         match why.raw_os_error() {
-            Some(libc::EACCES) => Kind::Privileges(why),
-            Some(libc::ENOMEM) => Kind::Memory { insns, installed: installed_filters() },
-            _ => Kind::Other(why),
+            Some(libc::EACCES) => InstallErrorKind::Privileges(why),
+            Some(libc::ENOMEM) => {
+                InstallErrorKind::Memory { insns, installed: installed_filters() }
+            }
+            _ => InstallErrorKind::Other(why),
         }
     }
 }
 
-/// How many filters this thread has already (`Seccomp_filters` in `/proc`, Linux 5.9).
+/// How many filters this thread has (`Seccomp_filters` in `/proc`, Linux 5.9).
 fn installed_filters() -> Option<usize> {
     ThreadStatus::of_this_thread()?.filters
 }
 
 impl InstallError {
-    /// What an errno of `seccomp(2)` without flags means for a program of this length.
+    /// The error for an errno of `seccomp(2)` without flags, for a program of this length.
     pub(crate) fn of_errno(why: io::Error, insns: usize) -> InstallError {
         let kind = match why.raw_os_error() {
-            Some(libc::EINVAL) => Kind::Program(why),
-            _ => Kind::other(why, insns),
+            Some(libc::EINVAL) => InstallErrorKind::Program(why),
+            _ => InstallErrorKind::other(why, insns),
         };
         InstallError { kind }
     }
@@ -141,34 +145,40 @@ impl InstallError {
     /// What to do about it.
     pub fn help(&self) -> String {
         match &self.kind {
-            Kind::NeedsListener => {
-                "leave the flag out, or let a program with a listener install the filter".into()
-            }
-            Kind::NoNewPrivs(_) => "Linux 3.5 or later is needed".into(),
-            Kind::Thread(_) => {
-                "install the filter before threads start, or without SECCOMP_FILTER_FLAG_TSYNC"
+            InstallErrorKind::NeedsListener => {
+                "leave the flag out, or install the filter from a program that has a listener"
                     .into()
             }
-            Kind::NoSeccomp => {
-                "a kernel with CONFIG_SECCOMP_FILTER is needed (zgrep SECCOMP /proc/config.gz)"
+            InstallErrorKind::NoNewPrivs(_) => "use Linux 3.5 or later".into(),
+            InstallErrorKind::Thread(_) => {
+                "install the filter before starting threads, or without SECCOMP_FILTER_FLAG_TSYNC"
                     .into()
             }
-            Kind::NoSyscall(_) => "leave the flags out; without them an older way works too".into(),
-            Kind::UnknownFlags(_) => "leave these flags out, or run on a later kernel".into(),
-            Kind::Program(_) => "please report this with the program (callgate disasm)".into(),
-            Kind::Privileges(_) => {
-                "the filter of a sandbox around this process may forbid it; look there".into()
+            InstallErrorKind::NoSeccomp => {
+                "use a kernel with CONFIG_SECCOMP_FILTER (zgrep SECCOMP /proc/config.gz)".into()
             }
-            Kind::Memory { .. } => {
+            InstallErrorKind::NoSyscall(_) => {
+                "leave the flags out; prctl(2) works without them".into()
+            }
+            InstallErrorKind::UnknownFlags(_) => {
+                "leave these flags out, or use a newer kernel".into()
+            }
+            InstallErrorKind::Program(_) => {
+                "please report this with the program (callgate disasm)".into()
+            }
+            InstallErrorKind::Privileges(_) => {
+                "the filter of a sandbox around this process may deny it; check there".into()
+            }
+            InstallErrorKind::Memory { .. } => {
                 "install fewer filters, or merge them into one; `grep Seccomp_filters \
                  /proc/self/status` counts them"
                     .into()
             }
-            Kind::Other(why) if why.raw_os_error() == Some(libc::EPERM) => {
-                "the filter of a sandbox around this process may forbid seccomp(2); look there"
+            InstallErrorKind::Other(why) if why.raw_os_error() == Some(libc::EPERM) => {
+                "the filter of a sandbox around this process may deny seccomp(2); check there"
                     .into()
             }
-            Kind::Other(_) => "look at seccomp(2) for what the kernel means".into(),
+            InstallErrorKind::Other(_) => "see seccomp(2) for the meaning of this error".into(),
         }
     }
 }
@@ -176,24 +186,24 @@ impl InstallError {
 impl fmt::Display for InstallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            Kind::NeedsListener => f.write_str(
+            InstallErrorKind::NeedsListener => f.write_str(
                 "SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV needs a listener, and this filter has none",
             ),
-            Kind::NoNewPrivs(why) => {
+            InstallErrorKind::NoNewPrivs(why) => {
                 write!(f, "no_new_privs cannot be set: {}", sys::error_text(why))
             }
-            Kind::Thread(thread) => write!(
+            InstallErrorKind::Thread(thread) => write!(
                 f,
                 "thread {thread} of this process has a filter of its own, so the filter cannot be \
                  installed in all threads"
             ),
-            Kind::NoSeccomp => f.write_str("this kernel has no seccomp filters"),
-            Kind::NoSyscall(flags) => write!(
+            InstallErrorKind::NoSeccomp => f.write_str("this kernel has no seccomp filters"),
+            InstallErrorKind::NoSyscall(flags) => write!(
                 f,
                 "the flags {flags} need seccomp(2), which this kernel lacks (it came with Linux 3.17) \
                  or a sandbox denies"
             ),
-            Kind::UnknownFlags(flags) => {
+            InstallErrorKind::UnknownFlags(flags) => {
                 f.write_str("this kernel does not know ")?;
                 for (i, (_, name, since)) in flags.each().enumerate() {
                     let comma = if i > 0 { ", " } else { "" };
@@ -201,27 +211,27 @@ impl fmt::Display for InstallError {
                 }
                 Ok(())
             }
-            Kind::Program(why) => {
+            InstallErrorKind::Program(why) => {
                 write!(f, "the kernel refuses the program: {}", sys::error_text(why))
             }
-            Kind::Privileges(why) => write!(
+            InstallErrorKind::Privileges(why) => write!(
                 f,
-                "the kernel wants no_new_privs or CAP_SYS_ADMIN, although no_new_privs is set: {}",
+                "the kernel requires no_new_privs or CAP_SYS_ADMIN, although no_new_privs is set: {}",
                 sys::error_text(why)
             ),
-            Kind::Memory { insns, installed } => {
+            InstallErrorKind::Memory { insns, installed } => {
                 write!(
                     f,
-                    "no room for another {insns} instructions: all filters of a task may have \
-                     {MAX_INSNS_PER_THREAD} together, counted in the kernel's own longer form"
+                    "no room for another {insns} instructions: all filters of a thread together have at \
+                     most {MAX_INSNS_PER_THREAD}, counted as eBPF"
                 )?;
                 match installed {
-                    Some(1) => f.write_str(", and 1 filter is there already"),
-                    Some(number) => write!(f, ", and {number} filters are there already"),
+                    Some(1) => f.write_str("; 1 filter is already installed"),
+                    Some(number) => write!(f, "; {number} filters are already installed"),
                     None => Ok(()),
                 }
             }
-            Kind::Other(why) => {
+            InstallErrorKind::Other(why) => {
                 write!(f, "the filter cannot be installed: {}", sys::error_text(why))
             }
         }

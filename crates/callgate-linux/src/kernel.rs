@@ -1,4 +1,4 @@
-//! What the running kernel knows: its release, the verdicts and the flags it supports.
+//! Features of the running kernel: its release, and the verdicts and flags that it supports.
 
 use std::io;
 
@@ -10,16 +10,16 @@ use callgate::bpf::FilterFlags;
 /// The release of the running kernel, as `uname -r` prints it: `6.18.44-generic`.
 ///
 /// # Errors
-/// When `uname(2)` fails, which it does under a filter that denies it.
+/// If `uname(2)` fails, for example because a filter denies it.
 pub fn release() -> io::Result<String> {
     sys::uname_release()
 }
 
-/// Whether the kernel knows the action of a verdict (`SECCOMP_GET_ACTION_AVAIL`, Linux 4.14). An
-/// action that it does not know kills the process.
+/// Whether the kernel supports the action of a verdict (`SECCOMP_GET_ACTION_AVAIL`, Linux 4.14). An unknown action
+/// kills the process.
 ///
 /// # Errors
-/// When the kernel cannot be asked: it is older, or a filter forbids the question.
+/// If the kernel is older, or a filter denies the syscall.
 pub fn knows_action(verdict: Verdict) -> io::Result<bool> {
     match sys::seccomp_action_available(verdict.0 & 0xffff_0000) {
         Ok(()) => Ok(true),
@@ -28,7 +28,7 @@ pub fn knows_action(verdict: Verdict) -> io::Result<bool> {
     }
 }
 
-/// Whether the kernel takes all these flags for a filter without a listener. Nothing is installed.
+/// Whether the kernel accepts all of these flags for a filter without a listener. Installs nothing.
 pub fn knows_flags(flags: FilterFlags) -> bool {
     sys::seccomp_knows_flags(flags.bits())
 }
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn actions_are_known_or_not() {
-        // A kernel before 4.14 or an outer filter may refuse the question; then it must say so.
+        // Kernels before 4.14 and outer filters return an error.
         for verdict in [Verdict::ALLOW, Verdict::errno(1), Verdict::KILL_THREAD] {
             assert!(knows_action(verdict).unwrap_or(true), "{verdict}");
         }

@@ -7,7 +7,7 @@
 //! - [`dump`] reads the filters of another process; [`kernel_insns`] tells how much of the kernel's instruction
 //!   budget they use.
 //! - [`probe`] asks the running kernel for the verdicts of syscalls under a program, without executing any.
-//! - [`kernel`] tells what the running kernel supports.
+//! - [`kernel`] checks what the running kernel supports.
 //! - [`Worker`], [`SharedWords`], [`ThreadStatus`] and [`sys`] are building blocks that the recorder and the
 //!   measurements share.
 //!

@@ -1,4 +1,4 @@
-//! Safe wrappers around the system calls that this crate and the recorder share.
+//! Safe wrappers around syscalls that this crate and the recorder share. `unsafe` code.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_ulong};
 use std::io;
@@ -7,16 +7,22 @@ use std::time::Duration;
 
 use libc::{sock_filter, sock_fprog};
 
-/// `prctl(PR_SET_NO_NEW_PRIVS)`: no `execve` from here on gains privileges. Cannot be undone.
+/// The type of a `ptrace(2)` request, which differs between C libraries.
+#[cfg(target_env = "musl")]
+pub type PtraceRequest = c_int;
+/// The type of a `ptrace(2)` request, which differs between C libraries.
+#[cfg(not(target_env = "musl"))]
+pub type PtraceRequest = c_uint;
+
+/// `prctl(PR_SET_NO_NEW_PRIVS)`: `execve` does not gain privileges any more. Cannot be undone.
 pub fn set_no_new_privs() -> io::Result<()> {
     let zero: c_ulong = 0;
-    // SAFETY: PR_SET_NO_NEW_PRIVS takes four integers and touches no memory of ours.
+    // SAFETY: PR_SET_NO_NEW_PRIVS takes four integers and touches no memory of this process.
     let result = unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1 as c_ulong, zero, zero, zero) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// `seccomp(SECCOMP_SET_MODE_FILTER)`. What the call returns is kept: with TSYNC a positive number is
-/// the thread that could not be synchronised.
+/// `seccomp(SECCOMP_SET_MODE_FILTER)`. With TSYNC, a positive result is a thread that could not be synchronised.
 pub fn seccomp_set_filter(code: &[sock_filter], flags: u32) -> io::Result<i32> {
     let program = fprog(code)?;
     // SAFETY: `program` and the instructions behind it live until the call returns, `len` is their
@@ -27,7 +33,7 @@ pub fn seccomp_set_filter(code: &[sock_filter], flags: u32) -> io::Result<i32> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result as i32) }
 }
 
-/// `prctl(PR_SET_SECCOMP)`: the way to install a filter before Linux 3.17, which knows no flags.
+/// `prctl(PR_SET_SECCOMP)`, which has no flags: for kernels before 3.17.
 pub fn prctl_set_filter(code: &[sock_filter]) -> io::Result<()> {
     let program = fprog(code)?;
     let mode: c_ulong = libc::SECCOMP_MODE_FILTER.into();
@@ -41,33 +47,33 @@ fn fprog(code: &[sock_filter]) -> io::Result<sock_fprog> {
     Ok(sock_fprog { len, filter: code.as_ptr().cast_mut() })
 }
 
-/// `futex(FUTEX_WAIT)`, between processes too: sleeps while the word has this value, until another calls
-/// [`futex_wake`], a signal comes or the time is over. Whoever calls it looks at the word again.
+/// `futex(FUTEX_WAIT)`, also between processes: if the word has this value, sleeps until [`futex_wake`], a signal, or the
+/// time limit. Callers must check the word again.
 pub fn futex_wait(word: &AtomicU32, value: u32, limit: Duration) {
-    let limit = libc::timespec { tv_sec: limit.as_secs() as libc::time_t, tv_nsec: 0 };
+    let limit = libc::timespec { tv_sec: limit.as_secs() as _, tv_nsec: 0 };
     // SAFETY: the kernel reads the word and the time, which live until the call returns.
     unsafe {
         libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, &raw const limit)
     };
 }
 
-/// `futex(FUTEX_WAKE)`: who waits for this word looks again.
+/// `futex(FUTEX_WAKE)`: wakes all that wait for this word.
 pub fn futex_wake(word: &AtomicU32) {
     // SAFETY: the kernel takes the address of the word, which is valid, and a number.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, c_int::MAX) };
 }
 
-/// Asks `SECCOMP_SET_MODE_FILTER` about flags without installing anything: the kernel looks at the
-/// flags first (`EINVAL`) and then fails to read a program at address zero (`EFAULT`).
+/// Whether `SECCOMP_SET_MODE_FILTER` supports these flags. Installs nothing: the kernel checks the flags first (EINVAL)
+/// and then fails to read a program at address zero (EFAULT).
 pub fn seccomp_knows_flags(flags: u32) -> bool {
     let nowhere = std::ptr::null::<sock_fprog>();
-    // SAFETY: the null pointer is never dereferenced by this process; the kernel answers EFAULT.
+    // SAFETY: this process does not dereference the null pointer; the kernel returns EFAULT.
     let result =
         unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, nowhere) };
     result == -1 && io::Error::last_os_error().raw_os_error() == Some(libc::EFAULT)
 }
 
-/// `seccomp(SECCOMP_GET_NOTIF_SIZES)`: how large the kernel's structures for listeners are.
+/// `seccomp(SECCOMP_GET_NOTIF_SIZES)`: the sizes of the kernel's structures for listeners.
 pub fn seccomp_notif_sizes() -> io::Result<libc::seccomp_notif_sizes> {
     let none: c_uint = 0;
     let mut sizes =
@@ -112,16 +118,16 @@ pub fn may_execute(path: &CStr) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// An argument vector as `execve` wants it: made before the filter is there, because nothing should
-/// need memory after that.
+/// An argument vector for `execve`, prepared before the filter is installed, because nothing should allocate memory after
+/// that.
 pub struct Argv {
-    /// Keeps what the pointers point to.
+    /// Owns the strings that the pointers refer to.
     _strings: Vec<CString>,
     pointers: Vec<*const c_char>,
 }
 
 impl Argv {
-    /// An argument vector of these strings, the name of the program first.
+    /// An argument vector of these strings, starting with the name of the program.
     pub fn new(strings: Vec<CString>) -> Argv {
         let mut pointers: Vec<_> = strings.iter().map(|string| string.as_ptr()).collect();
         pointers.push(std::ptr::null());
@@ -129,7 +135,7 @@ impl Argv {
     }
 }
 
-/// `execve` with the environment of this process. Returns only when it failed.
+/// `execve` with the environment of this process. Returns only if it failed.
 pub fn execve(path: &CStr, argv: &Argv) -> io::Error {
     // SAFETY: `path` is a C string; `pointers` are C strings that `argv` keeps alive (moving a CString
     // does not move its bytes), with a null pointer at the end. `execv` reads `environ`, and no other
@@ -138,7 +144,7 @@ pub fn execve(path: &CStr, argv: &Argv) -> io::Error {
     io::Error::last_os_error()
 }
 
-/// What a signal without a handler does.
+/// The disposition of a signal without a handler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disposition {
     /// The signal's default action (`SIG_DFL`).
@@ -147,7 +153,7 @@ pub enum Disposition {
     Ignored,
 }
 
-/// `signal(2)`. It fails only for numbers that are not signals, or cannot be changed; then nothing happens.
+/// `signal(2)`. Does nothing for invalid signals and those that cannot be changed.
 pub(crate) fn set_disposition(signal: c_int, disposition: Disposition) {
     let action = match disposition {
         Disposition::Default => libc::SIG_DFL,
@@ -157,7 +163,7 @@ pub(crate) fn set_disposition(signal: c_int, disposition: Disposition) {
     unsafe { libc::signal(signal, action) };
 }
 
-/// What the system says of an error, without the number that Rust appends.
+/// The system's message for an error, without the number that Rust appends.
 pub fn error_text(error: &io::Error) -> String {
     let text = error.to_string();
     match text.rfind(" (os error ") {

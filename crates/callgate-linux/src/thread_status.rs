@@ -1,53 +1,55 @@
-//! What `/proc` tells of a thread (`proc_pid_status(5)`).
+//! Status of threads in `/proc` (`proc_pid_status(5)`).
 //!
-//! The file is bytes, not text: a thread may give itself any name (`prctl(PR_SET_NAME)`), and the kernel cuts
-//! a name at 15 bytes, perhaps inside a character. In the name the kernel writes a line break and a backslash
-//! as `\n` and `\\` (`proc_task_name` in `fs/proc/array.c`), so that no name looks like another field.
+//! The file contains bytes, not text: a thread may set any name (`prctl(PR_SET_NAME)`), and the kernel truncates names to
+//! 15 bytes, possibly inside a character. It escapes line breaks and backslashes in names as `\n` and `\\`
+//! (`proc_task_name` in `fs/proc/array.c`), so that a name cannot look like another field.
 
 use std::fs;
 use std::io;
 
-/// Whether a thread has filters.
+/// The seccomp mode of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SeccompMode {
-    /// No filter, and not the strict mode.
+    /// No filter and not strict mode.
     Off,
-    /// `read`, `write`, `_exit` and `rt_sigreturn` alone.
+    /// Strict mode: only `read`, `write`, `_exit` and `rt_sigreturn`.
     Strict,
     /// At least one filter.
     Filter,
-    /// The kernel does not tell (before Linux 3.8).
+    /// The kernel does not show it (before Linux 3.8).
     Unknown,
 }
 
-/// Facts about a thread.
+/// The status of a thread.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ThreadStatus {
-    /// As the thread has it; bytes that are not UTF-8 are replaced.
+    /// The name; bytes that are not UTF-8 are replaced.
     pub name: String,
-    /// The process that it belongs to.
+    /// The process ID.
     pub process: u32,
-    /// The process that traces it, 0 for none.
+    /// The process ID of its tracer, 0 for none.
     pub tracer: u32,
-    /// Whether it has filters.
+    /// The seccomp mode.
     pub mode: SeccompMode,
-    /// How many filters it has (`Seccomp_filters`, Linux 5.9).
+    /// The number of its filters (`Seccomp_filters`, Linux 5.9).
     pub filters: Option<usize>,
-    /// It is a zombie: only its exit status is left.
+    /// It has ended and waits to be reaped (a zombie).
     pub has_ended: bool,
-    /// It waits in the kernel and takes no signal.
+    /// It waits in the kernel and cannot be interrupted by signals (state D).
     pub is_uninterruptible: bool,
-    /// It has no memory of its own: a thread of the kernel.
+    /// It is a kernel thread: it has no memory of its own.
     pub is_kernel: bool,
+    /// Its effective capabilities (`CapEff`), a bit each.
+    pub capabilities: Option<u64>,
 }
 
 impl ThreadStatus {
-    /// Of a thread, or of the main thread of a process.
+    /// The status of a thread, or of the main thread of a process.
     pub fn of(tid: u32) -> io::Result<ThreadStatus> {
         fs::read(format!("/proc/{tid}/status")).map(|bytes| ThreadStatus::parse(&bytes))
     }
 
-    /// Of this thread; `None` where `/proc` is not there.
+    /// The status of the calling thread; `None` without `/proc`.
     pub fn of_this_thread() -> Option<ThreadStatus> {
         fs::read("/proc/thread-self/status").ok().map(|bytes| ThreadStatus::parse(&bytes))
     }
@@ -74,11 +76,14 @@ impl ThreadStatus {
             has_ended,
             is_uninterruptible: state == Some(&b'D'),
             is_kernel: field("VmSize").is_none() && !has_ended,
+            capabilities: field("CapEff").and_then(|digits| {
+                u64::from_str_radix(std::str::from_utf8(digits.trim_ascii()).ok()?, 16).ok()
+            }),
         }
     }
 }
 
-/// A name without the kernel's escapes.
+/// Undoes the kernel's escapes in a name.
 fn name(escaped: &[u8]) -> String {
     let mut name = Vec::with_capacity(escaped.len());
     let mut rest = escaped;
@@ -101,8 +106,7 @@ fn name(escaped: &[u8]) -> String {
     }
 }
 
-/// The threads of a process, this one aside, that have another number of filters. Those that end meanwhile
-/// are not there.
+/// The other threads of a process that do not have this number of filters. Threads that end meanwhile are omitted.
 pub(crate) fn other_threads(
     process: u32,
     tid: u32,
@@ -127,7 +131,7 @@ pub(crate) fn other_threads(
     Ok(others)
 }
 
-/// `None` for a thread that has ended (ENOENT, ESRCH).
+/// `None` if the thread has ended (ENOENT, ESRCH).
 fn unless_gone<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Err(why) if matches!(why.raw_os_error(), Some(libc::ENOENT | libc::ESRCH)) => Ok(None),
@@ -142,11 +146,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fields_of_status_are_understood() {
+    fn the_fields_of_status_are_parsed() {
         let user = ThreadStatus::parse(
             b"Name:\ta b\nState:\tD (disk sleep)\nTgid:\t12\nTracerPid:\t7\nVmSize:\t  100 kB\n\
-              Seccomp:\t2\nSeccomp_filters:\t3\n",
+              CapEff:\t000001ffffffffff\nSeccomp:\t2\nSeccomp_filters:\t3\n",
         );
+        assert_eq!(user.capabilities, Some((1 << 41) - 1));
         assert_eq!((user.name.as_str(), user.process, user.tracer), ("a b", 12, 7));
         assert_eq!((user.mode, user.filters), (SeccompMode::Filter, Some(3)));
         assert!(user.is_uninterruptible && !user.is_kernel && !user.has_ended);
@@ -170,7 +175,7 @@ mod tests {
         assert_eq!(of(b""), "");
     }
 
-    /// What the kernel writes of names that this thread gives itself.
+    /// Reads back names that this thread sets.
     #[test]
     fn any_name_is_read_back() {
         let named = std::thread::spawn(|| {

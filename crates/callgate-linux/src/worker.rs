@@ -1,4 +1,4 @@
-//! A forked child process that shares memory with its parent.
+//! Child processes that share memory with their parent. `unsafe` code: fork.
 
 use std::cell::Cell;
 use std::io;
@@ -8,29 +8,29 @@ use libc::{c_int, c_ulong, pid_t};
 
 use crate::shared_words::SharedWords;
 
-/// A child process that shares memory with its parent. It ends with the value, and with the parent.
+/// A child process that shares memory with its parent. It is killed when this is dropped, and when the parent ends.
 pub struct Worker {
     child: pid_t,
     memory: SharedWords,
-    /// The wait status; the process is gone then.
+    /// The wait status, once the process was reaped.
     status: Cell<Option<c_int>>,
 }
 
 impl Worker {
-    /// Starts a child that does `work` with so many words of shared memory, zero at first, and then waits
-    /// for its end.
+    /// Starts a child that runs `work` with this number of words of shared memory, initially zero, and then waits to be
+    /// killed.
     ///
     /// # Errors
-    /// When there is no memory or no process.
+    /// If there is not enough memory, or no process can be created.
     ///
     /// # Safety
-    /// The child has the one thread of this process that called, and whatever the others held stays
-    /// held in it: `work` must not need what another thread may have locked (`fork(2)`).
+    /// The child has only the calling thread, and locks that other threads held remain locked in it: `work` must not
+    /// need a lock that another thread may hold (`fork(2)`).
     pub unsafe fn start(words: usize, work: impl FnOnce(&[AtomicU32])) -> io::Result<Worker> {
         let memory = SharedWords::new(words)?;
         // SAFETY: `getpid` takes nothing and touches no memory.
         let parent = unsafe { libc::getpid() };
-        // SAFETY: as the caller promises; the child does not return from here.
+        // SAFETY: guaranteed by the caller; the child does not return from here.
         match unsafe { libc::fork() } {
             -1 => Err(io::Error::last_os_error()),
             0 => {
@@ -43,7 +43,7 @@ impl Worker {
                 }
                 work(memory.words());
                 loop {
-                    // A filter may deny this too.
+                    // A filter may also deny this.
                     std::thread::yield_now();
                 }
             }
@@ -59,12 +59,11 @@ impl Worker {
     /// The wait status, once it has ended.
     ///
     /// # Errors
-    /// When the child cannot be waited for.
+    /// If `waitpid(2)` fails.
     pub fn has_ended(&self) -> io::Result<Option<c_int>> {
         if self.status.get().is_none() {
             let mut status = 0;
-            // SAFETY: `status` is valid for writes; the process is a child of ours that was not waited
-            // for yet.
+            // SAFETY: `status` is valid for writes.
             match unsafe { libc::waitpid(self.child, &raw mut status, libc::WNOHANG) } {
                 -1 => return Err(io::Error::last_os_error()),
                 0 => {}
@@ -81,8 +80,7 @@ impl Drop for Worker {
             return;
         }
         let mut status = 0;
-        // SAFETY: the number is that of a child that nobody waited for, so no other process can have
-        // it; `status` is valid for writes.
+        // SAFETY: the child was not reaped, so no other process has its ID; `status` is valid for writes.
         unsafe {
             libc::kill(self.child, libc::SIGKILL);
             while libc::waitpid(self.child, &raw mut status, 0) == -1

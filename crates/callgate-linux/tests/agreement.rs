@@ -1,7 +1,7 @@
-//! The running kernel must say what the reference interpreter and every engine say: of generated
-//! programs, of random ones, and of every arithmetic instruction.
+//! The running kernel must give the same verdicts as the reference interpreter and every engine: for generated programs,
+//! random programs, and every arithmetic instruction.
 //!
-//! The calls are made in a child process, and none of them is executed (`ask`).
+//! A child process makes the syscalls, and none of them is executed (`probe`).
 #![cfg(target_pointer_width = "64")]
 
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -12,10 +12,27 @@ use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Section, Te
 use callgate::random::Rng;
 use callgate::{Arch, Endian, SeccompData, Verdict, Word};
 use callgate_linux::{FilterFlags, ProbeAnswer, install, probe};
+use callgate_testing::{Need, Skip, TestResult};
 use callgate_vm::{EngineKind, SeccompEngine, differential};
 
-/// The first of the numbers that are asked about.
+callgate_testing::tests![
+    generated_programs_mean_the_same,
+    arithmetic_with_x_means_the_same,
+    arithmetic_with_constants_means_the_same,
+    comparisons_mean_the_same,
+    registers_start_as_zero,
+    random_programs_mean_the_same,
+    division_by_a_zero_x_kills,
+    nothing_is_executed_whatever_the_verdict,
+    syscalls_that_cannot_be_probed_are_not_probed,
+];
+
+/// The first syscall number of the tests.
 const FIRST: u32 = 5000;
+
+fn native() -> Result<Arch, Skip> {
+    Arch::native().ok_or_else(|| Skip::new(Need::Kernel, "this architecture is unknown"))
+}
 
 fn endian() -> Endian {
     if cfg!(target_endian = "big") { Endian::Big } else { Endian::Little }
@@ -25,7 +42,7 @@ fn offset(arg: u8) -> u32 {
     Word::arg_low(arg).unwrap().offset(endian())
 }
 
-/// Asks the kernel about calls under a program; it must say what the interpreter says.
+/// Probes the kernel's verdicts under a program, which must be those of the interpreter.
 fn agree(program: &Program, calls: Vec<(u32, [u64; 6])>) {
     let arch = Arch::native().unwrap().token();
     let calls: Vec<SeccompData> = calls
@@ -44,7 +61,7 @@ fn agree(program: &Program, calls: Vec<(u32, [u64; 6])>) {
     }
 }
 
-/// Those that this machine has.
+/// The engines that this machine supports.
 fn engines(program: &Program) -> Vec<(EngineKind, Box<dyn SeccompEngine>)> {
     let engine = |&kind: &EngineKind| Some((kind, kind.seccomp(program, endian()).ok()?));
     EngineKind::ALL.iter().filter_map(engine).collect()
@@ -96,9 +113,8 @@ fn condition(rng: &mut Rng, values: &mut Vec<u64>) -> Condition {
     if rng.below(2) == 0 { Condition::all(tests) } else { Condition::any(tests) }
 }
 
-#[test]
-fn generated_programs() {
-    let Some(arch) = Arch::native() else { return };
+fn generated_programs_mean_the_same() -> TestResult {
+    let arch = native()?;
     let mut rng = Rng::new(17);
     for _ in 0..40 {
         let mut values = Vec::new();
@@ -126,10 +142,11 @@ fn generated_programs() {
             .collect();
         agree(&program, calls);
     }
+    Ok(())
 }
 
-/// Everything but calls without a meaning is allowed; these compute something from the first two
-/// arguments, and return eleven bits of it, from the bit on that the last argument says.
+/// Allows real syscalls. For others, computes something from the first two arguments and returns eleven bits of the
+/// result, starting at the bit that the last argument gives.
 fn computing(insns: &[Insn]) -> Program {
     let ld = |k| Insn::new(Op::LdWordAbs, k);
     let mut program = vec![
@@ -185,8 +202,7 @@ fn operands() -> Vec<(u32, [u64; 6])> {
     calls
 }
 
-#[test]
-fn arithmetic_with_x() {
+fn arithmetic_with_x_means_the_same() -> TestResult {
     use Op::*;
     for op in [AddX, SubX, MulX, OrX, AndX, XorX, LshX, RshX, Neg, Txa] {
         agree(&computing(&[Insn::new(op, 0)]), operands());
@@ -201,10 +217,10 @@ fn arithmetic_with_x() {
         Insn::new(DivX, 0),
     ];
     agree(&computing(&not_zero), operands());
+    Ok(())
 }
 
-#[test]
-fn arithmetic_with_constants() {
+fn arithmetic_with_constants_means_the_same() -> TestResult {
     use Op::*;
     for op in [AddK, SubK, MulK, DivK, OrK, AndK, XorK, LshK, RshK] {
         for k in [1, 2, 3, 10, 31, 0x0f0f_0f0f, 0x8000_0000, u32::MAX] {
@@ -213,10 +229,10 @@ fn arithmetic_with_constants() {
             }
         }
     }
+    Ok(())
 }
 
-#[test]
-fn comparisons() {
+fn comparisons_mean_the_same() -> TestResult {
     use Op::*;
     let sides = [Insn::new(LdImm, 1), Insn::new(Ja, 1), Insn::new(LdImm, 2)];
     for op in [JeqX, JgtX, JgeX, JsetX, JeqK, JgtK, JgeK, JsetK] {
@@ -228,11 +244,11 @@ fn comparisons() {
     }
     agree(&computing(&[Insn::new(LdLen, 0)]), operands());
     agree(&computing(&[Insn::new(LdxLen, 0), Insn::new(AddX, 0)]), operands());
+    Ok(())
 }
 
-/// Nobody sets A or X before they are returned, moved or compared.
-#[test]
-fn registers_start_as_zero() {
+/// Programs that read A or X without having set them.
+fn registers_start_as_zero() -> TestResult {
     let ret = |errno| Insn::new(Op::RetK, Verdict::errno(errno).0);
     let (yes, no) = (ret(1), ret(2));
     for insns in [
@@ -244,11 +260,11 @@ fn registers_start_as_zero() {
     ] {
         agree(&Program::new(insns.to_vec()).unwrap(), vec![(FIRST, [9; 6])]);
     }
+    Ok(())
 }
 
-#[test]
-fn random_programs() {
-    let arch = Arch::native().unwrap().token();
+fn random_programs_mean_the_same() -> TestResult {
+    let arch = native()?.token();
     let mut asked = 0;
     for seed in 0..60 {
         let mut rng = Rng::new(seed);
@@ -277,11 +293,11 @@ fn random_programs() {
         }
     }
     assert!(asked > 500, "{asked}");
+    Ok(())
 }
 
-/// A zero X ends the program with 0, which is KILL_THREAD whatever stands behind.
-#[test]
-fn division_by_a_zero_x_kills() {
+/// Division by a zero X ends the program with 0, which is KILL_THREAD, whatever follows.
+fn division_by_a_zero_x_kills() -> TestResult {
     let nr = libc::SYS_getppid as u32;
     let program = Program::new(vec![
         Insn::new(Op::LdWordAbs, Word::NR.offset(endian())),
@@ -307,13 +323,13 @@ fn division_by_a_zero_x_kills() {
     }
     let status = command.spawn().unwrap().wait().unwrap();
     assert_eq!(status.signal(), Some(libc::SIGSYS), "{status}");
+    Ok(())
 }
 
-/// Calls that would end the child or be seen if they were executed, numbers of x32, and the number that
-/// a tracer writes to skip a call.
-#[test]
-fn nothing_is_executed_whatever_the_verdict() {
-    let Some(arch) = Arch::native() else { return };
+/// Syscalls that would end the child or be visible if they were executed, x32 numbers, and the number by which a tracer
+/// skips a syscall.
+fn nothing_is_executed_whatever_the_verdict() -> TestResult {
+    let arch = native()?;
     let rng: Vec<u32> = ["exit", "exit_group", "execve", "rt_sigreturn", "munmap", "setpgid"]
         .iter()
         .filter_map(|name| arch.number(name))
@@ -331,11 +347,11 @@ fn nothing_is_executed_whatever_the_verdict() {
         ]);
         agree(&program.unwrap(), calls.clone());
     }
+    Ok(())
 }
 
-#[test]
-fn what_cannot_be_asked_is_not_asked() {
-    let Some(arch) = Arch::native() else { return };
+fn syscalls_that_cannot_be_probed_are_not_probed() -> TestResult {
+    let arch = native()?;
     let program = Program::new(vec![
         Insn::new(Op::LdWordAbs, Word::NR.offset(endian())),
         Insn::branch(Op::JeqK, 1, 0, 1),
@@ -347,4 +363,5 @@ fn what_cannot_be_asked_is_not_asked() {
     let allowed = ProbeAnswer::Verdict(Verdict::ALLOW);
     let answers = probe(&program.unwrap(), &calls).unwrap();
     assert_eq!(answers, [allowed, ProbeAnswer::NotAsked, ProbeAnswer::NotAsked]);
+    Ok(())
 }

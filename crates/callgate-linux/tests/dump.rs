@@ -1,22 +1,34 @@
-//! Filters read out of other processes. The process that is looked at is this test once more, told by an
-//! environment variable what to do; without root it is said what was not run.
+//! Filters that are read from other processes. The other process is this test binary again, started with an
+//! environment variable that says what to do.
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use callgate::Verdict;
 use callgate::bpf::{Insn, Op, Program};
-use callgate_linux::{FilterFlags, budget_used, dump, install, kernel_insns};
+use callgate_linux::{
+    FilterFlags, SeccompMode, ThreadStatus, budget_used, dump, install, kernel_insns,
+};
+use callgate_testing::{Need, Skip, TestResult};
 
+/// What the other process does.
 const ROLE: &str = "CALLGATE_TEST_ROLE";
 
-fn older() -> Program {
+/// How long anything may take. A machine with nothing else to do needs milliseconds.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// The errno that the filters of the other process give.
+const DENIED: u16 = 7;
+
+/// `syscall` gets the verdict; the others are allowed.
+fn except(syscall: libc::c_long, verdict: Verdict) -> Program {
     Program::new(vec![
         Insn::new(Op::LdWordAbs, 0),
-        Insn::branch(Op::JeqK, libc::SYS_getppid as u32, 0, 1),
-        Insn::new(Op::RetK, Verdict::errno(7).0),
+        Insn::branch(Op::JeqK, syscall as u32, 0, 1),
+        Insn::new(Op::RetK, verdict.0),
         // The kernel ignores the fields that a load does not use, and keeps them.
         Insn { op: Op::LdWordAbs, jt: 3, jf: 4, k: 4 },
         Insn::new(Op::RetK, Verdict::ALLOW.0),
@@ -24,44 +36,83 @@ fn older() -> Program {
     .unwrap()
 }
 
+fn older() -> Program {
+    except(libc::SYS_getppid, Verdict::errno(DENIED))
+}
+
 fn newer() -> Program {
     Program::new(vec![Insn::new(Op::RetK, Verdict::ALLOW.0)]).unwrap()
 }
 
-/// Kills who goes on with an interrupted call.
-#[cfg(target_arch = "x86_64")]
-fn without_restart() -> Program {
-    Program::new(vec![
-        Insn::new(Op::LdWordAbs, 0),
-        Insn::branch(Op::JeqK, libc::SYS_restart_syscall as u32, 0, 1),
-        Insn::new(Op::RetK, Verdict::KILL_PROCESS.0),
-        Insn::new(Op::RetK, Verdict::ALLOW.0),
-    ])
-    .unwrap()
+fn main() -> ExitCode {
+    if let Ok(role) = std::env::var(ROLE) {
+        return other_process(&role);
+    }
+    let mut tests = callgate_testing::trials![
+        filters_are_read_byte_for_byte_and_the_thread_continues,
+        a_thread_is_found_under_any_name,
+        a_stopped_process_stays_stopped,
+        no_signal_is_lost,
+        threads_whose_filters_cannot_be_read_are_refused_with_the_reason,
+        the_error_names_the_tracer,
+        a_thread_that_does_not_stop_is_left_alone,
+        a_process_with_a_filter_cannot_read_filters,
+        a_process_without_privilege_cannot_read_filters,
+        a_tracer_that_ends_at_a_syscall_stop_delivers_no_signal,
+        the_budget_is_counted_as_the_kernel_counts,
+    ];
+    #[cfg(target_arch = "x86_64")]
+    tests.extend(callgate_testing::trials![
+        a_nanosleep_keeps_its_time_while_filters_are_read,
+        a_poll_keeps_its_time_while_filters_are_read,
+        a_sleep_keeps_its_time_while_ignored_signals_arrive,
+        a_signal_ends_a_sleep_while_filters_are_read,
+    ]);
+    callgate_testing::run(tests)
 }
-
-/// How often a sleep is ended.
-#[cfg(target_arch = "x86_64")]
-const WAKES: u32 = 300;
 
 static SIGNALS: AtomicU32 = AtomicU32::new(0);
+static UNFILTERED: AtomicU32 = AtomicU32::new(0);
 
-extern "C" fn count(_: libc::c_int) {
-    SIGNALS.fetch_add(1, Ordering::Relaxed);
+/// The errno of a syscall without arguments.
+fn errno_of(syscall: libc::c_long) -> i32 {
+    // SAFETY: `getppid` and `restart_syscall` take nothing and touch no memory.
+    match unsafe { libc::syscall(syscall) } {
+        -1 => std::io::Error::last_os_error().raw_os_error().unwrap_or(0),
+        _ => 0,
+    }
 }
 
-/// What the other process does: it says which thread it is, waits for a line, and answers.
-#[test]
-fn other_process() {
-    let Ok(role) = std::env::var(ROLE) else { return };
-    let mut line = String::new();
-    // SAFETY: the handler touches an atomic alone; the other calls take numbers.
+extern "C" fn handle_signal(_: libc::c_int) {
+    SIGNALS.fetch_add(1, Ordering::Relaxed);
+    // SAFETY: the pointer to this thread's errno is valid.
+    let errno = unsafe { *libc::__errno_location() };
+    if errno_of(libc::SYS_getppid) == 0 {
+        UNFILTERED.fetch_add(1, Ordering::Relaxed);
+    }
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = errno };
+}
+
+/// The other process: prints the number of its thread, does what the role says, waits for a line, and prints how
+/// many signals it handled.
+fn other_process(role: &str) -> ExitCode {
+    // SAFETY: the handler only uses atomics, errno and `getppid`; the other calls take numbers.
     unsafe {
-        libc::signal(libc::SIGRTMIN(), count as *const () as libc::sighandler_t);
+        libc::signal(libc::SIGRTMIN(), handle_signal as *const () as libc::sighandler_t);
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
     }
+    let answers = std::thread::spawn({
+        let role = role.to_owned();
+        move || filtered_thread(&role)
+    });
+    answers.join().unwrap();
+    ExitCode::SUCCESS
+}
+
+fn filtered_thread(role: &str) {
     if role == "named" {
-        // Of the nine characters the kernel keeps seven and a half.
+        // The kernel keeps seven and a half of the nine characters.
         // SAFETY: the kernel reads a string that ends with a zero byte.
         unsafe { libc::prctl(libc::PR_SET_NAME, c"ééééééééé".as_ptr()) };
     }
@@ -69,15 +120,23 @@ fn other_process() {
         install(&older(), FilterFlags::NONE).unwrap();
         install(&newer(), FilterFlags::LOG).unwrap();
     }
-    // SAFETY: takes nothing.
-    println!("\nthread {}", unsafe { libc::gettid() });
-    match role.as_str() {
-        "strict" => {
-            // SAFETY: takes numbers.
-            unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_STRICT) };
+    #[cfg(target_arch = "x86_64")]
+    match role {
+        "nanosleep" | "poll" => {
+            let kill = except(libc::SYS_restart_syscall, Verdict::KILL_PROCESS);
+            install(&kill, FilterFlags::NONE).unwrap();
         }
+        "nanosleep, errno" | "is woken" => {
+            let deny = except(libc::SYS_restart_syscall, Verdict::errno(DENIED));
+            install(&deny, FilterFlags::NONE).unwrap();
+        }
+        _ => {}
+    }
+    // SAFETY: takes nothing.
+    println!("thread {}", unsafe { libc::gettid() });
+    match role {
         // The child of vfork keeps its parent in the kernel.
-        // SAFETY: the child has memory of its own and only sleeps and ends.
+        // SAFETY: the child has memory of its own, and only sleeps and ends.
         "vfork" => unsafe {
             let flags = (libc::CLONE_VFORK | libc::SIGCHLD) as libc::c_ulong;
             if libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) == 0 {
@@ -87,42 +146,59 @@ fn other_process() {
             }
         },
         #[cfg(target_arch = "x86_64")]
-        "sleeps" => {
-            install(&without_restart(), FilterFlags::NONE).unwrap();
-            std::thread::sleep(Duration::from_millis(1500));
+        "nanosleep" | "nanosleep, errno" | "poll" => {
+            let start = Instant::now();
+            let errno = if role == "poll" { poll(SLEEP) } else { nanosleep(SLEEP) };
+            println!("slept {} {errno}", start.elapsed().as_millis());
+            println!("denied {}", errno_of(libc::SYS_getppid));
         }
-        // A signal whose handler runs ends the sleep, whenever it comes.
         #[cfg(target_arch = "x86_64")]
         "is woken" => {
-            install(&without_restart(), FilterFlags::NONE).unwrap();
-            let (long, nothing) = (libc::timespec { tv_sec: 30, tv_nsec: 0 }, std::ptr::null_mut());
-            let mut woken = 0;
-            for _ in 0..WAKES {
-                // SAFETY: the kernel reads the time.
-                let ended = unsafe { libc::nanosleep(&raw const long, nothing) };
-                woken += u32::from(ended == -1);
-                println!("woken {woken}");
+            for number in 1..=WAKES {
+                println!("woken {number} {}", nanosleep(LIMIT * 2));
             }
-            SIGNALS.store(woken, Ordering::Relaxed);
         }
         _ => {}
     }
+    let mut line = String::new();
     std::io::stdin().read_line(&mut line).unwrap();
+    assert_eq!(
+        UNFILTERED.load(Ordering::Relaxed),
+        0,
+        "syscalls of signal handlers were not filtered"
+    );
     println!("signals {}", SIGNALS.load(Ordering::Relaxed));
-    std::process::exit(0);
+}
+
+/// The errno, 0 for none.
+#[cfg(target_arch = "x86_64")]
+fn nanosleep(time: Duration) -> i32 {
+    let time = libc::timespec { tv_sec: time.as_secs() as _, tv_nsec: time.subsec_nanos().into() };
+    let nothing = std::ptr::null_mut();
+    // SAFETY: the kernel reads the time.
+    unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, 0, &raw const time, nothing) }
+}
+
+/// The errno, 0 for none.
+#[cfg(target_arch = "x86_64")]
+fn poll(time: Duration) -> i32 {
+    // SAFETY: there are no descriptors.
+    match unsafe { libc::poll(std::ptr::null_mut(), 0, time.as_millis() as libc::c_int) } {
+        -1 => std::io::Error::last_os_error().raw_os_error().unwrap_or(0),
+        _ => 0,
+    }
 }
 
 struct Other {
     process: Child,
     input: ChildStdin,
-    output: BufReader<ChildStdout>,
+    lines: Receiver<String>,
     thread: u32,
 }
 
 impl Other {
     fn start(role: &str) -> Other {
         let mut process = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "other_process", "--nocapture"])
             .env(ROLE, role)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -130,28 +206,60 @@ impl Other {
             .unwrap();
         let input = process.stdin.take().unwrap();
         let output = BufReader::new(process.stdout.take().unwrap());
-        let mut other = Other { process, input, output, thread: 0 };
-        other.thread = other.answer("thread ");
+        let (send, lines) = mpsc::channel();
+        std::thread::spawn(move || {
+            output.lines().map_while(Result::ok).try_for_each(|line| send.send(line))
+        });
+        let mut other = Other { process, input, lines, thread: 0 };
+        other.thread = other.answer("thread ").parse().unwrap();
         other
     }
 
-    fn answer(&mut self, key: &str) -> u32 {
-        let mut line = String::new();
-        loop {
-            line.clear();
-            assert_ne!(self.output.read_line(&mut line).unwrap(), 0, "no {key}");
-            if let Some(value) = line.trim().strip_prefix(key) {
-                return value.parse().unwrap();
+    /// The rest of the next line, which begins with `key`.
+    fn answer(&self, key: &str) -> String {
+        self.answer_within(key, LIMIT)
+            .unwrap_or_else(|| panic!("no line \"{key}…\" within {LIMIT:?}"))
+    }
+
+    /// `None` if there is no line within this time.
+    fn answer_within(&self, key: &str, time: Duration) -> Option<String> {
+        match self.lines.recv_timeout(time) {
+            Ok(line) => {
+                let value = line.strip_prefix(key);
+                Some(value.unwrap_or_else(|| panic!("{line}; expected {key}")).to_owned())
             }
+            Err(mpsc::RecvTimeoutError::Timeout) => None,
+            Err(mpsc::RecvTimeoutError::Disconnected) => panic!("it ended; expected {key}"),
         }
     }
 
-    /// Lets it end; it must do so as if nobody had looked. How many signals it got.
+    /// Tells it to end, which it must do successfully. Returns how many signals it handled.
     fn finish(mut self) -> u32 {
-        self.input.write_all(b"go on\n").unwrap();
-        let signals = self.answer("signals ");
-        assert!(self.process.wait().unwrap().success());
-        signals
+        self.tell_to_end();
+        self.finished()
+    }
+
+    fn tell_to_end(&mut self) {
+        self.input.write_all(b"end\n").unwrap();
+    }
+
+    fn finished(mut self) -> u32 {
+        let signals = self.answer("signals ").parse().unwrap();
+        let start = Instant::now();
+        loop {
+            match self.process.try_wait().unwrap() {
+                Some(status) => {
+                    assert!(status.success(), "{status}");
+                    return signals;
+                }
+                None => assert!(start.elapsed() < LIMIT, "it did not end within {LIMIT:?}"),
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn send(&self, signal: libc::c_int) -> bool {
+        send(self.process.id(), self.thread, signal)
     }
 
     fn state(&self) -> char {
@@ -164,10 +272,17 @@ impl Other {
     fn await_state(&self, state: char) {
         let start = Instant::now();
         while self.state() != state {
-            assert!(start.elapsed() < Duration::from_secs(10), "{}", self.state());
+            let now = self.state();
+            assert!(start.elapsed() < LIMIT, "state {now} instead of {state} for {LIMIT:?}");
             std::thread::sleep(Duration::from_millis(1));
         }
     }
+}
+
+/// Sends a signal to a thread of a child process that was not waited for.
+fn send(process: u32, thread: u32, signal: libc::c_int) -> bool {
+    // SAFETY: takes numbers.
+    unsafe { libc::syscall(libc::SYS_tgkill, process, thread, signal) == 0 }
 }
 
 impl Drop for Other {
@@ -177,42 +292,38 @@ impl Drop for Other {
     }
 }
 
-/// Whether this process may read filters; says so when it may not.
-fn is_privileged(test: &str) -> bool {
-    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
-    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or("");
-    let effective = u64::from_str_radix(field("CapEff:").trim(), 16).unwrap_or(0);
-    let able = effective >> 21 & 1 == 1 && field("Seccomp:").trim() == "0";
-    if !able {
-        eprintln!("{test}: not run, it needs CAP_SYS_ADMIN and no filter");
-    }
-    able
+/// Skips the test unless this process may read filters.
+fn may_read_filters() -> TestResult {
+    let own = ThreadStatus::of_this_thread().ok_or(Skip::new(Need::Proc, "no /proc"))?;
+    let missing = if own.mode == SeccompMode::Filter {
+        "a process without filters"
+    } else if own.capabilities.is_some_and(|set| set >> 21 & 1 == 0) {
+        "CAP_SYS_ADMIN"
+    } else {
+        return Ok(());
+    };
+    Err(Skip::new(Need::Root, missing))
 }
 
-#[test]
-fn filters_are_read_byte_for_byte_and_nobody_is_disturbed() {
-    if !is_privileged("filters_are_read_byte_for_byte_and_nobody_is_disturbed") {
-        return;
-    }
+fn filters_are_read_byte_for_byte_and_the_thread_continues() -> TestResult {
+    may_read_filters()?;
     let other = Other::start("two");
     for _ in 0..3 {
         let dump = dump(other.thread).unwrap();
         let [first, second] = dump.filters.as_slice() else { panic!("{dump:?}") };
         assert_eq!((&first.program, &second.program), (&older(), &newer()));
         assert_eq!((first.flags, second.flags), (Some(FilterFlags::NONE), Some(FilterFlags::LOG)));
-        // The filters are those of one thread.
+        // The main thread has no filters.
         assert!(dump.others.contains(&(other.process.id(), 0)), "{dump:?}");
     }
     assert!(dump(other.process.id()).unwrap().filters.is_empty());
     assert_eq!(other.finish(), 0);
+    Ok(())
 }
 
-/// A name is bytes: with half a character in it nobody hides.
-#[test]
-fn a_thread_is_found_under_any_name() {
-    if !is_privileged("a_thread_is_found_under_any_name") {
-        return;
-    }
+/// Half a character in its name does not hide a thread.
+fn a_thread_is_found_under_any_name() -> TestResult {
+    may_read_filters()?;
     let other = Other::start("named");
     let seen = dump(other.thread).unwrap();
     assert_eq!(seen.filters.len(), 2);
@@ -220,180 +331,298 @@ fn a_thread_is_found_under_any_name() {
     let main = dump(other.process.id()).unwrap();
     assert!(main.others.contains(&(other.thread, 2)), "{main:?}");
     other.finish();
+    Ok(())
 }
 
-#[test]
-fn a_stopped_process_stays_stopped() {
-    if !is_privileged("a_stopped_process_stays_stopped") {
-        return;
-    }
+fn a_stopped_process_stays_stopped() -> TestResult {
+    may_read_filters()?;
     let other = Other::start("two");
-    let signal = |signal| {
-        // SAFETY: the process is a child that nobody waited for.
-        unsafe { libc::kill(other.process.id() as i32, signal) }
-    };
-    signal(libc::SIGSTOP);
+    assert!(other.send(libc::SIGSTOP));
     other.await_state('T');
-    assert_eq!(dump(other.thread).unwrap().filters.len(), 2);
-    other.await_state('T');
-    std::thread::sleep(Duration::from_millis(50));
-    assert_eq!(other.state(), 'T');
-    signal(libc::SIGCONT);
+    for _ in 0..10 {
+        assert_eq!(dump(other.thread).unwrap().filters.len(), 2);
+        other.await_state('T');
+    }
+    assert!(other.send(libc::SIGCONT));
     other.finish();
+    Ok(())
 }
 
+/// How long the other process sleeps.
 #[cfg(target_arch = "x86_64")]
-#[test]
-fn a_sleep_goes_on_whose_continuation_the_filter_denies() {
-    if !is_privileged("a_sleep_goes_on_whose_continuation_the_filter_denies") {
-        return;
-    }
-    let other = Other::start("sleeps");
+const SLEEP: Duration = Duration::from_millis(700);
+
+/// Reads filters of a thread again and again while it sleeps. Returns the errno of the sleep.
+#[cfg(target_arch = "x86_64")]
+fn dump_while_asleep(role: &str, also: impl Fn(&Other)) -> i32 {
+    let other = Other::start(role);
     let start = Instant::now();
-    let mut interrupted = 0;
-    while start.elapsed() < Duration::from_secs(1) {
-        let asleep = other.state() == 'S';
-        let filters = dump(other.thread).unwrap().filters;
-        interrupted += u32::from(asleep && filters.len() == 3);
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    assert!(interrupted > 0);
-    assert_eq!(other.finish(), 0);
+    let answer = loop {
+        assert_eq!(dump(other.thread).unwrap().filters.len(), 3);
+        also(&other);
+        if let Some(answer) = other.answer_within("slept ", Duration::from_millis(5)) {
+            break answer;
+        }
+        // A sleep that starts again at each dump would never end.
+        assert!(start.elapsed() < LIMIT, "{role}: {SLEEP:?} did not end within {LIMIT:?}");
+    };
+    let (slept, errno) = answer.split_once(' ').unwrap();
+    let slept = Duration::from_millis(slept.parse().unwrap());
+    let errno = errno.parse().unwrap();
+    assert!(errno != 0 || slept >= SLEEP, "{role}: {slept:?}");
+    // The filters are in force again.
+    assert_eq!(other.answer("denied "), DENIED.to_string());
+    other.finish();
+    errno
 }
 
 #[cfg(target_arch = "x86_64")]
-#[test]
-fn a_signal_ends_a_sleep_also_while_the_filters_are_read() {
-    if !is_privileged("a_signal_ends_a_sleep_also_while_the_filters_are_read") {
-        return;
-    }
-    let mut other = Other::start("is woken");
-    let (process, thread) = (other.process.id() as i32, other.thread as i32);
-    let reader = std::thread::spawn(move || while dump(thread as u32).is_ok() {});
-    for _ in 0..WAKES {
-        // It sleeps, or has just been stopped.
-        other.await_state('S');
-        // SAFETY: takes numbers; the thread lives until it has all signals.
-        unsafe { libc::syscall(libc::SYS_tgkill, process, thread, libc::SIGRTMIN()) };
-        other.answer("woken ");
-    }
-    assert_eq!(other.finish(), WAKES);
-    reader.join().unwrap();
+fn a_nanosleep_keeps_its_time_while_filters_are_read() -> TestResult {
+    may_read_filters()?;
+    assert_eq!(dump_while_asleep("nanosleep", |_| ()), 0);
+    Ok(())
 }
 
-#[test]
-fn no_signal_is_lost() {
-    const SIGNALS: u32 = 2000;
-    if !is_privileged("no_signal_is_lost") {
-        return;
+#[cfg(target_arch = "x86_64")]
+fn a_poll_keeps_its_time_while_filters_are_read() -> TestResult {
+    may_read_filters()?;
+    assert_eq!(dump_while_asleep("poll", |_| ()), 0);
+    Ok(())
+}
+
+#[cfg(target_arch = "x86_64")]
+fn a_sleep_keeps_its_time_while_ignored_signals_arrive() -> TestResult {
+    may_read_filters()?;
+    // A signal may still arrive in the moment between the last look and the end of the tracer.
+    let errno = dump_while_asleep("nanosleep, errno", |other| assert!(other.send(libc::SIGURG)));
+    assert!(errno == 0 || errno == i32::from(DENIED), "{errno}");
+    Ok(())
+}
+
+/// Ends a thread also if the test fails.
+#[cfg(target_arch = "x86_64")]
+struct SetOnDrop<'a>(&'a AtomicBool);
+
+#[cfg(target_arch = "x86_64")]
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
-    let other = Other::start("two");
-    let (process, thread) = (other.process.id() as i32, other.thread as i32);
-    let sender = std::thread::spawn(move || {
-        for _ in 0..SIGNALS {
-            // SAFETY: takes numbers; the thread lives until it is told to end, and a real-time signal is queued.
-            while unsafe { libc::syscall(libc::SYS_tgkill, process, thread, libc::SIGRTMIN()) } != 0
-            {
-                std::thread::yield_now();
+}
+
+/// How often a sleep is ended.
+#[cfg(target_arch = "x86_64")]
+const WAKES: u32 = 100;
+
+#[cfg(target_arch = "x86_64")]
+fn a_signal_ends_a_sleep_while_filters_are_read() -> TestResult {
+    may_read_filters()?;
+    let other = Other::start("is woken");
+    let (thread, is_over) = (other.thread, AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                assert_eq!(dump(thread).unwrap().filters.len(), 3);
             }
-            std::thread::sleep(Duration::from_micros(20));
+        });
+        let _end = SetOnDrop(&is_over);
+        let start = Instant::now();
+        for number in 1..=WAKES {
+            let answer = loop {
+                assert!(other.send(libc::SIGRTMIN()));
+                // If the handler ran before the sleep began, the sleep needs another signal.
+                let wait = Duration::from_millis(50);
+                if let Some(answer) = other.answer_within("woken ", wait) {
+                    break answer;
+                }
+                assert!(!reader.is_finished(), "the reader failed");
+                assert!(start.elapsed() < LIMIT, "{number} of {WAKES} sleeps within {LIMIT:?}");
+            };
+            assert_eq!(answer, format!("{number} {}", libc::EINTR));
         }
     });
-    let mut dumps = 0;
-    while !sender.is_finished() {
-        assert_eq!(dump(other.thread).unwrap().filters.len(), 2);
-        dumps += 1;
-    }
-    sender.join().unwrap();
-    assert!(dumps > 10, "{dumps}");
-    assert_eq!(other.finish(), SIGNALS);
+    assert!(other.finish() >= WAKES);
+    Ok(())
 }
 
-#[test]
-fn who_cannot_be_looked_at_is_told() {
-    let message = |tid| dump(tid).unwrap_err().to_string();
-    assert!(message(u32::MAX).contains("no such process"));
-    assert!(message(1 << 30).contains("no such process"));
-    assert!(message(std::process::id()).contains("callgate itself"));
-    let kernel = std::fs::read_to_string("/proc/2/status").unwrap_or_default();
-    if kernel.contains("kthreadd") {
-        assert!(message(2).contains("thread of the kernel"));
-    } else {
-        eprintln!("threads of the kernel: not tried, none is to be seen");
+fn no_signal_is_lost() -> TestResult {
+    const SIGNALS: u32 = 2000;
+    may_read_filters()?;
+    let other = Other::start("two");
+    let (process, thread) = (other.process.id(), other.thread);
+    std::thread::scope(|scope| {
+        let sender = scope.spawn(|| {
+            let start = Instant::now();
+            for number in 1..=SIGNALS {
+                // A real-time signal is queued while there is room.
+                while !send(process, thread, libc::SIGRTMIN()) {
+                    assert!(start.elapsed() < LIMIT, "signal {number} of {SIGNALS}: queue is full");
+                    std::thread::yield_now();
+                }
+                std::thread::sleep(Duration::from_micros(20));
+            }
+        });
+        while !sender.is_finished() {
+            assert_eq!(dump(other.thread).unwrap().filters.len(), 2);
+        }
+    });
+    assert_eq!(other.finish(), SIGNALS);
+    Ok(())
+}
+
+fn message(tid: u32) -> String {
+    dump(tid).unwrap_err().to_string()
+}
+
+fn threads_whose_filters_cannot_be_read_are_refused_with_the_reason() -> TestResult {
+    for missing in [u32::MAX, 1 << 30] {
+        assert!(message(missing).contains("no such process"));
     }
+    assert!(message(std::process::id()).contains("callgate itself"));
 
     let mut zombie = Command::new("true").spawn().unwrap();
     let start = Instant::now();
-    while !message_or_empty(zombie.id()).contains("zombie") {
-        assert!(start.elapsed() < Duration::from_secs(10));
+    while !dump(zombie.id()).is_err_and(|error| error.to_string().contains("zombie")) {
+        assert!(start.elapsed() < LIMIT, "`true` is not a zombie within {LIMIT:?}");
         std::thread::sleep(Duration::from_millis(1));
     }
     zombie.wait().unwrap();
 
+    // A process without filters is not an error.
     let other = Other::start("none");
-    assert!(
-        dump(other.thread).unwrap().filters.is_empty(),
-        "a process without filters is no error"
-    );
+    assert!(dump(other.thread).unwrap().filters.is_empty());
     other.finish();
+
+    let kernel = std::fs::read_to_string("/proc/2/status").unwrap_or_default();
+    if !kernel.contains("kthreadd") {
+        return Err(Skip::new(Need::Proc, "the threads of the kernel are not visible"));
+    }
+    assert!(message(2).contains("kernel thread"));
+    Ok(())
 }
 
-fn message_or_empty(tid: u32) -> String {
-    dump(tid).err().map(|error| error.to_string()).unwrap_or_default()
-}
-
-#[test]
-fn a_tracer_is_named() {
+fn the_error_names_the_tracer() -> TestResult {
+    may_read_filters()?;
     let other = Other::start("two");
     let thread = other.thread;
     let text = std::thread::spawn(move || {
-        let nothing = std::ptr::null_mut::<libc::c_void>();
-        // SAFETY: SEIZE takes numbers. What is traced goes on when this thread ends.
-        let seized = unsafe { libc::ptrace(libc::PTRACE_SEIZE, thread as i32, nothing, nothing) };
-        (seized == 0).then(|| dump(thread).unwrap_err().to_string())
+        seize(thread)?;
+        Ok(message(thread))
     });
-    let Some(text) = text.join().unwrap() else {
-        return eprintln!("a_tracer_is_named: not run, tracing is not permitted here");
-    };
-    assert!(text.starts_with("it is traced by process "), "{text}");
+    let text = text.join().unwrap()?;
+    assert!(text.contains("already traced by process "), "{text}");
     other.finish();
+    Ok(())
 }
 
-#[test]
-fn a_thread_that_does_not_stop_is_left_alone() {
+/// Traces a thread until the calling thread ends.
+fn seize(thread: u32) -> TestResult {
+    request(libc::PTRACE_SEIZE, thread, libc::PTRACE_O_TRACESYSGOOD as usize)
+        .map_err(|why| Skip::new(Need::Ptrace, why))
+}
+
+fn request(
+    request: callgate_linux::sys::PtraceRequest,
+    thread: u32,
+    data: usize,
+) -> std::io::Result<()> {
+    let nothing = std::ptr::null_mut::<libc::c_void>();
+    // SAFETY: SEIZE, INTERRUPT and SYSCALL take numbers.
+    let result = unsafe { libc::ptrace(request, thread as libc::pid_t, nothing, data) };
+    if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}
+
+/// The signal with which a traced thread stops.
+fn await_stop(thread: u32) -> libc::c_int {
+    let start = Instant::now();
+    let mut status = 0;
+    // SAFETY: `status` is valid for writes.
+    while unsafe {
+        libc::waitpid(thread as libc::pid_t, &raw mut status, libc::__WALL | libc::WNOHANG)
+    } == 0
+    {
+        assert!(start.elapsed() < LIMIT, "no stop within {LIMIT:?}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!(libc::WIFSTOPPED(status), "{status:#x}");
+    libc::WSTOPSIG(status)
+}
+
+/// The reader of filters relies on this.
+fn a_tracer_that_ends_at_a_syscall_stop_delivers_no_signal() -> TestResult {
+    // The start and the end of the `read` that waits for a line.
+    for stops in [1, 2] {
+        let mut other = Other::start("none");
+        other.await_state('S');
+        let thread = other.thread;
+        let (at_start, is_at_start) = mpsc::channel();
+        let tracer = std::thread::spawn(move || {
+            seize(thread)?;
+            request(libc::PTRACE_INTERRUPT, thread, 0).unwrap();
+            assert_eq!(await_stop(thread), libc::SIGTRAP);
+            for stop in 1..=stops {
+                request(libc::PTRACE_SYSCALL, thread, 0).unwrap();
+                if stop == 2 {
+                    at_start.send(()).unwrap();
+                }
+                assert_eq!(await_stop(thread), libc::SIGTRAP | 0x80);
+            }
+            Ok(())
+        });
+        if is_at_start.recv_timeout(LIMIT).is_ok() {
+            // Ends the read.
+            other.tell_to_end();
+            tracer.join().unwrap()?;
+        } else {
+            tracer.join().unwrap()?;
+            other.tell_to_end();
+        }
+        assert_eq!(other.finished(), 0);
+    }
+    Ok(())
+}
+
+fn a_thread_that_does_not_stop_is_left_alone() -> TestResult {
+    may_read_filters()?;
     let other = Other::start("vfork");
     other.await_state('D');
-    let start = Instant::now();
-    let Err(error) = dump(other.thread) else { panic!("it should not stop") };
-    if start.elapsed() < Duration::from_secs(1) {
-        return eprintln!("not run: {error}");
-    }
-    assert!(error.to_string().contains("state D"), "{error}");
-    assert!(start.elapsed() < Duration::from_secs(10));
-    let status = std::fs::read_to_string(format!("/proc/{}/status", other.thread)).unwrap();
-    assert!(status.contains("TracerPid:\t0"), "{status}");
+    let error = message(other.thread);
+    assert!(error.contains("state D"), "{error}");
+    // The kernel detaches the tracer when the thread that read has ended, and `join` waits for that.
+    assert_eq!(ThreadStatus::of(other.thread).unwrap().tracer, 0);
+    Ok(())
 }
 
-#[test]
-fn without_privilege_the_reason_is_given() {
+fn a_process_with_a_filter_cannot_read_filters() -> TestResult {
     let other = Other::start("two");
     let thread = other.thread;
     let error = std::thread::spawn(move || {
         install(&newer(), FilterFlags::NONE).unwrap();
-        dump(thread).unwrap_err()
+        message(thread)
     });
     let error = error.join().unwrap();
-    assert!(error.to_string().contains("this process has a filter itself"), "{error}");
-    if !is_privileged("(what an unprivileged user sees was checked)") {
-        let error = dump(thread).unwrap_err().to_string();
-        assert!(error.contains("CAP_SYS_ADMIN") || error.contains("permission denied"), "{error}");
-    }
+    assert!(error.contains("callgate itself runs under a filter"), "{error}");
     other.finish();
+    Ok(())
 }
 
-/// As many filters as fit by our count are accepted, and not one more.
-#[test]
-fn the_budget_is_counted_as_the_kernel_counts() {
+fn a_process_without_privilege_cannot_read_filters() -> TestResult {
+    let other = Other::start("two");
+    let thread = other.thread;
+    let error = std::thread::spawn(move || {
+        // Affects only this thread. It fails without privilege, which does not matter.
+        // SAFETY: takes numbers.
+        unsafe { libc::syscall(libc::SYS_setresuid, 65_534, 65_534, 65_534) };
+        message(thread)
+    });
+    let error = error.join().unwrap();
+    assert!(error.contains("CAP_SYS_ADMIN"), "{error}");
+    other.finish();
+    Ok(())
+}
+
+/// The kernel accepts as many filters as fit by our count, and not one more.
+fn the_budget_is_counted_as_the_kernel_counts() -> TestResult {
     let insn = Insn::new;
     let ld = insn(Op::LdWordAbs, 0);
     let programs: [&[Insn]; 6] = [
@@ -424,4 +653,5 @@ fn the_budget_is_counted_as_the_kernel_counts() {
         });
         assert_eq!(installed.join().unwrap(), fit, "{body:?}: {insns}");
     }
+    Ok(())
 }

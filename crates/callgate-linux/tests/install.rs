@@ -1,14 +1,21 @@
-//! Filters in the running kernel. A filter stays with the thread that installed it, so every test that
-//! installs one does so in a thread of its own.
+//! Filters in the running kernel. A filter belongs to the thread that installed it, so every test that installs one uses
+//! a thread of its own.
 
 use std::io;
 
 use callgate::bpf::{Insn, Op, Program};
 use callgate::{Verdict, Word};
 use callgate_linux::{FilterFlags, install, kernel};
+use callgate_testing::{Need, Skip, TestResult};
 
-/// `getppid` gets this verdict, everything else is allowed. The arch is not looked at: nothing here
-/// makes calls of another one.
+callgate_testing::tests![
+    a_denied_call_gets_its_errno,
+    flags_are_accepted,
+    a_flag_for_listeners_is_refused_without_one,
+    the_budget_of_a_task_is_explained,
+];
+
+/// `getppid` gets this verdict, everything else is allowed. The program ignores the architecture.
 fn deny_getppid(verdict: Verdict) -> Program {
     Program::new(vec![
         Insn::new(Op::LdWordAbs, Word::NR.offset(callgate::Endian::Little)),
@@ -29,8 +36,7 @@ fn in_a_thread(test: impl FnOnce() + Send + 'static) {
     std::thread::spawn(test).join().unwrap();
 }
 
-#[test]
-fn a_denied_call_gets_its_errno() {
+fn a_denied_call_gets_its_errno() -> TestResult {
     in_a_thread(|| {
         assert!(getppid().is_ok());
         install(&deny_getppid(Verdict::errno(libc::EMFILE as u16)), FilterFlags::NONE).unwrap();
@@ -40,37 +46,38 @@ fn a_denied_call_gets_its_errno() {
         );
     });
     assert!(getppid().is_ok(), "the filter is that of the thread");
+    Ok(())
 }
 
-#[test]
-fn flags_are_accepted() {
+fn flags_are_accepted() -> TestResult {
     for flags in
         [FilterFlags::LOG, FilterFlags::SPEC_ALLOW, FilterFlags::LOG | FilterFlags::SPEC_ALLOW]
     {
-        if kernel::knows_flags(flags) {
-            in_a_thread(move || {
-                install(&deny_getppid(Verdict::errno(1)), flags).unwrap();
-                assert_eq!(getppid().unwrap_err().raw_os_error(), Some(libc::EPERM));
-            });
+        if !kernel::knows_flags(flags) {
+            return Err(Skip::new(Need::Kernel, format!("unknown flags: {flags}")));
         }
+        in_a_thread(move || {
+            install(&deny_getppid(Verdict::errno(1)), flags).unwrap();
+            assert_eq!(getppid().unwrap_err().raw_os_error(), Some(libc::EPERM));
+        });
     }
+    Ok(())
 }
 
-#[test]
-fn a_flag_for_listeners_is_refused_without_one() {
+fn a_flag_for_listeners_is_refused_without_one() -> TestResult {
     let error =
         install(&deny_getppid(Verdict::ALLOW), FilterFlags::WAIT_KILLABLE_RECV).unwrap_err();
     assert!(error.to_string().contains("needs a listener"), "{error}");
+    Ok(())
 }
 
-#[test]
-fn the_budget_of_a_task_is_explained() {
+fn the_budget_of_a_task_is_explained() -> TestResult {
     in_a_thread(|| {
         let mut insns = vec![Insn::new(Op::LdImm, 0); 4095];
         insns.push(Insn::new(Op::RetK, Verdict::ALLOW.0));
         let program = Program::new(insns).unwrap();
         let mut installed = 0;
-        // In the kernel's form they are no shorter, so eight never fit.
+        // As eBPF they are at least as long, so eight never fit.
         let error = loop {
             match install(&program, FilterFlags::NONE) {
                 Ok(()) => installed += 1,
@@ -82,4 +89,5 @@ fn the_budget_of_a_task_is_explained() {
         assert!(text.contains("another 4096") && text.contains("32768"), "{text}");
         assert!(error.help().contains("merge"), "{}", error.help());
     });
+    Ok(())
 }

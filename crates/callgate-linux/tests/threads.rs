@@ -1,10 +1,11 @@
-//! TSYNC concerns all threads of a process, so this test is alone in its own.
+//! TSYNC affects all threads of a process, so this test has one of its own.
 
 use std::sync::mpsc;
 
 use callgate::Verdict;
 use callgate::bpf::{Insn, Op, Program};
 use callgate_linux::{FilterFlags, install};
+use callgate_testing::TestResult;
 
 /// `getppid` fails with this errno; everything else is allowed.
 fn deny_getppid(errno: i32) -> Program {
@@ -23,8 +24,9 @@ fn getppid() -> Option<i32> {
     if result < 0 { std::io::Error::last_os_error().raw_os_error() } else { None }
 }
 
-#[test]
-fn all_threads_get_the_filter_or_none_does() {
+callgate_testing::tests![all_threads_get_the_filter_or_none_does];
+
+fn all_threads_get_the_filter_or_none_does() -> TestResult {
     let (tell, told) = mpsc::channel();
     let (stop, stopped) = mpsc::channel::<()>();
     let thread = std::thread::spawn(move || {
@@ -48,4 +50,5 @@ fn all_threads_get_the_filter_or_none_does() {
     install(&deny_getppid(libc::EMFILE), FilterFlags::TSYNC).unwrap();
     drop(go);
     assert_eq!(thread.join().unwrap(), Some(libc::EMFILE));
+    Ok(())
 }

@@ -1,4 +1,4 @@
-//! What a recorder noticed, as it stands in the recording's file.
+//! Notes as they appear in the file of a recording.
 
 use callgate::recording::{Caveat, Effect};
 
@@ -35,7 +35,7 @@ mod tests {
             Note::TracesItself,
             Note::Listens,
             Note::Untraced(2),
-            Note::Failed("it is gone".to_owned()),
+            Note::Failed("No such process".to_owned()),
             Note::Denied(Some(3)),
             Note::UnseenEnds(1),
             Note::UnknownStatus,
@@ -49,7 +49,7 @@ mod tests {
         assert_eq!(ids.len(), notes.len());
         let counts: Vec<u64> = caveats.iter().filter_map(|caveat| caveat.count).collect();
         assert_eq!(counts, [2, 3, 1, 4, 5]);
-        // Calls that nobody recorded are the reason for which a profile is refused.
+        // `generate` refuses recordings with missing syscalls.
         let missing = caveats.iter().filter(|caveat| caveat.effect == Effect::Incomplete);
         let missing: Vec<&str> = missing.map(|caveat| caveat.id.as_str()).collect();
         assert_eq!(missing, ["unrecorded-threads", "recorder-failed", "left-running"]);

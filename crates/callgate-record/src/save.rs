@@ -1,58 +1,60 @@
-//! Saving a recording: parts of one that goes on, and the whole.
+//! Saves recordings: parts while the command runs, and the whole at its end.
 //!
-//! A recorder that is killed (SIGKILL) loses what was not saved. So what was recorded is saved after a second,
-//! after a second more, and then after pauses that double up to a minute; a pause is at least a hundred times as long as saving took.
-//! What is lost is at most what was recorded in the second half of the run, and in the last minute (or in the
-//! hundredfold of the time that saving takes).
+//! A recorder that is killed (SIGKILL) loses what it has not saved. So it saves the recording so far after a
+//! second, after another second, and then at intervals that double up to a minute. An interval is at least 100
+//! times as long as saving took. What is lost is at most the second half of the run, and at most the last
+//! minute (or 100 times the time that saving takes).
 
 use std::time::{Duration, Instant};
 
 use callgate::recording::{Caveat, Recording, RecordingMethod, Run};
 
-use super::{Tally, Way};
+use crate::RecordMethod;
+use crate::tally::Tally;
 
-/// Where a recording goes.
+/// Receives recordings and saves them.
 pub trait Save {
-    /// Whether parts are wanted.
+    /// Whether [`part`](Save::part) is called.
     fn wants_parts(&self) -> bool {
         false
     }
 
-    /// What was recorded so far. Its run has no status, and at least one call counts as lost.
+    /// Saves the recording so far. Its run has no status, and at least one syscall counts as lost.
     fn part(&mut self, _recording: &Recording) {}
 
-    /// All of it. A signal that would end this process does nothing until this returns, or for ten seconds.
+    /// Saves the whole recording. Signals that would end this process have no effect until this returns, for at
+    /// most 10 seconds.
     fn whole(&mut self, recording: &Recording);
 }
 
-/// For those who take what [`record`](super::record) returns.
+/// Saves nothing: for [`record`](super::record), which returns the recording.
 pub(super) struct Nowhere;
 
 impl Save for Nowhere {
     fn whole(&mut self, _: &Recording) {}
 }
 
-/// The first pause.
+/// The first interval.
 const FIRST: Duration = Duration::from_secs(1);
-/// The longest, unless saving takes long.
+/// The longest interval, unless saving takes long.
 const LONGEST: Duration = Duration::from_secs(60);
-/// How many times as long as saving a pause is at least.
+/// An interval is at least this many times as long as saving took.
 const SHARE: u32 = 100;
 
-/// What is known of a run before it ends.
+/// Facts about a run that are known before it ends.
 #[derive(Clone)]
 pub(super) struct Facts {
-    pub(super) way: Way,
+    pub(super) method: RecordMethod,
     pub(super) command: Vec<String>,
 }
 
 impl Facts {
-    /// The run, once the rest is known.
+    /// The run, given the rest.
     pub(super) fn run(&self, counts: Counts, status: Option<u8>, caveats: Vec<Caveat>) -> Run {
         Run {
-            method: match self.way {
-                Way::Tracepoint => RecordingMethod::Tracepoint,
-                Way::Listener | Way::Stops => RecordingMethod::Ptrace,
+            method: match self.method {
+                RecordMethod::Tracepoint => RecordingMethod::Tracepoint,
+                RecordMethod::Listener | RecordMethod::Stops => RecordingMethod::Ptrace,
             },
             command: self.command.clone(),
             from_execve: true,
@@ -67,7 +69,7 @@ impl Facts {
     }
 }
 
-/// What is counted beside calls.
+/// Counters besides those of syscalls.
 #[derive(Clone, Copy)]
 pub(super) struct Counts {
     pub(super) processes: u64,
@@ -75,11 +77,11 @@ pub(super) struct Counts {
     pub(super) lost: u64,
 }
 
-/// Parts that are saved now and then.
+/// Saves parts at intervals.
 pub(super) struct Parts<'s> {
     save: &'s mut dyn Save,
     facts: Facts,
-    /// `None` when no parts are wanted.
+    /// When the next part is due; `None` if no parts are wanted.
     next: Option<Instant>,
     pause: Duration,
 }
@@ -103,7 +105,7 @@ impl<'s> Parts<'s> {
     pub(super) fn save(&mut self, tally: Tally, processes: u64, threads: u64) {
         let start = Instant::now();
         let mut recording = tally.recording;
-        // Of what comes next nothing is known: at least the end of the command.
+        // At least the syscall that ends the command is missing.
         let lost = tally.lost.saturating_add(1);
         let caveats = vec![Caveat::unfinished()];
         recording.push_run(self.facts.run(Counts { processes, threads, lost }, None, caveats));
@@ -117,7 +119,7 @@ impl<'s> Parts<'s> {
         pause
     }
 
-    /// Plans the next one. Also when there was nothing to save.
+    /// Schedules the next part, also if there was nothing to save.
     pub(super) fn saved(&mut self, took: Duration) {
         let pause = self.pause_after(took);
         self.next = self.next.map(|_| Instant::now() + pause);
@@ -129,8 +131,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_double_up_to_a_minute_and_cost_a_hundredth() {
-        let facts = Facts { way: Way::Stops, command: Vec::new() };
+    fn intervals_double_up_to_a_minute_and_saving_takes_a_hundredth() {
+        let facts = Facts { method: RecordMethod::Stops, command: Vec::new() };
         let mut nowhere = Nowhere;
         let mut parts = Parts::new(&mut nowhere, facts);
         let pauses = [0, 0, 0, 0, 0, 0, 0, 0, 2, 0]

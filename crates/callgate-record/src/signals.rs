@@ -1,15 +1,14 @@
-//! Signals while a command is recorded. `unsafe` code: the handler.
+//! Signal handling of the recorder. `unsafe` code: the handler.
 //!
-//! What is typed at the terminal (Ctrl-C, Ctrl-\) reaches the command by itself, and must not end the
-//! recorder before it has written the recording. A signal that somebody sends to the recorder alone is
-//! passed on to the command. When the command has ended and only processes that it left behind are
-//! waited for, a signal ends the waiting.
+//! Signals from the terminal (Ctrl-C, Ctrl-\) reach the command directly and must not end the recorder before it
+//! has written the recording. A signal that is sent to the recorder alone is forwarded to the command. When the
+//! command has ended and only its remaining processes are waited for, a signal ends the waiting.
 //!
-//! Signals seldom come alone: `timeout(1)` sends one to its command and one to all of the group. So while the
-//! recording is saved they do nothing, until saving has taken [`PATIENCE`]: it may be a pipe that nobody reads.
+//! Signals often arrive in pairs: `timeout(1)` sends one to its command and one to the process group. So they have
+//! no effect while the recording is saved, for at most [`PATIENCE`], because a pipe may have no reader.
 //!
-//! A parent may have left SIGCHLD ignored, and then the kernel keeps no status of a child that ended. The
-//! command inherits that, as it would without a recorder; the recorder takes the default meanwhile.
+//! A parent may have left SIGCHLD ignored, in which case the kernel discards the status of a child that ends. The
+//! command inherits that, as it would without a recorder; the recorder uses the default action meanwhile.
 
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
@@ -19,7 +18,7 @@ use libc::{c_int, c_void, pid_t, siginfo_t};
 
 use super::ptrace;
 
-/// Those by which a process is asked to end, and others that end it by default and are sent by hand or by timers.
+/// Signals that end a process by default and that users, tools or timers send.
 const SIGNALS: [c_int; 7] = [
     libc::SIGINT,
     libc::SIGQUIT,
@@ -30,24 +29,24 @@ const SIGNALS: [c_int; 7] = [
     libc::SIGALRM,
 ];
 
-/// How long signals are held while the recording is saved.
+/// For how long signals have no effect while the recording is saved.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The command, 0 when it has ended.
+/// The process of the command, 0 after its end.
 static COMMAND: AtomicI32 = AtomicI32::new(0);
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-/// Until when signals are held, in nanoseconds of the monotonic clock; 0 before the recording is saved.
+/// Until when signals have no effect, in nanoseconds of the monotonic clock; 0 before the recording is saved.
 static HELD_UNTIL: AtomicU64 = AtomicU64::new(0);
 
-/// Keeps this process alive until it is dropped; then signals do again what they did.
+/// Keeps signals from ending this process, until it is dropped.
 pub(super) struct Signals {
     before: Vec<(c_int, libc::sigaction)>,
 }
 
 impl Signals {
-    /// From now on, signals are for the command. Those that are ignored already stay so, for the command
-    /// too, as `nohup` wants it.
-    pub(super) fn are_for(command: pid_t) -> Signals {
+    /// From now on, signals are forwarded to the command. Signals that are ignored stay ignored, also for the
+    /// command, as `nohup` requires.
+    pub(super) fn forward_to(command: pid_t) -> Signals {
         COMMAND.store(command, Ordering::Relaxed);
         INTERRUPTED.store(false, Ordering::Relaxed);
         HELD_UNTIL.store(0, Ordering::Relaxed);
@@ -65,12 +64,13 @@ impl Signals {
         Signals { before }
     }
 
-    /// The command has ended.
+    /// The command has ended: signals now end the waiting. Called before the command is reaped, because its process
+    /// ID may be reused afterwards.
     pub(super) fn command_ended(&self) {
         COMMAND.store(0, Ordering::Relaxed);
     }
 
-    /// The recording will be saved from now on, by calls that no signal interrupts.
+    /// The recording will be saved now; signals do not interrupt the syscalls for that.
     pub(super) fn wait_for_saving(&self) {
         for (signal, _) in self.before.iter().filter(|(signal, _)| *signal != libc::SIGCHLD) {
             set(*signal, &held(libc::SA_RESTART));
@@ -83,7 +83,7 @@ impl Signals {
         HELD_UNTIL.store(until, Ordering::Relaxed);
     }
 
-    /// Whether a signal came after the command had ended.
+    /// Whether a signal arrived after the command had ended.
     pub(super) fn interrupted(&self) -> bool {
         INTERRUPTED.load(Ordering::Relaxed)
     }
@@ -102,10 +102,10 @@ fn held(flags: c_int) -> libc::sigaction {
     action(handler, libc::SA_SIGINFO | flags)
 }
 
-/// Nanoseconds of the monotonic clock. May be called in a handler.
+/// Nanoseconds of the monotonic clock. Async-signal-safe.
 fn now() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer is valid for writes, and the call may be made in a handler.
+    // SAFETY: the pointer is valid for writes, and the function is async-signal-safe.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
     (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
 }
@@ -118,12 +118,12 @@ pub(super) fn action(handler: libc::sighandler_t, flags: c_int) -> libc::sigacti
     action
 }
 
-/// What a signal does from now on; what it did before, if that could be changed.
+/// Sets the action of a signal. Returns the previous one, `None` if it cannot be changed.
 pub(super) fn set(signal: c_int, action: &libc::sigaction) -> Option<libc::sigaction> {
     let mut old = MaybeUninit::uninit();
-    // SAFETY: both pointers are valid for the call. An action is the default, what was there before, or
-    // a handler that does only what one may do: those here and in `ptrace::bell` use atomics and errno, and call
-    // `clock_gettime`, `sigaction`, `raise`, `kill` and `write`.
+    // SAFETY: both pointers are valid for the call. The action is the default, the previous one, or an
+    // async-signal-safe handler: those here, in `wait_timer` and in `ptrace::sigchld_waker` use atomics and errno,
+    // and call `clock_gettime`, `sigaction`, `raise`, `kill` and `write`.
     let result = unsafe { libc::sigaction(signal, action, old.as_mut_ptr()) };
     // SAFETY: `sigaction` succeeded, so it filled the whole structure.
     (result == 0).then(|| unsafe { old.assume_init() })
@@ -134,22 +134,22 @@ extern "C" fn handle(signal: c_int, info: *mut siginfo_t, _: *mut c_void) {
     if command == 0 && until != 0 {
         if now() >= until {
             set(signal, &action(libc::SIG_DFL, 0));
-            // SAFETY: takes a number. The signal is blocked here, so it comes when this returns.
+            // SAFETY: takes a number. The signal is blocked here, so it is delivered when this returns.
             unsafe { libc::raise(signal) };
         }
         return;
     }
     if command == 0 {
         INTERRUPTED.store(true, Ordering::Relaxed);
-        ptrace::ring();
+        ptrace::wake();
         return;
     }
     // SAFETY: with SA_SIGINFO the kernel gives a valid pointer.
     let from_a_process = unsafe { (*info).si_code } <= 0;
-    // The alarm is this process's own: somebody set a limit for the command before there was a recorder.
+    // SIGALRM comes from a timer of this process, set as a limit for the command before it started the recorder.
     if from_a_process || signal == libc::SIGALRM {
-        // SAFETY: `kill` may be called in a handler, and takes numbers. `errno` is this thread's, and
-        // what the interrupted code finds there stays, even if the command may not be signalled.
+        // SAFETY: `kill` is async-signal-safe and takes numbers. `errno` belongs to this thread, and the
+        // interrupted code finds it unchanged, even if `kill` fails.
         unsafe {
             let errno = libc::__errno_location();
             let before = *errno;
@@ -165,11 +165,11 @@ mod tests {
 
     use super::*;
 
-    /// Signals concern the whole process, so a child is asked.
+    /// In a child, because the actions of signals belong to a process.
     #[test]
-    fn signals_are_held_while_a_recording_is_saved_but_not_for_ever() {
+    fn signals_have_no_effect_while_a_recording_is_saved_for_a_limited_time() {
         for (patience, ends) in [(Duration::from_secs(60), false), (Duration::ZERO, true)] {
-            // SAFETY: the child makes system calls, touches atomics, and ends.
+            // SAFETY: the child makes syscalls, uses atomics, and ends.
             let child = unsafe { libc::fork() };
             if child == 0 {
                 let signals = ManuallyDrop::new(saving(patience));
@@ -186,7 +186,7 @@ mod tests {
         }
     }
 
-    /// Without memory, which a child of a process with threads may not take.
+    /// Allocates nothing, which would be unsafe in the child of a process with threads.
     fn saving(patience: Duration) -> Signals {
         for signal in SIGNALS {
             set(signal, &held(0));

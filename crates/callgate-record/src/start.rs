@@ -1,9 +1,9 @@
-//! The process that becomes the command. `unsafe` code: fork, and what the child calls.
+//! The child process that becomes the command. `unsafe` code: fork, and what the child does.
 //!
-//! Between fork and `execve` the child makes the same call many times, as its parent did unrecorded, which
-//! tells what recording costs on this machine. Nothing before the `execve` stays in the recording. Child
-//! and parent tell each other how far they are in shared memory. When the child waits for the parent it
-//! makes one call and no more, so that the parent knows when all is made that is to be forgotten.
+//! Between fork and `execve`, the child repeats a cheap syscall, as its parent did unrecorded. The difference is the
+//! cost of recording on this machine. Nothing before the `execve` remains in the recording. Child and parent
+//! synchronise through shared memory. The child waits for the parent by exactly one syscall, so that the parent
+//! knows when it has seen everything that must be discarded.
 
 use std::io;
 use std::os::fd::{FromRawFd as _, OwnedFd};
@@ -17,7 +17,7 @@ use callgate_linux::Command;
 use callgate_linux::SharedWords;
 use callgate_linux::sys;
 
-/// Words of the shared memory.
+/// Indices of the words in shared memory.
 const CHILD: usize = 0;
 const PARENT: usize = 1;
 const ERRNO: usize = 2;
@@ -25,34 +25,33 @@ const WITH: usize = 3;
 const LISTENER: usize = 4;
 const WORDS: usize = 5;
 
-/// How far the child is.
+/// States of the child.
 const NO_FILTER: u32 = 1;
 const RECORDED: u32 = 2;
 const NOT_EXECUTED: u32 = 3;
 
-/// What the parent says when it is ready.
-const GO_ON: u32 = 1;
+/// State of the parent.
+const RELEASED: u32 = 1;
 
-/// In how many rounds the cost of a call is measured.
+/// The number of rounds in which the cost of a syscall is measured.
 const ROUNDS: u32 = 8;
 
-/// How long the child waits for its parent, and the parent for its child.
+/// How long child and parent wait for each other.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What the child does so that its calls are recorded.
+/// How the child makes its syscalls visible to the recorder.
 #[derive(Clone, Copy)]
 pub(super) enum Mark {
-    /// Installs a filter that stops each call for the tracer.
+    /// It installs a filter that stops each syscall for the tracer.
     Stops,
-    /// Installs a filter that lets each call wait for who has its listener, which the child shares with
-    /// its parent.
+    /// It installs a filter whose listener gets each syscall. Child and parent share the descriptor.
     Listener,
-    /// Makes a call with these arguments, which nobody else knows.
+    /// It makes a syscall with these secret arguments.
     Cookie([u64; 2]),
 }
 
 impl Mark {
-    /// How many calls in a row are measured: a stop takes a hundred times as long as a count.
+    /// How many syscalls a round measures: a stop takes 100 times as long as a count.
     fn trials(self) -> u32 {
         match self {
             Mark::Stops | Mark::Listener => 4,
@@ -61,14 +60,14 @@ impl Mark {
     }
 }
 
-/// A child on its way to the command.
+/// A child that has not executed the command yet.
 pub(super) struct Started {
     pub(super) pid: pid_t,
     memory: SharedWords,
     unrecorded: Duration,
 }
 
-/// Why a child did not become the command.
+/// Why a child did not execute the command.
 pub(super) enum Stopped {
     /// The filter was refused.
     NoFilter(io::Error),
@@ -76,12 +75,12 @@ pub(super) enum Stopped {
 }
 
 impl Started {
-    /// Forks; the child waits to be traced, or until it would be the command. `unrecorded`: what
-    /// [`time_of_a_call`] says without recording.
+    /// Forks. The child waits until it is traced, or just before the `execve`. `unrecorded`: the result of
+    /// [`time_of_a_call`] without recording.
     pub(super) fn new(command: &Command, mark: Mark, unrecorded: Duration) -> io::Result<Started> {
         let memory = SharedWords::new(WORDS)?;
-        // SAFETY: the child runs `become_command` alone, which takes no lock, allocates nothing and never
-        // returns, so it does not matter what other threads of the parent were doing.
+        // SAFETY: the child only runs `become_command`, which takes no lock, allocates nothing and never
+        // returns, so locks that other threads of the parent hold do not matter.
         let forked = unsafe {
             match mark {
                 Mark::Listener => fork_with_files(),
@@ -95,22 +94,22 @@ impl Started {
         }
     }
 
-    /// The child becomes the command.
-    pub(super) fn go_on(&self) {
-        tell(self.memory.words(), PARENT, GO_ON);
+    /// Lets the child execute the command.
+    pub(super) fn release(&self) {
+        tell(self.memory.words(), PARENT, RELEASED);
     }
 
-    /// The listener, once the child has installed its filter, for whoever asks first. From then on the
-    /// child's calls wait for an answer, so it cannot tell.
+    /// The listener, once the child has installed its filter; only the first caller gets it. The child cannot send it,
+    /// because its syscalls wait for an answer.
     pub(super) fn listener(&self) -> Option<OwnedFd> {
         let next = self.memory.words()[LISTENER].swap(0, Ordering::AcqRel);
-        // SAFETY: the kernel gave this number to the child, which shares the table of files until it
-        // executes the command, and does nothing with it; and nobody else got it here.
+        // SAFETY: the kernel created this descriptor for the child, which shares the descriptor table until it
+        // executes the command, and does not use it; the swap returns it only once.
         (next != 0).then(|| unsafe { OwnedFd::from_raw_fd(next as c_int - 1) })
     }
 
-    /// Waits until the child has made its calls that are recorded; not for ever. After them it makes two
-    /// more, `futex(2)` to tell and `futex(2)` to wait.
+    /// Waits until the child has made its recorded syscalls, at most [`PATIENCE`]. After those it makes two more:
+    /// `futex(2)` to wake the parent and `futex(2)` to wait.
     pub(super) fn wait_until_recorded(&self) -> bool {
         let word = &self.memory.words()[CHILD];
         let start = Instant::now();
@@ -123,18 +122,18 @@ impl Started {
         word.load(Ordering::Acquire) == RECORDED
     }
 
-    /// Whether the child is dead, and nobody waited for it.
+    /// Whether the child has ended and was not reaped.
     pub(super) fn has_ended(&self) -> bool {
         // SAFETY: a structure of zeros is a valid value.
         let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
         let how = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-        // SAFETY: the kernel writes to `info`; WNOWAIT leaves the child as it is.
+        // SAFETY: the kernel writes to `info`; WNOWAIT does not reap the child.
         let result = unsafe { libc::waitid(libc::P_PID, self.pid as u32, &raw mut info, how) };
-        // SAFETY: `waitid` wrote the number, or left the 0.
+        // SAFETY: `waitid` wrote the process ID, or left it 0.
         result != 0 || unsafe { info.si_pid() } != 0
     }
 
-    /// Why the child ended, if it did so before it was the command.
+    /// Why the child did not execute the command, if it failed to.
     pub(super) fn stopped(&self) -> Option<Stopped> {
         let words = self.memory.words();
         let errno = || io::Error::from_raw_os_error(words[ERRNO].load(Ordering::Acquire) as i32);
@@ -145,22 +144,22 @@ impl Started {
         }
     }
 
-    /// What recording adds to a call, measured on the cheapest one.
+    /// How much recording adds to the cheapest syscall.
     pub(super) fn cost(&self) -> Duration {
         let recorded = self.memory.words()[WITH].load(Ordering::Acquire);
         Duration::from_nanos(recorded.into()).saturating_sub(self.unrecorded)
     }
 
-    /// Ends a child that cannot be recorded.
+    /// Kills a child that cannot be recorded. It must not have been reaped.
     pub(super) fn kill(&self) {
-        // SAFETY: the number is that of a child that nobody waited for, so no other process can have it.
+        // SAFETY: takes numbers. The child was not reaped, so no other process has its ID.
         unsafe { libc::kill(self.pid, libc::SIGKILL) };
-        // A stop may be told before its end.
+        // A stop may be reported before its end.
         while tracer::wait(self.pid).is_ok_and(|(_, status)| libc::WIFSTOPPED(status)) {}
     }
 }
 
-/// What the child does.
+/// The code of the child.
 fn become_command(command: &Command, mark: Mark, words: &[AtomicU32]) -> ! {
     command.restore_signals();
     match mark {
@@ -173,12 +172,12 @@ fn become_command(command: &Command, mark: Mark, words: &[AtomicU32]) -> ! {
         Mark::Listener => {
             wait_for_parent(words);
             match install(libc::SECCOMP_RET_USER_NOTIF, LISTENER_FLAGS) {
-                // The number 0 is a descriptor too.
+                // 0 is a valid descriptor, and means "none" here.
                 Ok(fd) => words[LISTENER].store(fd as u32 + 1, Ordering::Release),
                 Err(why) => give_up(words, NO_FILTER, &why),
             }
         }
-        // SAFETY: `getppid` takes no arguments, so it ignores those that it is given.
+        // SAFETY: `getppid` takes no arguments and ignores these.
         Mark::Cookie([a, b]) => unsafe {
             libc::syscall(libc::SYS_getppid, a as c_long, b as c_long);
         },
@@ -191,12 +190,12 @@ fn become_command(command: &Command, mark: Mark, words: &[AtomicU32]) -> ! {
     give_up(words, NOT_EXECUTED, &why)
 }
 
-/// How long the cheapest call takes in this process.
+/// How long the cheapest syscall takes in this process.
 pub(super) fn time_of_a_call() -> Duration {
     time_of_calls(50)
 }
 
-/// The quickest of a few rounds of so many calls, for one of them.
+/// The time per syscall in the fastest of [`ROUNDS`] rounds of `count` syscalls.
 fn time_of_calls(count: u32) -> Duration {
     let mut best = Duration::MAX;
     for _ in 0..ROUNDS {
@@ -210,21 +209,21 @@ fn time_of_calls(count: u32) -> Duration {
     best
 }
 
-/// Sets a word that the other process may wait for.
+/// Sets a word and wakes the other process if it waits for it.
 fn tell(words: &[AtomicU32], word: usize, value: u32) {
     words[word].store(value, Ordering::Release);
     sys::futex_wake(&words[word]);
 }
 
-/// Waits, with one call at the most; ends the process when its parent is gone or stuck.
+/// Waits with at most one syscall. Ends the process if the parent does not answer.
 fn wait_for_parent(words: &[AtomicU32]) {
     let word = &words[PARENT];
     let start = Instant::now();
-    if word.load(Ordering::Acquire) != GO_ON {
+    if word.load(Ordering::Acquire) != RELEASED {
         sys::futex_wait(word, 0, PATIENCE);
     }
-    // A signal may have ended the wait.
-    while word.load(Ordering::Acquire) != GO_ON {
+    // A signal may have interrupted the wait.
+    while word.load(Ordering::Acquire) != RELEASED {
         if start.elapsed() > PATIENCE {
             // SAFETY: ends the process; no destructors run.
             unsafe { libc::_exit(1) };
@@ -240,15 +239,15 @@ fn give_up(words: &[AtomicU32], state: u32, why: &io::Error) -> ! {
     unsafe { libc::_exit(1) }
 }
 
-/// A listener, and no signal ends the wait of a call that it has received (Linux 5.19).
+/// A filter with a listener. No signal but SIGKILL interrupts a syscall that the listener has received (Linux 5.19).
 const LISTENER_FLAGS: u32 =
     (libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV) as u32;
 
-/// Installs the filter that gives each call this verdict. Whoever may install filters without
-/// `no_new_privs` keeps set-user-ID programs working.
+/// Installs a filter that returns this verdict for every syscall. Sets `no_new_privs` only if necessary, so that
+/// set-user-ID programs keep working for privileged recorders.
 fn install(verdict: u32, flags: u32) -> io::Result<c_int> {
     let code = [sock_filter { code: 0x06, jt: 0, jf: 0, k: verdict }];
-    // Without the flag, kernels before 5.16 would turn a mitigation on that slows programs down.
+    // Without this flag, kernels before 5.16 enable a mitigation that slows programs down.
     let set = || {
         sys::seccomp_set_filter(&code, flags | libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW as u32)
             .or_else(|_| sys::seccomp_set_filter(&code, flags))
@@ -259,14 +258,14 @@ fn install(verdict: u32, flags: u32) -> io::Result<c_int> {
     })
 }
 
-/// `fork(2)`, but the child has the table of files in common with its parent until it executes something.
+/// `fork(2)`, except that the child shares the descriptor table with its parent until `execve`.
 ///
 /// # Safety
-/// The child is one of `fork`, and what the C library does in it after `fork` is not done.
+/// As for `fork`; also, the C library does not prepare the child (`pthread_atfork`).
 unsafe fn fork_with_files() -> pid_t {
     let flags = c_long::from(libc::CLONE_FILES | libc::SIGCHLD);
     let none: c_long = 0;
-    // SAFETY: without CLONE_VM and a stack, the child goes on in a copy of this memory. The flags come
-    // first on all architectures where there are listeners (`super::listener::available`).
+    // SAFETY: without CLONE_VM and a stack, the child continues in a copy of this memory. The flags are the first
+    // argument on all architectures with support for listeners (`Listener::available`).
     unsafe { libc::syscall(libc::SYS_clone, flags, none, none, none, none) as pid_t }
 }

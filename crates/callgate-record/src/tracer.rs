@@ -1,11 +1,12 @@
-//! The calls of ptrace(2) and waitpid(2), as safe functions over plain values. `unsafe` code.
+//! Safe wrappers around ptrace(2), waitpid(2) and signals. `unsafe` code.
 
 use std::io;
 
 use callgate::Arch;
-use libc::{c_int, c_uint, c_ulong, c_void, pid_t, siginfo_t};
+use callgate_linux::sys::PtraceRequest;
+use libc::{c_int, c_ulong, c_void, pid_t, siginfo_t};
 
-/// What is reported of the tracees, beside signals and their ends.
+/// Events that tracees report, besides signals and their ends.
 const OPTIONS: c_int = libc::PTRACE_O_TRACESECCOMP
     | libc::PTRACE_O_TRACESYSGOOD
     | libc::PTRACE_O_TRACEFORK
@@ -15,20 +16,20 @@ const OPTIONS: c_int = libc::PTRACE_O_TRACESECCOMP
     | libc::PTRACE_O_EXITKILL;
 
 /// `PTRACE_GET_SYSCALL_INFO` of `include/uapi/linux/ptrace.h`, since Linux 5.3.
-const GET_SYSCALL_INFO: c_uint = 0x420e;
+const GET_SYSCALL_INFO: PtraceRequest = 0x420e;
 
-/// A call that is about to be made.
+/// A syscall that is about to be executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Call {
     /// The arch token.
     pub(super) arch: u32,
     pub(super) nr: u32,
-    /// Where the program goes on.
+    /// The address of the next instruction.
     pub(super) ip: u64,
     pub(super) args: [u64; 6],
 }
 
-/// `struct ptrace_syscall_info`: the members that it has for a call that starts and for a seccomp stop.
+/// `struct ptrace_syscall_info`, with the members for syscall-enter stops and seccomp stops.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 struct CallInfo {
@@ -48,24 +49,24 @@ const ENTRY: u8 = 1;
 const SECCOMP: u8 = 3;
 
 /// A request whose arguments are integers.
-fn request(request: c_uint, pid: pid_t, addr: usize, data: usize) -> io::Result<()> {
-    // SAFETY: the callers' requests take integers, and touch no memory of this process.
+fn request(request: PtraceRequest, pid: pid_t, addr: usize, data: usize) -> io::Result<()> {
+    // SAFETY: the requests of the callers take integers and touch no memory of this process.
     let result = unsafe { libc::ptrace(request, pid, addr as *mut c_void, data as *mut c_void) };
     if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Starts to trace a process, which goes on running.
+/// Starts to trace a process, without stopping it.
 pub(super) fn seize(pid: pid_t) -> io::Result<()> {
     request(libc::PTRACE_SEIZE, pid, 0, OPTIONS as usize)
 }
 
-/// Lets a tracee run on, with a signal or 0; when `every` is set, to the next entry or exit of a call.
+/// Resumes a tracee with a signal or 0; if `every` is set, until the next start or end of a syscall.
 pub(super) fn resume(pid: pid_t, every: bool, signal: c_int) -> io::Result<()> {
     let how = if every { libc::PTRACE_SYSCALL } else { libc::PTRACE_CONT };
     request(how, pid, 0, signal as usize)
 }
 
-/// Lets a tracee stay stopped as its shell wants it, and reports when it goes on.
+/// Leaves a tracee in its group-stop, and reports when it continues.
 pub(super) fn listen(pid: pid_t) -> io::Result<()> {
     request(libc::PTRACE_LISTEN, pid, 0, 0)
 }
@@ -75,13 +76,13 @@ pub(super) fn interrupt(pid: pid_t) -> io::Result<()> {
     request(libc::PTRACE_INTERRUPT, pid, 0, 0)
 }
 
-/// Ends the process of a tracee that was not waited for to its end.
+/// Kills the process of a tracee that was not reaped.
 pub(super) fn kill(pid: pid_t) {
-    // SAFETY: takes numbers; until it is waited for, no other process has this one.
+    // SAFETY: takes numbers; no other process has this ID until it is reaped.
     unsafe { libc::kill(pid, libc::SIGKILL) };
 }
 
-/// What an event is about: the new process, or the former number of the thread.
+/// The new process of a fork event, or the former thread ID of an exec event.
 pub(super) fn event_message(pid: pid_t) -> io::Result<pid_t> {
     let mut message: c_ulong = 0;
     let none = std::ptr::null_mut::<c_void>();
@@ -90,7 +91,7 @@ pub(super) fn event_message(pid: pid_t) -> io::Result<pid_t> {
     if result == -1 { Err(io::Error::last_os_error()) } else { Ok(message as pid_t) }
 }
 
-/// The call that a stopped tracee is about to make; `None` when it is not at the start of one.
+/// The syscall at whose start a tracee is stopped; `None` if it is stopped elsewhere.
 pub(super) fn call(pid: pid_t) -> io::Result<Option<Call>> {
     let mut info = CallInfo::default();
     let size = size_of::<CallInfo>();
@@ -116,27 +117,39 @@ pub(super) fn memory(pid: pid_t, address: u64) -> Option<u64> {
     (read == len as isize).then_some(word)
 }
 
-/// Whether a thread is the first of its process.
+/// Whether a thread is the main thread of its process.
 pub(super) fn is_process(pid: pid_t) -> bool {
-    // SAFETY: signal 0 is not sent, it only asks whether the thread is in the process.
+    // SAFETY: takes numbers; signal 0 only checks that the thread belongs to the process.
     unsafe { libc::syscall(libc::SYS_tgkill, pid, pid, 0) == 0 }
 }
 
-/// Whether there is a thread of this number, perhaps ended but not waited for.
+/// Whether a thread has this ID, including zombies.
 pub(super) fn exists(thread: pid_t) -> bool {
-    // SAFETY: signal 0 is not sent, it only asks whether somebody could get it.
+    // SAFETY: takes numbers; signal 0 only checks that the target exists.
     let result = unsafe { libc::kill(thread, 0) };
     result == 0 || io::Error::last_os_error().raw_os_error() != Some(libc::ESRCH)
 }
 
-/// Waits for any child or tracee of this thread (`pid` -1), or one.
+/// Waits for a stop or the end of one child or tracee of this thread, or of any (`pid` -1).
 pub(super) fn wait(pid: pid_t) -> io::Result<(pid_t, c_int)> {
     wait_for(pid, 0)
 }
 
-/// The next child or tracee of this thread that has stopped or ended, if one has.
+/// A child or tracee of this thread that has stopped or ended, if there is one.
 pub(super) fn next() -> io::Result<Option<(pid_t, c_int)>> {
     wait_for(-1, libc::WNOHANG).map(|event| Some(event).filter(|(pid, _)| *pid != 0))
+}
+
+/// Waits until a child has ended, without reaping it: its process ID stays its own.
+pub(super) fn wait_for_end(pid: pid_t) -> io::Result<()> {
+    // SAFETY: a structure of zeros is a valid value.
+    let mut info: siginfo_t = unsafe { std::mem::zeroed() };
+    let how = libc::WEXITED | libc::WNOWAIT | libc::__WALL | libc::__WNOTHREAD;
+    // SAFETY: the kernel writes to `info`.
+    match unsafe { libc::waitid(libc::P_PID, pid as u32, &raw mut info, how) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 fn wait_for(pid: pid_t, flags: c_int) -> io::Result<(pid_t, c_int)> {
@@ -148,57 +161,57 @@ fn wait_for(pid: pid_t, flags: c_int) -> io::Result<(pid_t, c_int)> {
     }
 }
 
-/// What a tracee is told about the signal that it is about to be given.
+/// Information about the signal that is about to be delivered to a tracee.
 pub(super) fn signal_info(pid: pid_t) -> Option<siginfo_t> {
     let none = std::ptr::null_mut::<c_void>();
     // SAFETY: a structure of zeros is a valid value.
     let mut info: siginfo_t = unsafe { std::mem::zeroed() };
-    // SAFETY: the kernel writes the structure that it is given.
+    // SAFETY: the kernel writes this structure.
     let result = unsafe { libc::ptrace(libc::PTRACE_GETSIGINFO, pid, none, &raw mut info) };
     (result != -1).then_some(info)
 }
 
-/// Changes it. It does not matter if the tracee is gone.
+/// Changes this information. Does nothing if the tracee was killed.
 pub(super) fn set_signal_info(pid: pid_t, info: &siginfo_t) {
     let none = std::ptr::null_mut::<c_void>();
-    // SAFETY: the kernel reads the structure that it is given.
+    // SAFETY: the kernel reads this structure.
     unsafe { libc::ptrace(libc::PTRACE_SETSIGINFO, pid, none, &raw const *info) };
 }
 
-/// Sends a signal to one thread, a tracee. Fails when too many signals wait; not when it is gone.
+/// Sends a signal to a tracee. Returns false if its queue is full, but true if it has ended.
 pub(super) fn send(thread: pid_t, signal: c_int) -> bool {
-    // SAFETY: takes numbers; until it is waited for, no other thread has this one.
+    // SAFETY: takes numbers; no other thread has this ID until it is reaped.
     let result = unsafe { libc::syscall(libc::SYS_tkill, thread, signal) };
     result == 0 || io::Error::last_os_error().raw_os_error() != Some(libc::EAGAIN)
 }
 
-/// Whether a signal may be one that [`send`] sent.
+/// Whether [`send`] may have sent a signal.
 pub(super) fn is_sent(info: &siginfo_t) -> bool {
-    // SAFETY: the kernel wrote a sender for this code; in another namespace of processes it is 0.
+    // SAFETY: with this code the kernel wrote a sender, which is 0 in another PID namespace.
     info.si_code == libc::SI_TKILL && unsafe { [0, libc::getpid()].contains(&info.si_pid()) }
 }
 
-/// The signal for which a tracee has stopped, if it has; 0 for another reason. Its end stays to be waited for.
+/// The signal for which a tracee has stopped, 0 for another reason; `None` if it has not stopped. Does not reap it.
 pub(super) fn signal_of_stop(pid: pid_t) -> Option<c_int> {
     // SAFETY: a structure of zeros is a valid value.
     let mut info: siginfo_t = unsafe { std::mem::zeroed() };
     let how = libc::WSTOPPED | libc::WNOHANG | libc::__WALL;
     // SAFETY: the kernel writes to `info`.
     let result = unsafe { libc::waitid(libc::P_PID, pid as u32, &raw mut info, how) };
-    // SAFETY: `waitid` wrote both, or left the zeros.
+    // SAFETY: `waitid` wrote both, or left them 0.
     let (who, status) = unsafe { (info.si_pid(), info.si_status()) };
     (result == 0 && who != 0).then_some(if status >> 8 == 0 { status } else { 0 })
 }
 
-/// What the registers of a stopped tracee say of the call that it is in.
+/// The registers of a stopped tracee that describe its syscall.
 pub(super) struct Registers {
-    /// The number of the call; all ones when it is in none.
+    /// The number of the syscall; all ones outside of a syscall.
     pub(super) nr: u32,
     pub(super) ip: u64,
     pub(super) args: [u64; 6],
-    /// The same of a 32-bit program.
+    /// The arguments of a 32-bit program.
     pub(super) args_32: [u64; 6],
-    /// What the call will return.
+    /// The result of the syscall.
     pub(super) result: i64,
 }
 
@@ -206,25 +219,25 @@ pub(super) struct Registers {
 const ERESTARTSYS: i64 = 512;
 
 impl Registers {
-    /// Whether a signal interrupted the call.
+    /// Whether a signal interrupted the syscall.
     pub(super) fn is_interrupted(&self) -> bool {
         self.result == -ERESTARTSYS && self.nr != u32::MAX
     }
 
-    /// Whether they are those during this call.
+    /// Whether the tracee is in this syscall.
     pub(super) fn are_in(&self, call: &Call) -> bool {
         let args = if call.arch == Arch::X86.token() { self.args_32 } else { self.args };
         (self.nr, self.ip, args) == (call.nr, call.ip, call.args)
     }
 }
 
-/// `None` when it is gone, and on machines other than x86-64.
+/// `None` if the tracee was killed, and on machines other than x86-64.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn registers(pid: pid_t) -> Option<Registers> {
     let none = std::ptr::null_mut::<c_void>();
     // SAFETY: all members are integers.
     let mut regs: libc::user_regs_struct = unsafe { std::mem::zeroed() };
-    // SAFETY: the kernel writes the structure that it is given.
+    // SAFETY: the kernel writes this structure.
     let result = unsafe { libc::ptrace(libc::PTRACE_GETREGS, pid, none, &raw mut regs) };
     (result != -1).then_some(Registers {
         nr: regs.orig_rax as u32,
@@ -236,7 +249,7 @@ pub(super) fn registers(pid: pid_t) -> Option<Registers> {
     })
 }
 
-/// Changes what a call will return. It does not matter if the tracee is gone.
+/// Changes the result of a syscall. Does nothing if the tracee was killed.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn set_result(pid: pid_t, result: i64) {
     let offset = std::mem::offset_of!(libc::user_regs_struct, rax);

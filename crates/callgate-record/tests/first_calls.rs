@@ -1,14 +1,24 @@
-//! What a recorder does itself is not in a recording: a program that only ends makes two calls. What this process
-//! does with signals concerns all of it, so the test is alone in its own.
-#![cfg(target_arch = "x86_64")]
+//! A recording does not contain syscalls of the recorder: a program that only ends makes two. Signal dispositions
+//! belong to the whole process, so this test has one of its own.
+
+mod common;
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::Path;
+use std::process::ExitCode;
 
 use callgate_linux::{Command, Disposition};
-use callgate_record::{Way, exit_status, record};
+use callgate_record::{RecordMethod, exit_status, record};
+use callgate_testing::{Need, Skip, TestResult};
 
-/// A static program in the format ELF: one segment, and the call `exit_group(0)`.
+fn main() -> ExitCode {
+    common::run_alone(
+        "a_program_that_only_ends_makes_two_syscalls",
+        a_program_that_only_ends_makes_two_syscalls,
+    )
+}
+
+/// A static ELF program of one segment that calls `exit_group(0)`.
 fn program() -> Vec<u8> {
     const HEADERS: u64 = 64 + 56;
     const AT: u64 = 0x40_0000;
@@ -21,12 +31,12 @@ fn program() -> Vec<u8> {
     let long = |file: &mut Vec<u8>, values: &[u64]| {
         values.iter().for_each(|value| file.extend(value.to_le_bytes()));
     };
-    // An executable for x86-64, version 1; where it starts, where its segments are listed.
+    // An executable for x86-64, version 1; its entry point and the offset of the program headers.
     short(&mut file, &[2, 62, 1, 0]);
     long(&mut file, &[AT + HEADERS, 64, 0]);
     // No flags; sizes and numbers of headers.
     short(&mut file, &[0, 0, 64, 56, 1, 64, 0, 0]);
-    // To be loaded, readable and executable.
+    // PT_LOAD, readable and executable.
     short(&mut file, &[1, 0, 5, 0]);
     let size = HEADERS + code.len() as u64;
     long(&mut file, &[0, AT, AT, size, size, 0x1000]);
@@ -34,33 +44,26 @@ fn program() -> Vec<u8> {
     file
 }
 
-#[test]
-fn a_program_that_only_ends_makes_two_calls() {
+fn a_program_that_only_ends_makes_two_syscalls(method: RecordMethod) -> TestResult {
+    if !cfg!(target_arch = "x86_64") {
+        return Err(Skip::new(Need::Kernel, "the program is for x86-64"));
+    }
     // Beside the test: a temporary directory may be mounted without permission to execute.
-    let path: PathBuf = std::env::current_exe()
-        .unwrap()
-        .with_file_name(format!("callgate-ends-{}", std::process::id()));
-    std::fs::write(&path, program()).unwrap();
+    let name = format!("callgate-ends-{}-{method:?}", std::process::id());
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    if let Err(why) = std::fs::write(&path, program()) {
+        return Err(Skip::new(Need::Tool, format!("{}: {why}", path.display())));
+    }
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     let command = Command::find(&[path.clone().into()]).unwrap();
     let command = command.with_signals(vec![(libc::SIGPIPE, Disposition::Default)]);
-    let mut run = 0;
-    for way in Way::ALL {
-        let recorded = match record(&command, vec!["ends".to_owned()], &[way]) {
-            Ok(recorded) => recorded,
-            Err(why) => {
-                eprintln!("not run by {way:?}: {why}");
-                continue;
-            }
-        };
-        let calls: Vec<_> =
-            recorded.recording.calls().map(|(call, seen)| (call.name(), seen.count())).collect();
-        let expected = [(Some("execve"), 1), (Some("exit_group"), 1)];
-        assert_eq!(calls, expected, "{way:?}");
-        assert_eq!(exit_status(recorded.status), 0);
-        assert_eq!(recorded.notes, [], "{way:?}");
-        run += 1;
-    }
+    let recorded = record(&command, vec!["ends".to_owned()], &[method]);
     std::fs::remove_file(&path).unwrap();
-    eprintln!("recorded in {run} ways");
+    let recorded = recorded.map_err(|why| common::impossible(method, &why))?;
+    let calls: Vec<_> =
+        recorded.recording.calls().map(|(call, seen)| (call.name(), seen.count())).collect();
+    assert_eq!(calls, [(Some("execve"), 1), (Some("exit_group"), 1)]);
+    assert_eq!(exit_status(recorded.status), 0);
+    assert_eq!(recorded.notes, []);
+    Ok(())
 }

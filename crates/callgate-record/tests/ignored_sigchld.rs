@@ -1,24 +1,31 @@
-//! What SIGCHLD does concerns the whole process, so this test is alone in its own.
+//! The disposition of SIGCHLD belongs to the whole process, so this test has one of its own.
+
+mod common;
+
+use std::process::ExitCode;
 
 use callgate_linux::Command;
-use callgate_record::{Way, exit_status, record};
+use callgate_record::{RecordMethod, exit_status, record};
+use callgate_testing::TestResult;
 
 const SUBJECT: &str = env!("CARGO_BIN_EXE_record-subject");
 
-#[test]
-fn the_status_of_the_command_is_kept_where_sigchld_is_ignored() {
+fn main() -> ExitCode {
+    common::run_alone(
+        "the_status_of_the_command_is_kept_if_sigchld_is_ignored",
+        the_status_of_the_command_is_kept_if_sigchld_is_ignored,
+    )
+}
+
+fn the_status_of_the_command_is_kept_if_sigchld_is_ignored(method: RecordMethod) -> TestResult {
     let words = [SUBJECT, "exit", "3"];
     let command = Command::find(&words.map(Into::into)).unwrap();
     // SAFETY: SIG_IGN is a valid disposition and installs no code.
     let ignore = || unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
     ignore();
-    for way in Way::ALL {
-        match record(&command, words.map(str::to_owned).to_vec(), &[way]) {
-            Ok(recorded) => assert_eq!(exit_status(recorded.status), 3, "{way:?}"),
-            // Without a status of the command there would be no recording.
-            Err(why) if why.to_string().contains("waited for") => panic!("{why}"),
-            Err(why) => eprintln!("not run by {way:?}: {why}"),
-        }
-        assert_eq!(ignore(), libc::SIG_IGN, "it is ignored again");
-    }
+    let recorded = record(&command, words.map(str::to_owned).to_vec(), &[method]);
+    assert_eq!(ignore(), libc::SIG_IGN, "the disposition is restored");
+    let recorded = recorded.map_err(|why| common::impossible(method, &why))?;
+    assert_eq!(exit_status(recorded.status), 3);
+    Ok(())
 }

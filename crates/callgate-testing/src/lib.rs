@@ -1,11 +1,14 @@
 //! Test harness of Callgate's own tests.
 //!
-//! It looks like the built-in one, with two differences. A test that cannot run on this machine returns
-//! [`Skip`] and is reported as *ignored*, with the reason, instead of as passed. And tests may be made at run
-//! time, one for each file of a directory.
+//! It behaves like the built-in harness, with three differences:
 //!
-//! `CALLGATE_REQUIRE=root,ptrace` in the environment makes a test fail that is skipped for want of one of
-//! these; `CALLGATE_REQUIRE=all` names every [`Need`] except [`Need::User`].
+//! - A test that cannot run on this machine returns [`Skip`] and is reported as *ignored*, with the reason, instead
+//!   of as passed.
+//! - A test that does not end within five minutes fails.
+//! - Tests can be created at run time, for example one per file of a directory.
+//!
+//! With `CALLGATE_REQUIRE=root,ptrace` in the environment, a test that is skipped because it needs one of these
+//! fails; `CALLGATE_REQUIRE=all` names every [`Need`] except [`Need::User`].
 //!
 //! ```
 //! use callgate_testing::{Need, Skip, TestResult};
@@ -24,7 +27,11 @@
 #![forbid(unsafe_code)]
 
 use std::fmt;
+use std::panic::resume_unwind;
 use std::process::ExitCode;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use libtest_mimic::{Arguments, Completion, Failed};
 
@@ -134,9 +141,12 @@ impl Skip {
 /// What a test returns; a failure is a panic, as in the built-in harness.
 pub type TestResult = Result<(), Skip>;
 
-/// A test with a name, for those that are made at run time.
+/// How long a test may take. Generous, for slow and busy machines.
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// A test with a name, for tests that are created at run time. It fails if it does not end within five minutes.
 pub fn test(name: impl Into<String>, body: impl FnOnce() -> TestResult + Send + 'static) -> Trial {
-    Trial::ignorable_test(name, move || match body() {
+    Trial::ignorable_test(name, move || match within(LIMIT, body)? {
         Ok(()) => Ok(Completion::Completed),
         Err(Skip { need, reason }) if need.is_required() => {
             Err(Failed::from(format!("CALLGATE_REQUIRE names {}, but: {reason}", need.name())))
@@ -147,18 +157,47 @@ pub fn test(name: impl Into<String>, body: impl FnOnce() -> TestResult + Send + 
     })
 }
 
+/// Runs the body in a thread of its own, which is abandoned at the limit.
+fn within(
+    limit: Duration,
+    body: impl FnOnce() -> TestResult + Send + 'static,
+) -> Result<TestResult, Failed> {
+    let (end, ended) = mpsc::channel::<()>();
+    let thread = thread::spawn(move || {
+        // Dropped at the end, also by a panic.
+        let _end = end;
+        body()
+    });
+    match ended.recv_timeout(limit) {
+        Err(mpsc::RecvTimeoutError::Timeout) => {
+            Err(Failed::from(format!("did not end within {} seconds", limit.as_secs_f32())))
+        }
+        Ok(()) | Err(mpsc::RecvTimeoutError::Disconnected) => {
+            Ok(thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+        }
+    }
+}
+
 /// Runs tests as the arguments of this process say, which are those of the built-in harness.
 pub fn run(tests: Vec<Trial>) -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), tests).exit_code()
 }
 
-/// The `main` of a test binary, with one test per function.
+/// Defines the `main` of a test binary with one test per function.
 #[macro_export]
 macro_rules! tests {
     ($($name:ident),+ $(,)?) => {
         fn main() -> ::std::process::ExitCode {
-            $crate::run(vec![$($crate::test(stringify!($name), $name)),+])
+            $crate::run($crate::trials![$($name),+])
         }
+    };
+}
+
+/// One test per function, for [`run`].
+#[macro_export]
+macro_rules! trials {
+    ($($name:ident),+ $(,)?) => {
+        vec![$($crate::test(stringify!($name), $name)),+]
     };
 }
 
@@ -184,4 +223,30 @@ pub fn needs_program(need: Need, name: &str) -> TestResult {
         return Ok(());
     }
     Err(Skip::new(need, format!("{name} is not installed")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_that_does_not_end_fails() {
+        let limit = Duration::from_millis(50);
+        let (_keep, never) = mpsc::channel::<()>();
+        let error = within(limit, move || {
+            let _ = never.recv();
+            Ok(())
+        });
+        let message = error.unwrap_err().message().unwrap_or_default().to_owned();
+        assert_eq!(message, "did not end within 0.05 seconds");
+        assert!(within(LIMIT, || Ok(())).unwrap().is_ok());
+        let skipped = within(LIMIT, || Err(Skip::new(Need::Root, "no"))).unwrap();
+        assert!(skipped.is_err());
+    }
+
+    #[test]
+    #[should_panic(expected = "the reason")]
+    fn a_panic_keeps_its_message() {
+        let _ = within(LIMIT, || panic!("the reason"));
+    }
 }

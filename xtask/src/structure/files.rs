@@ -74,6 +74,10 @@ impl Crate {
         self.modules.push(Module { file, parent, children: BTreeMap::new(), imported, items });
         for module in modules {
             let Item::Mod(module) = module else { continue };
+            // A file of another package, which is checked there.
+            if module.attrs.iter().any(|attribute| attribute.path().is_ident("path")) {
+                continue;
+            }
             let name = module.ident.to_string();
             let inside = directory.join(&name);
             match module.content {

@@ -1,4 +1,4 @@
-//! `callgate dump`: the filters of a running process.
+//! `callgate dump`: shows the filters of a running process.
 
 use std::ffi::OsStr;
 use std::fmt::Write;
@@ -27,19 +27,19 @@ const HEADING: Style = Style::new().bold();
 /// Show the filters of a running process
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The kernel shows filters to root alone (CAP_SYS_ADMIN), and to processes without
-a filter of their own. The process is stopped for some microseconds and goes on:
-a sleep too, from its beginning where the filters deny restart_syscall; but
-epoll_wait and the few that signal(7) names fail with EINTR. Filters belong to
-threads: PID is the main thread of a process, or any thread.
+The kernel shows filters only to root (CAP_SYS_ADMIN), and only to processes
+without a filter of their own. The thread is stopped for some microseconds and
+then continues. A sleep keeps its time, even if a filter denies restart_syscall
+(on x86-64); epoll_wait and the few others that signal(7) lists fail with EINTR.
+Filters belong to threads: PID is the main thread of a process, or any thread.
 
-budget: all filters of a thread may have 32,768 instructions together, in the
-kernel's own form, with 4 more for each below the newest.
-LOG is the only flag that the kernel tells. A filter with notifications has, or
-had, a listener.
+budget: all filters of a thread together have at most 32,768 instructions,
+counted as eBPF, plus 4 for each filter but the newest.
+LOG is the only flag that the kernel shows. A filter that returns notifications
+has, or had, a listener.
 
-Every command that takes a SOURCE takes the filters themselves as pid:PID, and
-one of them as pid:PID/0, the oldest being 0.
+Every command that takes a SOURCE also accepts pid:PID, for all filters
+together, and pid:PID/0, for a single one; 0 is the oldest.
 
 Examples:
   callgate dump 1234
@@ -48,37 +48,37 @@ Examples:
   callgate explain pid:1234
   callgate optimize pid:1234/0 -o better.bpf --stats
 
-Exit status: 0 done, with no filter too; 2 trouble.")]
+Exit status: 0 success, even without filters; 2 error.")]
 pub(crate) struct DumpArgs {
-    /// The process, or the thread
+    /// The process or thread
     #[arg(value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
     pid: u32,
 
-    /// Print the code as well, in this notation
+    /// Also print the programs, in this notation
     #[arg(long, value_name = "DIALECT")]
     dialect: Option<DialectArg>,
 
-    /// Merge the filters, and show the merged program as well
+    /// Also merge the filters into one program and show it
     #[arg(long)]
     merge: bool,
 
-    /// Write every program into this directory, as 0.bpf for the oldest, and merged.bpf; files of another
-    /// dump may not be there
+    /// Write every program into this directory: 0.bpf for the oldest, and so on, and merged.bpf. The directory
+    /// must not contain files of another dump
     #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     output: Option<PathBuf>,
 
-    /// The form of the programs that are written [default: bpf]
+    /// The format of these files [default: bpf]
     #[arg(long, value_name = "FORM", requires = "output")]
     emit: Option<Emit>,
 
-    /// The form of the result
+    /// The format of the result
     #[arg(long, value_name = "FORM", default_value = "text")]
     format: Format,
 }
 
 /// A program that is shown.
 struct Shown {
-    /// The number of the filter; none for the merged program.
+    /// The index of the filter, `None` for the merged program.
     index: Option<usize>,
     program: Program,
     arches: Vec<Arch>,
@@ -108,12 +108,12 @@ impl Shown {
         Shown { index: Some(index), program: filter.program.clone(), arches, flags: filter.flags }
     }
 
-    /// As tables and files name it.
+    /// Its name in tables, and the stem of its file.
     fn name(&self) -> String {
         self.index.map_or_else(|| "merged".to_owned(), |index| index.to_string())
     }
 
-    /// Whether it leaves calls to a listener.
+    /// Whether it returns USER_NOTIF.
     fn notifies(&self) -> bool {
         let mut returned = self.program.iter().filter(|insn| insn.op == Op::RetK);
         returned.any(|insn| matches!(Verdict(insn.k).action(), Action::UserNotif(_)))
@@ -145,7 +145,7 @@ impl Shown {
     }
 }
 
-/// The program that all filters merge to.
+/// One program that is equivalent to all filters together.
 fn merged(pid: u32, dump: &Dump) -> Result<Shown> {
     let stack = source::stack_of(pid, dump, &SourceOptions::default())?;
     let arches = stack.arches();
@@ -156,12 +156,12 @@ fn merged(pid: u32, dump: &Dump) -> Result<Shown> {
     Ok(Shown { index: None, program: merged.compiled.program, arches, flags })
 }
 
-/// Writes every program into a directory, which is made when it is missing.
+/// Writes every program into a directory, and creates that if necessary.
 fn write_all(directory: &Path, emit: Emit, shown: &[Shown]) -> Result<()> {
     let failed = |what: &str, error: &std::io::Error| {
         let why = callgate_linux::error_text(error);
         Failure::about(directory.display().to_string(), format!("cannot be {what}: {why}"))
-            .help("name a directory that exists, or a place that is yours")
+            .help("name a directory that exists and is writable")
     };
     let opened = Directory::create_all(directory).map_err(|error| failed("created", &error))?;
     let names: Vec<String> =
@@ -179,9 +179,9 @@ fn write_all(directory: &Path, emit: Emit, shown: &[Shown]) -> Result<()> {
             more => format!(" and {}", counted(more as u64, "other file")),
         };
         let what =
-            format!("has {first}{more} of another dump, which would stand among the new ones");
+            format!("contains {first}{more} of another dump, which would mix with the new ones");
         return Err(Failure::about(directory.display().to_string(), what)
-            .help("remove what is there, or name another directory"));
+            .help("remove these files, or name another directory"));
     }
     for (shown, name) in shown.iter().zip(names) {
         let bytes = match emit.dialect() {
@@ -194,7 +194,7 @@ fn write_all(directory: &Path, emit: Emit, shown: &[Shown]) -> Result<()> {
     Ok(())
 }
 
-/// Whether a file is named as those that are written here.
+/// Whether a file has a name that `write_all` gives.
 fn is_of_a_dump(name: &str) -> bool {
     name.split_once('.').is_some_and(|(stem, extension)| {
         let is_number = !stem.is_empty() && stem.bytes().all(|byte| byte.is_ascii_digit());
@@ -209,11 +209,8 @@ fn text(dump: &Dump, args: &DumpArgs, shown: &[Shown]) -> String {
     let mut text =
         format!("{HEADING}{} ({}){HEADING:#}: {count}\n", args.pid, printable(&dump.name));
     if let Some(newest) = installed.len().checked_sub(1) {
-        let _ = writeln!(
-            text,
-            "  {:<12}{:>12}{:>14}  remarks",
-            "filter", "instructions", "kernel's form"
-        );
+        let _ =
+            writeln!(text, "  {:<12}{:>12}{:>14}  remarks", "filter", "instructions", "as eBPF");
         for shown in shown.iter().rev() {
             let place = match shown.index {
                 Some(0) => " (oldest)",
@@ -226,8 +223,11 @@ fn text(dump: &Dump, args: &DumpArgs, shown: &[Shown]) -> String {
             let _ = writeln!(text, "{}", line.trim_end());
         }
         let (insns, used) = totals(&installed);
-        let _ =
-            writeln!(text, "  {:<12}{insns:>12}{used:>14}  with 4 for each but one", "together");
+        let _ = writeln!(
+            text,
+            "  {:<12}{insns:>12}{used:>14}  plus 4 for each but the newest",
+            "total"
+        );
         let share = used as f64 / MAX_INSNS_PER_THREAD as f64 * 100.0;
         let _ = writeln!(text, "budget: {used} of {MAX_INSNS_PER_THREAD} used ({share:.1} %)");
     }
@@ -249,22 +249,25 @@ fn number_of_filters(count: usize) -> String {
     if count == 0 { "no filter".to_owned() } else { counted(count as u64, "filter") }
 }
 
-/// Instructions of all filters, and what they take of the budget.
+/// The number of instructions of all filters, and how much of the budget they use.
 fn totals(installed: &[&Shown]) -> (usize, usize) {
     let insns = installed.iter().map(|shown| shown.program.len()).sum();
     (insns, budget_used(installed.iter().map(|shown| kernel_insns(&shown.program))))
 }
 
-/// The threads of the process that have other filters, as far as their number tells.
+/// The threads of the process that have another number of filters.
 fn others(text: &mut String, dump: &Dump) {
-    /// A process may have thousands.
+    /// Limits the output: a process may have thousands of threads.
     const SHOWN: usize = 5;
     for (thread, filters) in dump.others.iter().take(SHOWN) {
-        let _ =
-            writeln!(text, "thread {thread} of the process has {}", number_of_filters(*filters));
+        let _ = writeln!(
+            text,
+            "thread {thread} of the same process has {}",
+            number_of_filters(*filters)
+        );
     }
     if let Some(more @ 1..) = dump.others.len().checked_sub(SHOWN) {
-        let _ = writeln!(text, "and {more} more threads differ from this one");
+        let _ = writeln!(text, "{more} more threads have another number of filters");
     }
 }
 

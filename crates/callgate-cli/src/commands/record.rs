@@ -1,4 +1,4 @@
-//! `callgate record`: what a command and everything that it starts calls.
+//! `callgate record`: records the syscalls of a command and of everything that it starts.
 
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -8,7 +8,9 @@ use std::time::Duration;
 use callgate::Arch;
 use callgate::recording::{CallId, CallStats, Recording};
 use callgate_linux::Command;
-use callgate_record::{MAX_CALLS, Note, Recorded, Save, Way, ended_by, exit_status, record_to};
+use callgate_record::{
+    MAX_CALLS, Note, RecordMethod, Recorded, Save, ended_by, exit_status, record_to,
+};
 use clap::{ValueEnum, ValueHint};
 
 use crate::call;
@@ -19,36 +21,38 @@ use crate::recordings::{self, RecordingOptions};
 use crate::report::{self, Failure, Result};
 use crate::text::{counted, printable};
 
-/// Record what a command and everything that it starts calls
+/// Record the syscalls of a command and of everything that it starts
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Counted are the calls of all processes and threads from the execve of the
-command on, until the last of them has ended, and the values of arguments: all
-while they are few, then their bounds. The recording (-o) is JSON; --weights
-reads it too. Several files of one kind or another become one recording with
-callgate record merge: recordings, logs of strace (best: -f -e raw=all), tables
-of strace -c and perf trace -s, and SECCOMP records of the audit log, dmesg and
-journalctl; --from does the same. A command that is called merge comes after --.
+Records the syscalls of all processes and threads, from the execve of the
+command until the last of them has ended, with their argument values: all
+values while there are few, then bounds. The recording (-o) is JSON, which
+--weights, generate and check read. `callgate record merge` combines files of
+one or several formats into one recording: recordings, logs of strace (best
+with -f -e raw=all), tables of strace -c and perf trace -s, and SECCOMP records
+of the audit log, dmesg and journalctl; --from does the same. To record a
+command named merge, write -- before it.
 
-The command has the terminal and the standard streams to itself; the report
-goes to standard error when all has ended. Its exit status is passed on; it is 2
-when the recording failed or cannot be written, or nobody knows the command's.
-Ctrl-C ends the command and keeps the recording; after the command has ended it
-ends the waiting for what it left behind. While the command runs, what was
-recorded so far is in FILE.partial, saved at least every minute in case the
-recorder is killed (SIGKILL); `generate --partial` reads it. It is removed when
-FILE is there.
+The command uses the terminal and the standard streams; the report goes to
+standard error at the end. The exit status is that of the command, or 2 if the
+recording failed or cannot be written, or the command's status is unknown.
+Ctrl-C ends the command and keeps the recording; after the command has ended,
+it ends the waiting for processes that outlive it. While the command runs,
+FILE.partial contains the recording so far, saved at least every minute in case
+the recorder is killed (SIGKILL); `generate --partial` reads it. It is removed
+once FILE is written.
 
-  tracepoint   the kernel counts; as root (CAP_BPF and CAP_PERFMON) on x86-64,
-               Linux 5.15. A call takes some 0.3 µs longer, and nearly as much
-               those of all processes of the machine, as long as it runs.
-  ptrace       every call waits for the recorder; needs no privilege. From Linux
-               6.6 on, on x86-64, calls wait for the listener of a filter, which
-               costs some microseconds; else they stop. The command cannot use
-               ptrace or such a listener itself, and set-user-ID programs run
-               without their privileges unless the recorder is root.
-  stops        the same without a listener, for commands that use one; mostly
-               several times slower. Linux 5.3.
+  tracepoint   eBPF programs count syscalls. Needs root (CAP_BPF and
+               CAP_PERFMON), x86-64 and Linux 5.15. Adds about 0.3 µs to a
+               syscall and slows down all other processes of the machine nearly
+               as much while it runs.
+  ptrace       Each syscall waits for the recorder. Needs no privilege. With
+               Linux 6.6 on x86-64, uses seccomp notifications, which add some
+               microseconds; otherwise, stops. The command cannot use ptrace or
+               notifications itself, and set-user-ID programs run without their
+               privileges unless the recorder is root.
+  stops        Like ptrace without notifications, for commands that use them;
+               usually several times slower. Needs Linux 5.3.
 
 Examples:
   callgate record -o ls.json -- ls -l
@@ -65,12 +69,12 @@ pub(crate) struct RecordArgs {
     #[command(subcommand)]
     verb: Option<Verb>,
 
-    /// The file for the recording; without it, or --format, there is a table of counts
+    /// Write the recording to this file [default: print a table of counts]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 
-    /// How calls are observed [default: by the tracepoint where that works, else by ptrace]
-    #[arg(long, value_name = "WAY", default_value = "auto", hide_default_value = true)]
+    /// How to observe syscalls [default: tracepoint if possible, otherwise ptrace]
+    #[arg(long, value_name = "METHOD", default_value = "auto", hide_default_value = true)]
     via: Via,
 
     /// Read recordings and logs of other tools instead of running a command; - is standard input
@@ -83,19 +87,19 @@ pub(crate) struct RecordArgs {
     )]
     from: Vec<PathBuf>,
 
-    /// Whose calls are in logs that do not say it [default: this machine's]
+    /// The architecture of logs that do not contain it [default: this machine's]
     #[arg(long, value_name = "ARCH", value_parser = parse_arch, requires = "from", conflicts_with = "command")]
     arch: Option<Arch>,
 
-    /// Take unknown names of calls in logs as errors
+    /// Treat unknown syscall names in logs as errors
     #[arg(long, requires = "from", conflicts_with = "command")]
     strict: bool,
 
-    /// Take the whole entries of a recording that is cut off; what came after them is missing
+    /// Read the complete entries of a truncated recording
     #[arg(long, requires = "from", conflicts_with = "command")]
     partial: bool,
 
-    /// The form of the report
+    /// The format of the report
     #[arg(long, value_name = "FORM", default_value = "text")]
     format: Format,
 
@@ -111,21 +115,20 @@ pub(crate) struct RecordArgs {
 
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
-    /// Make one recording of several
+    /// Merge several recordings into one
     Merge(MergeArgs),
 }
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The merged recording keeps what callgate generate goes by: how many recordings
-had a call, and each of its values, and what is to be said against each run. So
-the same profile comes of it as of the recordings themselves, and recordings may
-be merged in any order, and merged ones again. Each file counts as one run of
-the program; give each run once.
+The merged recording keeps everything that callgate generate uses: in how many
+recordings a syscall and each of its values occurred, and the caveats of each
+run. So it leads to the same profile as the single recordings, in any order, and
+merged recordings can be merged again. Each file counts as one run of the
+program; give each run once.
 
-A FILE is what callgate record writes, a log of strace, a table of strace -c or
-perf trace -s, or SECCOMP records of the audit log, dmesg or journalctl; - is
-standard input.
+A FILE is a recording, a log of strace, a table of strace -c or perf trace -s,
+or SECCOMP records of the audit log, dmesg or journalctl; - is standard input.
 
 Examples:
   callgate record merge monday.json tuesday.json -o week.json
@@ -136,32 +139,32 @@ struct MergeArgs {
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     files: Vec<PathBuf>,
 
-    /// Where the recording goes [default: standard output]; it appears there whole or not at all
+    /// Write the recording to this file, atomically [default: standard output]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 
-    /// Whose calls are in logs that do not say it [default: this machine's]
+    /// The architecture of logs that do not contain it [default: this machine's]
     #[arg(long, value_name = "ARCH", value_parser = parse_arch)]
     arch: Option<Arch>,
 
-    /// Take unknown names of calls in logs as errors
+    /// Treat unknown syscall names in logs as errors
     #[arg(long)]
     strict: bool,
 
-    /// Take the whole entries of a recording that is cut off; the result says that some are missing
+    /// Read the complete entries of truncated recordings; the result notes that some are missing
     #[arg(long)]
     partial: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Via {
-    /// By the tracepoint where that works, else by ptrace
+    /// tracepoint if possible, otherwise ptrace
     Auto,
-    /// The kernel counts
+    /// eBPF programs count syscalls
     Tracepoint,
-    /// A tracer counts, by a listener where that works, else by stops
+    /// Syscalls wait for a seccomp notification if possible, otherwise they stop
     Ptrace,
-    /// A tracer counts, and all calls stop for it
+    /// Each syscall stops for the tracer
     Stops,
 }
 
@@ -176,14 +179,14 @@ pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
         .map_err(|error| Failure::new(error.to_string()).status(error.exit_status()))?;
     let target = Target::prepare(args.output.as_deref())?;
     let words = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let ways = match args.via {
-        Via::Auto => &Way::ALL[..],
-        Via::Tracepoint => &[Way::Tracepoint],
-        Via::Ptrace => &Way::PTRACE,
-        Via::Stops => &[Way::Stops],
+    let methods = match args.via {
+        Via::Auto => &RecordMethod::ALL[..],
+        Via::Tracepoint => &[RecordMethod::Tracepoint],
+        Via::Ptrace => &RecordMethod::PTRACE,
+        Via::Stops => &[RecordMethod::Stops],
     };
     let mut saving = Saving::to(target, args.output.as_deref());
-    let recorded = record_to(&command, words, ways, &mut saving).map_err(|error| {
+    let recorded = record_to(&command, words, methods, &mut saving).map_err(|error| {
         Failure::new(error.to_string()).help(error.help()).status(error.exit_status())
     })?;
     let saved = saving.end();
@@ -193,11 +196,13 @@ pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
     let lost: u64 = recorded.recording.runs().iter().map(|run| run.lost).sum();
     if lost > 0 {
         let help = if recorded.recording.calls().len() < MAX_CALLS {
-            "record again; if the number stays high, with --via ptrace".to_owned()
+            "record again; if the number stays high, use --via ptrace".to_owned()
         } else {
-            format!("a recording has {MAX_CALLS} different calls at the most; these are counted")
+            format!(
+                "a recording has at most {MAX_CALLS} different syscalls; the others are only counted"
+            )
         };
-        let what = format!("calls that were made, but are not in the recording: {lost}");
+        let what = format!("syscalls that are missing in the recording: {lost}");
         report::warn(what, help);
     }
     let text = match args.format {
@@ -210,7 +215,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
     Ok(if failed { 2 } else { exit_status(recorded.status) })
 }
 
-/// Reads recordings and logs, and writes one recording.
+/// `--from`: reads recordings and logs, and writes one recording.
 fn read(args: &RecordArgs) -> Result<u8> {
     let RecordArgs { arch, strict, partial, .. } = *args;
     let reading = RecordingOptions { arch, strict, partial };
@@ -231,7 +236,7 @@ fn merge(args: &MergeArgs) -> Result<u8> {
     Ok(0)
 }
 
-/// Writes a recording that was read, to a file or to standard output.
+/// Writes a recording to a file or to standard output.
 fn write(recording: &Recording, path: Option<&Path>) -> Result<()> {
     match path.filter(|path| path.as_os_str() != "-") {
         Some(path) => output::write_recording(path, recording.to_json().as_bytes()),
@@ -239,7 +244,7 @@ fn write(recording: &Recording, path: Option<&Path>) -> Result<()> {
     }
 }
 
-/// Where the recording goes; that this is possible is found out before the command runs.
+/// The destination of the recording, checked before the command runs.
 enum Target {
     Nowhere,
     Stdout,
@@ -248,7 +253,7 @@ enum Target {
 
 impl Target {
     fn prepare(path: Option<&Path>) -> Result<Target> {
-        /// What recordings of usual size fit into.
+        /// Enough for a recording of the usual size.
         const ROOM: usize = 256 << 10;
         Ok(match path {
             None => Target::Nowhere,
@@ -272,20 +277,20 @@ impl Target {
     }
 }
 
-/// Saves the recording, and parts of it beside it in the meantime, in case this process is killed.
+/// Saves the recording, and meanwhile parts of it in case this process is killed.
 struct Saving {
     /// `None` once it is saved.
     target: Option<Target>,
     saved: Result<()>,
-    /// The file for parts; `None` where the recording is not a file.
+    /// The file for parts; `None` if the recording is not written to a regular file.
     parts: Option<PathBuf>,
-    /// How writing the last part went; `None` when there is none.
+    /// The result of writing the last part; `None` before the first.
     part: Option<Result<()>>,
 }
 
 impl Saving {
     fn to(target: Target, path: Option<&Path>) -> Saving {
-        // A pipe or a device has nothing beside it.
+        // No part is written beside a pipe or a device.
         let is_file = |path: &&Path| std::fs::metadata(path).map_or(true, |found| found.is_file());
         let parts = match target {
             Target::File(_) => path.filter(is_file).map(beside),
@@ -294,20 +299,20 @@ impl Saving {
         Saving { target: Some(target), saved: Ok(()), parts, part: None }
     }
 
-    /// How it went. What was not said before is said.
+    /// The result. Warns if parts could not be written.
     fn end(self) -> Result<()> {
         if let (Some(path), Some(Err(_))) = (&self.parts, &self.part) {
             report::warn_about(
                 &path.display().to_string(),
                 "parts of the recording could not be written while the command ran",
-                "they would be needed only if the recorder had been killed",
+                "the recording itself is complete; parts matter only if the recorder is killed",
             );
         }
         self.saved
     }
 }
 
-/// Where parts of a recording go.
+/// The file for parts.
 fn beside(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".partial");
@@ -329,17 +334,17 @@ impl Save for Saving {
         if let Some(target) = self.target.take() {
             self.saved = target.write(recording);
         }
-        // What could not be saved where it should stays beside it.
+        // If the recording could not be written, the last part remains.
         if let (Some(path), Some(_), Ok(())) = (&self.parts, &self.part, &self.saved) {
             let _ = output::remove_file(path);
         }
     }
 }
 
-/// A command may have run for hours: its recording goes elsewhere when it cannot go where it should, to
-/// the directory for temporary files, and where that is full too, to a standard stream.
+/// A recording may have taken hours. If it cannot be written to its file, it goes to the directory for temporary files,
+/// and if that fails too, to a standard stream.
 fn rescue(text: &str, is_stdout: bool, failure: Failure) -> Failure {
-    /// Others may have put something in the way.
+    /// Other files may have these names.
     const ATTEMPTS: usize = 8;
     let (directory, process) = (std::env::temp_dir(), std::process::id());
     let paths = (0..ATTEMPTS)
@@ -350,13 +355,13 @@ fn rescue(text: &str, is_stdout: bool, failure: Failure) -> Failure {
     }
     let full = format!("{} cannot be written either", directory.display());
     if !is_stdout && output::print(text).is_ok() {
-        return failure.help(format!("{full}, so the recording is on standard output"));
+        return failure.help(format!("{full}, so the recording was printed on standard output"));
     }
     report::note(text);
-    failure.help(format!("{full}, so the recording is above, on standard error"))
+    failure.help(format!("{full}, so the recording was printed above, on standard error"))
 }
 
-/// The report for people: a summary, and a table where there is no file.
+/// The text report: a summary, and a table if there is no file.
 fn text(recorded: &Recorded, path: Option<&Path>, is_saved: bool) -> String {
     let mut text = String::new();
     let recording = &recorded.recording;
@@ -368,25 +373,25 @@ fn text(recorded: &Recorded, path: Option<&Path>, is_saved: bool) -> String {
     let _ = writeln!(
         text,
         "callgate: {}, {} different, by {} and {} in {}",
-        counted(recording.total(), "call"),
+        counted(recording.total(), "syscall"),
         recording.calls().len(),
         counted(number(|run| run.processes), "process"),
         counted(number(|run| run.threads), "thread"),
         duration(recorded.time)
     );
     if let Some(signal) = ended_by(recorded.status) {
-        let _ = writeln!(text, "  the command was ended by signal {signal}");
+        let _ = writeln!(text, "  signal {signal} ended the command");
     }
     let (total, per_call) = (overhead(recorded), recorded.cost_per_call);
-    let way = name(recorded.way);
+    let method = name(recorded.method);
     let _ = writeln!(
         text,
-        "  by {way}, about {} more for each call, {} together",
+        "  recorded by {method}, which added about {} per syscall, {} in total",
         duration(per_call),
         duration(total)
     );
     if let Some(why) = &recorded.why_not_tracepoint {
-        let _ = writeln!(text, "  not by tracepoint: {why}");
+        let _ = writeln!(text, "  tracepoint not used: {why}");
     }
     if let Some(path) = path.filter(|path| is_saved && path.as_os_str() != "-") {
         let _ = writeln!(text, "  written to {}", printable(&path.display().to_string()));
@@ -394,26 +399,26 @@ fn text(recorded: &Recorded, path: Option<&Path>, is_saved: bool) -> String {
     text
 }
 
-/// What the calls took longer, together: an estimate from what the cheapest call took longer.
+/// The estimated cost of recording all syscalls, from the cost of the cheapest one.
 fn overhead(recorded: &Recorded) -> Duration {
     let nanoseconds = recorded.cost_per_call.as_nanos() * u128::from(recorded.recording.total());
     Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
 }
 
-fn name(way: Way) -> &'static str {
-    match way {
-        Way::Tracepoint => "tracepoint",
-        Way::Listener => "listener",
-        Way::Stops => "stops",
+fn name(method: RecordMethod) -> &'static str {
+    match method {
+        RecordMethod::Tracepoint => "tracepoint",
+        RecordMethod::Listener => "listener",
+        RecordMethod::Stops => "stops",
     }
 }
 
-/// Calls by how often they were made.
+/// The syscalls, the most frequent first.
 fn table(recording: &Recording) -> String {
     let mut calls: Vec<(CallId, &CallStats)> = recording.calls().collect();
     calls.sort_by_key(|(call, seen)| (std::cmp::Reverse(seen.count()), *call));
     let one_arch = calls.windows(2).all(|pair| pair[0].0.arch == pair[1].0.arch);
-    let mut text = String::from("       count  call\n");
+    let mut text = String::from("       count  syscall\n");
     for (call, seen) in calls {
         let name = call::name(Some(call.arch), call.nr);
         let _ = write!(text, "{:>12}  {name}", seen.count());
@@ -422,12 +427,12 @@ fn table(recording: &Recording) -> String {
     text
 }
 
-/// The report for machines.
+/// The JSON report.
 fn json(recorded: &Recorded) -> String {
     let recording = &recorded.recording;
     let run = recording.runs().first();
     let fields = vec![
-        ("way", name(recorded.way).into()),
+        ("method", name(recorded.method).into()),
         ("why_not_tracepoint", recorded.why_not_tracepoint.clone().into()),
         ("calls", recording.total().into()),
         ("different_calls", recording.calls().len().into()),
@@ -442,7 +447,7 @@ fn json(recorded: &Recorded) -> String {
     format!("{}\n", Json::Object(fields))
 }
 
-/// Three digits with a unit.
+/// A duration with three significant digits and a unit.
 fn duration(duration: Duration) -> String {
     let nanoseconds = duration.as_nanos() as f64;
     let (value, unit) = match nanoseconds {

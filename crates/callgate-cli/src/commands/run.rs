@@ -1,4 +1,4 @@
-//! `callgate run`: a command under a filter.
+//! `callgate run`: runs a command under a filter.
 
 use std::ffi::OsString;
 
@@ -16,12 +16,12 @@ use crate::source::{BUILT_IN, Filter, Meaning, Source};
 /// Run a command under a filter
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The filter is compiled, proved and installed in this process, which then becomes
-the command: its exit status and signals are its own. A command that is not
-found ends with 127, one that cannot be executed with 126, and trouble with the
-filter with 2 before anything is installed. Neither the command nor what it
-starts can gain privileges any more (no_new_privs): sudo and other set-user-ID
-programs run without theirs.
+Compiles and proves the filter, installs it in this process, and then executes
+the command in its place, so its exit status and signals are those of the
+command. The exit status is 127 if the command is not found, 126 if it cannot be
+executed, and 2 for an error in the filter, before anything is installed. The
+command and everything that it starts cannot gain privileges (no_new_privs):
+sudo and other set-user-ID programs run without theirs.
 
 Examples:
   callgate run -- sh -c 'echo this runs; unshare -U true'
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     Err(Failure::new(error.to_string()).status(error.exit_status()))
 }
 
-/// The flags that the source wants. What needs a listener is left out, with a warning.
+/// The flags of the source, without those that need a listener; warns about these.
 fn flags(filter: &Filter) -> FilterFlags {
     let wanted = match &filter.meaning {
         Meaning::Profile(profile) => profile.flags,
@@ -78,23 +78,23 @@ fn flags(filter: &Filter) -> FilterFlags {
     wanted.without(FilterFlags::WAIT_KILLABLE_RECV)
 }
 
-/// What must hold before anything is installed: some `execve` is permitted. Where a command will not
-/// end or work as usual, a warning says so.
+/// Checks before anything is installed that the filter permits an `execve`. Warns if the command cannot end or will not
+/// work as usual.
 fn check_that_a_command_can_run(filter: &Filter, program: &Program) -> Result<()> {
     let arch = native_arch()?;
     if arch.endian() != filter.endian() {
         return Err(Failure::about(
             &filter.name,
-            format!("this filter is for machines of the other byte order, not for {arch}"),
+            format!("this filter is for machines with the other byte order, not for {arch}"),
         )
-        .help("--arch chooses the architecture that a source is read for"));
+        .help("--arch selects the architecture for which a source is read"));
     }
     if !filter.arches().iter().any(|other| other.token() == arch.token()) {
         let arches: Vec<&str> = filter.arches().iter().map(|arch| arch.name()).collect();
         report::warn_about(
             &filter.name,
             format!("this filter is for {}, not for {arch}", arches.join(", ")),
-            "--arch chooses the architecture that a source is read for",
+            "--arch selects the architecture for which a source is read",
         );
     }
     let mut store = Store::default();
@@ -104,11 +104,11 @@ fn check_that_a_command_can_run(filter: &Filter, program: &Program) -> Result<()
     });
     let (root, execve, exit_group) = match looked {
         Ok(looked) => looked,
-        // It is installed as it is, so there is nothing to prove.
+        // The program is installed unchanged, so no proof is needed.
         Err(error) => {
             report::warn_about(
                 &filter.name,
-                format!("it is not known whether a command can run under it: {error}"),
+                format!("cannot check whether a command can run under this filter: {error}"),
                 "if execve is denied, the command cannot start",
             );
             return Ok(());
@@ -117,14 +117,14 @@ fn check_that_a_command_can_run(filter: &Filter, program: &Program) -> Result<()
     if let Some(verdict) = execve {
         return Err(Failure::about(
             &filter.name,
-            format!("the filter forbids execve on {arch} ({verdict}), so no command can start"),
+            format!("the filter denies execve on {arch} ({verdict}), so no command can start"),
         )
         .help("allow execve, or let the program install the filter itself after it has started"));
     }
     if let Some(verdict) = exit_group {
         report::warn_about(
             &filter.name,
-            format!("the filter forbids exit_group on {arch} ({verdict}), so commands cannot end"),
+            format!("the filter denies exit_group on {arch} ({verdict}), so commands cannot end"),
             "allow exit_group",
         );
     }
@@ -133,8 +133,8 @@ fn check_that_a_command_can_run(filter: &Filter, program: &Program) -> Result<()
             report::warn_about(
                 &filter.name,
                 format!(
-                    "the filter leaves calls to a supervisor ({verdict}), and there is none: they \
-                     will fail with ENOSYS"
+                    "the filter passes syscalls to a supervisor ({verdict}), but there is none: they \
+                     fail with ENOSYS"
                 ),
                 "a container runtime starts the supervisor of a profile; `callgate run` does not",
             );
@@ -142,7 +142,9 @@ fn check_that_a_command_can_run(filter: &Filter, program: &Program) -> Result<()
         if kernel::knows_action(verdict).is_ok_and(|known| !known) {
             report::warn_about(
                 &filter.name,
-                format!("this kernel does not know the verdict {verdict}: it will kill instead"),
+                format!(
+                    "this kernel does not know the verdict {verdict} and kills the process instead"
+                ),
                 "use another action",
             );
         }
@@ -150,8 +152,8 @@ fn check_that_a_command_can_run(filter: &Filter, program: &Program) -> Result<()
     Ok(())
 }
 
-/// What a call gets that no arguments make permitted; `None` when some do. Without a tracer, TRACE
-/// fails with ENOSYS, as USER_NOTIF does without a listener.
+/// The verdict for a syscall that is denied whatever its arguments are; `None` if some arguments are permitted. TRACE
+/// without a tracer fails with ENOSYS, like USER_NOTIF without a listener.
 fn forbidden(
     store: &mut Store,
     root: Func,

@@ -1,4 +1,4 @@
-//! Why filters could not be read, and what to do about it.
+//! Errors of [`dump`](super::dump).
 
 use std::fmt;
 use std::io;
@@ -11,23 +11,23 @@ use crate::thread_status::ThreadStatus;
 #[derive(Debug)]
 pub struct DumpError {
     tid: u32,
-    kind: Kind,
+    kind: DumpErrorKind,
 }
 
 #[derive(Debug)]
-pub(super) enum Kind {
-    /// There is no such process.
+pub(super) enum DumpErrorKind {
+    /// There is no such thread.
     Gone,
-    /// It ended while it was looked at.
+    /// It ended meanwhile.
     Ended,
     Zombie,
     KernelThread,
-    /// It belongs to this process.
+    /// It belongs to the calling process.
     Own,
-    /// This process has a filter.
+    /// The calling thread has a filter.
     OwnFilter,
     Strict,
-    /// It may not be traced.
+    /// Tracing it is denied.
     NotPermitted,
     TracedBy {
         tracer: u32,
@@ -43,44 +43,46 @@ pub(super) enum Kind {
     },
     Late(Duration),
     Uninterruptible(Duration),
-    /// `/proc` does not tell of the other threads of the process.
+    /// `/proc` does not list the other threads of the process.
     Threads(io::Error),
     Other(io::Error),
 }
 
-impl Kind {
-    /// What an errno of `ptrace(2)` means where a thread is seized or stopped.
-    pub(super) fn of_errno(why: io::Error) -> Kind {
+impl DumpErrorKind {
+    /// What an errno of `ptrace(2)` means for a request that traces, stops or resumes a thread.
+    pub(super) fn of_errno(why: io::Error) -> DumpErrorKind {
         match why.raw_os_error() {
-            Some(libc::ESRCH) => Kind::Gone,
-            Some(libc::EPERM | libc::EACCES) => Kind::NotPermitted,
-            _ => Kind::Other(why),
+            Some(libc::ESRCH) => DumpErrorKind::Gone,
+            Some(libc::EPERM | libc::EACCES) => DumpErrorKind::NotPermitted,
+            _ => DumpErrorKind::Other(why),
         }
     }
 
-    /// What it means where a filter is read.
-    pub(super) fn of_reading(why: io::Error) -> Kind {
+    /// What it means for a request that reads a filter.
+    pub(super) fn of_reading(why: io::Error) -> DumpErrorKind {
         match why.raw_os_error() {
-            Some(libc::ESRCH) => Kind::Ended,
-            Some(libc::EACCES | libc::EPERM) => Kind::NoCapability,
-            Some(libc::EINVAL | libc::EIO) => Kind::NotBuiltIn,
-            Some(libc::EMEDIUMTYPE) => Kind::OtherForm,
-            _ => Kind::Other(why),
+            Some(libc::ESRCH) => DumpErrorKind::Ended,
+            Some(libc::EACCES | libc::EPERM) => DumpErrorKind::NoCapability,
+            Some(libc::EINVAL | libc::EIO) => DumpErrorKind::NotBuiltIn,
+            Some(libc::EMEDIUMTYPE) => DumpErrorKind::OtherForm,
+            _ => DumpErrorKind::Other(why),
         }
     }
 
-    /// The same with what is known of the thread.
-    pub(super) fn with(self, tid: u32) -> Kind {
+    /// The same with what `/proc` says about the thread.
+    pub(super) fn with(self, tid: u32) -> DumpErrorKind {
         let status = ThreadStatus::of(tid);
         match (self, status) {
-            (Kind::NotPermitted, Ok(ThreadStatus { tracer: tracer @ 1.., .. })) => {
+            (DumpErrorKind::NotPermitted, Ok(ThreadStatus { tracer: tracer @ 1.., .. })) => {
                 let name = ThreadStatus::of(tracer).map(|status| status.name).unwrap_or_default();
-                Kind::TracedBy { tracer, name }
+                DumpErrorKind::TracedBy { tracer, name }
             }
-            (Kind::NotPermitted, Ok(ThreadStatus { has_ended: true, .. })) => Kind::Zombie,
-            (Kind::Gone, _) => Kind::Ended,
-            (Kind::Late(patience), Ok(ThreadStatus { is_uninterruptible: true, .. })) => {
-                Kind::Uninterruptible(patience)
+            (DumpErrorKind::NotPermitted, Ok(ThreadStatus { has_ended: true, .. })) => {
+                DumpErrorKind::Zombie
+            }
+            (DumpErrorKind::Gone, _) => DumpErrorKind::Ended,
+            (DumpErrorKind::Late(patience), Ok(ThreadStatus { is_uninterruptible: true, .. })) => {
+                DumpErrorKind::Uninterruptible(patience)
             }
             (kind, _) => kind,
         }
@@ -88,53 +90,56 @@ impl Kind {
 }
 
 impl DumpError {
-    pub(super) fn new(tid: u32, kind: Kind) -> DumpError {
+    pub(super) fn new(tid: u32, kind: DumpErrorKind) -> DumpError {
         DumpError { tid, kind }
     }
 
     /// What to do about it.
     pub fn help(&self) -> String {
         match &self.kind {
-            Kind::Gone => "`ps -eL` lists processes and threads".into(),
-            Kind::Ended => "nothing was changed; look at a process that lives longer".into(),
-            Kind::Zombie => format!(
-                "a process whose main thread has ended may have others: ls /proc/{}/task",
-                self.tid
-            ),
-            Kind::KernelThread => "name a process of user space".into(),
-            Kind::Own => "let another process look: `callgate dump PID` from a second shell".into(),
-            Kind::OwnFilter => {
-                "look from outside of the sandbox or container that this process is in".into()
+            DumpErrorKind::Gone => "`ps -eL` lists processes and threads".into(),
+            DumpErrorKind::Ended => "try again with a process that runs longer".into(),
+            DumpErrorKind::Zombie => {
+                format!("other threads of the process may still run: ls /proc/{}/task", self.tid)
             }
-            Kind::Strict => {
-                "read, write, _exit and rt_sigreturn are allowed, and nothing else".into()
+            DumpErrorKind::KernelThread => "give the PID of a user-space process".into(),
+            DumpErrorKind::Own => "run `callgate dump PID` from a second shell".into(),
+            DumpErrorKind::OwnFilter => {
+                "run callgate outside of the sandbox or container that it is in now".into()
             }
-            Kind::NotPermitted => "run as root: sudo callgate …; a process without privileges may \
-                                   trace its own user's alone, and with kernel.yama.ptrace_scope=1 \
-                                   only its children"
-                .into(),
-            Kind::TracedBy { .. } => {
-                "a thread has one tracer: end it first (strace, gdb), or look at another thread"
+            DumpErrorKind::Strict => {
+                "strict mode allows read, write, _exit and rt_sigreturn only".into()
+            }
+            DumpErrorKind::NotPermitted => {
+                "run as root: sudo callgate …; security modules (Yama, SELinux, AppArmor) may \
+                 restrict ptrace further"
                     .into()
             }
-            Kind::NoCapability => {
+            DumpErrorKind::TracedBy { .. } => {
+                "a thread has at most one tracer: end that one first (strace, gdb), or choose \
+                 another thread"
+                    .into()
+            }
+            DumpErrorKind::NoCapability => {
                 "run as root, outside of user namespaces and containers: sudo callgate …".into()
             }
-            Kind::NotBuiltIn => "a kernel with CONFIG_CHECKPOINT_RESTORE=y is needed, as \
-                                 distributions have it (zgrep CHECKPOINT_RESTORE /proc/config.gz)"
-                .into(),
-            Kind::OtherForm | Kind::Unreadable { .. } => {
-                "`bpftool prog` may show it in the kernel's own form".into()
-            }
-            Kind::Late(_) | Kind::Uninterruptible(_) => {
-                "it goes on as before; try again when it has left the kernel (ps -o stat,wchan)"
+            DumpErrorKind::NotBuiltIn => {
+                "use a kernel with CONFIG_CHECKPOINT_RESTORE=y, as most distributions have it \
+                 (zgrep CHECKPOINT_RESTORE /proc/config.gz)"
                     .into()
             }
-            Kind::Threads(_) => {
-                "the filters were not shown, because threads with other filters might be missing"
+            DumpErrorKind::OtherForm | DumpErrorKind::Unreadable { .. } => {
+                "`bpftool prog` may show it as eBPF".into()
+            }
+            DumpErrorKind::Late(_) | DumpErrorKind::Uninterruptible(_) => {
+                "the thread was not changed; try again when it has left the kernel \
+                 (ps -o stat,wchan)"
                     .into()
             }
-            Kind::Other(_) => "look at ptrace(2) for what the kernel means".into(),
+            DumpErrorKind::Threads(_) => {
+                "no filters are shown, because threads with other filters might be missing".into()
+            }
+            DumpErrorKind::Other(_) => "see ptrace(2) for the meaning of this error".into(),
         }
     }
 }
@@ -142,45 +147,55 @@ impl DumpError {
 impl fmt::Display for DumpError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            Kind::Gone => f.write_str("no such process or thread"),
-            Kind::Ended => f.write_str("it ended before its filters were read"),
-            Kind::Zombie => f.write_str("it has ended and waits for its parent (a zombie)"),
-            Kind::KernelThread => {
-                f.write_str("this is a thread of the kernel, which has no filters")
+            DumpErrorKind::Gone => f.write_str("no such process or thread"),
+            DumpErrorKind::Ended => f.write_str("the thread ended before its filters were read"),
+            DumpErrorKind::Zombie => {
+                f.write_str("the thread has ended and waits for its parent (a zombie)")
             }
-            Kind::Own => f.write_str("this is callgate itself, and no process traces itself"),
-            Kind::OwnFilter => f.write_str(
-                "this process has a filter itself, and the kernel shows filters to processes \
-                 without one alone",
+            DumpErrorKind::KernelThread => {
+                f.write_str("this is a kernel thread, which has no filters")
+            }
+            DumpErrorKind::Own => {
+                f.write_str("this is callgate itself, and a process cannot trace itself")
+            }
+            DumpErrorKind::OwnFilter => f.write_str(
+                "callgate itself runs under a filter, and the kernel shows filters only to \
+                 processes without one",
             ),
-            Kind::Strict => {
-                f.write_str("it is in seccomp's strict mode, which has no filter to be read")
+            DumpErrorKind::Strict => {
+                f.write_str("the thread is in seccomp strict mode, which has no filter to read")
             }
-            Kind::NotPermitted => f.write_str("it may not be traced: permission denied"),
-            Kind::TracedBy { tracer, name } => {
-                write!(f, "it is traced by process {tracer} ({name}) already")
+            DumpErrorKind::NotPermitted => {
+                f.write_str("the process cannot be traced: permission denied")
             }
-            Kind::NoCapability => {
-                f.write_str("the kernel shows filters to processes with CAP_SYS_ADMIN alone")
+            DumpErrorKind::TracedBy { tracer, name } => {
+                write!(f, "the thread is already traced by process {tracer} ({name})")
             }
-            Kind::NotBuiltIn => f.write_str("this kernel cannot show filters"),
-            Kind::OtherForm => f.write_str("a filter of it is not kept as classic BPF"),
-            Kind::Unreadable { filter } => {
-                write!(f, "filter {filter} has instructions that are not known here")
+            DumpErrorKind::NoCapability => {
+                f.write_str("the kernel shows filters only to processes with CAP_SYS_ADMIN")
             }
-            Kind::Late(patience) => {
-                write!(f, "it did not stop within {} seconds", patience.as_secs())
+            DumpErrorKind::NotBuiltIn => f.write_str("this kernel cannot show filters"),
+            DumpErrorKind::OtherForm => {
+                f.write_str("the thread has a filter that is not classic BPF")
             }
-            Kind::Uninterruptible(patience) => write!(
+            DumpErrorKind::Unreadable { filter } => {
+                write!(f, "filter {filter} contains instructions that callgate does not know")
+            }
+            DumpErrorKind::Late(patience) => {
+                write!(f, "the thread did not stop within {} seconds", patience.as_secs())
+            }
+            DumpErrorKind::Uninterruptible(patience) => write!(
                 f,
-                "it waits in the kernel, where nothing interrupts it (state D), and did not stop \
+                "the thread waits in the kernel, cannot be interrupted (state D), and did not stop \
                  within {} seconds",
                 patience.as_secs()
             ),
-            Kind::Threads(why) => {
-                write!(f, "/proc does not tell of its threads: {}", error_text(why))
+            DumpErrorKind::Threads(why) => {
+                write!(f, "/proc does not list the other threads: {}", error_text(why))
             }
-            Kind::Other(why) => write!(f, "it cannot be traced: {}", error_text(why)),
+            DumpErrorKind::Other(why) => {
+                write!(f, "the process cannot be traced: {}", error_text(why))
+            }
         }
     }
 }

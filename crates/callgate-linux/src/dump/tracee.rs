@@ -1,21 +1,19 @@
-//! A thread that is traced, and stopped. The `unsafe` code of [`super`].
+//! A thread that is traced, running or stopped. The `unsafe` code of [`super`].
 
 use std::io;
 use std::ptr;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use callgate::bpf::{MAX_INSNS, Program, RawInsn};
-use libc::{c_int, c_uint, c_void, pid_t, sock_filter};
+use callgate::bpf::{FilterFlags, MAX_INSNS, RawInsn};
+use libc::{c_int, c_void, pid_t, sock_filter};
 
-use super::error::Kind;
-#[cfg(target_arch = "x86_64")]
-use super::restart;
-use callgate::bpf::FilterFlags;
+use super::error::DumpErrorKind;
+use crate::sys::PtraceRequest;
 
 /// `include/uapi/linux/ptrace.h`.
-const PTRACE_SECCOMP_GET_FILTER: c_uint = 0x420c;
-const PTRACE_SECCOMP_GET_METADATA: c_uint = 0x420d;
+const PTRACE_SECCOMP_GET_FILTER: PtraceRequest = 0x420c;
+const PTRACE_SECCOMP_GET_METADATA: PtraceRequest = 0x420d;
 
 /// `struct seccomp_metadata`.
 #[repr(C)]
@@ -24,53 +22,80 @@ struct Metadata {
     flags: u64,
 }
 
-/// A thread that this one traces. It goes on as before until it is stopped; when the tracing thread
-/// ends, the kernel lets it go.
+/// A thread that the calling thread traces and that runs or sleeps. When the tracing thread ends, the kernel
+/// detaches it.
 pub(super) struct Tracee(pid_t);
 
-/// A thread that is stopped. It goes on with the end of the value.
+/// A traced thread that is stopped. Dropping it detaches: the thread continues.
 pub(super) struct Stopped {
     tid: pid_t,
-    /// What was about to be delivered to it.
-    signal: c_int,
-    /// It runs or sleeps as soon as it is let go: it was not stopped before.
-    goes_on: bool,
+    pub(super) stop: Stop,
+}
+
+/// Why a thread stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// At `PTRACE_INTERRUPT`.
+    Interrupt,
+    /// At the start or the end of a syscall.
+    Syscall,
+    /// This signal is about to be delivered.
+    Signal(c_int),
+    /// A stop signal has stopped the whole process.
+    Group,
+}
+
+impl Stop {
+    /// The reason that `waitpid(2)` gives.
+    fn of_status(status: c_int) -> Stop {
+        /// `PTRACE_O_TRACESYSGOOD` sets this bit of the signal.
+        const SYSCALL: c_int = libc::SIGTRAP | 0x80;
+        // An event is in the bits above the signal.
+        match (status >> 16, libc::WSTOPSIG(status)) {
+            (0, SYSCALL) => Stop::Syscall,
+            (0, signal) => Stop::Signal(signal),
+            (_, libc::SIGTRAP) => Stop::Interrupt,
+            _ => Stop::Group,
+        }
+    }
 }
 
 impl Tracee {
-    /// Begins to trace, which the thread does not notice.
-    pub(super) fn seize(tid: u32) -> Result<Tracee, Kind> {
-        let tid = pid_t::try_from(tid).map_err(|_| Kind::Gone)?;
-        ptrace(libc::PTRACE_SEIZE, tid, 0, ptr::null_mut()).map_err(Kind::of_errno)?;
+    /// Starts to trace a thread, without stopping it.
+    pub(super) fn seize(tid: u32) -> Result<Tracee, DumpErrorKind> {
+        let tid = pid_t::try_from(tid).map_err(|_| DumpErrorKind::Gone)?;
+        ptrace(libc::PTRACE_SEIZE, tid, 0, ptr::null_mut()).map_err(DumpErrorKind::of_errno)?;
         Ok(Tracee(tid))
     }
 
-    /// Stops it, unless that takes too long.
-    pub(super) fn stop(self, patience: Duration) -> Result<Stopped, Kind> {
-        let tid = self.0;
-        ptrace(libc::PTRACE_INTERRUPT, tid, 0, ptr::null_mut()).map_err(Kind::of_errno)?;
-        let start = Instant::now();
+    /// Stops it, and waits at most `patience` for that.
+    pub(super) fn stop(self, patience: Duration) -> Result<Stopped, DumpErrorKind> {
+        ptrace(libc::PTRACE_INTERRUPT, self.0, 0, ptr::null_mut())
+            .map_err(DumpErrorKind::of_errno)?;
+        let deadline = Instant::now() + patience;
         let mut pause = Duration::from_micros(20);
         loop {
-            let mut status = 0;
-            // SAFETY: `status` is valid for writes.
-            match unsafe { libc::waitpid(tid, &raw mut status, libc::__WALL | libc::WNOHANG) } {
-                -1 => return Err(Kind::Ended),
-                0 if start.elapsed() > patience => return Err(Kind::Late(patience)),
-                0 => {
-                    thread::sleep(pause);
-                    pause = (pause * 2).min(Duration::from_millis(10));
-                }
-                _ if libc::WIFSTOPPED(status) => {
-                    // A stop that is an event carries no signal; the event is above the signal.
-                    let is_event = status >> 16 != 0;
-                    let signal = if is_event { 0 } else { libc::WSTOPSIG(status) };
-                    // An event with another signal is the stop that such a signal asks for.
-                    let goes_on = !is_event || libc::WSTOPSIG(status) == libc::SIGTRAP;
-                    return Ok(Stopped { tid, signal, goes_on });
-                }
-                _ => return Err(Kind::Ended),
+            if let Some(stopped) = self.poll()? {
+                return Ok(stopped);
             }
+            if Instant::now() > deadline {
+                return Err(DumpErrorKind::Late(patience));
+            }
+            thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(10));
+        }
+    }
+
+    /// The thread, if it has stopped.
+    pub(super) fn poll(&self) -> Result<Option<Stopped>, DumpErrorKind> {
+        let mut status = 0;
+        // SAFETY: `status` is valid for writes.
+        match unsafe { libc::waitpid(self.0, &raw mut status, libc::__WALL | libc::WNOHANG) } {
+            0 => Ok(None),
+            1.. if libc::WIFSTOPPED(status) => {
+                Ok(Some(Stopped { tid: self.0, stop: Stop::of_status(status) }))
+            }
+            _ => Err(DumpErrorKind::Ended),
         }
     }
 }
@@ -78,7 +103,7 @@ impl Tracee {
 impl Stopped {
     /// The instructions of a filter, 0 for the oldest; ENOENT when there are no more.
     pub(super) fn filter(&self, index: usize) -> io::Result<Vec<RawInsn>> {
-        // The most that the kernel takes, so it can write no more, whatever happens to the thread.
+        // Room for the longest filter that the kernel accepts.
         let mut code = vec![sock_filter { code: 0, jt: 0, jf: 0, k: 0 }; MAX_INSNS];
         let to = code.as_mut_ptr().cast();
         code.truncate(ptrace(PTRACE_SECCOMP_GET_FILTER, self.tid, index, to)?);
@@ -87,7 +112,7 @@ impl Stopped {
         Ok(code.into_iter().map(raw).collect())
     }
 
-    /// The flags of a filter that the kernel tells; `None` where it tells none.
+    /// Those flags of a filter that the kernel shows; `None` before Linux 4.16.
     pub(super) fn flags(&self, index: usize) -> Option<FilterFlags> {
         let mut metadata = Metadata { filter: index as u64, flags: 0 };
         let size = size_of::<Metadata>();
@@ -96,54 +121,100 @@ impl Stopped {
         let is_logged = metadata.flags & u64::from(FilterFlags::LOG.bits()) != 0;
         Some(if is_logged { FilterFlags::LOG } else { FilterFlags::NONE })
     }
+
+    fn signal(&self) -> *mut c_void {
+        let signal = match self.stop {
+            Stop::Signal(signal) => signal,
+            Stop::Interrupt | Stop::Syscall | Stop::Group => 0,
+        };
+        ptr::without_provenance_mut(signal as usize)
+    }
+}
+
+/// Whether filters apply to the syscalls at which a thread stops.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SyscallStops {
+    Filtered,
+    FiltersSuspended,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Tracee {
+    /// Whether the thread sleeps and a signal would wake it (state S of `/proc/TID/stat`).
+    pub(super) fn is_asleep(&self) -> bool {
+        let stat = std::fs::read(format!("/proc/{}/stat", self.0)).unwrap_or_default();
+        // The name comes before the state, in parentheses, and may contain some itself.
+        let end = stat.iter().rposition(|byte| *byte == b')');
+        end.is_some_and(|end| stat.get(end..).is_some_and(|rest| rest.starts_with(b") S ")))
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
 impl Stopped {
-    /// Sees to it that a call goes on that the stop interrupted, whatever its filters permit; without
-    /// them, that is not known. See [`super::restart`].
-    pub(super) fn keep_call<'p>(&self, filters: Option<impl IntoIterator<Item = &'p Program>>) {
-        if !self.goes_on {
-            return;
-        }
-        // SAFETY: numbers, of which any may be 0.
+    /// Lets the thread run until it stops at the start or the end of a syscall, or for another reason.
+    pub(super) fn run_to_syscall(self) -> Result<Tracee, DumpErrorKind> {
+        ptrace(libc::PTRACE_SYSCALL, self.tid, 0, self.signal())
+            .map_err(DumpErrorKind::of_errno)?;
+        let tracee = Tracee(self.tid);
+        // It runs, so there is nothing to detach from.
+        std::mem::forget(self);
+        Ok(tracee)
+    }
+
+    /// Sets the ptrace options.
+    pub(super) fn set_syscall_stops(&self, stops: SyscallStops) -> Result<(), DumpErrorKind> {
+        let options = match stops {
+            SyscallStops::Filtered => libc::PTRACE_O_TRACESYSGOOD,
+            SyscallStops::FiltersSuspended => {
+                libc::PTRACE_O_TRACESYSGOOD | libc::PTRACE_O_SUSPEND_SECCOMP
+            }
+        };
+        let options = ptr::without_provenance_mut(options as usize);
+        ptrace(libc::PTRACE_SETOPTIONS, self.tid, 0, options).map_err(DumpErrorKind::of_errno)?;
+        Ok(())
+    }
+
+    /// Whether a thread stops at the start of a syscall before its filters run. True at least since Linux 4.16.
+    pub(super) fn reports_before_filters(&self) -> bool {
+        self.flags(0).is_some()
+    }
+
+    pub(super) fn registers(&self) -> Result<libc::user_regs_struct, DumpErrorKind> {
+        // SAFETY: the registers are integers, for which 0 is a valid value.
         let mut registers: libc::user_regs_struct = unsafe { std::mem::zeroed() };
         let data = (&raw mut registers).cast();
-        if ptrace(libc::PTRACE_GETREGS, self.tid, 0, data).is_err() {
-            return;
-        }
-        if let Some(result) = restart::result(&registers, filters) {
-            let rax = std::mem::offset_of!(libc::user_regs_struct, rax);
-            let result = ptr::without_provenance_mut(result as usize);
-            // It fails when the thread was killed.
-            let _ = ptrace(libc::PTRACE_POKEUSER, self.tid, rax, result);
-        }
+        ptrace(libc::PTRACE_GETREGS, self.tid, 0, data).map_err(DumpErrorKind::of_errno)?;
+        Ok(registers)
     }
-}
 
-#[cfg(not(target_arch = "x86_64"))]
-impl Stopped {
-    /// Here it goes on as the kernel lets it.
-    pub(super) fn keep_call<'p>(&self, _filters: Option<impl IntoIterator<Item = &'p Program>>) {
-        let _ = self.goes_on;
+    /// Sets the result and the number of the syscall.
+    pub(super) fn set_syscall(&self, rax: u64, orig_rax: u64) -> io::Result<()> {
+        for (register, value) in [
+            (std::mem::offset_of!(libc::user_regs_struct, orig_rax), orig_rax),
+            (std::mem::offset_of!(libc::user_regs_struct, rax), rax),
+        ] {
+            let value = ptr::without_provenance_mut(value as usize);
+            ptrace(libc::PTRACE_POKEUSER, self.tid, register, value)?;
+        }
+        Ok(())
     }
 }
 
 impl Drop for Stopped {
     fn drop(&mut self) {
-        // It fails when the thread was killed, and then there is nothing to let go.
-        let signal = ptr::without_provenance_mut(self.signal as usize);
-        let _ = ptrace(libc::PTRACE_DETACH, self.tid, 0, signal);
+        // This fails if the thread was killed, and then there is nothing to detach from.
+        let _ = ptrace(libc::PTRACE_DETACH, self.tid, 0, self.signal());
     }
 }
 
-/// `ptrace(2)`. `data` is null, a number, or points to what the request writes.
-fn ptrace(request: c_uint, tid: pid_t, addr: usize, data: *mut c_void) -> io::Result<usize> {
+/// `ptrace(2)`. `data` is null, a number, or points to what the request reads or writes.
+fn ptrace(request: PtraceRequest, tid: pid_t, addr: usize, data: *mut c_void) -> io::Result<usize> {
     let addr: *mut c_void = ptr::without_provenance_mut(addr);
-    // SAFETY: SEIZE, INTERRUPT, POKEUSER and DETACH take numbers, GETREGS writes the registers, for which
-    // `keep_call` has room. GET_FILTER writes at most `MAX_INSNS`
-    // instructions, for which `filter` has room; GET_METADATA reads and writes at most the size in `addr`,
-    // which `flags` takes from the type.
-    let result = unsafe { libc::ptrace(request as _, tid, addr, data) };
+    // SAFETY: SEIZE, INTERRUPT, SYSCALL, SETOPTIONS, POKEUSER and DETACH take numbers. GETREGS writes the
+    // registers, for which `registers` has room. GET_FILTER writes at most `MAX_INSNS` instructions, for which
+    // `filter` has room. GET_METADATA reads and writes at most the size in `addr`, which `flags` takes from
+    // the type.
+    let result = unsafe { libc::ptrace(request, tid, addr, data) };
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }

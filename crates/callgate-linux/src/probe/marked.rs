@@ -1,16 +1,14 @@
-//! A program that answers calls with errnos which stand for its verdicts: no call is executed under it,
-//! and nobody dies.
+//! Programs whose verdicts are replaced by errnos, so that no syscall is executed and no process is killed.
 //!
-//! Every `ret` is replaced by one with an errno that stands for its value, ALLOW and KILL among them;
-//! a `ret a` becomes a jump to a list of the values that it may return. The instructions before a `ret`
-//! stay as they are, and where they are.
+//! Every `ret` gets an errno that represents its value, also for ALLOW and KILL; `ret a` becomes a jump to a list of its
+//! possible values. All other instructions stay unchanged and in place.
 //!
-//! This knows nothing of the running machine, so programs for kernels elsewhere can be marked too.
+//! This does not depend on the running machine, so programs for other kernels can be marked, too.
 //!
-//! Limits: calls of one interface, but for those that no filter is asked about
-//! ([`is_never_filtered`]) and those that user space cannot make. Calls for which the program looks at
-//! the instruction pointer cannot be asked, because nobody chooses where a call comes from. A division
-//! by a zero X kills, and is not asked either. There is room for 4,094 different values.
+//! Limits: syscalls of one ABI, except those for which the kernel runs no filter ([`is_never_filtered`]) and those
+//! that user space cannot make. A syscall for which the program reads the instruction pointer cannot be probed, because
+//! its address cannot be chosen. Division by a zero X kills and is not probed either. At most 4,094 different
+//! values.
 //!
 //! Sources: `kernel/seccomp.c`, `__seccomp_filter` (an errno above 4,095 is cut down to it);
 //! `arch/s390/kernel/syscall.c`, `do_syscall`.
@@ -20,13 +18,13 @@ use callgate::{Arch, Endian, SeccompData, Verdict, Word};
 
 use crate::probe::ProbeError;
 
-/// The errno that stands for a value which nobody expected.
+/// The errno for a value that was not expected.
 const UNEXPECTED: u16 = 4095;
 
-/// The most values that errnos can stand for.
+/// The maximum number of values that errnos can represent.
 pub(crate) const MAX_VALUES: usize = UNEXPECTED as usize - 1;
 
-/// A marked program, and what its errnos mean.
+/// A marked program, and the meaning of its errnos.
 ///
 /// ```
 /// use callgate::bpf::{Insn, Op, Program};
@@ -45,28 +43,27 @@ pub(crate) const MAX_VALUES: usize = UNEXPECTED as usize - 1;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Marked {
     program: Program,
-    /// Sorted; the errno of a value is one more than its place.
+    /// Sorted; the errno of a value is its index plus one.
     values: Vec<u32>,
     asked: Vec<usize>,
 }
 
 impl Marked {
-    /// Marks a program, for those of the calls that a process of this interface can make.
+    /// Marks a program, for those of the syscalls that a process of this architecture can make.
     ///
     /// # Errors
-    /// When there are too many different values, or the list of those that the program computes makes it
-    /// too long.
+    /// If there are too many different values, or the list of computed values makes the program too long.
     pub fn new(program: &Program, calls: &[SeccompData], arch: Arch) -> Result<Marked, ProbeError> {
         let mut asked = Vec::new();
         let mut computed: Vec<u32> = Vec::new();
         for (number, data) in calls.iter().enumerate() {
-            if can_be_made(data, arch)
-                && let Some((verdict, by)) = predicted(program, data, arch.endian())
-            {
-                asked.push(number);
-                if by == Op::RetA {
-                    computed.push(verdict.0);
-                }
+            if !can_be_made(data, arch) {
+                continue;
+            }
+            let Some((verdict, by)) = predicted(program, data, arch.endian()) else { continue };
+            asked.push(number);
+            if by == Op::RetA {
+                computed.push(verdict.0);
             }
         }
         computed.sort_unstable();
@@ -83,37 +80,36 @@ impl Marked {
         &self.program
     }
 
-    /// Which of the calls can be asked about, in their order.
+    /// The indices of the syscalls that can be probed, in order.
     pub fn asked(&self) -> &[usize] {
         &self.asked
     }
 
-    /// The errno that stands for a verdict; `None` when the program never returns it.
+    /// The errno that represents a verdict; `None` if the program never returns it.
     pub fn errno(&self, verdict: Verdict) -> Option<u16> {
         self.values.binary_search(&verdict.0).ok().map(|place| place as u16 + 1)
     }
 
-    /// The verdict that an errno stands for; `None` when it stands for none.
+    /// The verdict that an errno represents, if any.
     pub fn verdict(&self, errno: u16) -> Option<Verdict> {
         let place = usize::from(errno).checked_sub(1)?;
         self.values.get(place).map(|value| Verdict(*value))
     }
 }
 
-/// Whether the kernel executes a call without asking any filter: on x86-64 the two that stand in the
-/// trampolines of user-space probes (`kernel/seccomp.c`, `__secure_computing`; uretprobe since Linux
-/// 6.14, uprobe since 6.18, and in what is maintained of older kernels). Anywhere else they end in
-/// SIGILL.
+/// Whether the kernel executes a syscall without running any filter. On x86-64, these are the two in the trampolines of
+/// user-space probes (`kernel/seccomp.c`, `__secure_computing`; uretprobe since Linux 6.14, uprobe since 6.18, and in
+/// maintained older kernels). Elsewhere they raise SIGILL.
 pub fn is_never_filtered(data: &SeccompData) -> bool {
     let arch = Arch::X86_64;
     let probes = ["uretprobe", "uprobe"].map(|name| arch.number(name));
     data.arch == arch.token() && probes.contains(&Some(data.nr))
 }
 
-/// Whether a process of this interface can make a call and come back with a filter's answer.
+/// Whether a process of this architecture can make a syscall and get the result of a filter.
 fn can_be_made(data: &SeccompData, arch: Arch) -> bool {
     let reaches_filter = match arch {
-        // Numbers have 16 bits there, and `restart_syscall` jumps before a filter is asked.
+        // Numbers have 16 bits, and `restart_syscall` is handled before filters run.
         Arch::S390x | Arch::S390 => {
             data.nr <= u32::from(u16::MAX) && arch.number("restart_syscall") != Some(data.nr)
         }
@@ -123,7 +119,7 @@ fn can_be_made(data: &SeccompData, arch: Arch) -> bool {
     reaches_filter && data.arch == arch.token() && data.args.iter().all(narrow)
 }
 
-/// What the interpreter says of a call, and by which instruction; `None` when it looks at the
+/// The interpreter's verdict for a syscall, and the instruction that returns it; `None` if the program reads the
 /// instruction pointer or divides by zero.
 fn predicted(program: &Program, data: &SeccompData, endian: Endian) -> Option<(Verdict, Op)> {
     let mut last = Op::RetK;
@@ -136,8 +132,8 @@ fn predicted(program: &Program, data: &SeccompData, endian: Endian) -> Option<(V
     (last.is_return() && !looks_at_pointer).then_some((run.verdict, last))
 }
 
-/// The program with an errno in place of each value that it returns: one more than the place of the
-/// value in `values`, which is sorted.
+/// The program with an errno in place of each value that it returns: the index of the value in `values`, which is sorted,
+/// plus one.
 fn marked(program: &Program, values: &[u32], computed: &[u32]) -> Result<Program, ProbeError> {
     if values.len() > MAX_VALUES {
         return Err(ProbeError::too_many_values(values.len()));

@@ -1,7 +1,7 @@
-//! What the running kernel says of calls under a program, without executing any of them.
+//! Asks the running kernel for the verdicts of syscalls under a program, without executing any of them.
 //!
-//! The program is [`Marked`]: whatever the kernel makes of it, no call is executed and nobody dies.
-//! Which calls can be asked about, and which cannot, is said there.
+//! The program is [`Marked`] first: whatever its verdicts are, no syscall is executed and no process is killed.
+//! [`Marked`] also documents which syscalls cannot be probed.
 
 use std::fmt;
 use std::os::unix::process::ExitStatusExt;
@@ -15,25 +15,25 @@ mod child;
 mod marked;
 
 use crate::install::{InstallError, code_of};
-use child::Trouble;
+use child::ChildError;
 use marked::MAX_VALUES;
 pub use marked::{Marked, is_never_filtered};
 
-/// What is known about a call.
+/// The result for one syscall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeAnswer {
-    /// What the kernel makes of it.
+    /// The kernel's verdict.
     Verdict(Verdict),
-    /// The kernel returns a value that the program returns nowhere, and the interpreter for none of
-    /// the calls.
+    /// The kernel returned a value that the program does not contain and the interpreter computed for none of the
+    /// syscalls.
     Unexpected,
-    /// It cannot be asked: it is of another arch, no filter is asked about it, its arguments are wider
-    /// than this machine, or the program looks at the instruction pointer or divides by zero.
+    /// It cannot be probed: it belongs to another architecture, the kernel runs no filter for it, its arguments are wider
+    /// than registers, or the program reads the instruction pointer or divides by zero.
     NotAsked,
 }
 
-/// Asks the running kernel, in a child process, what it makes of calls under a program. The answers are
-/// in the order of the calls.
+/// Asks the running kernel, in a child process, for the verdicts of syscalls under a program. The answers are in the
+/// order of the syscalls.
 ///
 /// ```no_run
 /// use callgate::bpf::{Insn, Op, Program};
@@ -48,9 +48,9 @@ pub enum ProbeAnswer {
 /// ```
 ///
 /// # Errors
-/// When there is no child, the kernel refuses the filter, or there are too many different values.
+/// If no child can be created, the kernel refuses the filter, or there are too many different values.
 pub fn probe(program: &Program, calls: &[SeccompData]) -> Result<Vec<ProbeAnswer>, ProbeError> {
-    let native = Arch::native().ok_or(ProbeError(Kind::UnknownMachine))?;
+    let native = Arch::native().ok_or(ProbeError(ProbeErrorKind::UnknownMachine))?;
     let marked = Marked::new(program, calls, native)?;
     let numbers = marked.asked();
     let asked: Vec<SeccompData> = numbers.iter().filter_map(|at| calls.get(*at).copied()).collect();
@@ -58,18 +58,20 @@ pub fn probe(program: &Program, calls: &[SeccompData]) -> Result<Vec<ProbeAnswer
     if asked.is_empty() {
         return Ok(answers);
     }
-    // Generous: the longest program takes some ten microseconds where the kernel interprets it.
+    // Generous: the longest program takes about 10 µs in the kernel's interpreter.
     let limit = Duration::from_secs(20) + Duration::from_micros(100) * asked.len() as u32;
     let code = code_of(marked.program());
-    let errnos = child::errnos(&code, &asked, limit).map_err(|trouble| {
-        ProbeError(match trouble {
-            Trouble::System(why) => Kind::NoChild(why),
-            Trouble::Refused(why) => Kind::Refused(InstallError::of_errno(why, code.len())),
-            Trouble::Died { call, status } => {
-                let status = ExitStatus::from_raw(status);
-                Kind::Died { data: asked.get(call).copied().unwrap_or_default(), status }
+    let errnos = child::errnos(&code, &asked, limit).map_err(|error| {
+        ProbeError(match error {
+            ChildError::System(why) => ProbeErrorKind::NoChild(why),
+            ChildError::Refused(why) => {
+                ProbeErrorKind::Refused(InstallError::of_errno(why, code.len()))
             }
-            Trouble::Late { call, limit } => Kind::Late { calls: call, limit },
+            ChildError::Died { call, status } => {
+                let status = ExitStatus::from_raw(status);
+                ProbeErrorKind::Died { data: asked.get(call).copied().unwrap_or_default(), status }
+            }
+            ChildError::Late { call, limit } => ProbeErrorKind::Late { calls: call, limit },
         })
     })?;
     for (number, errno) in numbers.iter().zip(errnos) {
@@ -80,12 +82,12 @@ pub fn probe(program: &Program, calls: &[SeccompData]) -> Result<Vec<ProbeAnswer
     Ok(answers)
 }
 
-/// Why the kernel was not asked.
+/// Why the kernel was not probed.
 #[derive(Debug)]
-pub struct ProbeError(Kind);
+pub struct ProbeError(ProbeErrorKind);
 
 #[derive(Debug)]
-enum Kind {
+enum ProbeErrorKind {
     UnknownMachine,
     TooManyValues { given: usize },
     TooLong { given: usize },
@@ -97,22 +99,22 @@ enum Kind {
 
 impl ProbeError {
     pub(crate) fn too_many_values(given: usize) -> ProbeError {
-        ProbeError(Kind::TooManyValues { given })
+        ProbeError(ProbeErrorKind::TooManyValues { given })
     }
 
     pub(crate) fn too_long(given: usize) -> ProbeError {
-        ProbeError(Kind::TooLong { given })
+        ProbeError(ProbeErrorKind::TooLong { given })
     }
 
     /// What to do about it.
     pub fn help(&self) -> String {
         match &self.0 {
-            Kind::Refused(why) => why.help(),
-            Kind::Died { .. } => {
-                "the filter of a sandbox around this process may have killed it; look there".into()
+            ProbeErrorKind::Refused(why) => why.help(),
+            ProbeErrorKind::Died { .. } => {
+                "the filter of a sandbox around this process may have killed it; check there".into()
             }
-            Kind::NoChild(_) => "the system may be out of processes or memory".into(),
-            _ => "leave the kernel out, or ask it about a smaller filter".into(),
+            ProbeErrorKind::NoChild(_) => "the system may be out of processes or memory".into(),
+            _ => "omit the kernel, or use a smaller filter".into(),
         }
     }
 }
@@ -120,29 +122,30 @@ impl ProbeError {
 impl fmt::Display for ProbeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Kind::UnknownMachine => f.write_str("the architecture of this machine is not known"),
-            Kind::TooManyValues { given } => write!(
-                f,
-                "the program returns {given} different values, and errnos can stand for {MAX_VALUES} \
-                 at most"
-            ),
-            Kind::TooLong { given } => write!(
-                f,
-                "with an errno in place of each value that it computes the program has {given} \
-                 instructions, the kernel accepts {MAX_INSNS}"
-            ),
-            Kind::NoChild(why) => {
-                write!(f, "there is no child process: {}", crate::error_text(why))
+            ProbeErrorKind::UnknownMachine => {
+                f.write_str("the architecture of this machine is unknown")
             }
-            Kind::Refused(why) => why.fmt(f),
-            Kind::Died { data, status } => write!(
+            ProbeErrorKind::TooManyValues { given } => write!(
                 f,
-                "the child process ended at call {} ({status}), although the filter ends nothing",
+                "the program returns {given} different values; probing supports at most {MAX_VALUES}"
+            ),
+            ProbeErrorKind::TooLong { given } => write!(
+                f,
+                "with an errno in place of each computed value, the program has {given} instructions; \
+                 the kernel accepts at most {MAX_INSNS}"
+            ),
+            ProbeErrorKind::NoChild(why) => {
+                write!(f, "cannot create a child process: {}", crate::error_text(why))
+            }
+            ProbeErrorKind::Refused(why) => why.fmt(f),
+            ProbeErrorKind::Died { data, status } => write!(
+                f,
+                "the child process ended at syscall {} ({status}), although the filter kills nothing",
                 data.nr
             ),
-            Kind::Late { calls, limit } => write!(
+            ProbeErrorKind::Late { calls, limit } => write!(
                 f,
-                "the child process made {calls} calls in {} seconds and was stopped",
+                "the child process made only {calls} syscalls in {} seconds and was killed",
                 limit.as_secs()
             ),
         }

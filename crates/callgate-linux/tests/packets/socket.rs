@@ -1,7 +1,6 @@
-//! Sockets with a classic filter: what the kernel makes of packets, without any privilege.
+//! Sockets with a classic BPF filter, which need no privilege.
 //!
-//! A filter on the receiving socket says how many bytes of a packet stay; how many arrive is what it
-//! returned, as far as a packet is long enough to show. Source: `net/core/filter.c`, `sk_filter_trim_cap`.
+//! The filter on the receiving socket returns how many bytes of a packet to keep, and that many arrive. Source: `net/core/filter.c`, `sk_filter_trim_cap`.
 
 use std::io;
 use std::net::UdpSocket;
@@ -10,12 +9,13 @@ use std::os::unix::net::UnixDatagram;
 use std::time::Duration;
 
 use callgate::bpf::{Insn, Op, SocketProgram};
+use callgate_testing::{Need, Skip};
 use libc::{sock_filter, sock_fprog};
 
 /// Two sockets, and a filter on the second.
 pub(crate) struct Sockets {
     transport: Transport,
-    /// How many bytes there are in front of what is sent, for the filter.
+    /// How many bytes the filter sees in front of what is sent.
     pub(crate) head: usize,
 }
 
@@ -27,27 +27,28 @@ enum Transport {
 }
 
 impl Sockets {
-    /// Of `AF_UNIX`; `None`, with a word about it, where there is no such thing or no filter for it.
-    pub(crate) fn unix() -> Option<Sockets> {
-        told(UnixDatagram::pair().and_then(|(from, to)| {
+    /// Sockets of `AF_UNIX`.
+    pub(crate) fn unix() -> Result<Sockets, Skip> {
+        with_filter(UnixDatagram::pair().and_then(|(from, to)| {
             to.set_nonblocking(true)?;
             Ok(Sockets { transport: Transport::Unix(from, to), head: 0 })
         }))
     }
 
-    /// Of UDP over loopback; `None` likewise.
-    pub(crate) fn udp() -> Option<Sockets> {
+    /// UDP sockets on the loopback device.
+    pub(crate) fn udp() -> Result<Sockets, Skip> {
         let sockets = || {
             let (from, to) = (UdpSocket::bind("127.0.0.1:0")?, UdpSocket::bind("127.0.0.1:0")?);
             from.connect(to.local_addr()?)?;
-            // It arrives at once, unless the kernel is very busy.
-            to.set_read_timeout(Some(Duration::from_millis(300)))?;
+            // Loopback delivers a packet before `send` returns, unless the kernel defers that to another thread, which
+            // a busy machine delays. A packet that is dropped takes this long.
+            to.set_read_timeout(Some(Duration::from_secs(3)))?;
             // The device may be down.
             from.send(&[1])?;
             to.recv(&mut [0; 1])?;
             Ok(Sockets { transport: Transport::Udp(from, to), head: 8 })
         };
-        told(sockets())
+        with_filter(sockets())
     }
 
     /// How many bytes arrive of a packet under a filter; `None` when it is dropped.
@@ -102,9 +103,9 @@ impl Sockets {
     }
 }
 
-/// The sockets if they can have a filter.
-fn told(sockets: io::Result<Sockets>) -> Option<Sockets> {
+/// The sockets, if the kernel accepts a filter for them.
+fn with_filter(sockets: io::Result<Sockets>) -> Result<Sockets, Skip> {
     let all = SocketProgram::new(vec![Insn::new(Op::RetK, u32::MAX)]).expect("a program");
     let sockets = sockets.and_then(|sockets| sockets.attach(&all).map(|()| sockets));
-    sockets.inspect_err(|why| eprintln!("not run: no sockets with a filter here: {why}")).ok()
+    sockets.map_err(|why| Skip::new(Need::Sockets, why))
 }

@@ -1,4 +1,4 @@
-//! A small assembler for eBPF: the instructions that the recorder's programs need, with labels.
+//! Assembler for eBPF: the instructions that the recorder's programs need, with labels.
 //!
 //! Sources: `Documentation/bpf/standardization/instruction-set.rst`, `include/uapi/linux/bpf.h`.
 
@@ -17,7 +17,7 @@ pub(super) const R8: Reg = Reg(8);
 pub(super) const R9: Reg = Reg(9);
 pub(super) const FP: Reg = Reg(10);
 
-/// An instruction as the kernel takes it (`struct bpf_insn`).
+/// An instruction in the kernel's encoding (`struct bpf_insn`).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Insn {
@@ -92,23 +92,23 @@ pub(super) enum Helper {
     TaskRegisters = 175,
 }
 
-/// How many bytes are loaded or stored.
+/// The width of a load or store.
 #[derive(Clone, Copy)]
 pub(super) enum Size {
     Word,
     Double,
 }
 
-/// A place that is jumped to.
+/// The target of a jump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Label(usize);
 
-/// A program in the making.
+/// A program that is being assembled.
 #[derive(Default)]
 pub(super) struct Asm {
     insns: Vec<Insn>,
     labels: Vec<Option<usize>>,
-    /// The jumps, and where they lead.
+    /// The jumps and their targets.
     jumps: Vec<(usize, Label)>,
 }
 
@@ -117,13 +117,13 @@ impl Asm {
         self.insns.push(Insn { op, regs: dst.0 | src.0 << 4, off, imm });
     }
 
-    /// A label for a place that is not known yet.
+    /// A new label.
     pub(super) fn label(&mut self) -> Label {
         self.labels.push(None);
         Label(self.labels.len() - 1)
     }
 
-    /// The label's place is here.
+    /// Binds a label to this position.
     pub(super) fn here(&mut self, label: Label) {
         self.labels[label.0] = Some(self.insns.len());
     }
@@ -139,7 +139,7 @@ impl Asm {
         self.alu(Alu::Mov, dst, operand);
     }
 
-    /// The low half of a register, the high one zero.
+    /// Moves the low half of a register and clears the high half.
     pub(super) fn mov32(&mut self, dst: Reg, src: Reg) {
         self.push(0xbc, dst, src, 0, 0);
     }
@@ -173,7 +173,7 @@ impl Asm {
         self.wide(dst, R0, value);
     }
 
-    /// A map, by the descriptor of this process.
+    /// Loads the address of a map, given by its descriptor.
     pub(super) fn map(&mut self, dst: Reg, descriptor: i32) {
         self.wide(dst, R1, u64::from(descriptor as u32));
     }
@@ -200,16 +200,16 @@ impl Asm {
         }
     }
 
-    /// Ends the program; what it returns has no meaning.
+    /// Ends the program; its result has no meaning.
     pub(super) fn exit(&mut self) {
         self.mov(R0, 0);
         self.push(0x95, R0, R0, 0, 0);
     }
 
-    /// The program, with distances in place of labels.
+    /// The program with all jumps resolved.
     ///
     /// # Panics
-    /// When a label has no place or is out of reach, a mistake in the program.
+    /// If a label is not bound or out of reach, which is a defect in the program.
     pub(super) fn finish(mut self) -> Vec<Insn> {
         for (at, label) in &self.jumps {
             let target = self.labels[label.0].expect("every label has a place");

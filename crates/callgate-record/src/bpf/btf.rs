@@ -1,19 +1,18 @@
-//! What the kernel tells about its own types: BTF, the file `/sys/kernel/btf/vmlinux`.
+//! Reader of the kernel's type information (BTF), the file `/sys/kernel/btf/vmlinux`.
 //!
-//! Programs that read the kernel's structures need the places of members, which change from kernel to
-//! kernel, and the numbers of the types that they are attached to. One pass over the file finds those
-//! that are asked for; nothing else is kept. Every read is checked: a file that is cut off or of another
-//! form gives nothing.
+//! Programs that read the kernel's structures need the offsets of members, which differ between kernels, and the IDs of
+//! the types that they attach to. One pass over the file finds those that are requested; nothing else is kept. Every
+//! read is checked: a truncated or malformed file yields nothing.
 //!
 //! Source: `Documentation/bpf/btf.rst`.
 
-/// A type information file.
+/// A BTF file.
 pub(super) struct Btf<'f> {
     types: &'f [u8],
     strings: &'f [u8],
 }
 
-/// The kinds of types that are looked at.
+/// Kinds of types.
 const ARRAY: u32 = 3;
 const STRUCT: u32 = 4;
 const UNION: u32 = 5;
@@ -24,13 +23,12 @@ const FUNC_PROTO: u32 = 13;
 const DATASEC: u32 = 15;
 const ENUM64: u32 = 19;
 
-/// Something that is looked for.
+/// A requested item.
 #[derive(Clone, Copy)]
 pub(super) enum Wanted {
-    /// The number of the first type definition of this name.
+    /// The ID of the first typedef with this name.
     Typedef(&'static str),
-    /// Where in a structure a member starts, in bytes. The structure is the first of its name that has
-    /// the member.
+    /// The offset of a member in bytes, in the first structure of this name that has the member.
     Member(&'static str, &'static str),
 }
 
@@ -43,19 +41,19 @@ impl Wanted {
     }
 }
 
-/// A type: its number, kind and name, and what follows it.
+/// A type, and the data that follows it.
 struct Type<'f> {
     id: u32,
     kind: u32,
-    /// Where in the strings its name is.
+    /// The offset of its name in the strings.
     name: u32,
-    /// Members have a size in bits beside their offset.
+    /// Member offsets also contain a size in bits.
     has_bit_fields: bool,
     rest: &'f [u8],
 }
 
 impl<'f> Btf<'f> {
-    /// Understands the header; `None` for another file.
+    /// Parses the header; `None` if it is not BTF.
     pub(super) fn new(file: &'f [u8]) -> Option<Btf<'f>> {
         const MAGIC: [u8; 2] = 0xeb9f_u16.to_ne_bytes();
         const VERSION: u8 = 1;
@@ -70,7 +68,7 @@ impl<'f> Btf<'f> {
         Some(Btf { types: section(8)?, strings: section(16)? })
     }
 
-    /// Finds all of these in one pass, which ends with the last one found.
+    /// Finds these items in one pass.
     pub(super) fn find<const N: usize>(&self, wanted: [Wanted; N]) -> [Option<u32>; N] {
         let mut found = [None; N];
         for ty in self.types().filter(|ty| matches!(ty.kind, STRUCT | TYPEDEF)) {
@@ -96,7 +94,7 @@ impl<'f> Btf<'f> {
         found
     }
 
-    /// All types, up to the first one that is not understood.
+    /// All types, up to the first unknown kind.
     fn types(&self) -> impl Iterator<Item = Type<'f>> {
         let mut left = self.types;
         (1..).map_while(move |id| {
@@ -118,7 +116,7 @@ impl<'f> Btf<'f> {
         })
     }
 
-    /// Where in a structure a member starts, if that is at a byte.
+    /// The offset of a member in bytes, if it starts at a byte boundary.
     fn offset(&self, structure: &Type<'_>, member: &str) -> Option<u32> {
         structure.rest.chunks_exact(12).find_map(|entry| {
             let name = self.strings.get(word(entry, 0)? as usize..)?;
@@ -129,7 +127,7 @@ impl<'f> Btf<'f> {
     }
 }
 
-/// Whether the string that starts here is this one.
+/// Whether the string at the start of `text` is `wanted`.
 fn is_string(text: &[u8], wanted: &str) -> bool {
     text.strip_prefix(wanted.as_bytes()).is_some_and(|rest| rest.first() == Some(&0))
 }
@@ -168,11 +166,11 @@ mod tests {
         let file = file();
         let wanted = [
             Wanted::Typedef("t"),
-            // It starts inside a byte.
+            // It does not start at a byte boundary.
             Wanted::Member("s", "c"),
             Wanted::Member("s", "b"),
             Wanted::Member("t", "b"),
-            // A function, and the beginning of a name.
+            // A function, and an empty name.
             Wanted::Typedef("f"),
             Wanted::Typedef(""),
         ];
@@ -181,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn no_file_makes_it_fail() {
+    fn malformed_files_cause_no_panic() {
         let file = file();
         let find = |file: &[u8]| {
             let wanted = [Wanted::Typedef("t"), Wanted::Member("s", "b"), Wanted::Typedef("none")];

@@ -1,4 +1,4 @@
-//! The calls of bpf(2), as safe functions over plain values. `unsafe` code.
+//! Safe wrappers around bpf(2). `unsafe` code.
 
 use std::fs::File;
 use std::io;
@@ -23,49 +23,49 @@ const LINK_NEXT_ID: u32 = 31;
 /// `BPF_PROG_TYPE_TRACING`.
 const TRACING: u32 = 26;
 
-/// Kinds of maps (`enum bpf_map_type`).
+/// Types of maps (`enum bpf_map_type`).
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(super) enum MapKind {
-    /// Its entries get their memory when they are made.
+    /// Entries are allocated on insertion.
     Hash = 1,
     Array = 2,
-    /// Its entries have their memory from the beginning, and a value for each processor.
+    /// Preallocated entries, with a value per processor.
     PerCpuHash = 5,
-    /// It has a value for each processor.
+    /// A value per processor.
     PerCpuArray = 6,
-    /// Its values are maps; a look-up by a program finds one.
+    /// Values are maps, which programs can look up.
     HashOfMaps = 13,
 }
 
-/// A name of a program or a map: letters, digits and underscores, and a zero byte at the end.
+/// The name of a program or map: letters, digits and underscores, with a zero byte at the end.
 pub(super) type Name = [u8; 16];
 
 fn put_name(words: &mut [u32], name: &Name) {
-    for (word, bytes) in words.iter_mut().zip(name.as_chunks::<4>().0) {
-        *word = u32::from_ne_bytes(*bytes);
+    for (word, bytes) in words.iter_mut().zip(name.chunks_exact(4)) {
+        *word = bytes.try_into().map_or(0, u32::from_ne_bytes);
     }
 }
 
 fn name_in(words: &[u32]) -> Name {
     let mut name = Name::default();
-    for (bytes, word) in name.as_chunks_mut::<4>().0.iter_mut().zip(words) {
-        *bytes = word.to_ne_bytes();
+    for (bytes, word) in name.chunks_exact_mut(4).zip(words) {
+        bytes.copy_from_slice(&word.to_ne_bytes());
     }
     name
 }
 
-/// The form of a map.
+/// Type and sizes of a map.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Form {
     pub(super) kind: MapKind,
     pub(super) key_size: u32,
-    /// In a map of maps, 4.
+    /// 4 for a map of maps.
     pub(super) value_size: u32,
     pub(super) entries: u32,
 }
 
-/// How many processors Linux has at most (`NR_CPUS` in `arch/*/Kconfig`).
+/// The maximum number of processors that Linux supports (`NR_CPUS` in `arch/*/Kconfig`).
 const MAX_PROCESSORS: usize = 8192;
 
 /// `BPF_F_NO_PREALLOC`.
@@ -74,7 +74,7 @@ const NO_PREALLOC: u32 = 1;
 /// `BPF_TRACE_RAW_TP`: a tracepoint whose arguments have types.
 const AT_TRACEPOINT: u32 = 23;
 
-/// The arguments of a command: `union bpf_attr` up to the largest one that is used here.
+/// The arguments of a command: the part of `union bpf_attr` that is used here.
 #[repr(C, align(8))]
 #[derive(Default)]
 struct Attr([u32; 32]);
@@ -82,7 +82,7 @@ struct Attr([u32; 32]);
 impl Attr {
     fn pointer<T: ?Sized>(&mut self, word: usize, to: *const T) {
         let address = to.cast::<u8>() as usize as u64;
-        // 64-bit members have the byte order of the machine, and so has each half.
+        // A 64-bit member in native byte order, as two 32-bit words.
         let [first, second] = if cfg!(target_endian = "little") {
             [address as u32, (address >> 32) as u32]
         } else {
@@ -93,9 +93,9 @@ impl Attr {
     }
 
     /// # Safety
-    /// Pointers in the arguments are valid for what the command reads and writes.
+    /// Pointers in the arguments must be valid for what the command reads and writes.
     unsafe fn run(&mut self, command: u32) -> io::Result<i64> {
-        // SAFETY: the arguments are as large as said, and the caller vouches for pointers in them.
+        // SAFETY: the size is that of the arguments; the caller guarantees that pointers in them are valid.
         let result = unsafe {
             libc::syscall(libc::SYS_bpf, command, &raw mut self.0, size_of_val(&self.0) as u32)
         };
@@ -103,20 +103,20 @@ impl Attr {
     }
 
     /// # Safety
-    /// As [`run`](Attr::run); the command gives a descriptor.
+    /// As for [`run`](Attr::run); the command must return a new descriptor.
     unsafe fn open(&mut self, command: u32) -> io::Result<OwnedFd> {
-        // SAFETY: the caller vouches for it.
+        // SAFETY: the caller guarantees it.
         let descriptor = unsafe { self.run(command) }?;
-        // SAFETY: the command succeeded, so the descriptor is new and belongs to nobody else.
+        // SAFETY: the command succeeded, so the descriptor is new, and nothing else owns it.
         Ok(unsafe { OwnedFd::from_raw_fd(descriptor as i32) })
     }
 }
 
-/// A map; it ends with the value, unless a program uses it.
+/// A map; the kernel frees it when this is dropped, unless a program uses it.
 pub(super) struct Map {
     descriptor: OwnedFd,
     key_size: usize,
-    /// How much a look-up gives for a key.
+    /// The size of the result of a lookup.
     value_size: usize,
 }
 
@@ -125,7 +125,7 @@ impl Map {
         Map::with_template(form, name, None)
     }
 
-    /// A map of maps, which have the form of the template.
+    /// Creates a map of maps that have the form of the template.
     pub(super) fn of_maps(form: Form, name: &Name, template: &Map) -> io::Result<Map> {
         Map::with_template(form, name, Some(template))
     }
@@ -137,15 +137,15 @@ impl Map {
         attr.0[4] = if kind == MapKind::Hash { NO_PREALLOC } else { 0 };
         attr.0[5] = template.map_or(0, |template| template.descriptor() as u32);
         put_name(&mut attr.0[7..11], name);
-        // SAFETY: there is no pointer in these arguments.
+        // SAFETY: these arguments contain no pointer.
         let descriptor = unsafe { attr.open(MAP_CREATE) }?;
         Map::of(descriptor, form)
     }
 
-    /// The map of this number, if it has this form and name.
+    /// The map with this ID, if it has this form and name.
     pub(super) fn by_id(id: u32, form: Form, name: &Name) -> io::Result<Option<Map>> {
         let descriptor = by_id(MAP_BY_ID, id)?;
-        // Type, number, sizes of key and value, entries, flags, name (`struct bpf_map_info`).
+        // Type, ID, sizes of key and value, entries, flags, name (`struct bpf_map_info`).
         let info: [u32; 10] = info(&descriptor)?;
         let expected = [form.kind as u32, id, form.key_size, form.value_size, form.entries];
         if info[..5] != expected || name_in(&info[6..]) != *name {
@@ -163,7 +163,7 @@ impl Map {
         let copies = match form.kind {
             MapKind::Hash | MapKind::Array | MapKind::HashOfMaps => 1,
             MapKind::PerCpuHash => processors()?,
-            // A look-up that must do with the most.
+            // Room for a lookup before the number of processors is known.
             MapKind::PerCpuArray => 8 * MAX_PROCESSORS,
         };
         let value_size = (form.value_size as usize).next_multiple_of(8) * copies;
@@ -180,20 +180,19 @@ impl Map {
         attr
     }
 
-    /// The value of a key, for each processor one after the other; `None` when there is none.
+    /// The value of a key, or those of all processors in order; `None` if the key is missing.
     pub(super) fn get(&self, key: &[u8]) -> io::Result<Option<Vec<u64>>> {
         assert_eq!(key.len(), self.key_size);
         let mut value = vec![0_u64; self.value_size / 8];
         let mut attr = self.attr();
         attr.pointer(2, key.as_ptr());
         attr.pointer(4, value.as_mut_ptr());
-        // SAFETY: the kernel reads `key_size` bytes of the key, and writes at most `value_size` (values of whole
-        // words, one for each processor where the map has that) to memory that is as large and lives until
-        // the call returns.
+        // SAFETY: the kernel reads `key_size` bytes of the key, and writes at most `value_size` bytes (whole words, one
+        // value per processor in per-processor maps) to memory of that size, which lives until the syscall returns.
         found(unsafe { attr.run(MAP_LOOKUP) }).map(|found| found.then_some(value))
     }
 
-    /// Gives a key a value, which has as many words as [`get`](Map::get) gives.
+    /// Sets the value of a key; it has as many words as [`get`](Map::get) returns.
     pub(super) fn insert(&self, key: &[u8], value: &[u64]) -> io::Result<()> {
         assert_eq!((key.len(), size_of_val(value)), (self.key_size, self.value_size));
         let mut attr = self.attr();
@@ -203,7 +202,7 @@ impl Map {
         unsafe { attr.run(MAP_UPDATE) }.map(drop)
     }
 
-    /// The key behind a key, or the first; `None` when there is none.
+    /// The key after a key, or the first; `None` at the end.
     pub(super) fn next_key(&self, key: Option<&[u8]>) -> io::Result<Option<Vec<u8>>> {
         assert!(key.is_none_or(|key| key.len() == self.key_size));
         let mut next = vec![0_u8; self.key_size];
@@ -214,7 +213,7 @@ impl Map {
         found(unsafe { attr.run(MAP_NEXT_KEY) }).map(|found| found.then_some(next))
     }
 
-    /// Removes a key; whether it was there.
+    /// Removes a key; returns whether it was there.
     pub(super) fn remove(&self, key: &[u8]) -> io::Result<bool> {
         assert_eq!(key.len(), self.key_size);
         let mut attr = self.attr();
@@ -232,9 +231,9 @@ fn found(result: io::Result<i64>) -> io::Result<bool> {
     }
 }
 
-/// How many processors the kernel has room for, and so how many values it gives for a key. Files that tell
-/// that can be replaced by a mount, and too small a number would let the kernel write beyond our memory. So
-/// the kernel is asked for values that are not zero, with room for eight times the most.
+/// How many processors the kernel supports at most on this machine, which is how many values a lookup writes. The file
+/// that lists them can be hidden by a mount, and with a number that is too small the kernel would write beyond our
+/// memory. So this looks up nonzero values, with room for eight times the maximum.
 pub(super) fn processors() -> io::Result<usize> {
     let key = 0_u32.to_ne_bytes();
     let form = Form { kind: MapKind::PerCpuArray, key_size: 4, value_size: 8, entries: 1 };
@@ -246,21 +245,21 @@ pub(super) fn processors() -> io::Result<usize> {
     is_known.then_some(count).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
 }
 
-/// A program in the kernel, and what attaches it to its tracepoint: both end when nobody has them any more.
+/// A program in the kernel and its link to a tracepoint; the kernel frees both with the last descriptor.
 pub(super) struct Program {
     descriptor: OwnedFd,
     _link: OwnedFd,
 }
 
-/// Why a program is not taken.
+/// Why the kernel refused a program.
 pub(crate) struct Refused {
     pub(crate) why: io::Error,
-    /// What the kernel's verifier says, if it is the program that it does not like.
+    /// The log of the verifier, if that refused it.
     pub(crate) log: String,
 }
 
 impl Program {
-    /// Loads a program for the tracepoint whose type has this number; it runs from now on.
+    /// Loads a program and attaches it to the tracepoint whose type has this ID.
     pub(super) fn new(code: &[Insn], target: u32, name: &Name) -> Result<Program, Refused> {
         let why = match load(code, target, name, None).and_then(Program::attach) {
             Ok(program) => return Ok(program),
@@ -277,35 +276,35 @@ impl Program {
 
     fn attach(descriptor: OwnedFd) -> io::Result<Program> {
         let mut attr = Attr::default();
-        // No name: the type that it was loaded for says where.
+        // No name: the type determines the tracepoint.
         attr.0[2] = descriptor.as_raw_fd() as u32;
         // SAFETY: the pointer to the name is null.
         let link = unsafe { attr.open(RAW_TRACEPOINT_OPEN) }?;
         Ok(Program { descriptor, _link: link })
     }
 
-    /// The program that a link attaches to a tracepoint, with its name and the numbers of its maps, if this
-    /// process's user loaded it.
+    /// The program that a link attaches to a tracepoint, with its name and the IDs of its maps, if the user of this
+    /// process loaded it.
     pub(super) fn of_link(link: u32) -> io::Result<Option<(Program, Name, Vec<u32>)>> {
         /// `BPF_LINK_TYPE_RAW_TRACEPOINT`.
         const RAW_TRACEPOINT: u32 = 1;
         const MOST_MAPS: usize = 16;
         let link = by_id(LINK_BY_ID, link)?;
-        // Type, number, number of the program (`struct bpf_link_info`).
+        // Type, ID, ID of the program (`struct bpf_link_info`).
         let [kind, _, program, _]: [u32; 4] = info(&link)?;
         if kind != RAW_TRACEPOINT {
             return Ok(None);
         }
         let descriptor = by_id(PROG_BY_ID, program)?;
         let mut maps = [0_u32; MOST_MAPS];
-        // `struct bpf_prog_info`; where the user, the number of maps, the pointer to them and the name are.
+        // `struct bpf_prog_info`: offsets of the user, the number of maps, the pointer to them, and the name.
         const USER: usize = 12;
         let mut info = Info([0_u32; 20]);
         info.0[USER + 1] = MOST_MAPS as u32;
         let mut pointer = Attr::default();
         pointer.pointer(0, maps.as_mut_ptr());
         info.0[USER + 2..USER + 4].copy_from_slice(&pointer.0[..2]);
-        // SAFETY: the kernel writes at most as many numbers of maps as said, to memory that lives until the call
+        // SAFETY: the kernel writes at most the given number of map IDs, to memory that lives until the syscall
         // returns; the other pointers in the structure are null.
         unsafe { read_info(&descriptor, &mut info) }?;
         // SAFETY: takes nothing.
@@ -317,59 +316,58 @@ impl Program {
         Ok(Some((Program { descriptor, _link: link }, name, maps[..count].to_vec())))
     }
 
-    /// How often the program was not run because it was running already on the processor.
+    /// How often the kernel skipped the program because it was already running on the same processor.
     pub(super) fn misses(&self) -> io::Result<u64> {
-        /// Where `recursion_misses` is in `struct bpf_prog_info`, in bytes (Linux 5.12).
+        /// The offset of `recursion_misses` in `struct bpf_prog_info`, in bytes (Linux 5.12).
         const MISSES: usize = 208;
         let info: [u64; 32] = info(&self.descriptor)?;
         Ok(info[MISSES / 8])
     }
 }
 
-/// What the kernel tells of something.
+/// The kernel's description of an object.
 #[repr(C, align(8))]
 struct Info<T>(T);
 
 fn info<T: Copy + Default, const N: usize>(of: &OwnedFd) -> io::Result<[T; N]> {
     let mut info = Info([T::default(); N]);
-    // SAFETY: all is zero, so no member asks for more to be written elsewhere.
+    // SAFETY: all members are zero, so none points to further memory.
     unsafe { read_info(of, &mut info) }?;
     Ok(info.0)
 }
 
 /// # Safety
-/// `T` are integers, and pointers among them are valid for what the kernel writes there.
+/// `T` must be integers, and pointers among them valid for what the kernel writes there.
 unsafe fn read_info<T>(of: &OwnedFd, info: &mut Info<T>) -> io::Result<()> {
     let mut attr = Attr::default();
     attr.0[0] = of.as_raw_fd() as u32;
     attr.0[1] = size_of::<T>() as u32;
     attr.pointer(2, &raw mut info.0);
-    // SAFETY: the kernel writes at most as many bytes as the memory has; for the rest the caller vouches.
+    // SAFETY: the kernel writes at most the size of the memory; the caller guarantees the rest.
     unsafe { attr.run(INFO_BY_FD) }.map(drop)
 }
 
-/// Something of the kernel by its number.
+/// A descriptor of a kernel object by its ID.
 fn by_id(command: u32, id: u32) -> io::Result<OwnedFd> {
     let mut attr = Attr::default();
     attr.0[0] = id;
-    // SAFETY: there is no pointer in these arguments, and the commands for this give a descriptor.
+    // SAFETY: these arguments contain no pointer, and these commands return a descriptor.
     unsafe { attr.open(command) }
 }
 
-/// The numbers of all links; needs CAP_SYS_ADMIN.
+/// The IDs of all links; needs CAP_SYS_ADMIN.
 pub(super) fn links() -> impl Iterator<Item = u32> {
     let next = |id: &u32| {
         let mut attr = Attr::default();
         attr.0[0] = *id;
-        // SAFETY: there is no pointer in these arguments.
+        // SAFETY: these arguments contain no pointer.
         unsafe { attr.run(LINK_NEXT_ID) }.ok().map(|_| attr.0[1])
     };
     std::iter::successors(next(&0), next)
 }
 
 fn load(code: &[Insn], target: u32, name: &Name, log: Option<&mut [u8]>) -> io::Result<OwnedFd> {
-    // The functions that tell about the current task are for programs that may be used under the GPL,
-    // too; this one may, as the MIT licence permits it.
+    // Helpers that return the current task require a GPL-compatible licence; MIT is one.
     let license = c"Dual MIT/GPL";
     let mut attr = Attr::default();
     attr.0[0] = TRACING;
@@ -384,12 +382,12 @@ fn load(code: &[Insn], target: u32, name: &Name, log: Option<&mut [u8]>) -> io::
     put_name(&mut attr.0[12..16], name);
     attr.0[17] = AT_TRACEPOINT;
     attr.0[27] = target;
-    // SAFETY: the kernel reads the instructions and the license, which ends with a zero byte, and writes
-    // to the log as many bytes as it has; all live until the call returns.
+    // SAFETY: the kernel reads the instructions and the licence, which ends with a zero byte, and writes at most the
+    // size of the log to it; all live until the syscall returns.
     unsafe { attr.open(PROG_LOAD) }
 }
 
-/// Random numbers that nobody else knows.
+/// Secret random numbers.
 pub(super) fn random<const N: usize>() -> io::Result<[u64; N]> {
     use std::io::Read;
     let mut words = [[0; 8]; N];
@@ -403,15 +401,12 @@ mod tests {
     use super::super::mounted::with_mount;
     use super::*;
 
-    /// The kernel writes as many values as it has room for processors, whatever a file says that is mounted over
-    /// the one that lists them.
+    /// The number of values does not depend on a file that is mounted over the list of processors.
     #[test]
+    #[ignore = "needs root: creates eBPF maps and mounts a file over another one"]
     fn processors_are_counted_by_the_kernel() {
         const LISTED: &str = "/sys/devices/system/cpu/possible";
-        let count = match processors() {
-            Ok(count) => count,
-            Err(why) => return eprintln!("not run: the kernel gives no maps: {why}"),
-        };
+        let count = processors().unwrap();
         let listed = std::fs::read_to_string(LISTED).unwrap();
         let listed: usize = listed
             .trim()

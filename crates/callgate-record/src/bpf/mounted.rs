@@ -1,11 +1,10 @@
-//! For tests: a thread for which a file is mounted over another. `unsafe` code: its mounts.
+//! Mounts a file over another one, for tests, in a mount namespace of its own. `unsafe` code: mounts.
 
 use std::ffi::CString;
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Does something where `path` has this content; says so where that is not permitted. The mounts of a thread
-/// end with it.
+/// Runs `then` in a thread for which `path` has this content. The mounts end with the thread. Needs root.
 pub(super) fn with_mount(path: &str, content: &str, then: impl FnOnce() + Send + 'static) {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -18,16 +17,14 @@ pub(super) fn with_mount(path: &str, content: &str, then: impl FnOnce() + Send +
     let thread = std::thread::spawn(move || {
         let none = std::ptr::null();
         let mount = |from, to, flags| {
-            // SAFETY: the kernel reads strings that end with a zero byte, and no data.
+            // SAFETY: the kernel reads strings that end with a zero byte, and the data is null.
             unsafe { libc::mount(from, to, none, flags, none.cast()) == 0 }
         };
-        // SAFETY: takes a number; this thread alone is concerned.
+        // SAFETY: takes a number and affects only this thread.
         let mounted = unsafe { libc::unshare(libc::CLONE_NEWNS) } == 0
             && mount(none, c"/".as_ptr(), libc::MS_REC | libc::MS_PRIVATE)
             && mount(from.as_ptr(), to.as_ptr(), libc::MS_BIND);
-        if !mounted {
-            return eprintln!("not run with a mount: {}", io::Error::last_os_error());
-        }
+        assert!(mounted, "mounts need CAP_SYS_ADMIN: {}", io::Error::last_os_error());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), content);
         then();
     });

@@ -1,34 +1,34 @@
-//! The programs that run in the kernel.
+//! The eBPF programs of the recorder.
 //!
-//! | program | tracepoint | what it does |
+//! | program | tracepoint | task |
 //! |---|---|---|
-//! | enter | `sys_enter` | counts the call, if the thread is recorded |
-//! | leave | `sys_exit` | counts a call that a filter of the command denied: it never got to `sys_enter` |
-//! | fork | `sched_process_fork` | a new thread of a recorded one is recorded |
-//! | exec | `sched_process_exec` | a thread that is not the first gets the number of the first |
-//! | exit | `sched_process_exit` | forgets the thread; counts the call for which a filter killed it alone |
+//! | enter | `sys_enter` | counts the syscall, if the thread is recorded |
+//! | leave | `sys_exit` | counts a syscall that a filter of the command denied, which never reaches `sys_enter` |
+//! | fork | `sched_process_fork` | adds the new thread of a recorded one |
+//! | exec | `sched_process_exec` | moves the entry of a thread that takes over the number of the main thread |
+//! | exit | `sched_process_exit` | removes the thread; counts the syscall for which a filter killed this thread alone |
 //!
-//! One set of these programs serves all recorders at a time ([`super::set`]), each of which has a session. A session
-//! is a random number; what it has is in the map `sessions`, and its map of calls in `calls`, a map of maps.
+//! One set of these programs serves several recorders at a time ([`super::set`]). Each recorder has a session, which is
+//! a random number: its key in the map `sessions`, and in `calls`, a map of maps, the key of its counters.
 //!
-//! Recorded threads are keys of a map, by their number in the first namespace. The value is a state, the session,
-//! and its key of values, which are copied to the stack of a program. The state is 1 between *enter* and *leave*,
-//! and 1 for a new thread, which leaves the call of its parent first. The first thread gets in by a call with two
-//! random arguments, the session and its secret, whatever namespace the recorder is in; unless it is in another
-//! session already. When the recorder has seen that its calls are counted, it gives it the state
-//! [`BEFORE_EXECVE`]: what is counted from then on begins with its `execve`.
+//! The map `threads` has the recorded threads, by their numbers in the initial PID namespace. A value consists of a
+//! state, the session, and the key that masks argument values; programs copy it to their stack. The state is 1
+//! between *enter* and *leave*, and 1 for a new thread, which first leaves the syscall of its parent. The first thread
+//! is added by a syscall with two random arguments, the session and its secret, which works in any PID namespace,
+//! unless the thread belongs to another session. When the recorder has seen that its syscalls are counted, it sets the
+//! state [`BEFORE_EXECVE`]; the counters then start with its `execve`.
 //!
-//! Calls are counted in a map by interface and number, with one value for each processor. Nothing preempts a
-//! program at these tracepoints, so no two write the same memory; where a kernel lets that happen, it skips
-//! the second, and tells how often. A value holds a count and, for each argument, the values in the order
-//! in which they appeared while they are few, and behind them bounds of the others:
+//! Counters are in a per-processor map, by ABI and syscall number. Nothing preempts a program at these tracepoints, so
+//! no two programs write the same memory; where a kernel allows that, it skips the second program and counts the
+//! misses. A value has a count and, for each argument, the different values in order of appearance up to a limit, and
+//! then bounds of the others:
 //!
 //! ```text
 //! count, 6 × (length or 33, min, max, ever, always, 32 values)
 //! ```
 //!
-//! The 32 values are xor a random number that no program knows, the key: so an empty place, 0, is none of
-//! them, and a search need not ask where they end.
+//! The 32 values are stored xor a secret random number, the key. So an empty slot, 0, equals none of them, and the
+//! search need not check the length.
 //!
 //! Sources: `syscall_trace_enter` and `syscall_exit_work` in `kernel/entry/`, `__seccomp_filter` in
 //! `kernel/seccomp.c`, `kernel_clone` in `kernel/fork.c`, `do_exit` in `kernel/exit.c`, `get_signal` in
@@ -42,40 +42,40 @@ use super::asm::{
     Alu, Asm, Cond, FP, Helper, Insn, Label, R0, R1, R2, R3, R4, R6, R7, R8, R9, Reg,
 };
 
-/// How many different values of an argument are kept before there are bounds only.
+/// How many different values of an argument are stored; bounds describe the others.
 pub(super) const SLOTS: i16 = callgate::recording::MAX_VALUES as i16;
-/// The length that says that there are bounds.
+/// The length that indicates bounds.
 pub(super) const OVERFULL: i32 = SLOTS as i32 + 1;
-/// Words of an argument: length, four bounds, values.
+/// Words per argument: length, four bounds, values.
 pub(super) const ARG_WORDS: i16 = 5 + SLOTS;
-/// Words of a call.
+/// Words per syscall.
 pub(super) const CALL_WORDS: i16 = 1 + 6 * ARG_WORDS;
 
-/// The value of a thread that is not the command yet.
+/// The state of a thread before its `execve`.
 pub(super) const BEFORE_EXECVE: i32 = 2;
 
-/// Words of a thread: state, session, key of values.
+/// Words per thread: state, session, key of values.
 pub(super) const THREAD_WORDS: usize = 3;
 
-/// Words of a session.
+/// Words per session.
 pub(super) mod session {
-    /// The second argument of the call by which a thread gets in.
+    /// The second argument of the syscall that adds the first thread.
     pub(in super::super) const SECRET: i16 = 0;
-    /// Values are xor this.
+    /// Argument values are stored xor this.
     pub(in super::super) const KEY: i16 = 1;
-    /// Calls for which there was no room.
+    /// Syscalls without room in the map.
     pub(in super::super) const LOST: i16 = 2;
     /// New processes.
     pub(in super::super) const PROCESSES: i16 = 3;
-    /// New threads, those of processes included.
+    /// New threads, including main threads.
     pub(in super::super) const THREADS: i16 = 4;
-    /// Threads for which there was no room.
+    /// Threads without room in the map.
     pub(in super::super) const UNSEEN: i16 = 5;
     /// Threads that have ended.
     pub(in super::super) const ENDED: i16 = 6;
-    /// Calls that a filter denied.
+    /// Syscalls that a filter denied.
     pub(in super::super) const DENIED: i16 = 7;
-    /// How many words there are.
+    /// The number of words.
     pub(in super::super) const ALL: usize = 8;
 }
 
@@ -84,15 +84,15 @@ pub(super) mod session {
 pub(super) struct Maps {
     /// Thread → state, session, key of values.
     pub(super) threads: i32,
-    /// Session → what is in [`session`].
+    /// Session → words of [`session`].
     pub(super) sessions: i32,
-    /// Session → its map of calls.
+    /// Session → its map of counters.
     pub(super) calls: i32,
-    /// One value of a map of calls, all zero.
+    /// A value of a map of counters, all zero.
     pub(super) zero: i32,
 }
 
-/// Where things are in the kernel's structures.
+/// Offsets in the kernel's structures.
 #[derive(Clone, Copy)]
 pub(super) struct Offsets {
     /// In `task_struct`.
@@ -105,23 +105,23 @@ pub(super) struct Offsets {
     pub(super) flags: i16,
 }
 
-/// `TS_COMPAT` of `arch/x86/include/asm/thread_info.h`: the task is in a call of the 32-bit interface.
+/// `TS_COMPAT` of `arch/x86/include/asm/thread_info.h`: the task is in a syscall of the 32-bit ABI.
 const TS_COMPAT: i32 = 2;
 /// `PF_SIGNALED` of `include/linux/sched.h`: the task ends by a signal, as its whole process does.
 const PF_SIGNALED: i32 = 0x400;
 
-/// Where registers are in `struct pt_regs` of x86-64, which has the layout of ptrace's registers.
+/// Offsets of registers in `struct pt_regs` of x86-64, which has the layout of ptrace's registers.
 mod regs {
     pub(super) const ORIG_AX: i16 = 120;
-    /// The arguments of the 64-bit interface.
+    /// The arguments in the 64-bit ABI.
     pub(super) const ARGS: [i16; 6] = [112, 104, 96, 56, 72, 64];
-    /// Those of the 32-bit interface: bx, cx, dx, si, di, bp.
+    /// The arguments in the 32-bit ABI: bx, cx, dx, si, di, bp.
     pub(super) const COMPAT_ARGS: [i16; 6] = [40, 88, 96, 104, 112, 32];
 }
 
-/// Places on the stack.
+/// Stack slots.
 mod stack {
-    /// Interface and number: the key of a call.
+    /// ABI and syscall number: the key of a counter.
     pub(super) const CALL: i16 = -8;
     pub(super) const ARGS: i16 = -56;
     /// A key of four bytes.
@@ -133,7 +133,7 @@ mod stack {
     pub(super) const KEY: i16 = -80;
 }
 
-/// A program at the tracepoint `sys_enter`, which gets the registers and the number.
+/// The program at `sys_enter`, whose arguments are the registers and the syscall number.
 pub(super) fn enter(maps: Maps, offsets: Offsets) -> Vec<Insn> {
     let mut asm = Asm::default();
     let (end, known, counts) = (asm.label(), asm.label(), asm.label());
@@ -166,7 +166,7 @@ pub(super) fn enter(maps: Maps, offsets: Offsets) -> Vec<Insn> {
     asm.finish()
 }
 
-/// A program at the tracepoint `sys_exit`, which gets the registers.
+/// The program at `sys_exit`, whose argument is the registers.
 pub(super) fn leave(maps: Maps, offsets: Offsets) -> Vec<Insn> {
     let mut asm = Asm::default();
     let (end, denied) = (asm.label(), asm.label());
@@ -186,8 +186,7 @@ pub(super) fn leave(maps: Maps, offsets: Offsets) -> Vec<Insn> {
     asm.finish()
 }
 
-/// A program at the tracepoint `sched_process_fork`, which gets the current task and the new one, before
-/// that runs.
+/// The program at `sched_process_fork`, whose arguments are the current task and the new one, which does not run yet.
 pub(super) fn fork(maps: Maps, offsets: Offsets) -> Vec<Insn> {
     let mut asm = Asm::default();
     let (end, thread, inserted) = (asm.label(), asm.label(), asm.label());
@@ -195,7 +194,7 @@ pub(super) fn fork(maps: Maps, offsets: Offsets) -> Vec<Insn> {
     current_thread(&mut asm, maps);
     asm.jump_if(Cond::Eq, R0, 0, end);
     take_session(&mut asm);
-    // What a session has left behind is not recorded any more.
+    // Threads of a session that has ended are not recorded.
     map_call(&mut asm, MapLookup, maps.sessions, stack::SESSION);
     asm.jump_if(Cond::Eq, R0, 0, end);
     asm.load(Word, R6, R7, offsets.pid);
@@ -214,7 +213,7 @@ pub(super) fn fork(maps: Maps, offsets: Offsets) -> Vec<Insn> {
     asm.finish()
 }
 
-/// A program at the tracepoint `sched_process_exec`, which gets the task and its number before.
+/// The program at `sched_process_exec`, whose arguments are the task and its former number.
 pub(super) fn exec(maps: Maps, offsets: Offsets) -> Vec<Insn> {
     let mut asm = Asm::default();
     let end = asm.label();
@@ -237,7 +236,7 @@ pub(super) fn exec(maps: Maps, offsets: Offsets) -> Vec<Insn> {
     asm.finish()
 }
 
-/// A program at the tracepoint `sched_process_exit`, which gets the task.
+/// The program at `sched_process_exit`, whose argument is the task.
 pub(super) fn exit(maps: Maps, offsets: Offsets) -> Vec<Insn> {
     let mut asm = Asm::default();
     let (end, forget) = (asm.label(), asm.label());
@@ -245,7 +244,7 @@ pub(super) fn exit(maps: Maps, offsets: Offsets) -> Vec<Insn> {
     current_thread(&mut asm, maps);
     asm.jump_if(Cond::Eq, R0, 0, end);
     take_session(&mut asm);
-    // A filter that kills a process lets it leave the call first; one that kills a thread does not.
+    // KILL_PROCESS lets the thread reach `sys_exit`; KILL_THREAD does not.
     asm.load(Word, R1, R0, 0);
     asm.jump_if(Cond::Ne, R1, 0, forget);
     asm.load(Word, R1, R7, offsets.exit_code);
@@ -267,7 +266,7 @@ pub(super) fn exit(maps: Maps, offsets: Offsets) -> Vec<Insn> {
     asm.finish()
 }
 
-/// R0: the entry of the current thread, or 0. Its number stays on the stack.
+/// Sets R0 to the entry of the current thread, or 0; leaves the thread's number on the stack.
 fn current_thread(asm: &mut Asm, maps: Maps) {
     asm.call(CurrentPidTgid);
     asm.store(Word, FP, stack::THREAD, R0);
@@ -282,7 +281,7 @@ fn take_session(asm: &mut Asm) {
     }
 }
 
-/// The thread whose number is on the stack is recorded in the session there, and in a call.
+/// Adds the thread whose number is on the stack to the session that is there, as being in a syscall.
 fn insert_thread(asm: &mut Asm, maps: Maps) {
     asm.store(Double, FP, stack::STATE, 1);
     asm.mov(R3, FP);
@@ -291,7 +290,7 @@ fn insert_thread(asm: &mut Asm, maps: Maps) {
     map_call(asm, MapUpdate, maps.threads, stack::THREAD);
 }
 
-/// A function of a map whose key is on the stack.
+/// Calls a function of a map with a key on the stack.
 fn map_call(asm: &mut Asm, helper: Helper, map: i32, key: i16) {
     asm.map(R1, map);
     asm.mov(R2, FP);
@@ -299,7 +298,7 @@ fn map_call(asm: &mut Asm, helper: Helper, map: i32, key: i16) {
     asm.call(helper);
 }
 
-/// The same with a map in a register.
+/// Like that, with the map in a register.
 fn call_of_map(asm: &mut Asm, helper: Helper, map: Reg, key: i16) {
     asm.mov(R1, map);
     asm.mov(R2, FP);
@@ -317,7 +316,7 @@ fn increment(asm: &mut Asm, maps: Maps, word: i16) {
     asm.here(end);
 }
 
-/// Counts the call that the registers in R6 tell of; but not the number -1, which a tracer sets.
+/// Counts the syscall described by the registers in R6, except number -1, which a tracer sets.
 fn count_denied(asm: &mut Asm, maps: Maps, offsets: Offsets, none: Label) {
     asm.load(Double, R7, R6, regs::ORIG_AX);
     asm.mov32(R7, R7);
@@ -327,7 +326,7 @@ fn count_denied(asm: &mut Asm, maps: Maps, offsets: Offsets, none: Label) {
     count_call(asm, maps, offsets);
 }
 
-/// Counts the call with the registers in R6 and the number in R7.
+/// Counts the syscall with the registers in R6 and the number in R7.
 fn count_call(asm: &mut Asm, maps: Maps, offsets: Offsets) {
     let (native, args, found, lost) = (asm.label(), asm.label(), asm.label(), asm.label());
     let end = asm.label();
@@ -343,7 +342,7 @@ fn count_call(asm: &mut Asm, maps: Maps, offsets: Offsets) {
     copy_args(asm, regs::ARGS);
     asm.here(args);
 
-    // A session that has ended has no map any more.
+    // The map of a session that has ended is gone.
     map_call(asm, MapLookup, maps.calls, stack::SESSION);
     asm.jump_if(Cond::Eq, R0, 0, end);
     asm.mov(R8, R0);
@@ -353,7 +352,7 @@ fn count_call(asm: &mut Asm, maps: Maps, offsets: Offsets) {
     map_call(asm, MapLookup, maps.zero, stack::SMALL);
     asm.jump_if(Cond::Eq, R0, 0, lost);
     asm.mov(R3, R0);
-    // BPF_NOEXIST: what another processor began stays.
+    // BPF_NOEXIST keeps an entry that another processor has just inserted.
     asm.mov(R4, 1);
     call_of_map(asm, MapUpdate, R8, stack::CALL);
     call_of_map(asm, MapLookup, R8, stack::CALL);
@@ -382,10 +381,10 @@ fn copy_args(asm: &mut Asm, registers: [i16; 6]) {
     }
 }
 
-/// Keeps the value in R1 in the argument at `base` from R8; R9 is the key of values.
+/// Stores the value in R1 for the argument at R8 + `base`; R9 is the key of values.
 ///
-/// The search has no loop, and does not ask how many values there are: so the kernel's verifier has half
-/// as many ways to follow, and the processor less to do.
+/// The search has no loop and does not check the length, which halves the number of paths for the verifier and saves
+/// instructions.
 fn note_value(asm: &mut Asm, base: i16) {
     let [length, min, max, ever, always, values] = [0, 1, 2, 3, 4, 5].map(|word| base + 8 * word);
     let (bounds, done, full) = (asm.label(), asm.label(), asm.label());

@@ -1,19 +1,18 @@
-//! One set of programs for all recorders.
+//! One set of eBPF programs for all recorders.
 //!
-//! Tracepoints are those of the whole machine, and every program there costs every process. So a recorder looks for
-//! the programs of another one before it loads its own, and opens a [`Session`] among them.
+//! Tracepoints belong to the whole machine, and every program there slows every process. So a recorder looks for the
+//! programs of another recorder before it loads its own, and opens a [`Session`] in that set. Two recorders that start at
+//! the same time both load a set; both then look again and use the older one.
 //!
-//! Two that start at the same time both load a set; then both look again, and take the older one.
+//! The kernel frees programs, links and maps when the last descriptor is closed. Each recorder has descriptors of all of
+//! them, so when one ends or is killed, the others continue. There is no reference count to maintain and no file to
+//! clean up. A recorder that is killed leaves its session: its counters stay until the set ends. After
+//! [`MAX_SESSIONS`], the next recorder loads a set of its own.
 //!
-//! Programs, their links and their maps end in the kernel when nobody has a descriptor of them any more. Each
-//! recorder has descriptors of all of them: whichever ends first or is killed, the others are not concerned. There
-//! is nothing to be counted or cleaned up, and no file. A recorder that is killed leaves its session: its map of calls
-//! stays until the set ends, and at [`MAX_SESSIONS`] the next recorder loads a set of its own.
-//!
-//! Found are programs whose name has a hash of their code and of the forms of their maps, so another version of
-//! Callgate has other names; and only those that the same user loaded, in the first namespace of users. Root of
-//! a container without a user namespace of its own is that user: with CAP_BPF and CAP_PERFMON it could load such
-//! programs, and so change what is recorded; but with these it can read the kernel's memory anyway. Looking for them needs CAP_SYS_ADMIN, and without it a
+//! The name of a program contains a hash of the code and of the maps, so other versions of Callgate use other names. Only
+//! programs that the same user of the initial user namespace loaded are used. Root in a container without a user
+//! namespace is that user: with CAP_BPF and CAP_PERFMON it could load such programs and falsify a recording, but these
+//! capabilities also give it access to the kernel's memory. Looking for programs needs CAP_SYS_ADMIN; without it, a
 //! recorder loads its own.
 
 use std::collections::BTreeMap;
@@ -24,7 +23,7 @@ use super::kernel::{self, Form, Map, MapKind, Name, Program};
 use super::programs::{self, CALL_WORDS, Maps, Offsets, THREAD_WORDS, session};
 use super::{BpfError, MAX_CALLS, MAX_THREADS, TRACEPOINTS};
 
-/// How many recorders one set serves, together with those that were killed meanwhile.
+/// How many sessions a set can have, including those of recorders that were killed.
 const MAX_SESSIONS: u32 = 64;
 
 const THREADS: Form = Form {
@@ -50,7 +49,7 @@ const CALLS: Form = Form {
 const ZERO: Form =
     Form { kind: MapKind::Array, key_size: 4, value_size: 8 * CALL_WORDS as u32, entries: 1 };
 
-/// What is loaded, before it is.
+/// Everything that determines a set before it is loaded.
 pub(super) struct Plan {
     offsets: Offsets,
     /// The types of the tracepoints.
@@ -60,7 +59,7 @@ pub(super) struct Plan {
 
 impl Plan {
     pub(super) fn new(offsets: Offsets, targets: [u32; 5]) -> Plan {
-        // The numbers of maps differ from set to set.
+        // Descriptors differ between sets, so the hash uses fixed ones.
         let maps = Maps { threads: 1, sessions: 2, calls: 3, zero: 4 };
         let numbers = [MAX_THREADS, MAX_SESSIONS, MAX_CALLS as u32, TRACEPOINTS.len() as u32];
         let code = code(maps, offsets);
@@ -73,7 +72,7 @@ impl Plan {
         Plan { offsets, targets, hash }
     }
 
-    /// The name of a part.
+    /// The name of a program or map.
     fn name(&self, part: char) -> Name {
         let text = format!("cg{:012x}{part}", self.hash >> 16);
         let mut name = Name::default();
@@ -81,7 +80,7 @@ impl Plan {
         name
     }
 
-    /// Whose name this is among the programs.
+    /// The index of the program with this name.
     fn program_of(&self, name: &Name) -> Option<usize> {
         ('0'..='4').position(|part| self.name(part) == *name)
     }
@@ -97,7 +96,7 @@ fn code(maps: Maps, offsets: Offsets) -> [Vec<Insn>; 5] {
     ]
 }
 
-/// Programs that run, and their maps.
+/// Attached programs and their maps.
 pub(super) struct Set {
     pub(super) threads: Map,
     sessions: Map,
@@ -107,7 +106,7 @@ pub(super) struct Set {
 }
 
 impl Set {
-    /// Loads programs, which run from now on.
+    /// Loads and attaches the programs.
     pub(super) fn load(plan: &Plan) -> Result<Set, BpfError> {
         let new = |form, part| Map::new(form, &plan.name(part)).map_err(BpfError::Map);
         let template = new(CALLS, 'e')?;
@@ -130,14 +129,15 @@ impl Set {
         Ok(Set { threads, sessions, calls, _zero: zero, programs })
     }
 
-    /// The oldest set; `None` where there is none, or it may not be looked for. The program that is attached last
-    /// says how old it is: numbers of links grow. So whoever has just loaded a set finds it, or one that is older.
+    /// The oldest set; `None` if there is none or the privilege to look is missing. The age is the number of the link
+    /// of the program that is attached last: these numbers increase. So after loading a set, this finds that one or an
+    /// older one.
     pub(super) fn find(plan: &Plan) -> Option<Set> {
         /// The program that has all maps.
         const ENTER: usize = 4;
         let mut sets: BTreeMap<u32, Parts> = BTreeMap::new();
         for link in kernel::links() {
-            // It may have ended in the meantime.
+            // It may have ended meanwhile.
             let Ok(Some((program, name, maps))) = Program::of_link(link) else { continue };
             let Some(place) = plan.program_of(&name) else { continue };
             let Some((threads, _)) = map(&maps, THREADS, &plan.name('t')) else { continue };
@@ -149,7 +149,7 @@ impl Set {
         }
         let mut sets: Vec<Parts> = sets.into_values().collect();
         sets.sort_by_key(|parts| parts.last_link);
-        // One that is just being loaded has not all programs as yet.
+        // A set that is being loaded is incomplete.
         sets.into_iter().find_map(|Parts { programs, maps, .. }| {
             let programs = programs.into_iter().collect::<Option<Vec<_>>>()?;
             let find = |form, part| map(&maps, form, &plan.name(part)).map(|(_, map)| map);
@@ -163,19 +163,19 @@ impl Set {
         })
     }
 
-    /// Its number, as long as it lives.
+    /// The ID of a map, which identifies the set.
     #[cfg(test)]
     fn id(&self) -> u32 {
         self.threads.id().unwrap()
     }
 
-    /// How often programs were not run because they were running already on the processor.
+    /// How often the kernel skipped a program because it was already running on the same processor.
     fn misses(&self) -> io::Result<u64> {
         self.programs.iter().map(Program::misses).sum()
     }
 }
 
-/// What was found of a set.
+/// The parts of a set that were found.
 #[derive(Default)]
 struct Parts {
     programs: [Option<Program>; 5],
@@ -183,18 +183,18 @@ struct Parts {
     maps: Vec<u32>,
 }
 
-/// The map of this form and name among those of these numbers.
+/// The map with this form and name among these IDs.
 fn map(ids: &[u32], form: Form, name: &Name) -> Option<(u32, Map)> {
     let mut found = ids.iter().filter_map(|id| Some((*id, Map::by_id(*id, form, name).ok()??)));
     found.next()
 }
 
-/// What a recorder has in a set. It ends with the value.
+/// The entries of a recorder in a set; removed when dropped.
 pub(super) struct Session {
     set: Set,
     id: u64,
     secret: u64,
-    /// Values in `calls` are xor this.
+    /// Argument values in `calls` are stored xor this.
     pub(super) key: u64,
     pub(super) calls: Map,
     misses_before: u64,
@@ -214,12 +214,12 @@ impl Session {
         Ok(session)
     }
 
-    /// The arguments of the call by which a thread gets in.
+    /// The arguments of the syscall that adds the first thread.
     pub(super) fn cookie(&self) -> [u64; 2] {
         [self.id, self.secret]
     }
 
-    /// What is counted beside calls ([`session`]).
+    /// The other counters ([`session`]).
     pub(super) fn words(&self) -> io::Result<[u64; session::ALL]> {
         let words = self.set.sessions.get(&self.id.to_ne_bytes())?;
         let words = words.and_then(|words| words.try_into().ok());
@@ -231,12 +231,12 @@ impl Session {
         self.set.sessions.insert(&self.id.to_ne_bytes(), &words).unwrap();
     }
 
-    /// Calls that programs missed meanwhile, perhaps those of others.
+    /// How many events the programs missed since the session started, perhaps of other sessions.
     pub(super) fn misses(&self) -> io::Result<u64> {
         Ok(self.set.misses()?.saturating_sub(self.misses_before))
     }
 
-    /// One of its threads; others that come and go may hide them for a moment.
+    /// One of its threads. Threads of other sessions that start and end may hide it temporarily.
     pub(super) fn thread(&self) -> io::Result<Option<Vec<u8>>> {
         let mut key = None;
         for _ in 0..MAX_THREADS {
@@ -250,19 +250,19 @@ impl Session {
         Ok(None)
     }
 
-    /// Gives a thread of it this state.
+    /// Sets the state of a thread of this session.
     pub(super) fn set_state(&self, thread: &[u8], state: u64) -> io::Result<()> {
         self.set.threads.insert(thread, &[state, self.id, self.key])
     }
 
-    /// Forgets a thread; whether it was known.
+    /// Removes a thread; returns whether it was there.
     pub(super) fn forget(&self, thread: &[u8]) -> io::Result<bool> {
         self.set.threads.remove(thread)
     }
 
-    /// Nothing is counted any more when this returns.
+    /// Stops counting; no program counts any more when this returns.
     pub(super) fn stop(&self) -> io::Result<()> {
-        // The kernel waits for programs that are just running (`maybe_wait_bpf_programs`).
+        // The kernel waits for programs that are running (`maybe_wait_bpf_programs`).
         self.set.calls.remove(&self.id.to_ne_bytes()).map(drop)
     }
 }
@@ -280,32 +280,25 @@ mod tests {
     use super::*;
 
     #[test]
+    #[ignore = "needs root: loads eBPF programs"]
     fn recorders_share_a_set_that_lives_as_long_as_one_of_them() {
-        let new = || match Recorder::new() {
-            Ok(recorder) => Some(recorder),
-            Err(why) => {
-                eprintln!("not run: {why}");
-                None
-            }
-        };
-        let (Some(first), Some(second)) = (new(), new()) else { return };
-        if kernel::links().next().is_none() {
-            return eprintln!("not run: links cannot be looked for");
-        }
+        let new = || Recorder::new().unwrap();
+        let (first, second) = (new(), new());
+        assert!(kernel::links().next().is_some(), "listing links needs CAP_SYS_ADMIN");
         let id = |recorder: &Recorder| recorder.session.set.id();
         let set = id(&first);
         assert_eq!(id(&second), set);
-        // Sessions are apart.
+        // Sessions are separate.
         assert_ne!(first.session.cookie(), second.session.cookie());
         drop(first);
-        let third = new().unwrap();
+        let third = new();
         assert_eq!((id(&second), id(&third)), (set, set));
         drop(third);
-        // A session that has ended leaves nothing.
+        // A session that ends removes its entries.
         let cookie = second.session.cookie()[0].to_ne_bytes();
         let sessions = |recorder: &Recorder| recorder.session.set.sessions.get(&cookie).unwrap();
         assert!(sessions(&second).is_some());
-        let last = new().unwrap();
+        let last = new();
         drop(second);
         assert_eq!(sessions(&last), None);
         assert_eq!(id(&last), set);

@@ -1,8 +1,8 @@
-//! Keeps a tracer on the processor of its tracee. `unsafe` code: setting the affinity of this thread.
+//! Keeps the tracer on the processor of its tracee. `unsafe` code: the affinity of this thread.
 //!
-//! Tracer and tracee take turns, so on two processors each turn wakes a processor up, which takes longer
-//! than the turn itself: a stop took 23 µs then, and 8 µs on one. The scheduler does not know, so the
-//! tracer looks now and then where its tracee runs, and goes there. The tracee may run where it likes.
+//! Tracer and tracee alternate. On two processors, each turn wakes an idle processor, which takes longer than the
+//! turn itself: a stop took 23 µs on two processors and 8 µs on one. The scheduler does not know this, so the
+//! tracer regularly checks where its tracee runs and moves there. The affinity of the tracee does not change.
 //!
 //! Sources: sched_setaffinity(2), proc_pid_stat(5).
 
@@ -10,12 +10,12 @@ use std::mem::MaybeUninit;
 
 use libc::{cpu_set_t, pid_t};
 
-/// After how many stops the tracer looks again; it does at the first.
+/// The tracer checks at the first stop and then after this many.
 const EVERY: u32 = 128;
 
-/// The affinity of this thread; it is what it was when the value is dropped.
+/// Changes the affinity of this thread, and restores it when dropped.
 pub(super) struct Follow {
-    /// Where this thread may run; `None` when that is not known.
+    /// The original affinity; `None` if unknown.
     allowed: Option<cpu_set_t>,
     stops: u32,
     processor: Option<usize>,
@@ -66,7 +66,7 @@ impl Drop for Follow {
     }
 }
 
-/// Where this thread may run from now on. It is a wish: when it is not granted, all goes on, but slower.
+/// Sets the affinity of this thread. If this fails, recording is only slower.
 fn set(processors: &cpu_set_t) {
     // SAFETY: the kernel reads as many bytes as said.
     unsafe { libc::sched_setaffinity(0, size_of::<cpu_set_t>(), processors) };
@@ -75,9 +75,9 @@ fn set(processors: &cpu_set_t) {
 /// The processor that a thread ran on last.
 fn processor_of(pid: pid_t) -> Option<usize> {
     let bytes = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-    // The name of the program, in parentheses, may have any bytes in it, parentheses too.
+    // The name of the program is in parentheses and may contain any bytes, also parentheses.
     let end = bytes.iter().rposition(|byte| *byte == b')')?;
-    // The 39th field of the line; the third is the first here.
+    // Field 39 of the line; the rest starts with field 3.
     let field = bytes.get(end + 1..)?.split(|byte| *byte == b' ').nth(37)?;
     std::str::from_utf8(field).ok()?.parse().ok()
 }

@@ -1,71 +1,73 @@
-//! Calls that a signal interrupts while they wait for the listener.
+//! Syscalls that a signal interrupts while they wait for the listener.
 //!
-//! Until the listener has received a call, a signal ends its wait (`seccomp_do_user_notification` of
-//! `kernel/seccomp.c`) with ERESTARTSYS. If a handler without SA_RESTART runs, the program would be told EINTR
-//! by a call that was never made, and by calls that never tell it. A call that is being made, and blocks, ends
-//! with ERESTARTSYS too, and that must stay so. The tracer sees the tracee just before the handler runs
-//! (signal-delivery-stop), and must know which of the two it is:
+//! Until the listener has received a syscall, a signal ends its wait with ERESTARTSYS (`kernel/seccomp.c`,
+//! `seccomp_do_user_notification`). If a handler without SA_RESTART runs, the program would see EINTR from a
+//! syscall that was never executed, even from one that never returns EINTR. A blocking syscall that is being
+//! executed also ends with ERESTARTSYS, and must stay interrupted. The tracer sees the tracee just before the
+//! handler runs (signal-delivery-stop), and must tell the two apart:
 //!
-//! - It is not the call that was received last: then it was not received. ERESTARTNOINTR in place of ERESTARTSYS
-//!   lets it begin anew whatever the handler is (`handle_signal` of `arch/x86/kernel/signal.c`).
-//! - It looks like the call that was received last, as in a loop. Then the signal is held back, so that the call
-//!   begins anew, and sent again when the listener has it, which no signal interrupts any more. If that call ends
-//!   with ERESTARTSYS now, it was being made.
+//! - If it differs from the syscall that was received last, it was not received. ERESTARTNOINTR in place of
+//!   ERESTARTSYS makes it start again, whatever the handler is (`arch/x86/kernel/signal.c`, `handle_signal`).
+//! - If it equals the syscall that was received last, as in a loop, the signal is held back, so that the syscall
+//!   starts again, and is sent again once the listener has received it; from then on no signal interrupts the
+//!   wait. If the syscall then ends with ERESTARTSYS, it was being executed.
 //!
-//! A call that the listener receives again because a signal was held back is counted when it turns out that it does
-//! not block, as then it was not received before. One that blocks was, most likely, and counted.
+//! A syscall that is received again because a signal was held back is counted when it turns out not to block,
+//! since it was not received before. One that blocks was most likely received and counted before.
 
 use libc::{c_int, pid_t, siginfo_t};
 
 use crate::tracer::{self, Call};
 
-/// Of `include/linux/errno.h`.
+/// `include/linux/errno.h`.
 const ERESTARTNOINTR: i64 = 513;
 
-/// Signals that are not held back: sent again, they would undo what came after them.
+/// Signals that are never held back: sent later, they would undo what happened meanwhile.
 const JOB_CONTROL: [c_int; 5] =
     [libc::SIGSTOP, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU, libc::SIGCONT];
 
-/// What is known of the calls of a tracee.
+/// State of the syscalls and signals of one tracee.
 #[derive(Default)]
 pub(super) struct Waits {
-    /// The call at whose start it stopped, until that is received.
+    /// The syscall at whose start it stopped, until it is received.
     entered: Option<Call>,
-    /// The last that was received.
+    /// The syscall that was received last.
     received: Option<Call>,
-    /// Those that were counted at their start, and begin anew.
+    /// Syscalls that were counted at their start and will start again.
     again: Vec<Call>,
-    /// The last call, received again and not counted yet.
+    /// The last syscall, received again and not counted yet.
     uncertain: Option<Call>,
-    /// Signals that will be sent again.
+    /// Signals that were held back and will be sent again.
     held: Vec<siginfo_t>,
-    /// Signals that were sent again, as they were at first.
+    /// The original information of signals that were sent again.
     sent: Vec<siginfo_t>,
-    /// Signals were sent before the last call was let go on, and none of them was given yet: what is
-    /// interrupted is that call, and was being made.
+    /// Signals were sent before the last syscall continued, and none of them was delivered yet: they interrupt that
+    /// syscall while it is executed.
     certain: bool,
 }
 
-/// How many signals that were sent are remembered: one that the program waits for is never given.
+/// How many sent signals are remembered. A signal that the program takes by `sigwait` is never delivered.
 const MOST_SENT: usize = 64;
 
 impl Waits {
-    /// The tracee stopped at the start of a call. Whether that is to be counted.
+    /// The tracee stopped at the start of a syscall. Returns whether to count it.
     pub(super) fn enter(&mut self, call: &Call) -> bool {
         self.entered = Some(*call);
         !self.again.contains(call)
     }
 
-    /// A call was received, and is to be let go on when this returns. Whether it is to be counted, unless it was at
-    /// its start (`every`).
+    /// A syscall was received and will continue when this returns. Returns whether to count it; if `every` is set, it
+    /// was counted at its start.
     pub(super) fn receive(&mut self, pid: pid_t, call: &Call, every: bool) -> bool {
         self.entered = None;
         self.received = Some(*call);
         let before = self.sent.len();
-        // One for which there is no room (RLIMIT_SIGPENDING) is sent at the next call.
-        for signal in self.held.extract_if(.., |signal| tracer::send(pid, signal.si_signo)) {
-            self.sent.push(signal);
-        }
+        // If the queue is full (RLIMIT_SIGPENDING), the signal is sent at the next syscall.
+        let held = std::mem::take(&mut self.held);
+        let (sent, held): (Vec<_>, _) =
+            held.into_iter().partition(|signal| tracer::send(pid, signal.si_signo));
+        self.sent.extend(sent);
+        self.held = held;
         self.certain = self.sent.len() > before;
         let forgotten = self.sent.len().saturating_sub(MOST_SENT);
         self.sent.drain(..forgotten);
@@ -77,7 +79,7 @@ impl Waits {
         !self.certain
     }
 
-    /// The tracee stopped at the end of a call.
+    /// The tracee stopped at the end of a syscall.
     pub(super) fn leave(&mut self, pid: pid_t) {
         let Some(entered) = self.entered.take() else { return };
         if tracer::registers(pid).is_some_and(|registers| registers.is_interrupted()) {
@@ -86,12 +88,12 @@ impl Waits {
         }
     }
 
-    /// The last call, if it is to be counted now: the tracee has made it, and does something else.
+    /// The last syscall, if it must be counted now because the tracee has continued after it.
     pub(super) fn made(&mut self) -> Option<Call> {
         self.uncertain.take()
     }
 
-    /// The tracee is about to be given a signal. Returns what it is to be given, 0 for nothing. `every`: calls
+    /// A signal is about to be delivered to the tracee. Returns the signal to deliver, 0 for none. `every`: syscalls
     /// are counted at their start.
     pub(super) fn signal(&mut self, pid: pid_t, signal: c_int, every: bool) -> c_int {
         let certain = std::mem::take(&mut self.certain);
@@ -101,9 +103,9 @@ impl Waits {
         if certain && is_last.is_some() && registers.is_interrupted() {
             self.uncertain = None;
         }
-        if tracer::is_sent(&info)
-            && let Some(index) = self.sent.iter().position(|sent| sent.si_signo == signal)
-        {
+        let mut sent = self.sent.iter();
+        let index = sent.position(|sent| tracer::is_sent(&info) && sent.si_signo == signal);
+        if let Some(index) = index {
             tracer::set_signal_info(pid, &self.sent.remove(index));
             return signal;
         }
@@ -114,7 +116,7 @@ impl Waits {
             (Some(_), None) if certain || JOB_CONTROL.contains(&signal) => signal,
             (Some(call), None) => {
                 self.begins_anew(every.then_some(call));
-                // Of these, one is pending at the most.
+                // At most one standard signal of a number is pending.
                 let is_one = signal < libc::SIGRTMIN()
                     && self.held.iter().any(|held| held.si_signo == signal);
                 if !is_one {
@@ -130,7 +132,7 @@ impl Waits {
         }
     }
 
-    /// If it was counted already, that is to be known, once.
+    /// Remembers a syscall that starts again and was counted already.
     fn begins_anew(&mut self, counted: Option<Call>) {
         if let Some(call) = counted.filter(|call| !self.again.contains(call)) {
             self.again.push(call);

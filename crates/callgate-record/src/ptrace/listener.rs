@@ -1,9 +1,9 @@
-//! The listener of a seccomp filter: each call waits until it is received here and answered. `unsafe` code:
+//! Listener of a seccomp filter: each syscall waits until the listener receives and answers it. `unsafe` code:
 //! ioctl(2).
 //!
-//! The kernel runs whoever listens on the processor of whoever calls, and back
-//! (`SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP`, Linux 6.6). So no processor must be woken up, which costs more than all
-//! the rest; without this a listener is no faster than stops, and is not used.
+//! The kernel runs the listener on the processor of the caller, and back (`SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP`,
+//! Linux 6.6). This avoids waking an idle processor, which costs more than everything else; without it
+//! notifications are not faster than stops and are not used.
 //!
 //! Sources: seccomp_unotify(2), `kernel/seccomp.c` (`seccomp_do_user_notification`, `seccomp_notify_recv`).
 
@@ -18,7 +18,7 @@ use callgate_linux::sys;
 /// `SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP` of `include/uapi/linux/seccomp.h`.
 const SYNC_WAKE_UP: u64 = 1;
 
-/// The kernel's structures may grow; then it writes and reads more than is known here.
+/// Room for future versions of the kernel's structures, which may be larger.
 #[repr(C)]
 struct Grown<T> {
     known: T,
@@ -26,16 +26,16 @@ struct Grown<T> {
 }
 
 impl<T> Grown<T> {
-    /// Less than is known is no answer: a filter may give one in place of the kernel.
+    /// A size below that of the known members is invalid: a filter of a sandbox may have answered for the kernel.
     fn fits(size: u16) -> bool {
         (size_of::<T>()..=size_of::<Grown<T>>()).contains(&size.into())
     }
 }
 
-/// A call that waits.
+/// A syscall that waits for an answer.
 pub(super) struct Waiting {
     id: u64,
-    /// Who makes it.
+    /// The thread that makes it.
     pub(super) pid: pid_t,
     pub(super) call: Call,
 }
@@ -45,8 +45,8 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    /// Whether it makes sense to install a filter with a listener. Calls that a signal interrupts before
-    /// they are received must be put right (`super::interrupted`), which is written for x86-64.
+    /// Whether this machine supports recording by a listener. Syscalls that a signal interrupts before they are received
+    /// need a correction (`super::interrupted`) that exists only for x86-64.
     pub(super) fn available() -> bool {
         let Ok(sizes) = sys::seccomp_notif_sizes() else { return false };
         cfg!(target_arch = "x86_64")
@@ -54,7 +54,7 @@ impl Listener {
             && Grown::<libc::seccomp_notif_resp>::fits(sizes.seccomp_notif_resp)
     }
 
-    /// Fails when the kernel cannot run listener and caller on one processor.
+    /// Fails if the kernel cannot run listener and caller on one processor.
     pub(super) fn new(fd: OwnedFd) -> io::Result<Listener> {
         // SAFETY: this request takes a number and touches no memory.
         uninterrupted(|| unsafe {
@@ -67,9 +67,9 @@ impl Listener {
         self.fd.as_raw_fd()
     }
 
-    /// A call, when there is one to be received; `None` when its thread was interrupted or ended meanwhile.
+    /// Receives a syscall; `None` if its thread was interrupted or ended meanwhile.
     pub(super) fn receive(&self) -> io::Result<Option<Waiting>> {
-        // SAFETY: all members are integers; and the kernel wants zeros.
+        // SAFETY: all members are integers, and the kernel requires zeros.
         let mut message: Grown<libc::seccomp_notif> = unsafe { std::mem::zeroed() };
         // SAFETY: the kernel writes its structure, which fits: `available` looked at its size.
         let result =
@@ -87,8 +87,8 @@ impl Listener {
         Ok(Some(Waiting { id, pid: pid as pid_t, call }))
     }
 
-    /// Lets a call be made. It does not matter if its thread has been killed.
-    pub(super) fn go_on(&self, waiting: &Waiting) {
+    /// Lets a syscall continue. Does nothing if its thread was killed.
+    pub(super) fn continue_syscall(&self, waiting: &Waiting) {
         // SAFETY: all members are integers.
         let mut answer: Grown<libc::seccomp_notif_resp> = unsafe { std::mem::zeroed() };
         answer.known.id = waiting.id;
@@ -100,7 +100,7 @@ impl Listener {
     }
 }
 
-/// Makes a request until no signal interrupts it: the kernel waits for a lock so that signals end the wait.
+/// Repeats a request until no signal interrupts it: the kernel waits for a lock, and signals end that wait.
 fn uninterrupted(request: impl Fn() -> c_int) -> io::Result<()> {
     loop {
         if request() != -1 {

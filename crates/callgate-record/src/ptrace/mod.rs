@@ -1,32 +1,32 @@
-//! Recording by ptrace: what starts, ends or gets a signal stops for the recorder, and each call waits for it.
+//! Records by ptrace. Processes stop for the recorder when they start, end or receive a signal, and each syscall
+//! waits for the recorder.
 //!
-//! The command runs under a filter of one instruction, so each call is reported before it is made, and only
-//! then (strace without `--seccomp-bpf` stops at its end too). With a listener ([`Calls::Wait`], `ret
-//! USER_NOTIF`) that costs less than a stop ([`Calls::Stop`], `ret TRACE`), unless all processors
-//! are busy (docs/recording.md).
+//! The command runs under a filter of one instruction, so that each syscall is reported once, before it is executed
+//! (strace without `--seccomp-bpf` also stops at its end). A notification
+//! ([`SyscallReports::Notifications`], `ret USER_NOTIF`) costs less than a stop ([`SyscallReports::Stops`],
+//! `ret TRACE`), unless all processors are busy (docs/recording.md).
 //!
-//! Another filter may deny a call before ours is asked: the most severe verdict wins. So as soon as the
-//! command installs one, all processes stop at the start and the end of each call as well, and calls are
-//! counted where they start, which is before all filters. Where the recorder has a filter itself, as in a
-//! container, the command inherits it, and it is so from the beginning.
+//! Another filter may deny a syscall, and the most severe verdict wins, so the recorder would not see it. As soon as
+//! the command installs a filter, all processes therefore also stop at the start and the end of each syscall, and
+//! syscalls are counted at their start, before any filter runs. If the recorder itself runs under a filter, as in a
+//! container, the command inherits it, and this applies from the beginning.
 //!
-//! Stops by job control are left to the shell (`PTRACE_LISTEN`), signals are delivered as they are,
-//! and processes that the command leaves behind are waited for.
+//! Job control remains with the shell (`PTRACE_LISTEN`), signals are delivered unchanged, and processes that
+//! outlive the command are waited for.
 //!
-//! Limits: as with strace, the command cannot trace itself, and set-user-ID programs run without their
-//! privileges unless the recorder is root. When another thread is given a filter by
-//! `SECCOMP_FILTER_FLAG_TSYNC`, a call that it makes in the very same moment may be missed if the new
-//! filter denies it. With a listener, the command can have none itself, and what its own filters would trace
-//! or log goes on.
+//! Limits: as with strace, the command cannot trace itself, and set-user-ID programs run without their privileges
+//! unless the recorder is root. If `SECCOMP_FILTER_FLAG_TSYNC` gives a filter to another thread, a syscall that
+//! this thread makes at the same moment may be missed if the new filter denies it. With notifications, the command
+//! cannot use a listener itself, and syscalls that its own filters trace or log are executed.
 //!
 //! Sources: ptrace(2), seccomp_unotify(2), `kernel/ptrace.c`, `kernel/seccomp.c`,
 //! `kernel/entry/syscall-common.c`.
 
-mod bell;
 mod follow;
 mod interrupted;
 mod listener;
 mod session;
+mod sigchld_waker;
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -35,42 +35,48 @@ use std::time::{Duration, Instant};
 
 use libc::c_int;
 
-use self::bell::{Bell, Heard};
 use self::follow::Follow;
 use self::listener::Listener;
 use self::session::{Session, Tracee, gone_or};
+use self::sigchld_waker::{SigchldWaker, Wakeup};
 use super::save::Parts;
 use super::signals::Signals;
 use super::start::{Mark, PATIENCE, Started, Stopped, time_of_a_call};
-use super::tick::Tick;
-use super::{Kind, Note, Outcome, RecordError, Tally, tracer};
+use super::tracer;
+use super::wait_timer::WaitTimer;
+use crate::error::RecordErrorKind;
+use crate::outcome::Outcome;
+use crate::tally::Tally;
+use crate::{Note, RecordError};
 use callgate_linux::Command;
 use callgate_linux::{SeccompMode, ThreadStatus};
 
-pub(super) use self::bell::ring;
+pub(super) use self::sigchld_waker::wake;
 
-/// How the recorder is told of calls.
+/// How the recorder learns of syscalls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Calls {
-    /// They wait for a listener.
-    Wait,
-    /// They stop for the tracer.
-    Stop,
+pub(super) enum SyscallReports {
+    /// Syscalls wait for the listener of a filter (`ret USER_NOTIF`).
+    Notifications,
+    /// Syscalls stop for the tracer (`ret TRACE`).
+    Stops,
 }
 
-/// Records a command; returns when everything that it started has ended.
+/// Records a command; returns when all of its processes have ended.
 pub(super) fn record(
     command: &Command,
-    calls: Calls,
+    calls: SyscallReports,
     parts: Parts<'_>,
 ) -> Result<Outcome, RecordError> {
     let mark = match calls {
-        Calls::Wait if !Listener::available() => return Err(Kind::NoListener(None).into()),
-        Calls::Wait => Mark::Listener,
-        Calls::Stop => Mark::Stops,
+        SyscallReports::Notifications if !Listener::available() => {
+            return Err(RecordErrorKind::NoListener(None).into());
+        }
+        SyscallReports::Notifications => Mark::Listener,
+        SyscallReports::Stops => Mark::Stops,
     };
-    let started = Started::new(command, mark, time_of_a_call()).map_err(Kind::Start)?;
-    let signals = Signals::are_for(started.pid);
+    let started = Started::new(command, mark, time_of_a_call()).map_err(RecordErrorKind::Start)?;
+    let signals = Signals::forward_to(started.pid);
     match trace(&started, calls) {
         Ok(listener) => record_traced(command, &started, listener, signals, parts),
         Err(why) => {
@@ -80,26 +86,26 @@ pub(super) fn record(
     }
 }
 
-/// From now on the child is traced, and on its way.
-fn trace(started: &Started, calls: Calls) -> Result<Option<Listener>, Kind> {
-    let seize = || tracer::seize(started.pid).map_err(Kind::Ptrace);
+/// Traces the child and lets it run.
+fn trace(started: &Started, calls: SyscallReports) -> Result<Option<Listener>, RecordErrorKind> {
+    let seize = || tracer::seize(started.pid).map_err(RecordErrorKind::Ptrace);
     match calls {
-        Calls::Stop => {
+        SyscallReports::Stops => {
             seize()?;
-            started.go_on();
+            started.release();
             Ok(None)
         }
-        Calls::Wait => {
+        SyscallReports::Notifications => {
             seize()?;
-            started.go_on();
+            started.release();
             let fd = wait_for_listener(started)?;
-            Listener::new(fd).map(Some).map_err(|why| Kind::NoListener(Some(why)))
+            Listener::new(fd).map(Some).map_err(|why| RecordErrorKind::NoListener(Some(why)))
         }
     }
 }
 
-/// Waits until the child has its filter.
-fn wait_for_listener(started: &Started) -> Result<OwnedFd, Kind> {
+/// Waits until the child has installed its filter.
+fn wait_for_listener(started: &Started) -> Result<OwnedFd, RecordErrorKind> {
     let start = Instant::now();
     loop {
         if let Some(fd) = started.listener() {
@@ -107,15 +113,15 @@ fn wait_for_listener(started: &Started) -> Result<OwnedFd, Kind> {
         }
         if started.has_ended() {
             return Err(match started.stopped() {
-                Some(Stopped::NoFilter(why)) => Kind::NoListener(Some(why)),
-                _ => Kind::Ended,
+                Some(Stopped::NoFilter(why)) => RecordErrorKind::NoListener(Some(why)),
+                _ => RecordErrorKind::Ended,
             });
         }
         if let Some(signal) = tracer::signal_of_stop(started.pid) {
             gone_or(tracer::resume(started.pid, false, signal)).map_err(|why| why.kind)?;
         }
         if start.elapsed() > PATIENCE {
-            return Err(Kind::NoListener(None));
+            return Err(RecordErrorKind::NoListener(None));
         }
         std::thread::sleep(Duration::from_micros(20));
     }
@@ -135,7 +141,7 @@ fn record_traced(
         tracees: HashMap::from([(started.pid, Tracee::default())]),
         early: HashSet::new(),
         others: HashSet::new(),
-        // Without /proc it is not known, and then nothing may be missed.
+        // Without /proc this is unknown; assume a filter, so that no syscall is missed.
         every: ThreadStatus::of_this_thread().is_none_or(|own| own.mode != SeccompMode::Off),
         running: false,
         status: None,
@@ -147,13 +153,16 @@ fn record_traced(
     };
     if let Err(why) = session.run(&signals, &mut parts) {
         if !session.running {
-            started.kill();
+            // A child that was reaped already must not be killed: its process ID may be in use again.
+            if session.status.is_none() {
+                started.kill();
+            }
             return Err(why);
         }
         session.fail(why);
     }
     if let Some(stopped) = started.stopped() {
-        return Err(Kind::of(stopped, command).into());
+        return Err(RecordErrorKind::of(stopped, command).into());
     }
     if session.tally.called("ptrace") {
         session.notes.push(Note::TracesItself);
@@ -177,7 +186,7 @@ fn record_traced(
 }
 
 impl Session {
-    /// Until all has ended.
+    /// Runs until all tracees have ended.
     fn run(&mut self, signals: &Signals, parts: &mut Parts<'_>) -> Result<(), RecordError> {
         match self.listener.as_ref().map(Listener::fd) {
             Some(fd) => self.by_listener(fd, signals, parts),
@@ -185,7 +194,7 @@ impl Session {
         }
     }
 
-    /// Saves what was recorded so far, if it is time to.
+    /// Saves the recording so far, if that is due.
     fn save(&self, parts: &mut Parts<'_>) {
         if self.running && parts.is_due() {
             parts.save(self.tally.clone(), self.processes, self.threads);
@@ -194,11 +203,11 @@ impl Session {
 
     fn by_stops(&mut self, signals: &Signals, parts: &mut Parts<'_>) -> Result<(), RecordError> {
         let mut follow = Follow::new();
-        let mut tick = if parts.are_wanted() { Tick::start() } else { None };
+        let mut timer = if parts.are_wanted() { WaitTimer::start() } else { None };
         while !self.tracees.is_empty() {
-            // Not only when waiting was interrupted: those that call all the time leave nothing to wait for.
+            // Checked in every round, because a busy tracee never lets the wait be interrupted.
             if signals.interrupted() {
-                drop(tick);
+                drop(timer);
                 self.end_others();
                 return Ok(());
             }
@@ -207,14 +216,14 @@ impl Session {
                 Ok(event) => event,
                 Err(why) if why.kind() == io::ErrorKind::Interrupted => continue,
                 Err(why) if why.raw_os_error() == Some(libc::ECHILD) => return Ok(()),
-                Err(why) => return Err(Kind::Ptrace(why).into()),
+                Err(why) => return Err(RecordErrorKind::Ptrace(why).into()),
             };
             if libc::WIFSTOPPED(status) {
                 follow.stopped(pid);
             }
             self.changed(pid, status, signals)?;
             if self.status.is_some() {
-                tick = tick.or_else(Tick::start);
+                timer = timer.or_else(WaitTimer::start);
             }
         }
         Ok(())
@@ -226,20 +235,20 @@ impl Session {
         signals: &Signals,
         parts: &mut Parts<'_>,
     ) -> Result<(), RecordError> {
-        let bell = Bell::hang().map_err(Kind::Ptrace)?;
+        let waker = SigchldWaker::new().map_err(RecordErrorKind::Ptrace)?;
         if self.every {
             gone_or(tracer::interrupt(self.main))?;
         }
         let mut open = Some(fd);
-        // Who is not traced at first may call when all tracees have ended.
+        // Threads that are not traced yet may make a syscall after all tracees have ended.
         while !self.tracees.is_empty() || self.untraced > 0 && open.is_some() {
             if signals.interrupted() {
                 self.end_others();
                 return Ok(());
             }
             self.save(parts);
-            match bell.wait(open).map_err(Kind::Ptrace)? {
-                Heard::Bell | Heard::Nothing => loop {
+            match waker.wait(open).map_err(RecordErrorKind::Ptrace)? {
+                Wakeup::Sigchld | Wakeup::Timeout => loop {
                     match tracer::next() {
                         Ok(Some((pid, status))) => self.changed(pid, status, signals)?,
                         Ok(None) => break,
@@ -247,11 +256,11 @@ impl Session {
                             self.tracees.clear();
                             break;
                         }
-                        Err(why) => return Err(Kind::Ptrace(why).into()),
+                        Err(why) => return Err(RecordErrorKind::Ptrace(why).into()),
                     }
                 },
-                Heard::Other => self.receive()?,
-                Heard::Closed => open = None,
+                Wakeup::Readable => self.receive()?,
+                Wakeup::Closed => open = None,
             }
         }
         Ok(())

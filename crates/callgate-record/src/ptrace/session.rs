@@ -1,4 +1,4 @@
-//! What the tracer knows of its tracees, and what it does when they stop, end or call.
+//! State of the tracer and its tracees, and reactions to their stops, ends and syscalls.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -10,53 +10,58 @@ use libc::{c_int, pid_t};
 
 use super::interrupted::Waits;
 use super::listener::Listener;
+use crate::error::RecordErrorKind;
 use crate::signals::Signals;
+use crate::tally::Tally;
 use crate::tracer::{self, Call};
-use crate::{Kind, Note, RecordError, Tally};
+use crate::{Note, RecordError};
 use callgate_linux::error_text;
 
 #[derive(Default)]
 pub(super) struct Tracee {
-    /// It was told to stop at the start and end of calls too.
+    /// It also stops at the start and the end of syscalls.
     every: bool,
     waits: Waits,
 }
 
 pub(super) struct Session {
-    /// `None` when calls stop.
+    /// `None` if syscalls are reported by stops.
     pub(super) listener: Option<Listener>,
     pub(super) main: pid_t,
     pub(super) tracees: HashMap<pid_t, Tracee>,
-    /// Those that stopped before the one that started them told of them; it may be ended before it does.
+    /// New tracees whose first stop came before the event of their parent, which may be killed before it reports
+    /// that event.
     pub(super) early: HashSet<pid_t>,
-    /// Those that cannot be traced, but whose calls the listener gets.
+    /// Threads that cannot be traced, but whose syscalls the listener receives.
     pub(super) others: HashSet<pid_t>,
-    /// Some process has a filter beside ours.
+    /// A process has another filter than the recorder's, so syscalls are counted at their start.
     pub(super) every: bool,
-    /// The command was executed: calls count.
+    /// The command was executed: syscalls count from now on.
     pub(super) running: bool,
     /// How the command ended.
     pub(super) status: Option<c_int>,
     pub(super) tally: Tally,
     pub(super) processes: u64,
     pub(super) threads: u64,
-    /// How many processes and threads were started that nobody traces, or not before they call.
+    /// How many processes and threads were started with `CLONE_UNTRACED`.
     pub(super) untraced: u64,
     pub(super) notes: Vec<Note>,
 }
 
 impl Session {
-    /// Lets the next call that waits for the listener be made.
+    /// Receives the next syscall that waits for the listener, and lets it continue.
     pub(super) fn receive(&mut self) -> Result<(), RecordError> {
         let Some(listener) = &self.listener else { return Ok(()) };
-        let Some(waiting) = listener.receive().map_err(Kind::Ptrace)? else { return Ok(()) };
+        let Some(waiting) = listener.receive().map_err(RecordErrorKind::Ptrace)? else {
+            return Ok(());
+        };
         let (pid, call) = (waiting.pid, waiting.call);
         let mut before = None;
         let counted = match self.tracees.get_mut(&pid) {
             Some(tracee) => {
                 before = tracee.waits.made();
                 let is_new = tracee.waits.receive(pid, &call, tracee.every);
-                // With stops at the start of calls, this one was counted there.
+                // If the tracee stops at the start of syscalls, this one was counted there.
                 tracee.every || !is_new
             }
             None => {
@@ -71,14 +76,14 @@ impl Session {
             self.call(pid, &call);
         }
         if let Some(listener) = &self.listener {
-            listener.go_on(&waiting);
+            listener.continue_syscall(&waiting);
         }
         Ok(())
     }
 
-    /// Traces one that its parent wanted to be without a tracer (`CLONE_UNTRACED`), from its first call on.
+    /// Traces a thread that was started with `CLONE_UNTRACED`, from its first syscall on.
     fn find(&mut self, pid: pid_t) {
-        // If it cannot be traced, its calls are recorded all the same, as long as no filter denies them.
+        // If it cannot be traced, its syscalls are still recorded, unless another filter denies them.
         if tracer::seize(pid).is_ok() {
             self.appeared(pid);
             if self.every {
@@ -89,13 +94,13 @@ impl Session {
         }
     }
 
-    /// A signal ended the waiting for what the command left behind.
+    /// A signal ended the waiting for processes that outlived the command.
     pub(super) fn end_others(&mut self) {
         self.notes.push(Note::EndedOthers(self.tracees.len()));
         self.end_all();
     }
 
-    /// A tracee has stopped or ended.
+    /// Handles a tracee that has stopped or ended.
     pub(super) fn changed(
         &mut self,
         pid: pid_t,
@@ -116,22 +121,22 @@ impl Session {
         Ok(())
     }
 
-    /// Ends everything after an error, and keeps what was recorded.
+    /// Kills all tracees after an error, and keeps the recording so far.
     pub(super) fn fail(&mut self, why: RecordError) {
         self.notes.push(Note::Failed(match why.kind {
-            Kind::Ptrace(why) => error_text(&why),
+            RecordErrorKind::Ptrace(why) => error_text(&why),
             other => RecordError::from(other).to_string(),
         }));
         self.end_all();
         self.status.get_or_insert(libc::SIGKILL);
     }
 
-    /// Ends all tracees: without a tracer all their calls would fail. A signal ends this too.
+    /// Kills all tracees: without a tracer all of their syscalls would fail. A signal ends this wait, too.
     fn end_all(&mut self) {
         self.tracees.keys().for_each(|pid| tracer::kill(*pid));
         while !self.tracees.is_empty() {
             match tracer::wait(-1) {
-                // A new one.
+                // A new tracee.
                 Ok((pid, status)) if libc::WIFSTOPPED(status) => tracer::kill(pid),
                 Ok((pid, status)) => {
                     self.tracees.remove(&pid);
@@ -152,7 +157,7 @@ impl Session {
         let signal = libc::WSTOPSIG(status);
         match status >> 16 {
             libc::PTRACE_EVENT_SECCOMP => {
-                // With stops at the start of calls, this one was counted there.
+                // If the tracee stops at the start of syscalls, this one was counted there.
                 if !self.tracees.get(&pid).is_some_and(|tracee| tracee.every) {
                     self.stopped_call(pid)?;
                 }
@@ -163,15 +168,15 @@ impl Session {
                 self.resume(pid, 0)
             }
             libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE => {
-                if let Ok(child) = tracer::event_message(pid)
-                    && !self.early.remove(&child)
-                {
-                    self.appeared(child);
+                if let Ok(child) = tracer::event_message(pid) {
+                    if !self.early.remove(&child) {
+                        self.appeared(child);
+                    }
                 }
                 self.resume(pid, 0)
             }
             libc::PTRACE_EVENT_EXEC => {
-                // A thread that is not the first takes the place of the first.
+                // A thread that executes a program takes over the number of the main thread.
                 match tracer::event_message(pid) {
                     Ok(former) if former != pid => {
                         let tracee = self.tracees.remove(&former).unwrap_or_default();
@@ -200,7 +205,7 @@ impl Session {
         }
     }
 
-    /// There is a new tracee, which stops before it does anything.
+    /// Handles a new tracee, which stops before it runs.
     fn appeared(&mut self, pid: pid_t) {
         self.tracees.insert(pid, Tracee::default());
         self.starts(pid);
@@ -219,7 +224,7 @@ impl Session {
         gone_or(tracer::resume(pid, every, signal))
     }
 
-    /// Counts the call at whose start a tracee stopped.
+    /// Counts the syscall at whose start a tracee stopped.
     fn stopped_call(&mut self, pid: pid_t) -> Result<(), RecordError> {
         match tracer::call(pid) {
             Ok(Some(call)) => {
@@ -229,21 +234,23 @@ impl Session {
                 Ok(())
             }
             Ok(None) => {
-                if self.listener.is_some()
-                    && let Some(tracee) = self.tracees.get_mut(&pid)
-                {
-                    tracee.waits.leave(pid);
+                if self.listener.is_some() {
+                    if let Some(tracee) = self.tracees.get_mut(&pid) {
+                        tracee.waits.leave(pid);
+                    }
                 }
                 Ok(())
             }
-            // It was killed in the stop, so the call is never made.
+            // It was killed while it was stopped, so the syscall is never executed.
             Err(why) if why.raw_os_error() == Some(libc::ESRCH) => Ok(()),
-            Err(why) if why.raw_os_error() == Some(libc::EIO) => Err(Kind::TooOld.into()),
-            Err(why) => Err(Kind::Ptrace(why).into()),
+            Err(why) if why.raw_os_error() == Some(libc::EIO) => {
+                Err(RecordErrorKind::TooOld.into())
+            }
+            Err(why) => Err(RecordErrorKind::Ptrace(why).into()),
         }
     }
 
-    /// Counts a call that is about to be made.
+    /// Counts a syscall that is about to be executed.
     fn call(&mut self, pid: pid_t, made: &Call) {
         let Some(call) = CallId::of(made.arch, made.nr) else {
             self.tally.lost += u64::from(self.running);
@@ -265,7 +272,7 @@ impl Session {
         }
     }
 
-    /// Notices a filter that the command installs.
+    /// Reacts to a filter that the command installs.
     fn filter(&mut self, pid: pid_t, name: Option<&str>, call: &Call) {
         const TSYNC: u64 = libc::SECCOMP_FILTER_FLAG_TSYNC;
         const LISTENS: u64 = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
@@ -283,19 +290,20 @@ impl Session {
         if listens && name == Some("seccomp") && second & LISTENS != 0 {
             self.note(Note::Listens);
         }
-        // What has stopped for its call is told how to go on when it does.
+        // The others stop at the start of syscalls once they are resumed.
         for (tracee, _) in self.tracees.iter().filter(|(_, state)| !state.every) {
             let must_stop = if *tracee == pid { listens } else { for_all };
             if must_stop {
-                // One that has ended in the meantime needs no filter.
+                // Fails if the tracee has ended.
                 let _ = tracer::interrupt(*tracee);
             }
         }
     }
 
-    /// Says when a program does not have the privileges that it would have had.
+    /// Notes a set-user-ID or set-group-ID program that runs without its privileges.
     fn look_at_program(&mut self, pid: pid_t) {
         use std::os::unix::fs::MetadataExt;
+        /// Limits the notes.
         const MOST: usize = 8;
         let link = PathBuf::from(format!("/proc/{pid}/exe"));
         let Ok(file) = std::fs::metadata(&link) else { return };
@@ -303,15 +311,15 @@ impl Session {
             return;
         }
         let Ok(process) = std::fs::metadata(format!("/proc/{pid}")) else { return };
-        let has_not = file.mode() & 0o4000 != 0 && process.uid() != file.uid()
+        let lacks_privileges = file.mode() & 0o4000 != 0 && process.uid() != file.uid()
             || file.mode() & 0o2000 != 0 && process.gid() != file.gid();
         let path = std::fs::read_link(&link).unwrap_or(link);
-        if has_not {
+        if lacks_privileges {
             self.note(Note::WithoutPrivileges(path));
         }
     }
 
-    /// To be said once.
+    /// Adds a note, unless it is there already.
     fn note(&mut self, note: Note) {
         if !self.notes.contains(&note) {
             self.notes.push(note);
@@ -319,10 +327,10 @@ impl Session {
     }
 }
 
-/// The flags of the process or thread that is about to be made.
+/// The flags of `clone` or `clone3`.
 fn clone_flags(pid: pid_t, arch: Arch, name: Option<&str>, call: &Call) -> u64 {
     match name {
-        // They are the first member of `struct clone_args`.
+        // The first member of `struct clone_args`.
         Some("clone3") => tracer::memory(pid, call.args[0]).unwrap_or(0),
         // `CONFIG_CLONE_BACKWARDS2`: the stack comes first.
         _ if arch == Arch::S390x => call.args[1],
@@ -330,10 +338,12 @@ fn clone_flags(pid: pid_t, arch: Arch, name: Option<&str>, call: &Call) -> u64 {
     }
 }
 
-/// A tracee may be killed at any time; its end is reported by itself.
+/// Ignores that a tracee was killed, which can happen at any time; `waitpid` reports its end.
 pub(super) fn gone_or(result: io::Result<()>) -> Result<(), RecordError> {
     match result {
-        Err(why) if why.raw_os_error() != Some(libc::ESRCH) => Err(Kind::Ptrace(why).into()),
+        Err(why) if why.raw_os_error() != Some(libc::ESRCH) => {
+            Err(RecordErrorKind::Ptrace(why).into())
+        }
         _ => Ok(()),
     }
 }

@@ -1,11 +1,15 @@
-//! A program that makes calls in every way that a recorder may miss. Each of its parts makes a call that
-//! nothing else here makes, a known number of times; the test (`record.rs`) knows them.
+//! A program that makes syscalls in all situations that a recorder may miss. Each part makes a syscall that no other part
+//! makes, a known number of times, which the test (`record.rs`) expects.
 //!
-//! With the argument `leaf` it makes three calls and ends; with `exit` or `kill` and a number it ends so;
-//! with `sleep` it sleeps; with `stop` it stops until somebody lets it go on; with `untraced` it has a child
-//! that no tracer gets; with `numbers` it makes 600 calls that do not exist; with `interrupted` it gets many
-//! signals, and ends with 1 when they do what they should not (`interrupted-under-a-filter`: the same); with `listener` it ends with 1 when it gets no
-//! listener.
+//! The argument selects what it does:
+//!
+//! - `leaf`: three syscalls.
+//! - `exit N`, `kill N`: ends with this status or signal. `stop`: stops until it gets SIGCONT.
+//! - `untraced`: starts a child that no tracer gets.
+//! - `numbers`: 600 syscalls that do not exist.
+//! - `interrupted`, `interrupted-under-a-filter`: receives many signals; exits with 1 if they have a wrong effect.
+//! - `listener`: exits with 1 if it gets no listener.
+//! - `left-behind`: leaves a process running. `sleep`: sleeps.
 
 #![allow(missing_docs)]
 
@@ -60,15 +64,15 @@ fn everything() {
     child(filter_for_all_threads).wait();
 }
 
-/// Makes a call without arguments this often.
+/// Makes a syscall without arguments this often.
 fn times(count: usize, nr: c_long) {
     for _ in 0..count {
-        // SAFETY: only calls are made here that take no arguments, or that do not exist.
+        // SAFETY: these syscalls take no arguments or do not exist.
         unsafe { libc::syscall(nr) };
     }
 }
 
-/// Few values of one argument, many of another; the descriptor is none.
+/// Few values of one argument and many of another; the descriptor is invalid.
 fn values() {
     for value in 0..40_u64 {
         // SAFETY: fails without a descriptor; takes numbers.
@@ -91,7 +95,7 @@ fn signals() {
     extern "C" fn handle(_: c_int) {
         times(1, libc::SYS_getuid);
     }
-    // SAFETY: the handler makes a call that a handler may make.
+    // SAFETY: the handler is async-signal-safe.
     unsafe {
         libc::signal(libc::SIGUSR1, handle as extern "C" fn(c_int) as libc::sighandler_t);
         for _ in 0..50 {
@@ -100,20 +104,20 @@ fn signals() {
     }
 }
 
-/// Handlers without SA_RESTART run all the time: a call that blocks ends with EINTR, all others do not.
+/// Handlers without SA_RESTART run continuously: a syscall that blocks fails with EINTR, all others do not.
 fn interrupted() {
     const TIMES: usize = 2_000;
     static WORD: AtomicI32 = AtomicI32::new(0);
     let (mut byte, mut ends) = (0_u8, [0; 2]);
     let buffer = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
-    // SAFETY: the path is a string, and the descriptors are those that the kernel gives.
+    // SAFETY: the path is a string, and the kernel returned the descriptors.
     let file = unsafe {
         libc::pipe(ends.as_mut_ptr());
         libc::fcntl(ends[0], libc::F_SETFL, libc::O_NONBLOCK);
         libc::open(c"/proc/self/exe".as_ptr(), libc::O_RDONLY)
     };
     let wake = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
-    // SAFETY: numbers, or addresses of what lives until the calls return.
+    // SAFETY: numbers, or addresses that are valid until the syscalls return.
     let calls: [(&dyn Fn() -> c_long, c_long, c_int); 6] = unsafe {
         [
             (&|| libc::getpgid(0).min(0).into(), 0, 0),
@@ -149,7 +153,7 @@ fn interrupted() {
     std::process::exit(c_int::from(failed != 0));
 }
 
-/// Lets handlers that do nothing, without SA_RESTART, run each time so many microseconds are over, for two signals.
+/// Starts timers for two signals with this period, whose handlers do nothing and have no SA_RESTART.
 fn timer(microseconds: i64) {
     extern "C" fn handle(_: c_int) {}
     // SAFETY: an action of zeros is valid, and its handler does nothing; an event of zeros is valid; the kernel
@@ -177,7 +181,7 @@ fn listener() {
     let allow = [sock_filter { code: 0x06, jt: 0, jf: 0, k: libc::SECCOMP_RET_ALLOW }];
     let program = libc::sock_fprog { len: 1, filter: allow.as_ptr().cast_mut() };
     let flags = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
-    // SAFETY: the program lives until the calls return.
+    // SAFETY: the program lives until the syscalls return.
     let fd = unsafe {
         libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
         libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program)
@@ -189,16 +193,16 @@ struct Child(c_int);
 
 impl Child {
     fn wait(self) {
-        // SAFETY: a child of ours; no status is asked for.
+        // SAFETY: takes numbers; the status pointer is null.
         unsafe { libc::waitpid(self.0, null_mut(), 0) };
     }
 
     fn forget(self) {}
 }
 
-/// A process that does this and ends.
+/// Starts a process that runs `does` and ends.
 fn child(does: fn()) -> Child {
-    // SAFETY: there are no other threads while children are made.
+    // SAFETY: there are no other threads while children are created.
     match unsafe { libc::fork() } {
         0 => {
             does();
@@ -228,11 +232,11 @@ fn children() {
     }
 }
 
-/// This program again, as a leaf. Does not return.
+/// Executes this program as a leaf. Does not return.
 fn execute_leaf() {
     let program = CString::new("/proc/self/exe").unwrap();
     let argv = [program.as_ptr(), c"leaf".as_ptr(), std::ptr::null()];
-    // SAFETY: the strings live until the call replaces the process or fails.
+    // SAFETY: the strings live until the syscall replaces the process or fails.
     unsafe {
         libc::execv(program.as_ptr(), argv.as_ptr());
         libc::_exit(127);
@@ -257,7 +261,7 @@ fn vforks() {
     }
 }
 
-/// The thread gets the number of the first one, which ends.
+/// The thread takes over the number of the main thread, which ends.
 fn exec_by_a_thread() {
     std::thread::spawn(execute_leaf);
     // SAFETY: waits for a signal.
@@ -269,7 +273,7 @@ fn stop_and_continue() {
         kill_self(libc::SIGSTOP);
         times(1, libc::SYS_getsid);
     });
-    // SAFETY: a child of ours; no status is asked for.
+    // SAFETY: takes numbers; the status pointer is null.
     unsafe {
         libc::waitpid(stopped.0, null_mut(), libc::WUNTRACED);
         libc::kill(stopped.0, libc::SIGCONT);
@@ -281,7 +285,7 @@ fn stop_and_continue() {
 fn other_interfaces() {
     times(1, 0x4000_0000 | libc::SYS_getpid);
     for _ in 0..7 {
-        // SAFETY: `getpid` of the 32-bit interface; kernels of Linux distributions have it.
+        // SAFETY: `getpid` of the 32-bit ABI touches no memory.
         unsafe {
             std::arch::asm!("int 0x80", inlateout("rax") 20_i64 => _, lateout("r8") _, lateout("r9") _,
                 lateout("r10") _, lateout("r11") _);
@@ -292,18 +296,18 @@ fn other_interfaces() {
 #[cfg(not(target_arch = "x86_64"))]
 fn other_interfaces() {}
 
-/// Installs `code` with seccomp(2), as the kernel wants it.
+/// Installs `code` by seccomp(2).
 fn install(code: &[sock_filter], flags: libc::c_ulong) {
     let program = libc::sock_fprog { len: code.len() as u16, filter: code.as_ptr().cast_mut() };
     let none = null_mut::<c_void>();
-    // SAFETY: the program lives until the calls return.
+    // SAFETY: the program lives until the syscalls return.
     unsafe {
         libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, none, none, none);
         libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program);
     }
 }
 
-/// Returns a verdict for a number, and allows all others.
+/// A filter that returns this verdict for one syscall and allows all others.
 fn one_call(nr: c_long, verdict: u32) -> [sock_filter; 4] {
     let insn = |code, jt, jf, k| sock_filter { code, jt, jf, k };
     [
@@ -330,11 +334,11 @@ fn filter_that_kills_a_thread() {
         THREAD.store(unsafe { libc::gettid() }, Ordering::Release);
         times(1, libc::SYS_sched_get_priority_min);
     });
-    // It cannot be joined: a thread that is killed leaves nothing behind.
+    // A killed thread cannot be joined.
     for _ in 0..1000 {
         std::thread::sleep(Duration::from_millis(10));
         let thread = THREAD.load(Ordering::Acquire);
-        // SAFETY: signal 0 only asks whether there is such a thread.
+        // SAFETY: takes numbers; signal 0 only checks that the thread exists.
         let is_gone = || unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), thread, 0) } != 0;
         if thread != 0 && is_gone() {
             return;
@@ -342,7 +346,7 @@ fn filter_that_kills_a_thread() {
     }
 }
 
-/// One thread runs and one sleeps while the filter comes.
+/// One thread runs and one sleeps while the filter is installed.
 fn filter_for_all_threads() {
     static INSTALLED: AtomicBool = AtomicBool::new(false);
     let denied = || times(10, libc::SYS_munlockall);

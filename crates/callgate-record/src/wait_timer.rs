@@ -1,8 +1,8 @@
-//! Lets a wait end now and then. `unsafe` code: a timer and a handler for its signal.
+//! Timer that periodically interrupts `waitpid(2)`. `unsafe` code: a timer and a handler for its signal.
 //!
-//! A signal that comes between a look at what it did and `waitpid(2)` does not end the wait, and there may
-//! be nothing else that ends it. No form of the call takes a mask of signals, as `ppoll(2)` does, so while
-//! a signal may end the recording, a timer interrupts the waits of this thread.
+//! A signal that arrives after its effect was checked but before `waitpid(2)` starts does not interrupt the wait,
+//! and nothing else may. Unlike `ppoll(2)`, `waitpid(2)` takes no signal mask. So while a signal may end the
+//! recording, a timer interrupts the waits of this thread.
 //!
 //! Source: timer_create(2), `SIGEV_THREAD_ID`.
 
@@ -12,23 +12,23 @@ use libc::{c_int, c_long, timer_t};
 
 use super::signals;
 
-/// One that nobody else is likely to use; SIGALRM may be somebody's time limit for the recorder.
+/// A signal that other code is unlikely to use. SIGALRM may be a time limit that was set for the recorder.
 fn signal() -> c_int {
     libc::SIGRTMAX() - 1
 }
 
-/// How long a wait goes on although a signal came before it.
+/// The period: how much longer a wait may take if a signal arrived just before it.
 const NANOSECONDS: c_long = 100_000_000;
 
-/// Interrupts what this thread waits for, until it is dropped.
-pub(super) struct Tick {
+/// Interrupts the waits of the thread that created it, until it is dropped.
+pub(super) struct WaitTimer {
     timer: timer_t,
     before: libc::sigaction,
 }
 
-impl Tick {
-    /// `None` when there are no more timers; then a second signal may be needed.
-    pub(super) fn start() -> Option<Tick> {
+impl WaitTimer {
+    /// `None` if the kernel has no more timers; then a second signal may be necessary to end the recording.
+    pub(super) fn start() -> Option<WaitTimer> {
         extern "C" fn nothing(_: c_int) {}
         let handler = nothing as extern "C" fn(_) as libc::sighandler_t;
         let before = signals::set(signal(), &signals::action(handler, 0))?;
@@ -48,20 +48,20 @@ impl Tick {
             return None;
         }
         // SAFETY: the call succeeded, so it wrote the timer.
-        let tick = Tick { timer: unsafe { timer.assume_init() }, before };
-        let each = libc::timespec { tv_sec: 0, tv_nsec: NANOSECONDS };
-        let times = libc::itimerspec { it_interval: each, it_value: each };
-        // SAFETY: the timer is there, and the kernel reads the times only.
-        unsafe { libc::timer_settime(tick.timer, 0, &raw const times, std::ptr::null_mut()) };
-        Some(tick)
+        let timer = WaitTimer { timer: unsafe { timer.assume_init() }, before };
+        let period = libc::timespec { tv_sec: 0, tv_nsec: NANOSECONDS };
+        let times = libc::itimerspec { it_interval: period, it_value: period };
+        // SAFETY: the timer exists, and the kernel only reads the times.
+        unsafe { libc::timer_settime(timer.timer, 0, &raw const times, std::ptr::null_mut()) };
+        Some(timer)
     }
 }
 
-impl Drop for Tick {
+impl Drop for WaitTimer {
     fn drop(&mut self) {
-        // SAFETY: `start` made the timer, and nobody else knows it.
+        // SAFETY: `start` created the timer, and only this value has its number.
         unsafe { libc::timer_delete(self.timer) };
-        // Where the signal is blocked, one may be pending: ignoring it takes it away.
+        // A signal may be pending where it is blocked; ignoring it discards it.
         signals::set(signal(), &signals::action(libc::SIG_IGN, 0));
         signals::set(signal(), &self.before);
     }
@@ -75,11 +75,11 @@ mod tests {
     use crate::tracer;
 
     #[test]
-    fn a_wait_that_nothing_ends_is_interrupted() {
+    fn a_wait_for_a_running_child_is_interrupted() {
         let mut child = std::process::Command::new("sleep").arg("20").spawn().unwrap();
-        let tick = Tick::start().unwrap();
+        let timer = WaitTimer::start().unwrap();
         let waited = tracer::wait(child.id() as i32);
-        drop(tick);
+        drop(timer);
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(waited.unwrap_err().kind(), io::ErrorKind::Interrupted);

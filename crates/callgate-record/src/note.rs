@@ -1,0 +1,105 @@
+//! Remarks on a recording.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// A difference between what was recorded and what happens without a recorder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// This set-user-ID or set-group-ID program ran without its privileges.
+    WithoutPrivileges(PathBuf),
+    /// The command called `ptrace`, which failed because a process has at most one tracer.
+    TracesItself,
+    /// The command tried to install a filter with a listener, which failed because a process has at most one, and
+    /// that is the recorder's.
+    Listens,
+    /// The command started this many processes or threads with `CLONE_UNTRACED`. They are not recorded, and all of
+    /// their syscalls failed, because the filter that reports syscalls found no tracer.
+    Untraced(u64),
+    /// Tracing failed, for this reason. All processes were killed; the recording ends there.
+    Failed(String),
+    /// Filters denied this many syscalls; `None` if there are filters, but the number is unknown. Denied syscalls
+    /// are recorded like all others.
+    Denied(Option<u64>),
+    /// The kernel did not report that this many threads ended: it does not run a program that would interrupt
+    /// itself.
+    UnseenEnds(usize),
+    /// Another part of this process waited for the command, or SIGCHLD was ignored when the command ended.
+    UnknownStatus,
+    /// A signal ended the recording while this many threads still ran, and they were killed.
+    EndedOthers(usize),
+    /// A signal ended the recording while this many threads still ran, and they continue.
+    LeftOthers(usize),
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Note::WithoutPrivileges(path) => write!(
+                f,
+                "{} ran without the privileges of its owner, so its syscalls may differ",
+                path.display()
+            ),
+            Note::TracesItself => f.write_str(
+                "the command called ptrace, which fails for processes that are recorded by ptrace",
+            ),
+            Note::Listens => f.write_str(
+                "the command tried to install a filter with a listener, which fails for processes that are \
+                 recorded by a listener",
+            ),
+            Note::Untraced(count) => write!(
+                f,
+                "the command started processes or threads with CLONE_UNTRACED, whose syscalls were not recorded \
+                 and failed with ENOSYS: {count}"
+            ),
+            Note::Denied(count) => {
+                match count {
+                    Some(1) => f.write_str("filters denied 1 syscall; it is")?,
+                    Some(count) => write!(f, "filters denied {count} syscalls; they are")?,
+                    None => f.write_str("filters may have denied syscalls; those are")?,
+                }
+                f.write_str(" recorded like all others")
+            }
+            Note::Failed(why) => write!(
+                f,
+                "the command was killed because it could not be traced any more: {why}; the recording ends there"
+            ),
+            Note::UnknownStatus => f.write_str("the command's exit status is unknown"),
+            Note::UnseenEnds(count) => {
+                write!(f, "threads whose end the kernel did not report: {count}")
+            }
+            Note::EndedOthers(count) => {
+                write!(f, "threads that outlived the command and were killed with the recording: {count}")
+            }
+            Note::LeftOthers(count) => {
+                write!(f, "threads that outlived the command and continue unrecorded: {count}")
+            }
+        }
+    }
+}
+
+impl Note {
+    /// Whether the recording ended before the command did, or the command's exit status is unknown.
+    pub fn is_failure(&self) -> bool {
+        matches!(self, Note::Failed(_) | Note::UnknownStatus)
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> &'static str {
+        match self {
+            Note::WithoutPrivileges(_)
+            | Note::TracesItself
+            | Note::Untraced(_)
+            | Note::Failed(_) => "record as root with --via tracepoint",
+            Note::Listens => "record as root with --via tracepoint, or with --via stops",
+            Note::UnknownStatus => {
+                "do not wait for the command elsewhere, and leave SIGCHLD at its default action"
+            }
+            Note::Denied(_) => {
+                "a profile generated from this recording allows them; to avoid that, record without filters"
+            }
+            Note::UnseenEnds(_) => "record again if the last syscalls of these threads matter",
+            Note::EndedOthers(_) | Note::LeftOthers(_) => "wait until they have ended",
+        }
+    }
+}
