@@ -1,10 +1,12 @@
-//! Recordings: what programs called, from files in every form.
+//! Reads recordings from files in any format.
 
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use callgate::Arch;
-use callgate::read::{Options, Reader};
+use callgate::read::{ReadOptions, RecordingReader};
 use callgate::recording::Recording;
 
 use crate::options::native_arch;
@@ -13,13 +15,13 @@ use crate::source::Place;
 use crate::text::argument;
 
 /// A recording and the name of its file.
-pub(crate) struct Named {
+pub(crate) struct NamedRecording {
     pub(crate) name: String,
     pub(crate) recording: Recording,
 }
 
-impl Named {
-    /// The file as an argument of a command to be copied; `None` for standard input.
+impl NamedRecording {
+    /// The file as an argument for a shell command; `None` for standard input.
     pub(crate) fn argument(&self) -> Option<String> {
         (self.name != Place::Stdin.name()).then(|| argument(&self.name))
     }
@@ -27,55 +29,66 @@ impl Named {
 
 /// How recordings are read.
 #[derive(Clone, Copy)]
-pub(crate) struct Reading {
-    /// Whose calls are in logs that do not say it, if not this machine's.
+pub(crate) struct RecordingOptions {
+    /// The architecture of logs that do not name one, if not that of this machine.
     pub(crate) arch: Option<Arch>,
-    /// Unknown names are errors.
+    /// Whether unknown names are errors.
     pub(crate) strict: bool,
-    /// What is whole of a recording that is cut off is read.
+    /// Whether the complete entries of a truncated recording are read.
     pub(crate) partial: bool,
 }
 
-impl Reading {
-    fn options(self) -> Result<Options> {
-        let Reading { arch, strict, partial } = self;
-        Ok(Options { arch: arch.map_or_else(native_arch, Ok)?, strict, partial })
+impl RecordingOptions {
+    fn resolve(self) -> Result<ReadOptions> {
+        let RecordingOptions { arch, strict, partial } = self;
+        Ok(ReadOptions { arch: arch.map_or_else(native_arch, Ok)?, strict, partial })
     }
 }
 
-/// Reads recordings. Warnings are printed.
-pub(crate) fn read_all<P: AsRef<Path>>(files: &[P], reading: Reading) -> Result<Vec<Named>> {
-    let options = reading.options()?;
+/// Reads recordings, and prints warnings about them.
+pub(crate) fn read_all<P: AsRef<Path>>(
+    files: &[P],
+    options: RecordingOptions,
+) -> Result<Vec<NamedRecording>> {
+    let options = options.resolve()?;
     files.iter().map(|file| read(file.as_ref(), &options)).collect()
 }
 
-fn read(file: &Path, options: &Options) -> Result<Named> {
+fn read(file: &Path, options: &ReadOptions) -> Result<NamedRecording> {
     let place = Place::of_path(file);
     let name = place.name();
     let failed = |errors| Failure::of(&name, errors);
-    let mut reader = Reader::new(options);
+    let mut reader = RecordingReader::new(options);
     place.read_log(|piece| reader.push(piece).map_err(failed))?;
     let read = reader.finish().map_err(failed)?;
     report::warn_all(&name, &read.warnings);
-    Ok(Named { name, recording: read.recording })
+    Ok(NamedRecording { name, recording: read.recording })
 }
 
-/// Whether a file is a recording in any form.
+/// How much of a file is read to recognize a recording: as much as a filter may have, so that a log of 1 GiB is not read
+/// a second time.
+const MAX_RECOGNIZED: usize = 16 << 20;
+
+/// Whether a file is a recording in any format, judged by the complete lines in its first [`MAX_RECOGNIZED`] bytes.
 pub(crate) fn is_recording(file: &OsStr, arch: Option<Arch>) -> Result<bool> {
-    let options = Reading { arch, strict: false, partial: true }.options()?;
-    // What cannot be read is none; reading it for what it should be says why. A pipe is not read twice.
+    let options = RecordingOptions { arch, strict: false, partial: true }.resolve()?;
+    // Reading a pipe would consume it. Errors are reported when the file is read as a filter.
     if !std::fs::metadata(file).is_ok_and(|metadata| metadata.is_file()) {
         return Ok(false);
     }
-    let mut reader = Reader::new(&options);
-    let unreadable = |_| Failure::new("not a recording");
-    let read =
-        Place::of_path(Path::new(file)).read_log(|piece| reader.push(piece).map_err(unreadable));
-    Ok(read.is_ok() && reader.finish().is_ok())
+    let mut start = Vec::new();
+    let read = File::open(file)
+        .and_then(|file| file.take(MAX_RECOGNIZED as u64 + 1).read_to_end(&mut start));
+    if start.len() > MAX_RECOGNIZED {
+        let end = start.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        start.truncate(end);
+    }
+    let mut reader = RecordingReader::new(&options);
+    Ok(read.is_ok() && reader.push(&start).is_ok() && reader.finish().is_ok())
 }
 
-/// All of them together.
-pub(crate) fn merged(all: &[Named]) -> Recording {
+/// Merges all recordings.
+pub(crate) fn merged(all: &[NamedRecording]) -> Recording {
     let mut merged = Recording::default();
     all.iter().for_each(|one| merged.merge(one.recording.clone()));
     merged

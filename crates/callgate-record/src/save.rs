@@ -7,7 +7,7 @@
 
 use std::time::{Duration, Instant};
 
-use callgate::recording::{Caveat, How, Recording, Run};
+use callgate::recording::{Caveat, Recording, RecordingMethod, Run};
 
 use crate::RecordMethod;
 use crate::tally::Tally;
@@ -52,9 +52,9 @@ impl Facts {
     /// The run, given the rest.
     pub(super) fn run(&self, counts: Counts, status: Option<u8>, caveats: Vec<Caveat>) -> Run {
         Run {
-            how: match self.method {
-                RecordMethod::Tracepoint => How::Tracepoint,
-                RecordMethod::Listener | RecordMethod::Stops => How::Ptrace,
+            method: match self.method {
+                RecordMethod::Tracepoint => RecordingMethod::Tracepoint,
+                RecordMethod::Listener | RecordMethod::Stops => RecordingMethod::Ptrace,
             },
             command: self.command.clone(),
             from_execve: true,

@@ -1,6 +1,6 @@
 //! Counters of syscalls, bounded in number.
 
-use callgate::recording::{CallId, Recording, Values};
+use callgate::recording::{ArgValues, CallId, Recording};
 
 /// How many different syscalls a recording holds: more than any ABI has. A program that uses random syscall
 /// numbers exceeds the limit; then the rest is counted as lost. The tracepoint method uses 0.9 MB of kernel memory
@@ -30,7 +30,12 @@ impl Tally {
     }
 
     /// Adds syscalls that were counted elsewhere.
-    pub(super) fn add(&mut self, call: CallId, count: u64, args: impl IntoIterator<Item = Values>) {
+    pub(super) fn add(
+        &mut self,
+        call: CallId,
+        count: u64,
+        args: impl IntoIterator<Item = ArgValues>,
+    ) {
         if self.has_room_for(call) {
             self.recording.add(call, count, args);
         } else {

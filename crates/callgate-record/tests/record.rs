@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use callgate::bpf::{Insn, Op, Program};
-use callgate::recording::{Bounds, CallId, How, MAX_FEW, Recording};
+use callgate::recording::{Bounds, CallId, MAX_VALUES, Recording, RecordingMethod};
 use callgate::{Arch, Verdict};
 use callgate_linux::Command;
 use callgate_record::{MAX_CALLS, Note, RecordError, RecordMethod, Recorded, exit_status, record};
@@ -154,7 +154,7 @@ fn values_are_kept_as_filters_see_them(method: RecordMethod) -> TestResult {
     let [descriptor, offset, whence] = lseek.args() else { panic!("three arguments") };
     assert_eq!(descriptor.all(), Some(&[u64::MAX][..]));
     assert_eq!(whence.all(), Some(&[0, 1, 2][..]));
-    assert!(40 > MAX_FEW && offset.all().is_none());
+    assert!(40 > MAX_VALUES && offset.all().is_none());
     let bounds = Bounds { min: 1, max: 39 << 8 | 1, ever: 0x3f01, always: 1 };
     assert_eq!(offset.bounds(), Some(bounds), "{:?}", recorded.method);
     assert!((0..3).all(|arg| lseek.is_known(arg)));
@@ -191,7 +191,7 @@ fn strace_counts_the_same(method: RecordMethod) -> TestResult {
         return Err(Skip::new(Need::Ptrace, why));
     }
     let options =
-        callgate::read::Options { arch: native("read").arch, strict: true, partial: false };
+        callgate::read::ReadOptions { arch: native("read").arch, strict: true, partial: false };
     let strace = callgate::read::read(&text, &options).unwrap().recording;
     let recorded = record_by(method, &[SUBJECT])?;
     for (call, expected) in expected() {
@@ -341,9 +341,9 @@ fn the_recording_names_the_method(method: RecordMethod) -> TestResult {
     let recorded = record_by(method, &[SUBJECT, "exit", "0"])?;
     assert_eq!(recorded.method, method);
     let how = match method {
-        RecordMethod::Tracepoint => How::Tracepoint,
-        RecordMethod::Listener | RecordMethod::Stops => How::Ptrace,
+        RecordMethod::Tracepoint => RecordingMethod::Tracepoint,
+        RecordMethod::Listener | RecordMethod::Stops => RecordingMethod::Ptrace,
     };
-    assert_eq!(recorded.recording.runs()[0].how, how);
+    assert_eq!(recorded.recording.runs()[0].method, how);
     Ok(())
 }

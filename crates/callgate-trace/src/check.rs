@@ -1,12 +1,11 @@
-//! Which recorded calls a filter would treat otherwise than allow.
+//! Finds the recorded syscalls to which a filter does not return ALLOW.
 //!
-//! A recording keeps the values of each argument for itself, not which of them came together. So the
-//! question is asked of the diagram for *all* combinations of recorded values at once: values that are
-//! known one by one as they are, summaries as the range and the bits that they bound, arguments of
-//! which not every value is known as anything, and so registers that are not arguments of the call, of which
-//! no value is kept, and the instruction pointer. What no combination denies is certain to pass. What is
-//! denied is certain where one recorded value alone decides it, and possible elsewhere ([`Certainty`]): the
-//! combination may never have happened, or the filter looks at what was not recorded ([`Unrecorded`]).
+//! A recording keeps the values of each argument separately, not which of them occurred together. Therefore the MTBDD is
+//! queried for *all* combinations of recorded values at once. Listed values are used as they are, bounds as a range and a
+//! mask. Arguments whose values are not all known, registers that are not arguments (which are not recorded) and the
+//! instruction pointer may have any value. If no combination is denied, the syscall is certainly allowed. A denial is
+//! certain if one recorded value alone causes it, and otherwise possible ([`Certainty`]): the combination may never have
+//! occurred, or the filter tests something that was not recorded ([`Unrecorded`]).
 //!
 //! ```
 //! use callgate_trace::check::{Certainty, check};
@@ -15,7 +14,7 @@
 //! use callgate_trace::recording::{CallId, Recording};
 //! use callgate_bpf::{Arch, Verdict};
 //!
-//! // socket(2) with the family AF_UNIX alone.
+//! // Allows only socket(2) with the family AF_UNIX.
 //! let unix = Condition::test(Test::eq(Field::arg_low(0).ok_or("argument 0")?, 1));
 //! let rules = vec![Rule { calls: CallSet::one(41), when: unix, verdict: Verdict::ALLOW }];
 //! let section = Section::new(Arch::X86_64, rules, Verdict::errno(1));
@@ -33,65 +32,66 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use crate::recording::{CallId, Recording, Seen, Values};
+use crate::recording::{ArgValues, CallId, CallStats, Recording};
 use callgate_bpf::data::{SeccompData, Word};
 use callgate_bpf::verdict::Verdict;
 use callgate_codegen::query;
 use callgate_proof::diagram::{DiagramError, Func, Pred, Store};
 use callgate_proof::policy::{Cmp, Condition, Field, Test};
 
-/// A recorded call that a filter does not always allow.
+/// A recorded syscall that a filter does not always allow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The call.
+    /// The syscall.
     pub call: CallId,
     /// How often it was recorded.
     pub count: u64,
-    /// What it may get instead of ALLOW, the severest first.
+    /// The verdicts other than ALLOW, by descending precedence.
     pub verdicts: Vec<Verdict>,
-    /// What is certain about it.
+    /// How certain the denial is.
     pub certainty: Certainty,
-    /// What whether it is allowed depends on beside the recorded values.
+    /// Unrecorded inputs on which the decision depends.
     pub unrecorded: Vec<Unrecorded>,
-    /// A call with recorded values that gets one of the verdicts; what was not recorded is 0 where
-    /// that does not matter.
+    /// A call with recorded values that gets one of the verdicts. Unrecorded values are 0 unless another value is
+    /// needed.
     pub example: SeccompData,
 }
 
-/// How sure it is that a recorded call does not get ALLOW.
+/// How certain it is that a recorded syscall does not get ALLOW.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Certainty {
-    /// None of the recorded calls does.
+    /// No recorded call gets ALLOW.
     Every,
-    /// Those with these values of these arguments do not, whatever the others were; perhaps more.
+    /// Calls with these values of these arguments do not get ALLOW, for any values of the other arguments. There may be
+    /// further such calls.
     Values(Vec<(u8, Vec<u64>)>),
-    /// Some combination of recorded values does not; it may never have happened.
+    /// A combination of recorded values does not get ALLOW, but may never have occurred.
     Possible,
 }
 
-/// Something that a filter looks at and that a recording does not have.
+/// An input of a filter that is not recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unrecorded {
-    /// Where the call was made.
+    /// The address of the instruction.
     InstructionPointer,
-    /// An argument of which not every value was recorded.
+    /// An argument for which some values were not recorded.
     Values(u8),
-    /// A register that is not an argument of the call: it may hold anything, and is not kept.
+    /// A register that is not an argument of the syscall: it may have any value, and is not recorded.
     NotAnArgument(u8),
 }
 
 impl Finding {
-    /// Whether one of the verdicts keeps the call from running, at least without a tracer or a
-    /// supervisor. Otherwise it runs and is logged.
+    /// Whether one of the verdicts prevents execution, at least without a tracer or a supervisor. Otherwise the syscall
+    /// is executed and logged.
     pub fn is_denied(&self) -> bool {
         self.verdicts.iter().any(|verdict| !verdict.permits())
     }
 }
 
-/// The recorded calls that may get something else than ALLOW, by architecture and number.
+/// The recorded syscalls that may get a verdict other than ALLOW, ordered by architecture and number.
 ///
 /// # Errors
-/// [`DiagramError`].
+/// If the queries exceed the budget of the MTBDD.
 pub fn check(
     store: &mut Store,
     filter: Func,
@@ -99,39 +99,39 @@ pub fn check(
 ) -> Result<Vec<Finding>, DiagramError> {
     let allow = store.verdict(Verdict::ALLOW)?;
     let mut findings = Vec::new();
-    for (call, seen) in recording.calls() {
+    for (call, stats) in recording.calls() {
         let calls = store.restrict(filter, Word::ARCH, call.arch.token())?;
-        let mut treated = store.restrict(calls, Word::NR, call.nr)?;
-        // The high halves of narrow registers are always 0.
+        let mut verdict = store.restrict(calls, Word::NR, call.nr)?;
+        // The high halves of 32-bit registers are always 0.
         for high in high_words().filter(|_| !call.arch.has_wide_registers()) {
-            treated = store.restrict(treated, high, 0)?;
+            verdict = store.restrict(verdict, high, 0)?;
         }
-        if treated != allow {
-            findings.extend(Question { store, allow, treated, call, seen }.ask()?);
+        if verdict != allow {
+            findings.extend(CallQuery { store, allow, verdict, call, stats }.finding()?);
         }
     }
     Ok(findings)
 }
 
-/// The high halves of all that may have 64 bits.
+/// The high halves of the arguments and the instruction pointer.
 fn high_words() -> impl Iterator<Item = Word> {
     (0..6).filter_map(Word::arg_high).chain([Word::IP_HIGH])
 }
 
-/// One call that is not simply allowed.
-struct Question<'a> {
+/// The query for one syscall that is not always allowed.
+struct CallQuery<'a> {
     store: &'a mut Store,
     allow: Func,
-    /// What the filter makes of the arguments.
-    treated: Func,
+    /// The verdict of the filter as a function of the arguments.
+    verdict: Func,
     call: CallId,
-    seen: &'a Seen,
+    stats: &'a CallStats,
 }
 
-impl Question<'_> {
-    fn ask(&mut self) -> Result<Option<Finding>, DiagramError> {
+impl CallQuery<'_> {
+    fn finding(&mut self) -> Result<Option<Finding>, DiagramError> {
         let recorded = self.recorded()?;
-        let within = self.store.select(recorded, self.treated, self.allow)?;
+        let within = self.store.select(recorded, self.verdict, self.allow)?;
         let mut verdicts = self.store.verdicts(within);
         verdicts.retain(|verdict| *verdict != Verdict::ALLOW);
         verdicts.sort_by_key(|verdict| (verdict.severity(), verdict.data()));
@@ -142,20 +142,20 @@ impl Question<'_> {
             Certainty::Every => Vec::new(),
             Certainty::Values(_) | Certainty::Possible => self.unrecorded(recorded)?,
         };
-        let (call, count) = (self.call, self.seen.count());
+        let (call, count) = (self.call, self.stats.count());
         Ok(Some(Finding { call, count, verdicts, certainty, unrecorded, example }))
     }
 
-    /// What decides between ALLOW and anything else, for calls of recorded values, and was not recorded.
+    /// The unrecorded inputs that decide between ALLOW and other verdicts, for calls with recorded values.
     fn unrecorded(&mut self, recorded: Pred) -> Result<Vec<Unrecorded>, DiagramError> {
-        let allowed = query::has_verdict(self.store, self.treated, Verdict::ALLOW)?;
+        let allowed = query::has_verdict(self.store, self.verdict, Verdict::ALLOW)?;
         let allowed = self.store.and(recorded, allowed)?;
         let words = query::support(self.store, allowed).into_iter();
         let mut unrecorded: Vec<Unrecorded> = words
             .filter_map(|word| match word.argument() {
                 None => Some(Unrecorded::InstructionPointer),
-                Some((arg, _)) if self.seen.is_known(usize::from(arg)) => None,
-                Some((arg, _)) if usize::from(arg) < self.seen.args().len() => {
+                Some((arg, _)) if self.stats.is_known(usize::from(arg)) => None,
+                Some((arg, _)) if usize::from(arg) < self.stats.args().len() => {
                     Some(Unrecorded::Values(arg))
                 }
                 Some((arg, _)) => Some(Unrecorded::NotAnArgument(arg)),
@@ -165,12 +165,12 @@ impl Question<'_> {
         Ok(unrecorded)
     }
 
-    /// The combinations of recorded values.
+    /// All combinations of recorded values.
     fn recorded(&mut self) -> Result<Pred, DiagramError> {
         let mut all = Pred::ALWAYS;
-        for (arg, values) in (0..).zip(self.seen.args()) {
-            if self.seen.is_known(usize::from(arg)) {
-                let condition = self.holds(arg, values);
+        for (arg, values) in (0..).zip(self.stats.args()) {
+            if self.stats.is_known(usize::from(arg)) {
+                let condition = self.has_recorded_value(arg, values);
                 let condition = self.store.condition(&condition)?;
                 all = self.store.and(all, condition)?;
             }
@@ -178,8 +178,8 @@ impl Question<'_> {
         Ok(all)
     }
 
-    /// What is known of the values of an argument.
-    fn holds(&self, arg: u8, values: &Values) -> Condition {
+    /// The condition that an argument has a recorded value, or is within the bounds.
+    fn has_recorded_value(&self, arg: u8, values: &ArgValues) -> Condition {
         let Some(field) = Field::arg(arg) else { return Condition::always() };
         match (values.all(), values.bounds()) {
             (Some(all), Some(_)) => Condition::any(
@@ -194,7 +194,7 @@ impl Question<'_> {
                 ];
                 Condition::all(tests.map(Condition::test))
             }
-            // Bounds of 64 bits say little about the low halves, but their bits do.
+            // The range of 64-bit values says little about their low halves, but the bits do.
             (None, Some(bounds)) => {
                 let (ever, always) = (self.seen_as(bounds.ever), self.seen_as(bounds.always));
                 let tests =
@@ -205,19 +205,19 @@ impl Question<'_> {
         }
     }
 
-    /// A value as the filter sees it: narrow registers have low halves alone.
+    /// A value as the filter sees it: only the low half of 32-bit registers.
     fn seen_as(&self, value: u64) -> u64 {
         if self.call.arch.has_wide_registers() { value } else { value & u64::from(u32::MAX) }
     }
 
-    /// A call with a recorded value in each argument, as far as they are known.
+    /// A call with a recorded value in each argument whose values are known.
     fn start(&self) -> SeccompData {
         let mut start = SeccompData {
             arch: self.call.arch.token(),
             nr: self.call.nr,
             ..SeccompData::default()
         };
-        for (arg, values) in start.args.iter_mut().zip(self.seen.args()) {
+        for (arg, values) in start.args.iter_mut().zip(self.stats.args()) {
             *arg = values.bounds().map_or(0, |bounds| self.seen_as(bounds.min));
         }
         start
@@ -228,10 +228,10 @@ impl Question<'_> {
             return Ok(Certainty::Every);
         }
         let mut decisive = Vec::new();
-        for (arg, values) in (0..).zip(self.seen.args()) {
+        for (arg, values) in (0..).zip(self.stats.args()) {
             let Some(field) = Field::arg(arg) else { break };
             let mut denied = Vec::new();
-            // Of a summary two values are known to have been there.
+            // If only bounds are known, the smallest and the largest value were recorded.
             let ends = values.bounds().map_or([0; 2], |bounds| [bounds.min, bounds.max]);
             let known = values.all().unwrap_or(if values.bounds().is_some() { &ends } else { &[] });
             for value in known {
@@ -249,10 +249,10 @@ impl Question<'_> {
         Ok(if possible { Certainty::Possible } else { Certainty::Values(decisive) })
     }
 
-    /// Whether no call of a set, which is not empty, gets ALLOW.
+    /// Whether no call of a nonempty set gets ALLOW.
     fn never_allowed(&mut self, calls: Pred) -> Result<bool, DiagramError> {
         let other = self.store.verdict(Verdict::KILL_PROCESS)?;
-        let within = self.store.select(calls, self.treated, other)?;
+        let within = self.store.select(calls, self.verdict, other)?;
         Ok(!self.store.verdicts(within).contains(&Verdict::ALLOW))
     }
 }

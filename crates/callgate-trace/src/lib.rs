@@ -1,11 +1,39 @@
-//! Recordings of what programs call: the model, its readers and writers, checks against filters, and
-//! profiles generated from them.
+//! Recordings of syscalls: what programs called, how often, and with which argument values.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`recording`] | the model, and its JSON format with reader and writer |
+//! | `logs` | logs that list syscalls one by one: strace, audit; splitting into lines |
+//! | [`counts`] | tables that only count: `strace -c`, `perf trace -s`, two columns |
+//! | [`read`] | detects the format of a text and reads a recording |
+//! | [`check`] | which recorded syscalls a filter would deny |
+//! | [`generate`] | profiles that allow what was recorded |
+//!
+//! [`read`] returns recordings. [`counts`] has a reader of its own, which returns counts for the weights of a
+//! filter. Both use the same detection (`read/detect.rs`) and the same logs.
+//!
+//! # Adding a log format
+//!
+//! 1. Write a reader in `logs/`, in a file or a directory of its own. It takes one line at a time (`line`), tells
+//!    whether a line so far proved that the text is in its format (`is_detected`), and returns the recording at
+//!    the end (`finish`). It keeps syscalls in `logs::calls::BoundedCalls`, which limits how many there are, and
+//!    reports every line that it skips.
+//! 2. Add it to `read/detect.rs`: a variant of `DetectedFormat`, and its turn for each line.
+//! 3. Add its variant of [`RecordingMethod`](recording::RecordingMethod), and convert the result in
+//!    `read/reader.rs` and `counts/reader.rs`.
+//! 4. Describe it in the documentation of [`read`], add tests to `read/tests/`, and a row to `docs/limits.md`
+//!    after `cargo xtask hostile` measured what hostile input costs.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod check;
 pub mod counts;
 pub mod generate;
-mod lines;
+mod logs;
+mod names;
 pub mod read;
 pub mod recording;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

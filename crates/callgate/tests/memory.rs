@@ -130,10 +130,10 @@ fn long_programs() {
 
 /// A log takes as much memory as it has different calls and processes, however long it is.
 fn logs() {
-    let options = recording::Options { arch: Arch::X86_64, strict: false, partial: false };
+    let options = recording::ReadOptions { arch: Arch::X86_64, strict: false, partial: false };
     let of = |unit: &dyn Fn(usize) -> String, size: usize| {
         let recording = peak(|| {
-            let mut reader = recording::Reader::new(&options);
+            let mut reader = recording::RecordingReader::new(&options);
             let (mut written, mut number) = (0, 0);
             while written < size {
                 let piece = text("", |n| unit(number + n), "", 4096);
@@ -144,7 +144,7 @@ fn logs() {
             reader.finish()
         });
         let counts = peak(|| {
-            let mut reader = counts::Reader::new(Arch::X86_64, false);
+            let mut reader = counts::CountReader::new(Arch::X86_64, false);
             let (mut written, mut number) = (0, 0);
             while written < size {
                 let piece = text("", |n| unit(number + n), "", 4096);

@@ -49,7 +49,7 @@ pub fn program_bytes(input: &[u8]) {
 /// A recording or a log of another tool.
 pub fn recording(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
-    let options = callgate::read::Options { arch: Arch::X86_64, strict: false, partial: false };
+    let options = callgate::read::ReadOptions { arch: Arch::X86_64, strict: false, partial: false };
     if let Ok(log) = callgate::read::read(&text, &options) {
         let again = log.recording.to_json();
         let read =
@@ -62,7 +62,7 @@ pub fn recording(input: &[u8]) {
 pub fn counts(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let whole = callgate::counts::read(&text, Arch::X86_64, false);
-    let mut reader = callgate::counts::Reader::new(Arch::X86_64, false);
+    let mut reader = callgate::counts::CountReader::new(Arch::X86_64, false);
     let in_pieces = text
         .as_bytes()
         .chunks(7)

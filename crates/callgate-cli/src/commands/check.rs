@@ -1,4 +1,4 @@
-//! `callgate check`: which recorded calls a filter would deny.
+//! `callgate check`: lists the recorded syscalls that a filter would deny.
 
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -15,33 +15,34 @@ use crate::call;
 use crate::json::Json;
 use crate::options::{Format, SourceOptions};
 use crate::output::{self, wrap};
-use crate::recordings::{self, Named, Reading};
+use crate::recordings::{self, NamedRecording, RecordingOptions};
 use crate::report::{self, Failure, Result};
 use crate::source::{BUILT_IN, Source, Stack};
-use crate::text::{self, grouped, printable, times};
+use crate::text::{counted, grouped, printable};
 
-/// Say which recorded calls a filter would deny
+/// List the recorded syscalls that a filter would deny
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The SOURCE comes last, or after -s; of several recordings the counts add up. A
-RECORDING is what callgate record writes, a log of strace, a table of strace -c
-or perf trace -s, or SECCOMP records of the audit log, dmesg or journalctl.
+The SOURCE is the last argument, or follows -s. The counts of several recordings
+add up. A RECORDING is a file of callgate record, a log of strace, a table of
+strace -c or perf trace -s, or SECCOMP records from the audit log, dmesg or
+journalctl.
 
-A recording knows the values of each argument for itself. \"all\" calls are
-denied, or those with certain values, whatever their other arguments were; what
-is denied only with some values together may never have happened and stands
-there as \"perhaps\". So does what depends on something that is not recorded, and
-the line names it: registers beyond the arguments of a syscall hold anything and
-are not kept, and logs do not have every value.
+A recording keeps the values of each argument separately. \"all\" means that every
+recorded call is denied; \"with\" lists values that are denied for any values of
+the other arguments. \"perhaps\" means that only a combination of recorded values
+is denied, which may never have occurred, or that the decision depends on
+something that is not recorded, which the line names: logs do not have all
+values, and registers that are not arguments of a syscall are not recorded.
 
 Examples:
   callgate check T.json profile.json
-  callgate check T.json                      under container-default
+  callgate check T.json                      check container-default
   callgate check -s filter.bpf T1.json T2.json --format json
 
-Exit status: 0 nothing is denied, 1 something is or may be, 2 trouble.")]
+Exit status: 0 nothing is denied, 1 something is or may be denied, 2 error.")]
 pub(crate) struct CheckArgs {
-    /// Recordings, and as the last one the filter, unless it is given with -s
+    /// Recordings, followed by the filter unless it is given with -s
     #[arg(required = true, value_name = "RECORDING", value_hint = ValueHint::FilePath)]
     files: Vec<OsString>,
 
@@ -49,12 +50,12 @@ pub(crate) struct CheckArgs {
     #[arg(short, long, value_hint = ValueHint::FilePath)]
     source: Option<OsString>,
 
-    /// Take the whole entries of a recording that is cut off; what came after them is missing
+    /// Read the complete entries of a truncated recording; later syscalls are missing
     #[arg(long)]
     partial: bool,
 
-    /// The form of the result
-    #[arg(long, value_name = "FORM", default_value = "text")]
+    /// The format of the result
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
 
     #[command(flatten)]
@@ -62,7 +63,7 @@ pub(crate) struct CheckArgs {
 }
 
 /// How many values of an argument are listed.
-const SHOWN: usize = 8;
+const MAX_LISTED: usize = 8;
 
 pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
     let (files, source) = match (&args.source, args.files.as_slice()) {
@@ -71,13 +72,14 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
         (None, files) => (files, OsString::from(BUILT_IN)),
     };
     let arch = args.reading.arch.first().copied();
-    let reading = Reading { arch, strict: args.reading.strict, partial: args.partial };
-    let named = recordings::read_all(files, reading)?;
     if args.source.is_none() && recordings::is_recording(&source, arch)? {
-        let name = source.display();
-        return Err(Failure::new(format!("{name} is a recording, but the filter comes last"))
-            .help("name the filter with -s SOURCE, or after all recordings"));
+        let message = format!("missing filter: the last file is a recording: {}", source.display());
+        return Err(
+            Failure::new(message).help("give the filter as the last argument, or with -s SOURCE")
+        );
     }
+    let options = RecordingOptions { arch, strict: args.reading.strict, partial: args.partial };
+    let named = recordings::read_all(files, options)?;
     let filter = Source::parse(&source)?.read(&args.reading)?;
     let recording = recordings::merged(&named);
     warn_about(&named, &recording, &filter);
@@ -95,15 +97,15 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8> {
     Ok(u8::from(denied))
 }
 
-/// Says where the answer may not be what somebody wants to know.
-fn warn_about(named: &[Named], recording: &Recording, filter: &Stack) {
-    for Named { name, recording } in named {
+/// Warns about caveats, and about architectures that the filter is not for.
+fn warn_about(named: &[NamedRecording], recording: &Recording, filter: &Stack) {
+    for NamedRecording { name, recording } in named {
         for caveat in recording.caveats() {
             let help = match caveat.effect {
-                Effect::Incomplete => "the filter may deny calls that are missing; record again",
-                Effect::Altered => "the program may call something else without the recorder",
+                Effect::Incomplete => "the filter may deny missing syscalls; record again",
+                Effect::Altered => "without the recorder, the program may make other syscalls",
                 Effect::Excess => {
-                    "what was denied while recording may be denied by this filter, too"
+                    "this filter may deny the syscalls that were denied during recording"
                 }
             };
             report::warn_about(name, caveat.text, help);
@@ -117,26 +119,27 @@ fn warn_about(named: &[Named], recording: &Recording, filter: &Stack) {
         let own: Vec<&str> = arches.iter().map(|arch| arch.name()).collect();
         report::warn_about(
             &filter.name,
-            format!("calls of {arch} were recorded, but the filter is for {}", own.join(", ")),
-            format!("--arch {arch} reads a profile for that architecture"),
+            format!("syscalls of {arch} were recorded, but the filter is for {}", own.join(", ")),
+            format!("use --arch {arch} to read a profile for that architecture"),
         );
     }
 }
 
 fn table(recording: &Recording, filter: &str, findings: &[Finding]) -> String {
     let filter = printable(filter);
-    let all = format!("{}, {}", text::count(recording.calls().len()), times(recording.total()));
+    let (different, calls) = (recording.calls().len() as u64, recording.total());
+    let all = format!("{}, {}", counted(different, "syscall"), counted(calls, "call"));
     if findings.is_empty() {
-        return format!("{filter} allows all that was recorded: {all}\n");
+        return format!("{filter} allows all recorded syscalls ({all})\n");
     }
-    let denied: Vec<&Finding> = findings.iter().filter(|finding| finding.is_denied()).collect();
-    let together = denied.iter().fold(0, |sum: u64, finding| sum.saturating_add(finding.count));
-    let mut text = match denied.len() {
-        0 => format!("{filter} denies nothing that was recorded ({all})\n"),
+    let denied = || findings.iter().filter(|finding| finding.is_denied());
+    let mut text = match denied().count() {
+        0 => format!("{filter} denies no recorded syscall ({all})\n"),
         some => format!(
-            "{filter} denies {}, recorded {}, of {all}\n",
-            text::count(some),
-            times(together)
+            "{filter} denies {some} of {} ({} of {})\n",
+            counted(different, "recorded syscall"),
+            grouped(denied().fold(0, |sum: u64, finding| sum.saturating_add(finding.count))),
+            counted(calls, "call")
         ),
     };
     let mut last = None;
@@ -144,7 +147,7 @@ fn table(recording: &Recording, filter: &str, findings: &[Finding]) -> String {
         let arch = finding.call.arch;
         if last != Some(arch) {
             let _ =
-                writeln!(text, "\n{:<22}{:>14}  which, and what they get", arch.name(), "count");
+                writeln!(text, "\n{:<22}{:>14}  denied calls and verdicts", arch.name(), "count");
             last = Some(arch);
         }
         let name = call::name(Some(arch), finding.call.nr);
@@ -156,7 +159,7 @@ fn table(recording: &Recording, filter: &str, findings: &[Finding]) -> String {
     text
 }
 
-/// Which of the recorded calls a finding is about, in words.
+/// The calls that a finding is about, in words.
 fn which(finding: &Finding) -> String {
     match &finding.certainty {
         Certainty::Every => "all".to_owned(),
@@ -164,8 +167,9 @@ fn which(finding: &Finding) -> String {
             let args: Vec<String> = args
                 .iter()
                 .map(|(arg, values)| {
-                    let mut list: Vec<String> = values.iter().take(SHOWN).map(number).collect();
-                    if let Some(more @ 1..) = values.len().checked_sub(SHOWN) {
+                    let mut list: Vec<String> =
+                        values.iter().take(MAX_LISTED).map(number).collect();
+                    if let Some(more @ 1..) = values.len().checked_sub(MAX_LISTED) {
                         list.push(format!("{more} more"));
                     }
                     format!("{} = {}", argument(finding, *arg), list.join(", "))
@@ -185,17 +189,17 @@ fn which(finding: &Finding) -> String {
     }
 }
 
-/// What a recording does not have, and why not.
+/// An unrecorded input, and why it is not recorded.
 fn unrecorded(finding: &Finding, what: Unrecorded) -> String {
     match what {
         Unrecorded::InstructionPointer => {
             "the instruction pointer, which is not recorded".to_owned()
         }
         Unrecorded::Values(arg) => {
-            format!("{}, of which not all values were recorded", argument(finding, arg))
+            format!("{}, whose value was not always recorded", argument(finding, arg))
         }
         Unrecorded::NotAnArgument(arg) => {
-            format!("args[{arg}], which is not an argument of this syscall and is not recorded")
+            format!("args[{arg}], which is not recorded because the syscall does not use it")
         }
     }
 }
@@ -269,7 +273,7 @@ mod tests {
     use callgate::{SeccompData, Verdict};
 
     #[test]
-    fn long_lists_of_values_are_cut() {
+    fn long_lists_of_values_are_shortened() {
         let finding = Finding {
             call: CallId::new(Arch::X86_64, 16),
             count: 1,

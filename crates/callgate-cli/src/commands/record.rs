@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use callgate::Arch;
-use callgate::recording::{CallId, Recording, Seen};
+use callgate::recording::{CallId, CallStats, Recording};
 use callgate_linux::Command;
 use callgate_record::{
     MAX_CALLS, Note, RecordMethod, Recorded, Save, ended_by, exit_status, record_to,
@@ -17,7 +17,7 @@ use crate::call;
 use crate::json::Json;
 use crate::options::{Format, parse_arch};
 use crate::output::{self, NewFile};
-use crate::recordings::{self, Reading};
+use crate::recordings::{self, RecordingOptions};
 use crate::report::{self, Failure, Result};
 use crate::text::{counted, printable};
 
@@ -218,7 +218,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
 /// `--from`: reads recordings and logs, and writes one recording.
 fn read(args: &RecordArgs) -> Result<u8> {
     let RecordArgs { arch, strict, partial, .. } = *args;
-    let reading = Reading { arch, strict, partial };
+    let reading = RecordingOptions { arch, strict, partial };
     let all = recordings::merged(&recordings::read_all(&args.from, reading)?);
     match (&args.output, args.format) {
         (None, Format::Text) => output::print(&table(&all))?,
@@ -230,7 +230,7 @@ fn read(args: &RecordArgs) -> Result<u8> {
 /// `callgate record merge`.
 fn merge(args: &MergeArgs) -> Result<u8> {
     let MergeArgs { arch, strict, partial, .. } = *args;
-    let reading = Reading { arch, strict, partial };
+    let reading = RecordingOptions { arch, strict, partial };
     let all = recordings::merged(&recordings::read_all(&args.files, reading)?);
     write(&all, args.output.as_deref())?;
     Ok(0)
@@ -415,7 +415,7 @@ fn name(method: RecordMethod) -> &'static str {
 
 /// The syscalls, the most frequent first.
 fn table(recording: &Recording) -> String {
-    let mut calls: Vec<(CallId, &Seen)> = recording.calls().collect();
+    let mut calls: Vec<(CallId, &CallStats)> = recording.calls().collect();
     calls.sort_by_key(|(call, seen)| (std::cmp::Reverse(seen.count()), *call));
     let one_arch = calls.windows(2).all(|pair| pair[0].0.arch == pair[1].0.arch);
     let mut text = String::from("       count  syscall\n");

@@ -25,7 +25,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use callgate::Arch;
-use callgate::recording::{Bounds, CallId, Values};
+use callgate::recording::{ArgValues, Bounds, CallId};
 
 use super::save::Parts;
 use super::signals::Signals;
@@ -368,15 +368,17 @@ fn add(tally: &mut Tally, key: &[u8], values: &[u64], values_key: u64) {
 }
 
 /// The values of one argument on one processor.
-fn seen(count: u64, arg: &[u64], key: u64) -> Values {
-    let &[length, min, max, ever, always, ref values @ ..] = arg else { return Values::default() };
+fn seen(count: u64, arg: &[u64], key: u64) -> ArgValues {
+    let &[length, min, max, ever, always, ref values @ ..] = arg else {
+        return ArgValues::default();
+    };
     let first = values.iter().take(length.min(SLOTS as u64) as usize).map(|value| value ^ key);
     if length <= SLOTS as u64 {
-        return Values::few(count, first);
+        return ArgValues::from_values(count, first);
     }
     // A program that runs right now may not have updated them all.
     let others = Bounds { min, max, ever, always }.unite(Bounds::of(min)).unite(Bounds::of(max));
-    Values::many(count, first.fold(others, |all, value| all.unite(Bounds::of(value))))
+    ArgValues::from_bounds(count, first.fold(others, |all, value| all.unite(Bounds::of(value))))
 }
 
 /// Why the tracepoint method does not work.
@@ -462,13 +464,13 @@ mod tests {
         let mut first = vec![0; ARG_WORDS as usize];
         first[0] = 2;
         first[5..7].copy_from_slice(&[6, 8]);
-        assert_eq!(seen(3, &first, 1), Values::few(3, [7, 9]));
+        assert_eq!(seen(3, &first, 1), ArgValues::from_values(3, [7, 9]));
         let mut second = vec![0; ARG_WORDS as usize];
         second[..5].copy_from_slice(&[33, 0x100, 0x900, 0xf00, 0]);
         for (slot, value) in second[5..].iter_mut().zip(1..) {
             *slot = value;
         }
         let bounds = Bounds { min: 1, max: 0x900, ever: 0xf3f, always: 0 };
-        assert_eq!(seen(50, &second, 0), Values::many(50, bounds));
+        assert_eq!(seen(50, &second, 0), ArgValues::from_bounds(50, bounds));
     }
 }

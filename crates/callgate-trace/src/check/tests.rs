@@ -31,14 +31,14 @@ fn recorded(arch: Arch, calls: &[[u64; 6]]) -> Recording {
 }
 
 #[test]
-fn what_is_allowed_is_not_mentioned() {
+fn allowed_syscalls_are_not_reported() {
     let policy = policy(Arch::X86_64, eq(0, 5), Verdict::errno(1));
     let calls = [[5, 1, 0, 0, 0, 0], [5, 2, 0, 0, 0, 0]];
     assert_eq!(findings(&policy, &recorded(Arch::X86_64, &calls)), []);
 }
 
 #[test]
-fn a_combination_that_may_not_have_happened_is_possible() {
+fn a_combination_that_may_not_have_occurred_is_possible() {
     let both = Condition::any([
         Condition::all([eq(0, 1), eq(1, 1)]),
         Condition::all([eq(0, 2), eq(1, 2)]),
@@ -52,7 +52,7 @@ fn a_combination_that_may_not_have_happened_is_possible() {
 }
 
 #[test]
-fn values_that_decide_are_named() {
+fn decisive_values_are_reported() {
     let policy = policy(Arch::X86_64, eq(0, 1), Verdict::errno(1));
     let recording = recorded(Arch::X86_64, &[[1, 7, 0, 0, 0, 0], [2, 7, 0, 0, 0, 0]]);
     let [finding] = findings(&policy, &recording).try_into().unwrap();
@@ -68,18 +68,18 @@ fn unknown_values_may_be_anything() {
     let mut recording = Recording::default();
     recording.count(call, 3);
     assert_eq!(findings(&policy, &recording)[0].certainty, Certainty::Possible);
-    // A value that was seen is certain, whatever the others were.
+    // The denial of a recorded value is certain.
     recording.observe(call, &[2, 0, 0, 0, 0, 0]);
     assert_eq!(findings(&policy, &recording)[0].certainty, Certainty::Values(vec![(0, vec![2])]));
 }
 
 #[test]
-fn summaries_are_asked_by_range_and_bits() {
+fn bounds_are_used_as_range_and_bits() {
     let even = Condition::test(Test::masked_eq(Field::arg(0).unwrap(), 1, 0));
     let policy = policy(Arch::X86_64, even, Verdict::errno(1));
     let with = |bounds| {
         let mut recording = Recording::default();
-        let values = Values::many(50, bounds);
+        let values = ArgValues::from_bounds(50, bounds);
         recording.add(CallId::new(Arch::X86_64, CALL), 50, [values]);
         recording
     };
@@ -88,16 +88,16 @@ fn summaries_are_asked_by_range_and_bits() {
     let odd = Bounds { min: 1, max: 0xff, ever: 0xff, always: 1 };
     assert_eq!(findings(&policy, &with(odd))[0].certainty, Certainty::Every);
     let any = Bounds { min: 0, max: 0xff, ever: 0xff, always: 0 };
-    // The ends are recorded values; what lies between may not be.
+    // The smallest and the largest value were recorded; values between them may not have been.
     let [finding] = findings(&policy, &with(any)).try_into().unwrap();
     assert_eq!(finding.certainty, Certainty::Values(vec![(0, vec![0xff])]));
     let inside = Bounds { min: 0, max: 0xfe, ever: 0xff, always: 0 };
     assert_eq!(findings(&policy, &with(inside))[0].certainty, Certainty::Possible);
 }
 
-/// `read` has three arguments; what the other registers hold is not kept.
+/// `read` has three arguments; the other registers are not recorded.
 #[test]
-fn only_what_decides_and_was_not_recorded_makes_an_answer_uncertain() {
+fn only_decisive_unrecorded_inputs_make_an_answer_uncertain() {
     let read = CallId::new(Arch::X86_64, 0);
     let policy = |when, verdict, otherwise| {
         let rules = vec![Rule { calls: CallSet::one(read.nr), when, verdict }];
@@ -115,17 +115,17 @@ fn only_what_decides_and_was_not_recorded_makes_an_answer_uncertain() {
     let beyond = only(&policy(eq(3, 77), allow, deny));
     assert_eq!(beyond.certainty, Certainty::Possible);
     assert_eq!(beyond.unrecorded, [Unrecorded::NotAnArgument(3)]);
-    // It is tested, but another argument decides.
+    // The register is tested, but another argument decides.
     let both = policy(Condition::all([eq(0, 6), eq(3, 77)]), allow, deny);
     assert_eq!((only(&both).certainty, only(&both).unrecorded), (Certainty::Every, vec![]));
     let either = policy(Condition::any([eq(0, 5), eq(3, 77)]), allow, deny);
     assert_eq!(findings(&either, &recording), []);
-    // It decides what is said instead of ALLOW, and not whether.
+    // The register decides which verdict is returned instead of ALLOW, not whether.
     let which = only(&policy(eq(3, 77), kill, deny));
     assert_eq!((which.certainty, which.unrecorded), (Certainty::Every, vec![]));
     assert_eq!(which.verdicts, [kill, deny]);
 
-    // Values that some calls were recorded without.
+    // An argument whose value was not recorded for some calls.
     recording.count(read, 1);
     let [some] = findings(&policy(eq(0, 5), allow, deny), &recording).try_into().unwrap();
     assert_eq!(
@@ -135,7 +135,7 @@ fn only_what_decides_and_was_not_recorded_makes_an_answer_uncertain() {
 }
 
 #[test]
-fn high_halves_of_narrow_registers_are_known_though_not_recorded() {
+fn high_halves_of_32_bit_registers_are_zero() {
     let high = Condition::test(Test::masked_eq(Field::arg(4).unwrap(), 0xffff_ffff << 32, 0));
     for arch in [Arch::X86, Arch::X32] {
         let mut recording = Recording::default();
@@ -146,7 +146,7 @@ fn high_halves_of_narrow_registers_are_known_though_not_recorded() {
 }
 
 #[test]
-fn logged_calls_are_mentioned_but_not_denied() {
+fn logged_syscalls_are_reported_but_not_denied() {
     let policy = policy(Arch::X86_64, Condition::never(), Verdict::LOG);
     let [finding] = findings(&policy, &recorded(Arch::X86_64, &[[0; 6]])).try_into().unwrap();
     assert!(!finding.is_denied());
@@ -154,7 +154,7 @@ fn logged_calls_are_mentioned_but_not_denied() {
 }
 
 #[test]
-fn calls_of_another_architecture_get_what_it_gets() {
+fn syscalls_of_another_architecture_get_its_default() {
     let policy = policy(Arch::X86_64, Condition::always(), Verdict::errno(1));
     let [finding] = findings(&policy, &recorded(Arch::Aarch64, &[[0; 6]])).try_into().unwrap();
     assert_eq!(
@@ -164,7 +164,7 @@ fn calls_of_another_architecture_get_what_it_gets() {
 }
 
 #[test]
-fn narrow_registers_have_no_high_halves() {
+fn recorded_high_halves_of_32_bit_registers_are_ignored() {
     for arch in [Arch::X86, Arch::X32, Arch::Mips64n32] {
         let policy = policy(arch, eq(0, 5), Verdict::errno(1));
         let recording = recorded(arch, &[[0xffff_ffff_0000_0005, 0, 0, 0, 0, 0]]);
@@ -174,9 +174,9 @@ fn narrow_registers_have_no_high_halves() {
 }
 
 proptest! {
-    /// What is said is true of every call that was recorded.
+    /// The result is true for every recorded call.
     #[test]
-    fn answers_hold_for_the_calls_themselves(
+    fn results_hold_for_each_recorded_call(
         rules in proptest::collection::vec((0_u64..4, 0_u64..4, 0_u64..4), 0..5),
         calls in proptest::collection::vec([0_u64..4, 0_u64..4], 1..6),
         many in any::<bool>(),
@@ -189,10 +189,10 @@ proptest! {
         let calls: Vec<[u64; 6]> = calls.iter().map(|[a, b]| [*a, *b, 0, 0, 0, 0]).collect();
         let mut recording = recorded(Arch::X86_64, &calls);
         if many {
-            // The same as a summary.
+            // Only bounds of the same values.
             let seen = recording.get(CallId::new(Arch::X86_64, CALL)).unwrap().clone();
             let args = seen.args().iter().map(|values| {
-                Values::many(values.observed(), values.bounds().unwrap())
+                ArgValues::from_bounds(values.observed(), values.bounds().unwrap())
             });
             recording = Recording::default();
             recording.add(CallId::new(Arch::X86_64, CALL), seen.count(), args);

@@ -1,35 +1,34 @@
-//! Counts in lines: two columns, and the tables of `strace -c` and `perf trace -s`.
+//! Tables of counts: two columns, `strace -c` and `perf trace -s`.
 //!
-//! A line with the words `calls` and `syscall` (or `name`) is the header of a table, wherever it
-//! stands; its words say what the columns are. A table with a line of dashes below its header ends
-//! with another one (strace) or an empty line (perf). Where there is a table, the lines outside of
-//! all tables are no counts.
+//! A line with the words `calls` and `syscall` (or `name`) is the header of a table; its words name the columns. If a
+//! line of dashes follows the header, the table ends with another such line (strace) or an empty line (perf). If a text
+//! has a table, lines outside all tables are not counts.
 //!
-//! strace leaves the column `errors` empty for calls that never failed; perf adds a line such as
-//! `ENOENT: 19` below a row with `--errno-summary`.
+//! strace leaves the column `errors` empty for syscalls that never failed; with `--errno-summary`, perf adds lines such
+//! as `ENOENT: 19` below a row.
 //!
 //! Sources: `call_summary_pers` in strace's `count.c`, `thread__dump_stats` in the kernel's
 //! `tools/perf/builtin-trace.c`, and the output of strace 6.1 and perf 6.1.
 
-use super::unknown_name;
-use super::words::{Buffer, Field, WORDS, Words, word_and_number};
-use crate::lines::Line;
+use super::words::{Field, MAX_WORDS, WordBuffer, Words, word_and_number};
+use crate::logs::lines::Line;
+use crate::names::{or_ignored, unknown_name};
 use callgate_bpf::diagnostic::{Position, Severity};
 use callgate_bpf::syscalls;
 use callgate_formats::diagnostics::messages::{Messages, Report};
 use callgate_formats::diagnostics::quote::shorten;
 use rustc_hash::FxHashMap;
 
-/// What is wrong with a line, and where in it. Its message is formatted only where it is reported.
-struct Wrong<'t> {
+/// An error in a line, and its offset there. The message is formatted only if it is reported.
+struct LineError<'t> {
     at: usize,
     problem: Problem<'t>,
 }
 
 enum Problem<'t> {
-    /// This many columns where two are expected.
+    /// A number of columns other than two.
     Columns(usize),
-    /// This many columns in a table that has others.
+    /// A number of columns that differs from the header.
     Row {
         given: usize,
         columns: usize,
@@ -42,14 +41,13 @@ enum Problem<'t> {
 impl Problem<'_> {
     fn message(&self) -> String {
         match self {
-            Problem::Columns(1) => "1 column where two are expected".to_owned(),
-            Problem::Columns(more) => format!("{more} columns where two are expected"),
+            Problem::Columns(given) => format!("expected 2 columns, found {given}"),
             Problem::Row { given, columns } => {
-                format!("a row with {given} columns in a table that has {columns}")
+                format!("expected {columns} columns as in the header, found {given}")
             }
             Problem::TooLarge(Row { name, count }) => {
                 let (name, count) = (shorten(name.text), shorten(count.text));
-                format!("the count of {name} is larger than any number here: {count}")
+                format!("the count of {name} is larger than 1.7e308, the limit: {count}")
             }
             Problem::Negative(Row { name, count }) => {
                 format!("the count of {} is negative: {}", shorten(name.text), shorten(count.text))
@@ -62,62 +60,65 @@ impl Problem<'_> {
 
     fn help(&self) -> &'static str {
         match self {
-            Problem::Columns(_) => "write the name of a call and its count",
-            Problem::Row { .. } => "give the whole table as strace -c or perf trace -s prints it",
+            Problem::Columns(_) => "write the name of a syscall and its count",
+            Problem::Row { .. } => {
+                "give the complete table as strace -c or perf trace -s prints it"
+            }
             _ => "a count is a decimal number from 0 to 1.7e308, such as 42",
         }
     }
 }
 
-/// The two words of a line that count.
+/// The name and the count in a line.
 #[derive(Clone, Copy)]
 struct Row<'t> {
     name: Field<'t>,
     count: Field<'t>,
 }
 
-type Result<'t, T> = std::result::Result<T, Wrong<'t>>;
+type Result<'t, T> = std::result::Result<T, LineError<'t>>;
 
-/// Where the lines are.
+/// Where the next line is.
 #[derive(Clone, Copy)]
-enum Place {
-    /// Outside of all tables.
+enum Section {
+    /// Outside all tables.
     Outside,
-    /// Below a header; rows begin, but there may be dashes first.
-    Below(Header),
-    /// Below dashes.
+    /// Directly below a header: a line of dashes or the first row.
+    BelowHeader(Header),
+    /// Below a line of dashes.
     Rows(Header),
 }
 
-/// How often a call happens, by all lines that say it.
+/// How often a syscall was made, in all lines.
 #[derive(Clone, Debug)]
-pub(crate) struct Tally {
+pub(crate) struct CountedName {
     pub(crate) name: String,
-    /// Where it is said first.
+    /// The first line that counts it.
     pub(crate) at: Position,
     pub(crate) count: f64,
-    /// The same in whole calls: some tools count in fractions; what happened at all happened once.
-    pub(crate) calls: u64,
+    /// The count rounded up in each line, because some tools print fractions.
+    pub(crate) rounded: u64,
 }
 
-impl Tally {
-    fn add(&mut self, count: f64, calls: u64) {
+impl CountedName {
+    fn add(&mut self, count: f64, rounded: u64) {
         self.count = (self.count + count).min(f64::MAX);
-        self.calls = self.calls.saturating_add(calls);
+        self.rounded = self.rounded.saturating_add(rounded);
     }
 }
 
-/// What the lines say, and messages about them.
-struct Found {
-    tallies: Vec<Tally>,
-    /// Where a name is in the list. Names of calls alone are kept, so no text can make their hashes collide.
-    places: FxHashMap<Vec<u8>, usize>,
+/// Counts, and messages about their lines.
+struct Tallies {
+    list: Vec<CountedName>,
+    /// The index of each name in the list. Only names of syscalls are kept, so a hostile text cannot make their hashes
+    /// collide.
+    indices: FxHashMap<Vec<u8>, usize>,
     messages: Messages,
 }
 
-impl Found {
-    fn new() -> Found {
-        Found { tallies: Vec::new(), places: FxHashMap::default(), messages: Messages::new() }
+impl Tallies {
+    fn new() -> Tallies {
+        Tallies { list: Vec::new(), indices: FxHashMap::default(), messages: Messages::new() }
     }
 
     fn row(&mut self, line: Line<'_>, unknown: Severity, row: Result<'_, Row<'_>>) {
@@ -132,71 +133,72 @@ impl Found {
                 }
             }
             Err(_) if self.messages.leave_out(Severity::Error) => {}
-            Err(Wrong { at, problem }) => {
+            Err(LineError { at, problem }) => {
                 self.messages.error(line.position(at), problem.message()).help =
                     problem.help().to_owned();
             }
         }
     }
 
-    /// What was counted of a call before.
-    fn known(&mut self, name: &[u8]) -> Option<&mut Tally> {
-        self.tallies.get_mut(*self.places.get(name)?)
+    /// The entry of a syscall that was counted before.
+    fn known(&mut self, name: &[u8]) -> Option<&mut CountedName> {
+        self.list.get_mut(*self.indices.get(name)?)
     }
 
     fn add(&mut self, line: Line<'_>, name: Field<'_>, count: f64) {
         let (at, name) = (line.position(name.at), name.text.to_owned());
-        self.places.insert(name.clone().into_bytes(), self.tallies.len());
-        self.tallies.push(Tally { name, at, count, calls: count.ceil() as u64 });
+        self.indices.insert(name.clone().into_bytes(), self.list.len());
+        self.list.push(CountedName { name, at, count, rounded: count.ceil() as u64 });
     }
 }
 
-/// The counts of a text, line by line.
-pub(crate) struct Log {
+/// Reads the counts of a text line by line.
+pub(crate) struct CountTable {
     unknown: Severity,
-    /// What the lines mean in a text without tables, and in one with them.
-    plain: Found,
-    tables: Found,
+    /// The counts if the text has no tables.
+    plain: Tallies,
+    /// The counts if the text has tables.
+    tables: Tallies,
     has_tables: bool,
-    place: Place,
-    /// Where the first word is that is no comment.
+    section: Section,
+    /// The position of the first word that is not in a comment.
     first: Option<Position>,
-    /// Some line looks like a count.
+    /// Whether a line looks like a count.
     has_counts: bool,
-    /// Some line looks like a call that perf trace prints.
-    has_calls_of_perf: bool,
-    buffer: Buffer,
+    /// Whether a line looks like a syscall as perf trace prints it.
+    has_perf_calls: bool,
+    buffer: WordBuffer,
 }
 
-impl Log {
-    pub(crate) fn new(unknown: Severity) -> Log {
-        Log {
+impl CountTable {
+    pub(crate) fn new(unknown: Severity) -> CountTable {
+        CountTable {
             unknown,
-            plain: Found::new(),
-            tables: Found::new(),
+            plain: Tallies::new(),
+            tables: Tallies::new(),
             has_tables: false,
-            place: Place::Outside,
+            section: Section::Outside,
             first: None,
             has_counts: false,
-            has_calls_of_perf: false,
-            buffer: Buffer::default(),
+            has_perf_calls: false,
+            buffer: WordBuffer::default(),
         }
     }
 
-    /// Whether some line was the header of a table.
+    /// Whether a line was the header of a table.
     pub(crate) fn has_tables(&self) -> bool {
         self.has_tables
     }
 
-    /// The next line of a text that may have counts outside of tables.
+    /// Reads the next line of a text that may have counts outside tables.
     pub(crate) fn line(&mut self, line: Line<'_>) {
-        let words = self.buffer.words(line.text, WORDS);
+        let words = self.buffer.words(line.text, MAX_WORDS);
         match words.first() {
             None => self.empty(),
             Some(first) if is_comment(&first) => {}
             Some(first) => {
                 if !self.has_tables && !self.has_counts {
-                    self.has_calls_of_perf |= line.text.contains(" ms): ");
+                    self.has_perf_calls |= line.text.contains(" ms): ");
                     self.first = self.first.or_else(|| Some(line.position(first.at)));
                     self.has_counts = looks_like_count(&words);
                 }
@@ -208,15 +210,16 @@ impl Log {
         self.buffer.reuse(words);
     }
 
-    /// Adds the count of a line of two columns, if their name was counted before and there are no tables so
-    /// far; otherwise the line is still to be read. Nothing is done here that [`Log::line`] would not do.
-    pub(crate) fn repeated(&mut self, line: &str) -> bool {
+    /// Adds the count of a line with two columns if its name was counted before and there was no table so far.
+    /// Otherwise returns `false`, and the line must be read with [`CountTable::line`], of which this is a faster
+    /// special case.
+    pub(crate) fn add_repeated(&mut self, line: &str) -> bool {
         if self.has_tables {
             return false;
         }
         let Some((name, count)) = word_and_number(line.as_bytes()) else { return false };
         let Some(known) = self.plain.known(name) else { return false };
-        // In a text with tables, this line is a warning. After so many there is no need to say where.
+        // If a table follows, this line causes a warning. Its position is needed unless the limit of warnings is reached.
         let is_left_out = self.tables.messages.leave_out(Severity::Warning);
         if is_left_out {
             known.add(count as f64, count);
@@ -224,11 +227,11 @@ impl Log {
         is_left_out
     }
 
-    /// The next line of a text that has other things than counts outside of tables.
+    /// Reads the next line of a log, which has no counts outside tables.
     pub(crate) fn line_of_log(&mut self, line: Line<'_>) {
-        // Outside of tables, two words may be a count, and many a header.
-        let outside = matches!(self.place, Place::Outside) && !line.text.contains("calls");
-        let words = self.buffer.words(line.text, if outside { 3 } else { WORDS });
+        // Outside tables, only two words may be a count, and only lines with `calls` a header.
+        let outside = matches!(self.section, Section::Outside) && !line.text.contains("calls");
+        let words = self.buffer.words(line.text, if outside { 3 } else { MAX_WORDS });
         match words.first() {
             None => self.empty(),
             Some(first) if is_comment(&first) => {}
@@ -238,77 +241,77 @@ impl Log {
     }
 
     fn empty(&mut self) {
-        if matches!(self.place, Place::Rows(_)) {
-            self.place = Place::Outside;
+        if matches!(self.section, Section::Rows(_)) {
+            self.section = Section::Outside;
         }
     }
 
-    /// A line with words, as one of a text with tables; whether it belongs to one.
+    /// Reads a line with words as one of a text with tables; returns whether it belongs to a table.
     fn in_tables(&mut self, line: Line<'_>, words: &Words<'_>) -> bool {
         let Some(first) = words.first() else { return false };
-        if line.text.contains("calls")
-            && let Some(header) = Header::parse(words)
-        {
-            self.place = Place::Below(header);
+        let may_be_header = line.text.contains("calls");
+        if let Some(header) = may_be_header.then(|| Header::parse(words)).flatten() {
+            self.section = Section::BelowHeader(header);
             self.has_tables = true;
-            self.plain = Found::new();
+            self.plain = Tallies::new();
             return true;
         }
-        let row = match self.place {
-            Place::Outside => {
-                if let Ok(row) = two_columns(words)
-                    && syscalls::is_known_name(row.name.text)
-                    && !self.tables.messages.leave_out(Severity::Warning)
-                {
-                    let message = "this looks like a count, but is outside of the tables";
+        let row = match self.section {
+            Section::Outside => {
+                let is_count =
+                    two_columns(words).is_ok_and(|row| syscalls::is_known_name(row.name.text));
+                if is_count && !self.tables.messages.leave_out(Severity::Warning) {
+                    let message = "this looks like a count, but is outside the tables".to_owned();
                     self.tables
                         .messages
-                        .warn(line.position(first.at), format!("{message}; it is left out"))
+                        .warn(line.position(first.at), or_ignored(Severity::Warning, message))
                         .help = "put tables and other counts into separate files".to_owned();
                 }
                 return false;
             }
-            Place::Below(header) | Place::Rows(header) if header.is_total(words) => return true,
-            Place::Below(header) if first.text.starts_with("--") => {
-                self.place = Place::Rows(header);
+            Section::BelowHeader(header) | Section::Rows(header) if header.is_total(words) => {
                 return true;
             }
-            // perf's second line of titles.
-            Place::Below(_) if words.kept.iter().all(|word| word.text.starts_with('(')) => {
+            Section::BelowHeader(header) if first.text.starts_with("--") => {
+                self.section = Section::Rows(header);
                 return true;
             }
-            Place::Rows(_) if first.text.starts_with("--") => {
-                self.place = Place::Outside;
+            // The second line of the header in tables of perf.
+            Section::BelowHeader(_) if words.kept.iter().all(|word| word.text.starts_with('(')) => {
                 return true;
             }
-            Place::Rows(_) if is_errno(words) => return true,
-            Place::Below(header) | Place::Rows(header) => header.row(words),
+            Section::Rows(_) if first.text.starts_with("--") => {
+                self.section = Section::Outside;
+                return true;
+            }
+            Section::Rows(_) if is_errno(words) => return true,
+            Section::BelowHeader(header) | Section::Rows(header) => header.row(words),
         };
         self.tables.row(line, self.unknown, row);
         true
     }
 
-    /// The counts in the order in which the calls are named first, and what is to be said. `forms` says which
-    /// forms of text could have been given, for one that is none of them.
-    pub(crate) fn finish(self, forms: &str) -> (Vec<Tally>, Messages) {
+    /// The counts, ordered by the first line of each name, and messages. `formats` is the help for a text in an unknown
+    /// format.
+    pub(crate) fn finish(self, formats: &str) -> (Vec<CountedName>, Messages) {
         let mut found = if self.has_tables { self.tables } else { self.plain };
         if let (false, false, Some(first)) = (self.has_tables, self.has_counts, self.first) {
-            // Every line is wrong for the same reason.
+            // One message instead of one per line.
             let mut messages = Messages::new();
-            // perf trace names 32-bit calls by their numbers on 64 bits, so its lines are no calls to rely on.
-            if self.has_calls_of_perf {
+            // perf trace prints 32-bit syscalls with the names that their numbers have in the 64-bit ABI, so its lines
+            // would be misleading.
+            if self.has_perf_calls {
                 let message =
-                    "this looks like the calls that perf trace prints, which are not read";
+                    "this looks like the output of perf trace without -s, which is not supported";
                 messages.error(first, message).help =
-                    "perf trace -s makes a table that is; callgate record records values, too"
+                    "use the table of perf trace -s, or callgate record, which also records values"
                         .to_owned();
             } else {
-                messages.error(first, "this text has none of the known forms").help =
-                    forms.to_owned();
+                messages.error(first, "unknown format").help = formats.to_owned();
             }
-            found = Found { messages, ..Found::new() };
+            found = Tallies { messages, ..Tallies::new() };
         }
-        (found.tallies, found.messages)
+        (found.list, found.messages)
     }
 }
 
@@ -316,12 +319,12 @@ fn is_comment(first: &Field<'_>) -> bool {
     first.text.starts_with('#')
 }
 
-/// `ENOENT: 19`
+/// A line such as `ENOENT: 19`.
 fn is_errno(words: &Words<'_>) -> bool {
     matches!(*words.kept, [name, _] if name.text.ends_with(':'))
 }
 
-/// Whether it is two columns, one of which is a number or the name of a call.
+/// Whether a line has two columns, one of which is a number or the name of a syscall.
 fn looks_like_count(words: &Words<'_>) -> bool {
     two_columns(words)
         .is_ok_and(|row| number(row).is_ok() || syscalls::is_known_name(row.name.text))
@@ -329,14 +332,14 @@ fn looks_like_count(words: &Words<'_>) -> bool {
 
 fn two_columns<'t>(words: &Words<'t>) -> Result<'t, Row<'t>> {
     match *words.kept {
-        // Names of calls start with a letter or an underscore; counts do not, but "nan" is no name.
+        // Names of syscalls start with a letter or an underscore; counts do not. "nan" is not a name.
         [first, second] if second.text.starts_with(is_letter) => {
             let is_name_first = first.text.starts_with(is_letter);
             let (name, count) = if is_name_first { (first, second) } else { (second, first) };
             Ok(Row { name, count })
         }
         [name, count] => Ok(Row { name, count }),
-        _ => Err(Wrong {
+        _ => Err(LineError {
             at: words.first().map_or(0, |first| first.at),
             problem: Problem::Columns(words.count),
         }),
@@ -353,17 +356,17 @@ struct Header {
     columns: usize,
     calls: usize,
     name: usize,
-    /// strace leaves it empty in the rows of calls that never failed.
+    /// The column that strace leaves empty for syscalls that never failed.
     errors: Option<usize>,
 }
 
 impl Header {
-    /// Understands the line above a table; `None` when it is another line.
+    /// Parses the header of a table; `None` if the line is not a header.
     fn parse(words: &Words<'_>) -> Option<Header> {
         if words.count > words.kept.len() {
             return None;
         }
-        // "% time" is one column with two words.
+        // "% time" is one column.
         let titles = words.kept.iter().filter(|field| field.text != "%");
         let column = |title| titles.clone().position(|field| field.text == title);
         Some(Header {
@@ -374,7 +377,7 @@ impl Header {
         })
     }
 
-    /// The fields of the name and of the count.
+    /// The name and the count in a row.
     fn row<'t>(&self, words: &Words<'t>) -> Result<'t, Row<'t>> {
         let missing = self.errors.filter(|_| words.count + 1 == self.columns);
         let field = |column: usize| {
@@ -385,14 +388,14 @@ impl Header {
             (Some(name), Some(count)) if words.count == self.columns || missing.is_some() => {
                 Ok(Row { name, count })
             }
-            _ => Err(Wrong {
+            _ => Err(LineError {
                 at: words.first().map_or(0, |first| first.at),
                 problem: Problem::Row { given: words.count, columns: self.columns },
             }),
         }
     }
 
-    /// strace adds all rows up below the table.
+    /// Whether a row is the sum that strace prints below the table.
     fn is_total(&self, words: &Words<'_>) -> bool {
         self.row(words).is_ok_and(|row| row.name.text == "total")
     }
@@ -400,9 +403,9 @@ impl Header {
 
 /// The value of a count.
 fn number(row: Row<'_>) -> Result<'_, f64> {
-    let wrong = |problem| Err(Wrong { at: row.count.at, problem });
+    let wrong = |problem| Err(LineError { at: row.count.at, problem });
     let count = row.count.text;
-    // Rust also reads inf and nan.
+    // `parse` also accepts inf and nan.
     let digits = count.trim_start_matches(['-', '+']).trim_start_matches('.');
     match count.parse::<f64>() {
         Ok(number) if digits.starts_with(|c: char| c.is_ascii_digit()) => match number {

@@ -1,6 +1,8 @@
 use super::*;
+use crate::read::{ReadOptions, read as read_recording};
+use callgate_bpf::diagnostic::Diagnostic;
 use callgate_bpf::syscalls::Arch;
-use callgate_codegen::Weights;
+use callgate_codegen::{Count, Weights};
 
 fn counts(text: &str) -> Vec<(String, f64)> {
     let read = read(text, Arch::X86_64, false).unwrap();
@@ -42,13 +44,13 @@ fn the_table_of_strace() {
 100.00    0.000090          11         8         2 total
 ";
     assert_eq!(counts(text), pairs(&[("execve", 1.0), ("openat", 7.0)]));
-    // Tables of several runs in one file, and what strace -C lists before.
+    // Tables of several runs in one file, after the syscalls that strace -C lists.
     let listed = format!("brk(NULL) = 0x5581\nread 3 of 4 bytes\n{text}{text}");
     assert_eq!(counts(&listed), pairs(&[("execve", 2.0), ("openat", 14.0)]));
 }
 
 #[test]
-fn the_table_of_strace_with_columns_of_choice() {
+fn a_table_of_strace_with_selected_columns() {
     let text = "\
 syscall               calls
 ---------------- ----------
@@ -59,7 +61,7 @@ total                     8
 ";
     let expected = pairs(&[("execve", 1.0), ("openat", 7.0)]);
     assert_eq!(counts(text), expected);
-    // Errors may be anywhere, and are nowhere where there are none.
+    // The column of errors may have any position, and is empty for syscalls that never failed.
     let text = "\
    errors syscall               calls % time
 --------- ---------------- ---------- ------
@@ -71,7 +73,7 @@ total                     8
     assert_eq!(counts(text), expected);
     assert_eq!(
         errors("name calls\nread 1\n  write\n"),
-        "3:3: a row with 1 columns in a table that has 2"
+        "3:3: expected 2 columns as in the header, found 1"
     );
 }
 
@@ -99,16 +101,16 @@ const PERF: &str = "
 ";
 
 #[test]
-fn the_tables_of_perf_trace_add_up_over_threads() {
+fn tables_of_perf_trace_add_up_over_threads() {
     let expected = [("wait4", 35.0), ("clock_nanosleep", 123_456.0)];
     assert_eq!(counts(PERF), pairs(&expected));
     let sums = [("clock_nanosleep".to_owned(), 123_456.0), ("wait4".to_owned(), 35.0)];
     let read = read(PERF, Arch::X86_64, false).unwrap().counts;
     assert_eq!(Weights::of(read).unwrap(), Weights::counts(sums).unwrap());
-    // One table for all, as --summary-mode=total prints it.
+    // One table for all threads, as --summary-mode=total prints it.
     let total = PERF.replace("my server (worker) (22167), 162 events, 21.2%", "total, 162 events");
     assert_eq!(counts(&total), pairs(&expected));
-    // With -S the calls themselves come first.
+    // With -S, the syscalls are listed first.
     let with_calls = format!(
         "     0.000 ( 0.018 ms): ls/22173 brk()    = 0x56376a4cd000\n\
                   ? (         ): ls/22173  ... [continued]: execve())   = 0\n{PERF}"
@@ -128,40 +130,40 @@ fn the_tables_of_perf_trace_add_up_over_threads() {
 }
 
 #[test]
-fn a_damaged_table_is_an_error_with_its_place() {
+fn a_damaged_table_is_an_error_with_its_position() {
     let cut = PERF.find("clock_nanosleep").unwrap();
-    assert_eq!(errors(&PERF[..cut + 9]), "11:4: a row with 1 columns in a table that has 8");
+    assert_eq!(errors(&PERF[..cut + 9]), "11:4: expected 8 columns as in the header, found 1");
     let negative = PERF.replace("123456 ", "-12345 ");
     assert_eq!(errors(&negative), "11:22: the count of clock_nanosleep is negative: -12345");
 }
 
 #[test]
-fn a_count_beside_tables_is_said_to_be_left_out() {
+fn a_count_outside_tables_is_reported_as_ignored() {
     let text = format!("read 5\nsomething else\n{PERF}write 7\n");
     assert_eq!(
         warnings(&text),
-        "1:1: this looks like a count, but is outside of the tables; it is left out\n\
-         24:1: this looks like a count, but is outside of the tables; it is left out"
+        "1:1: this looks like a count, but is outside the tables; ignored\n\
+         24:1: this looks like a count, but is outside the tables; ignored"
     );
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_place() {
+fn errors_are_reported_with_their_position() {
     assert_eq!(
         errors("read 1\n write -3\nopen many\nclose\n7 8 9\nread nan\ninf write\nread 1e999\n+inf"),
         "2:8: the count of write is negative: -3\n\
          3:6: \"many\" is not a count\n\
-         4:1: 1 column where two are expected\n\
-         5:1: 3 columns where two are expected\n\
+         4:1: expected 2 columns, found 1\n\
+         5:1: expected 2 columns, found 3\n\
          6:6: \"nan\" is not a count\n\
          7:5: \"write\" is not a count\n\
-         8:6: the count of read is larger than any number here: 1e999\n\
-         9:1: 1 column where two are expected"
+         8:6: the count of read is larger than 1.7e308, the limit: 1e999\n\
+         9:1: expected 2 columns, found 1"
     );
     assert_eq!(errors(""), "1:1: no counts in this file");
     assert_eq!(errors("# nothing\n\n"), "1:1: no counts in this file");
     assert_eq!(errors("read 0\nwrite -0\n"), "1:1: every count in this file is 0");
-    assert_eq!(errors("read 1\nwr\0te 2"), "2:3: a zero byte: this is not text");
+    assert_eq!(errors("read 1\nwr\0te 2"), "2:3: not text: zero byte");
 }
 
 #[test]
@@ -171,25 +173,25 @@ fn unknown_names_are_warnings_or_errors() {
     assert_eq!(lenient.counts.len(), 1);
     assert_eq!(
         lines(&lenient.warnings),
-        "2:1: \"reed\" is not the name of a system call; it is left out\n\
-         3:1: \"frobnicate\" is not the name of a system call; it is left out"
+        "2:1: \"reed\" is not the name of a syscall; ignored\n\
+         3:1: \"frobnicate\" is not the name of a syscall; ignored"
     );
     assert_eq!(lenient.warnings[0].help, "did you mean \"read\"?");
     assert_eq!(
         lines(&read(text, Arch::X86_64, true).unwrap_err()),
-        "2:1: \"reed\" is not the name of a system call\n\
-         3:1: \"frobnicate\" is not the name of a system call"
+        "2:1: \"reed\" is not the name of a syscall\n\
+         3:1: \"frobnicate\" is not the name of a syscall"
     );
-    // Without any other there is nothing to weigh.
+    // Without any known name, there are no weights.
     assert_eq!(
         errors("reed 2"),
-        "1:1: \"reed\" is not the name of a system call; it is left out\n\
+        "1:1: \"reed\" is not the name of a syscall; ignored\n\
          1:1: no counts in this file"
     );
 }
 
 #[test]
-fn no_input_makes_more_messages_than_a_person_reads() {
+fn the_number_of_messages_is_limited() {
     let text = "read 1\n".to_owned() + &"x\n".repeat(100_000);
     let errors = read(&text, Arch::X86_64, false).unwrap_err();
     assert_eq!(errors.len(), 501);
@@ -239,9 +241,9 @@ fn what_is_wrong_with_a_recording_is_said_with_its_place() {
          6:51: `count` is 1.5, but must be an integer from 0 to 9223372036854775807\n\
          7:51: `count` must be an integer, but is the string \"many\"\n\
          8:51: `count` is 1e400, but must be an integer from 0 to 9223372036854775807\n\
-         9:7: a call has neither `name` nor `nr`\n\
-         10:7: a call has no `arch`\n\
-         10:7: a call has no `count`\n\
+         9:7: missing `name` or `nr` in an item of `calls`\n\
+         10:7: missing `arch` in an item of `calls`\n\
+         10:7: missing `count` in an item of `calls`\n\
          11:34: `name` must be a string, but is the number 3\n\
          12:42: `name` is given twice, first at 12:26\n\
          13:7: each item of `calls` must be an object, but is the number 7"
@@ -252,32 +254,32 @@ fn what_is_wrong_with_a_recording_is_said_with_its_place() {
 }
 
 #[test]
-fn calls_that_an_architecture_does_not_have_are_left_out_of_a_recording() {
+fn syscalls_that_an_architecture_does_not_have_are_ignored() {
     let calls = r#"{"arch": "x86_64", "name": "read", "count": 1},
       {"arch": "x86_64", "name": "socketcall", "count": 1},
       {"arch": "x86_64", "name": "reed", "count": 1},
       {"arch": "x86_64", "nr": 4000, "count": 1}"#;
     assert_eq!(
         warnings(&recording(calls)),
-        "3:34: x86_64 has no call \"socketcall\"; it is left out\n\
-         4:34: \"reed\" is not the name of a system call; it is left out\n\
-         5:32: x86_64 has no call with the number 4000; it is left out"
+        "3:34: x86_64 has no syscall \"socketcall\"; ignored\n\
+         4:34: \"reed\" is not the name of a syscall; ignored\n\
+         5:32: x86_64 has no syscall with the number 4000; ignored"
     );
     assert_eq!(read(&recording(calls), Arch::X86_64, true).unwrap_err().len(), 3);
 }
 
 #[test]
-fn other_json_is_no_recording() {
-    let no = "this JSON is no recording: it has no `\"callgate\": \"recording\"`";
+fn other_json_is_not_a_recording() {
+    let no = "this JSON is not a recording: missing `\"callgate\": \"recording\"`";
     for text in ["{}", "[]", "{\"defaultAction\": \"SCMP_ACT_ALLOW\"}", "[{\"callgate\": 1}]"] {
         assert_eq!(errors(text), format!("1:1: {no}"), "{text}");
     }
     assert_eq!(errors("{\"callgate\": \"profile\"}"), format!("1:14: {no}"));
     let versions = [
-        ("2", "1:38: `version` is 2, but version 1 is what is read here"),
-        ("0", "1:38: `version` is 0, but version 1 is what is read here"),
+        ("2", "1:38: `version` is 2, but only version 1 is supported"),
+        ("0", "1:38: `version` is 0, but only version 1 is supported"),
         ("\"1\"", "1:38: `version` must be an integer, but is the string \"1\""),
-        ("null", "1:1: the recording has no `version`"),
+        ("null", "1:1: missing `version` in the recording"),
     ];
     for (version, message) in versions {
         let text =
@@ -285,7 +287,7 @@ fn other_json_is_no_recording() {
         assert_eq!(errors(&text), message);
     }
     let text = "{\"callgate\": \"recording\", \"version\": 1}";
-    assert_eq!(errors(text), "1:1: the recording has no `calls`");
+    assert_eq!(errors(text), "1:1: missing `calls` in the recording");
     let whole = recording(r#"{"arch": "x86_64", "name": "read", "count": 1}"#);
     for cut in 1..whole.len() {
         let errors = read(&whole[..cut], Arch::X86_64, false).unwrap_err();
@@ -296,20 +298,20 @@ fn other_json_is_no_recording() {
 }
 
 #[test]
-fn logs_count_each_call() {
+fn logs_count_each_syscall() {
     let log = "1 read(0, 0x1, 5) = 1\n1 open(0x1, 0) = 3\n1 read(0, 0x1, 5) = 0\n";
-    // A name alone, as in two columns: the filter's first architecture has the call.
+    // Without an architecture, as in two columns: weights use the first one of the filter.
     let read = |arch| read(log, arch, false).unwrap();
     let counted: Vec<_> =
         read(Arch::X86_64).counts.into_iter().map(|one| (one.arch, one.name)).collect();
     assert_eq!(counted, [(None, "read".to_owned()), (None, "open".to_owned())]);
     assert_eq!(read(Arch::X86_64).counts[0].count, 2.0);
     let warned = lines(&read(Arch::Aarch64).warnings);
-    assert!(warned.contains("aarch64 has no call \"open\""), "{warned}");
+    assert!(warned.contains("aarch64 has no syscall \"open\""), "{warned}");
 }
 
 #[test]
-fn records_of_calls_without_a_name_are_said() {
+fn records_of_syscalls_without_a_name_are_reported() {
     let record = |nr| {
         format!(
             "type=SECCOMP msg=audit(1:2): arch=c000003e syscall={nr} compat=0 ip=0x1 code=0x0\n"
@@ -318,35 +320,33 @@ fn records_of_calls_without_a_name_are_said() {
     let both = record(0) + &record(4000);
     let read = |strict| read(&both, Arch::Aarch64, strict);
     let counts = read(false).unwrap();
-    assert_eq!(lines(&counts.warnings), "x86_64 has no call with the number 4000");
+    assert_eq!(lines(&counts.warnings), "x86_64 has no syscall with the number 4000");
     assert_eq!((counts.counts.len(), counts.counts[0].arch), (1, Some(Arch::X86_64)));
     assert!(read(true).is_err());
     assert_eq!(
         errors(&record(4000)),
-        "x86_64 has no call with the number 4000\nno counts in this file"
+        "x86_64 has no syscall with the number 4000\nno counts in this file"
     );
 }
 
-/// However long a text is, and in whatever pieces it comes.
 #[test]
-fn a_text_in_pieces_means_the_same() {
+fn the_result_does_not_depend_on_the_pieces() {
     let of_strace = "12 read(3, \"\", 1) = 0\nclose(3) = 0\n";
     for text in
         ["read 1\nwrite 2\nread 3\nreed 4\n", PERF, of_strace, "", "nothing here\n", "{\"a\": 1}"]
     {
         let whole = read(text, Arch::X86_64, false);
         for size in [1, 5, 64] {
-            let mut reader = Reader::new(Arch::X86_64, false);
+            let mut reader = CountReader::new(Arch::X86_64, false);
             text.as_bytes().chunks(size).for_each(|piece| reader.push(piece).unwrap());
             assert_eq!(reader.finish(), whole, "{text:?} by {size}");
         }
     }
 }
 
-/// The same lines with their counts as integers, which are added at once after a while, and as fractions, which
-/// are not.
+/// Integers take a shortcut after some lines, fractions do not.
 #[test]
-fn repeated_counts_mean_the_same_as_others() {
+fn the_shortcut_for_repeated_counts_gives_the_same_result() {
     let lines =
         |count: &str| format!("read {count}\n{count} close\n\twrite {count}\r\n").repeat(400);
     let behind = [
@@ -361,9 +361,9 @@ fn repeated_counts_mean_the_same_as_others() {
         let [integers, fractions] = ["7", "7.0"].map(|count| {
             let before = format!("nothing is a call\n% time\ntotal\n{}", lines(count));
             let text = format!("{}{behind}{}", lines(count), lines(count));
-            let options = recording::Options { arch: Arch::X86_64, strict: false, partial: false };
+            let options = ReadOptions { arch: Arch::X86_64, strict: false, partial: false };
             let all = [text, before + behind]
-                .map(|text| (read(&text, Arch::X86_64, false), recording::read(&text, &options)));
+                .map(|text| (read(&text, Arch::X86_64, false), read_recording(&text, &options)));
             format!("{all:?}")
         });
         assert_eq!(integers, fractions, "{behind:?}");

@@ -1,9 +1,9 @@
-//! The words of a line.
+//! Splits a line into words.
 
-/// How many words of a line are kept: more than tables have columns.
-pub(super) const WORDS: usize = 64;
+/// How many words of a line are kept: more than any table has columns.
+pub(super) const MAX_WORDS: usize = 64;
 
-/// A word of a line and its byte offset there.
+/// A word of a line and its byte offset in the line.
 #[derive(Clone, Copy)]
 pub(super) struct Field<'t> {
     pub(super) at: usize,
@@ -12,18 +12,18 @@ pub(super) struct Field<'t> {
 
 /// The words of a line.
 pub(super) struct Words<'t> {
-    /// The first ones, of which the caller says how many are kept at most.
+    /// The first words, up to the limit of the caller.
     pub(super) kept: Vec<Field<'t>>,
-    /// How many there are.
+    /// How many words the line has.
     pub(super) count: usize,
 }
 
-/// The memory of [`Words`], which one line after the other uses.
+/// The allocation of [`Words`], which is reused for each line.
 #[derive(Default)]
-pub(super) struct Buffer(Vec<Field<'static>>);
+pub(super) struct WordBuffer(Vec<Field<'static>>);
 
-impl Buffer {
-    /// The words of a line, of which at most `most` are kept.
+impl WordBuffer {
+    /// Splits a line into words, and keeps at most `most` of them.
     pub(super) fn words<'t>(&mut self, line: &'t str, most: usize) -> Words<'t> {
         let mut words = Words { kept: std::mem::take(&mut self.0), count: 0 };
         if line.is_ascii() {
@@ -34,11 +34,11 @@ impl Buffer {
         words
     }
 
-    /// Takes the memory back.
+    /// Takes the allocation back.
     pub(super) fn reuse(&mut self, words: Words<'_>) {
         let mut kept = words.kept;
         kept.clear();
-        // A vector that is collected from a vector of the same type keeps its allocation.
+        // Collecting a vector from a vector of the same element size keeps its allocation.
         self.0 = kept.into_iter().map(|field| Field { at: field.at, text: "" }).collect();
     }
 }
@@ -52,7 +52,7 @@ impl<'t> Words<'t> {
         }
     }
 
-    /// The same without decoding characters.
+    /// Like `split`, without decoding characters.
     fn split_ascii(&mut self, line: &'t str, most: usize) {
         let mut at = 0;
         for word in line.as_bytes().split(|byte| is_blank(char::from(*byte))) {
@@ -80,8 +80,9 @@ fn is_blank(c: char) -> bool {
     c.is_whitespace() || c == '\u{feff}'
 }
 
-/// The word and the number of a line that has these two alone, in either order; `None` for other lines, and
-/// for some that are the same written otherwise. The number has at most 15 digits, so it is exact as an `f64`.
+/// The word and the number of a line that consists of these two, in either order. `None` for other lines, and for some
+/// rare spellings of such lines, which the general parser reads. The number has at most 15 digits, so it is exact as
+/// an `f64`.
 pub(super) fn word_and_number(line: &[u8]) -> Option<(&[u8], u64)> {
     let (first, rest) = word(line)?;
     let (second, rest) = word(rest)?;
@@ -92,15 +93,12 @@ pub(super) fn word_and_number(line: &[u8]) -> Option<(&[u8], u64)> {
     number_last.or_else(|| Some((second, number(first)?)))
 }
 
-/// The next word, and what comes behind it.
+/// The next word, and the text after it.
 fn word(mut text: &[u8]) -> Option<(&[u8], &[u8])> {
-    while let [byte, rest @ ..] = text
-        && is_simple_blank(byte)
-    {
-        text = rest;
-    }
+    let start = text.iter().position(|byte| !is_simple_blank(byte)).unwrap_or(text.len());
+    text = text.get(start..)?;
     let end = text.iter().position(|byte| *byte <= b' ').unwrap_or(text.len());
-    // Other control characters are neither part of a word here nor blanks.
+    // Other control characters end the word, and are not blanks; `word_and_number` then returns `None`.
     text.split_at_checked(end).filter(|(word, _)| !word.is_empty())
 }
 
@@ -129,9 +127,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_the_same_with_and_without_other_characters() {
+    fn both_ways_to_split_give_the_same_words() {
         for line in ["", "\n", "a", " a\tb\r\n", "a  bc d", "\u{b}a\u{c}b\u{1c}c\n"] {
-            let mut buffer = Buffer::default();
+            let mut buffer = WordBuffer::default();
             let of = |words: &Words<'_>| {
                 let kept: Vec<_> =
                     words.kept.iter().map(|word| (word.at, word.text.to_owned())).collect();
@@ -148,12 +146,12 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_reused() {
-        let mut buffer = Buffer::default();
-        let words = buffer.words("a b c d e f", WORDS);
+    fn the_allocation_is_reused() {
+        let mut buffer = WordBuffer::default();
+        let words = buffer.words("a b c d e f", MAX_WORDS);
         let at = words.kept.as_ptr().addr();
         buffer.reuse(words);
-        let words = buffer.words("g h", WORDS);
+        let words = buffer.words("g h", MAX_WORDS);
         assert_eq!(words.kept.as_ptr().addr(), at);
     }
 

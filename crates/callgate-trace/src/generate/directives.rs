@@ -1,16 +1,16 @@
-//! The directives of systemd that limit arguments, as far as recorded values allow them.
+//! The directives of systemd that limit arguments, where recorded values permit them.
 //!
-//! systemd installs a filter for each such directive, beside that of `SystemCallFilter=`. A directive is
-//! proposed from the recorded values and taken only when it denies nothing that was recorded: what it
-//! denies, in any version that is known here, is asked of the decision diagram for all recorded
-//! values at once. So a value that is not known, or one beyond what names are known for, rules it out.
+//! systemd installs a filter for each such directive, in addition to that of `SystemCallFilter=`. A directive is proposed
+//! from the recorded values, and used only if it denies no recorded syscall: the MTBDD is queried for everything that the
+//! directive denies in any supported version, for all recorded values at once. So a directive is not used if a value is
+//! unknown, or has no name in a unit.
 //!
 //! Sources: systemd.exec(5), `src/shared/seccomp-util.c` of systemd, and the filters that the functions of
 //! `libsystemd-shared-252.so` install, read back from the kernel. The numbers are those of the uapi
 //! headers of Linux 6.18.
 
-use super::Arguments;
 use super::draft::Draft;
+use super::options::LimitedArgs;
 use crate::check::check;
 use crate::recording::{CallId, Recording};
 use callgate_bpf::syscalls::Arch;
@@ -18,51 +18,52 @@ use callgate_bpf::verdict::Verdict;
 use callgate_proof::diagram::{DiagramError, Store};
 use callgate_proof::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Section, Test};
 
-/// A line of a unit, and what it denies.
+/// A line of a unit, and the syscalls that it denies.
 #[derive(Clone, Debug)]
 pub(super) struct Directive {
     /// Key and value.
     pub(super) line: String,
-    /// Why it is there, for people.
+    /// Why it is used, for people.
     pub(super) why: &'static str,
     denials: Vec<Denial>,
 }
 
-/// Calls that a directive denies: one of the alternatives must hold.
+/// A syscall that a directive denies under a condition.
 #[derive(Clone, Debug)]
 struct Denial {
     call: &'static str,
-    /// Tests of arguments that must all hold; none for every call.
-    when: Vec<Vec<Comparison>>,
+    /// Alternatives, one of which must hold. All tests of an alternative must hold.
+    when: Vec<Vec<ArgTest>>,
     verdict: Verdict,
-    /// Where it has an effect.
+    /// The architectures on which systemd denies it.
     on: &'static [Arch],
-    /// Not by all versions: it counts against the directive, and is not promised.
+    /// Whether only some versions deny it. Such a denial rules out the directive if it applies to a recorded syscall,
+    /// but is not part of the meaning of the profile.
     is_possible: bool,
 }
 
-/// The argument, a comparison and a value; or bits and what they must be.
+/// A test of an argument: a comparison with a value, or bits and their required values.
 #[derive(Clone, Copy, Debug)]
-enum Comparison {
+enum ArgTest {
     Is(u8, Cmp, u64),
     Bits(u8, u64, u64),
 }
 
-impl Comparison {
+impl ArgTest {
     fn condition(self, arch: Arch) -> Condition {
-        let (Comparison::Is(arg, ..) | Comparison::Bits(arg, ..)) = self;
-        // On 32-bit interfaces libseccomp compares low halves.
+        let (ArgTest::Is(arg, ..) | ArgTest::Bits(arg, ..)) = self;
+        // On 32-bit ABIs, libseccomp compares only the low half.
         let field = if arch.has_wide_registers() { Field::arg(arg) } else { Field::arg_low(arg) };
         let Some(field) = field else { return Condition::never() };
         Condition::test(match self {
-            Comparison::Is(_, cmp, value) => Test::new(field, cmp, value),
-            Comparison::Bits(_, mask, wanted) => Test::masked_eq(field, mask, wanted),
+            ArgTest::Is(_, cmp, value) => Test::new(field, cmp, value),
+            ArgTest::Bits(_, mask, wanted) => Test::masked_eq(field, mask, wanted),
         })
     }
 }
 
 impl Denial {
-    fn new(call: &'static str, when: Vec<Vec<Comparison>>) -> Denial {
+    fn new(call: &'static str, when: Vec<Vec<ArgTest>>) -> Denial {
         Denial { call, when, verdict: EPERM, on: ARCHES, is_possible: false }
     }
 
@@ -70,9 +71,9 @@ impl Denial {
         Denial::new(call, vec![Vec::new()])
     }
 
-    /// When all these bits of an argument are set.
+    /// Denied if all these bits of an argument are set.
     fn bits(call: &'static str, arg: u8, bits: u64) -> Denial {
-        Denial::new(call, vec![vec![Comparison::Bits(arg, bits, bits)]])
+        Denial::new(call, vec![vec![ArgTest::Bits(arg, bits, bits)]])
     }
 
     fn with(self, verdict: Verdict) -> Denial {
@@ -92,7 +93,7 @@ impl Denial {
             return None;
         }
         let all =
-            |tests: &Vec<Comparison>| Condition::all(tests.iter().map(|test| test.condition(arch)));
+            |tests: &Vec<ArgTest>| Condition::all(tests.iter().map(|test| test.condition(arch)));
         let when = Condition::any(self.when.iter().map(all));
         Some(Rule { calls: CallSet::one(arch.number(self.call)?), when, verdict: self.verdict })
     }
@@ -102,14 +103,15 @@ const EPERM: Verdict = Verdict::errno(1);
 const ENOSYS: Verdict = Verdict::errno(38);
 const EAFNOSUPPORT: Verdict = Verdict::errno(97);
 
-/// The architectures on which the directives are known to have an effect.
+/// The architectures on which the effect of the directives is known.
 const ARCHES: &[Arch] = &[Arch::X86_64, Arch::X32, Arch::X86, Arch::Aarch64, Arch::Arm];
-/// Those without `socketcall(2)`, `ipc(2)` and the oldest `mmap`, which have their arguments in memory.
-const DIRECT: &[Arch] = &[Arch::X86_64, Arch::X32, Arch::Aarch64, Arch::Arm];
+/// The architectures without `socketcall(2)`, `ipc(2)` and the old `mmap`, whose arguments are in memory.
+const DIRECT_ARGS: &[Arch] = &[Arch::X86_64, Arch::X32, Arch::Aarch64, Arch::Arm];
 
-/// The directives that deny nothing that was recorded and something that is granted otherwise.
-pub(super) fn of(draft: &Draft, store: &mut Store) -> Result<Vec<Directive>, DiagramError> {
-    if draft.arguments == Arguments::Off || draft.arches.iter().any(|arch| !ARCHES.contains(arch)) {
+/// The directives that deny no recorded syscall, but deny some arguments of a granted one.
+pub(super) fn permitted(draft: &Draft, store: &mut Store) -> Result<Vec<Directive>, DiagramError> {
+    if draft.arguments == LimitedArgs::Off || draft.arches.iter().any(|arch| !ARCHES.contains(arch))
+    {
         return Ok(Vec::new());
     }
     let proposals = [
@@ -120,19 +122,20 @@ pub(super) fn of(draft: &Draft, store: &mut Store) -> Result<Vec<Directive>, Dia
         Some(personality()),
         Some(set_id_bits()),
     ];
-    let mut taken = Vec::new();
+    let mut permitted = Vec::new();
     for directive in proposals.into_iter().flatten() {
         let denials = directive.denials.iter().filter(|denial| !denial.is_possible);
-        if denials.clone().any(|denial| draft.is_granted(denial.call))
+        if denials.clone().any(|denial| draft.is_granted_by_unit(denial.call))
             && directive.denies_nothing_of(&draft.recorded, store)?
         {
-            taken.push(directive);
+            permitted.push(directive);
         }
     }
-    Ok(taken)
+    Ok(permitted)
 }
 
 impl Directive {
+    /// Whether it denies no recorded syscall.
     fn denies_nothing_of(
         &self,
         recorded: &Recording,
@@ -151,19 +154,19 @@ impl Directive {
         Ok(check(store, filter, recorded)?.is_empty())
     }
 
-    /// What it adds to a filter that would allow these calls.
+    /// The rules that deny what every supported version denies.
     pub(super) fn rules(&self, arch: Arch) -> impl Iterator<Item = Rule> {
         let denials = self.denials.iter().filter(|denial| !denial.is_possible);
         denials.filter_map(move |denial| denial.rule(arch))
     }
 }
 
-/// All recorded values of an argument of a call, on all architectures; `None` when some are not known.
+/// All recorded values of an argument of a syscall, on all architectures; `None` if some are not known.
 fn values(recorded: &Recording, call: &str, arg: usize) -> Option<Vec<u64>> {
     let mut values = Vec::new();
     let named = |(id, _): &(CallId, _)| id.name() == Some(call);
-    for (_, seen) in recorded.calls().filter(named) {
-        let known = seen.is_known(arg).then(|| seen.args().get(arg)?.all()).flatten()?;
+    for (_, stats) in recorded.calls().filter(named) {
+        let known = stats.is_known(arg).then(|| stats.args().get(arg)?.all()).flatten()?;
         values.extend_from_slice(known);
     }
     values.sort_unstable();
@@ -171,26 +174,25 @@ fn values(recorded: &Recording, call: &str, arg: usize) -> Option<Vec<u64>> {
     Some(values)
 }
 
-/// `RestrictAddressFamilies=`: it denies other families to `socket`.
+/// `RestrictAddressFamilies=` denies other families to `socket`.
 fn address_families(draft: &Draft) -> Option<Directive> {
     let families = values(&draft.recorded, "socket", 0)?;
     let name = |family: &u64| FAMILIES.iter().find(|(known, _)| known == family);
     let names: Vec<&str> =
         families.iter().map(|family| name(family).map(|(_, name)| *name)).collect::<Option<_>>()?;
     let (first, last) = (*families.first()?, *families.last()?);
-    let mut when =
-        vec![vec![Comparison::Is(0, Cmp::Lt, first)], vec![Comparison::Is(0, Cmp::Gt, last)]];
+    let mut when = vec![vec![ArgTest::Is(0, Cmp::Lt, first)], vec![ArgTest::Is(0, Cmp::Gt, last)]];
     let between = (first..=last).filter(|family| !families.contains(family));
-    when.extend(between.map(|family| vec![Comparison::Is(0, Cmp::Eq, family)]));
+    when.extend(between.map(|family| vec![ArgTest::Is(0, Cmp::Eq, family)]));
     Some(Directive {
         line: format!("RestrictAddressFamilies={}", names.join(" ")),
-        why: "the families of all sockets that were recorded",
-        denials: vec![Denial::new("socket", when).with(EAFNOSUPPORT).on(DIRECT)],
+        why: "the families of all recorded sockets",
+        denials: vec![Denial::new("socket", when).with(EAFNOSUPPORT).on(DIRECT_ARGS)],
     })
 }
 
-/// `RestrictNamespaces=`: it denies flags to `clone`, `unshare` and `setns`; `clone3` fails with ENOSYS, because
-/// its flags are in memory, and `setns` with flags 0, which means any namespace, is denied.
+/// `RestrictNamespaces=` denies flags of `clone`, `unshare` and `setns`. `clone3` fails with ENOSYS, because its flags
+/// are in memory. `setns` with flags 0, which means any namespace, is denied.
 fn namespaces(draft: &Draft) -> Option<Directive> {
     let calls = [("clone", 0), ("unshare", 0), ("setns", 1)];
     let mut used = 0;
@@ -202,12 +204,12 @@ fn namespaces(draft: &Draft) -> Option<Directive> {
     if denied.is_empty() {
         return None;
     }
-    let any_of = |arg: u8| -> Vec<Vec<Comparison>> {
-        denied.iter().map(|(flag, _)| vec![Comparison::Bits(arg, *flag, *flag)]).collect()
+    let any_of = |arg: u8| -> Vec<Vec<ArgTest>> {
+        denied.iter().map(|(flag, _)| vec![ArgTest::Bits(arg, *flag, *flag)]).collect()
     };
     let names: Vec<&str> = kept.iter().map(|(_, name)| *name).collect();
     let mut setns = any_of(1);
-    setns.push(vec![Comparison::Is(1, Cmp::Eq, 0)]);
+    setns.push(vec![ArgTest::Is(1, Cmp::Eq, 0)]);
     let setns = if kept.is_empty() { Denial::always("setns") } else { Denial::new("setns", setns) };
     Some(Directive {
         line: match names.as_slice() {
@@ -228,66 +230,66 @@ fn namespaces(draft: &Draft) -> Option<Directive> {
     })
 }
 
-/// `MemoryDenyWriteExecute=`: memory is not written and executed at once, nor made executable later. Since
-/// version 253 the kernel does it where it can (`PR_SET_MDWE`), for what `READ_IMPLIES_EXEC` makes
-/// executable, too.
+/// `MemoryDenyWriteExecute=` denies memory that is writable and executable, and making memory executable later. Since
+/// version 253, systemd uses `PR_SET_MDWE` if the kernel supports it, which also applies to memory that
+/// `READ_IMPLIES_EXEC` makes executable.
 fn write_execute() -> Directive {
     const WRITE_EXEC: u64 = 6;
     const EXEC: u64 = 4;
     const SHM_EXEC: u64 = 0x8000;
     const READ_IMPLIES_EXEC: u64 = 0x40_0000;
     let denials = vec![
-        Denial::bits("mmap", 2, WRITE_EXEC).on(DIRECT),
+        Denial::bits("mmap", 2, WRITE_EXEC).on(DIRECT_ARGS),
         Denial::always("mmap").on(&[Arch::X86]),
         Denial::bits("mmap2", 2, WRITE_EXEC),
         Denial::bits("mprotect", 2, EXEC),
         Denial::bits("pkey_mprotect", 2, EXEC),
-        Denial::bits("shmat", 2, SHM_EXEC).on(DIRECT),
+        Denial::bits("shmat", 2, SHM_EXEC).on(DIRECT_ARGS),
         Denial::bits("personality", 0, READ_IMPLIES_EXEC).possible(),
     ];
     Directive {
         line: "MemoryDenyWriteExecute=yes".to_owned(),
-        why: "no memory was written and executed, or made executable later",
+        why: "no memory was writable and executable, or made executable later",
         denials,
     }
 }
 
-/// `RestrictRealtime=`: the policies SCHED_OTHER, SCHED_BATCH and SCHED_IDLE are left.
+/// `RestrictRealtime=` allows the policies SCHED_OTHER, SCHED_BATCH and SCHED_IDLE.
 fn realtime() -> Directive {
-    let is = |cmp, value| vec![Comparison::Is(1, cmp, value)];
+    let is = |cmp, value| vec![ArgTest::Is(1, cmp, value)];
     let others = vec![is(Cmp::Eq, 1), is(Cmp::Eq, 2), is(Cmp::Eq, 4), is(Cmp::Gt, 5)];
     Directive {
         line: "RestrictRealtime=yes".to_owned(),
-        why: "no other policies than SCHED_OTHER, SCHED_BATCH and SCHED_IDLE were set",
+        why: "only the policies SCHED_OTHER, SCHED_BATCH and SCHED_IDLE were set",
         denials: vec![
             Denial::new("sched_setscheduler", others),
-            // Its policy is in memory; no version that is known here looks at it.
+            // Its policy is in memory; no supported version denies it.
             Denial::always("sched_setattr").possible(),
         ],
     }
 }
 
-/// `LockPersonality=`: only the current personality may be set, PER_LINUX (0) unless the unit sets another
-/// one. Asking for it (0xffffffff) is denied.
+/// `LockPersonality=` allows only setting the current personality, which is PER_LINUX (0) unless the unit sets another
+/// one. Reading it (0xffffffff) is denied.
 fn personality() -> Directive {
     Directive {
         line: "LockPersonality=yes".to_owned(),
-        why: "no other personality than PER_LINUX was set, and none was asked for",
-        denials: vec![Denial::new("personality", vec![vec![Comparison::Is(0, Cmp::Ne, 0)]])],
+        why: "only the personality PER_LINUX was set, and it was never read",
+        denials: vec![Denial::new("personality", vec![vec![ArgTest::Is(0, Cmp::Ne, 0)]])],
     }
 }
 
-/// `RestrictSUIDSGID=`: no file gets a set-user-ID or set-group-ID bit.
+/// `RestrictSUIDSGID=` denies set-user-ID and set-group-ID bits in modes.
 fn set_id_bits() -> Directive {
     const CREATE: u64 = 0o100;
     let bits = [0o4000, 0o2000];
     let mode = |call, arg| {
-        Denial::new(call, bits.iter().map(|bit| vec![Comparison::Bits(arg, *bit, *bit)]).collect())
+        Denial::new(call, bits.iter().map(|bit| vec![ArgTest::Bits(arg, *bit, *bit)]).collect())
     };
     let open = |call, flags: u8| {
         let created = |bit: &u64| {
-            let mode = Comparison::Bits(flags + 1, *bit, *bit);
-            vec![Comparison::Bits(flags, CREATE, CREATE), mode]
+            let mode = ArgTest::Bits(flags + 1, *bit, *bit);
+            vec![ArgTest::Bits(flags, CREATE, CREATE), mode]
         };
         Denial::new(call, bits.iter().map(created).collect())
     };
@@ -312,7 +314,7 @@ fn set_id_bits() -> Directive {
     }
 }
 
-/// CLONE_NEW*; that of time is a flag of `unshare` and `setns` alone, but systemd looks for it in `clone`, too.
+/// CLONE_NEW*. CLONE_NEWTIME is a flag of `unshare` and `setns` only, but systemd also tests it in `clone`.
 static NAMESPACES: &[(u64, &str)] = &[
     (0x0200_0000, "cgroup"),
     (0x0800_0000, "ipc"),
@@ -324,7 +326,7 @@ static NAMESPACES: &[(u64, &str)] = &[
     (0x80, "time"),
 ];
 
-/// AF_* of `linux/socket.h` up to Linux 5.15, under the names of glibc 2.36.
+/// AF_* of `linux/socket.h` up to Linux 5.15, with the names of glibc 2.36.
 #[rustfmt::skip]
 static FAMILIES: &[(u64, &str)] = &[
     (1, "AF_UNIX"), (2, "AF_INET"), (3, "AF_AX25"), (4, "AF_IPX"), (5, "AF_APPLETALK"),
@@ -338,36 +340,6 @@ static FAMILIES: &[(u64, &str)] = &[
     (42, "AF_QIPCRTR"), (43, "AF_SMC"), (44, "AF_XDP"),
 ];
 
-/// The first version of systemd that knows a call, where that is not every version since [`OLDEST`].
-/// systemd takes the names that its libseccomp knows, so these are the versions that came out with
-/// libseccomp 2.5.5 (systemd 255) and 2.6.0 (systemd 258) or later.
-///
-/// Source: `src/syscalls.csv` of libseccomp 2.5.4, 2.5.5, 2.6.0, and of its main branch after 2.6.1, for the
-/// calls that no release knows.
-#[rustfmt::skip]
-static SINCE: &[(u16, &[&str])] = &[
-    (255, &["cachestat", "fchmodat2", "futex_requeue", "futex_wait", "futex_wake", "map_shadow_stack"]),
-    (258, &[
-        "atomic_barrier", "atomic_cmpxchg_32", "getpagesize", "getxattrat", "listmount", "listxattrat",
-        "lsm_get_self_attr", "lsm_list_modules", "lsm_set_self_attr", "mseal", "removexattrat",
-        "riscv_hwprobe", "setxattrat", "statmount", "uretprobe",
-    ]),
-    (u16::MAX, &[
-        "file_getattr", "file_setattr", "listns", "open_tree_attr", "rseq_slice_yield", "uprobe",
-    ]),
-];
-
-/// The oldest version of systemd of which it is known which calls it knows.
-pub const OLDEST: u16 = 252;
-/// The version that is taken when none is given: with the newest libseccomp that is known here.
-pub const NEWEST: u16 = 258;
-
-/// Whether a version of systemd knows a call.
-pub(super) fn knows(version: u16, call: &str) -> bool {
-    let since = SINCE.iter().find(|(_, calls)| calls.contains(&call));
-    since.is_none_or(|(since, _)| *since <= version)
-}
-
 /// The number of a family.
 #[cfg(test)]
 pub(super) fn family(name: &str) -> Option<u64> {
@@ -380,18 +352,7 @@ mod tests {
     use callgate_bpf::syscalls::is_known_name;
 
     #[test]
-    fn calls_of_newer_versions_are_calls() {
-        for (since, calls) in SINCE {
-            assert!(*since > OLDEST);
-            // None is in two rows.
-            assert!(calls.iter().all(|call| is_known_name(call) && knows(*since, call)));
-        }
-        assert!(!knows(252, "uretprobe") && knows(258, "uretprobe") && knows(252, "openat2"));
-        assert!(!knows(NEWEST, "listns"));
-    }
-
-    #[test]
-    fn names_of_families_and_namespaces_are_told_apart() {
+    fn families_and_namespaces_are_distinct() {
         assert!(FAMILIES.windows(2).all(|pair| pair[0].0 < pair[1].0));
         let all = NAMESPACES.iter().fold(0, |all, (flag, _)| {
             assert_eq!(all & flag, 0);
@@ -401,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn denials_are_about_calls() {
+    fn denied_names_are_syscalls() {
         let all = [realtime(), personality(), set_id_bits(), write_execute()];
         assert!(all.iter().flat_map(|one| &one.denials).all(|denial| is_known_name(denial.call)));
     }

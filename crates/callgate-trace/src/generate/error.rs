@@ -1,8 +1,8 @@
-//! Why there is no profile.
+//! Why no profile is generated.
 
 use std::fmt;
 
-use super::times;
+use super::text::times;
 use crate::check::Finding;
 use crate::recording::Caveat;
 use callgate_bpf::diagnostic::Diagnostics;
@@ -11,58 +11,66 @@ use callgate_formats::ruleset::UnknownCall;
 use callgate_proof::diagram::DiagramError;
 use callgate_proof::policy::PolicyError;
 
-/// Why there is no profile.
+/// Why no profile is generated.
 #[derive(Clone, Debug, PartialEq)]
-pub struct GenerateError(pub(super) Kind);
+pub struct GenerateError(GenerateErrorKind);
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum GenerateErrorKind {
     Empty,
     Incomplete(Vec<Caveat>),
-    NothingFor { wanted: Vec<Arch>, recorded: Vec<Arch> },
+    NothingFor {
+        wanted: Vec<Arch>,
+        recorded: Vec<Arch>,
+    },
     Arches(PolicyError),
-    OneArch { given: Vec<Arch> },
-    DiagramError(DiagramError),
+    OneArch {
+        given: Vec<Arch>,
+    },
+    Diagram(DiagramError),
+    /// The profile would deny a recorded syscall.
     Denies(Box<Finding>),
-    NotRead(Diagnostics),
-    ReadDifferently,
-    Conflict(&'static str),
+    /// The written profile cannot be read.
+    Unreadable(Diagnostics),
+    /// The written profile has another meaning when it is read.
+    DifferentMeaning,
+    Contradiction(&'static str),
     UnknownCall(UnknownCall),
 }
 
 impl GenerateError {
     /// What to do about it.
     pub fn help(&self) -> &'static str {
+        use GenerateErrorKind as Kind;
         match &self.0 {
             Kind::Empty => "record a run of the program",
             Kind::Incomplete(_) => {
-                "record again, or take it as it is (callgate generate --partial): what is missing will be \
-                 denied"
+                "record again, or accept that missing syscalls are denied (callgate generate --partial)"
             }
-            Kind::NothingFor { .. } => "name the architecture of the recording, or leave it to it",
-            Kind::Arches(_) => "name the architectures of one machine",
-            Kind::OneArch { .. } => "name one of them with --arch, or choose another form",
-            Kind::DiagramError(_) => "limit fewer arguments",
+            Kind::NothingFor { .. } => "name the architecture of the recording, or omit --arch",
+            Kind::Arches(_) => "name architectures with the same byte order",
+            Kind::OneArch { .. } => "select one of them with --arch, or choose another format",
+            Kind::Diagram(_) => "limit fewer arguments",
             Kind::Denies(_)
-            | Kind::NotRead(_)
-            | Kind::ReadDifferently
-            | Kind::Conflict(_)
+            | Kind::Unreadable(_)
+            | Kind::DifferentMeaning
+            | Kind::Contradiction(_)
             | Kind::UnknownCall(_) => {
-                "this is a defect of callgate: please report it with the recording"
+                "this is a bug in callgate: please report it with the recording"
             }
         }
     }
 }
 
-impl From<Kind> for GenerateError {
-    fn from(kind: Kind) -> GenerateError {
+impl From<GenerateErrorKind> for GenerateError {
+    fn from(kind: GenerateErrorKind) -> GenerateError {
         GenerateError(kind)
     }
 }
 
 impl From<DiagramError> for GenerateError {
     fn from(error: DiagramError) -> GenerateError {
-        GenerateError(Kind::DiagramError(error))
+        GenerateError(GenerateErrorKind::Diagram(error))
     }
 }
 
@@ -72,6 +80,7 @@ fn names(arches: &[Arch]) -> String {
 
 impl fmt::Display for GenerateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use GenerateErrorKind as Kind;
         match &self.0 {
             Kind::Empty => f.write_str("nothing was recorded"),
             Kind::Incomplete(caveats) => {
@@ -80,37 +89,37 @@ impl fmt::Display for GenerateError {
             }
             Kind::NothingFor { wanted, recorded } => write!(
                 f,
-                "no calls were recorded for {}, only for {}",
+                "no syscalls were recorded for {}, only for {}",
                 names(wanted),
                 names(recorded)
             ),
             Kind::Arches(error) => error.fmt(f),
             Kind::OneArch { given } => write!(
                 f,
-                "a Kafel policy is for one architecture, but the profile would be for {}: {}",
+                "a Kafel policy is for one architecture, but the profile is for {}: {}",
                 given.len(),
                 names(given)
             ),
-            Kind::DiagramError(error) => error.fmt(f),
+            Kind::Diagram(error) => error.fmt(f),
             Kind::Denies(finding) => {
                 let call = finding.call;
                 write!(
                     f,
                     "the profile would deny {} on {}, which was recorded {}, for example {:x?}",
-                    call.name().unwrap_or("a call without a name"),
+                    call.name().unwrap_or("a syscall without a name"),
                     call.arch,
                     times(finding.count),
                     finding.example
                 )
             }
-            Kind::NotRead(messages) => {
+            Kind::Unreadable(messages) => {
                 let first = messages.first().map_or("", |message| message.message.as_str());
-                write!(f, "the profile that was written cannot be read: {first}")
+                write!(f, "the written profile cannot be read: {first}")
             }
-            Kind::ReadDifferently => {
-                f.write_str("the profile that was written means something else when it is read")
+            Kind::DifferentMeaning => {
+                f.write_str("the written profile has another meaning when it is read")
             }
-            Kind::Conflict(name) => write!(f, "the rules for {name} contradict each other"),
+            Kind::Contradiction(name) => write!(f, "the rules for {name} contradict each other"),
             Kind::UnknownCall(error) => error.fmt(f),
         }
     }

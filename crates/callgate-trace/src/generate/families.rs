@@ -1,28 +1,29 @@
-//! Calls that do the same for a program: which of them it makes is up to its C library and its
-//! architecture, not to what it does.
+//! Syscalls that are granted together with recorded ones.
 //!
-//! A profile that has one of them and not the others stops working when the library is updated or
-//! changed. Who may make one of them gains next to nothing by another, so they are granted together.
+//! *Families* are equivalent syscalls: which of them a program makes depends on its C library and its architecture, not
+//! on what the program does. A profile with only one of them breaks when the library is updated or replaced. One more
+//! member of a family is hardly an additional privilege.
 //!
-//! Other calls a program makes or not as it happens: beside one that it makes anyway they are no privilege.
+//! *Companions* may or may not accompany a syscall, depending on timing or on the library. Together with that syscall
+//! they are not an additional privilege.
 //!
 //! Sources: the man pages of section 2 ("C library/kernel differences"), `sysdeps/unix/sysv/linux` of
-//! glibc and `src` of musl for the calls that they make.
+//! glibc and `src` of musl.
 
-use super::limits::TERMINAL;
-use super::runtime::Needed;
+use super::limitable::TERMINAL;
+use super::runtime::NeededCall;
 
-/// Calls that stand for each other.
+/// Equivalent syscalls.
 #[derive(Debug)]
 pub(super) struct Family {
     pub(super) names: &'static [&'static str],
-    /// Whether their arguments mean the same at the same place, so that a limit holds for all.
+    /// Whether their arguments have the same meaning and position, so that a limit applies to all.
     pub(super) same_arguments: bool,
-    /// Why they belong together.
+    /// How they are related.
     pub(super) why: &'static str,
 }
 
-/// The families of a call.
+/// The families of a syscall.
 pub(super) fn of(name: &str) -> impl Iterator<Item = &'static Family> {
     FAMILIES.iter().filter(move |family| family.names.contains(&name))
 }
@@ -31,22 +32,22 @@ const fn family(why: &'static str, names: &'static [&'static str]) -> Family {
     Family { names, same_arguments: false, why }
 }
 
-/// The same call with wider values.
+/// The same syscall with wider values.
 const fn wider(why: &'static str, names: &'static [&'static str]) -> Family {
     Family { names, same_arguments: true, why }
 }
 
 const AT: &str =
-    "the same for a path relative to a directory; newer libraries and architectures have only that";
-const FLAGS: &str = "the same with flags; newer libraries and architectures have only that";
-const FILES64: &str = "the same with 64-bit offsets and sizes, on 32-bit interfaces";
-const TIME64: &str = "the same with 64-bit times, on 32-bit interfaces";
-const IDS32: &str = "the same with 32-bit ids, on 32-bit interfaces";
-const SIGNALS: &str = "the same for more than 32 signals";
+    "the variant with a directory descriptor; newer libraries and architectures have only that one";
+const FLAGS: &str = "the variant with flags; newer libraries and architectures have only that one";
+const FILES64: &str = "the variant with 64-bit offsets and sizes, on 32-bit ABIs";
+const TIME64: &str = "the variant with 64-bit times, on 32-bit ABIs";
+const IDS32: &str = "the variant with 32-bit IDs, on 32-bit ABIs";
+const SIGNALS: &str = "the variant for more than 32 signals";
 
 #[rustfmt::skip]
 static FAMILIES: &[Family] = &[
-    family("what stat(3), lstat(3) and fstat(3) call depends on the library", &[
+    family("stat(3), lstat(3) and fstat(3) use different syscalls, depending on the library", &[
         "stat", "lstat", "fstat", "newfstatat", "stat64", "lstat64", "fstat64", "fstatat64", "statx",
     ]),
     family(AT, &["open", "openat", "creat"]),
@@ -70,37 +71,37 @@ static FAMILIES: &[Family] = &[
     family(FLAGS, &["epoll_create", "epoll_create1"]),
     family(FLAGS, &["preadv", "preadv2"]),
     family(FLAGS, &["pwritev", "pwritev2"]),
-    family("the same with a set of signals or a finer time", &[
+    family("the variant with a signal set or a finer timeout", &[
         "epoll_wait", "epoll_pwait", "epoll_pwait2",
     ]),
-    family("the same with a set of signals or a finer time", &["poll", "ppoll", "ppoll_time64"]),
-    family("the same with a set of signals or a finer time", &[
+    family("the variant with a signal set or a finer timeout", &["poll", "ppoll", "ppoll_time64"]),
+    family("the variant with a signal set or a finer timeout", &[
         "select", "_newselect", "pselect6", "pselect6_time64",
     ]),
-    family("what fork(3) and posix_spawn(3) call depends on the library", &[
+    family("fork(3) and posix_spawn(3) use different syscalls, depending on the library", &[
         "fork", "vfork", "clone", "clone3",
     ]),
-    family("a library that starts a thread registers it with all of them that it knows", &[
+    family("a library that starts a thread makes all of these that it supports", &[
         "set_tid_address", "set_robust_list", "rseq",
     ]),
-    family("some architectures have only the first pair, others only the second", &["send", "sendto"]),
-    family("some architectures have only the first pair, others only the second", &["recv", "recvfrom"]),
-    family("glibc asks for names by the second, musl by the first", &["sendto", "sendmmsg"]),
-    family("glibc hears of names by the first, musl by the second", &["recvfrom", "recvmsg"]),
-    family("stdio writes by the first in glibc, by the second in musl", &["write", "writev"]),
-    family("stdio reads by the first in glibc, by the second in musl", &["read", "readv"]),
-    family("raise(3) and abort(3) call the first in glibc, the second in musl", &["tgkill", "tkill"]),
-    family("the older one lacks resource usage", &["waitpid", "wait4"]),
-    family("a program ends by either", &["exit", "exit_group"]),
-    family("the same for one process and for any", &["getpgrp", "getpgid"]),
-    family("the same with a finer time", &["alarm", "setitimer"]),
-    family("readdir(3) calls either", &["getdents", "getdents64"]),
-    family("getrlimit(3) calls either", &["getrlimit", "ugetrlimit", "prlimit64"]),
-    family("setrlimit(3) calls either", &["setrlimit", "prlimit64"]),
-    family("the clock is read by either, where it is not read without a call", &[
+    family("some architectures have only one of them", &["send", "sendto"]),
+    family("some architectures have only one of them", &["recv", "recvfrom"]),
+    family("for DNS queries, musl uses sendto and glibc sendmmsg", &["sendto", "sendmmsg"]),
+    family("for DNS replies, glibc uses recvfrom and musl recvmsg", &["recvfrom", "recvmsg"]),
+    family("stdio uses write in glibc and writev in musl", &["write", "writev"]),
+    family("stdio uses read in glibc and readv in musl", &["read", "readv"]),
+    family("raise(3) and abort(3) use tgkill in glibc and tkill in musl", &["tgkill", "tkill"]),
+    family("the older variant lacks resource usage", &["waitpid", "wait4"]),
+    family("a program exits by either", &["exit", "exit_group"]),
+    family("the variants for the calling process and for any process", &["getpgrp", "getpgid"]),
+    family("the variant with a finer time", &["alarm", "setitimer"]),
+    family("readdir(3) uses either", &["getdents", "getdents64"]),
+    family("getrlimit(3) uses either", &["getrlimit", "ugetrlimit", "prlimit64"]),
+    family("setrlimit(3) uses either", &["setrlimit", "prlimit64"]),
+    family("libraries read the clock by any of these, unless the vDSO suffices", &[
         "clock_gettime", "clock_gettime64", "gettimeofday", "time",
     ]),
-    family("what sleep(3) and nanosleep(3) call depends on the library", &[
+    family("sleep(3) and nanosleep(3) use different syscalls, depending on the library", &[
         "nanosleep", "clock_nanosleep", "clock_nanosleep_time64",
     ]),
     family(FILES64, &["lseek", "_llseek"]),
@@ -151,91 +152,91 @@ static FAMILIES: &[Family] = &[
     wider(SIGNALS, &["sigreturn", "rt_sigreturn"]),
 ];
 
-/// Calls that come with another one when it so happens.
+/// Syscalls that may accompany another one.
 #[derive(Debug)]
-pub(super) struct Company {
+pub(super) struct Companions {
     of: &'static [&'static str],
-    /// With the usual values of the argument that can be limited, where there is one.
-    pub(super) calls: &'static [Needed],
-    /// When they come.
+    /// With the usual values of the argument that can be limited, if there is one.
+    pub(super) calls: &'static [NeededCall],
+    /// When they accompany it.
     pub(super) why: &'static str,
 }
 
-/// What may come with a call.
-pub(super) fn company(name: &str) -> impl Iterator<Item = &'static Company> {
-    COMPANY.iter().filter(move |company| company.of.contains(&name))
+/// The syscalls that may accompany a syscall.
+pub(super) fn companions(name: &str) -> impl Iterator<Item = &'static Companions> {
+    COMPANIONS.iter().filter(move |companions| companions.of.contains(&name))
 }
 
-const fn any(name: &'static str) -> Needed {
-    Needed { name, values: None }
+const fn any(name: &'static str) -> NeededCall {
+    NeededCall { name, values: None }
 }
 
-static COMPANY: &[Company] = &[
-    Company {
+static COMPANIONS: &[Companions] = &[
+    Companions {
         of: &["accept", "accept4", "connect"],
         calls: &[any("shutdown")],
-        why: "how a connection ends depends on the other side, too",
+        why: "how a connection ends also depends on the peer",
     },
-    Company {
+    Companions {
         of: &["write", "writev"],
-        calls: &[Needed { name: "ioctl", values: Some(TERMINAL) }],
-        why: "stdio asks whether it writes to a terminal; some libraries do always, some by other calls",
+        calls: &[NeededCall { name: "ioctl", values: Some(TERMINAL) }],
+        why: "stdio tests whether it writes to a terminal; when and how depends on the library",
     },
-    Company {
+    Companions {
         of: &["read", "readv"],
         calls: &[any("lseek"), any("_llseek")],
-        why: "stdio goes back over what it read ahead when a file is closed, in some libraries",
+        why: "in some libraries, stdio seeks back over unread data when a file is closed",
     },
-    Company {
+    Companions {
         of: &["open", "openat"],
         // F_SETFD.
         calls: &[
-            Needed { name: "fcntl", values: Some(&[2]) },
-            Needed { name: "fcntl64", values: Some(&[2]) },
+            NeededCall { name: "fcntl", values: Some(&[2]) },
+            NeededCall { name: "fcntl64", values: Some(&[2]) },
         ],
-        why: "musl sets FD_CLOEXEC once more",
+        why: "musl sets FD_CLOEXEC again",
     },
-    Company {
+    Companions {
         of: &["brk", "mmap", "mmap2"],
         // PROT_NONE, PROT_READ | PROT_WRITE.
         calls: &[
             any("brk"),
-            Needed { name: "mmap", values: Some(&[0, 3]) },
-            Needed { name: "mmap2", values: Some(&[0, 3]) },
-            Needed { name: "mprotect", values: Some(&[0, 3]) },
+            NeededCall { name: "mmap", values: Some(&[0, 3]) },
+            NeededCall { name: "mmap2", values: Some(&[0, 3]) },
+            NeededCall { name: "mprotect", values: Some(&[0, 3]) },
             any("madvise"),
             any("mremap"),
             any("munmap"),
         ],
-        why: "where malloc(3) takes memory from, and when it gives it back, depends on the library",
+        why: "how malloc(3) allocates memory, and when it frees it, depends on the library",
     },
-    Company {
+    Companions {
         of: &["set_tid_address"],
         // ARCH_SET_FS.
         calls: &[
-            Needed { name: "arch_prctl", values: Some(&[0x1002]) },
+            NeededCall { name: "arch_prctl", values: Some(&[0x1002]) },
             any("getrandom"),
             any("prlimit64"),
             any("readlink"),
             any("readlinkat"),
         ],
-        why: "a library that starts a program sets its thread up and looks for limits, random numbers and the path",
+        why: "at program start, libraries set up the thread and may get limits, random numbers and the path",
     },
-    Company {
+    Companions {
         of: &["tgkill", "tkill"],
         calls: &[any("getpid"), any("gettid"), any("rt_sigprocmask")],
-        why: "raise(3) blocks signals and asks for the own ids, in libraries that do not keep them",
+        why: "in some libraries, raise(3) blocks signals and gets the IDs of the process and thread",
     },
-    Company {
+    Companions {
         of: &["clone", "clone3"],
         calls: &[
             // FUTEX_WAIT, FUTEX_WAKE.
-            Needed { name: "futex", values: Some(&[0, 1]) },
+            NeededCall { name: "futex", values: Some(&[0, 1]) },
             any("madvise"),
             any("munmap"),
             any("sched_yield"),
         ],
-        why: "whether threads wait for each other, and when their memory is given back, is up to chance",
+        why: "whether threads wait for each other, and when their memory is freed, depends on timing",
     },
 ];
 
@@ -245,17 +246,17 @@ mod tests {
     use callgate_bpf::syscalls::{Arch, is_known_name};
 
     #[test]
-    fn company_is_made_of_calls() {
-        for Company { of, calls, why } in COMPANY {
+    fn companions_are_syscalls() {
+        for Companions { of, calls, why } in COMPANIONS {
             let names = of.iter().copied().chain(calls.iter().map(|call| call.name));
             names.for_each(|name| assert!(is_known_name(name), "{name}"));
             assert!(!why.is_empty());
         }
-        assert_eq!(company("ptrace").count(), 0);
+        assert_eq!(companions("ptrace").count(), 0);
     }
 
     #[test]
-    fn every_name_is_a_call_and_every_family_has_a_choice() {
+    fn every_family_has_several_syscalls() {
         for family in FAMILIES {
             assert!(family.names.len() > 1 && !family.why.is_empty(), "{family:?}");
             for name in family.names {
@@ -265,24 +266,25 @@ mod tests {
         }
     }
 
-    /// A program that was recorded with one library and runs with the other one has no output, and ends
-    /// with status 0, when these are missing.
+    /// Without these, a program that was recorded with one library and runs with the other has no output, and exits with
+    /// status 0.
     #[test]
-    fn calls_of_musl_and_glibc_stand_for_each_other() {
+    fn musl_and_glibc_variants_are_in_one_family() {
         for (glibc, musl) in [("read", "readv"), ("write", "writev"), ("tgkill", "tkill")] {
             for (one, other) in [(glibc, musl), (musl, glibc)] {
                 assert!(of(one).any(|family| family.names.contains(&other)), "{one} {other}");
             }
         }
-        let ioctl =
-            company("writev").flat_map(|company| company.calls).find(|call| call.name == "ioctl");
+        let ioctl = companions("writev")
+            .flat_map(|companions| companions.calls)
+            .find(|call| call.name == "ioctl");
         let values = ioctl.and_then(|ioctl| ioctl.values).unwrap();
         // TCGETS, TIOCGWINSZ.
         assert!(values.contains(&0x5401) && values.contains(&0x5413));
     }
 
     #[test]
-    fn stat_has_its_siblings() {
+    fn stat_is_in_a_family_with_its_variants() {
         let names: Vec<&str> = of("stat").flat_map(|family| family.names).copied().collect();
         assert!(names.contains(&"newfstatat") && names.contains(&"statx"));
         assert_eq!(of("prlimit64").count(), 2);

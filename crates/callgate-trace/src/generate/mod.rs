@@ -1,149 +1,58 @@
-//! From recordings to a least-privilege profile.
+//! Generates least-privilege profiles from recordings.
 //!
-//! A [`Draft`] lists the calls that a profile allows, each with its [`Reason`]: it was recorded, whoever
-//! installs the filter needs it ([`Runtime`]), or another C library calls it instead of one that was
-//! recorded. Arguments that choose what a call does are limited to what was recorded ([`Limit`]), where
-//! that is known and stable. Everything else is denied. A draft is written as text in one of several
-//! languages ([`Form`]), and checked against the recordings in what that language makes of it, so that
-//! no profile comes out that denies what was recorded.
+//! A [`Draft`] lists the syscalls that a profile allows, each with its [`GrantReason`]: the syscall was recorded, the
+//! program that installs the filter needs it ([`Runtime`]), the kernel makes programs call it, or another C library
+//! calls it instead of a recorded one. Arguments that select what a syscall does are limited to the recorded values
+//! ([`ArgLimit`]) if these are known and stable. All other syscalls are denied. A draft is written in one of several
+//! [formats](ProfileFormat). Before it is returned, the result is checked against the recordings, in the semantics of
+//! that format, so a profile never denies a recorded syscall.
 //!
-//! A recording knows the values of each argument for itself. So limits on several arguments of one
-//! call allow every combination of recorded values.
+//! A recording keeps the values of each argument separately. So limits on several arguments of one syscall allow
+//! every combination of recorded values.
 //!
 //! ```
-//! use callgate_trace::generate::{Form, Options, generate};
-//! use callgate_trace::recording::{CallId, Recording};
 //! use callgate_bpf::Arch;
+//! use callgate_trace::generate::{GenerateOptions, ProfileFormat, generate};
+//! use callgate_trace::recording::{CallId, Recording};
 //!
 //! let mut recording = Recording::default();
 //! recording.observe(CallId::new(Arch::X86_64, 41), &[1, 0x80001, 0, 0, 0, 0]);
-//! let draft = generate(&[recording], &Options::default())?;
+//! let draft = generate(&[recording], &GenerateOptions::default())?;
 //! let socket = draft.grants().find(|grant| grant.name == "socket").ok_or("not granted")?;
 //! assert_eq!(socket.limits[0].to_string(), "family == 1");
-//! let written = draft.write(Form::Oci)?;
+//! let written = draft.write(ProfileFormat::Oci)?;
 //! assert!(written.text.contains("SCMP_ACT_ALLOW"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod arg_limit;
+mod build;
 mod directives;
 mod draft;
 mod error;
 mod families;
-mod limit;
-mod limits;
+mod format;
+mod grant;
+mod limitable;
+mod options;
+mod recorded_limits;
 mod remarks;
 mod runtime;
+mod systemd_versions;
+mod text;
 mod write;
 
-pub use directives::{NEWEST as NEWEST_SYSTEMD, OLDEST as OLDEST_SYSTEMD};
-pub use draft::{Draft, Grant, Reason, Unlimited};
+pub use arg_limit::{ArgLimit, Cube};
+pub use build::generate;
+pub use draft::Draft;
 pub use error::GenerateError;
-pub use limit::{Cube, Limit};
+pub use format::ProfileFormat;
+pub use grant::{Grant, GrantReason, UnlimitedArg};
+pub use options::{DenyAction, GenerateOptions, LimitedArgs};
 pub use remarks::remarks;
 pub use runtime::Runtime;
-pub use write::{Form, Written};
-
-use crate::recording::Recording;
-use callgate_bpf::syscalls::Arch;
-use callgate_bpf::verdict::Verdict;
-
-/// What a profile should be like.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Exactly these architectures. Empty: those of which calls were recorded.
-    pub arches: Vec<Arch>,
-    /// Whether calls are granted that stand for recorded ones in other C libraries.
-    pub complete: bool,
-    /// Which arguments are limited.
-    pub arguments: Arguments,
-    /// What happens to all other calls.
-    pub deny: Deny,
-    /// Who installs the filter.
-    pub runtime: Runtime,
-    /// The version of systemd that a unit is for, at least [`OLDEST_SYSTEMD`]: calls that it does not know are
-    /// left out.
-    pub systemd: u16,
-    /// Whether recordings will do that say of themselves that calls are missing.
-    pub partial: bool,
-}
-
-impl Default for Options {
-    /// For runc and crun: complete, stable arguments limited, ENOSYS for the rest.
-    fn default() -> Options {
-        Options {
-            arches: Vec::new(),
-            complete: true,
-            arguments: Arguments::Stable,
-            deny: Deny::Enosys,
-            runtime: Runtime::Oci,
-            systemd: NEWEST_SYSTEMD,
-            partial: false,
-        }
-    }
-}
-
-/// Which arguments are limited to recorded values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arguments {
-    /// None.
-    Off,
-    /// Those whose other values are privileges of their own, and those that are stable.
-    Stable,
-    /// All that can be limited, however little was seen of them.
-    All,
-}
-
-/// What happens to a call that is not granted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deny {
-    /// It fails with ENOSYS, as on a kernel that does not have it: programs and libraries fall back.
-    Enosys,
-    /// It fails with EPERM: programs say that something is not permitted.
-    Eperm,
-    /// The process is killed with SIGSYS.
-    Kill,
-    /// It is logged and executed: to try a profile out.
-    Log,
-}
-
-impl Deny {
-    /// The verdict; ENOSYS has not the same number everywhere.
-    pub const fn verdict(self, arch: Arch) -> Verdict {
-        match self {
-            Deny::Enosys => Verdict::errno(arch.enosys()),
-            Deny::Eperm => Verdict::errno(1),
-            Deny::Kill => Verdict::KILL_PROCESS,
-            Deny::Log => Verdict::LOG,
-        }
-    }
-
-    /// Why one would choose it, for people.
-    pub const fn why(self) -> &'static str {
-        match self {
-            Deny::Enosys => {
-                "other calls fail with ENOSYS, as on an older kernel: libraries fall back"
-            }
-            Deny::Eperm => "other calls fail with EPERM: programs say that it is not permitted",
-            Deny::Kill => "other calls kill the process: nothing goes on after a surprise",
-            Deny::Log => "other calls run and are logged: to try the profile out",
-        }
-    }
-}
-
-/// Makes a profile that allows what was recorded, all together, and as little else as the options say.
-///
-/// # Errors
-/// When nothing was recorded for the architectures, when they have different byte orders, or when calls
-/// are missing in a recording ([`Effect::Incomplete`](crate::recording::Effect::Incomplete)) and
-/// [`Options::partial`] does not permit it.
-pub fn generate(recordings: &[Recording], options: &Options) -> Result<Draft, GenerateError> {
-    draft::draft(recordings, options)
-}
-
-/// `once`, `2 times`.
-fn times(count: u64) -> String {
-    if count == 1 { "once".to_owned() } else { format!("{count} times") }
-}
+pub use systemd_versions::{NEWEST as NEWEST_SYSTEMD, OLDEST as OLDEST_SYSTEMD};
+pub use write::WrittenProfile;
 
 #[cfg(test)]
 mod tests;

@@ -1,15 +1,15 @@
-//! What is to be said about recordings and the profile that is made from them: where it may be smaller
-//! than a program needs, or larger than it could be.
+//! Warnings about a generated profile: why it may allow less than the program needs, or more than necessary.
 
-use super::draft::{Draft, Grant, Reason};
-use super::times;
-use super::write::Form;
-use crate::recording::{Effect, How, Recording, Run};
+use super::draft::Draft;
+use super::format::ProfileFormat;
+use super::grant::{Grant, GrantReason};
+use super::text::times;
+use crate::recording::{Effect, Recording, RecordingMethod, Run};
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_bpf::syscalls::Arch;
 
-/// Warnings about a profile in a form. `recordings` are those that it was made from.
-pub fn remarks(recordings: &[Recording], draft: &Draft, form: Form) -> Vec<Diagnostic> {
+/// Warnings about a profile in a format. `recordings` are those from which it was generated.
+pub fn remarks(recordings: &[Recording], draft: &Draft, format: ProfileFormat) -> Vec<Diagnostic> {
     let runs: Vec<&Run> = recordings.iter().flat_map(Recording::runs).collect();
     let mut remarks = Vec::new();
     let mut warn = |message: String, help: &str| {
@@ -18,95 +18,94 @@ pub fn remarks(recordings: &[Recording], draft: &Draft, form: Form) -> Vec<Diagn
     for caveat in draft.recorded().caveats() {
         let (message, help) = match caveat.effect {
             Effect::Incomplete => (
-                format!("{}: the profile may be too small", caveat.text),
-                "record again, on a quieter machine, or as root with the kernel's tracepoint",
+                format!("{}: the profile may deny syscalls that the program needs", caveat.text),
+                "record again; recording as root (--via tracepoint) loses the fewest syscalls",
             ),
             Effect::Altered => (
                 caveat.text,
-                "the program may call something else without the recorder; see callgate record --help",
+                "without the recorder, the program may make other syscalls; see callgate record --help",
             ),
             Effect::Excess => (
                 format!("{}: the profile allows them", caveat.text),
-                "record without those filters, or remove from the profile what --explain shows too much",
+                "record without those filters, or remove the syscalls from the profile",
             ),
         };
         warn(message, help);
     }
-    if !runs.is_empty() && runs.iter().all(|run| run.how == How::Audit) {
+    if !runs.is_empty() && runs.iter().all(|run| run.method == RecordingMethod::Audit) {
         warn(
-            "an audit log has only the calls that a filter logged or denied: the profile allows nothing \
-             else"
-            .to_owned(),
+            "an audit log has only syscalls that a filter logged or denied: the profile denies all others"
+                .to_owned(),
             "add a recording of a normal run",
         );
     }
     let crashed = runs.iter().filter_map(|run| run.status).find(|status| is_crash(*status));
     if let Some(status) = crashed {
         warn(
-            format!("a recorded command ended with status {status}, as after a crash"),
-            "what it did not live to call is not in the profile; record a run that ends well",
+            format!("a recorded command exited with status {status}, as after a crash"),
+            "the profile lacks later syscalls; record a run that succeeds",
         );
     }
     let no_values = draft
         .recorded()
         .calls()
-        .all(|(_, seen)| seen.args().iter().all(|values| values.observed() == 0));
+        .all(|(_, stats)| stats.args().iter().all(|values| values.observed() == 0));
     if no_values {
         warn(
-            "the recording has no values of arguments, so none are limited".to_owned(),
+            "the recording has no argument values, so no arguments are limited".to_owned(),
             "record with callgate record, or log with strace -e raw=all",
         );
     }
     let lacking: Vec<&str> =
         draft.grants().filter(|grant| lacks_values(grant)).map(|g| g.name).collect();
-    if !no_values && !lacking.is_empty() && form.says_arguments() {
-        let more = match lacking.len().saturating_sub(NAMED) {
+    if !no_values && !lacking.is_empty() && format.has_arguments() {
+        let more = match lacking.len().saturating_sub(MAX_NAMED) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        let named = lacking.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+        let named = lacking.iter().take(MAX_NAMED).copied().collect::<Vec<_>>().join(", ");
         warn(
             format!(
-                "not all recorded values are known as numbers, so these calls are granted with more than \
-                 was recorded: {named}{more}"
+                "some argument values are not known, so these syscalls are granted without limits on them: \
+                 {named}{more}"
             ),
-            "logs of strace have names for numbers, and counts have no values: record with callgate record, \
-             or log with strace -e raw=all",
+            "strace prints names instead of numbers, and counts have no values: record with callgate record, or \
+             log with strace -e raw=all",
         );
     }
     let left_out = arches_left_out(recordings, draft);
     if !left_out.is_empty() {
         let names: Vec<&str> = left_out.iter().map(|arch| arch.name()).collect();
         warn(
-            format!("calls of {} were recorded, too, and are denied", names.join(", ")),
-            "name all architectures with --arch, or none",
+            format!("syscalls of {} were recorded too, and are denied", names.join(", ")),
+            "name all architectures with --arch, or omit it",
         );
     }
-    if !form.says_numbers() {
+    if !format.has_numbers() {
         for (call, count) in draft.numbers() {
             warn(
                 format!(
-                    "{} has no call with the number {}, which was recorded {}: it is denied",
+                    "{} has no syscall with the number {}, which was recorded {}: it is denied",
                     call.arch,
                     call.nr,
                     times(*count)
                 ),
-                "no kernel that is known here has it; a Kafel policy can allow it by its number",
+                "the syscall tables do not have it; a Kafel policy can allow it by its number",
             );
         }
     }
     let limited = draft.grants().filter(|grant| !grant.limits.is_empty()).count();
-    if limited > 0 && !form.says_arguments() {
+    if limited > 0 && !format.has_arguments() {
         warn(
             format!(
-                "systemd limits arguments by directives such as RestrictAddressFamilies= alone: other limits \
-                 are left out (calls with limits: {limited})"
+                "systemd limits arguments only by directives such as RestrictAddressFamilies=: other limits are \
+                 omitted (syscalls with limits: {limited})"
             ),
-            "another form of the profile limits them",
+            "the other formats express all limits",
         );
     }
-    for grant in draft.grants().filter(|grant| !draft.can_name(form, grant.name)) {
-        if let Reason::Recorded(count) = grant.reason {
+    for grant in draft.grants().filter(|grant| !draft.can_name(format, grant.name)) {
+        if let GrantReason::Recorded(count) = grant.reason {
             warn(
                 format!(
                     "systemd {} does not know {}, which was recorded {}: it is denied",
@@ -114,28 +113,28 @@ pub fn remarks(recordings: &[Recording], draft: &Draft, form: Form) -> Vec<Diagn
                     grant.name,
                     times(count)
                 ),
-                "where a later systemd runs, name its version with --systemd",
+                "for a newer systemd, give its version with --systemd",
             );
         }
     }
     remarks
 }
 
-/// How many calls a remark names.
-const NAMED: usize = 8;
+/// How many syscalls a warning names.
+const MAX_NAMED: usize = 8;
 
-/// Whether an argument of a call is not limited because not all its values are known.
+/// Whether an argument is not limited because some of its values are not known.
 fn lacks_values(grant: &Grant) -> bool {
     grant.unlimited.iter().any(|unlimited| unlimited.lacks_values)
 }
 
-/// Whether a status is that of a signal by which programs crash, or are killed by a filter: SIGILL,
-/// SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS.
+/// Whether an exit status reports a signal of a crash or of a filter: SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV,
+/// SIGSYS.
 fn is_crash(status: u8) -> bool {
     matches!(status.checked_sub(128), Some(4 | 5 | 6 | 7 | 8 | 11 | 31))
 }
 
-/// The architectures of recorded calls that the profile is not for.
+/// Architectures with recorded syscalls that the profile is not for.
 fn arches_left_out(recordings: &[Recording], draft: &Draft) -> Vec<Arch> {
     let mut left_out: Vec<Arch> = recordings
         .iter()

@@ -1,42 +1,38 @@
-//! What is to be said against a recording: where it has less, more or something else than the program
-//! calls without a recorder.
+//! Caveats: why a recording may have fewer, more or other syscalls than the program makes without a recorder.
 //!
-//! A caveat is found while somebody records and matters when a profile is made, on another day, of several
-//! merged recordings. So it is written into the file, with an identifier that programs know and a text
-//! for people. Readers treat identifiers that they do not know by their [`Effect`].
+//! A caveat is noticed during recording, but matters when a profile is generated, possibly later and from several
+//! merged recordings. Therefore it is stored in the recording, with an identifier for programs and a text for people.
+//! Readers treat unknown identifiers according to their [`Effect`].
 
-use super::Run;
-
-/// Something to be said against a run.
+/// Why a recording may differ from a run without a recorder.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Caveat {
-    /// A stable identifier, such as `denied-calls`; the list is where recordings are
-    /// [read](crate::read).
+    /// A stable identifier, such as `denied-calls`. The [JSON format](super#json-format) lists them.
     pub id: String,
-    /// What it does to the recording.
+    /// The effect on the recording.
     pub effect: Effect,
-    /// How many calls, threads or whatever else it is about, where that is known.
+    /// How many syscalls, threads or other things it concerns, if known.
     pub count: Option<u64>,
-    /// It in words.
+    /// A description for people.
     pub text: String,
 }
 
-/// How a recording differs from what the program calls.
+/// How a recording differs from the syscalls that the program makes without a recorder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effect {
-    /// Calls are missing: a profile made of it denies them.
+    /// Syscalls are missing: a profile made from it denies them.
     Incomplete,
-    /// The program ran otherwise than it does without a recorder, and may call something else.
+    /// The program ran differently than without a recorder, and may make other syscalls.
     Altered,
-    /// It has calls that did not succeed, because a filter denied them: a profile made of it allows them.
+    /// It contains syscalls that a filter denied: a profile made from it allows them.
     Excess,
 }
 
 impl Effect {
-    /// All of them.
+    /// All effects.
     pub const ALL: &'static [Effect] = &[Effect::Incomplete, Effect::Altered, Effect::Excess];
 
-    /// Its name in a recording.
+    /// The name in a recording.
     pub const fn name(self) -> &'static str {
         match self {
             Effect::Incomplete => "incomplete",
@@ -47,118 +43,38 @@ impl Effect {
 }
 
 impl Caveat {
-    /// The identifier of calls that happened and are not in the counts: the `lost` of a run.
+    /// Identifier: syscalls were made but not counted ([`Run::lost`](super::Run::lost)).
     pub const LOST_CALLS: &'static str = "lost-calls";
-    /// The identifier of a recording whose end is missing.
+    /// Identifier: the end of the recording is missing.
     pub const CUT_OFF: &'static str = "cut-off";
 
-    /// A recording of which the end is missing.
+    /// The recording was truncated.
     pub fn cut_off() -> Caveat {
         Caveat {
             id: Caveat::CUT_OFF.to_owned(),
             effect: Effect::Incomplete,
             count: None,
-            text: "the recording was cut off: entries behind the cut are missing".to_owned(),
+            text: "the recording is truncated: later entries are missing".to_owned(),
         }
     }
 
-    /// A recording that was saved while the command ran.
+    /// The recording was saved while the command was running.
     pub fn unfinished() -> Caveat {
-        let text = "the recording was saved while the command ran: what it called later is missing";
+        let text =
+            "the recording was saved while the command was running: later syscalls are missing";
         Caveat { text: text.to_owned(), ..Caveat::cut_off() }
     }
 
-    fn lost(calls: u64) -> Caveat {
+    pub(super) fn lost(calls: u64) -> Caveat {
+        let text = match calls {
+            1 => "at least 1 syscall is missing from the recording".to_owned(),
+            calls => format!("at least {calls} syscalls are missing from the recording"),
+        };
         Caveat {
             id: Caveat::LOST_CALLS.to_owned(),
             effect: Effect::Incomplete,
             count: Some(calls),
-            text: format!("calls happened that are not in the recording, at least {calls}"),
+            text,
         }
-    }
-}
-
-/// One caveat for each identifier, the weightiest effects first. Of the same one in several runs the first is
-/// given, with their number.
-pub(super) fn of(runs: &[Run]) -> Vec<Caveat> {
-    let mut all: Vec<(Caveat, usize)> = Vec::new();
-    for caveat in runs.iter().flat_map(|run| &run.caveats) {
-        match all.iter_mut().find(|(known, _)| known.id == caveat.id) {
-            Some((known, times)) => {
-                *times += 1;
-                known.effect = known.effect.min(caveat.effect);
-                known.count = match (known.count, caveat.count) {
-                    (Some(a), Some(b)) => Some(a.saturating_add(b)),
-                    _ => None,
-                };
-            }
-            None => all.push((caveat.clone(), 1)),
-        }
-    }
-    let lost = runs.iter().fold(0, |sum: u64, run| sum.saturating_add(run.lost));
-    // Of a recording that was cut off, more is said by that.
-    let is_cut = all.iter().any(|(caveat, _)| caveat.id == Caveat::CUT_OFF);
-    if lost > 0 && !(is_cut && lost == 1) {
-        all.push((Caveat::lost(lost), 1));
-    }
-    let mut caveats: Vec<Caveat> = all
-        .into_iter()
-        .map(|(mut caveat, times)| {
-            if times > 1 {
-                caveat.text += &format!(" (so in {times} of {} runs)", runs.len());
-            }
-            caveat
-        })
-        .collect();
-    caveats.sort_by(|a, b| (a.effect, &a.id).cmp(&(b.effect, &b.id)));
-    caveats
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn run(lost: u64, caveats: &[(&str, Effect, Option<u64>)]) -> Run {
-        let caveat = |(id, effect, count): &(&str, Effect, Option<u64>)| Caveat {
-            id: (*id).to_owned(),
-            effect: *effect,
-            count: *count,
-            text: format!("{id} happened"),
-        };
-        Run { lost, caveats: caveats.iter().map(caveat).collect(), ..Run::default() }
-    }
-
-    #[test]
-    fn what_several_runs_have_is_said_once() {
-        let runs = [
-            run(
-                2,
-                &[
-                    ("denied-calls", Effect::Excess, Some(3)),
-                    ("unprivileged", Effect::Altered, None),
-                ],
-            ),
-            run(5, &[("denied-calls", Effect::Excess, Some(4))]),
-            run(0, &[("denied-calls", Effect::Excess, None)]),
-        ];
-        let texts = |runs: &[Run]| of(runs).into_iter().map(|one| one.text).collect::<Vec<_>>();
-        assert_eq!(
-            texts(&runs),
-            [
-                "calls happened that are not in the recording, at least 7",
-                "unprivileged happened",
-                "denied-calls happened (so in 3 of 3 runs)",
-            ]
-        );
-        assert_eq!(of(&runs[..2]).last().and_then(|one| one.count), Some(7));
-        assert_eq!(of(&runs).last().and_then(|one| one.count), None);
-        assert_eq!(texts(&[Run::default()]), [""; 0]);
-    }
-
-    #[test]
-    fn a_cut_is_said_once_and_not_as_a_lost_call_too() {
-        let cut = Run { lost: 1, caveats: vec![Caveat::cut_off()], ..Run::default() };
-        assert_eq!(of(std::slice::from_ref(&cut)), [Caveat::cut_off()]);
-        assert_eq!(of(&[cut, run(9, &[])]).len(), 2);
     }
 }

@@ -1,63 +1,58 @@
-//! The values that one argument of a call had.
+//! The values of one argument of a syscall.
 //!
-//! Up to [`MAX_FEW`] different values are kept as they are. One more, and what remains is a summary:
-//! the smallest and the largest, the bits that were ever set, and those that always were. So the size
-//! is bounded, however long somebody records. A summary never becomes a set again, and the order in
-//! which values were seen does not matter.
+//! Up to [`MAX_VALUES`] distinct values are kept individually. With one more, only bounds remain: the smallest and
+//! the largest value, the bits that were set in some value, and those that were set in all. So the size is bounded for
+//! recordings of any length. Bounds never become a set again, and the order of the values does not matter.
 //!
-//! Of each value that is kept, the number of runs that had it is known, too: whether a value is the same
-//! in all runs is what makes an argument stable.
+//! For each value that is kept, the number of runs that had it is kept too: an argument is stable if its values are
+//! the same in all runs.
 
-use super::MAX_COUNT;
+use super::limits::{MAX_COUNT, MAX_VALUES};
 
-/// How many different values of an argument are kept.
-pub const MAX_FEW: usize = 32;
-
-/// What was seen of one argument.
+/// The values of one argument.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Values {
+pub struct ArgValues {
     observed: u64,
-    seen: Seen,
+    set: ValueSet,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Seen {
-    Few(Few),
-    Many(Bounds),
+enum ValueSet {
+    Listed(ListedValues),
+    Bounded(Bounds),
 }
 
-impl Default for Seen {
-    fn default() -> Seen {
-        Seen::Few(Few::default())
+impl Default for ValueSet {
+    fn default() -> ValueSet {
+        ValueSet::Listed(ListedValues::default())
     }
 }
 
-/// Values one by one.
+/// Individual values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Few {
-    /// Sorted, at most [`MAX_FEW`], none twice.
+struct ListedValues {
+    /// Sorted and distinct, at most [`MAX_VALUES`].
     values: Vec<u64>,
-    /// In how many runs each value was seen; empty when that is one for all, as in every recording that
-    /// was not merged.
+    /// In how many runs each value was seen; empty if this is 1 for all, as in every recording that was not merged.
     runs: Vec<u64>,
 }
 
-impl Few {
+impl ListedValues {
     fn runs(&self, index: usize) -> u64 {
         self.runs.get(index).copied().unwrap_or(1)
     }
 
-    /// Takes a value in that was seen in so many runs; `false` when there is no room for it.
-    fn insert(&mut self, value: u64, runs: u64, join: Join) -> bool {
+    /// Adds a value that was seen in this many runs; `false` if the set is full.
+    fn insert(&mut self, value: u64, runs: u64, relation: RunRelation) -> bool {
         match self.values.binary_search(&value) {
             Ok(index) => {
-                let all = join.join(self.runs(index), runs);
+                let all = relation.total_runs(self.runs(index), runs);
                 if all != self.runs(index) {
                     self.runs.resize(self.values.len(), 1);
                     self.runs.iter_mut().skip(index).take(1).for_each(|runs| *runs = all);
                 }
             }
-            Err(_) if self.values.len() >= MAX_FEW => return false,
+            Err(_) if self.values.len() >= MAX_VALUES => return false,
             Err(place) => {
                 if runs != 1 || !self.runs.is_empty() {
                     self.runs.resize(self.values.len(), 1);
@@ -72,31 +67,31 @@ impl Few {
 
 /// Whether two recordings are parts of the same runs or of different ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Join {
+pub(super) enum RunRelation {
     Same,
     Different,
 }
 
-impl Join {
-    /// In how many runs together something was seen.
-    pub(super) fn join(self, a: u64, b: u64) -> u64 {
+impl RunRelation {
+    /// The number of runs in at least one of the two recordings.
+    pub(super) fn total_runs(self, a: u64, b: u64) -> u64 {
         match self {
-            Join::Same => a.max(b),
-            Join::Different => a.saturating_add(b).min(MAX_COUNT),
+            RunRelation::Same => a.max(b),
+            RunRelation::Different => a.saturating_add(b).min(MAX_COUNT),
         }
     }
 }
 
-/// What is known of many values.
+/// Bounds of a set of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     /// The smallest value, unsigned.
     pub min: u64,
     /// The largest value, unsigned.
     pub max: u64,
-    /// The bits that were set in some value.
+    /// The bits that were set in at least one value.
     pub ever: u64,
-    /// The bits that were set in every value.
+    /// The bits that were set in all values.
     pub always: u64,
 }
 
@@ -106,7 +101,7 @@ impl Bounds {
         Bounds { min: value, max: value, ever: value, always: value }
     }
 
-    /// The bounds of the values of both.
+    /// The bounds of the union of both sets.
     #[must_use]
     pub fn unite(self, other: Bounds) -> Bounds {
         Bounds {
@@ -117,7 +112,7 @@ impl Bounds {
         }
     }
 
-    /// Whether there are values with these bounds, as far as the smallest and the largest tell.
+    /// Whether the smallest and the largest value are consistent with the bits.
     pub fn is_possible(&self) -> bool {
         let within = |value: u64| value & !self.ever == 0 && self.always & !value == 0;
         self.min <= self.max && within(self.min) && within(self.max)
@@ -131,98 +126,103 @@ impl Bounds {
     }
 }
 
-impl Values {
-    /// Values that were seen in one run, together this many times.
-    pub fn few(observed: u64, values: impl IntoIterator<Item = u64>) -> Values {
-        Values::of_runs(observed, values.into_iter().map(|value| (value, 1)))
+impl ArgValues {
+    /// Values of one run. `observed` is how often a value was seen.
+    pub fn from_values(observed: u64, values: impl IntoIterator<Item = u64>) -> ArgValues {
+        ArgValues::from_values_in_runs(observed, values.into_iter().map(|value| (value, 1)))
     }
 
-    /// Values, each with the number of runs in which it was seen; together they were seen this many times.
-    pub fn of_runs(observed: u64, values: impl IntoIterator<Item = (u64, u64)>) -> Values {
-        let mut all = Values::default();
+    /// Values, each with the number of runs in which it was seen. `observed` is how often a value was seen.
+    pub fn from_values_in_runs(
+        observed: u64,
+        values: impl IntoIterator<Item = (u64, u64)>,
+    ) -> ArgValues {
+        let mut all = ArgValues::default();
         for (value, runs) in values {
-            all.insert(value, runs, Join::Same);
+            all.insert(value, runs, RunRelation::Same);
         }
         all.observed = observed;
         all
     }
 
-    /// Values of which the bounds alone are known.
-    pub fn many(observed: u64, bounds: Bounds) -> Values {
-        Values { observed, seen: Seen::Many(bounds) }
+    /// Values of which only the bounds are known. `observed` is how often a value was seen.
+    pub fn from_bounds(observed: u64, bounds: Bounds) -> ArgValues {
+        ArgValues { observed, set: ValueSet::Bounded(bounds) }
     }
 
-    /// One more value, in the same run.
+    /// Adds one value of the same run.
     pub fn observe(&mut self, value: u64) {
         self.observed = self.observed.saturating_add(1).min(MAX_COUNT);
-        self.insert(value, 1, Join::Same);
+        self.insert(value, 1, RunRelation::Same);
     }
 
-    fn insert(&mut self, value: u64, runs: u64, join: Join) {
-        match &mut self.seen {
-            Seen::Few(few) => {
-                if !few.insert(value, runs, join) {
+    fn insert(&mut self, value: u64, runs: u64, relation: RunRelation) {
+        match &mut self.set {
+            ValueSet::Listed(listed) => {
+                if !listed.insert(value, runs, relation) {
                     let value = Bounds::of(value);
-                    let all = bounds(&few.values).map_or(value, |all| all.unite(value));
-                    self.seen = Seen::Many(all);
+                    let all = bounds(&listed.values).map_or(value, |all| all.unite(value));
+                    self.set = ValueSet::Bounded(all);
                 }
             }
-            Seen::Many(bounds) => *bounds = bounds.unite(Bounds::of(value)),
+            ValueSet::Bounded(bounds) => *bounds = bounds.unite(Bounds::of(value)),
         }
     }
 
-    /// Takes values in that were seen in the same run.
-    pub fn unite(&mut self, other: &Values) {
-        self.join(other, Join::Same);
+    /// Adds values of the same run.
+    pub fn unite(&mut self, other: &ArgValues) {
+        self.join(other, RunRelation::Same);
     }
 
-    pub(super) fn join(&mut self, other: &Values, join: Join) {
+    pub(super) fn join(&mut self, other: &ArgValues, relation: RunRelation) {
         self.observed = self.observed.saturating_add(other.observed).min(MAX_COUNT);
-        match (&mut self.seen, &other.seen) {
-            (_, Seen::Few(few)) => {
-                for (index, value) in few.values.iter().enumerate() {
-                    self.insert(*value, few.runs(index), join);
+        match (&mut self.set, &other.set) {
+            (_, ValueSet::Listed(listed)) => {
+                for (index, value) in listed.values.iter().enumerate() {
+                    self.insert(*value, listed.runs(index), relation);
                 }
             }
-            (Seen::Many(bounds), Seen::Many(others)) => *bounds = bounds.unite(*others),
-            (Seen::Few(few), Seen::Many(others)) => {
-                let all = bounds(&few.values).map_or(*others, |all| all.unite(*others));
-                self.seen = Seen::Many(all);
+            (ValueSet::Bounded(bounds), ValueSet::Bounded(others)) => {
+                *bounds = bounds.unite(*others);
+            }
+            (ValueSet::Listed(listed), ValueSet::Bounded(others)) => {
+                let all = bounds(&listed.values).map_or(*others, |all| all.unite(*others));
+                self.set = ValueSet::Bounded(all);
             }
         }
     }
 
-    /// How often a value was seen. Less than the count of the call where values are not known: strace's
-    /// names of flags are no values.
+    /// How often a value was seen. This is less than the count of the syscall if some values are not known: for
+    /// example, strace prints the names of flags instead of values.
     pub fn observed(&self) -> u64 {
         self.observed
     }
 
-    /// All values, sorted, while they are few; `None` when there were more than [`MAX_FEW`].
+    /// All distinct values, sorted; `None` if there were more than [`MAX_VALUES`].
     pub fn all(&self) -> Option<&[u64]> {
-        match &self.seen {
-            Seen::Few(few) => Some(&few.values),
-            Seen::Many(_) => None,
+        match &self.set {
+            ValueSet::Listed(listed) => Some(&listed.values),
+            ValueSet::Bounded(_) => None,
         }
     }
 
-    /// Each value with the number of runs in which it was seen; none when there were more than
-    /// [`MAX_FEW`] values.
+    /// Each distinct value with the number of runs in which it was seen; empty if there were more than
+    /// [`MAX_VALUES`] values.
     pub fn runs(&self) -> impl Iterator<Item = (u64, u64)> {
-        let few = match &self.seen {
-            Seen::Few(few) => Some(few),
-            Seen::Many(_) => None,
+        let listed = match &self.set {
+            ValueSet::Listed(listed) => Some(listed),
+            ValueSet::Bounded(_) => None,
         };
-        few.into_iter().flat_map(|few| {
-            few.values.iter().enumerate().map(|(index, value)| (*value, few.runs(index)))
+        listed.into_iter().flat_map(|listed| {
+            listed.values.iter().enumerate().map(|(index, value)| (*value, listed.runs(index)))
         })
     }
 
-    /// The bounds of the values; `None` when there are none.
+    /// The bounds of the values; `None` if no value was seen.
     pub fn bounds(&self) -> Option<Bounds> {
-        match &self.seen {
-            Seen::Few(few) => bounds(&few.values),
-            Seen::Many(bounds) => Some(*bounds),
+        match &self.set {
+            ValueSet::Listed(listed) => bounds(&listed.values),
+            ValueSet::Bounded(bounds) => Some(*bounds),
         }
     }
 }
@@ -237,14 +237,14 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn values_are_kept_while_they_are_few() {
-        let mut values = Values::default();
+    fn up_to_32_distinct_values_are_kept() {
+        let mut values = ArgValues::default();
         assert_eq!((values.all(), values.bounds(), values.observed()), (Some(&[][..]), None, 0));
-        for value in (0..MAX_FEW as u64).rev() {
+        for value in (0..MAX_VALUES as u64).rev() {
             values.observe(value << 8 | 1);
             values.observe(value << 8 | 1);
         }
-        let all: Vec<u64> = (0..MAX_FEW as u64).map(|value| value << 8 | 1).collect();
+        let all: Vec<u64> = (0..MAX_VALUES as u64).map(|value| value << 8 | 1).collect();
         assert_eq!((values.all(), values.observed()), (Some(&all[..]), 64));
         values.observe(u64::MAX);
         let bounds = Bounds { min: 1, max: u64::MAX, ever: u64::MAX, always: 1 };
@@ -252,23 +252,24 @@ mod tests {
     }
 
     #[test]
-    fn a_value_counts_once_for_each_run() {
-        let of = |values: &[u64]| Values::few(values.len() as u64, values.iter().copied());
+    fn the_runs_of_each_value_are_counted() {
+        let of =
+            |values: &[u64]| ArgValues::from_values(values.len() as u64, values.iter().copied());
         let mut all = of(&[1, 1, 2]);
         assert!(all.runs().eq([(1, 1), (2, 1)]));
         all.unite(&of(&[2, 3]));
         assert!(all.runs().eq([(1, 1), (2, 1), (3, 1)]));
-        all.join(&of(&[0, 2]), Join::Different);
-        all.join(&of(&[0, 2, 9]), Join::Different);
+        all.join(&of(&[0, 2]), RunRelation::Different);
+        all.join(&of(&[0, 2, 9]), RunRelation::Different);
         assert!(all.runs().eq([(0, 2), (1, 1), (2, 3), (3, 1), (9, 1)]));
-        assert_eq!(all, Values::of_runs(10, all.runs()));
-        let mut many = of(&(0..=MAX_FEW as u64).collect::<Vec<_>>());
-        many.join(&all, Join::Different);
+        assert_eq!(all, ArgValues::from_values_in_runs(10, all.runs()));
+        let mut many = of(&(0..=MAX_VALUES as u64).collect::<Vec<_>>());
+        many.join(&all, RunRelation::Different);
         assert_eq!(many.runs().count(), 0);
     }
 
     #[test]
-    fn impossible_bounds_are_noticed() {
+    fn inconsistent_bounds_are_detected() {
         let good = Bounds { min: 5, max: 0xd, ever: 0xd, always: 5 };
         assert!(good.is_possible());
         for bad in [
@@ -282,14 +283,14 @@ mod tests {
     }
 
     proptest! {
-        /// In whatever order values come, alone or united from parts, the result is one.
+        /// The result does not depend on the order of the values, nor on how they are split into parts.
         #[test]
         fn order_and_parts_do_not_matter(
             values in proptest::collection::vec(0_u64..80, 0..120),
             cut in 0_usize..120,
         ) {
             let gather = |values: &[u64]| {
-                let mut all = Values::default();
+                let mut all = ArgValues::default();
                 values.iter().for_each(|value| all.observe(*value));
                 all
             };
@@ -303,7 +304,7 @@ mod tests {
             let distinct: std::collections::BTreeSet<u64> = values.iter().copied().collect();
             match whole.all() {
                 Some(all) => prop_assert!(all.iter().eq(&distinct)),
-                None => prop_assert!(distinct.len() > MAX_FEW),
+                None => prop_assert!(distinct.len() > MAX_VALUES),
             }
             for value in values {
                 prop_assert!(whole.bounds().is_some_and(|bounds| bounds.contains(value) && bounds.is_possible()));

@@ -1,4 +1,4 @@
-//! `callgate generate`: a least-privilege profile from recordings.
+//! `callgate generate`: generates a least-privilege profile from recordings.
 
 mod summary;
 
@@ -7,48 +7,51 @@ use std::path::PathBuf;
 
 use callgate::Arch;
 use callgate::generate::{
-    self, Arguments, Deny, Form, GenerateError, NEWEST_SYSTEMD, OLDEST_SYSTEMD, Runtime,
+    self, DenyAction, GenerateError, GenerateOptions, LimitedArgs, NEWEST_SYSTEMD, OLDEST_SYSTEMD,
+    ProfileFormat, Runtime,
 };
 use callgate::recording::Recording;
 use clap::{ValueEnum, ValueHint};
 
 use crate::options::{Format, Switch, parse_arch};
 use crate::output;
-use crate::recordings::{self, Reading};
+use crate::recordings::{self, RecordingOptions};
 use crate::report::{self, Failure, Result};
-use summary::Figures;
+use summary::Summary;
 
-/// Make a least-privilege profile from recordings
+/// Generate a least-privilege profile from recordings
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The profile allows what was recorded, in all recordings together, and denies all
-else. It is checked against the recordings before it is written, and says in
-comments why each call is there:
+The profile allows everything in any of the recordings and denies all other
+syscalls. It is checked against the recordings before it is written. Comments in
+the profile give the reason for each syscall:
 
-  recorded       the program called it.
-  at the start   whoever installs the filter calls it afterwards (--runtime); in
-                 a recording of the program alone it is missing.
-  like another   another C library or version calls it instead of a recorded one
-                 (--complete): statx for stat, vfork for fork.
+  recorded        the program made it.
+  at the start    the program that installs the filter makes it afterwards
+                  (--runtime); recordings of the command do not have it.
+  by the kernel   the kernel makes programs call it after signals.
+  related         another C library or version makes it instead of a recorded
+                  one, or in addition to it (--complete): statx for stat, vfork
+                  for fork.
 
-Arguments that choose what a call does (a socket's family, the command of ioctl,
-memory that is executable) are limited to recorded values where that is a
-privilege of its own, and else where the values are the same in all recordings,
-or, in the only one, were seen four times as often as there are different ones.
-Give recordings of several runs, or one that callgate record merge made of them:
-the profile is the same.
+Arguments that select what a syscall does (the family of a socket, the command
+of ioctl, executable memory) are limited to recorded values if other values are
+additional privileges. Otherwise they are limited if the values are stable: the
+same in all recordings, or in a single recording observed at least four times
+per distinct value. Recordings of several runs give the best profile; merging
+them with callgate record merge before gives the same one.
 
-A recording says of itself where calls are missing (lost, threads that were not
-recorded, a file that is cut off); then there is a profile only with --partial.
-Other caveats are warnings: that filters denied recorded calls, that a
-set-user-ID program ran without its privileges.
+If the caveats of a recording say that syscalls are missing (lost syscalls,
+threads that were not recorded, a truncated file), --partial is required. Other
+caveats are warnings, for example that a filter denied recorded syscalls, or
+that a set-user-ID program ran without its privileges.
 
-The default for other calls is ENOSYS: libraries that try a newer call fall
-back, as they do on an older kernel; after EPERM they give up.
+By default, other syscalls fail with ENOSYS: libraries that try a newer syscall
+fall back, as on an older kernel. After EPERM they fail.
 
-A RECORDING is what callgate record writes, a log of strace, a table of strace
--c or perf trace -s, or SECCOMP records of the audit log, dmesg or journalctl.
-It serves the compiler too, as --weights.
+A RECORDING is a file of callgate record, a log of strace, a table of strace -c
+or perf trace -s, or SECCOMP records from the audit log, dmesg or journalctl. It
+can also be used for --weights.
 
 Examples:
   callgate record -o T.json -- my-server --once
@@ -56,28 +59,28 @@ Examples:
     my-server --once
   callgate generate monday.json tuesday.json --explain -o profile.json
   callgate record merge monday.json tuesday.json -o all.json
-  callgate generate all.json -o profile.json           the same profile
+  callgate generate all.json -o profile.json           gives the same profile
   callgate generate T.json --emit systemd --systemd 252 -o my.service.d/a.conf
   callgate generate T.json --emit kafel --deny kill --complete off")]
 pub(crate) struct GenerateArgs {
-    /// Recordings of the program; together they are what it may do
+    /// Recordings of the program; the profile allows everything in any of them
     #[arg(required = true, value_name = "RECORDING", value_hint = ValueHint::FilePath)]
     recordings: Vec<OsString>,
 
-    /// Where the profile goes [default: standard output]; it appears there whole or not at all
+    /// Write the profile to this file, completely or not at all [default: standard output]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 
-    /// The language of the profile
-    #[arg(long, value_name = "LANG", default_value = "oci")]
-    emit: Emit,
+    /// The format of the profile
+    #[arg(long, value_name = "FORMAT", default_value = "oci")]
+    emit: FormatArg,
 
-    /// Who installs the filter: what it calls afterwards is granted [default: oci (runc and crun) for oci,
-    /// systemd for systemd, nsjail for kafel]
-    #[arg(long, value_name = "WHO")]
+    /// The program that installs the filter; syscalls that it makes afterwards are granted [default: oci (runc and
+    /// crun) for oci, systemd for systemd, nsjail for kafel]
+    #[arg(long, value_name = "PROGRAM")]
     runtime: Option<RuntimeArg>,
 
-    /// The version of systemd that a unit is for: newer calls are left out, with a warning
+    /// The version of systemd for a unit; syscalls that it does not know are omitted, with a warning
     #[arg(
         long,
         value_name = "VERSION",
@@ -86,7 +89,7 @@ pub(crate) struct GenerateArgs {
     )]
     systemd: u16,
 
-    /// Whether to grant what other C libraries call instead of recorded calls
+    /// Whether to grant syscalls that other C libraries make instead of recorded ones
     #[arg(long, value_name = "WHEN", default_value = "on")]
     complete: Switch,
 
@@ -94,40 +97,40 @@ pub(crate) struct GenerateArgs {
     #[arg(long, value_name = "WHICH", default_value = "stable")]
     args: ArgumentsArg,
 
-    /// What happens to all other calls
-    #[arg(long, value_name = "HOW", default_value = "enosys")]
+    /// What happens to all other syscalls
+    #[arg(long, value_name = "ACTION", default_value = "enosys")]
     deny: DenyArg,
 
-    /// The architecture that the profile is for, and whose calls are in logs that do not say it; may be
-    /// repeated [default: those that were recorded]
+    /// The architecture of the profile, and of logs that do not name one; may be repeated [default: those with
+    /// recorded syscalls]
     #[arg(long, value_name = "ARCH", value_parser = parse_arch)]
     arch: Vec<Arch>,
 
-    /// Take unknown names of calls in logs as errors
+    /// Treat unknown names of syscalls in logs as errors
     #[arg(long)]
     strict: bool,
 
-    /// Make a profile of recordings in which calls are missing: lost, not recorded, or behind a cut. It will
-    /// deny them
+    /// Accept recordings from which syscalls are missing: lost, not recorded, or truncated. The profile denies
+    /// missing syscalls
     #[arg(long)]
     partial: bool,
 
-    /// Say for each call why it is granted, and what of its arguments is limited
+    /// Print for each syscall why it is granted, and which arguments are limited
     #[arg(long)]
     explain: bool,
 
-    /// The form of the summary; JSON goes to standard output when the profile goes to a file
-    #[arg(long, value_name = "FORM", default_value = "text")]
+    /// The format of the summary; with -o, JSON is printed on standard output
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Emit {
+enum FormatArg {
     /// JSON for Docker, Podman, runc and other OCI runtimes
     Oci,
-    /// Lines for a unit of systemd, which limits arguments by a few directives alone
+    /// Lines for a systemd unit; only a few directives can limit arguments
     Systemd,
-    /// A Kafel policy, for nsjail
+    /// A Kafel policy for nsjail
     Kafel,
 }
 
@@ -139,21 +142,21 @@ enum RuntimeArg {
     Runc,
     /// crun, the default of Podman and CRI-O
     Crun,
-    /// systemd: it grants its set @default by itself
+    /// systemd, which grants its set @default itself
     Systemd,
     /// nsjail
     Nsjail,
     /// callgate run
     Callgate,
-    /// The program itself
+    /// The recorded program itself
     None,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum ArgumentsArg {
-    /// Those whose other values are privileges of their own, and those that are stable
+    /// Arguments whose other values are additional privileges, and arguments with stable values
     Stable,
-    /// All that can be limited, however little was seen of them
+    /// All that can be limited, even if they were observed only once
     All,
     /// None
     Off,
@@ -161,48 +164,48 @@ enum ArgumentsArg {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum DenyArg {
-    /// They fail as on a kernel that does not have them
+    /// They fail with ENOSYS, as on a kernel without them
     Enosys,
-    /// They fail as not permitted
+    /// They fail with EPERM
     Eperm,
     /// The process is killed
     Kill,
-    /// They run and are logged, to try a profile out
+    /// They are executed and logged, to try out a profile
     Log,
 }
 
 impl GenerateArgs {
-    fn form(&self) -> Form {
+    fn format(&self) -> ProfileFormat {
         match self.emit {
-            Emit::Oci => Form::Oci,
-            Emit::Systemd => Form::Systemd,
-            Emit::Kafel => Form::Kafel,
+            FormatArg::Oci => ProfileFormat::Oci,
+            FormatArg::Systemd => ProfileFormat::Systemd,
+            FormatArg::Kafel => ProfileFormat::Kafel,
         }
     }
 
-    fn options(&self) -> generate::Options {
+    fn options(&self) -> GenerateOptions {
         let runtime = match (self.runtime, self.emit) {
-            (Some(RuntimeArg::Oci), _) | (None, Emit::Oci) => Runtime::Oci,
+            (Some(RuntimeArg::Oci), _) | (None, FormatArg::Oci) => Runtime::Oci,
             (Some(RuntimeArg::Runc), _) => Runtime::Runc,
             (Some(RuntimeArg::Crun), _) => Runtime::Crun,
-            (Some(RuntimeArg::Systemd), _) | (None, Emit::Systemd) => Runtime::Systemd,
-            (Some(RuntimeArg::Nsjail), _) | (None, Emit::Kafel) => Runtime::Nsjail,
+            (Some(RuntimeArg::Systemd), _) | (None, FormatArg::Systemd) => Runtime::Systemd,
+            (Some(RuntimeArg::Nsjail), _) | (None, FormatArg::Kafel) => Runtime::Nsjail,
             (Some(RuntimeArg::Callgate), _) => Runtime::Callgate,
             (Some(RuntimeArg::None), _) => Runtime::None,
         };
-        generate::Options {
+        GenerateOptions {
             arches: self.arch.clone(),
             complete: matches!(self.complete, Switch::On),
             arguments: match self.args {
-                ArgumentsArg::Stable => Arguments::Stable,
-                ArgumentsArg::All => Arguments::All,
-                ArgumentsArg::Off => Arguments::Off,
+                ArgumentsArg::Stable => LimitedArgs::Stable,
+                ArgumentsArg::All => LimitedArgs::All,
+                ArgumentsArg::Off => LimitedArgs::Off,
             },
             deny: match self.deny {
-                DenyArg::Enosys => Deny::Enosys,
-                DenyArg::Eperm => Deny::Eperm,
-                DenyArg::Kill => Deny::Kill,
-                DenyArg::Log => Deny::Log,
+                DenyArg::Enosys => DenyAction::Enosys,
+                DenyArg::Eperm => DenyAction::Eperm,
+                DenyArg::Kill => DenyAction::Kill,
+                DenyArg::Log => DenyAction::Log,
             },
             runtime,
             systemd: self.systemd,
@@ -213,8 +216,8 @@ impl GenerateArgs {
 
 pub(crate) fn run(args: &GenerateArgs) -> Result<u8> {
     let arch = args.arch.first().copied();
-    let reading = Reading { arch, strict: args.strict, partial: args.partial };
-    let named = recordings::read_all(&args.recordings, reading)?;
+    let options = RecordingOptions { arch, strict: args.strict, partial: args.partial };
+    let named = recordings::read_all(&args.recordings, options)?;
     let recordings: Vec<Recording> = named.iter().map(|named| named.recording.clone()).collect();
     let failed = |error: GenerateError| {
         let failure = match named.as_slice() {
@@ -224,34 +227,34 @@ pub(crate) fn run(args: &GenerateArgs) -> Result<u8> {
         failure.help(error.help())
     };
     let draft = generate::generate(&recordings, &args.options()).map_err(failed)?;
-    let form = args.form();
-    for remark in generate::remarks(&recordings, &draft, form) {
+    let format = args.format();
+    for remark in generate::remarks(&recordings, &draft, format) {
         report::warn(remark.message, remark.help);
     }
-    let written = draft.write(form).map_err(failed)?;
-    let figures = Figures::of(&draft, &written)?;
+    let written = draft.write(format).map_err(failed)?;
+    let summary = Summary::of(&draft, &written)?;
 
     let output = args.output.as_deref().filter(|path| path.as_os_str() != "-");
     match output {
         Some(path) => output::write_file(path, written.text.as_bytes())?,
         None => output::print(&written.text)?,
     }
-    let summary = match args.format {
+    let text = match args.format {
         Format::Text => {
-            let mut text = figures.text(&draft, form);
+            let mut text = summary.text(&draft, format);
             if args.explain {
-                summary::grants(&mut text, &draft, form);
+                summary::grants(&mut text, &draft, format);
             }
-            if let Some(path) = output.filter(|_| form == Form::Oci) {
+            if let Some(path) = output.filter(|_| format == ProfileFormat::Oci) {
                 summary::weights(&mut text, path, &named);
             }
             text
         }
-        Format::Json => figures.json(&draft, form),
+        Format::Json => summary.json(&draft, format),
     };
     match (args.format, output) {
-        (Format::Json, Some(_)) => output::print(&summary)?,
-        _ => report::note(&summary),
+        (Format::Json, Some(_)) => output::print(&text)?,
+        _ => report::note(&text),
     }
     Ok(0)
 }

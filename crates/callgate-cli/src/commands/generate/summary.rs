@@ -1,4 +1,4 @@
-//! What a generated profile comes to, and why each call is granted.
+//! A summary of a generated profile, and the reason for each granted syscall.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -7,41 +7,40 @@ use callgate::codegen::{Count, Weights};
 use callgate::compile::{self, Compiled, Stats};
 use callgate::diagram::Store;
 use callgate::explain::{Outcome, explain};
-use callgate::generate::{Draft, Form, Grant, Reason, Written};
+use callgate::generate::{Draft, Grant, GrantReason, ProfileFormat, WrittenProfile};
 use callgate::policy::Policy;
 use callgate::{Arch, Verdict};
 
 use crate::json::Json;
 use crate::output::wrap;
-use crate::recordings::Named;
+use crate::recordings::NamedRecording;
 use crate::report::{Failure, Result};
 use crate::source;
-use crate::text::{argument, count, times};
+use crate::text::{argument, counted, times};
 
-/// What a profile comes to.
-pub(super) struct Figures {
+/// Statistics about a profile and its filter.
+pub(super) struct Summary {
     stats: Stats,
-    /// Per architecture, of the calls that it has: how many are denied, whatever their arguments, and how
-    /// many there are.
+    /// Per architecture: how many syscalls are denied for all arguments, and how many syscalls there are.
     denied: Vec<(Arch, usize, usize)>,
 }
 
-impl Figures {
-    pub(super) fn of(draft: &Draft, written: &Written) -> Result<Figures> {
-        let counts = draft.recorded().calls().filter_map(|(call, seen)| {
+impl Summary {
+    pub(super) fn of(draft: &Draft, written: &WrittenProfile) -> Result<Summary> {
+        let counts = draft.recorded().calls().filter_map(|(call, stats)| {
             let (arch, name) = (Some(call.arch), call.name()?.to_owned());
-            Some(Count { arch, name, count: seen.count() as f64 })
+            Some(Count { arch, name, count: stats.count() as f64 })
         });
         let weights = Weights::of(counts).map_err(|error| Failure::new(error.to_string()))?;
         let options = compile::Options { weights, ..compile::Options::default() };
         let Compiled { stats, .. } = compile::compile(&written.policy, &options)
             .map_err(|error| source::failed("the profile", &error))?;
-        Ok(Figures { stats, denied: denied(draft, &written.policy)? })
+        Ok(Summary { stats, denied: denied(draft, &written.policy)? })
     }
 
-    pub(super) fn text(&self, draft: &Draft, form: Form) -> String {
+    pub(super) fn text(&self, draft: &Draft, format: ProfileFormat) -> String {
         let of = |wanted: fn(&Grant) -> bool| draft.grants().filter(|grant| wanted(grant)).count();
-        let limited = if form.says_arguments() { of(|grant| !grant.limits.is_empty()) } else { 0 };
+        let limited = if format.has_arguments() { of(|grant| !grant.limits.is_empty()) } else { 0 };
         let recorded = draft.recorded();
         let mut text = String::new();
         let mut line = |label: &str, value: String| {
@@ -52,15 +51,15 @@ impl Figures {
             "granted",
             format!(
                 "{}, {limited} of them with limits on arguments",
-                count(draft.grants().count() + draft.granted_by(form).count()),
+                syscalls(draft.grants().count() + draft.granted_without_limits(format).count()),
             ),
         );
         line(
             "  recorded",
             format!(
                 "{}, {}{}",
-                count(of(Grant::is_recorded)),
-                times(recorded.total()),
+                syscalls(of(Grant::is_recorded)),
+                counted(recorded.total(), "call"),
                 match recorded.runs().len() {
                     0 => String::new(),
                     1 => " in 1 run".to_owned(),
@@ -68,35 +67,41 @@ impl Figures {
                 }
             ),
         );
-        let at_start = of(|grant| grant.reason == Reason::Runtime);
+        let at_start = of(|grant| grant.reason == GrantReason::Runtime);
         if at_start > 0 {
-            line("  at the start", format!("{}: {}", count(at_start), draft.runtime().why()));
+            line(
+                "  at the start",
+                format!("{}: {}", syscalls(at_start), draft.runtime().description()),
+            );
         }
-        let by_kernel = of(|grant| grant.reason == Reason::Kernel);
+        let by_kernel = of(|grant| grant.reason == GrantReason::Kernel);
         if by_kernel > 0 {
-            line("  by the kernel", format!("{}, after signals and in sleeps", count(by_kernel)));
+            line(
+                "  by the kernel",
+                format!("{}, after signals and in sleeps", syscalls(by_kernel)),
+            );
         }
-        let siblings = of(|grant| matches!(grant.reason, Reason::Sibling { .. }))
-            + draft.granted_by(form).count();
+        let siblings = of(|grant| matches!(grant.reason, GrantReason::Sibling { .. }))
+            + draft.granted_without_limits(format).count();
         if siblings > 0 {
             line(
-                "  like others",
-                format!("{}, for other C libraries and other days", count(siblings)),
+                "  related",
+                format!("{}, which other C libraries or later runs may make", syscalls(siblings)),
             );
         }
         for (arch, denied, all) in &self.denied {
-            line("denied", format!("{denied} of the {all} calls of {arch}"));
+            line("denied", format!("{denied} of the {all} syscalls of {arch}"));
         }
-        line("", draft.deny().why().to_owned());
+        line("", draft.deny().description().to_owned());
         let mut filter = format!("{} instructions", self.stats.insns);
         if let Some(mean) = self.stats.expected_insns {
-            filter += &format!(", {mean:.1} executed for the mean recorded call");
+            filter += &format!(", {mean:.1} executed per recorded call (mean)");
         }
         line("filter", filter);
         text
     }
 
-    pub(super) fn json(&self, draft: &Draft, form: Form) -> String {
+    pub(super) fn json(&self, draft: &Draft, format: ProfileFormat) -> String {
         let denied = self.denied.iter().map(|(arch, denied, all)| {
             Json::Object(vec![
                 ("arch", arch.name().into()),
@@ -104,11 +109,11 @@ impl Figures {
                 ("calls", (*all).into()),
             ])
         });
-        let refused = draft.refused().iter().copied().filter(|_| form.says_arguments());
-        let name = match form {
-            Form::Oci => "oci",
-            Form::Systemd => "systemd",
-            Form::Kafel => "kafel",
+        let refused = draft.refused().iter().copied().filter(|_| format.has_arguments());
+        let name = match format {
+            ProfileFormat::Oci => "oci",
+            ProfileFormat::Systemd => "systemd",
+            ProfileFormat::Kafel => "kafel",
         };
         let value = Json::Object(vec![
             ("form", name.into()),
@@ -124,13 +129,13 @@ impl Figures {
     }
 }
 
-/// How many calls of each architecture are denied, and how many it has.
+/// The number of denied syscalls and of all syscalls, per architecture.
 fn denied(draft: &Draft, policy: &Policy) -> Result<Vec<(Arch, usize, usize)>> {
     let mut store = Store::default();
     let root = store.policy(policy).map_err(|error| Failure::new(error.to_string()))?;
     let explanation = explain(&store, root, draft.arches());
     let is_denied = |outcome: &Outcome| match outcome {
-        // A profile that logs what others deny: the same calls.
+        // With --deny log, logged syscalls are those that other actions deny.
         Outcome::Always(verdict) => *verdict != Verdict::ALLOW,
         Outcome::Depends { .. } | Outcome::Complex { .. } => false,
     };
@@ -142,19 +147,22 @@ fn denied(draft: &Draft, policy: &Policy) -> Result<Vec<(Arch, usize, usize)>> {
     Ok(of_arch.collect())
 }
 
-/// Why each call is granted.
-pub(super) fn grants(text: &mut String, draft: &Draft, form: Form) {
+/// The reason for each granted syscall.
+pub(super) fn grants(text: &mut String, draft: &Draft, format: ProfileFormat) {
     text.push('\n');
     let runtime = draft.runtime().name();
     for grant in draft.grants() {
         let why = match grant.reason {
-            Reason::Recorded(count) if grant.at_start => {
+            GrantReason::Recorded(count) if grant.at_start => {
                 format!("recorded {}, and at the start by {runtime}", times(count))
             }
-            Reason::Recorded(count) => format!("recorded {}", times(count)),
-            Reason::Runtime => format!("at the start by {runtime}"),
-            Reason::Kernel => "the kernel makes it, after a signal or in a sleep".to_owned(),
-            Reason::Sibling { of, why } => format!("like {of}: {why}"),
+            GrantReason::Recorded(count) => format!("recorded {}", times(count)),
+            GrantReason::Runtime => format!("at the start by {runtime}"),
+            GrantReason::Kernel => {
+                "the kernel makes programs call it after signals and in interrupted sleeps"
+                    .to_owned()
+            }
+            GrantReason::Sibling { of, why } => format!("related to {of}: {why}"),
         };
         let _ = write!(text, "{:<20} ", grant.name);
         wrap(text, &why, 21, 21);
@@ -170,20 +178,21 @@ pub(super) fn grants(text: &mut String, draft: &Draft, form: Form) {
         }
     }
     for name in draft.refused() {
-        let why = if form.says_arguments() {
-            "fails with ENOSYS, so that libraries fall back to a granted call"
+        let why = if format.has_arguments() {
+            "fails with ENOSYS, so that libraries fall back to a granted syscall"
         } else {
-            "another call for what is granted with any arguments"
+            "granted because lists cannot limit the arguments of the recorded variant"
         };
         let _ = write!(text, "{name:<20} ");
         wrap(text, why, 21, 21);
     }
 }
 
-/// Says that recordings are weights.
-pub(super) fn weights(text: &mut String, path: &Path, named: &[Named]) {
-    // What was read from standard input cannot be read again.
-    let Some(names) = named.iter().map(Named::argument).collect::<Option<Vec<String>>>() else {
+/// Shows how to compile the profile with the recordings as weights.
+pub(super) fn weights(text: &mut String, path: &Path, named: &[NamedRecording]) {
+    // Standard input cannot be read again.
+    let Some(names) = named.iter().map(NamedRecording::argument).collect::<Option<Vec<String>>>()
+    else {
         return;
     };
     let one = match names.as_slice() {
@@ -191,7 +200,7 @@ pub(super) fn weights(text: &mut String, path: &Path, named: &[Named]) {
         _ => {
             let _ = writeln!(
                 text,
-                "all in one      callgate record merge -o all.json {}",
+                "merge           callgate record merge -o all.json {}",
                 names.join(" ")
             );
             "all.json"
@@ -201,12 +210,17 @@ pub(super) fn weights(text: &mut String, path: &Path, named: &[Named]) {
     let _ = writeln!(text, "compile         callgate compile {path} --weights {one} -o filter.bpf");
 }
 
+/// `1 syscall`, `2 syscalls`.
+fn syscalls(count: usize) -> String {
+    counted(count as u64, "syscall")
+}
+
 fn grant_json(grant: &Grant) -> Json {
     let (reason, count, of, why) = match grant.reason {
-        Reason::Recorded(count) => ("recorded", Some(count), None, None),
-        Reason::Runtime => ("runtime", None, None, None),
-        Reason::Kernel => ("kernel", None, None, None),
-        Reason::Sibling { of, why } => ("like", None, Some(of), Some(why)),
+        GrantReason::Recorded(count) => ("recorded", Some(count), None, None),
+        GrantReason::Runtime => ("runtime", None, None, None),
+        GrantReason::Kernel => ("kernel", None, None, None),
+        GrantReason::Sibling { of, why } => ("like", None, Some(of), Some(why)),
     };
     let limits = grant.limits.iter().map(|limit| {
         let cubes = limit.cubes();

@@ -1,24 +1,29 @@
-//! A Kafel policy, the language of nsjail (`src/parser.y` and `lexer.l` of Kafel).
+//! Kafel policies for nsjail (`src/parser.y` and `lexer.l` of Kafel).
 //!
-//! Kafel calls some calls by names inside the kernel (`newuname`), and each version knows only the calls
-//! of its day. So each name is defined as its number first; Kafel looks at definitions before its own
-//! names, and then knows nothing of the arguments: they are 64 bits wide and have the names given here.
+//! Kafel names some syscalls as the kernel does internally (`newuname`), and each version knows only the syscalls that
+//! existed at its release. Therefore each name is first defined as a number; definitions take precedence over Kafel's own
+//! names. Kafel then has no information about the arguments: they have 64 bits and the names that the policy gives them.
 
 use std::fmt::Write;
 
-use super::super::{Cube, Deny, Draft, Grant, Limit, Reason};
-use super::{Form, WHY_KERNEL, has_conditions, limits, origin, wrapped};
+use super::comments::{MADE_BY_KERNEL_WHY, limits, origin, wrapped};
+use super::policy::has_conditions;
+use crate::generate::arg_limit::{ArgLimit, Cube};
+use crate::generate::draft::Draft;
+use crate::generate::format::ProfileFormat;
+use crate::generate::grant::{Grant, GrantReason};
+use crate::generate::options::DenyAction;
 
-/// The columns of a line.
+/// The maximum width of a line.
 const WIDTH: usize = 80;
 
 pub(super) fn write(draft: &Draft) -> String {
     let Some(arch) = draft.arches().first().copied() else { return String::new() };
     let mut text = String::new();
     comment(&mut text, 0, &format!("For {arch}; {}", origin(draft)));
-    comment(&mut text, 0, &format!("All {}.", draft.deny().why()));
+    comment(&mut text, 0, &format!("All {}.", draft.deny().description()));
     text.push('\n');
-    let refused: Vec<&str> = draft.refused_by(Form::Kafel).collect();
+    let refused: Vec<&str> = draft.refused_explicitly(ProfileFormat::Kafel).collect();
     let names = draft.grants().map(|grant| grant.name).chain(refused.iter().copied());
     let numbered = names.filter_map(|name| Some((name, arch.number(name)?)));
     let numbered: Vec<(&str, u32)> = numbered.collect();
@@ -31,21 +36,26 @@ pub(super) fn write(draft: &Draft) -> String {
     };
 
     let mut blocks = Vec::new();
-    let plain = |wanted: fn(&Reason) -> bool| -> Vec<String> {
+    let plain = |wanted: fn(&GrantReason) -> bool| -> Vec<String> {
         let grants = draft.grants().filter(|grant| wanted(&grant.reason) && !has_conditions(grant));
         grants.filter_map(|grant| word(grant.name)).collect()
     };
-    let mut recorded = plain(|reason| matches!(reason, Reason::Recorded(_)));
+    let mut recorded = plain(|reason| matches!(reason, GrantReason::Recorded(_)));
     recorded.extend(draft.numbers().iter().map(|(call, _)| format!("SYSCALL[{}]", call.nr)));
     block(&mut blocks, "Recorded.", "ALLOW", &recorded);
-    let runtime = plain(|reason| matches!(reason, Reason::Runtime));
-    block(&mut blocks, &format!("Not recorded: {}.", draft.runtime().why()), "ALLOW", &runtime);
-    let by_kernel = plain(|reason| matches!(reason, Reason::Kernel));
-    block(&mut blocks, &format!("Not recorded: {WHY_KERNEL}."), "ALLOW", &by_kernel);
-    let siblings = plain(|reason| matches!(reason, Reason::Sibling { .. }));
+    let runtime = plain(|reason| matches!(reason, GrantReason::Runtime));
     block(
         &mut blocks,
-        "Not recorded: other C libraries call them instead of recorded ones.",
+        &format!("Not recorded: {}.", draft.runtime().description()),
+        "ALLOW",
+        &runtime,
+    );
+    let by_kernel = plain(|reason| matches!(reason, GrantReason::Kernel));
+    block(&mut blocks, &format!("Not recorded: {MADE_BY_KERNEL_WHY}."), "ALLOW", &by_kernel);
+    let siblings = plain(|reason| matches!(reason, GrantReason::Sibling { .. }));
+    block(
+        &mut blocks,
+        "Not recorded: other C libraries make them instead of, or in addition to, recorded ones.",
         "ALLOW",
         &siblings,
     );
@@ -60,14 +70,16 @@ pub(super) fn write(draft: &Draft) -> String {
     let refused: Vec<String> = refused.iter().filter_map(|name| word(name)).collect();
     block(
         &mut blocks,
-        "Libraries fall back to a granted call only when this one does not exist.",
+        "Fails with ENOSYS, so that libraries fall back to a granted syscall.",
         &format!("ERRNO({})", arch.enosys()),
         &refused,
     );
     let action = match draft.deny() {
-        Deny::Enosys | Deny::Eperm => format!("ERRNO({})", draft.default_verdict().data()),
-        Deny::Kill => "KILL_PROCESS".to_owned(),
-        Deny::Log => "LOG".to_owned(),
+        DenyAction::Enosys | DenyAction::Eperm => {
+            format!("ERRNO({})", draft.default_verdict().data())
+        }
+        DenyAction::Kill => "KILL_PROCESS".to_owned(),
+        DenyAction::Log => "LOG".to_owned(),
     };
     let _ = writeln!(
         text,
@@ -77,8 +89,8 @@ pub(super) fn write(draft: &Draft) -> String {
     text
 }
 
-/// Whether Kafel takes a name for one: it begins with a letter, and is none of its words, which are in
-/// capitals, but for `define`.
+/// Whether Kafel accepts a name as an identifier: it starts with a letter and is not a keyword. Keywords are in
+/// capitals, except for `define`.
 fn is_identifier(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_alphabetic()) && name != "define"
 }
@@ -100,7 +112,7 @@ fn comment(text: &mut String, indent: usize, words: &str) {
     }
 }
 
-/// A call with its limits.
+/// A syscall with its limits.
 fn limited(draft: &Draft, grant: &Grant, word: &str) -> String {
     let mut text = String::new();
     comment(&mut text, 4, &limits(draft, grant));
@@ -124,7 +136,7 @@ fn limited(draft: &Draft, grant: &Grant, word: &str) -> String {
     text
 }
 
-fn test(limit: &Limit, Cube { mask, wanted }: Cube) -> Option<String> {
+fn test(limit: &ArgLimit, Cube { mask, wanted }: Cube) -> Option<String> {
     let arg = limit.arg;
     match mask {
         0 => None,

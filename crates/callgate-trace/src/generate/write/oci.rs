@@ -1,15 +1,20 @@
-//! Profiles of Docker, Podman and the OCI runtimes, in JSON; with Docker's `comment` for each entry,
-//! which the runtimes skip. The form is that of `linux.seccomp` in the OCI runtime specification.
+//! Profiles for Docker, Podman and OCI runtimes, in JSON: `linux.seccomp` of the OCI runtime specification, with
+//! Docker's key `comment` for each entry, which runtimes ignore.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::super::{Cube, Deny, Draft, Grant, Limit, Reason};
-use super::{Form, WHY_KERNEL, has_conditions, limits, origin, wrapped};
-use crate::recording::Quoted;
+use super::comments::{MADE_BY_KERNEL_WHY, limits, origin, wrapped};
+use super::policy::has_conditions;
+use crate::generate::arg_limit::{ArgLimit, Cube};
+use crate::generate::draft::Draft;
+use crate::generate::format::ProfileFormat;
+use crate::generate::grant::{Grant, GrantReason};
+use crate::generate::options::DenyAction;
+use crate::recording::json::QuotedString;
 use callgate_bpf::syscalls::Arch;
 
-/// The columns that names are wrapped at.
+/// The maximum width of a line of names.
 const WIDTH: usize = 72;
 
 pub(super) fn write(draft: &Draft) -> String {
@@ -20,18 +25,20 @@ pub(super) fn write(draft: &Draft) -> String {
         let _ = writeln!(text, "  \"defaultErrnoRet\": {errno},");
     }
     let arches: Vec<String> =
-        draft.arches().iter().map(|arch| Quoted(arch.oci_name()).to_string()).collect();
+        draft.arches().iter().map(|arch| QuotedString(arch.oci_name()).to_string()).collect();
     let _ = writeln!(text, "  \"architectures\": [{}],", arches.join(", "));
     let _ = writeln!(text, "  \"syscalls\": [\n{}\n  ]\n}}", entries(draft).join(",\n"));
     text
 }
 
-/// What happens to all other calls, with the errno that it fails with.
+/// The action of all other syscalls, and its errno.
 fn action(draft: &Draft) -> (&'static str, Option<u16>) {
     match draft.deny() {
-        Deny::Kill => ("SCMP_ACT_KILL_PROCESS", None),
-        Deny::Log => ("SCMP_ACT_LOG", None),
-        Deny::Enosys | Deny::Eperm => ("SCMP_ACT_ERRNO", Some(draft.default_verdict().data())),
+        DenyAction::Kill => ("SCMP_ACT_KILL_PROCESS", None),
+        DenyAction::Log => ("SCMP_ACT_LOG", None),
+        DenyAction::Enosys | DenyAction::Eperm => {
+            ("SCMP_ACT_ERRNO", Some(draft.default_verdict().data()))
+        }
     }
 }
 
@@ -42,49 +49,51 @@ fn entries(draft: &Draft) -> Vec<String> {
     for grant in draft.grants() {
         match grant.reason {
             _ if has_conditions(grant) => limited.extend(conditional(draft, grant)),
-            Reason::Recorded(_) => recorded.push(grant.name),
-            Reason::Runtime => runtime.push(grant.name),
-            Reason::Kernel => by_kernel.push(grant.name),
-            Reason::Sibling { of, why } => siblings.entry((of, why)).or_default().push(grant.name),
+            GrantReason::Recorded(_) => recorded.push(grant.name),
+            GrantReason::Runtime => runtime.push(grant.name),
+            GrantReason::Kernel => by_kernel.push(grant.name),
+            GrantReason::Sibling { of, why } => {
+                siblings.entry((of, why)).or_default().push(grant.name)
+            }
         }
     }
     let allow = |comment: &str, names: &[&str]| entry(comment, names, "SCMP_ACT_ALLOW", &[]);
-    let head = format!("Recorded calls; {}. All {}.", origin(draft), draft.deny().why());
+    let head = format!("Recorded; {}. All {}.", origin(draft), draft.deny().description());
     let mut entries = Vec::new();
     if !recorded.is_empty() {
         entries.push(allow(&head, &recorded));
     }
     if !runtime.is_empty() {
-        entries.push(allow(&format!("Not recorded: {}.", draft.runtime().why()), &runtime));
+        entries.push(allow(&format!("Not recorded: {}.", draft.runtime().description()), &runtime));
     }
     if !by_kernel.is_empty() {
-        entries.push(allow(&format!("Not recorded: {WHY_KERNEL}."), &by_kernel));
+        entries.push(allow(&format!("Not recorded: {MADE_BY_KERNEL_WHY}."), &by_kernel));
     }
     for ((of, why), names) in siblings {
-        entries.push(allow(&format!("Like {of}, which was recorded: {why}."), &names));
+        entries.push(allow(&format!("Related to {of}, which was recorded: {why}."), &names));
     }
     entries.extend(limited);
-    let refused: Vec<&str> = draft.refused_by(Form::Oci).collect();
+    let refused: Vec<&str> = draft.refused_explicitly(ProfileFormat::Oci).collect();
     if !refused.is_empty() {
         let enosys = draft.arches().first().map_or(38, |arch| Arch::enosys(*arch));
         let more = [("errnoRet", enosys.to_string())];
-        let comment = "Libraries fall back to a granted call only when this one does not exist.";
+        let comment = "Fails with ENOSYS, so that libraries fall back to a granted syscall.";
         entries.push(entry(comment, &refused, "SCMP_ACT_ERRNO", &more));
     }
     let bounds = bounds(draft, &refused);
     if !bounds.is_empty() {
         let (action, errno) = action(draft);
         let more: Vec<_> = errno.map(|errno| ("errnoRet", errno.to_string())).into_iter().collect();
-        let comment = "Denied like all others; named because runc denies numbers above the largest \
-                       one named, for which calls behind socketcall and ipc do not count.";
+        let comment = "Denied like all others. Named because runc returns ENOSYS for numbers above the \
+                       largest named one, ignoring syscalls behind socketcall and ipc.";
         entries.push(entry(comment, &bounds, action, &more));
     }
     entries
 }
 
-/// The calls that must be named so that runc's ENOSYS part, which starts above the largest number named,
-/// leaves every granted call alone: where `socketcall` and `ipc` exist, runc does not count the calls
-/// behind them, although they have numbers of their own.
+/// Syscalls that must be named so that runc does not deny granted ones. runc returns ENOSYS for numbers above the
+/// largest named one. On architectures with `socketcall` and `ipc` it ignores the syscalls behind them here, although
+/// these have numbers of their own.
 fn bounds(draft: &Draft, refused: &[&str]) -> Vec<&'static str> {
     let mut bounds = Vec::new();
     for arch in draft.arches() {
@@ -117,8 +126,8 @@ fn conditional(draft: &Draft, grant: &Grant) -> Vec<String> {
     entries
 }
 
-fn arg(limit: &Limit, cube: Cube) -> Option<String> {
-    let Limit { arg, .. } = limit;
+fn arg(limit: &ArgLimit, cube: Cube) -> Option<String> {
+    let ArgLimit { arg, .. } = limit;
     let Cube { mask, wanted } = cube;
     Some(match mask {
         0 => return None,
@@ -131,7 +140,7 @@ fn arg(limit: &Limit, cube: Cube) -> Option<String> {
 }
 
 fn entry(comment: &str, names: &[&str], action: &str, more: &[(&str, String)]) -> String {
-    let quoted: Vec<String> = names.iter().map(|name| Quoted(name).to_string()).collect();
+    let quoted: Vec<String> = names.iter().map(|name| QuotedString(name).to_string()).collect();
     let lines = wrapped(quoted.iter().map(String::as_str), WIDTH, ", ");
     let names = match lines.as_slice() {
         [line] => format!("[{line}]"),
@@ -139,7 +148,7 @@ fn entry(comment: &str, names: &[&str], action: &str, more: &[(&str, String)]) -
     };
     let mut text = format!(
         "    {{\n      \"comment\": {},\n      \"names\": {names},\n      \"action\": \"{action}\"",
-        Quoted(comment)
+        QuotedString(comment)
     );
     for (key, value) in more {
         let _ = write!(text, ",\n      \"{key}\": {value}");

@@ -1,35 +1,38 @@
-//! Lines for the `[Service]` section of a unit, see `SystemCallFilter=` in systemd.exec(5). Several
-//! lines of an allowlist add up. What is in `@default` systemd adds by itself. Arguments are limited by
-//! directives beside the list.
+//! Lines for the `[Service]` section of a systemd unit: `SystemCallFilter=` of systemd.exec(5), and directives that limit
+//! arguments. Several lines of an allowlist add up. systemd adds the set `@default` itself.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::super::directives::Directive;
-use super::super::{Deny, Draft, Reason};
-use super::{Form, WHY_KERNEL, is_added_by_systemd, origin, wrapped};
+use super::comments::{MADE_BY_KERNEL_WHY, origin, wrapped};
+use crate::generate::directives::Directive;
+use crate::generate::draft::Draft;
+use crate::generate::format::ProfileFormat;
+use crate::generate::grant::{Grant, GrantReason};
+use crate::generate::options::DenyAction;
+use crate::generate::runtime;
 use callgate_bpf::syscalls::Arch;
 
-/// The columns of a line.
+/// The maximum width of a line.
 const WIDTH: usize = 80;
 
 pub(super) fn write(draft: &Draft, directives: &[Directive]) -> String {
     let (key, sign) = match draft.deny() {
-        Deny::Log => ("SystemCallLog=", "~"),
-        Deny::Enosys | Deny::Eperm | Deny::Kill => ("SystemCallFilter=", ""),
+        DenyAction::Log => ("SystemCallLog=", "~"),
+        DenyAction::Enosys | DenyAction::Eperm | DenyAction::Kill => ("SystemCallFilter=", ""),
     };
     let mut text = String::new();
     comment(&mut text, &origin(draft));
-    comment(&mut text, &format!("All {}.", draft.deny().why()));
+    comment(&mut text, &format!("All {}.", draft.deny().description()));
     text.push_str("[Service]\n");
     let arches: Vec<&str> = draft.arches().iter().filter_map(|arch| name_of(*arch)).collect();
     if !arches.is_empty() {
         let _ = writeln!(text, "SystemCallArchitectures={}", arches.join(" "));
     }
     match draft.deny() {
-        Deny::Enosys => text.push_str("SystemCallErrorNumber=ENOSYS\n"),
-        Deny::Eperm => text.push_str("SystemCallErrorNumber=EPERM\n"),
-        Deny::Kill | Deny::Log => {}
+        DenyAction::Enosys => text.push_str("SystemCallErrorNumber=ENOSYS\n"),
+        DenyAction::Eperm => text.push_str("SystemCallErrorNumber=EPERM\n"),
+        DenyAction::Kill | DenyAction::Log => {}
     }
 
     let (mut recorded, mut added, mut limited) = (Vec::new(), Vec::new(), Vec::new());
@@ -37,18 +40,20 @@ pub(super) fn write(draft: &Draft, directives: &[Directive]) -> String {
     let mut unknown = Vec::new();
     let mut siblings: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
     for grant in draft.grants() {
-        if !draft.can_name(Form::Systemd, grant.name) {
+        if !draft.can_name(ProfileFormat::Systemd, grant.name) {
             unknown.push(grant.name);
             continue;
         }
         limited.extend((!grant.limits.is_empty()).then_some(grant.name));
         match grant.reason {
-            Reason::Recorded(_) => recorded.push(grant.name),
-            // A list of what is not logged has no such set.
-            _ if is_added_by_systemd(grant) && draft.deny() != Deny::Log => {}
-            Reason::Runtime => added.push(grant.name),
-            Reason::Kernel => by_kernel.push(grant.name),
-            Reason::Sibling { of, why } => siblings.entry((of, why)).or_default().push(grant.name),
+            GrantReason::Recorded(_) => recorded.push(grant.name),
+            // `SystemCallLog=` has no such set.
+            _ if is_added_by_systemd(grant) && draft.deny() != DenyAction::Log => {}
+            GrantReason::Runtime => added.push(grant.name),
+            GrantReason::Kernel => by_kernel.push(grant.name),
+            GrantReason::Sibling { of, why } => {
+                siblings.entry((of, why)).or_default().push(grant.name)
+            }
         }
     }
     let mut list = |why: &str, names: &[&str]| {
@@ -61,14 +66,14 @@ pub(super) fn write(draft: &Draft, directives: &[Directive]) -> String {
             }
         }
     };
-    list("Recorded; systemd adds @default by itself.", &recorded);
-    list(&format!("Not recorded: {}.", draft.runtime().why()), &added);
-    list(&format!("Not recorded: {WHY_KERNEL}."), &by_kernel);
+    list("Recorded; systemd adds @default itself.", &recorded);
+    list(&format!("Not recorded: {}.", draft.runtime().description()), &added);
+    list(&format!("Not recorded: {MADE_BY_KERNEL_WHY}."), &by_kernel);
     for ((of, why), names) in siblings {
-        list(&format!("Like {of}, which was recorded: {why}."), &names);
+        list(&format!("Related to {of}, which was recorded: {why}."), &names);
     }
-    let more: Vec<&str> = draft.granted_by(Form::Systemd).collect();
-    list("Another call for what is granted with any arguments.", &more);
+    let more: Vec<&str> = draft.granted_without_limits(ProfileFormat::Systemd).collect();
+    list("Granted because lists cannot limit the arguments of the recorded variant.", &more);
     for directive in directives {
         text.push('\n');
         comment(&mut text, &format!("Recorded: {}.", directive.why));
@@ -76,13 +81,16 @@ pub(super) fn write(draft: &Draft, directives: &[Directive]) -> String {
     }
     if !limited.is_empty() {
         text.push('\n');
-        let only =
-            if directives.is_empty() { "" } else { ", but for what the directives above deny" };
+        let except = if directives.is_empty() {
+            ""
+        } else {
+            ", except those that the directives above deny"
+        };
         comment(
             &mut text,
             &format!(
-                "These calls are granted with any arguments{only}, because a list has none; other forms \
-                 of this profile limit them:"
+                "These syscalls are granted with all arguments{except}, because lists cannot limit \
+                 arguments; the other formats limit them:"
             ),
         );
         comment(&mut text, &limited.join(" "));
@@ -92,11 +100,16 @@ pub(super) fn write(draft: &Draft, directives: &[Directive]) -> String {
         let version = draft.systemd();
         comment(
             &mut text,
-            &format!("Left out, because systemd {version} does not know these calls:"),
+            &format!("Omitted, because systemd {version} does not know these syscalls:"),
         );
         comment(&mut text, &unknown.join(" "));
     }
     text
+}
+
+/// Whether systemd grants a syscall itself.
+fn is_added_by_systemd(grant: &Grant) -> bool {
+    !grant.is_recorded() && runtime::is_added_by_systemd(grant.name)
 }
 
 fn comment(text: &mut String, words: &str) {
@@ -105,8 +118,7 @@ fn comment(text: &mut String, words: &str) {
     }
 }
 
-/// The name of an architecture in units (`seccomp_arch_to_string` of systemd 252); `None` for those that
-/// systemd does not know.
+/// The name of an architecture in units (`seccomp_arch_to_string` of systemd 252); `None` if systemd does not know it.
 fn name_of(arch: Arch) -> Option<&'static str> {
     Some(match arch {
         Arch::X86_64 => "x86-64",

@@ -1,11 +1,10 @@
-//! Logs of strace from a terminal, and audit records from wherever the kernel left them.
+//! Logs of strace from a terminal, and audit records from each place where they are logged.
 
 use super::*;
 
-/// Lines of `strace -f` on a terminal: a shell of 64 bits starts a program of 32, which forks and calls by
-/// way of x32, too.
+/// Lines of `strace -f` on a terminal: a 64-bit shell starts a 32-bit program, which forks; the child also uses x32.
 #[test]
-fn each_process_of_a_log_has_its_own_interface() {
+fn each_process_has_its_own_abi() {
     let log = "\
 execve(\"/bin/sh\", [\"sh\"], 0x7ffd7b360dd8 /* 39 vars */) = 0
 vfork(strace: Process 11 attached
@@ -39,12 +38,12 @@ getppid()                               = 1
     };
     assert_eq!(of(Arch::X86_64), "vfork×1 execve×2 wait4×1 getgid×1 exit_group×1");
     assert_eq!(of(Arch::X86), "fork×1 waitpid×1 getuid×1 getppid×1");
-    // The number of exit is the same with and without x32's bit, but the interface is x32's.
+    // exit has the same name with and without x32's bit, but the ABI is x32.
     assert_eq!(of(Arch::X32), "getpid×1 exit×1");
 }
 
 #[test]
-fn the_interface_of_a_single_process_is_told_without_its_number() {
+fn the_abi_of_a_single_process_applies_to_lines_without_a_number() {
     for notice in ["", "strace: ", "     0.000003 ", "20:39:50 (+     0.000399) ", "20:39:50.1 "] {
         let log = format!(
             "execve(\"./f\", [\"./f\"], 0x7ffedd9b9fe0 /* 39 vars */) = 0\n\
@@ -59,13 +58,13 @@ fn the_interface_of_a_single_process_is_told_without_its_number() {
         let expected = [wide("execve"), wide("exit"), (Arch::X86, "getpid")];
         assert_eq!(calls, expected, "{notice}");
     }
-    // With the log of another run below, which is of 64 bits.
+    // Followed by the log of a 64-bit run.
     let log = "[ Process PID=7 runs in 32 bit mode. ]\ngetpid() = 7\n+++ exited with 0 +++\ngetpid() = 8\n";
     assert_eq!(counts(&quiet(log)), "getpid×1 getpid×1");
 }
 
 #[test]
-fn a_call_that_ends_when_its_process_is_alone_counts_once() {
+fn a_syscall_that_resumes_without_a_number_is_counted_once() {
     let rest = "<... wait4 resumed>NULL, 0, NULL) = 11\n";
     for end in ["[pid 11] +++ exited with 0 +++\n", ""] {
         let log =
@@ -75,16 +74,16 @@ fn a_call_that_ends_when_its_process_is_alone_counts_once() {
 }
 
 #[test]
-fn the_rest_of_a_call_that_a_notice_interrupted_has_the_other_arguments() {
+fn arguments_after_a_notice_are_read() {
     let log = "kill(strace: Process 12 attached\n, 0x9) = 0\nclose(3) = 0\n";
     assert_eq!(values(&quiet(log), x86_64("kill")), [None, Some(vec![9])]);
     let text = ")  what a program prints\n";
     let read = read(&(log.to_owned() + text), &OPTIONS).unwrap();
-    assert_eq!(lines(&read.warnings), "4:1: 1 line is no call; skipped");
+    assert_eq!(lines(&read.warnings), "4:1: this line is not a syscall; skipped");
 }
 
 #[test]
-fn a_log_of_strace_may_have_two_times() {
+fn a_line_of_strace_may_have_two_times() {
     let log = "\
 20:36:23 (+     0.000000) close(3) = 0
 1795293590.561449 (+     1.000215) close(4) = 0
@@ -98,7 +97,7 @@ fn a_log_of_strace_may_have_two_times() {
 const RECORD: &str = "auid=0 uid=0 pid=12 comm=\"x\" sig=0 arch=c000003e syscall=257 compat=0 ip=0x7f code=0x7ffc0000";
 
 #[test]
-fn audit_records_of_the_kernels_log_and_of_the_journal() {
+fn audit_records_in_the_kernel_log_and_the_journal() {
     for line in [
         "[   12.345678] audit: type=1326 audit(1700560800.123:45): ",
         "[Tue Nov 21 10:00:00 2023] audit: type=1326 audit(1700560800.123:45): ",
@@ -114,7 +113,7 @@ fn audit_records_of_the_kernels_log_and_of_the_journal() {
 }
 
 #[test]
-fn a_record_that_a_journal_has_twice_is_one() {
+fn a_record_that_occurs_twice_in_a_journal_is_counted_once() {
     let [audit, kernel] = ["audit[77]: SECCOMP", "kernel: audit: type=1326 audit(1.2:3):"]
         .map(|start| format!("Nov 21 10:00:00 host {start} {RECORD}\n"));
     let mount = audit.replace("=257", "=165");
@@ -124,7 +123,7 @@ fn a_record_that_a_journal_has_twice_is_one() {
 }
 
 #[test]
-fn lines_that_begin_with_a_bracket_are_no_json() {
+fn lines_that_start_with_a_bracket_are_not_json() {
     let log = "[pid   123] close(3) = 0\n[pid   124] close(4) = 0\n";
     assert_eq!(counts(&quiet(log)), "close×2");
     assert_eq!(counts(&quiet("[00007f663ae9fc17] close(3) = 0\n")), "close×1");
@@ -135,30 +134,30 @@ fn lines_that_begin_with_a_bracket_are_no_json() {
 }
 
 #[test]
-fn a_text_of_no_known_form_is_one_error_that_says_which_there_are() {
+fn an_unknown_format_is_one_error_that_lists_the_supported_ones() {
     let perf = "     0.000 ( 0.039 ms): true/24223 openat(dfd: CWD, filename: 0x65cb10b1, flags: RDONLY) = 3\n     \
                 0.057 ( 0.012 ms): true/24223 close(fd: 3)    = 0\n";
     for (text, message, help) in [
         (
             perf,
-            "1:6: this looks like the calls that perf trace prints, which are not read",
-            "perf trace -s makes a table",
+            "1:6: this looks like the output of perf trace without -s, which is not supported",
+            "use the table of perf trace -s",
         ),
         (
             "# a comment\n\nhello, world\nhow are you\nx\n",
-            "3:1: this text has none of the known forms",
+            "3:1: unknown format",
             "strace -f -o FILE CMD",
         ),
-        ("", "1:1: no calls in this file", "strace -f -o FILE CMD"),
+        ("", "1:1: no syscalls in this file", "strace -f -o FILE CMD"),
     ] {
         let errors = super::super::read(text, &OPTIONS).unwrap_err();
         assert_eq!(lines(&errors), message);
         assert!(errors[0].help.contains(help), "{}", errors[0].help);
     }
-    // With one count in it, what is wrong is the line.
-    assert_eq!(errors("read 5\nhow are you\n"), "2:1: 3 columns where two are expected");
+    // If one line is a count, the errors are about the other lines.
+    assert_eq!(errors("read 5\nhow are you\n"), "2:1: expected 2 columns, found 3");
     assert_eq!(
         errors("how are you\nread five\n"),
-        "1:1: 3 columns where two are expected\n2:6: \"five\" is not a count"
+        "1:1: expected 2 columns, found 3\n2:6: \"five\" is not a count"
     );
 }

@@ -1,19 +1,17 @@
-//! Which arguments of which calls are limited to what was recorded.
+//! The arguments that may be limited to recorded values.
 //!
-//! A list, because it takes knowledge of the call: an argument is on it when it chooses what the call
-//! *does*, a command, a kind of socket, a privilege. Pointers, sizes, descriptors, ids and offsets are
-//! not: their values mean nothing from one run to the next. Nor are flags whose values follow from the
-//! data of the day (those of `open`), or that make no difference to what a program may do (clocks, advice
-//! on memory): limiting them would only break the program on some other day.
+//! This is a list, because the choice needs knowledge of the syscall. An argument is on it if it selects what the
+//! syscall *does*: a command, a socket family, a privilege. Pointers, sizes, descriptors, IDs and offsets are not: their
+//! values mean nothing in another run. Flags that depend on the data (such as those of `open`), or that do not change
+//! what a program may do (clocks, memory advice), are not on it either: a limit would only break the program later.
 //!
-//! Values that libraries may use on any day are always granted (`usual`): a lock that was never contended
-//! while somebody recorded will be, and a program whose `futex` fails is aborted.
+//! Values that libraries may use in any run are always allowed (`usual`): a lock that was never contended during
+//! recording may be contended later, and glibc aborts a program whose `futex` fails.
 //!
-//! Of an argument only those bits are compared that matter: a limit on all bits of `clone`'s flags would
-//! depend on the version of the library, one on the bits for namespaces does not. Where the kernel
-//! takes 32 bits of a register, only these are compared: the high half may hold anything, and a filter
-//! that looks at it denies calls that the kernel would accept, or with inequalities lets pass what
-//! it should not (CVE-2019-10063).
+//! Only significant bits are compared: a limit of all flags of `clone` would depend on the version of the library, a
+//! limit of the namespace flags does not. If the kernel reads 32 bits of a register, only these are compared. The high
+//! half may have any value, and a filter that compares it denies syscalls that the kernel would accept, or with
+//! inequalities allows syscalls that it should deny (CVE-2019-10063).
 //!
 //! Source of the values: the uapi headers of Linux 6.18.
 
@@ -21,47 +19,47 @@ use callgate_bpf::syscalls::{Arch, facts};
 
 /// An argument that may be limited.
 #[derive(Debug)]
-pub(super) struct Limitable {
+pub(super) struct LimitableArg {
     pub(super) call: &'static str,
     pub(super) arg: u8,
-    /// Its name in the kernel's definition of the call.
+    /// Its name in the kernel's definition of the syscall.
     pub(super) name: &'static str,
     /// The bits that are compared.
     pub(super) bits: u64,
     pub(super) needs: Evidence,
-    /// Values of these bits that libraries may use on any day, whatever was recorded.
+    /// Values of these bits that libraries may use in any run; always allowed.
     pub(super) usual: &'static [u64],
     /// Why it is limited.
     pub(super) why: &'static str,
 }
 
-/// When recorded values are taken for all that a program needs.
+/// How much evidence a limit to recorded values needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Evidence {
-    /// However often it was seen: other values are privileges of their own.
+    /// One observation: other values are additional privileges.
     Any,
-    /// When it is stable: the same in all recordings that have the call, or seen often in the only one.
+    /// Stable values: the same in all recordings of the syscall, or observed often in the only one.
     Stable,
 }
 
-/// The arguments of a call that may be limited.
-pub(super) fn of(call: &str) -> impl Iterator<Item = &'static Limitable> {
+/// The limitable arguments of a syscall.
+pub(super) fn of(call: &str) -> impl Iterator<Item = &'static LimitableArg> {
     LIMITABLE.iter().filter(move |limitable| limitable.call == call)
 }
 
-impl Limitable {
-    /// Whether the argument stands at another place on an architecture, or means something else.
-    pub(super) fn is_elsewhere(&self, arch: Arch) -> bool {
+impl LimitableArg {
+    /// Whether the argument has another position or meaning on an architecture.
+    pub(super) fn differs_on(&self, arch: Arch) -> bool {
         match self.call {
-            // CONFIG_CLONE_BACKWARDS2: the first two change places.
+            // CONFIG_CLONE_BACKWARDS2: the first two arguments are swapped.
             "clone" => matches!(arch, Arch::S390 | Arch::S390x),
-            // The oldest calls take a pointer to their arguments.
+            // The old syscall takes a pointer to its arguments.
             "mmap" => matches!(arch, Arch::X86 | Arch::S390 | Arch::S390x | Arch::M68k),
             _ => false,
         }
     }
 
-    /// The bits that are compared: those that the kernel looks at among those that matter.
+    /// The bits that are compared: the significant ones that the kernel reads.
     pub(super) fn mask(&self) -> u64 {
         let arg = facts(self.call).and_then(|facts| facts.args.get(usize::from(self.arg)));
         match arg {
@@ -81,44 +79,44 @@ const SOCKET_TYPE: u64 = 0xf;
 /// FUTEX_CMD_MASK: without FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME.
 const FUTEX_COMMAND: u64 = !0x180;
 
-/// No namespace is new.
+/// No new namespace.
 const SAME_NAMESPACES: &[u64] = &[0];
-/// Memory that is read, and memory that is written: malloc and threads need it now or later.
+/// Readable memory and writable memory, which malloc and threads may need in any run.
 const DATA: &[u64] = &[0, 2];
-/// FUTEX_WAIT, WAKE, REQUEUE, CMP_REQUEUE, WAKE_OP, WAIT_BITSET, WAKE_BITSET: which of them locks come to
-/// use is a matter of chance. Those with priorities (LOCK_PI and so on) are not here.
+/// FUTEX_WAIT, WAKE, REQUEUE, CMP_REQUEUE, WAKE_OP, WAIT_BITSET, WAKE_BITSET: which of these locks use depends on
+/// timing. Operations with priority inheritance (LOCK_PI and others) are not included.
 const LOCKS: &[u64] = &[0, 1, 3, 4, 5, 9, 10];
-/// TCGETS, TIOCGWINSZ, TCGETS2: with which of them libraries ask whether a descriptor is a terminal. The
-/// numbers are other ones on mips, parisc, powerpc and sh.
+/// TCGETS, TIOCGWINSZ, TCGETS2: libraries test with these whether a descriptor is a terminal. The numbers differ on
+/// mips, parisc, powerpc and sh.
 pub(super) const TERMINAL: &[u64] = &[0x5401, 0x5413, 0x802c_542a];
-/// ARCH_SET_FS: every library sets its thread up.
+/// ARCH_SET_FS: every C library sets the thread pointer.
 const THREAD: &[u64] = &[0x1002];
-/// F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC: dup(2) and flags of the own descriptors.
+/// F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC: dup(2) and flags of descriptors.
 const DESCRIPTORS: &[u64] = &[0, 1, 2, 3, 4, 1030];
 
-const FAMILY: &str = "each family of sockets is another part of the kernel";
-const COMMAND: &str = "each command is a call of its own";
-const PRIVILEGE: &str = "other values are other privileges";
-const EXECUTABLE: &str = "memory that is written or executed is decided by these bits";
+const FAMILY: &str = "each socket family is a separate part of the kernel";
+const COMMAND: &str = "each command is a separate operation";
+const PRIVILEGE: &str = "other values are additional privileges";
+const EXECUTABLE: &str = "these bits make memory writable or executable";
 
 #[rustfmt::skip]
 const fn row(
     call: &'static str, arg: u8, name: &'static str, bits: u64, needs: Evidence, why: &'static str,
-) -> Limitable {
-    Limitable { call, arg, name, bits, needs, usual: &[], why }
+) -> LimitableArg {
+    LimitableArg { call, arg, name, bits, needs, usual: &[], why }
 }
 
-impl Limitable {
-    const fn usual(self, usual: &'static [u64]) -> Limitable {
-        Limitable { usual, ..self }
+impl LimitableArg {
+    const fn usual(self, usual: &'static [u64]) -> LimitableArg {
+        LimitableArg { usual, ..self }
     }
 }
 
 #[rustfmt::skip]
-static LIMITABLE: &[Limitable] = &[
+static LIMITABLE: &[LimitableArg] = &[
     row("arch_prctl", 0, "option", ALL, Evidence::Stable, COMMAND).usual(THREAD),
     row("bpf", 0, "cmd", ALL, Evidence::Any, PRIVILEGE),
-    row("clone", 0, "clone_flags", NAMESPACES, Evidence::Any, "a new namespace is a new attack surface").usual(SAME_NAMESPACES),
+    row("clone", 0, "clone_flags", NAMESPACES, Evidence::Any, "new namespaces expose more of the kernel").usual(SAME_NAMESPACES),
     row("fcntl", 1, "cmd", ALL, Evidence::Stable, COMMAND).usual(DESCRIPTORS),
     row("fcntl64", 1, "cmd", ALL, Evidence::Stable, COMMAND).usual(DESCRIPTORS),
     row("futex", 1, "op", FUTEX_COMMAND, Evidence::Stable, COMMAND).usual(LOCKS),
@@ -145,11 +143,11 @@ static LIMITABLE: &[Limitable] = &[
     row("setsockopt", 2, "optname", ALL, Evidence::Stable, COMMAND),
     row("shmctl", 1, "cmd", ALL, Evidence::Stable, COMMAND),
     row("socket", 0, "family", ALL, Evidence::Any, FAMILY),
-    row("socket", 1, "type", SOCKET_TYPE, Evidence::Any, "raw sockets and packets are kinds of sockets"),
+    row("socket", 1, "type", SOCKET_TYPE, Evidence::Any, "raw and packet sockets are additional privileges"),
     row("socket", 2, "protocol", ALL, Evidence::Stable, FAMILY),
     row("socketcall", 0, "call", ALL, Evidence::Any, COMMAND),
     row("socketpair", 0, "family", ALL, Evidence::Any, FAMILY),
-    row("socketpair", 1, "type", SOCKET_TYPE, Evidence::Any, "raw sockets and packets are kinds of sockets"),
+    row("socketpair", 1, "type", SOCKET_TYPE, Evidence::Any, "raw and packet sockets are additional privileges"),
     row("socketpair", 2, "protocol", ALL, Evidence::Stable, FAMILY),
     row("syslog", 0, "type", ALL, Evidence::Any, PRIVILEGE),
     row("unshare", 0, "unshare_flags", ALL, Evidence::Any, PRIVILEGE),
@@ -160,25 +158,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_arguments_are_the_kernels() {
+    fn arguments_match_the_kernel() {
         for row in LIMITABLE {
             let facts = facts(row.call).unwrap();
             assert!(facts.args_known, "{}", row.call);
             let arg = facts.args.get(usize::from(row.arg)).unwrap();
             assert_eq!(arg.name, row.name, "{}", row.call);
-            // None of them twice, and none with bits that are not compared.
+            // No duplicates, also after masking.
             let mut usual: Vec<u64> = row.usual.iter().map(|value| value & row.mask()).collect();
             usual.sort_unstable();
             usual.dedup();
             assert_eq!(usual.len(), row.usual.len(), "{}", row.call);
-            // Never what is a place in memory, a size or a descriptor.
+            // Never an address, a size or a descriptor.
             assert!(!arg.ctype.contains('*') && arg.ctype != "size_t", "{}", row.call);
             assert!(!["fd", "pid", "len", "addr"].contains(&arg.name), "{}", row.call);
         }
     }
 
     #[test]
-    fn the_high_half_is_compared_only_where_the_kernel_looks_at_it() {
+    fn the_high_half_is_compared_only_if_the_kernel_reads_it() {
         let mask = |call| of(call).next().unwrap().mask();
         assert_eq!(mask("ioctl"), 0xffff_ffff);
         assert_eq!(mask("futex"), 0xffff_fe7f);

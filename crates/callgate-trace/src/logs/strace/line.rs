@@ -1,31 +1,32 @@
-//! What a line of a log says, and of which process.
+//! Parses a line of a log: the process, and the event.
 
-/// How strace ends the first line of a call that another process interrupts.
+/// The end of the first line of a syscall that another process interrupts.
 pub(super) const UNFINISHED: &str = "<unfinished ...>";
 
-/// What a line says.
-pub(super) struct Line<'t> {
+/// A line of a log.
+pub(super) struct ParsedLine<'t> {
     pub(super) process: Option<u32>,
-    /// Where in the line it says it.
+    /// The byte offset of the event in the line.
     pub(super) at: usize,
-    pub(super) what: What<'t>,
+    pub(super) event: Event<'t>,
 }
 
-pub(super) enum What<'t> {
-    /// The name, and what stands behind the parenthesis.
+/// What a line is about.
+pub(super) enum Event<'t> {
+    /// A syscall: the name, and the text after the opening parenthesis.
     Call(&'t str, &'t str),
-    /// The name, and what stands behind `resumed>`.
+    /// The second half of a syscall: the name, and the text after `resumed>`.
     Resumed(&'t str, &'t str),
-    /// The rest of a call, when a notice stood within it.
+    /// The rest of a syscall that a notice interrupted.
     Rest(&'t str),
-    /// strace follows a process from here on.
+    /// strace starts to trace a process.
     Attached(u32),
-    /// A process uses another interface.
+    /// A process changes to another ABI.
     Mode(u32, &'t str),
-    /// A process goes on as this thread of it, which executes a program.
+    /// This thread of the process executed a program, and takes over the number of the process.
     Superseded(u32),
-    /// The end of a process.
-    Ended,
+    /// A process exited.
+    Exited,
     /// A signal, a notice, an empty line.
     Nothing,
     /// The first line of a table of counts.
@@ -33,11 +34,11 @@ pub(super) enum What<'t> {
     Other,
 }
 
-impl<'t> Line<'t> {
-    pub(super) fn of(line: &'t str) -> Line<'t> {
+impl<'t> ParsedLine<'t> {
+    pub(super) fn of(line: &'t str) -> ParsedLine<'t> {
         let mut process = None;
         let mut rest = after_blanks(line);
-        // At most a process, a time, a difference of times, and two pairs of brackets.
+        // At most a process, a time, a time difference, and two pairs of brackets.
         for _ in 0..5 {
             let Some((prefix, behind)) = prefix(rest) else { break };
             if let Prefix::Process(number) = prefix {
@@ -45,62 +46,62 @@ impl<'t> Line<'t> {
             }
             rest = behind;
         }
-        Line { process, at: line.len() - rest.len(), what: What::of(rest) }
+        ParsedLine { process, at: line.len() - rest.len(), event: Event::of(rest) }
     }
 }
 
-impl<'t> What<'t> {
-    pub(super) fn of(rest: &'t str) -> What<'t> {
-        // No other line begins with a word and a parenthesis.
+impl<'t> Event<'t> {
+    pub(super) fn of(rest: &'t str) -> Event<'t> {
+        // No other line starts with a word and a parenthesis.
         if let Some((name, args)) = call(rest) {
-            return What::Call(name, args);
+            return Event::Call(name, args);
         }
         if let Some(resumed) = rest.strip_prefix("<... ") {
-            let Some((name, args)) = resumed.split_once(" resumed>") else { return What::Other };
-            return What::Resumed(name, args);
+            let Some((name, args)) = resumed.split_once(" resumed>") else { return Event::Other };
+            return Event::Resumed(name, args);
         }
         let notice = rest.strip_prefix("strace: ");
-        // Notices say whose they are, or not: that depends on the version.
+        // Whether notices start with the name of strace depends on its version.
         let text = notice.unwrap_or(rest);
         if let Some(process) = text.strip_prefix("[ Process PID=") {
             let mode = leading_number(process).and_then(|(number, mode)| {
                 Some((number, mode.strip_prefix(" runs in ")?.split_once(" mode")?.0))
             });
             let mode = mode.filter(|(number, _)| *number <= MAX_PROCESS);
-            return mode.map_or(What::Nothing, |(number, mode)| What::Mode(number, mode));
+            return mode.map_or(Event::Nothing, |(number, mode)| Event::Mode(number, mode));
         }
-        if let Some(process) = text.strip_prefix("Process ")
-            && let Some((number, rest)) = leading_number(process)
-            && rest.starts_with(" attached")
-            && number <= MAX_PROCESS
-        {
-            return What::Attached(number);
+        let attached = text
+            .strip_prefix("Process ")
+            .and_then(leading_number)
+            .filter(|(number, rest)| rest.starts_with(" attached") && *number <= MAX_PROCESS);
+        if let Some((number, _)) = attached {
+            return Event::Attached(number);
         }
         if let Some(by) = rest.strip_prefix("+++ superseded by execve in pid ") {
             let by = leading_number(by).filter(|(by, _)| *by <= MAX_PROCESS);
-            return by.map_or(What::Nothing, |(by, _)| What::Superseded(by));
+            return by.map_or(Event::Nothing, |(by, _)| Event::Superseded(by));
         }
         if rest.starts_with("+++ exited") || rest.starts_with("+++ killed") {
-            return What::Ended;
+            return Event::Exited;
         }
         let skipped = ["---", "+++", "> ", UNFINISHED];
         if notice.is_some()
             || rest.is_empty()
             || skipped.iter().any(|start| rest.starts_with(start))
         {
-            return What::Nothing;
+            return Event::Nothing;
         }
         if rest.starts_with([')', ',']) {
-            return What::Rest(rest);
+            return Event::Rest(rest);
         }
         if rest.starts_with("% time") {
-            return What::Table;
+            return Event::Table;
         }
-        What::Other
+        Event::Other
     }
 }
 
-/// The name of a call, and what stands behind the parenthesis.
+/// The name of a syscall, and the text after the opening parenthesis.
 fn call(text: &str) -> Option<(&str, &str)> {
     let bytes = text.as_bytes();
     if !matches!(bytes.first()?, b'a'..=b'z' | b'A'..=b'Z' | b'_') {
@@ -117,7 +118,7 @@ enum Prefix {
     Other,
 }
 
-/// What may stand in front of a call, and the text behind it.
+/// A prefix of a syscall, and the text after it.
 fn prefix(text: &str) -> Option<(Prefix, &str)> {
     if !matches!(text.as_bytes().first()?, b'[' | b'(' | b'+' | b'0'..=b'9') {
         return None;
@@ -126,7 +127,7 @@ fn prefix(text: &str) -> Option<(Prefix, &str)> {
         if inner.starts_with(" Process PID=") {
             return None;
         }
-        // A name of a process may have a bracket in it.
+        // The name of a process may contain a bracket.
         let (inner, rest) = inner.split_once("] ")?;
         let process = inner.strip_prefix("pid ").and_then(|text| leading_number(text.trim_start()));
         return Some((
@@ -134,7 +135,7 @@ fn prefix(text: &str) -> Option<(Prefix, &str)> {
             after_blanks(rest),
         ));
     }
-    // `-r` beside another time: `20:36:23 (+     0.000000)`.
+    // `-r` together with another time: `20:36:23 (+     0.000000)`.
     if let Some(inner) = text.strip_prefix("(+") {
         let (difference, rest) = inner.split_once(") ")?;
         let is_time = difference.trim().bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
@@ -159,7 +160,7 @@ fn prefix(text: &str) -> Option<(Prefix, &str)> {
     plain(word).then(|| (Prefix::Other, after_blanks(rest)))
 }
 
-/// The largest number of a process (`PID_MAX_LIMIT` in `include/linux/threads.h`).
+/// The largest process number (`PID_MAX_LIMIT` in `include/linux/threads.h`).
 pub(super) const MAX_PROCESS: u32 = 4 << 20;
 
 fn leading_number(text: &str) -> Option<(u32, &str)> {
@@ -177,7 +178,7 @@ fn leading_number(text: &str) -> Option<(u32, &str)> {
     Some((number, text.get(end..)?))
 }
 
-/// The text behind white space, of which there is one blank in most places.
+/// The text after white space, which is one blank in most places.
 fn after_blanks(text: &str) -> &str {
     let rest = text.strip_prefix(' ').unwrap_or(text);
     if rest.bytes().next().is_some_and(|byte| byte.is_ascii_graphic()) {

@@ -1,61 +1,61 @@
-//! The arguments of a call as strace writes them.
+//! Parses the arguments of a syscall as strace prints them.
 
 use super::line::UNFINISHED;
 use callgate_bpf::syscalls::{Arch, ArgFacts};
 use memchr::memchr2;
 
-/// The values of the arguments of one call, as far as they are known.
-pub(super) type Known = [Option<u64>; 6];
+/// The values of the arguments of one syscall, if known.
+pub(super) type KnownValues = [Option<u64>; 6];
 
-/// What is known of the arguments of one call with these arguments.
-pub(super) fn values(arch: Arch, facts: &[ArgFacts], text: &str) -> Known {
-    let args = Args::read(facts, text);
-    // strace joins the halves of wide arguments, and changes the order of those of clone.
+/// The values of the arguments in `text`, which starts after the opening parenthesis.
+pub(super) fn values(arch: Arch, facts: &[ArgFacts], text: &str) -> KnownValues {
+    let args = ParsedArgs::read(facts, text);
+    // strace prints 64-bit arguments of 32-bit ABIs as one, and those of clone in another order.
     let exact = arch.is_64bit() && !args.has_name;
-    if exact || args.is_raw { args.known } else { Known::default() }
+    if exact || args.is_raw { args.known } else { KnownValues::default() }
 }
 
-/// `flags=CLONE_VM`
+/// Whether an argument is printed with its name, as in `flags=CLONE_VM`.
 fn is_named(arg: &str) -> bool {
     let is_of_name = |byte: &u8| byte.is_ascii_lowercase() || *byte == b'_';
     let name = arg.bytes().position(|byte| !is_of_name(&byte));
     name.is_some_and(|end| end > 0 && arg.as_bytes().get(end) == Some(&b'='))
 }
 
-/// The arguments of a call.
-struct Args<'f> {
+/// The arguments of a syscall.
+struct ParsedArgs<'f> {
     facts: &'f [ArgFacts],
-    /// How many there are, at most one more than [`Args::MOST`].
+    /// The number of arguments, at most one more than [`ParsedArgs::MAX`].
     count: usize,
-    /// The values of the first ones, where each argument is one.
-    known: Known,
-    /// Whether an argument has its name with it.
+    /// The values of the first six, where each is a number.
+    known: KnownValues,
+    /// Whether an argument is printed with its name.
     has_name: bool,
-    /// Whether all are written as `strace -e raw=all` does.
+    /// Whether all arguments are printed as by `strace -e raw=all`.
     is_raw: bool,
     /// Whether the closing parenthesis is there.
     is_closed: bool,
 }
 
-impl<'f> Args<'f> {
-    /// How many are looked at beside the last one: more than strace writes of any call.
-    const MOST: usize = 16;
+impl<'f> ParsedArgs<'f> {
+    /// How many are parsed besides the last one: more than strace prints for any syscall.
+    const MAX: usize = 16;
 
-    /// Reads the arguments at the top level, up to the closing parenthesis. All that separates them is ASCII,
-    /// so bytes are looked at and not characters.
-    fn read(facts: &'f [ArgFacts], text: &str) -> Args<'f> {
-        let mut args = Args {
+    /// Reads the arguments at the top level, up to the closing parenthesis. All delimiters are ASCII, so this works
+    /// on bytes.
+    fn read(facts: &'f [ArgFacts], text: &str) -> ParsedArgs<'f> {
+        let mut args = ParsedArgs {
             facts,
             count: 0,
-            known: Known::default(),
+            known: KnownValues::default(),
             has_name: false,
             is_raw: true,
             is_closed: false,
         };
         let bytes = text.as_bytes();
         let (mut depth, mut start, mut at) = (0_usize, 0, 0);
-        // What comes behind `<` or what that begins.
-        let mut behind_bracket = usize::MAX;
+        // The offset after the last `<` or the text in its brackets.
+        let mut after_last_bracket = usize::MAX;
         let mut end = bytes.len();
         while let Some(byte) = bytes.get(at).copied() {
             let here = at;
@@ -67,11 +67,11 @@ impl<'f> Args<'f> {
                 b'"' => at = after_string(bytes, at),
                 b'/' if bytes.get(at) == Some(&b'*') => at = after_comment(bytes, at),
                 b'<' => {
-                    // What `-y` tells about a descriptor, but no shift and no arrow.
-                    if behind_bracket != here && bytes.get(at) != Some(&b'<') {
+                    // Text that `-y` adds to a descriptor; not a shift or an arrow.
+                    if after_last_bracket != here && bytes.get(at) != Some(&b'<') {
                         at = after_bracket(bytes, at);
                     }
-                    behind_bracket = at;
+                    after_last_bracket = at;
                 }
                 b'(' | b'[' | b'{' => depth += 1,
                 b')' if depth == 0 => {
@@ -80,7 +80,7 @@ impl<'f> Args<'f> {
                 }
                 b')' | b']' | b'}' => depth = depth.saturating_sub(1),
                 b',' if depth == 0 => {
-                    if args.count < Args::MOST {
+                    if args.count < ParsedArgs::MAX {
                         args.add(trimmed(text.get(start..here).unwrap_or_default()));
                     }
                     start = at;
@@ -127,7 +127,7 @@ fn is_special(byte: u8) -> bool {
     SPECIAL[usize::from(byte)]
 }
 
-/// Without blanks around it, of which few arguments have some.
+/// Removes blanks around an argument; most arguments have at most one.
 fn trimmed(arg: &str) -> &str {
     let arg = arg.strip_prefix(' ').unwrap_or(arg);
     let is_graphic = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_graphic);
@@ -135,27 +135,27 @@ fn trimmed(arg: &str) -> &str {
     if is_graphic(bytes.first()) && is_graphic(bytes.last()) { arg } else { arg.trim() }
 }
 
-/// Where a string ends that begins before this place.
+/// The offset after a string whose opening quote is before `at`.
 fn after_string(bytes: &[u8], mut at: usize) -> usize {
     while let Some(found) = bytes.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
         at += found + 1;
         if bytes.get(at - 1) == Some(&b'"') {
             return at;
         }
-        // What is escaped is one character; the others of its bytes are none that count.
+        // An escape has at least one more character; its other characters are never quotes.
         at += 1;
     }
     bytes.len()
 }
 
-/// Where a comment ends that begins before this place.
+/// The offset after a comment; `at` is that of its first asterisk.
 fn after_comment(bytes: &[u8], at: usize) -> usize {
     let rest = bytes.get(at..).unwrap_or_default();
-    // `/*/` is a whole one.
+    // `/*/` is a complete comment.
     rest.windows(2).position(|pair| pair == b"*/").map_or(bytes.len(), |end| at + end + 2)
 }
 
-/// Where an angle bracket ends that begins before this place; `->` is within it.
+/// The offset after a pair of angle brackets that opens before `at`; `->` does not close it.
 fn after_bracket(bytes: &[u8], at: usize) -> usize {
     let rest = bytes.get(at..).unwrap_or_default();
     let mut dash = false;
@@ -167,12 +167,12 @@ fn after_bracket(bytes: &[u8], at: usize) -> usize {
     end.map_or(bytes.len(), |end| at + end + 1)
 }
 
-/// Whether the arguments have their end, or are as far as strace writes them before another process.
+/// Whether the arguments are complete, or end because another process interrupted the syscall.
 pub(super) fn is_closed(text: &str) -> bool {
-    Args::read(&[], text).is_closed || text.trim_end().ends_with(UNFINISHED)
+    ParsedArgs::read(&[], text).is_closed || text.trim_end().ends_with(UNFINISHED)
 }
 
-/// The value of an argument that is written as a number.
+/// The value of an argument that is printed as a number.
 fn value(arg: &str, bits: Option<u8>) -> Option<u64> {
     match arg.as_bytes() {
         [b'0', b'x', digits @ ..] if matches!(digits.len(), 1..=16) => {
@@ -184,7 +184,7 @@ fn value(arg: &str, bits: Option<u8>) -> Option<u64> {
         _ => return None,
     }
     let arg = arg.split_once(" /*").map_or(arg, |(arg, _)| arg.trim_end());
-    // A descriptor with what `-y` tells about it.
+    // A descriptor with the text that `-y` adds.
     let arg = match arg.find('<') {
         Some(at) if at > 0 && !arg.contains("<<") => arg.get(..at)?,
         _ => arg,
@@ -196,7 +196,7 @@ fn value(arg: &str, bits: Option<u8>) -> Option<u64> {
         return u64::from_str_radix(digits, 16).ok();
     }
     if let Some(digits) = arg.strip_prefix('-') {
-        // Of a 32-bit argument the kernel ignores the high word, so -1 may be two values.
+        // The kernel ignores the high word of a 32-bit argument, so -1 may stand for two values.
         let value = digits.parse::<u64>().ok().filter(|value| *value <= 1 << 63)?;
         return (bits == Some(64)).then_some(value.wrapping_neg());
     }
@@ -210,7 +210,7 @@ fn value(arg: &str, bits: Option<u8>) -> Option<u64> {
     arg.parse().ok()
 }
 
-/// The value of these digits; `None` when one of them is none.
+/// The value of hexadecimal digits; `None` if one of them is not a digit.
 fn hexadecimal(digits: &[u8]) -> Option<u64> {
     let mut value = 0_u64;
     for digit in digits {

@@ -1,38 +1,41 @@
-//! A recording as JSON: one line for each run and each call, in a fixed order. The form is described
-//! where it is read, in [`frontend::recording`](callgate_trace::read).
+//! Writes a recording as JSON: one line per run and per syscall, in a fixed order.
 
 use std::fmt::{self, Display, Write};
 
-use super::{Caveat, Recording, Run, Seen, Values};
-use crate::read::VERSION;
+use super::header::VERSION;
+use super::quoted::QuotedString;
+use crate::recording::caveat::Caveat;
+use crate::recording::model::{CallStats, Recording};
+use crate::recording::run::Run;
+use crate::recording::values::ArgValues;
 
 impl Recording {
-    /// The recording as JSON, with a line break at the end.
+    /// The recording as [JSON](crate::recording#json-format), with a line break at the end.
     pub fn to_json(&self) -> String {
         let mut text = String::new();
-        // A String takes whatever is written.
+        // Writing to a String cannot fail.
         let _ = self.write(&mut text);
         text
     }
 
     fn write(&self, to: &mut String) -> fmt::Result {
         write!(to, "{{\n  \"callgate\": \"recording\",\n  \"version\": {VERSION},\n  \"runs\": [")?;
-        for (index, run) in self.runs.iter().enumerate() {
+        for (index, run) in self.runs().iter().enumerate() {
             to.write_str(if index > 0 { ",\n    " } else { "\n    " })?;
             write_run(to, run)?;
         }
         to.write_str("\n  ],\n  \"calls\": [")?;
-        for (index, (call, seen)) in self.calls.iter().enumerate() {
+        for (index, (call, stats)) in self.calls().enumerate() {
             to.write_str(if index > 0 { ",\n    " } else { "\n    " })?;
             write!(to, "{{\"arch\": \"{}\", ", call.arch)?;
             if let Some(name) = call.name() {
                 write!(to, "\"name\": \"{name}\", ")?;
             }
-            write!(to, "\"nr\": {}, \"count\": {}", call.nr, seen.count)?;
-            if seen.runs != 1 {
-                write!(to, ", \"runs\": {}", seen.runs)?;
+            write!(to, "\"nr\": {}, \"count\": {}", call.nr, stats.count())?;
+            if stats.runs() != 1 {
+                write!(to, ", \"runs\": {}", stats.runs())?;
             }
-            write_args(to, seen)?;
+            write_args(to, stats)?;
             to.write_str("}")?;
         }
         to.write_str("\n  ]\n}\n")
@@ -40,9 +43,9 @@ impl Recording {
 }
 
 fn write_run(to: &mut String, run: &Run) -> fmt::Result {
-    write!(to, "{{\"how\": \"{}\"", run.how.name())?;
+    write!(to, "{{\"how\": \"{}\"", run.method.name())?;
     if !run.command.is_empty() {
-        let words = run.command.iter().map(|word| Quoted(word));
+        let words = run.command.iter().map(|word| QuotedString(word));
         write!(to, ", \"command\": {}", List(words.collect()))?;
     }
     if run.from_execve {
@@ -60,49 +63,49 @@ fn write_run(to: &mut String, run: &Run) -> fmt::Result {
     }
     for (key, text) in [("kernel", &run.kernel), ("recorder", &run.callgate)] {
         if let Some(text) = text {
-            write!(to, ", \"{key}\": {}", Quoted(text))?;
+            write!(to, ", \"{key}\": {}", QuotedString(text))?;
         }
     }
     if !run.caveats.is_empty() {
-        write!(to, ", \"caveats\": {}", List(run.caveats.iter().map(InJson).collect()))?;
+        write!(to, ", \"caveats\": {}", List(run.caveats.iter().map(CaveatJson).collect()))?;
     }
     to.write_str("}")
 }
 
-/// A caveat in JSON.
-struct InJson<'c>(&'c Caveat);
+/// A caveat as JSON.
+struct CaveatJson<'c>(&'c Caveat);
 
-impl Display for InJson<'_> {
+impl Display for CaveatJson<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Caveat { id, effect, count, text } = self.0;
-        write!(f, "{{\"id\": {}, \"effect\": \"{}\"", Quoted(id), effect.name())?;
+        write!(f, "{{\"id\": {}, \"effect\": \"{}\"", QuotedString(id), effect.name())?;
         if let Some(count) = count {
             write!(f, ", \"count\": {count}")?;
         }
-        write!(f, ", \"text\": {}}}", Quoted(text))
+        write!(f, ", \"text\": {}}}", QuotedString(text))
     }
 }
 
-fn write_args(to: &mut String, seen: &Seen) -> fmt::Result {
-    // Nothing is said of arguments at the end of which nothing is known.
-    let known = seen.args.iter().rposition(|values| values.observed() > 0);
-    let Some(args) = known.and_then(|last| seen.args.get(..=last)) else { return Ok(()) };
+fn write_args(to: &mut String, stats: &CallStats) -> fmt::Result {
+    // Trailing arguments without a known value are omitted.
+    let known = stats.args().iter().rposition(|values| values.observed() > 0);
+    let Some(args) = known.and_then(|last| stats.args().get(..=last)) else { return Ok(()) };
     to.write_str(", \"args\": [")?;
     for (index, values) in args.iter().enumerate() {
         to.write_str(if index > 0 { ", " } else { "" })?;
-        write_values(to, values, seen)?;
+        write_values(to, values, stats)?;
     }
     to.write_str("]")
 }
 
-fn write_values(to: &mut String, values: &Values, seen: &Seen) -> fmt::Result {
+fn write_values(to: &mut String, values: &ArgValues, stats: &CallStats) -> fmt::Result {
     match (values.all(), values.bounds()) {
         (_, None) => return to.write_str("null"),
         (Some(all), _) => {
             let all = all.iter().map(|value| Hex(*value));
             write!(to, "{{\"values\": {}", List(all.collect()))?;
             let runs: Vec<u64> = values.runs().map(|(_, runs)| runs).collect();
-            if runs.iter().any(|runs| *runs != seen.runs) {
+            if runs.iter().any(|runs| *runs != stats.runs()) {
                 write!(to, ", \"seen_in\": {}", List(runs))?;
             }
         }
@@ -115,13 +118,13 @@ fn write_values(to: &mut String, values: &Values, seen: &Seen) -> fmt::Result {
             Hex(bounds.always)
         )?,
     }
-    if values.observed() != seen.count {
+    if values.observed() != stats.count() {
         write!(to, ", \"observed\": {}", values.observed())?;
     }
     to.write_str("}")
 }
 
-/// A 64-bit value: many readers of JSON keep only 53 bits of a number.
+/// A 64-bit value as a string: many JSON readers keep only 53 bits of a number.
 struct Hex(u64);
 
 impl Display for Hex {
@@ -140,27 +143,5 @@ impl<T: Display> Display for List<T> {
             item.fmt(f)?;
         }
         f.write_str("]")
-    }
-}
-
-/// A string of JSON.
-pub(crate) struct Quoted<'t>(pub(crate) &'t str);
-
-impl Display for Quoted<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("\"")?;
-        for c in self.0.chars() {
-            match c {
-                '"' | '\\' => write!(f, "\\{c}")?,
-                c if c.is_control() => {
-                    let mut units = [0; 2];
-                    c.encode_utf16(&mut units)
-                        .iter()
-                        .try_for_each(|unit| write!(f, "\\u{unit:04x}"))?;
-                }
-                c => f.write_char(c)?,
-            }
-        }
-        f.write_str("\"")
     }
 }

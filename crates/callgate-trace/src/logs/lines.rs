@@ -1,23 +1,23 @@
-//! A text that comes in pieces, line by line. A log may be larger than the memory.
+//! Splits a text that arrives in pieces into lines, because a log may be larger than the memory.
 
 use callgate_bpf::diagnostic::{Diagnostic, Position};
 use memchr::{memchr, memchr_iter, memrchr};
 
-/// How long a line may be in bytes. strace writes what `execve` is given in one line, which the kernel limits
-/// to a quarter of the stack, 2 MiB.
+/// The longest line in bytes. strace writes the arguments of `execve` in one line; the kernel limits them to a
+/// quarter of the stack, 2 MiB.
 pub(crate) const MAX_LINE: usize = 16 << 20;
 
 /// A line of a text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line<'t> {
-    /// Its number, from 1.
+    /// The line number, from 1.
     pub(crate) number: u32,
-    /// What stands there, with the line break, if it has one.
+    /// The text, including the line break if there is one.
     pub(crate) text: &'t str,
 }
 
 impl Line<'_> {
-    /// The place of a byte offset in it.
+    /// The position of a byte offset in the line.
     pub(crate) fn position(&self, at: usize) -> Position {
         let before = self.text.get(..at).unwrap_or(self.text);
         let columns = before.chars().filter(|c| *c != '\u{feff}').count();
@@ -25,7 +25,7 @@ impl Line<'_> {
     }
 }
 
-/// Consecutive whole lines of a text. Readers that look for something rare can search all of them at once.
+/// Consecutive complete lines of a text. Readers can search for a rare pattern in all of them at once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Block<'t> {
     /// The number of the first line, from 1.
@@ -47,21 +47,21 @@ impl<'t> Block<'t> {
     }
 }
 
-/// Splits a text into blocks of whole lines.
+/// Splits a text into blocks of complete lines.
 #[derive(Debug, Default)]
-pub(crate) struct Lines {
-    /// What came of the last line so far.
+pub(crate) struct LineSplitter {
+    /// The start of a line whose end has not arrived.
     begun: Vec<u8>,
-    /// Lines and bytes before it.
+    /// The lines and bytes before it.
     lines: u32,
     bytes: u64,
 }
 
-impl Lines {
-    /// More of the text. `each` gets the lines that are whole by now.
+impl LineSplitter {
+    /// Adds a piece of the text; calls `each` with the lines that are complete.
     ///
     /// # Errors
-    /// A text that cannot be one: bytes that are no UTF-8, a zero, a line beyond [`MAX_LINE`].
+    /// Invalid UTF-8, a zero byte, or a line longer than [`MAX_LINE`].
     pub(crate) fn push(
         &mut self,
         mut bytes: &[u8],
@@ -84,23 +84,23 @@ impl Lines {
         self.begin(rest, each)
     }
 
-    /// A part of a line whose end is not there yet.
+    /// Adds a part of a line whose end has not arrived.
     fn begin(&mut self, part: &[u8], each: &mut impl FnMut(Block<'_>)) -> Result<(), Diagnostic> {
         self.begun.extend_from_slice(part);
         if part.contains(&0) {
-            // What is no text may have no lines either.
+            // Binary data may have no line breaks, so report it now.
             return self.finish(each);
         }
         check_length(self.lines, self.begun.len())
     }
 
-    /// The end of the text: what has no line break is a line.
+    /// Ends the text; a last line may lack its line break.
     pub(crate) fn finish(&mut self, each: &mut impl FnMut(Block<'_>)) -> Result<(), Diagnostic> {
         let begun = std::mem::take(&mut self.begun);
         self.text(&begun, each)
     }
 
-    /// Whole lines.
+    /// Passes on complete lines.
     fn text(&mut self, bytes: &[u8], each: &mut impl FnMut(Block<'_>)) -> Result<(), Diagnostic> {
         let (text, wrong) = match std::str::from_utf8(bytes) {
             Ok(text) => (text, None),
@@ -124,7 +124,7 @@ impl Lines {
         Ok(())
     }
 
-    /// The lines before the first one that is too long or has a zero, and what is wrong with that one.
+    /// The lines before the first one that is too long or has a zero byte, and the error of that line.
     fn check<'t>(&self, text: &'t str) -> (&'t str, Option<Diagnostic>) {
         if text.len() <= MAX_LINE && memchr(0, text.as_bytes()).is_none() {
             return (text, None);
@@ -144,28 +144,28 @@ impl Lines {
     }
 }
 
-/// How many lines there are, or have begun.
+/// The number of lines, including an incomplete last line.
 fn lines_of(text: &str) -> u32 {
     let breaks = memchr_iter(b'\n', text.as_bytes()).count();
     let begun = usize::from(!text.is_empty() && !text.ends_with('\n'));
     u32::try_from(breaks + begun).unwrap_or(u32::MAX)
 }
 
-/// Refuses a line of this many bytes behind so many others.
+/// Refuses a line of this many bytes if it is too long; `before` is the number of lines before it.
 fn check_length(before: u32, length: usize) -> Result<(), Diagnostic> {
     if length <= MAX_LINE {
         return Ok(());
     }
     let position = Position { line: before.saturating_add(1), column: 1 };
-    let message = format!("this line has more than {} MiB, the limit for a line", MAX_LINE >> 20);
+    let message = format!("this line is longer than {} MiB, the limit", MAX_LINE >> 20);
     Err(Diagnostic::error(Some(position), message)
-        .help("logs have one line for each call; check what file this is"))
+        .help("logs have one line per syscall; check whether this file is a log"))
 }
 
-/// A text that was kept as a whole.
+/// Converts a text that was kept as a whole.
 ///
 /// # Errors
-/// As [`Lines::push`], but that lines may have any length.
+/// Invalid UTF-8 or a zero byte; lines may have any length.
 pub(crate) fn text_of(bytes: Vec<u8>) -> Result<String, Diagnostic> {
     let text = String::from_utf8(bytes)
         .map_err(|error| not_utf8(error.utf8_error().valid_up_to() as u64))?;
@@ -176,20 +176,20 @@ pub(crate) fn text_of(bytes: Vec<u8>) -> Result<String, Diagnostic> {
 }
 
 fn not_utf8(at: u64) -> Diagnostic {
-    Diagnostic::error(None, format!("not text: byte {at} is no part of UTF-8"))
+    Diagnostic::error(None, format!("not text: byte {at} is not valid UTF-8"))
 }
 
 fn zero(at: Position) -> Diagnostic {
-    Diagnostic::error(Some(at), "a zero byte: this is not text")
+    Diagnostic::error(Some(at), "not text: zero byte")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The lines of a text that comes in pieces of this size, and what is wrong with it.
+    /// The lines of a text that arrives in pieces of this size, and the error.
     fn lines(text: &[u8], size: usize) -> (Vec<(u32, String)>, Option<String>) {
-        let (mut lines, mut seen) = (Lines::default(), Vec::new());
+        let (mut lines, mut seen) = (LineSplitter::default(), Vec::new());
         let mut each = |block: Block<'_>| {
             seen.extend(block.lines().map(|line| (line.number, line.text.to_owned())));
         };
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_of_any_size_are_the_same_lines() {
+    fn lines_do_not_depend_on_the_size_of_pieces() {
         for text in ["", "\n", "a", "a\nb", "é\r\n\nüü\n\n", "a\nlonger than a piece\nb\n"] {
             let expected: Vec<_> =
                 (1..).zip(text.split_inclusive('\n').map(str::to_owned)).collect();
@@ -212,34 +212,25 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_said_with_its_place() {
+    fn binary_data_is_reported_with_its_position() {
         for size in 1..=9 {
             let (seen, error) = lines(b"a\n\xc3\xa9\0\n", size);
-            assert_eq!(
-                (seen.len(), error.as_deref()),
-                (1, Some("2:2: a zero byte: this is not text"))
-            );
+            assert_eq!((seen.len(), error.as_deref()), (1, Some("2:2: not text: zero byte")));
             let (seen, error) = lines(b"a\nb\0", size);
-            assert_eq!(
-                (seen.len(), error.as_deref()),
-                (1, Some("2:2: a zero byte: this is not text"))
-            );
+            assert_eq!((seen.len(), error.as_deref()), (1, Some("2:2: not text: zero byte")));
             let (seen, error) = lines(b"a\nb\xc3\n", size);
-            assert_eq!(error.as_deref(), Some("not text: byte 3 is no part of UTF-8"), "{seen:?}");
+            assert_eq!(error.as_deref(), Some("not text: byte 3 is not valid UTF-8"), "{seen:?}");
         }
     }
 
     #[test]
-    fn a_line_is_as_long_as_the_limit_at_most() {
+    fn a_line_longer_than_the_limit_is_refused() {
         let line = |length| [b"a\n".to_vec(), vec![b'x'; length], b"\nb".to_vec()].concat();
         for size in [1 << 16, 64 << 20] {
             assert_eq!(lines(&line(MAX_LINE - 1), size).0.len(), 3);
             let (seen, error) = lines(&line(MAX_LINE), size);
             assert_eq!(seen.len(), 1);
-            assert_eq!(
-                error.as_deref(),
-                Some("2:1: this line has more than 16 MiB, the limit for a line")
-            );
+            assert_eq!(error.as_deref(), Some("2:1: this line is longer than 16 MiB, the limit"));
         }
     }
 }

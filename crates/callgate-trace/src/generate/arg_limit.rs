@@ -1,94 +1,94 @@
-//! A limit on one argument: what is compared, and with what.
+//! A limit of one argument: the bits that are compared, and the allowed values.
 
 use std::fmt;
 
-use crate::recording::{Bounds, Values};
+use crate::recording::{ArgValues, Bounds};
 use callgate_formats::ruleset::{Comparison, Op};
 
-/// The argument, masked, must be one of a set of values.
+/// A limit of an argument: masked, it must be one of a set of values.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limit {
+pub struct ArgLimit {
     /// Which argument, 0–5.
     pub arg: u8,
-    /// Its name in the kernel's definition of the call.
+    /// Its name in the kernel's definition of the syscall.
     pub name: &'static str,
     /// The bits that are compared.
     pub mask: u64,
     /// Why it is limited.
     pub why: &'static str,
-    allowed: Allowed,
+    allowed: AllowedValues,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Allowed {
-    /// These values of the compared bits; sorted.
-    Values(Vec<u64>),
-    /// Those bits that were set in some value, and with them those that were in all.
+enum AllowedValues {
+    /// Values of the compared bits, sorted.
+    Listed(Vec<u64>),
+    /// Only bits that were set in some value, and all bits that were set in every value.
     Bits { ever: u64, always: u64 },
 }
 
-/// The values with `value & mask == wanted`.
+/// The set of values with `value & mask == wanted`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cube {
-    /// The bits that are looked at.
+    /// The bits that are compared.
     pub mask: u64,
-    /// What they must be.
+    /// Their required values.
     pub wanted: u64,
 }
 
-impl Limit {
-    /// A limit to the values that an argument had, all bits but those of `mask` aside. `None` without
-    /// values, and for a summary of so many values that it would not say anything.
+impl ArgLimit {
+    /// A limit to the recorded values, in the bits of `mask`. `None` if there are no values, or if only bounds are known
+    /// that would not limit anything.
     pub(super) fn of(
         arg: u8,
         name: &'static str,
         mask: u64,
         why: &'static str,
-        values: &Values,
-    ) -> Option<Limit> {
+        values: &ArgValues,
+    ) -> Option<ArgLimit> {
         let allowed = match (values.all(), values.bounds()?) {
             (Some(all), _) => values_of(all.iter().map(|value| value & mask)),
             (None, Bounds { ever, always, .. }) if mask & !ever != 0 && is_flags(mask) => {
-                Allowed::Bits { ever: ever & mask, always: always & mask }
+                AllowedValues::Bits { ever: ever & mask, always: always & mask }
             }
             (None, _) => return None,
         };
-        Some(Limit { arg, name, mask, why, allowed })
+        Some(ArgLimit { arg, name, mask, why, allowed })
     }
 
-    /// Lets these values pass too.
+    /// Allows these values as well.
     pub(super) fn widen(&mut self, values: &[u64]) {
         let mask = self.mask;
         let more = values.iter().map(|value| value & mask);
         self.allowed = match &self.allowed {
-            Allowed::Values(known) => values_of(known.iter().copied().chain(more)),
-            Allowed::Bits { ever, always } => {
+            AllowedValues::Listed(known) => values_of(known.iter().copied().chain(more)),
+            AllowedValues::Bits { ever, always } => {
                 let (ever, always) = more
                     .fold((*ever, *always), |(ever, always), value| (ever | value, always & value));
-                Allowed::Bits { ever, always }
+                AllowedValues::Bits { ever, always }
             }
         };
     }
 
-    /// Whether no value is kept out.
-    pub(super) fn lets_all_pass(&self) -> bool {
+    /// Whether every value is allowed.
+    pub(super) fn allows_all(&self) -> bool {
         self.cubes().iter().any(|cube| cube.mask == 0)
     }
 
-    /// The allowed values as few cubes, which together are exactly these values.
+    /// The allowed values as the union of a few cubes.
     pub fn cubes(&self) -> Vec<Cube> {
         match &self.allowed {
-            Allowed::Bits { ever, always } => {
+            AllowedValues::Bits { ever, always } => {
                 vec![Cube { mask: self.mask & (!ever | always), wanted: *always }]
             }
-            Allowed::Values(values) => {
+            AllowedValues::Listed(values) => {
                 let points = values.iter().map(|wanted| Cube { mask: self.mask, wanted: *wanted });
                 join(points.collect())
             }
         }
     }
 
-    /// A cube of this argument as a comparison; `None` when it lets everything pass.
+    /// A cube of this argument as a comparison; `None` if it allows everything.
     pub(super) fn comparison(&self, cube: Cube) -> Option<Comparison> {
         let op = match cube.mask {
             0 => return None,
@@ -99,19 +99,19 @@ impl Limit {
     }
 }
 
-/// Whether a mask picks some bits out, as one for flags does: not all of a word, or of its low half.
+/// Whether a mask selects individual bits, as for flags, and not a whole word or its low half.
 fn is_flags(mask: u64) -> bool {
     mask.count_ones() <= 16
 }
 
-fn values_of(values: impl Iterator<Item = u64>) -> Allowed {
+fn values_of(values: impl Iterator<Item = u64>) -> AllowedValues {
     let mut values: Vec<u64> = values.collect();
     values.sort_unstable();
     values.dedup();
-    Allowed::Values(values)
+    AllowedValues::Listed(values)
 }
 
-/// Joins cubes that differ in one bit until there are no more: their union stays the same.
+/// Joins cubes that differ in one bit until there are no such cubes; the union remains the same.
 fn join(mut cubes: Vec<Cube>) -> Vec<Cube> {
     loop {
         let pair = cubes.iter().enumerate().find_map(|(i, a)| {
@@ -133,27 +133,26 @@ fn join(mut cubes: Vec<Cube>) -> Vec<Cube> {
     }
 }
 
-impl fmt::Display for Limit {
-    /// `family in {1, 2}`, `prot & 0x6 == 0`; the mask of all bits, and that of the low half, is not
-    /// shown.
+impl fmt::Display for ArgLimit {
+    /// For example `family in {1, 2}` or `prot & 0x6 == 0`. A mask of all bits, or of the low half, is omitted.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let masked = |f: &mut fmt::Formatter<'_>, mask: u64| match mask {
             u64::MAX | 0xffff_ffff => write!(f, "{}", self.name),
             mask => write!(f, "{} & {mask:#x}", self.name),
         };
         match &self.allowed {
-            Allowed::Bits { ever, always } => {
+            AllowedValues::Bits { ever, always } => {
                 masked(f, self.mask & (!ever | always))?;
-                write!(f, " == {}", Number(*always))
+                write!(f, " == {}", ReadableNumber(*always))
             }
-            Allowed::Values(values) => {
+            AllowedValues::Listed(values) => {
                 masked(f, self.mask)?;
                 if let [only] = values.as_slice() {
-                    return write!(f, " == {}", Number(*only));
+                    return write!(f, " == {}", ReadableNumber(*only));
                 }
                 f.write_str(" in {")?;
                 for (i, value) in values.iter().enumerate() {
-                    write!(f, "{}{}", if i > 0 { ", " } else { "" }, Number(*value))?;
+                    write!(f, "{}{}", if i > 0 { ", " } else { "" }, ReadableNumber(*value))?;
                 }
                 f.write_str("}")
             }
@@ -161,10 +160,10 @@ impl fmt::Display for Limit {
     }
 }
 
-/// Small numbers in decimal, others in hexadecimal, as people know them.
-struct Number(u64);
+/// Small numbers in decimal, others in hexadecimal.
+struct ReadableNumber(u64);
 
-impl fmt::Display for Number {
+impl fmt::Display for ReadableNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0 < 4096 { write!(f, "{}", self.0) } else { write!(f, "{:#x}", self.0) }
     }
@@ -175,13 +174,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn limit(mask: u64, values: &[u64]) -> Limit {
-        let values = Values::few(values.len() as u64, values.iter().copied());
-        Limit::of(0, "x", mask, "", &values).unwrap()
+    fn limit(mask: u64, values: &[u64]) -> ArgLimit {
+        let values = ArgValues::from_values(values.len() as u64, values.iter().copied());
+        ArgLimit::of(0, "x", mask, "", &values).unwrap()
     }
 
     #[test]
-    fn values_that_differ_in_a_bit_are_one_comparison() {
+    fn values_that_differ_in_one_bit_become_one_comparison() {
         let commands = limit(0xffff_ffff, &[0, 1, 0x80, 0x81]);
         assert_eq!(commands.cubes(), [Cube { mask: 0xffff_ff7e, wanted: 0 }]);
         assert_eq!(commands.to_string(), "x in {0, 1, 128, 129}");
@@ -190,18 +189,19 @@ mod tests {
     }
 
     #[test]
-    fn of_many_values_the_bits_are_left_where_there_are_any() {
-        let values = Values::many(99, Bounds { min: 4, max: 0x104, ever: 0x1fc, always: 4 });
-        let flags = Limit::of(0, "x", 0xff0f, "", &values).unwrap();
+    fn bounds_limit_flags_only() {
+        let values =
+            ArgValues::from_bounds(99, Bounds { min: 4, max: 0x104, ever: 0x1fc, always: 4 });
+        let flags = ArgLimit::of(0, "x", 0xff0f, "", &values).unwrap();
         assert_eq!(flags.cubes(), [Cube { mask: 0xfe07, wanted: 4 }]);
         assert_eq!(flags.to_string(), "x & 0xfe07 == 4");
-        assert_eq!(Limit::of(0, "x", u64::MAX, "", &values), None);
-        assert_eq!(Limit::of(0, "x", 0x1f0, "", &values), None);
+        assert_eq!(ArgLimit::of(0, "x", u64::MAX, "", &values), None);
+        assert_eq!(ArgLimit::of(0, "x", 0x1f0, "", &values), None);
     }
 
     proptest! {
         #[test]
-        fn cubes_are_exactly_the_values(
+        fn cubes_are_exactly_the_allowed_values(
             values in proptest::collection::btree_set(0_u64..64, 1..20),
             mask in 1_u64..64,
             widen in 0_u64..64,

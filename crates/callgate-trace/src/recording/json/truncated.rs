@@ -1,11 +1,11 @@
-//! Recordings in JSON that are cut off: a disk was full, a copy was interrupted.
+//! Truncated recordings in JSON: the disk was full, a copy was interrupted.
 //!
-//! What stands before the cut and is whole is worth having, but it must not pass for the whole: the calls
-//! behind the cut are those that a profile would deny. So it is read only on demand.
+//! The complete entries are useful, but incomplete: a profile made from them would deny the syscalls that are missing.
+//! Therefore they are read only on request.
 
-/// The text up to the last whole item of the list that is cut off, in a list at the top level, made whole;
-/// `None` for a text that has its end, or was no JSON before it.
-pub(super) fn whole_part(text: &str) -> Option<String> {
+/// The text up to the last complete item of the truncated list at the top level, with the closing brackets added;
+/// `None` if the text is not truncated, or is invalid JSON before its end.
+pub(super) fn complete_part(text: &str) -> Option<String> {
     let mut open = Vec::new();
     let (mut in_string, mut escaped) = (false, false);
     let mut end = None;
@@ -14,12 +14,12 @@ pub(super) fn whole_part(text: &str) -> Option<String> {
             _ if escaped => escaped = false,
             b'\\' if in_string => escaped = true,
             b'"' => in_string = !in_string,
-            // No string has several lines: where the text goes on, a quote is missing, and nothing is cut off.
+            // A string cannot span lines: if more text follows, a quote is missing and the text is not truncated.
             b'\n' if in_string && !text.get(at..)?.trim().is_empty() => return None,
             _ if in_string => {}
             b'{' | b'[' => open.push(byte),
             b'}' | b']' => {
-                // What belongs together differs by two.
+                // In ASCII, matching brackets differ by 2.
                 open.pop().filter(|opening| *opening == byte - 2)?;
                 if open == b"{[" {
                     end = Some(at + 1);
@@ -28,8 +28,8 @@ pub(super) fn whole_part(text: &str) -> Option<String> {
             _ => {}
         }
     }
-    let whole = text.get(..end?)?;
-    (!open.is_empty()).then(|| format!("{whole}]}}"))
+    let complete = text.get(..end?)?;
+    (!open.is_empty()).then(|| format!("{complete}]}}"))
 }
 
 #[cfg(test)]
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn items_before_the_cut_are_whole() {
+    fn complete_items_of_a_truncated_list_are_kept() {
         let text = r#"{"a": [{"b": "]}\""}, {"c": [1]}], "d": [{}, {"e": 2}]}"#;
         let first = r#"{"a": [{"b": "]}\""}]}"#;
         let cases = [
@@ -49,10 +49,10 @@ mod tests {
             (text.len() - 1, Some(text)),
             (text.len(), None),
         ];
-        for (length, whole) in cases {
-            assert_eq!(whole_part(&text[..length]).as_deref(), whole, "{length}");
+        for (length, complete) in cases {
+            assert_eq!(complete_part(&text[..length]).as_deref(), complete, "{length}");
         }
-        assert_eq!(whole_part(r#"{"a": [{}}"#), None);
-        assert_eq!(whole_part("{\"a\": [{}, {\"b: 1},\n{}"), None);
+        assert_eq!(complete_part(r#"{"a": [{}}"#), None);
+        assert_eq!(complete_part("{\"a\": [{}, {\"b: 1},\n{}"), None);
     }
 }

@@ -1,12 +1,12 @@
-//! What a text may not make of us: time and memory without bounds.
+//! Limits of time and memory for hostile texts.
 
 use std::fmt::Write;
 
-use super::super::calls::MAX_CALLS;
 use super::*;
+use crate::recording::limits::MAX_CALLS;
 
 #[test]
-fn calls_beyond_the_limit_are_lost() {
+fn syscalls_beyond_the_limit_are_counted_as_lost() {
     let more = 5;
     let mut strace = String::new();
     let mut audit = String::new();
@@ -21,7 +21,7 @@ fn calls_beyond_the_limit_are_lost() {
         assert_eq!(read.recording.total() + read.recording.runs()[0].lost, calls as u64);
         assert_eq!(
             lines(&read.warnings),
-            "16385:1: more than 16384 different calls, the limit; the others from here on (5) are left out"
+            "16385:1: more than 16384 different syscalls, the limit; calls of further ones are counted as lost: 5"
         );
     }
 }
@@ -35,7 +35,7 @@ fn a_recording_in_json_has_limits() {
         MAX_CALLS
     );
     let message = errors(&json(&entries(MAX_CALLS + 2)));
-    assert!(message.contains(":1: more than 16384 different calls, the limit"), "{message}");
+    assert!(message.contains(":1: more than 16384 different syscalls, the limit"), "{message}");
     assert_eq!(message.lines().count(), 1, "{message}");
     let runs = |count| {
         let runs = vec!["{}"; count].join(",");
@@ -43,14 +43,14 @@ fn a_recording_in_json_has_limits() {
     };
     assert_eq!(read(&runs(10_000), &OPTIONS).unwrap().recording.runs().len(), 10_000);
     let message = errors(&runs(10_001));
-    assert!(message.contains("`runs` has 10001 runs, but 10000 is the most"), "{message}");
+    assert!(message.contains("`runs` has 10001 items; the limit is 10000"), "{message}");
     let zeros = format!("{{\"calls\": [0{}]}}", ",0".repeat(2_000_000));
     let message = errors(&zeros);
     assert!(message.contains("the text exceeds the limit of 2000000 keys and values"), "{message}");
 }
 
 #[test]
-fn unfinished_calls_are_bounded() {
+fn unfinished_syscalls_are_limited() {
     let log = |processes: u32| {
         let mut log = String::new();
         for process in 1..=processes {
@@ -61,10 +61,11 @@ fn unfinished_calls_are_bounded() {
     assert_eq!(counts(&quiet(&log(100_000))), "close×100000");
     let message = errors(&log(100_002));
     assert!(
-        message.contains("100001:8: more than 100000 calls are unfinished at a time, the limit"),
+        message
+            .contains("100001:8: more than 100000 unfinished syscalls at the same time, the limit"),
         "{message}"
     );
-    // So is what is kept of them: beyond it, the values are not known.
+    // So are the arguments that are kept: further values are not known.
     let long = "x".repeat(1 << 20);
     let mut log = String::new();
     for process in 1..=65 {
@@ -80,32 +81,31 @@ fn unfinished_calls_are_bounded() {
 }
 
 #[test]
-fn a_number_that_no_process_has_is_none() {
+fn a_number_beyond_the_largest_process_is_a_time() {
     // strace --absolute-timestamps=unix
     let log = "1700000000 close(3 <unfinished ...>\n1700000001 <... close resumed>) = 0\n";
     assert_eq!(values(&quiet(log), x86_64("close")), [Some(vec![3])]);
 }
 
 #[test]
-fn a_line_of_any_kind_is_one_message_at_the_most() {
+fn a_line_causes_at_most_one_message() {
     let long = "abcdefgh".repeat(1 << 17);
     for (line, message) in [
         (
             format!("{long}(1) = 0"),
-            "1:1: \"abcdefghabcdefghabcdefghabcdefghabcdefgh…\" is not the name of a system call; it is left out",
+            "1:1: \"abcdefghabcdefghabcdefghabcdefghabcdefgh…\" is not the name of a syscall; ignored",
         ),
         (format!("write(1, \"{long}\") = 8"), ""),
         (format!("close(1{}) = 0", ",1".repeat(1 << 19)), ""),
-        ("]".to_owned() + &"[".repeat(1 << 20), "1:1: 1 line is no call; skipped"),
+        ("]".to_owned() + &"[".repeat(1 << 20), "1:1: this line is not a syscall; skipped"),
     ] {
         let read = read(&(line + "\nclose(3) = 0\n"), &OPTIONS).unwrap();
         assert_eq!(lines(&read.warnings), message);
     }
 }
 
-/// However long a text is, and in whatever pieces it comes.
 #[test]
-fn a_text_in_pieces_means_the_same() {
+fn the_result_does_not_depend_on_the_pieces() {
     let texts = [
         full().to_json(),
         full().to_json().replacen('{', " \n\u{feff}\t{", 1),
@@ -122,7 +122,7 @@ fn a_text_in_pieces_means_the_same() {
     for text in texts {
         let whole = read(&text, &OPTIONS);
         for size in [1, 7, 1000] {
-            let mut reader = Reader::new(&OPTIONS);
+            let mut reader = RecordingReader::new(&OPTIONS);
             text.as_bytes().chunks(size).for_each(|piece| reader.push(piece).unwrap());
             assert_eq!(reader.finish(), whole, "{text:?} by {size}");
         }
@@ -130,15 +130,12 @@ fn a_text_in_pieces_means_the_same() {
 }
 
 #[test]
-fn json_may_be_one_long_line_but_not_of_any_length() {
+fn json_may_be_one_long_line_up_to_the_limit() {
     let blanks = " ".repeat(17 << 20);
     let text = full().to_json().replacen('{', &format!("{{{blanks}"), 1);
     assert_eq!(read(&text, &OPTIONS).unwrap().recording, full());
-    let mut reader = Reader::new(&OPTIONS);
+    let mut reader = RecordingReader::new(&OPTIONS);
     let result = std::iter::once("{").chain(std::iter::repeat_n(blanks.as_str(), 4));
     let errors = result.map(|piece| reader.push(piece.as_bytes())).find_map(Result::err).unwrap();
-    assert_eq!(
-        lines(&errors),
-        "1:1: this text in JSON has more than 64 MiB, the limit for a recording"
-    );
+    assert_eq!(lines(&errors), "1:1: this JSON is larger than 64 MiB, the limit for a recording");
 }

@@ -1,18 +1,24 @@
-mod bounds;
-mod logs;
+//! Recordings in JSON, and the basics of each format of logs.
+
+mod limits;
+mod log_formats;
 
 use super::*;
-use crate::recording::{Bounds, Caveat, Effect, Seen, Values};
+use crate::recording::{
+    ArgValues, Bounds, CallId, CallStats, Caveat, Effect, Recording, RecordingMethod, Run,
+};
+use callgate_bpf::diagnostic::Diagnostic;
+use callgate_bpf::syscalls::Arch;
 
-const OPTIONS: Options = Options { arch: Arch::X86_64, strict: false, partial: false };
+const OPTIONS: ReadOptions = ReadOptions { arch: Arch::X86_64, strict: false, partial: false };
 
 fn x86_64(name: &str) -> CallId {
     CallId::new(Arch::X86_64, Arch::X86_64.number(name).unwrap())
 }
 
-/// Reads a text that nothing is to be said of.
+/// Reads a text that causes no messages.
 fn quiet(text: &str) -> Recording {
-    let read = read(text, &Options { strict: true, ..OPTIONS }).unwrap();
+    let read = read(text, &ReadOptions { strict: true, ..OPTIONS }).unwrap();
     assert_eq!(read.warnings, []);
     read.recording
 }
@@ -27,22 +33,22 @@ fn errors(text: &str) -> String {
 
 /// `name×count` for each call.
 fn counts(recording: &Recording) -> String {
-    let one = |(call, seen): (CallId, &Seen)| match call.name() {
+    let one = |(call, seen): (CallId, &CallStats)| match call.name() {
         Some(name) => format!("{name}×{}", seen.count()),
         None => format!("{}×{}", call.nr, seen.count()),
     };
     recording.calls().map(one).collect::<Vec<_>>().join(" ")
 }
 
-/// The values of the arguments of a call: `?` where nothing is known.
+/// The values of the arguments of a syscall; `None` if no value is known.
 fn values(recording: &Recording, call: CallId) -> Vec<Option<Vec<u64>>> {
-    let all = |values: &Values| values.all().filter(|all| !all.is_empty()).map(<[u64]>::to_vec);
+    let all = |values: &ArgValues| values.all().filter(|all| !all.is_empty()).map(<[u64]>::to_vec);
     recording.get(call).unwrap().args().iter().map(all).collect()
 }
 
 fn full() -> Recording {
     let mut recording = Recording::of(Run {
-        how: How::Ptrace,
+        method: RecordingMethod::Ptrace,
         command: vec!["sh".into(), "-c".into(), "echo \"é\"\t\u{1b}\u{10ffff}".into()],
         from_execve: true,
         processes: Some(3),
@@ -74,7 +80,7 @@ fn full() -> Recording {
     recording
 }
 
-/// Two runs, one of which has something that the other does not have.
+/// Two runs with different syscalls and values.
 fn merged() -> Recording {
     let mut recording = full();
     let mut other = Recording::of(Run::default());
@@ -86,20 +92,20 @@ fn merged() -> Recording {
 }
 
 #[test]
-fn what_is_written_is_read_again() {
+fn a_written_recording_is_read_back() {
     for recording in [full(), merged()] {
         let text = recording.to_json();
         assert_eq!(quiet(&text), recording);
         assert_eq!(quiet(&text).to_json(), text);
     }
     let text = full().to_json();
-    // As weights, the numbers that nobody knows are left out.
+    // Weights ignore numbers without a name.
     let weights = crate::counts::read(&text, Arch::X86_64, false).unwrap();
     assert_eq!((weights.counts.len(), weights.warnings.len()), (5, 4));
 }
 
 #[test]
-fn the_json_is_one_line_for_each_run_and_call() {
+fn json_has_one_line_per_run_and_syscall() {
     let mut recording = Recording::of(Run { command: vec!["a".into()], ..Run::default() });
     recording.observe(x86_64("close"), &[u64::MAX, 0, 0, 0, 0, 0]);
     recording.observe(CallId::new(Arch::X86_64, 9999), &[0; 6]);
@@ -122,7 +128,7 @@ fn the_json_is_one_line_for_each_run_and_call() {
 }
 
 #[test]
-fn how_many_runs_had_a_call_and_a_value_is_written_where_it_is_not_one() {
+fn numbers_of_runs_are_written_unless_they_are_1() {
     let text = merged().to_json();
     let line = |name: &str| text.lines().find(|line| line.contains(name)).unwrap().trim();
     assert_eq!(
@@ -133,7 +139,7 @@ fn how_many_runs_had_a_call_and_a_value_is_written_where_it_is_not_one() {
 }
 
 #[test]
-fn caveats_of_a_later_recorder_are_kept_and_bad_ones_are_errors() {
+fn caveats_of_a_newer_recorder_are_kept_and_invalid_ones_are_errors() {
     let run = |caveats: &str| {
         format!(
             r#"{{"callgate": "recording", "version": 1, "calls": [{{"arch": "x86_64", "nr": 1, "count": 1}}],
@@ -148,8 +154,8 @@ fn caveats_of_a_later_recorder_are_kept_and_bad_ones_are_errors() {
     for (caveats, message) in [
         ("7", "2:23: `caveats` must be a list, but is the number 7"),
         ("[7]", "2:24: each item of `caveats` must be an object, but is the number 7"),
-        (r#"[{"text": ""}]"#, "2:24: a caveat has no `id`"),
-        (r#"[{"id": "x"}]"#, "2:24: a caveat has no `text`"),
+        (r#"[{"text": ""}]"#, "2:24: missing `id` in a caveat"),
+        (r#"[{"id": "x"}]"#, "2:24: missing `text` in a caveat"),
     ] {
         assert_eq!(errors(&run(caveats)), message);
     }
@@ -167,13 +173,13 @@ fn values_may_be_written_by_hand() {
     );
     let recording = quiet(&text);
     let args = recording.get(x86_64("mmap")).unwrap().args();
-    assert_eq!(args[0], Values::default());
-    assert_eq!(args[1], Values::few(8, [5, u64::MAX]));
-    assert_eq!(args[2], Values::many(9, Bounds { min: 1, max: 3, ever: 3, always: 1 }));
+    assert_eq!(args[0], ArgValues::default());
+    assert_eq!(args[1], ArgValues::from_values(8, [5, u64::MAX]));
+    assert_eq!(args[2], ArgValues::from_bounds(9, Bounds { min: 1, max: 3, ever: 3, always: 1 }));
 }
 
 #[test]
-fn a_call_of_a_newer_table_is_kept_by_its_number() {
+fn an_unknown_name_with_a_number_is_kept_by_the_number() {
     let text = json(
         r#"{"arch": "x86_64", "name": "frobnicate", "nr": 999, "count": 1}, {"arch": "x86_64", "name": "frobnicate", "count": 1}"#,
     );
@@ -181,12 +187,12 @@ fn a_call_of_a_newer_table_is_kept_by_its_number() {
     assert_eq!(counts(&read.recording), "999×1");
     assert_eq!(
         lines(&read.warnings),
-        "2:104: \"frobnicate\" is not the name of a system call; it is left out"
+        "2:104: \"frobnicate\" is not the name of a syscall; ignored"
     );
 }
 
 #[test]
-fn what_is_wrong_with_values_is_said_with_its_place() {
+fn invalid_values_are_reported_with_their_position() {
     let call = |args: &str| {
         errors(&json(&format!(
             r#"{{"arch": "x86_64", "name": "read", "count": 2, "args": {args}}}"#
@@ -198,7 +204,7 @@ fn what_is_wrong_with_values_is_said_with_its_place() {
         ("[7]", "2:68: each item of `args` must be an object or null, but is the number 7"),
         (
             "[null,null,null,null,null,null,null]",
-            "2:67: `args` has 7 items, but a call has 6 arguments",
+            "2:67: `args` has 7 items, but a syscall has at most 6 arguments",
         ),
         (
             r#"[{"values": ["5"]}]"#,
@@ -218,7 +224,7 @@ fn what_is_wrong_with_values_is_said_with_its_place() {
         ),
         (
             r#"[{"values": [1, 2], "seen_in": [1]}]"#,
-            "2:98: `seen_in` has 1 items, but `values` has 2",
+            "2:98: `seen_in` needs one item per value: expected 2, found 1",
         ),
         (
             r#"[{"values": [1], "seen_in": [2]}]"#,
@@ -226,20 +232,20 @@ fn what_is_wrong_with_values_is_said_with_its_place() {
         ),
         (
             r#"[{"min": 1, "max": 2, "ever": 3}]"#,
-            "2:68: an argument without `values` has no `always`",
+            "2:68: missing `always` in an argument without `values`",
         ),
         (
             r#"[{"min": 2, "max": 1, "ever": 3, "always": 0}]"#,
-            "2:68: no values have this `min`, `max`, `ever` and `always`",
+            "2:68: `min`, `max`, `ever` and `always` contradict each other",
         ),
-        (&many, "2:79: `values` has 33 values, but 32 is the most"),
+        (&many, "2:79: `values` has 33 values; the limit is 32"),
     ] {
         assert_eq!(call(args), message);
     }
 }
 
 #[test]
-fn a_recording_that_is_cut_off_or_newer_is_an_error() {
+fn a_truncated_or_newer_recording_is_an_error() {
     let text = full().to_json();
     let text = text.trim_end();
     for (cut, _) in text.char_indices().skip(1) {
@@ -247,18 +253,18 @@ fn a_recording_that_is_cut_off_or_newer_is_an_error() {
         assert!(errors[0].position.is_some(), "{cut}: {errors:?}");
     }
     let newer = text.replace("\"version\": 1", "\"version\": 2");
-    assert_eq!(errors(&newer), "3:14: `version` is 2, but version 1 is what is read here");
-    assert_eq!(errors(&json("")), "1:1: no calls in this file");
+    assert_eq!(errors(&newer), "3:14: `version` is 2, but only version 1 is supported");
+    assert_eq!(errors(&json("")), "1:1: no syscalls in this file");
     assert_eq!(
         errors("{\"defaultAction\": 1}"),
-        "1:1: this JSON is no recording: it has no `\"callgate\": \"recording\"`"
+        "1:1: this JSON is not a recording: missing `\"callgate\": \"recording\"`"
     );
-    assert_eq!(errors("read 1\0"), "1:7: a zero byte: this is not text");
+    assert_eq!(errors("read 1\0"), "1:7: not text: zero byte");
 }
 
 #[test]
-fn the_whole_entries_before_a_cut_are_read_on_demand() {
-    let partial = Options { partial: true, ..OPTIONS };
+fn complete_entries_of_a_truncated_recording_are_read_on_request() {
+    let partial = ReadOptions { partial: true, ..OPTIONS };
     let (full, text) = (full(), full().to_json());
     let text = text.trim_end();
     assert_eq!(read(text, &partial).unwrap().recording, full);
@@ -281,30 +287,30 @@ fn the_whole_entries_before_a_cut_are_read_on_demand() {
         }
         let lost = |recording: &Recording| recording.runs().iter().map(|run| run.lost).max();
         assert_eq!(lost(&read.recording), lost(&full).map(|lost| lost + 1), "{cut}");
-        let message = format!("the whole entries of `calls` before it are taken ({whole})");
+        let message = format!("complete entries of `calls` that are used: {whole}");
         assert!(lines(&read.warnings).contains(&message), "{cut}: {:?}", read.warnings);
     }
     let cut = &text[..*entries.last().unwrap() - 10];
     let help = &super::read(cut, &OPTIONS).unwrap_err()[0].help;
     assert!(
-        help.contains(&format!("before the cut ({}) with --partial", entries.len() - 1)),
+        help.contains(&format!("complete entries of `calls` ({})", entries.len() - 1)),
         "{help}"
     );
-    // What is wrong is wrong before a cut, too.
+    // Other errors are reported for truncated recordings too.
     let newer = cut.replace("\"version\": 1", "\"version\": 2");
     assert_eq!(
         lines(&super::read(&newer, &partial).unwrap_err()).lines().next(),
-        Some("3:14: `version` is 2, but version 1 is what is read here")
+        Some("3:14: `version` is 2, but only version 1 is supported")
     );
 }
 
 #[test]
-fn counts_of_other_tools_are_for_the_given_architecture() {
+fn tables_are_for_the_given_architecture() {
     let text = "read 5\nclose 2.5\nsocketcall 1\n";
     let all = read(text, &OPTIONS).unwrap();
     assert_eq!(counts(&all.recording), "read×5 close×3");
-    assert_eq!(lines(&all.warnings), "3:1: x86_64 has no call \"socketcall\"; it is left out");
-    let all = read(text, &Options { arch: Arch::X86, strict: true, partial: false }).unwrap();
+    assert_eq!(lines(&all.warnings), "3:1: x86_64 has no syscall \"socketcall\"; ignored");
+    let all = read(text, &ReadOptions { arch: Arch::X86, strict: true, partial: false }).unwrap();
     assert_eq!(counts(&all.recording), "read×5 close×3 socketcall×1");
 }
 
@@ -326,7 +332,7 @@ const LOG: &str = r#"10937 execve("./t", ["./t", "a) = 1, \"b"], 0x7ffc6e66f0b8 
 "#;
 
 #[test]
-fn a_log_of_strace() {
+fn a_log_of_strace_in_a_file() {
     let recording = quiet(LOG);
     assert_eq!(
         counts(&recording),
@@ -337,17 +343,17 @@ fn a_log_of_strace() {
     assert_eq!(values("openat"), [None, None, None, None]);
     assert_eq!(values("fchmod"), [Some(vec![3]), Some(vec![0o644])]);
     assert_eq!(values("lseek"), [Some(vec![3]), Some(vec![5_u64.wrapping_neg()]), None]);
-    // Which of its 64 bits are set is not known of -1.
+    // -1 may have 32 or 64 bits set.
     assert_eq!(values("wait4"), [None, Some(vec![0]), Some(vec![0]), Some(vec![0])]);
     assert_eq!(values("clone"), [const { None }; 5]);
     assert_eq!(values("read"), [Some(vec![3]), None, None]);
-    assert!(!recording.get(x86_64("read")).unwrap().is_known(0), "one of two is known");
+    assert!(!recording.get(x86_64("read")).unwrap().is_known(0), "only one of two values is known");
     let unknown = super::tests::values(&recording, CallId::new(Arch::X86_64, 999));
     assert_eq!(unknown[4], Some(vec![0x7ffe_b9d4_d7c7]));
 }
 
 #[test]
-fn a_program_that_a_thread_executes_is_executed_once() {
+fn execve_by_a_thread_is_counted_once() {
     let log = "\
 12 execve(\"/bin/true\", [\"true\"], 0x7ffc6e66f0b8 /* 39 vars */ <unfinished ...>
 11 pause( <unfinished ...>
@@ -379,8 +385,8 @@ strace: [ Process PID=10950 runs in 64 bit mode. ]
     assert_eq!(counts(&read.recording), "getpid×1 rseq×1 clone3×1 brk×1 _llseek×1 connect×1");
     assert_eq!(
         lines(&read.warnings),
-        "10:13: \"connect\" may have been called by way of socketcall, as strace shows both alike\n\
-         11:1: 1 line is no call; skipped"
+        "10:13: \"connect\" may have been called through socketcall; strace prints both the same way\n\
+         11:1: this line is not a syscall; skipped"
     );
     let x86 = |name| CallId::new(Arch::X86, Arch::X86.number(name).unwrap());
     assert_eq!(values(&read.recording, x86("brk"))[0], Some(vec![0x1000]));
@@ -388,7 +394,7 @@ strace: [ Process PID=10950 runs in 64 bit mode. ]
 }
 
 #[test]
-fn a_table_below_a_log_does_not_count_again() {
+fn a_table_below_a_log_is_not_counted() {
     let log = "read(0, \"\", 1) = 0\n% time     seconds  usecs/call     calls    errors syscall\n\
                ------ ----------- ----------- --------- --------- ----------------\n\
                100.00    0.000001           1         1           read\n";
@@ -396,21 +402,21 @@ fn a_table_below_a_log_does_not_count_again() {
 }
 
 #[test]
-fn nothing_in_a_log_of_strace_is_dropped_in_silence() {
+fn everything_that_is_ignored_in_a_log_of_strace_is_reported() {
     let log = "read(0, \"\", 1) = 0\nreed(0) = 0\nsocketcall(1, 2) = 0\nread(1, \"abc";
     let read = read(log, &OPTIONS).unwrap();
     assert_eq!(counts(&read.recording), "read×2");
     assert_eq!(
         lines(&read.warnings),
-        "2:1: \"reed\" is not the name of a system call; it is left out\n\
-         3:1: x86_64 has no call \"socketcall\"; it is left out\n\
-         4:1: this line is cut off; the call counts, its values do not"
+        "2:1: \"reed\" is not the name of a syscall; ignored\n\
+         3:1: x86_64 has no syscall \"socketcall\"; ignored\n\
+         4:1: this line is truncated; the syscall is counted, its values are not known"
     );
-    assert_eq!(super::read(log, &Options { strict: true, ..OPTIONS }).unwrap_err().len(), 3);
+    assert_eq!(super::read(log, &ReadOptions { strict: true, ..OPTIONS }).unwrap_err().len(), 3);
 }
 
 #[test]
-fn the_last_line_of_a_log_may_be_cut_off() {
+fn the_last_line_of_a_log_may_be_truncated() {
     let log = "1 close(3) = 0\n1 close(4) = 0\n1 lseek(5, 12345, SEEK_SET) = 12345\n";
     let lseek = CallId::new(Arch::X86_64, 8);
     for end in [")", ") = 12345", ", SEEK_SET <unfinished ...>"] {
@@ -422,7 +428,7 @@ fn the_last_line_of_a_log_may_be_cut_off() {
     assert!(values(&read.recording, lseek).iter().all(Option::is_none));
     assert_eq!(
         lines(&read.warnings),
-        "3:3: this line is cut off; the call counts, its values do not"
+        "3:3: this line is truncated; the syscall is counted, its values are not known"
     );
 }
 
@@ -438,7 +444,7 @@ type=SECCOMP msg=audit(1.2:461): arch=c000003e syscall=1073741824 compat=0
 "#;
     let recording = quiet(log);
     assert_eq!(counts(&recording), "mount×2 999×1 4294967295×1 socketcall×1 read×1");
-    assert_eq!(recording.runs()[0].how, How::Audit);
+    assert_eq!(recording.runs()[0].method, RecordingMethod::Audit);
     let bad = "type=SECCOMP msg=audit(1.2:1): arch=c000003e sysc\n\
                type=SECCOMP msg=audit(1.2:1): arch=12345678 syscall=1\n\
                type=SECCOMP msg=audit(1.2:1): arch=x86_64 syscall=moumt\n\
@@ -448,28 +454,28 @@ type=SECCOMP msg=audit(1.2:461): arch=c000003e syscall=1073741824 compat=0
     assert_eq!(counts(&read.recording), "getpid×1");
     assert_eq!(
         lines(&read.warnings),
-        "1:1: this record has no whole `arch` and `syscall`, so it is left out\n\
-         2:37: the arch \"12345678\" is not known; the record is left out\n\
-         3:52: \"moumt\" is not the name of a system call; it is left out\n\
-         5:1: this record has no whole `arch` and `syscall`, so it is left out"
+        "1:1: missing or truncated `arch` or `syscall` in this record; ignored\n\
+         2:37: unknown architecture \"12345678\" in this record; ignored\n\
+         3:52: \"moumt\" is not the name of a syscall; ignored\n\
+         5:1: missing or truncated `arch` or `syscall` in this record; ignored"
     );
 }
 
 #[test]
-fn a_name_that_is_left_out_a_thousand_times_is_told_once() {
+fn a_repeated_unknown_name_is_reported_once() {
     let log = "frobnicate(1) = 0\nstat64(1) = 0\nclose(1) = 0\n".repeat(1000);
     let read = read(&log, &OPTIONS).unwrap();
     assert_eq!(counts(&read.recording), "close×1000");
     assert_eq!(
         lines(&read.warnings),
-        "1:1: \"frobnicate\" is not the name of a system call; it is left out\n\
-         2:1: x86_64 has no call \"stat64\"; it is left out"
+        "1:1: \"frobnicate\" is not the name of a syscall; ignored\n\
+         2:1: x86_64 has no syscall \"stat64\"; ignored"
     );
 }
 
-/// Two logs of `strace -C` one after the other: each ends with its table.
+/// Two concatenated logs of `strace -C`, each with a table at its end.
 #[test]
-fn what_comes_behind_a_table_is_read() {
+fn syscalls_after_a_table_are_counted() {
     let table = "% time     seconds  usecs/call     calls    errors syscall\n\
                  ------ ----------- ----------- --------- --------- ----------------\n\
                  100.00    0.000055          55         1           read\n\

@@ -1,8 +1,7 @@
-//! The processes of a log, and which interface of the kernel each of them uses.
+//! The processes of a log, and the ABI that each of them uses.
 //!
-//! strace says when a process changes to another interface (`[ Process PID=12 runs in 32 bit mode. ]`), but
-//! not that a child begins with the interface of its parent. As long as there is one process alone, lines
-//! do not say whose they are.
+//! strace reports that a process changes to another ABI (`[ Process PID=12 runs in 32 bit mode. ]`), but not that a
+//! child starts with the ABI of its parent. While there is only one process, lines do not name it.
 //!
 //! Sources: `update_personality`, `alloctcb` and `printleader` of strace 6.1, and its output.
 
@@ -11,34 +10,34 @@ use callgate_bpf::syscalls::Arch;
 
 /// The processes so far.
 pub(super) struct Processes {
-    /// Whose calls they are where the log does not say it.
+    /// The ABI of a process before the log names another one.
     native: Arch,
-    /// What is known of each process, by its number: at most [`MAX_PROCESS`] small entries. No log can make
-    /// this slow, as it could a hash table.
-    known: Vec<Process>,
-    /// How many of them are alive, and all their numbers by exclusive or: where one is alone, this is its number.
+    /// The state of each process, indexed by its number: at most [`MAX_PROCESS`] small entries. Unlike with a hash
+    /// table, a hostile log cannot make look-ups slow.
+    by_number: Vec<Process>,
+    /// How many processes are alive, and the exclusive or of their numbers: if only one is alive, its number.
     alive: usize,
-    mixed: u32,
-    /// Whose line was the last.
+    alive_xor: u32,
+    /// The process of the last line.
     last: Option<u32>,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Process {
-    /// It is named and has not ended.
+    /// A line named it, and it has not exited.
     is_alive: bool,
-    /// Its interface, where that is known.
+    /// The ABI, if known.
     arch: Option<Arch>,
 }
 
 impl Processes {
     pub(super) fn new(native: Arch) -> Processes {
-        Processes { native, known: Vec::new(), alive: 0, mixed: 0, last: None }
+        Processes { native, by_number: Vec::new(), alive: 0, alive_xor: 0, last: None }
     }
 
-    /// Whose line it is; `named` is who it says. `None` for a first process that was never named.
+    /// The process of a line that names the process `named`. `None` for the first process while no line names it.
     pub(super) fn of_line(&mut self, named: Option<u32>) -> Option<u32> {
-        let process = named.or((self.alive == 1).then_some(self.mixed));
+        let process = named.or((self.alive == 1).then_some(self.alive_xor));
         if let Some(process) = process {
             self.set_alive(process, true);
         }
@@ -46,50 +45,49 @@ impl Processes {
         process
     }
 
-    /// Whose line was the last.
+    /// The process of the last line.
     pub(super) fn last(&self) -> Option<u32> {
         self.last
     }
 
-    /// The interface that a process uses.
+    /// The ABI of a process.
     pub(super) fn arch(&self, process: Option<u32>) -> Arch {
-        let known = process.and_then(|process| self.known.get(process as usize));
+        let known = process.and_then(|process| self.by_number.get(process as usize));
         known.and_then(|process| process.arch).unwrap_or(self.native)
     }
 
     fn set_alive(&mut self, process: u32, is_alive: bool) {
-        if let Some(known) = self.known(process)
-            && known.is_alive != is_alive
-        {
-            known.is_alive = is_alive;
-            self.mixed ^= process;
+        let Some(state) = self.state_mut(process) else { return };
+        if state.is_alive != is_alive {
+            state.is_alive = is_alive;
+            self.alive_xor ^= process;
             self.alive = if is_alive { self.alive + 1 } else { self.alive.saturating_sub(1) };
         }
     }
 
     fn set_arch(&mut self, process: u32, arch: Option<Arch>) {
-        if let Some(known) = self.known(process) {
-            known.arch = arch;
+        if let Some(state) = self.state_mut(process) {
+            state.arch = arch;
         }
     }
 
-    /// What is known of a process; `None` for a number that no process can have.
-    fn known(&mut self, process: u32) -> Option<&mut Process> {
+    /// The state of a process; `None` for a number that no process can have.
+    fn state_mut(&mut self, process: u32) -> Option<&mut Process> {
         let index = process as usize;
-        if index >= self.known.len() && process <= MAX_PROCESS {
-            self.known.resize(index + 1, Process::default());
+        if index >= self.by_number.len() && process <= MAX_PROCESS {
+            self.by_number.resize(index + 1, Process::default());
         }
-        self.known.get_mut(index)
+        self.by_number.get_mut(index)
     }
 
-    /// strace follows a process from here on: a child of the one that it wrote about before, or one that
-    /// it was told to attach to.
+    /// strace starts to trace a process: a child of the process of the last line, or one that it was told to attach
+    /// to.
     pub(super) fn attached(&mut self, process: u32) {
         self.set_arch(process, Some(self.arch(self.last)));
         self.set_alive(process, true);
     }
 
-    /// A process changes to another interface.
+    /// A process changes to another ABI.
     pub(super) fn changed(&mut self, process: u32, mode: &str) {
         let (wide, narrow) = match self.native {
             Arch::X86_64 | Arch::X86 | Arch::X32 => (Arch::X86_64, Arch::X86),
@@ -107,18 +105,18 @@ impl Processes {
         self.of_line(Some(process));
     }
 
-    /// A process ended.
-    pub(super) fn ended(&mut self, process: Option<u32>) {
+    /// A process exited.
+    pub(super) fn exited(&mut self, process: Option<u32>) {
         if let Some(process) = self.of_line(process) {
             self.set_alive(process, false);
             self.set_arch(process, None);
         }
     }
 
-    /// A process goes on as this thread of it, which executed a program.
+    /// The thread `by` executed a program, and takes over the number of the process.
     pub(super) fn superseded(&mut self, process: u32, by: u32) {
         let arch = self.arch(Some(by));
-        self.ended(Some(by));
+        self.exited(Some(by));
         self.of_line(Some(process));
         self.set_arch(process, Some(arch));
     }
@@ -129,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_mode_is_one_of_the_given_family() {
+    fn modes_are_those_of_the_native_architecture() {
         let arch = |native, mode| {
             let mut processes = Processes::new(native);
             processes.changed(1, mode);

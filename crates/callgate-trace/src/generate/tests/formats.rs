@@ -1,5 +1,5 @@
-//! Random recordings in every form: what was recorded is allowed, by the rules themselves, and the text
-//! means what the rules mean, for readers that were written for this test.
+//! Random recordings in every format: recorded syscalls are allowed, and the text has the meaning of the policy according
+//! to readers that were written for these tests.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,8 +10,8 @@ use callgate_bpf::data::SeccompData;
 use callgate_bpf::syscalls::KernelVersion;
 use callgate_formats::oci;
 
-/// Calls of which arguments are limited come up more often than others.
-const LIMITED: &[&str] = &[
+/// Syscalls with limitable arguments, which are chosen more often than others.
+const LIMITABLE: &[&str] = &[
     "chmod",
     "clone",
     "fcntl",
@@ -40,7 +40,7 @@ fn arches() -> impl Strategy<Value = Vec<Arch>> {
     ]
 }
 
-/// A value like those that arguments have.
+/// A typical value of an argument.
 fn value() -> impl Strategy<Value = u64> {
     prop_oneof![
         4 => 0_u64..8,
@@ -53,7 +53,7 @@ fn value() -> impl Strategy<Value = u64> {
 
 type Observed = Vec<(CallId, [u64; 6], u64)>;
 
-/// Calls on some of the architectures, each with a count of repetitions.
+/// Calls on some of the architectures, each with a number of repetitions.
 fn observed(arches: Vec<Arch>) -> impl Strategy<Value = Observed> {
     let call = (0..arches.len(), any::<bool>(), 0_usize..500, any::<[bool; 1]>());
     let one = (call, [value(), value(), value(), value(), value(), value()], 1_u64..9);
@@ -61,7 +61,7 @@ fn observed(arches: Vec<Arch>) -> impl Strategy<Value = Observed> {
         let id = |(arch, limited, index, [unknown]): (usize, bool, usize, [bool; 1])| {
             let arch = arches[arch];
             let names: Vec<(u32, &str)> = arch.calls().collect();
-            let name = LIMITED[index % LIMITED.len()];
+            let name = LIMITABLE[index % LIMITABLE.len()];
             match arch.number(name) {
                 Some(nr) if limited => CallId::new(arch, nr),
                 _ if unknown && index < 9 => CallId::new(arch, names[0].0 + 3000 + index as u32),
@@ -72,16 +72,17 @@ fn observed(arches: Vec<Arch>) -> impl Strategy<Value = Observed> {
     })
 }
 
-fn options() -> impl Strategy<Value = Options> {
-    const ARGUMENTS: &[Arguments] = &[Arguments::Off, Arguments::Stable, Arguments::All];
-    const DENY: &[Deny] = &[Deny::Enosys, Deny::Eperm, Deny::Kill, Deny::Log];
+fn options() -> impl Strategy<Value = GenerateOptions> {
+    const ARGUMENTS: &[LimitedArgs] = &[LimitedArgs::Off, LimitedArgs::Stable, LimitedArgs::All];
+    const DENY: &[DenyAction] =
+        &[DenyAction::Enosys, DenyAction::Eperm, DenyAction::Kill, DenyAction::Log];
     (
         any::<bool>(),
         proptest::sample::select(ARGUMENTS),
         proptest::sample::select(DENY),
         proptest::sample::select(Runtime::ALL),
     )
-        .prop_map(|(complete, arguments, deny, runtime)| Options {
+        .prop_map(|(complete, arguments, deny, runtime)| GenerateOptions {
             arches: Vec::new(),
             complete,
             arguments,
@@ -107,8 +108,8 @@ fn data((call, args, _): &(CallId, [u64; 6], u64)) -> SeccompData {
     SeccompData { arch: call.arch.token(), nr: call.nr, args, ..SeccompData::default() }
 }
 
-/// Calls near an observed one: other values in one argument, another number. On a 32-bit interface the
-/// high halves stay zero.
+/// Calls similar to an observed one: another value of one argument, or another number. On 32-bit ABIs the high halves
+/// remain zero.
 fn neighbours(near: &SeccompData) -> Vec<SeccompData> {
     let wide = Arch::of_call(near.arch, near.nr).is_some_and(Arch::is_64bit);
     let mut all = vec![SeccompData { nr: near.nr ^ 1, ..*near }];
@@ -148,7 +149,7 @@ fn hex(text: &str) -> u64 {
     u64::from_str_radix(text.trim().strip_prefix("0x").unwrap(), 16).unwrap()
 }
 
-/// Reads the part of Kafel that is written here.
+/// Reads the subset of Kafel that profiles use.
 fn read_kafel(text: &str) -> Kafel {
     let code: Vec<&str> =
         text.lines().map(str::trim).filter(|line| !line.starts_with("//")).collect();
@@ -161,7 +162,7 @@ fn read_kafel(text: &str) -> Kafel {
     let (rules, default) = body.split_once("}USE generated DEFAULT ").unwrap();
     let rules = rules.strip_prefix("POLICY generated {").unwrap();
     let mut all = HashMap::new();
-    // Blocks end where a brace closes that no condition opened.
+    // A block ends at the closing brace that is not part of a condition.
     let (mut depth, mut start) = (0, 0);
     for (at, c) in rules.char_indices() {
         depth += i32::from(c == '{') - i32::from(c == '}');
@@ -223,7 +224,7 @@ impl Kafel {
     }
 }
 
-/// The names in lists of systemd, what it adds by itself among them.
+/// The names in lists of systemd.
 fn systemd_names(text: &str) -> HashSet<&str> {
     let lists = text.lines().filter_map(|line| {
         line.strip_prefix("SystemCallFilter=").or(line.strip_prefix("SystemCallLog=~"))
@@ -231,7 +232,7 @@ fn systemd_names(text: &str) -> HashSet<&str> {
     lists.flat_map(|list| list.split(' ')).collect()
 }
 
-/// Whether a directive of a unit denies a call: read from the text, with what systemd.exec(5) says.
+/// Whether a directive in the text of a unit denies a call, according to systemd.exec(5).
 fn is_denied_by_directives(text: &str, data: &SeccompData) -> bool {
     let arch = Arch::of_call(data.arch, data.nr).unwrap();
     let Some(name) = arch.call_name(data.nr) else { return false };
@@ -244,7 +245,7 @@ fn is_denied_by_directives(text: &str, data: &SeccompData) -> bool {
                 "AF_INET" => 2,
                 "AF_INET6" => 10,
                 "AF_NETLINK" => 16,
-                other => super::super::directives::family(other).unwrap(),
+                other => crate::generate::directives::family(other).unwrap(),
             };
             let on_list = families.split(' ').map(number).any(|family| family == a[0]);
             name == "socket" && arch != Arch::X86 && !on_list
@@ -294,9 +295,9 @@ fn is_denied_by_directives(text: &str, data: &SeccompData) -> bool {
     })
 }
 
-/// The directives in a text that limit arguments.
+/// The directives of a draft that limit arguments.
 fn directives(draft: &Draft) -> Vec<String> {
-    let text = draft.write(Form::Systemd).unwrap().text;
+    let text = draft.write(ProfileFormat::Systemd).unwrap().text;
     let lines = text.lines().filter(|line| line.contains('=') && !line.starts_with("SystemCall"));
     lines.filter(|line| !line.starts_with('#')).map(str::to_owned).collect()
 }
@@ -305,10 +306,10 @@ fn directives(draft: &Draft) -> Vec<String> {
 type Calls<'c> = &'c [(&'c str, &'c [u64])];
 
 #[test]
-fn directives_of_systemd_follow_from_recorded_values() {
+fn directives_depend_on_recorded_values() {
     let of = |calls: Calls<'_>| {
-        let draft =
-            generate(&[recorded(1, calls)], &Options { complete: false, ..bare() }).unwrap();
+        let draft = generate(&[recorded(1, calls)], &GenerateOptions { complete: false, ..bare() })
+            .unwrap();
         directives(&draft)
     };
     let cases: &[(Calls<'_>, &[&str])] = &[
@@ -316,7 +317,7 @@ fn directives_of_systemd_follow_from_recorded_values() {
             &[("socket", &[1]), ("socket", &[10]), ("socket", &[2])],
             &["RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6"],
         ),
-        // A family without a name, a garbled one, and no socket at all.
+        // A family without a name, an invalid one, and no socket.
         (&[("socket", &[1]), ("socket", &[200])], &[]),
         (&[("socket", &[1 << 32 | 1])], &[]),
         (&[("read", &[1])], &[]),
@@ -326,7 +327,7 @@ fn directives_of_systemd_follow_from_recorded_values() {
             &[("setns", &[3, 0x4000_0000]), ("unshare", &[0x0800_0000])],
             &["RestrictNamespaces=ipc net"],
         ),
-        // Any namespace; flags that nobody sees.
+        // Any namespace; flags in memory.
         (&[("setns", &[3, 0]), ("unshare", &[0x4000_0000])], &[]),
         (&[("clone", &[0x11]), ("clone3", &[0x7fff_0000, 88])], &[]),
         (&[("mmap", &[0, 1, 3]), ("mprotect", &[0, 1, 1])], &["MemoryDenyWriteExecute=yes"]),
@@ -341,11 +342,11 @@ fn directives_of_systemd_follow_from_recorded_values() {
         (&[("sched_setscheduler", &[0, 0x4000_0000])], &[]),
         (&[("sched_setscheduler", &[0, 0]), ("sched_setattr", &[0])], &[]),
         (&[("personality", &[0])], &["LockPersonality=yes"]),
-        // Asking for the personality is denied by the directive.
+        // The directive denies reading the personality.
         (&[("personality", &[0xffff_ffff])], &[]),
         (&[("chmod", &[0, 0o644])], &["RestrictSUIDSGID=yes"]),
         (&[("chmod", &[0, 0o4755])], &[]),
-        // What the register of the mode holds matters only with O_CREAT.
+        // The mode is used only with O_CREAT.
         (&[("open", &[0, 0o2, 0xffff])], &["RestrictSUIDSGID=yes"]),
         (&[("open", &[0, 0o102, 0xffff])], &[]),
         (&[("chmod", &[0, 0o644]), ("openat2", &[0])], &[]),
@@ -356,7 +357,7 @@ fn directives_of_systemd_follow_from_recorded_values() {
 }
 
 #[test]
-fn values_that_are_not_known_make_no_directive() {
+fn unknown_values_prevent_directives() {
     let mut recording =
         recorded(1, &[("socket", &[1]), ("chmod", &[0, 0o644]), ("mmap", &[0, 1, 3])]);
     for name in ["socket", "fchmodat", "mprotect"] {
@@ -364,11 +365,12 @@ fn values_that_are_not_known_make_no_directive() {
     }
     let draft = generate(std::slice::from_ref(&recording), &bare()).unwrap();
     assert_eq!(directives(&draft), [""; 0]);
-    // Nor does a profile that is only tried out, or one without limits.
+    // So do DenyAction::Log, and profiles without limits.
     let good = recorded(1, &[("socket", &[1])]);
-    for options in
-        [Options { deny: Deny::Log, ..bare() }, Options { arguments: Arguments::Off, ..bare() }]
-    {
+    for options in [
+        GenerateOptions { deny: DenyAction::Log, ..bare() },
+        GenerateOptions { arguments: LimitedArgs::Off, ..bare() },
+    ] {
         assert_eq!(directives(&generate(std::slice::from_ref(&good), &options).unwrap()), [""; 0]);
     }
     let s390x = CallId::new(Arch::S390x, Arch::S390x.number("chmod").unwrap());
@@ -378,17 +380,17 @@ fn values_that_are_not_known_make_no_directive() {
 }
 
 #[test]
-fn calls_that_a_version_of_systemd_does_not_know_are_left_out() {
+fn syscalls_that_a_version_of_systemd_does_not_know_are_omitted() {
     let recordings = [recorded(2, &[("uretprobe", &[]), ("read", &[])])];
     let of = |systemd| {
-        let draft = generate(&recordings, &Options { systemd, ..bare() }).unwrap();
-        let remarks = remarks(&recordings, &draft, Form::Systemd);
+        let draft = generate(&recordings, &GenerateOptions { systemd, ..bare() }).unwrap();
+        let remarks = remarks(&recordings, &draft, ProfileFormat::Systemd);
         let text: String = remarks.into_iter().map(|remark| remark.message).collect();
-        (draft.write(Form::Systemd).unwrap(), text)
+        (draft.write(ProfileFormat::Systemd).unwrap(), text)
     };
     let (old, remarks) = of(252);
     assert!(!systemd_names(&old.text).contains("uretprobe"));
-    assert!(old.text.contains("systemd 252 does not know these calls"), "{}", old.text);
+    assert!(old.text.contains("systemd 252 does not know these syscalls"), "{}", old.text);
     assert!(remarks.contains("does not know uretprobe, which was recorded 2 times: it is denied"));
     let data =
         SeccompData { arch: X86_64.token(), nr: call("uretprobe").nr, ..SeccompData::default() };
@@ -400,7 +402,7 @@ fn calls_that_a_version_of_systemd_does_not_know_are_left_out() {
 
 proptest! {
     #[test]
-    fn every_form_allows_what_was_recorded_and_says_what_it_means(
+    fn every_format_allows_recorded_syscalls_and_has_the_meaning_of_its_policy(
         (arches, observed) in arches().prop_flat_map(|arches| (Just(arches.clone()), observed(arches))),
         options in options(),
         cut in 0_usize..60,
@@ -408,21 +410,21 @@ proptest! {
         let (first, second) = observed.split_at(cut.min(observed.len()));
         let recordings = [recording_of(first), recording_of(second)];
         let draft = generate(&recordings, &options).unwrap();
-        for form in [Form::Oci, Form::Systemd, Form::Kafel] {
-            if form == Form::Kafel && draft.arches().len() > 1 {
+        for format in [ProfileFormat::Oci, ProfileFormat::Systemd, ProfileFormat::Kafel] {
+            if format == ProfileFormat::Kafel && draft.arches().len() > 1 {
                 continue;
             }
-            let written = draft.write(form).unwrap();
+            let written = draft.write(format).unwrap();
             for observed in &observed {
-                let named = observed.0.name().map(|name| draft.can_name(form, name));
-                if named.unwrap_or(form.says_numbers()) {
+                let named = observed.0.name().map(|name| draft.can_name(format, name));
+                if named.unwrap_or(format.has_numbers()) {
                     prop_assert_eq!(written.policy.evaluate(&data(observed)), Verdict::ALLOW);
                 }
             }
             let calls = observed.iter().map(data).flat_map(|near| neighbours(&near));
-            match form {
-                Form::Oci => {
-                    // As a runtime reads it, without options.
+            match format {
+                ProfileFormat::Oci => {
+                    // As a runtime reads it.
                     let native = draft.arches()[0];
                     let mut reading = oci::ReadOptions::new(native, KernelVersion { major: 6, minor: 18 });
                     reading.arches = arches.clone();
@@ -433,7 +435,7 @@ proptest! {
                         prop_assert_eq!(verdict, Verdict::ALLOW);
                     }
                 }
-                Form::Kafel => {
+                ProfileFormat::Kafel => {
                     let kafel = read_kafel(&written.text);
                     let arch = draft.arches()[0];
                     let own = |data: &SeccompData| Arch::of_call(data.arch, data.nr) == Some(arch);
@@ -441,16 +443,16 @@ proptest! {
                         prop_assert_eq!(kafel.verdict(&data), written.policy.evaluate(&data));
                     }
                 }
-                Form::Systemd => {
+                ProfileFormat::Systemd => {
                     let names = systemd_names(&written.text);
                     let added = |name: &str| {
-                        options.deny != Deny::Log && super::super::runtime::is_added_by_systemd(name)
+                        options.deny != DenyAction::Log && crate::generate::runtime::is_added_by_systemd(name)
                     };
                     for grant in draft.grants() {
                         let granted = names.contains(grant.name) || added(grant.name);
-                        prop_assert!(granted || !draft.can_name(form, grant.name), "{}", grant.name);
+                        prop_assert!(granted || !draft.can_name(format, grant.name), "{}", grant.name);
                     }
-                    let also: Vec<&str> = draft.granted_by(form).collect();
+                    let also: Vec<&str> = draft.granted_without_limits(format).collect();
                     let granted = |name: &&str| {
                         also.contains(name) || draft.grants().any(|grant| grant.name == *name)
                     };
@@ -459,12 +461,12 @@ proptest! {
                         let arch = Arch::of_call(data.arch, data.nr);
                         arch.is_some_and(|arch| draft.arches().contains(&arch))
                     };
-                    if options.deny != Deny::Log {
+                    if options.deny != DenyAction::Log {
                         for data in calls.filter(own) {
                             let name = Arch::of_call(data.arch, data.nr).unwrap().call_name(data.nr);
-                            // systemd adds what draft.runtime() says it adds, which only that runtime knows.
+                            // systemd itself adds some syscalls, which are granted only for that runtime.
                             let listed = name.is_some_and(|name| names.contains(name)
-                                || draft.grants().any(|grant| grant.name == name) && draft.can_name(form, name));
+                                || draft.grants().any(|grant| grant.name == name) && draft.can_name(format, name));
                             let permits = listed && !is_denied_by_directives(&written.text, &data);
                             prop_assert_eq!(
                                 permits, written.policy.evaluate(&data) == Verdict::ALLOW, "{:x?}", data
@@ -479,7 +481,7 @@ proptest! {
 }
 
 proptest! {
-    /// What was merged before, in whatever grouping, through a file, makes the same profile.
+    /// Merging recordings before, in any grouping, and through a file, does not change the profile.
     #[test]
     fn merged_recordings_make_the_same_profile(
         (arches, parts) in arches().prop_flat_map(|arches| {
@@ -491,7 +493,7 @@ proptest! {
         let merge = |parts: &[Recording]| {
             let mut all = Recording::default();
             parts.iter().for_each(|part| all.merge(part.clone()));
-            let reading = crate::read::Options {
+            let reading = crate::read::ReadOptions {
                 arch: arches[0], strict: true, partial: false,
             };
             crate::read::read(&all.to_json(), &reading).unwrap().recording
@@ -507,7 +509,7 @@ proptest! {
         for other in [vec![all], tail] {
             let other = generate(&other, &options).unwrap();
             prop_assert_eq!(&other, &draft);
-            prop_assert_eq!(other.write(Form::Oci).unwrap().text, draft.write(Form::Oci).unwrap().text);
+            prop_assert_eq!(other.write(ProfileFormat::Oci).unwrap().text, draft.write(ProfileFormat::Oci).unwrap().text);
         }
     }
 }

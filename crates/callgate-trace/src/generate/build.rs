@@ -1,0 +1,237 @@
+//! Decides which syscalls a profile grants.
+//!
+//! In this order: recorded syscalls; syscalls that the program that installs the filter needs, which may widen limits;
+//! syscalls that the kernel makes programs call; syscalls that other C libraries use instead of recorded ones. The order
+//! of the recordings does not matter.
+
+use std::collections::BTreeMap;
+
+use super::arg_limit::ArgLimit;
+use super::draft::Draft;
+use super::error::{GenerateError, GenerateErrorKind};
+use super::families;
+use super::grant::{Grant, GrantReason, UnlimitedArg};
+use super::limitable;
+use super::options::{GenerateOptions, LimitedArgs};
+use super::recorded_limits::{limit_args, limit_to};
+use super::runtime::{MADE_BY_KERNEL, NeededCall};
+use crate::recording::{ArgValues, Effect, Recording};
+use callgate_bpf::syscalls::Arch;
+
+/// Generates a profile that allows everything that was recorded, and as little else as the options permit.
+///
+/// # Errors
+/// If nothing was recorded for the architectures, if they have different byte orders, or if syscalls are missing from a
+/// recording ([`Effect::Incomplete`]) and [`GenerateOptions::partial`] is not set.
+pub fn generate(
+    recordings: &[Recording],
+    options: &GenerateOptions,
+) -> Result<Draft, GenerateError> {
+    // Only the merged recording is used, so the result is the same for recordings that were merged before.
+    let mut recorded = Recording::default();
+    recordings.iter().for_each(|recording| recorded.merge(recording.clone()));
+    let arches = arches(&recorded, options)?;
+    recorded.retain(|call| arches.contains(&call.arch));
+    let mut caveats = recorded.caveats();
+    caveats.retain(|caveat| caveat.effect == Effect::Incomplete);
+    if !caveats.is_empty() && !options.partial {
+        return Err(GenerateErrorKind::Incomplete(caveats).into());
+    }
+
+    let mut numbers = Vec::new();
+    let mut counts: BTreeMap<&'static str, u64> = BTreeMap::new();
+    for (call, stats) in recorded.calls() {
+        match call.name() {
+            Some(name) => {
+                let count = counts.entry(name).or_default();
+                *count = count.saturating_add(stats.count());
+            }
+            None => numbers.push((call, stats.count())),
+        }
+    }
+    let grant = |(name, count): (&'static str, u64)| {
+        let mut grant = Grant::new(name, GrantReason::Recorded(count));
+        limit_args(&mut grant, &recorded, options.arguments);
+        (name, grant)
+    };
+    let grants = counts.into_iter().map(grant).collect();
+    let GenerateOptions { deny, runtime, arguments, systemd, .. } = *options;
+    let mut draft = Draft {
+        arches,
+        deny,
+        runtime,
+        arguments,
+        systemd,
+        grants,
+        numbers,
+        refused: Vec::new(),
+        tried: Vec::new(),
+        recorded,
+    };
+    draft.grant_runtime();
+    draft.grant_made_by_kernel();
+    if options.complete {
+        draft.grant_siblings();
+    }
+    let is_decided = |name: &str| draft.grants.contains_key(name) || draft.refused.contains(&name);
+    let tries = runtime.tries().iter().copied();
+    draft.tried = tries.filter(|name| draft.exists(name) && !is_decided(name)).collect();
+    for grant in draft.grants.values_mut() {
+        grant.remove_vacuous_limits();
+        grant.limit_alternatives();
+    }
+    Ok(draft)
+}
+
+/// The architectures of the profile.
+fn arches(recording: &Recording, options: &GenerateOptions) -> Result<Vec<Arch>, GenerateError> {
+    let mut counts: BTreeMap<Arch, u64> = BTreeMap::new();
+    for (call, stats) in recording.calls() {
+        let count = counts.entry(call.arch).or_default();
+        *count = count.saturating_add(stats.count());
+    }
+    if counts.is_empty() {
+        return Err(GenerateErrorKind::Empty.into());
+    }
+    let mut recorded: Vec<Arch> = counts.keys().copied().collect();
+    recorded.sort_by_key(|arch| std::cmp::Reverse(counts.get(arch).copied()));
+    let wanted = &options.arches;
+    if wanted.is_empty() {
+        return Ok(recorded);
+    }
+    if !wanted.iter().any(|arch| counts.contains_key(arch)) {
+        return Err(GenerateErrorKind::NothingFor { wanted: wanted.clone(), recorded }.into());
+    }
+    // An architecture may be given twice.
+    let first =
+        |(at, arch): &(usize, &Arch)| wanted.iter().position(|own| own == *arch) == Some(*at);
+    Ok(wanted.iter().enumerate().filter(first).map(|(_, arch)| *arch).collect())
+}
+
+impl Draft {
+    /// A limit of the only limitable argument of a syscall to these values; `None` if the argument differs between the
+    /// architectures.
+    fn only_limit(&self, name: &str, values: &[u64]) -> Option<ArgLimit> {
+        let limitable = limitable::of(name).next()?;
+        if self.arches.iter().any(|arch| limitable.differs_on(*arch)) {
+            return None;
+        }
+        let values = ArgValues::from_values(values.len() as u64, values.iter().copied());
+        limit_to(limitable, &values)
+    }
+
+    /// Grants the syscalls that the program that installs the filter makes afterwards.
+    fn grant_runtime(&mut self) {
+        let runtime = self.runtime;
+        for NeededCall { name, values } in runtime.needs() {
+            if !self.exists(name) {
+                continue;
+            }
+            let new_limit = match values {
+                Some(values) if self.arguments != LimitedArgs::Off => self.only_limit(name, values),
+                _ => None,
+            };
+            let Some(grant) = self.grants.get_mut(name) else {
+                let mut grant = Grant::new(name, GrantReason::Runtime);
+                grant.at_start = true;
+                grant.limits.extend(new_limit);
+                self.grants.insert(name, grant);
+                continue;
+            };
+            grant.at_start = true;
+            match values {
+                Some(values) => grant.limits.iter_mut().for_each(|limit| limit.widen(values)),
+                None => grant.unlimited.extend(grant.limits.drain(..).map(|limit| {
+                    let why = format!("{} needs other values", runtime.name());
+                    UnlimitedArg::new(limit.name, why)
+                })),
+            }
+        }
+    }
+
+    /// Grants the syscalls that the kernel makes programs call.
+    fn grant_made_by_kernel(&mut self) {
+        for name in MADE_BY_KERNEL.iter().copied() {
+            if self.exists(name) {
+                self.grants.entry(name).or_insert_with(|| Grant::new(name, GrantReason::Kernel));
+            }
+        }
+    }
+
+    /// Grants the syscalls that other C libraries make instead of recorded ones, and those that may accompany recorded
+    /// ones.
+    fn grant_siblings(&mut self) {
+        let recorded: Vec<Grant> =
+            self.grants.values().filter(|grant| grant.is_recorded()).cloned().collect();
+        recorded.iter().for_each(|grant| self.grant_families(grant));
+        recorded.iter().for_each(|grant| self.grant_companions(grant));
+        self.refused.sort_unstable();
+        self.refused.dedup();
+        let granted = &self.grants;
+        self.refused.retain(|name| !granted.contains_key(name));
+    }
+
+    /// Grants the other members of the families of a recorded syscall.
+    fn grant_families(&mut self, recorded: &Grant) {
+        for family in families::of(recorded.name) {
+            for name in family.names.iter().copied() {
+                if self.grants.contains_key(name) || !self.exists(name) {
+                    continue;
+                }
+                let reason = GrantReason::Sibling { of: recorded.name, why: family.why };
+                let mut sibling = Grant::new(name, reason);
+                if family.same_arguments {
+                    if !recorded.limits.is_empty() && self.args_differ(name) {
+                        continue;
+                    }
+                    sibling.limits = recorded.limits.clone();
+                }
+                if name == "clone3" && self.is_limited("clone") {
+                    // Its flags are in memory, which filters cannot read, so it would bypass the limit of clone.
+                    // Libraries fall back to clone if it fails with ENOSYS.
+                    self.refused.push(name);
+                    continue;
+                }
+                if name == "clone" && self.arguments != LimitedArgs::Off {
+                    // Other members of the family do not create namespaces.
+                    sibling.limits.extend(self.only_limit(name, &[0]));
+                }
+                self.grants.insert(name, sibling);
+            }
+        }
+    }
+
+    /// Grants the syscalls that may accompany a recorded one.
+    fn grant_companions(&mut self, recorded: &Grant) {
+        for companions in families::companions(recorded.name) {
+            for NeededCall { name, values } in companions.calls {
+                if !self.exists(name) {
+                    continue;
+                }
+                if let Some(known) = self.grants.get_mut(*name) {
+                    let values = values.unwrap_or_default();
+                    known.limits.iter_mut().for_each(|limit| limit.widen(values));
+                    continue;
+                }
+                let reason = GrantReason::Sibling { of: recorded.name, why: companions.why };
+                let mut companion = Grant::new(name, reason);
+                if let Some(values) = values.filter(|_| self.arguments != LimitedArgs::Off) {
+                    // Without a limit, the syscall would be a privilege that the program was not seen to need.
+                    let Some(limit) = self.only_limit(name, values) else { continue };
+                    companion.limits.push(limit);
+                }
+                self.grants.insert(name, companion);
+            }
+        }
+    }
+
+    fn is_limited(&self, name: &str) -> bool {
+        self.grants.get(name).is_some_and(|grant| !grant.limits.is_empty())
+    }
+
+    /// Whether a limitable argument of a syscall differs on an architecture of the profile.
+    fn args_differ(&self, name: &str) -> bool {
+        limitable::of(name)
+            .any(|limitable| self.arches.iter().any(|arch| limitable.differs_on(*arch)))
+    }
+}

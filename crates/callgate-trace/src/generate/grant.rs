@@ -1,0 +1,112 @@
+//! A granted syscall: why it is granted, and with which limits.
+
+use super::arg_limit::{ArgLimit, Cube};
+
+/// How many alternatives the limits of one syscall may have together. Each becomes a rule.
+const MAX_ALTERNATIVES: usize = 64;
+
+/// A syscall that the profile allows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// The name of the syscall.
+    pub name: &'static str,
+    /// Why it is granted.
+    pub reason: GrantReason,
+    /// Whether the program that installs the filter makes it afterwards.
+    pub at_start: bool,
+    /// All of these must hold.
+    pub limits: Vec<ArgLimit>,
+    /// Arguments that could be limited, but are not.
+    pub unlimited: Vec<UnlimitedArg>,
+}
+
+/// Why a syscall is granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GrantReason {
+    /// It was recorded, this many times.
+    Recorded(u64),
+    /// The program that installs the filter makes it afterwards.
+    Runtime,
+    /// The kernel makes programs call it, for example after a signal.
+    Kernel,
+    /// It replaces or accompanies a recorded syscall.
+    Sibling {
+        /// The recorded syscall.
+        of: &'static str,
+        /// How the two are related.
+        why: &'static str,
+    },
+}
+
+/// An argument that could be limited, but is not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnlimitedArg {
+    /// The name of the argument.
+    pub name: &'static str,
+    /// Why it is not limited.
+    pub why: String,
+    /// Whether the reason is that some values are not known.
+    pub lacks_values: bool,
+}
+
+impl UnlimitedArg {
+    pub(super) fn new(name: &'static str, why: impl Into<String>) -> UnlimitedArg {
+        UnlimitedArg { name, why: why.into(), lacks_values: false }
+    }
+}
+
+impl Grant {
+    pub(super) fn new(name: &'static str, reason: GrantReason) -> Grant {
+        Grant { name, reason, at_start: false, limits: Vec::new(), unlimited: Vec::new() }
+    }
+
+    /// Whether the syscall was recorded.
+    pub fn is_recorded(&self) -> bool {
+        matches!(self.reason, GrantReason::Recorded(_))
+    }
+
+    /// The limits in disjunctive form: at least one alternative must hold. Each has one cube per limit.
+    pub(super) fn alternatives(&self) -> Vec<Vec<(&ArgLimit, Cube)>> {
+        let mut all = vec![Vec::new()];
+        for limit in &self.limits {
+            let cubes = limit.cubes();
+            all = all
+                .iter()
+                .flat_map(|earlier: &Vec<(&ArgLimit, Cube)>| {
+                    cubes.iter().map(|cube| {
+                        let mut with = earlier.clone();
+                        with.push((limit, *cube));
+                        with
+                    })
+                })
+                .collect();
+        }
+        all
+    }
+
+    /// Removes limits that allow every value.
+    pub(super) fn remove_vacuous_limits(&mut self) {
+        let (real, vacuous): (Vec<ArgLimit>, Vec<ArgLimit>) =
+            self.limits.drain(..).partition(|limit| !limit.allows_all());
+        self.limits = real;
+        self.unlimited.extend(vacuous.into_iter().map(|limit| {
+            let why = "recorded and always allowed values are all possible values";
+            UnlimitedArg::new(limit.name, why)
+        }));
+    }
+
+    /// Removes limits, starting with the one that has the most alternatives, until at most [`MAX_ALTERNATIVES`]
+    /// remain.
+    pub(super) fn limit_alternatives(&mut self) {
+        while self.limits.iter().map(|limit| limit.cubes().len()).product::<usize>()
+            > MAX_ALTERNATIVES
+        {
+            let most = (0..self.limits.len())
+                .max_by_key(|index| self.limits.get(*index).map(|limit| limit.cubes().len()));
+            let Some(most) = most else { return };
+            let limit = self.limits.remove(most);
+            let why = format!("the limits together would need more than {MAX_ALTERNATIVES} rules");
+            self.unlimited.push(UnlimitedArg::new(limit.name, why));
+        }
+    }
+}

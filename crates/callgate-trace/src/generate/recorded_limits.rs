@@ -1,0 +1,111 @@
+//! Limits of arguments to recorded values, where these are known and stable.
+
+use super::arg_limit::ArgLimit;
+use super::grant::{Grant, UnlimitedArg};
+use super::limitable::{self, Evidence, LimitableArg};
+use super::options::LimitedArgs;
+use super::text::times;
+use crate::recording::{ArgValues, Bounds, MAX_VALUES, Recording};
+use callgate_bpf::syscalls::Arch;
+
+/// How often an argument must have been observed per distinct value, on average, to count as stable if there is only one
+/// recording. The count of each value is not recorded.
+const MIN_PER_VALUE: u64 = 4;
+
+/// Limits the arguments of a recorded syscall.
+pub(super) fn limit_args(grant: &mut Grant, recorded: &Recording, arguments: LimitedArgs) {
+    if arguments == LimitedArgs::Off {
+        return;
+    }
+    if grant.name == "clone3" {
+        let why = "its flags are in memory, which filters cannot read";
+        grant.unlimited.push(UnlimitedArg::new("uargs", why));
+    }
+    for limitable in limitable::of(grant.name) {
+        match recorded_limit(limitable, recorded, arguments) {
+            Ok(limit) => grant.limits.push(limit),
+            Err(unlimited) => grant.unlimited.push(unlimited),
+        }
+    }
+}
+
+/// The limit of an argument to its recorded values, or why it is not limited.
+fn recorded_limit(
+    limitable: &LimitableArg,
+    recorded: &Recording,
+    arguments: LimitedArgs,
+) -> Result<ArgLimit, UnlimitedArg> {
+    let unlimited = |why: String| UnlimitedArg::new(limitable.name, why);
+    let index = usize::from(limitable.arg);
+    let (mut all, mut each) = (ArgValues::default(), Vec::new());
+    let of_name = recorded.calls().filter(|(call, _)| call.name() == Some(limitable.call));
+    for (call, stats) in of_name {
+        if limitable.differs_on(call.arch) {
+            return Err(unlimited(format!("on {} it is a different argument", call.arch)));
+        }
+        if !stats.is_known(index) {
+            let why = "its value is not known for all calls".to_owned();
+            return Err(UnlimitedArg { lacks_values: true, ..unlimited(why) });
+        }
+        if let Some(values) = stats.args().get(index) {
+            let values = as_seen_by_filters(values, call.arch);
+            all.unite(&values);
+            each.push((values, stats.runs()));
+        }
+    }
+    let limit = limit_to(limitable, &all).ok_or_else(|| {
+        unlimited(format!("more than {MAX_VALUES} distinct values were recorded"))
+    })?;
+    if limitable.needs == Evidence::Stable && arguments != LimitedArgs::All {
+        each.iter()
+            .try_for_each(|(values, runs)| check_stability(limitable, values, *runs))
+            .map_err(unlimited)?;
+    }
+    Ok(limit)
+}
+
+/// Checks whether the values of a syscall on one architecture, in this many runs, are stable; otherwise says why not.
+fn check_stability(limitable: &LimitableArg, values: &ArgValues, runs: u64) -> Result<(), String> {
+    let mask = limitable.mask();
+    let usual = |value: u64| limitable.usual.iter().any(|usual| usual & mask == value & mask);
+    if runs > 1 {
+        let in_all = |value: u64| {
+            let mut same = values.runs().filter(|(other, _)| other & mask == value & mask);
+            same.any(|(_, seen)| seen >= runs)
+        };
+        let same = values.runs().all(|(value, _)| usual(value) || in_all(value));
+        return same.then_some(()).ok_or_else(|| "its values differ between recordings".to_owned());
+    }
+    let mut unusual: Vec<u64> =
+        values.runs().filter(|(value, _)| !usual(*value)).map(|(value, _)| value & mask).collect();
+    unusual.sort_unstable();
+    unusual.dedup();
+    let (seen, needed) = (values.observed(), MIN_PER_VALUE.saturating_mul(unusual.len() as u64));
+    let too_few = || format!("seen {}; a limit needs at least {needed} observations", times(seen));
+    (seen >= needed).then_some(()).ok_or_else(too_few)
+}
+
+/// Values as a filter sees them: only the low halves on ABIs with 32-bit registers.
+fn as_seen_by_filters(values: &ArgValues, arch: Arch) -> ArgValues {
+    const LOW: u64 = u32::MAX as u64;
+    match (values.all(), values.bounds()) {
+        (Some(_), _) if !arch.has_wide_registers() => ArgValues::from_values_in_runs(
+            values.observed(),
+            values.runs().map(|(value, runs)| (value & LOW, runs)),
+        ),
+        (None, Some(Bounds { ever, always, .. })) if !arch.has_wide_registers() => {
+            let (ever, always) = (ever & LOW, always & LOW);
+            let bounds = Bounds { min: always, max: ever, ever, always };
+            ArgValues::from_bounds(values.observed(), bounds)
+        }
+        _ => values.clone(),
+    }
+}
+
+/// A limit to these values and those that libraries may use in any run.
+pub(super) fn limit_to(limitable: &LimitableArg, values: &ArgValues) -> Option<ArgLimit> {
+    let LimitableArg { arg, name, why, .. } = *limitable;
+    let mut limit = ArgLimit::of(arg, name, limitable.mask(), why, values)?;
+    limit.widen(limitable.usual);
+    Some(limit)
+}

@@ -1,0 +1,95 @@
+//! The meaning of a draft in a format, as a policy.
+
+use callgate_bpf::verdict::Verdict;
+use callgate_formats::oci::BAD_ARCH;
+use callgate_formats::ruleset::{Comparison, RuleSet, sections};
+use callgate_proof::policy::Policy;
+
+use crate::generate::arg_limit::{ArgLimit, Cube};
+use crate::generate::directives::Directive;
+use crate::generate::draft::Draft;
+use crate::generate::error::{GenerateError, GenerateErrorKind};
+use crate::generate::format::ProfileFormat;
+use crate::generate::grant::Grant;
+
+/// The policy that a draft means in a format, with these directives of systemd.
+pub(super) fn policy(
+    draft: &Draft,
+    format: ProfileFormat,
+    directives: &[Directive],
+) -> Result<Policy, GenerateError> {
+    let mut sets: Vec<RuleSet<&'static str>> =
+        draft.arches.iter().copied().map(RuleSet::new).collect();
+    sets.iter_mut().try_for_each(|set| add_rules(draft, format, set))?;
+    let mut sections = sections(&sets, draft.default_verdict(), BAD_ARCH);
+    for (set, directive) in sets.iter().flat_map(|set| directives.iter().map(move |one| (set, one)))
+    {
+        // systemd installs the filter of the list last, so its verdict applies if both deny a syscall.
+        let granted =
+            |nr: &u32| set.arch().call_name(*nr).is_some_and(|name| draft.is_granted_by_unit(name));
+        let rules = directive
+            .rules(set.arch())
+            .filter(|rule| rule.calls.ranges().iter().all(|(first, _)| granted(first)));
+        let token = set.arch().token();
+        if let Some(section) = sections.iter_mut().find(|section| section.token() == token) {
+            section.rules.splice(0..0, rules);
+        }
+    }
+    Policy::new(sections, BAD_ARCH).map_err(|error| GenerateErrorKind::Arches(error).into())
+}
+
+/// Adds the rules of one architecture.
+fn add_rules(
+    draft: &Draft,
+    format: ProfileFormat,
+    set: &mut RuleSet<&'static str>,
+) -> Result<(), GenerateError> {
+    let arch = set.arch();
+    let mut unknown = None;
+    let mut add = |name, comparisons: &[Comparison], verdict| {
+        match arch.number(name) {
+            // Only libseccomp also adds rules for syscalls behind socketcall and ipc.
+            Some(nr) if format == ProfileFormat::Kafel => set.add(nr, comparisons, verdict, name),
+            None if format == ProfileFormat::Kafel => {}
+            _ => {
+                let added = set.add_call(name, comparisons, verdict, name);
+                unknown = added.err().or(unknown.take());
+            }
+        }
+    };
+    for grant in draft.grants().filter(|grant| draft.can_name(format, grant.name)) {
+        for comparisons in alternatives(grant, format) {
+            add(grant.name, &comparisons, Verdict::ALLOW);
+        }
+    }
+    let enosys = Verdict::errno(arch.enosys());
+    draft.refused_explicitly(format).for_each(|name| add(name, &[], enosys));
+    draft.granted_without_limits(format).for_each(|name| add(name, &[], Verdict::ALLOW));
+    if let Some(error) = unknown {
+        return Err(GenerateErrorKind::UnknownCall(error).into());
+    }
+    for (call, _) in draft.numbers().iter().filter(|(call, _)| call.arch == arch) {
+        if format.has_numbers() {
+            set.add(call.nr, &[], Verdict::ALLOW, "");
+        }
+    }
+    match set.contradictions().first() {
+        Some(contradiction) => Err(GenerateErrorKind::Contradiction(contradiction.later).into()),
+        None => Ok(()),
+    }
+}
+
+/// The conditions of a grant, one of which must hold.
+fn alternatives(grant: &Grant, format: ProfileFormat) -> Vec<Vec<Comparison>> {
+    if !format.has_arguments() {
+        return vec![Vec::new()];
+    }
+    let comparison = |(limit, cube): (&ArgLimit, Cube)| limit.comparison(cube);
+    let all = grant.alternatives().into_iter();
+    all.map(|tests| tests.into_iter().filter_map(comparison).collect()).collect()
+}
+
+/// Whether a grant has conditions, in a format with arguments.
+pub(super) fn has_conditions(grant: &Grant) -> bool {
+    alternatives(grant, ProfileFormat::Oci).iter().all(|comparisons| !comparisons.is_empty())
+}

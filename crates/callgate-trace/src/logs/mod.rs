@@ -1,0 +1,8 @@
+//! Logs of other tools that list syscalls one by one, read line by line.
+//!
+//! The [crate documentation](crate#adding-a-log-format) lists the steps to add a format.
+
+pub(crate) mod audit;
+mod calls;
+pub(crate) mod lines;
+pub(crate) mod strace;

@@ -1,0 +1,266 @@
+//! Counts the syscalls of a log of strace, line by line.
+
+use std::collections::BTreeSet;
+
+use super::super::calls::BoundedCalls;
+use super::super::lines::{Block, Line};
+use super::args::{is_closed, values};
+use super::line::{Event, ParsedLine, UNFINISHED};
+use super::names::{MAX_NAME, ResolvedName, ResolvedNames};
+use super::processes::Processes;
+use super::unfinished::{MAX_UNFINISHED, UnfinishedCalls};
+use crate::names::{not_on_arch, unknown_name};
+use crate::recording::{CallId, Recording, RecordingMethod, Run};
+use callgate_bpf::diagnostic::{Position, Severity};
+use callgate_bpf::syscalls::{self, Arch};
+use callgate_formats::diagnostics::messages::Messages;
+use memchr::memmem::Finder;
+
+/// Whether a line proves that a text is a log of strace: a syscall with its result, or the first half of one.
+fn is_call(event: &Event<'_>) -> bool {
+    match event {
+        Event::Call(_, rest) => {
+            rest.contains(") = ") || rest.contains(")  ") || rest.trim_end().ends_with(UNFINISHED)
+        }
+        _ => false,
+    }
+}
+
+/// Reads a log of strace line by line.
+pub(crate) struct StraceLog {
+    processes: Processes,
+    unfinished: UnfinishedCalls,
+    /// Whether a notice interrupted the last syscall: the next line may be the rest of it.
+    is_interrupted: bool,
+    /// The first syscall that may have been made through `socketcall` or `ipc`, and through which.
+    multiplexed: Option<(Position, String, &'static str)>,
+    /// Unknown names that were reported.
+    reported_names: BTreeSet<(Arch, String)>,
+    calls: BoundedCalls,
+    names: ResolvedNames,
+    /// The start of a notice on a terminal.
+    notice: Finder<'static>,
+    may_have_notices: bool,
+    unknown: Severity,
+    messages: Messages,
+    is_detected: bool,
+    /// Whether the lines belong to a table.
+    in_table: bool,
+    /// The position of the first skipped line, and the number of skipped lines.
+    skipped: Option<(Position, u64)>,
+}
+
+impl StraceLog {
+    /// A reader for a log whose process starts on `arch`; `unknown` is the severity of unknown names.
+    pub(crate) fn new(arch: Arch, unknown: Severity) -> StraceLog {
+        StraceLog {
+            processes: Processes::new(arch),
+            unfinished: UnfinishedCalls::default(),
+            is_interrupted: false,
+            multiplexed: None,
+            reported_names: BTreeSet::new(),
+            calls: BoundedCalls::of(Run { method: RecordingMethod::Strace, ..Run::default() }),
+            names: ResolvedNames::default(),
+            notice: Finder::new("strace: Process "),
+            may_have_notices: false,
+            unknown,
+            messages: Messages::new(),
+            is_detected: false,
+            in_table: false,
+            skipped: None,
+        }
+    }
+
+    /// Whether a line was a syscall with its result, or the first half of one. A table of counts may follow
+    /// (`-C`).
+    pub(crate) fn is_detected(&self) -> bool {
+        self.is_detected
+    }
+
+    /// Whether further lines that are not syscalls need no message of their own.
+    pub(crate) fn has_skipped(&self) -> bool {
+        self.in_table || self.skipped.is_some()
+    }
+
+    /// Counts such a line.
+    pub(crate) fn skip(&mut self) {
+        if let (false, Some((_, skipped))) = (self.in_table, &mut self.skipped) {
+            *skipped += 1;
+        }
+    }
+
+    /// Announces the block that contains the next lines.
+    pub(crate) fn begin(&mut self, block: Block<'_>) {
+        self.may_have_notices = self.notice.find(block.text.as_bytes()).is_some();
+    }
+
+    /// Reads the next line.
+    pub(crate) fn line(&mut self, line: Line<'_>) {
+        let parsed = ParsedLine::of(line.text);
+        self.is_detected = self.is_detected || is_call(&parsed.event);
+        if self.in_table {
+            self.in_table = line.text.split_whitespace().next_back() != Some("total");
+            return;
+        }
+        let at = || line.position(parsed.at);
+        match parsed.event {
+            Event::Call(name, args) if !line.text.ends_with('\n') && !is_closed(args) => {
+                let message =
+                    "this line is truncated; the syscall is counted, its values are not known";
+                self.messages.warn(at(), message).help =
+                    "check that the log is complete".to_owned();
+                self.call(parsed.process, at, name, "");
+            }
+            Event::Call(name, args) => self.call(parsed.process, at, name, args),
+            Event::Resumed(name, args) => self.resumed(parsed.process, at, name, args),
+            Event::Rest(args) if self.is_interrupted => self.rest(args),
+            Event::Mode(process, mode) => self.processes.changed(process, mode),
+            Event::Attached(process) => self.processes.attached(process),
+            Event::Exited => self.processes.exited(parsed.process),
+            Event::Superseded(by) => self.superseded(parsed.process, by),
+            Event::Nothing => {}
+            // The table of `strace -C` counts the same syscalls again.
+            Event::Table => self.in_table = true,
+            Event::Rest(_) | Event::Other => {
+                let (_, skipped) = self.skipped.get_or_insert_with(|| (at(), 0));
+                *skipped += 1;
+            }
+        }
+    }
+
+    /// The recording, and messages about the log.
+    pub(crate) fn finish(mut self) -> (Recording, Messages) {
+        for call in self.unfinished.take_all() {
+            self.count(call.arch, || call.at, &call.name, &call.args);
+        }
+        if let Some((at, skipped)) = self.skipped {
+            let message = if skipped == 1 {
+                "this line is not a syscall; skipped".to_owned()
+            } else {
+                format!("{skipped} lines are not syscalls, this is the first; skipped")
+            };
+            self.messages.warn(at, message).help =
+                "strace -o FILE writes the log without the output of the program".to_owned();
+        }
+        if let Some((at, name, through)) = self.multiplexed {
+            let message = format!(
+                "\"{name}\" may have been called through {through}; strace prints both the same way"
+            );
+            self.messages.warn(at, message).help =
+                "record with `callgate record`, which distinguishes them".to_owned();
+        }
+        (self.calls.finish(&mut self.messages), self.messages)
+    }
+
+    fn call(&mut self, named: Option<u32>, at: impl Fn() -> Position, name: &str, args: &str) {
+        let process = self.processes.of_line(named);
+        let arch = self.processes.arch(process);
+        // On a terminal, a notice may interrupt a syscall; the rest of its line follows on the next.
+        let notice = if self.may_have_notices { self.notice.find(args.as_bytes()) } else { None };
+        let notice = notice.and_then(|at| args.split_at_checked(at));
+        self.is_interrupted = notice.is_some();
+        if let Some(Event::Attached(child)) = notice.map(|(_, notice)| Event::of(notice)) {
+            self.processes.attached(child);
+        }
+        let before = notice.map(|(args, _)| args);
+        let Some(args) = args.trim_end().strip_suffix(UNFINISHED).or(before) else {
+            return self.count(arch, at, name, args);
+        };
+        if let Some(lost) = self.unfinished.remove(process) {
+            self.count(lost.arch, || lost.at, &lost.name, &lost.args);
+        } else if self.unfinished.is_full() {
+            let message = format!(
+                "more than {MAX_UNFINISHED} unfinished syscalls at the same time, the limit"
+            );
+            self.messages.error(at(), message).help =
+                "check that the log is complete, or write one log per process (strace -ff), where no syscall is \
+                 unfinished"
+                    .to_owned();
+            return;
+        }
+        self.unfinished.insert(process, arch, at(), name, args.trim_end());
+    }
+
+    fn resumed(&mut self, named: Option<u32>, at: impl Fn() -> Position, name: &str, args: &str) {
+        self.is_interrupted = false;
+        let process = self.processes.of_line(named);
+        match self.unfinished.resume(process, name) {
+            Some(call) => {
+                let args = call.args + args;
+                self.count(call.arch, || call.at, &call.name, &args);
+            }
+            // strace attached during the syscall.
+            None => self.count(self.processes.arch(process), at, name, ""),
+        }
+    }
+
+    /// The rest of a syscall that a notice interrupted.
+    fn rest(&mut self, rest: &str) {
+        self.is_interrupted = false;
+        if let Some(call) = self.unfinished.remove(self.processes.last()) {
+            self.count(call.arch, || call.at, &call.name, &(call.args + rest));
+        }
+    }
+
+    fn superseded(&mut self, process: Option<u32>, by: u32) {
+        self.unfinished.supersede(process, by);
+        if let Some(process) = process {
+            self.processes.superseded(process, by);
+        }
+    }
+
+    fn count(&mut self, arch: Arch, at: impl Fn() -> Position, name: &str, args: &str) {
+        let resolved = self.names.get(arch, name).or_else(|| self.resolve(arch, &at, name));
+        let Some(ResolvedName { index, facts }) = resolved else { return };
+        if let Some(stats) = self.calls.get_mut(index) {
+            stats.observe(values(arch, facts, args));
+        }
+    }
+
+    /// Resolves a name that was not counted before; `None` if it cannot be counted, which is reported.
+    fn resolve(
+        &mut self,
+        arch: Arch,
+        at: impl Fn() -> Position,
+        name: &str,
+    ) -> Option<ResolvedName> {
+        let unnamed = name.strip_prefix("syscall_0x");
+        let given = unnamed.and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        let nr = given.or_else(|| {
+            let shared = arch.multiplexed(name);
+            if let Some((through, _)) = shared {
+                self.multiplexed.get_or_insert_with(|| (at(), name.to_owned(), through));
+            }
+            arch.number(name).or_else(|| arch.number(shared?.0))
+        });
+        if let Some(nr) = nr {
+            let Some(index) = self.calls.index(CallId::new(arch, nr)) else {
+                self.calls.lose(at);
+                return None;
+            };
+            let facts = syscalls::facts(name).map(|facts| facts.args).unwrap_or_default();
+            let resolved = ResolvedName { index, facts };
+            if given.is_none() {
+                self.names.insert(arch, name, resolved);
+            }
+            return Some(resolved);
+        }
+        if self.is_first(arch, name) {
+            if syscalls::is_known_name(name) {
+                not_on_arch(&mut self.messages, self.unknown, at(), arch, name);
+            } else {
+                unknown_name(&mut self.messages, self.unknown, at(), name);
+            }
+        }
+        None
+    }
+
+    /// Whether an unknown name occurs for the first time: a log may contain it a million times.
+    fn is_first(&mut self, arch: Arch, name: &str) -> bool {
+        /// More than the number of messages that are kept.
+        const MAX_REPORTED: usize = 1000;
+        name.len() > MAX_NAME
+            || self.reported_names.len() >= MAX_REPORTED
+            || self.reported_names.insert((arch, name.to_owned()))
+    }
+}

@@ -1,0 +1,122 @@
+//! Reads recordings in any format.
+
+use super::checked::{ReadRecording, SUPPORTED_FORMATS, checked};
+use super::detect::{DetectedFormat, FormatDetector};
+use crate::counts::table::CountTable;
+use crate::names::{not_on_arch, unknown_severity};
+use crate::recording::json::read as json;
+use crate::recording::{CallId, Recording, RecordingMethod, Run};
+use callgate_bpf::diagnostic::{Diagnostic, Severity};
+use callgate_bpf::syscalls::Arch;
+use callgate_formats::diagnostics::messages::Messages;
+use callgate_formats::syntax::keys::KeyMatching;
+use callgate_formats::syntax::reader::Reader;
+
+/// How a recording is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// The architecture of a log that does not name one.
+    pub arch: Arch,
+    /// Whether unknown names are errors instead of warnings.
+    pub strict: bool,
+    /// Whether the complete entries of a truncated recording in JSON are read, instead of an error. Its runs then have
+    /// one more lost syscall, because the number of missing syscalls is not known.
+    pub partial: bool,
+}
+
+/// Reads a recording.
+///
+/// ```
+/// use callgate_bpf::Arch;
+/// use callgate_trace::read::{self, ReadOptions};
+/// use callgate_trace::recording::CallId;
+///
+/// let log = "1234 openat(AT_FDCWD, \"/etc/passwd\", O_RDONLY) = 3\n1234 close(3) = 0\n";
+/// let read = read::read(log, &ReadOptions { arch: Arch::X86_64, strict: true, partial: false })
+///     .map_err(|errors| format!("{errors:?}"))?;
+/// let close = read.recording.get(CallId::new(Arch::X86_64, 3)).ok_or("close(2) is missing")?;
+/// assert_eq!(close.args()[0].all(), Some(&[3][..]));
+/// # Ok::<(), String>(())
+/// ```
+///
+/// # Errors
+/// All errors, and the warnings between them, in the order of the text. A text without syscalls is an error.
+pub fn read(text: &str, options: &ReadOptions) -> Result<ReadRecording, Vec<Diagnostic>> {
+    let mut reader = RecordingReader::new(options);
+    reader.push(text.as_bytes())?;
+    reader.finish()
+}
+
+/// Reads a recording from a text that arrives in pieces. A log is not kept, so it may be larger than the memory; JSON is
+/// kept, up to 64 MiB.
+///
+/// ```
+/// use callgate_bpf::Arch;
+/// use callgate_trace::read::{ReadOptions, RecordingReader};
+///
+/// let options = ReadOptions { arch: Arch::X86_64, strict: true, partial: false };
+/// let mut reader = RecordingReader::new(&options);
+/// for piece in ["close(3) = 0\ncl", "ose(4) = 0\n"] {
+///     reader.push(piece.as_bytes()).map_err(|errors| format!("{errors:?}"))?;
+/// }
+/// let read = reader.finish().map_err(|errors| format!("{errors:?}"))?;
+/// assert_eq!(read.recording.total(), 2);
+/// # Ok::<(), String>(())
+/// ```
+pub struct RecordingReader {
+    options: ReadOptions,
+    detector: FormatDetector,
+}
+
+impl RecordingReader {
+    /// A reader with these options.
+    pub fn new(options: &ReadOptions) -> RecordingReader {
+        let detector = FormatDetector::new(options.arch, options.strict, false);
+        RecordingReader { options: *options, detector }
+    }
+
+    /// Adds a piece of the text.
+    ///
+    /// # Errors
+    /// An error after which the rest of the text is useless.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<(), Vec<Diagnostic>> {
+        self.detector.push(bytes).map_err(|error| vec![with_help(error)])
+    }
+
+    /// The recording in the complete text.
+    ///
+    /// # Errors
+    /// As for [`read`].
+    pub fn finish(self) -> Result<ReadRecording, Vec<Diagnostic>> {
+        let unknown = unknown_severity(self.options.strict);
+        let format = self.detector.finish().map_err(|error| vec![with_help(error)])?;
+        let (recording, messages) = match format {
+            DetectedFormat::Json(text) => {
+                let mut reader = Reader::new(&text, KeyMatching::Exact);
+                let recording = json::read(&text, &mut reader, unknown, self.options.partial);
+                (recording, reader.into_messages())
+            }
+            DetectedFormat::Audit(log) => log.finish(),
+            DetectedFormat::Strace(log) => log.finish(),
+            DetectedFormat::Counts(table) => of_table(table, self.options.arch, unknown),
+        };
+        checked(recording, messages)
+    }
+}
+
+fn with_help(error: Diagnostic) -> Diagnostic {
+    if error.help.is_empty() { error.help(SUPPORTED_FORMATS) } else { error }
+}
+
+/// A recording from a table of counts, all of one architecture.
+fn of_table(table: CountTable, arch: Arch, unknown: Severity) -> (Recording, Messages) {
+    let mut recording = Recording::of(Run { method: RecordingMethod::Counts, ..Run::default() });
+    let (names, mut messages) = table.finish(SUPPORTED_FORMATS);
+    for counted in names {
+        match arch.number(&counted.name) {
+            Some(nr) => recording.count(CallId::new(arch, nr), counted.rounded),
+            None => not_on_arch(&mut messages, unknown, counted.at, arch, &counted.name),
+        }
+    }
+    (recording, messages)
+}

@@ -1,0 +1,104 @@
+//! Items of `calls`: the syscall and its count. Weights use only these.
+
+use callgate_bpf::diagnostic::Severity;
+use callgate_bpf::syscalls::{self, Arch};
+use callgate_formats::syntax::reader::Reader;
+use callgate_formats::syntax::tree::Node;
+
+use super::fields::{arch, is_object, required};
+use crate::names::{or_ignored, unknown_name};
+use crate::recording::limits::MAX_COUNT;
+
+/// An item of `calls`.
+pub(crate) struct CallEntry<'n> {
+    pub(crate) arch: Arch,
+    pub(crate) count: u64,
+    /// In how many runs the syscall was made.
+    pub(super) runs: u64,
+    /// The number, if the syscall tables have the syscall.
+    pub(crate) resolved: Result<u32, UnknownCall<'n>>,
+    /// The number that the item gives.
+    pub(super) given_nr: Option<u32>,
+    pub(super) node: &'n Node,
+}
+
+/// What the syscall tables do not have, and its offset in the text.
+pub(crate) enum UnknownCall<'n> {
+    Name(usize, &'n str),
+    NameOnArch(usize, &'n str),
+    Number(usize, u32),
+}
+
+impl CallEntry<'_> {
+    /// Reports the syscall if it is unknown.
+    pub(crate) fn report_unknown(&self, reader: &mut Reader<'_>, severity: Severity) {
+        let arch = self.arch;
+        let (at, message) = match self.resolved {
+            Ok(_) => return,
+            Err(UnknownCall::Name(at, name)) => return unknown_name(reader, severity, at, name),
+            Err(UnknownCall::NameOnArch(at, name)) => {
+                (at, format!("{arch} has no syscall \"{name}\""))
+            }
+            Err(UnknownCall::Number(at, nr)) => {
+                (at, format!("{arch} has no syscall with the number {nr}"))
+            }
+        };
+        reader.report(severity, at, or_ignored(severity, message)).help =
+            "remove the item, or correct its `arch`".to_owned();
+    }
+}
+
+/// The valid items of `calls`.
+pub(crate) fn entries<'n>(reader: &mut Reader<'_>, tree: &'n Node) -> Vec<CallEntry<'n>> {
+    let calls = required(reader, tree, "calls", "the recording")
+        .and_then(|node| reader.list(node, "`calls`"))
+        .unwrap_or_default();
+    calls.iter().filter_map(|node| entry(reader, node)).collect()
+}
+
+/// One item; `None` if it is invalid, which is reported.
+fn entry<'n>(reader: &mut Reader<'_>, node: &'n Node) -> Option<CallEntry<'n>> {
+    const ITEM: &str = "an item of `calls`";
+    if !is_object(reader, node, "each item of `calls`", "an object") {
+        return None;
+    }
+    reader.no_duplicates(node, &["arch", "name", "nr", "count", "runs", "args"]);
+    let arch = required(reader, node, "arch", ITEM).and_then(|node| arch(reader, node));
+    let count = required(reader, node, "count", ITEM)
+        .and_then(|node| reader.integer(node, "`count`", MAX_COUNT));
+    let runs = match node.get("runs") {
+        Some(runs) => reader.integer(runs, "`runs`", MAX_COUNT)?.max(1),
+        None => 1,
+    };
+    let name = match node.get("name") {
+        Some(name) => Some((name.at, reader.text(name, "`name`")?)),
+        None => None,
+    };
+    let nr = match node.get("nr") {
+        Some(nr) => Some((nr.at, reader.integer(nr, "`nr`", u32::MAX.into())? as u32)),
+        None => None,
+    };
+    let (arch, count) = (arch?, count?);
+    let resolved = match (name, nr) {
+        (Some((at, name)), _) if !syscalls::is_known_name(name) => Err(UnknownCall::Name(at, name)),
+        (Some((at, name)), given) => match (arch.number(name), given) {
+            (Some(number), Some((at, nr))) if nr != number => {
+                let message = format!("`nr` is {nr}, but {name} is {number} on {arch}");
+                reader.error(at, message).help = "record again; one of the two is wrong".to_owned();
+                return None;
+            }
+            (Some(number), _) => Ok(number),
+            (None, _) => Err(UnknownCall::NameOnArch(at, name)),
+        },
+        (None, Some((at, nr))) => match arch.call_name(nr) {
+            Some(_) => Ok(nr),
+            None => Err(UnknownCall::Number(at, nr)),
+        },
+        (None, None) => {
+            reader.error(node.at, format!("missing `name` or `nr` in {ITEM}")).help =
+                "give one of them, or both".to_owned();
+            return None;
+        }
+    };
+    Some(CallEntry { arch, count, runs, resolved, given_nr: nr.map(|(_, nr)| nr), node })
+}

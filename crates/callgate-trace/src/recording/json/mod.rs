@@ -1,0 +1,13 @@
+//! Recordings in JSON. The [documentation of recordings](crate::recording#json-format) describes the format.
+
+mod args;
+pub(crate) mod entry;
+mod fields;
+pub(crate) mod header;
+mod quoted;
+pub(crate) mod read;
+mod runs;
+mod truncated;
+mod write;
+
+pub(crate) use quoted::QuotedString;

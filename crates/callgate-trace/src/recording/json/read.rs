@@ -1,0 +1,97 @@
+//! Reads a recording in JSON.
+
+use callgate_bpf::diagnostic::{Diagnostic, Severity};
+use callgate_formats::syntax::json;
+use callgate_formats::syntax::reader::Reader;
+use callgate_formats::syntax::tree::{Node, NodeKind};
+
+use super::args::args;
+use super::entry::entries;
+use super::header::{check, is_recording};
+use super::runs::runs;
+use super::truncated;
+use crate::recording::call::CallId;
+use crate::recording::caveat::Caveat;
+use crate::recording::limits::MAX_CALLS;
+use crate::recording::model::Recording;
+use crate::recording::run::Run;
+
+/// Reads a recording, or with `partial` the complete entries of a truncated one. Numbers that the syscall tables do
+/// not have are kept; unknown names are reported with the severity `unknown`.
+pub(crate) fn read(
+    text: &str,
+    reader: &mut Reader<'_>,
+    unknown: Severity,
+    partial: bool,
+) -> Recording {
+    let mut recording = Recording::default();
+    let document = match json::parse(text) {
+        Ok(tree) => check(tree, reader).map(|tree| Document { tree, is_truncated: false }),
+        Err(error) => truncated_document(text, reader, error, partial),
+    };
+    let Some(Document { tree, is_truncated }) = document else { return recording };
+    runs(reader, &tree).into_iter().for_each(|run| recording.push_run(run));
+    if is_truncated {
+        if recording.runs().is_empty() {
+            recording.push_run(Run::default());
+        }
+        for run in recording.runs_mut() {
+            run.lost = run.lost.saturating_add(1);
+            run.caveats.push(Caveat::cut_off());
+        }
+    }
+    for entry in entries(reader, &tree) {
+        let args = args(reader, &entry);
+        let Some(nr) = entry.resolved.as_ref().ok().copied().or(entry.given_nr) else {
+            entry.report_unknown(reader, unknown);
+            continue;
+        };
+        let call = CallId::new(entry.arch, nr);
+        if recording.calls().len() >= MAX_CALLS && recording.get(call).is_none() {
+            let message = format!("more than {MAX_CALLS} different syscalls, the limit");
+            reader.error(entry.node.at, message).help =
+                "no kernel has that many syscalls; check what was recorded".to_owned();
+            break;
+        }
+        recording.add_of_runs(call, entry.count, entry.runs, args);
+    }
+    recording
+}
+
+/// A recording in a supported version.
+struct Document {
+    tree: Node,
+    is_truncated: bool,
+}
+
+/// The complete entries of a truncated recording. Without `partial`, the error says how many there are.
+fn truncated_document(
+    text: &str,
+    reader: &mut Reader<'_>,
+    mut error: Diagnostic,
+    partial: bool,
+) -> Option<Document> {
+    let complete = truncated::complete_part(text).and_then(|part| json::parse(&part).ok());
+    let tree = complete.filter(is_recording);
+    let calls = tree.as_ref().and_then(|tree| tree.get("calls"));
+    let count = match calls.map(|calls| &calls.kind) {
+        Some(NodeKind::List(items)) => items.len(),
+        _ => 0,
+    };
+    if count > 0 && partial {
+        let message = format!(
+            "the recording is truncated here; complete entries of `calls` that are used: {count}"
+        );
+        reader.warn(text.len(), message).help =
+            "record again, or expect missing syscalls: later entries are not known".to_owned();
+        return Some(Document { tree: check(tree?, reader)?, is_truncated: true });
+    }
+    if count > 0 {
+        error.help = format!(
+            "the recording is truncated: record again, or use --partial to read the complete entries of \
+             `calls` ({count}); later syscalls are missing"
+        );
+    }
+    reader.add(error);
+    None
+}

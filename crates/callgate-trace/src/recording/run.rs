@@ -1,0 +1,160 @@
+//! A run of a command, or a log: what a recording was made from.
+
+use super::caveat::Caveat;
+
+/// How syscalls were recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RecordingMethod {
+    /// The kernel counted them at its tracepoint `raw_syscalls:sys_enter`.
+    Tracepoint,
+    /// A tracer saw each of them.
+    Ptrace,
+    /// A log of strace.
+    Strace,
+    /// Audit records of syscalls that a filter logged or denied.
+    Audit,
+    /// A table of counts: two columns, `strace -c`, `perf trace -s`.
+    Counts,
+    /// Not known.
+    #[default]
+    Unknown,
+}
+
+impl RecordingMethod {
+    /// All methods.
+    pub const ALL: &'static [RecordingMethod] = &[
+        RecordingMethod::Tracepoint,
+        RecordingMethod::Ptrace,
+        RecordingMethod::Strace,
+        RecordingMethod::Audit,
+        RecordingMethod::Counts,
+        RecordingMethod::Unknown,
+    ];
+
+    /// The name in a recording.
+    pub const fn name(self) -> &'static str {
+        match self {
+            RecordingMethod::Tracepoint => "tracepoint",
+            RecordingMethod::Ptrace => "ptrace",
+            RecordingMethod::Strace => "strace",
+            RecordingMethod::Audit => "audit",
+            RecordingMethod::Counts => "counts",
+            RecordingMethod::Unknown => "unknown",
+        }
+    }
+}
+
+/// A run of a command, or a log of one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Run {
+    /// How the syscalls were recorded.
+    pub method: RecordingMethod,
+    /// The command and its arguments; invalid UTF-8 is replaced. Empty if not known.
+    pub command: Vec<String>,
+    /// Whether the first syscall is the `execve` of the command, so that syscalls of its parent are not counted.
+    /// Otherwise the first syscall is not known.
+    pub from_execve: bool,
+    /// The number of processes, including the command, if they were counted.
+    pub processes: Option<u64>,
+    /// The number of threads of all processes, if they were counted.
+    pub threads: Option<u64>,
+    /// How many syscalls were made but not counted, at least.
+    pub lost: u64,
+    /// The exit status of the command, or 128 plus the signal number.
+    pub status: Option<u8>,
+    /// The kernel release, as `uname -r` prints it.
+    pub kernel: Option<String>,
+    /// The version of Callgate that recorded.
+    pub callgate: Option<String>,
+    /// Why the run may differ from one without a recorder.
+    pub caveats: Vec<Caveat>,
+}
+
+/// The caveats of several runs, one per identifier, ordered by effect. Counts of the same caveat add up; the text is
+/// that of the first, with the number of runs that have it.
+pub(super) fn combined_caveats(runs: &[Run]) -> Vec<Caveat> {
+    let mut all: Vec<(Caveat, usize)> = Vec::new();
+    for caveat in runs.iter().flat_map(|run| &run.caveats) {
+        match all.iter_mut().find(|(known, _)| known.id == caveat.id) {
+            Some((known, times)) => {
+                *times += 1;
+                known.effect = known.effect.min(caveat.effect);
+                known.count = match (known.count, caveat.count) {
+                    (Some(a), Some(b)) => Some(a.saturating_add(b)),
+                    _ => None,
+                };
+            }
+            None => all.push((caveat.clone(), 1)),
+        }
+    }
+    let lost = runs.iter().fold(0, |sum: u64, run| sum.saturating_add(run.lost));
+    // A truncated recording counts one lost syscall, which its own caveat already reports.
+    let is_cut = all.iter().any(|(caveat, _)| caveat.id == Caveat::CUT_OFF);
+    if lost > 0 && !(is_cut && lost == 1) {
+        all.push((Caveat::lost(lost), 1));
+    }
+    let mut caveats: Vec<Caveat> = all
+        .into_iter()
+        .map(|(mut caveat, times)| {
+            if times > 1 {
+                caveat.text += &format!(" (in {times} of {} runs)", runs.len());
+            }
+            caveat
+        })
+        .collect();
+    caveats.sort_by(|a, b| (a.effect, &a.id).cmp(&(b.effect, &b.id)));
+    caveats
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recording::Effect;
+
+    fn run(lost: u64, caveats: &[(&str, Effect, Option<u64>)]) -> Run {
+        let caveat = |(id, effect, count): &(&str, Effect, Option<u64>)| Caveat {
+            id: (*id).to_owned(),
+            effect: *effect,
+            count: *count,
+            text: format!("{id} happened"),
+        };
+        Run { lost, caveats: caveats.iter().map(caveat).collect(), ..Run::default() }
+    }
+
+    #[test]
+    fn a_caveat_of_several_runs_is_listed_once() {
+        let runs = [
+            run(
+                2,
+                &[
+                    ("denied-calls", Effect::Excess, Some(3)),
+                    ("unprivileged", Effect::Altered, None),
+                ],
+            ),
+            run(5, &[("denied-calls", Effect::Excess, Some(4))]),
+            run(0, &[("denied-calls", Effect::Excess, None)]),
+        ];
+        let texts = |runs: &[Run]| {
+            combined_caveats(runs).into_iter().map(|one| one.text).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            texts(&runs),
+            [
+                "at least 7 syscalls are missing from the recording",
+                "unprivileged happened",
+                "denied-calls happened (in 3 of 3 runs)",
+            ]
+        );
+        let last_count = |runs: &[Run]| combined_caveats(runs).last().and_then(|one| one.count);
+        assert_eq!(last_count(&runs[..2]), Some(7));
+        assert_eq!(last_count(&runs), None);
+        assert_eq!(texts(&[Run::default()]), [""; 0]);
+    }
+
+    #[test]
+    fn a_truncated_recording_does_not_also_report_its_lost_syscall() {
+        let cut = Run { lost: 1, caveats: vec![Caveat::cut_off()], ..Run::default() };
+        assert_eq!(combined_caveats(std::slice::from_ref(&cut)), [Caveat::cut_off()]);
+        assert_eq!(combined_caveats(&[cut, run(9, &[])]).len(), 2);
+    }
+}

@@ -1,0 +1,137 @@
+//! Counts, merging and the JSON round trip of recordings.
+
+use super::*;
+use crate::read::{ReadOptions, read};
+use callgate_bpf::Arch;
+use proptest::prelude::*;
+
+#[test]
+fn only_registers_that_are_arguments_are_kept() {
+    let mut recording = Recording::default();
+    let args = [1, 2, 3, 4, 5, 6];
+    for (arch, nr, kept) in [
+        (Arch::X86_64, 39, 0),
+        (Arch::X86_64, 0, 3),
+        (Arch::X32, 0x4000_0000, 3),
+        (Arch::X86, 3, 6),
+        (Arch::X86_64, 9999, 6),
+    ] {
+        let call = CallId::new(arch, nr);
+        recording.observe(call, &args);
+        recording.observe(call, &args);
+        let seen = recording.get(call).unwrap();
+        assert_eq!((seen.count(), seen.args().len()), (2, kept), "{call:?}");
+        assert_eq!(seen.is_known(0), kept > 0);
+    }
+    assert_eq!(recording.total(), 10);
+}
+
+#[test]
+fn counts_saturate_at_the_limit() {
+    let call = CallId::new(Arch::X86_64, 0);
+    let mut recording = Recording::default();
+    recording.count(call, u64::MAX);
+    recording.count(call, 5);
+    let other = recording.clone();
+    recording.merge(other);
+    assert_eq!(recording.get(call).unwrap().count(), MAX_COUNT);
+}
+
+#[test]
+fn a_count_of_zero_adds_no_syscall() {
+    let mut recording = Recording::default();
+    recording.count(CallId::new(Arch::X86_64, 0), 0);
+    assert!(recording.is_empty());
+}
+
+#[test]
+fn a_merged_recording_has_the_syscalls_and_runs_of_both() {
+    let mut a = Recording::of(Run { command: vec!["a".into()], ..Run::default() });
+    let mut b = Recording::of(Run { command: vec!["b".into()], ..Run::default() });
+    let close = CallId::new(Arch::X86_64, 3);
+    let unknown = CallId::new(Arch::X86_64, 4000);
+    a.observe(close, &[1; 6]);
+    b.observe(close, &[2; 6]);
+    b.observe(unknown, &[3; 6]);
+    a.merge(b);
+    let commands: Vec<_> = a.runs().iter().map(|run| run.command.concat()).collect();
+    assert_eq!(commands, ["a", "b"]);
+    assert_eq!(a.get(close).unwrap().args()[0].all(), Some(&[1, 2][..]));
+    assert!(a.get(unknown).unwrap().is_known(5));
+    assert_eq!(a.calls().len(), 2);
+}
+
+fn run() -> impl Strategy<Value = Run> {
+    let caveat = prop::sample::select(vec!["denied-calls", "lost-calls", "of-a-newer-recorder"]);
+    let caveats = prop::collection::vec((caveat, prop::option::of(0_u64..4)), 0..3);
+    (prop::sample::select(vec!["a", "b"]), 0_u64..3, caveats).prop_map(|(word, lost, caveats)| {
+        let caveats = caveats.into_iter().map(|(id, count)| Caveat {
+            id: id.to_owned(),
+            effect: Effect::Altered,
+            count,
+            text: "it happened".to_owned(),
+        });
+        Run { command: vec![word.to_owned()], lost, caveats: caveats.collect(), ..Run::default() }
+    })
+}
+
+/// A recording of one run: up to 32 or more distinct values, known and unknown ones, counts up to the limit.
+fn recording() -> impl Strategy<Value = Recording> {
+    let value = prop_oneof![0_u64..4, 0_u64..40, any::<u64>()];
+    let nr = prop::sample::select(vec![3_u32, 16, 41, 41, 5000]);
+    let count = prop_oneof![4 => 1_u64..4, 1 => Just(MAX_COUNT)];
+    let observed = (nr.clone(), prop::array::uniform6(value), 1_usize..3);
+    let observed = prop::collection::vec(observed, 0..50);
+    let counted = prop::collection::vec((nr, count), 0..2);
+    (run(), observed, counted).prop_map(|(run, observed, counted)| {
+        let mut recording = Recording::of(run);
+        for (nr, args, times) in observed {
+            (0..times).for_each(|_| recording.observe(CallId::new(Arch::X86_64, nr), &args));
+        }
+        for (nr, count) in counted {
+            recording.count(CallId::new(Arch::X86_64, nr), count);
+        }
+        recording
+    })
+}
+
+fn merged(parts: &[&Recording]) -> Recording {
+    let mut all = Recording::default();
+    parts.iter().for_each(|part| all.merge((*part).clone()));
+    all
+}
+
+proptest! {
+    #[test]
+    fn merging_does_not_depend_on_order_or_grouping(
+        a in recording(), b in recording(), c in recording(),
+    ) {
+        let all = merged(&[&a, &b, &c]);
+        prop_assert_eq!(&merged(&[&c, &a, &b]), &all);
+        prop_assert_eq!(&merged(&[&merged(&[&a, &b]), &c]), &all);
+        prop_assert_eq!(&merged(&[&b, &merged(&[&c, &a])]), &all);
+        // Nor on writing a recording to a file and reading it.
+        let options = ReadOptions { arch: Arch::X86_64, strict: true, partial: false };
+        for recording in [&a, &all] {
+            if recording.is_empty() {
+                continue;
+            }
+            let read = read(&recording.to_json(), &options).unwrap();
+            prop_assert_eq!(&read.recording, recording);
+        }
+        // The number of runs of each syscall and value is kept.
+        for (call, seen) in all.calls() {
+            let had = [&a, &b, &c].into_iter().filter_map(|part| part.get(call));
+            prop_assert_eq!(seen.runs(), had.clone().count() as u64);
+            for (index, values) in seen.args().iter().enumerate() {
+                for (value, runs) in values.runs() {
+                    let had = had.clone().filter(|seen| {
+                        let all = seen.args().get(index).and_then(ArgValues::all);
+                        all.is_some_and(|all| all.contains(&value))
+                    });
+                    prop_assert_eq!(runs, had.count() as u64);
+                }
+            }
+        }
+    }
+}
