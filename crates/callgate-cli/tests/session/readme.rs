@@ -95,7 +95,14 @@ pub(crate) fn tests() -> Vec<Trial> {
 fn blocks(text: &str) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let (mut words, mut is_open, mut gap) = (Vec::new(), false, 0);
+    // Code between fences is not for the shell.
+    let mut is_fenced = false;
     for (number, line) in (1..).zip(text.lines()) {
+        let is_fence = line.starts_with("```");
+        is_fenced ^= is_fence;
+        if is_fenced || is_fence {
+            continue;
+        }
         if let Some(line) = line.strip_prefix("    ") {
             if !is_open {
                 blocks.push(Block {
