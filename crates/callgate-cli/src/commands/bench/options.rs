@@ -13,10 +13,10 @@ use super::workload;
 use crate::options::{CompileOptions, Format, SourceOptions};
 
 pub(super) const HELP: &str = "\
-Each filter is installed in child processes on one processor, with every verdict
-except ALLOW replaced by an errno, so that no process is killed. They are compared
-with children without a filter, and with the smallest filter (constant
-allow). A round is one child of each; a sample is the median of its batches. The
+Each filter is installed in child processes on one processor, with every
+verdict except ALLOW replaced by an errno, so that no process is killed. They
+are compared with children without a filter, and with the smallest filter
+(constant allow). A round is one child of each; a sample is the median of its batches. The
 overhead is the difference from no filter in the same round: the report has its
 median over all rounds and its 95 % confidence interval (bootstrap).
 
