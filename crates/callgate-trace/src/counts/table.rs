@@ -13,7 +13,7 @@
 use super::words::{Field, MAX_WORDS, WordBuffer, Words, word_and_number};
 use crate::logs::lines::Line;
 use crate::names::{or_ignored, unknown_name};
-use callgate_bpf::diagnostic::{Position, Severity};
+use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
 use callgate_bpf::syscalls;
 use callgate_formats::diagnostics::messages::{Messages, Report};
 use callgate_formats::diagnostics::quote::shorten;
@@ -106,6 +106,10 @@ impl CountedName {
         self.rounded = self.rounded.saturating_add(rounded);
     }
 }
+
+/// After this many lines that are errors or have unknown names, a text is not read as counts or as a log of strace any
+/// more; it may still be an audit log.
+pub(crate) const MAX_REJECTED_LINES: usize = 1_000_000;
 
 /// Counts, and messages about their lines.
 struct Tallies {
@@ -225,6 +229,24 @@ impl CountTable {
             known.add(count as f64, count);
         }
         is_left_out
+    }
+
+    /// The number of lines so far that are errors or have an unknown name.
+    pub(crate) fn rejected(&self) -> usize {
+        let messages = if self.has_tables { &self.tables.messages } else { &self.plain.messages };
+        messages.reported(Severity::Error).saturating_add(messages.reported(Severity::Warning))
+    }
+
+    /// Adds the error that the lines from this position on were not read, because too many were rejected.
+    pub(crate) fn give_up(&mut self, position: Position) {
+        let found = if self.has_tables { &mut self.tables } else { &mut self.plain };
+        let message = format!(
+            "more than {MAX_REJECTED_LINES} lines are errors or have unknown names, the limit"
+        );
+        found.messages.add(
+            Diagnostic::error(Some(position), message)
+                .help("check whether this file contains counts of syscalls"),
+        );
     }
 
     /// Reads the next line of a log, which has no counts outside tables.

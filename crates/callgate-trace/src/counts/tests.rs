@@ -1,3 +1,4 @@
+use super::table::MAX_REJECTED_LINES;
 use super::*;
 use crate::read::{ReadOptions, read as read_recording};
 use callgate_bpf::diagnostic::Diagnostic;
@@ -368,4 +369,17 @@ fn the_shortcut_for_repeated_counts_gives_the_same_result() {
         });
         assert_eq!(integers, fractions, "{behind:?}");
     }
+}
+
+#[test]
+fn a_text_with_too_many_rejected_lines_may_only_be_an_audit_log() {
+    let names = "zz 1\n".repeat(MAX_REJECTED_LINES + 100_000);
+    let counts = format!("read 1\n{names}read 1\n");
+    let messages = read(&counts, Arch::X86_64, false).unwrap_err();
+    let limit = "more than 1000000 lines are errors or have unknown names, the limit";
+    assert!(messages.iter().any(|message| message.message == limit), "{:?}", messages.last());
+    let record = "type=SECCOMP msg=audit(1.2:3): arch=c000003e syscall=165 compat=0 ip=0x7f00\n";
+    let options = ReadOptions { arch: Arch::X86_64, strict: false, partial: false };
+    let read = read_recording(&(counts + record), &options).unwrap();
+    assert_eq!(read.recording.total(), 1);
 }

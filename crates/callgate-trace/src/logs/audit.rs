@@ -123,6 +123,9 @@ fn field<'t>(line: &'t str, key: &str) -> Option<(usize, &'t str)> {
 fn call(line: Line<'_>, messages: &mut Messages, unknown: Severity) -> Option<CallId> {
     let field = |key| field(line.text, key);
     let (Some((arch_at, arch)), Some((nr_at, nr))) = (field("arch"), field("syscall")) else {
+        if messages.leave_out(unknown) {
+            return None;
+        }
         let message = "missing or truncated `arch` or `syscall` in this record".to_owned();
         messages.report(unknown, line.position(0), or_ignored(unknown, message)).help =
             "check that the log is complete".to_owned();
@@ -132,6 +135,9 @@ fn call(line: Line<'_>, messages: &mut Messages, unknown: Severity) -> Option<Ca
     let token = u32::from_str_radix(arch, 16).ok();
     let token = token.or_else(|| Arch::from_name(arch).map(Arch::token));
     let Some(arch) = token.and_then(|token| Arch::of_call(token, 0)) else {
+        if messages.leave_out(unknown) {
+            return None;
+        }
         let message = format!("unknown architecture \"{}\" in this record", shorten(arch));
         let names: Vec<&str> = Arch::ALL.iter().map(|arch| arch.name()).collect();
         messages.report(unknown, line.position(arch_at), or_ignored(unknown, message)).help =

@@ -29,12 +29,19 @@ impl Line<'_> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Block<'t> {
     /// The number of the first line, from 1.
-    number: u32,
+    pub(crate) number: u32,
     /// The lines; not empty.
     pub(crate) text: &'t str,
 }
 
 impl<'t> Block<'t> {
+    /// The first line alone.
+    pub(crate) fn first_line(self) -> Block<'t> {
+        let end = memchr(b'\n', self.text.as_bytes()).map_or(self.text.len(), |at| at + 1);
+        Block { text: self.text.get(..end).unwrap_or_default(), ..self }
+    }
+
+    /// The lines.
     pub(crate) fn lines(self) -> impl Iterator<Item = Line<'t>> {
         let mut start = 0;
         let unfinished = (!self.text.ends_with('\n')).then_some(self.text.len());
@@ -146,7 +153,7 @@ impl LineSplitter {
 
 /// The number of lines, including an incomplete last line.
 fn lines_of(text: &str) -> u32 {
-    let breaks = memchr_iter(b'\n', text.as_bytes()).count();
+    let breaks = text.bytes().filter(|byte| *byte == b'\n').count();
     let begun = usize::from(!text.is_empty() && !text.ends_with('\n'));
     u32::try_from(breaks + begun).unwrap_or(u32::MAX)
 }

@@ -3,7 +3,7 @@
 //! JSON is recognized by its first characters. Any other text is a log or a table. Any of its lines, even the last, may
 //! tell which; therefore all readers read every line until one of them recognizes its format.
 
-use crate::counts::table::CountTable;
+use crate::counts::table::{CountTable, MAX_REJECTED_LINES};
 use crate::logs::audit::AuditLog;
 use crate::logs::lines::{Block, Line, LineSplitter, text_of};
 use crate::logs::strace::StraceLog;
@@ -37,6 +37,8 @@ struct Candidates {
     counts: CountTable,
     /// Whether a table takes precedence over the log around it.
     prefers_tables: bool,
+    /// Where [`MAX_REJECTED_LINES`] was exceeded.
+    rejected_at: Option<Position>,
 }
 
 impl FormatDetector {
@@ -52,6 +54,7 @@ impl FormatDetector {
                 strace: StraceLog::new(arch, unknown),
                 counts: CountTable::new(unknown),
                 prefers_tables,
+                rejected_at: None,
             },
         }
     }
@@ -101,6 +104,15 @@ fn too_long() -> Diagnostic {
 impl Candidates {
     fn block(&mut self, block: Block<'_>) {
         let may_have_records = self.audit.may_have_records(block);
+        if self.rejected_at.is_some() {
+            if may_have_records {
+                block.lines().for_each(|line| self.audit.line(line));
+            }
+            return;
+        }
+        // Millions of empty lines mean the same as one.
+        let is_empty = block.text.bytes().all(|byte| byte == b'\n');
+        let block = if is_empty { block.first_line() } else { block };
         self.strace.begin(block);
         for line in block.lines() {
             if may_have_records {
@@ -117,6 +129,10 @@ impl Candidates {
             } else if !self.is_repeated_count(line) {
                 self.undecided(line);
             }
+        }
+        let is_log = self.audit.is_detected() || self.strace.is_detected();
+        if !is_log && self.counts.rejected() > MAX_REJECTED_LINES {
+            self.rejected_at = Some(Position { line: block.number, column: 1 });
         }
     }
 
@@ -139,7 +155,10 @@ impl Candidates {
         }
     }
 
-    fn detected(self) -> DetectedFormat {
+    fn detected(mut self) -> DetectedFormat {
+        if let Some(position) = self.rejected_at {
+            self.counts.give_up(position);
+        }
         let is_table = self.prefers_tables && self.counts.has_tables();
         if is_table {
             DetectedFormat::Counts(self.counts)
