@@ -51,8 +51,6 @@ use crate::{Note, RecordError};
 use callgate_linux::Command;
 use callgate_linux::{SeccompMode, ThreadStatus};
 
-pub(super) use self::sigchld_waker::wake;
-
 /// How the recorder learns of syscalls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SyscallReports {
