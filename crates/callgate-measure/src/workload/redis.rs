@@ -1,8 +1,10 @@
 //! Redis, driven by `redis-benchmark`: SET and GET of small values over a Unix socket, 20 connections.
 
+use super::definition::Workload;
+use super::error::WorkloadError;
+use super::place::Place;
 use super::recipe::{Done, Load, Ready, Recipe, Server, Step};
 use super::tools::{Need, Tools};
-use super::{Place, Workload, WorkloadError};
 
 pub(super) const WORKLOAD: Workload = Workload {
     name: "redis",
