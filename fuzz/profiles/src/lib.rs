@@ -7,7 +7,7 @@
 //! - [`generate`]: profiles by seed, in favour of what programs read differently
 //! - [`json`], [`document`]: the text, as Go's, yajl's and the schema's readers see it
 //! - [`runtime`]: which rules a runtime makes of it, or why it refuses
-//! - [`rules`], [`tree`]: what libseccomp makes of the rules
+//! - [`rule`], [`rules`], [`tree`]: what libseccomp makes of the rules
 //! - [`machine`]: architectures and numbers
 //! - [`bpf`], [`judge`], [`shrink`]: comparing, and the smallest profile that shows a difference
 
@@ -18,6 +18,7 @@ pub mod json;
 pub mod judge;
 pub mod machine;
 pub mod rng;
+pub mod rule;
 pub mod rules;
 pub mod runtime;
 pub mod shrink;

@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 
 use crate::document::{self, Arg, Document, Entry, Fields, Style};
 use crate::machine::{Machine, Multiplexed, X32_BIT, known_names};
-use crate::rules::{Comparison, Op, RuleSet};
+use crate::rule::{Comparison, Op};
+use crate::rules::RuleSet;
 use crate::tree::Conflict;
 
 /// Whose reading of a profile counts.

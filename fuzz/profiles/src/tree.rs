@@ -14,7 +14,7 @@
 //! more than is kept here: whether a later rule is refused is then uncertain. So it is when a node
 //! would be linked twice, which puts the library's lists out of order: it may hang.
 
-use crate::rules::{Comparison, Op, Rule};
+use crate::rule::{Comparison, Op, Rule};
 
 /// Why a rule is refused: it ends or goes on where another action already is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
