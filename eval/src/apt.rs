@@ -8,8 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Result;
 use crate::files::{make, run, write};
+use crate::task::Result;
 
 /// A private configuration, for one suite and architecture.
 pub struct Apt {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Result;
+use crate::task::Result;
 
 /// The files of a directory with an extension, by name.
 pub fn files(directory: &Path, extension: &str) -> Result<Vec<PathBuf>> {

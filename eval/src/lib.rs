@@ -12,23 +12,9 @@ mod recording;
 mod refusals;
 mod smt;
 mod table;
+mod task;
 
-use std::path::{Path, PathBuf};
-
-/// What a task returns: the error is a message for the person at the terminal.
-pub type Result<T, E = String> = std::result::Result<T, E>;
-
-/// A task of `cargo xtask`.
-pub struct Task {
-    /// Its name on the command line.
-    pub name: &'static str,
-    /// One line for the list of tasks.
-    pub summary: &'static str,
-    /// Its full help.
-    pub help: &'static str,
-    /// Runs it with its arguments.
-    pub run: fn(&[String]) -> Result<()>,
-}
+pub use task::{Result, Task, workspace};
 
 /// The evaluations.
 pub const TASKS: &[Task] = &[
@@ -75,9 +61,3 @@ pub const TASKS: &[Task] = &[
         run: smt::run,
     },
 ];
-
-/// The root of the workspace.
-pub fn workspace() -> PathBuf {
-    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    package.parent().unwrap_or(package).to_owned()
-}

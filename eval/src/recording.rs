@@ -7,8 +7,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::files::{make, write};
+use crate::machine;
 use crate::table::{Table, time};
-use crate::{Result, machine, workspace};
+use crate::task::{Result, workspace};
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask recording [--others] [--rounds N]

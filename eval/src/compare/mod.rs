@@ -26,7 +26,8 @@ use callgate::Endian;
 use callgate::bpf::Program;
 
 use crate::files::{files, stem};
-use crate::{Result, machine, table, workspace};
+use crate::task::{Result, workspace};
+use crate::{machine, table};
 use document::Report;
 use peers::Peers;
 
@@ -204,7 +205,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 /// Compiles the programs of a directory anew.
 fn programs(directory: Option<&Path>, report: &mut Report) -> Result<()> {
     let Some(directory) = directory else {
-        report.notes.push("No programs of others were given with `--filters`.".to_owned());
+        report.notes.push("No programs were given with `--filters`.".to_owned());
         return Ok(());
     };
     for path in files(directory, "bpf")? {

@@ -15,7 +15,7 @@ use callgate::{Arch, Verdict};
 
 use super::rules::{Edges, Rules};
 use super::text;
-use crate::Result;
+use crate::task::Result;
 
 /// gVisor publishes its Go packages as commits of a branch, without releases.
 pub(super) const GVISOR: &str = "v0.0.0-20260905035102-160fafc42237";

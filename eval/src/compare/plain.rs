@@ -14,7 +14,7 @@ use callgate::{Arch, Verdict};
 use jsonc_parser::{JsonObject, JsonValue, parse_to_value};
 
 use super::rules::{Alternative, Rules};
-use crate::Result;
+use crate::task::Result;
 
 /// Reads plain rules; `None` when the text is no such thing.
 pub(super) fn read(text: &str) -> Option<Result<Rules>> {

@@ -14,7 +14,7 @@ use callgate::policy::{CallSet, Condition, Policy, Rule, Section, Test};
 use callgate::syscalls::X32_SYSCALL_BIT;
 use callgate::{Arch, Verdict};
 
-use crate::Result;
+use crate::task::Result;
 
 /// The most numbers in a row that one rule may be about.
 const MAX_RANGE: u32 = 8192;

@@ -17,7 +17,7 @@ use super::generate;
 use super::peers::{Missing, Peer, Peers};
 use super::rules::Rules;
 use super::sets;
-use crate::Result;
+use crate::task::Result;
 
 /// How many random rule sets are compared.
 const RANDOM: u64 = 1000;

@@ -21,7 +21,7 @@ use callgate::policy::{Cmp, Field, Test};
 use callgate::{Arch, Verdict};
 
 use super::rules::{Alternative, Block, Edges, Rules};
-use crate::Result;
+use crate::task::Result;
 
 /// The comparisons with their words.
 const COMPARISONS: [(Cmp, &str); 6] = [

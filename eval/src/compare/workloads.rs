@@ -8,7 +8,7 @@ use std::path::Path;
 use callgate::codegen::Weights;
 use callgate::{Arch, syscalls};
 
-use crate::Result;
+use crate::task::Result;
 
 /// How many calls at most a compiler is told about.
 const MAX_HOT: usize = 64;

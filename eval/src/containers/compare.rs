@@ -7,7 +7,7 @@ use callgate::policy::Policy;
 use callgate::{SeccompData, Verdict};
 use callgate_profile_fuzz::runtime::{Call, Contradiction, Filter};
 
-use crate::Result;
+use crate::task::Result;
 
 /// How many groups of calls are looked at where two filters differ.
 const GROUPS: usize = 1_000;

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use crate::Result;
 use crate::files::write;
+use crate::task::Result;
 
 /// How its instructions begin on x86-64: `poll(NULL, 0, 60000)` and `exit_group(0)`.
 const X86_64: &[u8] = &[

@@ -17,7 +17,7 @@ use callgate_profile_fuzz::machine::Machine;
 use callgate_profile_fuzz::runtime::{Contradiction, Dialect, Host, Runc, read};
 
 use crate::files::make;
-use crate::{Result, workspace};
+use crate::task::{Result, workspace};
 use compare::{Compared, compare};
 use runtime::{NotStarted, Runtime};
 

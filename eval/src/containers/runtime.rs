@@ -6,9 +6,9 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::Result;
 use crate::files::{make, read, write};
 use crate::machine::said;
+use crate::task::Result;
 
 /// How long a command of a runtime may take. One takes a tenth of a second; libseccomp may hang.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::Result;
+use crate::task::Result;
 
 /// How a command ended.
 pub(super) enum End {

@@ -11,9 +11,10 @@ use std::time::Duration;
 use self::inputs::{Input, READERS, Reader};
 use self::measure::{End, measure};
 use crate::files::{make, remove};
+use crate::machine;
 use crate::recording::build;
 use crate::table::Table;
-use crate::{Result, machine, workspace};
+use crate::task::{Result, workspace};
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask hostile [OPTION]... [WORD]...

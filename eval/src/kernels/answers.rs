@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::plan::Line;
-use crate::Result;
+use crate::task::Result;
 
 /// The answers of one boot.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use super::guests::Machine;
-use crate::Result;
+use crate::task::Result;
 
 /// What the guest's program writes in front of each of its lines; the kernel may write others.
 const PREFIX: &str = "callgate: ";

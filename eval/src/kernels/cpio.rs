@@ -4,7 +4,7 @@
 //! magic number and thirteen fields of eight hexadecimal digits. Names and contents are filled up to
 //! four bytes. Nothing depends on time or owner, so the same files give the same bytes.
 
-use crate::Result;
+use crate::task::Result;
 
 const MAGIC: &str = "070701";
 const DIRECTORY: u32 = 0o040_755;

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::guests::Guest;
 use super::unpack;
-use crate::Result;
 use crate::apt::Apt;
 use crate::files::{make, read, remove, write};
+use crate::task::Result;
 
 /// A kernel that can be booted.
 pub(super) struct Kernel {

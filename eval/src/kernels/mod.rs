@@ -20,18 +20,20 @@ mod unpack;
 mod verdicts;
 mod weighted;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use callgate::Arch;
 use callgate::codegen::Count;
 use callgate::counts;
 
-use crate::files::{files, make, read, run, stem, write};
-use crate::{Result, machine, workspace};
+use crate::files::{files, make, read, stem, write};
+use crate::machine;
+use crate::task::{Result, workspace};
 use guests::Guest;
 use options::Options;
 use report::Report;
+use run::Ready;
 
 pub(crate) use options::HELP;
 
@@ -81,14 +83,6 @@ pub(crate) fn run_task(arguments: &[String]) -> Result<()> {
     report.verdict()
 }
 
-/// What a guest needs to be booted.
-struct Ready {
-    kernel: fetch::Kernel,
-    /// The program that follows a plan.
-    program: Vec<u8>,
-    directory: PathBuf,
-}
-
 /// Compiles the program of a guest and fetches its kernel; what the tools are is added to `tools`.
 fn prepare(
     guest: &Guest,
@@ -115,7 +109,7 @@ fn prepare(
     let mut compiler = Command::new(machine.compiler);
     compiler.args(["-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o"]).arg(&path);
     compiler.arg(workspace().join("eval/src/kernels/guest.c"));
-    run(&mut compiler).map_err(|error| {
+    crate::files::run(&mut compiler).map_err(|error| {
         format!("{error}\n{}", missing("a static C library", machine.compiler_packages))
     })?;
     progress(&format!("{}: kernel", guest.name()));

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::guests::{GUESTS, Guest};
 use super::verdicts::Depth;
-use crate::Result;
+use crate::task::Result;
 
 /// What `cargo xtask kernels --help` prints.
 pub(crate) const HELP: &str = "\

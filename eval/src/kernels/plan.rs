@@ -4,7 +4,7 @@ use callgate::bpf::Program;
 use callgate::{Endian, SeccompData};
 
 use super::cpio::Archive;
-use crate::Result;
+use crate::task::Result;
 
 /// A call that a guest makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

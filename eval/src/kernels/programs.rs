@@ -14,8 +14,8 @@ use callgate::{Arch, Endian, Verdict, Word};
 use callgate_measure::experiment::LIST_OF_20;
 
 use super::guests::Guest;
-use crate::Result;
 use crate::files::{files, read, stem};
+use crate::task::Result;
 
 /// What lists give to calls that are not in them.
 const DENIED: Verdict = Verdict::errno(1);

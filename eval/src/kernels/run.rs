@@ -1,23 +1,33 @@
 //! Everything that is measured in one guest.
 
+use std::path::PathBuf;
+
 use callgate::SeccompData;
 use callgate::codegen::{Count, Weights};
 
-use super::Ready;
 use super::answers::Answers;
 use super::boot::{LIMITS, boot};
 use super::experiments::Experiment;
+use super::fetch::Kernel;
 use super::guests::Guest;
 use super::options::Options;
 use super::plan::{Line, Plan};
 use super::programs;
 use super::verdicts::{self, Tally};
 use super::weighted::{Overhead, WeighedLines, Weighted};
-use crate::Result;
 use crate::files::write;
+use crate::task::Result;
 
 /// The guest holds its first file system twice while it boots, in half of its 512 MB.
 const MAX_INITRD: usize = 120 << 20;
+
+/// What a guest needs to be booted.
+pub(super) struct Ready {
+    pub(super) kernel: Kernel,
+    /// The program that follows a plan.
+    pub(super) program: Vec<u8>,
+    pub(super) directory: PathBuf,
+}
 
 /// What one guest showed.
 pub(super) struct Results {

@@ -9,7 +9,7 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use crate::Result;
+use crate::task::Result;
 
 /// The forms of compression that Debian's kernels have, or had: what they begin with, and the command
 /// that undoes them.

@@ -14,7 +14,7 @@ use super::answers::Answers;
 use super::guests::Guest;
 use super::plan::{Call, Line, Plan};
 use super::programs::Candidate;
-use crate::Result;
+use crate::task::Result;
 
 /// How many calls a program is asked about, and how many random ones are made up for that.
 #[derive(Clone, Copy)]

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::Result;
 use crate::table::Table;
+use crate::task::Result;
 
 /// How many recorders there are at a time.
 const RECORDERS: [usize; 4] = [0, 1, 2, 4];

@@ -9,7 +9,7 @@ use callgate::frontend::ruleset::{Comparison, LibseccompVersion, Op, RuleSet};
 use callgate::random::Rng;
 use callgate::{Arch, Verdict};
 
-use crate::Result;
+use crate::task::Result;
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask refusals [--sets N] [--seed N]

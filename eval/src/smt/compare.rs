@@ -9,9 +9,9 @@ use callgate::{Endian, SeccompData, Verdict, compile};
 use callgate_smt::{Filter, GET_VALUE, Side, script};
 
 use super::solver::{Answer, Model, Running, Solver};
-use super::{BUDGET, Source};
-use crate::Result;
+use super::subject::{BUDGET, Source};
 use crate::files;
+use crate::task::Result;
 
 /// Two sides, each the filters on top of each other, the oldest first.
 pub(crate) struct Comparison<'a> {

@@ -10,21 +10,21 @@ mod compare;
 mod filetest;
 mod shipped;
 mod solver;
+mod subject;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use callgate::Description;
-use callgate::bpf::LongProgram;
-use callgate::compile::{self, CompileError, compile, recompile};
-use callgate::diagram::Budget;
+use callgate::compile;
 use callgate::policy::Policy;
 use callgate::random::Rng;
-use callgate::{Arch, Endian, stack};
+use callgate::{Arch, stack};
 
-use crate::Result;
+use crate::task::Result;
 use compare::{Comparison, Tally};
 use solver::Solver;
+use subject::{BUDGET, Source, Subject};
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask smt [--policies N] [--seed N] [--seconds N] [--limit N] [--data DIR]
@@ -45,9 +45,6 @@ show it. Needs z3 and cvc5 (Debian: z3, cvc5).
 
 It ends with exit status 1 when an answer is wrong.
 ";
-
-/// Enough for every filter in use. Random programs with arithmetic soon need more, and take long to say so.
-const BUDGET: Budget = Budget { nodes: 200_000, steps: 1_000_000 };
 
 struct Options {
     policies: Option<u64>,
@@ -81,42 +78,6 @@ impl Options {
             }
         }
         Ok(options)
-    }
-}
-
-/// A filter in either form.
-#[derive(Clone, Debug)]
-enum Source {
-    Policy(Box<Policy>),
-    Program(LongProgram),
-}
-
-/// A filter with a name.
-#[derive(Clone, Debug)]
-struct Subject {
-    name: String,
-    source: Source,
-    endian: Endian,
-    arches: Vec<Arch>,
-}
-
-impl Subject {
-    fn policy(name: impl Into<String>, policy: Policy) -> Subject {
-        let (endian, arches) = (policy.endian(), policy.arches().collect());
-        Subject { name: name.into(), source: Source::Policy(Box::new(policy)), endian, arches }
-    }
-
-    fn program(name: impl Into<String>, program: LongProgram, endian: Endian) -> Subject {
-        let arches = callgate::bpf::compared_arches(&program, endian);
-        Subject { name: name.into(), source: Source::Program(program), endian, arches }
-    }
-
-    fn compile(&self, options: &compile::Options) -> Result<LongProgram, CompileError> {
-        let compiled = match &self.source {
-            Source::Policy(policy) => compile(policy, options),
-            Source::Program(program) => recompile(program, self.endian, &self.arches, options),
-        };
-        compiled.map(|compiled| compiled.program.into())
     }
 }
 

@@ -12,9 +12,10 @@ use callgate::{Arch, Endian};
 use callgate_measure::engines::workloads;
 use callgate_measure::libseccomp;
 
-use super::{Subject, filetest};
+use super::filetest;
+use super::subject::Subject;
 use crate::files::{files, read, stem};
-use crate::{Result, workspace};
+use crate::task::{Result, workspace};
 
 /// The version that profiles are read for.
 fn kernel() -> KernelVersion {

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use callgate::SeccompData;
 
-use crate::Result;
 use crate::files;
+use crate::task::Result;
 
 /// A solver that is installed.
 pub(crate) struct Solver {

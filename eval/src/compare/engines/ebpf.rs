@@ -22,7 +22,7 @@
 use callgate::bpf::cfg::Successors;
 use callgate::bpf::{AncillaryWord, Insn, Op, SCRATCH_WORDS};
 
-use crate::Result;
+use crate::task::Result;
 
 // Classes of instructions, operations and their operands (RFC 9669, sections 3 to 5).
 const LDX: u8 = 0x01;

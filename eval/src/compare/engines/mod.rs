@@ -9,13 +9,13 @@
 //! The inputs of other programs than the classic workloads are made from their constants.
 
 mod ebpf;
+mod figures;
 mod peers;
 mod tables;
 mod translate;
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 use callgate::bpf::{Program, is_constant_allow};
 use callgate::compile::{Options, compile};
@@ -24,54 +24,16 @@ use callgate_measure::engines as measure;
 use callgate_measure::engines::workloads::{self, EngineInputs, Workload};
 use callgate_vm::EngineKind;
 
-use super::{files, generate, stem};
-use crate::Result;
+use super::generate;
+use crate::files::{files, stem};
+use crate::task::Result;
+use figures::{LONG, Row, Section, Times, insns};
 use peers::{Contender, Peers};
 
-// Rows that others are compared with, and one of our own.
-const GCC: &str = "gcc -O2";
-const LIBPCAP: &str = "libpcap";
-const GVISOR: &str = "gVisor pkg/bpf";
-const NATIVE_IN_C: &str = "callgate, jit, in C";
+pub(super) use figures::Engines;
 
 /// How often everybody is measured, one after the other: a busy moment does not meet one of them alone.
 const PASSES: usize = 3;
-
-/// The length of the program that shows how long compiling takes.
-const LONG: usize = 400;
-
-/// What one of them takes for an input.
-#[derive(Clone, Copy, Debug)]
-struct Times {
-    /// Nanoseconds, the same input all the time.
-    hot: f64,
-    /// Nanoseconds, inputs that all differ.
-    cold: f64,
-}
-
-/// One way to run a program, and what it took or why it was not measured.
-struct Row {
-    name: String,
-    times: Result<Times>,
-    compile: Option<Duration>,
-    bytes: Option<usize>,
-}
-
-/// One workload.
-struct Section {
-    name: String,
-    insns: usize,
-    executed: measure::Executed,
-    /// Whether the hot input is a call that is allowed by its number alone.
-    constant: bool,
-    rows: Vec<Row>,
-}
-
-/// All workloads.
-pub(super) struct Engines {
-    versions: Vec<String>,
-    sections: Vec<Section>,
-}
 
 /// Measures the classic workloads, and the filters of a directory.
 pub(super) fn measure(
@@ -135,13 +97,6 @@ fn long() -> Result<Workload> {
     Err(format!("{LONG} rules make no program of {LONG} instructions"))
 }
 
-fn insns(workload: &Workload) -> &[callgate::bpf::Insn] {
-    match &workload.inputs {
-        EngineInputs::Calls { program, .. } => program.insns(),
-        EngineInputs::Packets { program, .. } => program.insns(),
-    }
-}
-
 /// Our own engines.
 fn own(workload: &Workload) -> impl Iterator<Item = Row> {
     EngineKind::ALL.iter().filter_map(|&kind| {
@@ -156,26 +111,4 @@ fn own(workload: &Workload) -> impl Iterator<Item = Row> {
             Err(why) => Row { name, times: Err(why.to_string()), compile: None, bytes: None },
         })
     })
-}
-
-impl Row {
-    /// The best of two measurements.
-    fn or_better(self, other: Row) -> Row {
-        let times = match (self.times, other.times) {
-            (Ok(one), Ok(two)) => {
-                Ok(Times { hot: one.hot.min(two.hot), cold: one.cold.min(two.cold) })
-            }
-            // What fails once is not measured.
-            (Err(why), _) | (_, Err(why)) => Err(why),
-        };
-        let compile = self.compile.into_iter().chain(other.compile).min();
-        Row { times, compile, ..self }
-    }
-}
-
-impl Engines {
-    /// What was measured, in what version.
-    pub(super) fn versions(&self) -> &[String] {
-        &self.versions
-    }
 }

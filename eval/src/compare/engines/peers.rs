@@ -14,15 +14,16 @@ use callgate_measure::engines::workloads::{EngineInputs, Workload};
 use callgate_vm::Jit;
 
 use super::super::peers::{self, output};
-use super::{Row, Times, ebpf, insns, translate};
-use crate::Result;
+use super::figures::{GCC, GVISOR, LIBPCAP, NATIVE_IN_C, Row, Times, insns};
+use super::{ebpf, translate};
+use crate::task::Result;
 
 const X_NET: &str = "v0.47.0";
 const RBPF: &str = "0.4.1";
 
 const BENCH: &str = include_str!("../drivers/engines/bench.c");
-const LIBPCAP: &str = include_str!("../drivers/engines/libpcap.c");
-const NATIVE: &str = include_str!("../drivers/engines/native.c");
+const LIBPCAP_DRIVER: &str = include_str!("../drivers/engines/libpcap.c");
+const NATIVE_DRIVER: &str = include_str!("../drivers/engines/native.c");
 const GO: &str = include_str!("../drivers/engines/main.go");
 const RUST: &str = include_str!("../drivers/engines/rbpf.rs");
 
@@ -120,10 +121,10 @@ impl Peers {
         };
         let kind = if packets { "packets" } else { "calls" };
         Ok(vec![
-            contender(super::NATIVE_IN_C, &self.native(workload), &classic, &native, &[]),
-            contender(super::GCC, &self.gcc(workload), &classic, &native, &[]),
-            contender(super::LIBPCAP, &self.libpcap, &classic, &network, &[]),
-            contender(super::GVISOR, &self.go, &classic, &network, &["gvisor"]),
+            contender(NATIVE_IN_C, &self.native(workload), &classic, &native, &[]),
+            contender(GCC, &self.gcc(workload), &classic, &native, &[]),
+            contender(LIBPCAP, &self.libpcap, &classic, &network, &[]),
+            contender(GVISOR, &self.go, &classic, &network, &["gvisor"]),
             contender("golang.org/x/net/bpf", &self.go, &classic, &network, &["x-net"]),
             contender("rbpf, interpreter", &self.rbpf, &extended, &native, &["interpreter", kind]),
             contender("rbpf, jit", &self.rbpf, &extended, &native, &["jit", kind]),
@@ -145,7 +146,7 @@ impl Peers {
         };
         fs::write(directory.join("code"), code.map_err(|why| why.to_string())?)
             .map_err(|error| format!("code: {error}"))?;
-        c(&directory, &[("native.c", NATIVE)], &[])
+        c(&directory, &[("native.c", NATIVE_DRIVER)], &[])
     }
 
     /// The program as C.
@@ -175,7 +176,7 @@ fn c(directory: &Path, sources: &[(&str, &str)], libraries: &[&str]) -> Result<P
 }
 
 fn libpcap(directory: &Path) -> Result<PathBuf> {
-    c(directory, &[("libpcap.c", LIBPCAP)], &["-lpcap"]).map_err(|error| {
+    c(directory, &[("libpcap.c", LIBPCAP_DRIVER)], &["-lpcap"]).map_err(|error| {
         match error.contains("pcap") {
             true => "Debian's package libpcap-dev is not installed".to_owned(),
             false => error,

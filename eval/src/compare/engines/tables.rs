@@ -4,7 +4,7 @@
 use callgate_measure::engines::Executed;
 
 use super::super::table::Table;
-use super::{Engines, GCC, GVISOR, LIBPCAP, LONG, NATIVE_IN_C, Row, Section, Times};
+use super::figures::{Engines, GCC, GVISOR, LIBPCAP, LONG, NATIVE_IN_C, Row, Section, Times};
 
 /// Those with whom all are compared, and the heads of their columns.
 const YARDSTICKS: [(&str, &str); 3] =
