@@ -1,6 +1,6 @@
 //! A rule of libseccomp: comparisons of arguments, and an action.
 
-/// How an argument is compared.
+/// The operator of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names of the operators")]
 pub enum Op {
@@ -14,7 +14,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// All of them, with their names in profiles.
+    /// All operators, with their names in profiles.
     pub const NAMES: [(&'static str, Op); 7] = [
         ("SCMP_CMP_NE", Op::Ne),
         ("SCMP_CMP_LT", Op::Lt),
@@ -25,12 +25,12 @@ impl Op {
         ("SCMP_CMP_MASKED_EQ", Op::MaskedEq),
     ];
 
-    /// The operator of that name.
+    /// The operator with this name.
     pub fn from_name(name: &str) -> Option<Op> {
         Op::NAMES.into_iter().find(|(known, _)| *known == name).map(|(_, op)| op)
     }
 
-    /// Which comparisons come first on the same word: the larger.
+    /// The priority among comparisons of the same word; the largest comes first.
     pub(crate) fn class(self) -> u8 {
         match self {
             Op::Eq | Op::Ne | Op::MaskedEq => 3,
@@ -39,7 +39,7 @@ impl Op {
         }
     }
 
-    /// Whether it takes more nodes than words, of which some go on to the same place.
+    /// Whether it needs more nodes than words, some with the same successor.
     pub(crate) fn is_relational(self) -> bool {
         !matches!(self, Op::Eq | Op::MaskedEq)
     }
@@ -53,13 +53,13 @@ impl Op {
 /// A comparison of one argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Comparison {
-    /// Which argument.
+    /// The index of the argument.
     pub arg: usize,
-    /// How.
+    /// The operator.
     pub op: Op,
     /// The bits that are compared.
     pub mask: u64,
-    /// With what.
+    /// The value with which the argument is compared.
     pub datum: u64,
 }
 
@@ -83,7 +83,7 @@ impl Comparison {
 /// A conditional rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// All must hold; by argument.
+    /// All must hold; sorted by argument.
     pub comparisons: Vec<Comparison>,
     /// The verdict.
     pub action: u32,
