@@ -1,8 +1,8 @@
-//! What all tasks share.
+//! Tasks of `cargo xtask`.
 
 use std::path::{Path, PathBuf};
 
-/// What a task returns: the error is a message for the person at the terminal.
+/// The result of a task; the error is a message for the user.
 pub type Result<T, E = String> = std::result::Result<T, E>;
 
 /// A task of `cargo xtask`.

@@ -1,8 +1,7 @@
-//! `cargo xtask smt`: other solvers beside the proof. Scripts of `callgate-smt` are given to z3 and cvc5, and both
-//! must give the answer of the decision diagram; a model is run through the reference interpreter and must show the
-//! difference.
+//! `cargo xtask smt`: checks the proof with other solvers. z3 and cvc5 get the scripts of `callgate-smt`, and both
+//! must agree with the MTBDD; the reference interpreter must confirm the difference that a model shows.
 //!
-//! [`shipped`] has the filters of the repository, [`broken`] makes wrong programs, [`compare`] asks everybody, and
+//! [`shipped`] has the filters of the repository, [`broken`] makes wrong programs, [`compare`] compares, and
 //! [`solver`] runs the solvers.
 
 mod broken;
@@ -31,19 +30,19 @@ usage: cargo xtask smt [--policies N] [--seed N] [--seconds N] [--limit N] [--da
 
 Asks z3 and cvc5 whether filters and their compiled programs are equivalent, and compares
 their answers with callgate's: first for the profiles, file tests and programs of the
-repository, then for random policies, a stack of two of them now and then, and random
-programs. To each of them belongs a program that was broken; where a solver finds a
-difference, the syscall of its model is run through the reference interpreter and must
-show it. Needs z3 and cvc5 (Debian: z3, cvc5).
+repository, then for random policies, stacks of two policies, and random programs. Each
+filter is also compared with a broken program; if a solver finds a difference, the
+reference interpreter must confirm it for the syscall of the model. Needs z3 and cvc5
+(Debian: z3, cvc5).
 
-  --policies N   how many random policies (default 1000; with --seconds no limit)
+  --policies N   the number of random policies (default 1000; with --seconds unlimited)
   --seed N       the seed (default 1)
-  --seconds N    begin no further filter or policy after N seconds
-  --limit N      seconds that a solver has for one script (default 60); a script without
-                 an answer is counted and named, but is not an error
-  --data DIR     also take all profiles (*.json) and programs (*.bpf) in a directory
+  --seconds N    start no further comparison after N seconds
+  --limit N      time limit of a solver per script in seconds (default 60); scripts without
+                 an answer are listed, but are not errors
+  --data DIR     also compare all profiles (*.json) and programs (*.bpf) in a directory
 
-It ends with exit status 1 when an answer is wrong.
+The exit status is 1 if an answer is wrong.
 ";
 
 struct Options {
@@ -127,7 +126,7 @@ fn run_in(options: &Options, directory: &std::path::Path, start: Instant) -> Res
     tally.finish()
 }
 
-/// A filter and its program, and the program when it is broken.
+/// Compares a filter with its program, and with a broken program.
 fn check(subject: &Subject, rng: &mut Rng, tally: &mut Tally<'_>) -> Result<()> {
     let program = match subject
         .compile(&compile::Options { budget: BUDGET, ..compile::Options::default() })
@@ -194,7 +193,7 @@ fn stacked(number: u64, older: Policy, rng: &mut Rng, tally: &mut Tally<'_>) -> 
         b: vec![&Source::Program(merged.compiled.program.into())],
         broken: false,
     })?;
-    // In the other order, data of equal actions may differ.
+    // In the other order, the data of equal actions may differ.
     tally.ask(&Comparison {
         name: format!("random stack {number}, in the other order"),
         endian,

@@ -6,7 +6,7 @@ use callgate::diagram::Budget;
 use callgate::policy::Policy;
 use callgate::{Arch, Endian};
 
-/// Enough for every filter in use. Random programs with arithmetic soon need more, and take long to say so.
+/// Enough for all filters in use. Random programs with arithmetic may exceed any budget, and take long to do so.
 pub(crate) const BUDGET: Budget = Budget { nodes: 200_000, steps: 1_000_000 };
 
 /// A filter in either form.

@@ -1,4 +1,4 @@
-//! What is measured of a program and of those that run it.
+//! Measurements of engines.
 
 use std::time::Duration;
 
@@ -7,25 +7,25 @@ use callgate_measure::engines::workloads::{EngineInputs, Workload};
 
 use crate::task::Result;
 
-// Rows that others are compared with, and one of our own.
+// Rows with which others are compared, and one of our own.
 pub(super) const GCC: &str = "gcc -O2";
 pub(super) const LIBPCAP: &str = "libpcap";
 pub(super) const GVISOR: &str = "gVisor pkg/bpf";
 pub(super) const NATIVE_IN_C: &str = "callgate, jit, in C";
 
-/// The length of the program that shows how long compiling takes.
+/// The length of the program for the compilation time.
 pub(super) const LONG: usize = 400;
 
-/// What one of them takes for an input.
+/// Times of an engine per input.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Times {
-    /// Nanoseconds, the same input all the time.
+    /// Nanoseconds for the same input each time.
     pub(super) hot: f64,
-    /// Nanoseconds, inputs that all differ.
+    /// Nanoseconds for different inputs, mean.
     pub(super) cold: f64,
 }
 
-/// One way to run a program, and what it took or why it was not measured.
+/// An engine with its times, or why it was not measured.
 pub(super) struct Row {
     pub(super) name: String,
     pub(super) times: Result<Times>,
@@ -38,7 +38,7 @@ pub(super) struct Section {
     pub(super) name: String,
     pub(super) insns: usize,
     pub(super) executed: Executed,
-    /// Whether the hot input is a call that is allowed by its number alone.
+    /// Whether the hot input is constant allow.
     pub(super) constant: bool,
     pub(super) rows: Vec<Row>,
 }
@@ -64,7 +64,7 @@ impl Row {
             (Ok(one), Ok(two)) => {
                 Ok(Times { hot: one.hot.min(two.hot), cold: one.cold.min(two.cold) })
             }
-            // What fails once is not measured.
+            // An engine that fails once is not measured.
             (Err(why), _) | (_, Err(why)) => Err(why),
         };
         let compile = self.compile.into_iter().chain(other.compile).min();
@@ -73,7 +73,7 @@ impl Row {
 }
 
 impl Engines {
-    /// What was measured, in what version.
+    /// The versions of the measured engines.
     pub(in super::super) fn versions(&self) -> &[String] {
         &self.versions
     }

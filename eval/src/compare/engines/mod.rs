@@ -1,12 +1,12 @@
-//! `cargo xtask compare engines`: the same program run by our engines and by others, in one run.
+//! `cargo xtask compare engines`: runs programs with our engines and with others.
 //!
-//! The others ([`peers`]) are libpcap's interpreter, two in Go, and rbpf, which is given the program as
-//! eBPF ([`ebpf`]); the limit is the program as C ([`translate`]), compiled by `gcc -O2`. Each of them
-//! measures itself with the same rounds over the same inputs, from a file, and prints a hash of what it
-//! returned, which must be the reference's: what disagrees is not measured. Interpreters of packets get
-//! the words of a call in network order, as they read them. [`tables`] compares the figures.
+//! The others ([`peers`]) are libpcap's interpreter, two interpreters in Go, and rbpf, which runs the program as
+//! eBPF ([`ebpf`]). The limit is the program as C ([`translate`]), compiled by `gcc -O2`. Each engine measures
+//! itself with the same rounds over the same inputs from a file, and prints a hash of the returned values, which
+//! must be that of the reference interpreter. Packet interpreters get the words of `seccomp_data` in network byte
+//! order. [`tables`] compares the figures.
 //!
-//! The inputs of other programs than the classic workloads are made from their constants.
+//! The inputs of programs given with `--filters` are derived from their constants.
 
 mod ebpf;
 mod figures;
@@ -32,7 +32,7 @@ use peers::{Contender, Peers};
 
 pub(super) use figures::Engines;
 
-/// How often everybody is measured, one after the other: a busy moment does not meet one of them alone.
+/// The number of passes over all engines, so that a busy moment does not affect only one of them.
 const PASSES: usize = 3;
 
 /// Measures the classic workloads, and the filters of a directory.
@@ -84,7 +84,7 @@ fn openat() -> SeccompData {
     SeccompData { arch: Arch::X86_64.token(), nr: 257, ..SeccompData::default() }
 }
 
-/// A program of [`LONG`] instructions or a few more: as many random rules as make it so long.
+/// A program of random rules with at least [`LONG`] instructions.
 fn long() -> Result<Workload> {
     for rules in 1..=LONG as u32 {
         let policy = generate::random(rules).to_policy()?;
@@ -94,7 +94,7 @@ fn long() -> Result<Workload> {
             return Ok(workloads::of_calls(name, compiled.program, Endian::Little, openat()));
         }
     }
-    Err(format!("{LONG} rules make no program of {LONG} instructions"))
+    Err(format!("{LONG} random rules give fewer than {LONG} instructions"))
 }
 
 /// Our own engines.

@@ -66,14 +66,14 @@ func group(r rules) seccomp.SyscallGroup {
 	for _, c := range r.calls {
 		if _, found := known.SyscallNames[c.name]; !found {
 			if c.name == "-" {
-				stop(cannotExpress, "it takes calls by name only, and %d has none", c.nr)
+				stop(cannotExpress, "it identifies syscalls by name only, and %d has none", c.nr)
 			}
 			fmt.Printf("unknown x86_64 %d\n", c.nr)
 			continue
 		}
 		for _, a := range c.alternatives {
 			if !first && action(a.verdict) != group.Action {
-				stop(cannotExpress, "it takes one action beside the default")
+				stop(cannotExpress, "it supports one action besides the default")
 			}
 			group.Action, first = action(a.verdict), false
 			if len(a.tests) == 0 {

@@ -1,7 +1,7 @@
 //! Measures rbpf: main PROGRAM INPUTS interpreter|jit packets|calls
 //!
 //! PROGRAM is eBPF. The inputs are those of bench.c, and what is printed is what bench.c prints. The
-//! program gets the address of a call, or that of a packet's address and length.
+//! program gets the address of a syscall, or that of a packet's address and length.
 
 use std::hint::black_box;
 use std::panic;

@@ -94,7 +94,7 @@ func readRules(path string) rules {
 		case "arch":
 			arches++
 			if arches > 1 || number(words[2]) != x86_64 {
-				stop(cannotExpress, "it knows one architecture in a program")
+				stop(cannotExpress, "it supports one architecture per program")
 			}
 			r.defaultVerdict = uint32(number(words[3]))
 		case "call":

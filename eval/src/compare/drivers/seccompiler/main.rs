@@ -86,7 +86,7 @@ fn read(path: &str) -> Rules {
             ["arch", _, token, default] => {
                 arches += 1;
                 if arches > 1 || number(token) != X86_64 {
-                    stop(CANNOT_EXPRESS, "it knows one architecture in a program");
+                    stop(CANNOT_EXPRESS, "it supports one architecture per program");
                 }
                 rules.default = number(default) as u32;
             }
@@ -94,7 +94,7 @@ fn read(path: &str) -> Rules {
             ["then", verdict] => {
                 let verdict = number(verdict) as u32;
                 if *rules.verdict.get_or_insert(verdict) != verdict {
-                    stop(CANNOT_EXPRESS, "it takes one action beside the default");
+                    stop(CANNOT_EXPRESS, "it supports one action besides the default");
                 }
                 rules.calls.entry(call).or_default().push(Vec::new());
             }
@@ -109,7 +109,7 @@ fn read(path: &str) -> Rules {
     rules
 }
 
-/// The rules in the types of the library, where a call without conditions has no rules.
+/// The rules in the types of the library, where a syscall without conditions has no rules.
 fn chains(rules: &Rules) -> BTreeMap<i64, Vec<SeccompRule>> {
     let chain = |alternatives: &Vec<Vec<SeccompCondition>>| -> Vec<SeccompRule> {
         if alternatives.iter().any(Vec::is_empty) {
