@@ -241,7 +241,7 @@ pub(super) struct Compiled {
     pub(super) unknown: Vec<(Arch, u32)>,
 }
 
-/// Why there is no program.
+/// Why a compiler returned no program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Missing {
     NotMeasured(String),

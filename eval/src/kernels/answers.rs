@@ -17,7 +17,7 @@ pub(super) struct Answers {
     /// The first of the latter: the index of the syscall, and its errno.
     wrong: BTreeMap<Line, Vec<(usize, u16)>>,
     /// Errors in the guest.
-    pub(super) troubles: Vec<String>,
+    pub(super) errors: Vec<String>,
 }
 
 impl Answers {
@@ -34,7 +34,7 @@ impl Answers {
     fn line(&mut self, line: &str) -> Option<()> {
         let words: Vec<&str> = line.split(' ').collect();
         match words.as_slice() {
-            ["trouble", ..] => self.troubles.push(line["trouble ".len()..].to_owned()),
+            ["error", ..] => self.errors.push(line["error ".len()..].to_owned()),
             ["jit", "1" | "0", "none"] => self.jit.push((words[1].parse().ok()?, None)),
             ["jit", wanted, is] => self.jit.push((wanted.parse().ok()?, Some(is.parse().ok()?))),
             ["time", name, row, instructions, calls] => {
@@ -95,7 +95,7 @@ mod tests {
     fn answers_are_found_by_line_and_row() {
         let answers = read(
             "jit 1 1\njit 0 none\ntime 0 1 984711 692\nwrong 3 8 22\nwrong 3 9 0\nasked 3 70 2\n\
-             trouble 4: the child died",
+             error 4: the child died",
         )
         .unwrap();
         assert_eq!(answers.jit, [(1, Some(1)), (0, None)]);
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(answers.time(Line(0), 0), None);
         assert_eq!(answers.asked(Line(3)), Some((70, 2)));
         assert_eq!(answers.wrong(Line(3)), [(8, 22), (9, 0)]);
-        assert_eq!(answers.troubles, ["4: the child died"]);
+        assert_eq!(answers.errors, ["4: the child died"]);
     }
 
     #[test]

@@ -51,8 +51,8 @@ pub(super) fn boot(
     for number in 1..=TRIES {
         match listen(&mut command, limits) {
             Ok(lines) => return Ok(lines),
-            Err(Trouble::NotStarted(why)) => return Err(why),
-            Err(Trouble::Lost(why)) => {
+            Err(Failure::NotStarted(why)) => return Err(why),
+            Err(Failure::Lost(why)) => {
                 progress(&format!("boot {number} of {TRIES} failed: {why}"));
                 reason = why;
             }
@@ -76,7 +76,7 @@ fn emulator(machine: &Machine, kernel: &Path, initrd: &Path) -> Command {
 
 /// Why a boot failed.
 #[derive(Debug)]
-enum Trouble {
+enum Failure {
     /// The emulator does not start; another attempt would fail too.
     NotStarted(String),
     /// The guest did not reach its end.
@@ -107,10 +107,10 @@ fn forward(stream: impl Read + Send + 'static, to: Sender<String>) {
 }
 
 /// Runs the command until the guest's program reports that it is done.
-fn listen(command: &mut Command, limits: Limits) -> Result<Vec<String>, Trouble> {
+fn listen(command: &mut Command, limits: Limits) -> Result<Vec<String>, Failure> {
     let program = command.get_program().to_string_lossy().into_owned();
     let child = command.spawn();
-    let child = child.map_err(|error| Trouble::NotStarted(format!("{program}: {error}")))?;
+    let child = child.map_err(|error| Failure::NotStarted(format!("{program}: {error}")))?;
     let mut running = Running(child);
     let (sender, receiver) = mpsc::channel();
     if let Some(stream) = running.0.stdout.take() {
@@ -126,7 +126,7 @@ fn listen(command: &mut Command, limits: Limits) -> Result<Vec<String>, Trouble>
     let lost = |why: String, console: &[String]| {
         let last = console[console.len().saturating_sub(SHOWN)..].join(" | ");
         let last = if last.is_empty() { "it said nothing".to_owned() } else { last };
-        Trouble::Lost(format!("{why} ({last})"))
+        Failure::Lost(format!("{why} ({last})"))
     };
     loop {
         let left = limits.whole.saturating_sub(start.elapsed());
@@ -154,7 +154,7 @@ fn listen(command: &mut Command, limits: Limits) -> Result<Vec<String>, Trouble>
                     // An invalid option, or an unreadable file.
                     Some(1) if lines.is_empty() => {
                         let why = console.join(" | ");
-                        return Err(Trouble::NotStarted(format!("{program}: {why}")));
+                        return Err(Failure::NotStarted(format!("{program}: {why}")));
                     }
                     _ => "the guest ended too early".to_owned(),
                 };
@@ -172,9 +172,9 @@ mod tests {
         let mut command = Command::new("sh");
         command.args(["-c", script]).stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        listen(&mut command, limits).map_err(|trouble| match trouble {
-            Trouble::NotStarted(why) => format!("not started: {why}"),
-            Trouble::Lost(why) => format!("lost: {why}"),
+        listen(&mut command, limits).map_err(|failure| match failure {
+            Failure::NotStarted(why) => format!("not started: {why}"),
+            Failure::Lost(why) => format!("lost: {why}"),
         })
     }
 

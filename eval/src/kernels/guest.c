@@ -72,7 +72,7 @@ static struct answer *answer;
 
 static void fail(const char *what, const char *name)
 {
-	printf("callgate: trouble %s %s: %s\n", what, name, strerror(errno));
+	printf("callgate: error %s %s: %s\n", what, name, strerror(errno));
 }
 
 static int read_file(const char *path, struct file *file)
@@ -121,7 +121,7 @@ static long make32(const struct call *call)
 {
 	const uint64_t *a = call->args;
 	long result = call->nr;
-	/* There is no constraint for rbp, which holds the sixth argument; the red zone is stepped over. */
+	/* No constraint exists for rbp, which holds the sixth argument; the code skips the red zone. */
 	uint64_t sixth = a[5];
 
 	__asm__ volatile("sub $128, %%rsp\n\t"
@@ -271,10 +271,10 @@ static int in_child(const char *name, const struct file *programs, int count,
 	if (answer->state == 1)
 		return 1;
 	if (answer->state == 0)
-		printf("callgate: trouble %s: the child died (status %d) after %u calls\n", name, status,
+		printf("callgate: error %s: the child died (status %d) after %u calls\n", name, status,
 		       answer->count);
 	else
-		printf("callgate: trouble %s: %s: %s\n", name,
+		printf("callgate: error %s: %s: %s\n", name,
 		       answer->state == 2 ? "the kernel refuses a filter" : "the clock cannot be read",
 		       strerror(answer->error));
 	return 0;
@@ -350,7 +350,7 @@ static void follow(char *line)
 	else if (strcmp(verb, "time") == 0 && count >= 1)
 		time_calls(name, files, count);
 	else
-		printf("callgate: trouble no such line: %s %s\n", verb, name);
+		printf("callgate: error no such line: %s %s\n", verb, name);
 	for (i = 0; i < count; i++)
 		free(files[i].start);
 }

@@ -75,7 +75,7 @@ impl Options {
         if options.guests().next().is_none() {
             let all: Vec<String> = GUESTS.iter().map(Guest::name).collect();
             return Err(format!(
-                "there is no such kernel on such a machine, but {}",
+                "no guest has this kernel and this machine; the guests are {}",
                 all.join(", ")
             ));
         }
@@ -171,7 +171,7 @@ mod tests {
             (&["--kernel"][..], "--kernel needs a list of kernels"),
             (&["--kernel", "5.11"], "unknown kernel \"5.11\"; known are 5.10, 6.1, 6.12"),
             (&["--arch", "amd64,"], "unknown machine \"\"; known are amd64, arm64, s390x"),
-            (&["--kernel", "5.10", "--arch", "s390x"], "no such kernel on such a machine"),
+            (&["--kernel", "5.10", "--arch", "s390x"], "no guest has this kernel and this machine"),
             (&["--quik"], "unknown option \"--quik\""),
         ] {
             let error = parse(words).unwrap_err();

@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_harmless_program_allows_the_same_and_kills_nobody() {
+    fn a_harmless_program_allows_the_same_and_never_kills() {
         let program = uncached(Endian::Little, 3).unwrap().into_insns();
         let mut deadly = program.clone();
         deadly.last_mut().unwrap().k = Verdict::KILL_PROCESS.0;

@@ -141,8 +141,8 @@ pub(super) fn measure(
 
 /// Checks that the guest executed the plan.
 fn check(answers: &Answers, guest: &Guest) -> Result<()> {
-    if let Some(trouble) = answers.troubles.first() {
-        return Err(format!("{trouble} ({} errors in total)", answers.troubles.len()));
+    if let Some(error) = answers.errors.first() {
+        return Err(format!("{error} ({} errors in total)", answers.errors.len()));
     }
     let as_told = |(wanted, is): &(u32, Option<u32>)| *is == guest.has_jit.then_some(*wanted);
     match answers.jit.iter().find(|one| !as_told(one)) {
