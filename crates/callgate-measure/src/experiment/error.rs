@@ -33,7 +33,7 @@ impl std::fmt::Display for ExperimentError {
                 write!(f, "{subject}, the profile denies {call}, {why}")
             }
             ExperimentErrorKind::NoCall(name) => {
-                write!(f, "there is no call {name} on this machine")
+                write!(f, "this machine does not have the syscall {name}")
             }
             ExperimentErrorKind::Policy(error) => error.fmt(f),
             ExperimentErrorKind::Compile(error) => error.fmt(f),

@@ -21,7 +21,7 @@ const MAX_COMBINATIONS: usize = 8192;
 pub(super) struct Filter {
     pub(super) token: u32,
     pub(super) default: Verdict,
-    /// Whether numbers of the other one of x86-64 and x32 are turned away.
+    /// Whether numbers of the other one of x86-64 and x32 are rejected.
     pub(super) foreign: Option<Foreign>,
     /// x32's, which follow those of x86-64, have a map of their own.
     pub(super) syscalls: Vec<BTreeMap<u32, Action>>,

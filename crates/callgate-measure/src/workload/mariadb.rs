@@ -71,7 +71,7 @@ fn recipe(tools: &Tools, place: &Place, load: &Load) -> Result<Recipe, WorkloadE
 /// The rate stands in parentheses behind the number of transactions.
 fn read(text: &str) -> Result<Done, String> {
     let line = text.lines().find(|line| line.trim_start().starts_with("transactions:"));
-    let line = line.ok_or("there is no line of transactions in it")?;
+    let line = line.ok_or("missing line of transactions")?;
     Ok(Done {
         rates: vec![number_behind(line, "(")?],
         count: number_behind(line, ":")?,
