@@ -8,7 +8,7 @@
 //!
 //! - [`asm`] reads assembly, [`text`] any textual form, which it recognises;
 //! - [`disasm`] writes all of them;
-//! - [`cfg`] has successors, uses and definitions, liveness and forward analyses, [`Alu`] and
+//! - [`mod@cfg`] has successors, uses and definitions, liveness and forward analyses, [`Alu`] and
 //!   [`Relation`] the semantics of arithmetic and comparisons;
 //! - [`is_constant_allow`] predicts whether the kernel caches that a syscall is allowed.
 //!
