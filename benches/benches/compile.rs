@@ -1,6 +1,6 @@
 //! Compilation with its proof, and symbolic execution.
 //!
-//! `cargo bench -p callgate-benches`; see the library for what the environment adds.
+//! `cargo bench -p callgate-benches`; the library documents environment variables.
 #![allow(missing_docs)]
 
 use std::hint::black_box;
@@ -14,7 +14,7 @@ use callgate::frontend::{CONTAINER_DEFAULT, oci};
 use callgate_benches::{ONE, THREE, profiles, programs, reading, synthetic};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
-/// Policy to proved program; reading the text is measured on its own.
+/// From policy to proved program; reading the text is measured separately.
 fn compilation(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("compile");
     for (arches, name) in [(ONE, "1 arch"), (THREE, "3 arches")] {
@@ -49,7 +49,7 @@ fn reading_profiles(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// From few rules to more than most people have.
+/// From few rules to more than usual.
 fn growth(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("growth");
     for rules in [10, 40, 150, 600, 1500, 4000] {
@@ -62,7 +62,7 @@ fn growth(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Programs to diagrams: what a proof takes, and the half of `diff` and `explain`.
+/// From program to MTBDD: the cost of a proof, and half of that of `diff` and `explain`.
 fn execution(criterion: &mut Criterion) {
     let mut programs = programs();
     for (name, policy) in profiles(THREE).into_iter().take(1) {

@@ -1,25 +1,24 @@
-//! How far the dispatch on numbers is from the least number of comparisons.
+//! Compares the number of executed comparisons of the syscall number with lower bounds.
 //!
 //! `cargo bench -p callgate-benches --bench entropy`; nothing is timed, and the figures are the same on
-//! every machine. `CALLGATE_BENCH_PROFILES` and `CALLGATE_BENCH_WEIGHTS` (files as for `--weights`, any
-//! names) add to the named instances.
+//! every machine. `CALLGATE_BENCH_PROFILES` and `CALLGATE_BENCH_WEIGHTS` (files as for `--weights`, with any names)
+//! add named instances.
 //!
-//! An *instance* is a policy and how often each call happens. Its *runs* are the longest ranges of
-//! numbers that lead to the same place; `p(r)` is the share of the calls in run `r`. Measured is the mean
-//! number of executed comparisons of the number: the executed instructions of the compiled program
-//! (`--model uncached --optimize speed`) over the calls with weight, less those of the same calls that are
-//! no comparison of the number. They are four: two loads, the comparison of arch, and the return.
+//! An *instance* is a policy with the frequency of each syscall. Its *intervals* are the maximal ranges of numbers
+//! with the same successor; `p(r)` is the share of the syscalls in interval `r`. The benchmark computes the mean
+//! number of executed comparisons of the number: the mean number of executed instructions of the compiled program
+//! (`--model uncached --optimize speed`) under the weights, minus the four that are not comparisons of the number:
+//! two loads, the comparison of arch, and the return.
 //!
-//! - *Entropy* is `Σ p(r) log2(1/p(r))`: no tree of comparisons with two outcomes in which every leaf is
-//!   one run executes fewer (Shannon). It is no bound for trees with equality tests, which may cut
-//!   single values out so that the runs on both sides of them share a leaf; so less than 1 is possible.
-//!   Docker's default profile has 4.2 with all its always-allowed calls alike: 8.2 instructions with the
-//!   four.
-//! - *Optimum* is the least mean over all trees with order tests between runs and equality tests of runs
-//!   of one number, found by exhaustive search over all sets of runs that are left; for 14 runs or fewer.
-//!   Programs test bits of the number too (`jset`), so less than 1 is possible here as well.
+//! - *Entropy* is `Σ p(r) log2(1/p(r))`, a lower bound for trees of two-way comparisons in which each leaf is one
+//!   interval (Shannon). It is not a bound for trees with equality tests, which can separate single values so that
+//!   the intervals on both sides share a leaf; so ratios below 1 are possible. For Docker's default profile with
+//!   equal weights for all always-allowed syscalls it is 4.2, or 8.2 instructions with the four.
+//! - *Optimum* is the minimum mean over all trees with order tests between intervals and equality tests of
+//!   intervals with one number, found by exhaustive search, for at most 14 intervals. Programs also test bits of the
+//!   number (`jset`), so ratios below 1 are possible here too.
 //!
-//! The programs are not made for the mean alone: an instruction in the program has a small price.
+//! The programs are not optimized for the mean alone: each instruction of a program also has a small cost.
 #![allow(missing_docs)]
 
 use callgate::codegen::{Count, Model, Weights};
@@ -31,16 +30,16 @@ use callgate::random::Rng;
 use callgate::{Arch, Verdict, Word};
 use callgate_benches::{ONE, profiles, texts};
 
-/// The most runs for an exhaustive search.
+/// The maximum number of intervals for an exhaustive search.
 const MOST_RUNS: usize = 14;
 
-/// Instances of each random family.
+/// The number of instances per random family.
 const INSTANCES: u64 = 60;
 
-/// What is executed beside comparisons of the number.
+/// Executed instructions that are not comparisons of the number.
 const FIXED: f64 = 4.0;
 
-/// Consecutive numbers that lead to the same place.
+/// Consecutive numbers with the same successor.
 struct Run {
     place: Func,
     single: bool,
@@ -54,7 +53,7 @@ struct Measured {
     optimum: Option<f64>,
 }
 
-/// Numbers above all known calls lead where the last of these leads, as far as calls with weight go.
+/// Numbers above all known syscalls have no weight, so they belong to the last interval.
 const NUMBERS: std::ops::Range<u32> = 0..512;
 
 fn measure(policy: &Policy, weights: &Weights) -> Measured {
@@ -95,7 +94,7 @@ fn measure(policy: &Policy, weights: &Weights) -> Measured {
     }
 }
 
-/// The least mean number of comparisons, by dynamic programming over all sets of runs.
+/// The minimum mean number of comparisons, by dynamic programming over all sets of intervals.
 fn optimum(runs: &[Run]) -> f64 {
     let n = runs.len();
     let mut best = vec![0.0f64; 1 << n];
@@ -129,14 +128,14 @@ fn shuffled(mut values: Vec<f64>, rng: &mut Rng) -> Vec<f64> {
 /// The weight of a rank.
 type Spread = fn(usize) -> f64;
 
-/// How weights are spread, from the heaviest to the lightest.
+/// Distributions of weights, from the largest to the smallest.
 const SPREADS: [(&str, Spread); 3] = [
     ("uniform", |_| 1.0),
     ("Zipf", |rank| 1.0 / (rank + 1) as f64),
     ("geometric", |rank| 0.5f64.powi(rank.min(40) as i32)),
 ];
 
-/// Every call of x86_64 with a weight, in random order.
+/// All syscalls of x86_64 with weights, in random order.
 fn weights_of_all(spread: Spread, rng: &mut Rng) -> Weights {
     let names: Vec<&str> = Arch::X86_64.calls().map(|(_, name)| name).collect();
     let shares = shuffled((0..names.len()).map(spread).collect(), rng);
@@ -147,14 +146,13 @@ fn weights(counts: impl Iterator<Item = (String, f64)>) -> Weights {
     Weights::counts(counts).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// So many runs at random places, of up to three verdicts; each run has a weight by rank, which its calls
-/// share.
+/// This many random intervals with up to three verdicts. Each interval has a weight by rank, which its syscalls share.
 fn random(runs: usize, spread: Spread, rng: &mut Rng) -> (Policy, Weights) {
     let calls: Vec<(u32, &str)> = Arch::X86.calls().filter(|(nr, _)| *nr < 400).collect();
     let mut starts = vec![0];
     while starts.len() < runs {
         let start = 1 + rng.below(380) as u32;
-        // Often right behind another, so that there are runs of one number; never a run without calls.
+        // Often adjacent to another bound, so that there are intervals of one number; none is without syscalls.
         let start = if rng.below(2) == 0 { start } else { starts[starts.len() - 1] + 1 };
         let known = calls.iter().any(|(nr, _)| *nr == start);
         if known && start < 380 && !starts.contains(&start) {
@@ -187,14 +185,14 @@ fn recorded() -> Vec<(String, Vec<Count>)> {
     let read = |(name, text): (String, String)| match counts::read(&text, Arch::X86_64, false) {
         Ok(read) => Some((name, read.counts)),
         Err(messages) => {
-            eprintln!("{name} is left out: {}", messages[0]);
+            eprintln!("{name} is omitted: {}", messages[0]);
             None
         }
     };
     texts("CALLGATE_BENCH_WEIGHTS").into_iter().filter_map(read).collect()
 }
 
-/// Means and worst cases.
+/// Mean and maximum.
 #[derive(Default)]
 struct Ratios {
     count: usize,
@@ -220,20 +218,20 @@ impl Ratios {
 fn main() {
     println!("Comparisons of the number per call: mean over the weights, and its lower bounds\n");
     println!(
-        "{:42} {:>5} {:>8} {:>8} {:>8}",
-        "named instances", "runs", "callgate", "entropy", "ratio"
+        "{:42} {:>9} {:>8} {:>8} {:>8}",
+        "named instances", "intervals", "callgate", "entropy", "ratio"
     );
     let show = |name: String, policy: &Policy, weights: &Weights| {
         let Measured { runs, comparisons, entropy, .. } = measure(policy, weights);
         let ratio = comparisons / entropy;
-        println!("{name:42} {runs:5} {comparisons:8.3} {entropy:8.3} {ratio:8.3}");
+        println!("{name:42} {runs:9} {comparisons:8.3} {entropy:8.3} {ratio:8.3}");
     };
     let mut rng = Rng::new(0x5eed);
     let recorded = recorded();
     for (name, policy) in profiles(ONE) {
         show(format!("{name}, always-allowed alike"), &policy, &Weights::uniform());
         for (spread, shares) in SPREADS.into_iter().skip(1) {
-            // A call whose arguments decide executes more than comparisons of its number.
+            // A syscall with conditions executes more than comparisons of its number.
             let weights = only_always_allowed(&policy, &weights_of_all(shares, &mut rng));
             show(format!("{name}, {spread} over allowed"), &policy, &weights);
         }
@@ -261,7 +259,7 @@ fn main() {
             }
             println!(
                 "{:28} {:5}  {}  {}",
-                format!("{runs} runs, {spread}"),
+                format!("{runs} intervals, {spread}"),
                 over_entropy.count,
                 over_entropy.columns(),
                 over_optimum.columns()
@@ -270,7 +268,7 @@ fn main() {
     }
 }
 
-/// The same weights without the calls whose arguments decide.
+/// The same weights without the syscalls with conditions.
 fn only_always_allowed(policy: &Policy, all: &Weights) -> Weights {
     let mut store = Store::default();
     let Ok(meaning) = store.policy(policy) else { panic!("too large") };

@@ -1,10 +1,9 @@
-//! What the benches measure: policies and programs of all sizes.
+//! Inputs of the benchmarks: policies and programs of all sizes.
 //!
-//! Beside what the project contains, benches take directories from the environment:
+//! Besides the project's own inputs, benchmarks read directories from the environment:
 //! - `CALLGATE_BENCH_PROFILES`: profiles (`*.json`), compiled for x86_64 alone and with x86 and x32;
-//! - `CALLGATE_BENCH_FILTERS`: programs (`*.bpf`, little-endian), symbolically executed and compiled
-//!   anew;
-//! - `CALLGATE_BENCH_WEIGHTS`: how often calls happen, in any form that `--weights` reads.
+//! - `CALLGATE_BENCH_FILTERS`: programs (`*.bpf`, little-endian), symbolically executed and compiled again;
+//! - `CALLGATE_BENCH_WEIGHTS`: frequencies of syscalls, in any form that `--weights` reads.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -15,14 +14,14 @@ use callgate::policy::{CallSet, Condition, Field, Policy, Rule, Section, Test};
 use callgate::syscalls::KernelVersion;
 use callgate::{Arch, Endian, Verdict};
 
-/// What benches compile for.
+/// The architecture of most benchmarks.
 pub const ONE: &[Arch] = &[Arch::X86_64];
 
 /// The same with its sub-architectures.
 pub const THREE: &[Arch] = &[Arch::X86_64, Arch::X86, Arch::X32];
 
-/// How profiles are read: as by Docker on Linux 6.18, exactly these architectures, and without ENOSYS
-/// for numbers that the profile could not know.
+/// How profiles are read: as by Docker on Linux 6.18, for exactly these architectures, and without ENOSYS for
+/// unknown numbers.
 pub fn reading(arches: &[Arch]) -> ReadOptions {
     let kernel = KernelVersion { major: 6, minor: 18 };
     ReadOptions {
@@ -32,8 +31,7 @@ pub fn reading(arches: &[Arch]) -> ReadOptions {
     }
 }
 
-/// A policy with so many rules: numbers in no order, most of them decided by the number alone, each
-/// fourth by an argument.
+/// A policy with this many rules for numbers in random order; every fourth rule compares an argument.
 pub fn synthetic(rules: u32) -> Policy {
     let field = |rule: u32| Field::arg((rule % 6) as u8).or(Field::arg(0));
     let rules = (0..rules)
@@ -56,7 +54,7 @@ pub fn synthetic(rules: u32) -> Policy {
     }
 }
 
-/// The files of a directory that an environment variable names, with this extension; by name.
+/// The files with this extension in the directory of an environment variable, sorted by name.
 fn files(variable: &str, extension: &str) -> Vec<(String, PathBuf)> {
     let Some(dir) = std::env::var_os(variable) else { return Vec::new() };
     let entries = std::fs::read_dir(&dir).unwrap_or_else(|error| panic!("{variable}: {error}"));
@@ -69,7 +67,7 @@ fn files(variable: &str, extension: &str) -> Vec<(String, PathBuf)> {
     files
 }
 
-/// The texts of a directory that an environment variable names, whatever their extension; by name.
+/// The texts in the directory of an environment variable, with any extension, sorted by name.
 pub fn texts(variable: &str) -> Vec<(String, String)> {
     let Some(dir) = std::env::var_os(variable) else { return Vec::new() };
     let entries = std::fs::read_dir(&dir).unwrap_or_else(|error| panic!("{variable}: {error}"));
@@ -97,8 +95,8 @@ pub fn profiles(arches: &[Arch]) -> Vec<(String, Policy)> {
     let read = |(name, text): (String, String)| match oci::read(&text, &reading(arches)) {
         Ok(profile) => Some((name, profile.policy)),
         Err(messages) => {
-            // A directory may hold other JSON files.
-            eprintln!("{name} is left out: {}", messages[0]);
+            // The directory may contain other JSON files.
+            eprintln!("{name} is omitted: {}", messages[0]);
             None
         }
     };
@@ -112,7 +110,7 @@ pub fn programs() -> Vec<(String, Program)> {
         match Program::from_bytes(&bytes, Endian::Little) {
             Ok(program) => Some((name, program)),
             Err(error) => {
-                eprintln!("{name} is left out: {error}");
+                eprintln!("{name} is omitted: {error}");
                 None
             }
         }

@@ -1,15 +1,15 @@
-//! Debian packages of any suite and architecture, without a change to the system: a private apt
-//! configuration, and packages that are unpacked, not installed.
+//! Downloads Debian packages of any suite and architecture with a private apt configuration. Packages are
+//! unpacked, not installed, so the system does not change.
 //!
-//! apt's lists, caches and configuration lie in one directory. The mirror and its keyring are those
-//! that this system already trusts.
+//! apt's lists, caches and configuration are in one directory. The mirror and its keyring are those of this
+//! system.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Result;
 use crate::files::{make, run, write};
+use crate::task::Result;
 
 /// A private configuration, for one suite and architecture.
 pub struct Apt {
@@ -18,15 +18,15 @@ pub struct Apt {
 }
 
 impl Apt {
-    /// A configuration below `directory` with the present lists of a suite; of this system's own
-    /// architecture when none is given.
+    /// Creates a configuration below `directory` with the current lists of a suite; `None` is the architecture of
+    /// this system.
     pub fn new(directory: &Path, suite: &str, arch: Option<&str>) -> Result<Apt> {
         make(&directory.join("lists/partial"))?;
         make(&directory.join("cache/archives/partial"))?;
         let directory = fs::canonicalize(directory)
             .map_err(|error| format!("{}: {error}", directory.display()))?;
         write(&directory.join("sources.list"), source(suite, arch)?)?;
-        // The system's hooks around updates are for the system's own lists.
+        // The system's update hooks apply to the system's own lists only.
         write(&directory.join("apt.conf"), "#clear APT::Update;\n#clear DPkg;\n")?;
         let apt = Apt { directory, arch: arch.map(str::to_owned) };
         apt.run("apt-get", &["update"])?;
@@ -38,7 +38,7 @@ impl Apt {
         self.run("apt-get", &[&["download"], packages].concat()).map(drop)
     }
 
-    /// Unpacks a package that was downloaded.
+    /// Unpacks a downloaded package.
     pub fn unpack(&self, package: &str, target: &Path) -> Result<()> {
         make(target)?;
         let archive = newest(&self.directory, package)?;
@@ -49,10 +49,10 @@ impl Apt {
     pub fn field(&self, package: &str, name: &str) -> Result<String> {
         let shown = self.run("apt-cache", &["show", "--no-all-versions", package])?;
         let value = shown.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
-        value.map(str::to_owned).ok_or_else(|| format!("{package} has no field {name}"))
+        value.map(str::to_owned).ok_or_else(|| format!("{package}: missing field {name}"))
     }
 
-    /// Runs a command of apt with everything private; downloads land in the directory.
+    /// Runs an apt command with the private configuration; downloads go to the directory.
     fn run(&self, program: &str, arguments: &[&str]) -> Result<String> {
         let set = |key: &str, value: String| ["-o".to_owned(), format!("{key}={value}")];
         let inside = |name: &str| self.directory.join(name).display().to_string();
@@ -62,7 +62,7 @@ impl Apt {
         command.args(set("Dir::Etc::sourceparts", "-".to_owned()));
         command.args(set("Dir::State", inside("")));
         command.args(set("Dir::Cache", inside("cache")));
-        // As root, apt would download as a user who may not write here.
+        // As root, apt would download as a user without write permission here.
         command.args(set("APT::Sandbox::User", "root".to_owned()));
         let status = match &self.arch {
             Some(arch) => {
@@ -77,7 +77,7 @@ impl Apt {
     }
 }
 
-/// A line for a private sources.list: a suite from the mirror that this system uses for Debian itself.
+/// A line of the private sources.list: a suite of this system's Debian mirror.
 fn source(suite: &str, arch: Option<&str>) -> Result<String> {
     let mut files = vec![PathBuf::from("/etc/apt/sources.list")];
     if let Ok(directory) = fs::read_dir("/etc/apt/sources.list.d") {
@@ -111,7 +111,7 @@ fn debian_mirror(text: &str) -> Option<(String, Option<String>)> {
     Some((uri.to_owned(), keyring))
 }
 
-/// The archive of a package that was downloaded last.
+/// The file of a downloaded package.
 fn newest(directory: &Path, package: &str) -> Result<PathBuf> {
     let prefix = format!("{package}_");
     let entries =
@@ -123,7 +123,7 @@ fn newest(directory: &Path, package: &str) -> Result<PathBuf> {
     archives
         .max_by_key(|entry| entry.metadata().and_then(|data| data.modified()).ok())
         .map(|entry| entry.path())
-        .ok_or_else(|| format!("{}: apt-get left no {prefix}*.deb", directory.display()))
+        .ok_or_else(|| format!("{}: apt-get did not download {prefix}*.deb", directory.display()))
 }
 
 #[cfg(test)]

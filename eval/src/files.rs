@@ -1,13 +1,13 @@
-//! Files and commands, with errors that name them.
+//! Helpers for files and commands whose errors contain the path or the command.
 
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Result;
+use crate::task::Result;
 
-/// The files of a directory with an extension, by name.
+/// The files of a directory with this extension, sorted by name.
 pub fn files(directory: &Path, extension: &str) -> Result<Vec<PathBuf>> {
     let entries =
         fs::read_dir(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
@@ -23,22 +23,22 @@ pub fn stem(path: &Path) -> String {
     path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())
 }
 
-/// The bytes of a file.
+/// Reads a file.
 pub fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Writes a file anew.
+/// Writes a file.
 pub fn write(path: &Path, text: impl AsRef<[u8]>) -> Result<()> {
     fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Makes a directory and those around it.
+/// Creates a directory and its parents.
 pub fn make(directory: &Path) -> Result<()> {
     fs::create_dir_all(directory).map_err(|error| format!("{}: {error}", directory.display()))
 }
 
-/// Removes a directory with all that is in it, if it is there.
+/// Removes a directory with its contents, if it exists.
 pub fn remove(directory: &Path) -> Result<()> {
     match fs::remove_dir_all(directory) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -48,7 +48,7 @@ pub fn remove(directory: &Path) -> Result<()> {
     }
 }
 
-/// Runs a command and gives its output; the error of a failure is what it said.
+/// Runs a command and returns its standard output; if it fails, the error is its standard error.
 pub fn run(command: &mut Command) -> Result<String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| format!("{program}: {error}"))?;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-/// What a run says about where and when it was.
+/// The date, the machine and the versions of a run.
 pub(crate) fn lines() -> Vec<String> {
     let cpu =
         fs::read("/proc/cpuinfo").ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
@@ -34,7 +34,7 @@ fn rustc() -> String {
     version.split(" (").next().unwrap_or_default().to_owned()
 }
 
-/// The output of a command that succeeded and said something.
+/// The output of a command, if it succeeded and printed something.
 pub(crate) fn said(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();

@@ -1,4 +1,4 @@
-//! `cargo xtask recording`: how much longer programs take when what they call is recorded, and under strace.
+//! `cargo xtask recording`: the slowdown of programs that are recorded, compared with strace.
 
 mod others;
 
@@ -7,36 +7,36 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::files::{make, write};
+use crate::machine;
 use crate::table::{Table, time};
-use crate::{Result, machine, workspace};
+use crate::task::{Result, workspace};
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask recording [--others] [--rounds N]
 
-Runs programs as they are, recorded by `callgate record` in each of its ways, and
-under `strace -f -o /dev/null`, in turn, and prints the medians of their times as a
-table in Markdown (docs/recording.md has one). What is not installed or permitted is
-left out. Redis listens on port 6397 of 127.0.0.1 meanwhile. Nothing else should run
-on the machine.
+Runs programs alone, under `callgate record` with each of its methods, and under
+`strace -f -o /dev/null`, in turn. Prints the median times as a table in Markdown, as
+in docs/recording.md. Omits what is not installed or not permitted. Redis listens on
+port 6397 of 127.0.0.1 meanwhile. The machine should be otherwise idle.
 
-  --others     what recording by the kernel costs processes that are not recorded
-               instead: `getpid` beside 0, 1, 2 and 4 recorders; as root
-  --rounds N   how often each is run (9)
+  --others     instead, measure the cost of eBPF recording for processes that are not
+               recorded: `getpid` with 0, 1, 2 and 4 recorders; needs root
+  --rounds N   the number of runs of each (default 9)
 ";
 
 const PORT: &str = "6397";
 const REQUESTS: &str = "20000";
 
-/// How long a server may take to answer.
+/// The time limit for a server to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 struct Way {
     name: &'static str,
-    /// Goes in front of the command; `callgate` stands for the program.
+    /// The prefix of the command; `callgate` stands for the program.
     words: &'static [&'static str],
 }
 
-/// The first is the measure of the others.
+/// The first is the baseline.
 const WAYS: [Way; 5] = [
     Way { name: "alone", words: &[] },
     Way {
@@ -57,7 +57,7 @@ const WAYS: [Way; 5] = [
 struct Load {
     name: &'static str,
     words: &'static [&'static str],
-    /// It is a server, and what is timed is its client.
+    /// Whether it is a server, whose client is timed.
     serves: bool,
 }
 
@@ -101,7 +101,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         [option, number] if option == "--rounds" => {
             number.parse().ok().filter(|rounds| *rounds > 0).ok_or("--rounds wants a number")?
         }
-        _ => return Err("unknown options; `cargo xtask recording --help` lists them".to_owned()),
+        _ => return Err("unknown option; see cargo xtask recording --help".to_owned()),
     };
     let table = if others { others::table(&build()?, rounds)? } else { programs(rounds)? };
     for line in machine::lines() {
@@ -111,7 +111,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// How long programs take in each way.
+/// The times of programs with each method.
 fn programs(rounds: usize) -> Result<Table> {
     let directory = workspace().join("target/recording");
     make(&directory)?;
@@ -131,7 +131,7 @@ fn programs(rounds: usize) -> Result<Table> {
         }
         let medians = times.map(median);
         let Some(alone) = medians[0] else {
-            eprintln!("recording: {} does not run here", load.words[0]);
+            eprintln!("recording: {} is not available", load.words[0]);
             continue;
         };
         let cell = |median: &Option<Duration>| match median {
@@ -147,7 +147,7 @@ fn programs(rounds: usize) -> Result<Table> {
     Ok(table)
 }
 
-/// The program as users have it.
+/// Builds the release version of the program.
 pub(crate) fn build() -> Result<PathBuf> {
     let status = Command::new(env!("CARGO"))
         .args(["build", "--release", "--quiet", "-p", "callgate-cli"])
@@ -155,7 +155,7 @@ pub(crate) fn build() -> Result<PathBuf> {
         .status();
     match status {
         Ok(status) if status.success() => Ok(workspace().join("target/release/callgate")),
-        _ => Err("callgate cannot be built".to_owned()),
+        _ => Err("cannot build callgate".to_owned()),
     }
 }
 
@@ -166,14 +166,14 @@ const HELLO: &str = "\
 int main(void) { return puts(\"hello\"); }
 ";
 
-/// So many targets that all do the same.
+/// A makefile with this many equal targets.
 fn makefile(targets: usize, recipe: &str) -> String {
     let names: Vec<String> = (0..targets).map(|number| format!("t{number}")).collect();
     let rules: String = names.iter().map(|name| format!("{name}:\n\t@{recipe}\n")).collect();
     format!("all: {}\n{rules}", names.join(" "))
 }
 
-/// How long a load takes; `None` when it does not run in this way.
+/// The time of a load; `None` if it does not run with this method.
 fn once(load: &Load, way: &Way, callgate: &Path, directory: &Path) -> Option<Duration> {
     let mut words = way.words.iter().chain(load.words);
     let mut command = match *words.next()? {
@@ -184,13 +184,13 @@ fn once(load: &Load, way: &Way, callgate: &Path, directory: &Path) -> Option<Dur
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let start = Instant::now();
     if load.serves {
-        // Somebody else's server is neither measured nor ended.
+        // A server that is not ours is neither measured nor stopped.
         return if answers() { None } else { served(&mut command.spawn().ok()?) };
     }
     command.status().is_ok_and(|status| status.success()).then(|| start.elapsed())
 }
 
-/// How long the client of a server takes.
+/// The time of the client of a server.
 fn served(server: &mut Child) -> Option<Duration> {
     let start = Instant::now();
     while !answers() && start.elapsed() < PATIENCE {
@@ -206,7 +206,7 @@ fn served(server: &mut Child) -> Option<Duration> {
     has_run.then_some(time)
 }
 
-/// Whether there is a server.
+/// Whether a server accepts connections.
 fn answers() -> bool {
     client("redis-cli", &["ping"])
 }

@@ -1,6 +1,6 @@
-//! Tables: in Markdown for the document, plain for a terminal.
+//! Tables in Markdown and as plain text.
 
-/// A table; the first column holds names, the others figures.
+/// A table; the first column has names, the others figures.
 pub(crate) struct Table {
     head: Vec<String>,
     rows: Vec<Vec<String>>,
@@ -11,7 +11,7 @@ impl Table {
         Table { head: head.into_iter().map(Into::into).collect(), rows: Vec::new() }
     }
 
-    /// Adds a row; cells that are missing stay empty.
+    /// Adds a row; missing cells stay empty.
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
         let mut cells: Vec<String> = cells.into_iter().map(Into::into).collect();
         cells.resize(self.head.len(), String::new());
@@ -27,7 +27,7 @@ impl Table {
         (0..self.head.len()).map(width).collect()
     }
 
-    /// As Markdown, its columns aligned in the source too.
+    /// As Markdown, with aligned columns.
     pub(crate) fn markdown(&self) -> String {
         let widths: Vec<usize> = self.widths().iter().map(|width| (*width).max(3)).collect();
         let rule = |(column, width): (usize, &usize)| match column {
@@ -40,7 +40,7 @@ impl Table {
         line(&self.head) + &line(&rule) + &rows
     }
 
-    /// For a terminal.
+    /// As plain text, for a terminal.
     pub(crate) fn plain(&self) -> String {
         let widths = self.widths();
         let line =
@@ -49,7 +49,7 @@ impl Table {
     }
 }
 
-/// The first cell to the left, the others to the right.
+/// Aligns the first cell to the left, the others to the right.
 fn aligned(cells: &[String], widths: &[usize]) -> Vec<String> {
     let aligned = |(column, (cell, width)): (usize, (&String, &usize))| match column {
         0 => format!("{cell:<width$}"),
@@ -72,7 +72,7 @@ pub(crate) fn time(time: std::time::Duration) -> String {
     }
 }
 
-/// A whole number with separators.
+/// An integer with thousands separators.
 pub(crate) fn count(count: usize) -> String {
     let digits = count.to_string();
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! Tasks of development: `cargo xtask help`. The evaluations are in the package `callgate-eval`; the generator of the
+//! Development tasks: `cargo xtask help`. The evaluations are in the package `callgate-eval`; the generator of the
 //! syscall tables is here.
 
 mod structure;
@@ -11,13 +11,13 @@ use callgate_eval::Task;
 const OWN: &[Task] = &[
     Task {
         name: "structure",
-        summary: "no import circles between files, no dependency against the layers",
+        summary: "check imports between files, dependencies between packages, paths in documents",
         help: structure::HELP,
         run: structure::run,
     },
     Task {
         name: "syscalls",
-        summary: "generate the tables of system calls, or check that they are current",
+        summary: "generate the syscall tables, or check that they are current",
         help: syscalls::HELP,
         run: syscalls::run,
     },
@@ -35,7 +35,7 @@ fn usage() -> String {
     for task in tasks() {
         text += &format!("  {:<12}{}\n", task.name, task.summary);
     }
-    text + "\n`cargo xtask TASK --help` says more about one of them.\n"
+    text + "\n`cargo xtask TASK --help` describes a task.\n"
 }
 
 fn main() -> ExitCode {
@@ -50,7 +50,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let Some(task) = tasks().into_iter().find(|task| task.name == name) else {
-        eprint!("xtask: there is no task {name:?}\n\n{}", usage());
+        eprint!("xtask: unknown task {name:?}\n\n{}", usage());
         return ExitCode::from(2);
     };
     if rest.iter().any(asks_help) {

@@ -4,9 +4,9 @@
 //! Classic BPF only jumps forward, so one pass over a program is exact: a forward analysis visits an
 //! instruction after all its predecessors, liveness analysis after all its successors.
 
-use crate::SCRATCH_WORDS;
 use crate::ancillary::SKF_AD_OFF;
 use crate::insn::Insn;
+use crate::limits::SCRATCH_WORDS;
 use crate::op::Op;
 
 /// A set of A, X and scratch words.

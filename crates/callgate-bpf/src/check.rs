@@ -8,8 +8,8 @@ use super::ancillary::{AncillaryWord, SKF_AD_OFF};
 use super::cfg::{Registers, Successors};
 use super::error::{ProgramError, Violation, ViolationKind};
 use super::insn::{Insn, RawInsn};
+use super::limits::{MAX_INSNS, MAX_READ_INSNS, SCRATCH_WORDS};
 use super::op::{Op, Operand};
-use super::{MAX_INSNS, MAX_READ_INSNS, SCRATCH_WORDS};
 use crate::data::SECCOMP_DATA_SIZE;
 
 /// Which acceptance rules apply.

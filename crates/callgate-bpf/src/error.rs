@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::insn::RawInsn;
-use super::{MAX_INSNS, SCRATCH_WORDS};
+use super::limits::{MAX_INSNS, SCRATCH_WORDS};
 use crate::data::{Endian, SECCOMP_DATA_SIZE};
 
 /// How many violations [`ProgramError`] prints; the others are counted.

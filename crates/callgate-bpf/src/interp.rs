@@ -8,13 +8,14 @@
 
 use std::ops::ControlFlow;
 
-use super::SCRATCH_WORDS;
 use super::alu::Source;
 use super::ancillary::{Ancillary, AncillaryWord, SKF_LL_OFF, SKF_NET_OFF};
 use super::insn::Insn;
 use super::op::Op;
 use crate::data::{Endian, SECCOMP_DATA_SIZE, SeccompData, Word};
+use crate::limits::SCRATCH_WORDS;
 use crate::verdict::Verdict;
+use crate::width::Width;
 
 /// The result of running a seccomp filter on a syscall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,28 +48,6 @@ impl Step {
             Source::X => self.x,
         };
         Some(relation.holds(self.a, right))
-    }
-}
-
-/// The width of a load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Width {
-    /// One byte.
-    Byte,
-    /// Two bytes.
-    Half,
-    /// Four bytes.
-    Word,
-}
-
-impl Width {
-    /// The number of bytes.
-    pub const fn bytes(self) -> usize {
-        match self {
-            Width::Byte => 1,
-            Width::Half => 2,
-            Width::Word => 4,
-        }
     }
 }
 

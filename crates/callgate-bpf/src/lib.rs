@@ -8,7 +8,7 @@
 //!
 //! - [`asm`] reads assembly, [`text`] any textual form, which it recognises;
 //! - [`disasm`] writes all of them;
-//! - [`cfg`] has successors, uses and definitions, liveness and forward analyses, [`Alu`] and
+//! - [`mod@cfg`] has successors, uses and definitions, liveness and forward analyses, [`Alu`] and
 //!   [`Relation`] the semantics of arithmetic and comparisons;
 //! - [`is_constant_allow`] predicts whether the kernel caches that a syscall is allowed.
 //!
@@ -47,6 +47,7 @@ mod flow;
 mod insn;
 mod interp;
 mod lexer;
+mod limits;
 mod names;
 mod op;
 mod program;
@@ -57,6 +58,7 @@ pub mod suggest;
 pub mod syscalls;
 pub mod text;
 pub mod verdict;
+mod width;
 
 pub use alu::{Alu, Relation, Source};
 pub use ancillary::{Ancillary, AncillaryWord, NoAncillary, SKF_AD_OFF, SKF_LL_OFF, SKF_NET_OFF};
@@ -67,20 +69,13 @@ pub use error::{ProgramError, Violation};
 pub use filter_flags::FilterFlags;
 pub use flow::compared_arches;
 pub use insn::{Insn, RawInsn, UnknownCode};
-pub use interp::{Run, Step, Width, load_absolute, load_indexed};
+pub use interp::{Run, Step, load_absolute, load_indexed};
+pub use limits::{MAX_INSNS, MAX_READ_INSNS, SCRATCH_WORDS};
 pub use op::{Op, Operand};
 pub use program::{LongProgram, Program, SocketProgram};
 pub use syscalls::Arch;
 pub use verdict::{Action, Verdict};
-
-/// The longest program that the kernel accepts (`BPF_MAXINSNS`).
-pub const MAX_INSNS: usize = 4096;
-
-/// The longest program that can be read, to explain or optimize it.
-pub const MAX_READ_INSNS: usize = 1 << 16;
-
-/// The number of scratch words (`BPF_MEMWORDS`).
-pub const SCRATCH_WORDS: usize = 16;
+pub use width::Width;
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

@@ -5,7 +5,7 @@
 //! `chk_code_allowed` (what exists), `kernel/seccomp.c`, `seccomp_check_filter` (what a seccomp filter
 //! may use), `include/linux/filter.h` of Linux 3.10 (`BPF_S_*`).
 
-use crate::interp::Width;
+use crate::width::Width;
 
 /// The kind of operand of an instruction, and its syntax.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -3,14 +3,14 @@
 
 use std::ops::Deref;
 
-#[cfg(doc)]
-use super::MAX_READ_INSNS;
 use super::Op;
 use super::ancillary::Ancillary;
 use super::check::{self, Rules};
 use super::error::{Hint, ProgramError, Violation, ViolationKind};
 use super::insn::{Insn, RawInsn};
 use super::interp::{self, CallInput, PacketInput, Run, Step};
+#[cfg(doc)]
+use super::limits::MAX_READ_INSNS;
 use crate::data::{Endian, SeccompData};
 use crate::verdict::Verdict;
 

@@ -131,7 +131,7 @@ fn wait_once() {
 /// Waits in many threads and returns their CPU time. Elapsed time would include the scheduler and other processes.
 fn wait_in_threads(threads: u32, count: u32) -> Result<u64, Trouble> {
     let each = count.div_ceil(threads.max(1));
-    // Nobody joins the threads: a filter may deny what that takes, and the process ends soon.
+    // The threads are not joined: a filter may deny the necessary syscalls, and the process ends soon.
     let start_line = Arc::new(Barrier::new(threads as usize + 1));
     let done = Arc::new(Done::default());
     for _ in 0..threads {

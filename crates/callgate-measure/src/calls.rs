@@ -196,7 +196,7 @@ mod tests {
         for (_, _, names) in TABLE {
             for name in *names {
                 assert!(seen.insert(name), "{name} stands twice");
-                assert!(callgate::syscalls::is_known_name(name), "{name} is no call");
+                assert!(callgate::syscalls::is_known_name(name), "{name} is not a syscall");
             }
         }
         assert!(StandIn::find("getpid").is_some());

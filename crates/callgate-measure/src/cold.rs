@@ -114,7 +114,7 @@ impl Clutter {
 impl Drop for Clutter {
     fn drop(&mut self) {
         if !self.code.is_null() {
-            // SAFETY: `map_jumps` made this mapping, and nobody executes it any more.
+            // SAFETY: `map_jumps` made this mapping, and it is no longer executed.
             unsafe { libc::munmap(self.code, self.code_bytes) };
         }
     }

@@ -249,8 +249,8 @@ impl MeasureError {
 impl fmt::Display for MeasureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            Kind::NoProcess(why) => write!(f, "there is no child process: {}", error_text(why)),
-            Kind::NoMemory => f.write_str("there is no memory for other code and data (--cold)"),
+            Kind::NoProcess(why) => write!(f, "cannot create a child process: {}", error_text(why)),
+            Kind::NoMemory => f.write_str("not enough memory for other code and data (--cold)"),
             Kind::NoClock => f.write_str("the clock needs a call here, and the filter denies it"),
             Kind::NotPinned(cpu) => {
                 write!(f, "the measuring process may not run on processor {cpu}")

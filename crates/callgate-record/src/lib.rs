@@ -38,6 +38,7 @@ mod start;
 mod tally;
 mod tracer;
 mod wait_timer;
+mod wake_event;
 
 use std::sync::{Mutex, PoisonError};
 

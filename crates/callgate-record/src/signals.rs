@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use libc::{c_int, c_void, pid_t, siginfo_t};
 
-use super::ptrace;
+use crate::wake_event::wake;
 
 /// Signals that end a process by default and that users, tools or timers send.
 const SIGNALS: [c_int; 7] = [
@@ -141,7 +141,7 @@ extern "C" fn handle(signal: c_int, info: *mut siginfo_t, _: *mut c_void) {
     }
     if command == 0 {
         INTERRUPTED.store(true, Ordering::Relaxed);
-        ptrace::wake();
+        wake();
         return;
     }
     // SAFETY: with SA_SIGINFO the kernel gives a valid pointer.

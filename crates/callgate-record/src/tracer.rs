@@ -60,9 +60,9 @@ pub(super) fn seize(pid: pid_t) -> io::Result<()> {
     request(libc::PTRACE_SEIZE, pid, 0, OPTIONS as usize)
 }
 
-/// Resumes a tracee with a signal or 0; if `every` is set, until the next start or end of a syscall.
-pub(super) fn resume(pid: pid_t, every: bool, signal: c_int) -> io::Result<()> {
-    let how = if every { libc::PTRACE_SYSCALL } else { libc::PTRACE_CONT };
+/// Resumes a tracee with a signal or 0; if `stops_at_syscalls` is set, until the next start or end of a syscall.
+pub(super) fn resume(pid: pid_t, stops_at_syscalls: bool, signal: c_int) -> io::Result<()> {
+    let how = if stops_at_syscalls { libc::PTRACE_SYSCALL } else { libc::PTRACE_CONT };
     request(how, pid, 0, signal as usize)
 }
 

@@ -32,6 +32,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod error;
 mod outcome;
 mod policy;
 mod program;
@@ -45,6 +46,8 @@ use callgate_bpf::{Endian, LongProgram};
 use callgate_proof::policy::Policy;
 
 use writer::{WORD, Writer};
+
+pub use error::Untranslatable;
 
 /// The last line of each script, a command in a comment: solvers report an error for it after `unsat`.
 pub const GET_VALUE: &str = ";(get-value (nr arch instruction_pointer arg0 arg1 arg2 arg3 arg4 arg5 \
@@ -67,21 +70,6 @@ pub struct Side<'a> {
     /// The filters that are installed on top of each other, the oldest first; usually one.
     pub filters: Vec<Filter<'a>>,
 }
-
-/// A program contains something that no accepted program has: a defect of this project.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Untranslatable {
-    instruction: usize,
-}
-
-impl std::fmt::Display for Untranslatable {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let at = self.instruction;
-        write!(f, "instruction {at} cannot be translated to SMT-LIB (a defect of callgate)")
-    }
-}
-
-impl std::error::Error for Untranslatable {}
 
 /// The script that compares two sides on machines of this byte order. The lines of `remarks` become part of
 /// the comment at its beginning; what would end a comment is escaped.

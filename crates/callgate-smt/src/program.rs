@@ -14,7 +14,7 @@ use callgate_bpf::cfg::{Registers, liveness};
 use callgate_bpf::data::SECCOMP_DATA_SIZE;
 use callgate_bpf::{Insn, LongProgram, Op, SCRATCH_WORDS};
 
-use crate::Untranslatable;
+use crate::error::Untranslatable;
 use crate::outcome::Outcomes;
 use crate::writer::{BOOL, WORD, Writer, join, word};
 

@@ -26,6 +26,8 @@
 //! In `Cargo.toml` such a test has `harness = false`.
 #![forbid(unsafe_code)]
 
+pub mod filetest;
+
 use std::fmt;
 use std::panic::resume_unwind;
 use std::process::ExitCode;
@@ -37,77 +39,61 @@ use libtest_mimic::{Arguments, Completion, Failed};
 
 pub use libtest_mimic::Trial;
 
-/// What a test may need that a machine may lack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Need {
+macro_rules! needs {
+    ($($(#[$doc:meta])* $need:ident = $name:literal,)*) => {
+        /// What a test may need that a machine may lack.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Need {
+            $($(#[$doc])* $need,)*
+        }
+
+        impl Need {
+            const ALL: &[Need] = &[$(Need::$need,)*];
+
+            /// Its name in `CALLGATE_REQUIRE`.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Need::$need => $name,)*
+                }
+            }
+        }
+    };
+}
+
+needs! {
     /// Effective user ID 0, or the capabilities that come with it.
-    Root,
+    Root = "root",
     /// A user other than root, whom permissions of files stop.
-    User,
+    User = "user",
     /// `ptrace(2)` of other processes.
-    Ptrace,
+    Ptrace = "ptrace",
     /// eBPF programs at tracepoints, and the kernel's type information.
-    Bpf,
+    Bpf = "bpf",
     /// Listeners of seccomp notifications.
-    Listener,
+    Listener = "listener",
     /// `/proc`.
-    Proc,
+    Proc = "proc",
     /// Mounts in a namespace of its own.
-    Mount,
+    Mount = "mount",
     /// Sockets on the loopback device.
-    Sockets,
+    Sockets = "sockets",
     /// A C compiler and qemu's user-mode emulation for another architecture.
-    Qemu,
+    Qemu = "qemu",
     /// `strace(1)`.
-    Strace,
+    Strace = "strace",
     /// An OCI runtime.
-    Containers,
+    Containers = "containers",
     /// A command or library of the system that is not named here.
-    Tool,
+    Tool = "tool",
     /// A feature of the running kernel that is not named here.
-    Kernel,
+    Kernel = "kernel",
 }
 
 impl Need {
-    const ALL: [Need; 13] = [
-        Need::Root,
-        Need::User,
-        Need::Ptrace,
-        Need::Bpf,
-        Need::Listener,
-        Need::Proc,
-        Need::Mount,
-        Need::Sockets,
-        Need::Qemu,
-        Need::Strace,
-        Need::Containers,
-        Need::Tool,
-        Need::Kernel,
-    ];
-
-    /// Its name in `CALLGATE_REQUIRE`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Need::Root => "root",
-            Need::User => "user",
-            Need::Ptrace => "ptrace",
-            Need::Bpf => "bpf",
-            Need::Listener => "listener",
-            Need::Proc => "proc",
-            Need::Mount => "mount",
-            Need::Sockets => "sockets",
-            Need::Qemu => "qemu",
-            Need::Strace => "strace",
-            Need::Containers => "containers",
-            Need::Tool => "tool",
-            Need::Kernel => "kernel",
-        }
-    }
-
     /// Whether `CALLGATE_REQUIRE` names it.
     ///
     /// # Panics
-    /// When the variable contains a name that no need has.
+    /// If the variable contains an unknown name.
     pub fn is_required(self) -> bool {
         let required = std::env::var("CALLGATE_REQUIRE").unwrap_or_default();
         let mut names = required.split(',').map(str::trim).filter(|name| !name.is_empty());
@@ -115,7 +101,7 @@ impl Need {
         if let Some(unknown) = names.clone().find(|name| !known(name)) {
             let all: Vec<&str> = Need::ALL.iter().map(|need| need.name()).collect();
             panic!(
-                "unknown need \"{unknown}\" in CALLGATE_REQUIRE; they are all, {}",
+                "unknown need \"{unknown}\" in CALLGATE_REQUIRE; known are all, {}",
                 all.join(", ")
             );
         }

@@ -8,7 +8,7 @@ use callgate_vm::{EngineKind, Jit};
 /// `PR_SET_MDWE` with `PR_MDWE_REFUSE_EXEC_GAIN`, since Linux 6.3.
 #[allow(unsafe_code)]
 fn refuse() -> bool {
-    // SAFETY: the arguments are numbers; the syscall only takes a right from this process.
+    // SAFETY: the arguments are numbers; the syscall only revokes a permission of this process.
     unsafe { libc::prctl(libc::PR_SET_MDWE, libc::PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) == 0 }
 }
 

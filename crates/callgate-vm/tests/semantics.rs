@@ -1,7 +1,7 @@
 //! The kernel's semantics in corner cases, for every engine.
 //!
 //! Sources: `net/core/filter.c`, `bpf_convert_filter`, `bpf_skb_load_helper_*`; the same cases run
-//! in the kernel in `callgate-linux`: `tests/agreement.rs` for calls, `tests/packets/` for packets.
+//! in the kernel in `callgate-linux`: `tests/agreement.rs` for syscalls, `tests/packets/` for packets.
 
 use callgate_bpf::{Ancillary, AncillaryWord, NoAncillary, Program, SocketProgram, asm};
 use callgate_bpf::{Endian, SeccompData};
@@ -56,7 +56,7 @@ fn shifts_by_x_use_five_bits() {
         (33, 0x102, 0x40),
         (u32::MAX, 0x8000_0000, 0),
     ] {
-        // X is known, and X is not known before the call.
+        // X constant, and X unknown at compile time.
         call(&format!("ldx #{by}\n ld #0x81\n lsh x\n ret a"), 0, left);
         call(&format!("ldx #{by}\n ld #0x81\n rsh x\n ret a"), 0, right);
         call("ld args[0].low\n tax\n ld #0x81\n lsh x\n ret a", by.into(), left);
@@ -99,7 +99,7 @@ fn argument_halves_follow_the_byte_order() {
     }
 }
 
-/// Every load at every offset of every short packet: what does not lie inside ends the program.
+/// All loads at all offsets of short packets: a load outside of the packet ends the program.
 #[test]
 fn loads_outside_the_packet_return_zero() {
     let bytes: Vec<u8> = (0x80..0xd0).collect();
@@ -113,7 +113,7 @@ fn loads_outside_the_packet_return_zero() {
                 let (bytes, kept) = (&bytes[..length], u32::from(inside.is_some()));
                 packet(&format!("{load} [{offset}]\n ret a"), bytes, value);
                 packet(&format!("{load} [{offset}]\n ret #1"), bytes, kept);
-                // With a test right behind, alone and relative to X.
+                // Followed by a test, and relative to X.
                 let test = format!("jeq #{value}, +0, +1\n ret #1\n ret #2");
                 packet(&format!("{load} [{offset}]\n {test}"), bytes, kept);
                 let indexed = format!("ldb [0]\n tax\n {load} [x + {}]", offset as i64 - 0x80);
@@ -132,12 +132,12 @@ fn a_header_length_is_four_times_the_low_four_bits() {
     packet(with_test, &[0x41, 0, 0, 0, 7], 1);
     packet(with_test, &[0x42, 0, 0, 0, 7], 0);
     packet(with_test, &[], 0);
-    // A is what it was, and X stays for what comes later.
+    // A is unchanged, and X is live afterwards.
     packet("ld #9\n ldxb 4*([0]&0xf)\n ret a", &[0x41], 9);
     packet("ldxb 4*([0]&0xf)\n ldb [0]\n jeq #0x41, +0, +1\n txa\n ret a", &[0x41], 4);
 }
 
-/// What a test would know of a packet.
+/// Ancillary data of a test packet.
 struct Beside;
 
 impl Ancillary for Beside {
@@ -170,7 +170,7 @@ fn negative_offsets_are_relative_to_headers_or_ancillary_words() {
     packet_with("ld #mark\n jeq #0x1234, +0, +1\n ret #1\n ret #2", &bytes, &Beside, 1);
     packet_with("ldx #3\n ld #7\n ld #nla\n ret a", &bytes, &Beside, 7 + 6 + 5);
     packet_with("ldb [0x80000000]\n ret #1", &bytes, &Beside, 0);
-    // Relative to X, no word is known, but headers are.
+    // Loads relative to X support header-relative offsets, but no ancillary words.
     packet_with("ldx #2\n ldb [x + -0x100002]\n ret a", &bytes, &Beside, 0x12);
     packet_with("ldx #0xfffff014\n ld [x + 0]\n ret #1", &bytes, &Beside, 0);
     packet_with(
@@ -190,7 +190,7 @@ fn the_ancillary_xor_is_an_operation() {
 
 #[test]
 fn long_chains_and_distant_jumps_are_correct() {
-    // Beyond what is made a table of: all even numbers, then bits.
+    // More than a table can have: all even numbers, then bits.
     let mut text = String::from("ld args[0].low\n");
     for k in 0..200 {
         text += &format!("jeq #{}, yes\n", 2 * k);
@@ -255,7 +255,7 @@ fn both_halves_may_be_compared_in_either_order() {
     }
 }
 
-/// The load of X goes with the test behind it, but not for those who jump between the two.
+/// The load of X is fused with the test after it, but a jump may lead to the test alone.
 #[test]
 fn jumps_into_fused_operations_are_correct() {
     let header = "ldb [0]
@@ -286,8 +286,8 @@ fn jumps_into_fused_operations_are_correct() {
     packet(swap, &[9, 3], 2);
 }
 
-/// Loads that lie close together are compared at once, which must not show: neither in packets that end
-/// between them, nor where the second says the opposite of the first.
+/// Fused comparisons of adjacent loads must not change the result: neither in packets that end between them, nor
+/// if the second comparison contradicts the first.
 #[test]
 fn probes_agree_with_single_loads() {
     let header = "ldb [5]
@@ -325,7 +325,7 @@ fn probes_agree_with_single_loads() {
         no: ret #2";
     packet(contrary, &[0, 0, 0, 6], 2);
     packet(contrary, &[0, 0, 0, 7], 2);
-    // The second bytes decide only when the first ones do not; both cases may hold.
+    // The second bytes decide only if the first ones do not; both cases may hold.
     let either = "ldb [4]
         jset #1, next, low
         ldb [5]
@@ -341,10 +341,10 @@ fn probes_agree_with_single_loads() {
     }
 }
 
-/// At 2^31 offsets begin to count from headers, however long a packet is.
+/// From 2^31 on, offsets are relative to headers, for packets of any length.
 #[test]
 fn offsets_above_two_gigabytes_are_not_in_the_packet() {
-    // Zero pages, most of which are never touched.
+    // Zero pages, most of which are never accessed.
     let bytes = vec![0; (1 << 31) + 64];
     for (load, kept) in [("ldb", 0), ("ldh", 0), ("ld", 0)] {
         packet(

@@ -8,7 +8,7 @@ use callgate_bpf::random::Rng;
 use callgate_bpf::{Arch, Endian, SeccompData, Verdict};
 use callgate_vm::{Cached, Decoded, EngineKind, SeccompEngine, Stack, differential};
 
-/// Syscalls made of the programs' constants.
+/// Syscalls derived from the constants of the programs.
 fn calls(programs: &[&Program], rng: &mut Rng) -> Vec<SeccompData> {
     let mut calls = Vec::new();
     for program in programs {
@@ -33,7 +33,7 @@ fn check(programs: &[&Program], rng: &mut Rng) {
     for data in &calls {
         assert_eq!(cached.verdict(data), meaning.run(data), "{data:x?}");
     }
-    // Programs that are too complex to merge are left out.
+    // Programs that are too complex to merge are omitted.
     let budget = Budget { nodes: 100_000, steps: 300_000 };
     let options = Options { budget, ..Options::default() };
     if let Ok(merged) = stack::merge(&meaning, &[Arch::X86_64], &options) {

@@ -30,7 +30,7 @@ fn ask(engine: &impl SeccompEngine, arch: u32, nr: u32) -> Verdict {
 
 const X86_64: u32 = Arch::X86_64.token();
 
-/// Their syscall numbers do not begin at 0.
+/// Architectures whose syscall numbers do not start at 0.
 #[test]
 fn mips_abis_have_tables() {
     for (arch, read) in [(Arch::Mips, 4003), (Arch::Mipsel64, 5000), (Arch::Mipsel64n32, 6000)] {

@@ -1,7 +1,7 @@
-//! Line charts with logarithmic axes, as one SVG without anything from outside.
+//! Line charts with logarithmic axes, as one self-contained SVG.
 //!
-//! Colours follow the reader's preference for light or dark. Lines are told apart by colour and by
-//! name: each carries its name at its end, moved away from those of its neighbours.
+//! Colours follow the reader's preference for light or dark. Each line has a colour and a label at its end,
+//! moved so that labels do not overlap.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ pub(super) struct Panel<'a> {
     pub(super) lines: Vec<Line<'a>>,
 }
 
-/// A line of points: rules and seconds, in the order of the first.
+/// A line: rules and seconds, sorted by rules.
 pub(super) struct Line<'a> {
     pub(super) name: &'a str,
     pub(super) points: Vec<(f64, f64)>,
@@ -20,18 +20,18 @@ pub(super) struct Line<'a> {
 const PANEL_WIDTH: f64 = 420.0;
 const HEIGHT: f64 = 380.0;
 const LEFT: f64 = 56.0;
-/// For the names at the ends of lines.
+/// Space for the labels at the ends of lines.
 const RIGHT: f64 = 132.0;
 const TOP: f64 = 44.0;
 const BOTTOM: f64 = 48.0;
-/// Between the names of two lines at least.
+/// The minimum distance between two labels.
 const NAME_HEIGHT: f64 = 14.0;
 
 /// The decades of the axes: rules, and seconds as powers of ten.
 const RULES: (i32, i32) = (1, 4);
 const SECONDS: (i32, i32) = (-6, 1);
 
-/// The first line is drawn strong; colours that are told apart with any kind of sight (Okabe and Ito).
+/// The first line is drawn bold. The colours are those of Okabe and Ito, for all kinds of colour vision.
 const STYLE: &str = "\
 <style>
   svg { color-scheme: light dark; font: 12px system-ui, sans-serif; }
@@ -56,7 +56,7 @@ const STYLE: &str = "\
 </style>
 ";
 
-/// How many styles of lines there are.
+/// The number of line styles.
 const STYLES: usize = 6;
 
 /// Draws panels side by side.
@@ -79,13 +79,13 @@ pub(super) fn draw(panels: &[Panel<'_>]) -> String {
     svg + "</svg>\n"
 }
 
-/// Where a number of rules is.
+/// The x coordinate of a number of rules.
 fn x(rules: f64) -> f64 {
     let decades = f64::from(RULES.1 - RULES.0);
     LEFT + (rules.log10() - f64::from(RULES.0)) / decades * (PANEL_WIDTH - LEFT - RIGHT)
 }
 
-/// Where a time is; outside of the axes on their edge.
+/// The y coordinate of a time, clamped to the axes.
 fn y(seconds: f64) -> f64 {
     let decades = f64::from(SECONDS.1 - SECONDS.0);
     let share = ((seconds.log10() - f64::from(SECONDS.0)) / decades).clamp(0.0, 1.0);
@@ -127,7 +127,7 @@ fn axes(svg: &mut String, title: &str) {
         "<text class=\"soft\" x=\"{middle:.1}\" y=\"{}\" text-anchor=\"middle\">rules</text>",
         bottom + 38.0
     );
-    // One microsecond a rule: what is parallel to it grows linearly.
+    // One microsecond per rule: lines parallel to it show linear growth.
     let (from, to) = (10f64.powi(RULES.0), 10f64.powi(RULES.1));
     let _ = writeln!(
         svg,
@@ -145,7 +145,7 @@ fn polyline(svg: &mut String, style: usize, points: &[(f64, f64)]) {
     let _ = writeln!(svg, "<polyline class=\"c{style}\" points=\"{}\"/>", points.join(" "));
 }
 
-/// The names of lines, from the top down, none over another; the guide has one too.
+/// The labels of lines, from the top down, without overlaps; the guide has one too.
 fn names(svg: &mut String, lines: &[Line<'_>]) {
     let end = |(style, line): (usize, &Line<'_>)| {
         let (rules, seconds) = line.points.last()?;
@@ -166,8 +166,8 @@ fn names(svg: &mut String, lines: &[Line<'_>]) {
     }
 }
 
-/// Sorted heights, moved so that each is [`NAME_HEIGHT`] below the one before, as little as one
-/// pass down and one pass up can.
+/// Moves sorted heights so that each is at least [`NAME_HEIGHT`] below the one before, by one pass down
+/// and one pass up.
 fn apart(heights: &[f64]) -> Vec<f64> {
     let mut places = heights.to_vec();
     for index in 1..places.len() {

@@ -1,4 +1,4 @@
-//! The document: `docs/comparison.md`, whole, and the same tables for a terminal.
+//! The report: `docs/comparison.md`, and the same tables for a terminal.
 
 use callgate::Arch;
 
@@ -9,14 +9,14 @@ use super::rules::Rules;
 use super::sets::RuleSet;
 use super::table::{Table, count, time};
 use super::workloads::Workload;
-use crate::Result;
+use crate::task::Result;
 
-/// How many names a note lists at most.
+/// The maximum number of names in a note.
 const MAX_NAMES: usize = 6;
-/// Means that differ by no more are equal.
+/// Means with at most this difference count as equal.
 const TIE: f64 = 0.005;
 
-/// Everything a run found out.
+/// The results of a run.
 pub(super) struct Report {
     /// The command that was run, with names in place of paths.
     pub(super) command: String,
@@ -25,7 +25,7 @@ pub(super) struct Report {
     pub(super) workloads: Vec<Workload>,
     pub(super) sets: Vec<(RuleSet, Vec<Row>)>,
     pub(super) programs: Vec<Again>,
-    /// What could not be measured at all.
+    /// What could not be measured.
     pub(super) notes: Vec<String>,
     pub(super) growth: Option<Growth>,
     pub(super) engines: Option<Engines>,
@@ -123,7 +123,9 @@ impl Report {
                         let (theirs, ours) = (other.insns, ours.insns);
                         figures.push(format!("{place}: {theirs} instructions, Callgate {ours}"));
                     }
-                    Some(Err(why)) => figures.push(format!("{place}: Callgate makes none: {why}")),
+                    Some(Err(why)) => {
+                        figures.push(format!("{place}: Callgate has no program: {why}"))
+                    }
                     _ => {}
                 }
                 figures.extend(executes_more(
@@ -153,61 +155,62 @@ impl Report {
 }
 
 const COLUMNS: &str = "\
-*insns* are the instructions of the program. *uniform*, *server*, *skewed* and so on are the mean
-numbers of instructions that a call executes under that workload: all calls of x86_64 that are always
-allowed equally often, or by the counts of `eval/src/compare/weights/` and of files given with
-`--weights`. Where the verdict depends on
-arguments, it is the mean over the permitted values of the first one that matters. A compiler that can be told what is frequent is told
-(Callgate by weights, libseccomp by priorities, gVisor by its list of hot calls); *insns* and *time* are
-those without. *const* counts the known calls that the kernel finds to be always allowed when the filter
-is installed, so that it does not run it for them (Linux 5.11 and later). *time* is the median over
-repeated compilations inside one process, from rules in memory to instructions; Callgate's includes the
-proof, and *cached* is its model of kernels with that cache.
+*insns* is the number of instructions of the program. *uniform*, *server*, *skewed* and so on are the mean
+numbers of instructions executed per syscall under that workload: *uniform* gives all always-allowed
+syscalls of x86_64 the same weight, the others use the counts in `eval/src/compare/weights/` and in files
+given with `--weights`. Where the verdict depends on arguments, the figure is the mean over the permitted
+values of the first relevant argument. Compilers that accept frequencies get them (Callgate weights,
+libseccomp priorities, gVisor a list of hot syscalls); *insns* and *time* are measured without them. *const*
+is the number of syscalls that the kernel recognizes as always allowed when the filter is installed, and for
+which it does not run the filter (Linux 5.11 and later). *time* is the median over repeated compilations in
+one process, from rules in memory to instructions; Callgate's includes the proof. *cached* is Callgate's
+model of kernels with that cache.
 
-*means* says what the decision diagram makes of the program: *same* is the same verdict as the rules for
-every input, *proved* that Callgate has refused to hand out anything else. What a compiler decides on its
-own is taken as its rules: gVisor and seccompiler treat x32 numbers as any other, go-seccomp-bpf answers
-them with ENOSYS; seccompiler kills the process and go-seccomp-bpf takes the default action for calls of
-other architectures. Whether another compiler is ahead is judged by what Callgate makes of exactly the
-function of its program, so that none of this counts: aiming at speed, or, where only that program is
-ahead both in size and in executed instructions, at size.
+*means* compares the program's decision diagram with that of the rules: *same* means the same verdict for
+every input, *proved* that Callgate proved this before it returned the program. What a compiler decides on
+its own counts as part of its rules: gVisor and seccompiler treat x32 numbers like any others,
+go-seccomp-bpf returns ENOSYS for them; for syscalls of other architectures, seccompiler kills the process
+and go-seccomp-bpf takes the default action. To judge whether another compiler is ahead, Callgate compiles
+exactly the function of that compiler's program, so none of these decisions count: optimized for speed, or
+for size if only that program is at least as good in both size and executed instructions.
 ";
 
 const PROGRAMS: &str = "
 ## Programs compiled again
 
-Programs of others, given to Callgate as they are: `callgate compile PROGRAM.bpf --model uncached`. Each mean
-is the program's own, then Callgate's for that workload.
+Programs of other compilers, compiled again by Callgate: `callgate compile PROGRAM.bpf --model uncached`. The
+means are those of the original program, then of Callgate's for that workload.
 
 ";
 
 const ENGINES: &str = "
 ## Engines
 
-Programs run in user space. `gcc -O2` is the program as C, the limit for native code; it leaves out words
-beside a packet and offsets from its headers. *callgate, jit, in C* is our native code, linked and called
-as that of gcc is. rbpf gets the program as eBPF, converted as the kernel does it. Hot is the same input
-all the time, cold 10,000 inputs that all differ, on average; the best of seven rounds, three times in turn
-with the others. The columns behind them say how long it takes relative to one of the others, hot and cold:
-0.50 is half as long. Everybody returns what the reference returns, for every input.
+Programs run in user space. `gcc -O2` is the program translated to C, the limit for native code; it lacks
+ancillary words and header-relative offsets. *callgate, jit, in C* is our native code, linked and called in
+the same way. rbpf runs the program as eBPF, converted as the kernel converts it. Hot is the same input each
+time, cold the mean over 10,000 different inputs; each figure is the best of seven rounds, in three passes
+over all engines. The last columns are the time relative to that of another engine, hot and cold: 0.50 means
+half the time. Every engine returns the same value as the reference interpreter for every input.
 ";
 
-/// How the table of what the engines aim at is headed.
-const AIMS: &str = "What the engines aim at, and the workload that is furthest from it";
+/// Caption of the table of targets.
+const AIMS: &str = "Targets of the engines, and the workload that is furthest from each";
 
-/// How the table of what making an engine takes is headed.
+/// Caption of the table of translation times.
 const MAKING: &str =
-    "Making an engine: µs, and bytes of what it made (cached: 512 numbers per arch)";
+    "Translation of programs: µs, and bytes of the result (cached: 512 syscall numbers per arch)";
 
 const GROWTH: &str = "
 ## Growth
 
 ![Time to compile against the number of rules](growth.svg)
 
-Time, then instructions; `!` marks programs longer than the 4,096 instructions that a kernel accepts;
-*cannot* is a refusal for that reason. Nodes are those of the decision diagram, proof included. Growth
-is fitted from 100 rules on, over the programs that a kernel accepts; the steepest step is the one
-between two sizes that grows most.
+Compilation time, then instructions; `!` marks programs longer than the 4,096 instructions that a kernel
+accepts; *cannot* means that the compiler refuses the rules, mostly for that reason. *nodes* counts the nodes
+of the decision diagram, including those of the proof. The exponent of growth is fitted from 100 rules on,
+over the programs that a kernel accepts; the steepest step is the largest exponent between two neighbouring
+sizes.
 
 ";
 
@@ -216,7 +219,8 @@ fn describe(set: &RuleSet) -> String {
 }
 
 fn size(rules: &Rules) -> String {
-    format!("{} calls, {} argument tests", count(rules.calls()), count(rules.tests()))
+    let syscalls = if rules.calls() == 1 { "syscall" } else { "syscalls" };
+    format!("{} {syscalls}, {} argument tests", count(rules.calls()), count(rules.tests()))
 }
 
 fn bullets(items: &[String]) -> String {
@@ -255,13 +259,13 @@ fn sets_table(workloads: &[Workload], rows: &[Row]) -> Table {
     table
 }
 
-/// A name for a narrow column.
+/// A short name, for a narrow column.
 fn short(name: &str) -> &str {
     let words = name.split(['-', '.']);
     words.max_by_key(|word| word.len()).unwrap_or(name)
 }
 
-/// What the table cannot say of its rows.
+/// Remarks on the rows of a table.
 fn notes(rows: &[Row]) -> Vec<String> {
     let mut notes = Vec::new();
     for row in rows {
@@ -282,7 +286,7 @@ fn notes(rows: &[Row]) -> Vec<String> {
         }
         if !figures.unknown.is_empty() {
             notes.push(format!(
-                "{name} has no name for {} of the calls, so that they get the default: {}.",
+                "{name} does not know the names of {} syscalls, which get the default action: {}.",
                 figures.unknown.len(),
                 named(&figures.unknown)
             ));
@@ -413,7 +417,7 @@ mod tests {
         let fast = unknown.sets[0].1[2].outcome.as_mut().unwrap();
         fast.ours[0] = Err("too complex".to_owned());
         let ahead = unknown.ahead();
-        assert!(ahead.contains("- a set, fast: Callgate makes none: too complex\n"), "{ahead}");
+        assert!(ahead.contains("- a set, fast: Callgate has no program: too complex\n"), "{ahead}");
         assert!(ahead.contains("- a set, fast, server: executes 5.50, Callgate 6.00\n"), "{ahead}");
         let mut without = report();
         without.sets[0].1.remove(2);
@@ -428,10 +432,10 @@ mod tests {
             text.contains("- fast differs from the rules: `x86_64 read()` gets A.\n"),
             "{text}"
         );
-        let unknown = "- fast has no name for 1 of the calls, so that they get the default: \
+        let unknown = "- fast does not know the names of 1 syscalls, which get the default action: \
                        lsm_list_modules.\n";
         assert!(text.contains(unknown), "{text}");
-        assert!(text.contains("Some numbers. 5 calls, 0 argument tests."), "{text}");
+        assert!(text.contains("Some numbers. 5 syscalls, 0 argument tests."), "{text}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Rules in any number, the same in every run.
+//! Generated rules, the same in every run.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use callgate::{Arch, Verdict};
 
 use super::rules::{Alternative, Rules};
 
-/// Numbers that look random, from a 64-bit linear congruential generator (Knuth's constants).
+/// Pseudo-random numbers from a 64-bit linear congruential generator (Knuth's constants).
 struct Random(u64);
 
 impl Random {
@@ -30,7 +30,7 @@ fn eq(arg: u32, value: u32) -> Option<Test> {
     Field::arg(arg as u8).map(|field| Test::eq(field, u64::from(value)))
 }
 
-/// An allow list of so many numbers, no two of them adjacent.
+/// An allow list of this many numbers, no two of them adjacent.
 pub(super) fn numbers(count: u32) -> Rules {
     let gap = |index: u32| 2 + u32::from(index.is_multiple_of(3));
     let numbers = (0..count).scan(0, |nr, index| {
@@ -41,8 +41,8 @@ pub(super) fn numbers(count: u32) -> Rules {
     allow_list(numbers.map(|nr| (nr, vec![allow(Vec::new())])).collect())
 }
 
-/// `ioctl` with so many commands: of drivers with a letter each, with directions and sizes as the
-/// structures of drivers have (`include/uapi/asm-generic/ioctl.h`).
+/// `ioctl` with this many commands, encoded with a letter per driver, directions and sizes
+/// (`include/uapi/asm-generic/ioctl.h`).
 pub(super) fn commands(count: u32) -> Rules {
     let mut random = Random(1);
     let sizes = [4, 8, 8, 16, 24, 32, 40, 64, 104, 256];
@@ -59,7 +59,7 @@ pub(super) fn commands(count: u32) -> Rules {
     allow_list(BTreeMap::from([(ioctl, alternatives.collect())]))
 }
 
-/// So many calls, each allowed for one value of one argument together with one of another.
+/// This many syscalls, each allowed for one pair of values of two arguments.
 pub(super) fn pairs(count: u32) -> Rules {
     let call = |index: u32| {
         let tests = [eq(index % 6, 100 + index), eq((index + 1 + index / 6 % 5) % 6, 7 * index)];
@@ -68,13 +68,13 @@ pub(super) fn pairs(count: u32) -> Rules {
     allow_list((0..count).map(call).collect())
 }
 
-/// So many rules for calls chosen at random: one in four for a call whatever its arguments are, the
-/// others for a value of an argument, some of them for two.
+/// This many rules for random syscalls: one in four is unconditional, the others compare an argument with one
+/// or two values.
 pub(super) fn random(count: u32) -> Rules {
     let mut random = Random(2);
     let mut calls: BTreeMap<u32, Vec<Alternative>> = BTreeMap::new();
     for _ in 0..count {
-        // As many calls as rules: how many there are grows, not how much one of them asks for.
+        // As many syscalls as rules, so that the number of syscalls grows and not the conditions of each.
         let alternatives = calls.entry(random.below(2 * count)).or_default();
         let kind = random.below(8);
         if alternatives.iter().any(|alternative| alternative.tests.is_empty()) {
@@ -95,11 +95,11 @@ pub(super) fn random(count: u32) -> Rules {
     allow_list(calls)
 }
 
-/// Rules of all kinds, by seed: up to 600 syscalls, some of them under one to three combinations of tests of
-/// 64-bit arguments, with one or two verdicts beside the default.
+/// Rules of all kinds, by seed: up to 600 syscalls, some of them with one to three combinations of tests of
+/// 64-bit arguments, with one or two verdicts besides the default.
 pub(super) fn mixed(seed: u64) -> Rules {
     let mut random = Random(seed);
-    // The first numbers of neighbouring seeds are alike.
+    // The first numbers of neighbouring seeds are similar.
     (0..4).for_each(|_| _ = random.below(2));
     let default =
         [Verdict::errno(1), Verdict::ALLOW, Verdict::KILL_PROCESS][random.below(3) as usize];
@@ -129,7 +129,7 @@ pub(super) fn mixed(seed: u64) -> Rules {
     Rules::new(Arch::X86_64, default, calls)
 }
 
-/// A test of a 64-bit argument; values repeat often, so that rules have words in common.
+/// A test of a 64-bit argument; values repeat often, so that rules share words.
 fn argument_test(random: &mut Random, arg: u8) -> Option<Test> {
     let field = Field::arg(arg)?;
     let values = [0, 1, 2, 0xffff_ffff, 1 << 32, 5 << 32 | 7, u64::MAX];

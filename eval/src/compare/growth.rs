@@ -11,17 +11,17 @@ use super::measure::{LIMIT, repeated};
 use super::peers::{Missing, Peer, Peers};
 use super::rules::Rules;
 use super::table::{Table, count, time};
-use crate::Result;
+use crate::task::Result;
 
 const SIZES: [u32; 7] = [10, 30, 100, 300, 1000, 2000, 4000];
-/// How long each case is repeated for its median.
+/// For how long each case is repeated to compute its median.
 const REPEAT: Duration = Duration::from_millis(150);
-/// Growth is fitted from here on: below, what every compilation takes counts more.
+/// Growth is fitted from this size on: below, the fixed cost of a compilation dominates.
 const FITTED_FROM: u32 = 100;
 /// The most instructions that the kernel accepts.
 const MAX_INSNS: usize = 4096;
 
-/// The compilers here: those that take numbers without a name.
+/// The compilers that accept syscall numbers without a name.
 const PEERS: [Peer; 5] = [
     Peer::LibseccompLinear,
     Peer::LibseccompTree,
@@ -30,7 +30,7 @@ const PEERS: [Peer; 5] = [
     Peer::Seccompiler,
 ];
 
-/// Rules of one kind in any number.
+/// A generator of rules of one kind.
 struct Family {
     name: &'static str,
     about: &'static str,
@@ -40,18 +40,18 @@ struct Family {
 const FAMILIES: [Family; 3] = [
     Family {
         name: "numbers",
-        about: "an allow list of numbers of which no two are adjacent",
+        about: "an allow list of numbers, no two of them adjacent",
         rules: generate::numbers,
     },
     Family {
         name: "commands",
-        about: "values of one argument of one call: commands of `ioctl`",
+        about: "values of one argument of one syscall: commands of `ioctl`",
         rules: generate::commands,
     },
     Family {
         name: "random rules",
-        about: "calls chosen at random, a quarter allowed always, the others for a value of an \
-                argument or of two",
+        about: "random syscalls, a quarter always allowed, the others for values of one or two \
+                arguments",
         rules: generate::random,
     },
 ];
@@ -62,11 +62,11 @@ struct Point {
     outcome: Result<Grown, Missing>,
 }
 
-/// How far a compilation came.
+/// The result of a compilation.
 struct Grown {
     time: Duration,
     insns: usize,
-    /// Of the diagram; none for other compilers.
+    /// Nodes of the MTBDD; `None` for other compilers.
     nodes: Option<usize>,
 }
 
@@ -76,10 +76,10 @@ struct Series {
     points: Vec<Point>,
 }
 
-/// What all measurements say.
+/// All measurements.
 pub(super) struct Growth(Vec<(&'static Family, Vec<Series>)>);
 
-/// Measures everything; `progress` is told what comes next.
+/// Measures all families; calls `progress` before each step.
 pub(super) fn measure(peers: &Peers, progress: impl Fn(&str)) -> Result<Growth> {
     let mut families = Vec::new();
     for family in &FAMILIES {
@@ -112,7 +112,7 @@ fn own(size: u32, rules: &Rules) -> Result<Point> {
     Ok(Point { rules: size, outcome })
 }
 
-/// The sizes in order; behind one that took too long, the larger ones are not tried.
+/// Measures the sizes in ascending order, and stops after one that took too long.
 fn other(peer: Peer, family: &Family, peers: &Peers) -> Vec<Point> {
     let mut points = Vec::new();
     let mut gave_up = None;
@@ -137,7 +137,7 @@ impl Series {
         self.times_of(usize::MAX)
     }
 
-    /// The same of the programs that the kernel accepts: what is too long is not proved.
+    /// The same for programs that the kernel accepts: longer ones are not proved.
     fn accepted(&self) -> impl Iterator<Item = (f64, f64)> {
         self.times_of(MAX_INSNS)
     }
@@ -156,13 +156,13 @@ impl Series {
     }
 }
 
-/// The largest slope between two neighbours.
+/// The largest slope between two neighbouring points.
 fn steepest(points: &[(f64, f64)]) -> Option<f64> {
     let slopes = points.windows(2).map(|pair| (pair[1].1 / pair[0].1).log(pair[1].0 / pair[0].0));
     slopes.max_by(f64::total_cmp)
 }
 
-/// The slope of the line of least squares through the logarithms; `None` below three points.
+/// The slope of the least-squares line through the logarithms; `None` for fewer than three points.
 fn exponent(points: &[(f64, f64)]) -> Option<f64> {
     if points.len() < 3 {
         return None;
@@ -177,12 +177,12 @@ fn exponent(points: &[(f64, f64)]) -> Option<f64> {
 }
 
 impl Growth {
-    /// A table for each family, with what its rules are.
+    /// The caption and the table of each family.
     pub(super) fn tables(&self) -> Vec<(String, Table)> {
         self.0.iter().map(|(family, all)| (caption(family), table(all))).collect()
     }
 
-    /// The exponents of Callgate by family, as a sentence.
+    /// A sentence with Callgate's exponent for each family.
     pub(super) fn summary(&self) -> String {
         let exponents = self.0.iter().filter_map(|(family, all)| {
             let own = all.first()?;
@@ -192,7 +192,7 @@ impl Growth {
         });
         let exponents: Vec<String> = exponents.collect();
         format!(
-            "Callgate's time, proof included, grows with the number n of rules as: {}.",
+            "Callgate's time, including the proof, grows with the number n of rules as: {}.",
             exponents.join(", ")
         )
     }
@@ -260,7 +260,7 @@ fn table(all: &[Series]) -> Table {
     table
 }
 
-/// A count of instructions, with a mark where the kernel does not accept so many.
+/// A number of instructions, with a mark if the kernel accepts fewer.
 fn insns(insns: usize) -> String {
     format!("{}{}", count(insns), if insns > MAX_INSNS { "!" } else { "" })
 }
@@ -287,7 +287,7 @@ mod tests {
         let point = |rules| Point {
             rules,
             outcome: Ok(Grown {
-                // The last one is too long, and found to be so in no time.
+                // The last one is too long for the kernel, which is detected at once.
                 time: Duration::from_micros(if rules == 4000 { 1 } else { u64::from(rules) }),
                 insns: 2 * rules as usize,
                 nodes: Some(7),

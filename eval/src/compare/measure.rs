@@ -1,5 +1,4 @@
-//! What is measured of a program: its size, what calls execute, what the kernel can cache, and what it
-//! means.
+//! Measures programs: size, executed instructions, syscalls that the kernel can cache, and equivalence.
 
 use std::time::{Duration, Instant};
 
@@ -14,11 +13,11 @@ use callgate::{Arch, Endian};
 use super::peers::{self, Missing, Peer, Peers};
 use super::rules::Rules;
 use super::workloads::Workload;
-use crate::Result;
+use crate::task::Result;
 
-/// How long a compilation is repeated for its median.
+/// For how long a compilation is repeated to compute its median.
 pub(super) const REPEAT: Duration = Duration::from_millis(250);
-/// How long one case of another compiler may take.
+/// The time limit of another compiler for one case.
 pub(super) const LIMIT: Duration = Duration::from_secs(10);
 const MAX_RUNS: usize = 501;
 
@@ -34,22 +33,21 @@ pub(super) struct Row {
 /// The figures of a program.
 pub(super) struct Figures {
     pub(super) insns: usize,
-    /// Mean number of instructions executed under each workload; none where no call has weight, or
-    /// the kernel would not accept the program.
+    /// The mean number of executed instructions for each workload; `None` if no syscall has weight, or the kernel
+    /// does not accept the program.
     pub(super) executed: Vec<Option<f64>>,
-    /// How many of the known calls are constant allow.
+    /// The number of known syscalls that are constant allow.
     pub(super) constant_allow: usize,
     pub(super) time: Duration,
     pub(super) meaning: Meaning,
-    /// Calls that are left out because the compiler has no such name.
+    /// Syscalls that are omitted because the compiler does not know their names.
     pub(super) unknown: Vec<(Arch, u32)>,
-    /// What Callgate makes of exactly the function of this program, under each workload; an error where
-    /// it makes nothing of it. Empty for its own programs.
+    /// Callgate's program for exactly the function of this program, for each workload, or why there is none. Empty
+    /// for its own programs.
     pub(super) ours: Vec<Result<Ours>>,
 }
 
-/// The size and the executed instructions of a program, most often Callgate's for the function of another
-/// program.
+/// The size and the mean number of executed instructions of a program.
 #[derive(Clone, Copy)]
 pub(super) struct Ours {
     pub(super) insns: usize,
@@ -57,26 +55,26 @@ pub(super) struct Ours {
 }
 
 impl Ours {
-    /// Neither longer nor executing more.
+    /// Whether it is neither longer nor slower.
     fn is_ahead_of(self, other: Ours) -> bool {
         self.insns <= other.insns
             && self.executed.zip(other.executed).is_none_or(|(own, other)| own <= other)
     }
 }
 
-/// Whether a program means what the rules say.
+/// Whether a program is equivalent to the rules.
 pub(super) enum Meaning {
     /// Callgate's own proof.
     Proved,
-    /// The same node as the rules, with the edges of its compiler.
+    /// The same node as the rules, with the edges of the program's compiler.
     Same,
-    /// What is different, as text.
+    /// The differences, as text.
     Differs(Vec<String>),
     /// It could not be executed symbolically.
     Unknown(String),
 }
 
-/// The rules as a function, with the calls that are weighed.
+/// The rules as an MTBDD, with the weighted syscalls.
 struct Reference {
     store: Store,
     root: Func,
@@ -94,7 +92,7 @@ impl Reference {
         Ok(Reference { store, root, arches, calls })
     }
 
-    /// The mean number of executed instructions; `None` when no call has weight.
+    /// The mean number of executed instructions; `None` if no syscall has weight.
     fn executed(&self, program: &Program, workload: usize) -> Option<f64> {
         let calls = &self.calls[workload];
         let weighed = calls.iter().any(|call| call.weight > 0.0);
@@ -108,7 +106,7 @@ impl Reference {
     }
 }
 
-/// The four ways in which Callgate compiles here.
+/// The four configurations of Callgate in the comparison.
 const WAYS: [(&str, Model, Aim); 4] = [
     ("Callgate, speed", Model::Uncached, Aim::Speed),
     ("Callgate, size", Model::Uncached, Aim::Size),
@@ -133,7 +131,7 @@ pub(super) fn rows(rules: &Rules, peers: &Peers, workloads: &[Workload]) -> Resu
     Ok(rows)
 }
 
-/// Compiles again and again: the last result, and the median of the times.
+/// Compiles repeatedly; returns the last result and the median time.
 pub(super) fn repeated<T>(repeat: Duration, mut run: impl FnMut() -> T) -> (T, Duration) {
     let mut times = Vec::new();
     let begin = Instant::now();
@@ -204,7 +202,7 @@ fn other(
     };
     let (mut executed, mut ours) = (Vec::new(), Vec::new());
     for (index, workload) in workloads.iter().enumerate() {
-        // A compiler that can be told what is frequent is told.
+        // Compilers that accept frequencies get them.
         let told = if peer.takes_weights() && !workload.hot.is_empty() {
             let rules = Rules { hot: workload.hot.clone(), ..rules.clone() };
             let told = peers.compile(peer, &rules, Duration::ZERO, LIMIT)?;
@@ -230,7 +228,7 @@ fn other(
     Ok(Figures { insns, executed, constant_allow, time, meaning, unknown, ours })
 }
 
-/// The program for speed, but where the one for size alone is ahead in both figures, that one.
+/// The program optimized for speed, or that for size if only that one is ahead in both figures.
 fn best_of_aims(theirs: Ours, make: impl Fn(Aim) -> Result<Ours>) -> Result<Ours> {
     let speed = make(Aim::Speed)?;
     if speed.is_ahead_of(theirs) {
@@ -240,7 +238,7 @@ fn best_of_aims(theirs: Ours, make: impl Fn(Aim) -> Result<Ours>) -> Result<Ours
     Ok(if size.is_ahead_of(theirs) { size } else { speed })
 }
 
-/// Compares a program with the rules as its compiler understands them.
+/// Compares a program with the rules as its compiler interprets them.
 fn meaning(
     peer: Peer,
     rules: &Rules,
@@ -261,16 +259,16 @@ fn meaning(
     Ok(Meaning::Differs(calls))
 }
 
-/// What is wrong first, of an error with many lines.
+/// The first line of an error message.
 fn first_line(error: &impl std::fmt::Display) -> String {
     error.to_string().lines().next().unwrap_or_default().to_owned()
 }
 
-/// A difference between rules and program as a call with both verdicts. How to get around somebody
-/// else's filter is not for a document.
+/// A difference between rules and program: a syscall with both verdicts. Syscalls that bypass the filter of
+/// another compiler are not published.
 fn show(difference: &Difference) -> String {
     if difference.right.permits() && !difference.left.permits() {
-        return "it permits a call that they refuse".to_owned();
+        return "it permits a syscall that they deny".to_owned();
     }
     let data = &difference.data;
     let arch = Arch::with_token(data.arch).find(|arch| arch.call_name(data.nr).is_some());
@@ -284,7 +282,7 @@ fn show(difference: &Difference) -> String {
     format!("`{arch} {name}({})` gets {right} instead of {left}", args.join(", "))
 }
 
-/// A program of others and what Callgate makes of it.
+/// A program of another compiler, and Callgate's program for the same function.
 pub(super) struct Again {
     pub(super) name: String,
     pub(super) insns: usize,
@@ -294,7 +292,7 @@ pub(super) struct Again {
     pub(super) time: Duration,
 }
 
-/// Compiles a program of others anew.
+/// Compiles a program of another compiler again.
 pub(super) fn again(name: String, program: &Program, workloads: &[Workload]) -> Result<Again> {
     let arches = [Arch::X86_64];
     let mut store = Store::default();

@@ -1,9 +1,8 @@
-//! `cargo xtask compare`: the same rules, compiled by Callgate and by others.
+//! `cargo xtask compare`: compares Callgate with other compilers.
 //!
-//! [`sets`] has the rules, in the neutral form of [`rules`]; [`peers`] builds and runs the others;
-//! [`measure`] takes the figures of all programs and compares what they mean by the decision diagram;
-//! [`growth`] compiles ever more rules. [`document`] writes it all down. Another part is a name in
-//! [`Part`] and a section of the report.
+//! [`sets`] has the rule sets, in the neutral form of [`rules`]; [`peers`] builds and runs the other compilers;
+//! [`measure`] measures all programs and compares their MTBDDs; [`growth`] compiles increasing numbers of rules.
+//! [`document`] writes the report. A new part needs a name in [`Part`] and a section of the report.
 
 mod chart;
 mod document;
@@ -26,7 +25,8 @@ use callgate::Endian;
 use callgate::bpf::Program;
 
 use crate::files::{files, stem};
-use crate::{Result, machine, table, workspace};
+use crate::task::{Result, workspace};
+use crate::{machine, table};
 use document::Report;
 use peers::Peers;
 
@@ -35,32 +35,32 @@ pub(crate) const HELP: &str = "\
 usage: cargo xtask compare [PART] [OPTION]...
 
 Compiles the same rules with Callgate, libseccomp, gVisor's pkg/seccomp, rust-vmm's
-seccompiler and elastic's go-seccomp-bpf; compares what the programs mean, how large
-they are, what calls execute and how long it took. Writes docs/comparison.md and
+seccompiler and elastic's go-seccomp-bpf; compares verdicts, sizes, executed
+instructions per syscall and compilation times. Writes docs/comparison.md and
 docs/growth.svg, and prints the tables.
 
-The others are built below target/compare from their ordinary packages, by cc, go and
-cargo. What is not there is reported as not measured.
+The others are built below target/compare from their packages, with cc, go and cargo.
+Unavailable ones are reported as not measured.
 
-parts, which print their tables and write nothing:
-  sets             rule sets of real size, and programs of others
+parts, which only print their tables:
+  sets             realistic rule sets, and programs given with --filters
   growth           from 10 to 4,000 rules
   engines          programs run in user space, by interpreters and native code
   shapes           the programs of callgate-measure's libseccomp module beside libseccomp's
                    own, instruction by instruction, for the rule sets and 1,000 random ones;
-                   not part of a run of all parts; exit status 1 if one is different
+                   only on request; exit status 1 if a program differs
 
   --profiles DIR   more rule sets: container profiles or plain rules in *.json, rules in
                    the drivers' form (eval/src/compare/text.rs) in *.rules
-  --filters DIR    programs to be compiled again: *.bpf, little-endian, for x86_64
-  --weights FILE   one more workload: lines of a call's name and its count
+  --filters DIR    programs to compile again: *.bpf, little-endian, for x86_64
+  --weights FILE   one more workload: lines with the name of a syscall and a count
   --install        install libseccomp-dev with apt-get first
-  --output DIR     where the document goes instead of docs
+  --output DIR     where to write the report, instead of docs
 
-CALLGATE_BENCH_PROFILES and CALLGATE_BENCH_FILTERS stand in for --profiles and --filters.
+CALLGATE_BENCH_PROFILES and CALLGATE_BENCH_FILTERS are the defaults of --profiles and --filters.
 ";
 
-/// What is run.
+/// A part of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Sets,
@@ -78,7 +78,7 @@ impl Part {
     ];
 }
 
-/// The options of one run.
+/// The options of a run.
 #[derive(Debug, Default)]
 struct Options {
     /// `None`: all parts.
@@ -95,8 +95,7 @@ impl Options {
         let mut options = Options::default();
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
-            let mut path =
-                || words.next().map(PathBuf::from).ok_or(format!("{word} needs a path after it"));
+            let mut path = || words.next().map(PathBuf::from).ok_or(format!("{word} needs a path"));
             match word.as_str() {
                 "--profiles" => options.profiles = Some(path()?),
                 "--filters" => options.filters = Some(path()?),
@@ -105,21 +104,23 @@ impl Options {
                 "--install" => options.install = true,
                 name => match Part::ALL.iter().find(|(part, _)| *part == name) {
                     Some((_, part)) if options.part.is_none() => options.part = Some(*part),
-                    Some(_) => return Err("one part at a time, or none for all".to_owned()),
+                    Some(_) => {
+                        return Err("more than one part; give one part, or none for all".to_owned());
+                    }
                     None if name.starts_with('-') => {
                         return Err(format!("unknown option {name:?}; try --help"));
                     }
-                    None => return Err(format!("there is no part {name:?}; try --help")),
+                    None => return Err(format!("unknown part {name:?}; try --help")),
                 },
             }
         }
         if options.part.is_some() && options.output.is_some() {
-            return Err("--output is for a run of all parts; a part writes nothing".to_owned());
+            return Err("--output has no effect with a part, which writes no files".to_owned());
         }
         Ok(options)
     }
 
-    /// Takes what is not given from the environment, as the benches do.
+    /// Takes missing options from the environment, like the benchmarks.
     fn or_environment(mut self) -> Options {
         let variable = |name| std::env::var_os(name).map(PathBuf::from);
         self.profiles = self.profiles.or_else(|| variable("CALLGATE_BENCH_PROFILES"));
@@ -127,7 +128,7 @@ impl Options {
         self
     }
 
-    /// The command with names in place of the paths of this machine.
+    /// The command line, with names in place of paths.
     fn command(&self) -> String {
         let mut command = "cargo xtask compare".to_owned();
         command += if self.profiles.is_some() { " --profiles DIR" } else { "" };
@@ -154,7 +155,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         print!("{}", shapes::compare(&directory, options.profiles.as_deref(), progress)?);
         return Ok(());
     }
-    // Engines are compared with others than compilers are.
+    // Engines are not compared with these compilers.
     let peers = match options.part {
         Some(Part::Engines) => None,
         _ => Some(Peers::build(&directory)?),
@@ -201,10 +202,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Compiles the programs of a directory anew.
+/// Compiles the programs of a directory again.
 fn programs(directory: Option<&Path>, report: &mut Report) -> Result<()> {
     let Some(directory) = directory else {
-        report.notes.push("No programs of others were given with `--filters`.".to_owned());
+        report.notes.push("No programs were given with `--filters`.".to_owned());
         return Ok(());
     };
     for path in files(directory, "bpf")? {
@@ -236,9 +237,9 @@ mod tests {
         for (words, expected) in [
             (&["--profiles"][..], "--profiles needs a path"),
             (&["--profile", "x"], "unknown option \"--profile\""),
-            (&["size"], "there is no part \"size\""),
-            (&["sets", "growth"], "one part at a time"),
-            (&["sets", "--output", "x"], "a part writes nothing"),
+            (&["size"], "unknown part \"size\""),
+            (&["sets", "growth"], "more than one part"),
+            (&["sets", "--output", "x"], "a part, which writes no files"),
         ] {
             let error = parse(words).unwrap_err();
             assert!(error.contains(expected), "{error}");

@@ -1,9 +1,8 @@
-//! The other compilers: how they are built, what they decide on their own, and how one is run.
+//! The other compilers: how to build and run them, and which decisions they make on their own.
 //!
-//! Each has a driver of ours in `drivers/` that reads rules in the form of [`super::text`], measures inside
-//! its own process and writes the program. A driver is built in a directory of its own below
-//! `target/compare/`, from the packages that its language's ordinary tools fetch. What cannot be built
-//! is not measured, and that is said.
+//! Each has a driver in `drivers/` that reads rules in the form of [`super::text`], measures in its own process
+//! and writes the program. A driver is built in a directory below `target/compare/`, with the usual tools of its
+//! language. Compilers that cannot be built are reported as not measured.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,14 +14,14 @@ use callgate::{Arch, Verdict};
 
 use super::rules::{Edges, Rules};
 use super::text;
-use crate::Result;
+use crate::task::Result;
 
-/// gVisor publishes its Go packages as commits of a branch, without releases.
+/// gVisor publishes its Go packages as commits of a branch and has no releases.
 pub(super) const GVISOR: &str = "v0.0.0-20260905035102-160fafc42237";
 const ELASTIC: &str = "v1.5.0";
 const SECCOMPILER: &str = "0.5.0";
 
-/// The exit status of a driver for rules that its compiler has no form for.
+/// The exit status of a driver if its compiler cannot express the rules.
 const CANNOT_EXPRESS: i32 = 3;
 
 const READER: &str = include_str!("drivers/go/rules.go");
@@ -31,7 +30,7 @@ const GVISOR_DRIVER: &str = include_str!("drivers/gvisor/main.go");
 const ELASTIC_DRIVER: &str = include_str!("drivers/elastic/main.go");
 const SECCOMPILER_DRIVER: &str = include_str!("drivers/seccompiler/main.rs");
 
-/// A way to compile: a library, and how it is asked.
+/// A configuration of a compiler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Peer {
     LibseccompLinear,
@@ -81,7 +80,7 @@ impl Peer {
         }
     }
 
-    /// What the driver is told.
+    /// The arguments of the driver.
     fn variant(self) -> &'static str {
         match self {
             Peer::LibseccompLinear => "1",
@@ -92,18 +91,18 @@ impl Peer {
         }
     }
 
-    /// Whether frequent calls change what it makes.
+    /// Whether it accepts frequencies of syscalls.
     pub(super) fn takes_weights(self) -> bool {
         matches!(self.library(), Library::Libseccomp | Library::Gvisor)
     }
 
-    /// What it decides about calls that no rule is about, for rules that say something else.
+    /// Its verdicts for syscalls without rules, which may differ from those of the rules.
     pub(super) fn edges(self, rules: &Rules) -> Edges {
         let default = rules.blocks.first().map_or(rules.edges.bad_arch, |block| block.default);
         let alone = rules.blocks.iter().all(|block| block.arch == Arch::X86_64);
         match self.library() {
-            // Calls of other architectures get what the rules say, and so do x32's numbers, unless
-            // x32 is one of the architectures.
+            // Syscalls of other architectures get the verdict of the rules, and so do x32's numbers, unless x32 is
+            // one of the architectures.
             Library::Libseccomp => Edges {
                 bad_arch: rules.edges.bad_arch,
                 x32: alone.then_some((u32::MAX - 1, rules.edges.bad_arch)).or(rules.edges.x32),
@@ -130,7 +129,7 @@ impl Library {
         }
     }
 
-    /// Builds the driver; where it is, and the version of the library.
+    /// Builds the driver; returns its path and the version of the library.
     fn build(self, directory: &Path) -> Result<(PathBuf, String)> {
         let put = |name: &str, text: &str| {
             fs::write(directory.join(name), text).map_err(|error| format!("{name}: {error}"))
@@ -170,7 +169,7 @@ impl Library {
     }
 }
 
-/// Builds `main.rs` with a crate of this version; where the driver is.
+/// Builds `main.rs` with this version of a crate; returns the path of the driver.
 pub(super) fn cargo(directory: &Path, name: &str, version: &str) -> Result<PathBuf> {
     let text = format!(
         "[package]\nname = \"main\"\nedition = \"2024\"\n\n\
@@ -185,7 +184,7 @@ pub(super) fn cargo(directory: &Path, name: &str, version: &str) -> Result<PathB
     Ok(target.join("release/main"))
 }
 
-/// Builds a driver in Go with some modules of these versions.
+/// Builds a driver in Go with these versions of modules.
 pub(super) fn go(directory: &Path, modules: &[(&str, &str)]) -> Result<()> {
     let mut text = "module compare\n\ngo 1.26\n\n".to_owned();
     for (module, version) in modules {
@@ -201,9 +200,9 @@ fn go_version(directory: &Path) -> Result<String> {
         .map(|version| version.trim().to_owned())
 }
 
-/// What a command prints; the error of a failure is the last line of what it said.
+/// The standard output of a command; if it fails, the error is the last line of its standard error.
 pub(super) fn output(command: &mut Command) -> Result<String> {
-    // Without its directory: what is said may go into a document.
+    // Without its directory, because the message may be published.
     let program = Path::new(command.get_program()).file_name().unwrap_or_default();
     let program = program.to_string_lossy().into_owned();
     let output = command.output().map_err(|error| format!("{program}: {error}"))?;
@@ -212,10 +211,10 @@ pub(super) fn output(command: &mut Command) -> Result<String> {
     }
     let text = String::from_utf8_lossy(&output.stderr);
     let telling = text.lines().find(|line| line.contains("error")).or(text.lines().last());
-    Err(format!("{program}: {}", telling.unwrap_or("failed without a word").trim()))
+    Err(format!("{program}: {}", telling.unwrap_or("failed without a message").trim()))
 }
 
-/// Installs what Debian has, for those who ask for it and may.
+/// Installs the Debian package of libseccomp.
 pub(super) fn install() -> Result<()> {
     let status = Command::new("apt-get").args(["install", "-y", "libseccomp-dev"]).status();
     match status {
@@ -225,24 +224,24 @@ pub(super) fn install() -> Result<()> {
     }
 }
 
-/// The compilers that are there.
+/// The available compilers.
 pub(super) struct Peers {
     directory: PathBuf,
     drivers: Vec<(Library, Result<(PathBuf, String)>)>,
 }
 
-/// What a compiler made of rules.
+/// The result of a compiler.
 #[derive(Clone, Debug)]
 pub(super) struct Compiled {
     /// A `sock_filter` array.
     pub(super) bytes: Vec<u8>,
-    /// The median of some runs.
+    /// The median time.
     pub(super) time: Duration,
-    /// Calls that were left out because the compiler has no such name.
+    /// Syscalls that were omitted because the compiler does not know their names.
     pub(super) unknown: Vec<(Arch, u32)>,
 }
 
-/// Why there is no program.
+/// Why a compiler returned no program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Missing {
     NotMeasured(String),
@@ -296,7 +295,7 @@ impl Peers {
         }
     }
 
-    /// The versions of those that are there, and why the others are not.
+    /// The versions of the available compilers, and why the others are unavailable.
     pub(super) fn versions(&self) -> Vec<String> {
         let version = |(library, driver): &(Library, Result<(PathBuf, String)>)| match driver {
             Ok((_, version)) => version.clone(),
@@ -305,7 +304,7 @@ impl Peers {
         self.drivers.iter().map(version).collect()
     }
 
-    /// Compiles rules, again and again for `repeat`, but not longer than `limit` in all.
+    /// Compiles rules repeatedly for `repeat`, at most for `limit` in total.
     pub(super) fn compile(
         &self,
         peer: Peer,
@@ -330,19 +329,21 @@ impl Peers {
         let output = child.wait_with_output().map_err(failed)?;
         if !output.status.success() {
             let text = String::from_utf8_lossy(&output.stderr);
-            let why = text.lines().next().unwrap_or("without a word").to_owned();
+            let why = text.lines().next().unwrap_or("without a message").to_owned();
             return Err(match output.status.code() {
                 Some(CANNOT_EXPRESS) => Missing::CannotExpress(why),
                 _ => Missing::Failed(why),
             });
         }
-        let (time, unknown) = reported(&String::from_utf8_lossy(&output.stdout))
-            .ok_or_else(|| Missing::Failed("its driver reports no time".to_owned()))?;
+        let (time, unknown) =
+            reported(&String::from_utf8_lossy(&output.stdout)).ok_or_else(|| {
+                Missing::Failed("missing time in the output of its driver".to_owned())
+            })?;
         Ok(Compiled { bytes: fs::read(&program).map_err(failed)?, time, unknown })
     }
 }
 
-/// Waits for a process, and ends it at the limit: whether it came to its own end.
+/// Waits for a process, and kills it at the limit; returns whether it ended by itself.
 fn wait(child: &mut Child, limit: Duration) -> std::io::Result<bool> {
     let start = Instant::now();
     while child.try_wait()?.is_none() {
@@ -356,7 +357,7 @@ fn wait(child: &mut Child, limit: Duration) -> std::io::Result<bool> {
     Ok(true)
 }
 
-/// What a driver prints: the median, and the calls that were left out.
+/// Parses the output of a driver: the median, and the omitted syscalls.
 fn reported(text: &str) -> Option<(Duration, Vec<(Arch, u32)>)> {
     let (mut time, mut unknown) = (None, Vec::new());
     for line in text.lines() {

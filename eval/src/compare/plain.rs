@@ -1,5 +1,5 @@
-//! Plain rules in JSON: per number a list of alternatives, each a list of comparisons that must all
-//! hold.
+//! Plain rules in JSON: for each syscall number a list of alternatives, each a list of comparisons that must
+//! all hold.
 //!
 //! ```json
 //! {"default_action": 327681, "bad_arch_action": 0, "arches": ["x86_64"],
@@ -14,9 +14,9 @@ use callgate::{Arch, Verdict};
 use jsonc_parser::{JsonObject, JsonValue, parse_to_value};
 
 use super::rules::{Alternative, Rules};
-use crate::Result;
+use crate::task::Result;
 
-/// Reads plain rules; `None` when the text is no such thing.
+/// Reads plain rules; `None` if the text has another form.
 pub(super) fn read(text: &str) -> Option<Result<Rules>> {
     let value = parse_to_value(text, &Default::default()).ok()??;
     match &value {
@@ -30,15 +30,17 @@ fn rules<'a>(object: &'a JsonObject<'_>) -> Result<Rules> {
     let arches = object.get_array("arches").into_iter().flat_map(|arches| arches.iter());
     let name = |arch: &'a JsonValue<'_>| match arch {
         JsonValue::String(name) => name.as_ref(),
-        _ => "what is no name",
+        _ => "values that are not names",
     };
     let arches: Vec<&str> = arches.map(name).collect();
     if arches != [own] {
-        return Err(format!("plain rules are for {own} alone, not for {arches:?}"));
+        return Err(format!("plain rules support only {own}, not {arches:?}"));
     }
     let mut calls = BTreeMap::new();
     for rule in object.get_array("rules").into_iter().flat_map(|rules| rules.iter()) {
-        let JsonValue::Object(rule) = rule else { return Err("a rule is no object".to_owned()) };
+        let JsonValue::Object(rule) = rule else {
+            return Err("a rule is not an object".to_owned());
+        };
         let verdict = Verdict(word(rule, "action")?);
         let alternatives: Result<Vec<Alternative>> = match rule.get_array("alternatives") {
             Some(all) if !all.is_empty() => {
@@ -58,16 +60,17 @@ fn rules<'a>(object: &'a JsonObject<'_>) -> Result<Rules> {
 
 fn conjunction(value: &JsonValue<'_>) -> Result<Vec<Test>> {
     let JsonValue::Array(tests) = value else {
-        return Err("an alternative is no array".to_owned());
+        return Err("an alternative is not an array".to_owned());
     };
     tests.iter().map(test).collect()
 }
 
 fn test(value: &JsonValue<'_>) -> Result<Test> {
-    let JsonValue::Object(test) = value else { return Err("a test is no object".to_owned()) };
+    let JsonValue::Object(test) = value else { return Err("a test is not an object".to_owned()) };
     let arg = number(test, "arg")?;
     let field = u8::try_from(arg).ok().and_then(Field::arg);
-    let field = field.ok_or_else(|| format!("there is no argument {arg}"))?;
+    let field =
+        field.ok_or_else(|| format!("argument {arg} does not exist; arguments are 0 to 5"))?;
     let value = number(test, "value")?;
     let op = test.get_string("op").map_or("", |op| op.as_ref());
     let cmp = match op {
@@ -78,19 +81,19 @@ fn test(value: &JsonValue<'_>) -> Result<Test> {
         "le" => Cmp::Le,
         "gt" => Cmp::Gt,
         "ge" => Cmp::Ge,
-        _ => return Err(format!("there is no comparison {op:?}")),
+        _ => return Err(format!("unknown comparison {op:?}")),
     };
     Ok(Test::new(field, cmp, value))
 }
 
 fn number(object: &JsonObject<'_>, key: &str) -> Result<u64> {
-    let text = object.get_number(key).ok_or_else(|| format!("a number {key:?} is missing"))?;
-    text.parse().map_err(|_| format!("{key:?} is {text}, which is no number of 64 bits"))
+    let text = object.get_number(key).ok_or_else(|| format!("missing number {key:?}"))?;
+    text.parse().map_err(|_| format!("{key:?} is {text}, which is not a 64-bit number"))
 }
 
 fn word(object: &JsonObject<'_>, key: &str) -> Result<u32> {
     let number = number(object, key)?;
-    u32::try_from(number).map_err(|_| format!("{key:?} is {number}, which has more than 32 bits"))
+    u32::try_from(number).map_err(|_| format!("{key:?} is {number}, which is not a 32-bit number"))
 }
 
 #[cfg(test)]
@@ -114,6 +117,6 @@ mod tests {
         let bad = text.replace("\"eq\"", "\"is\"");
         assert!(read(&bad).unwrap().unwrap_err().contains("\"is\""));
         let other = text.replace("x86_64", "aarch64");
-        assert!(read(&other).unwrap().unwrap_err().contains("not for [\"aarch64\"]"));
+        assert!(read(&other).unwrap().unwrap_err().contains("not [\"aarch64\"]"));
     }
 }

@@ -1,12 +1,11 @@
-//! Rules in the small form that every compiler of the comparison is given.
+//! Rules in the form that all compilers of the comparison get.
 //!
-//! Per architecture and number an ordered list of alternatives: the first of which all tests hold
-//! decides, else the default does. Conditions are in disjunctive normal form, so a driver needs no
-//! trees. What compilers decide on their own, each in its way, is kept apart as [`Edges`], so that
-//! a program can be compared with the rules as its compiler understands them.
+//! For each architecture and number there is an ordered list of alternatives: the first one whose tests all hold
+//! decides, otherwise the default applies. Conditions are in disjunctive normal form, so drivers need no trees.
+//! Decisions that compilers make on their own are kept apart as [`Edges`], so that a program can be compared
+//! with the rules as its compiler interprets them.
 //!
-//! Limit: a rule for more than [`MAX_RANGE`] numbers in a row has no place here, but for the one
-//! that turns x32 away.
+//! Limit: a rule has at most [`MAX_RANGE`] consecutive numbers, except for the rule that rejects x32.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,29 +13,29 @@ use callgate::policy::{CallSet, Condition, Policy, Rule, Section, Test};
 use callgate::syscalls::X32_SYSCALL_BIT;
 use callgate::{Arch, Verdict};
 
-use crate::Result;
+use crate::task::Result;
 
-/// The most numbers in a row that one rule may be about.
+/// The maximum number of consecutive syscall numbers in a rule.
 const MAX_RANGE: u32 = 8192;
-/// The most alternatives of one condition.
+/// The maximum number of alternatives of a condition.
 const MAX_ALTERNATIVES: usize = 8192;
 
 /// Rules for some architectures.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Rules {
-    /// x86_64 and x32, which share a token, are a block each.
+    /// x86_64 and x32, which share a token, have a block each.
     pub(super) blocks: Vec<Block>,
-    /// What differs between compilers.
+    /// The decisions that differ between compilers.
     pub(super) edges: Edges,
-    /// The numbers of the native architecture that happen most, the most frequent first, with their
-    /// share of all calls in thousandths: for compilers that can be told.
+    /// The most frequent syscalls of the native architecture, in descending order, with their share of all
+    /// syscalls in thousandths: for compilers that accept frequencies.
     pub(super) hot: Vec<(u32, u32)>,
 }
 
-/// What is decided where no rule of any call applies.
+/// The verdicts for syscalls without rules.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Edges {
-    /// For calls of other architectures.
+    /// For syscalls of other architectures.
     pub(super) bad_arch: Verdict,
     /// For numbers from [`X32_SYSCALL_BIT`] to this one on x86_64; `None`: the default, as for any
     /// other number.
@@ -51,7 +50,7 @@ pub(super) struct Block {
     pub(super) calls: BTreeMap<u32, Vec<Alternative>>,
 }
 
-/// The verdict of a call under a condition.
+/// The verdict of a syscall under a condition.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Alternative {
     /// All must hold; none: always.
@@ -66,7 +65,7 @@ impl Alternative {
 }
 
 impl Rules {
-    /// Rules for one architecture that kills the thread for calls of others, and for x32 numbers on
+    /// Rules for one architecture that kills the thread for syscalls of others, and for x32 numbers on
     /// x86_64, as libseccomp does.
     pub(super) fn new(
         arch: Arch,
@@ -79,7 +78,7 @@ impl Rules {
         Rules { blocks: vec![Block { arch, default, calls }], edges, hot: Vec::new() }
     }
 
-    /// The rules of a policy.
+    /// Converts a policy.
     pub(super) fn from_policy(policy: &Policy) -> Result<Rules> {
         let mut edges = Edges { bad_arch: policy.bad_arch(), x32: None };
         let mut blocks = Vec::new();
@@ -117,7 +116,10 @@ impl Rules {
             };
             let section = &mut sections[index];
             if section.default != block.default {
-                return Err(format!("{} has another default than its kin", block.arch));
+                return Err(format!(
+                    "the default of {} differs from that of the other ABI under the same token",
+                    block.arch
+                ));
             }
             section.rules.extend(block.rules());
             if let (Arch::X86_64, Some((last, verdict))) = (block.arch, self.edges.x32) {
@@ -133,7 +135,7 @@ impl Rules {
         Rules { edges, ..self.clone() }
     }
 
-    /// The same rules without some calls.
+    /// The same rules without some syscalls.
     pub(super) fn without(&self, calls: &[(Arch, u32)]) -> Rules {
         let mut rules = self.clone();
         for block in &mut rules.blocks {
@@ -142,8 +144,8 @@ impl Rules {
         rules
     }
 
-    /// The same rules where every verdict but this one gives way to the default: for compilers that
-    /// know one verdict beside the default.
+    /// The same rules with all verdicts but this one replaced by the default: for compilers that support only one
+    /// verdict besides the default.
     pub(super) fn only(&self, verdict: Verdict) -> Rules {
         let mut rules = self.clone();
         for block in &mut rules.blocks {
@@ -154,12 +156,12 @@ impl Rules {
         rules
     }
 
-    /// How many calls have rules.
+    /// The number of syscalls with rules.
     pub(super) fn calls(&self) -> usize {
         self.blocks.iter().map(|block| block.calls.len()).sum()
     }
 
-    /// How many tests of arguments there are.
+    /// The number of tests of arguments.
     pub(super) fn tests(&self) -> usize {
         let alternatives = self.blocks.iter().flat_map(|block| block.calls.values().flatten());
         alternatives.map(|alternative| alternative.tests.len()).sum()
@@ -167,7 +169,7 @@ impl Rules {
 }
 
 impl Block {
-    /// One rule for each alternative; calls that are decided by their number alone share one.
+    /// One rule for each alternative; syscalls without conditions share one.
     fn rules(&self) -> Vec<Rule> {
         let mut rules = Vec::new();
         let mut unconditional: BTreeMap<Verdict, Vec<u32>> = BTreeMap::new();
@@ -194,7 +196,7 @@ impl Block {
     }
 }
 
-/// Which architecture of a section a number belongs to.
+/// The architecture of a section to which a number belongs.
 fn owner(section: &Section, nr: u32) -> Option<Arch> {
     let mut arches = section.arches();
     if arches.clone().count() == 1 {
@@ -204,7 +206,7 @@ fn owner(section: &Section, nr: u32) -> Option<Arch> {
     arches.find(|arch| (*arch == Arch::X32) == x32)
 }
 
-/// All numbers that rules of a section are about, but for x32's where they are turned away.
+/// All numbers in the rules of a section, except for x32's if they are rejected.
 fn numbers(section: &Section, edges: &mut Edges) -> Result<BTreeSet<u32>> {
     let mut numbers = BTreeSet::new();
     for rule in &section.rules {
@@ -214,14 +216,16 @@ fn numbers(section: &Section, edges: &mut Edges) -> Result<BTreeSet<u32>> {
             } else if first == X32_SYSCALL_BIT && rule.when.is_always() && edges.x32.is_none() {
                 edges.x32 = Some((last, rule.verdict));
             } else {
-                return Err(format!("a rule is about all numbers from {first} to {last}"));
+                return Err(format!(
+                    "a rule has all numbers from {first} to {last}, more than {MAX_RANGE}"
+                ));
             }
         }
     }
     Ok(numbers)
 }
 
-/// What decides a number, up to the first unconditional rule.
+/// The alternatives of a number, up to the first unconditional rule.
 fn alternatives(section: &Section, nr: u32) -> Result<Vec<Alternative>> {
     let mut found = Vec::new();
     for rule in section.rules.iter().filter(|rule| rule.calls.contains(nr)) {
@@ -234,7 +238,7 @@ fn alternatives(section: &Section, nr: u32) -> Result<Vec<Alternative>> {
             break;
         }
     }
-    // What is left to the default need not be said.
+    // Alternatives at the end that equal the default have no effect.
     while found.last().is_some_and(|last| last.verdict == section.default) {
         found.pop();
     }

@@ -1,7 +1,7 @@
-//! The rule sets that compilers are compared on.
+//! The rule sets of the comparison.
 //!
-//! The project's own are here, so that the comparison needs no other data; profiles of others come
-//! from a directory, systemd's list of calls from an installed systemd.
+//! The project's own rule sets are here, so that the comparison needs no other data. Other profiles come from a
+//! directory, and systemd's list of syscalls from an installed systemd.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,12 +17,12 @@ use super::generate;
 use super::plain;
 use super::rules::{Alternative, Rules};
 use super::text;
-use crate::Result;
+use crate::task::Result;
 
 /// Rules with a name.
 pub(super) struct RuleSet {
     pub(super) name: String,
-    /// What they are, in a sentence.
+    /// A sentence that describes them.
     pub(super) about: String,
     pub(super) rules: Rules,
 }
@@ -36,7 +36,7 @@ impl RuleSet {
 const ONE: &[Arch] = &[Arch::X86_64];
 const THREE: &[Arch] = &[Arch::X86_64, Arch::X86, Arch::X32];
 
-/// All rule sets, those of a directory after the project's own. What cannot be had is told.
+/// All rule sets: the project's own, then those of a directory. Unavailable ones are added to `notes`.
 pub(super) fn all(profiles: Option<&Path>, notes: &mut Vec<String>) -> Result<Vec<RuleSet>> {
     let mut sets = own()?;
     match systemd() {
@@ -45,12 +45,12 @@ pub(super) fn all(profiles: Option<&Path>, notes: &mut Vec<String>) -> Result<Ve
     }
     match profiles {
         Some(directory) => sets.extend(of_directory(directory, notes)?),
-        None => notes.push("No profiles of others were given with `--profiles`.".to_owned()),
+        None => notes.push("No profiles were given with `--profiles`.".to_owned()),
     }
     Ok(sets)
 }
 
-/// The sets that need nothing but this project.
+/// The project's own rule sets.
 fn own() -> Result<Vec<RuleSet>> {
     let one = profile(CONTAINER_DEFAULT, ONE)?;
     let allow_only = one.only(Verdict::ALLOW);
@@ -58,7 +58,7 @@ fn own() -> Result<Vec<RuleSet>> {
         RuleSet::new("container-default", "The built-in profile, x86_64.", one),
         RuleSet::new(
             "container-default, allow only",
-            "The same with one action beside the default, for compilers that know no more.",
+            "The same with one action besides the default, for compilers that support no more.",
             allow_only,
         ),
         RuleSet::new(
@@ -68,7 +68,7 @@ fn own() -> Result<Vec<RuleSet>> {
         ),
         RuleSet::new(
             "argument-heavy",
-            "What a network server needs, with its arguments checked where that says something.",
+            "An allow list of a network server, with conditions on arguments where they are meaningful.",
             argument_heavy()?,
         ),
         RuleSet::new(
@@ -78,20 +78,24 @@ fn own() -> Result<Vec<RuleSet>> {
         ),
         RuleSet::new(
             "two hundred numbers",
-            "An allow list of 200 numbers without two that are adjacent.",
+            "An allow list of 200 numbers, no two of them adjacent.",
             generate::numbers(200),
         ),
         RuleSet::new(
             "800 ioctl commands",
-            "One call with 800 values of one argument, of the form that device drivers use.",
+            "One syscall with 800 values of one argument, encoded like commands of device drivers.",
             generate::commands(800),
         ),
         RuleSet::new(
             "32 pairs",
-            "32 calls, each with a pair of values that belong together in two arguments.",
+            "32 syscalls, each with conditions on a pair of values in two arguments.",
             generate::pairs(32),
         ),
-        RuleSet::new("deny list", "Everything is allowed but what administers a system.", deny()?),
+        RuleSet::new(
+            "deny list",
+            "A deny list of the syscalls that administer a system; all others are allowed.",
+            deny()?,
+        ),
     ])
 }
 
@@ -146,7 +150,7 @@ const ADMINISTRATION: [&str; 34] = [
 ];
 
 fn number(name: &str) -> Result<u32> {
-    Arch::X86_64.number(name).ok_or_else(|| format!("x86_64 has no call {name}"))
+    Arch::X86_64.number(name).ok_or_else(|| format!("x86_64 does not have the syscall {name}"))
 }
 
 fn list(names: &[&str]) -> Result<Rules> {
@@ -161,13 +165,13 @@ fn deny() -> Result<Rules> {
     Ok(Rules::new(Arch::X86_64, Verdict::ALLOW, calls?))
 }
 
-/// `argument == value`, for each of the values.
+/// `argument == value`, for any of the values.
 fn any_of(arg: u8, values: &[u64]) -> Vec<Vec<Test>> {
     let eq = |value: &u64| Field::arg(arg).map(|field| vec![Test::eq(field, *value)]);
     values.iter().filter_map(eq).collect()
 }
 
-/// All bits of the mask as in the value.
+/// The masked bits equal the value.
 fn bits(arg: u8, mask: u64, value: u64) -> Vec<Test> {
     Field::arg(arg).map(|field| Test::masked_eq(field, mask, value)).into_iter().collect()
 }
@@ -176,7 +180,7 @@ fn compared(arg: u8, cmp: Cmp, value: u64) -> Vec<Test> {
     Field::arg(arg).map(|field| Test::new(field, cmp, value)).into_iter().collect()
 }
 
-/// A server that listens, keeps connections in epoll and works in threads.
+/// The rules of a server with threads and epoll.
 fn argument_heavy() -> Result<Rules> {
     let always = [
         "read",
@@ -211,7 +215,7 @@ fn argument_heavy() -> Result<Rules> {
         "exit",
         "exit_group",
     ];
-    // Sums of values are the names of the headers: PROT_*, MAP_*, SOCK_*, O_*.
+    // Sums of PROT_*, MAP_*, SOCK_* and O_* of the headers.
     let conditional: [(&str, Vec<Vec<Test>>); 17] = [
         ("mmap", vec![bits(2, 4, 0), [bits(2, 2, 0), bits(3, 2, 2)].concat()]),
         ("mprotect", vec![bits(2, 4, 0)]),
@@ -261,7 +265,7 @@ fn argument_heavy() -> Result<Rules> {
     Ok(rules)
 }
 
-/// A container profile, without what a runtime adds for numbers that it cannot know.
+/// A container profile, without ENOSYS for unknown numbers, which runtimes add.
 fn profile(text: &str, arches: &[Arch]) -> Result<Rules> {
     let kernel = "6.18".parse().map_err(|error| format!("the kernel: {error}"))?;
     let options = oci::ReadOptions {
@@ -279,7 +283,7 @@ fn profile(text: &str, arches: &[Arch]) -> Result<Rules> {
     }
 }
 
-/// The profiles of a directory, by name; a file that is none is told and left out.
+/// The profiles of a directory, by name. Files with errors are omitted and added to `notes`.
 fn of_directory(directory: &Path, notes: &mut Vec<String>) -> Result<Vec<RuleSet>> {
     let mut sets = Vec::new();
     for path in super::files(directory, "rules")? {
@@ -333,11 +337,11 @@ fn systemd() -> Result<RuleSet> {
     }
     let known: Vec<&str> =
         names.into_iter().filter(|name| Arch::X86_64.number(name).is_some()).collect();
-    let about = "systemd's list for services as `systemd-analyze` prints it, x86_64.";
+    let about = "systemd's allow list for services, as printed by `systemd-analyze`, x86_64.";
     Ok(RuleSet::new("systemd @system-service", about, list(&known)?))
 }
 
-/// The members of each group: a line with its name, lines that are indented, comments between.
+/// The members of each group: a line with its name, then indented lines, with comments between them.
 fn groups(text: &str) -> BTreeMap<&str, Vec<&str>> {
     let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut group = None;

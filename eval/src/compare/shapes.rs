@@ -1,9 +1,8 @@
-//! Whether `callgate_measure::libseccomp` makes the programs that libseccomp makes.
+//! Compares the programs of `callgate_measure::libseccomp` with those of libseccomp.
 //!
-//! The rule sets of the comparison, and random rules, are given to the library and to the builder of the same
-//! shape, as a list and as a tree; the programs must be equal, instruction by instruction. Random rules that the
-//! builder refuses are counted and not given to the library, which does not end for some of them; in most, one rule
-//! covers another.
+//! Both compile the rule sets of the comparison and random rules, as a list and as a tree; the programs must be
+//! equal, instruction by instruction. Random rules that our module refuses are counted and not given to the
+//! library, which hangs for some of them; in most of them, one rule covers another.
 
 use std::path::Path;
 use std::time::Duration;
@@ -17,22 +16,22 @@ use super::generate;
 use super::peers::{Missing, Peer, Peers};
 use super::rules::Rules;
 use super::sets;
-use crate::Result;
+use crate::task::Result;
 
-/// How many random rule sets are compared.
+/// The number of random rule sets.
 const RANDOM: u64 = 1000;
-/// How long the library may take for one; usually it takes milliseconds.
+/// The time limit of the library for one rule set; it usually takes milliseconds.
 const LIMIT: Duration = Duration::from_secs(20);
 
 type Builder = fn(&Policy) -> Result<Program, ShapeError>;
 const SHAPES: [(Peer, Builder); 2] =
     [(Peer::LibseccompLinear, libseccomp::list), (Peer::LibseccompTree, libseccomp::tree)];
 
-/// How many programs came to what.
+/// The results, counted.
 #[derive(Default)]
 struct Counts {
     same: usize,
-    /// By the builder.
+    /// Refused by our module.
     refused: usize,
     /// Different programs, and those that only libseccomp refuses.
     different: Vec<String>,
@@ -78,11 +77,11 @@ pub(super) fn compare(
         return Ok(text);
     }
     let first: String = counts.different.iter().take(5).map(|line| format!("{line}\n")).collect();
-    Err(format!("the programs are not those of libseccomp\n{text}{first}"))
+    Err(format!("the programs differ from those of libseccomp\n{text}{first}"))
 }
 
 impl Counts {
-    /// Compares one program; says in words what came of it.
+    /// Compares one program; describes the result.
     fn add(
         &mut self,
         name: &str,
@@ -94,7 +93,7 @@ impl Counts {
         let rules = Rules { hot: Vec::new(), ..rules.with_edges(peer.edges(rules)) };
         let (theirs, rules) = match peers.compile(peer, &rules, Duration::ZERO, LIMIT) {
             Ok(compiled) => {
-                // A program that is too long for the kernel is refused here, too.
+                // Our module also refuses programs that are too long for the kernel.
                 let program = Program::from_bytes(&compiled.bytes, Endian::Little);
                 (program.map_err(|error| error.to_string()), rules.without(&compiled.unknown))
             }

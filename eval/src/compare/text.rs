@@ -1,14 +1,14 @@
-//! The rules as text, for the drivers of other compilers and for rule sets in files.
+//! Rules as text, for the drivers of other compilers and for rule sets in files.
 //!
-//! One statement a line, words apart by spaces; empty lines and those that begin with `#` are
-//! skipped. A line belongs to the last one above it that it can belong to:
+//! One statement per line, with words separated by spaces; empty lines and lines that begin with `#` are
+//! skipped. A line belongs to the nearest line above it that can contain it:
 //!
 //! ```text
-//! bad_arch VERDICT                 what calls of other architectures get
-//! x32 LAST VERDICT                 what numbers from 0x40000000 to LAST get on x86_64
-//! hot NR SHARE                     a frequent call, the most frequent first; in thousandths
+//! bad_arch VERDICT                 the verdict for syscalls of other architectures
+//! x32 LAST VERDICT                 the verdict for numbers from 0x40000000 to LAST on x86_64
+//! hot NR SHARE                     a frequent syscall, the most frequent first; in thousandths
 //! arch NAME TOKEN DEFAULT          the rules of an architecture
-//!   call NR NAME                   the alternatives of a call; `-`: a number without a name
+//!   call NR NAME                   the alternatives of a syscall; `-`: a number without a name
 //!     then VERDICT                 if all tests below it hold
 //!       test ARG BITS CMP VALUE MASK    (ARG & MASK) CMP VALUE; ARG 6 is the instruction pointer
 //! ```
@@ -21,9 +21,9 @@ use callgate::policy::{Cmp, Field, Test};
 use callgate::{Arch, Verdict};
 
 use super::rules::{Alternative, Block, Edges, Rules};
-use crate::Result;
+use crate::task::Result;
 
-/// The comparisons with their words.
+/// The keywords of the comparisons.
 const COMPARISONS: [(Cmp, &str); 6] = [
     (Cmp::Eq, "eq"),
     (Cmp::Ne, "ne"),
@@ -33,7 +33,7 @@ const COMPARISONS: [(Cmp, &str); 6] = [
     (Cmp::Ge, "ge"),
 ];
 
-/// How the instruction pointer is called in place of an argument.
+/// The argument number that stands for the instruction pointer.
 const INSTRUCTION_POINTER: u8 = 6;
 
 /// Writes rules.
@@ -67,7 +67,7 @@ fn write_test(text: &mut String, test: &Test) {
     let _ = writeln!(text, "      test {arg} {bits} {word} {:#x} {:#x}", test.value, test.mask);
 }
 
-/// Reads rules; an error names the line.
+/// Reads rules; errors contain the line number.
 pub(super) fn parse(text: &str) -> Result<Rules> {
     let edges = Edges { bad_arch: Verdict::KILL_THREAD, x32: None };
     let mut rules = Rules { blocks: Vec::new(), edges, hot: Vec::new() };
@@ -90,7 +90,7 @@ fn statement(rules: &mut Rules, call: &mut Option<u32>, words: &[&str]) -> Resul
         ["x32", last, verdict] => rules.edges.x32 = Some((word(last)?, Verdict(word(verdict)?))),
         ["hot", nr, share] => rules.hot.push((word(nr)?, word(share)?)),
         ["arch", name, token, default] => {
-            let arch = Arch::from_name(name).ok_or("there is no such architecture")?;
+            let arch = Arch::from_name(name).ok_or("unknown architecture")?;
             if word(token)? != arch.token() {
                 return Err(format!("the token of {arch} is {:#010x}", arch.token()));
             }
@@ -102,7 +102,7 @@ fn statement(rules: &mut Rules, call: &mut Option<u32>, words: &[&str]) -> Resul
             let block = rules.blocks.last_mut().ok_or("`arch` comes first")?;
             let nr = word(nr)?;
             if block.calls.insert(nr, Vec::new()).is_some() {
-                return Err("this call has rules already".to_owned());
+                return Err("this syscall has rules already".to_owned());
             }
             *call = Some(nr);
         }
@@ -115,18 +115,18 @@ fn statement(rules: &mut Rules, call: &mut Option<u32>, words: &[&str]) -> Resul
             let alternative = alternatives(rules, *call).and_then(|all| all.last_mut());
             alternative.ok_or("`then` comes first")?.tests.push(test);
         }
-        _ => return Err("this is no statement, or has other words than it should".to_owned()),
+        _ => return Err("unknown statement, or a wrong number of words".to_owned()),
     }
     Ok(())
 }
 
-/// The alternatives of the call that was named last.
+/// The alternatives of the syscall that was named last.
 fn alternatives(rules: &mut Rules, call: Option<u32>) -> Option<&mut Vec<Alternative>> {
     rules.blocks.last_mut()?.calls.get_mut(&call?)
 }
 
 fn test(arg: &str, bits: &str, cmp: &str, value: &str, mask: &str) -> Result<Test> {
-    let arg: u8 = arg.parse().map_err(|_| "the argument is no number")?;
+    let arg: u8 = arg.parse().map_err(|_| "the argument is not a number")?;
     let field = match bits {
         "64" if arg == INSTRUCTION_POINTER => Some(Field::instruction_pointer()),
         "64" => Field::arg(arg),
@@ -136,7 +136,7 @@ fn test(arg: &str, bits: &str, cmp: &str, value: &str, mask: &str) -> Result<Tes
     let (cmp, _) = COMPARISONS
         .iter()
         .find(|(_, word)| *word == cmp)
-        .ok_or("the comparison is none of eq, ne, lt, le, gt, ge")?;
+        .ok_or("unknown comparison; the comparisons are eq, ne, lt, le, gt, ge")?;
     Ok(Test {
         field: field.ok_or("arguments are 0 to 5; 6 is the instruction pointer, 64 bits wide")?,
         mask: number(mask)?,
@@ -150,11 +150,11 @@ fn number(text: &str) -> Result<u64> {
         Some(digits) => u64::from_str_radix(digits, 16),
         None => text.parse(),
     };
-    parsed.map_err(|_| format!("{text:?} is no number of 64 bits"))
+    parsed.map_err(|_| format!("{text:?} is not a 64-bit number"))
 }
 
 fn word(text: &str) -> Result<u32> {
-    u32::try_from(number(text)?).map_err(|_| format!("{text} has more than 32 bits"))
+    u32::try_from(number(text)?).map_err(|_| format!("{text} is not a 32-bit number"))
 }
 
 #[cfg(test)]
@@ -205,14 +205,14 @@ mod tests {
             ("call 1 read\n".to_owned(), "line 1: `arch` comes first: call 1 read"),
             (format!("{arch}then 0"), "line 2: `call` comes first: then 0"),
             (format!("{arch}call 1 write\ntest 0 64 eq 1 1"), "line 3: `then` comes first"),
-            (format!("{arch}call 1 write\ncall 1 write"), "line 3: this call has rules already"),
+            (format!("{arch}call 1 write\ncall 1 write"), "line 3: this syscall has rules already"),
             (format!("{arch}call 1 write\nthen 0\ntest 7 64 eq 1 1"), "arguments are 0 to 5"),
             (format!("{arch}call 1 write\nthen 0\ntest 1 16 eq 1 1"), "the width is 32 or 64"),
-            (format!("{arch}call 1 write\nthen 0\ntest 1 32 is 1 1"), "none of eq, ne"),
+            (format!("{arch}call 1 write\nthen 0\ntest 1 32 is 1 1"), "the comparisons are eq, ne"),
             ("arch x86_64 7 0".to_owned(), "the token of x86_64 is 0xc000003e"),
-            ("bad_arch 0x1ffffffff".to_owned(), "more than 32 bits"),
-            ("bad_arch -1".to_owned(), "\"-1\" is no number"),
-            ("nonsense".to_owned(), "this is no statement"),
+            ("bad_arch 0x1ffffffff".to_owned(), "is not a 32-bit number"),
+            ("bad_arch -1".to_owned(), "\"-1\" is not a 64-bit number"),
+            ("nonsense".to_owned(), "unknown statement"),
         ] {
             let error = parse(&text).unwrap_err();
             assert!(error.contains(expected), "{error}");

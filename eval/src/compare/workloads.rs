@@ -1,6 +1,6 @@
-//! How often calls happen in the workloads under which programs are compared.
+//! Frequencies of syscalls in the workloads of the comparison.
 //!
-//! A workload is a list of names and counts, one call a line; `#` begins a comment.
+//! A workload is a list of names and counts, one syscall per line; `#` begins a comment.
 
 use std::fs;
 use std::path::Path;
@@ -8,21 +8,21 @@ use std::path::Path;
 use callgate::codegen::Weights;
 use callgate::{Arch, syscalls};
 
-use crate::Result;
+use crate::task::Result;
 
-/// How many calls at most a compiler is told about.
+/// The maximum number of frequent syscalls that a compiler gets.
 const MAX_HOT: usize = 64;
 
 /// A workload.
 pub(super) struct Workload {
     pub(super) name: String,
     pub(super) weights: Weights,
-    /// The x86_64 numbers that happen most, with their share of all calls in thousandths; none
-    /// where all happen equally often.
+    /// The most frequent syscalls of x86_64, with their share of all syscalls in thousandths; empty if all have
+    /// the same weight.
     pub(super) hot: Vec<(u32, u32)>,
 }
 
-/// Uniform, the two of this project, and those of files.
+/// Uniform weights, the two workloads of this project, and those in files.
 pub(super) fn all(files: &[impl AsRef<Path>]) -> Result<Vec<Workload>> {
     let mut all = vec![
         Workload { name: "uniform".to_owned(), weights: Weights::uniform(), hot: Vec::new() },
@@ -47,7 +47,8 @@ fn parse(name: &str, text: &str) -> Result<Workload> {
             [call, count] if syscalls::is_known_name(call) => count.parse().ok(),
             _ => None,
         };
-        let count = count.ok_or_else(|| format!("line {}: no call with a count", index + 1))?;
+        let count =
+            count.ok_or_else(|| format!("line {}: expected a syscall and a count", index + 1))?;
         counts.push((words[0].to_owned(), count));
     }
     let sum: f64 = counts.iter().map(|(_, count)| count).sum();
@@ -72,8 +73,8 @@ mod tests {
         let counts = [("read".to_owned(), 1.0), ("futex".to_owned(), 3.0)];
         assert_eq!(Ok(workload.weights), Weights::counts(counts));
         let error = |text| parse("w", text).err().unwrap();
-        assert_eq!(error("read 1\nreed 2"), "line 2: no call with a count");
-        assert_eq!(error("read many"), "line 1: no call with a count");
+        assert_eq!(error("read 1\nreed 2"), "line 2: expected a syscall and a count");
+        assert_eq!(error("read many"), "line 1: expected a syscall and a count");
         assert!(error("read -1").contains("-1"));
     }
 

@@ -1,4 +1,4 @@
-//! What is in force in a container, beside what Callgate compiles and what the evaluator says.
+//! Compares the filter of a container with Callgate's program and with the evaluator.
 
 use callgate::bpf::Program;
 use callgate::codegen::query;
@@ -7,22 +7,22 @@ use callgate::policy::Policy;
 use callgate::{SeccompData, Verdict};
 use callgate_profile_fuzz::runtime::{Call, Contradiction, Filter};
 
-use crate::Result;
+use crate::task::Result;
 
-/// How many groups of calls are looked at where two filters differ.
+/// The maximum number of groups of syscalls that are compared if two filters differ.
 const GROUPS: usize = 1_000;
 
-/// What a comparison found.
+/// The result of a comparison.
 pub(super) enum Compared {
-    /// The same function.
+    /// The filters are equivalent.
     Same,
-    /// libseccomp's program contradicts its rules, by this defect, and only where it can.
+    /// libseccomp's program contradicts its rules because of this defect, and nowhere else.
     Contradicted(Contradiction),
-    /// Something else differs.
+    /// The filters differ for another reason.
     Differs(String),
 }
 
-/// Compares an installed program with a policy, over all calls.
+/// Compares an installed program with a policy, for all syscalls.
 pub(super) fn compare(installed: &Program, policy: &Policy, rules: &Filter) -> Result<Compared> {
     let mut store = Store::default();
     let endian = callgate::Endian::NATIVE;

@@ -1,12 +1,12 @@
-//! The only program in a container: it waits for a minute and ends, with two system calls and without memory,
-//! so that hardly any filter disturbs it, and so that it does not outlive an interrupted run for long.
+//! The only program in a container. It waits for a minute and ends, with two syscalls and without memory, so that
+//! few filters affect it, and it does not outlive an interrupted run for long.
 
 use std::path::Path;
 
-use crate::Result;
 use crate::files::write;
+use crate::task::Result;
 
-/// How its instructions begin on x86-64: `poll(NULL, 0, 60000)` and `exit_group(0)`.
+/// The code for x86-64: `poll(NULL, 0, 60000)` and `exit_group(0)`.
 const X86_64: &[u8] = &[
     0x31, 0xff, // xor edi, edi
     0x31, 0xf6, // xor esi, esi
@@ -18,7 +18,7 @@ const X86_64: &[u8] = &[
     0x0f, 0x05, // syscall
 ];
 
-/// On 64-bit Arm: `ppoll(NULL, 0, {60, 0}, NULL, 8)` and `exit_group(0)`, then the time.
+/// The code for 64-bit Arm: `ppoll(NULL, 0, {60, 0}, NULL, 8)` and `exit_group(0)`, then the time.
 const AARCH64: &[u32] = &[
     0xd280_0000, // mov x0, #0
     0xd280_0001, // mov x1, #0
@@ -43,7 +43,11 @@ pub(super) fn install(path: &Path) -> Result<()> {
     let program = match std::env::consts::ARCH {
         "x86_64" => executable(62, X86_64),
         "aarch64" => executable(183, &aarch64),
-        other => return Err(format!("there is no program to wait in containers of {other}")),
+        other => {
+            return Err(format!(
+                "the architecture {other} is not supported; containers need x86_64 or aarch64"
+            ));
+        }
     };
     write(path, program)?;
     let mode = std::fs::Permissions::from_mode(0o755);
@@ -57,7 +61,7 @@ fn executable(machine: u16, code: &[u8]) -> Vec<u8> {
     let mut file = b"\x7fELF\x02\x01\x01".to_vec();
     file.resize(16, 0);
     let size = HEADERS + code.len() as u64;
-    // ET_EXEC, the machine, the version, where it starts, where the headers lie.
+    // ET_EXEC, the machine, the version, the entry point, the offset of the headers.
     file.extend([2u16, machine].map(u16::to_le_bytes).concat());
     file.extend(1u32.to_le_bytes());
     file.extend([BASE + HEADERS, 64, 0].map(u64::to_le_bytes).concat());

@@ -1,5 +1,5 @@
-//! `cargo xtask containers`: random profiles in real containers. What runc and crun install is read back
-//! from the container's process and compared, as a function, with what Callgate compiles.
+//! `cargo xtask containers`: random profiles in real containers. The filter that runc or crun installs is read
+//! from the container's process and compared with Callgate's program for equivalence.
 //!
 //! [`profiles`] makes the profiles, [`runtime`] starts the containers with [`idle`] in them, [`mod@compare`]
 //! compares.
@@ -17,30 +17,30 @@ use callgate_profile_fuzz::machine::Machine;
 use callgate_profile_fuzz::runtime::{Contradiction, Dialect, Host, Runc, read};
 
 use crate::files::make;
-use crate::{Result, workspace};
+use crate::task::{Result, workspace};
 use compare::{Compared, compare};
 use runtime::{NotStarted, Runtime};
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask containers [--profiles N] [--seed N] [--first N] [--runtime NAME]...
 
-Starts containers under random profiles with runc and crun, reads the installed filters
-back, and compares them, over all calls, with what callgate compiles for `runc:` and
-`crun:`. A profile that a runtime refuses must be refused by callgate. Needs root and the
-runtimes; without one of them it fails. Containers end at the latest after a minute; those
-of an interrupted run are removed by the next.
+Starts containers under random profiles with runc and crun, reads the installed filters,
+and compares them, for all syscalls, with callgate's programs for `runc:` and `crun:`.
+Callgate must refuse a profile that a runtime refuses. Needs root and the runtimes, and
+fails without one of them. Containers end after at most a minute; the next run removes
+those of an interrupted one.
 
-Where libseccomp's program contradicts its own rules, which are known defects of it up to
-2.6.1, the rules count: such profiles are counted apart. Profiles over which it hangs are
-not started, and counted too.
+Up to version 2.6.1, libseccomp's program may contradict its own rules, which are known
+defects. Then the rules are decisive, and the profile is counted separately. Profiles for
+which libseccomp hangs are not started, and are counted too.
 
-  --profiles N     how many, with each runtime (default 200)
+  --profiles N     the number of profiles per runtime (default 200)
   --seed N         the seed (default 1)
   --first N        the number of the first profile (default 0)
-  --runtime NAME   runc or crun; without it, both
+  --runtime NAME   runc or crun (default: both)
 ";
 
-/// One in so many containers may fail to start for another reason than its profile.
+/// One in this many containers may fail to start for a reason other than its profile.
 const TOLERANCE: u64 = 20;
 
 struct Options {
@@ -76,7 +76,7 @@ impl Options {
     }
 }
 
-/// What became of a profile.
+/// The result for a profile.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     Same,
@@ -112,7 +112,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let options = Options::parse(arguments)?;
     let native = Machine::from_name(std::env::consts::ARCH);
     let native = native.ok_or("no profiles are made for this architecture")?;
-    // The owner of a process's directory is its effective user.
+    // The owner of a process's directory in /proc is its effective user.
     let is_root = std::fs::metadata("/proc/self").is_ok_and(|itself| itself.uid() == 0);
     if !is_root {
         return Err(
@@ -141,7 +141,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         failed |= count(Outcome::Differs) > 0;
         failed |= count(Outcome::NotStarted) * TOLERANCE > options.profiles;
     }
-    if failed { Err("there are differences".to_owned()) } else { Ok(()) }
+    if failed { Err("the filters of some profiles differ".to_owned()) } else { Ok(()) }
 }
 
 /// Tries one profile.
@@ -171,25 +171,33 @@ fn one(
             return Ok((Outcome::NotStarted, why));
         }
         (Err(NotStarted::Refused(why)), Ok(_)) => {
-            return Ok(differs(format!("the runtime refuses, callgate compiles: {why}")));
+            return Ok(differs(format!(
+                "the runtime refuses the profile, callgate compiles it: {why}"
+            )));
         }
         (Ok(container), _) => container,
     };
     let policy = match &compiled {
         Ok(policy) => policy,
         Err(_) if meaning.doubt.is_some() => return Ok((Outcome::Doubtful, String::new())),
-        Err(why) => return Ok(differs(format!("callgate refuses, the runtime starts: {why}"))),
+        Err(why) => {
+            return Ok(differs(format!(
+                "callgate refuses the profile, the runtime starts it: {why}"
+            )));
+        }
     };
     let rules = match meaning.outcome {
         Ok(Some(rules)) => rules,
         Ok(None) => return Ok(differs("the evaluator expects no filter".to_owned())),
-        Err(refusal) => return Ok(differs(format!("the evaluator refuses: {}", refusal.why))),
+        Err(refusal) => {
+            return Ok(differs(format!("the evaluator refuses the profile: {}", refusal.why)));
+        }
     };
     let dump = match callgate_linux::dump(container.pid) {
         Ok(dump) => dump,
         Err(why) => return Ok((Outcome::NotStarted, format!("its filter cannot be read: {why}"))),
     };
-    // The newest is the container's; older ones are of the environment.
+    // The newest filter is the container's; older ones belong to the environment.
     let Some(installed) = dump.filters.last() else {
         return Ok(differs("the container has no filter".to_owned()));
     };
@@ -201,7 +209,7 @@ fn one(
 }
 
 impl Runtime {
-    /// Which architectures this version of runc adds its part for.
+    /// The architectures for which this version of runc adds its own part.
     fn runc(&self) -> Runc {
         // `runc version 1.1.5+ds1`
         let version = self.version.rsplit(' ').next().unwrap_or_default();

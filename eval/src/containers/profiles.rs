@@ -8,8 +8,8 @@ use callgate_profile_fuzz::runtime::Dialect;
 
 use callgate::syscalls::{KernelVersion, facts};
 
-/// What runtimes call between the installation of the filter and the end of `execve`, or might in
-/// another version (runc is a program in Go), and what the program in the container calls.
+/// Syscalls of runtimes between the installation of the filter and the end of `execve`, also of other versions
+/// (runc is a Go program), and those of the program in the container.
 #[rustfmt::skip]
 const NEEDED: &[&str] = &[
     "brk", "capget", "capset", "clock_nanosleep", "clone", "close", "close_range", "epoll_ctl", "epoll_pwait",
@@ -19,10 +19,10 @@ const NEEDED: &[&str] = &[
     "sched_yield", "select", "setgroups", "setresgid", "setresuid", "sigaltstack", "tgkill", "write",
 ];
 
-/// libseccomp 2.5.4 knows the calls of this version.
+/// The newest kernel whose syscalls libseccomp 2.5.4 knows.
 const OLDEST_LIBRARY: KernelVersion = KernelVersion { major: 5, minor: 16 };
 
-/// Architectures that runc 1.1 does not know.
+/// Architectures unknown to runc 1.1.
 const NEW_ARCHES: [&str; 2] = ["SCMP_ARCH_RISCV64", "SCMP_ARCH_LOONGARCH64"];
 
 /// Profile `number` for a runtime.
@@ -35,9 +35,9 @@ pub(super) fn startable(seed: u64, number: u64, dialect: Dialect, native: Machin
     case
 }
 
-/// Replaces what no container starts with: notifications without a supervisor, flags (which runc 1.1 does not
-/// have), calls and architectures that an older library or runtime does not know, and rules for calls that
-/// are needed. These are allowed in an entry before all others.
+/// Replaces what keeps containers from starting: notifications without a supervisor, flags (unsupported by runc
+/// 1.1), syscalls and architectures unknown to an older library or runtime, and rules for syscalls that are
+/// needed. An entry before all others allows the latter.
 fn adapt(members: &mut Vec<(String, Json)>, dialect: Dialect) {
     let allow = Json::Object(vec![
         ("names".to_owned(), Json::strings(NEEDED.iter().copied())),

@@ -1,4 +1,4 @@
-//! Starting containers with a runtime, and removing them.
+//! Starts and removes containers.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -6,33 +6,33 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::Result;
 use crate::files::{make, read, write};
 use crate::machine::said;
+use crate::task::Result;
 
-/// How long a command of a runtime may take. One takes a tenth of a second; libseccomp may hang.
+/// The time limit of a command. It usually takes a tenth of a second; libseccomp may hang.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Runtimes that can be asked.
+/// The supported runtimes.
 pub(super) const NAMES: [&str; 2] = ["runc", "crun"];
 
-/// A runtime that is installed.
+/// An installed runtime.
 pub(super) struct Runtime {
     pub(super) name: &'static str,
     pub(super) version: String,
-    /// Where it keeps what it knows of containers, and where their only program is.
+    /// The directory with the runtime's state and the program of the containers.
     directory: PathBuf,
 }
 
-/// Why there is no container.
+/// Why a container was not started.
 pub(super) enum NotStarted {
-    /// The runtime said this.
+    /// The runtime refused, with this message.
     Refused(String),
-    /// It did not end.
+    /// The runtime did not end in time.
     Hung,
 }
 
-/// A running container; it is removed when this goes.
+/// A running container, which is removed on drop.
 pub(super) struct Container<'a> {
     pub(super) pid: u32,
     runtime: &'a Runtime,
@@ -46,7 +46,7 @@ impl Drop for Container<'_> {
 }
 
 impl Runtime {
-    /// The runtime of that name; removes containers that an interrupted run left.
+    /// The runtime with this name. Removes containers that an interrupted run left.
     pub(super) fn find(name: &'static str, directory: &Path) -> Result<Runtime> {
         let version =
             said(name, &["--version"]).ok_or_else(|| format!("{name} is not installed"))?;
@@ -70,7 +70,7 @@ impl Runtime {
 
     fn command(&self) -> Command {
         let mut command = match self.name {
-            // crun looks for cgroup 2 even where it is to have nothing to do with it.
+            // crun looks for cgroup 2 even if it is disabled.
             "crun" => {
                 let mut command = Command::new("unshare");
                 let mount = "mount -t cgroup2 none /sys/fs/cgroup 2>/dev/null; exec \"$@\"";
@@ -104,7 +104,7 @@ impl Runtime {
             .arg("--bundle")
             .arg(&bundle)
             .arg(id);
-        // From here on, something may have to be removed.
+        // From here on, the container may exist, and dropping this removes it.
         let mut container = Container { pid: 0, runtime: self, id: id.to_owned() };
         let ended = bounded(&mut command, &said).map_err(refused)?;
         let text = |path| read(path).map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned());
@@ -134,7 +134,7 @@ impl Runtime {
     }
 }
 
-/// Runs a command with its output in a file; `None` when it had to be killed.
+/// Runs a command with its output in a file; `None` if it was killed at the limit.
 fn bounded(command: &mut Command, output: &Path) -> Result<Option<ExitStatus>> {
     let name = command.get_program().to_string_lossy().into_owned();
     let failed = |error: std::io::Error| format!("{name}: {error}");
@@ -156,7 +156,7 @@ fn bounded(command: &mut Command, output: &Path) -> Result<Option<ExitStatus>> {
     }
 }
 
-/// A configuration, as far as it matters: no network, no cgroup limits, no capabilities.
+/// A minimal configuration: no network, no cgroup limits, no capabilities.
 fn config(id: &str, profile: &str) -> String {
     format!(
         r#"{{"ociVersion": "1.0.2", "hostname": "idle",

@@ -1,24 +1,24 @@
-//! Inputs that are made to take long or much memory: what repeats, and what stands around it.
+//! Hostile inputs: a repeated unit between a head and a tail.
 
 use std::io::Write;
 
 /// A reader of user input.
 pub(super) struct Reader {
     pub(super) name: &'static str,
-    /// The name of its file.
+    /// The name of the input file.
     pub(super) file: &'static str,
     /// Other files that the commands need.
     pub(super) beside: &'static [(&'static str, &'static str)],
-    /// The limit of its inputs in KiB, where that is less than what others get.
+    /// The maximum size of its inputs in KiB, if that is less than for other readers.
     pub(super) most: Option<u64>,
-    /// Long inputs are nothing unusual for it.
+    /// Whether long inputs are usual.
     pub(super) is_log: bool,
-    /// What is run, behind `callgate`.
+    /// The arguments of `callgate`.
     pub(super) commands: &'static [&'static str],
     pub(super) inputs: &'static [Input],
 }
 
-/// An input: a head, a unit as often as needed, and a tail.
+/// An input: a head, a repeated unit, and a tail.
 pub(super) struct Input {
     pub(super) name: &'static str,
     pub(super) head: &'static [u8],
@@ -54,7 +54,7 @@ const NAMES: &str =
 /// Larger inputs of this kind are refused at once for their number of keys and values.
 const RULES_KIB: u64 = 12_200;
 
-/// A rule for one call, with conditions as `(argument, operator, value)`.
+/// A rule for one syscall, with conditions as `(argument, operator, value)`.
 fn rule(out: &mut Vec<u8>, name: &str, action: &str, conditions: &[(u64, &str, u64)]) {
     let _ = write!(out, "{{\"names\":[\"{name}\"],\"action\":\"SCMP_ACT_{action}\",\"args\":[");
     for (at, (index, op, value)) in conditions.iter().enumerate() {
@@ -65,7 +65,7 @@ fn rule(out: &mut Vec<u8>, name: &str, action: &str, conditions: &[(u64, &str, u
     let _ = out.write_all(b"]},");
 }
 
-/// An input of rules, the last of which is simple.
+/// An input of rules, the last of which is unconditional.
 const fn rules(name: &'static str, head: &'static str, unit: fn(u64, &mut Vec<u8>)) -> Input {
     let tail = b"{\"names\":[\"read\"],\"action\":\"SCMP_ACT_ALLOW\"}]}";
     Input { name, head: head.as_bytes(), unit, tail }

@@ -1,32 +1,32 @@
-//! Processor time and memory of one command.
+//! Processor time and memory of a command.
 
 use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::Result;
+use crate::task::Result;
 
 /// How a command ended.
 pub(super) enum End {
     Status(i32),
     Signal(i32),
-    /// It was ended.
+    /// It was killed at the time limit.
     Late,
 }
 
-/// What it took.
+/// What a command used.
 pub(super) struct Cost {
     pub(super) end: End,
-    /// Of the processor, in user mode and in the kernel.
+    /// Processor time, user and system.
     pub(super) time: Duration,
-    /// The most that was resident at a time, in bytes.
+    /// The maximum resident memory in bytes.
     pub(super) memory: u64,
-    /// The first line of what it said on standard error.
+    /// The first line of its standard error.
     pub(super) message: String,
 }
 
-/// Runs `callgate` with these words in a directory.
+/// Runs `callgate` with these arguments in a directory.
 pub(super) fn measure(
     callgate: &Path,
     words: &str,
@@ -46,11 +46,10 @@ pub(super) fn measure(
     let start = Instant::now();
     let process = child.id() as i32;
     let (mut status, mut is_late) = (0, false);
-    // SAFETY: all bits zero are a `rusage`, which has numbers only.
+    // SAFETY: a `rusage` of zeros is a valid value, because it contains only numbers.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     loop {
-        // SAFETY: both pointers are to values of their types that live longer than the call; nothing else waits
-        // for this child.
+        // SAFETY: both pointers are valid for the call, and nothing else waits for this child.
         match unsafe { libc::wait4(process, &mut status, libc::WNOHANG, &mut usage) } {
             0 if !is_late && start.elapsed() > patience => {
                 is_late = true;

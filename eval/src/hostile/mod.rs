@@ -1,4 +1,4 @@
-//! `cargo xtask hostile`: what inputs that are made to take long or much memory cost each reader.
+//! `cargo xtask hostile`: time and memory of each reader for hostile inputs.
 
 mod inputs;
 mod measure;
@@ -11,24 +11,24 @@ use std::time::Duration;
 use self::inputs::{Input, READERS, Reader};
 use self::measure::{End, measure};
 use crate::files::{make, remove};
+use crate::machine;
 use crate::recording::build;
 use crate::table::Table;
-use crate::{Result, machine, workspace};
+use crate::task::{Result, workspace};
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask hostile [OPTION]... [WORD]...
 
-Writes inputs of 16 MiB that are made to take long or much memory, for each reader of
-user input, runs a command on each, and prints how it ended, its time (user and
-system) and its largest resident memory as a table in Markdown (docs/limits.md has
-one). Logs are written a second time with 1 GiB. With WORDs, only rows with all of
-these words in them.
+Writes 16 MiB inputs that are designed to take long or much memory, for each reader of
+user input. Runs a command on each, and prints its exit status, its time (user and
+system) and its maximum resident memory as a table in Markdown, as in docs/limits.md.
+Logs are also written with 1 GiB. With WORDs, only rows that contain all of them.
 
-  --size MIB    the size of inputs (16)
-  --log MIB     the size of long logs (1024); 0: none
+  --size MIB    the size of inputs (default 16)
+  --log MIB     the size of long logs (default 1024); 0 omits them
 ";
 
-/// How long a command may take until it is ended.
+/// The time limit of a command.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Runs the task.
@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     while let Some(argument) = arguments.next() {
         let mut number = || {
             let number = arguments.next().and_then(|number| number.parse::<u64>().ok());
-            number.ok_or(format!("{argument} needs a number of MiB"))
+            number.ok_or(format!("missing or invalid value: {argument} MIB"))
         };
         match argument.as_str() {
             "--size" => size = number()?,
@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     remove(&directory)
 }
 
-/// Adds a row for each command on an input of so many KiB.
+/// Adds a row for each command on an input of this size in KiB.
 fn measured(
     reader: &Reader,
     input: &Input,
@@ -122,7 +122,7 @@ fn remove_file(path: &Path) -> Result<()> {
     std::fs::remove_file(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Writes an input of this size in bytes at the most.
+/// Writes an input of at most this size in bytes.
 fn write(path: &Path, input: &Input, size: u64) -> std::io::Result<()> {
     let mut file = BufWriter::with_capacity(1 << 20, File::create(path)?);
     file.write_all(input.head)?;

@@ -1,33 +1,32 @@
-//! What a guest said.
+//! The output of a guest.
 
 use std::collections::BTreeMap;
 
 use super::plan::Line;
-use crate::Result;
+use crate::task::Result;
 
 /// The answers of one boot.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Answers {
-    /// What the kernel made of each setting of its translator: what was asked for, and what is; `None`
-    /// when it has none.
+    /// The requested and the actual setting of the kernel's JIT compiler; `None` if the kernel has no JIT compiler.
     pub(super) jit: Vec<(u32, Option<u32>)>,
-    /// Instructions and calls, by line and row.
+    /// Instructions and number of syscalls, by line and row.
     times: BTreeMap<(Line, usize), (u64, u64)>,
-    /// Calls asked and calls that got something else, by line.
+    /// The number of compared syscalls and of those with another errno, by line.
     asked: BTreeMap<Line, (u32, u32)>,
-    /// The first of the latter: which call, and the errno that it got.
+    /// The first of the latter: the index of the syscall, and its errno.
     wrong: BTreeMap<Line, Vec<(usize, u16)>>,
-    /// What went wrong in the guest.
-    pub(super) troubles: Vec<String>,
+    /// Errors in the guest.
+    pub(super) errors: Vec<String>,
 }
 
 impl Answers {
-    /// Reads the lines of a guest.
+    /// Parses the lines of a guest.
     pub(super) fn read(lines: &[String]) -> Result<Answers> {
         let mut answers = Answers::default();
         for line in lines {
             let read = answers.line(line);
-            read.ok_or_else(|| format!("the guest said what is not understood: {line:?}"))?;
+            read.ok_or_else(|| format!("unexpected line of the guest: {line:?}"))?;
         }
         Ok(answers)
     }
@@ -35,7 +34,7 @@ impl Answers {
     fn line(&mut self, line: &str) -> Option<()> {
         let words: Vec<&str> = line.split(' ').collect();
         match words.as_slice() {
-            ["trouble", ..] => self.troubles.push(line["trouble ".len()..].to_owned()),
+            ["error", ..] => self.errors.push(line["error ".len()..].to_owned()),
             ["jit", "1" | "0", "none"] => self.jit.push((words[1].parse().ok()?, None)),
             ["jit", wanted, is] => self.jit.push((wanted.parse().ok()?, Some(is.parse().ok()?))),
             ["time", name, row, instructions, calls] => {
@@ -57,24 +56,23 @@ impl Answers {
         Some(())
     }
 
-    /// Guest instructions per call of a row.
+    /// Guest instructions per syscall of a row.
     pub(super) fn time(&self, line: Line, row: usize) -> Option<f64> {
         let (instructions, calls) = self.times.get(&(line, row))?;
         Some(*instructions as f64 / *calls as f64)
     }
 
-    /// How many calls were asked, and how many got something else.
+    /// The number of compared syscalls, and of those with another errno.
     pub(super) fn asked(&self, line: Line) -> Option<(u32, u32)> {
         self.asked.get(&line).copied()
     }
 
-    /// The first calls that got something else, with what they got.
+    /// The first syscalls with another errno, and that errno.
     pub(super) fn wrong(&self, line: Line) -> &[(usize, u16)] {
         self.wrong.get(&line).map_or(&[], Vec::as_slice)
     }
 
-    /// How many figures there are, and how many differ from those of another boot as they are shown:
-    /// in whole instructions.
+    /// The number of figures, and of those that differ from another boot when rounded to whole instructions.
     pub(super) fn differences(&self, other: &Answers) -> (usize, usize) {
         let shown = |of: &Answers, line, row| of.time(line, row).map(f64::round);
         let keys: Vec<&(Line, usize)> = self.times.keys().chain(other.times.keys()).collect();
@@ -97,7 +95,7 @@ mod tests {
     fn answers_are_found_by_line_and_row() {
         let answers = read(
             "jit 1 1\njit 0 none\ntime 0 1 984711 692\nwrong 3 8 22\nwrong 3 9 0\nasked 3 70 2\n\
-             trouble 4: the child died",
+             error 4: the child died",
         )
         .unwrap();
         assert_eq!(answers.jit, [(1, Some(1)), (0, None)]);
@@ -105,7 +103,7 @@ mod tests {
         assert_eq!(answers.time(Line(0), 0), None);
         assert_eq!(answers.asked(Line(3)), Some((70, 2)));
         assert_eq!(answers.wrong(Line(3)), [(8, 22), (9, 0)]);
-        assert_eq!(answers.troubles, ["4: the child died"]);
+        assert_eq!(answers.errors, ["4: the child died"]);
     }
 
     #[test]

@@ -1,9 +1,8 @@
-//! Boots a guest and listens to it.
+//! Boots a guest and reads its console.
 //!
-//! Software emulation with one instruction to the nanosecond of the guest (`-icount shift=0`) and no
-//! waiting while it idles (`sleep=off`): the same kernel and initrd give the same figures on any
-//! machine, however busy. A guest that says nothing for a while, or does not come to its end, is killed
-//! and booted again.
+//! Software emulation with one guest instruction per nanosecond (`-icount shift=0`) and without waiting while the
+//! guest idles (`sleep=off`): the same kernel and initrd give the same figures on any machine, however busy. A
+//! guest that prints nothing for a while, or does not end in time, is killed and booted again.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -12,34 +11,34 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use super::guests::Machine;
-use crate::Result;
+use crate::task::Result;
 
-/// What the guest's program writes in front of each of its lines; the kernel may write others.
+/// The prefix of the lines of the guest's program; the kernel may print other lines.
 const PREFIX: &str = "callgate: ";
 /// Its last line.
 const DONE: &str = "done";
-/// How many times a guest is booted before it is given up.
+/// The maximum number of attempts to boot a guest.
 const TRIES: usize = 4;
-/// How many lines of the console an error shows.
+/// The number of lines of the console in an error.
 const SHOWN: usize = 5;
-/// The longest line that is kept.
+/// The maximum length of a line.
 const MAX_LINE: usize = 500;
 
-/// How long a guest may take.
+/// The time limits of a guest.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
-    /// For everything.
+    /// In total.
     pub(super) whole: Duration,
-    /// Without a word.
+    /// Without output.
     pub(super) silence: Duration,
 }
 
-/// Kernels do not answer for some seconds while they boot; the longest list of questions takes half a
-/// minute on a machine that does other things as well.
+/// Kernels print nothing for some seconds while they boot; the longest list of syscalls takes half a minute on a
+/// busy machine.
 pub(super) const LIMITS: Limits =
     Limits { whole: Duration::from_secs(30 * 60), silence: Duration::from_secs(150) };
 
-/// Boots a guest until it comes to its end, and gives the lines of its program.
+/// Boots a guest until it ends; returns the lines of its program.
 pub(super) fn boot(
     machine: &Machine,
     kernel: &Path,
@@ -52,8 +51,8 @@ pub(super) fn boot(
     for number in 1..=TRIES {
         match listen(&mut command, limits) {
             Ok(lines) => return Ok(lines),
-            Err(Trouble::NotStarted(why)) => return Err(why),
-            Err(Trouble::Lost(why)) => {
+            Err(Failure::NotStarted(why)) => return Err(why),
+            Err(Failure::Lost(why)) => {
                 progress(&format!("boot {number} of {TRIES} failed: {why}"));
                 reason = why;
             }
@@ -65,7 +64,7 @@ pub(super) fn boot(
 fn emulator(machine: &Machine, kernel: &Path, initrd: &Path) -> Command {
     let mut command = Command::new(machine.emulator);
     command.args(["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off", "-m", "512"]);
-    // The same clock and the same random numbers each time.
+    // The same clock and random numbers each time.
     command.args(["-rtc", "base=2026-01-01,clock=vm", "-seed", "1"]);
     command.args(["-nodefaults", "-display", "none", "-no-reboot"]);
     command.args(machine.options).arg("-kernel").arg(kernel).arg("-initrd").arg(initrd);
@@ -75,27 +74,27 @@ fn emulator(machine: &Machine, kernel: &Path, initrd: &Path) -> Command {
     command
 }
 
-/// Why there are no answers.
+/// Why a boot failed.
 #[derive(Debug)]
-enum Trouble {
-    /// The emulator does not start: another try would be the same.
+enum Failure {
+    /// The emulator does not start; another attempt would fail too.
     NotStarted(String),
-    /// The guest did not come to its end.
+    /// The guest did not reach its end.
     Lost(String),
 }
 
-/// A child that does not outlive this value.
+/// A child process that is killed on drop.
 struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may have ended already, and there is nothing else to do about it.
+        // The child may have ended already; other errors cannot be handled here.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// Sends the lines of a stream until nobody wants them.
+/// Sends the lines of a stream until the receiver is dropped.
 fn forward(stream: impl Read + Send + 'static, to: Sender<String>) {
     std::thread::spawn(move || {
         let lines = BufReader::new(stream).split(b'\n').map_while(std::result::Result::ok);
@@ -107,11 +106,11 @@ fn forward(stream: impl Read + Send + 'static, to: Sender<String>) {
     });
 }
 
-/// Runs the command until its program says that it is done.
-fn listen(command: &mut Command, limits: Limits) -> Result<Vec<String>, Trouble> {
+/// Runs the command until the guest's program reports that it is done.
+fn listen(command: &mut Command, limits: Limits) -> Result<Vec<String>, Failure> {
     let program = command.get_program().to_string_lossy().into_owned();
     let child = command.spawn();
-    let child = child.map_err(|error| Trouble::NotStarted(format!("{program}: {error}")))?;
+    let child = child.map_err(|error| Failure::NotStarted(format!("{program}: {error}")))?;
     let mut running = Running(child);
     let (sender, receiver) = mpsc::channel();
     if let Some(stream) = running.0.stdout.take() {
@@ -127,13 +126,13 @@ fn listen(command: &mut Command, limits: Limits) -> Result<Vec<String>, Trouble>
     let lost = |why: String, console: &[String]| {
         let last = console[console.len().saturating_sub(SHOWN)..].join(" | ");
         let last = if last.is_empty() { "it said nothing".to_owned() } else { last };
-        Trouble::Lost(format!("{why} ({last})"))
+        Failure::Lost(format!("{why} ({last})"))
     };
     loop {
         let left = limits.whole.saturating_sub(start.elapsed());
         match receiver.recv_timeout(left.min(limits.silence)) {
             Ok(line) => {
-                // The firmware's greeting has no end of line.
+                // The firmware's first line has no line end.
                 let said = line.find(PREFIX).map(|at| line[at + PREFIX.len()..].trim_end());
                 match said {
                     Some(DONE) => return Ok(lines),
@@ -147,15 +146,15 @@ fn listen(command: &mut Command, limits: Limits) -> Result<Vec<String>, Trouble>
             }
             Err(RecvTimeoutError::Timeout) => {
                 let limit = limits.silence.as_secs();
-                return Err(lost(format!("not a word in {limit} seconds"), &console));
+                return Err(lost(format!("no output for {limit} seconds"), &console));
             }
             Err(RecvTimeoutError::Disconnected) => {
                 let status = running.0.wait().ok().and_then(|status| status.code());
                 let why = match status {
-                    // A bad option, or a file that it cannot read.
+                    // An invalid option, or an unreadable file.
                     Some(1) if lines.is_empty() => {
                         let why = console.join(" | ");
-                        return Err(Trouble::NotStarted(format!("{program}: {why}")));
+                        return Err(Failure::NotStarted(format!("{program}: {why}")));
                     }
                     _ => "the guest ended too early".to_owned(),
                 };
@@ -173,9 +172,9 @@ mod tests {
         let mut command = Command::new("sh");
         command.args(["-c", script]).stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        listen(&mut command, limits).map_err(|trouble| match trouble {
-            Trouble::NotStarted(why) => format!("not started: {why}"),
-            Trouble::Lost(why) => format!("lost: {why}"),
+        listen(&mut command, limits).map_err(|failure| match failure {
+            Failure::NotStarted(why) => format!("not started: {why}"),
+            Failure::Lost(why) => format!("lost: {why}"),
         })
     }
 
@@ -193,7 +192,7 @@ mod tests {
     #[test]
     fn a_guest_that_hangs_is_killed() {
         let error = shell("echo early; exec sleep 60", SHORT).unwrap_err();
-        assert!(error.starts_with("lost: not a word in 0 seconds (early)"), "{error}");
+        assert!(error.starts_with("lost: no output for 0 seconds (early)"), "{error}");
     }
 
     #[test]

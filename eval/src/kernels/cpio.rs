@@ -1,10 +1,10 @@
-//! An archive for the kernel's first file system, in cpio's "newc" form.
+//! Writer of cpio archives in the "newc" format, for the kernel's initial file system.
 //!
 //! Source: `Documentation/driver-api/early-userspace/buffer-format.rst` of Linux. Headers are text: a
-//! magic number and thirteen fields of eight hexadecimal digits. Names and contents are filled up to
-//! four bytes. Nothing depends on time or owner, so the same files give the same bytes.
+//! magic number and thirteen fields of eight hexadecimal digits. Names and contents are padded to a multiple of
+//! four bytes. Times and owners are 0, so the same files give the same bytes.
 
-use crate::Result;
+use crate::task::Result;
 
 const MAGIC: &str = "070701";
 const DIRECTORY: u32 = 0o040_755;
@@ -13,7 +13,7 @@ const CHARACTER_DEVICE: u32 = 0o020_600;
 /// The entry that ends an archive.
 const TRAILER: &str = "TRAILER!!!";
 
-/// An archive that is being written.
+/// An archive under construction.
 #[derive(Default)]
 pub(super) struct Archive {
     bytes: Vec<u8>,
@@ -25,7 +25,7 @@ impl Archive {
         self.entry(name, DIRECTORY, (0, 0), &[])
     }
 
-    /// A file that may be executed.
+    /// An executable file.
     pub(super) fn file(&mut self, name: &str, content: &[u8]) -> Result<()> {
         self.entry(name, FILE, (0, 0), content)
     }
@@ -43,7 +43,10 @@ impl Archive {
 
     fn entry(&mut self, name: &str, mode: u32, device: (u32, u32), content: &[u8]) -> Result<()> {
         let size = u32::try_from(content.len()).map_err(|_| {
-            format!("{name} has {} bytes, an archive of this form holds 4 GiB", content.len())
+            format!(
+                "{name} has {} bytes; a file in a cpio archive has less than 4 GiB",
+                content.len()
+            )
         })?;
         self.entries += 1;
         let (owner, group, links, time) = (0, 0, 1, 0);

@@ -1,19 +1,18 @@
-//! The experiments on one call: which stacks of filters it is timed under, and what the figures say
-//! together.
+//! Experiments that time one syscall under several stacks of filters, and the cost per filter derived from them.
 
 use callgate::bpf::Program;
 
 use super::guests::Guest;
 use super::plan::{Call, Line, Plan};
 use super::programs::{self, CONDITIONAL};
-use crate::Result;
+use crate::task::Result;
 
-/// How many filters are stacked at most.
+/// The size of the largest stack of filters.
 const DEEP: usize = 32;
-/// How many comparisons the program has by which one of them is priced.
+/// The number of comparisons of the program for the cost of one comparison.
 const TESTS: u8 = 100;
 
-/// One call under several stacks of filters.
+/// One syscall under several stacks of filters.
 pub(super) struct Experiment {
     pub(super) name: &'static str,
     pub(super) about: &'static str,
@@ -30,7 +29,9 @@ impl Experiment {
     /// All experiments of this form, for a guest.
     pub(super) fn all(guest: &Guest) -> Result<Vec<Experiment>> {
         let arch = guest.machine.arch;
-        let number = |name: &str| arch.number(name).ok_or(format!("{arch} has no call {name}"));
+        let number = |name: &str| {
+            arch.number(name).ok_or(format!("{arch} does not have the syscall {name}"))
+        };
         let getpid = Call::plain(number("getpid")?, [0; 6]);
         let umask = Call::plain(number(CONDITIONAL)?, [0o22, 0, 0, 0, 0, 0]);
         let (allow, uncached) = (programs::allow()?, programs::uncached(arch.endian(), 0)?);
@@ -51,24 +52,24 @@ impl Experiment {
         Ok(vec![
             Experiment {
                 name: "getpid, always allowed",
-                about: "Filters of one instruction, `ret ALLOW`. Since Linux 5.11 the kernel keeps\n\
-                        such a verdict and runs no filter.",
+                about: "Filters of one instruction, `ret ALLOW`. Since Linux 5.11 the kernel caches\n\
+                        this verdict and does not run the filter.",
                 columns: stacks(&allow, getpid, &[0, 1, 2, 4, DEEP], None)?,
             },
             Experiment {
                 name: "getpid, not cacheable",
-                about: "Filters that load an argument and allow.",
+                about: "Filters that load an argument and return ALLOW.",
                 columns: stacks(&uncached, getpid, &[0, 1, 2, 4, DEEP], Some(long))?,
             },
             Experiment {
                 name: "unixbench-syscall",
-                about: "UnixBench's loop of close, dup, getpid, getuid and umask, per call, under a\n\
-                        list of 20 numbers.",
+                about: "UnixBench's loop of close, dup, getpid, getuid and umask, per syscall, under\n\
+                        an allow list of 20 numbers.",
                 columns: stacks(&list(false)?, Call::unixbench(), &[0, 1, 4, DEEP], None)?,
             },
             Experiment {
                 name: "umask, not cacheable",
-                about: "The same list, with a condition on the argument of umask; umask alone.",
+                about: "The same list, with a condition on the argument of umask; only umask is timed.",
                 columns: stacks(&list(true)?, umask, &[0, 1, 4, DEEP], None)?,
             },
         ])
@@ -78,21 +79,21 @@ impl Experiment {
         self.columns.iter().map(|column| column.title.as_str())
     }
 
-    /// Writes it down for the guest: a line for each column.
+    /// Adds a line per column to the plan.
     pub(super) fn plan(&self, plan: &mut Plan) -> Vec<Line> {
         let columns = self.columns.iter();
         columns.map(|column| plan.time(&[column.call], &column.stack)).collect()
     }
 }
 
-/// What the figures of `getpid` say about filters in general (Cook 2020).
+/// Costs derived from the figures of `getpid` (Cook 2020).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Derived {
-    /// What any number of filters costs that look at arguments, beside the filters.
+    /// The fixed cost of running filters, for any number of them.
     pub(super) entry: f64,
-    /// What each filter costs beside its instructions.
+    /// The cost of each filter without its instructions.
     pub(super) filter: f64,
-    /// What a comparison costs that is not taken.
+    /// The cost of a comparison whose branch is not taken.
     pub(super) test: f64,
 }
 

@@ -1,22 +1,22 @@
-//! The kernel of a guest, from Debian's package: fetched once, kept below `target/kernels`.
+//! Downloads the kernel of a guest from its Debian package once, and keeps it below `target/kernels`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::guests::Guest;
 use super::unpack;
-use crate::Result;
 use crate::apt::Apt;
 use crate::files::{make, read, remove, write};
+use crate::task::Result;
 
-/// A kernel that can be booted.
+/// A bootable kernel.
 pub(super) struct Kernel {
     pub(super) path: PathBuf,
-    /// The version of Debian's package.
+    /// The version of the Debian package.
     pub(super) version: String,
 }
 
-/// The kernel of a guest, fetched when it is not there or when `anew`.
+/// The kernel of a guest; downloaded if it is missing, or if `anew` is true.
 pub(super) fn kernel(guest: &Guest, directory: &Path, anew: bool) -> Result<Kernel> {
     let place = directory.join(format!("{}-{}", guest.suite, guest.machine.name));
     let (path, version) = (place.join("kernel"), place.join("version"));
@@ -28,7 +28,7 @@ pub(super) fn kernel(guest: &Guest, directory: &Path, anew: bool) -> Result<Kern
     Ok(Kernel { path, version })
 }
 
-/// The version is written last, so that it is there only beside a whole kernel.
+/// The version file is written last, so it exists only for a complete kernel.
 fn fetch(guest: &Guest, place: &Path, path: &Path, version: &Path) -> Result<()> {
     let directory = place.join("apt");
     let _ = fs::remove_file(version);
@@ -36,7 +36,7 @@ fn fetch(guest: &Guest, place: &Path, path: &Path, version: &Path) -> Result<()>
     let apt = Apt::new(&directory, guest.suite, Some(guest.machine.name))?;
     let depends = apt.field(guest.package, "Depends")?;
     let Some((package, number)) = newest_kernel(&depends) else {
-        return Err(format!("{} depends on no kernel but on {depends}", guest.package));
+        return Err(format!("{} does not depend on a kernel, but on {depends}", guest.package));
     };
     apt.download(&[package])?;
     let unpacked = directory.join("unpacked");
@@ -48,7 +48,7 @@ fn fetch(guest: &Guest, place: &Path, path: &Path, version: &Path) -> Result<()>
     remove(&directory)
 }
 
-/// The package and the version in the dependency of the package that stands for the newest kernel.
+/// The package and the version in the dependency of the metapackage of the newest kernel.
 fn newest_kernel(depends: &str) -> Option<(&str, &str)> {
     let kernel = depends.split(',').find(|one| one.trim().starts_with("linux-image-"))?;
     let (package, version) = kernel.trim().split_once(' ')?;
@@ -62,7 +62,7 @@ fn image(boot: &Path) -> Result<Vec<u8>> {
         path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("vmlinuz-"))
     };
     let path = entries.flatten().map(|entry| entry.path()).find(is_image);
-    read(&path.ok_or_else(|| format!("{}: there is no vmlinuz", boot.display()))?)
+    read(&path.ok_or_else(|| format!("{}: missing vmlinuz", boot.display()))?)
 }
 
 #[cfg(test)]

@@ -1,19 +1,19 @@
-/* The only process of a guest: it follows /plan, says what it found on the console, and ends the
- * machine. Static, so that it can be the whole initrd; the same source for every architecture.
+/* The only process of a guest: it executes /plan, prints the results to the console, and powers off the
+ * machine. Statically linked, so that it can be the whole initrd; the same source for all architectures.
  *
  * A line of the plan is one of
  *
- *   jit 0|1                        the kernel's translator of programs off or on
- *   ask NAME PROGRAM CALLS         does every call get the errno that stands beside it?
- *   ask32 NAME PROGRAM CALLS       the same, made through the 32-bit interface of x86
- *   time NAME CALLS PROGRAM...     what does each call cost under these filters, the oldest first?
+ *   jit 0|1                        disable or enable the kernel's JIT compiler
+ *   ask NAME PROGRAM CALLS         compare the errno of each syscall with the expected one
+ *   ask32 NAME PROGRAM CALLS       the same through the 32-bit ABI of x86
+ *   time NAME CALLS PROGRAM...     time each syscall under these filters, the oldest first
  *
  * PROGRAM is a file of struct sock_filter, CALLS one of struct call, both in this machine's byte order.
- * Filters are installed in a child. It answers through shared memory and makes no call of its own once
- * they are there, since they may refuse any: it ends by an illegal instruction.
+ * Filters are installed in a child. It answers through shared memory and makes no other syscalls under them,
+ * because they may deny any: it ends with an illegal instruction.
  *
- * With one guest instruction to the nanosecond, as the emulator is told to have it, differences of
- * CLOCK_MONOTONIC are numbers of instructions.
+ * The emulator executes one guest instruction per nanosecond, so differences of CLOCK_MONOTONIC are numbers of
+ * instructions.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -39,12 +39,12 @@
 #define MAX_WRONG 4
 #define BATCHES 9
 
-/* How a call is made. */
+/* How a syscall is made. */
 enum { PLAIN, UNIXBENCH };
 
 struct call {
 	uint32_t nr;
-	uint32_t what; /* in `ask` the errno, in `time` how it is made */
+	uint32_t what; /* in `ask` the expected errno, in `time` how it is made */
 	uint64_t args[6];
 };
 
@@ -54,11 +54,11 @@ struct file {
 	size_t size;
 };
 
-/* What a child tells its parent. */
+/* The report of a child to its parent. */
 struct answer {
-	int state; /* 0: died on the way; 1: all done; 2: no filter; 3: no clock */
+	int state; /* 0: died; 1: done; 2: no filter; 3: no clock */
 	int error;
-	uint32_t count; /* calls asked, or rows measured */
+	uint32_t count; /* syscalls compared, or rows measured */
 	uint32_t wrong;
 	struct {
 		uint32_t call, got;
@@ -72,7 +72,7 @@ static struct answer *answer;
 
 static void fail(const char *what, const char *name)
 {
-	printf("callgate: trouble %s %s: %s\n", what, name, strerror(errno));
+	printf("callgate: error %s %s: %s\n", what, name, strerror(errno));
 }
 
 static int read_file(const char *path, struct file *file)
@@ -96,7 +96,7 @@ static int read_file(const char *path, struct file *file)
 	return close(fd);
 }
 
-/* The nanoseconds since boot, without a call where the kernel lets user space read the clock. */
+/* The nanoseconds since boot, without a syscall if user space can read the clock. */
 static int64_t now(void)
 {
 	struct timespec time;
@@ -116,12 +116,12 @@ static long make(const struct call *call)
 }
 
 #ifdef __x86_64__
-/* Through the 32-bit interface; what the kernel returns, a negative errno or not. */
+/* Makes a syscall through the 32-bit ABI; returns the result of the kernel, possibly a negative errno. */
 static long make32(const struct call *call)
 {
 	const uint64_t *a = call->args;
 	long result = call->nr;
-	/* There is no constraint for rbp, which holds the sixth argument; the red zone is stepped over. */
+	/* No constraint exists for rbp, which holds the sixth argument; the code skips the red zone. */
 	uint64_t sixth = a[5];
 
 	__asm__ volatile("sub $128, %%rsp\n\t"
@@ -143,7 +143,7 @@ static long make32(const struct call *call)
 }
 #endif
 
-/* The errno that a call gets, 0 for none. */
+/* The errno of a syscall, 0 for none. */
 static uint32_t error_of(const struct call *call, int narrow)
 {
 	long result;
@@ -153,7 +153,7 @@ static uint32_t error_of(const struct call *call, int narrow)
 	return make(call) == -1 ? (uint32_t)errno : 0;
 }
 
-/* The loop of UnixBench's `syscall` test, five calls. */
+/* The loop of UnixBench's `syscall` test, five syscalls. */
 static void unixbench(void)
 {
 	syscall(SYS_close, syscall(SYS_dup, 0));
@@ -162,7 +162,7 @@ static void unixbench(void)
 	syscall(SYS_umask, 022);
 }
 
-/* How many instructions so many rounds take. */
+/* The number of instructions of this many rounds. */
 static int64_t batch(const struct call *call, unsigned rounds)
 {
 	int64_t start = now();
@@ -177,7 +177,7 @@ static int64_t batch(const struct call *call, unsigned rounds)
 	return now() - start;
 }
 
-/* The least of a number of batches: interrupts only add. */
+/* The minimum of several batches, because interrupts only add instructions. */
 static int64_t least(const struct call *call, unsigned rounds, int batches)
 {
 	int64_t best = INT64_MAX;
@@ -192,8 +192,8 @@ static int64_t least(const struct call *call, unsigned rounds, int batches)
 
 static void measure(const struct call *calls, uint32_t count)
 {
-	/* A batch is much shorter than a tick of 4 ms, so that most hold no interrupt. Of a single call more
-	 * is made: some kernels need random numbers now and then, which makes some calls longer. */
+	/* A batch is much shorter than a tick of 4 ms, so that most hold no interrupt. A single syscall is
+	 * made more often, because some kernels occasionally need random numbers, which makes some syscalls longer. */
 	int64_t length = count == 1 ? 1000000 : 200000;
 	int64_t nothing = least(NULL, 0, BATCHES);
 	uint32_t row;
@@ -233,10 +233,10 @@ static int install(const struct file *program)
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &fprog);
 }
 
-/* What a child does under its filters. */
+/* The work of a child under its filters. */
 enum work { ASK, ASK32, TIME };
 
-/* Installs filters in a child and lets it work; whether it came to its end. */
+/* Installs filters in a child and lets it work; returns whether it ended as expected. */
 static int in_child(const char *name, const struct file *programs, int count,
 		    const struct file *calls, enum work work)
 {
@@ -271,10 +271,10 @@ static int in_child(const char *name, const struct file *programs, int count,
 	if (answer->state == 1)
 		return 1;
 	if (answer->state == 0)
-		printf("callgate: trouble %s: the child died (status %d) after %u calls\n", name, status,
+		printf("callgate: error %s: the child died (status %d) after %u calls\n", name, status,
 		       answer->count);
 	else
-		printf("callgate: trouble %s: %s: %s\n", name,
+		printf("callgate: error %s: %s: %s\n", name,
 		       answer->state == 2 ? "the kernel refuses a filter" : "the clock cannot be read",
 		       strerror(answer->error));
 	return 0;
@@ -303,7 +303,7 @@ static void time_calls(const char *name, const struct file *files, int count)
 		       (unsigned long long)answer->rows[row].calls);
 }
 
-/* What the kernel has made of the setting; it may have no translator. */
+/* The actual setting; the kernel may have no JIT compiler. */
 static void jit(const char *value)
 {
 	static const char path[] = "/proc/sys/net/core/bpf_jit_enable";
@@ -350,7 +350,7 @@ static void follow(char *line)
 	else if (strcmp(verb, "time") == 0 && count >= 1)
 		time_calls(name, files, count);
 	else
-		printf("callgate: trouble no such line: %s %s\n", verb, name);
+		printf("callgate: error no such line: %s %s\n", verb, name);
 	for (i = 0; i < count; i++)
 		free(files[i].start);
 }

@@ -1,7 +1,7 @@
-//! The guests: which kernels of Debian are booted, on which emulated machine.
+//! The guests: Debian kernels and emulated machines.
 //!
-//! The machines are those that boot these kernels every time, or nearly: of x86's, `microvm` hangs now
-//! and then. A device that is not there need not be emulated.
+//! These machine types boot the kernels reliably; x86's `microvm` hangs occasionally. Unnecessary devices are
+//! disabled.
 
 use callgate::Arch;
 use callgate::syscalls::KernelVersion;
@@ -9,20 +9,20 @@ use callgate::syscalls::KernelVersion;
 /// An emulated machine.
 #[derive(Debug)]
 pub(super) struct Machine {
-    /// Debian's name of the architecture.
+    /// Debian's name for the architecture.
     pub(super) name: &'static str,
     pub(super) arch: Arch,
-    /// An interface that its kernel offers beside its own: x86's 32-bit one.
+    /// A second ABI of its kernel: i386 on x86-64.
     pub(super) other: Option<Arch>,
     pub(super) compiler: &'static str,
-    /// The packages that have the compiler and what it links with.
+    /// The packages of the compiler and the C library.
     pub(super) compiler_packages: &'static str,
     pub(super) emulator: &'static str,
     pub(super) emulator_package: &'static str,
     pub(super) options: &'static [&'static str],
     /// The kernel's command line.
     pub(super) command_line: &'static str,
-    /// Whether the kernel is to be unpacked for the emulator, which starts an ELF file faster.
+    /// Whether to unpack the kernel, because the emulator starts an ELF file faster.
     pub(super) unpacks: bool,
 }
 
@@ -32,10 +32,10 @@ pub(super) struct Guest {
     pub(super) version: KernelVersion,
     /// Debian's release.
     pub(super) suite: &'static str,
-    /// The package that depends on the newest kernel.
+    /// The metapackage that depends on the newest kernel.
     pub(super) package: &'static str,
     pub(super) machine: &'static Machine,
-    /// Whether the kernel can translate programs to native code.
+    /// Whether the kernel has a JIT compiler.
     pub(super) has_jit: bool,
 }
 
@@ -125,23 +125,23 @@ pub(super) static GUESTS: [Guest; 6] = [
 ];
 
 impl Guest {
-    /// As the tables call it.
+    /// Its name in the tables.
     pub(super) fn name(&self) -> String {
         format!("{} {}", self.version, self.machine.name)
     }
 
-    /// The name with how programs are run.
+    /// Its name with the mode of running programs.
     pub(super) fn name_with(&self, jit: bool) -> String {
         let how = if jit { "" } else { ", interpreter" };
         self.name() + how
     }
 
-    /// Whether the kernel is asked with native code, without, or both ways.
+    /// The modes to measure: with the JIT compiler, without it, or both.
     pub(super) fn modes(&self) -> &'static [bool] {
         if self.has_jit { &[true, false] } else { &[false] }
     }
 
-    /// Whether the kernel keeps the verdicts of calls that are always allowed (since Linux 5.11).
+    /// Whether the kernel caches the verdicts of always-allowed syscalls (since Linux 5.11).
     pub(super) fn has_cache(&self) -> bool {
         self.version >= KernelVersion { major: 5, minor: 11 }
     }

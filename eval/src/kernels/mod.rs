@@ -1,9 +1,9 @@
-//! `cargo xtask kernels`: what filters mean and cost under kernels other than the running one.
+//! `cargo xtask kernels`: verdicts and costs of filters under kernels other than the running one.
 //!
-//! [`guests`] names kernels and machines, [`fetch`] and [`unpack`] get the kernels, [`boot`] runs them
-//! in emulation. What a guest does is a [`plan`], which its only process (`guest.c`) follows;
-//! [`answers`] is what it said. [`verdicts`] asks what [`programs`] mean, [`experiments`] what they
-//! cost, and [`report`] writes it down.
+//! [`guests`] lists kernels and machines, [`fetch`] and [`unpack`] get the kernels, [`boot`] runs them in
+//! emulation. The only process of a guest (`guest.c`) executes a [`plan`]; [`answers`] parses its output.
+//! [`verdicts`] compares the verdicts of [`programs`], [`experiments`] and [`weighted`] measure their cost, and
+//! [`report`] writes the results.
 
 mod answers;
 mod boot;
@@ -20,22 +20,24 @@ mod unpack;
 mod verdicts;
 mod weighted;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use callgate::Arch;
 use callgate::codegen::Count;
 use callgate::counts;
 
-use crate::files::{files, make, read, run, stem, write};
-use crate::{Result, machine, workspace};
+use crate::files::{files, make, read, stem, write};
+use crate::machine;
+use crate::task::{Result, workspace};
 use guests::Guest;
 use options::Options;
 use report::Report;
+use run::Ready;
 
 pub(crate) use options::HELP;
 
-/// Weights when no others are given.
+/// The default weights.
 const SERVER: &str = include_str!("../compare/weights/server.txt");
 
 /// Runs the task.
@@ -48,7 +50,7 @@ pub(crate) fn run_task(arguments: &[String]) -> Result<()> {
     if let Some(filters) = &options.filters
         && files(filters, "bpf")?.is_empty()
     {
-        return Err(format!("{}: there is no *.bpf in it", filters.display()));
+        return Err(format!("{}: the directory has no *.bpf files", filters.display()));
     }
     let mut report = Report::new(options.command(), machine::today(), workload);
     let mut programs = Vec::new();
@@ -81,15 +83,7 @@ pub(crate) fn run_task(arguments: &[String]) -> Result<()> {
     report.verdict()
 }
 
-/// What a guest needs to be booted.
-struct Ready {
-    kernel: fetch::Kernel,
-    /// The program that follows a plan.
-    program: Vec<u8>,
-    directory: PathBuf,
-}
-
-/// Compiles the program of a guest and fetches its kernel; what the tools are is added to `tools`.
+/// Compiles the program of a guest and fetches its kernel; adds the versions of the tools to `tools`.
 fn prepare(
     guest: &Guest,
     directory: &Path,
@@ -99,7 +93,7 @@ fn prepare(
 ) -> Result<Ready> {
     let machine = guest.machine;
     let missing = |tool: &str, packages: &str| {
-        format!("{tool} is not there; `apt-get install {packages}` has it")
+        format!("missing {tool}; install it with: apt-get install {packages}")
     };
     for (tool, packages) in [
         (machine.emulator, machine.emulator_package),
@@ -115,7 +109,7 @@ fn prepare(
     let mut compiler = Command::new(machine.compiler);
     compiler.args(["-O2", "-Wall", "-Wextra", "-Werror", "-static", "-o"]).arg(&path);
     compiler.arg(workspace().join("eval/src/kernels/guest.c"));
-    run(&mut compiler).map_err(|error| {
+    crate::files::run(&mut compiler).map_err(|error| {
         format!("{error}\n{}", missing("a static C library", machine.compiler_packages))
     })?;
     progress(&format!("{}: kernel", guest.name()));
@@ -123,7 +117,7 @@ fn prepare(
     Ok(Ready { kernel, program: read(&path)?, directory: directory.to_owned() })
 }
 
-/// The weights of a file, or the built-in ones, with their name.
+/// The name and the weights of a file, or of the default workload.
 fn weights(path: Option<&Path>, progress: &dyn Fn(&str)) -> Result<(String, Vec<Count>)> {
     let (name, text) = match path {
         Some(path) => {

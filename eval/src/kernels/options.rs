@@ -4,37 +4,37 @@ use std::path::PathBuf;
 
 use super::guests::{GUESTS, Guest};
 use super::verdicts::Depth;
-use crate::Result;
+use crate::task::Result;
 
 /// What `cargo xtask kernels --help` prints.
 pub(crate) const HELP: &str = "\
 usage: cargo xtask kernels [OPTION]...
 
-Boots kernels of Debian in emulation, compares the verdicts of programs inside
-them with the reference interpreter, and counts what calls cost under filters:
-in instructions of the guest, which are the same on any machine. Prints the
-tables; a run of all guests writes docs/kernels.md, in a quarter of an hour.
+Boots Debian kernels in emulation, compares the verdicts of programs inside them
+with the reference interpreter, and measures the cost of syscalls under filters
+in guest instructions, which are the same on any machine. Prints the tables; a
+run of all guests also writes docs/kernels.md and takes 15 minutes.
 
-  --kernel LIST    these kernels only: 5.10, 6.1, 6.12
-  --arch LIST      these machines only: amd64, arm64, s390x
-  --quick          fewer calls asked, and figures of one boot in place of three;
-                   writes nothing
-  --filters DIR    programs of others too: *.bpf, little-endian, for x86-64
-  --weights FILE   how often calls happen: two columns, a table of strace -c or
-                   perf trace -s, or a recording; default: the server of
+  --kernel LIST    only these kernels: 5.10, 6.1, 6.12
+  --arch LIST      only these machines: amd64, arm64, s390x
+  --quick          compare fewer syscalls, measure one boot instead of three, and
+                   do not write the report
+  --filters DIR    more programs: *.bpf, little-endian, for x86-64
+  --weights FILE   frequencies of syscalls: two columns, a table of strace -c or
+                   perf trace -s, or a recording; default: the server workload of
                    `cargo xtask compare`
-  --fetch          fetch the kernels anew
-  --output DIR     write kernels.md there, whatever was run
+  --fetch          download the kernels again
+  --output DIR     write kernels.md there, even for a part of the guests
 
 examples:
   cargo xtask kernels
   cargo xtask kernels --kernel 5.10 --quick
   cargo xtask kernels --arch s390x,arm64 --output /tmp
 
-It fetches each kernel once through a private apt configuration with this
-system's own mirror, installs nothing, and keeps everything below target/kernels
-(300 MB). CONTRIBUTING.md names the packages that it needs. A guest for which
-something is missing is reported as not measured.
+Each kernel is downloaded once, with a private apt configuration and this
+system's mirror, to target/kernels (300 MB); nothing is installed.
+CONTRIBUTING.md lists the required packages. A guest that cannot be booted is
+reported as not measured.
 ";
 
 /// The options of one run.
@@ -54,8 +54,7 @@ impl Options {
         let mut options = Options::default();
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
-            let mut value =
-                |what: &str| words.next().ok_or_else(|| format!("{word} needs {what} after it"));
+            let mut value = |what: &str| words.next().ok_or_else(|| format!("{word} needs {what}"));
             match word.as_str() {
                 "--kernel" => {
                     let known = |guest: &Guest| guest.version.to_string();
@@ -76,7 +75,7 @@ impl Options {
         if options.guests().next().is_none() {
             let all: Vec<String> = GUESTS.iter().map(Guest::name).collect();
             return Err(format!(
-                "there is no such kernel on such a machine, but {}",
+                "no guest has this kernel and this machine; the guests are {}",
                 all.join(", ")
             ));
         }
@@ -93,12 +92,12 @@ impl Options {
         })
     }
 
-    /// How many times each guest is booted.
+    /// The number of boots of each guest.
     pub(super) fn boots(&self) -> usize {
         if self.quick { 1 } else { 3 }
     }
 
-    /// How much a program is asked about.
+    /// The number of syscalls for which a program is compared.
     pub(super) fn depth(&self) -> Depth {
         if self.quick {
             Depth { calls: 4_000, random: 500 }
@@ -107,13 +106,13 @@ impl Options {
         }
     }
 
-    /// The directory of the document, when one is written.
+    /// The directory of the report, if it is to be written.
     pub(super) fn document(&self, usual: impl FnOnce() -> PathBuf) -> Option<PathBuf> {
         let partial = self.quick || !self.kernels.is_empty() || !self.arches.is_empty();
         self.output.clone().or_else(|| (!partial).then(usual))
     }
 
-    /// The command with names in place of the paths of this machine.
+    /// The command line, with names in place of paths.
     pub(super) fn command(&self) -> String {
         let mut command = "cargo xtask kernels".to_owned();
         for (option, list) in [("--kernel", &self.kernels), ("--arch", &self.arches)] {
@@ -131,7 +130,7 @@ impl Options {
     }
 }
 
-/// A list of names that some guest has.
+/// Parses a list of names of guests.
 fn list(what: &str, text: &str, name: impl Fn(&Guest) -> String) -> Result<Vec<String>> {
     let mut known: Vec<String> = GUESTS.iter().map(name).collect();
     known.dedup();
@@ -141,7 +140,7 @@ fn list(what: &str, text: &str, name: impl Fn(&Guest) -> String) -> Result<Vec<S
             let mut names = known.clone();
             names.sort();
             names.dedup();
-            format!("there is no {what} {word:?}, but {}", names.join(", "))
+            format!("unknown {what} {word:?}; known are {}", names.join(", "))
         })
     });
     words.collect()
@@ -170,9 +169,9 @@ mod tests {
     fn options_say_what_is_wrong() {
         for (words, expected) in [
             (&["--kernel"][..], "--kernel needs a list of kernels"),
-            (&["--kernel", "5.11"], "there is no kernel \"5.11\", but 5.10, 6.1, 6.12"),
-            (&["--arch", "amd64,"], "there is no machine \"\", but amd64, arm64, s390x"),
-            (&["--kernel", "5.10", "--arch", "s390x"], "no such kernel on such a machine"),
+            (&["--kernel", "5.11"], "unknown kernel \"5.11\"; known are 5.10, 6.1, 6.12"),
+            (&["--arch", "amd64,"], "unknown machine \"\"; known are amd64, arm64, s390x"),
+            (&["--kernel", "5.10", "--arch", "s390x"], "no guest has this kernel and this machine"),
             (&["--quik"], "unknown option \"--quik\""),
         ] {
             let error = parse(words).unwrap_err();

@@ -1,17 +1,17 @@
-//! What a guest is to do, and the file system from which it does it.
+//! The plan of a guest, and its initial file system.
 
 use callgate::bpf::Program;
 use callgate::{Endian, SeccompData};
 
 use super::cpio::Archive;
-use crate::Result;
+use crate::task::Result;
 
-/// A call that a guest makes.
+/// A syscall that a guest makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Call {
     nr: u32,
     args: [u64; 6],
-    /// The errno that is expected, or how the call is made.
+    /// The expected errno, or how to make the syscall.
     what: u32,
 }
 
@@ -20,17 +20,17 @@ const PLAIN: u32 = 0;
 const UNIXBENCH: u32 = 1;
 
 impl Call {
-    /// A call to be timed.
+    /// A syscall to be timed.
     pub(super) fn plain(nr: u32, args: [u64; 6]) -> Call {
         Call { nr, args, what: PLAIN }
     }
 
-    /// UnixBench's loop of five calls.
+    /// UnixBench's loop of five syscalls.
     pub(super) fn unixbench() -> Call {
         Call { nr: 0, args: [0; 6], what: UNIXBENCH }
     }
 
-    /// A call that is expected to get an errno.
+    /// A syscall with its expected errno.
     pub(super) fn expecting(data: &SeccompData, errno: u16) -> Call {
         Call { nr: data.nr, args: data.args, what: errno.into() }
     }
@@ -51,16 +51,16 @@ impl Call {
     }
 }
 
-/// The name of a line of the plan, by which its answer is found.
+/// The number of a line of the plan, which identifies its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Line(pub(super) usize);
 
-/// A plan, and the files that it names.
+/// A plan and its files.
 pub(super) struct Plan {
     endian: Endian,
     text: String,
     lines: usize,
-    /// Each content once; a file's name is its place.
+    /// Each content once; the name of a file is its index.
     files: Vec<Vec<u8>>,
 }
 
@@ -69,12 +69,12 @@ impl Plan {
         Plan { endian, text: String::new(), lines: 0, files: Vec::new() }
     }
 
-    /// From here on the kernel translates programs, or does not.
+    /// Enables or disables the kernel's JIT compiler from here on.
     pub(super) fn jit(&mut self, on: bool) {
         self.text += if on { "jit 1\n" } else { "jit 0\n" };
     }
 
-    /// Times each call under these filters, the oldest first.
+    /// Times each syscall under these filters, the oldest first.
     pub(super) fn time(&mut self, calls: &[Call], stack: &[Program]) -> Line {
         let mut words = self.calls(calls);
         for program in stack {
@@ -83,7 +83,7 @@ impl Plan {
         self.line("time", &words)
     }
 
-    /// Compares what each call gets with what is expected; with `narrow` by the 32-bit interface.
+    /// Compares the errno of each syscall with the expected one; with `narrow`, through the 32-bit ABI.
     pub(super) fn ask(&mut self, program: &Program, calls: &[Call], narrow: bool) -> Line {
         let words = self.program(program) + &self.calls(calls);
         self.line(if narrow { "ask32" } else { "ask" }, &words)
@@ -113,7 +113,7 @@ impl Plan {
         format!(" /f/{place}")
     }
 
-    /// The first file system: the program that follows the plan, the plan and its files.
+    /// The initial file system: the program that executes the plan, the plan and its files.
     pub(super) fn initrd(&self, program: &[u8]) -> Result<Vec<u8>> {
         let mut archive = Archive::default();
         for directory in ["dev", "proc", "f"] {

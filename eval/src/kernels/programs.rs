@@ -1,4 +1,4 @@
-//! Programs that guests run: those that are timed as they are, and those whose verdicts are compared.
+//! Programs that guests run: programs to be timed, and programs whose verdicts are compared.
 
 use std::path::Path;
 
@@ -14,28 +14,28 @@ use callgate::{Arch, Endian, Verdict, Word};
 use callgate_measure::experiment::LIST_OF_20;
 
 use super::guests::Guest;
-use crate::Result;
 use crate::files::{files, read, stem};
+use crate::task::Result;
 
-/// What lists give to calls that are not in them.
+/// The verdict of lists for syscalls that they do not contain.
 const DENIED: Verdict = Verdict::errno(1);
 
-/// Behind the name of a program that Callgate made of another one, for the weights.
+/// Suffix of the name of a program that Callgate compiled again, for the weights.
 pub(super) const AGAIN: &str = ", by Callgate";
 
-/// The call whose rule looks at an argument, where a list has one.
+/// The syscall whose rule tests an argument, in lists with such a rule.
 pub(super) const CONDITIONAL: &str = "umask";
-/// The largest argument that it may have.
+/// The largest permitted value of this argument.
 const LARGEST: u32 = 0o777;
 
-/// A program, and what it is to mean.
+/// A program and its specification.
 pub(super) struct Candidate {
     pub(super) name: String,
     pub(super) program: Program,
-    /// The rules that it was made from; without them the interpreter's word counts alone.
+    /// The rules from which it was compiled; without them, only the interpreter is compared.
     pub(super) policy: Option<Policy>,
     pub(super) arches: Vec<Arch>,
-    /// Whether its cost under the weights is of interest.
+    /// Whether to measure its cost under the weights.
     pub(super) is_weighed: bool,
 }
 
@@ -44,13 +44,13 @@ pub(super) fn allow() -> Result<Program> {
     checked(vec![Insn::new(Op::RetK, Verdict::ALLOW.0)])
 }
 
-/// A program that looks at an argument, so that no verdict is kept, and compares it so many times in
-/// vain.
+/// A program that loads an argument, so that the kernel caches no verdict, and makes this many comparisons whose
+/// branches are not taken.
 pub(super) fn uncached(endian: Endian, tests: u8) -> Result<Program> {
     let offset = Word::arg_low(0).map_or(0, |word| word.offset(endian));
     let mut insns = vec![Insn::new(Op::LdWordAbs, offset)];
     for number in 0..tests {
-        // With the highest bit set, the kernel would need an instruction more.
+        // With the highest bit set, the kernel would need another instruction.
         let value = 0x1000_0000 + u32::from(number);
         insns.push(Insn::branch(Op::JeqK, value, tests - number, 0));
     }
@@ -59,8 +59,8 @@ pub(super) fn uncached(endian: Endian, tests: u8) -> Result<Program> {
     checked(insns)
 }
 
-/// A list of 20 rules as simple list makers write it: the arch, then number after number in their
-/// order. With `conditional` the rule for [`CONDITIONAL`] looks at the argument.
+/// A list of 20 rules as simple compilers generate it: a test of the arch, then of each number in order. With
+/// `conditional`, the rule for [`CONDITIONAL`] tests the argument.
 pub(super) fn list(arch: Arch, conditional: bool) -> Result<Program> {
     let mut numbers = numbers(arch)?;
     numbers.sort_unstable();
@@ -71,7 +71,7 @@ pub(super) fn list(arch: Arch, conditional: bool) -> Result<Program> {
         Insn::new(Op::LdWordAbs, Word::NR.offset(arch.endian())),
     ];
     for (place, number) in (0..).zip(&numbers) {
-        // Behind the list are the denial, the permission, and the rule with a condition.
+        // After the list come the denial, the permission, and the rule with a condition.
         let looks = conditional && arch.call_name(*number) == Some(CONDITIONAL);
         let target = if looks { count - place + 1 } else { count - place };
         insns.push(Insn::branch(Op::JeqK, *number, target, 0));
@@ -103,8 +103,8 @@ pub(super) fn merged(arch: Arch, model: Model, stack: &[Program]) -> Result<Prog
     Ok(merged.compiled.program)
 }
 
-/// A program under which nothing dies or waits: every verdict but ALLOW becomes an errno. `None` when
-/// it computes its verdicts.
+/// A program that neither kills nor blocks: each verdict except ALLOW becomes an errno. `None` if it computes
+/// its verdicts.
 pub(super) fn harmless(program: &Program) -> Option<Program> {
     if program.iter().any(|insn| insn.op == Op::RetA) {
         return None;
@@ -113,7 +113,7 @@ pub(super) fn harmless(program: &Program) -> Option<Program> {
     program.with_verdicts(change, &[]).ok()
 }
 
-/// The programs whose verdicts are compared; what is left out is added to `notes`.
+/// The programs whose verdicts are compared; omitted ones are added to `notes`.
 pub(super) fn candidates(
     guest: &Guest,
     weights: &Weights,
@@ -167,7 +167,7 @@ pub(super) fn candidates(
     Ok(candidates)
 }
 
-/// Programs of others for x86-64, and what Callgate makes of them.
+/// Programs of other compilers for x86-64, and Callgate's programs for the same functions.
 fn others(
     directory: &Path,
     options: &Options,
@@ -184,7 +184,7 @@ fn others(
         let program = match Program::from_bytes(&read(&path)?, Endian::Little) {
             Ok(program) => program,
             Err(why) => {
-                notes.push(format!("`{name}` is left out: {why}."));
+                notes.push(format!("`{name}` is omitted: {why}."));
                 continue;
             }
         };
@@ -203,7 +203,7 @@ pub(super) fn model(guest: &Guest) -> Model {
     if guest.has_cache() { Model::Cached } else { Model::Uncached }
 }
 
-/// Each way to compare each argument, with values and masks whose halves differ.
+/// All comparisons of each argument, with values and masks whose halves differ.
 fn comparisons(arch: Arch) -> Result<Policy> {
     let mut rules = Vec::new();
     let mut nr = 100;
@@ -217,7 +217,7 @@ fn comparisons(arch: Arch) -> Result<Policy> {
             let masked = Test::masked_eq(field, mask, value & mask);
             for test in compared.into_iter().chain([masked]) {
                 let (calls, when) = (CallSet::one(nr), Condition::test(test));
-                // Errnos of their own tell which rule was applied.
+                // Distinct errnos show which rule was applied.
                 let verdict = Verdict::errno(nr as u16);
                 rules.push(Rule { calls, when, verdict });
                 nr += 1;
@@ -229,7 +229,8 @@ fn comparisons(arch: Arch) -> Result<Policy> {
 }
 
 fn numbers(arch: Arch) -> Result<Vec<u32>> {
-    let number = |name: &&str| arch.number(name).ok_or(format!("{arch} has no call {name}"));
+    let number =
+        |name: &&str| arch.number(name).ok_or(format!("{arch} does not have the syscall {name}"));
     LIST_OF_20.iter().map(number).collect()
 }
 
@@ -282,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_harmless_program_allows_the_same_and_kills_nobody() {
+    fn a_harmless_program_allows_the_same_and_never_kills() {
         let program = uncached(Endian::Little, 3).unwrap().into_insns();
         let mut deadly = program.clone();
         deadly.last_mut().unwrap().k = Verdict::KILL_PROCESS.0;

@@ -1,19 +1,19 @@
-//! The document: `docs/kernels.md`, whole, and the same tables for a terminal.
+//! The report: `docs/kernels.md`, and the same tables for a terminal.
 
 use super::experiments::Derived;
 use super::guests::Guest;
 use super::programs::AGAIN;
 use super::run::Results;
 use super::weighted::Overhead;
-use crate::Result;
 use crate::table::{Table, count};
+use crate::task::Result;
 
-/// Which of the experiments is taken apart, see [`Derived`].
+/// The experiment from which [`Derived`] is computed.
 const TAKEN_APART: usize = 1;
-/// How many differing calls are shown of a guest.
+/// The maximum number of differing syscalls shown per guest.
 const SHOWN: usize = 3;
 
-/// Everything a run found out.
+/// The results of a run.
 pub(super) struct Report {
     command: String,
     day: String,
@@ -25,7 +25,7 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// An empty report of a command, with names in place of paths, on a day, under weights of a name.
+    /// An empty report: the command (with names in place of paths), the date, and the name of the weights.
     pub(super) fn new(command: String, day: String, workload: String) -> Report {
         let (versions, notes, missing, guests) = Default::default();
         Report { command, day, workload, versions, notes, missing, guests }
@@ -44,7 +44,7 @@ impl Report {
         self.guests.is_empty()
     }
 
-    /// An error when a kernel and the interpreter do not agree, or figures are not the same each time.
+    /// An error if a kernel and the interpreter disagree.
     pub(super) fn verdict(&self) -> Result<()> {
         let differ: u64 =
             self.guests.iter().flat_map(|(_, all)| &all.modes).map(|mode| mode.tally.differ).sum();
@@ -100,7 +100,7 @@ impl Report {
     fn steadiness(&self) -> String {
         let boots = self.guests.iter().map(|(_, all)| all.boots).max().unwrap_or(0);
         if boots < 2 {
-            return "Each guest was booted once: whether figures repeat is not known.".to_owned();
+            return "Each guest was booted once, so it is unknown whether the figures are reproducible.".to_owned();
         }
         let figures: usize = self.guests.iter().map(|(_, all)| all.figures).sum();
         let unsteady: Vec<String> = self
@@ -157,7 +157,7 @@ impl Report {
         Section::new("What a filter costs", DERIVED, table)
     }
 
-    /// One table per machine and mode, because each machine has programs of its own.
+    /// One table per machine and mode, because programs differ between machines.
     fn weighted(&self) -> Section {
         let mut machines: Vec<&str> = self.guests.iter().map(|(g, _)| g.machine.name).collect();
         machines.dedup();
@@ -174,7 +174,7 @@ impl Report {
         }
     }
 
-    /// `None` when no guest on the machine has that mode.
+    /// `None` if no guest on the machine has that mode.
     fn weighted_on(&self, machine: &str, jit: bool) -> Option<Table> {
         let guests = self.guests.iter().filter(|(guest, _)| guest.machine.name == machine);
         let columns: Vec<_> = guests
@@ -194,7 +194,7 @@ impl Report {
                 Some(share) => format!("{:.1} %", share * 100.0),
                 None => "–".to_owned(),
             };
-            // It stands below the program that it was made of.
+            // The row below the program from which it was compiled.
             let name = if name.ends_with(AGAIN) { "  by Callgate" } else { name };
             let cells = overheads.iter().map(|overhead| {
                 overhead.map_or("–".to_owned(), |one| format!("{:.1}", one.instructions))
@@ -224,7 +224,7 @@ impl Report {
 struct Section {
     title: String,
     about: String,
-    /// With captions where there are several.
+    /// With captions if there are several.
     tables: Vec<(String, Table)>,
     notes: Vec<String>,
 }
@@ -249,30 +249,30 @@ fn spaced(items: &[String]) -> String {
 }
 
 const ABOUT: &str = "\
-Kernels of Debian, booted in software emulation with one instruction to the nanosecond of
-the guest, so that times are numbers of executed instructions: the kernel's and the
-program's, without caches and branch prediction. They are the same on any machine. Figures
-are guest instructions per call; a call is one through libc's `syscall()`, with the loop
-around it. *interpreter* is the same kernel with `net.core.bpf_jit_enable=0`, or one without
-native code.
+Debian kernels, booted in software emulation with one guest instruction per nanosecond of
+guest time, so that times are numbers of executed instructions, of the kernel and of the
+program, without caches and branch prediction. They are the same on any machine. Figures
+are guest instructions per syscall, including libc's `syscall()` and the loop around it.
+*interpreter* is the same kernel with `net.core.bpf_jit_enable=0`, or a kernel without a
+JIT compiler.
 ";
 
 const DERIVED: &str = "\
-From the table above: *per filter* is a 30th of what 32 filters take more than two; *entry*
-is what the first takes beside that; *per test* is a hundredth of what 100 comparisons take
-that do not hold.";
+From the table above: *per filter* is a 30th of the difference between 32 filters and two;
+*entry* is the rest of the cost of the first filter; *per test* is a hundredth of the cost
+of 100 comparisons whose branch is not taken.";
 
 const WEIGHTED: &str = "\
-What a filter adds to a call, in guest instructions, as the mean under the weights
-`WORKLOAD`. *share* is the part of the weight for which that is known: of calls that the
-filter permits, and that come back; they are made with arguments with which they fail.
-*insns* are the instructions of the program. What Callgate makes of a program of others, it
-makes for the weights.";
+Mean cost that a filter adds to a syscall, in guest instructions, under the weights
+`WORKLOAD`. *share* is the part of the weight that this mean covers: syscalls that the
+filter permits and that return; they are made with arguments with which they fail. *insns*
+is the number of instructions of the program. *by Callgate* is the program above it,
+compiled again by Callgate for these weights.";
 
 const VERDICTS: &str = "\
-Programs with an errno in place of each verdict, installed inside the guest: does each call
-get the verdict that the reference interpreter gives? On x86-64 calls of the 32-bit
-interface are asked too; s390x is big-endian.";
+Programs with an errno in place of each verdict, installed inside the guest, and the number
+of syscalls whose verdict differs from that of the reference interpreter. On x86-64,
+syscalls of the 32-bit ABI are compared too; s390x is big-endian.";
 
 #[cfg(test)]
 mod tests {
@@ -345,7 +345,7 @@ mod tests {
         assert!(said(3, 0).contains(agree));
         let differ = "figures differ: 2 of 1000 for 5.10 amd64, 2 of 1000 for 6.1 s390x.";
         assert!(said(3, 2).contains(differ));
-        assert!(said(1, 0).contains("is not known"));
+        assert!(said(1, 0).contains("unknown whether"));
     }
 
     #[test]

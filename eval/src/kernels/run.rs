@@ -1,40 +1,50 @@
-//! Everything that is measured in one guest.
+//! Measures one guest.
+
+use std::path::PathBuf;
 
 use callgate::SeccompData;
 use callgate::codegen::{Count, Weights};
 
-use super::Ready;
 use super::answers::Answers;
 use super::boot::{LIMITS, boot};
 use super::experiments::Experiment;
+use super::fetch::Kernel;
 use super::guests::Guest;
 use super::options::Options;
 use super::plan::{Line, Plan};
 use super::programs;
 use super::verdicts::{self, Tally};
 use super::weighted::{Overhead, WeighedLines, Weighted};
-use crate::Result;
 use crate::files::write;
+use crate::task::Result;
 
-/// The guest holds its first file system twice while it boots, in half of its 512 MB.
+/// The guest has two copies of its initial file system while it boots, in half of its 512 MB.
 const MAX_INITRD: usize = 120 << 20;
 
-/// What one guest showed.
+/// Everything needed to boot a guest.
+pub(super) struct Ready {
+    pub(super) kernel: Kernel,
+    /// The program that executes a plan.
+    pub(super) program: Vec<u8>,
+    pub(super) directory: PathBuf,
+}
+
+/// The results of one guest.
 pub(super) struct Results {
     pub(super) experiments: Vec<Experiment>,
-    /// The names and sizes of the programs whose cost is weighed.
+    /// The names and sizes of the programs with weighted costs.
     pub(super) weighed: Vec<(String, usize)>,
     pub(super) modes: Vec<Mode>,
-    /// The boots for figures, the figures of each, and those of them that are not the same in all.
+    /// The number of boots for figures, of figures per boot, and of figures that differ between boots.
     pub(super) boots: usize,
     pub(super) figures: usize,
     pub(super) unsteady: usize,
 }
 
-/// What it showed with native code, or without.
+/// The results with or without the JIT compiler.
 pub(super) struct Mode {
     pub(super) jit: bool,
-    /// Per experiment and column, guest instructions per call.
+    /// Per experiment and column, guest instructions per syscall.
     pub(super) figures: Vec<Vec<Option<f64>>>,
     /// Per program.
     pub(super) overheads: Vec<Option<Overhead>>,
@@ -49,8 +59,7 @@ struct Lines {
     asked: Vec<Line>,
 }
 
-/// Measures a guest: one boot for the verdicts, and some for the figures, which should be the same in
-/// each.
+/// Measures a guest: one boot for the verdicts, and several for the figures, which should be equal.
 pub(super) fn measure(
     guest: &Guest,
     ready: &Ready,
@@ -61,7 +70,7 @@ pub(super) fn measure(
 ) -> Result<Results> {
     let name = guest.name();
     let (machine, endian) = (guest.machine, guest.machine.arch.endian());
-    progress(&format!("{name}: programs and questions"));
+    progress(&format!("{name}: programs and syscalls"));
     let weights = Weights::of(counts.iter().cloned()).map_err(|error| error.to_string())?;
     let filters = options.filters.as_deref();
     let candidates = programs::candidates(guest, &weights, filters, notes)?;
@@ -94,7 +103,7 @@ pub(super) fn measure(
         let initrd = plan.initrd(&ready.program)?;
         if initrd.len() > MAX_INITRD {
             return Err(format!(
-                "programs and calls have {} MB, the guest has room for {}; give fewer filters",
+                "programs and syscalls need {} MB, but the guest has {}; give fewer filters",
                 initrd.len() >> 20,
                 MAX_INITRD >> 20
             ));
@@ -130,10 +139,10 @@ pub(super) fn measure(
     Ok(Results { experiments, weighed, modes, boots, figures, unsteady })
 }
 
-/// Whether the guest did what it was told.
+/// Checks that the guest executed the plan.
 fn check(answers: &Answers, guest: &Guest) -> Result<()> {
-    if let Some(trouble) = answers.troubles.first() {
-        return Err(format!("{trouble} ({} troubles in all)", answers.troubles.len()));
+    if let Some(error) = answers.errors.first() {
+        return Err(format!("{error} ({} errors in total)", answers.errors.len()));
     }
     let as_told = |(wanted, is): &(u32, Option<u32>)| *is == guest.has_jit.then_some(*wanted);
     match answers.jit.iter().find(|one| !as_told(one)) {

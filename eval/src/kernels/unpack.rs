@@ -1,22 +1,21 @@
-//! The ELF file `vmlinux` out of a bzImage, which the emulator starts at once: a kernel that unpacks
-//! itself in emulation takes as long as the rest of its boot.
+//! Extracts the ELF file `vmlinux` from a bzImage. A kernel that unpacks itself in emulation takes as long as the
+//! rest of its boot.
 //!
 //! Sources: `Documentation/arch/x86/boot.rst` of Linux (`setup_sects` at 0x1f1, `header` at 0x202,
 //! `version` at 0x206, `payload_offset` and `payload_length` at 0x248, from protocol 2.08 on);
-//! `scripts/Makefile.lib` there: but for gzip, which has it anyway, the size of what was compressed
-//! follows the compressed bytes, little-endian, and is counted in the length.
+//! `scripts/Makefile.lib`: except for gzip, which contains it, the uncompressed size follows the compressed
+//! bytes, little-endian, and is part of the length.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use crate::Result;
+use crate::task::Result;
 
-/// The forms of compression that Debian's kernels have, or had: what they begin with, and the command
-/// that undoes them.
+/// The compression formats of Debian's kernels: magic bytes, and the command that unpacks them.
 const FORMATS: [(&[u8], &[&str]); 5] = [
     (&[0x1f, 0x8b], &["gzip", "-dc"]),
     (&[0xfd, b'7', b'z', b'X', b'Z', 0], &["xz", "-dc"]),
-    // The old frames of lz4, which the kernel uses.
+    // The legacy frame format of lz4, which the kernel uses.
     (&[0x02, 0x21, 0x4c, 0x18], &["lz4", "-dc"]),
     (&[0x28, 0xb5, 0x2f, 0xfd], &["zstd", "-dc"]),
     (&[0x7f, b'E', b'L', b'F'], &[]),
@@ -26,9 +25,9 @@ const FORMATS: [(&[u8], &[&str]); 5] = [
 #[derive(Debug, PartialEq, Eq)]
 struct Payload<'a> {
     bytes: &'a [u8],
-    /// What it has unpacked.
+    /// The uncompressed size.
     size: usize,
-    /// The command that unpacks it; empty when it is not compressed.
+    /// The command that unpacks it; empty if it is not compressed.
     command: &'static [&'static str],
 }
 
@@ -64,7 +63,7 @@ fn payload(image: &[u8]) -> Result<Payload<'_>> {
         )
     };
     if image.get(0x202..0x206) != Some(b"HdrS") {
-        return Err("the image is no bzImage: it has no \"HdrS\" at 0x202".to_owned());
+        return Err("the image is not a bzImage: missing \"HdrS\" at 0x202".to_owned());
     }
     let version = field(0x206, 2)?;
     if version < 0x208 {
@@ -88,9 +87,8 @@ fn payload(image: &[u8]) -> Result<Payload<'_>> {
         )
     })?;
     let command = FORMATS.iter().find(|(magic, _)| bytes.starts_with(magic));
-    let (_, command) = command.ok_or_else(|| {
-        format!("the kernel is packed in a form that is not known: {:02x?}", &bytes[..8])
-    })?;
+    let (_, command) = command
+        .ok_or_else(|| format!("unknown compression format of the kernel: {:02x?}", &bytes[..8]))?;
     let (packed, size) = bytes.split_at(length - 4);
     let size = size.iter().rev().fold(0, |value, byte| value << 8 | usize::from(*byte));
     Ok(match command.first() {
@@ -105,11 +103,11 @@ fn filter(command: &mut Command, input: &[u8]) -> Result<Vec<u8>> {
     let program = command.get_program().to_string_lossy().into_owned();
     let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = pipes.spawn().map_err(|error| {
-        format!("{program}: {error}; `apt-get install lz4 zstd xz-utils` has what unpacks kernels")
+        format!("{program}: {error}; install it with: apt-get install lz4 zstd xz-utils")
     })?;
     let mut to = child.stdin.take();
     let output = std::thread::scope(|scope| {
-        // A command that does not want all of its input says why on its standard error.
+        // A command that does not read all of its input reports the reason on its standard error.
         scope.spawn(move || to.as_mut().map(|to| to.write_all(input)));
         child.wait_with_output()
     });
@@ -124,7 +122,7 @@ fn filter(command: &mut Command, input: &[u8]) -> Result<Vec<u8>> {
 mod tests {
     use super::*;
 
-    /// An image with one setup sector in which the payload lies at once.
+    /// An image with one setup sector, immediately followed by the payload.
     fn image(payload: &[u8]) -> Vec<u8> {
         let mut image = vec![0; 1024];
         image[0x1f1] = 1;
@@ -181,7 +179,7 @@ mod tests {
 
     #[test]
     fn other_images_are_refused_with_a_reason() {
-        assert!(error(b"\x7fELF").contains("no bzImage"));
+        assert!(error(b"\x7fELF").contains("not a bzImage"));
         let mut old = image(&[0; 10]);
         old[0x206] = 7;
         assert!(error(&old).contains("2.07"));

@@ -1,9 +1,9 @@
-//! Do programs mean in the guest what the reference interpreter says they mean?
+//! Compares the verdicts of programs in the guest with those of the reference interpreter.
 //!
-//! The calls are those of the fuzzer: every number that is known or compared with, the edges of
-//! every rule, a call for each side of each branch, and random ones near them. Each is made under
-//! the program with an errno in place of each verdict ([`Marked`]), so that nothing is executed. The first
-//! answer that is expected is wrong on purpose: a guest that compares nothing does not find it.
+//! The syscalls are those of the fuzzer: all numbers that are known or compared, the bounds of all rules, a
+//! syscall for both outcomes of each branch, and random ones near them. Each is made under the program with an
+//! errno in place of each verdict ([`Marked`]), so that no syscall is executed. The first expected errno is wrong
+//! on purpose, to detect a guest that does not compare.
 
 use callgate::bpf::Program;
 use callgate::fuzz::{Input, Options, Subject, fuzz};
@@ -14,42 +14,42 @@ use super::answers::Answers;
 use super::guests::Guest;
 use super::plan::{Call, Line, Plan};
 use super::programs::Candidate;
-use crate::Result;
+use crate::task::Result;
 
-/// How many calls a program is asked about, and how many random ones are made up for that.
+/// The maximum number of syscalls per program, and the number of random ones.
 #[derive(Clone, Copy)]
 pub(super) struct Depth {
     pub(super) calls: usize,
     pub(super) random: u64,
 }
 
-/// So many numbers from 0 on are asked about whatever the program looks at, with two sets of arguments.
+/// This many numbers from 0 on are always compared, with two sets of arguments.
 const NUMBERS: u32 = 1024;
 
-/// The questions about one program, for one interface of the guest.
+/// The syscalls to compare for one program, for one ABI of the guest.
 pub(super) struct Questions {
     name: String,
     arch: Arch,
-    /// Whether the interface is the guest's own.
+    /// Whether the ABI is the guest's native one.
     is_own: bool,
     program: Program,
     calls: Vec<Call>,
-    /// What the calls are, and their verdicts.
+    /// The syscalls and their verdicts.
     expected: Vec<(SeccompData, Verdict)>,
     marked: Marked,
 }
 
-/// What one guest said to all questions, in one way of running programs.
+/// The results of one guest in one mode.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     pub(super) programs: usize,
     pub(super) calls: u64,
     pub(super) differ: u64,
-    /// The first calls that differ, as text.
+    /// The first syscalls that differ, as text.
     pub(super) examples: Vec<String>,
 }
 
-/// The questions about the programs of a guest, from the calls of each.
+/// The syscalls to compare for the programs of a guest.
 pub(super) fn questions(
     guest: &Guest,
     candidates: &[Candidate],
@@ -68,7 +68,7 @@ pub(super) fn questions(
     Ok(all)
 }
 
-/// The calls that are worth asking a program about: those of the fuzzer, and many numbers.
+/// The syscalls to compare for a program: those of the fuzzer, and many numbers.
 pub(super) fn calls(own: Arch, candidate: &Candidate, depth: Depth) -> Result<Vec<SeccompData>> {
     let subjects = [Subject::new(&candidate.name, candidate.program.clone())];
     let input = Input {
@@ -81,7 +81,7 @@ pub(super) fn calls(own: Arch, candidate: &Candidate, depth: Depth) -> Result<Ve
     let report = fuzz(&input, &options, &mut |_| true);
     if !report.agrees() {
         let name = &candidate.name;
-        return Err(format!("{name}: rules and interpreter differ; `callgate fuzz` says where"));
+        return Err(format!("{name}: rules and interpreter differ; `callgate fuzz` shows where"));
     }
     let sweep = (0..NUMBERS).flat_map(|nr| {
         [[0; 6], [u64::MAX; 6]].map(|args| SeccompData {
@@ -95,7 +95,7 @@ pub(super) fn calls(own: Arch, candidate: &Candidate, depth: Depth) -> Result<Ve
 }
 
 impl Questions {
-    /// `None` when nothing can be asked.
+    /// `None` if there is nothing to compare.
     fn new(
         candidate: &Candidate,
         (arch, is_own): (Arch, bool),
@@ -112,7 +112,8 @@ impl Questions {
         let mut calls = Vec::with_capacity(expected.len() + 1);
         for (data, verdict) in &expected {
             let errno = marked.errno(*verdict);
-            let errno = errno.ok_or_else(|| format!("{name}: no errno stands for {verdict}"))?;
+            let errno =
+                errno.ok_or_else(|| format!("{name}: no errno is assigned to {verdict}"))?;
             if calls.is_empty() {
                 calls.push(Call::expecting(data, errno + 1));
             }
@@ -123,16 +124,16 @@ impl Questions {
         Ok(some.then_some(Questions { name, arch, is_own, program, calls, expected, marked }))
     }
 
-    /// Writes them down for the guest.
+    /// Adds them to the plan.
     pub(super) fn ask(&self, plan: &mut Plan) -> Line {
         plan.ask(&self.program, &self.calls, !self.is_own)
     }
 
-    /// Adds what the guest said.
+    /// Adds the answers of the guest.
     pub(super) fn count(&self, line: Line, answers: &Answers, tally: &mut Tally) -> Result<()> {
         let name = format!("{} ({})", self.name, self.arch);
         let Some((asked, wrong)) = answers.asked(line) else {
-            return Err(format!("{name}: the guest does not answer"));
+            return Err(format!("{name}: the guest did not answer"));
         };
         let found = answers.wrong(line).first().is_some_and(|(call, _)| *call == 0);
         if asked as usize != self.calls.len() || !found {
@@ -148,7 +149,7 @@ impl Questions {
             let Some((data, expected)) = self.expected.get(call - 1) else { continue };
             let got = match self.marked.verdict(*errno) {
                 Some(verdict) => verdict.to_string(),
-                None => format!("errno {errno}, which stands for nothing"),
+                None => format!("errno {errno}, which is not assigned to a verdict"),
             };
             tally.examples.push(format!(
                 "{name}: call {} with {:x?}: {expected} by the interpreter, {got} by the kernel",
@@ -159,7 +160,7 @@ impl Questions {
     }
 }
 
-/// The first half of so many as are wanted, and the others evenly from the rest.
+/// At most this many: half of them from the beginning, the others spread evenly over the rest.
 fn spread(all: &[usize], wanted: usize) -> impl Iterator<Item = usize> {
     let first = if all.len() <= wanted { all.len() } else { wanted / 2 };
     let (start, rest) = all.split_at(first);
@@ -213,7 +214,7 @@ mod tests {
         );
         assert!(count(&format!("asked 0 {asked} 0")).unwrap_err().contains("did not compare"));
         assert!(count("wrong 0 0 1\nasked 0 5 1").unwrap_err().contains("did not compare"));
-        assert!(count("").unwrap_err().contains("does not answer"));
+        assert!(count("").unwrap_err().contains("did not answer"));
     }
 
     #[test]

@@ -1,9 +1,8 @@
-//! What a filter adds to calls that happen so often.
+//! The mean cost of a filter under weights.
 //!
-//! A call costs what it costs beside the filter, so it need not do anything: it is made with arguments
-//! that make it fail early, all ones. Where a filter permits a call with other arguments only, those
-//! that matter are such, and the rest are ones. The same call with the same arguments is timed
-//! without a filter too.
+//! The cost of a filter does not depend on what a syscall does, so syscalls are made with arguments that make them
+//! fail early, all ones. If a filter permits a syscall only with other arguments, the relevant ones are set, and
+//! the rest are ones. The same syscall with the same arguments is also timed without a filter.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +14,7 @@ use super::answers::Answers;
 use super::plan::{Call, Line, Plan};
 use super::programs::{Candidate, harmless};
 
-/// Calls that are not made, whatever the arguments: they do not come back, end or stop the process, or
-/// let others do something.
+/// Syscalls that are not made at all: they do not return, end or stop the process, or affect other processes.
 const NOT_MADE: [&str; 13] = [
     "exit",
     "exit_group",
@@ -33,15 +31,15 @@ const NOT_MADE: [&str; 13] = [
     "vhangup",
 ];
 
-/// Arguments that no call does anything with: descriptors that are not open, bad addresses and flags.
+/// Arguments with which syscalls fail: closed descriptors, invalid addresses and flags.
 const USELESS: [u64; 6] = [u64::MAX; 6];
 
-/// The programs of a guest, and the calls that each is timed with.
+/// The programs of a guest, and the syscalls with which each is timed.
 pub(super) struct Weighted {
-    /// The whole weight, that of calls which are not made included.
+    /// The total weight, including syscalls that are not made.
     whole: f64,
     filters: Vec<Filter>,
-    /// Every call that some program is timed with, and its row.
+    /// All syscalls with which a program is timed, and their rows.
     rows: BTreeMap<Made, usize>,
 }
 
@@ -49,9 +47,9 @@ pub(super) struct Weighted {
 type Made = (u32, [u64; 6]);
 
 struct Filter {
-    /// Without verdicts that end a process; `None` when it computes them.
+    /// Without verdicts that end a process; `None` if it computes its verdicts.
     program: Option<Program>,
-    /// What it permits, and how often that happens.
+    /// The permitted syscalls and their weights.
     calls: Vec<(Made, f64)>,
 }
 
@@ -61,16 +59,16 @@ pub(super) struct WeighedLines {
     with: Vec<Option<Line>>,
 }
 
-/// What a filter adds to a call, in the mean.
+/// The mean cost that a filter adds to a syscall.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Overhead {
     pub(super) instructions: f64,
-    /// The share of the weight that it is the mean of: calls that are made and permitted.
+    /// The share of the weight that the mean covers: syscalls that are made and permitted.
     pub(super) share: f64,
 }
 
 impl Weighted {
-    /// For each program, with calls among which are some that it permits.
+    /// Selects the syscalls for each program.
     pub(super) fn new<'a>(
         arch: Arch,
         counts: &[Count],
@@ -101,7 +99,7 @@ impl Weighted {
         Weighted { whole, filters, rows }
     }
 
-    /// Writes it down for the guest.
+    /// Adds the syscalls to the plan.
     pub(super) fn plan(&self, plan: &mut Plan) -> WeighedLines {
         let call = |(nr, args): Made| Call::plain(nr, args);
         let mut all: Vec<(usize, Made)> =
@@ -116,7 +114,7 @@ impl Weighted {
         WeighedLines { without, with: with.collect() }
     }
 
-    /// What each program adds; `None` where it could not be timed, or permits none of the calls.
+    /// The cost of each program; `None` if it could not be timed, or permits none of the syscalls.
     pub(super) fn overheads(
         &self,
         lines: &WeighedLines,
@@ -136,8 +134,8 @@ impl Weighted {
     }
 }
 
-/// For each number with weight a call that the program permits, when one is known: one of `known`, so
-/// that programs which mean the same are timed with the same calls, else one made from `calls`.
+/// For each number with weight, a syscall that the program permits, if one is known: from `known`, so that
+/// equivalent programs are timed with the same syscalls, otherwise one derived from `calls`.
 fn permitted(
     arch: Arch,
     program: &Program,
@@ -182,7 +180,7 @@ mod tests {
         SeccompData { nr, arch: ARCH.token(), args, ..SeccompData::default() }
     }
 
-    /// What is found for a list that looks at the argument of umask.
+    /// The syscalls for a list that tests the argument of umask.
     fn weighted(calls: &Vec<SeccompData>) -> Weighted {
         let count = |name: &str, count| Count { arch: None, name: name.to_owned(), count };
         let counts = [

@@ -1,22 +1,22 @@
-//! What recording by the kernel costs processes that are not recorded: its tracepoints are those of all.
+//! The cost of eBPF recording for processes that are not recorded, because tracepoints affect all processes.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::Result;
 use crate::table::Table;
+use crate::task::Result;
 
-/// How many recorders there are at a time.
+/// The numbers of simultaneous recorders.
 const RECORDERS: [usize; 4] = [0, 1, 2, 4];
 
-/// Calls that are timed together, and how often in each round.
+/// The number of syscalls per batch, and of batches per round.
 const CALLS: u32 = 1000;
 const BATCHES: usize = 1000;
 
-/// What `getpid` costs this process while others are recorded: one of ten batches is faster. What else runs on the
-/// machine makes some batches slower by any amount, so the median would tell of that.
+/// The cost of `getpid` in this process while others are recorded, as the first decile of the batches. Other
+/// processes on the machine slow some batches, so the median would depend on them.
 pub(super) fn table(callgate: &Path, rounds: usize) -> Result<Table> {
     let mut times = RECORDERS.map(|_| Vec::new());
     for _ in 0..rounds {
@@ -40,7 +40,7 @@ pub(super) fn table(callgate: &Path, rounds: usize) -> Result<Table> {
     Ok(table)
 }
 
-/// The time that a tenth of these are below.
+/// The first decile.
 fn tenth(mut times: Vec<Duration>) -> Option<Duration> {
     times.sort();
     times.get(times.len() / 10).copied()
@@ -49,7 +49,7 @@ fn tenth(mut times: Vec<Duration>) -> Option<Duration> {
 fn time_of_calls() -> Duration {
     let start = Instant::now();
     for _ in 0..CALLS {
-        // A call of the system each time: the C library keeps no copy.
+        // A syscall each time, because the C library does not cache the result.
         std::hint::black_box(std::process::id());
     }
     start.elapsed()
@@ -67,19 +67,19 @@ impl Recorder {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn();
-        let mut child = child.map_err(|error| format!("callgate cannot be started: {error}"))?;
+        let mut child = child.map_err(|error| format!("cannot start callgate: {error}"))?;
         let mut line = String::new();
         let output = child.stdout.take().ok_or("no output")?;
         match BufReader::new(output).read_line(&mut line) {
             Ok(1..) => Ok(Recorder(child)),
             _ => {
                 let _ = child.wait();
-                Err("the kernel does not record here; as root it may".to_owned())
+                Err("eBPF recording does not work here; try as root".to_owned())
             }
         }
     }
 
-    /// The command ends with its input, and the recorder with it.
+    /// Closes the input of the command, which ends it and the recorder.
     fn end(mut self) -> Result<()> {
         drop(self.0.stdin.take());
         match self.0.wait() {

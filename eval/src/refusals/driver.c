@@ -1,12 +1,12 @@
 /*
- * Asks libseccomp which rules it takes. Reads from standard input, for each set of rules,
+ * Checks which rules libseccomp accepts. Reads from standard input, for each set of rules,
  *
  *	set ARCH...
  *	rule NAME ACTION [ARG OP VALUE DATUM]...
  *	end
  *
- * with OP as the number of enum scmp_compare, and prints the place of the first rule that is refused
- * and why, or "-1 0"; "-2" and a signal where the library crashed, or did not end in 50 ms of processor time.
+ * with OP as the number of enum scmp_compare, and prints the index of the first refused rule and the
+ * error, or "-1 0"; "-2" and a signal if the library crashed, or did not end within 50 ms of processor time.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -27,7 +27,7 @@ static scmp_filter_ctx start(char *arches)
 		int rc = token ? seccomp_arch_add(ctx, token) : -EINVAL;
 		native |= token == seccomp_arch_native();
 		if (rc == -EDOM) {
-			/* Of the other byte order: in place of the native one. */
+			/* Another byte order: replaces the native architecture. */
 			seccomp_arch_remove(ctx, SCMP_ARCH_NATIVE);
 			native = 1;
 			rc = seccomp_arch_add(ctx, token);

@@ -1,5 +1,5 @@
-//! `cargo xtask refusals`: random rules, some of which contradict each other, to libseccomp and to the
-//! rule set of callgate: both must refuse the same ones, at the same rule.
+//! `cargo xtask refusals`: gives random rules, some of them contradictory, to libseccomp and to Callgate. Both must
+//! refuse the same sets, at the same rule.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,21 +9,21 @@ use callgate::frontend::ruleset::{Comparison, LibseccompVersion, Op, RuleSet};
 use callgate::random::Rng;
 use callgate::{Arch, Verdict};
 
-use crate::Result;
+use crate::task::Result;
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask refusals [--sets N] [--seed N]
 
-Makes N random sets of rules (20000) for each family of architectures, gives them to the installed
-libseccomp and to callgate, and compares which are refused, and at which rule. Needs a C compiler and
-libseccomp's header (Debian: libseccomp-dev). CPATH, LIBRARY_PATH and LD_LIBRARY_PATH choose another
-libseccomp. It ends with exit status 1 when something differs.
+Generates N random sets of rules (default 20000) for each family of architectures, gives them to the
+installed libseccomp and to callgate, and compares which sets are refused, and at which rule. Needs a C
+compiler and libseccomp's header (Debian: libseccomp-dev). CPATH, LIBRARY_PATH and LD_LIBRARY_PATH
+select another libseccomp. The exit status is 1 if a result differs.
 ";
 
 const DRIVER: &str = include_str!("driver.c");
 
-/// How many nodes of libseccomp's trees are compared for a set; where the library does not end, neither
-/// does this.
+/// The maximum number of compared nodes of libseccomp's trees per set. Where the library hangs, this limit is
+/// exceeded.
 const STEPS: u64 = 60_000_000;
 
 /// Architectures that one filter is for.
@@ -39,14 +39,14 @@ const FAMILIES: &[&[Arch]] = &[
     &[Arch::Riscv64],
 ];
 
-/// A rule for a call by name.
+/// A rule for a syscall by name.
 struct Rule {
     name: &'static str,
     verdict: Verdict,
     comparisons: Vec<Comparison>,
 }
 
-/// What becomes of a set of rules.
+/// The result for a set of rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
     Taken,
@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         match (word.as_str(), number) {
             ("--sets", Some(number)) => sets = number,
             ("--seed", Some(number)) => seed = number as u64,
-            _ => return Err(format!("{word} is not an option with a number\n\n{HELP}")),
+            _ => return Err(format!("unknown option, or missing number: {word}\n\n{HELP}")),
         }
     }
     let directory = std::env::temp_dir().join(format!("callgate-refusals-{}", std::process::id()));
@@ -184,9 +184,9 @@ fn refused_by_us(
         let refused = refusals.conflicts.iter().map(|conflict| conflict.later);
         let refused = refused.map(|place| (place, Answer::Refused(place)));
         let unknown = refusals.unknown.iter().map(|(place, _)| (*place, Answer::Unknown));
-        // At one rule a refusal is first: the multiplexer is tried before the call itself.
+        // Within one rule, the multiplexer is added before the syscall itself.
         for (place, answer) in refused.chain(unknown) {
-            // What comes after it, libseccomp was not asked.
+            // libseccomp does not get the rules after a refused one.
             if place < is_first {
                 (is_first, first) = (place, answer);
             }
@@ -196,7 +196,7 @@ fn refused_by_us(
     Ok((first, contradictory))
 }
 
-/// Rules that share much: few calls, verdicts, arguments and values.
+/// Rules with few different syscalls, verdicts, arguments and values, so that they interact.
 fn rules(random: &mut Rng) -> Vec<Rule> {
     // The last ones are missing on most architectures.
     let names = ["dup2", "ioctl", "socket", "shmget", "send", "arm_fadvise64_64", "stat"];

@@ -3,7 +3,7 @@
 use callgate::bpf::{Insn, LongProgram, Op};
 use callgate::random::Rng;
 
-/// A program that differs in one instruction and that seccomp accepts; `None` when none was found.
+/// A program with one different instruction that the kernel accepts; `None` if none was found.
 pub(crate) fn program(program: &LongProgram, rng: &mut Rng) -> Option<LongProgram> {
     const ATTEMPTS: usize = 64;
     for _ in 0..ATTEMPTS {

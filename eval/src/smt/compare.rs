@@ -1,4 +1,4 @@
-//! One comparison: what the diagram says, what each solver says, and whether the interpreter bears out a model.
+//! One comparison: the answers of the MTBDD and of each solver, and a run of the model in the interpreter.
 
 use std::fmt;
 use std::path::Path;
@@ -9,21 +9,21 @@ use callgate::{Endian, SeccompData, Verdict, compile};
 use callgate_smt::{Filter, GET_VALUE, Side, script};
 
 use super::solver::{Answer, Model, Running, Solver};
-use super::{BUDGET, Source};
-use crate::Result;
+use super::subject::{BUDGET, Source};
 use crate::files;
+use crate::task::Result;
 
-/// Two sides, each the filters on top of each other, the oldest first.
+/// Two stacks of filters, the oldest first.
 pub(crate) struct Comparison<'a> {
     pub(crate) name: String,
     pub(crate) endian: Endian,
     pub(crate) a: Vec<&'a Source>,
     pub(crate) b: Vec<&'a Source>,
-    /// Whether they are meant to differ. They need not: not every broken instruction matters.
+    /// Whether they may differ. Not every broken instruction has an effect.
     pub(crate) broken: bool,
 }
 
-/// Everything that was asked.
+/// The results of all comparisons.
 pub(crate) struct Tally<'a> {
     solvers: &'a [Solver],
     directory: &'a Path,
@@ -51,17 +51,17 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// A filter has no program.
+    /// Counts a filter that cannot be compiled.
     pub(crate) fn refused(&mut self, name: &str, why: &str) {
         self.refused.push(format!("{name}: {why}"));
     }
 
-    /// Asks the diagram and every solver.
+    /// Compares by the MTBDD and with each solver.
     pub(crate) fn ask(&mut self, comparison: &Comparison<'_>) -> Result<()> {
         let name = &comparison.name;
         let same = match same(comparison) {
             Ok(same) => same,
-            // A broken program may be too complex where the whole one is not.
+            // A broken program may be too complex although the original is not.
             Err(error) => {
                 self.refused(name, &error);
                 return Ok(());
@@ -98,7 +98,7 @@ impl<'a> Tally<'a> {
         Ok(())
     }
 
-    /// The script as users get it, with the values asked for.
+    /// Writes the script as users get it, with the command that prints the model.
     fn write(&self, comparison: &Comparison<'_>) -> Result<std::path::PathBuf> {
         let a = Side { name: &comparison.name, filters: filters(&comparison.a) };
         let b = Side { name: "the other side", filters: filters(&comparison.b) };
@@ -109,7 +109,7 @@ impl<'a> Tally<'a> {
         Ok(path)
     }
 
-    /// The result of the task.
+    /// Prints what was not compared, and returns the result of the task.
     pub(crate) fn finish(self) -> Result<()> {
         for refused in &self.refused {
             println!("not compared: {refused}");
@@ -118,7 +118,7 @@ impl<'a> Tally<'a> {
             println!("no answer in {} s: {unanswered}", self.limit.as_secs());
         }
         if self.different == 0 {
-            return Err("no broken program made a difference: nothing was tested".to_owned());
+            return Err("no broken program was detected, so the check is ineffective".to_owned());
         }
         match self.wrong.as_slice() {
             [] => Ok(()),
@@ -151,7 +151,7 @@ fn filters<'a>(sources: &[&'a Source]) -> Vec<Filter<'a>> {
     sources.iter().map(filter).collect()
 }
 
-/// What `callgate diff` says.
+/// The answer of `callgate diff`.
 fn same(comparison: &Comparison<'_>) -> Result<bool> {
     let mut store = Store::new(BUDGET);
     let a = diagram(&mut store, &comparison.a, comparison.endian)?;
@@ -178,7 +178,7 @@ fn diagram(store: &mut Store, sources: &[&Source], endian: Endian) -> Result<Fun
     Ok(kept)
 }
 
-/// What is wrong with a model, if anything.
+/// Why a model is wrong, if it is.
 fn refuted(comparison: &Comparison<'_>, model: &Model, same: bool) -> Option<String> {
     let returned =
         [&comparison.a, &comparison.b].map(|side| run(side, &model.data, comparison.endian));
@@ -197,7 +197,7 @@ fn refuted(comparison: &Comparison<'_>, model: &Model, same: bool) -> Option<Str
     }
 }
 
-/// What the filters of a side make of a call, by the rules of a policy and the reference interpreter.
+/// The verdict of a stack for a syscall, by evaluating policies and interpreting programs.
 fn run(sources: &[&Source], data: &SeccompData, endian: Endian) -> u32 {
     let one = |source: &Source| match source {
         Source::Policy(policy) => policy.evaluate(data),

@@ -1,8 +1,7 @@
-//! `cargo xtask smt`: other solvers beside the proof. Scripts of `callgate-smt` are given to z3 and cvc5, and both
-//! must give the answer of the decision diagram; a model is run through the reference interpreter and must show the
-//! difference.
+//! `cargo xtask smt`: checks the proof with other solvers. z3 and cvc5 get the scripts of `callgate-smt`, and both
+//! must agree with the MTBDD; the reference interpreter must confirm the difference that a model shows.
 //!
-//! [`shipped`] has the filters of the repository, [`broken`] makes wrong programs, [`compare`] asks everybody, and
+//! [`shipped`] has the filters of the repository, [`broken`] makes wrong programs, [`compare`] compares, and
 //! [`solver`] runs the solvers.
 
 mod broken;
@@ -10,44 +9,41 @@ mod compare;
 mod filetest;
 mod shipped;
 mod solver;
+mod subject;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use callgate::Description;
-use callgate::bpf::LongProgram;
-use callgate::compile::{self, CompileError, compile, recompile};
-use callgate::diagram::Budget;
+use callgate::compile;
 use callgate::policy::Policy;
 use callgate::random::Rng;
-use callgate::{Arch, Endian, stack};
+use callgate::{Arch, stack};
 
-use crate::Result;
+use crate::task::Result;
 use compare::{Comparison, Tally};
 use solver::Solver;
+use subject::{BUDGET, Source, Subject};
 
 pub(crate) const HELP: &str = "\
 usage: cargo xtask smt [--policies N] [--seed N] [--seconds N] [--limit N] [--data DIR]
 
 Asks z3 and cvc5 whether filters and their compiled programs are equivalent, and compares
 their answers with callgate's: first for the profiles, file tests and programs of the
-repository, then for random policies, a stack of two of them now and then, and random
-programs. To each of them belongs a program that was broken; where a solver finds a
-difference, the syscall of its model is run through the reference interpreter and must
-show it. Needs z3 and cvc5 (Debian: z3, cvc5).
+repository, then for random policies, stacks of two policies, and random programs. Each
+filter is also compared with a broken program; if a solver finds a difference, the
+reference interpreter must confirm it for the syscall of the model. Needs z3 and cvc5
+(Debian: z3, cvc5).
 
-  --policies N   how many random policies (default 1000; with --seconds no limit)
+  --policies N   the number of random policies (default 1000; with --seconds unlimited)
   --seed N       the seed (default 1)
-  --seconds N    begin no further filter or policy after N seconds
-  --limit N      seconds that a solver has for one script (default 60); a script without
-                 an answer is counted and named, but is not an error
-  --data DIR     also take all profiles (*.json) and programs (*.bpf) in a directory
+  --seconds N    start no further comparison after N seconds
+  --limit N      time limit of a solver per script in seconds (default 60); scripts without
+                 an answer are listed, but are not errors
+  --data DIR     also compare all profiles (*.json) and programs (*.bpf) in a directory
 
-It ends with exit status 1 when an answer is wrong.
+The exit status is 1 if an answer is wrong.
 ";
-
-/// Enough for every filter in use. Random programs with arithmetic soon need more, and take long to say so.
-const BUDGET: Budget = Budget { nodes: 200_000, steps: 1_000_000 };
 
 struct Options {
     policies: Option<u64>,
@@ -81,42 +77,6 @@ impl Options {
             }
         }
         Ok(options)
-    }
-}
-
-/// A filter in either form.
-#[derive(Clone, Debug)]
-enum Source {
-    Policy(Box<Policy>),
-    Program(LongProgram),
-}
-
-/// A filter with a name.
-#[derive(Clone, Debug)]
-struct Subject {
-    name: String,
-    source: Source,
-    endian: Endian,
-    arches: Vec<Arch>,
-}
-
-impl Subject {
-    fn policy(name: impl Into<String>, policy: Policy) -> Subject {
-        let (endian, arches) = (policy.endian(), policy.arches().collect());
-        Subject { name: name.into(), source: Source::Policy(Box::new(policy)), endian, arches }
-    }
-
-    fn program(name: impl Into<String>, program: LongProgram, endian: Endian) -> Subject {
-        let arches = callgate::bpf::compared_arches(&program, endian);
-        Subject { name: name.into(), source: Source::Program(program), endian, arches }
-    }
-
-    fn compile(&self, options: &compile::Options) -> Result<LongProgram, CompileError> {
-        let compiled = match &self.source {
-            Source::Policy(policy) => compile(policy, options),
-            Source::Program(program) => recompile(program, self.endian, &self.arches, options),
-        };
-        compiled.map(|compiled| compiled.program.into())
     }
 }
 
@@ -166,7 +126,7 @@ fn run_in(options: &Options, directory: &std::path::Path, start: Instant) -> Res
     tally.finish()
 }
 
-/// A filter and its program, and the program when it is broken.
+/// Compares a filter with its program, and with a broken program.
 fn check(subject: &Subject, rng: &mut Rng, tally: &mut Tally<'_>) -> Result<()> {
     let program = match subject
         .compile(&compile::Options { budget: BUDGET, ..compile::Options::default() })
@@ -233,7 +193,7 @@ fn stacked(number: u64, older: Policy, rng: &mut Rng, tally: &mut Tally<'_>) -> 
         b: vec![&Source::Program(merged.compiled.program.into())],
         broken: false,
     })?;
-    // In the other order, data of equal actions may differ.
+    // In the other order, the data of equal actions may differ.
     tally.ask(&Comparison {
         name: format!("random stack {number}, in the other order"),
         endian,

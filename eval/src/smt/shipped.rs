@@ -1,5 +1,5 @@
 //! The filters of the repository: the built-in profile on every architecture, the file tests, the profiles in
-//! sessions of the command, the programs of the workloads, and programs in the shape of libseccomp.
+//! command sessions, the programs of the workloads, and programs in the shape of libseccomp.
 
 use std::path::Path;
 
@@ -12,11 +12,12 @@ use callgate::{Arch, Endian};
 use callgate_measure::engines::workloads;
 use callgate_measure::libseccomp;
 
-use super::{Subject, filetest};
+use super::filetest;
+use super::subject::Subject;
 use crate::files::{files, read, stem};
-use crate::{Result, workspace};
+use crate::task::{Result, workspace};
 
-/// The version that profiles are read for.
+/// The kernel version for which profiles are read.
 fn kernel() -> KernelVersion {
     const KERNEL: &str = "6.18";
     KERNEL.parse().unwrap_or_else(|_| unreachable!("{KERNEL} is a version"))
@@ -46,7 +47,7 @@ pub(crate) fn all() -> Result<Vec<Subject>> {
     Ok(subjects)
 }
 
-/// The built-in profile for every architecture, and on x86-64 its programs by every model and by other ways.
+/// The built-in profile for each architecture, and for x86-64 its programs for all models and in libseccomp's shape.
 fn built_in(subjects: &mut Vec<Subject>) {
     for arch in Arch::ALL.iter().copied() {
         let options = oci::ReadOptions::new(arch, kernel());
@@ -75,7 +76,7 @@ fn built_in(subjects: &mut Vec<Subject>) {
     }
 }
 
-/// The profiles in a session of the command, as far as they can be read.
+/// The readable profiles in a command session.
 fn sessions(path: &Path, subjects: &mut Vec<Subject>) -> Result<()> {
     let text = String::from_utf8_lossy(&read(path)?).into_owned();
     let mut lines = text.lines();
@@ -99,7 +100,7 @@ fn profile(name: &str, text: &str) -> Option<Subject> {
     Some(Subject::policy(name, profile.policy))
 }
 
-/// The profiles and little-endian programs of a directory and those in it.
+/// The profiles and little-endian programs of a directory and its subdirectories.
 pub(crate) fn in_directory(directory: &Path) -> Result<Vec<Subject>> {
     let mut subjects = Vec::new();
     for path in files(directory, "json")? {

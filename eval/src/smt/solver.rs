@@ -1,4 +1,4 @@
-//! z3 and cvc5: running them with a limit, and reading their answers.
+//! Runs z3 and cvc5 with a time limit, and parses their answers.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -8,33 +8,33 @@ use std::time::{Duration, Instant};
 
 use callgate::SeccompData;
 
-use crate::Result;
 use crate::files;
+use crate::task::Result;
 
-/// A solver that is installed.
+/// An installed solver.
 pub(crate) struct Solver {
     name: &'static str,
-    /// What it says about itself.
+    /// Its version line.
     pub(crate) version: String,
 }
 
-/// What a solver says about a script.
+/// The answer of a solver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Answer {
     Unsat,
     Sat(Model),
-    /// Within the limit there was none.
+    /// No answer within the limit.
     None,
 }
 
-/// A call, and what both sides return for it.
+/// A syscall, and the verdicts of both sides.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Model {
     pub(crate) data: SeccompData,
     pub(crate) verdicts: [u32; 2],
 }
 
-/// A solver at work.
+/// A running solver.
 pub(crate) struct Running {
     name: &'static str,
     child: Child,
@@ -42,7 +42,7 @@ pub(crate) struct Running {
     end: Instant,
 }
 
-/// How long a solver may ignore its own limit.
+/// How long a solver may exceed its own limit.
 const GRACE: Duration = Duration::from_secs(5);
 
 impl Solver {
@@ -66,7 +66,7 @@ impl Solver {
         let mut command = Command::new(self.name);
         match self.name {
             "z3" => command.arg(format!("-T:{}", limit.as_secs())),
-            // Comparisons with constants are a matter of bits; by default, cvc5 splits cases first.
+            // Eager bit-blasting is faster for comparisons with constants than cvc5's default, which splits cases first.
             _ => command.args(["--bitblast=eager", &format!("--tlimit={}", limit.as_millis())]),
         };
         let child = command
@@ -81,7 +81,7 @@ impl Solver {
 }
 
 impl Running {
-    /// Waits for the answer, and ends the solver when there is none in time.
+    /// Waits for the answer, and kills the solver at the limit.
     pub(crate) fn finish(mut self) -> Result<Answer> {
         let failed = |error| format!("{}: {error}", self.name);
         while self.child.try_wait().map_err(failed)?.is_none() {

@@ -1,4 +1,4 @@
-//! A machine for classic BPF as seccomp has it, `Documentation/networking/filter.rst`.
+//! An interpreter for seccomp's classic BPF, from `Documentation/networking/filter.rst`.
 
 use crate::machine::Machine;
 use crate::runtime::Call;
@@ -6,20 +6,20 @@ use crate::runtime::Call;
 /// An instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Insn {
-    /// What to do.
+    /// The opcode.
     pub code: u16,
-    /// How many instructions to skip when a comparison holds.
+    /// How many instructions to skip when the comparison holds.
     pub jt: u8,
-    /// How many when it does not.
+    /// How many to skip when it does not hold.
     pub jf: u8,
     /// The constant.
     pub k: u32,
 }
 
-/// Runs a program on a call, with the byte order of a machine.
+/// Runs a program on a syscall, with the byte order of a machine.
 ///
 /// # Errors
-/// At an instruction that seccomp does not have, and behind the end.
+/// For an instruction that seccomp does not support, and after the end of the program.
 pub fn run(program: &[Insn], call: &Call, machine: Machine) -> Result<u32, String> {
     let words = words(call, machine);
     let mut scratch = [0u32; 16];
@@ -75,7 +75,7 @@ pub fn run(program: &[Insn], call: &Call, machine: Machine) -> Result<u32, Strin
             _ => return Err(format!("code {code:#x}")),
         }
     }
-    Err("the program has no end".to_owned())
+    Err("the program does not end with a return".to_owned())
 }
 
 /// `struct seccomp_data`, word by word.

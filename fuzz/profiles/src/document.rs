@@ -1,14 +1,14 @@
-//! From JSON to the fields of a profile, the way each program does it.
+//! Reads the fields of a profile from JSON, as each program does.
 //!
 //! Docker, Podman and runc are written in Go, whose `encoding/json` matches keys without regard to case
-//! (by Unicode's simple folding), lets later members change what earlier ones set, keeps a field when it
-//! finds `null`, and wants integers without fraction or exponent. crun uses libocispec on yajl: keys match
-//! exactly, the first of equal keys counts, and a value of another type is taken for an absent one. The text
-//! of the OCI runtime specification is a JSON Schema: keys match exactly, and equal keys have no meaning.
+//! (by Unicode's simple folding), lets later members change earlier ones, does not change a field for `null`, and
+//! requires integers without fraction or exponent. crun uses libocispec on yajl: keys match exactly, the first of
+//! equal keys counts, and a value of another type counts as absent. The OCI runtime specification has a JSON
+//! Schema: keys match exactly, and the meaning of equal keys is undefined.
 
 use crate::json::Json;
 
-/// Which program reads.
+/// The program that reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     /// Go's `encoding/json`.
@@ -19,10 +19,10 @@ pub enum Style {
     Schema,
 }
 
-/// A profile, before it is decided what applies.
+/// A profile, before its conditions are evaluated.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document {
-    /// `defaultAction`; empty when absent.
+    /// `defaultAction`; empty if absent.
     pub default_action: String,
     /// `defaultErrnoRet`.
     pub default_errno: Option<u64>,
@@ -38,8 +38,8 @@ pub struct Document {
     pub listener_path: String,
     /// `syscalls`.
     pub entries: Vec<Entry>,
-    /// Why a careful reader may refuse the text although this program does not: programs read it in
-    /// different ways (equal keys, keys in another case, wrong types), or it is not what the format says.
+    /// Why a strict reader may refuse the text although this program does not: programs interpret it differently
+    /// (equal keys, keys in another case, wrong types), or it violates the format.
     pub doubt: Option<&'static str>,
 }
 
@@ -97,7 +97,7 @@ pub struct Filter {
     pub min_kernel: Option<String>,
 }
 
-/// Which program's fields there are beyond those of the specification.
+/// The program whose extensions of the specification are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fields {
     /// None.
@@ -164,7 +164,7 @@ impl Reader {
         Ok(found)
     }
 
-    /// What becomes of a value that does not have the type of its field.
+    /// How a value of the wrong type is handled.
     fn mistyped(&mut self, value: &Json, wanted: &str) -> Result<(), String> {
         match (self.style, value) {
             (Style::Go, Json::Null) => Ok(()),
@@ -216,7 +216,7 @@ impl Reader {
         Ok(())
     }
 
-    /// An array; Go reads elements into what an earlier array of the same field left there.
+    /// An array; Go reads elements into the elements of an earlier array of the same field.
     fn array<T: Clone + Default>(
         &mut self,
         field: &mut Vec<T>,
@@ -319,7 +319,7 @@ impl Reader {
 
     fn filter(&mut self, filter: &mut Filter, value: &Json) -> Result<(), String> {
         if *value == Json::Null && self.fields == Fields::Docker {
-            // A pointer there, a plain structure in Podman.
+            // A pointer in Docker, a plain structure in Podman.
             *filter = Filter::default();
         }
         let mut fields = vec!["caps", "arches"];
@@ -356,8 +356,8 @@ fn kernel_version(text: &str) -> Result<String, String> {
     }
 }
 
-/// A key without regard to case: Unicode's simple folding, as far as it can meet the ASCII letters of
-/// the fields (U+017F folds to `s`, U+212A to `k`).
+/// A key with case folded as in Unicode's simple folding, for the ASCII letters of the fields (U+017F folds to
+/// `s`, U+212A to `k`).
 fn fold(key: &str) -> String {
     let letter = |c: char| match c {
         '\u{17f}' => 's',

@@ -1,23 +1,23 @@
-//! Random profiles: structured, by seed, in favour of what programs read differently.
+//! Random structured profiles by seed, biased towards what programs read differently.
 //!
-//! A profile is a JSON tree, so that the text can have equal keys and keys in another case, and so that
-//! [`crate::shrink`] can take parts away. Whether it is right is not decided here.
+//! A profile is a JSON tree, so that the text can have equal keys and keys in another case, and
+//! [`crate::shrink`] can remove parts. It may be invalid.
 
 use crate::json::Json;
 use crate::machine::{Machine, known_names, multiplexed_names};
 use crate::rng::Rng;
 use crate::runtime::{Dialect, Host, Runc};
 
-/// A profile, and where it is installed.
+/// A profile, and the host that installs it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
-    /// Where.
+    /// The host.
     pub host: Host,
     /// The profile.
     pub profile: Json,
 }
 
-/// Architectures that containers on one machine can have together: the machine's own first.
+/// Architectures that one machine supports, the native one first.
 #[rustfmt::skip]
 const FAMILIES: [(&str, &[&[Machine]]); 6] = [
     ("x86", &[&[Machine::X86_64, Machine::X86, Machine::X32], &[Machine::X86]]),
@@ -78,7 +78,7 @@ const NAMES: [&str; 12] = [
     "getuid32",
 ];
 
-/// The case of that number.
+/// The case with this number.
 pub fn case(seed: u64, number: u64) -> Case {
     let mut rng = Rng::new(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ number);
     let dialect = rng.pick(&Dialect::ALL);
@@ -94,13 +94,13 @@ pub fn family(machine: Machine) -> &'static str {
     FAMILIES.iter().find(of).map_or("none", |(name, _)| name)
 }
 
-/// The architectures that a machine runs, its own first.
+/// The architectures that a machine supports, the native one first.
 pub fn group(native: Machine) -> &'static [Machine] {
     let groups = FAMILIES.into_iter().flat_map(|(_, groups)| groups);
     groups.copied().find(|group| group.first() == Some(&native)).unwrap_or(&[Machine::X86_64])
 }
 
-/// A case for these architectures, the machine's own first.
+/// A case for these architectures, the native one first.
 pub fn case_for(rng: &mut Rng, dialect: Dialect, group: &[Machine]) -> Case {
     let caps = CAPS.into_iter().filter(|_| rng.one_in(2)).collect();
     let host = Host {
@@ -123,7 +123,7 @@ struct Generator<'a> {
     dialect: Dialect,
     /// Whether the text may have equal keys, keys in another case, and `null`.
     odd: bool,
-    /// Few names and values, so that entries meet.
+    /// Few names and values, so that entries interact.
     pool: Vec<String>,
     values: Vec<u64>,
 }
@@ -328,7 +328,7 @@ impl Generator<'_> {
         let op = if self.rng.one_in(400) { "SCMP_CMP_LIKE" } else { op };
         add(&mut members, "value", Json::Number(value));
         if self.rng.one_in(if op == "SCMP_CMP_MASKED_EQ" { 2 } else { 4 }) {
-            // Half of the data lie within the mask.
+            // Half of the data are within the mask.
             let two =
                 if self.rng.one_in(2) { self.value() & value } else { self.rng.pick(&self.values) };
             add(&mut members, "valueTwo", Json::Number(two));
@@ -363,7 +363,7 @@ impl Generator<'_> {
         Json::Object(members)
     }
 
-    /// Now and then, a member twice, in another case, or without a value.
+    /// Occasionally adds a member twice, in another case, or without a value.
     fn disturb(&mut self, members: &mut Members) {
         if !self.odd || members.is_empty() || !self.rng.one_in(4) {
             return;

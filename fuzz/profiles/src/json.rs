@@ -1,4 +1,4 @@
-//! JSON as it is written: keys keep their order, and a key may occur more than once.
+//! JSON with keys in their order, which may occur more than once.
 //!
 //! `serde_json` reads the text; its own value type would drop all but the last of equal keys.
 
@@ -13,7 +13,7 @@ pub enum Json {
     Null,
     /// `true` or `false`.
     Bool(bool),
-    /// An integer from 0 on, below 2^64.
+    /// An integer from 0 to 2^64 - 1.
     Number(u64),
     /// Any other number.
     Float(f64),

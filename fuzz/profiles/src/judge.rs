@@ -1,4 +1,4 @@
-//! Compares what Callgate compiles with what the evaluator says, on calls around a profile's constants.
+//! Compares Callgate's program with the evaluator, for syscalls near a profile's constants.
 
 use callgate::Arch;
 use callgate::bpf::RawInsn;
@@ -15,22 +15,22 @@ use crate::machine::{Machine, X32_BIT};
 use crate::rng::Rng;
 use crate::runtime::{Call, Dialect, Filter, Host, Runc, read};
 
-/// How many calls are made for a profile, about.
+/// The approximate number of syscalls per profile.
 const CALLS: usize = 200;
 
-/// How a comparison ended.
+/// The result of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Judgement {
-    /// No difference, in so many calls.
+    /// No difference.
     Same {
-        /// How many.
+        /// The number of syscalls.
         calls: usize,
     },
-    /// Both refuse.
+    /// Both refuse the profile.
     BothRefuse,
-    /// Callgate refuses what a runtime accepts, and may: the profile is doubtful for this reason.
+    /// Callgate refuses the profile and the runtime accepts it, which is permitted for this reason.
     RefusedInDoubt(&'static str),
-    /// Whether libseccomp refuses the profile is more than the evaluator knows ([`crate::tree`]).
+    /// The evaluator cannot predict whether libseccomp refuses the profile ([`crate::tree`]).
     Undecided,
     /// A difference.
     Differs(Difference),
@@ -39,28 +39,28 @@ pub enum Judgement {
 /// A difference.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Difference {
-    /// The runtime would not start the container, for this reason; Callgate compiles the profile.
+    /// The runtime would refuse the profile, for this reason; Callgate compiles it.
     OnlyRuntimeRefuses(String),
-    /// Callgate refuses, with this message; the runtime would start the container.
+    /// Callgate refuses the profile, with this message; the runtime would accept it.
     OnlyCallgateRefuses(String),
     /// A verdict.
     Verdict {
-        /// The call.
+        /// The syscall.
         call: Call,
-        /// What the evaluator says.
+        /// The verdict of the evaluator.
         expected: u32,
-        /// What the program returns.
+        /// The verdict of the program.
         got: Result<u32, String>,
     },
 }
 
 impl Difference {
-    /// Whether two differences are of one kind, so that shrinking keeps to it.
+    /// Whether two differences are of the same kind, which shrinking must preserve.
     pub fn is_like(&self, other: &Difference) -> bool {
         self.kind() == other.kind()
     }
 
-    /// What the difference has in common with others: the message without names and numbers.
+    /// The kind of the difference: the message without names and numbers.
     pub fn kind(&self) -> String {
         let shape = |text: &str| {
             let line = text.lines().next().unwrap_or_default();
@@ -106,15 +106,15 @@ impl std::fmt::Display for Difference {
     }
 }
 
-/// What Callgate calls a machine.
+/// Callgate's name of a machine.
 pub fn arch(machine: Machine) -> Option<Arch> {
     Arch::ALL.iter().copied().find(|arch| arch.name() == machine.name())
 }
 
-/// What Callgate reads.
+/// Reads a profile with Callgate.
 ///
 /// # Errors
-/// Its messages.
+/// Callgate's messages.
 pub fn policy(text: &str, host: &Host) -> Result<Policy, String> {
     let native = arch(host.native).ok_or("callgate does not know the architecture")?;
     let dialect = oci::Dialect::from_name(host.dialect.name());
@@ -135,10 +135,10 @@ pub fn policy(text: &str, host: &Host) -> Result<Policy, String> {
     Ok(profile.policy)
 }
 
-/// What Callgate compiles.
+/// Compiles a profile with Callgate.
 ///
 /// # Errors
-/// Its messages.
+/// Callgate's messages.
 pub fn compiled(text: &str, host: &Host) -> Result<Vec<Insn>, String> {
     let policy = policy(text, host)?;
     let compiled = compile(&policy, &compile::Options::default());
@@ -152,7 +152,7 @@ pub fn judge(case: &Case) -> Judgement {
     judge_program(case, compiled(&case.profile.to_string(), &case.host))
 }
 
-/// Compares what was compiled from a profile, or why it was refused.
+/// Compares the program of a profile, or why Callgate refused it.
 pub fn judge_program(case: &Case, compiled: Result<Vec<Insn>, String>) -> Judgement {
     let meaning = read(&case.profile.to_string(), &case.host);
     let is_certain = meaning.is_certain();
@@ -185,8 +185,8 @@ pub fn judge_program(case: &Case, compiled: Result<Vec<Insn>, String>) -> Judgem
 
 const ALLOW: u32 = 0x7fff_0000;
 
-/// Calls around what the profile names: each number and its neighbours, numbers at the borders of tables,
-/// architectures that are not in the filter; arguments at each constant and beside it, with other high halves.
+/// Syscalls near the constants of the profile: each number and its neighbours, numbers at the ends of tables,
+/// architectures that are not in the filter; arguments equal to constants and next to them, with other high halves.
 pub fn calls(case: &Case, filter: Option<&Filter>) -> Vec<Call> {
     let machines: Vec<Machine> = match filter {
         Some(filter) => filter.machines().collect(),
@@ -204,7 +204,7 @@ pub fn calls(case: &Case, filter: Option<&Filter>) -> Vec<Call> {
                 numbers.push(multiplexed.call);
             }
             for nr in direct.into_iter().chain(multiplexed.map(|call| call.number)) {
-                // The call itself more often than its neighbours.
+                // The syscall itself is more frequent than its neighbours.
                 places.extend([(token, nr); 6]);
                 places.extend([nr.wrapping_sub(1), nr + 1, nr ^ X32_BIT].map(|nr| (token, nr)));
             }

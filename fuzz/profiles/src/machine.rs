@@ -1,14 +1,14 @@
-//! What a profile can be installed on: architectures, their tokens and their system call numbers.
+//! Architectures, their tokens and their syscall numbers.
 //!
-//! Numbers come from the `syscalls` crate, not from Callgate's tables. It has no tables for three
-//! interfaces, whose numbers follow from a neighbour's with few exceptions: x32 from x86_64
+//! Numbers come from the `syscalls` crate, not from Callgate's tables. It lacks three ABIs, whose numbers are
+//! derived from those of a related ABI with few exceptions: x32 from x86_64
 //! (`arch/x86/entry/syscalls/syscall_64.tbl`), s390 from s390x (`arch/s390/kernel/syscalls/syscall.tbl`)
 //! and n32 from n64 (`arch/mips/kernel/syscalls/syscall_n32.tbl`). Tokens: `include/uapi/linux/audit.h`.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-/// An architecture, as libseccomp tells them apart.
+/// An architecture, as distinguished by libseccomp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "the names of the architectures")]
 pub enum Machine {
@@ -38,10 +38,10 @@ use Machine::*;
 struct Row {
     name: &'static str,
     token: u32,
-    /// As `includes.arches` of Docker's profiles spells it, when it is the machine's own: the Go name, but with
-    /// the exceptions of `goToNative` in moby's `seccomp_linux.go`.
+    /// The native architecture's name in `includes.arches` of Docker's profiles: the Go name, with the exceptions of
+    /// `goToNative` in moby's `seccomp_linux.go`.
     docker: &'static str,
-    /// The same for Podman: what libseccomp-golang's `ScmpArch.String` says.
+    /// The same for Podman: libseccomp-golang's `ScmpArch.String`.
     podman: &'static str,
     wide: bool,
     big_endian: bool,
@@ -90,7 +90,7 @@ const IPC_CALLS: [(&str, u64); 12] = [
 /// The bit in the numbers of x32.
 pub const X32_BIT: u32 = 0x4000_0000;
 
-/// A call that `socketcall(2)` or `ipc(2)` makes, too.
+/// A syscall that can also be made by `socketcall(2)` or `ipc(2)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Multiplexed {
     /// The number of `socketcall` or `ipc`.
@@ -152,12 +152,12 @@ impl Machine {
         }
     }
 
-    /// The name, as libseccomp spells it.
+    /// The name in libseccomp.
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// The machine with that name.
+    /// The machine with this name.
     pub fn from_name(name: &str) -> Option<Machine> {
         Machine::ALL.into_iter().find(|machine| machine.name() == name)
     }
@@ -172,7 +172,7 @@ impl Machine {
         self.row().token
     }
 
-    /// The name in `arches` of Docker's profiles; empty when Docker knows none.
+    /// The name in `arches` of Docker's profiles; empty if Docker knows none.
     pub fn docker_name(self) -> &'static str {
         self.row().docker
     }
@@ -182,7 +182,7 @@ impl Machine {
         self.row().podman
     }
 
-    /// Whether libseccomp compares all 64 bits of arguments; else it compares the low 32.
+    /// Whether libseccomp compares all 64 bits of arguments, not only the low 32.
     pub fn is_wide(self) -> bool {
         self.row().wide
     }
@@ -197,13 +197,13 @@ impl Machine {
         if self.name().starts_with("mips") { 89 } else { 38 }
     }
 
-    /// The number of a call.
+    /// The number of a syscall.
     pub fn number(self, name: &str) -> Option<u32> {
         let table = self.table();
         table.binary_search_by(|(known, _)| (*known).cmp(name)).ok().map(|at| table[at].1)
     }
 
-    /// All calls, by name.
+    /// All syscalls, by name.
     pub fn table(self) -> &'static [(&'static str, u32)] {
         static TABLES: [OnceLock<Vec<(&'static str, u32)>>; 18] = [const { OnceLock::new() }; 18];
         TABLES[self as usize].get_or_init(|| self.make_table())
@@ -233,7 +233,7 @@ impl Machine {
             Riscv64 => calls!(riscv64),
             Loongarch64 => calls!(loongarch64),
         };
-        // Places in the tables without a call, and what the crate takes for calls of 64-bit interfaces.
+        // Unused numbers in the tables, and syscalls of 64-bit ABIs that the crate lists by mistake.
         table.retain(|(name, _)| !name.starts_with("unused") && !name.starts_with("reserved"));
         match self {
             Aarch64 | Loongarch64 => {
@@ -245,8 +245,7 @@ impl Machine {
                 }
             }
             Mips64 | Mipsel64 => table.push(("set_mempolicy_home_node", 5450)),
-            // The second name of a call, and those of Arm's own range,
-            // `arch/arm/include/uapi/asm/unistd.h`.
+            // A second name of a syscall, and Arm's private syscalls, `arch/arm/include/uapi/asm/unistd.h`.
             Arm => table.extend([
                 ("sync_file_range2", 341),
                 ("breakpoint", 0xf_0001),
@@ -272,12 +271,12 @@ impl Machine {
         table
     }
 
-    /// Whether libseccomp knows `socketcall(2)` and `ipc(2)` there.
+    /// Whether libseccomp supports `socketcall(2)` and `ipc(2)` on this architecture.
     pub fn multiplexes(self) -> bool {
         self.multiplexed("socket").is_some()
     }
 
-    /// Where `socketcall(2)` or `ipc(2)` exists: how it makes the call of that name.
+    /// How `socketcall(2)` or `ipc(2)` makes the syscall with this name, on architectures that have them.
     pub fn multiplexed(self, name: &str) -> Option<Multiplexed> {
         let base = match self {
             X86 | S390x | S390 | Ppc64le | Ppc64 | Ppc => 0,
@@ -291,7 +290,7 @@ impl Machine {
     }
 }
 
-/// The names that libseccomp knows: those of any architecture, and those of `socketcall` and `ipc`.
+/// The names that libseccomp knows: those of all architectures, and those of `socketcall` and `ipc`.
 pub fn known_names() -> &'static BTreeSet<&'static str> {
     static NAMES: OnceLock<BTreeSet<&'static str>> = OnceLock::new();
     NAMES.get_or_init(|| {
@@ -301,12 +300,12 @@ pub fn known_names() -> &'static BTreeSet<&'static str> {
     })
 }
 
-/// The calls that `socketcall(2)` and `ipc(2)` make.
+/// The syscalls that `socketcall(2)` and `ipc(2)` make.
 pub fn multiplexed_names() -> impl Iterator<Item = &'static str> {
     SOCKET_CALLS.into_iter().chain(IPC_CALLS.into_iter().map(|(name, _)| name))
 }
 
-/// Calls of 64-bit processes only that x32 has under another number, from 512 on.
+/// Syscalls that have other numbers in x32 than in x86_64, from 512 on.
 const X32_OWN: [&str; 36] = [
     "rt_sigaction",
     "rt_sigreturn",
@@ -346,7 +345,7 @@ const X32_OWN: [&str; 36] = [
     "pwritev2",
 ];
 
-/// Calls of 64-bit processes that x32 does not have.
+/// Syscalls of x86_64 that x32 does not have.
 const NOT_X32: [&str; 11] = [
     "create_module",
     "epoll_ctl_old",
@@ -369,7 +368,7 @@ fn x32((name, number): (&'static str, u32)) -> Option<(&'static str, u32)> {
     Some((name, X32_BIT | own.unwrap_or(number)))
 }
 
-/// What 32-bit interfaces have for times beyond 2038, without `clock_*` differences between them.
+/// Syscalls of 32-bit ABIs for times after 2038.
 const TIME64: [(&str, u32); 20] = [
     ("clock_gettime64", 403),
     ("clock_settime64", 404),
@@ -393,7 +392,7 @@ const TIME64: [(&str, u32); 20] = [
     ("sched_rr_get_interval_time64", 423),
 ];
 
-/// n32 from n64: the same order, with a few calls in between.
+/// n32 from n64: the same order, with a few additional syscalls.
 fn n32(n64: &[(&'static str, u32)]) -> Vec<(&'static str, u32)> {
     let number = |n: u32| match n {
         0..=211 => n,
@@ -409,7 +408,7 @@ fn n32(n64: &[(&'static str, u32)]) -> Vec<(&'static str, u32)> {
     shared.chain(own.into_iter().chain(TIME64).map(|(name, n)| (name, 6000 + n))).collect()
 }
 
-/// s390 from s390x: the calls about ids in their 16-bit form, files with 64-bit offsets apart.
+/// s390 from s390x: 16-bit forms of syscalls with user and group IDs, and extra syscalls for 64-bit file offsets.
 fn s390(s390x: &[(&'static str, u32)]) -> Vec<(&'static str, u32)> {
     const IDS: [(&str, u32, &str); 20] = [
         ("lchown", 16, "lchown32"),

@@ -1,4 +1,4 @@
-//! The command: random profiles, Callgate beside the evaluator.
+//! The command: compares Callgate with the evaluator for random profiles.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -35,7 +35,7 @@ struct Options {
     keep_going: bool,
 }
 
-/// `None`: help is wanted.
+/// `None` if help was requested.
 fn options(arguments: impl IntoIterator<Item = String>) -> Result<Option<Options>, String> {
     let mut options = Options { seed: 1, ..Options::default() };
     let mut words = arguments.into_iter();

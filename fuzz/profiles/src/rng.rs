@@ -6,7 +6,7 @@
 pub struct Rng(u64);
 
 impl Rng {
-    /// A generator that starts at `seed`.
+    /// A generator with this seed.
     pub fn new(seed: u64) -> Rng {
         Rng(seed)
     }
@@ -25,15 +25,15 @@ impl Rng {
         (self.bits() % end.max(1) as u64) as usize
     }
 
-    /// True once in `n` times.
+    /// True with probability 1/`n`.
     pub fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
 
-    /// One of the elements.
+    /// A random element.
     ///
     /// # Panics
-    /// When there is none.
+    /// If the slice is empty.
     pub fn pick<T: Clone>(&mut self, from: &[T]) -> T {
         from[self.below(from.len())].clone()
     }

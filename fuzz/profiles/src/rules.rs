@@ -1,122 +1,34 @@
-//! What libseccomp's rules of one call mean together: `seccomp_rule_add(3)`, and what the man page leaves
-//! open as the library behaves.
+//! The meaning of libseccomp's rules of one syscall, from `seccomp_rule_add(3)` and, where the man page is
+//! incomplete, from the behaviour of the library.
 //!
-//! - Rules are a union; the first unconditional rule of a call replaces those before it, and those after it
-//!   have no effect.
-//! - Where several conditional rules match, the one whose comparisons come first decides: word by word (an
-//!   argument has two on 64-bit architectures), the higher argument first, then `==`, `!=` and masks before
-//!   `<` and `<=` before `>` and `>=`, then the larger constant, or the smaller one for `<` and `<=`; rules
-//!   that are equal in that were added one after the other.
-//! - A comparison by a mask without bits holds always, and a constant is cut to its mask and to the width of
+//! - The rules form a union; the first unconditional rule of a syscall replaces those before it, and those after
+//!   it have no effect.
+//! - If several conditional rules match, the one whose comparisons come first decides. Comparisons are ordered word
+//!   by word (an argument has two on 64-bit architectures): the higher argument first, then `==`, `!=` and masks
+//!   before `<` and `<=` before `>` and `>=`, then the larger constant, or the smaller one for `<` and `<=`; equal
+//!   ones keep the order in which they were added.
+//! - A comparison with the mask 0 always holds, and a constant is truncated to its mask and to the width of
 //!   arguments.
 //!
-//! Whether libseccomp takes a rule at all is the business of [`crate::tree`].
+//! [`crate::tree`] decides whether libseccomp accepts a rule.
 
+use crate::rule::{Comparison, Op, Rule};
 use crate::tree::{Conflict, Tree};
 
-/// How an argument is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names of the operators")]
-pub enum Op {
-    Ne,
-    Lt,
-    Le,
-    Eq,
-    Ge,
-    Gt,
-    MaskedEq,
-}
-
-impl Op {
-    /// All of them, with their names in profiles.
-    pub const NAMES: [(&'static str, Op); 7] = [
-        ("SCMP_CMP_NE", Op::Ne),
-        ("SCMP_CMP_LT", Op::Lt),
-        ("SCMP_CMP_LE", Op::Le),
-        ("SCMP_CMP_EQ", Op::Eq),
-        ("SCMP_CMP_GE", Op::Ge),
-        ("SCMP_CMP_GT", Op::Gt),
-        ("SCMP_CMP_MASKED_EQ", Op::MaskedEq),
-    ];
-
-    /// The operator of that name.
-    pub fn from_name(name: &str) -> Option<Op> {
-        Op::NAMES.into_iter().find(|(known, _)| *known == name).map(|(_, op)| op)
-    }
-
-    /// Which comparisons come first on the same word: the larger.
-    pub(crate) fn class(self) -> u8 {
-        match self {
-            Op::Eq | Op::Ne | Op::MaskedEq => 3,
-            Op::Lt | Op::Le => 2,
-            Op::Ge | Op::Gt => 1,
-        }
-    }
-
-    /// Whether it takes more nodes than words, of which some go on to the same place.
-    pub(crate) fn is_relational(self) -> bool {
-        !matches!(self, Op::Eq | Op::MaskedEq)
-    }
-
-    /// Whether smaller constants come first.
-    pub(crate) fn is_ascending(self) -> bool {
-        matches!(self, Op::Lt | Op::Le)
-    }
-}
-
-/// A comparison of one argument.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Comparison {
-    /// Which argument.
-    pub arg: usize,
-    /// How.
-    pub op: Op,
-    /// The bits that are compared.
-    pub mask: u64,
-    /// With what.
-    pub datum: u64,
-}
-
-impl Comparison {
-    /// Whether it holds for these arguments.
-    fn holds(&self, args: &[u64; 6], width: u64) -> bool {
-        let (mask, datum) = (self.mask & width, self.datum & width);
-        let value = args.get(self.arg).copied().unwrap_or(0) & width;
-        match self.op {
-            Op::Ne => value != datum,
-            Op::Lt => value < datum,
-            Op::Le => value <= datum,
-            Op::Eq => value == datum,
-            Op::Ge => value >= datum,
-            Op::Gt => value > datum,
-            Op::MaskedEq => value & mask == datum,
-        }
-    }
-}
-
-/// A conditional rule.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rule {
-    /// All must hold; by argument.
-    pub comparisons: Vec<Comparison>,
-    /// The verdict.
-    pub action: u32,
-}
-
-/// The rules of one call.
+/// The rules of one syscall.
 #[derive(Clone, Debug)]
 pub struct RuleSet {
     wide: bool,
     always: Option<u32>,
     was_uncertain: bool,
     rules: Vec<Rule>,
-    /// Indexes of rules, the first one first; filled by `finish`.
+    /// Indices of rules in their order, computed by `finish`.
     order: Vec<usize>,
     tree: Tree,
 }
 
 impl RuleSet {
-    /// No rule yet; on a 64-bit architecture or another.
+    /// An empty set; `wide` for a 64-bit architecture.
     pub fn new(wide: bool) -> RuleSet {
         RuleSet {
             wide,
@@ -135,7 +47,7 @@ impl RuleSet {
     /// Adds a rule.
     ///
     /// # Errors
-    /// When libseccomp would refuse it.
+    /// If libseccomp would refuse it.
     pub fn add(&mut self, comparisons: &[Comparison], action: u32) -> Result<(), Conflict> {
         if self.always.is_some() {
             return Ok(());
@@ -144,7 +56,7 @@ impl RuleSet {
         let mut comparisons: Vec<Comparison> = comparisons.to_vec();
         let bits = |test: &Comparison| (test.mask | test.datum) & width;
         comparisons.retain(|test| test.op != Op::MaskedEq || bits(test) != 0);
-        // libseccomp has one comparison of an argument; the specification's have no order.
+        // libseccomp permits one comparison per argument; those of the specification have no order.
         comparisons.sort_by_key(|test| {
             let datum = if test.op.is_ascending() { test.datum } else { !test.datum };
             (test.arg, 3 - test.op.class(), datum & width)
@@ -161,7 +73,7 @@ impl RuleSet {
         added
     }
 
-    /// Ends adding: from now on the set has verdicts.
+    /// Computes the order of rules, which verdicts need.
     pub fn finish(&mut self) {
         let mut level = Level::default();
         for (index, rule) in self.rules.iter().enumerate() {
@@ -171,7 +83,7 @@ impl RuleSet {
         level.walk(&mut self.order);
     }
 
-    /// The verdict for these arguments; `None` when no rule matches.
+    /// The verdict for these arguments; `None` if no rule matches.
     pub fn verdict(&self, args: &[u64; 6]) -> Option<u32> {
         let width = self.width();
         let holds = |rule: &&Rule| rule.comparisons.iter().all(|test| test.holds(args, width));
@@ -179,14 +91,14 @@ impl RuleSet {
         self.always.or_else(|| first().map(|rule| rule.action))
     }
 
-    /// The verdict of the program that libseccomp generates, which contradicts its rules where comparisons by
-    /// order or `!=` share nodes of its tree ([`crate::tree`]).
+    /// The verdict of the program that libseccomp generates, which contradicts its rules where ordered comparisons or
+    /// `!=` share nodes of its tree ([`crate::tree`]).
     pub fn generated(&self, args: &[u64; 6]) -> Option<u32> {
         self.always.or_else(|| self.tree.walk(args))
     }
 
-    /// Whether the program that libseccomp generates may contradict the rules: they have more than one
-    /// comparison, and some by order or `!=`.
+    /// Whether the program that libseccomp generates may contradict the rules: they have more than one comparison, and
+    /// some ordered comparison or `!=`.
     pub fn is_contradictable(&self) -> bool {
         let mut comparisons = self.rules.iter().flat_map(|rule| &rule.comparisons);
         self.rules.len() > 1 && comparisons.any(|test| test.op.is_relational())
@@ -197,8 +109,8 @@ impl RuleSet {
         self.was_uncertain || self.tree.is_uncertain()
     }
 
-    /// Whether a verdict is right: the one of the rules; where libseccomp says nothing of an order, because
-    /// an argument is compared twice in a rule, that of any rule that matches.
+    /// Whether a verdict is correct: that of the rules, or, if the order is undefined in libseccomp because a rule
+    /// compares an argument twice, that of any matching rule.
     pub fn allows(&self, args: &[u64; 6], verdict: u32) -> bool {
         let repeats =
             |rule: &Rule| rule.comparisons.windows(2).any(|pair| pair[0].arg == pair[1].arg);
@@ -210,30 +122,30 @@ impl RuleSet {
         self.rules.iter().any(repeats) && matching.any(|rule| rule.action == verdict)
     }
 
-    /// How many comparisons of words there are.
+    /// The number of comparisons of words.
     pub fn size(&self) -> usize {
         if self.always.is_some() { 0 } else { self.tree.size() }
     }
 
-    /// Whether adding a rule brought libseccomp's own lists out of order, so that it may hang.
+    /// Whether a rule corrupted libseccomp's lists, so that it may hang.
     pub fn is_corrupt(&self) -> bool {
         self.tree.is_corrupt()
     }
 }
 
-/// One word of an argument in libseccomp's order.
+/// A comparison of one word, in libseccomp's order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Word {
-    /// Twice the argument, and one more for the high half.
+    /// Twice the index of the argument, plus one for the high half.
     place: usize,
     class: u8,
     is_ascending: bool,
-    /// Words that are equal in these are one word.
+    /// Words with equal keys are the same.
     test: (u8, u32, u32),
 }
 
 impl Word {
-    /// Whether this one comes behind another one.
+    /// Whether this one comes after another one.
     fn is_after(&self, other: &Word) -> bool {
         let (mine, theirs) = ((self.place, self.class), (other.place, other.class));
         match self.is_ascending {
@@ -249,12 +161,12 @@ impl Word {
 }
 
 impl Comparison {
-    /// The words it looks at, the high one first.
+    /// The compared words, the high one first.
     fn words(&self, wide: bool) -> Vec<Word> {
         let (op, class) = (self.op, self.op.class());
         let word = |high: bool| {
             let half = |value: u64| if high { (value >> 32) as u32 } else { value as u32 };
-            // `>` and `<=` are one test, `>=` and `<` another; high words are compared by `>` in both.
+            // `>` and `<=` are one test, `>=` and `<` another; both compare high words with `>`.
             let kind = match op {
                 Op::Eq | Op::Ne => 0,
                 Op::MaskedEq => 1,
@@ -270,7 +182,7 @@ impl Comparison {
     }
 }
 
-/// Rules that agree in the words above, in order.
+/// Rules with equal preceding words, in order.
 #[derive(Clone, Debug, Default)]
 struct Level {
     /// Rules that end here.

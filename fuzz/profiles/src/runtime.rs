@@ -1,5 +1,5 @@
-//! What a runtime makes of a profile: which entries apply, which rules it adds to libseccomp's filter, and
-//! where it refuses.
+//! The filter that a runtime builds from a profile: which entries apply, which rules it adds to libseccomp's filter,
+//! and which profiles it refuses.
 //!
 //! Sources of the facts: moby's `profiles/seccomp`, containers/common's `pkg/seccomp`, runc's
 //! `libcontainer/specconv` and `libcontainer/seccomp` with `patchbpf` (1.1 to 1.5), crun's
@@ -10,10 +10,11 @@ use std::collections::BTreeMap;
 
 use crate::document::{self, Arg, Document, Entry, Fields, Style};
 use crate::machine::{Machine, Multiplexed, X32_BIT, known_names};
-use crate::rules::{Comparison, Op, RuleSet};
+use crate::rule::{Comparison, Op};
+use crate::rules::RuleSet;
 use crate::tree::Conflict;
 
-/// Whose reading of a profile counts.
+/// Whose interpretation of a profile applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "the names of the dialects")]
 pub enum Dialect {
@@ -40,12 +41,12 @@ impl Dialect {
         }
     }
 
-    /// Whether runc makes the filter.
+    /// Whether runc builds the filter.
     fn is_runc(self) -> bool {
         matches!(self, Dialect::Runc | Dialect::Docker)
     }
 
-    /// Whether crun makes the filter, by default.
+    /// Whether crun builds the filter by default.
     fn is_crun(self) -> bool {
         matches!(self, Dialect::Crun | Dialect::Podman)
     }
@@ -61,42 +62,42 @@ impl Dialect {
     }
 }
 
-/// Where a container starts.
+/// The host of a container.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Host {
-    /// Whose reading counts.
+    /// Whose interpretation applies.
     pub dialect: Dialect,
-    /// The machine's own architecture.
+    /// The native architecture.
     pub native: Machine,
     /// The capabilities of the container.
     pub caps: Vec<&'static str>,
     /// The kernel's version, its first two numbers.
     pub kernel: (u16, u16),
-    /// The version of runc, where it is runc.
+    /// The version of runc, if runc builds the filter.
     pub runc: Runc,
 }
 
-/// Versions of runc differ in the architectures for which they put their part in front of the filter.
+/// Versions of runc, which differ in the architectures for which they prepend code to the filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Runc {
     /// 1.1.3 to 1.1.14: those that the profile lists.
     Listed,
-    /// 1.1.15, and 1.2 to 1.5: all of the filter.
+    /// 1.1.15, and 1.2 to 1.5: all those of the filter.
     All,
 }
 
 /// The result.
 #[derive(Debug)]
 pub struct Meaning {
-    /// Why a careful reader may refuse the text although the runtime does not: programs read it in
-    /// different ways, or the format has no such profile.
+    /// Why a strict reader may refuse the text although the runtime does not: programs interpret it differently, or it
+    /// violates the format.
     pub doubt: Option<&'static str>,
-    /// The filter, `None` when none is installed, or why the runtime refuses.
+    /// The filter, `None` if none is installed, or why the runtime refuses the profile.
     pub outcome: Result<Option<Filter>, Refusal>,
 }
 
 impl Meaning {
-    /// Whether it is certain that the runtime refuses, or that it does not.
+    /// Whether the prediction that the runtime accepts or refuses the profile is certain.
     pub fn is_certain(&self) -> bool {
         match &self.outcome {
             Ok(None) => true,
@@ -109,9 +110,9 @@ impl Meaning {
 /// Why a runtime refuses a profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// What it objects to.
+    /// The reason.
     pub why: String,
-    /// Whether it does for certain ([`crate::tree`]).
+    /// Whether the refusal is certain ([`crate::tree`]).
     pub is_certain: bool,
 }
 
@@ -121,7 +122,7 @@ impl From<String> for Refusal {
     }
 }
 
-/// Reads a profile as the host's programs do.
+/// Reads a profile like the host's programs.
 pub fn read(text: &str, host: &Host) -> Meaning {
     let (style, fields) = host.dialect.style();
     match document::read(text, style, fields) {
@@ -139,7 +140,7 @@ pub fn read(text: &str, host: &Host) -> Meaning {
     }
 }
 
-/// Why a careful reader may refuse a profile: it has something that runtimes skip or cut in silence.
+/// Why a strict reader may refuse a profile: it contains something that runtimes silently ignore or truncate.
 fn doubt(document: &Document) -> Option<&'static str> {
     let too_large = |errno: &Option<u64>, name: &str| {
         errno.is_some_and(|errno| errno > 4095) || name.parse().is_ok_and(|errno: u64| errno > 4095)
@@ -187,33 +188,33 @@ fn machine_of(name: &str) -> Option<Machine> {
     Machine::ALL.into_iter().find(|machine| machine.oci_name() == *name)
 }
 
-/// What a filter does.
+/// A filter.
 #[derive(Debug)]
 pub struct Filter {
     default: u32,
     sections: Vec<(Machine, BTreeMap<u32, RuleSet>)>,
-    /// Rules of calls that an architecture does not have: no verdict depends on them, but they may conflict.
+    /// Rules of syscalls that an architecture does not have: no verdict depends on them, but they may conflict.
     absent: BTreeMap<(Machine, String), RuleSet>,
-    /// Whether the specification alone counts, which has no conflicts, and whether there was one.
+    /// Whether only the specification applies, which has no conflicts, and whether there was a conflict.
     is_text: bool,
     undecided: bool,
-    /// runc's part in front: per architecture the largest number that the profile names.
+    /// The code that runc prepends: for each architecture the largest number in the profile.
     largest: BTreeMap<Machine, u32>,
 }
 
 /// A defect of libseccomp (2.5.4 to 2.6.1) by which its programs contradict its rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Contradiction {
-    /// Rules with comparisons by order or `!=` share parts of the program.
+    /// Rules with ordered comparisons or `!=` share parts of the program.
     SharedComparisons,
-    /// The program does not load the number of the call.
+    /// The program does not load the number of the syscall.
     NumberNotLoaded,
 }
 
 /// Returned for architectures that a filter does not know: libseccomp's `SCMP_ACT_KILL`.
 const BAD_ARCH: u32 = 0;
 
-/// What a filter sees of a call.
+/// The input of a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
     /// The arch word.
@@ -227,12 +228,12 @@ pub struct Call {
 }
 
 impl Filter {
-    /// The architectures it knows.
+    /// Its architectures.
     pub fn machines(&self) -> impl Iterator<Item = Machine> {
         self.sections.iter().map(|(machine, _)| *machine)
     }
 
-    /// The rules of the call, and what stands in front of them or in their place.
+    /// The rules of the syscall, and the verdicts that precede or replace them.
     fn rules(&self, call: &Call) -> Result<Option<&RuleSet>, u32> {
         let of = |wanted: u32| {
             self.sections.iter().filter(move |(machine, _)| machine.token() == wanted)
@@ -243,7 +244,7 @@ impl Filter {
             if is_x86_64 && (call.nr & X32_BIT != 0) != (*machine == Machine::X32) {
                 continue;
             }
-            // s390 tells the kernel large numbers by number 0.
+            // On s390, syscalls with large numbers are made through number 0.
             let setup = matches!(machine, Machine::S390 | Machine::S390x) && call.nr == 0;
             if call.nr > *largest || setup {
                 return Err(0x0005_0000 | machine.enosys());
@@ -270,7 +271,7 @@ impl Filter {
         }
     }
 
-    /// Whether a verdict is right ([`RuleSet::allows`]).
+    /// Whether a verdict is correct ([`RuleSet::allows`]).
     pub fn allows(&self, call: &Call, verdict: u32) -> bool {
         let allows = |rules: &RuleSet| rules.allows(&call.args, verdict);
         self.verdict(call) == verdict
@@ -288,7 +289,7 @@ impl Filter {
         }
     }
 
-    /// Whether libseccomp's program for the call may contradict its rules, and by which of its defects.
+    /// The defect because of which libseccomp's program for the syscall may contradict its rules, if any.
     pub fn contradiction(&self, call: &Call) -> Option<Contradiction> {
         let rules = self.rules(call).ok()?;
         if self.is_number_missing(call.token) {
@@ -297,10 +298,9 @@ impl Filter {
         rules.filter(|rules| rules.is_contradictable()).map(|_| Contradiction::SharedComparisons)
     }
 
-    /// Whether the program of an architecture compares the numbers of calls with what it has not loaded:
-    /// libseccomp loads the number with the rules of the call that has the fewest comparisons, and leaves
-    /// them out when the architecture does not have that call. For one of x86_64 and x32 without the other,
-    /// the number is loaded before.
+    /// Whether the program of an architecture compares syscall numbers without loading the number: libseccomp loads it
+    /// with the rules of the syscall that has the fewest comparisons, and omits these rules if the architecture does not
+    /// have that syscall. For x86_64 without x32, or the reverse, the number is loaded before.
     fn is_number_missing(&self, token: u32) -> bool {
         let machines = self.machines().filter(|machine| machine.token() == token);
         let machines: Vec<Machine> = machines.collect();
@@ -315,13 +315,13 @@ impl Filter {
         present.zip(absent).is_some_and(|(present, absent)| absent < present)
     }
 
-    /// The rules of all calls.
+    /// The rules of all syscalls.
     fn sets(&self) -> impl Iterator<Item = &RuleSet> {
         let present = self.sections.iter().flat_map(|(_, calls)| calls.values());
         present.chain(self.absent.values())
     }
 
-    /// Whether libseccomp may hang over the rules.
+    /// Whether libseccomp may hang for the rules.
     pub fn is_corrupt(&self) -> bool {
         self.sets().any(RuleSet::is_corrupt)
     }
@@ -358,7 +358,8 @@ const FLAGS: [&str; 4] = [
     "SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV",
 ];
 
-/// What libseccomp takes as an action: an errno below `MAX_ERRNO`. The kernel has that one, too.
+/// Checks that libseccomp accepts the action: an errno must be below `MAX_ERRNO`, although the kernel accepts that
+/// value too.
 fn check_action(action: u32, dialect: Dialect) -> Result<(), String> {
     let limit = if dialect == Dialect::Oci { 4096 } else { 4095 };
     match action & 0xffff_0000 == 0x0005_0000 && action & 0xffff >= limit {
@@ -368,7 +369,7 @@ fn check_action(action: u32, dialect: Dialect) -> Result<(), String> {
 }
 
 impl<'a> Profile<'a> {
-    /// Applies what Docker and Podman add to the format; `None` when there is to be no filter.
+    /// Applies the extensions of Docker and Podman; `None` if there is no filter.
     fn new(mut document: Document, host: &'a Host) -> Result<Option<Profile<'a>>, String> {
         let is_off = |document: &Document| {
             document.default_action.is_empty()
@@ -386,7 +387,7 @@ impl<'a> Profile<'a> {
         if !document.architectures.is_empty() && !document.arch_map.is_empty() {
             return Err("both architectures and archMap".to_owned());
         }
-        // The name that Podman compares with is in a short list; Docker's misses LoongArch by a typo.
+        // Podman compares with a short list of names; LoongArch is missing in Docker's because of a typo.
         let mapped = match host.dialect {
             Dialect::Docker => !own.is_empty() && host.native != Machine::Loongarch64,
             _ => {
@@ -429,12 +430,12 @@ impl<'a> Profile<'a> {
             let (name, number) = (&document.default_errno_name, document.default_errno);
             document.default_errno = podman_errno(name, number, host)?;
         }
-        // runc looks again, at what is left; crun does not.
+        // runc checks the remaining entries again; crun does not.
         let off = host.dialect == Dialect::Docker && is_off(&document);
         Ok((!off).then_some(Profile { document, host }))
     }
 
-    /// The filter as libseccomp and the runtime make it.
+    /// The filter that libseccomp and the runtime build.
     fn filter(self) -> Result<Filter, Refusal> {
         let (document, dialect) = (&self.document, self.host.dialect);
         if let Some(flag) = document.flags.iter().find(|flag| !FLAGS.contains(&flag.as_str())) {
@@ -491,7 +492,7 @@ impl<'a> Profile<'a> {
         let verdict = action(&entry.action, entry.errno.unwrap_or(1))?;
         let skipped = verdict == filter.default;
         let args = match dialect.is_crun() {
-            // crun looks at the first six only, and at none of what it skips.
+            // crun reads only the first six, and none of an entry that it skips.
             true if skipped => &[],
             true => entry.args.get(..6).unwrap_or(&entry.args),
             false => entry.args.as_slice(),
@@ -532,7 +533,7 @@ impl<'a> Profile<'a> {
             Op::MaskedEq => (arg.value, arg.value_two),
             _ => (u64::MAX, arg.value),
         };
-        // libseccomp cuts the datum to the mask; by the text, such a comparison never holds.
+        // libseccomp truncates the datum to the mask; according to the specification, such a comparison never holds.
         let (mask, datum) = match self.host.dialect {
             Dialect::Oci => (mask, datum),
             _ => (mask, datum & mask),
@@ -540,7 +541,7 @@ impl<'a> Profile<'a> {
         Ok(Comparison { arg: arg.index.min(6) as usize, op, mask, datum })
     }
 
-    /// Finds the largest numbers for the part that runc puts in front.
+    /// Finds the largest numbers, for the code that runc prepends.
     fn largest(&self, filter: &mut Filter) {
         let names = || self.document.entries.iter().flat_map(|entry| &entry.names);
         let listed = |machine: &Machine| self.document.architectures.contains(&machine.oci_name());
@@ -548,7 +549,7 @@ impl<'a> Profile<'a> {
             if self.host.runc == Runc::Listed && !listed(machine) {
                 continue;
             }
-            // Names that libseccomp resolves to numbers of its own, below zero, do not count.
+            // Names that libseccomp resolves to its negative pseudo-numbers do not count.
             let numbers = names().filter(|name| machine.multiplexed(name).is_none());
             let largest = numbers.filter_map(|name| machine.number(name)).max().unwrap_or(0);
             if largest > 0 {
@@ -558,7 +559,7 @@ impl<'a> Profile<'a> {
     }
 }
 
-/// A default action for which runc leaves its part out.
+/// Whether runc prepends nothing for this default action.
 fn is_permissive(default: u32) -> bool {
     matches!(default & 0xffff_0000, 0x7fff_0000 | 0x7ffc_0000 | 0x7ff0_0000)
 }
@@ -567,7 +568,7 @@ fn takes_errno(action: &str) -> bool {
     matches!(action, "SCMP_ACT_ERRNO" | "SCMP_ACT_TRACE")
 }
 
-/// The specification wants an error for an errno of an action that takes none, and crun gives one.
+/// An errno for an action without errno is an error in the specification and in crun.
 fn check_errno_taken(action: &str, errno: Option<u64>) -> Result<(), String> {
     match errno.is_some() && !takes_errno(action) {
         true => Err(format!("an errno for {action}")),
@@ -575,7 +576,7 @@ fn check_errno_taken(action: &str, errno: Option<u64>) -> Result<(), String> {
     }
 }
 
-/// The errno of Podman's fields: a name or a number in text wins over the number.
+/// The errno of Podman's fields: a name or a number as text takes precedence over the number.
 fn podman_errno(name: &str, number: Option<u64>, host: &Host) -> Result<Option<u64>, String> {
     if name.is_empty() {
         return Ok(number);
@@ -595,7 +596,7 @@ fn podman_errno(name: &str, number: Option<u64>, host: &Host) -> Result<Option<u
     known.map(|(_, number)| Some(number.into())).ok_or_else(|| format!("unknown errno {name:?}"))
 }
 
-/// Whether an entry applies: first what excludes it, then what includes it.
+/// Whether an entry applies: first its `excludes`, then its `includes`.
 fn applies(entry: &Entry, host: &Host, own: &str) -> bool {
     let has = |cap: &String| host.caps.contains(&cap.as_str());
     let reached = |version: &String| {
@@ -613,7 +614,7 @@ fn applies(entry: &Entry, host: &Host, own: &str) -> bool {
 }
 
 impl Filter {
-    /// Adds one rule of libseccomp, to every architecture.
+    /// Adds one rule of libseccomp to all architectures.
     fn add(&mut self, name: &str, tests: &[Comparison], verdict: u32) -> Result<(), Refusal> {
         for (machine, calls) in &mut self.sections {
             let new = || RuleSet::new(machine.is_wide());
@@ -638,7 +639,7 @@ impl Filter {
             }
             match machine.number(name) {
                 Some(number) => put(calls.entry(number).or_insert_with(new), tests)?,
-                // Where calls are multiplexed, libseccomp drops the others that there are not.
+                // For multiplexed syscalls, libseccomp omits variants that the architecture does not have.
                 None if machine.multiplexes() && machine.multiplexed(name).is_none() => {}
                 None => {
                     let key = (*machine, name.to_owned());

@@ -1,11 +1,11 @@
-//! The smallest profile that still shows a difference: parts are taken away one after the other.
+//! Minimization: removes parts of a profile one by one, as long as it still shows a difference.
 
 use crate::json::Json;
 
-/// The largest number of attempts.
+/// The maximum number of attempts.
 const LIMIT: usize = 5_000;
 
-/// Takes parts of `profile` away as long as `differs`.
+/// Removes parts of `profile` as long as `differs` holds.
 pub fn shrink(profile: &Json, mut differs: impl FnMut(&Json) -> bool) -> Json {
     let mut best = profile.clone();
     let mut attempts = 0;
@@ -23,7 +23,7 @@ pub fn shrink(profile: &Json, mut differs: impl FnMut(&Json) -> bool) -> Json {
     }
 }
 
-/// All values with one part fewer, or with a smaller number; large parts first.
+/// All values without one of the parts, or with a smaller number; large parts first.
 fn variants(value: &Json, give: &mut dyn FnMut(Json)) {
     match value {
         Json::Array(items) => {

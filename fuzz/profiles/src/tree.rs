@@ -1,29 +1,29 @@
-//! When libseccomp refuses a rule with EEXIST, and what its programs do in place of the rules.
+//! A model of libseccomp's graph of conditional rules: when it refuses a rule with EEXIST, and when its programs
+//! contradict the rules.
 //!
-//! libseccomp keeps the conditional rules of a call as a graph of 32-bit comparisons: the rules' words, one
-//! after the other, with equal ones shared; a level of the graph is an ordered list. A new rule is refused
-//! where it would end at a comparison that already ends with another action, or that goes on to another
-//! action. Comparisons by order take three nodes (high word greater, high word equal, low word) and `!=` two
-//! that go on to one and the same place, so what one rule hangs there, other rules that share one of these nodes
-//! reach, too: the program then means more than the rules, which is a defect of the library (2.5.4 to 2.6.1).
-//! `Tree::walk` is that program.
+//! libseccomp stores the conditional rules of a syscall as a graph of 32-bit comparisons: the words of the rules in
+//! order, with equal ones shared; a level of the graph is an ordered list. A new rule is refused if it would end at
+//! a comparison that already has another action, or that leads to another action. An ordered comparison has three
+//! nodes (high word greater, high word equal, low word), and `!=` two, with a common successor. What one rule adds
+//! to this successor is also reached by other rules that share one of the nodes, so the program matches more than
+//! the rules: a defect of the library (2.5.4 to 2.6.1). `Tree::walk` executes that program.
 //!
-//! Rules that are covered leave first: a new rule takes away those of the same action that contain its
-//! comparisons in a row, and is dropped when an old one of the same action is so contained in it. Where a
-//! rule has a node somewhere on its way that another one begins with, what the library takes away depends on
-//! more than is kept here: whether a later rule is refused is then uncertain. So it is when a node
-//! would be linked twice, which puts the library's lists out of order: it may hang.
+//! Before that, redundant rules are removed: a new rule removes those with the same action that contain its
+//! comparisons consecutively, and is dropped if it contains an old one in this way. If a rule contains a node with
+//! which another one begins, what the library removes depends on state that this model does not have, so it is
+//! uncertain whether a later rule is refused. The same holds if a node would be linked twice, which corrupts the
+//! library's lists: it may hang.
 
-use crate::rules::{Comparison, Op, Rule};
+use crate::rule::{Comparison, Op, Rule};
 
-/// Why a rule is refused: it ends or goes on where another action already is.
+/// Why a rule is refused: it ends or continues where another action exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// Whether libseccomp refuses it for certain.
+    /// Whether it is certain that libseccomp refuses it.
     pub is_certain: bool,
 }
 
-/// What a node asks of a word.
+/// The test of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ask {
     Eq,
@@ -32,7 +32,7 @@ enum Ask {
     Ge,
 }
 
-/// Where a node goes on one side of its comparison.
+/// A successor of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Side {
     action: Option<u32>,
@@ -44,7 +44,7 @@ struct Node {
     arg: usize,
     high: bool,
     ask: Ask,
-    /// The operator of the rule that made the node.
+    /// The operator of the rule that created the node.
     op: Op,
     mask: u32,
     datum: u32,
@@ -54,7 +54,7 @@ struct Node {
     level: usize,
 }
 
-/// Whether two comparisons have their first node in common.
+/// Whether two comparisons share their first node.
 fn shares(a: &Comparison, b: &Comparison, wide: bool) -> bool {
     let kind = |test: &Comparison| match test.op {
         Op::Eq | Op::Ne => 0,
@@ -87,7 +87,7 @@ impl Node {
     }
 }
 
-/// The conditional rules of one call.
+/// The conditional rules of one syscall.
 #[derive(Clone, Debug)]
 pub struct Tree {
     wide: bool,
@@ -100,7 +100,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Without a rule.
+    /// A tree without rules.
     pub(crate) fn new(wide: bool) -> Tree {
         let (rules, nodes, levels) = (Vec::new(), Vec::new(), Vec::new());
         Tree { wide, rules, nodes, levels, root: None, corrupt: false, uncertain: false }
@@ -134,7 +134,7 @@ impl Tree {
                 .any(|test| first.is_some_and(|first| shares(test, first, wide)))
         };
         self.uncertain |= self.rules.iter().any(|old| meets(rule, old) || meets(old, rule));
-        // A rule that begins or ends with another one has no effect either, whatever that one's action.
+        // A rule that begins or ends with another one has no effect either, for any action of that one.
         let new = &rule.comparisons;
         let is_dead = |old: &Rule| {
             let old = &old.comparisons;
@@ -168,7 +168,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Makes the nodes of a rule, the last comparison first, and returns the first.
+    /// Creates the nodes of a rule, starting with the last comparison, and returns the first.
     fn chain(&mut self, rule: &Rule) -> usize {
         let mut goal = Side { action: Some(rule.action), next: None };
         for test in rule.comparisons.iter().rev() {
@@ -177,7 +177,7 @@ impl Tree {
         goal.next.unwrap_or(0)
     }
 
-    /// Makes the nodes of a comparison that leads to `goal` where it holds.
+    /// Creates the nodes of a comparison that leads to `goal` if it holds.
     fn comparison(&mut self, test: &Comparison, goal: Side) -> usize {
         let stop = Side::default();
         let holds_when_no = matches!(test.op, Op::Ne | Op::Lt | Op::Le);
@@ -218,7 +218,7 @@ impl Tree {
         id
     }
 
-    /// Puts a node into the level of another one, from that one on; returns which of them leads to the level.
+    /// Inserts a node into the level of another one, from that one on; returns the first node of the level.
     fn merge_level(&mut self, start: usize, new: usize) -> Result<usize, Conflict> {
         let level = self.nodes[start].level;
         let from = self.levels[level].iter().position(|node| *node == start).unwrap_or(0);
@@ -244,7 +244,7 @@ impl Tree {
         Ok(if at == from { new } else { start })
     }
 
-    /// Merges a node with an equal one that is already there.
+    /// Merges a node with an equal existing one.
     fn merge(&mut self, old: usize, new: usize) -> Result<(), Conflict> {
         for yes in [true, false] {
             let side = |node: &Node| if yes { node.yes } else { node.no };
@@ -259,7 +259,7 @@ impl Tree {
                     if old.is_leaf() || new.is_leaf() {
                         return Err(self.conflict());
                     }
-                    // The high words are equal: on the rest, the first of the two in order decides.
+                    // The high words are equal, so for the rest the first of the two in order decides.
                     let first = if yes { new.full > old.full } else { new.full < old.full };
                     first.then_some(Side { action: Some(action), next: there.next })
                 }
@@ -280,7 +280,7 @@ impl Tree {
                 Side { action: None, .. } => {
                     self.set_side(old, yes, Side { next: Some(next), ..there })
                 }
-                // What is there holds for more calls; the rest of the rule is lost with it.
+                // The existing node matches more syscalls; the library drops the rest of the rule.
                 _ => return Ok(()),
             }
         }
@@ -301,7 +301,7 @@ impl Tree {
         })
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     pub(crate) fn size(&self) -> usize {
         let (mut seen, mut todo) = (std::collections::BTreeSet::new(), Vec::from_iter(self.root));
         while let Some(node) = todo.pop() {
@@ -315,7 +315,7 @@ impl Tree {
         seen.len()
     }
 
-    /// What the generated program returns; `None` when it comes to the default action.
+    /// The verdict of the generated program; `None` for the default action.
     pub(crate) fn walk(&self, args: &[u64; 6]) -> Option<u32> {
         self.walk_level(self.root?, args)
     }

@@ -1,4 +1,4 @@
-//! Some hundred random profiles, and what was found by more of them.
+//! A few hundred random profiles, and regressions found by more of them.
 
 use callgate_profile_fuzz::generate::{Case, case};
 use callgate_profile_fuzz::json::Json;
@@ -80,7 +80,7 @@ fn a_listener_is_asked_for_only_by_entries_that_apply() {
 
 #[test]
 fn a_difference_would_be_seen() {
-    // The numbers of another architecture: the same profile cannot mean the same.
+    // With the numbers of another architecture, the same profile has another meaning.
     let text = r#"{"defaultAction": "SCMP_ACT_ERRNO",
                    "syscalls": [{"names": ["read"], "action": "SCMP_ACT_ALLOW"}]}"#;
     let host = |native| Host {

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use callgate_eval::Result;
 use callgate_eval::files::read;
 
-/// Directories at the root; a path in backticks that starts with one is a path of the tree.
+/// Top-level directories. A path in backticks that starts with one of them must exist.
 const ROOTS: &[&str] = &["benches/", "crates/", "docs/", "eval/", "fuzz/", "xtask/"];
 
-/// Paths and links that lead nowhere, as messages.
+/// Missing targets of paths and links, as messages.
 pub(super) fn check(root: &Path, packages: &[PathBuf]) -> Result<Vec<String>> {
     let mut errors = Vec::new();
     let mut directories = vec![root.to_owned(), root.join("docs"), root.join("docs/decisions")];

@@ -17,12 +17,12 @@ pub(super) struct File {
     pub(super) path: PathBuf,
 }
 
-/// A module: a file of its own, or written inside another module's file.
+/// A module, in a file of its own or inline.
 pub(super) struct Module {
     pub(super) file: usize,
     pub(super) parent: Option<usize>,
     pub(super) children: BTreeMap<String, usize>,
-    /// The names that `use` brings into it, and their paths.
+    /// The names that `use` imports, and their paths.
     pub(super) imported: BTreeMap<String, Vec<String>>,
     pub(super) items: Vec<Item>,
 }
@@ -45,7 +45,7 @@ impl Crate {
         Ok(krate)
     }
 
-    /// Adds a module with those inside it; modules in files of their own are left to be read.
+    /// Adds a module and its inline modules; modules in files of their own are read later.
     fn add(
         &mut self,
         file: usize,
@@ -74,7 +74,7 @@ impl Crate {
         self.modules.push(Module { file, parent, children: BTreeMap::new(), imported, items });
         for module in modules {
             let Item::Mod(module) = module else { continue };
-            // A file of another package, which is checked there.
+            // A file of another package, which is checked with that package.
             if module.attrs.iter().any(|attribute| attribute.path().is_ident("path")) {
                 continue;
             }
@@ -92,7 +92,7 @@ impl Crate {
     }
 }
 
-/// Every name that a `use` brings, with its path; a glob as `*`.
+/// The names that a `use` imports, with their paths; a glob is `*`.
 pub(super) fn collect(
     tree: &UseTree,
     path: &mut Vec<String>,
@@ -123,7 +123,7 @@ pub(super) fn collect(
     }
 }
 
-/// Whether an item is there for tests only.
+/// Whether an item exists only in tests.
 fn is_test(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("test")

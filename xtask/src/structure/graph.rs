@@ -1,14 +1,14 @@
-//! Circles of a directed graph.
+//! Cycles of a directed graph.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Edges from file to file, with the names that the first takes from the second.
+/// Edges from file to file, with the names that the first imports from the second.
 pub(super) type Edges = BTreeMap<(usize, usize), BTreeSet<String>>;
 
 /// The strongly connected components of more than one node, each sorted.
 ///
-/// A node is in a circle with those that it reaches and that reach it. Graphs have some hundred nodes, so
-/// reachability from each node is quick enough.
+/// Two nodes are in one component if each reaches the other. Graphs have a few hundred nodes, so computing the
+/// reachability of each node is fast enough.
 pub(super) fn circles(nodes: usize, edges: &Edges) -> Vec<Vec<usize>> {
     let reached: Vec<BTreeSet<usize>> = (0..nodes).map(|node| reachable(node, edges)).collect();
     let mut found = Vec::new();

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use callgate_eval::Result;
 use callgate_eval::files::{files, read};
 
-/// What each package may depend on, of this workspace; dependencies of tests alone are not counted.
+/// The permitted dependencies between packages of this workspace, except for those of tests.
 ///
-/// `callgate-proof` must be trusted and `callgate-codegen` must not: the proof depends on nothing that makes programs.
+/// `callgate-proof` must be trusted and `callgate-codegen` need not be, so the proof must not depend on code
+/// generation.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("callgate-bpf", &[]),
     ("callgate-proof", &["callgate-bpf"]),
@@ -39,7 +40,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "callgate-vm",
         ],
     ),
-    ("callgate-testing", &[]),
+    ("callgate-testing", &["callgate-bpf", "callgate-proof", "callgate-formats"]),
     ("callgate-smt", &["callgate-bpf", "callgate-proof"]),
     ("callgate-profile-fuzz", &["callgate"]),
     ("callgate-fuzz-targets", &["callgate", "callgate-vm"]),
@@ -53,6 +54,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "callgate-measure",
             "callgate-profile-fuzz",
             "callgate-smt",
+            "callgate-testing",
             "callgate-vm",
         ],
     ),
@@ -113,7 +115,7 @@ pub(super) fn check(root: &Path) -> Result<Vec<String>> {
     Ok(errors)
 }
 
-/// The value of a key with a string.
+/// The string value of a key.
 fn field(manifest: &str, key: &str) -> Option<String> {
     manifest.lines().find_map(|line| {
         let value = line.strip_prefix(key)?.trim_start().strip_prefix('=')?;

@@ -1,5 +1,5 @@
-//! `cargo xtask structure`: no import circles between the files of a crate, no dependency between crates that the
-//! architecture does not have, and no document that names a missing file.
+//! `cargo xtask structure`: checks that files of a crate do not import from each other in a circle, that
+//! dependencies between crates follow the architecture, and that documents name existing files.
 
 mod documents;
 mod files;
@@ -16,10 +16,10 @@ use self::files::Crate;
 pub(crate) const HELP: &str = "\
 usage: cargo xtask structure
 
-Reads the source files of every package of the workspace, without their tests, and
-the dependencies between packages. It fails when files of a package import from each
-other in a circle, when a package depends on one that is not below it in the
-architecture, or when a document names a file that does not exist.
+Reads the source files of all packages of the workspace, without their tests, and
+the dependencies between packages. Fails if files of a package import from each
+other in a circle, if a package has a dependency that ARCHITECTURE.md does not
+permit, or if a document names a missing file.
 ";
 
 /// Checks the workspace.

@@ -1,4 +1,4 @@
-//! Which file takes which names from which other file.
+//! The imports between files.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use syn::visit::{self, Visit};
 use super::files::{Crate, Module, collect, name};
 use super::graph::Edges;
 
-/// How many re-exports are followed for one name.
+/// The maximum number of re-exports followed for a name.
 const MAX_REEXPORTS: usize = 8;
 
-/// The imports between files of a crate: those by `use`, and paths in code that start at a module.
+/// The imports between files of a crate: by `use`, and by paths in code that start with a module.
 pub(super) fn imports(krate: &Crate) -> Edges {
     let mut edges = BTreeMap::new();
     for (number, module) in krate.modules.iter().enumerate() {
@@ -52,8 +52,8 @@ impl<'ast> Visit<'ast> for Found {
 }
 
 impl Crate {
-    /// The file that defines what a path names in a module, and the last part of the path. `None` for what other
-    /// crates define.
+    /// The file that defines the item of a path in a module, and the last segment of the path. `None` for items of
+    /// other crates.
     fn resolve(&self, from: usize, path: &[String], reexports: usize) -> Option<(usize, String)> {
         let mut at = from;
         let mut rest = path;
@@ -73,7 +73,7 @@ impl Crate {
             return Some((module.file, path.last()?.clone()));
         };
         if !is_inside {
-            // The name of another crate, or one that `use` brought: that import counts itself.
+            // The name of another crate, or an imported name, whose import is counted itself.
             return None;
         }
         if !module.defines(first) && reexports > 0 {

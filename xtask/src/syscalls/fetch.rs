@@ -1,7 +1,7 @@
-//! Gets the sources on a Debian system: two packages through a private apt configuration, and the
-//! running kernel's trace events.
+//! Downloads the sources on a Debian system: two packages, with a private apt configuration, and the running
+//! kernel's trace events.
 //!
-//! Nothing of the system changes, see [`callgate_eval::apt`].
+//! The system is not changed; see [`callgate_eval::apt`].
 
 use super::sources::{FORMATS, HEADERS, MANPAGE, read};
 use callgate_eval::Result;
@@ -11,10 +11,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Where tracefs may be mounted; the second place is the older one.
+/// Mount points of tracefs; the second is the older one.
 const TRACEFS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
-/// Fills `directory` anew. What was there stays until all of it could be had.
+/// Replaces the contents of `directory`, after everything was downloaded.
 pub(super) fn fetch(directory: &Path) -> Result<()> {
     let formats = formats()?;
     println!("fetching linux-libc-dev and manpages-dev (Debian sid)");
@@ -44,7 +44,7 @@ pub(super) fn fetch(directory: &Path) -> Result<()> {
     write(&directory.join(FORMATS), formats)
 }
 
-/// The trace events of all calls of the running kernel.
+/// The trace events of all syscalls of the running kernel.
 fn formats() -> Result<String> {
     if std::env::consts::ARCH != "x86_64" {
         return Err(format!(
@@ -74,7 +74,7 @@ fn formats() -> Result<String> {
     let version: String = release.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
     let mut text = format!("kernel {}\n", version.trim_end_matches('.'));
     for path in paths {
-        // Event identifiers change with every boot and mean nothing here.
+        // Event identifiers differ between boots and are irrelevant here.
         let format = read(&path)?;
         text.extend(format.lines().filter(|l| !l.starts_with("ID:")).flat_map(|l| [l, "\n"]));
     }

@@ -1,8 +1,8 @@
 //! Numbers from the kernel's uapi headers, read through the C preprocessor.
 //!
-//! An architecture's asm/unistd.h chooses by the predefined macros of its compilers; those are
-//! given here, so that one host compiler serves all architectures. Only `-dM` output is read:
-//! every definition, unexpanded, and the few forms of it that occur are evaluated below.
+//! asm/unistd.h depends on the predefined macros of the architecture's compiler. These are defined here, so that
+//! the host compiler serves all architectures. Only the output of `-dM` is read: unexpanded definitions, whose few
+//! forms are evaluated below.
 
 use super::supplement;
 use callgate_eval::Result;
@@ -12,17 +12,17 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// A column of the table: one numbering, which may serve two byte orders.
+/// A column of the table: one numbering, possibly for two byte orders.
 pub(super) struct Column {
-    /// The name, as the table's header line spells it.
+    /// The name in the header of the table.
     pub(super) name: &'static str,
-    /// The directory under usr/lib/linux/uapi; empty when the kernel has dropped the interface.
+    /// The directory under usr/lib/linux/uapi; empty if the kernel has dropped the interface.
     directory: &'static str,
     /// The size of `long` and of pointers in bytes.
     long: u8,
-    /// What else the compilers of this interface predefine, as far as the headers look at it.
+    /// Other predefined macros of this ABI's compilers on which the headers depend.
     defines: &'static [&'static str],
-    /// What is added to every number; the table stores numbers without it.
+    /// The base of all numbers; the table stores numbers without it.
     base: u32,
 }
 
@@ -36,7 +36,7 @@ const fn column(
     Column { name, directory, long, defines, base }
 }
 
-/// The columns in the order of the table. `Arch::column` in the core crate knows the same order.
+/// The columns in the order of the table, which is also that of `Arch::column` in `callgate-bpf`.
 pub(super) const COLUMNS: [Column; 18] = [
     column("x86_64", "x86", 8, &["__x86_64__"], 0),
     column("x86", "x86", 4, &["__i386__"], 0),
@@ -61,7 +61,7 @@ pub(super) const COLUMNS: [Column; 18] = [
 /// The numbers of all architectures.
 #[derive(Default)]
 pub(super) struct Tables {
-    /// Per call its number in each column, without the column's base.
+    /// Per syscall its number in each column, without the column's base.
     pub(super) calls: BTreeMap<String, [Option<u32>; COLUMNS.len()]>,
     /// Second names of a number: the column, the second name, the name in `calls`.
     pub(super) aliases: Vec<(usize, String, String)>,
@@ -92,26 +92,31 @@ pub(super) fn read(headers: &Path) -> Result<Tables> {
         let before = tables.aliases.len();
         for (name, value) in &macros {
             let Some(call) = call_of_macro(name) else { continue };
-            // A call that is defined by another call is a second name of its number.
+            // A syscall that is defined by another call is a second name of its number.
             if let Some(first) = call_of_macro(value) {
                 tables.aliases.push((index, call.to_owned(), first.to_owned()));
                 continue;
             }
             let number = evaluate(&macros, value)
                 .and_then(|number| number.checked_sub(column.base))
-                .ok_or_else(|| format!("{}: {name} is {value:?}, no number", column.name))?;
+                .ok_or_else(|| {
+                    format!("{}: {name} is {value:?}, which is not a number", column.name)
+                })?;
             tables.insert(index, call, number)?;
         }
         for (_, second, first) in &tables.aliases[before..] {
             if tables.calls.get(first).is_none_or(|row| row[index].is_none()) {
-                return Err(format!("{}: {second} is defined by {first}, no call", column.name));
+                return Err(format!(
+                    "{}: {second} is defined by {first}, which is not a syscall",
+                    column.name
+                ));
             }
         }
     }
     Ok(tables)
 }
 
-/// The numbers with which socketcall(2) and ipc(2) stand for calls, from linux/net.h and
+/// The numbers with which socketcall(2) and ipc(2) stand for syscalls, from linux/net.h and
 /// linux/ipc.h: (multiplexer, call, number), in the order of the numbers.
 pub(super) fn multiplexed(headers: &Path) -> Result<Vec<(&'static str, String, u32)>> {
     let mut found = Vec::new();
@@ -138,7 +143,7 @@ pub(super) fn multiplexed(headers: &Path) -> Result<Vec<(&'static str, String, u
             }
         }
         if calls.is_empty() {
-            return Err(format!("{}: no numbers for {multiplexer}(2)", path.display()));
+            return Err(format!("{}: missing numbers of {multiplexer}(2)", path.display()));
         }
         calls.sort_by_key(|(_, _, number)| *number);
         found.append(&mut calls);
@@ -146,7 +151,7 @@ pub(super) fn multiplexed(headers: &Path) -> Result<Vec<(&'static str, String, u
     Ok(found)
 }
 
-/// The names of calls in the headers of all architectures, those without a column too.
+/// The names of syscalls in the headers of all architectures, those without a column too.
 pub(super) fn names_of_all(headers: &Path) -> Result<BTreeSet<String>> {
     let uapi = headers.join("usr/lib/linux/uapi");
     let fail = |error: std::io::Error| format!("{}: {error}", uapi.display());
@@ -167,8 +172,8 @@ pub(super) fn names_of_all(headers: &Path) -> Result<BTreeSet<String>> {
     Ok(names)
 }
 
-/// The call that a macro numbers. Arm's private calls have a prefix of their own; markers and
-/// bases, and slots that the kernel names only because nothing is in them, are no calls.
+/// The syscall that a macro numbers. Arm's private syscalls have a prefix of their own; markers and
+/// bases, and slots that the kernel names only because nothing is in them, are no syscalls.
 fn call_of_macro(name: &str) -> Option<&str> {
     let call = name.strip_prefix("__NR_").or_else(|| name.strip_prefix("__ARM_NR_"))?;
     let empty_slot = ["reserved", "unused"].iter().any(|word| {
@@ -184,7 +189,7 @@ fn call_of_macro(name: &str) -> Option<&str> {
 fn preprocess(headers: &Path, column: &Column, file: &str) -> Result<BTreeMap<String, String>> {
     let uapi = headers.join("usr/lib/linux/uapi").join(column.directory);
     if !uapi.join(file).exists() {
-        return Err(format!("{}: no {file} in it", uapi.display()));
+        return Err(format!("{}: missing {file}", uapi.display()));
     }
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
     let mut command = Command::new(&compiler);
@@ -214,7 +219,7 @@ fn preprocess(headers: &Path, column: &Column, file: &str) -> Result<BTreeMap<St
 
 /// The value of a number, of a macro, or of a sum of them; `None` for any other form.
 fn evaluate(macros: &BTreeMap<String, String>, expression: &str) -> Option<u32> {
-    /// Deeper than any chain of definitions in the headers (three), and an end to circular ones.
+    /// More than the longest chain of definitions in the headers (three), and a limit for circular ones.
     const DEPTH: usize = 8;
     let mut terms = vec![expression.to_owned()];
     for _ in 0..DEPTH {

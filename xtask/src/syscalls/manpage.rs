@@ -6,17 +6,17 @@
 use callgate_eval::Result;
 use std::collections::BTreeMap;
 
-/// The version that introduced each call, as the page spells it: `1.0`, `2.6.28`, `5.1`.
+/// The version that introduced each syscall, as in the page: `1.0`, `2.6.28`, `5.1`.
 pub(super) fn read(page: &str) -> Result<BTreeMap<String, String>> {
     let mut versions = BTreeMap::new();
     for row in rows(page) {
         let mut fields = row.split('\t');
         let (Some(name), Some(version)) = (fields.next(), fields.next()) else { continue };
         let Some(name) = plain(name).strip_suffix("(2)").map(str::to_owned) else { continue };
-        // "2.6; 2.4.18" means that it was also added to an older series that went on.
+        // "2.6; 2.4.18" means that it was also added to an older, still maintained series.
         let version = version.split(';').next().unwrap_or_default().trim();
         if version.is_empty() {
-            continue; // Only a note; the supplement has read it.
+            continue; // Only a note, which the supplement covers.
         }
         if !version.bytes().all(|b| b.is_ascii_digit() || b == b'.') || !version.contains('.') {
             return Err(format!("syscalls(2): {name} has the version {version:?}"));
@@ -26,12 +26,12 @@ pub(super) fn read(page: &str) -> Result<BTreeMap<String, String>> {
         }
     }
     if versions.is_empty() {
-        return Err("syscalls(2): no table of names and versions in it".to_owned());
+        return Err("syscalls(2): missing table of names and versions".to_owned());
     }
     Ok(versions)
 }
 
-/// The rows of the table, blocks folded into one line.
+/// The rows of the table, with blocks joined to one line.
 fn rows(page: &str) -> Vec<String> {
     let table = page
         .lines()

@@ -1,8 +1,8 @@
 //! `cargo xtask syscalls`: the tables of `crates/callgate-bpf/src/syscalls/generated/`.
 //!
 //! Numbers come from the kernel's uapi headers, versions from the man page syscalls(2), arguments
-//! from the running kernel's trace events; [`supplement`] holds what none of them says. The
-//! output depends on the sources alone, so a second run with the same sources changes nothing.
+//! from the running kernel's trace events; [`supplement`] has what these sources lack. The
+//! output depends only on the sources, so a second run with the same sources changes nothing.
 
 mod fetch;
 mod headers;
@@ -26,15 +26,15 @@ Writes crates/callgate-bpf/src/syscalls/generated/*.rs from three sources:
   versions   the table of the man page syscalls(2)
   arguments  /sys/kernel/tracing/events/syscalls of an x86-64 kernel
 
-  --check        write nothing; fail when a generated file would change
-  --fetch        fetch the sources anew (without it: only when DIR lacks them)
-  --sources DIR  where the sources are kept; default: target/syscall-sources
-  --headers DIR  take the numbers from this unpacked linux-libc-dev, which has
-                 usr/lib/linux/uapi/ARCH/asm and usr/include/linux in it
+  --check        write nothing; fail if a generated file would change
+  --fetch        download the sources again (default: only if DIR lacks them)
+  --sources DIR  the directory of the sources; default: target/syscall-sources
+  --headers DIR  take the numbers from this unpacked linux-libc-dev, with the
+                 directories usr/lib/linux/uapi/ARCH/asm and usr/include/linux
 
-Fetching takes Debian's newest linux-libc-dev and manpages-dev (suite sid) through a private apt
-configuration that uses this system's own mirror and keyring; it installs nothing and needs no
-root. The arguments need a mounted tracefs that this user may read.
+Downloads Debian's newest linux-libc-dev and manpages-dev (suite sid) with a private apt
+configuration and this system's mirror and keyring; installs nothing and does not need root.
+The arguments need a mounted tracefs that this user may read.
 ";
 
 /// The options of one run.
@@ -51,9 +51,8 @@ impl Options {
         let mut options = Options::default();
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
-            let mut directory = || {
-                words.next().map(PathBuf::from).ok_or(format!("{word} needs a directory after it"))
-            };
+            let mut directory =
+                || words.next().map(PathBuf::from).ok_or(format!("missing value: {word} DIR"));
             match word.as_str() {
                 "--check" => options.check = true,
                 "--fetch" => options.fetch = true,
@@ -66,7 +65,7 @@ impl Options {
     }
 }
 
-/// Where the sources are kept when nothing else is said.
+/// The default directory of the sources.
 fn default_sources() -> PathBuf {
     workspace().join("target/syscall-sources")
 }
@@ -114,7 +113,7 @@ fn generate(sources: &Sources) -> Result<Vec<(&'static str, String)>> {
     ])
 }
 
-/// A file whose text is not what the generator writes.
+/// A file that differs from the generator's output.
 struct Stale {
     path: PathBuf,
     present: String,
@@ -130,9 +129,9 @@ fn stale(directory: &Path, files: &[(&str, String)]) -> Vec<Stale> {
     stale.collect()
 }
 
-/// Says what differs: the first line of each file, which names the version when only that moved.
+/// Describes the differences by the first different line of each file.
 fn explain(files: &[Stale], sources: &Sources) -> String {
-    let mut text = format!("these files are not what the sources give ({}):", sources.summary());
+    let mut text = format!("these files differ from the generated ones ({}):", sources.summary());
     for file in files {
         let mut present = file.present.lines();
         let mut wanted = file.wanted.lines();
@@ -166,14 +165,14 @@ mod tests {
         assert!(parse(&["--chekc"]).unwrap_err().contains("--chekc"));
     }
 
-    /// The sources are too large to commit, so this runs where somebody has fetched them:
-    /// `CALLGATE_SYSCALL_SOURCES=DIR`, or the place where `cargo xtask syscalls` keeps them.
+    /// The sources are too large to commit, so this runs only if they were downloaded: to
+    /// `CALLGATE_SYSCALL_SOURCES`, or to the default directory of `cargo xtask syscalls`.
     #[test]
     fn regenerating_changes_nothing() {
         let given = std::env::var_os("CALLGATE_SYSCALL_SOURCES").map(PathBuf::from);
         let directory = given.clone().unwrap_or_else(default_sources);
         if given.is_none() && !sources::complete(&directory) {
-            // Not eprintln!, which is heard only when a test fails.
+            // Not eprintln!, whose output is shown only if a test fails.
             let place = directory.display();
             writeln!(
                 std::io::stderr(),

@@ -1,5 +1,4 @@
-//! What a call's arguments are called, of which type they are, and how many bits of a register
-//! the kernel looks at.
+//! Names, types and widths of syscall arguments. The width is the number of bits that the kernel reads.
 
 use callgate_eval::Result;
 use std::collections::BTreeMap;
@@ -7,7 +6,7 @@ use std::collections::BTreeMap;
 /// One argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Argument {
-    /// Its name in the kernel's definition of the call.
+    /// Its name in the kernel's definition of the syscall.
     pub(super) name: String,
     /// Its C type, without `__user` and with one blank before each `*`.
     pub(super) ctype: String,
@@ -15,7 +14,7 @@ pub(super) struct Argument {
     pub(super) bits: u8,
 }
 
-/// The arguments of each call, by the kernel's own name of it.
+/// The arguments of each syscall, by the kernel's name.
 pub(super) type Prototypes = BTreeMap<String, Vec<Argument>>;
 
 /// Reads trace events: `name: sys_enter_CALL`, and per argument `field:TYPE NAME; offset:...`.
@@ -35,11 +34,13 @@ pub(super) fn read_formats(text: &str) -> Result<Prototypes> {
         }
         match &mut call {
             Some(arguments) => arguments.push(argument(declaration)?),
-            None => return Err(format!("trace events: {declaration:?} belongs to no call")),
+            None => {
+                return Err(format!("trace events: {declaration:?} does not belong to a syscall"));
+            }
         }
     }
     if prototypes.is_empty() {
-        return Err("trace events: no sys_enter_* among them".to_owned());
+        return Err("trace events: missing sys_enter_*".to_owned());
     }
     Ok(prototypes)
 }
@@ -49,7 +50,7 @@ pub(super) fn read_prototype(text: &str) -> Result<(&str, Vec<Argument>)> {
     let (name, arguments) = text
         .strip_suffix(')')
         .and_then(|text| text.split_once('('))
-        .ok_or_else(|| format!("{text:?} is no prototype"))?;
+        .ok_or_else(|| format!("{text:?} is not a prototype"))?;
     let arguments = arguments.split(',').map(str::trim).filter(|text| !text.is_empty());
     Ok((name, arguments.map(argument).collect::<Result<_>>()?))
 }
@@ -59,7 +60,7 @@ fn argument(declaration: &str) -> Result<Argument> {
     let spaced = declaration.replace('*', " * ");
     let words: Vec<&str> = spaced.split_whitespace().collect();
     let Some((name, ctype)) = words.split_last().filter(|(_, ctype)| !ctype.is_empty()) else {
-        return Err(format!("{declaration:?} is no type and name"));
+        return Err(format!("{declaration:?} is not a type and a name"));
     };
     let ctype = ctype.join(" ").replace("* *", "**");
     let bits = bits(&ctype).ok_or_else(|| {
@@ -68,8 +69,7 @@ fn argument(declaration: &str) -> Result<Argument> {
     Ok(Argument { name: (*name).to_owned(), ctype, bits })
 }
 
-/// The width of a C type on a 64-bit kernel. What is narrower than 32 bits counts as 32: a filter
-/// compares words.
+/// The width of a C type on a 64-bit kernel. Narrower types count as 32 bits, because filters compare words.
 fn bits(ctype: &str) -> Option<u8> {
     if ctype.contains('*') {
         return Some(64);
@@ -84,7 +84,7 @@ fn bits(ctype: &str) -> Option<u8> {
         "key_t" | "key_serial_t" | "rwf_t" | "umode_t" | "unsigned char" => 32,
         "long" | "unsigned long" | "size_t" | "ssize_t" | "off_t" | "loff_t" => 64,
         "u64" | "__u64" | "uintptr_t" | "aio_context_t" => 64,
-        // Pointers by another name.
+        // Aliases of pointer types.
         "cap_user_header_t" | "cap_user_data_t" => 64,
         _ => return None,
     })

@@ -1,5 +1,4 @@
-//! The generated files as Rust text. They are left as written here (`rustfmt::skip`): a row per
-//! call, in columns.
+//! Writes the generated files as Rust source, one row per syscall, in columns (`rustfmt::skip`).
 
 use super::headers::{COLUMNS, Tables};
 use super::prototype::{Argument, Prototypes, read_prototype};
@@ -25,7 +24,7 @@ fn right(text: &str, width: usize) -> String {
     format!("{text:>width$}")
 }
 
-/// `numbers.rs`: per call a row of numbers.
+/// `numbers.rs`: per syscall a row of numbers.
 pub(super) fn numbers(sources: &Sources, tables: &Tables, elsewhere: &BTreeSet<String>) -> String {
     let mut text = head(
         "Numbers of all system calls, per architecture.",
@@ -115,7 +114,7 @@ pub(super) fn multiplexed(sources: &Sources, calls: &[(&str, String, u32)]) -> S
     text + "];\n"
 }
 
-/// `facts.rs`: per call the version and the arguments, in the order of `numbers.rs`.
+/// `facts.rs`: per syscall the version and the arguments, in the order of `numbers.rs`.
 pub(super) fn facts(
     sources: &Sources,
     tables: &Tables,
@@ -155,8 +154,8 @@ pub(super) fn facts(
     Ok(text + "];\n")
 }
 
-/// The version of every call: the man page's word, then the supplement's. A call that neither
-/// knows is an error, and so is a supplement that the man page or the headers have overtaken.
+/// The version of each syscall, from the man page or else from the supplement. A missing version is an error, and
+/// so is an entry of the supplement that is no longer necessary.
 fn all_versions(
     tables: &Tables,
     manpage: &BTreeMap<String, String>,
@@ -166,25 +165,27 @@ fn all_versions(
     for (version, names) in supplement::VERSIONS {
         for name in *names {
             if let Some(page) = manpage.get(*name) {
-                problems.push(format!("VERSIONS has {name}, and syscalls(2) says {page}"));
+                problems.push(format!("VERSIONS has {name}, for which syscalls(2) has {page}"));
             }
             if !tables.calls.contains_key(*name) {
-                problems
-                    .push(format!("VERSIONS has {name}, and no header (older than {version}?)"));
+                problems.push(format!(
+                    "VERSIONS has {name}, which no header has (are they older than {version}?)"
+                ));
             }
             versions.insert((*name).to_owned(), (*version).to_owned());
         }
     }
     for (name, wrong, right) in supplement::CORRECTIONS {
         if versions.insert((*name).to_owned(), (*right).to_owned()).as_deref() != Some(*wrong) {
-            problems
-                .push(format!("CORRECTIONS has {name}, and syscalls(2) no longer says {wrong}"));
+            problems.push(format!(
+                "CORRECTIONS has {name}, for which syscalls(2) no longer has {wrong}"
+            ));
         }
     }
     let never: BTreeSet<&str> = supplement::NEVER_IMPLEMENTED.iter().copied().collect();
     for name in tables.calls.keys() {
         if !versions.contains_key(name) && !never.contains(name.as_str()) {
-            problems.push(format!("no version of {name}: add it to VERSIONS"));
+            problems.push(format!("missing version of {name}: add it to VERSIONS"));
         }
     }
     for name in never {
@@ -195,14 +196,15 @@ fn all_versions(
     if problems.is_empty() { Ok(versions) } else { Err(in_supplement(&problems)) }
 }
 
-/// The arguments by table name: the kernel's word, then the supplement's.
+/// The arguments by name in the table, from the kernel or else from the supplement.
 fn all_prototypes(tables: &Tables, kernel: &Prototypes) -> Result<Prototypes> {
     let mut prototypes = Prototypes::new();
     let mut problems = Vec::new();
     for text in supplement::PROTOTYPES {
         let (name, arguments) = read_prototype(text)?;
         if !tables.calls.contains_key(name) {
-            problems.push(format!("PROTOTYPES has {name}, and no header (too old?)"));
+            problems
+                .push(format!("PROTOTYPES has {name}, which no header has (are they too old?)"));
         }
         prototypes.insert(name.to_owned(), arguments);
     }
@@ -215,7 +217,8 @@ fn all_prototypes(tables: &Tables, kernel: &Prototypes) -> Result<Prototypes> {
         match kernel.get(*function) {
             Some(arguments) => prototypes.insert((*name).to_owned(), arguments.clone()),
             None => {
-                problems.push(format!("SAME_FUNCTION: no trace event of {function} for {name}"));
+                problems
+                    .push(format!("SAME_FUNCTION: missing trace event of {function} for {name}"));
                 None
             }
         };
@@ -224,5 +227,5 @@ fn all_prototypes(tables: &Tables, kernel: &Prototypes) -> Result<Prototypes> {
 }
 
 fn in_supplement(problems: &[String]) -> String {
-    format!("xtask/src/syscalls/supplement.rs needs work:\n  {}", problems.join("\n  "))
+    format!("xtask/src/syscalls/supplement.rs needs changes:\n  {}", problems.join("\n  "))
 }

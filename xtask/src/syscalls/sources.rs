@@ -1,4 +1,4 @@
-//! The directory of sources: what lies where in it, and which versions they are.
+//! The directory of sources: its layout, and the versions of the sources.
 
 use callgate_eval::Result;
 use std::fs;
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 pub(super) const HEADERS: &str = "headers";
 /// The man page, as troff.
 pub(super) const MANPAGE: &str = "syscalls.2";
-/// The trace events of all calls, one after the other, below a line that names the kernel.
+/// The trace events of all syscalls, after a line with the kernel version.
 pub(super) const FORMATS: &str = "formats.txt";
 
-/// Whether a directory holds the sources; the trace events come last.
+/// Whether a directory contains the sources; the trace events are written last.
 pub(super) fn complete(directory: &Path) -> bool {
     directory.join(FORMATS).exists()
 }
@@ -22,7 +22,7 @@ pub(super) struct Sources {
     pub(super) headers: PathBuf,
     /// syscalls(2) as troff.
     pub(super) manpage: String,
-    /// What tracefs says about all calls.
+    /// The trace events of all syscalls.
     pub(super) formats: String,
     /// The kernel of the headers, such as `6.18.1`.
     pub(super) headers_version: String,
@@ -33,7 +33,7 @@ pub(super) struct Sources {
 }
 
 impl Sources {
-    /// Loads a directory that [`super::fetch::fetch`] filled; `headers` stands in for those in it.
+    /// Loads a directory that [`super::fetch::fetch`] filled; `headers` replaces its headers.
     pub(super) fn load(directory: &Path, headers: Option<&Path>) -> Result<Sources> {
         let headers = headers.map_or_else(|| directory.join(HEADERS), Path::to_owned);
         let manpage = read(&directory.join(MANPAGE))?;
@@ -58,7 +58,7 @@ impl Sources {
     }
 }
 
-/// Reads a text file; an error names it.
+/// Reads a text file; errors contain its path.
 pub(super) fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
 }

@@ -1,5 +1,5 @@
-//! What the sources do not say, by hand: versions of calls that the man page lacks, arguments of
-//! calls that an x86-64 kernel lacks, and an interface that newer headers lack.
+//! Manually collected facts that the sources lack: versions of syscalls that are missing in the man page, arguments
+//! of syscalls that x86-64 does not have, and an ABI that newer headers do not have.
 
 use callgate_eval::Result;
 
@@ -13,20 +13,19 @@ pub(super) fn s390() -> Result<Vec<(String, u32)>> {
     rows.collect::<Option<_>>().ok_or_else(|| "s390.txt: a line is not NUMBER NAME".to_owned())
 }
 
-/// Versions of calls that have no row in syscalls(2).
+/// Versions of syscalls that have no row in syscalls(2).
 ///
-/// The sources are the calls' own man pages where there is one (cachestat, futex_waitv,
-/// mount_setattr, open_tree_attr, uretprobe), and else the release whose merge window took the
-/// commit that wired the call up.
+/// The sources are the man pages of the syscalls if there are any (cachestat, futex_waitv, mount_setattr,
+/// open_tree_attr, uretprobe), otherwise the release with the commit that added the syscall.
 #[rustfmt::skip]
 pub(super) const VERSIONS: &[(&str, &[&str])] = &[
-    // The page says in a note that they came as pread and pwrite; the number is the same.
+    // According to a note in the page, they were introduced as pread and pwrite; the number is the same.
     ("2.2", &["pread64", "pwrite64"]),
-    // The row of sync_file_range2, of which it is Arm's name.
+    // Arm's name of sync_file_range2, which has a row.
     ("2.6.22", &["arm_sync_file_range"]),
     // Arm's order of the arguments of fadvise64_64.
     ("2.6", &["arm_fadvise64_64"]),
-    // 64-bit times for 32-bit programs, all in one series.
+    // 64-bit times for 32-bit programs, all introduced in one series.
     ("5.1", &[
         "clock_adjtime64", "clock_getres_time64", "clock_gettime64", "clock_nanosleep_time64",
         "clock_settime64", "futex_time64", "io_pgetevents_time64", "mq_timedreceive_time64",
@@ -55,8 +54,7 @@ pub(super) const VERSIONS: &[(&str, &[&str])] = &[
     ("7.0", &["rseq_slice_yield"]),
 ];
 
-/// Rows of syscalls(2) that the calls' own pages contradict, rightly: the call, what the table says,
-/// what is right.
+/// Wrong rows of syscalls(2), according to the syscalls' own pages: the syscall, the wrong and the right version.
 pub(super) const CORRECTIONS: &[(&str, &str, &str)] = &[
     ("membarrier", "3.17", "4.3"),
     ("pkey_alloc", "4.8", "4.9"),
@@ -64,8 +62,8 @@ pub(super) const CORRECTIONS: &[(&str, &str, &str)] = &[
     ("pkey_mprotect", "4.8", "4.9"),
 ];
 
-/// Names that headers number although no mainline kernel does anything for them, so that no
-/// version introduced them. The man page lists most of them as reserved slots.
+/// Names that have numbers in headers, but were never implemented in a mainline kernel. The man page lists most of
+/// them as reserved slots.
 #[rustfmt::skip]
 pub(super) const NEVER_IMPLEMENTED: &[&str] = &[
     "afs_syscall", "break", "cachectl", "epoll_ctl_old", "epoll_wait_old", "ftime", "getpmsg",
@@ -73,9 +71,8 @@ pub(super) const NEVER_IMPLEMENTED: &[&str] = &[
     "timerfd", "tuxcall", "ulimit", "vserver",
 ];
 
-/// Calls whose kernel function has another name, or that are one function under two names: the
-/// name in the tables, the name of the function. The second group are calls of 32-bit programs:
-/// 32-bit user ids, and 64-bit times in the 64-bit layout.
+/// Syscalls whose kernel function has another name: the name in the tables, the name of the function. The second
+/// group are syscalls of 32-bit programs: 32-bit user IDs, and 64-bit times in the 64-bit layout.
 #[rustfmt::skip]
 pub(super) const SAME_FUNCTION: &[(&str, &str)] = &[
     ("fstat", "newfstat"), ("lstat", "newlstat"), ("stat", "newstat"), ("uname", "newuname"),
@@ -102,12 +99,11 @@ pub(super) const SAME_FUNCTION: &[(&str, &str)] = &[
     ("utimensat_time64", "utimensat"),
 ];
 
-/// Arguments of calls that the trace events lack: calls of other architectures, of kernels newer
-/// or older than the one that gave the events, and of parts that a kernel may be built without.
-/// Where the kernel was built with them its own word counts; a call is listed by its table name.
+/// Arguments of syscalls that may be missing in the trace events: syscalls of other architectures, of newer or older
+/// kernels, and of optional parts of the kernel. Trace events take precedence. The name is that in the tables.
 #[rustfmt::skip]
 pub(super) const PROTOTYPES: &[&str] = &[
-    // Modules, kexec, tracing, shadow stacks: left out of some x86-64 kernels.
+    // Modules, kexec, tracing, shadow stacks: optional on x86-64.
     "delete_module(const char *name_user, unsigned int flags)",
     "finit_module(int fd, const char *uargs, int flags)",
     "init_module(void *umod, unsigned long len, const char *uargs)",
@@ -125,12 +121,12 @@ pub(super) const PROTOTYPES: &[&str] = &[
     // Thread-local storage of 32-bit x86.
     "get_thread_area(struct user_desc *u_info)",
     "set_thread_area(struct user_desc *u_info)",
-    // One call for many, on older architectures.
+    // Multiplexers of older architectures.
     "ipc(unsigned int call, int first, unsigned long second, unsigned long third, void *ptr, long fifth)",
     "socketcall(int call, unsigned long *args)",
     "recv(int fd, void *ubuf, size_t size, unsigned int flags)",
     "send(int fd, void *buff, size_t len, unsigned int flags)",
-    // 32-bit programs: wide numbers in two arguments are shown as the one that they mean.
+    // 32-bit programs: a 64-bit number in two arguments is listed as one argument.
     "_llseek(unsigned int fd, unsigned long offset_high, unsigned long offset_low, loff_t *result, unsigned int whence)",
     "arm_fadvise64_64(int fd, int advice, loff_t offset, loff_t len)",
     "fadvise64_64(int fd, loff_t offset, loff_t len, int advice)",

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use super::{Listing, note};
+use super::listing::Listing;
+use super::note;
 use crate::ancillary::AncillaryWord;
 use crate::cfg::Successors;
 use crate::data::{Endian, Word};
@@ -78,7 +79,7 @@ fn knows_number(listing: &Listing<'_>, index: usize) -> bool {
 /// of `ja` is a label, and there are comments.
 pub(super) fn bpf_asm(listing: &Listing<'_>) -> String {
     let mut out = String::new();
-    for (index, insn, note) in listing.lines() {
+    for (index, insn, note) in note::lines(listing) {
         let (mnemonic, operand) = if insn.has_ignored_bits() {
             (".insn", fields(insn))
         } else {

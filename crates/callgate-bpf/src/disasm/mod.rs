@@ -14,115 +14,19 @@
 //! write such an instruction as `.insn code, jt, jf, k`, which Linux's `bpf_asm` does not read.
 
 mod annotated;
+mod dialect;
+mod listing;
 mod note;
 mod source;
 mod table;
 
-use std::fmt;
-use std::str::FromStr;
-
+pub use dialect::{Dialect, UnknownDialect};
+pub use listing::ListingOptions;
 pub(super) use source::CODE_PARTS;
 pub(super) use table::SECCOMP_LOAD;
 
-use super::flow;
-use super::insn::Insn;
-use super::op::Op;
 use super::program::{LongProgram, SocketProgram};
-use crate::data::{Endian, Word};
-use crate::syscalls::Arch;
-
-/// A textual form of a program.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Dialect {
-    /// Assembly with comments.
-    #[default]
-    Annotated,
-    /// Linux's `bpf_asm`.
-    BpfAsm,
-    /// The table of libseccomp's `scmp_bpf_disasm`.
-    Libseccomp,
-    /// The kernel's names of Linux 3.10.
-    Legacy,
-    /// An array in C.
-    C,
-    /// An array in Rust, for the crate `libc`.
-    Rust,
-    /// A slice in Go, for `golang.org/x/sys/unix`.
-    Go,
-    /// The decimal table of `tcpdump -ddd`.
-    Ddd,
-}
-
-impl Dialect {
-    /// All dialects.
-    pub const ALL: &'static [Dialect] = &[
-        Dialect::Annotated,
-        Dialect::BpfAsm,
-        Dialect::Libseccomp,
-        Dialect::Legacy,
-        Dialect::C,
-        Dialect::Rust,
-        Dialect::Go,
-        Dialect::Ddd,
-    ];
-
-    /// The name, as the command line takes it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Dialect::Annotated => "annotated",
-            Dialect::BpfAsm => "bpf_asm",
-            Dialect::Libseccomp => "libseccomp",
-            Dialect::Legacy => "legacy",
-            Dialect::C => "c",
-            Dialect::Rust => "rust",
-            Dialect::Go => "go",
-            Dialect::Ddd => "ddd",
-        }
-    }
-}
-
-impl fmt::Display for Dialect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Dialect {
-    type Err = UnknownDialect;
-
-    fn from_str(name: &str) -> Result<Dialect, UnknownDialect> {
-        Dialect::ALL
-            .iter()
-            .copied()
-            .find(|dialect| dialect.name() == name)
-            .ok_or_else(|| UnknownDialect { name: name.to_owned() })
-    }
-}
-
-/// The error for an unknown name of a dialect.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownDialect {
-    name: String,
-}
-
-impl fmt::Display for UnknownDialect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&str> = Dialect::ALL.iter().map(|dialect| dialect.name()).collect();
-        write!(f, "unknown dialect `{}`; the dialects are {}", self.name, names.join(", "))
-    }
-}
-
-impl std::error::Error for UnknownDialect {}
-
-/// Assumptions about a program, for names in its listing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ListingOptions {
-    /// The byte order of the machine, which decides the offset of each half of an argument.
-    pub endian: Endian,
-    /// The architectures of the filter. The first one gives names to syscall numbers where the program has
-    /// not tested the arch; without any, only numbers after a test of the arch have names.
-    pub arches: Vec<Arch>,
-}
+use listing::Listing;
 
 /// A seccomp filter as text.
 ///
@@ -163,40 +67,6 @@ fn write(listing: &Listing<'_>, dialect: Dialect) -> String {
         Dialect::C => source::c(listing),
         Dialect::Rust => source::rust(listing),
         Dialect::Go => source::go(listing),
-    }
-}
-
-/// A program with the facts before each instruction.
-struct Listing<'a> {
-    insns: &'a [Insn],
-    /// The assumptions about a seccomp filter; `None` for a socket filter.
-    seccomp: Option<&'a ListingOptions>,
-    flow: Vec<Option<flow::PathFacts>>,
-    /// The arch that comments do not mention: the assumed one, otherwise the first one tested.
-    home: Option<Arch>,
-}
-
-impl<'a> Listing<'a> {
-    fn new(insns: &'a [Insn], seccomp: Option<&'a ListingOptions>) -> Listing<'a> {
-        let flow = seccomp.map_or_else(Vec::new, |options| flow::known(insns, options.endian));
-        let assumed = seccomp.and_then(|options| options.arches.first().copied());
-        let tested = || {
-            let known = insns.iter().zip(&flow);
-            let mut tests = known.filter(|(insn, known)| {
-                insn.op == Op::JeqK && known.is_some_and(|known| known.a == Some(Word::ARCH))
-            });
-            tests.find_map(|(insn, _)| Arch::with_token(insn.k).next())
-        };
-        let home = assumed.or_else(tested);
-        Listing { insns, seccomp, flow, home }
-    }
-
-    /// The instructions with their indices and comments.
-    fn lines(&self) -> impl Iterator<Item = (usize, Insn, String)> {
-        self.insns
-            .iter()
-            .enumerate()
-            .map(|(index, &insn)| (index, insn, note::note(self, index, insn)))
     }
 }
 

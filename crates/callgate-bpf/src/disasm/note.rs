@@ -1,6 +1,6 @@
 //! Comments of listings: the syscall that a number stands for, the loaded word, the verdict at a target.
 
-use super::Listing;
+use super::listing::Listing;
 use crate::ancillary::AncillaryWord;
 use crate::cfg::Successors;
 use crate::data::{SECCOMP_DATA_SIZE, Word};
@@ -11,9 +11,15 @@ use crate::op::{Op, Operand};
 use crate::syscalls::{self, Arch, X32_SYSCALL_BIT};
 use crate::verdict::Verdict;
 
+/// The instructions with their indices and comments.
+pub(super) fn lines(listing: &Listing<'_>) -> impl Iterator<Item = (usize, Insn, String)> {
+    let insns = listing.insns.iter().enumerate();
+    insns.map(|(index, &insn)| (index, insn, note(listing, index, insn)))
+}
+
 /// The comment of an instruction, without the comment sign: the word it loads or the verdict it returns, and
 /// the context. May be empty.
-pub(super) fn note(listing: &Listing<'_>, index: usize, insn: Insn) -> String {
+fn note(listing: &Listing<'_>, index: usize, insn: Insn) -> String {
     let what = match (insn.op, listing.seccomp) {
         (Op::LdWordAbs, Some(options)) => {
             Word::from_offset(insn.k, options.endian).map(|word| names::word(word).to_owned())

@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use super::Listing;
 use super::annotated::count;
+use super::listing::Listing;
+use super::note;
 use crate::insn::{Insn, RawInsn};
 use crate::op::{Op, Operand};
 
@@ -14,7 +15,7 @@ pub(super) fn c(listing: &Listing<'_>) -> String {
         "#include <linux/filter.h>\n\n/* {} */\nstatic struct sock_filter filter[] = {{\n",
         count(total)
     );
-    for (index, insn, note) in listing.lines() {
+    for (index, insn, note) in note::lines(listing) {
         let RawInsn { code, jt, jf, k } = insn.into();
         let row = if insn.op.is_branch() {
             format!("BPF_JUMP({}, {k:#x}, {jt}, {jf}),", c_code(insn))
@@ -125,7 +126,7 @@ pub(super) fn go(listing: &Listing<'_>) -> String {
 }
 
 fn rows(listing: &Listing<'_>, out: &mut String, indent: &str, row: impl Fn(RawInsn) -> String) {
-    for (index, insn, note) in listing.lines() {
+    for (index, insn, note) in note::lines(listing) {
         let _ = write!(out, "{indent}{} // {index}", row(insn.into()));
         if !note.is_empty() {
             let _ = write!(out, ": {note}");

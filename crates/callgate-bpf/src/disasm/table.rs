@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use super::Listing;
+use super::listing::Listing;
+use super::note;
 use crate::ancillary::AncillaryWord;
 use crate::cfg::Successors;
 use crate::insn::{Insn, RawInsn};
@@ -80,7 +81,7 @@ fn libseccomp_action(verdict: Verdict) -> String {
 /// became `BPF_S_LD_IMM` with 64, and the divisor of `BPF_S_ALU_DIV_K` its reciprocal.
 pub(super) fn legacy(listing: &Listing<'_>) -> String {
     let mut out = String::from("; BPF_S_* of Linux 3.10: name jt jf k\n");
-    for (index, insn, note) in listing.lines() {
+    for (index, insn, note) in note::lines(listing) {
         let name = legacy_name(insn, listing.seccomp.is_some());
         let Insn { jt, jf, k, .. } = insn;
         let _ = write!(out, "{index:>5}: BPF_S_{name:<18} {jt:>3} {jf:>3} {k:#010x}");

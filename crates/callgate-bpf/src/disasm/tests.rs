@@ -1,9 +1,8 @@
 //! Expected listings in each dialect.
 
 use super::*;
-use crate::Op;
-use crate::Program;
 use crate::verdict::Verdict;
+use crate::{Arch, Endian, Insn, Op, Program};
 
 /// Allows everything but execve on x86_64, and openat with a flag.
 fn example() -> Program {

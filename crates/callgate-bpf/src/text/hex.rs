@@ -1,6 +1,6 @@
 //! Bytes in hexadecimal.
 
-use super::{error, finish};
+use super::error::{error, finish};
 use crate::asm::{AsmError, Errors};
 use crate::data::Endian;
 use crate::diagnostic::{Diagnostic, Position};

@@ -13,15 +13,15 @@
 //!
 //! [`Program::from_raw`](super::Program::from_raw) checks whether the kernel accepts the instructions.
 
+mod error;
 mod hex;
 mod source;
 mod table;
 
-use super::asm::{AsmError, Errors, assemble_tokens};
+use super::asm::{AsmError, assemble_tokens};
 use super::insn::RawInsn;
 use super::lexer::{Flavour, Token, TokenKind, tokens};
 use crate::data::Endian;
-use crate::diagnostic::{Diagnostic, Position};
 
 /// Reads a program in any textual form. The byte order applies to hexadecimal bytes, and in assembly
 /// without `.endian` to the halves of arguments.
@@ -114,15 +114,6 @@ fn form(text: &str, assembly: &[Token<'_>]) -> Form {
 /// Whether a text can be the count of a decimal table.
 fn is_count(text: &str) -> bool {
     text.len() <= 5 && text.chars().all(|c| c.is_ascii_digit())
-}
-
-/// The instructions, unless there are errors.
-fn finish(insns: Vec<RawInsn>, errors: Errors) -> Result<Vec<RawInsn>, AsmError> {
-    errors.check().map(|()| insns)
-}
-
-fn error(position: Position, message: String) -> Diagnostic {
-    Diagnostic::error(Some(position), message)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! This does not parse those languages: it finds the rows of an array and ignores the code around it. A row is `{ code, jt, jf, k }`, the same with field names, or one of the
 //! kernel's macros; a field is numbers and the kernel's constants, joined by `|` or `+`.
 
-use super::{error, finish};
+use super::error::{error, finish};
 use crate::asm::{AsmError, Errors};
 use crate::diagnostic::{Diagnostic, Position};
 use crate::disasm::CODE_PARTS;

@@ -1,6 +1,6 @@
 //! Tables: `tcpdump -ddd`, libseccomp's, and the kernel's names of Linux 3.10.
 
-use super::{error, finish};
+use super::error::{error, finish};
 use crate::ancillary::AncillaryWord;
 use crate::asm::{AsmError, Errors};
 use crate::diagnostic::{Diagnostic, Position};

@@ -16,7 +16,7 @@
 use callgate::bpf::{Insn, Op, Program, Step};
 use callgate::{Arch, Endian, SeccompData, Verdict, Word};
 
-use crate::probe::ProbeError;
+use super::error::ProbeError;
 
 /// The errno for a value that was not expected.
 const UNEXPECTED: u16 = 4095;
@@ -136,7 +136,7 @@ fn predicted(program: &Program, data: &SeccompData, endian: Endian) -> Option<(V
 /// plus one.
 fn marked(program: &Program, values: &[u32], computed: &[u32]) -> Result<Program, ProbeError> {
     if values.len() > MAX_VALUES {
-        return Err(ProbeError::too_many_values(values.len()));
+        return Err(ProbeError::too_many_values(values.len(), MAX_VALUES));
     }
     let mark = |verdict: Verdict| {
         let place = values.binary_search(&verdict.0);

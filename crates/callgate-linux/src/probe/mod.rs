@@ -3,20 +3,22 @@
 //! The program is [`Marked`] first: whatever its verdicts are, no syscall is executed and no process is killed.
 //! [`Marked`] also documents which syscalls cannot be probed.
 
-use std::fmt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use callgate::bpf::{MAX_INSNS, Program};
+use callgate::bpf::Program;
 use callgate::{Arch, SeccompData, Verdict};
 
 mod child;
+mod error;
 mod marked;
 
 use crate::install::{InstallError, code_of};
 use child::ChildError;
-use marked::MAX_VALUES;
+use error::ProbeErrorKind;
+
+pub use error::ProbeError;
 pub use marked::{Marked, is_never_filtered};
 
 /// The result for one syscall.
@@ -81,75 +83,3 @@ pub fn probe(program: &Program, calls: &[SeccompData]) -> Result<Vec<ProbeAnswer
     }
     Ok(answers)
 }
-
-/// Why the kernel was not probed.
-#[derive(Debug)]
-pub struct ProbeError(ProbeErrorKind);
-
-#[derive(Debug)]
-enum ProbeErrorKind {
-    UnknownMachine,
-    TooManyValues { given: usize },
-    TooLong { given: usize },
-    NoChild(std::io::Error),
-    Refused(InstallError),
-    Died { data: SeccompData, status: ExitStatus },
-    Late { calls: usize, limit: Duration },
-}
-
-impl ProbeError {
-    pub(crate) fn too_many_values(given: usize) -> ProbeError {
-        ProbeError(ProbeErrorKind::TooManyValues { given })
-    }
-
-    pub(crate) fn too_long(given: usize) -> ProbeError {
-        ProbeError(ProbeErrorKind::TooLong { given })
-    }
-
-    /// What to do about it.
-    pub fn help(&self) -> String {
-        match &self.0 {
-            ProbeErrorKind::Refused(why) => why.help(),
-            ProbeErrorKind::Died { .. } => {
-                "the filter of a sandbox around this process may have killed it; check there".into()
-            }
-            ProbeErrorKind::NoChild(_) => "the system may be out of processes or memory".into(),
-            _ => "omit the kernel, or use a smaller filter".into(),
-        }
-    }
-}
-
-impl fmt::Display for ProbeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            ProbeErrorKind::UnknownMachine => {
-                f.write_str("the architecture of this machine is unknown")
-            }
-            ProbeErrorKind::TooManyValues { given } => write!(
-                f,
-                "the program returns {given} different values; probing supports at most {MAX_VALUES}"
-            ),
-            ProbeErrorKind::TooLong { given } => write!(
-                f,
-                "with an errno in place of each computed value, the program has {given} instructions; \
-                 the kernel accepts at most {MAX_INSNS}"
-            ),
-            ProbeErrorKind::NoChild(why) => {
-                write!(f, "cannot create a child process: {}", crate::error_text(why))
-            }
-            ProbeErrorKind::Refused(why) => why.fmt(f),
-            ProbeErrorKind::Died { data, status } => write!(
-                f,
-                "the child process ended at syscall {} ({status}), although the filter kills nothing",
-                data.nr
-            ),
-            ProbeErrorKind::Late { calls, limit } => write!(
-                f,
-                "the child process made only {calls} syscalls in {} seconds and was killed",
-                limit.as_secs()
-            ),
-        }
-    }
-}
-
-impl std::error::Error for ProbeError {}

@@ -10,7 +10,8 @@
 use callgate::Verdict;
 use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Test};
 
-use super::{ExperimentError, Kind, Options, Setup, call, compiled, native, overhead, shown};
+use super::error::{ExperimentError, ExperimentErrorKind};
+use super::setup::{Options, Setup, call, compiled, native, overhead, shown};
 use crate::body::Body;
 use crate::libseccomp;
 use crate::measure::{Plan, Samples};
@@ -54,7 +55,7 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
         let denies = subjects.iter().zip(treatments).find(|(_, own)| **own == Treatment::Denied);
         if let Some((subject, _)) = denies {
             let subject = subject.name.clone();
-            return Err(ExperimentError(Kind::Denied { subject, call, why }));
+            return Err(ExperimentError(ExperimentErrorKind::Denied { subject, call, why }));
         }
     }
     let mut bodies = vec![Shown {

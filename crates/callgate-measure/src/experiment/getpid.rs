@@ -6,7 +6,8 @@
 use callgate::bpf::{Insn, Op, Program};
 use callgate::{Endian, Verdict, Word};
 
-use super::{ExperimentError, Options, Setup, call, overhead, shown};
+use super::error::ExperimentError;
+use super::setup::{Options, Setup, call, overhead, shown};
 use crate::body::Body;
 use crate::measure::Samples;
 use crate::report::Finding;

@@ -4,7 +4,8 @@
 //! The syscall that is made is the last one tested, and its rule inspects an argument, because otherwise the kernel's
 //! cache would answer. Callgate's programs for the same rules are measured beside them.
 
-use super::{ExperimentError, Options, Setup, allowing, call, compiled, native, overhead, shown};
+use super::error::ExperimentError;
+use super::setup::{Options, Setup, allowing, call, compiled, native, overhead, shown};
 use crate::body::Body;
 use crate::libseccomp;
 use crate::measure::{Plan, Samples};

@@ -4,7 +4,8 @@
 //! A run is a process. Since Linux 5.11 the kernel's cache would answer the published filter, so it is measured
 //! twice: as it was, and with rules that inspect an argument of the three syscalls.
 
-use super::{ExperimentError, Options, Setup, allowing, compiled, numbers, overhead};
+use super::error::ExperimentError;
+use super::setup::{Options, Setup, allowing, compiled, numbers, overhead};
 use crate::body::Body;
 use crate::libseccomp;
 use crate::measure::{Plan, Samples};

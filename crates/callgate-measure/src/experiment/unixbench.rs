@@ -9,7 +9,8 @@ use callgate::Description;
 use callgate::stack::{self, Stack};
 use callgate::{compile, policy::Policy};
 
-use super::{ExperimentError, Options, Setup, allowing, call, native, numbers, overhead, shown};
+use super::error::ExperimentError;
+use super::setup::{Options, Setup, allowing, call, native, numbers, overhead, shown};
 use crate::body::Body;
 use crate::libseccomp;
 use crate::measure::Samples;

@@ -3,13 +3,17 @@
 //!
 //! Without weights, a mixture of our own stands in: a database server that waits, reads and writes.
 
-use super::{Experiment, ExperimentError, Options, Setup, compiled, shown};
+use super::error::ExperimentError;
+use super::setup::{Options, Setup, compiled, shown};
 use crate::body::Body;
 use crate::calls::StandIn;
 use crate::libseccomp;
 use crate::measure::{Mean, Plan, Samples};
 use crate::report::Finding;
 use crate::subject::Subject;
+
+/// What is measured, in a line.
+pub(super) const ABOUT: &str = "the calls of a program, by how often they happen (2024)";
 
 /// In percent.
 const SERVER: [(&str, f64); 12] = [
@@ -46,7 +50,7 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
     let bodies = calls.iter().copied().map(Body::from).collect();
     let title = "the mean of these calls, by how often they happen".to_owned();
     Ok(Setup {
-        title: Experiment::Weighted.about().to_owned(),
+        title: ABOUT.to_owned(),
         bodies: shown(&subjects, &calls),
         plan: Plan { mean: Some(Mean { title, weights }), ..options.plan(subjects, bodies, 15) },
         findings: |_: &Samples| -> Vec<Finding> { Vec::new() },

@@ -12,8 +12,17 @@ use callgate::syscalls::X32_SYSCALL_BIT;
 use callgate::{Endian, Verdict, Word};
 
 use super::comparisons::{Comparisons, Edge, Relation};
+use super::error::{ShapeError, ShapeErrorKind};
 use super::rules::{Action, Filter, Foreign};
-use super::{Kind, Order, ShapeError};
+
+/// How libseccomp arranges syscalls (`SCMP_FLTATR_CTL_OPTIMIZE`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// 1: those with the fewest comparisons first, then by number.
+    Priority,
+    /// 2: a binary search.
+    Tree,
+}
 
 /// Syscalls in a leaf of the search.
 const GROUP: usize = 4;
@@ -198,7 +207,7 @@ impl Builder {
                 Action::Always(_) => None,
                 Action::Combinations(combinations) => Some(
                     Comparisons::new(combinations, self.endian)
-                        .map_err(|why| ShapeError(Kind::NoRule { syscall: nr, why }))?,
+                        .map_err(|why| ShapeError(ShapeErrorKind::NoRule { syscall: nr, why }))?,
                 ),
             };
             sorted.push((nr, action, comparisons));

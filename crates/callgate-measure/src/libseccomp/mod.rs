@@ -7,10 +7,10 @@
 //! The programs are those of libseccomp 2.5.4 to 2.6.1, instruction by instruction: `cargo xtask compare shapes`
 //! compares them with the library itself. That a program means what its policy means is proved here, each time.
 //!
-//! 1. [`rules`]: a policy as libseccomp's rules, an action per syscall or combinations of argument tests;
-//! 2. [`comparisons`]: the combinations of a syscall as a graph of 32-bit comparisons;
-//! 3. [`blocks`]: equal instructions become one block; the order of the syscalls; the search;
-//! 4. [`layout`]: where shared blocks go, and what is inserted where a jump exceeds 255 instructions.
+//! 1. `rules.rs`: a policy as libseccomp's rules, an action per syscall or combinations of argument tests;
+//! 2. `comparisons.rs`: the combinations of a syscall as a graph of 32-bit comparisons;
+//! 3. `blocks.rs`: equal instructions become one block; the order of the syscalls; the search;
+//! 4. `layout.rs`: where shared blocks go, and what is inserted where a jump exceeds 255 instructions.
 //!
 //! Limits: what libseccomp has no rules for is an error ([`ShapeError`]), and so are rules of which it leaves
 //! some out because others cover them. Priorities set by the caller do not exist here.
@@ -19,69 +19,18 @@
 
 mod blocks;
 mod comparisons;
+mod error;
 mod layout;
 mod rules;
 
-use callgate::bpf::{Insn, MAX_INSNS, Program};
+use callgate::bpf::{Insn, Program};
 use callgate::diagram::Store;
 use callgate::policy::Policy;
 
-/// Why libseccomp makes no such program, or its shape is not known here.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ShapeError(Kind);
+use blocks::Order;
+use error::ShapeErrorKind;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Kind {
-    /// libseccomp has no rule that says this.
-    NoRule {
-        syscall: u32,
-        why: &'static str,
-    },
-    /// A rule about many numbers, which is not a list of syscalls.
-    Range {
-        first: u32,
-        last: u32,
-    },
-    Arches(&'static str),
-    TooLong {
-        given: usize,
-    },
-    /// The program that libseccomp makes means something else than the policy.
-    Meaning,
-    Diagram(String),
-}
-
-impl std::fmt::Display for ShapeError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.0 {
-            Kind::NoRule { syscall, why } => {
-                write!(f, "libseccomp cannot express the rules of syscall {syscall}: {why}")
-            }
-            Kind::Range { first, last } => write!(
-                f,
-                "libseccomp cannot express a rule about all syscall numbers from {first} to {last}"
-            ),
-            Kind::Arches(why) => write!(f, "libseccomp cannot express these architectures: {why}"),
-            Kind::TooLong { given } => write!(
-                f,
-                "libseccomp's program has {given} instructions, the kernel accepts {MAX_INSNS}"
-            ),
-            Kind::Meaning => f.write_str("libseccomp's program would not mean the same"),
-            Kind::Diagram(why) => write!(f, "libseccomp's program cannot be checked: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for ShapeError {}
-
-/// How libseccomp arranges syscalls (`SCMP_FLTATR_CTL_OPTIMIZE`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
-    /// 1: those with the fewest comparisons first, then by number.
-    Priority,
-    /// 2: a binary search.
-    Tree,
-}
+pub use error::ShapeError;
 
 /// The policy as the list of tests that libseccomp makes by default.
 ///
@@ -104,13 +53,13 @@ fn program(policy: &Policy, order: Order) -> Result<Program, ShapeError> {
     let blocks = blocks::of(&filters, policy, order)?;
     let insns: Vec<Insn> = layout::write(blocks);
     let given = insns.len();
-    let program = Program::new(insns).map_err(|_| ShapeError(Kind::TooLong { given }))?;
+    let program = Program::new(insns).map_err(|_| ShapeError(ShapeErrorKind::TooLong { given }))?;
 
     let mut store = Store::default();
-    let failed = |why: &dyn std::fmt::Display| ShapeError(Kind::Diagram(why.to_string()));
+    let failed = |why: &dyn std::fmt::Display| ShapeError(ShapeErrorKind::Diagram(why.to_string()));
     let meant = store.policy(policy).map_err(|error| failed(&error))?;
     let meaning = store.program(&program, policy.endian()).map_err(|error| failed(&error))?;
-    if meaning == meant { Ok(program) } else { Err(ShapeError(Kind::Meaning)) }
+    if meaning == meant { Ok(program) } else { Err(ShapeError(ShapeErrorKind::Meaning)) }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use callgate::policy::{Cmp, Field, Policy, Section, Test};
 use callgate::syscalls::X32_SYSCALL_BIT;
 use callgate::{Arch, Verdict};
 
-use super::{Kind, ShapeError};
+use super::error::{ShapeError, ShapeErrorKind};
 
 /// The most numbers in a row that are taken for a list of syscalls.
 const MANY: u32 = 8192;
@@ -21,7 +21,7 @@ const MAX_COMBINATIONS: usize = 8192;
 pub(super) struct Filter {
     pub(super) token: u32,
     pub(super) default: Verdict,
-    /// Whether numbers of the other one of x86-64 and x32 are turned away.
+    /// Whether numbers of the other one of x86-64 and x32 are rejected.
     pub(super) foreign: Option<Foreign>,
     /// x32's, which follow those of x86-64, have a map of their own.
     pub(super) syscalls: Vec<BTreeMap<u32, Action>>,
@@ -46,7 +46,7 @@ pub(super) fn filters(policy: &Policy) -> Result<Vec<Filter>, ShapeError> {
     let defaults: BTreeSet<Verdict> =
         policy.sections().iter().map(|section| section.default).collect();
     if defaults.len() > 1 {
-        return Err(ShapeError(Kind::Arches("the default action is one for all")));
+        return Err(ShapeError(ShapeErrorKind::Arches("the default action is one for all")));
     }
     policy.sections().iter().map(|section| filter(section, policy.bad_arch())).collect()
 }
@@ -70,7 +70,7 @@ fn filter(section: &Section, bad_arch: Verdict) -> Result<Filter, ShapeError> {
                 continue;
             }
             if last - first >= MANY {
-                return Err(ShapeError(Kind::Range { first, last }));
+                return Err(ShapeError(ShapeErrorKind::Range { first, last }));
             }
             numbers.extend(first..=last);
         }
@@ -90,7 +90,7 @@ fn filter(section: &Section, bad_arch: Verdict) -> Result<Filter, ShapeError> {
 
 /// What decides a syscall, up to the first rule without a condition.
 fn action(section: &Section, nr: u32) -> Result<Option<Action>, ShapeError> {
-    let no_rule = |why| ShapeError(Kind::NoRule { syscall: nr, why });
+    let no_rule = |why| ShapeError(ShapeErrorKind::NoRule { syscall: nr, why });
     let mut found: Vec<(Vec<Test>, Verdict)> = Vec::new();
     for rule in section.rules.iter().filter(|rule| rule.calls.contains(nr)) {
         let combinations = rule

@@ -131,7 +131,7 @@ impl fmt::Display for WorkloadError {
             Kind::Missing { workload, programs, .. } => {
                 write!(f, "the workload {workload} needs {programs}")
             }
-            Kind::Place(why) => write!(f, "there is no place to run it: {why}"),
+            Kind::Place(why) => write!(f, "cannot prepare a directory for it: {why}"),
             Kind::NotStarted { run, why } => {
                 write!(f, "{} was not started{run}: {}", run.program, error_text(why))
             }

@@ -1,9 +1,11 @@
 //! FFmpeg's own MPEG-4 encoder on a synthetic picture, into a file. There is no server: the encoder
 //! itself runs under the filter.
 
+use super::definition::Workload;
+use super::error::WorkloadError;
+use super::place::Place;
 use super::recipe::{Done, Load, Recipe, Step, number_behind};
 use super::tools::{Need, Tools};
-use super::{Place, Workload, WorkloadError};
 
 pub(super) const WORKLOAD: Workload = Workload {
     name: "ffmpeg",

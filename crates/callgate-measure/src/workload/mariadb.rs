@@ -2,9 +2,11 @@
 //!
 //! The table is read and never written, so every round finds it as the first did.
 
+use super::definition::Workload;
+use super::error::WorkloadError;
+use super::place::Place;
 use super::recipe::{Done, Load, Ready, Recipe, Server, Step, number_behind};
 use super::tools::{Need, Tools};
-use super::{Place, Workload, WorkloadError};
 
 pub(super) const WORKLOAD: Workload = Workload {
     name: "mariadb",
@@ -69,7 +71,7 @@ fn recipe(tools: &Tools, place: &Place, load: &Load) -> Result<Recipe, WorkloadE
 /// The rate stands in parentheses behind the number of transactions.
 fn read(text: &str) -> Result<Done, String> {
     let line = text.lines().find(|line| line.trim_start().starts_with("transactions:"));
-    let line = line.ok_or("there is no line of transactions in it")?;
+    let line = line.ok_or("missing line of transactions")?;
     Ok(Done {
         rates: vec![number_behind(line, "(")?],
         count: number_behind(line, ":")?,

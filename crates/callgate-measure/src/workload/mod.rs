@@ -11,6 +11,8 @@
 //!
 //! Limits: clients are on the same machine, on a second processor if there is one. A server has one processor.
 
+mod all;
+mod definition;
 mod error;
 mod ffmpeg;
 mod mariadb;
@@ -25,47 +27,8 @@ mod results;
 mod rounds;
 mod tools;
 
+pub use definition::Workload;
 pub use error::WorkloadError;
 pub use report::{Gain, Report};
 pub use results::{Measure, Measured, Runs};
 pub use rounds::{Plan, Variant, run};
-
-use place::Place;
-use recipe::{Load, Recipe};
-use tools::{Need, Tools};
-
-/// A server and its client, by name.
-#[derive(Clone, Copy)]
-pub struct Workload {
-    name: &'static str,
-    about: &'static str,
-    needs: &'static [Need],
-    recipe: fn(&Tools, &Place, &Load) -> Result<Recipe, WorkloadError>,
-}
-
-impl Workload {
-    /// All of them.
-    pub const ALL: &'static [Workload] = &[
-        redis::WORKLOAD,
-        nginx::WORKLOAD,
-        mariadb::WORKLOAD,
-        ffmpeg::WORKLOAD,
-        postgres::WORKLOAD,
-    ];
-
-    /// The name on the command line.
-    pub const fn name(&self) -> &'static str {
-        self.name
-    }
-
-    /// What runs, in a line.
-    pub const fn about(&self) -> &'static str {
-        self.about
-    }
-}
-
-impl std::fmt::Debug for Workload {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Workload").field(&self.name).finish()
-    }
-}

@@ -3,10 +3,12 @@
 //!
 //! One process (`master_process off`), because a worker whose master is killed would stay.
 
+use super::definition::Workload;
+use super::error::WorkloadError;
+use super::place::Place;
 use super::place::free_port;
 use super::recipe::{Done, Load, Ready, Recipe, Server, Step, number_behind};
 use super::tools::{Need, Tools};
-use super::{Place, Workload, WorkloadError};
 
 pub(super) const WORKLOAD: Workload = Workload {
     name: "nginx",

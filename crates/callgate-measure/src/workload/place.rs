@@ -50,7 +50,7 @@ impl Place {
             let users = fs::read_to_string("/etc/passwd")?;
             let ids = ids_of(&users, UNPRIVILEGED);
             place.user =
-                Some(ids.ok_or(other(format!("there is no user {UNPRIVILEGED} to run it as")))?);
+                Some(ids.ok_or(other(format!("missing user {UNPRIVILEGED}, which it runs as")))?);
         }
         place.give(&open_directory(&place.path)?)?;
         Ok(place)
@@ -102,7 +102,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // What is left would be in the way of nobody; there is nobody to tell.
+        // A remaining directory is harmless, and errors cannot be reported here.
         let _ = fs::remove_dir_all(&self.path);
     }
 }

@@ -2,9 +2,11 @@
 //!
 //! The table is read and never written, so every round finds it as the first did.
 
+use super::definition::Workload;
+use super::error::WorkloadError;
+use super::place::Place;
 use super::recipe::{Done, Load, Ready, Recipe, Server, Step, number_behind};
 use super::tools::{Need, Tools};
-use super::{Place, Workload, WorkloadError};
 
 const VERSIONS: &[(&str, &str)] = &[("/usr/lib/postgresql", "bin")];
 

@@ -87,7 +87,7 @@ impl Process {
 
     /// The status with which it has ended, if it has.
     pub(super) fn status(&mut self) -> Option<ExitStatus> {
-        // It is our child and nobody else waits for it: there is no error.
+        // It is our child and nothing else waits for it, so this cannot fail.
         self.child.try_wait().ok().flatten()
     }
 
@@ -241,7 +241,7 @@ impl Family {
                 return;
             }
             for child in left {
-                // SAFETY: system calls on a child of this process that nobody has waited for, so its
+                // SAFETY: system calls on a child of this process that was not waited for, so its
                 // id is its own; the status is not asked for.
                 unsafe {
                     libc::kill(child, libc::SIGKILL);

@@ -100,11 +100,11 @@ impl Load {
 
 /// The number behind a word in a text, such as the 12.5 of `tps = 12.5 (…)`; the last, if there are more.
 pub(super) fn number_behind(text: &str, word: &str) -> Result<f64, String> {
-    let (_, rest) = text.rsplit_once(word).ok_or(format!("there is no {word:?} in it"))?;
+    let (_, rest) = text.rsplit_once(word).ok_or(format!("missing {word:?}"))?;
     let number = rest.trim_start().split(|c: char| !c.is_ascii_digit() && c != '.').next();
     match number.unwrap_or_default().parse::<f64>() {
         Ok(number) if number > 0.0 => Ok(number),
-        _ => Err(format!("there is no number above 0 behind {word:?}")),
+        _ => Err(format!("missing positive number after {word:?}")),
     }
 }
 

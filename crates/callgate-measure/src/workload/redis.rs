@@ -1,8 +1,10 @@
 //! Redis, driven by `redis-benchmark`: SET and GET of small values over a Unix socket, 20 connections.
 
+use super::definition::Workload;
+use super::error::WorkloadError;
+use super::place::Place;
 use super::recipe::{Done, Load, Ready, Recipe, Server, Step};
 use super::tools::{Need, Tools};
-use super::{Place, Workload, WorkloadError};
 
 pub(super) const WORKLOAD: Workload = Workload {
     name: "redis",
@@ -51,7 +53,7 @@ fn read(text: &str, requests: u32) -> Result<Done, String> {
     let rate = |test: &&str| {
         let line = text.lines().find_map(|line| line.strip_prefix(&format!("\"{test}\",\"")));
         let rate = line.and_then(|line| line.split('"').next()).and_then(|rate| rate.parse().ok());
-        rate.filter(|rate: &f64| *rate > 0.0).ok_or(format!("there is no rate of {test} in it"))
+        rate.filter(|rate: &f64| *rate > 0.0).ok_or(format!("missing rate of {test}"))
     };
     let rates = TESTS.iter().map(rate).collect::<Result<Vec<f64>, String>>()?;
     Ok(Done { count: f64::from(requests) * rates.len() as f64, rates, processor: None })
@@ -69,10 +71,7 @@ mod tests {
             read(text, 100),
             Ok(Done { rates: vec![51234.5, 60000.0], count: 200.0, processor: None })
         );
-        assert_eq!(
-            read("\"SET\",\"51234.50\"\n", 100),
-            Err("there is no rate of GET in it".into())
-        );
+        assert_eq!(read("\"SET\",\"51234.50\"\n", 100), Err("missing rate of GET".into()));
         assert!(read("\"SET\",\"0.00\"\n\"GET\",\"1.00\"\n", 100).is_err());
     }
 }

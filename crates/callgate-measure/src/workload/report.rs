@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use super::{Measured, Plan, Runs, Workload};
+use super::definition::Workload;
+use super::results::{Measured, Runs};
+use super::rounds::Plan;
 use crate::chart::{escape, intervals};
 use crate::page;
 use crate::stats::Interval;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use callgate::bpf::Program;
 use callgate::random::Rng;
 
-use super::Workload;
+use super::definition::Workload;
 use super::error::{Run, WorkloadError};
 use super::place::Place;
 use super::process::{Around, Family, Process};

@@ -4,7 +4,7 @@
 //! nothing. Recording adds about 300 ns to a syscall. Tracepoints belong to the whole machine, so all other
 //! syscalls get slower by nearly as much; recorders share their programs ([`set`]), so several cost no more than
 //! one. What exceeds a limit is counted as lost: more than [`MAX_CALLS`] different syscalls, more than
-//! [`MAX_THREADS`] threads at a time.
+//! [`set::MAX_THREADS`] threads at a time.
 //!
 //! Before the `execve`, the process of the command makes syscalls that must appear in the maps. Otherwise this
 //! method does not work on this machine, and the recorder reports that.
@@ -13,14 +13,15 @@
 
 mod asm;
 mod btf;
+mod error;
 mod kernel;
 #[cfg(test)]
 mod mounted;
 mod programs;
 mod set;
+mod tracepoints;
 mod types;
 
-use std::fmt;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -36,16 +37,12 @@ use crate::error::RecordErrorKind;
 use crate::outcome::Outcome;
 use crate::tally::Tally;
 use crate::{MAX_CALLS, Note, RecordError};
-use btf::{Btf, Wanted};
 use callgate_linux::Command;
-use callgate_linux::error_text;
-use kernel::Refused;
-use programs::{ARG_WORDS, BEFORE_EXECVE, CALL_WORDS, Offsets, SLOTS, session};
+use programs::{ARG_WORDS, BEFORE_EXECVE, CALL_WORDS, SLOTS, session};
 use set::{Plan, Session, Set};
-use types::TypesFile;
+use tracepoints::look_up_types;
 
-/// How many threads can be recorded at a time.
-const MAX_THREADS: u32 = 1 << 16;
+pub(super) use error::BpfError;
 
 /// A thread that executes a program takes over the number of the main thread. While the kernel loads the program,
 /// the old number has ended and the new one has no entry yet; this is the limit for that.
@@ -53,15 +50,6 @@ const EXECUTES: Duration = Duration::from_millis(300);
 
 /// How long threads of other recorders may hide ours in the map.
 const HIDDEN: Duration = Duration::from_secs(2);
-
-/// The tracepoints, by the names of their types in the kernel.
-const TRACEPOINTS: [&str; 5] = [
-    "btf_trace_sched_process_fork",
-    "btf_trace_sched_process_exec",
-    "btf_trace_sched_process_exit",
-    "btf_trace_sys_exit",
-    "btf_trace_sys_enter",
-];
 
 /// Programs and maps for one command.
 pub(super) struct Recorder {
@@ -291,42 +279,6 @@ fn living(words: &[u64; session::ALL]) -> u64 {
     begun.saturating_sub(word(session::UNSEEN)).saturating_sub(word(session::ENDED))
 }
 
-/// Looks up the offsets of structure members, and the types of [`TRACEPOINTS`].
-fn look_up_types() -> Result<(Offsets, [u32; 5]), BpfError> {
-    let [fork, exec, exit, leave, enter] = TRACEPOINTS.map(Wanted::Typedef);
-    let wanted = [
-        Wanted::Member("task_struct", "pid"),
-        Wanted::Member("task_struct", "tgid"),
-        Wanted::Member("task_struct", "thread_info"),
-        Wanted::Member("thread_info", "status"),
-        Wanted::Member("task_struct", "exit_code"),
-        Wanted::Member("task_struct", "flags"),
-        fork,
-        exec,
-        exit,
-        leave,
-        enter,
-    ];
-    let file = TypesFile::open().map_err(BpfError::NoTypes)?;
-    let found = Btf::new(&file).ok_or(BpfError::NoType("a header"))?.find(wanted);
-    if let Some((_, missing)) = found.iter().zip(wanted).find(|(found, _)| found.is_none()) {
-        return Err(BpfError::NoType(missing.name()));
-    }
-    let [pid, tgid, thread_info, status, exit_code, flags, targets @ ..] =
-        found.map(Option::unwrap_or_default);
-    // The offset of a load is a signed 16-bit number.
-    let reach =
-        |offset: u32| i16::try_from(offset).map_err(|_| BpfError::NoType("task_struct in reach"));
-    let offsets = Offsets {
-        pid: reach(pid)?,
-        tgid: reach(tgid)?,
-        status: reach(thread_info.saturating_add(status))?,
-        exit_code: reach(exit_code)?,
-        flags: reach(flags)?,
-    };
-    Ok((offsets, targets))
-}
-
 /// Whether a recorded thread has disappeared. Its number belongs to the initial PID namespace; in another one this
 /// cannot be checked, and the result is false.
 fn is_gone(key: &[u8]) -> bool {
@@ -379,57 +331,6 @@ fn seen(count: u64, arg: &[u64], key: u64) -> ArgValues {
     // A program that runs right now may not have updated them all.
     let others = Bounds { min, max, ever, always }.unite(Bounds::of(min)).unite(Bounds::of(max));
     ArgValues::from_bounds(count, first.fold(others, |all, value| all.unite(Bounds::of(value))))
-}
-
-/// Why the tracepoint method does not work.
-pub(super) enum BpfError {
-    Machine,
-    NoTypes(io::Error),
-    NoType(&'static str),
-    Map(io::Error),
-    Program(&'static str, Refused),
-    NotSeen,
-}
-
-impl BpfError {
-    pub(super) fn help(&self) -> &'static str {
-        match self {
-            BpfError::Map(why) | BpfError::Program(_, Refused { why, .. })
-                if why.raw_os_error() == Some(libc::EPERM) =>
-            {
-                "record as root (CAP_BPF and CAP_PERFMON) on Linux 5.15 or later, or with --via ptrace"
-            }
-            _ => "record with --via ptrace",
-        }
-    }
-}
-
-impl fmt::Display for BpfError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            BpfError::Machine => f.write_str("the tracepoint method supports only x86-64"),
-            BpfError::NoTypes(why) => {
-                write!(f, "{} cannot be read: {}", types::PATH, error_text(why))
-            }
-            BpfError::NoType(name) => write!(f, "{} does not contain {name}", types::PATH),
-            BpfError::Map(why) => write!(f, "the kernel refuses eBPF maps: {}", error_text(why)),
-            BpfError::Program(name, Refused { why, log }) => {
-                let name = name.trim_start_matches("btf_trace_");
-                write!(f, "the kernel refuses the eBPF program for {name}: {}", error_text(why))?;
-                match log.lines().rev().find(|line| !line.starts_with("processed")) {
-                    Some(line) => write!(f, " ({line})"),
-                    None => Ok(()),
-                }
-            }
-            BpfError::NotSeen => f.write_str("the eBPF programs did not see a test syscall"),
-        }
-    }
-}
-
-impl fmt::Debug for BpfError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
 }
 
 #[cfg(test)]

@@ -19,9 +19,14 @@ use std::collections::BTreeMap;
 use std::io;
 
 use super::asm::Insn;
+use super::error::BpfError;
 use super::kernel::{self, Form, Map, MapKind, Name, Program};
 use super::programs::{self, CALL_WORDS, Maps, Offsets, THREAD_WORDS, session};
-use super::{BpfError, MAX_CALLS, MAX_THREADS, TRACEPOINTS};
+use super::tracepoints::TRACEPOINTS;
+use crate::tally::MAX_CALLS;
+
+/// How many threads can be recorded at a time.
+const MAX_THREADS: u32 = 1 << 16;
 
 /// How many sessions a set can have, including those of recorders that were killed.
 const MAX_SESSIONS: u32 = 64;

@@ -28,7 +28,7 @@ const JOB_CONTROL: [c_int; 5] =
 
 /// State of the syscalls and signals of one tracee.
 #[derive(Default)]
-pub(super) struct Waits {
+pub(super) struct InterruptedSyscalls {
     /// The syscall at whose start it stopped, until it is received.
     entered: Option<Call>,
     /// The syscall that was received last.
@@ -47,18 +47,18 @@ pub(super) struct Waits {
 }
 
 /// How many sent signals are remembered. A signal that the program takes by `sigwait` is never delivered.
-const MOST_SENT: usize = 64;
+const MAX_SENT: usize = 64;
 
-impl Waits {
+impl InterruptedSyscalls {
     /// The tracee stopped at the start of a syscall. Returns whether to count it.
     pub(super) fn enter(&mut self, call: &Call) -> bool {
         self.entered = Some(*call);
         !self.again.contains(call)
     }
 
-    /// A syscall was received and will continue when this returns. Returns whether to count it; if `every` is set, it
-    /// was counted at its start.
-    pub(super) fn receive(&mut self, pid: pid_t, call: &Call, every: bool) -> bool {
+    /// A syscall was received and will continue when this returns. Returns whether to count it; with
+    /// `stops_at_syscalls` it was counted at its start.
+    pub(super) fn receive(&mut self, pid: pid_t, call: &Call, stops_at_syscalls: bool) -> bool {
         self.entered = None;
         self.received = Some(*call);
         let before = self.sent.len();
@@ -69,13 +69,13 @@ impl Waits {
         self.sent.extend(sent);
         self.held = held;
         self.certain = self.sent.len() > before;
-        let forgotten = self.sent.len().saturating_sub(MOST_SENT);
+        let forgotten = self.sent.len().saturating_sub(MAX_SENT);
         self.sent.drain(..forgotten);
         if let Some(index) = self.again.iter().position(|other| other == call) {
             self.again.remove(index);
             return false;
         }
-        self.uncertain = (self.certain && !every).then_some(*call);
+        self.uncertain = (self.certain && !stops_at_syscalls).then_some(*call);
         !self.certain
     }
 
@@ -93,9 +93,9 @@ impl Waits {
         self.uncertain.take()
     }
 
-    /// A signal is about to be delivered to the tracee. Returns the signal to deliver, 0 for none. `every`: syscalls
-    /// are counted at their start.
-    pub(super) fn signal(&mut self, pid: pid_t, signal: c_int, every: bool) -> c_int {
+    /// A signal is about to be delivered to the tracee. Returns the signal to deliver, 0 for none. With
+    /// `stops_at_syscalls`, syscalls are counted at their start.
+    pub(super) fn signal(&mut self, pid: pid_t, signal: c_int, stops_at_syscalls: bool) -> c_int {
         let certain = std::mem::take(&mut self.certain);
         let Some(registers) = tracer::registers(pid) else { return signal };
         let Some(info) = tracer::signal_info(pid) else { return signal };
@@ -115,7 +115,7 @@ impl Waits {
         match (is_last, self.entered.take()) {
             (Some(_), None) if certain || JOB_CONTROL.contains(&signal) => signal,
             (Some(call), None) => {
-                self.begins_anew(every.then_some(call));
+                self.begins_anew(stops_at_syscalls.then_some(call));
                 // At most one standard signal of a number is pending.
                 let is_one = signal < libc::SIGRTMIN()
                     && self.held.iter().any(|held| held.si_signo == signal);

@@ -22,7 +22,7 @@
 //! Sources: ptrace(2), seccomp_unotify(2), `kernel/ptrace.c`, `kernel/seccomp.c`,
 //! `kernel/entry/syscall-common.c`.
 
-mod follow;
+mod affinity;
 mod interrupted;
 mod listener;
 mod session;
@@ -35,7 +35,7 @@ use std::time::{Duration, Instant};
 
 use libc::c_int;
 
-use self::follow::Follow;
+use self::affinity::TracerAffinity;
 use self::listener::Listener;
 use self::session::{Session, Tracee, gone_or};
 use self::sigchld_waker::{SigchldWaker, Wakeup};
@@ -50,8 +50,6 @@ use crate::tally::Tally;
 use crate::{Note, RecordError};
 use callgate_linux::Command;
 use callgate_linux::{SeccompMode, ThreadStatus};
-
-pub(super) use self::sigchld_waker::wake;
 
 /// How the recorder learns of syscalls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,7 +140,8 @@ fn record_traced(
         early: HashSet::new(),
         others: HashSet::new(),
         // Without /proc this is unknown; assume a filter, so that no syscall is missed.
-        every: ThreadStatus::of_this_thread().is_none_or(|own| own.mode != SeccompMode::Off),
+        stops_at_syscalls: ThreadStatus::of_this_thread()
+            .is_none_or(|own| own.mode != SeccompMode::Off),
         running: false,
         status: None,
         tally: Tally::default(),
@@ -167,7 +166,7 @@ fn record_traced(
     if session.tally.called("ptrace") {
         session.notes.push(Note::TracesItself);
     }
-    if session.every {
+    if session.stops_at_syscalls {
         session.notes.push(Note::Denied(None));
     }
     if session.untraced > 0 && session.listener.is_none() {
@@ -202,7 +201,7 @@ impl Session {
     }
 
     fn by_stops(&mut self, signals: &Signals, parts: &mut Parts<'_>) -> Result<(), RecordError> {
-        let mut follow = Follow::new();
+        let mut affinity = TracerAffinity::new();
         let mut timer = if parts.are_wanted() { WaitTimer::start() } else { None };
         while !self.tracees.is_empty() {
             // Checked in every round, because a busy tracee never lets the wait be interrupted.
@@ -219,7 +218,7 @@ impl Session {
                 Err(why) => return Err(RecordErrorKind::Ptrace(why).into()),
             };
             if libc::WIFSTOPPED(status) {
-                follow.stopped(pid);
+                affinity.stopped(pid);
             }
             self.changed(pid, status, signals)?;
             if self.status.is_some() {
@@ -236,7 +235,7 @@ impl Session {
         parts: &mut Parts<'_>,
     ) -> Result<(), RecordError> {
         let waker = SigchldWaker::new().map_err(RecordErrorKind::Ptrace)?;
-        if self.every {
+        if self.stops_at_syscalls {
             gone_or(tracer::interrupt(self.main))?;
         }
         let mut open = Some(fd);

@@ -8,7 +8,7 @@ use callgate::Arch;
 use callgate::recording::CallId;
 use libc::{c_int, pid_t};
 
-use super::interrupted::Waits;
+use super::interrupted::InterruptedSyscalls;
 use super::listener::Listener;
 use crate::error::RecordErrorKind;
 use crate::signals::Signals;
@@ -20,8 +20,8 @@ use callgate_linux::error_text;
 #[derive(Default)]
 pub(super) struct Tracee {
     /// It also stops at the start and the end of syscalls.
-    every: bool,
-    waits: Waits,
+    stops_at_syscalls: bool,
+    interrupted: InterruptedSyscalls,
 }
 
 pub(super) struct Session {
@@ -35,7 +35,7 @@ pub(super) struct Session {
     /// Threads that cannot be traced, but whose syscalls the listener receives.
     pub(super) others: HashSet<pid_t>,
     /// A process has another filter than the recorder's, so syscalls are counted at their start.
-    pub(super) every: bool,
+    pub(super) stops_at_syscalls: bool,
     /// The command was executed: syscalls count from now on.
     pub(super) running: bool,
     /// How the command ended.
@@ -59,10 +59,10 @@ impl Session {
         let mut before = None;
         let counted = match self.tracees.get_mut(&pid) {
             Some(tracee) => {
-                before = tracee.waits.made();
-                let is_new = tracee.waits.receive(pid, &call, tracee.every);
+                before = tracee.interrupted.made();
+                let is_new = tracee.interrupted.receive(pid, &call, tracee.stops_at_syscalls);
                 // If the tracee stops at the start of syscalls, this one was counted there.
-                tracee.every || !is_new
+                tracee.stops_at_syscalls || !is_new
             }
             None => {
                 self.find(pid);
@@ -86,7 +86,7 @@ impl Session {
         // If it cannot be traced, its syscalls are still recorded, unless another filter denies them.
         if tracer::seize(pid).is_ok() {
             self.appeared(pid);
-            if self.every {
+            if self.stops_at_syscalls {
                 let _ = tracer::interrupt(pid);
             }
         } else if self.others.insert(pid) {
@@ -111,7 +111,7 @@ impl Session {
             return self.stopped(pid, status);
         }
         let ended = self.tracees.remove(&pid);
-        if let Some(call) = ended.and_then(|mut tracee| tracee.waits.made()) {
+        if let Some(call) = ended.and_then(|mut tracee| tracee.interrupted.made()) {
             self.call(pid, &call);
         }
         if pid == self.main {
@@ -158,7 +158,7 @@ impl Session {
         match status >> 16 {
             libc::PTRACE_EVENT_SECCOMP => {
                 // If the tracee stops at the start of syscalls, this one was counted there.
-                if !self.tracees.get(&pid).is_some_and(|tracee| tracee.every) {
+                if !self.tracees.get(&pid).is_some_and(|tracee| tracee.stops_at_syscalls) {
                     self.stopped_call(pid)?;
                 }
                 self.resume(pid, 0)
@@ -196,7 +196,7 @@ impl Session {
             _ => {
                 let given = match self.tracees.get_mut(&pid) {
                     Some(tracee) if self.listener.is_some() => {
-                        tracee.waits.signal(pid, signal, tracee.every)
+                        tracee.interrupted.signal(pid, signal, tracee.stops_at_syscalls)
                     }
                     _ => signal,
                 };
@@ -217,18 +217,18 @@ impl Session {
     }
 
     fn resume(&mut self, pid: pid_t, signal: c_int) -> Result<(), RecordError> {
-        let every = self.every;
+        let stops_at_syscalls = self.stops_at_syscalls;
         if let Some(tracee) = self.tracees.get_mut(&pid) {
-            tracee.every = every;
+            tracee.stops_at_syscalls = stops_at_syscalls;
         }
-        gone_or(tracer::resume(pid, every, signal))
+        gone_or(tracer::resume(pid, stops_at_syscalls, signal))
     }
 
     /// Counts the syscall at whose start a tracee stopped.
     fn stopped_call(&mut self, pid: pid_t) -> Result<(), RecordError> {
         match tracer::call(pid) {
             Ok(Some(call)) => {
-                if self.tracees.get_mut(&pid).is_none_or(|tracee| tracee.waits.enter(&call)) {
+                if self.tracees.get_mut(&pid).is_none_or(|tracee| tracee.interrupted.enter(&call)) {
                     self.call(pid, &call);
                 }
                 Ok(())
@@ -236,7 +236,7 @@ impl Session {
             Ok(None) => {
                 if self.listener.is_some() {
                     if let Some(tracee) = self.tracees.get_mut(&pid) {
-                        tracee.waits.leave(pid);
+                        tracee.interrupted.leave(pid);
                     }
                 }
                 Ok(())
@@ -284,14 +284,14 @@ impl Session {
         if !installs {
             return;
         }
-        self.every = true;
+        self.stops_at_syscalls = true;
         let listens = self.listener.is_some();
         let for_all = name == Some("seccomp") && second & TSYNC != 0;
         if listens && name == Some("seccomp") && second & LISTENS != 0 {
             self.note(Note::Listens);
         }
         // The others stop at the start of syscalls once they are resumed.
-        for (tracee, _) in self.tracees.iter().filter(|(_, state)| !state.every) {
+        for (tracee, _) in self.tracees.iter().filter(|(_, state)| !state.stops_at_syscalls) {
             let must_stop = if *tracee == pid { listens } else { for_all };
             if must_stop {
                 // Fails if the tracee has ended.

@@ -1,21 +1,18 @@
-//! Wakes a wait for descriptors when a tracee has stopped or ended. `unsafe` code: a handler, eventfd, poll.
+//! Wakes a wait for descriptors when a tracee has stopped or ended. `unsafe` code: a handler, poll.
 //!
 //! The kernel notifies a tracer by SIGCHLD, which may arrive just before the tracer starts to wait. So the handler,
 //! in whichever thread of this process it runs, makes an eventfd readable, and the tracer waits for that too.
 //!
-//! Sources: ptrace(2), eventfd(2), signal-safety(7).
+//! Sources: ptrace(2), signal-safety(7).
 
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
-use std::sync::OnceLock;
+use std::os::fd::AsRawFd as _;
 
 use libc::{c_int, sigset_t};
 
 use crate::signals;
-
-/// The eventfd to which the handler writes. It is never closed, because a handler may run in any thread at any time.
-static EVENT: OnceLock<OwnedFd> = OnceLock::new();
+use crate::wake_event::{self, wake};
 
 /// Signals an eventfd at each SIGCHLD, until it is dropped. At most one exists at a time.
 pub(super) struct SigchldWaker {
@@ -43,13 +40,7 @@ pub(super) enum Wakeup {
 impl SigchldWaker {
     /// Starts signalled, because SIGCHLD may have arrived before.
     pub(super) fn new() -> io::Result<SigchldWaker> {
-        let event = match EVENT.get() {
-            Some(event) => event,
-            None => {
-                let event = new_eventfd()?;
-                EVENT.get_or_init(|| event)
-            }
-        };
+        let event = wake_event::event()?;
         let handler = child_changed as extern "C" fn(_) as libc::sighandler_t;
         let action = signals::set(libc::SIGCHLD, &signals::action(handler, libc::SA_RESTART));
         wake();
@@ -102,30 +93,6 @@ impl Drop for SigchldWaker {
         unsafe {
             libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.mask, std::ptr::null_mut())
         };
-    }
-}
-
-fn new_eventfd() -> io::Result<OwnedFd> {
-    // SAFETY: takes numbers.
-    let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
-    if fd == -1 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the kernel has just created it, and nothing else owns it.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
-}
-
-/// Ends a wait, if there is a waker. Async-signal-safe.
-pub(crate) fn wake() {
-    let Some(event) = EVENT.get() else { return };
-    let one = 1_u64;
-    // SAFETY: `write` is async-signal-safe and reads eight bytes. `errno` belongs to this thread, and the code that
-    // the handler interrupts finds it unchanged.
-    unsafe {
-        let errno = libc::__errno_location();
-        let before = *errno;
-        libc::write(event.as_raw_fd(), (&raw const one).cast(), size_of_val(&one));
-        *errno = before;
     }
 }
 

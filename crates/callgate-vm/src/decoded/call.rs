@@ -4,8 +4,9 @@ use std::hint::cold_path;
 
 use callgate_bpf::SeccompData;
 
-use super::op::{Code, Dense, Op, Target};
+use super::op::{Code, Dense, Op};
 use super::registers::{Registers, execute};
+use super::target::Target;
 
 /// The value that the code returns for a syscall.
 #[inline]

@@ -12,8 +12,9 @@
 use callgate_bpf::cfg::{Registers, Successors};
 use callgate_bpf::{Insn, Op as Bpf, Relation, Source};
 
-use super::op::{Code, Field, Op, Target, Test};
-use super::window::Slow;
+use super::op::{Code, Field, Op, Test};
+use super::step::Slow;
+use super::target::{NOWHERE, Target};
 use crate::flow::walk::{Follow, Range, Walk};
 use crate::flow::{Flow, Input, compares_constant};
 
@@ -22,9 +23,6 @@ const WORK: usize = 1 << 17;
 
 /// At most this many comparisons are emitted one by one: in seccomp filters, and in socket filters.
 const FEW: [usize; 2] = [2, 4];
-
-/// The place of what was not emitted yet.
-pub(super) const NOWHERE: Target = Target::MAX;
 
 pub(super) struct Emitter<'a> {
     pub(super) flow: &'a Flow,

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::emit::{Emitter, NOWHERE};
-use super::op::{Code, Op, Target};
+use super::emit::Emitter;
+use super::op::{Code, Op};
+use super::target::{NOWHERE, Target};
 
 impl Emitter<'_> {
     /// Replaces indices of instructions by places in the code.

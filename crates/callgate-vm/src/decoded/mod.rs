@@ -18,6 +18,7 @@
 
 mod call;
 mod emit;
+mod emit_load;
 mod link;
 mod load;
 mod op;
@@ -26,7 +27,9 @@ mod pairs;
 mod partial;
 mod probe;
 mod registers;
+mod step;
 mod table;
+mod target;
 mod window;
 
 use std::marker::PhantomData;

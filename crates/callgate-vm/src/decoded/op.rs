@@ -5,13 +5,8 @@ use std::hint::cold_path;
 use callgate_bpf::Width;
 
 use super::probe::Probe;
+use super::target::Target;
 use callgate_bpf::{Alu, Relation};
-
-/// A place in the code: an index into the concatenation of [`Code::probes`], [`Code::ops`] and
-/// [`Code::returns`].
-///
-/// During translation it is an index of the program's instructions.
-pub(super) type Target = u16;
 
 /// A comparison with constants: `lo <= (value & mask) <= lo + span`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

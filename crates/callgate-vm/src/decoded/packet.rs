@@ -2,8 +2,9 @@
 
 use callgate_bpf::{Ancillary, Width, load_absolute, load_indexed};
 
-use super::op::{Code, Op, Target};
+use super::op::{Code, Op};
 use super::registers::{Registers, execute};
+use super::target::Target;
 
 /// The value that the code returns for a packet.
 #[inline]

@@ -7,7 +7,8 @@
 //!
 //! The second operation stays, because it may be a jump target.
 
-use super::op::{Code, Op, Target, Test, Whole};
+use super::op::{Code, Op, Test, Whole};
+use super::target::Target;
 
 pub(super) fn join(code: &mut Code) {
     for at in 0..code.ops.len() {

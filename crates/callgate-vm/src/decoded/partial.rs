@@ -10,7 +10,8 @@
 //! microseconds for the 512 numbers of an arch, with filters for containers and services, where this
 //! takes 3 to 4. For these filters both find the same verdicts; a test in `callgate-measure` compares them.
 
-use super::op::{Code, Op, Target};
+use super::op::{Code, Op};
+use super::target::Target;
 use callgate_bpf::Alu;
 
 struct Registers {

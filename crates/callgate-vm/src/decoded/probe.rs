@@ -8,7 +8,7 @@
 
 use std::hint::cold_path;
 
-use super::op::Target;
+use super::target::Target;
 
 /// The number of cases of a probe.
 pub(super) const CASES: usize = 4;

@@ -1,7 +1,8 @@
 //! Jump tables, binary searches and tests for the ranges of a [`Walk`](crate::flow::walk::Walk).
 
-use super::emit::{Emitter, NOWHERE};
+use super::emit::Emitter;
 use super::op::{Dense, Op, Search, Test};
+use super::target::NOWHERE;
 use crate::cached::NUMBERS;
 use crate::flow::walk::Range;
 

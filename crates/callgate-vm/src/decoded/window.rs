@@ -19,30 +19,16 @@
 use callgate_bpf::cfg::{Registers, Successors};
 use callgate_bpf::{Insn, Op as Bpf, Relation, Width};
 
-use super::emit::{Emitter, NOWHERE};
+use super::emit::Emitter;
 use super::load::Load;
-use super::op::{Op, Target};
+use super::op::Op;
 use super::probe::{Base, CASES, Probe};
+use super::step::{Slow, Step};
+use super::target::{NOWHERE, Target};
 use crate::flow::compares_constant;
 
 /// The width of a window in bytes.
 const BYTES: i64 = 4;
-
-/// A load, a mask, and the comparison after them.
-#[derive(Clone, Copy)]
-pub(super) struct Step {
-    load: Load,
-    mask: u32,
-    branch: usize,
-}
-
-/// A step to be executed by itself for packets that are too short for the probe.
-pub(super) struct Slow {
-    /// The target of the probe.
-    pub(super) place: Target,
-    pub(super) header: Option<u32>,
-    pub(super) step: Step,
-}
 
 /// Neighbouring bytes, all relative to X or all relative to the start of the packet.
 #[derive(Clone, Copy)]

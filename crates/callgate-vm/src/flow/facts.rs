@@ -9,7 +9,8 @@ use callgate_bpf::cfg::{Facts, Forward, Registers, Successors};
 use callgate_bpf::data::SECCOMP_DATA_SIZE;
 use callgate_bpf::{Alu, AncillaryWord, Insn, Op, Relation, Source, Width, Word};
 
-use super::{Flow, Input, LoadName, NOTHING, Note, end, is_special};
+use super::load::{LoadName, end, is_special};
+use super::simplified::{Flow, Input, NOTHING, Note};
 
 /// The interval of a value, and the load it comes from.
 #[derive(Clone, Copy, PartialEq)]

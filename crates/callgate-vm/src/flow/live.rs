@@ -3,7 +3,7 @@
 use callgate_bpf::cfg::{Registers, Successors, live_after};
 use callgate_bpf::{Alu, Insn, Op, Source};
 
-use super::{Flow, NOTHING};
+use super::simplified::{Flow, NOTHING};
 
 /// Runs the pass.
 pub(super) fn backward(flow: &mut Flow) {

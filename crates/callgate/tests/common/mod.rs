@@ -3,8 +3,6 @@
 // Each test file uses its part.
 #![allow(dead_code)]
 
-pub(crate) mod rules;
-
 use callgate::bpf::Program;
 use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Section, Test};
 pub(crate) use callgate::random::Rng;

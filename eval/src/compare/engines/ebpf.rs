@@ -1,28 +1,28 @@
-//! A program as eBPF, for machines that run nothing else: each instruction becomes a few, as in the
-//! kernel (`net/core/filter.c`, `bpf_convert_filter`).
+//! Translation of programs to eBPF, instruction by instruction, like in the kernel (`net/core/filter.c`,
+//! `bpf_convert_filter`).
 //!
 //! | register | holds |
 //! |---|---|
 //! | r0, r7 | A, X; the upper halves are always 0 |
-//! | r6 | where the input is |
+//! | r6 | the address of the input |
 //! | r8 | the length of a packet |
-//! | r1, r2 | for the moment |
+//! | r1, r2 | temporary values |
 //! | r10 | the stack, with the scratch words at its top |
 //!
-//! The program is given r1: a call is at r1 itself, as this machine lays it out. Of a packet, r1 points
-//! to its address and to its length, as two words of 64 bits. A load compares its offset with the length
-//! and ends the program with 0, and so does a division by a zero X; `LD_ABS` and `LD_IND` are not used,
-//! because they mean something else in every machine outside of the kernel.
+//! The input of the program is r1. It points to `struct seccomp_data` in the layout of this machine, or to the
+//! address and the length of a packet, two 64-bit words. A load outside of the packet ends the program with 0,
+//! and so does a division by a zero X. `LD_ABS` and `LD_IND` are not used, because their meaning differs between
+//! implementations outside of the kernel.
 //!
-//! Limits: words beside a packet, and offsets from its headers, have no form here; little-endian machines
-//! only, as the rest of this comparison.
+//! Limits: no ancillary words, no offsets relative to headers; little-endian machines only, like the rest of the
+//! comparison.
 //!
 //! Source: RFC 9669, the instruction set.
 
 use callgate::bpf::cfg::Successors;
 use callgate::bpf::{AncillaryWord, Insn, Op, SCRATCH_WORDS};
 
-use crate::Result;
+use crate::task::Result;
 
 // Classes of instructions, operations and their operands (RFC 9669, sections 3 to 5).
 const LDX: u8 = 0x01;
@@ -66,7 +66,7 @@ const X: u8 = 7;
 const LEN: u8 = 8;
 const STACK: u8 = 10;
 
-/// `LDX` and `STX` of so many bytes at a register's address.
+/// `LDX` and `STX` of this many bytes at the address in a register.
 const fn memory(bytes: usize) -> u8 {
     const MEM: u8 = 0x60;
     let size = match bytes {
@@ -78,24 +78,24 @@ const fn memory(bytes: usize) -> u8 {
     MEM | size
 }
 
-/// Where a jump leads that is written before its target.
+/// The target of a forward jump.
 #[derive(Clone, Copy)]
 enum Target {
     /// An instruction of the program.
     Insn(usize),
-    /// The end that returns 0.
+    /// The instructions that return 0.
     Zero,
 }
 
 struct Converter {
     packets: bool,
     code: Vec<[u8; 8]>,
-    /// Where each instruction of the program begins.
+    /// The index of the first eBPF instruction of each instruction.
     starts: Vec<usize>,
     jumps: Vec<(usize, Target)>,
 }
 
-/// The program in eBPF, for packets or for calls, as a little-endian machine reads it.
+/// Translates a program for packets or for syscalls to little-endian eBPF.
 pub(super) fn to_ebpf(insns: &[Insn], packets: bool) -> Result<Vec<u8>> {
     let mut converter = Converter { packets, code: vec![], starts: vec![], jumps: vec![] };
     converter.prologue();
@@ -146,7 +146,10 @@ impl Converter {
     fn load(&mut self, to: u8, k: u32, bytes: usize) -> Result<()> {
         let end = k.checked_add(bytes as u32).filter(|end| i32::try_from(*end).is_ok());
         let Some(end) = end.filter(|_| k < 0x8000_0000) else {
-            return Err(format!("it loads from {:#x}, which is not in the packet", k as i32));
+            return Err(format!(
+                "it loads an ancillary or header-relative value at {:#x}",
+                k as i32
+            ));
         };
         self.jump(JMP | JLT, LEN, 0, end, Target::Zero);
         match i16::try_from(k) {
@@ -173,14 +176,14 @@ impl Converter {
         self.order(A, bytes);
     }
 
-    /// From network order.
+    /// Converts from network byte order.
     fn order(&mut self, register: u8, bytes: usize) {
         if bytes > 1 {
             self.alu(ALU, SWAP_TO_BIG, register, 8 * bytes as u32);
         }
     }
 
-    /// A branch: one jump where a side is next, by the opposite condition if it has to be.
+    /// A branch: one jump if a successor is the next instruction, with the opposite condition if necessary.
     fn branch(&mut self, index: usize, insn: Insn, op: u8, by_x: bool) {
         let Successors::Branch { taken: yes, otherwise: no } = insn.successors(index) else {
             return;

@@ -1,21 +1,21 @@
-//! `cargo xtask compare engines`: the same program run by our engines and by others, in one run.
+//! `cargo xtask compare engines`: runs programs with our engines and with others.
 //!
-//! The others ([`peers`]) are libpcap's interpreter, two in Go, and rbpf, which is given the program as
-//! eBPF ([`ebpf`]); the limit is the program as C ([`translate`]), compiled by `gcc -O2`. Each of them
-//! measures itself with the same rounds over the same inputs, from a file, and prints a hash of what it
-//! returned, which must be the reference's: what disagrees is not measured. Interpreters of packets get
-//! the words of a call in network order, as they read them. [`tables`] compares the figures.
+//! The others ([`peers`]) are libpcap's interpreter, two interpreters in Go, and rbpf, which runs the program as
+//! eBPF ([`ebpf`]). The limit is the program as C ([`translate`]), compiled by `gcc -O2`. Each engine measures
+//! itself with the same rounds over the same inputs from a file, and prints a hash of the returned values, which
+//! must be that of the reference interpreter. Packet interpreters get the words of `seccomp_data` in network byte
+//! order. [`tables`] compares the figures.
 //!
-//! The inputs of other programs than the classic workloads are made from their constants.
+//! The inputs of programs given with `--filters` are derived from their constants.
 
 mod ebpf;
+mod figures;
 mod peers;
 mod tables;
 mod translate;
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 use callgate::bpf::{Program, is_constant_allow};
 use callgate::compile::{Options, compile};
@@ -24,54 +24,16 @@ use callgate_measure::engines as measure;
 use callgate_measure::engines::workloads::{self, EngineInputs, Workload};
 use callgate_vm::EngineKind;
 
-use super::{files, generate, stem};
-use crate::Result;
+use super::generate;
+use crate::files::{files, stem};
+use crate::task::Result;
+use figures::{LONG, Row, Section, Times, insns};
 use peers::{Contender, Peers};
 
-// Rows that others are compared with, and one of our own.
-const GCC: &str = "gcc -O2";
-const LIBPCAP: &str = "libpcap";
-const GVISOR: &str = "gVisor pkg/bpf";
-const NATIVE_IN_C: &str = "callgate, jit, in C";
+pub(super) use figures::Engines;
 
-/// How often everybody is measured, one after the other: a busy moment does not meet one of them alone.
+/// The number of passes over all engines, so that a busy moment does not affect only one of them.
 const PASSES: usize = 3;
-
-/// The length of the program that shows how long compiling takes.
-const LONG: usize = 400;
-
-/// What one of them takes for an input.
-#[derive(Clone, Copy, Debug)]
-struct Times {
-    /// Nanoseconds, the same input all the time.
-    hot: f64,
-    /// Nanoseconds, inputs that all differ.
-    cold: f64,
-}
-
-/// One way to run a program, and what it took or why it was not measured.
-struct Row {
-    name: String,
-    times: Result<Times>,
-    compile: Option<Duration>,
-    bytes: Option<usize>,
-}
-
-/// One workload.
-struct Section {
-    name: String,
-    insns: usize,
-    executed: measure::Executed,
-    /// Whether the hot input is a call that is allowed by its number alone.
-    constant: bool,
-    rows: Vec<Row>,
-}
-
-/// All workloads.
-pub(super) struct Engines {
-    versions: Vec<String>,
-    sections: Vec<Section>,
-}
 
 /// Measures the classic workloads, and the filters of a directory.
 pub(super) fn measure(
@@ -122,7 +84,7 @@ fn openat() -> SeccompData {
     SeccompData { arch: Arch::X86_64.token(), nr: 257, ..SeccompData::default() }
 }
 
-/// A program of [`LONG`] instructions or a few more: as many random rules as make it so long.
+/// A program of random rules with at least [`LONG`] instructions.
 fn long() -> Result<Workload> {
     for rules in 1..=LONG as u32 {
         let policy = generate::random(rules).to_policy()?;
@@ -132,14 +94,7 @@ fn long() -> Result<Workload> {
             return Ok(workloads::of_calls(name, compiled.program, Endian::Little, openat()));
         }
     }
-    Err(format!("{LONG} rules make no program of {LONG} instructions"))
-}
-
-fn insns(workload: &Workload) -> &[callgate::bpf::Insn] {
-    match &workload.inputs {
-        EngineInputs::Calls { program, .. } => program.insns(),
-        EngineInputs::Packets { program, .. } => program.insns(),
-    }
+    Err(format!("{LONG} random rules give fewer than {LONG} instructions"))
 }
 
 /// Our own engines.
@@ -156,26 +111,4 @@ fn own(workload: &Workload) -> impl Iterator<Item = Row> {
             Err(why) => Row { name, times: Err(why.to_string()), compile: None, bytes: None },
         })
     })
-}
-
-impl Row {
-    /// The best of two measurements.
-    fn or_better(self, other: Row) -> Row {
-        let times = match (self.times, other.times) {
-            (Ok(one), Ok(two)) => {
-                Ok(Times { hot: one.hot.min(two.hot), cold: one.cold.min(two.cold) })
-            }
-            // What fails once is not measured.
-            (Err(why), _) | (_, Err(why)) => Err(why),
-        };
-        let compile = self.compile.into_iter().chain(other.compile).min();
-        Row { times, compile, ..self }
-    }
-}
-
-impl Engines {
-    /// What was measured, in what version.
-    pub(super) fn versions(&self) -> &[String] {
-        &self.versions
-    }
 }

@@ -1,8 +1,8 @@
-//! Those who run the same programs: how they are built, and how they are asked.
+//! Other engines: how to build and run them.
 //!
-//! Each is a driver of ours in `../drivers/engines/` that measures itself: those in C share `bench.c`, those
-//! in Go and Rust do as it does. A driver is told a program and a file of inputs, and prints the nanoseconds
-//! for the first input, the mean of the others, and a hash of all that was returned.
+//! Each has a driver in `../drivers/engines/` that measures itself: those in C share `bench.c`, those in Go and
+//! Rust do the same. A driver reads a program and a file of inputs, and prints the nanoseconds for the first
+//! input, the mean for the others, and a hash of all returned values.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,19 +14,20 @@ use callgate_measure::engines::workloads::{EngineInputs, Workload};
 use callgate_vm::Jit;
 
 use super::super::peers::{self, output};
-use super::{Row, Times, ebpf, insns, translate};
-use crate::Result;
+use super::figures::{GCC, GVISOR, LIBPCAP, NATIVE_IN_C, Row, Times, insns};
+use super::{ebpf, translate};
+use crate::task::Result;
 
 const X_NET: &str = "v0.47.0";
 const RBPF: &str = "0.4.1";
 
 const BENCH: &str = include_str!("../drivers/engines/bench.c");
-const LIBPCAP: &str = include_str!("../drivers/engines/libpcap.c");
-const NATIVE: &str = include_str!("../drivers/engines/native.c");
+const LIBPCAP_DRIVER: &str = include_str!("../drivers/engines/libpcap.c");
+const NATIVE_DRIVER: &str = include_str!("../drivers/engines/native.c");
 const GO: &str = include_str!("../drivers/engines/main.go");
 const RUST: &str = include_str!("../drivers/engines/rbpf.rs");
 
-/// The drivers that are there.
+/// The available drivers.
 pub(super) struct Peers {
     directory: PathBuf,
     libpcap: Result<PathBuf>,
@@ -34,15 +35,15 @@ pub(super) struct Peers {
     rbpf: Result<PathBuf>,
 }
 
-/// One of them with a workload.
+/// A driver with a workload.
 pub(super) struct Contender {
     name: &'static str,
     driver: Result<PathBuf>,
     program: Result<PathBuf>,
     inputs: PathBuf,
-    /// What else the driver is told.
+    /// More arguments of the driver.
     variant: Vec<&'static str>,
-    /// The hash of what the reference returns.
+    /// The hash of the values that the reference interpreter returns.
     expected: u64,
 }
 
@@ -68,7 +69,7 @@ impl Peers {
         }
     }
 
-    /// What is measured, in what version.
+    /// The versions of the engines.
     pub(super) fn versions(&self) -> Vec<String> {
         let said = |program: &str| {
             let text = output(Command::new(program).arg("--version")).unwrap_or_default();
@@ -87,7 +88,7 @@ impl Peers {
         ]
     }
 
-    /// All of them, ready to be measured on a workload.
+    /// All drivers, ready to measure a workload.
     pub(super) fn prepare(&self, workload: &Workload) -> Result<Vec<Contender>> {
         let put = |name: &str, bytes: &[u8]| {
             let path = self.directory.join(name);
@@ -103,7 +104,7 @@ impl Peers {
         let classic = Ok(put("program", &raw)?);
         let extended = match ebpf::to_ebpf(insns(workload), packets) {
             Ok(code) => Ok(put("program-ebpf", &code)?),
-            Err(why) => Err(format!("the program has no form in eBPF: {why}")),
+            Err(why) => Err(format!("the program cannot be translated to eBPF: {why}")),
         };
         let expected = expected(workload);
         let contender = |name: &'static str,
@@ -120,18 +121,17 @@ impl Peers {
         };
         let kind = if packets { "packets" } else { "calls" };
         Ok(vec![
-            contender(super::NATIVE_IN_C, &self.native(workload), &classic, &native, &[]),
-            contender(super::GCC, &self.gcc(workload), &classic, &native, &[]),
-            contender(super::LIBPCAP, &self.libpcap, &classic, &network, &[]),
-            contender(super::GVISOR, &self.go, &classic, &network, &["gvisor"]),
+            contender(NATIVE_IN_C, &self.native(workload), &classic, &native, &[]),
+            contender(GCC, &self.gcc(workload), &classic, &native, &[]),
+            contender(LIBPCAP, &self.libpcap, &classic, &network, &[]),
+            contender(GVISOR, &self.go, &classic, &network, &["gvisor"]),
             contender("golang.org/x/net/bpf", &self.go, &classic, &network, &["x-net"]),
             contender("rbpf, interpreter", &self.rbpf, &extended, &native, &["interpreter", kind]),
             contender("rbpf, jit", &self.rbpf, &extended, &native, &["jit", kind]),
         ])
     }
 
-    /// Our native code, linked and called as that of the C compiler is: the difference between the two
-    /// is the code alone.
+    /// Our native code, linked and called like that of the C compiler, so that only the code differs.
     fn native(&self, workload: &Workload) -> Result<PathBuf> {
         let directory = self.directory.join("native");
         create(&directory)?;
@@ -145,7 +145,7 @@ impl Peers {
         };
         fs::write(directory.join("code"), code.map_err(|why| why.to_string())?)
             .map_err(|error| format!("code: {error}"))?;
-        c(&directory, &[("native.c", NATIVE)], &[])
+        c(&directory, &[("native.c", NATIVE_DRIVER)], &[])
     }
 
     /// The program as C.
@@ -175,7 +175,7 @@ fn c(directory: &Path, sources: &[(&str, &str)], libraries: &[&str]) -> Result<P
 }
 
 fn libpcap(directory: &Path) -> Result<PathBuf> {
-    c(directory, &[("libpcap.c", LIBPCAP)], &["-lpcap"]).map_err(|error| {
+    c(directory, &[("libpcap.c", LIBPCAP_DRIVER)], &["-lpcap"]).map_err(|error| {
         match error.contains("pcap") {
             true => "Debian's package libpcap-dev is not installed".to_owned(),
             false => error,
@@ -196,7 +196,7 @@ fn rbpf(directory: &Path) -> Result<PathBuf> {
     peers::cargo(directory, "rbpf", RBPF)
 }
 
-/// The inputs as the drivers read them, in the order of this machine and in that of the network.
+/// The inputs as the drivers read them, in native and in network byte order.
 fn inputs(workload: &Workload) -> (Vec<u8>, Vec<u8>) {
     fn file<'a>(inputs: impl ExactSizeIterator<Item = &'a [u8]>) -> Vec<u8> {
         let mut file = (inputs.len() as u32).to_le_bytes().to_vec();
@@ -227,7 +227,7 @@ fn inputs(workload: &Workload) -> (Vec<u8>, Vec<u8>) {
     }
 }
 
-/// The hash of what the reference returns.
+/// The hash of the values that the reference interpreter returns.
 fn expected(workload: &Workload) -> u64 {
     let hash = |hash: u64, value: u32| (hash ^ u64::from(value)).wrapping_mul(0x0100_0000_01b3);
     const START: u64 = 0xcbf2_9ce4_8422_2325;
@@ -241,13 +241,15 @@ fn expected(workload: &Workload) -> u64 {
     }
 }
 
-/// What a driver prints.
+/// Parses the output of a driver.
 fn reported(text: &str, expected: u64) -> Result<Times> {
     let words: Vec<&str> = text.split_whitespace().collect();
-    let [hot, cold, hash] = words[..] else { return Err("its driver reports no time".to_owned()) };
+    let [hot, cold, hash] = words[..] else {
+        return Err("missing time in the output of its driver".to_owned());
+    };
     let number = |word: &str| word.parse().map_err(|_| format!("its driver reports {word:?}"));
     if hash.parse() != Ok(expected) {
-        return Err("it returns other values than the reference".to_owned());
+        return Err("its values differ from those of the reference interpreter".to_owned());
     }
     Ok(Times { hot: number(hot)?, cold: number(cold)? })
 }
@@ -260,9 +262,11 @@ mod tests {
     fn a_driver_that_returns_other_values_is_not_measured() {
         let times = reported("1.5 2.5 7\n", 7).unwrap();
         assert_eq!((times.hot, times.cold), (1.5, 2.5));
-        for (text, why) in
-            [("1.5 2.5 8\n", "other values"), ("1.5 2.5\n", "no time"), ("a 2.5 7\n", "\"a\"")]
-        {
+        for (text, why) in [
+            ("1.5 2.5 8\n", "differ from those"),
+            ("1.5 2.5\n", "missing time"),
+            ("a 2.5 7\n", "\"a\""),
+        ] {
             let error = reported(text, 7).unwrap_err();
             assert!(error.contains(why), "{error}");
         }

@@ -1,16 +1,15 @@
-//! The figures as tables: what each workload takes, relative to those that matter, what making an engine
-//! takes, and the workload that is furthest from what the engines aim at.
+//! Tables of engines: times for each workload, cost of translation, and targets.
 
 use callgate_measure::engines::Executed;
 
 use super::super::table::Table;
-use super::{Engines, GCC, GVISOR, LIBPCAP, LONG, NATIVE_IN_C, Row, Section, Times};
+use super::figures::{Engines, GCC, GVISOR, LIBPCAP, LONG, NATIVE_IN_C, Row, Section, Times};
 
-/// Those with whom all are compared, and the heads of their columns.
+/// The engines with which all are compared, and the heads of their columns.
 const YARDSTICKS: [(&str, &str); 3] =
     [(GCC, "/ gcc"), (LIBPCAP, "/ libpcap"), (GVISOR, "/ gVisor")];
 
-/// In place of a figure that there is not.
+/// In place of a missing figure.
 const NONE: &str = "–";
 
 impl Section {
@@ -26,7 +25,7 @@ impl Section {
         Some(self.row(name)?.compile?.as_secs_f64() * 1e6)
     }
 
-    /// Its table, and what the table cannot say.
+    /// Its table, and remarks on it.
     fn table(&self) -> (Table, Vec<String>) {
         let heads = YARDSTICKS.map(|(_, head)| head);
         let mut table = Table::new(["engine", "hot ns", "cold ns"].into_iter().chain(heads));
@@ -53,7 +52,7 @@ impl Section {
 }
 
 impl Engines {
-    /// For each workload its table, and how it is headed.
+    /// The caption and the table of each workload.
     pub(in super::super) fn tables(&self) -> impl Iterator<Item = (String, Table, Vec<String>)> {
         self.sections.iter().map(|section| {
             let Executed { hot, cold } = section.executed;
@@ -66,7 +65,7 @@ impl Engines {
         })
     }
 
-    /// What making an engine takes: microseconds, and bytes of what it made.
+    /// Cost of translation: microseconds, and bytes of the result.
     pub(in super::super) fn making(&self) -> Table {
         const MADE: [(&str, &str, &str); 3] = [
             ("callgate, decoded", "decoded µs", "B"),
@@ -88,7 +87,7 @@ impl Engines {
         table
     }
 
-    /// What the engines aim at, and the workload that is furthest from it.
+    /// The targets of the engines, and the workload that is furthest from each.
     pub(in super::super) fn aims(&self) -> Table {
         let mut table = Table::new(["what", "aim", "worst", "workload"]);
         for aim in AIMS {
@@ -114,11 +113,11 @@ impl Engines {
     }
 }
 
-/// Something that is aimed at.
+/// A target.
 struct Aim {
     what: &'static str,
     bound: Bound,
-    /// The figure of a workload that it is about.
+    /// The figure of a workload to which it applies.
     of: fn(&Section) -> Option<f64>,
 }
 
@@ -128,7 +127,7 @@ enum Bound {
     AtLeast(f64),
 }
 
-/// How much longer the first takes than the second: hot, and cold.
+/// The time of the first relative to the second: hot and cold.
 fn ratios(section: &Section, first: &str, second: &str) -> Option<[f64; 2]> {
     let (first, second) = (section.times(first)?, section.times(second)?);
     Some([first.hot / second.hot, first.cold / second.cold])

@@ -1,15 +1,14 @@
-//! A program as C, for a compiler to make the best of: each instruction a statement with a label.
+//! Translation of programs to C: each instruction becomes a statement with a label.
 //!
-//! The types say all that the kernel's rules say: A, X and scratch words are local variables that
-//! start as 0. Words beside a packet, and offsets from its headers, end the program; no workload
-//! has them.
+//! A, X and scratch words are local variables that start as 0. Loads of ancillary words and header-relative
+//! offsets end the program; no workload has them.
 
 use std::fmt::Write;
 
 use callgate::bpf::cfg::Successors;
 use callgate::bpf::{Insn, Op};
 
-/// `filter()` for a program; of packets, or of calls in the order of this machine.
+/// The C function `filter()` for a program on packets, or on syscalls in native byte order.
 pub(super) fn to_c(insns: &[Insn], packets: bool) -> String {
     let mut text = String::from(HEAD);
     for (index, insn) in insns.iter().enumerate() {

@@ -165,7 +165,7 @@ fn a_client_that_fails_or_says_nothing_is_told() {
     let wanted = "sh ended with exit status: 1 while sh ran under no directories, and printed";
     assert!(text.starts_with(wanted), "{text}");
     let text = failed(SERVER, "echo rate: none", plan).to_string();
-    assert!(text.contains("says no throughput: there is no number above 0"), "{text}");
+    assert!(text.contains("says no throughput: missing positive number"), "{text}");
 }
 
 #[test]

@@ -1,9 +1,9 @@
-/* Runs compiled programs of a file on the inputs of that file, and writes what they return.
+/* Runs the compiled programs of a file on the inputs of that file, and writes the returned values.
  *
- * All numbers are little-endian words. The file: how many sets of inputs there are; for each set how
- * many inputs, and for each input its length and its bytes; then for each program the number of its
- * set, whether it is for packets, where the network header is, where the link layer header is (as
- * the one before, 64 bits; -1: nowhere), the length of its code, and the code. */
+ * All numbers are little-endian words. The file contains the number of sets of inputs; for each set the
+ * number of inputs, and for each input its length and its bytes; then for each program the index of its
+ * set, whether it is for packets, the offsets of the network header and of the link layer header (64 bits
+ * each; -1: none), the length of its code, and the code. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static uint64_t answer(const struct context *c, uint32_t offset, uint32_t kind, 
 {
 	uint64_t start, value = 0;
 
-	/* What is called may use every register that the caller must save. */
+	/* The callee may change all caller-saved registers. */
 	__asm__ volatile("movi v16.16b, #0x55\n movi v17.16b, #0x55\n movi v18.16b, #0x55\n"
 			 "movi v19.16b, #0x55\n movi v20.16b, #0x55\n movi v21.16b, #0x55\n"
 			 "movi v22.16b, #0x55\n movi v23.16b, #0x55\n"
@@ -91,7 +91,7 @@ static uint64_t two_words(void)
 	return low | (uint64_t)word() << 32;
 }
 
-/* Library calls are slow where every instruction is emulated. */
+/* Library calls are slow in emulation. */
 static uint32_t values[1 << 16];
 static size_t given;
 
@@ -121,7 +121,7 @@ static struct program next(void)
 	return program;
 }
 
-/* Functions are aligned as compilers do it. */
+/* Aligns functions like compilers. */
 static size_t room(uint32_t size)
 {
 	return ((size_t)size + 15) / 16 * 16;
@@ -176,7 +176,7 @@ int main(int argc, char **argv)
 			sets[i].inputs[j].bytes = take(sets[i].inputs[j].len);
 		}
 	}
-	/* All code is mapped at once: an emulator forgets its work whenever protections change. */
+	/* All code is mapped at once, because an emulator discards translated code when protections change. */
 	programs = at;
 	size = 0;
 	while (at < end)

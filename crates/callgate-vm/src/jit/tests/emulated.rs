@@ -148,7 +148,7 @@ fn aarch64_agrees_with_the_reference_on_the_whole_corpus() {
     let directory = std::env::temp_dir().join(format!("callgate-aarch64-{}", std::process::id()));
     fs::create_dir_all(&directory).unwrap();
     match harness(&directory) {
-        None => eprintln!("not run: there is no {COMPILER} or no {EMULATOR}"),
+        None => eprintln!("not run: {COMPILER} or {EMULATOR} is not installed"),
         Some(harness) => {
             let mut emulated = Emulated::default();
             for part in CORPUS {

@@ -12,7 +12,7 @@ const ARCH: Insn = Insn::new(Op::LdWordAbs, 4);
 const TAX: Insn = Insn::new(Op::Tax, 0);
 const RET_A: Insn = Insn::new(Op::RetA, 0);
 
-/// Calls with every pair of boundary values in the first two words.
+/// Syscalls with all pairs of boundary values in the first two words.
 fn pairs() -> Vec<SeccompData> {
     let mut calls = Vec::new();
     for nr in EDGES {

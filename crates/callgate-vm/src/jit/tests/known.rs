@@ -1,4 +1,4 @@
-//! Values that a register holds are not computed again.
+//! Elimination of redundant computations: values that a register holds are not computed again.
 
 use callgate_bpf::{Endian, SeccompData};
 use callgate_bpf::{Insn, Op, Program, SocketProgram};

@@ -71,7 +71,7 @@ pub(super) fn failing_loads_end_the_longest_program(judge: &mut dyn Judge) {
     );
 }
 
-/// Lists of comparisons, of which every value and every value ancillary it is tried.
+/// Lists of comparisons, run with each of their values and with the neighbours of each.
 fn check_chain(
     judge: &mut dyn Judge,
     values: impl Iterator<Item = u32>,
@@ -102,7 +102,7 @@ pub(super) fn chains_agree(judge: &mut dyn Judge) {
                 check_chain(judge, values(), same);
                 check_chain(judge, values().rev(), own);
                 check_chain(judge, values(), code);
-                // Of two comparisons with the same constant the first counts.
+                // Of two comparisons with the same constant, the first decides.
                 check_chain(judge, values().chain(values()), |value| ret(value / 2));
             }
         }
@@ -186,7 +186,7 @@ pub(super) fn trees_agree(judge: &mut dyn Judge) {
     }
 }
 
-/// A binary search tree with an equality test in front of each node.
+/// A binary search tree with an equality test before each node.
 fn pierced(starts: &[u32], verdict: &dyn Fn(u32) -> Insn) -> Vec<Insn> {
     let [only] = starts else {
         let (low, high) = starts.split_at(starts.len() / 2);
@@ -226,7 +226,7 @@ fn a_tree_of_syscall_numbers_becomes_one_table() {
     let starts: Vec<u32> = (0..60).collect();
     for tree in [halved, pierced] {
         let insns = [vec![NR], tree(&starts, &ret)].concat();
-        // Returns stay, comparisons do not.
+        // Returns remain, comparisons do not.
         let verdicts = insns.iter().filter(|insn| insn.op == Op::RetK).count();
         let jit = Jit::new(&Program::new(insns).unwrap(), Endian::NATIVE).unwrap();
         assert!(jit.code_bytes() < 60 * 4 + 6 * verdicts + 64, "{} bytes", jit.code_bytes());

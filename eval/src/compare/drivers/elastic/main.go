@@ -1,8 +1,8 @@
 // Compiles rules with elastic's go-seccomp-bpf: main RULES PROGRAM - MILLISECONDS
 //
-// Reads the text form of xtask/src/compare/text.rs, writes the program as the bytes of a sock_filter
-// array. It takes calls by name and one action beside the default; a name that it does not have is left
-// out and printed as "unknown ARCH NR". What counts is the time of Policy.Assemble.
+// Reads the text form of eval/src/compare/text.rs, writes the program as the bytes of a sock_filter
+// array. The library identifies syscalls by name and supports one action besides the default; unknown names
+// are omitted and printed as "unknown ARCH NR". The time is that of Policy.Assemble.
 package main
 
 import (
@@ -24,8 +24,8 @@ var operations = map[string]seccomp.Operation{
 	"ge": seccomp.GreaterOrEqual,
 }
 
-// conditions of a test: bits under a mask are tested one by one when they must be set, and together
-// when they must be clear.
+// conditions of a test: masked bits are tested one by one if they must be set, and together if they
+// must be clear.
 func conditions(t test) seccomp.ArgumentConditions {
 	arg := uint32(t.arg)
 	if t.arg == instructionPointer {
@@ -48,7 +48,7 @@ func conditions(t test) seccomp.ArgumentConditions {
 	return all
 }
 
-// action is the verdict as the library takes it: it adds EPERM to its plain action for errors.
+// action converts a verdict: the library adds EPERM to its action for errors without data.
 func action(verdict uint32) seccomp.Action {
 	if seccomp.Action(verdict) == seccomp.ActionErrno|1 {
 		return seccomp.ActionErrno
@@ -66,14 +66,14 @@ func group(r rules) seccomp.SyscallGroup {
 	for _, c := range r.calls {
 		if _, found := known.SyscallNames[c.name]; !found {
 			if c.name == "-" {
-				stop(cannotExpress, "it takes calls by name only, and %d has none", c.nr)
+				stop(cannotExpress, "it identifies syscalls by name only, and %d has none", c.nr)
 			}
 			fmt.Printf("unknown x86_64 %d\n", c.nr)
 			continue
 		}
 		for _, a := range c.alternatives {
 			if !first && action(a.verdict) != group.Action {
-				stop(cannotExpress, "it takes one action beside the default")
+				stop(cannotExpress, "it supports one action besides the default")
 			}
 			group.Action, first = action(a.verdict), false
 			if len(a.tests) == 0 {

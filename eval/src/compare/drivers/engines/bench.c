@@ -1,8 +1,8 @@
 /* Measures filter() on inputs: main PROGRAM INPUTS
  *
- * PROGRAM is an array of sock_filter, for interpreters. INPUTS are little-endian words: how many there
- * are, then of each its length and its bytes; the first one is hot, the others are cold. Prints the
- * nanoseconds for the hot input, the mean of the cold ones, and a hash of what was returned for all. */
+ * PROGRAM is an array of sock_filter, for interpreters. INPUTS are little-endian words: the number of
+ * inputs, then the length and the bytes of each; the first one is hot, the others are cold. Prints the
+ * nanoseconds for the hot input, the mean for the cold ones, and a hash of all returned values. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static double now(void)
 	return time.tv_sec * 1e9 + time.tv_nsec;
 }
 
-/* The best of seven rounds of at least four milliseconds, as callgate-vm's own measure. */
+/* The best of seven rounds of at least four milliseconds, as in callgate-measure. */
 static double best(const struct input *inputs, uint32_t count)
 {
 	double least = 1e30;

@@ -1,6 +1,6 @@
 // Measures interpreters in Go: main PROGRAM INPUTS gvisor|x-net
 //
-// Reads and prints what bench.c does.
+// Input and output are those of bench.c.
 package main
 
 import (
@@ -20,7 +20,7 @@ func check(err error) {
 	}
 }
 
-// gvisor returns a function that runs the program by gVisor's pkg/bpf.
+// gvisor returns a function that runs the program with gVisor's pkg/bpf.
 func gvisor(code []byte) func([]byte) uint32 {
 	var insns []bpf.Instruction
 	for ; len(code) > 0; code = code[8:] {
@@ -34,13 +34,13 @@ func gvisor(code []byte) func([]byte) uint32 {
 	program, err := bpf.Compile(insns, false)
 	check(err)
 	return func(input []byte) uint32 {
-		// An error is the end of the program.
+		// An error ends the program with 0.
 		value, _ := bpf.Exec[bpf.BigEndian](program, bpf.Input(input))
 		return value
 	}
 }
 
-// network returns a function that runs the program by golang.org/x/net/bpf.
+// network returns a function that runs the program with golang.org/x/net/bpf.
 func network(code []byte) func([]byte) uint32 {
 	var raw []xnet.RawInstruction
 	for ; len(code) > 0; code = code[8:] {

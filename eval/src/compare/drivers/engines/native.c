@@ -1,5 +1,5 @@
-/* filter() is machine code from a file. It is given neither ancillary data nor headers: no workload
- * asks for them. */
+/* filter() is machine code from a file. It gets neither ancillary data nor headers, because no workload
+ * loads them. */
 #include <stddef.h>
 #include <stdint.h>
 

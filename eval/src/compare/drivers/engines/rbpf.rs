@@ -1,7 +1,7 @@
 //! Measures rbpf: main PROGRAM INPUTS interpreter|jit packets|calls
 //!
-//! PROGRAM is eBPF. The inputs are those of bench.c, and what is printed is what bench.c prints. The
-//! program gets the address of a call, or that of a packet's address and length.
+//! PROGRAM is eBPF. Inputs and output are those of bench.c. The program gets the address of `seccomp_data`, or
+//! that of a packet's address and length.
 
 use std::hint::black_box;
 use std::panic;
@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use rbpf::EbpfVmMbuff;
 
-/// What r1 points to, and the packet that the machine lets the program read. Both live until the end of
-/// the process, and nobody else has them: the machine wants to be lent them anew for every run.
+/// The memory at r1, and the packet that the program may read. Both live until the end of the process and have no
+/// other reference, because each run borrows them mutably.
 struct Input {
     context: *mut [u8],
     packet: *mut [u8],
@@ -28,7 +28,7 @@ impl Input {
     }
 }
 
-/// The best of seven rounds of at least four milliseconds, as callgate-vm's own measure.
+/// The best of seven rounds of at least four milliseconds, as in callgate-measure.
 fn best(inputs: &[Input], run: &impl Fn(&Input) -> u32) -> f64 {
     let (mut least, mut turns, mut round) = (f64::INFINITY, 1u64, 0);
     while round < 7 {
@@ -73,7 +73,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut machine = EbpfVmMbuff::new(Some(&program))?;
     if variant == "interpreter" {
         report(&inputs, |input| {
-            // SAFETY: they live, and are lent to nobody else.
+            // SAFETY: they live, and there is no other reference.
             let (packet, context) = unsafe { (&*input.packet, &*input.context) };
             machine.execute_program(packet, context).expect("a value") as u32
         });
@@ -87,8 +87,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }));
         machine.jit_compile()?;
         report(&inputs, |input| {
-            // SAFETY: they live, and are lent to nobody else. The code is of a converted program, which
-            // writes to its stack alone and reads inside of context and packet.
+            // SAFETY: they live, and there is no other reference. The code is that of a converted program, which
+            // writes only to its stack and reads only the context and the packet.
             unsafe {
                 let (packet, context) = (&mut *input.packet, &mut *input.context);
                 machine.execute_program_jit(packet, context).expect("a value") as u32

@@ -1,4 +1,4 @@
-// What the drivers in Go share: reading rules (see xtask/src/compare/text.rs) and measuring.
+// Shared code of the drivers in Go: reading rules (see eval/src/compare/text.rs) and measuring.
 package main
 
 import (
@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// cannotExpress is the exit status that says that the rules have no form for this compiler.
+// cannotExpress is the exit status if the compiler cannot express the rules.
 const cannotExpress = 3
 
 const maxRuns = 1001
 
-// instructionPointer stands in place of an argument.
+// instructionPointer is the argument number of the instruction pointer.
 const instructionPointer = 6
 
 const x86_64 = 0xc000003e
@@ -28,7 +28,7 @@ type test struct {
 	value, mask uint64
 }
 
-// masked says whether the test looks at some bits of its field only.
+// masked reports whether the test compares only some bits of its field.
 func (t test) masked() bool {
 	return t.mask != ^uint64(0)>>(64-t.bits)
 }
@@ -44,7 +44,7 @@ type call struct {
 	alternatives []alternative
 }
 
-// hotCall is a frequent call with its share of all calls in thousandths.
+// hotCall is a frequent syscall with its share of all syscalls in thousandths.
 type hotCall struct {
 	nr, share uint32
 }
@@ -68,7 +68,7 @@ func number(text string) uint64 {
 	return value
 }
 
-// readRules reads rules for x86_64; the compilers here know one architecture in a program.
+// readRules reads rules for x86_64; these compilers support one architecture per program.
 func readRules(path string) rules {
 	file, err := os.Open(path)
 	if err != nil {
@@ -88,13 +88,13 @@ func readRules(path string) rules {
 		case "bad_arch":
 			r.badArch = uint32(number(words[1]))
 		case "x32":
-			// Each compiler decides about these numbers by itself.
+			// The verdict for these numbers is fixed in each compiler.
 		case "hot":
 			r.hot = append(r.hot, hotCall{uint32(number(words[1])), uint32(number(words[2]))})
 		case "arch":
 			arches++
 			if arches > 1 || number(words[2]) != x86_64 {
-				stop(cannotExpress, "it knows one architecture in a program")
+				stop(cannotExpress, "it supports one architecture per program")
 			}
 			r.defaultVerdict = uint32(number(words[3]))
 		case "call":
@@ -138,7 +138,7 @@ func write(path string, program []instruction) {
 	}
 }
 
-// measure repeats a compilation, which returns the time that counts, and prints the median.
+// measure repeats a compilation, which returns its time, and prints the median.
 func measure(milliseconds string, compile func() time.Duration) {
 	budget := time.Duration(number(milliseconds)) * time.Millisecond
 	var times []time.Duration

@@ -1,7 +1,7 @@
 // Compiles rules with gVisor's pkg/seccomp: main RULES PROGRAM optimized|plain MILLISECONDS
 //
-// Reads the text form of xtask/src/compare/text.rs, writes the program as the bytes of a sock_filter
-// array. What counts is the time of seccomp.Program.Build; the rules are there already.
+// Reads the text form of eval/src/compare/text.rs, writes the program as the bytes of a sock_filter
+// array. The time is that of seccomp.Program.Build, without the construction of the rules.
 package main
 
 import (
@@ -57,7 +57,7 @@ func matcher(t test) seccomp.ValueMatcher {
 	return seccomp.GreaterThanOrEqual(value)
 }
 
-// rule is the conjunction of tests; two tests of one argument need a rule each.
+// rule is the conjunction of tests; two tests of one argument need separate rules.
 func rule(tests []test) seccomp.SyscallRule {
 	var parts seccomp.And
 	for len(tests) > 0 {
@@ -87,7 +87,7 @@ func rule(tests []test) seccomp.SyscallRule {
 	return parts
 }
 
-// ruleSets has a set for each change of verdict inside a call: the first that matches decides.
+// ruleSets returns a set for each change of verdict within a syscall; the first that matches decides.
 func ruleSets(r rules) []seccomp.RuleSet {
 	type group struct {
 		verdict uint32
@@ -122,7 +122,7 @@ func ruleSets(r rules) []seccomp.RuleSet {
 		for i, g := range groups {
 			from := 0
 			if i > 0 {
-				// After the set that the first group went to.
+				// After the set of the first group.
 				for sets[from].Action != action(groups[0].verdict) {
 					from++
 				}
@@ -141,7 +141,7 @@ func main() {
 	r := readRules(os.Args[1])
 	var hot []uintptr
 	for _, call := range r.hot {
-		// What the documentation of HotSyscalls advises.
+		// As the documentation of HotSyscalls recommends.
 		if call.share >= 100 {
 			hot = append(hot, uintptr(call.nr))
 		}

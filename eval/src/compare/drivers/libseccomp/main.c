@@ -2,12 +2,12 @@
  * Compiles rules with libseccomp: main RULES PROGRAM LEVEL MILLISECONDS
  *
  * Reads the text form of eval/src/compare/text.rs, writes the program as the bytes of a sock_filter
- * array, and repeats for MILLISECONDS (once at least). LEVEL is that of SCMP_FLTATR_CTL_OPTIMIZE. Prints
- * "unknown ARCH NR" for each call left out because the library has no such name, and "time RUNS
- * NANOSECONDS" with the median. Exit status 3: the library cannot express the rules, standard error
- * says why.
+ * array, and repeats for MILLISECONDS (at least once). LEVEL is that of SCMP_FLTATR_CTL_OPTIMIZE. Prints
+ * "unknown ARCH NR" for each omitted syscall whose name the library does not know, and "time RUNS
+ * NANOSECONDS" with the median. Exit status 3: the library cannot express the rules, for the reason on
+ * standard error.
  *
- * Each architecture has a context of its own: in one with several, libseccomp takes every rule for all.
+ * Each architecture has its own context: in a context with several, libseccomp adds each rule to all of them.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -31,7 +31,7 @@ struct alternative {
 };
 
 struct call {
-	int nr; /* as libseccomp takes it: the native number, or its pseudo number of a name */
+	int nr; /* for libseccomp: the native number, or its pseudo-number of a name */
 	size_t first, count;
 };
 
@@ -131,7 +131,7 @@ static void read_rules(const char *path)
 		if (sscanf(line, " bad_arch %" SCNx32, &rules.bad_arch) == 1)
 			continue;
 		if (!strcmp(word, "x32"))
-			continue; /* libseccomp gives them what calls of other architectures get */
+			continue; /* libseccomp gives them the verdict for other architectures */
 		if (sscanf(line, " hot %" SCNu32, &nr) == 1) {
 			if (rules.hots < sizeof(rules.hot) / sizeof(rules.hot[0]))
 				rules.hot[rules.hots++] = nr;
@@ -147,7 +147,7 @@ static void read_rules(const char *path)
 			int number = nr;
 			if (arch->token != native)
 				number = seccomp_syscall_resolve_name(name);
-			/* Names that the architecture does not have are left out of the program without a word. */
+			/* libseccomp silently omits names that the architecture does not have. */
 			known = number != __NR_SCMP_ERROR &&
 				(arch->token == native ||
 				 seccomp_syscall_resolve_name_arch(arch->token, name) > -10000);
@@ -176,7 +176,7 @@ static void read_rules(const char *path)
 	fclose(file);
 }
 
-/* One call's alternatives are ordered, libseccomp's rules are not. */
+/* Alternatives of a syscall are ordered, libseccomp's rules are not. */
 static void check_order(void)
 {
 	for (size_t c = 0; c < rules.calls; c++) {
@@ -224,7 +224,7 @@ static uint64_t now(void)
 	return time.tv_sec * UINT64_C(1000000000) + time.tv_nsec;
 }
 
-/* From rules to the bytes of a program in a file; the time it took. */
+/* Compiles rules and writes the program to a file; returns the time. */
 static uint64_t compile(int file, unsigned level)
 {
 	uint64_t start = now();

@@ -1,8 +1,8 @@
 //! Compiles rules with rust-vmm's seccompiler: `main RULES PROGRAM - MILLISECONDS`
 //!
-//! Reads the text form of xtask/src/compare/text.rs, writes the program as the bytes of a
-//! sock_filter array. It knows one architecture in a program and one action beside the default. What
-//! counts is the time from rules in its own types to the program.
+//! Reads the text form of eval/src/compare/text.rs, writes the program as the bytes of a
+//! sock_filter array. The library supports one architecture per program and one action besides the default.
+//! The time is that from rules in its own types to the program.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use seccompiler::{
     SeccompRule, TargetArch,
 };
 
-/// The exit status that says that the rules have no form for this compiler.
+/// The exit status if the compiler cannot express the rules.
 const CANNOT_EXPRESS: i32 = 3;
 const MAX_RUNS: usize = 1001;
 const X86_64: u64 = 0xc000_003e;
@@ -81,12 +81,12 @@ fn read(path: &str) -> Rules {
     for line in text.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
-            // What calls of other architectures get is fixed: the process dies.
+            // The verdict for other architectures is fixed: the process is killed.
             [] | ["bad_arch" | "x32" | "hot", ..] => {}
             ["arch", _, token, default] => {
                 arches += 1;
                 if arches > 1 || number(token) != X86_64 {
-                    stop(CANNOT_EXPRESS, "it knows one architecture in a program");
+                    stop(CANNOT_EXPRESS, "it supports one architecture per program");
                 }
                 rules.default = number(default) as u32;
             }
@@ -94,7 +94,7 @@ fn read(path: &str) -> Rules {
             ["then", verdict] => {
                 let verdict = number(verdict) as u32;
                 if *rules.verdict.get_or_insert(verdict) != verdict {
-                    stop(CANNOT_EXPRESS, "it takes one action beside the default");
+                    stop(CANNOT_EXPRESS, "it supports one action besides the default");
                 }
                 rules.calls.entry(call).or_default().push(Vec::new());
             }
@@ -109,7 +109,7 @@ fn read(path: &str) -> Rules {
     rules
 }
 
-/// The rules in the types of the library, where a call without conditions has no rules.
+/// The rules in the types of the library, where a syscall without conditions has no rules.
 fn chains(rules: &Rules) -> BTreeMap<i64, Vec<SeccompRule>> {
     let chain = |alternatives: &Vec<Vec<SeccompCondition>>| -> Vec<SeccompRule> {
         if alternatives.iter().any(Vec::is_empty) {

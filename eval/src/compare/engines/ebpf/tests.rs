@@ -1,4 +1,4 @@
-//! A small machine for eBPF, written from RFC 9669, must return what the reference returns.
+//! Compares a small eBPF interpreter, written from RFC 9669, with the reference interpreter.
 
 use callgate::bpf::{NoAncillary, Operand, SocketProgram, Step, asm};
 use callgate::random::Rng;
@@ -7,12 +7,12 @@ use callgate_vm::differential;
 
 use super::*;
 
-/// Addresses of the machine: the context, the input, and the stack, which ends where it begins.
+/// Addresses of the context, the input, and the top of the stack.
 const CONTEXT: u64 = 0x1000;
 const PACKET: u64 = 0x1_0000;
 const STACK_END: u64 = 0x9000_0000;
 
-/// Runs a program on a context and a packet; every access must lie inside of them or the stack.
+/// Runs a program on a context and a packet; all accesses must be inside of them or the stack.
 fn run(code: &[u8], context: &[u8], packet: &[u8]) -> u32 {
     let mut stack = [0xaau8; 512];
     let mut registers = [0xdead_beef_dead_beefu64; 11];
@@ -26,7 +26,7 @@ fn run(code: &[u8], context: &[u8], packet: &[u8]) -> u32 {
         let (to, from) = (usize::from(insn[1] & 15), usize::from(insn[1] >> 4));
         let offset = i64::from(i16::from_le_bytes([insn[2], insn[3]]));
         let k = u32::from_le_bytes(insn[4..].try_into().unwrap());
-        // A constant is sign-extended where 64 bits are wanted.
+        // 64-bit operations sign-extend constants.
         let right = if insn[0] & BY_X != 0 { registers[from] } else { i64::from(k as i32) as u64 };
         let bytes = match insn[0] & 0x18 {
             0x00 => 4,
@@ -146,7 +146,7 @@ fn random_filters_of_packets_return_what_the_reference_returns() {
         let mut inside = false;
         for length in 0..30u32 {
             let packet: Vec<u8> = (0..length).map(|_| rng.below(256) as u8).collect();
-            // An offset from X that is negative counts from headers, which is left out here.
+            // A negative offset from X is relative to a header, which is not supported here.
             let mut in_headers = false;
             let expected = program.trace(&packet, &NoAncillary, |Step { insn, x, .. }| {
                 let indexed = insn.op.operand() == Operand::Indexed;
@@ -188,9 +188,9 @@ fn loads_relative_to_x_stay_inside_of_the_packet() {
 #[test]
 fn what_is_not_in_the_packet_is_refused() {
     for text in ["ld #proto\n ret a", "ldb [-0x100000]\n ret a", "ld [0x7ffffffe]\n ret a"] {
-        assert!(socket(text).unwrap_err().contains("not in the packet"), "{text}");
+        assert!(socket(text).unwrap_err().contains("ancillary or header-relative"), "{text}");
     }
-    // Not a load at all, although it looks like one.
+    // This looks like a load but is not one.
     let old = socket("ldx #12\n ld #10\n ld [-0xfd8]\n ret a").unwrap();
     assert_eq!(run_packet(&old, &[]), 6);
 }

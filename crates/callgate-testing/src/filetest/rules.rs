@@ -1,4 +1,4 @@
-//! Policies as text, for tests: conditions nest as they do in no input language.
+//! Policies as text, for tests. Conditions nest as in none of the input languages.
 //!
 //! ```text
 //! read write: ALLOW
@@ -6,17 +6,16 @@
 //! *: ERRNO(EPERM)
 //! ```
 //!
-//! One rule after the other, the first that matches decides; `*` stands for all calls and ends the
-//! rules. A condition is `always`, `any(…)`, `all(…)`, `not(…)`, or a comparison of an argument `a0` to
-//! `a5` (all 32 bits of it on a 32-bit architecture), of its low or high half (`a0.low`, `a0.high`), or of some of its bits (`a0 & 7`). A rule ends
-//! with the line, unless a parenthesis is open.
+//! The first rule that matches decides; `*` stands for all syscalls, in the last rule. A condition is `always`,
+//! `any(…)`, `all(…)`, `not(…)`, or a comparison of an argument `a0` to `a5` (32 bits on a 32-bit architecture), of
+//! its low or high half (`a0.low`, `a0.high`), or of some of its bits (`a0 & 7`).
 
-use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Section, Test};
-use callgate::verdict::errno_number;
-use callgate::{Arch, Verdict};
+use callgate_bpf::verdict::errno_number;
+use callgate_bpf::{Arch, Verdict};
+use callgate_proof::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Section, Test};
 
-/// A policy with the same rules for each of these architectures; other calls are killed.
-pub(crate) fn policy(text: &str, arches: &[Arch]) -> Policy {
+/// A policy with the same rules for each of these architectures. It kills processes of other architectures.
+pub(super) fn policy(text: &str, arches: &[Arch]) -> Policy {
     let sections = arches
         .iter()
         .map(|&arch| {
@@ -117,9 +116,11 @@ impl<'t> Tokens<'t> {
                 self.expect("(");
                 let name = self.next();
                 self.expect(")");
-                Verdict::errno(errno_number(name).unwrap_or_else(|| panic!("{name}?")))
+                Verdict::errno(
+                    errno_number(name).unwrap_or_else(|| panic!("unknown error `{name}`")),
+                )
             }
-            other => panic!("{other} is no verdict"),
+            other => panic!("`{other}` is not a verdict"),
         }
     }
 
@@ -149,7 +150,7 @@ impl<'t> Tokens<'t> {
     fn comparison(&mut self, field: &str) -> Condition {
         let (name, half) = field.split_once('.').unwrap_or((field, ""));
         let arg = name.strip_prefix('a').and_then(|digit| digit.parse().ok());
-        let arg: u8 = arg.unwrap_or_else(|| panic!("{field} is no argument"));
+        let arg: u8 = arg.unwrap_or_else(|| panic!("`{field}` is not an argument"));
         let (field, shift) = match half {
             "" if !self.wide => (Field::arg_low(arg), 0),
             "low" => (Field::arg_low(arg), 0),
@@ -165,7 +166,7 @@ impl<'t> Tokens<'t> {
             "<=" => Cmp::Le,
             ">" => Cmp::Gt,
             ">=" => Cmp::Ge,
-            other => panic!("{other} is no comparison"),
+            other => panic!("`{other}` is not a comparison"),
         };
         let value = self.number() << shift;
         Condition::test(Test { field, mask: (mask << shift) & field.full_mask(), cmp, value })

@@ -11,31 +11,31 @@ use std::mem::MaybeUninit;
 use libc::{cpu_set_t, pid_t};
 
 /// The tracer checks at the first stop and then after this many.
-const EVERY: u32 = 128;
+const CHECK_INTERVAL: u32 = 128;
 
 /// Changes the affinity of this thread, and restores it when dropped.
-pub(super) struct Follow {
+pub(super) struct TracerAffinity {
     /// The original affinity; `None` if unknown.
     allowed: Option<cpu_set_t>,
     stops: u32,
     processor: Option<usize>,
 }
 
-impl Follow {
-    pub(super) fn new() -> Follow {
+impl TracerAffinity {
+    pub(super) fn new() -> TracerAffinity {
         let mut set = MaybeUninit::<cpu_set_t>::zeroed();
         // SAFETY: the kernel writes at most as many bytes as said, to memory that has them.
         let known =
             unsafe { libc::sched_getaffinity(0, size_of::<cpu_set_t>(), set.as_mut_ptr()) } == 0;
         // SAFETY: a set of zeros is a valid value, and so is what the kernel wrote over it.
         let allowed = known.then(|| unsafe { set.assume_init() });
-        Follow { allowed, stops: EVERY - 1, processor: None }
+        TracerAffinity { allowed, stops: CHECK_INTERVAL - 1, processor: None }
     }
 
     /// A tracee has stopped.
     pub(super) fn stopped(&mut self, pid: pid_t) {
         self.stops += 1;
-        if self.stops < EVERY {
+        if self.stops < CHECK_INTERVAL {
             return;
         }
         self.stops = 0;
@@ -58,7 +58,7 @@ impl Follow {
     }
 }
 
-impl Drop for Follow {
+impl Drop for TracerAffinity {
     fn drop(&mut self) {
         if let (Some(allowed), Some(_)) = (&self.allowed, self.processor) {
             set(allowed);
@@ -107,14 +107,14 @@ mod tests {
         let (pid, here) = unsafe { (libc::getpid(), libc::sched_getcpu()) };
         assert!(here >= 0 && processor_of(pid).is_some());
         assert_eq!(processor_of(-1), None);
-        let affinity = || Follow::new().allowed.unwrap();
+        let affinity = || TracerAffinity::new().allowed.unwrap();
         let before = affinity();
-        let mut follow = Follow::new();
-        (0..EVERY).for_each(|_| follow.stopped(pid));
+        let mut moved = TracerAffinity::new();
+        (0..CHECK_INTERVAL).for_each(|_| moved.stopped(pid));
         let during = affinity();
         // SAFETY: counts bits of a set.
         assert_eq!(unsafe { libc::CPU_COUNT(&during) }, 1);
-        drop(follow);
+        drop(moved);
         // SAFETY: compares bits of two sets.
         assert!(unsafe { libc::CPU_EQUAL(&affinity(), &before) });
     }

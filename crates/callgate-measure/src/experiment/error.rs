@@ -1,0 +1,65 @@
+//! Why an experiment is not possible.
+
+use callgate::compile::CompileError;
+use callgate::policy::PolicyError;
+use callgate::stack::StackError;
+
+use crate::libseccomp::ShapeError;
+use crate::subject::SubjectError;
+
+/// Why an experiment is not possible.
+#[derive(Debug)]
+pub struct ExperimentError(pub(super) ExperimentErrorKind);
+
+#[derive(Debug)]
+pub(super) enum ExperimentErrorKind {
+    UnknownMachine,
+    NoCall(&'static str),
+    Denied { subject: String, call: &'static str, why: &'static str },
+    Policy(PolicyError),
+    Compile(CompileError),
+    Shape(ShapeError),
+    Stack(StackError),
+    Subject(SubjectError),
+}
+
+impl std::fmt::Display for ExperimentError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.0 {
+            ExperimentErrorKind::UnknownMachine => {
+                f.write_str("the architecture of this machine is not known")
+            }
+            ExperimentErrorKind::Denied { subject, call, why } => {
+                write!(f, "{subject}, the profile denies {call}, {why}")
+            }
+            ExperimentErrorKind::NoCall(name) => {
+                write!(f, "this machine does not have the syscall {name}")
+            }
+            ExperimentErrorKind::Policy(error) => error.fmt(f),
+            ExperimentErrorKind::Compile(error) => error.fmt(f),
+            ExperimentErrorKind::Shape(error) => error.fmt(f),
+            ExperimentErrorKind::Stack(error) => error.fmt(f),
+            ExperimentErrorKind::Subject(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ExperimentError {}
+
+macro_rules! from {
+    ($($error:ty => $kind:ident),*) => {
+        $(impl From<$error> for ExperimentError {
+            fn from(error: $error) -> ExperimentError {
+                ExperimentError(ExperimentErrorKind::$kind(error))
+            }
+        })*
+    };
+}
+
+from!(
+    PolicyError => Policy,
+    CompileError => Compile,
+    ShapeError => Shape,
+    StackError => Stack,
+    SubjectError => Subject
+);
