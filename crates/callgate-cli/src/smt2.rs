@@ -7,7 +7,7 @@ use clap::ValueHint;
 
 use crate::output;
 use crate::report::{Failure, Result};
-use crate::source::{self, Meaning};
+use crate::source::{self, FilterContent};
 use crate::text::shell_word;
 
 /// Whether a script is wanted.
@@ -47,9 +47,9 @@ impl source::Stack {
 impl source::Filter {
     /// The filter, to be translated.
     pub(crate) fn for_smt2(&self) -> Filter<'_> {
-        match &self.meaning {
-            Meaning::Profile(profile) => Filter::Policy(&profile.policy),
-            Meaning::Program { program, .. } => Filter::Program(program),
+        match &self.content {
+            FilterContent::Profile(profile) => Filter::Policy(&profile.policy),
+            FilterContent::Program { program, .. } => Filter::Program(program),
         }
     }
 }

@@ -1,8 +1,5 @@
 //! `callgate completions`: what a shell needs to complete command lines.
 
-use clap::CommandFactory;
-
-use crate::cli::Cli;
 use crate::output;
 use crate::report::Result;
 
@@ -18,9 +15,9 @@ pub(crate) struct CompletionsArgs {
     shell: clap_complete::Shell,
 }
 
-pub(crate) fn run(args: &CompletionsArgs) -> Result<u8> {
+pub(crate) fn run(args: &CompletionsArgs, mut command: clap::Command) -> Result<u8> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "callgate", &mut script);
+    clap_complete::generate(args.shell, &mut command, "callgate", &mut script);
     output::print_bytes(&script)?;
     Ok(0)
 }

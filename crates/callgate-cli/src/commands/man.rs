@@ -2,10 +2,8 @@
 
 use std::io::{self, Write};
 
-use clap::CommandFactory;
 use clap_mangen::Man;
 
-use crate::cli::Cli;
 use crate::output;
 use crate::report::{Failure, Result};
 
@@ -17,15 +15,15 @@ Examples:
   callgate man > ~/.local/share/man/man1/callgate.1")]
 pub(crate) struct ManArgs {}
 
-pub(crate) fn run(_: &ManArgs) -> Result<u8> {
-    let page = page().map_err(|error| Failure::new(format!("the page cannot be made: {error}")))?;
+pub(crate) fn run(_: &ManArgs, command: clap::Command) -> Result<u8> {
+    let page =
+        page(command).map_err(|error| Failure::new(format!("the page cannot be made: {error}")))?;
     output::print_bytes(&page)?;
     Ok(0)
 }
 
 /// The page of the command itself, then a section for each subcommand.
-fn page() -> io::Result<Vec<u8>> {
-    let mut command = Cli::command();
+fn page(mut command: clap::Command) -> io::Result<Vec<u8>> {
     command.build();
     let man = Man::new(command.clone());
     let mut page = Vec::new();

@@ -11,7 +11,7 @@ use crate::emit::{EmitOptions, Figures, Made};
 use crate::json::Json;
 use crate::options::{CompileOptions, PROMPT, SourceOptions};
 use crate::report::{self, Failure, Result};
-use crate::source::{self, Filter, Meaning, Source};
+use crate::source::{self, Filter, FilterContent, Source};
 use crate::stopwatch::Stopwatch;
 
 /// Make a program better and prove that it means the same
@@ -51,7 +51,7 @@ pub(crate) struct OptimizeArgs {
 
 pub(crate) fn run(args: &OptimizeArgs) -> Result<u8> {
     let filter = Source::parse(&args.source)?.read_to_compile(&args.reading, &args.compiling)?;
-    let Meaning::Program { program, endian, arches } = &filter.meaning else {
+    let FilterContent::Program { program, endian, arches } = &filter.content else {
         return Err(Failure::about(&filter.name, "this is a profile, not a program")
             .help("`callgate compile` makes the best program of it"));
     };

@@ -2,7 +2,7 @@
 
 use callgate::diagnostic::{Diagnostic, Position};
 
-use super::{MAX_PACKETS, Packet};
+use super::packet::{MAX_PACKETS, Packet};
 
 /// How many lines with mistakes are shown.
 const SHOWN: usize = 5;

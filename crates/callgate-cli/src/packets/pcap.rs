@@ -8,7 +8,7 @@
 
 use callgate::Endian;
 
-use super::{MAX_PACKETS, Packet};
+use super::packet::{MAX_PACKETS, Packet};
 
 /// How pcapng begins, in either byte order: with a section header block.
 pub(super) const NEXT_GENERATION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];

@@ -2,13 +2,14 @@
 
 use std::ffi::OsStr;
 
-use super::{Form, Format, Place};
+use super::format::{Format, ProgramForm};
+use super::place::Place;
 
 /// The format of what comes without one.
 pub(super) fn detect(place: &Place, bytes: &[u8]) -> Format {
     if let Place::File(path) = place {
         match path.extension().and_then(OsStr::to_str) {
-            Some("bpf") => return Format::Program(Form::Raw),
+            Some("bpf") => return Format::Program(ProgramForm::Raw),
             Some("json" | "yaml" | "yml") => return Format::Profile(None),
             _ => {}
         }
@@ -28,9 +29,9 @@ pub(super) fn detect(place: &Place, bytes: &[u8]) -> Format {
     } else if is_text && is_yaml(rest) {
         Format::Profile(None)
     } else if is_text {
-        Format::Program(Form::Text)
+        Format::Program(ProgramForm::Text)
     } else {
-        Format::Program(Form::Raw)
+        Format::Program(ProgramForm::Raw)
     }
 }
 
@@ -77,10 +78,10 @@ mod tests {
         assert_eq!(of(b"\xef\xbb\xbf{"), Format::Profile(None));
         assert_eq!(of(b""), Format::Profile(None));
         assert_eq!(of(b"[]"), Format::Profile(None));
-        assert_eq!(of(b"{ 0x20, 0, 0, 4 },"), Format::Program(Form::Text));
-        assert_eq!(of(b"2\n32 0 0 4\n6 0 0 0\n"), Format::Program(Form::Text));
-        assert_eq!(of(&[6, 0, 0, 0, 0, 0, 0xff, 0x7f]), Format::Program(Form::Raw));
-        assert_eq!(detect(&Place::File("x.bpf".into()), b"{}"), Format::Program(Form::Raw));
+        assert_eq!(of(b"{ 0x20, 0, 0, 4 },"), Format::Program(ProgramForm::Text));
+        assert_eq!(of(b"2\n32 0 0 4\n6 0 0 0\n"), Format::Program(ProgramForm::Text));
+        assert_eq!(of(&[6, 0, 0, 0, 0, 0, 0xff, 0x7f]), Format::Program(ProgramForm::Raw));
+        assert_eq!(detect(&Place::File("x.bpf".into()), b"{}"), Format::Program(ProgramForm::Raw));
         assert_eq!(detect(&Place::File("x.json".into()), b"null"), Format::Profile(None));
     }
 
@@ -107,11 +108,11 @@ mod tests {
             "#\n",
             "0: ld arch\n",
         ] {
-            assert_eq!(of(text), Format::Program(Form::Text), "{text}");
+            assert_eq!(of(text), Format::Program(ProgramForm::Text), "{text}");
         }
         let file = |name: &str| detect(&Place::File(name.into()), b"start: ld [0]");
         assert_eq!(file("x.yaml"), Format::Profile(None));
         assert_eq!(file("x.yml"), Format::Profile(None));
-        assert_eq!(file("x.asm"), Format::Program(Form::Text));
+        assert_eq!(file("x.asm"), Format::Program(ProgramForm::Text));
     }
 }

@@ -9,6 +9,7 @@ use callgate::diagram::{Func, Store};
 use callgate::frontend::Profile;
 use callgate::{Arch, Description, Endian};
 
+use super::violations::violations;
 use crate::options::{CompileOptions, SourceOptions, native_arch};
 use crate::report::{self, Failure, Result};
 use crate::stopwatch::Stopwatch;
@@ -17,26 +18,26 @@ use crate::stopwatch::Stopwatch;
 pub(crate) struct Filter {
     /// The source, as messages name it.
     pub(crate) name: String,
-    pub(crate) meaning: Meaning,
+    pub(crate) content: FilterContent,
     /// Whether unknown names of calls are errors in what else is read for it.
     pub(crate) strict: bool,
     /// The flags that a program is installed with, where that is known.
     pub(crate) installed: FilterFlags,
 }
 
-pub(crate) enum Meaning {
+pub(crate) enum FilterContent {
     Profile(Box<Profile>),
     Program { program: LongProgram, endian: Endian, arches: Vec<Arch> },
 }
 
 impl Filter {
-    pub(super) fn new(name: String, meaning: Meaning) -> Filter {
-        Filter { name, meaning, strict: false, installed: FilterFlags::NONE }
+    pub(super) fn new(name: String, content: FilterContent) -> Filter {
+        Filter { name, content, strict: false, installed: FilterFlags::NONE }
     }
 
     pub(super) fn of_profile(name: String, profile: Profile) -> Filter {
         report::warn_all(&name, &profile.warnings);
-        Filter::new(name, Meaning::Profile(Box::new(profile)))
+        Filter::new(name, FilterContent::Profile(Box::new(profile)))
     }
 
     pub(super) fn of_program(
@@ -52,18 +53,18 @@ impl Filter {
         if arches.is_empty() {
             arches = vec![native_arch()?];
         }
-        Ok(Filter::new(name, Meaning::Program { program, endian, arches }))
+        Ok(Filter::new(name, FilterContent::Program { program, endian, arches }))
     }
 
     pub(crate) fn is_profile(&self) -> bool {
-        matches!(self.meaning, Meaning::Profile(_))
+        matches!(self.content, FilterContent::Profile(_))
     }
 
     /// The architectures that it is about.
     pub(crate) fn arches(&self) -> Vec<Arch> {
-        match &self.meaning {
-            Meaning::Profile(profile) => profile.policy.arches().collect(),
-            Meaning::Program { arches, .. } => arches.clone(),
+        match &self.content {
+            FilterContent::Profile(profile) => profile.policy.arches().collect(),
+            FilterContent::Program { arches, .. } => arches.clone(),
         }
     }
 
@@ -77,9 +78,9 @@ impl Filter {
     /// The same to look at, of any length.
     pub(crate) fn code(&self, options: &CompileOptions) -> Result<Cow<'_, LongProgram>> {
         self.warn_about_compiling(options);
-        match &self.meaning {
-            Meaning::Profile(_) => Ok(Cow::Owned(self.compile(options)?.program.into())),
-            Meaning::Program { program, .. } => Ok(Cow::Borrowed(program)),
+        match &self.content {
+            FilterContent::Profile(_) => Ok(Cow::Owned(self.compile(options)?.program.into())),
+            FilterContent::Program { program, .. } => Ok(Cow::Borrowed(program)),
         }
     }
 
@@ -95,16 +96,16 @@ impl Filter {
 
     /// [`Filter::program`] where it is said elsewhere which options have no effect.
     pub(crate) fn program_as_it_is(&self, options: &CompileOptions) -> Result<Program> {
-        match &self.meaning {
-            Meaning::Profile(_) => Ok(self.compile(options)?.program),
-            Meaning::Program { program, .. } => self.for_the_kernel(program),
+        match &self.content {
+            FilterContent::Profile(_) => Ok(self.compile(options)?.program),
+            FilterContent::Program { program, .. } => self.for_the_kernel(program),
         }
     }
 
     /// A program of this filter, unless it is too long for the kernel.
     pub(crate) fn for_the_kernel(&self, program: &LongProgram) -> Result<Program> {
         let result = Program::try_from(program.clone());
-        result.map_err(|error| Failure::of(&self.name, super::violations(&error)))
+        result.map_err(|error| Failure::of(&self.name, violations(&error)))
     }
 
     /// Compiles what it means, a profile or a program; the result is proved.
@@ -129,11 +130,11 @@ impl Filter {
         stopwatch: &mut Stopwatch,
     ) -> std::result::Result<Compiled, CompileError> {
         let observe = &mut |phase| stopwatch.note(phase);
-        match &self.meaning {
-            Meaning::Profile(profile) => {
+        match &self.content {
+            FilterContent::Profile(profile) => {
                 compile::compile_observed(&profile.policy, options, observe)
             }
-            Meaning::Program { program, endian, arches } => {
+            FilterContent::Program { program, endian, arches } => {
                 compile::recompile_observed(program, *endian, arches, options, observe)
             }
         }
@@ -141,9 +142,9 @@ impl Filter {
 
     /// Its diagram.
     pub(crate) fn diagram(&self, store: &mut Store) -> Result<Func> {
-        match &self.meaning {
-            Meaning::Profile(profile) => compile::diagram(store, &profile.policy),
-            Meaning::Program { program, endian, .. } => {
+        match &self.content {
+            FilterContent::Profile(profile) => compile::diagram(store, &profile.policy),
+            FilterContent::Program { program, endian, .. } => {
                 store.program(program, *endian).map_err(CompileError::from)
             }
         }
@@ -152,7 +153,7 @@ impl Filter {
 
     /// Warns when a program compares its arch, but with none of those that --arch gives.
     pub(super) fn warn_about_arches(&self) {
-        let Meaning::Program { program, endian, arches } = &self.meaning else { return };
+        let FilterContent::Program { program, endian, arches } = &self.content else { return };
         let compared = arches_in(program, *endian);
         let meets = |arch: &Arch| arches.iter().any(|given| given.token() == arch.token());
         if !compared.is_empty() && !compared.iter().any(meets) {
@@ -170,9 +171,9 @@ impl Filter {
 
     /// The filter as a part of a stack.
     pub(crate) fn of_stack(&self) -> Description<'_> {
-        match &self.meaning {
-            Meaning::Profile(profile) => Description::profile(profile),
-            Meaning::Program { program, endian, .. } => {
+        match &self.content {
+            FilterContent::Profile(profile) => Description::profile(profile),
+            FilterContent::Program { program, endian, .. } => {
                 Description::program(program, *endian).with_flags(self.installed)
             }
         }
@@ -180,11 +181,26 @@ impl Filter {
 
     /// The byte order of the machines that it is for.
     pub(crate) fn endian(&self) -> Endian {
-        match &self.meaning {
-            Meaning::Profile(profile) => profile.policy.endian(),
-            Meaning::Program { endian, .. } => *endian,
+        match &self.content {
+            FilterContent::Profile(profile) => profile.policy.endian(),
+            FilterContent::Program { endian, .. } => *endian,
         }
     }
+}
+
+/// Says which options none of these filters needs, and which of them are for other architectures.
+pub(super) fn warn_about_options<'a>(
+    filters: impl IntoIterator<Item = &'a Filter>,
+    options: &SourceOptions,
+    counts: bool,
+) {
+    let (mut profile, mut program) = (false, false);
+    for filter in filters {
+        filter.warn_about_arches();
+        profile |= filter.is_profile();
+        program |= !filter.is_profile();
+    }
+    options.warn_about_unused(profile, program, counts);
 }
 
 /// Why there is no program, with what to do about it.

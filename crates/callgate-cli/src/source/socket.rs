@@ -6,7 +6,11 @@
 
 use callgate::bpf::SocketProgram;
 
-use super::{Filter, Form, Format, Source, What, built_in, detect, read_filter, read_program};
+use super::detect::detect;
+use super::filter::{Filter, warn_about_options};
+use super::format::{Format, ProgramForm};
+use super::named::{Source, SourceKind};
+use super::read::{BUILT_IN, built_in, read_filter, read_program};
 use crate::options::{CompileOptions, SourceOptions};
 use crate::packets::PacketOptions;
 use crate::report::{Failure, Result};
@@ -47,7 +51,7 @@ impl Source {
         match &mut subject {
             Subject::Calls(filter) => {
                 filter.strict = options.strict;
-                super::warn_about_options([&*filter], options, compiling.has_weights());
+                warn_about_options([&*filter], options, compiling.has_weights());
             }
             Subject::Packets(filter) => {
                 options.warn_about_unused(false, true, false);
@@ -63,12 +67,12 @@ impl Source {
             Failure::about(name, format!("{what} is about calls, and packets are given"))
                 .help("packets are for socket filters, such as `tcpdump -ddd` prints")
         };
-        let (place, format) = match &self.what {
-            What::BuiltIn if packets => {
-                return Err(no_packets(super::BUILT_IN.to_owned(), "a profile"));
+        let (place, format) = match &self.kind {
+            SourceKind::BuiltIn if packets => {
+                return Err(no_packets(BUILT_IN.to_owned(), "a profile"));
             }
-            What::BuiltIn => return built_in(options).map(Subject::Calls),
-            What::Process(process) => {
+            SourceKind::BuiltIn => return built_in(options).map(Subject::Calls),
+            SourceKind::Process(process) => {
                 let filter = process.read(options)?.into_filter()?;
                 return if packets {
                     Err(no_packets(filter.name, "the filter of a process"))
@@ -76,7 +80,7 @@ impl Source {
                     Ok(Subject::Calls(filter))
                 };
             }
-            What::At { place, format } => (place, *format),
+            SourceKind::At { place, format } => (place, *format),
         };
         let bytes = place.read()?;
         let detected = detect(place, &bytes);
@@ -84,9 +88,9 @@ impl Source {
             (Format::Program(form), _) => (form, packets),
             (Format::Socket, Format::Program(form)) => (form, true),
             // Nothing that the content could tell: the reader of text says what is wrong.
-            (Format::Socket, _) => (Form::Text, true),
+            (Format::Socket, _) => (ProgramForm::Text, true),
             (Format::Profile(_), _) if packets && bytes.trim_ascii().is_empty() => {
-                (Form::Text, true)
+                (ProgramForm::Text, true)
             }
             (Format::Profile(_), _) if packets => {
                 return Err(no_packets(place.name(), "a profile"));

@@ -6,7 +6,7 @@ use callgate::diagram::{Func, Store};
 use callgate::stack::{self, Merged, StackError};
 use callgate::{Action, Arch, Endian, Verdict};
 
-use super::filter::{Filter, Meaning, failed};
+use super::filter::{Filter, FilterContent, failed};
 use crate::options::{NATIVE_ENDIAN, PROMPT};
 use crate::report::{self, Failure, Result};
 use crate::stopwatch::Stopwatch;
@@ -93,8 +93,9 @@ impl Stack {
         let options = Options { budget: PROMPT, ..Options::default() };
         let (merged, stack) = merge(&self.filters, &arches, &options, &mut Stopwatch::start())?;
         let (endian, installed) = (stack.endian(), stack.flags());
-        let meaning = Meaning::Program { program: merged.compiled.program.into(), endian, arches };
-        Ok(Filter { installed, ..Filter::new(self.name, meaning) })
+        let content =
+            FilterContent::Program { program: merged.compiled.program.into(), endian, arches };
+        Ok(Filter { installed, ..Filter::new(self.name, content) })
     }
 }
 

@@ -9,72 +9,48 @@ use callgate_measure::{
     Body, Mean, Plan, Samples, StandIn, Subject, choose, measure, page, setting,
 };
 
-use super::options::{Chosen, FiltersArgs};
-use super::{report as shown, workload};
-use crate::json::Json;
+use super::options::FiltersArgs;
+use super::report as shown;
+use super::sources::read;
+use super::status::{self, INTERRUPTED};
 use crate::options::{Format, SourceOptions, native_arch};
 use crate::output::{self, NewFile};
 use crate::progress::Progress;
 use crate::report::{self, Failure, Result};
-use crate::source::{BUILT_IN, Filter, Meaning, Source, Stack};
+use crate::source::{BUILT_IN, Filter, FilterContent, Source, Stack};
 
 /// The default time, in seconds.
 const TIME: u32 = 10;
 const QUICK_TIME: u32 = 2;
 
-/// The exit status when the machine is too noisy.
-pub(super) const NOISY: u8 = 3;
-
-/// The exit status after Ctrl-C, as a shell has it.
-pub(super) const INTERRUPTED: u8 = 130;
-
 /// Calls that are measured at most where weights choose them.
 const MOST_CALLS: usize = 12;
 
-pub(super) fn run(args: &FiltersArgs) -> Result<u8> {
-    if args.list_calls {
-        let all: Vec<StandIn> = StandIn::all().collect();
-        let shown = |call: &StandIn| (call.show(), call.effect.to_owned());
-        output::print(&list(args.format, 38, ["call", "effect"], all.iter().map(shown)))?;
-        return Ok(0);
-    }
-    if let Some(chosen) = args.workload {
-        return workload::run(args, chosen);
-    }
-    // Whether it can be written is found out before anything is measured.
+/// Measures what the filters of the sources cost.
+pub(super) fn compare(args: &FiltersArgs) -> Result<u8> {
+    deliver(args, || measure_sources(args))
+}
+
+/// Repeats a published experiment.
+pub(super) fn repeat_experiment(args: &FiltersArgs, experiment: Experiment) -> Result<u8> {
+    deliver(args, || measure_experiment(args, experiment))
+}
+
+/// Measures, and writes the report.
+fn deliver(args: &FiltersArgs, measure: impl FnOnce() -> Result<Report>) -> Result<u8> {
+    // Before the measurement, which may take long: whether the page can be written.
     let page = args.html.as_deref().map(NewFile::prepare).transpose()?;
-    let report = match args.experiment {
-        Some(Chosen::List) => {
-            let all = Experiment::ALL.iter();
-            let named = all.map(|one| (one.name().to_owned(), one.about().to_owned()));
-            output::print(&list(args.format, 20, NAMED, named))?;
-            return Ok(0);
-        }
-        Some(Chosen::One(experiment)) => repeat(args, experiment)?,
-        None => compare(args)?,
-    };
+    let report = measure()?;
     let written = page.map_or(Ok(()), |file| file.finish(page::page(&report).as_bytes()));
     output::print(&match args.format {
         Format::Text => shown::text(&report),
         Format::Json => shown::json(&report),
     })?;
     written?;
-    if report.interrupted {
-        report::warn("stopped early: the figures are from fewer rounds", "");
-        return Ok(INTERRUPTED);
-    }
-    if let Some(why) = &report.noisy {
-        report::warn(
-            format!("too noisy for {} %: {why}", args.precision()),
-            "measure on an idle machine, for a longer --time, or with a larger --precision",
-        );
-        return Ok(NOISY);
-    }
-    Ok(0)
+    Ok(status::finish(report.interrupted, report.noisy.as_deref(), args.precision()))
 }
 
-/// What the filters of the sources cost.
-fn compare(args: &FiltersArgs) -> Result<Report> {
+fn measure_sources(args: &FiltersArgs) -> Result<Report> {
     let stacks = read(args, &args.reading)?;
     let own = subjects(args, &stacks)?;
     let weights = match args.compiling.has_weights() {
@@ -129,8 +105,7 @@ fn compare(args: &FiltersArgs) -> Result<Report> {
     Ok(made(args, title, &plan, &samples, &bodies, Vec::new(), 2))
 }
 
-/// A published experiment.
-fn repeat(args: &FiltersArgs, experiment: Experiment) -> Result<Report> {
+fn measure_experiment(args: &FiltersArgs, experiment: Experiment) -> Result<Report> {
     let (takes_rules, takes_weights) = match experiment {
         Experiment::CondWait => (true, false),
         Experiment::Weighted => (true, true),
@@ -162,9 +137,9 @@ fn repeat(args: &FiltersArgs, experiment: Experiment) -> Result<Report> {
     };
     let stacks = read(args, &reading)?;
     let policy = match stacks.first().and_then(|stack| stack.filters.first()) {
-        Some(filter) => match &filter.meaning {
-            Meaning::Profile(profile) => Some(profile.policy.clone()),
-            Meaning::Program { .. } => None,
+        Some(filter) => match &filter.content {
+            FilterContent::Profile(profile) => Some(profile.policy.clone()),
+            FilterContent::Program { .. } => None,
         },
         None => None,
     };
@@ -204,33 +179,10 @@ fn repeat(args: &FiltersArgs, experiment: Experiment) -> Result<Report> {
 /// The rules of the built-in profile, where the sources are not rules.
 fn built_in_policy(reading: &SourceOptions) -> Result<callgate::policy::Policy> {
     let stack = Source::parse(BUILT_IN.as_ref())?.read(reading)?;
-    match stack.filters.into_iter().next().map(|filter| filter.meaning) {
-        Some(Meaning::Profile(profile)) => Ok(profile.policy),
+    match stack.filters.into_iter().next().map(|filter| filter.content) {
+        Some(FilterContent::Profile(profile)) => Ok(profile.policy),
         _ => Err(Failure::new("the built-in profile is not a profile")),
     }
-}
-
-/// The sources, or the built-in one.
-pub(super) fn read(args: &FiltersArgs, reading: &SourceOptions) -> Result<Vec<Stack>> {
-    let mut sources: Vec<Source> =
-        args.sources.iter().map(|source| Source::parse(source)).collect::<Result<_>>()?;
-    if sources.is_empty() {
-        sources.push(Source::parse(BUILT_IN.as_ref())?);
-    }
-    let stacks = Source::read_each(&sources, reading, &args.compiling)?;
-    let native = native_arch()?;
-    for stack in &stacks {
-        let arches = stack.arches();
-        if !arches.iter().any(|arch| arch.token() == native.token()) {
-            let names: Vec<&str> = arches.iter().map(|arch| arch.name()).collect();
-            return Err(Failure::about(
-                &stack.name,
-                format!("this filter is for {}, not for this machine ({native})", names.join(", ")),
-            )
-            .help("--arch selects the architecture that a source is read for"));
-        }
-    }
-    Ok(stacks)
 }
 
 fn subjects(args: &FiltersArgs, stacks: &[Stack]) -> Result<Vec<Subject>> {
@@ -353,27 +305,5 @@ fn made(
         findings,
         noisy,
         interrupted: samples.interrupted,
-    }
-}
-
-/// The keys of what has a name, as JSON.
-pub(super) const NAMED: [&str; 2] = ["name", "about"];
-
-/// Two columns, of which the first is so wide.
-pub(super) fn list(
-    format: Format,
-    width: usize,
-    keys: [&'static str; 2],
-    rows: impl Iterator<Item = (String, String)>,
-) -> String {
-    match format {
-        Format::Text => rows.map(|(one, about)| format!("{one:<width$}{about}\n")).collect(),
-        Format::Json => {
-            let [first, second] = keys;
-            let object = |(one, about): (String, String)| {
-                Json::Object(vec![(first, one.into()), (second, about.into())])
-            };
-            format!("{}\n", Json::array(rows.map(object)))
-        }
     }
 }

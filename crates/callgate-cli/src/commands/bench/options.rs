@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use callgate_measure::experiment::Experiment;
+use callgate_measure::workload::Workload;
 use callgate_measure::{Batches, Cold, allowed_cpus};
 use clap::ValueHint;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use super::workload;
 use crate::options::{CompileOptions, Format, SourceOptions};
 
 pub(super) const HELP: &str = "\
@@ -111,12 +111,12 @@ pub(super) struct FiltersArgs {
     /// Repeat a published experiment; "list" lists them
     #[arg(long, value_name = "NAME", value_parser = experiments(), group = "whole",
           conflicts_with = "calls")]
-    pub(super) experiment: Option<Chosen>,
+    pub(super) experiment: Option<Selection<Experiment>>,
 
     /// Run a real server and its client; "list" lists them
-    #[arg(long, value_name = "NAME", value_parser = workload::workloads(), group = "whole",
+    #[arg(long, value_name = "NAME", value_parser = workloads(), group = "whole",
           conflicts_with_all = ["calls", "cold"])]
-    pub(super) workload: Option<workload::Chosen>,
+    pub(super) workload: Option<Selection<&'static Workload>>,
 
     /// Measure for a fraction of the time
     #[arg(long)]
@@ -218,19 +218,35 @@ impl FromStr for Cpu {
     }
 }
 
+/// Something that is selected by name, or a list of the names.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Chosen {
+pub(super) enum Selection<T> {
     List,
-    One(Experiment),
+    One(T),
 }
 
-fn experiments() -> impl TypedValueParser<Value = Chosen> {
-    let all = Experiment::ALL.iter();
-    let values = all.map(|one| PossibleValue::new(one.name()).help(one.about()));
-    let list = PossibleValue::new("list").help("list the experiments");
-    PossibleValuesParser::new(values.chain([list])).map(|name| {
-        let one = Experiment::ALL.iter().find(|one| one.name() == name);
-        one.map_or(Chosen::List, |one| Chosen::One(*one))
+fn experiments() -> impl TypedValueParser<Value = Selection<Experiment>> {
+    selection(
+        Experiment::ALL.iter().map(|one| (one.name(), one.about(), *one)),
+        "list the experiments",
+    )
+}
+
+fn workloads() -> impl TypedValueParser<Value = Selection<&'static Workload>> {
+    selection(Workload::ALL.iter().map(|one| (one.name(), one.about(), one)), "list the workloads")
+}
+
+/// Accepts the names of these values, each with its description, and `list`.
+fn selection<T: Copy + Send + Sync + 'static>(
+    all: impl Iterator<Item = (&'static str, &'static str, T)>,
+    list: &'static str,
+) -> impl TypedValueParser<Value = Selection<T>> {
+    let all: Vec<_> = all.collect();
+    let values = all.iter().map(|(name, about, _)| PossibleValue::new(*name).help(*about));
+    let list = PossibleValue::new("list").help(list);
+    PossibleValuesParser::new(values.chain([list])).map(move |given| {
+        let one = all.iter().find(|(name, ..)| *name == given);
+        one.map_or(Selection::List, |(.., value)| Selection::One(*value))
     })
 }
 

@@ -4,16 +4,16 @@ use std::time::{Duration, Instant};
 
 use callgate_measure::workload::{self, Plan, Report, Runs, Variant, Workload};
 use callgate_measure::{Batches, libseccomp, setting};
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use super::filters::{self, INTERRUPTED, NOISY};
 use super::options::FiltersArgs;
+use super::sources;
+use super::status::{self, INTERRUPTED};
 use super::throughput;
 use crate::options::Format;
 use crate::output::{self, NewFile};
 use crate::progress::Progress;
-use crate::report::{self, Failure, Result};
-use crate::source::{Meaning, Stack};
+use crate::report::{Failure, Result};
+use crate::source::{FilterContent, Stack};
 
 /// How long is measured, if nothing is said: in seconds, and with --quick.
 const TIME: u32 = 120;
@@ -29,29 +29,7 @@ const ROUNDS: (usize, usize) = (3, 200);
 /// How long a server may take until it accepts connections.
 const READY: Duration = Duration::from_secs(30);
 
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Chosen {
-    List,
-    One(&'static Workload),
-}
-
-pub(super) fn workloads() -> impl TypedValueParser<Value = Chosen> {
-    let all = Workload::ALL.iter();
-    let values = all.map(|one| PossibleValue::new(one.name()).help(one.about()));
-    let list = PossibleValue::new("list").help("list the workloads");
-    PossibleValuesParser::new(values.chain([list])).map(|name| {
-        let one = Workload::ALL.iter().find(|one| one.name() == name);
-        one.map_or(Chosen::List, Chosen::One)
-    })
-}
-
-pub(super) fn run(args: &FiltersArgs, chosen: Chosen) -> Result<u8> {
-    let Chosen::One(workload) = chosen else {
-        let all = Workload::ALL.iter();
-        let named = all.map(|one| (one.name().to_owned(), one.about().to_owned()));
-        output::print(&filters::list(args.format, 20, filters::NAMED, named))?;
-        return Ok(0);
-    };
+pub(super) fn run(args: &FiltersArgs, workload: &Workload) -> Result<u8> {
     let variants = variants(args)?;
     let (server_cpu, client_cpu) = processors(args);
     let plan = Plan {
@@ -87,18 +65,7 @@ pub(super) fn run(args: &FiltersArgs, chosen: Chosen) -> Result<u8> {
     if let Some(page) = page {
         page.finish(result.page().as_bytes())?;
     }
-    if runs.interrupted {
-        report::warn("stopped early: the figures are from fewer rounds", "");
-        return Ok(INTERRUPTED);
-    }
-    if let Some(why) = noisy {
-        report::warn(
-            format!("too noisy for {} %: {why}", args.precision()),
-            "measure on an idle machine, for a longer --time, or with a larger --precision",
-        );
-        return Ok(NOISY);
-    }
-    Ok(0)
+    Ok(status::finish(runs.interrupted, noisy.as_deref(), args.precision()))
 }
 
 /// What runs, and which of it belongs together.
@@ -112,7 +79,7 @@ struct Variants {
 fn variants(args: &FiltersArgs) -> Result<Variants> {
     let reading = args.reading.for_libseccomp()?;
     let mut variants = Variants { all: vec![Variant::none()], pairs: Vec::new() };
-    for stack in filters::read(args, &reading)? {
+    for stack in sources::read(args, &reading)? {
         let reference = reference(&stack)?;
         let name = stack.name.clone();
         let filter = stack.into_filter()?;
@@ -129,7 +96,7 @@ fn variants(args: &FiltersArgs) -> Result<Variants> {
 /// The program that ours is compared with: libseccomp's list for a profile, or the given programs.
 fn reference(stack: &Stack) -> Result<Variant> {
     if let [only] = stack.filters.as_slice()
-        && let Meaning::Profile(profile) = &only.meaning
+        && let FilterContent::Profile(profile) = &only.content
     {
         let list = libseccomp::list(&profile.policy).map_err(|error| {
             Failure::about(&stack.name, error.to_string())
@@ -137,9 +104,9 @@ fn reference(stack: &Stack) -> Result<Variant> {
         })?;
         return Ok(Variant { name: format!("{}, libseccomp", stack.name), programs: vec![list] });
     }
-    let programs = stack.filters.iter().filter_map(|filter| match &filter.meaning {
-        Meaning::Program { program, .. } => Some(filter.for_the_kernel(program)),
-        Meaning::Profile(_) => None,
+    let programs = stack.filters.iter().filter_map(|filter| match &filter.content {
+        FilterContent::Program { program, .. } => Some(filter.for_the_kernel(program)),
+        FilterContent::Profile(_) => None,
     });
     let programs = programs.collect::<Result<_>>()?;
     Ok(Variant { name: format!("{}, as given", stack.name), programs })

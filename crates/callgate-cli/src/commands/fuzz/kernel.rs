@@ -4,7 +4,7 @@ use callgate::Verdict;
 use callgate::fuzz::{Comparison, Input, Report};
 use callgate_linux::ProbeAnswer;
 
-use super::{AskedBy, Form, Omission};
+use super::outcome::{AskedBy, FilterForm, Omission};
 use crate::options::native_arch;
 use crate::report::{Failure, Result};
 use crate::source::Filter;
@@ -29,7 +29,7 @@ pub(super) fn check(filter: &Filter) -> Result<()> {
 /// Asks it about every program, on the calls of the report.
 pub(super) fn ask(
     input: &Input<'_>,
-    forms: &mut Vec<Form>,
+    forms: &mut Vec<FilterForm>,
     report: &mut Report,
     omissions: &mut Vec<Omission>,
 ) {
@@ -67,7 +67,7 @@ pub(super) fn ask(
             omissions.push(omission(why, "leave --kernel out".to_owned()));
             continue;
         }
-        forms.push(Form { name, by: AskedBy::Fuzz });
+        forms.push(FilterForm { name, by: AskedBy::Fuzz });
         report.comparisons.push(comparison);
     }
 }

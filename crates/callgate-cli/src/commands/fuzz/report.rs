@@ -5,7 +5,7 @@ use std::fmt::Write;
 use callgate::fuzz::{Comparison, Contradiction, Coverage, Mismatch, Side};
 use callgate::{SeccompData, Verdict};
 
-use super::{AskedBy, Form, Omission, Outcome};
+use super::outcome::{AskedBy, FilterForm, Omission, Outcome};
 use crate::call;
 use crate::json::Json;
 use crate::text::{printable, shell_word};
@@ -72,7 +72,7 @@ pub(super) fn text(outcome: &Outcome) -> String {
 }
 
 /// The comparisons with what was compared.
-fn comparisons(outcome: &Outcome) -> impl Iterator<Item = (&Comparison, &Form)> {
+fn comparisons(outcome: &Outcome) -> impl Iterator<Item = (&Comparison, &FilterForm)> {
     outcome.report.comparisons.iter().zip(outcome.forms.iter().skip(1))
 }
 
@@ -103,7 +103,7 @@ fn mismatch(
     text: &mut String,
     outcome: &Outcome,
     comparison: &Comparison,
-    form: &Form,
+    form: &FilterForm,
     first: &Mismatch,
 ) {
     let Mismatch { data, left, right } = first;
@@ -140,13 +140,13 @@ fn shown(data: &SeccompData) -> String {
 }
 
 /// What shows a mismatch: the reference's answer and the other's.
-pub(super) fn commands(outcome: &Outcome, form: &Form, data: &SeccompData) -> [String; 2] {
+pub(super) fn commands(outcome: &Outcome, form: &FilterForm, data: &SeccompData) -> [String; 2] {
     let reference = outcome.forms.first().unwrap_or(form);
     [reference, form].map(|form| command(outcome, form, data))
 }
 
 /// The command that asks one form about a call.
-fn command(outcome: &Outcome, form: &Form, data: &SeccompData) -> String {
+fn command(outcome: &Outcome, form: &FilterForm, data: &SeccompData) -> String {
     let words = |verb: &str| {
         let mut words = vec!["callgate".to_owned(), verb.to_owned()];
         words.extend_from_slice(&outcome.source_arguments);
@@ -244,7 +244,7 @@ fn side_fields(side: &Side) -> Vec<(&'static str, Json)> {
     vec![("index", side.index.into()), ("holds", side.holds.into())]
 }
 
-fn first_json(outcome: &Outcome, form: &Form, first: &Mismatch) -> Json {
+fn first_json(outcome: &Outcome, form: &FilterForm, first: &Mismatch) -> Json {
     let verdict = |verdict: Verdict| {
         Json::Object(vec![("verdict", verdict.to_string().into()), ("value", verdict.0.into())])
     };
@@ -290,7 +290,7 @@ mod tests {
         let arches = [Arch::X86_64];
         let input =
             Input { policy: None, programs: &programs, arches: &arches, endian: Endian::Little };
-        let form = |name: &str, arguments: &[&str]| Form {
+        let form = |name: &str, arguments: &[&str]| FilterForm {
             name: name.to_owned(),
             by: AskedBy::Simulate(arguments.iter().map(|word| (*word).to_owned()).collect()),
         };
@@ -313,7 +313,7 @@ mod tests {
 
     #[test]
     fn a_mismatch_is_shown_with_commands_that_reproduce_it() {
-        assert_eq!(super::super::status(&broken()).unwrap(), 1);
+        assert_eq!(super::super::run::status(&broken()).unwrap(), 1);
         let text = text(&broken());
         assert!(text.starts_with("my filter.bpf: "), "{text}");
         let call = "--token 0xc000003e 41 0x80";

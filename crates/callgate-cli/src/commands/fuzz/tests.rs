@@ -1,14 +1,21 @@
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use callgate::SeccompData;
-use callgate::bpf::{Insn, Op};
+use callgate::bpf::{Insn, Op, Program};
 use callgate::{Arch, Endian, Verdict};
 use clap::{Args, Parser};
 
-use super::*;
+use super::args::FuzzArgs;
+use super::forms::forms;
+use super::outcome::{AskedBy, FilterForm, Outcome};
+use super::report;
+use super::search::{search, source};
 use crate::commands::simulate::{self, SimulateArgs};
+use crate::options::KernelArg;
+use crate::source::{BUILT_IN, FilterContent, Source};
 
 #[derive(Debug, Parser)]
 struct Alone<A: Args> {
@@ -94,16 +101,16 @@ fn reproduces(arguments: &[&str]) -> usize {
                     Ok(())
                 };
                 simulate::answer(&parse::<SimulateArgs, _>(&command[2..]), &mut print).unwrap();
-                let expected = match (subject, &filter.meaning) {
+                let expected = match (subject, &filter.content) {
                     (Some(subject), _) => {
                         let run = subject.program.run(data, filter.endian());
                         let (executed, len) = (run.executed, subject.program.len());
                         format!(": {}, {executed} of {len} instructions executed", run.verdict)
                     }
-                    (None, Meaning::Profile(profile)) => {
+                    (None, FilterContent::Profile(profile)) => {
                         format!(": {}, by the rules", profile.policy.evaluate(data))
                     }
-                    (None, Meaning::Program { .. }) => panic!("{} is no program", form.name),
+                    (None, FilterContent::Program { .. }) => panic!("{} is no program", form.name),
                 };
                 assert!(answer.contains(&expected), "{command:?}\n{answer}{expected}");
                 checked += 1;
@@ -168,7 +175,7 @@ fn the_command_for_a_mismatch_of_the_kernel_repeats_the_search() {
     let more = ["--weights", weights.as_str(), "--model", "uncached"];
     let first = [&[profile.as_str()][..], &arguments, &more].concat();
     let outcome = search(&parse::<FuzzArgs, _>(&first)).unwrap();
-    let form = Form { name: "kernel, plain".to_owned(), by: AskedBy::Fuzz };
+    let form = FilterForm { name: "kernel, plain".to_owned(), by: AskedBy::Fuzz };
     let data = SeccompData { arch: Arch::X86_64.token(), ..SeccompData::default() };
     let command = words(report::commands(&outcome, &form, &data).last().unwrap());
     assert_eq!(command[..2], ["callgate", "fuzz"]);

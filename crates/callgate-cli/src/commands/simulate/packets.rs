@@ -6,7 +6,9 @@ use std::time::Instant;
 use callgate::bpf::{NoAncillary, Step};
 use callgate_vm::PacketEngine;
 
-use super::{Report, SimulateArgs, trace_json, trace_text};
+use super::args::SimulateArgs;
+use super::engine::Report;
+use super::trace::{trace_json, trace_text};
 use crate::json::{Json, LongArray};
 use crate::options::Format;
 use crate::packets::Packet;

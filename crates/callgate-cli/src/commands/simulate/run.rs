@@ -1,0 +1,34 @@
+//! Reads the source, and evaluates it for a syscall or for packets.
+
+use super::args::SimulateArgs;
+use super::{packets, syscall};
+use crate::output;
+use crate::report::{Failure, Result};
+use crate::source::{Source, Subject};
+
+pub(crate) fn run(args: &SimulateArgs) -> Result<u8> {
+    answer(args, &mut output::print)?;
+    Ok(0)
+}
+
+/// Prints what the filter says, in pieces.
+pub(crate) fn answer(
+    args: &SimulateArgs,
+    print: &mut impl FnMut(&str) -> Result<()>,
+) -> Result<()> {
+    let source = Source::parse(&args.source)?;
+    let packets = args.subject.packets.are_given();
+    match source.read_subject(&args.subject)? {
+        Subject::Packets(filter) if packets => packets::answer(args, &filter, print),
+        Subject::Packets(filter) => Err(Failure::about(
+            filter.name,
+            "a socket filter is asked about packets, not about calls",
+        )
+        .help("give them with --packet HEX or --packets FILE, and no call")),
+        Subject::Calls(filter) => match &args.call {
+            Some(call) => print(&syscall::answer(args, &filter, call)?),
+            None => Err(Failure::about(filter.name, "it is not said which call is asked about")
+                .help("name it behind the source: callgate simulate SOURCE CALL [ARG]...")),
+        },
+    }
+}

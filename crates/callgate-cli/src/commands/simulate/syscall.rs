@@ -1,0 +1,224 @@
+//! The verdict of a filter for one syscall.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+use std::time::Instant;
+
+use callgate::bpf::{LongProgram, is_constant_allow};
+use callgate::fuzz::plain_program;
+use callgate::policy::Policy;
+use callgate::{Arch, SeccompData, Verdict};
+use callgate_vm::{EngineKind, Reference, SeccompEngine, SelectedEngine};
+
+use super::args::{By, SimulateArgs};
+use super::engine::Report;
+use super::trace::{trace_json, trace_text};
+use crate::call;
+use crate::json::Json;
+use crate::options::{CompileOptions, Format, SourceOptions, native_arch};
+use crate::report::{self, Failure, Result};
+use crate::source::{Filter, FilterContent};
+
+/// What was found out about a call.
+struct Finding<'a> {
+    arch: Option<Arch>,
+    data: &'a SeccompData,
+    verdict: Verdict,
+    /// What a program did.
+    ran: Option<Ran>,
+}
+
+/// How a program came to its verdict.
+struct Ran {
+    /// Instructions executed.
+    executed: usize,
+    /// Of how many.
+    len: usize,
+    constant: bool,
+    engine: Report,
+}
+
+/// The verdict as text or JSON.
+pub(super) fn answer(args: &SimulateArgs, filter: &Filter, call: &str) -> Result<String> {
+    let (arch, mut data) = called(call, &args.args, args.token, &args.subject.reading, filter)?;
+    data.instruction_pointer = args.ip.unwrap_or(0);
+    let mut steps = Vec::new();
+    let finding = match answering_program(args.by, filter, &args.subject.compiling)? {
+        Answering::Policy(policy) => {
+            let unused = [
+                ("--trace", "rules have no instructions", args.trace),
+                ("--engine", "rules are no program", args.engine != EngineKind::Reference),
+                ("--stats", "rules are no program", args.stats),
+            ];
+            for (option, why, _) in unused.into_iter().filter(|(.., given)| *given) {
+                report::warn(
+                    format!("{option} has no effect: {why}"),
+                    "--by plain runs a program that does what the rules say one by one",
+                );
+            }
+            Finding { arch, data: &data, verdict: policy.evaluate(&data), ran: None }
+        }
+        Answering::Program(program) => {
+            let endian = filter.endian();
+            let run = program.trace(&data, endian, |step| steps.push(step));
+            let start = Instant::now();
+            let made = made(args.engine, filter, &program)?;
+            let (asked, size) = (args.engine, SeccompEngine::code_bytes);
+            let (answering, engine) = Report::of(asked, made, start.elapsed(), size);
+            engine.check(answering.verdict(&data).0, run.verdict.0)?;
+            let ran = Ran {
+                executed: run.executed,
+                len: program.len(),
+                // The kernel's cache has no place for the numbers of x32.
+                constant: arch != Some(Arch::X32)
+                    && is_constant_allow(&program, data.arch, data.nr),
+                engine,
+            };
+            Finding { arch, data: &data, verdict: run.verdict, ran: Some(ran) }
+        }
+    };
+    Ok(match args.format {
+        Format::Json => {
+            let mut fields = finding.fields(args.stats);
+            fields.extend(args.trace.then(|| ("trace", trace_json(&steps))));
+            format!("{}\n", Json::Object(fields))
+        }
+        Format::Text => {
+            let mut text = if args.trace { trace_text(&steps) } else { String::new() };
+            text.push_str(&finding.line());
+            if let Some(ran) = finding.ran.filter(|_| args.stats) {
+                text.push_str(&ran.engine.line());
+            }
+            text
+        }
+    })
+}
+
+/// An engine; only the interpreter runs what is too long for the kernel.
+fn made(
+    kind: EngineKind,
+    filter: &Filter,
+    program: &LongProgram,
+) -> Result<SelectedEngine<dyn SeccompEngine>> {
+    let endian = filter.endian();
+    if kind == EngineKind::Reference {
+        let engine = Box::new(Reference::new(program, endian));
+        return Ok(SelectedEngine { engine, kind, fallback: None });
+    }
+    Ok(kind.seccomp_or_decoded(&filter.for_the_kernel(program)?, endian))
+}
+
+/// Who answers, ready to be asked.
+enum Answering<'a> {
+    Policy(&'a Policy),
+    Program(Cow<'a, LongProgram>),
+}
+
+fn answering_program<'a>(
+    by: By,
+    filter: &'a Filter,
+    options: &CompileOptions,
+) -> Result<Answering<'a>> {
+    let program = match (by, &filter.content) {
+        (By::Program, _) => filter.code(options)?,
+        (By::Optimized, _) => Cow::Owned(filter.compile(options)?.program.into()),
+        (By::Rules, FilterContent::Profile(profile)) => {
+            return Ok(Answering::Policy(&profile.policy));
+        }
+        (By::Plain, FilterContent::Profile(profile)) => match plain_program(&profile.policy) {
+            Ok(program) => Cow::Owned(program.into()),
+            Err(error) => {
+                let why = format!("the plain program is too long: {error}");
+                return Err(Failure::about(&filter.name, why));
+            }
+        },
+        (By::Rules | By::Plain, FilterContent::Program { .. }) => {
+            let why = format!("--by {}: this is a program and has no rules", by.name());
+            return Err(Failure::about(&filter.name, why)
+                .help("--by program and --by optimized work for programs too"));
+        }
+    };
+    Ok(Answering::Program(program))
+}
+
+/// The call that is asked about, and the interface that it belongs to.
+pub(crate) fn called(
+    call: &str,
+    args: &[String],
+    token: Option<u32>,
+    reading: &SourceOptions,
+    filter: &Filter,
+) -> Result<(Option<Arch>, SeccompData)> {
+    if args.len() > 6 {
+        return Err(Failure::new(format!(
+            "{} arguments are given, and a call has 6 at most",
+            args.len()
+        )));
+    }
+    let mut data = SeccompData::default();
+    let mut arch = None;
+    if let Some(token) = token {
+        data.arch = token;
+        data.nr = call::parse_number(call)?;
+    } else {
+        let own = one_arch(reading, filter)?;
+        data.arch = own.token();
+        data.nr = call::number(own, call)?;
+        arch = Some(own);
+    }
+    for (slot, text) in data.args.iter_mut().zip(args) {
+        *slot = call::parse_argument(arch, text)?;
+    }
+    Ok((arch.or_else(|| call::arch_of(&data)), data))
+}
+
+fn one_arch(reading: &SourceOptions, filter: &Filter) -> Result<Arch> {
+    match *reading.arch.as_slice() {
+        [arch] => Ok(arch),
+        [] => default_arch(&filter.arches()),
+        _ => Err(Failure::new("a call is made on one architecture, and several are given")
+            .help("give --arch once, or the token of the call's with --token")),
+    }
+}
+
+/// The architecture of this machine if the filter is about it, else the filter's first.
+fn default_arch(arches: &[Arch]) -> Result<Arch> {
+    match Arch::native().filter(|native| arches.contains(native)).or(arches.first().copied()) {
+        Some(arch) => Ok(arch),
+        None => native_arch(),
+    }
+}
+
+impl Finding<'_> {
+    fn line(&self) -> String {
+        let arch = call::arch_name(self.arch, self.data.arch);
+        let mut text = format!("{arch} {}: {}", call::show(self.arch, self.data), self.verdict);
+        let _ = match &self.ran {
+            Some(Ran { executed, len, .. }) => {
+                write!(text, ", {executed} of {len} instructions executed")
+            }
+            None => write!(text, ", by the rules"),
+        };
+        if self.ran.as_ref().is_some_and(|ran| ran.constant) {
+            text.push_str(" (none once the kernel's cache knows it)");
+        }
+        text + "\n"
+    }
+
+    fn fields(&self, stats: bool) -> Vec<(&'static str, Json)> {
+        let ran = self.ran.as_ref();
+        let mut fields = call::fields(self.arch, self.data);
+        fields.extend([
+            ("verdict", self.verdict.to_string().into()),
+            ("value", self.verdict.0.into()),
+            ("permitted", self.verdict.permits().into()),
+            ("executed", ran.map(|ran| ran.executed).into()),
+            ("constant_allow", ran.is_some_and(|ran| ran.constant).into()),
+        ]);
+        match ran {
+            Some(ran) => fields.extend(ran.engine.fields(stats)),
+            None => fields.extend([("engine", Json::Null), ("fallback", Json::Null)]),
+        }
+        fields
+    }
+}

@@ -1,0 +1,178 @@
+//! A source as it is named on the command line, `[FORMAT:]WHAT`.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use super::detect::detect;
+use super::filter::{Filter, warn_about_options};
+use super::format::{FORMATS, Format, PROCESS, is_word, unknown_format};
+use super::place::Place;
+use super::process::Process;
+use super::read::{BUILT_IN, built_in, read_filter};
+use super::stack::Stack;
+use crate::options::{CompileOptions, SourceOptions};
+use crate::report::{Failure, Result};
+
+/// A source as named on the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Source {
+    pub(super) kind: SourceKind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum SourceKind {
+    BuiltIn,
+    Process(Process),
+    At { place: Place, format: Option<Format> },
+}
+
+impl Source {
+    /// Understands `[FORMAT:]WHAT`.
+    pub(crate) fn parse(text: &OsStr) -> Result<Source> {
+        if text == BUILT_IN {
+            return Ok(Source { kind: SourceKind::BuiltIn });
+        }
+        let bytes = text.as_bytes();
+        let colon = bytes.iter().position(|byte| *byte == b':');
+        let prefix = colon.and_then(|at| std::str::from_utf8(&bytes[..at]).ok());
+        let (format, rest) = match (prefix, colon) {
+            (Some(PROCESS), Some(at)) => {
+                let process = Process::parse(&String::from_utf8_lossy(&bytes[at + 1..]))?;
+                return Ok(Source { kind: SourceKind::Process(process) });
+            }
+            (Some(prefix), Some(at)) if is_word(prefix) => {
+                let known = FORMATS.iter().find(|(name, _)| *name == prefix);
+                let Some((_, format)) = known else {
+                    return Err(unknown_format(prefix, text));
+                };
+                (Some(*format), OsStr::from_bytes(&bytes[at + 1..]))
+            }
+            _ => (None, text),
+        };
+        if rest.is_empty() {
+            return Err(Failure::new("the name of a source is empty")
+                .help(format!("give a file, - for standard input, or {BUILT_IN}")));
+        }
+        let place = Place::of_path(Path::new(rest));
+        Ok(Source { kind: SourceKind::At { place, format } })
+    }
+
+    /// Whether it is read from standard input.
+    pub(crate) fn is_stdin(&self) -> bool {
+        matches!(&self.kind, SourceKind::At { place: Place::Stdin, .. })
+    }
+
+    /// Reads what it means. Warnings are printed.
+    pub(crate) fn read(&self, options: &SourceOptions) -> Result<Stack> {
+        self.read_with_counts(options, false)
+    }
+
+    /// Reads what may be compiled with these options; a stack is merged into one program. Warnings are
+    /// printed.
+    pub(crate) fn read_to_compile(
+        &self,
+        options: &SourceOptions,
+        compiling: &CompileOptions,
+    ) -> Result<Filter> {
+        self.read_with_counts(options, compiling.has_weights())?.into_filter()
+    }
+
+    fn read_with_counts(&self, options: &SourceOptions, counts: bool) -> Result<Stack> {
+        let mut stack = self.read_stack(options)?;
+        for filter in &mut stack.filters {
+            filter.strict = options.strict;
+        }
+        warn_about_options(&stack.filters, options, counts);
+        Ok(stack)
+    }
+
+    /// Reads two with the same options. Warnings are printed.
+    pub(crate) fn read_both(
+        a: &Source,
+        b: &Source,
+        options: &SourceOptions,
+    ) -> Result<(Stack, Stack)> {
+        let (a, b) = (a.read_stack(options)?, b.read_stack(options)?);
+        warn_about_options(a.filters.iter().chain(&b.filters), options, false);
+        Ok((a, b))
+    }
+
+    /// Reads any number that may be compiled with these options, each for itself. Warnings are printed.
+    pub(crate) fn read_each(
+        sources: &[Source],
+        options: &SourceOptions,
+        compiling: &CompileOptions,
+    ) -> Result<Vec<Stack>> {
+        let stacks: Vec<Stack> =
+            sources.iter().map(|source| source.read_stack(options)).collect::<Result<_>>()?;
+        let filters = stacks.iter().flat_map(|stack| &stack.filters);
+        warn_about_options(filters, options, compiling.has_weights());
+        Ok(stacks)
+    }
+
+    /// The same for filters that belong together: those of a stack one by one.
+    pub(crate) fn read_all(
+        sources: &[Source],
+        options: &SourceOptions,
+        compiling: &CompileOptions,
+    ) -> Result<Vec<Filter>> {
+        let stacks = Source::read_each(sources, options, compiling)?;
+        Ok(stacks.into_iter().flat_map(|stack| stack.filters).collect())
+    }
+
+    fn read_stack(&self, options: &SourceOptions) -> Result<Stack> {
+        match &self.kind {
+            SourceKind::Process(process) => process.read(options),
+            _ => self.read_one(options).map(Stack::of),
+        }
+    }
+
+    fn read_one(&self, options: &SourceOptions) -> Result<Filter> {
+        match &self.kind {
+            SourceKind::BuiltIn => built_in(options),
+            SourceKind::Process(process) => process.read(options)?.into_filter(),
+            SourceKind::At { place, format } => {
+                let bytes = place.read()?;
+                read_filter(place, format.unwrap_or_else(|| detect(place, &bytes)), bytes, options)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use callgate::frontend::oci;
+
+    use super::*;
+    use crate::source::format::ProgramForm;
+
+    fn parse(text: &str) -> SourceKind {
+        Source::parse(OsStr::new(text)).unwrap().kind
+    }
+
+    fn file(path: &str, format: Option<Format>) -> SourceKind {
+        SourceKind::At { place: Place::File(path.into()), format }
+    }
+
+    #[test]
+    fn a_source_is_a_format_and_a_place() {
+        assert_eq!(parse("container-default"), SourceKind::BuiltIn);
+        assert_eq!(parse("-"), SourceKind::At { place: Place::Stdin, format: None });
+        assert_eq!(parse("a.json"), file("a.json", None));
+        assert_eq!(
+            parse("bpf:-"),
+            SourceKind::At { place: Place::Stdin, format: Some(Format::Program(ProgramForm::Raw)) }
+        );
+        assert_eq!(parse("crun:x:y"), file("x:y", Some(Format::Profile(Some(oci::Dialect::Crun)))));
+        assert_eq!(parse("./odd:name"), file("./odd:name", None));
+        assert_eq!(parse("C:name"), file("C:name", None));
+        assert_eq!(parse("pid:1"), SourceKind::Process(Process { pid: 1, filter: None }));
+        assert_eq!(parse("pid:1/20"), SourceKind::Process(Process { pid: 1, filter: Some(20) }));
+        assert_eq!(parse("./pid:1"), file("./pid:1", None));
+        for wrong in ["kafel:x", "", "oci:", "pid:", "pid:x", "pid:1/", "pid:-1", "pid:0", "pid:+1"]
+        {
+            assert!(Source::parse(OsStr::new(wrong)).is_err(), "{wrong}");
+        }
+    }
+}
