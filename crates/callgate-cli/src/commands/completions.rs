@@ -1,17 +1,19 @@
-//! `callgate completions`: what a shell needs to complete command lines.
+//! `callgate completions`: prints completion scripts for shells.
 
 use crate::output;
 use crate::report::Result;
 
-/// Print the completions for a shell
+/// Print a completion script for a shell
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   source <(callgate completions bash)              # in ~/.bashrc
   callgate completions fish > ~/.config/fish/completions/callgate.fish
-  callgate completions zsh > ~/.zfunc/_callgate")]
+  callgate completions zsh > ~/.zfunc/_callgate         # in $fpath
+
+Exit status: 0 success, 2 error.")]
 pub(crate) struct CompletionsArgs {
-    /// The shell
+    /// The shell to complete in
     shell: clap_complete::Shell,
 }
 

@@ -12,12 +12,14 @@ use crate::report::{Failure, Result};
 #[command(after_help = "\
 Examples:
   callgate man | man -l -
-  callgate man > ~/.local/share/man/man1/callgate.1")]
+  callgate man > ~/.local/share/man/man1/callgate.1
+
+Exit status: 0 success, 2 error.")]
 pub(crate) struct ManArgs {}
 
 pub(crate) fn run(_: &ManArgs, command: clap::Command) -> Result<u8> {
-    let page =
-        page(command).map_err(|error| Failure::new(format!("the page cannot be made: {error}")))?;
+    let page = page(command)
+        .map_err(|error| Failure::new(format!("cannot render the manual page: {error}")))?;
     output::print_bytes(&page)?;
     Ok(0)
 }
@@ -56,7 +58,7 @@ fn page(mut command: clap::Command) -> io::Result<Vec<u8>> {
     Ok(page)
 }
 
-/// What stands below the options in the help, line by line as it is there.
+/// The text after the options, with its line breaks.
 fn notes(command: &clap::Command, heading: &str, page: &mut Vec<u8>) -> io::Result<()> {
     let Some(text) = command.get_after_help() else {
         return Ok(());

@@ -17,16 +17,18 @@ use crate::source::{BUILT_IN, Filter, FilterContent, Source};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Compiles and proves the filter, installs it in this process, and then executes
-the command in its place, so its exit status and signals are those of the
-command. The exit status is 127 if the command is not found, 126 if it cannot be
-executed, and 2 for an error in the filter, before anything is installed. The
-command and everything that it starts cannot gain privileges (no_new_privs):
-sudo and other set-user-ID programs run without theirs.
+the command in its place. The command and everything that it starts cannot gain
+privileges (no_new_privs): sudo and other set-user-ID programs run without
+theirs.
 
 Examples:
   callgate run -- sh -c 'echo this runs; unshare -U true'
   callgate run -s profile.json --caps none -- make -j8
-  callgate run -s filter.bpf ls -l")]
+  callgate run -s filter.bpf ls -l
+
+Exit status: that of the command; 127 if it is not found, 126 if it cannot be
+executed, 2 for an error in the filter or on the command line, in which case
+nothing is installed.")]
 pub(crate) struct RunArgs {
     /// The filter, a SOURCE (see `callgate --help`)
     #[arg(short, long, default_value = BUILT_IN, value_hint = ValueHint::FilePath)]

@@ -1,11 +1,11 @@
-//! The format of a source that does not name one.
+//! Detects the format of a source without `FORMAT:`.
 
 use std::ffi::OsStr;
 
 use super::format::{Format, ProgramForm};
 use super::place::Place;
 
-/// The format of what comes without one.
+/// Detects the format from the file name and the content.
 pub(super) fn detect(place: &Place, bytes: &[u8]) -> Format {
     if let Place::File(path) = place {
         match path.extension().and_then(OsStr::to_str) {
@@ -16,7 +16,7 @@ pub(super) fn detect(place: &Place, bytes: &[u8]) -> Format {
     }
     let mut rest = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii();
     if let Some(inside) = rest.strip_prefix(b"{") {
-        // A row of `tcpdump -dd` begins with a brace too, and goes on with a number.
+        // A row of `tcpdump -dd` also begins with a brace, followed by a number.
         rest = inside.trim_ascii_start();
         if !rest.first().is_some_and(u8::is_ascii_alphanumeric) {
             return Format::Profile(None);
@@ -24,7 +24,7 @@ pub(super) fn detect(place: &Place, bytes: &[u8]) -> Format {
     }
     let is_text = bytes.iter().all(|byte| !byte.is_ascii_control() || byte.is_ascii_whitespace());
     if rest.is_empty() || rest.starts_with(b"[") {
-        // Nothing at all, or other JSON: the reader of profiles says so best.
+        // Empty, or other JSON: the profile reader has the best message.
         Format::Profile(None)
     } else if is_text && is_yaml(rest) {
         Format::Profile(None)
@@ -35,8 +35,8 @@ pub(super) fn detect(place: &Place, bytes: &[u8]) -> Format {
     }
 }
 
-/// Whether the first line that says something begins a profile in YAML. A word and a colon may be a label
-/// of assembler text too, so the word must be a key with which such files begin.
+/// Whether the first significant line begins a profile in YAML. A word and a colon may also be an assembler label,
+/// so the word must be a key with which such files begin.
 fn is_yaml(text: &[u8]) -> bool {
     const KEYS: &[&[u8]] = &[
         b"apiVersion",
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn content_tells_the_format() {
+    fn the_content_determines_the_format() {
         let of = |bytes: &[u8]| detect(&Place::Stdin, bytes);
         assert_eq!(of(b" \n{ \"defaultAction\""), Format::Profile(None));
         assert_eq!(of(b"{}"), Format::Profile(None));
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn yaml_is_told_from_assembler_text() {
+    fn yaml_differs_from_assembler_text() {
         let of = |text: &str| detect(&Place::Stdin, text.as_bytes());
         for yaml in [
             "apiVersion: v1\nkind: SeccompProfile\n",

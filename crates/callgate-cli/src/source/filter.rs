@@ -1,4 +1,4 @@
-//! What a source means: a profile or a program, and what can be made of it.
+//! A filter: a profile or a program, and the operations on both.
 
 use std::borrow::Cow;
 
@@ -14,14 +14,14 @@ use crate::options::{CompileOptions, SourceOptions, native_arch};
 use crate::report::{self, Failure, Result};
 use crate::stopwatch::Stopwatch;
 
-/// What a source means.
+/// A profile or a program with its name.
 pub(crate) struct Filter {
-    /// The source, as messages name it.
+    /// The name of the source in messages.
     pub(crate) name: String,
     pub(crate) content: FilterContent,
-    /// Whether unknown names of calls are errors in what else is read for it.
+    /// Whether unknown syscall names in other inputs, such as weights, are errors.
     pub(crate) strict: bool,
-    /// The flags that a program is installed with, where that is known.
+    /// The flags with which the program is installed, if known.
     pub(crate) installed: FilterFlags,
 }
 
@@ -60,7 +60,7 @@ impl Filter {
         matches!(self.content, FilterContent::Profile(_))
     }
 
-    /// The architectures that it is about.
+    /// The architectures that it supports.
     pub(crate) fn arches(&self) -> Vec<Arch> {
         match &self.content {
             FilterContent::Profile(profile) => profile.policy.arches().collect(),
@@ -68,14 +68,14 @@ impl Filter {
         }
     }
 
-    /// The program that it means, for the kernel; a profile is compiled. Options that a program does not need
-    /// are warned about.
+    /// The program for the kernel; a profile is compiled. Warns about options that do not affect a
+    /// program.
     pub(crate) fn program(&self, options: &CompileOptions) -> Result<Program> {
         self.warn_about_compiling(options);
         self.program_as_it_is(options)
     }
 
-    /// The same to look at, of any length.
+    /// Like [`Filter::program`], but of any length.
     pub(crate) fn code(&self, options: &CompileOptions) -> Result<Cow<'_, LongProgram>> {
         self.warn_about_compiling(options);
         match &self.content {
@@ -88,13 +88,13 @@ impl Filter {
         if !self.is_profile() {
             options.warn_about_given(
                 &self.name,
-                "this is a program already",
-                "`callgate compile` makes a new program of it first",
+                "this is already a program",
+                "use `callgate compile` to compile it again",
             );
         }
     }
 
-    /// [`Filter::program`] where it is said elsewhere which options have no effect.
+    /// Like [`Filter::program`], without warnings.
     pub(crate) fn program_as_it_is(&self, options: &CompileOptions) -> Result<Program> {
         match &self.content {
             FilterContent::Profile(_) => Ok(self.compile(options)?.program),
@@ -102,18 +102,18 @@ impl Filter {
         }
     }
 
-    /// A program of this filter, unless it is too long for the kernel.
+    /// Converts a program of this filter; an error if it is too long for the kernel.
     pub(crate) fn for_the_kernel(&self, program: &LongProgram) -> Result<Program> {
         let result = Program::try_from(program.clone());
         result.map_err(|error| Failure::of(&self.name, violations(&error)))
     }
 
-    /// Compiles what it means, a profile or a program; the result is proved.
+    /// Compiles a profile or a program; the result is proved.
     pub(crate) fn compile(&self, options: &CompileOptions) -> Result<Compiled> {
         self.compile_timed(options, &mut Stopwatch::start())
     }
 
-    /// The same, with the times of its phases.
+    /// Like [`Filter::compile`], and measures the phases.
     pub(crate) fn compile_timed(
         &self,
         options: &CompileOptions,
@@ -123,7 +123,7 @@ impl Filter {
         self.try_compile(&options, stopwatch).map_err(|error| failed(&self.name, &error))
     }
 
-    /// The same with options that were read.
+    /// Like [`Filter::compile_timed`], with options of the compiler.
     pub(crate) fn try_compile(
         &self,
         options: &compile::Options,
@@ -140,7 +140,7 @@ impl Filter {
         }
     }
 
-    /// Its diagram.
+    /// Its MTBDD.
     pub(crate) fn diagram(&self, store: &mut Store) -> Result<Func> {
         match &self.content {
             FilterContent::Profile(profile) => compile::diagram(store, &profile.policy),
@@ -151,7 +151,7 @@ impl Filter {
         .map_err(|error| failed(&self.name, &error))
     }
 
-    /// Warns when a program compares its arch, but with none of those that --arch gives.
+    /// Warns if a program compares the architecture, but with none of those of --arch.
     pub(super) fn warn_about_arches(&self) {
         let FilterContent::Program { program, endian, arches } = &self.content else { return };
         let compared = arches_in(program, *endian);
@@ -164,12 +164,12 @@ impl Filter {
             report::warn_about(
                 &self.name,
                 format!("this program is for {own}, not for {given}"),
-                "--arch says whose calls are weighed and named; a program means the same with any",
+                "--arch only selects the names and weights of syscalls; it does not change a program",
             );
         }
     }
 
-    /// The filter as a part of a stack.
+    /// The filter as a member of a stack.
     pub(crate) fn of_stack(&self) -> Description<'_> {
         match &self.content {
             FilterContent::Profile(profile) => Description::profile(profile),
@@ -179,7 +179,7 @@ impl Filter {
         }
     }
 
-    /// The byte order of the machines that it is for.
+    /// The byte order of its machines.
     pub(crate) fn endian(&self) -> Endian {
         match &self.content {
             FilterContent::Profile(profile) => profile.policy.endian(),
@@ -188,7 +188,7 @@ impl Filter {
     }
 }
 
-/// Says which options none of these filters needs, and which of them are for other architectures.
+/// Warns about options that affect none of these filters, and about programs for other architectures.
 pub(super) fn warn_about_options<'a>(
     filters: impl IntoIterator<Item = &'a Filter>,
     options: &SourceOptions,
@@ -203,13 +203,13 @@ pub(super) fn warn_about_options<'a>(
     options.warn_about_unused(profile, program, counts);
 }
 
-/// Why there is no program, with what to do about it.
+/// The message for a failed compilation.
 pub(crate) fn failed(name: &str, error: &CompileError) -> Failure {
     Failure::about(name, error.to_string()).help(error.help().unwrap_or_default()).multiline()
 }
 
-/// The architectures of a byte order that a program compares its arch with; x32's numbers are looked up by
-/// themselves, under the token of x86_64.
+/// The architectures of this byte order that a program compares; without x32, which shares the arch token of
+/// x86_64.
 pub(crate) fn arches_in(program: &LongProgram, endian: Endian) -> Vec<Arch> {
     let mut arches = bpf::compared_arches(program, endian);
     arches.retain(|arch| *arch != Arch::X32 && arch.endian() == endian);

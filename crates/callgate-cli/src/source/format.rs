@@ -36,8 +36,8 @@ pub(super) enum ProgramForm {
     Text,
 }
 
-/// Names of formats are words of small letters and digits; anything else before a colon belongs to the
-/// name of a file.
+/// Whether a prefix can be a format: lower-case letters and digits. Anything else before a colon belongs to the
+/// file name.
 pub(super) fn is_word(prefix: &str) -> bool {
     !prefix.is_empty() && prefix.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
 }
@@ -47,7 +47,7 @@ pub(super) fn unknown_format(prefix: &str, text: &OsStr) -> Failure {
     names.push(PROCESS);
     Failure::new(format!("unknown format \"{prefix}\" in the source \"{}\"", text.display())).help(
         format!(
-            "the formats are {}; for a file of this name write ./{}",
+            "the formats are {}; for a file with this name, write ./{}",
             names.join(", "),
             text.display()
         ),

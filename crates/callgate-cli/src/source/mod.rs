@@ -1,14 +1,14 @@
-//! Sources: everything that means a filter, `[FORMAT:]WHAT`.
+//! Sources: everything that the command line accepts as a filter, `[FORMAT:]NAME`.
 //!
 //! Without a format, the built-in name, the extensions `.bpf`, `.json`, `.yaml` and `.yml`, and then the
-//! content decide: `{` and a quote, `---`, and a key of a profile or a Kubernetes resource begin a
-//! profile, other text is a program as text, anything else is raw instructions. A name with a colon that
-//! is not a format is a mistake, not a file; `./` in front of it makes it a file.
+//! content decide: `{` and a quote, `---`, or a key of a profile or a Kubernetes resource begin a
+//! profile, other text is a program as text, anything else is raw instructions. An unknown format is an error; a file
+//! name with a colon is written with `./` before it.
 //!
-//! `pid:N` is the stack of filters of a process or thread, `pid:N/I` one of them ([`process`]). What looks at
-//! meanings takes the stack as it is; what makes programs takes the one program that it merges to.
+//! `pid:N` is the stack of filters of a process or thread, `pid:N/I` one of them ([`process`]). Analyses use the
+//! stack itself; commands that generate programs use the program to which it merges.
 //!
-//! Most commands want a filter of calls; those that also know packets read a [`Subject`].
+//! Most commands need a seccomp filter; those that also take packets read a [`Subject`].
 
 mod detect;
 mod filter;

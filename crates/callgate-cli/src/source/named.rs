@@ -1,4 +1,4 @@
-//! A source as it is named on the command line, `[FORMAT:]WHAT`.
+//! A source on the command line, `[FORMAT:]NAME`.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -28,7 +28,7 @@ pub(super) enum SourceKind {
 }
 
 impl Source {
-    /// Understands `[FORMAT:]WHAT`.
+    /// Parses `[FORMAT:]NAME`.
     pub(crate) fn parse(text: &OsStr) -> Result<Source> {
         if text == BUILT_IN {
             return Ok(Source { kind: SourceKind::BuiltIn });
@@ -51,25 +51,25 @@ impl Source {
             _ => (None, text),
         };
         if rest.is_empty() {
-            return Err(Failure::new("the name of a source is empty")
-                .help(format!("give a file, - for standard input, or {BUILT_IN}")));
+            return Err(Failure::new("the name of the source is empty")
+                .help(format!("give a file name, - for standard input, or {BUILT_IN}")));
         }
         let place = Place::of_path(Path::new(rest));
         Ok(Source { kind: SourceKind::At { place, format } })
     }
 
-    /// Whether it is read from standard input.
+    /// Whether it is standard input.
     pub(crate) fn is_stdin(&self) -> bool {
         matches!(&self.kind, SourceKind::At { place: Place::Stdin, .. })
     }
 
-    /// Reads what it means. Warnings are printed.
+    /// Reads the filters. Prints warnings.
     pub(crate) fn read(&self, options: &SourceOptions) -> Result<Stack> {
         self.read_with_counts(options, false)
     }
 
-    /// Reads what may be compiled with these options; a stack is merged into one program. Warnings are
-    /// printed.
+    /// Reads a filter that may be compiled with these options; merges a stack into one program. Prints
+    /// warnings.
     pub(crate) fn read_to_compile(
         &self,
         options: &SourceOptions,
@@ -87,7 +87,7 @@ impl Source {
         Ok(stack)
     }
 
-    /// Reads two with the same options. Warnings are printed.
+    /// Reads two sources with the same options. Prints warnings.
     pub(crate) fn read_both(
         a: &Source,
         b: &Source,
@@ -98,7 +98,7 @@ impl Source {
         Ok((a, b))
     }
 
-    /// Reads any number that may be compiled with these options, each for itself. Warnings are printed.
+    /// Reads sources that may be compiled with these options, each as a stack. Prints warnings.
     pub(crate) fn read_each(
         sources: &[Source],
         options: &SourceOptions,
@@ -111,7 +111,7 @@ impl Source {
         Ok(stacks)
     }
 
-    /// The same for filters that belong together: those of a stack one by one.
+    /// Like [`Source::read_each`], with all stacks concatenated.
     pub(crate) fn read_all(
         sources: &[Source],
         options: &SourceOptions,
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_is_a_format_and_a_place() {
+    fn a_source_is_a_format_and_a_name() {
         assert_eq!(parse("container-default"), SourceKind::BuiltIn);
         assert_eq!(parse("-"), SourceKind::At { place: Place::Stdin, format: None });
         assert_eq!(parse("a.json"), file("a.json", None));

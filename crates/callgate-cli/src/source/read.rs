@@ -14,8 +14,8 @@ use crate::report::{Failure, Result};
 /// The built-in profile.
 pub(crate) const BUILT_IN: &str = "container-default";
 
-/// What to do about a source that should be text and is not.
-const RAW_HELP: &str = "a program in raw bytes is read as bpf:FILE";
+/// Help for a source that is not text.
+const RAW_HELP: &str = "for a program as raw instructions, write bpf:FILE";
 
 pub(super) fn built_in(options: &SourceOptions) -> Result<Filter> {
     let profile = frontend::container_default(&options.of_profile(None)?)
@@ -23,7 +23,7 @@ pub(super) fn built_in(options: &SourceOptions) -> Result<Filter> {
     Ok(Filter::of_profile(BUILT_IN.to_owned(), profile))
 }
 
-/// A filter of calls.
+/// Reads a seccomp filter.
 pub(super) fn read_filter(
     place: &Place,
     format: Format,
@@ -41,14 +41,15 @@ pub(super) fn read_filter(
             let (program, endian) = read_program::<LongProgram>(place, form, bytes, options)?;
             Filter::of_program(place.name(), program, endian, options)
         }
-        Format::Socket => {
-            Err(Failure::about(place.name(), "a socket filter is not asked about calls")
-                .help(SOCKET_HELP))
-        }
+        Format::Socket => Err(Failure::about(
+            place.name(),
+            "is a socket filter, which takes packets, not syscalls",
+        )
+        .help(SOCKET_HELP)),
     }
 }
 
-/// A program that the kernel accepts, in any form, and its byte order.
+/// Reads a program that the kernel accepts, in either encoding; returns it with its byte order.
 pub(super) fn read_program<P: Accepted>(
     place: &Place,
     form: ProgramForm,
@@ -67,7 +68,7 @@ pub(super) fn read_program<P: Accepted>(
             let (raw, endian) = read_text(place, &text, given)?;
             if endian != given && options.fixes_endian() {
                 return Err(Failure::about(place.name(), "`.endian` contradicts the options")
-                    .help("leave --endian and --arch out, or give what the text says"));
+                    .help("omit --endian and --arch, or give the byte order of the text"));
             }
             let program = P::from_raw(&raw).map_err(|error| not_a_program(place, &error))?;
             Ok((program, endian))
@@ -75,8 +76,8 @@ pub(super) fn read_program<P: Accepted>(
     }
 }
 
-/// The instructions of a text in any form, for a machine of this byte order, unless the text says another,
-/// and the byte order.
+/// Parses a program as text in any form; returns it with its byte order, which is the given one unless the text
+/// specifies another.
 pub(crate) fn read_text(
     place: &Place,
     text: &str,
@@ -86,7 +87,7 @@ pub(crate) fn read_text(
         .map_err(|error| Failure::of(place.name(), error.into_diagnostics()))
 }
 
-/// A program of either kind.
+/// A program that the kernel accepts: a seccomp or a socket filter.
 pub(super) trait Accepted: Sized {
     fn from_bytes(bytes: &[u8], endian: Endian) -> std::result::Result<Self, ProgramError>;
     fn from_raw(raw: &[RawInsn]) -> std::result::Result<Self, ProgramError>;

@@ -1,8 +1,8 @@
-//! Socket filters: programs that are asked about packets.
+//! Socket filters: programs that take packets.
 //!
-//! A program is one when its format is `socket:`, when packets are given, or when it has instructions
-//! that only socket filters have, as those of tcpdump have: loads of bytes and half words, loads relative
-//! to X. Many programs would be accepted as either; without a word about it they are about calls.
+//! A program is a socket filter if its format is `socket:`, if packets are given, or if it contains instructions that
+//! only socket filters may use, like those of tcpdump: loads of bytes, of half words and relative to X. Programs that
+//! could be either are seccomp filters by default.
 
 use callgate::bpf::SocketProgram;
 
@@ -15,20 +15,20 @@ use crate::options::{CompileOptions, SourceOptions};
 use crate::packets::PacketOptions;
 use crate::report::{Failure, Result};
 
-/// A program that is asked about packets.
+/// A program that takes packets.
 pub(crate) struct SocketFilter {
-    /// The source, as messages name it.
+    /// The name of the source in messages.
     pub(crate) name: String,
     pub(crate) program: SocketProgram,
 }
 
-/// What may be asked about calls or about packets.
+/// A seccomp filter or a socket filter.
 pub(crate) enum Subject {
     Calls(Filter),
     Packets(SocketFilter),
 }
 
-/// How either of them is read, and what a socket filter is asked about.
+/// How either of them is read, and the packets for a socket filter.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SubjectOptions {
     #[command(flatten)]
@@ -42,8 +42,8 @@ pub(crate) struct SubjectOptions {
 }
 
 impl Source {
-    /// Reads a filter of calls or a socket filter; where packets are given, it must be the latter. Warnings
-    /// are printed.
+    /// Reads a seccomp filter or a socket filter; if packets are given, it must be the latter. Prints
+    /// warnings.
     pub(crate) fn read_subject(&self, options: &SubjectOptions) -> Result<Subject> {
         let SubjectOptions { packets, reading: options, compiling } = options;
         let packets = packets.are_given();
@@ -55,8 +55,8 @@ impl Source {
             }
             Subject::Packets(filter) => {
                 options.warn_about_unused(false, true, false);
-                let why = "a socket filter is not compiled, and packets are no calls";
-                compiling.warn_about_given(&filter.name, why, "leave it out");
+                let why = "a socket filter is not compiled";
+                compiling.warn_about_given(&filter.name, why, "omit it");
             }
         }
         Ok(subject)
@@ -64,8 +64,8 @@ impl Source {
 
     fn subject(&self, options: &SourceOptions, packets: bool) -> Result<Subject> {
         let no_packets = |name: String, what: &str| {
-            Failure::about(name, format!("{what} is about calls, and packets are given"))
-                .help("packets are for socket filters, such as `tcpdump -ddd` prints")
+            Failure::about(name, format!("{what} takes syscalls, but packets are given"))
+                .help("use packets with a socket filter, such as the output of `tcpdump -ddd`")
         };
         let (place, format) = match &self.kind {
             SourceKind::BuiltIn if packets => {
@@ -87,7 +87,7 @@ impl Source {
         let (form, sure) = match (format.unwrap_or(detected), detected) {
             (Format::Program(form), _) => (form, packets),
             (Format::Socket, Format::Program(form)) => (form, true),
-            // Nothing that the content could tell: the reader of text says what is wrong.
+            // Not recognizable as a program: the reader of text has the best message.
             (Format::Socket, _) => (ProgramForm::Text, true),
             (Format::Profile(_), _) if packets && bytes.trim_ascii().is_empty() => {
                 (ProgramForm::Text, true)
@@ -109,7 +109,7 @@ impl Source {
         match read_filter(place, Format::Program(form), bytes.clone(), options) {
             Ok(filter) => Ok(Subject::Calls(filter)),
             Err(failure) => match socket(bytes) {
-                Ok(filter) if filter.is_nothing_else() => Ok(Subject::Packets(filter)),
+                Ok(filter) if filter.is_not_seccomp() => Ok(Subject::Packets(filter)),
                 _ => Err(failure),
             },
         }
@@ -117,8 +117,8 @@ impl Source {
 }
 
 impl SocketFilter {
-    /// Whether it has instructions that no filter of calls has.
-    fn is_nothing_else(&self) -> bool {
+    /// Whether it contains instructions that a seccomp filter may not use.
+    fn is_not_seccomp(&self) -> bool {
         self.program.iter().any(|insn| !insn.op.in_seccomp())
     }
 }

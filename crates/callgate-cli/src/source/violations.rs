@@ -10,13 +10,13 @@ use crate::report::Failure;
 pub(super) const SOCKET_HELP: &str =
     "`callgate simulate` and `callgate bench engines` take socket filters";
 
-/// Why the kernel would refuse these instructions.
+/// The message for a program that the kernel would refuse.
 pub(crate) fn not_a_program(place: &Place, error: &ProgramError) -> Failure {
     Failure::of(place.name(), violations(error))
 }
 
 pub(super) fn violations(error: &ProgramError) -> Vec<Diagnostic> {
-    /// Where one thing is wrong with a program, everything may be.
+    /// One error in a program often causes many more.
     const SHOWN: usize = 5;
     let violations = error.violations();
     let mut messages: Vec<Diagnostic> = violations

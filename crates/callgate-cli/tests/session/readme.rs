@@ -95,7 +95,13 @@ pub(crate) fn tests() -> Vec<Trial> {
 fn blocks(text: &str) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let (mut words, mut is_open, mut gap) = (Vec::new(), false, 0);
+    let mut is_fenced = false;
     for (number, line) in (1..).zip(text.lines()) {
+        // Fenced blocks are not commands.
+        is_fenced ^= line.starts_with("```");
+        if is_fenced {
+            continue;
+        }
         if let Some(line) = line.strip_prefix("    ") {
             if !is_open {
                 blocks.push(Block {

@@ -23,7 +23,7 @@ use crate::source::{BUILT_IN, Filter, FilterContent, Source, Stack};
 const TIME: u32 = 10;
 const QUICK_TIME: u32 = 2;
 
-/// Calls that are measured at most where weights choose them.
+/// The maximum number of syscalls that --weights selects.
 const MOST_CALLS: usize = 12;
 
 /// Measures what the filters of the sources cost.
@@ -38,7 +38,7 @@ pub(super) fn repeat_experiment(args: &FiltersArgs, experiment: Experiment) -> R
 
 /// Measures, and writes the report.
 fn deliver(args: &FiltersArgs, measure: impl FnOnce() -> Result<Report>) -> Result<u8> {
-    // Before the measurement, which may take long: whether the page can be written.
+    // The measurement may take long, so first check that the page can be written.
     let page = args.html.as_deref().map(NewFile::prepare).transpose()?;
     let report = measure()?;
     let written = page.map_or(Ok(()), |file| file.finish(page::page(&report).as_bytes()));
@@ -77,21 +77,18 @@ fn measure_sources(args: &FiltersArgs) -> Result<Report> {
         let own: Vec<f64> =
             calls.iter().map(|call| of(call).map_or(0.0, |(_, own)| *own)).collect();
         let share = own.iter().sum::<f64>() * 100.0;
-        Mean {
-            title: format!("mean, by how often they happen ({share:.1} % of all)"),
-            weights: own,
-        }
+        Mean { title: format!("weighted mean ({share:.1} % of all syscalls)"), weights: own }
     });
     if mean.as_ref().is_some_and(|mean| mean.weights.iter().sum::<f64>() <= 0.0) {
         return Err(Failure::new("none of these syscalls has a weight")
-            .help("leave --calls out, or name syscalls that have a weight"));
+            .help("omit --calls, or give syscalls that have a weight"));
     }
     let plan = Plan {
         subjects,
         bodies: calls.iter().copied().map(Body::from).collect(),
         mean,
         batches: args.batches(),
-        // What is cold takes up to a hundred times as long.
+        // A cold syscall takes up to a hundred times as long.
         min_rounds: if args.cold().is_some() || args.quick { 5 } else { 15 },
         max_rounds: 10_000,
         time: Duration::from_secs(
@@ -101,7 +98,7 @@ fn measure_sources(args: &FiltersArgs) -> Result<Report> {
         seed: args.seed,
     };
     let samples = take(&plan, &bodies)?;
-    let title = if args.cold().is_some() { "what filters cost, cold" } else { "what filters cost" };
+    let title = if args.cold().is_some() { "cost of filters, cold" } else { "cost of filters" };
     Ok(made(args, title, &plan, &samples, &bodies, Vec::new(), 2))
 }
 
@@ -113,10 +110,10 @@ fn measure_experiment(args: &FiltersArgs, experiment: Experiment) -> Result<Repo
     };
     if !takes_rules && !args.sources.is_empty() {
         return Err(Failure::new(format!(
-            "the experiment {} has its own filters",
+            "the experiment {} uses its own filters",
             experiment.name()
         ))
-        .help("leave the sources out; without --experiment they are measured"));
+        .help("omit the sources, or omit --experiment to measure them"));
     }
     if args.cold().is_some() && !experiment.can_be_cold() {
         let can_be_cold = Experiment::ALL.iter().filter(|one| one.can_be_cold());
@@ -125,13 +122,16 @@ fn measure_experiment(args: &FiltersArgs, experiment: Experiment) -> Result<Repo
             "the experiment {} cannot be measured with --cold",
             experiment.name()
         ))
-        .help(format!("leave --cold out; {} can be", can_be_cold.join(", "))));
+        .help(format!("omit --cold; it works with {}", can_be_cold.join(", "))));
     }
     if !takes_weights && args.compiling.has_weights() {
-        report::warn("--weights has no effect here", "the experiment weighted reads it");
+        report::warn(
+            "--weights has no effect on this experiment",
+            "use it with --experiment weighted",
+        );
     }
     let reading = match takes_weights && !args.sources.is_empty() {
-        // Sources in place of libseccomp's programs.
+        // The sources replace libseccomp's programs.
         true => args.reading.native()?,
         false => args.reading.for_libseccomp()?,
     };
@@ -148,10 +148,10 @@ fn measure_experiment(args: &FiltersArgs, experiment: Experiment) -> Result<Repo
         (_, Some(policy)) if stacks.len() == 1 => (Some(policy), Vec::new()),
         _ => {
             return Err(Failure::new(format!(
-                "the experiment {} compiles rules, and takes one profile",
+                "the experiment {} takes one profile",
                 experiment.name()
             ))
-            .help("give one profile, or none for the built-in one"));
+            .help("give one profile, or no source for the built-in one"));
         }
     };
     let weights = match takes_weights && args.compiling.has_weights() {
@@ -176,7 +176,7 @@ fn measure_experiment(args: &FiltersArgs, experiment: Experiment) -> Result<Repo
     Ok(made(args, &setup.title, &setup.plan, &samples, &setup.bodies, findings, 1))
 }
 
-/// The rules of the built-in profile, where the sources are not rules.
+/// The rules of the built-in profile.
 fn built_in_policy(reading: &SourceOptions) -> Result<callgate::policy::Policy> {
     let stack = Source::parse(BUILT_IN.as_ref())?.read(reading)?;
     match stack.filters.into_iter().next().map(|filter| filter.content) {
@@ -198,7 +198,7 @@ fn subjects(args: &FiltersArgs, stacks: &[Stack]) -> Result<Vec<Subject>> {
     stacks.iter().map(subject).collect()
 }
 
-/// Calls that happen and can be measured, each with its share of all calls.
+/// Measurable syscalls, each with its share of all syscalls.
 struct Weights {
     calls: Vec<(StandIn, f64)>,
 }
@@ -220,7 +220,7 @@ fn weights(args: &FiltersArgs, stacks: &[Stack]) -> Result<Weights> {
     calls.truncate(MOST_CALLS);
     if calls.is_empty() {
         return Err(Failure::new("none of the syscalls with a weight can be measured")
-            .help("--list-calls prints those that can be measured"));
+            .help("--list-calls prints the syscalls that can be measured"));
     }
     Ok(Weights { calls })
 }
@@ -230,11 +230,11 @@ fn named(names: &[String]) -> Result<Vec<StandIn>> {
     for name in names {
         let Some(call) = StandIn::find(name) else {
             let known = native_arch()?.number(name).is_some();
-            let name = if name.is_empty() { "an empty name" } else { name };
+            let name = if name.is_empty() { "the empty name" } else { name };
             let what =
                 if known { "cannot be measured" } else { "is not a syscall of this machine" };
             return Err(Failure::new(format!("{name} {what}"))
-                .help("--list-calls prints the calls that can be measured, and how"));
+                .help("--list-calls prints the syscalls that can be measured"));
         };
         if !calls.contains(&call) {
             calls.push(call);
@@ -243,7 +243,7 @@ fn named(names: &[String]) -> Result<Vec<StandIn>> {
     Ok(calls)
 }
 
-/// Measures, with a line about the progress.
+/// Measures and shows the progress.
 fn take(plan: &Plan, bodies: &[Shown]) -> Result<Samples> {
     callgate_measure::on_ctrl_c();
     let mut progress = Progress::new(Instant::now());
@@ -251,7 +251,7 @@ fn take(plan: &Plan, bodies: &[Shown]) -> Result<Samples> {
     progress.clear();
     let samples = samples.map_err(|error| {
         let body = error.body().and_then(|at| bodies.get(at));
-        let at = body.map_or(String::new(), |body| format!(", at {}", body.title));
+        let at = body.map_or(String::new(), |body| format!(" (measuring {})", body.title));
         let message = format!("{error}{at}");
         let failure = match error.subject() {
             Some(subject) => Failure::about(subject, message),
@@ -291,7 +291,7 @@ fn made(
     setting.push((
         "measured",
         format!(
-            "{rounds} rounds of {} batches of {} calls in {:.1} s",
+            "{rounds} rounds of {} batches of {} syscalls in {:.1} s",
             batches.count,
             batches.iterations,
             samples.elapsed.as_secs_f64()

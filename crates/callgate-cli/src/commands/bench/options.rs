@@ -14,9 +14,8 @@ use crate::options::{CompileOptions, Format, SourceOptions};
 
 pub(super) const HELP: &str = "\
 Each filter is installed in child processes on one processor, with every verdict
-except ALLOW replaced by an errno, so that no process is killed. They are compared
-with children without a filter, and with the smallest filter (constant
-allow). A round is one child of each; a sample is the median of its batches. The
+except ALLOW replaced by an errno, so that no process is killed. The baselines are
+children without a filter, and with the smallest filter (constant allow). A round is one child of each; a sample is the median of its batches. The
 overhead is the difference from no filter in the same round: the report has its
 median over all rounds and its 95 % confidence interval (bootstrap).
 
@@ -27,8 +26,8 @@ so, and the exit status is 3.
 
 Syscalls are made with arguments that change nothing and return at once, listed
 by --list-calls; a filter that inspects arguments sees these. cached: the
-kernel's verdict cache allows the syscall (Linux 5.11); allowed, denied: the
-filters run. Without --calls, one syscall of each kind is chosen; with --weights,
+kernel's verdict cache allows the syscall (since Linux 5.11); allowed, denied:
+the filters run. Without --calls, one syscall of each kind is chosen; with --weights,
 the most frequent ones, and their weighted mean comes first.
 
 --workload runs a real server and its client: without a filter, with libseccomp's
@@ -46,7 +45,7 @@ Examples:
   callgate bench --experiment unixbench-syscall
   callgate bench --workload redis profile.json
 
-Exit status: 0 done, 2 error, 3 too noisy, 130 stopped by Ctrl-C.";
+Exit status: 0 success, 2 error, 3 too noisy, 130 stopped by Ctrl-C.";
 
 /// The options that say what to measure and how; lists take none of them.
 const MEASURING: [&str; 20] = [
@@ -80,7 +79,7 @@ pub(super) struct FiltersArgs {
     pub(super) sources: Vec<OsString>,
 
     /// The syscalls to measure, by name [default: one that is cached, one allowed, one denied]
-    #[arg(long, value_name = "CALL,CALL", value_delimiter = ',')]
+    #[arg(long, value_name = "SYSCALL,SYSCALL", value_delimiter = ',')]
     pub(super) calls: Vec<String>,
 
     /// Evict caches before each syscall, with code and data of twice the size of the second-level cache, or
@@ -93,13 +92,13 @@ pub(super) struct FiltersArgs {
     #[arg(long, value_name = "CPU")]
     cpu: Option<Cpu>,
 
-    /// The longest time to measure; a minimum of rounds is always measured [default: 10, or 2 with --quick;
+    /// The maximum time to measure; a minimum number of rounds is always measured [default: 10, or 2 with --quick;
     /// for a workload 120, or 30]. Experiments have their own
     #[arg(long, value_name = "SECONDS", conflicts_with = "experiment",
           value_parser = seconds)]
     pub(super) time: Option<u32>,
 
-    /// The widest confidence interval of an overhead, in percent of it [default: 3, or 10 with --cold or
+    /// The maximum width of the confidence interval of an overhead, in percent of the overhead [default: 3, or 10 with --cold or
     /// --quick]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     precision: Option<f64>,
@@ -131,7 +130,7 @@ pub(super) struct FiltersArgs {
     pub(super) html: Option<PathBuf>,
 
     /// The format of the result
-    #[arg(long, value_name = "FORM", default_value = "text")]
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(super) format: Format,
 
     #[command(flatten)]
@@ -142,9 +141,9 @@ pub(super) struct FiltersArgs {
 }
 
 impl FiltersArgs {
-    /// The widest confidence interval of an overhead, in percent of it.
+    /// The maximum width of the confidence interval of an overhead, in percent of the overhead.
     pub(super) fn precision(&self) -> f64 {
-        // Cache misses vary from syscall to syscall.
+        // Cache misses vary between syscalls.
         let roughly = self.cold.is_some() || self.quick;
         self.precision.unwrap_or(if roughly { 10.0 } else { 3.0 })
     }
@@ -191,7 +190,7 @@ fn cold_size(text: &str) -> std::result::Result<ColdSize, String> {
     let bytes = number.parse::<usize>().ok().and_then(|number| number.checked_mul(1 << shift));
     match bytes {
         Some(bytes) if (1..=Cold::MOST).contains(&bytes) => Ok(ColdSize::Bytes(bytes)),
-        _ => Err(format!("a size such as 64M or 512K, {}M at most", Cold::MOST >> 20)),
+        _ => Err(format!("expected a size such as 64M or 512K, at most {}M", Cold::MOST >> 20)),
     }
 }
 
@@ -208,13 +207,14 @@ impl FromStr for Cpu {
         if text == "any" {
             return Ok(Cpu::Any);
         }
-        let number = text.parse().map_err(|_| "a number, or any".to_owned())?;
+        let number =
+            text.parse().map_err(|_| "expected the number of a processor, or any".to_owned())?;
         let allowed = allowed_cpus();
         if allowed.contains(&number) {
             return Ok(Cpu::Number(number));
         }
         let names: Vec<String> = allowed.iter().map(ToString::to_string).collect();
-        Err(format!("this process may run on {}", names.join(", ")))
+        Err(format!("this process may only run on processors {}", names.join(", ")))
     }
 }
 
@@ -253,13 +253,13 @@ fn selection<T: Copy + Send + Sync + 'static>(
 fn seconds(text: &str) -> std::result::Result<u32, String> {
     match text.parse() {
         Ok(value @ 1..=86_400) => Ok(value),
-        _ => Err("a number of seconds from 1 to 86400".to_owned()),
+        _ => Err("expected a number of seconds from 1 to 86400".to_owned()),
     }
 }
 
 fn percent(text: &str) -> std::result::Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if (0.1..=100.0).contains(&value) => Ok(value),
-        _ => Err("a number from 0.1 to 100".to_owned()),
+        _ => Err("expected a percentage from 0.1 to 100".to_owned()),
     }
 }

@@ -5,7 +5,7 @@ use crate::options::{SourceOptions, native_arch};
 use crate::report::{Failure, Result};
 use crate::source::{BUILT_IN, Source, Stack};
 
-/// The sources, or the built-in one.
+/// Reads the sources, or the built-in profile.
 pub(super) fn read(args: &FiltersArgs, reading: &SourceOptions) -> Result<Vec<Stack>> {
     let mut sources: Vec<Source> =
         args.sources.iter().map(|source| Source::parse(source)).collect::<Result<_>>()?;

@@ -1,4 +1,4 @@
-//! `callgate bench --workload NAME`: what filters cost real servers.
+//! `callgate bench --workload NAME`: the throughput of servers under filters.
 
 use std::time::{Duration, Instant};
 
@@ -15,18 +15,18 @@ use crate::progress::Progress;
 use crate::report::{Failure, Result};
 use crate::source::{FilterContent, Stack};
 
-/// How long is measured, if nothing is said: in seconds, and with --quick.
+/// The default time in seconds, and with --quick.
 const TIME: u32 = 120;
 const QUICK_TIME: u32 = 30;
 
-/// How long a client runs, about: in seconds, and with --quick.
+/// The approximate duration of a client run in seconds, and with --quick.
 const RUN: u32 = 3;
 const QUICK_RUN: u32 = 1;
 
-/// So many rounds at least, and at most.
+/// The minimum and maximum number of rounds.
 const ROUNDS: (usize, usize) = (3, 200);
 
-/// How long a server may take until it accepts connections.
+/// The maximum time until a server accepts connections.
 const READY: Duration = Duration::from_secs(30);
 
 pub(super) fn run(args: &FiltersArgs, workload: &Workload) -> Result<u8> {
@@ -46,7 +46,7 @@ pub(super) fn run(args: &FiltersArgs, workload: &Workload) -> Result<u8> {
         client_cpu,
         seed: args.seed,
     };
-    // Whether it can be written is found out before anything is measured.
+    // The measurement may take long, so first check that the page can be written.
     let page = args.html.as_deref().map(NewFile::prepare).transpose()?;
     let runs = take(workload, &plan)?;
     let noisy = noisy(&plan, &runs);
@@ -68,14 +68,14 @@ pub(super) fn run(args: &FiltersArgs, workload: &Workload) -> Result<u8> {
     Ok(status::finish(runs.interrupted, noisy.as_deref(), args.precision()))
 }
 
-/// What runs, and which of it belongs together.
+/// The variants of the server, and which are compared.
 struct Variants {
     all: Vec<Variant>,
-    /// The numbers of the reference and of ours, for each source.
+    /// For each source, the indices of the reference and of Callgate's variant.
     pairs: Vec<(usize, usize)>,
 }
 
-/// No filter, and for each source the reference and ours.
+/// No filter, and for each source the reference and Callgate's program.
 fn variants(args: &FiltersArgs) -> Result<Variants> {
     let reading = args.reading.for_libseccomp()?;
     let mut variants = Variants { all: vec![Variant::none()], pairs: Vec::new() };
@@ -93,7 +93,7 @@ fn variants(args: &FiltersArgs) -> Result<Variants> {
     Ok(variants)
 }
 
-/// The program that ours is compared with: libseccomp's list for a profile, or the given programs.
+/// The reference: libseccomp's list for a profile, or the given programs.
 fn reference(stack: &Stack) -> Result<Variant> {
     if let [only] = stack.filters.as_slice()
         && let FilterContent::Profile(profile) = &only.content
@@ -134,7 +134,7 @@ fn take(workload: &Workload, plan: &Plan) -> Result<Runs> {
     })
 }
 
-/// Why ratios are not known to what was asked for.
+/// Why the ratios are less precise than requested.
 fn noisy(plan: &Plan, runs: &Runs) -> Option<String> {
     let measures = runs.measures();
     let off = (0..measures.len()).filter_map(|measure| {

@@ -8,48 +8,47 @@ use clap::ValueHint;
 use super::options;
 use crate::options::Format;
 
-/// Look for calls on which the forms of a filter differ
+/// Search for syscalls on which the compiled forms of a filter disagree
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The forms of a profile are its rules, a plain program of one test after the
-other, and the programs that the compiler makes for every model and aim; those
-of a program are the program as it is, and compiled anew. Calls come from the
-constants in them, and from the decision diagram, until every instruction and
-both directions of every branch were executed or are proved unreachable; then
-follow random calls.
+The forms of a profile are its rules, an unoptimized program that tests rule by
+rule, and the compiled programs for every --model and --optimize. The forms of a
+program are the given program and the compiled ones. Test syscalls are derived
+from the constants of the filter and from its MTBDD until every instruction and
+both edges of every branch are executed or proved unreachable; random syscalls
+follow.
 
-With --kernel the running kernel is asked too, in a child process and without
-executing a call: each value that a program returns is replaced by an errno.
-It answers for calls of this machine's own interface at which the instruction
-pointer does not matter. --kernel X.Y is what it is elsewhere, the version that
-a profile's conditions ask about.
+--kernel without a version also runs the programs in the running kernel, in a
+child process: every value that a program returns is replaced by an errno, so no
+test syscall takes effect. This covers syscalls of this machine's native ABI for
+which the instruction pointer does not matter. --kernel X.Y has the same meaning
+as in other commands: the version for the conditions of a profile.
 
 Examples:
   callgate fuzz profile.json
   callgate fuzz filter.bpf --kernel
   callgate fuzz profile.json --arch aarch64 --time 60 --seed 42
 
-Exit status: 0 no mismatch and everything covered, 1 mismatch, 2 trouble.")]
+Exit status: 0 no mismatch and full coverage, 1 mismatch, 2 error.")]
 pub(crate) struct FuzzArgs {
     /// The filter, a SOURCE (see `callgate --help`) [default: container-default]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(super) source: Option<OsString>,
 
-    /// Where random choices begin
+    /// The seed of the random generator
     #[arg(long, value_name = "N", default_value_t = Options::default().seed)]
     pub(super) seed: u64,
 
-    /// How many random calls follow when everything is covered [default: 20000; with --time as
-    /// many as fit]
+    /// The number of random syscalls [default: 20000; with --time, unlimited]
     #[arg(long, value_name = "N")]
     pub(super) runs: Option<u64>,
 
-    /// How many seconds it may go on with random calls
+    /// The maximum time for random syscalls, in seconds [default: no limit]
     #[arg(long, value_name = "SECONDS")]
     pub(super) time: Option<u32>,
 
-    /// The form of the report
-    #[arg(long, value_name = "FORM", default_value = "text")]
+    /// The format of the report
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(super) format: Format,
 
     #[command(flatten)]
@@ -60,7 +59,7 @@ pub(crate) struct FuzzArgs {
 }
 
 impl FuzzArgs {
-    /// The options beside those that say how the source is read.
+    /// The options other than those of reading the source.
     pub(super) fn own_arguments(&self) -> Vec<String> {
         let mut arguments = self.compiling.0.arguments();
         arguments.push(format!("--seed={}", self.seed));

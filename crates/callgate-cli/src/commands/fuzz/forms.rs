@@ -11,7 +11,7 @@ use crate::report::Result;
 use crate::source::{Filter, FilterContent};
 use crate::stopwatch::Stopwatch;
 
-/// The forms of a filter, the reference first, and the programs among them.
+/// Returns the forms of a filter, the reference first, and the programs among them.
 pub(super) fn forms(
     filter: &Filter,
     options: &CompileOptions,
@@ -32,7 +32,7 @@ pub(super) fn forms(
                     name: "plain".to_owned(),
                     why: error.to_string(),
                     help: String::new(),
-                    is_trouble: false,
+                    is_error: false,
                 }),
             }
         }
@@ -40,21 +40,22 @@ pub(super) fn forms(
             add("given", by(By::Program), Some(filter.for_the_kernel(program)?));
         }
     }
-    // Often several models get the same program.
+    // Several models often lead to the same program.
     let mut compiled: Vec<(Aim, Vec<Model>, Program)> = Vec::new();
     let all = options.read_all(&filter.arches(), filter.strict)?;
     for options in &all {
         let program = match filter.try_compile(options, &mut Stopwatch::start()) {
             Ok(compiled) => compiled.program,
             Err(error) => {
-                // What is too complex for one model is so for all.
+                // A filter that is too complex for one model is too complex for all.
                 omissions.push(Omission {
                     name: "optimized".to_owned(),
                     why: error.to_string(),
                     help: error.help().unwrap_or(
-                        "`callgate simulate` says what each form makes of one call".to_owned(),
+                        "compare the forms for single syscalls with `callgate simulate --by`"
+                            .to_owned(),
                     ),
-                    is_trouble: true,
+                    is_error: true,
                 });
                 break;
             }

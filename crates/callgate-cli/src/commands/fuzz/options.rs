@@ -1,5 +1,5 @@
-//! The common options, with what `fuzz` makes of them: `--kernel` may stand without a version, and
-//! without `--model` and `--optimize` all of them are tried.
+//! The common options as `fuzz` interprets them: `--kernel` takes an optional version, and without `--model` and
+//! `--optimize`, all values are tried.
 
 use std::ffi::OsString;
 use std::str::FromStr;
@@ -14,21 +14,21 @@ use crate::options::{CompileOptions, KernelArg, RUNNING, SourceOptions};
 #[derive(Debug)]
 pub(super) struct Reading(pub(super) SourceOptions);
 
-/// What programs are made of it.
+/// How it is compiled.
 #[derive(Debug)]
 pub(super) struct Compiling(pub(super) CompileOptions);
 
 impl Args for Reading {
     fn augment_args(command: Command) -> Command {
         SourceOptions::augment_args(command).mut_arg("kernel", |kernel| {
-            // What is no version is the source, as in `fuzz --kernel profile.json`.
+            // Anything but a version is the source, as in `fuzz --kernel profile.json`.
             let parser = OsStringValueParser::new().map(|text: OsString| {
                 let known = text.to_str().and_then(|text| KernelArg::from_str(text).ok());
                 known.unwrap_or(KernelArg::Source(text))
             });
             kernel.num_args(0..=1).default_missing_value(RUNNING).value_parser(parser).help(
-                "Ask the running kernel, too; with a version: the kernel that a profile's \
-                     version conditions ask about",
+                "Without a version, also test the running kernel; with one, the kernel version for \
+                     conditions of a profile [default: that of the running kernel]",
             )
         })
     }
@@ -51,13 +51,10 @@ impl FromArgMatches for Reading {
 impl Args for Compiling {
     fn augment_args(command: Command) -> Command {
         CompileOptions::augment_args(command)
-            .mut_arg("model", |model| model.help("What the kernel does at run time [default: all]"))
+            .mut_arg("model", |model| model.help("The cost model [default: all]"))
             .mut_arg("optimize", |aim| {
-                // The long help of the other commands has another default.
-                aim.long_help(None).help(
-                    "What comes first: the expected cost of a call, or the length of the \
-                          program [default: both]",
-                )
+                // The long help of the other commands names another default.
+                aim.long_help(None).help("The optimization goal [default: both]")
             })
     }
 

@@ -10,33 +10,33 @@ pub(super) struct FilterForm {
     pub(super) by: AskedBy,
 }
 
-/// The command that asks a form about one call.
+/// The command that reproduces the result of a form for one syscall.
 pub(super) enum AskedBy {
     /// `callgate simulate` with these options.
     Simulate(Vec<String>),
-    /// This command again: nothing else asks the kernel.
+    /// `callgate fuzz` again: no other command queries the kernel.
     Fuzz,
 }
 
-/// Something that was not compared, and why.
+/// A form that was not compared.
 pub(super) struct Omission {
     pub(super) name: String,
     pub(super) why: String,
     pub(super) help: String,
-    /// Whether it was asked for by an option.
-    pub(super) is_trouble: bool,
+    /// Whether the omission is an error.
+    pub(super) is_error: bool,
 }
 
-/// Everything that the report tells.
+/// The contents of the report.
 pub(super) struct Outcome {
     pub(super) source: String,
-    /// The reference first, then as the comparisons are.
+    /// The reference, then the forms in the order of the comparisons.
     pub(super) forms: Vec<FilterForm>,
     pub(super) report: Report,
     pub(super) omissions: Vec<Omission>,
     pub(super) elapsed: Duration,
-    /// The source and how it is read, as a command line says it.
+    /// The source and the options for reading it, as on the command line.
     pub(super) source_arguments: Vec<String>,
-    /// What else this command was told.
+    /// The other options of the command line.
     pub(super) own_arguments: Vec<String>,
 }

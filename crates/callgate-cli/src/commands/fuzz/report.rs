@@ -1,4 +1,4 @@
-//! What `callgate fuzz` prints.
+//! The report of `callgate fuzz`.
 
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ use crate::text::{printable, shell_word};
 pub(super) fn text(outcome: &Outcome) -> String {
     let report = &outcome.report;
     let mut text = format!(
-        "{}: {} calls, seed {}, {:.2} s\n",
+        "{}: {} syscalls, seed {}, {:.2} s\n",
         printable(&outcome.source),
         report.calls,
         report.seed,
@@ -23,7 +23,7 @@ pub(super) fn text(outcome: &Outcome) -> String {
         let _ = writeln!(
             text,
             "\n{:<32}{:>14}{:>20}{:>13}",
-            "executed", "instructions", "branch directions", "unreachable"
+            "executed", "instructions", "branch edges", "unreachable"
         );
     }
     for one in &report.coverage {
@@ -40,14 +40,14 @@ pub(super) fn text(outcome: &Outcome) -> String {
         let insns = one.dead_insns.iter().map(ToString::to_string);
         list(&mut text, &format!("unreachable instructions in {}", one.name), insns);
         let dead = one.dead_sides.iter().map(side_text);
-        list(&mut text, &format!("unreachable directions in {}", one.name), dead);
+        list(&mut text, &format!("unreachable edges in {}", one.name), dead);
         let missed = one.missed_sides.iter().map(side_text);
-        list(&mut text, &format!("directions not taken in {}", one.name), missed);
+        list(&mut text, &format!("edges not taken in {}", one.name), missed);
     }
     text.push('\n');
     if let Some(Comparison { left, .. }) = report.comparisons.first() {
         let title = format!("compared with \"{left}\"");
-        let _ = writeln!(text, "{title:<46}{:>14}{:>13}", "calls", "mismatches");
+        let _ = writeln!(text, "{title:<46}{:>14}{:>13}", "syscalls", "mismatches");
     }
     for one in &report.comparisons {
         let _ = writeln!(text, "{:<46}{:>14}{:>13}", one.right, one.calls, one.mismatches);
@@ -71,7 +71,7 @@ pub(super) fn text(outcome: &Outcome) -> String {
     text
 }
 
-/// The comparisons with what was compared.
+/// The comparisons with their forms.
 fn comparisons(outcome: &Outcome) -> impl Iterator<Item = (&Comparison, &FilterForm)> {
     outcome.report.comparisons.iter().zip(outcome.forms.iter().skip(1))
 }
@@ -80,7 +80,7 @@ fn side_text(side: &Side) -> String {
     format!("{} if {}", side.index, side.holds)
 }
 
-/// A line with as many of these as fit; nothing when there are none.
+/// Appends a line with as many items as fit; nothing if there are none.
 fn list(text: &mut String, what: &str, items: impl ExactSizeIterator<Item = String>) {
     const WIDTH: usize = 80;
     let room = " and 9999 more".len();
@@ -109,7 +109,7 @@ fn mismatch(
     let Mismatch { data, left, right } = first;
     let _ = writeln!(
         text,
-        "\nfirst mismatch of \"{}\": {}\n  - {left}, says \"{}\"\n  + {right}, says \"{}\"",
+        "\nfirst mismatch of \"{}\": {}\n  - {left} from \"{}\"\n  + {right} from \"{}\"",
         form.name,
         shown(data),
         comparison.left,
@@ -124,9 +124,13 @@ fn contradiction(text: &mut String, outcome: &Outcome, one: &Contradiction) {
     let Contradiction { name, side, data, taken } = one;
     let _ = writeln!(
         text,
-        "\na defect of callgate: in \"{name}\", branch {} is {} by {}",
+        "\nbug in callgate: in \"{name}\", branch {} is {} by {}",
         side_text(side),
-        if *taken { "said to be unreachable, but is taken" } else { "not taken, as it should be," },
+        if *taken {
+            "classified as unreachable, but taken"
+        } else {
+            "predicted to be taken, but not taken"
+        },
         shown(data)
     );
     if let Some(form) = outcome.forms.iter().find(|form| form.name == *name) {
@@ -139,13 +143,13 @@ fn shown(data: &SeccompData) -> String {
     format!("{} {}", call::arch_name(arch, data.arch), call::show(arch, data))
 }
 
-/// What shows a mismatch: the reference's answer and the other's.
+/// The commands that reproduce a mismatch: for the reference and for the other form.
 pub(super) fn commands(outcome: &Outcome, form: &FilterForm, data: &SeccompData) -> [String; 2] {
     let reference = outcome.forms.first().unwrap_or(form);
     [reference, form].map(|form| command(outcome, form, data))
 }
 
-/// The command that asks one form about a call.
+/// The command that evaluates one form for a syscall.
 fn command(outcome: &Outcome, form: &FilterForm, data: &SeccompData) -> String {
     let words = |verb: &str| {
         let mut words = vec!["callgate".to_owned(), verb.to_owned()];
@@ -320,8 +324,8 @@ mod tests {
         let start = "callgate simulate 'my filter.bpf' --arch x86_64";
         for line in [
             "first mismatch of \"size uncached\": x86_64 socket(0x80)".to_owned(),
-            "  - ERRNO(EPERM), says \"given\"".to_owned(),
-            "  + ERRNO(ENOENT), says \"size uncached\"".to_owned(),
+            "  - ERRNO(EPERM) from \"given\"".to_owned(),
+            "  + ERRNO(ENOENT) from \"size uncached\"".to_owned(),
             format!("  {start} --by program {call}"),
             format!("  {start} --by optimized --model=uncached --optimize=size {call}"),
         ] {

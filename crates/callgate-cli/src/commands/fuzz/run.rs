@@ -18,27 +18,27 @@ pub(crate) fn run(args: &FuzzArgs) -> Result<u8> {
     status(&outcome)
 }
 
-/// Says what is not as it should be, and with which exit status.
+/// The exit status; an error if the search was incomplete.
 pub(super) fn status(outcome: &Outcome) -> Result<u8> {
     if !outcome.report.agrees() {
         return Ok(1);
     }
     if let Some(Omission { name, help, .. }) =
-        outcome.omissions.iter().find(|omission| omission.is_trouble)
+        outcome.omissions.iter().find(|omission| omission.is_error)
     {
         let message = match outcome.report.comparisons.as_slice() {
-            [] => "nothing was compared; the report says why".to_owned(),
-            _ => format!("{name} was not compared; the report says why"),
+            [] => "nothing was compared; see the report".to_owned(),
+            _ => format!("{name} was not compared; see the report"),
         };
         return Err(Failure::new(message).help(help.as_str()).multiline());
     }
     if let Some(coverage) = outcome.report.coverage.iter().find(|one| !one.is_complete()) {
         let why = coverage.why.map_or_else(String::new, |why| format!(": {why}"));
         return Err(Failure::new(format!(
-            "not everything in \"{}\" was executed or proved unreachable{why}",
+            "parts of \"{}\" were neither executed nor proved unreachable{why}",
             coverage.name
         ))
-        .help("random calls may find the rest: --time gives them more time"));
+        .help("random syscalls may reach the rest: increase --time"));
     }
     Ok(0)
 }

@@ -1,4 +1,4 @@
-//! Compares the forms of a filter, call by call.
+//! Compares the forms of a filter, syscall by syscall.
 
 use std::ffi::OsStr;
 use std::time::{Duration, Instant};
@@ -42,7 +42,7 @@ pub(super) fn search(args: &FuzzArgs) -> Result<Outcome> {
     let mut progress = Progress::new(start);
     let limit = args.time.map(|seconds| Duration::from_secs(seconds.into()));
     let mut tell = |calls| {
-        progress.tell(|| format!("{calls} calls"));
+        progress.tell(|| format!("{calls} syscalls"));
         limit.is_none_or(|limit| start.elapsed() < limit)
     };
     let mut report = fuzz::fuzz(&input, &options, &mut tell);
@@ -63,12 +63,13 @@ pub(super) fn search(args: &FuzzArgs) -> Result<Outcome> {
     })
 }
 
-/// The source; where `--kernel` was followed by it, clap took it for a version.
+/// The source. If it follows `--kernel`, clap takes it for a version.
 pub(super) fn source(args: &FuzzArgs) -> Result<&OsStr> {
     match (&args.source, &args.reading.0.kernel) {
         (Some(_), Some(KernelArg::Source(odd))) => {
-            Err(Failure::new(format!("\"{}\" is no version of a kernel", odd.display()))
-                .help("--kernel X.Y names one; --kernel alone asks the running kernel"))
+            Err(Failure::new(format!("\"{}\" is not a kernel version", odd.display())).help(
+                "write --kernel X.Y; --kernel without a version also tests the running kernel",
+            ))
         }
         (None, Some(KernelArg::Source(source))) => Ok(source),
         (Some(source), _) => Ok(source),

@@ -10,16 +10,16 @@ use crate::call;
 use crate::options::Format;
 use crate::source::SubjectOptions;
 
-/// Say what a filter does with one call, or a socket filter with packets
+/// Evaluate a filter for one syscall, or a socket filter for packets
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A socket filter, such as `tcpdump -ddd` prints, is asked about packets. The
-packet begins where it begins for the filter; what is not in it (the interface,
-the mark and so on) is 0. A SOURCE is read as one when packets are given.
+With --packet or --packets, the SOURCE is a socket filter, such as the output of
+`tcpdump -ddd`. A packet starts at offset 0 of the filter's loads; metadata that
+is not part of a packet (the interface, the mark and so on) is 0.
 
-Where an engine cannot be used (jit needs x86-64 or aarch64, and memory that may
-become executable), `decoded` answers in its place, and a warning, --stats and
-the JSON say so.
+If an engine is not available (jit needs x86-64 or aarch64 and permission to map
+executable memory), `decoded` is used instead; a warning, --stats and the JSON
+show this.
 
 Examples:
   callgate simulate container-default unshare 0x10000000
@@ -30,29 +30,30 @@ Examples:
   tcpdump -ddd port 22 | callgate simulate - --packets capture.pcap
   callgate simulate filter.txt --packet '45 00 00 1c' --trace
 
-Exit status: 0 whatever the verdict is, 2 trouble.")]
+Exit status: 0 success, for any verdict; 2 error.")]
 pub(crate) struct SimulateArgs {
     /// The filter, a SOURCE (see `callgate --help`)
     #[arg(value_hint = ValueHint::FilePath)]
     pub(super) source: OsString,
 
-    /// The call: its name, or its number as the filter sees it
-    #[arg(conflicts_with_all = ["packet", "packets"])]
+    /// The syscall: its name, or its number as the filter sees it
+    #[arg(value_name = "SYSCALL", conflicts_with_all = ["packet", "packets"])]
     pub(super) call: Option<String>,
 
-    /// Up to six arguments, decimal, hexadecimal (0x), octal (0o) or negative; the others are 0
+    /// At most six arguments: decimal, hexadecimal (0x), octal (0o), binary (0b) or negative
+    /// [default: 0]
     #[arg(value_name = "ARG", allow_negative_numbers = true)]
     pub(super) args: Vec<String>,
 
-    /// Who answers
-    #[arg(long, value_name = "WHO", default_value = "program", conflicts_with_all = ["packet", "packets"])]
+    /// The form of the filter to evaluate
+    #[arg(long, value_name = "FORM", default_value = "program", conflicts_with_all = ["packet", "packets"])]
     pub(super) by: By,
 
-    /// What runs the program: the plain interpreter, or one of the faster engines, which say the same
+    /// The engine that runs the program; all return the same verdicts
     #[arg(long, value_name = "ENGINE", default_value = "reference", value_parser = engines())]
     pub(super) engine: EngineKind,
 
-    /// The arch token of the call (AUDIT_ARCH_*), whatever --arch says; the call is then a number
+    /// The arch token of the syscall (AUDIT_ARCH_*), overrides --arch; SYSCALL must be a number
     #[arg(
         long,
         value_name = "TOKEN",
@@ -61,7 +62,7 @@ pub(crate) struct SimulateArgs {
     )]
     pub(super) token: Option<u32>,
 
-    /// The instruction pointer of the call
+    /// The instruction pointer [default: 0]
     #[arg(
         long,
         value_name = "ADDRESS",
@@ -70,32 +71,32 @@ pub(crate) struct SimulateArgs {
     )]
     pub(super) ip: Option<u64>,
 
-    /// Print the instructions that are executed, with the registers before each
+    /// Print each executed instruction with the registers before it
     #[arg(long)]
     pub(super) trace: bool,
 
-    /// Print which engine answered, the size of its code and how long it took to make it
+    /// Print the engine, the size of its code and how long preparing it took
     #[arg(long)]
     pub(super) stats: bool,
 
-    /// The form of the result
-    #[arg(long, value_name = "FORM", default_value = "text")]
+    /// The format of the result
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(super) format: Format,
 
     #[command(flatten)]
     pub(super) subject: SubjectOptions,
 }
 
-/// Who says what the filter does: forms of one filter that should all say the same.
+/// The forms of a filter; all must return the same verdicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum By {
-    /// The program: a given one as it is, a profile compiled
+    /// The given program, or the compiled profile
     Program,
-    /// The program compiled anew, also if a program is given
+    /// The compiled program, even if a program is given
     Optimized,
-    /// The rules of a profile, without any program
+    /// The rules of a profile, evaluated directly
     Rules,
-    /// A profile's plain program, with one test after the other
+    /// A profile's unoptimized program, which tests rule by rule
     Plain,
 }
 

@@ -1,4 +1,4 @@
-//! `callgate simulate`: the verdict of a filter for one syscall, or of a socket filter for packets.
+//! `callgate simulate`: evaluates a filter for one syscall, or a socket filter for packets.
 
 mod args;
 mod engine;

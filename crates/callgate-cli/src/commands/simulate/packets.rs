@@ -1,4 +1,4 @@
-//! What a socket filter does with packets.
+//! The results of a socket filter for packets.
 
 use std::fmt::Write;
 use std::time::Instant;
@@ -15,21 +15,21 @@ use crate::packets::Packet;
 use crate::report::{Failure, Result};
 use crate::source::SocketFilter;
 
-/// From so many bytes on, what is found out is printed: of a large capture not all is kept in memory.
+/// Results are printed when they reach this many bytes, so that those of a large capture are never all in memory.
 const PIECE: usize = 1 << 16;
 
-/// What was found out about a packet.
+/// The result for a packet.
 struct Finding {
     len: usize,
-    /// What the filter returned.
+    /// The value that the filter returned.
     value: u32,
-    /// How many instructions it executed.
+    /// The number of executed instructions.
     executed: usize,
-    /// Which, if that was asked.
+    /// The executed instructions, with --trace.
     steps: Vec<Step>,
 }
 
-/// Prints what happens to each packet, and then what that is of all of them.
+/// Prints the result for each packet and then a summary.
 pub(super) fn answer(
     args: &SimulateArgs,
     filter: &SocketFilter,
@@ -38,9 +38,9 @@ pub(super) fn answer(
     let program = &filter.program;
     let start = Instant::now();
     let Some(made) = args.engine.packet_or_decoded(program) else {
-        let why = format!("the engine `{}` is for filters of calls", args.engine);
+        let why = format!("the engine `{}` supports only seccomp filters", args.engine);
         return Err(Failure::about(&filter.name, why)
-            .help("--engine reference, decoded and jit are for packets too"));
+            .help("use --engine reference, decoded or jit for packets"));
     };
     let compile = start.elapsed();
     let packets = args.subject.packets.read()?;
@@ -87,7 +87,7 @@ pub(super) fn answer(
 }
 
 impl Finding {
-    /// How many bytes are kept: the kernel trims a packet to what the filter returns.
+    /// The number of bytes kept: the kernel truncates a packet to the returned length.
     fn kept(&self) -> usize {
         self.len.min(self.value as usize)
     }
@@ -97,7 +97,7 @@ impl Finding {
         let bytes = if *len == 1 { "1 byte".to_owned() } else { format!("{len} bytes") };
         let what = match self.kept() {
             _ if *value == 0 => "dropped".to_owned(),
-            kept if kept < *len => format!("passes, cut to {kept}"),
+            kept if kept < *len => format!("passes, truncated to {kept}"),
             _ => "passes".to_owned(),
         };
         format!(

@@ -11,7 +11,7 @@ pub(crate) fn run(args: &SimulateArgs) -> Result<u8> {
     Ok(0)
 }
 
-/// Prints what the filter says, in pieces.
+/// Evaluates the filter and passes the result to `print` in pieces.
 pub(crate) fn answer(
     args: &SimulateArgs,
     print: &mut impl FnMut(&str) -> Result<()>,
@@ -22,13 +22,13 @@ pub(crate) fn answer(
         Subject::Packets(filter) if packets => packets::answer(args, &filter, print),
         Subject::Packets(filter) => Err(Failure::about(
             filter.name,
-            "a socket filter is asked about packets, not about calls",
+            "is a socket filter, which takes packets, not syscalls",
         )
-        .help("give them with --packet HEX or --packets FILE, and no call")),
+        .help("give packets with --packet HEX or --packets FILE, and no SYSCALL")),
         Subject::Calls(filter) => match &args.call {
             Some(call) => print(&syscall::answer(args, &filter, call)?),
-            None => Err(Failure::about(filter.name, "it is not said which call is asked about")
-                .help("name it behind the source: callgate simulate SOURCE CALL [ARG]...")),
+            None => Err(Failure::about(filter.name, "missing syscall")
+                .help("give it after the source: callgate simulate SOURCE SYSCALL [ARG]...")),
         },
     }
 }

@@ -19,21 +19,22 @@ use crate::options::{CompileOptions, Format, SourceOptions, native_arch};
 use crate::report::{self, Failure, Result};
 use crate::source::{Filter, FilterContent};
 
-/// What was found out about a call.
+/// The verdict for a syscall.
 struct Finding<'a> {
     arch: Option<Arch>,
     data: &'a SeccompData,
     verdict: Verdict,
-    /// What a program did.
+    /// `None` for rules, which execute no instructions.
     ran: Option<Ran>,
 }
 
-/// How a program came to its verdict.
+/// The execution of a program.
 struct Ran {
-    /// Instructions executed.
+    /// The number of executed instructions.
     executed: usize,
-    /// Of how many.
+    /// The number of instructions in the program.
     len: usize,
+    /// Whether the kernel's cache allows the syscall without running the program.
     constant: bool,
     engine: Report,
 }
@@ -43,22 +44,22 @@ pub(super) fn answer(args: &SimulateArgs, filter: &Filter, call: &str) -> Result
     let (arch, mut data) = called(call, &args.args, args.token, &args.subject.reading, filter)?;
     data.instruction_pointer = args.ip.unwrap_or(0);
     let mut steps = Vec::new();
-    let finding = match answering_program(args.by, filter, &args.subject.compiling)? {
-        Answering::Policy(policy) => {
+    let finding = match evaluated(args.by, filter, &args.subject.compiling)? {
+        Evaluated::Policy(policy) => {
             let unused = [
-                ("--trace", "rules have no instructions", args.trace),
-                ("--engine", "rules are no program", args.engine != EngineKind::Reference),
-                ("--stats", "rules are no program", args.stats),
+                ("--trace", "--by rules executes no instructions", args.trace),
+                ("--engine", "--by rules runs no program", args.engine != EngineKind::Reference),
+                ("--stats", "--by rules runs no program", args.stats),
             ];
             for (option, why, _) in unused.into_iter().filter(|(.., given)| *given) {
                 report::warn(
                     format!("{option} has no effect: {why}"),
-                    "--by plain runs a program that does what the rules say one by one",
+                    "use --by plain, which runs a program that tests rule by rule",
                 );
             }
             Finding { arch, data: &data, verdict: policy.evaluate(&data), ran: None }
         }
-        Answering::Program(program) => {
+        Evaluated::Program(program) => {
             let endian = filter.endian();
             let run = program.trace(&data, endian, |step| steps.push(step));
             let start = Instant::now();
@@ -69,7 +70,7 @@ pub(super) fn answer(args: &SimulateArgs, filter: &Filter, call: &str) -> Result
             let ran = Ran {
                 executed: run.executed,
                 len: program.len(),
-                // The kernel's cache has no place for the numbers of x32.
+                // The kernel's cache does not contain x32 numbers.
                 constant: arch != Some(Arch::X32)
                     && is_constant_allow(&program, data.arch, data.nr),
                 engine,
@@ -94,7 +95,7 @@ pub(super) fn answer(args: &SimulateArgs, filter: &Filter, call: &str) -> Result
     })
 }
 
-/// An engine; only the interpreter runs what is too long for the kernel.
+/// Prepares an engine. Only the interpreter runs programs that are too long for the kernel.
 fn made(
     kind: EngineKind,
     filter: &Filter,
@@ -108,40 +109,37 @@ fn made(
     Ok(kind.seccomp_or_decoded(&filter.for_the_kernel(program)?, endian))
 }
 
-/// Who answers, ready to be asked.
-enum Answering<'a> {
+/// The form of the filter that is evaluated.
+enum Evaluated<'a> {
     Policy(&'a Policy),
     Program(Cow<'a, LongProgram>),
 }
 
-fn answering_program<'a>(
-    by: By,
-    filter: &'a Filter,
-    options: &CompileOptions,
-) -> Result<Answering<'a>> {
+fn evaluated<'a>(by: By, filter: &'a Filter, options: &CompileOptions) -> Result<Evaluated<'a>> {
     let program = match (by, &filter.content) {
         (By::Program, _) => filter.code(options)?,
         (By::Optimized, _) => Cow::Owned(filter.compile(options)?.program.into()),
         (By::Rules, FilterContent::Profile(profile)) => {
-            return Ok(Answering::Policy(&profile.policy));
+            return Ok(Evaluated::Policy(&profile.policy));
         }
         (By::Plain, FilterContent::Profile(profile)) => match plain_program(&profile.policy) {
             Ok(program) => Cow::Owned(program.into()),
             Err(error) => {
-                let why = format!("the plain program is too long: {error}");
+                let why = format!("the program of --by plain is too long: {error}");
                 return Err(Failure::about(&filter.name, why));
             }
         },
         (By::Rules | By::Plain, FilterContent::Program { .. }) => {
-            let why = format!("--by {}: this is a program and has no rules", by.name());
-            return Err(Failure::about(&filter.name, why)
-                .help("--by program and --by optimized work for programs too"));
+            let why = format!("--by {} needs a profile, but this is a BPF program", by.name());
+            return Err(
+                Failure::about(&filter.name, why).help("use --by program or --by optimized")
+            );
         }
     };
-    Ok(Answering::Program(program))
+    Ok(Evaluated::Program(program))
 }
 
-/// The call that is asked about, and the interface that it belongs to.
+/// Parses a syscall and its arguments; returns it with its ABI.
 pub(crate) fn called(
     call: &str,
     args: &[String],
@@ -151,7 +149,7 @@ pub(crate) fn called(
 ) -> Result<(Option<Arch>, SeccompData)> {
     if args.len() > 6 {
         return Err(Failure::new(format!(
-            "{} arguments are given, and a call has 6 at most",
+            "{} arguments given, but a syscall has at most 6",
             args.len()
         )));
     }
@@ -176,12 +174,12 @@ fn one_arch(reading: &SourceOptions, filter: &Filter) -> Result<Arch> {
     match *reading.arch.as_slice() {
         [arch] => Ok(arch),
         [] => default_arch(&filter.arches()),
-        _ => Err(Failure::new("a call is made on one architecture, and several are given")
-            .help("give --arch once, or the token of the call's with --token")),
+        _ => Err(Failure::new("a syscall belongs to one architecture, but several are given")
+            .help("give --arch once, or the arch token of the syscall with --token")),
     }
 }
 
-/// The architecture of this machine if the filter is about it, else the filter's first.
+/// This machine's architecture if the filter supports it, otherwise the first of the filter.
 fn default_arch(arches: &[Arch]) -> Result<Arch> {
     match Arch::native().filter(|native| arches.contains(native)).or(arches.first().copied()) {
         Some(arch) => Ok(arch),
@@ -197,10 +195,10 @@ impl Finding<'_> {
             Some(Ran { executed, len, .. }) => {
                 write!(text, ", {executed} of {len} instructions executed")
             }
-            None => write!(text, ", by the rules"),
+            None => write!(text, ", according to the rules"),
         };
         if self.ran.as_ref().is_some_and(|ran| ran.constant) {
-            text.push_str(" (none once the kernel's cache knows it)");
+            text.push_str(" (none if the kernel has cached it)");
         }
         text + "\n"
     }
