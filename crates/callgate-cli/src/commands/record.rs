@@ -37,8 +37,8 @@ The command uses the terminal and the standard streams; the report goes to
 standard error at the end. Ctrl-C ends the command and keeps the recording; if
 the command has ended, Ctrl-C stops waiting for processes that outlive it. While
 the command runs, FILE.partial contains the recording so far, saved at least
-every minute in case the recorder is killed (SIGKILL); `generate --partial` reads
-it. It is removed once FILE is written.
+every minute in case the recorder is killed (SIGKILL); `generate --partial`
+reads it. It is removed once FILE is written.
 
   tracepoint   eBPF programs count syscalls. Needs root (CAP_BPF and
                CAP_PERFMON), x86-64 and Linux 5.15. Adds about 0.3 µs to a
@@ -124,9 +124,9 @@ enum Verb {
 #[command(after_help = "\
 The merged recording keeps everything that callgate generate uses: in how many
 recordings a syscall and each of its values occurred, and the caveats of each
-run. It therefore leads to the same profile as the single recordings, in any order, and
-merged recordings can be merged again. Each file counts as one run of the
-program; give each run once.
+run. It therefore leads to the same profile as the single recordings, in any
+order, and merged recordings can be merged again. Each file counts as one run of
+the program; give each run once.
 
 A FILE is a recording, a log of strace, a table of strace -c or perf trace -s,
 or SECCOMP records of the audit log, dmesg or journalctl; - is standard input.

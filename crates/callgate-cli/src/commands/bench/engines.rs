@@ -27,8 +27,8 @@ const DEFAULT_CALL: &str = "getpid";
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Without a SOURCE, measures the standard workloads: two filters of tcpdump,
-allowlists of 2, 10 and 200 syscalls, and the built-in profile. A SOURCE may also
-be a socket filter, such as the output of `tcpdump -ddd`.
+allowlists of 2, 10 and 200 syscalls, and the built-in profile. A SOURCE may
+also be a socket filter, such as the output of `tcpdump -ddd`.
 
   executed    executed instructions of the program, counted by the interpreter
   hot ns      nanoseconds per run with the same input
@@ -39,8 +39,9 @@ Times are the minimum of several rounds, which suits busy machines.
 
 Syscalls are generated from the constants of the program. Generated packets are
 Ethernet frames, 75 % IPv4 and 25 % IPv6, most of them TCP or UDP with port 22,
-443 or a random one, and at most 1,400 bytes of data. With --packet or --packets,
-the first packet is the hot input and all of them in sequence are the cold ones.
+443 or a random one, and at most 1,400 bytes of data. With --packet or
+--packets, the first packet is the hot input and all of them in sequence are the
+cold ones.
 
 Examples:
   callgate bench engines

@@ -14,25 +14,27 @@ use crate::options::{CompileOptions, Format, SourceOptions};
 
 pub(super) const HELP: &str = "\
 Each filter is installed in child processes on one processor, with every verdict
-except ALLOW replaced by an errno, so that no process is killed. The baselines are
-children without a filter, and with the smallest filter (constant allow). A round is one child of each; a sample is the median of its batches. The
-overhead is the difference from no filter in the same round: the report has its
-median over all rounds and its 95 % confidence interval (bootstrap).
+except ALLOW replaced by an errno, so that no process is killed. The baselines
+are children without a filter, and with the smallest filter (constant allow). A
+round is one child of each; a sample is the median of its batches. The overhead
+is the difference from no filter in the same round: the report has its median
+over all rounds and its 95 % confidence interval (bootstrap).
 
-No filter is measured twice: the difference is the noise floor. Rounds continue
-until overheads are known to --precision, or for --time seconds. If they are not
-known by then, or if more than 5 % of the batches are outliers, a warning says
-so, and the exit status is 3.
+The baseline without a filter is measured twice; the difference is the noise
+floor. Rounds continue until the confidence intervals are as narrow as
+--precision, but at most for --time seconds. If they are wider by then, or if
+more than 5 % of the batches are outliers, the exit status is 3, with a warning.
 
 Syscalls are made with arguments that change nothing and return at once, listed
 by --list-calls; a filter that inspects arguments sees these. cached: the
 kernel's verdict cache allows the syscall (since Linux 5.11); allowed, denied:
-the filters run. Without --calls, one syscall of each kind is chosen; with --weights,
-the most frequent ones, and their weighted mean comes first.
+the filters run. Without --calls, one syscall of each kind is chosen; with
+--weights, the most frequent ones, and their weighted mean comes first.
 
---workload runs a real server and its client: without a filter, with libseccomp's
-list of the rules (a program: as given), and with Callgate's program, verdicts
-unchanged. The server is restarted for each run, as user nobody if this is root.
+--workload runs a real server and its client without a filter, with a reference,
+and with Callgate's program; verdicts are unchanged. The reference of a profile
+is libseccomp's list of its rules, that of a program is the program itself. The
+server is restarted for each run, as user nobody if callgate runs as root.
 
 A SOURCE named engines is written ./engines. pid:N is measured with all of its
 filters, as installed. Ctrl-C stops and reports what was measured so far.

@@ -108,7 +108,7 @@ fn reproduces(arguments: &[&str]) -> usize {
                         format!(": {}, {executed} of {len} instructions executed", run.verdict)
                     }
                     (None, FilterContent::Profile(profile)) => {
-                        format!(": {}, by the rules", profile.policy.evaluate(data))
+                        format!(": {}, according to the rules", profile.policy.evaluate(data))
                     }
                     (None, FilterContent::Program { .. }) => panic!("{} is no program", form.name),
                 };
