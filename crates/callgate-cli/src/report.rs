@@ -72,6 +72,22 @@ impl Failure {
         self
     }
 
+    /// The line of the first message, if it has a position.
+    pub(crate) fn line(&self) -> Option<u32> {
+        Some(self.messages.first()?.position?.line)
+    }
+
+    /// Adds to the help of the last message.
+    pub(crate) fn more_help(mut self, more: &str) -> Failure {
+        if let Some(last) = self.messages.last_mut() {
+            last.help = match last.help.as_str() {
+                "" => more.to_owned(),
+                help => format!("{help}; {more}"),
+            };
+        }
+        self
+    }
+
     /// Sets another exit status.
     pub(crate) fn status(mut self, status: u8) -> Failure {
         self.status = status;

@@ -11,7 +11,7 @@ use clap::ValueHint;
 
 use crate::call;
 use crate::json::Json;
-use crate::options::{Format, SourceOptions};
+use crate::options::{Format, SourceOptions, parse_u32};
 use crate::output;
 use crate::report::{Failure, Result};
 use crate::smt2::Smt2Option;
@@ -43,8 +43,9 @@ pub(crate) struct DiffArgs {
     b: OsString,
 
     /// The maximum number of differences to print
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    max: usize,
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = parse_u32,
+          allow_negative_numbers = true)]
+    max: u32,
 
     /// The format of the result
     #[arg(long, value_name = "FORMAT", default_value = "text")]
@@ -75,11 +76,12 @@ pub(crate) fn run(args: &DiffArgs) -> Result<u8> {
     args.smt2.write(a.endian(), &a.side(), &b.side())?;
     let mut store = Store::default();
     let (root_a, root_b) = (a.diagram(&mut store)?, b.diagram(&mut store)?);
+    let most = args.max as usize;
     // One more than is printed, to know whether there are more.
-    let mut differences = query::differences(&store, root_a, root_b, args.max.saturating_add(1))
+    let mut differences = query::differences(&store, root_a, root_b, most.saturating_add(1))
         .map_err(|error| Failure::new(error.to_string()))?;
-    let more = differences.len() > args.max;
-    differences.truncate(args.max);
+    let more = differences.len() > most;
+    differences.truncate(most);
     let same = root_a == root_b;
     let text = match args.format {
         Format::Json => json(same, more, &differences),

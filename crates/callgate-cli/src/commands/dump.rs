@@ -15,7 +15,7 @@ use clap::{ValueEnum, ValueHint};
 use crate::commands::disasm::DialectArg;
 use crate::emit::{self, Emit};
 use crate::json::Json;
-use crate::options::{Format, NATIVE_ENDIAN, PROMPT, SourceOptions};
+use crate::options::{Format, NATIVE_ENDIAN, PROMPT, SourceOptions, parse_u32};
 use crate::output::{self, Directory};
 use crate::report::{Failure, Result};
 use crate::source;
@@ -50,8 +50,8 @@ Examples:
 
 Exit status: 0 success, even without filters; 2 error.")]
 pub(crate) struct DumpArgs {
-    /// The process or thread
-    #[arg(value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    /// The process or thread, by its number
+    #[arg(value_name = "PID", value_parser = pid, allow_negative_numbers = true)]
     pid: u32,
 
     /// Also print the programs, in this notation
@@ -74,6 +74,11 @@ pub(crate) struct DumpArgs {
     /// The format of the result
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
+}
+
+fn pid(text: &str) -> std::result::Result<u32, String> {
+    let pid = parse_u32(text).ok().filter(|pid| *pid > 0);
+    pid.ok_or_else(|| "expected the number of a process or thread, such as 1234".to_owned())
 }
 
 /// A program that is shown.

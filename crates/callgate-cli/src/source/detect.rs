@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 
 use super::format::{Format, ProgramForm};
 use super::place::Place;
+use crate::report::{Failure, Result};
 
 /// Detects the format from the file name and the content.
 pub(super) fn detect(place: &Place, bytes: &[u8]) -> Format {
@@ -33,6 +34,28 @@ pub(super) fn detect(place: &Place, bytes: &[u8]) -> Format {
     } else {
         Format::Program(ProgramForm::Raw)
     }
+}
+
+/// Fails for an empty input, whose format cannot be detected.
+pub(super) fn check_not_empty(place: &Place, bytes: &[u8]) -> Result<()> {
+    if !bytes.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::about(place.name(), "is empty; expected a profile or a BPF program").help(
+        match place {
+            Place::Stdin => "check the command before the pipe, or redirect a file: < FILE",
+            Place::File(_) => "check whether the command that wrote the file failed",
+        },
+    ))
+}
+
+/// Adds to a syntax error in the first line that the text was read as a program.
+pub(super) fn explain_detected(failure: Failure, format: Format) -> Failure {
+    if format == Format::Program(ProgramForm::Text) && failure.line() == Some(1) {
+        return failure
+            .more_help("without FORMAT:, this text was read as assembler (see `callgate --help`)");
+    }
+    failure
 }
 
 /// Whether the first significant line begins a profile in YAML. A word and a colon may also be an assembler label,

@@ -4,7 +4,9 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::detect::detect;
+use callgate::syscalls;
+
+use super::detect::{check_not_empty, detect, explain_detected};
 use super::filter::{Filter, warn_about_options};
 use super::format::{FORMATS, Format, PROCESS, is_word, unknown_format};
 use super::place::Place;
@@ -132,12 +134,32 @@ impl Source {
         match &self.kind {
             SourceKind::BuiltIn => built_in(options),
             SourceKind::Process(process) => process.read(options)?.into_filter(),
-            SourceKind::At { place, format } => {
-                let bytes = place.read()?;
-                read_filter(place, format.unwrap_or_else(|| detect(place, &bytes)), bytes, options)
+            SourceKind::At { place, format: Some(format) } => {
+                read_filter(place, *format, place.read()?, options)
+            }
+            SourceKind::At { place, format: None } => {
+                let bytes = read_detectable(place)?;
+                let format = detect(place, &bytes);
+                read_filter(place, format, bytes, options)
+                    .map_err(|failure| explain_detected(failure, format))
             }
         }
     }
+}
+
+/// Reads an input whose format will be detected.
+pub(super) fn read_detectable(place: &Place) -> Result<Vec<u8>> {
+    if let Place::File(path) = place
+        && let Some(name) = path.to_str()
+        && syscalls::is_known_name(name)
+        && !path.exists()
+    {
+        return Err(Failure::about(name, "no such file")
+            .help(format!("{name} is a syscall; give a SOURCE before it, such as {BUILT_IN}")));
+    }
+    let bytes = place.read()?;
+    check_not_empty(place, &bytes)?;
+    Ok(bytes)
 }
 
 #[cfg(test)]

@@ -6,10 +6,10 @@
 
 use callgate::bpf::SocketProgram;
 
-use super::detect::detect;
+use super::detect::{detect, explain_detected};
 use super::filter::{Filter, warn_about_options};
 use super::format::{Format, ProgramForm};
-use super::named::{Source, SourceKind};
+use super::named::{Source, SourceKind, read_detectable};
 use super::read::{BUILT_IN, built_in, read_filter, read_program};
 use crate::options::{CompileOptions, SourceOptions};
 use crate::packets::PacketOptions;
@@ -82,7 +82,10 @@ impl Source {
             }
             SourceKind::At { place, format } => (place, *format),
         };
-        let bytes = place.read()?;
+        let bytes = match format {
+            Some(_) => place.read()?,
+            None => read_detectable(place)?,
+        };
         let detected = detect(place, &bytes);
         let (form, sure) = match (format.unwrap_or(detected), detected) {
             (Format::Program(form), _) => (form, packets),
@@ -110,6 +113,7 @@ impl Source {
             Ok(filter) => Ok(Subject::Calls(filter)),
             Err(failure) => match socket(bytes) {
                 Ok(filter) if filter.is_not_seccomp() => Ok(Subject::Packets(filter)),
+                _ if format.is_none() => Err(explain_detected(failure, Format::Program(form))),
                 _ => Err(failure),
             },
         }

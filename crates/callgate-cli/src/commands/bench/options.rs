@@ -10,7 +10,7 @@ use callgate_measure::{Batches, Cold, allowed_cpus};
 use clap::ValueHint;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use crate::options::{CompileOptions, Format, SourceOptions};
+use crate::options::{CompileOptions, Format, SourceOptions, parse_u64};
 
 pub(super) const HELP: &str = "\
 Each filter is installed in child processes on one processor, with every verdict
@@ -97,16 +97,17 @@ pub(super) struct FiltersArgs {
     /// The maximum time to measure; a minimum number of rounds is always measured [default: 10, or 2 with --quick;
     /// for a workload 120, or 30]. Experiments have their own
     #[arg(long, value_name = "SECONDS", conflicts_with = "experiment",
-          value_parser = seconds)]
+          value_parser = seconds, allow_negative_numbers = true)]
     pub(super) time: Option<u32>,
 
     /// The maximum width of the confidence interval of an overhead, in percent of the overhead [default: 3, or 10 with --cold or
     /// --quick]
-    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, allow_negative_numbers = true)]
     precision: Option<f64>,
 
     /// The seed of the order in which filters are measured
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_u64,
+          allow_negative_numbers = true)]
     pub(super) seed: u64,
 
     /// Repeat a published experiment; "list" lists them

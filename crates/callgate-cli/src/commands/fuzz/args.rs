@@ -6,7 +6,7 @@ use callgate::fuzz::Options;
 use clap::ValueHint;
 
 use super::options;
-use crate::options::Format;
+use crate::options::{Format, parse_u32, parse_u64};
 
 /// Search for syscalls on which the compiled forms of a filter disagree
 #[derive(Debug, clap::Args)]
@@ -36,15 +36,16 @@ pub(crate) struct FuzzArgs {
     pub(super) source: Option<OsString>,
 
     /// The seed of the random generator
-    #[arg(long, value_name = "N", default_value_t = Options::default().seed)]
+    #[arg(long, value_name = "N", default_value_t = Options::default().seed, value_parser = parse_u64,
+          allow_negative_numbers = true)]
     pub(super) seed: u64,
 
     /// The number of random syscalls [default: 20000; with --time, unlimited]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_u64, allow_negative_numbers = true)]
     pub(super) runs: Option<u64>,
 
     /// The maximum time for random syscalls, in seconds [default: no limit]
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = parse_u32, allow_negative_numbers = true)]
     pub(super) time: Option<u32>,
 
     /// The format of the report
