@@ -267,7 +267,7 @@ fn totals(installed: &[&ShownProgram]) -> (usize, usize) {
     (insns, budget_used(installed.iter().map(|shown| kernel_insns(&shown.program))))
 }
 
-/// The threads of the process that have another number of filters.
+/// The threads of the process with a different number of filters.
 fn others(text: &mut String, dump: &Dump) {
     /// Limits the output: a process may have thousands of threads.
     const SHOWN: usize = 5;
@@ -279,7 +279,7 @@ fn others(text: &mut String, dump: &Dump) {
         );
     }
     if let Some(more @ 1..) = dump.others.len().checked_sub(SHOWN) {
-        let _ = writeln!(text, "{more} more threads have another number of filters");
+        let _ = writeln!(text, "{more} more threads have a different number of filters");
     }
 }
 

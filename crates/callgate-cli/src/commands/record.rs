@@ -68,7 +68,7 @@ executed, 2 for an error in the recording, or if the status is unknown.")]
 )]
 pub(crate) struct RecordArgs {
     #[command(subcommand)]
-    verb: Option<Verb>,
+    verb: Option<RecordCommand>,
 
     /// Write the recording to this file [default: print a table of counts]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -76,7 +76,7 @@ pub(crate) struct RecordArgs {
 
     /// How to observe syscalls [default: tracepoint if possible, otherwise ptrace]
     #[arg(long, value_name = "METHOD", default_value = "auto", hide_default_value = true)]
-    via: Via,
+    via: MethodArg,
 
     /// Read recordings and logs of other tools instead of running a command; - is standard input
     #[arg(
@@ -115,7 +115,7 @@ pub(crate) struct RecordArgs {
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Verb {
+enum RecordCommand {
     /// Merge several recordings into one
     Merge(MergeArgs),
 }
@@ -160,7 +160,7 @@ struct MergeArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Via {
+enum MethodArg {
     /// tracepoint if possible, otherwise ptrace
     Auto,
     /// eBPF programs count syscalls
@@ -172,7 +172,7 @@ enum Via {
 }
 
 pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
-    if let Some(Verb::Merge(args)) = &args.verb {
+    if let Some(RecordCommand::Merge(args)) = &args.verb {
         return merge(args);
     }
     if !args.from.is_empty() {
@@ -183,10 +183,10 @@ pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
     let target = Target::prepare(args.output.as_deref())?;
     let words = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let methods = match args.via {
-        Via::Auto => &RecordMethod::ALL[..],
-        Via::Tracepoint => &[RecordMethod::Tracepoint],
-        Via::Ptrace => &RecordMethod::PTRACE,
-        Via::Stops => &[RecordMethod::Stops],
+        MethodArg::Auto => &RecordMethod::ALL[..],
+        MethodArg::Tracepoint => &[RecordMethod::Tracepoint],
+        MethodArg::Ptrace => &RecordMethod::PTRACE,
+        MethodArg::Stops => &[RecordMethod::Stops],
     };
     let mut saving = Saving::to(target, args.output.as_deref());
     let recorded = record_to(&command, words, methods, &mut saving).map_err(|error| {

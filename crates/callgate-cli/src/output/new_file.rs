@@ -26,22 +26,22 @@ use crate::report::{Failure, Result};
 
 /// Who may read a new file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Readers {
+enum Visibility {
     /// According to the umask.
-    Usual,
+    Umask,
     /// Only the owner.
-    Owner,
+    OwnerOnly,
 }
 
-impl Readers {
+impl Visibility {
     /// The mode of a new file, before the umask.
     fn mode(self) -> Mode {
-        Mode::from_raw_mode(if self == Readers::Owner { 0o600 } else { 0o666 })
+        Mode::from_raw_mode(if self == Visibility::OwnerOnly { 0o600 } else { 0o666 })
     }
 
     /// The maximum mode that is inherited in a shared directory.
     fn most_in_shared(self) -> Mode {
-        Mode::from_raw_mode(if self == Readers::Owner { 0o600 } else { 0o755 })
+        Mode::from_raw_mode(if self == Visibility::OwnerOnly { 0o600 } else { 0o755 })
     }
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
 
 /// Like [`write_file`] for recordings, which only their owner may read.
 pub(crate) fn write_recording(path: &Path, bytes: &[u8]) -> Result<()> {
-    NewFile::create(path, Readers::Owner)?.finish(bytes)
+    NewFile::create(path, Visibility::OwnerOnly)?.finish(bytes)
 }
 
 /// Like [`write_file`] for a file in an open directory; `path` is its name in messages.
@@ -65,14 +65,14 @@ pub(crate) fn write_file_in(
     bytes: &[u8],
 ) -> Result<()> {
     let entry = Entry::within(directory, name);
-    NewFile::of(path, entry, Readers::Usual)?.finish(bytes)
+    NewFile::of(path, entry, Visibility::Umask)?.finish(bytes)
 }
 
 /// Creates and writes a new file that only its owner may read.
 pub(crate) fn write_new_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let Entry { directory, name, .. } = Entry::of(path)?;
-    let mut file = create(&directory, &name, Readers::Owner.mode())?;
-    let named = Temporary { directory: &directory, name };
+    let mut file = create(&directory, &name, Visibility::OwnerOnly.mode())?;
+    let named = TemporaryName { directory: &directory, name };
     file.write_all(bytes)?;
     named.keep();
     Ok(())
@@ -89,34 +89,34 @@ pub(crate) struct NewFile {
     path: PathBuf,
     file: File,
     /// `None` if the file is written in place.
-    replace: Option<Replace>,
+    replace: Option<Replacement>,
 }
 
 /// A new file that replaces another once it is complete.
-struct Replace {
+struct Replacement {
     directory: Directory,
     name: OsString,
     /// Its name until then; `None` if the file system supports unnamed files, which vanish if the process is
     /// killed.
     temporary: Option<OsString>,
-    readers: Readers,
+    readers: Visibility,
     /// The mode with which it was created.
     mode: Mode,
 }
 
 /// A name that is removed on drop.
-struct Temporary<'a> {
+struct TemporaryName<'a> {
     directory: &'a Directory,
     name: OsString,
 }
 
-impl Temporary<'_> {
+impl TemporaryName<'_> {
     fn keep(mut self) {
         self.name.clear();
     }
 }
 
-impl Drop for Temporary<'_> {
+impl Drop for TemporaryName<'_> {
     fn drop(&mut self) {
         if !self.name.is_empty() {
             let _ = rustix::fs::unlinkat(self.directory, &self.name, AtFlags::empty());
@@ -124,22 +124,22 @@ impl Drop for Temporary<'_> {
     }
 }
 
-impl Drop for Replace {
+impl Drop for Replacement {
     fn drop(&mut self) {
         if let Some(name) = self.temporary.take() {
-            drop(Temporary { directory: &self.directory, name });
+            drop(TemporaryName { directory: &self.directory, name });
         }
     }
 }
 
 impl NewFile {
     pub(crate) fn prepare(path: &Path) -> Result<NewFile> {
-        NewFile::create(path, Readers::Usual)
+        NewFile::create(path, Visibility::Umask)
     }
 
     /// Like [`NewFile::prepare`] for a recording, which takes long to make: reserves this many bytes on the disk.
     pub(crate) fn reserve(path: &Path, bytes: usize) -> Result<NewFile> {
-        let mut new = NewFile::create(path, Readers::Owner)?;
+        let mut new = NewFile::create(path, Visibility::OwnerOnly)?;
         if new.replace.is_some() {
             let filled = new.file.write_all(&vec![0; bytes]).and_then(|()| new.file.rewind());
             filled.map_err(|error| unwritable(path, &error))?;
@@ -147,11 +147,11 @@ impl NewFile {
         Ok(new)
     }
 
-    fn create(path: &Path, readers: Readers) -> Result<NewFile> {
+    fn create(path: &Path, readers: Visibility) -> Result<NewFile> {
         NewFile::of(path, Entry::of(path), readers)
     }
 
-    fn of(path: &Path, entry: io::Result<Entry>, readers: Readers) -> Result<NewFile> {
+    fn of(path: &Path, entry: io::Result<Entry>, readers: Visibility) -> Result<NewFile> {
         let path = path.to_owned();
         match entry.and_then(|entry| NewFile::at(entry, readers)) {
             Ok((file, replace)) => Ok(NewFile { path, file, replace }),
@@ -159,7 +159,7 @@ impl NewFile {
         }
     }
 
-    fn at(entry: Entry, readers: Readers) -> io::Result<(File, Option<Replace>)> {
+    fn at(entry: Entry, readers: Visibility) -> io::Result<(File, Option<Replacement>)> {
         // Also if it will be replaced, so that a write-protected file is not.
         let existing = entry.found.as_ref().map(|_| entry.open()).transpose()?;
         if entry.is_in_place() {
@@ -168,7 +168,7 @@ impl NewFile {
         }
         // Inherited permissions are set at the end; until then, only the owner may read the file.
         let hands_on = entry.found.as_ref().is_some_and(is_own_file);
-        let mode = if hands_on { Readers::Owner.mode() } else { readers.mode() };
+        let mode = if hands_on { Visibility::OwnerOnly.mode() } else { readers.mode() };
         let Entry { directory, name, .. } = entry;
         let (file, temporary) = match unnamed(&directory, mode) {
             Ok(file) => (file, None),
@@ -178,7 +178,7 @@ impl NewFile {
                 (file, Some(name))
             }
         };
-        Ok((file, Some(Replace { directory, name, temporary, readers, mode })))
+        Ok((file, Some(Replacement { directory, name, temporary, readers, mode })))
     }
 
     /// Writes the bytes.
@@ -192,7 +192,7 @@ impl NewFile {
     }
 }
 
-impl Replace {
+impl Replacement {
     fn finish(mut self, mut file: File, bytes: &[u8]) -> io::Result<()> {
         file.write_all(bytes)?;
         file.set_len(bytes.len() as u64)?;

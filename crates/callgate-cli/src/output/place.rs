@@ -40,9 +40,9 @@ pub(crate) struct Directory {
 impl Directory {
     /// Opens a directory; creates missing components.
     pub(crate) fn create_all(path: &Path) -> io::Result<Directory> {
-        match Walk::from_here(path)?.go(Missing::Create)? {
-            Reached::Directory(directory) => Ok(directory),
-            Reached::Entry(_) => Err(Errno::NOTDIR.into()),
+        match Resolver::from_here(path)?.go(MissingComponents::Create)? {
+            Resolved::Directory(directory) => Ok(directory),
+            Resolved::Entry(_) => Err(Errno::NOTDIR.into()),
         }
     }
 
@@ -122,17 +122,17 @@ impl Entry {
     /// Resolves a path.
     pub(super) fn of(path: &Path) -> io::Result<Entry> {
         let ends_in_slash = path.as_os_str().as_bytes().ends_with(b"/");
-        match Walk::from_here(path)?.go(Missing::LastOnly)? {
-            Reached::Entry(entry) if !ends_in_slash => Ok(entry),
+        match Resolver::from_here(path)?.go(MissingComponents::LastOnly)? {
+            Resolved::Entry(entry) if !ends_in_slash => Ok(entry),
             _ => Err(io::ErrorKind::IsADirectory.into()),
         }
     }
 
     /// Resolves a name in a directory.
     pub(super) fn within(directory: &Directory, name: &OsStr) -> io::Result<Entry> {
-        match Walk::from(directory, Path::new(name))?.go(Missing::LastOnly)? {
-            Reached::Entry(entry) => Ok(entry),
-            Reached::Directory(_) => Err(io::ErrorKind::IsADirectory.into()),
+        match Resolver::from(directory, Path::new(name))?.go(MissingComponents::LastOnly)? {
+            Resolved::Entry(entry) => Ok(entry),
+            Resolved::Directory(_) => Err(io::ErrorKind::IsADirectory.into()),
         }
     }
 
@@ -164,20 +164,20 @@ impl Entry {
 
 /// How missing components are handled.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Missing {
+enum MissingComponents {
     /// Only the last component may be missing.
     LastOnly,
     /// Directories are created.
     Create,
 }
 
-enum Reached {
+enum Resolved {
     Directory(Directory),
     Entry(Entry),
 }
 
 /// A path that is being resolved.
-struct Walk {
+struct Resolver {
     directory: Directory,
     /// The remaining components in reverse order.
     left: Vec<OsString>,
@@ -187,21 +187,21 @@ struct Walk {
     trusted: u32,
 }
 
-impl Walk {
-    fn from_here(path: &Path) -> io::Result<Walk> {
-        Walk::new(Directory::at(CWD, OsStr::new("."), true)?, path)
+impl Resolver {
+    fn from_here(path: &Path) -> io::Result<Resolver> {
+        Resolver::new(Directory::at(CWD, OsStr::new("."), true)?, path)
     }
 
-    fn from(directory: &Directory, path: &Path) -> io::Result<Walk> {
-        Walk::new(Directory::of(directory.fd.try_clone()?)?, path)
+    fn from(directory: &Directory, path: &Path) -> io::Result<Resolver> {
+        Resolver::new(Directory::of(directory.fd.try_clone()?)?, path)
     }
 
-    fn new(directory: Directory, path: &Path) -> io::Result<Walk> {
+    fn new(directory: Directory, path: &Path) -> io::Result<Resolver> {
         if path.as_os_str().is_empty() {
             return Err(Errno::NOENT.into());
         }
         let trusted = root()?.owner;
-        let mut walk = Walk { directory, left: Vec::new(), links: 0, led_by: None, trusted };
+        let mut walk = Resolver { directory, left: Vec::new(), links: 0, led_by: None, trusted };
         walk.push(path)?;
         Ok(walk)
     }
@@ -220,7 +220,7 @@ impl Walk {
         Ok(())
     }
 
-    fn go(mut self, missing: Missing) -> io::Result<Reached> {
+    fn go(mut self, missing: MissingComponents) -> io::Result<Resolved> {
         while let Some(name) = self.left.pop() {
             let follow = self.directory.is_of_kernel;
             let is_last = self.left.is_empty();
@@ -231,7 +231,7 @@ impl Walk {
                     continue;
                 }
                 Err(Errno::NOTDIR | Errno::LOOP) => {}
-                Err(Errno::NOENT) if missing == Missing::Create => {
+                Err(Errno::NOENT) if missing == MissingComponents::Create => {
                     self.check()?;
                     match rustix::fs::mkdirat(&self.directory, &name, Mode::from_raw_mode(0o777)) {
                         Ok(()) | Err(Errno::EXIST) => {}
@@ -257,10 +257,10 @@ impl Walk {
             }
         }
         self.check()?;
-        Ok(Reached::Directory(self.directory))
+        Ok(Resolved::Directory(self.directory))
     }
 
-    fn entry(self, name: OsString, found: Option<Stat>) -> io::Result<Reached> {
+    fn entry(self, name: OsString, found: Option<Stat>) -> io::Result<Resolved> {
         self.check()?;
         // A file that a descriptor of this process refers to was opened by its parent.
         if let (Some(stat), false) = (&found, self.directory.is_of_kernel) {
@@ -269,8 +269,8 @@ impl Walk {
         if let Some(stat) = &found {
             check_special(self.led_by, stat)?;
         }
-        let Walk { directory, led_by, .. } = self;
-        Ok(Reached::Entry(Entry { directory, name, found, led_by }))
+        let Resolver { directory, led_by, .. } = self;
+        Ok(Resolved::Entry(Entry { directory, name, found, led_by }))
     }
 
     /// Enters a directory.

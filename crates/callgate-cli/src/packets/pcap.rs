@@ -45,14 +45,14 @@ pub(super) struct Capture {
 
 /// An error in a capture.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Damaged {
+pub(super) struct CaptureError {
     pub(super) message: String,
     pub(super) help: &'static str,
 }
 
 /// Reads a capture of this byte order; stops after one packet more than [`MAX_PACKETS`].
-pub(super) fn read(bytes: &[u8], order: Endian) -> Result<Capture, Damaged> {
-    let damaged = |message: String, help| Err(Damaged { message, help });
+pub(super) fn read(bytes: &[u8], order: Endian) -> Result<Capture, CaptureError> {
+    let damaged = |message: String, help| Err(CaptureError { message, help });
     let incomplete = "if it is still being written, tcpdump -U writes each packet at once";
     let Some(mut rest) = bytes.get(HEADER..) else {
         let message =

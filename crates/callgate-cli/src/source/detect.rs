@@ -2,16 +2,16 @@
 
 use std::ffi::OsStr;
 
-use super::format::{Format, ProgramForm};
+use super::format::{ProgramForm, SourceFormat};
 use super::place::Place;
 use crate::report::{Failure, Result};
 
 /// Detects the format from the file name and the content.
-pub(super) fn detect(place: &Place, bytes: &[u8]) -> Format {
+pub(super) fn detect(place: &Place, bytes: &[u8]) -> SourceFormat {
     if let Place::File(path) = place {
         match path.extension().and_then(OsStr::to_str) {
-            Some("bpf") => return Format::Program(ProgramForm::Raw),
-            Some("json" | "yaml" | "yml") => return Format::Profile(None),
+            Some("bpf") => return SourceFormat::Program(ProgramForm::Raw),
+            Some("json" | "yaml" | "yml") => return SourceFormat::Profile(None),
             _ => {}
         }
     }
@@ -20,19 +20,19 @@ pub(super) fn detect(place: &Place, bytes: &[u8]) -> Format {
         // A row of `tcpdump -dd` also begins with a brace, followed by a number.
         rest = inside.trim_ascii_start();
         if !rest.first().is_some_and(u8::is_ascii_alphanumeric) {
-            return Format::Profile(None);
+            return SourceFormat::Profile(None);
         }
     }
     let is_text = bytes.iter().all(|byte| !byte.is_ascii_control() || byte.is_ascii_whitespace());
     if rest.is_empty() || rest.starts_with(b"[") {
         // Empty, or other JSON: the profile reader has the best message.
-        Format::Profile(None)
+        SourceFormat::Profile(None)
     } else if is_text && is_yaml(rest) {
-        Format::Profile(None)
+        SourceFormat::Profile(None)
     } else if is_text {
-        Format::Program(ProgramForm::Text)
+        SourceFormat::Program(ProgramForm::Text)
     } else {
-        Format::Program(ProgramForm::Raw)
+        SourceFormat::Program(ProgramForm::Raw)
     }
 }
 
@@ -50,8 +50,8 @@ pub(super) fn check_not_empty(place: &Place, bytes: &[u8]) -> Result<()> {
 }
 
 /// Adds to a syntax error in the first line that the text was read as a program.
-pub(super) fn explain_detected(failure: Failure, format: Format) -> Failure {
-    if format == Format::Program(ProgramForm::Text) && failure.line() == Some(1) {
+pub(super) fn explain_detected(failure: Failure, format: SourceFormat) -> Failure {
+    if format == SourceFormat::Program(ProgramForm::Text) && failure.line() == Some(1) {
         return failure
             .more_help("without FORMAT:, this text was read as assembler (see `callgate --help`)");
     }
@@ -96,16 +96,19 @@ mod tests {
     #[test]
     fn the_content_determines_the_format() {
         let of = |bytes: &[u8]| detect(&Place::Stdin, bytes);
-        assert_eq!(of(b" \n{ \"defaultAction\""), Format::Profile(None));
-        assert_eq!(of(b"{}"), Format::Profile(None));
-        assert_eq!(of(b"\xef\xbb\xbf{"), Format::Profile(None));
-        assert_eq!(of(b""), Format::Profile(None));
-        assert_eq!(of(b"[]"), Format::Profile(None));
-        assert_eq!(of(b"{ 0x20, 0, 0, 4 },"), Format::Program(ProgramForm::Text));
-        assert_eq!(of(b"2\n32 0 0 4\n6 0 0 0\n"), Format::Program(ProgramForm::Text));
-        assert_eq!(of(&[6, 0, 0, 0, 0, 0, 0xff, 0x7f]), Format::Program(ProgramForm::Raw));
-        assert_eq!(detect(&Place::File("x.bpf".into()), b"{}"), Format::Program(ProgramForm::Raw));
-        assert_eq!(detect(&Place::File("x.json".into()), b"null"), Format::Profile(None));
+        assert_eq!(of(b" \n{ \"defaultAction\""), SourceFormat::Profile(None));
+        assert_eq!(of(b"{}"), SourceFormat::Profile(None));
+        assert_eq!(of(b"\xef\xbb\xbf{"), SourceFormat::Profile(None));
+        assert_eq!(of(b""), SourceFormat::Profile(None));
+        assert_eq!(of(b"[]"), SourceFormat::Profile(None));
+        assert_eq!(of(b"{ 0x20, 0, 0, 4 },"), SourceFormat::Program(ProgramForm::Text));
+        assert_eq!(of(b"2\n32 0 0 4\n6 0 0 0\n"), SourceFormat::Program(ProgramForm::Text));
+        assert_eq!(of(&[6, 0, 0, 0, 0, 0, 0xff, 0x7f]), SourceFormat::Program(ProgramForm::Raw));
+        assert_eq!(
+            detect(&Place::File("x.bpf".into()), b"{}"),
+            SourceFormat::Program(ProgramForm::Raw)
+        );
+        assert_eq!(detect(&Place::File("x.json".into()), b"null"), SourceFormat::Profile(None));
     }
 
     #[test]
@@ -121,7 +124,7 @@ mod tests {
             "\"defaultAction\": SCMP_ACT_ERRNO",
             "'kind': SeccompProfile",
         ] {
-            assert_eq!(of(yaml), Format::Profile(None), "{yaml}");
+            assert_eq!(of(yaml), SourceFormat::Profile(None), "{yaml}");
         }
         for text in [
             "start: ld [0]\nret #0\n",
@@ -131,11 +134,11 @@ mod tests {
             "#\n",
             "0: ld arch\n",
         ] {
-            assert_eq!(of(text), Format::Program(ProgramForm::Text), "{text}");
+            assert_eq!(of(text), SourceFormat::Program(ProgramForm::Text), "{text}");
         }
         let file = |name: &str| detect(&Place::File(name.into()), b"start: ld [0]");
-        assert_eq!(file("x.yaml"), Format::Profile(None));
-        assert_eq!(file("x.yml"), Format::Profile(None));
-        assert_eq!(file("x.asm"), Format::Program(ProgramForm::Text));
+        assert_eq!(file("x.yaml"), SourceFormat::Profile(None));
+        assert_eq!(file("x.yml"), SourceFormat::Profile(None));
+        assert_eq!(file("x.asm"), SourceFormat::Program(ProgramForm::Text));
     }
 }

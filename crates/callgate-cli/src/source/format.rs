@@ -10,19 +10,19 @@ use crate::report::Failure;
 pub(super) const PROCESS: &str = "pid";
 
 /// The formats of files.
-pub(super) const FORMATS: &[(&str, Format)] = &[
-    ("oci", Format::Profile(Some(oci::Dialect::Oci))),
-    ("docker", Format::Profile(Some(oci::Dialect::Docker))),
-    ("podman", Format::Profile(Some(oci::Dialect::Podman))),
-    ("runc", Format::Profile(Some(oci::Dialect::Runc))),
-    ("crun", Format::Profile(Some(oci::Dialect::Crun))),
-    ("bpf", Format::Program(ProgramForm::Raw)),
-    ("bpftext", Format::Program(ProgramForm::Text)),
-    ("socket", Format::Socket),
+pub(super) const FORMATS: &[(&str, SourceFormat)] = &[
+    ("oci", SourceFormat::Profile(Some(oci::Dialect::Oci))),
+    ("docker", SourceFormat::Profile(Some(oci::Dialect::Docker))),
+    ("podman", SourceFormat::Profile(Some(oci::Dialect::Podman))),
+    ("runc", SourceFormat::Profile(Some(oci::Dialect::Runc))),
+    ("crun", SourceFormat::Profile(Some(oci::Dialect::Crun))),
+    ("bpf", SourceFormat::Program(ProgramForm::Raw)),
+    ("bpftext", SourceFormat::Program(ProgramForm::Text)),
+    ("socket", SourceFormat::Socket),
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
+pub(super) enum SourceFormat {
     Profile(Option<oci::Dialect>),
     Program(ProgramForm),
     /// A socket filter, raw or as text.

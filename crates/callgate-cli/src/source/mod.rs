@@ -26,6 +26,6 @@ pub(crate) use named::Source;
 pub(crate) use place::Place;
 pub(crate) use process::{dump, stack_of};
 pub(crate) use read::{BUILT_IN, read_text};
-pub(crate) use socket::{SocketFilter, Subject, SubjectOptions};
+pub(crate) use socket::{AnyFilter, AnyFilterOptions, SocketFilter};
 pub(crate) use stack::{Stack, arches, merge};
 pub(crate) use violations::not_a_program;

@@ -8,9 +8,9 @@ use callgate::syscalls;
 
 use super::detect::{check_not_empty, detect, explain_detected};
 use super::filter::{Filter, warn_about_options};
-use super::format::{FORMATS, Format, PROCESS, is_word, unknown_format};
+use super::format::{FORMATS, PROCESS, SourceFormat, is_word, unknown_format};
 use super::place::Place;
-use super::process::Process;
+use super::process::ProcessSource;
 use super::read::{BUILT_IN, built_in, read_filter};
 use super::stack::Stack;
 use crate::options::{CompileOptions, SourceOptions};
@@ -25,8 +25,8 @@ pub(crate) struct Source {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum SourceKind {
     BuiltIn,
-    Process(Process),
-    At { place: Place, format: Option<Format> },
+    Process(ProcessSource),
+    At { place: Place, format: Option<SourceFormat> },
 }
 
 impl Source {
@@ -40,7 +40,7 @@ impl Source {
         let prefix = colon.and_then(|at| std::str::from_utf8(&bytes[..at]).ok());
         let (format, rest) = match (prefix, colon) {
             (Some(PROCESS), Some(at)) => {
-                let process = Process::parse(&String::from_utf8_lossy(&bytes[at + 1..]))?;
+                let process = ProcessSource::parse(&String::from_utf8_lossy(&bytes[at + 1..]))?;
                 return Ok(Source { kind: SourceKind::Process(process) });
             }
             (Some(prefix), Some(at)) if is_word(prefix) => {
@@ -173,7 +173,7 @@ mod tests {
         Source::parse(OsStr::new(text)).unwrap().kind
     }
 
-    fn file(path: &str, format: Option<Format>) -> SourceKind {
+    fn file(path: &str, format: Option<SourceFormat>) -> SourceKind {
         SourceKind::At { place: Place::File(path.into()), format }
     }
 
@@ -184,13 +184,22 @@ mod tests {
         assert_eq!(parse("a.json"), file("a.json", None));
         assert_eq!(
             parse("bpf:-"),
-            SourceKind::At { place: Place::Stdin, format: Some(Format::Program(ProgramForm::Raw)) }
+            SourceKind::At {
+                place: Place::Stdin,
+                format: Some(SourceFormat::Program(ProgramForm::Raw))
+            }
         );
-        assert_eq!(parse("crun:x:y"), file("x:y", Some(Format::Profile(Some(oci::Dialect::Crun)))));
+        assert_eq!(
+            parse("crun:x:y"),
+            file("x:y", Some(SourceFormat::Profile(Some(oci::Dialect::Crun))))
+        );
         assert_eq!(parse("./odd:name"), file("./odd:name", None));
         assert_eq!(parse("C:name"), file("C:name", None));
-        assert_eq!(parse("pid:1"), SourceKind::Process(Process { pid: 1, filter: None }));
-        assert_eq!(parse("pid:1/20"), SourceKind::Process(Process { pid: 1, filter: Some(20) }));
+        assert_eq!(parse("pid:1"), SourceKind::Process(ProcessSource { pid: 1, filter: None }));
+        assert_eq!(
+            parse("pid:1/20"),
+            SourceKind::Process(ProcessSource { pid: 1, filter: Some(20) })
+        );
         assert_eq!(parse("./pid:1"), file("./pid:1", None));
         for wrong in ["kafel:x", "", "oci:", "pid:", "pid:x", "pid:1/", "pid:-1", "pid:0", "pid:+1"]
         {

@@ -10,22 +10,24 @@ use crate::report::{Failure, Result};
 
 /// A process or thread, or one of its filters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Process {
+pub(super) struct ProcessSource {
     pub(super) pid: u32,
     /// The number of a filter, 0 for the oldest.
     pub(super) filter: Option<usize>,
 }
 
-impl Process {
+impl ProcessSource {
     /// Parses `N` and `N/I`.
-    pub(super) fn parse(text: &str) -> Result<Process> {
+    pub(super) fn parse(text: &str) -> Result<ProcessSource> {
         let (pid, filter) = match text.split_once('/') {
             Some((pid, filter)) => (pid, Some(number(filter))),
             None => (text, None),
         };
         match (number(pid).filter(|pid| *pid > 0), filter) {
-            (Some(pid), None) => Ok(Process { pid, filter: None }),
-            (Some(pid), Some(Some(filter))) => Ok(Process { pid, filter: Some(filter as usize) }),
+            (Some(pid), None) => Ok(ProcessSource { pid, filter: None }),
+            (Some(pid), Some(Some(filter))) => {
+                Ok(ProcessSource { pid, filter: Some(filter as usize) })
+            }
             _ => Err(Failure::new(format!("\"{text}\" is not a process ID"))
                 .help("write pid:1234, or pid:1234/0 for its oldest filter")),
         }

@@ -5,7 +5,7 @@ use callgate::bpf::{self, LongProgram, ProgramError, RawInsn, SocketProgram};
 use callgate::frontend::{self, oci};
 
 use super::filter::Filter;
-use super::format::{Format, ProgramForm};
+use super::format::{ProgramForm, SourceFormat};
 use super::place::Place;
 use super::violations::{SOCKET_HELP, not_a_program};
 use crate::options::SourceOptions;
@@ -26,22 +26,22 @@ pub(super) fn built_in(options: &SourceOptions) -> Result<Filter> {
 /// Reads a seccomp filter.
 pub(super) fn read_filter(
     place: &Place,
-    format: Format,
+    format: SourceFormat,
     bytes: Vec<u8>,
     options: &SourceOptions,
 ) -> Result<Filter> {
     match format {
-        Format::Profile(dialect) => {
+        SourceFormat::Profile(dialect) => {
             let options = options.of_profile(dialect)?;
             let profile = oci::read(&place.text(bytes, RAW_HELP)?, &options)
                 .map_err(|errors| Failure::of(place.name(), errors.into_vec()))?;
             Ok(Filter::of_profile(place.name(), profile))
         }
-        Format::Program(form) => {
+        SourceFormat::Program(form) => {
             let (program, endian) = read_program::<LongProgram>(place, form, bytes, options)?;
             Filter::of_program(place.name(), program, endian, options)
         }
-        Format::Socket => Err(Failure::about(
+        SourceFormat::Socket => Err(Failure::about(
             place.name(),
             "is a socket filter, which takes packets, not syscalls",
         )

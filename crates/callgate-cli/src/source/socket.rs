@@ -8,7 +8,7 @@ use callgate::bpf::SocketProgram;
 
 use super::detect::{detect, explain_detected};
 use super::filter::{Filter, warn_about_options};
-use super::format::{Format, ProgramForm};
+use super::format::{ProgramForm, SourceFormat};
 use super::named::{Source, SourceKind, read_detectable};
 use super::read::{BUILT_IN, built_in, read_filter, read_program};
 use crate::options::{CompileOptions, SourceOptions};
@@ -23,14 +23,14 @@ pub(crate) struct SocketFilter {
 }
 
 /// A seccomp filter or a socket filter.
-pub(crate) enum Subject {
-    Calls(Filter),
+pub(crate) enum AnyFilter {
+    Syscalls(Filter),
     Packets(SocketFilter),
 }
 
 /// How either of them is read, and the packets for a socket filter.
 #[derive(Debug, clap::Args)]
-pub(crate) struct SubjectOptions {
+pub(crate) struct AnyFilterOptions {
     #[command(flatten)]
     pub(crate) packets: PacketOptions,
 
@@ -44,25 +44,25 @@ pub(crate) struct SubjectOptions {
 impl Source {
     /// Reads a seccomp filter or a socket filter; if packets are given, it must be the latter. Prints
     /// warnings.
-    pub(crate) fn read_subject(&self, options: &SubjectOptions) -> Result<Subject> {
-        let SubjectOptions { packets, reading: options, compiling } = options;
+    pub(crate) fn read_any(&self, options: &AnyFilterOptions) -> Result<AnyFilter> {
+        let AnyFilterOptions { packets, reading: options, compiling } = options;
         let packets = packets.are_given();
-        let mut subject = self.subject(options, packets)?;
-        match &mut subject {
-            Subject::Calls(filter) => {
+        let mut filter = self.any_filter(options, packets)?;
+        match &mut filter {
+            AnyFilter::Syscalls(filter) => {
                 filter.strict = options.strict;
                 warn_about_options([&*filter], options, compiling.has_weights());
             }
-            Subject::Packets(filter) => {
+            AnyFilter::Packets(filter) => {
                 options.warn_about_unused(false, true, false);
                 let why = "a socket filter is not compiled";
                 compiling.warn_about_given(&filter.name, why, "omit it");
             }
         }
-        Ok(subject)
+        Ok(filter)
     }
 
-    fn subject(&self, options: &SourceOptions, packets: bool) -> Result<Subject> {
+    fn any_filter(&self, options: &SourceOptions, packets: bool) -> Result<AnyFilter> {
         let no_packets = |name: String, what: &str| {
             Failure::about(name, format!("{what} takes syscalls, but packets are given"))
                 .help("use packets with a socket filter, such as the output of `tcpdump -ddd`")
@@ -71,13 +71,13 @@ impl Source {
             SourceKind::BuiltIn if packets => {
                 return Err(no_packets(BUILT_IN.to_owned(), "a profile"));
             }
-            SourceKind::BuiltIn => return built_in(options).map(Subject::Calls),
+            SourceKind::BuiltIn => return built_in(options).map(AnyFilter::Syscalls),
             SourceKind::Process(process) => {
                 let filter = process.read(options)?.into_filter()?;
                 return if packets {
                     Err(no_packets(filter.name, "the filter of a process"))
                 } else {
-                    Ok(Subject::Calls(filter))
+                    Ok(AnyFilter::Syscalls(filter))
                 };
             }
             SourceKind::At { place, format } => (place, *format),
@@ -88,18 +88,18 @@ impl Source {
         };
         let detected = detect(place, &bytes);
         let (form, sure) = match (format.unwrap_or(detected), detected) {
-            (Format::Program(form), _) => (form, packets),
-            (Format::Socket, Format::Program(form)) => (form, true),
+            (SourceFormat::Program(form), _) => (form, packets),
+            (SourceFormat::Socket, SourceFormat::Program(form)) => (form, true),
             // Not recognizable as a program: the reader of text has the best message.
-            (Format::Socket, _) => (ProgramForm::Text, true),
-            (Format::Profile(_), _) if packets && bytes.trim_ascii().is_empty() => {
+            (SourceFormat::Socket, _) => (ProgramForm::Text, true),
+            (SourceFormat::Profile(_), _) if packets && bytes.trim_ascii().is_empty() => {
                 (ProgramForm::Text, true)
             }
-            (Format::Profile(_), _) if packets => {
+            (SourceFormat::Profile(_), _) if packets => {
                 return Err(no_packets(place.name(), "a profile"));
             }
             (profile, _) => {
-                return read_filter(place, profile, bytes, options).map(Subject::Calls);
+                return read_filter(place, profile, bytes, options).map(AnyFilter::Syscalls);
             }
         };
         let socket = |bytes| {
@@ -107,13 +107,15 @@ impl Source {
             Ok(SocketFilter { name: place.name(), program })
         };
         if sure {
-            return socket(bytes).map(Subject::Packets);
+            return socket(bytes).map(AnyFilter::Packets);
         }
-        match read_filter(place, Format::Program(form), bytes.clone(), options) {
-            Ok(filter) => Ok(Subject::Calls(filter)),
+        match read_filter(place, SourceFormat::Program(form), bytes.clone(), options) {
+            Ok(filter) => Ok(AnyFilter::Syscalls(filter)),
             Err(failure) => match socket(bytes) {
-                Ok(filter) if filter.is_not_seccomp() => Ok(Subject::Packets(filter)),
-                _ if format.is_none() => Err(explain_detected(failure, Format::Program(form))),
+                Ok(filter) if filter.is_not_seccomp() => Ok(AnyFilter::Packets(filter)),
+                _ if format.is_none() => {
+                    Err(explain_detected(failure, SourceFormat::Program(form)))
+                }
                 _ => Err(failure),
             },
         }

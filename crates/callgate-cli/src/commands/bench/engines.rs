@@ -17,7 +17,7 @@ use crate::options::Format;
 use crate::output;
 use crate::packets::Packet;
 use crate::report::{self, Result};
-use crate::source::{SocketFilter, Source, Subject, SubjectOptions};
+use crate::source::{AnyFilter, AnyFilterOptions, SocketFilter, Source};
 use crate::text::printable;
 
 /// The default of --call.
@@ -77,7 +77,7 @@ pub(crate) struct EnginesArgs {
     format: Format,
 
     #[command(flatten)]
-    subject: SubjectOptions,
+    subject: AnyFilterOptions,
 }
 
 /// The syscall that is repeated.
@@ -99,7 +99,7 @@ struct CallOptions {
 }
 
 /// The measurements of a workload.
-struct Row {
+struct EngineRow {
     name: String,
     packets: bool,
     /// The number of cold inputs.
@@ -117,7 +117,7 @@ pub(crate) fn run(args: &EnginesArgs) -> Result<u8> {
         if !is_quiet {
             report::note(&format!("measuring {}\n", printable(&workload.name)));
         }
-        let row = Row::of(&workload, &named);
+        let row = EngineRow::of(&workload, &named);
         // Each workload takes about a second, so each is printed at once.
         if args.format == Format::Text {
             let blank = if rows.is_empty() { "" } else { "\n" };
@@ -151,7 +151,7 @@ fn workloads(args: &EnginesArgs) -> Result<Vec<Workload>> {
 
 /// Warns about options that need a source.
 fn warn_about_unused(args: &EnginesArgs) {
-    let SubjectOptions { reading, compiling, .. } = &args.subject;
+    let AnyFilterOptions { reading, compiling, .. } = &args.subject;
     let mut given = reading.arguments();
     given.retain(|one| one.starts_with("--"));
     given.extend(compiling.given().map(str::to_owned));
@@ -164,16 +164,16 @@ fn warn_about_unused(args: &EnginesArgs) {
 }
 
 fn of_source(args: &EnginesArgs, source: &OsString) -> Result<Workload> {
-    let SubjectOptions { packets, reading, compiling } = &args.subject;
+    let AnyFilterOptions { packets, reading, compiling } = &args.subject;
     let CallOptions { call, call_arg, token } = &args.call;
-    match Source::parse(source)?.read_subject(&args.subject)? {
-        Subject::Calls(filter) => {
+    match Source::parse(source)?.read_any(&args.subject)? {
+        AnyFilter::Syscalls(filter) => {
             let call = call.as_deref().unwrap_or(DEFAULT_CALL);
             let (_, hot) = called(call, call_arg, *token, reading, &filter)?;
             let program = filter.program(compiling)?;
             Ok(workloads::of_calls(filter.name.clone(), program, filter.endian(), hot))
         }
-        Subject::Packets(SocketFilter { name, program }) => {
+        AnyFilter::Packets(SocketFilter { name, program }) => {
             let given = [
                 ("--call", call.is_some()),
                 ("--call-arg", !call_arg.is_empty()),
@@ -197,8 +197,8 @@ fn of_source(args: &EnginesArgs, source: &OsString) -> Result<Workload> {
     }
 }
 
-impl Row {
-    fn of(workload: &Workload, named: &[EngineKind]) -> Row {
+impl EngineRow {
+    fn of(workload: &Workload, named: &[EngineKind]) -> EngineRow {
         let (kinds, named) =
             if named.is_empty() { (EngineKind::ALL, false) } else { (named, true) };
         let (packets, insns, inputs) = match &workload.inputs {
@@ -213,7 +213,7 @@ impl Row {
             }
             None => None,
         };
-        Row {
+        EngineRow {
             name: workload.name.clone(),
             packets,
             inputs,
@@ -256,7 +256,7 @@ fn microseconds(cost: &Cost) -> f64 {
     cost.compile.as_secs_f64() * 1e6
 }
 
-fn json(rows: &[Row]) -> String {
+fn json(rows: &[EngineRow]) -> String {
     let workloads = rows.iter().map(|row| {
         let engines = row.costs.iter().map(|(kind, cost)| {
             let mut fields = vec![("engine", kind.name().into())];

@@ -112,7 +112,7 @@ fn reference(stack: &Stack) -> Result<Variant> {
     Ok(Variant { name: format!("{}, as given", stack.name), programs })
 }
 
-/// One for what runs under the filter, another for the client where there are two.
+/// The processors of the server and of the client, which are different if there are two.
 fn processors(args: &FiltersArgs) -> (Option<usize>, Option<usize>) {
     let server = args.cpu();
     let others = callgate_measure::allowed_cpus().into_iter().find(|cpu| Some(*cpu) != server);

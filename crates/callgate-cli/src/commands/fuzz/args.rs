@@ -53,10 +53,10 @@ pub(crate) struct FuzzArgs {
     pub(super) format: Format,
 
     #[command(flatten)]
-    pub(super) reading: options::Reading,
+    pub(super) reading: options::FuzzSourceOptions,
 
     #[command(flatten)]
-    pub(super) compiling: options::Compiling,
+    pub(super) compiling: options::FuzzCompileOptions,
 }
 
 impl FuzzArgs {

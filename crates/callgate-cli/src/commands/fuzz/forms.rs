@@ -4,8 +4,8 @@ use callgate::bpf::Program;
 use callgate::codegen::{Aim, Model};
 use callgate::fuzz::{Subject, plain_program};
 
-use super::outcome::{AskedBy, FilterForm, Omission};
-use crate::commands::simulate::By;
+use super::outcome::{FilterForm, Omission, Reproduction};
+use crate::commands::simulate::EvaluatedForm;
 use crate::options::CompileOptions;
 use crate::report::Result;
 use crate::source::{Filter, FilterContent};
@@ -17,17 +17,17 @@ pub(super) fn forms(
     options: &CompileOptions,
     omissions: &mut Vec<Omission>,
 ) -> Result<(Vec<FilterForm>, Vec<Subject>)> {
-    let by = |by: By| vec!["--by".to_owned(), by.name().to_owned()];
+    let by = |by: EvaluatedForm| vec!["--by".to_owned(), by.name().to_owned()];
     let (mut forms, mut programs) = (Vec::new(), Vec::new());
     let mut add = |name: &str, arguments, program: Option<Program>| {
-        forms.push(FilterForm { name: name.to_owned(), by: AskedBy::Simulate(arguments) });
+        forms.push(FilterForm { name: name.to_owned(), by: Reproduction::Simulate(arguments) });
         programs.extend(program.map(|program| Subject::new(name, program)));
     };
     match &filter.content {
         FilterContent::Profile(profile) => {
-            add("rules", by(By::Rules), None);
+            add("rules", by(EvaluatedForm::Rules), None);
             match plain_program(&profile.policy) {
-                Ok(program) => add("plain", by(By::Plain), Some(program)),
+                Ok(program) => add("plain", by(EvaluatedForm::Plain), Some(program)),
                 Err(error) => omissions.push(Omission {
                     name: "plain".to_owned(),
                     why: error.to_string(),
@@ -37,7 +37,7 @@ pub(super) fn forms(
             }
         }
         FilterContent::Program { program, .. } => {
-            add("given", by(By::Program), Some(filter.for_the_kernel(program)?));
+            add("given", by(EvaluatedForm::Program), Some(filter.for_the_kernel(program)?));
         }
     }
     // Several models often lead to the same program.
@@ -72,7 +72,7 @@ pub(super) fn forms(
         } else {
             format!("{} {}", aim.name(), names.join("/"))
         };
-        let mut arguments = by(By::Optimized);
+        let mut arguments = by(EvaluatedForm::Optimized);
         arguments.extend(names.first().map(|model| format!("--model={model}")));
         arguments.push(format!("--optimize={}", aim.name()));
         arguments.extend(options.weights_arguments());

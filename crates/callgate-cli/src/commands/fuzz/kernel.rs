@@ -4,7 +4,7 @@ use callgate::Verdict;
 use callgate::fuzz::{Comparison, Input, Report};
 use callgate_linux::ProbeAnswer;
 
-use super::outcome::{AskedBy, FilterForm, Omission};
+use super::outcome::{FilterForm, Omission, Reproduction};
 use crate::options::native_arch;
 use crate::report::{Failure, Result};
 use crate::source::Filter;
@@ -67,7 +67,7 @@ pub(super) fn ask(
             omissions.push(omission(why, "omit --kernel".to_owned()));
             continue;
         }
-        forms.push(FilterForm { name, by: AskedBy::Fuzz });
+        forms.push(FilterForm { name, by: Reproduction::Fuzz });
         report.comparisons.push(comparison);
     }
 }

@@ -12,13 +12,13 @@ use crate::options::{CompileOptions, KernelArg, RUNNING, SourceOptions};
 
 /// How the source is read.
 #[derive(Debug)]
-pub(super) struct Reading(pub(super) SourceOptions);
+pub(super) struct FuzzSourceOptions(pub(super) SourceOptions);
 
 /// How it is compiled.
 #[derive(Debug)]
-pub(super) struct Compiling(pub(super) CompileOptions);
+pub(super) struct FuzzCompileOptions(pub(super) CompileOptions);
 
-impl Args for Reading {
+impl Args for FuzzSourceOptions {
     fn augment_args(command: Command) -> Command {
         SourceOptions::augment_args(command).mut_arg("kernel", |kernel| {
             // Anything but a version is the source, as in `fuzz --kernel profile.json`.
@@ -34,13 +34,13 @@ impl Args for Reading {
     }
 
     fn augment_args_for_update(command: Command) -> Command {
-        Reading::augment_args(command)
+        FuzzSourceOptions::augment_args(command)
     }
 }
 
-impl FromArgMatches for Reading {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Reading, Error> {
-        SourceOptions::from_arg_matches(matches).map(Reading)
+impl FromArgMatches for FuzzSourceOptions {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<FuzzSourceOptions, Error> {
+        SourceOptions::from_arg_matches(matches).map(FuzzSourceOptions)
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
@@ -48,7 +48,7 @@ impl FromArgMatches for Reading {
     }
 }
 
-impl Args for Compiling {
+impl Args for FuzzCompileOptions {
     fn augment_args(command: Command) -> Command {
         CompileOptions::augment_args(command)
             .mut_arg("model", |model| model.help("The cost model [default: all]"))
@@ -59,13 +59,13 @@ impl Args for Compiling {
     }
 
     fn augment_args_for_update(command: Command) -> Command {
-        Compiling::augment_args(command)
+        FuzzCompileOptions::augment_args(command)
     }
 }
 
-impl FromArgMatches for Compiling {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Compiling, Error> {
-        CompileOptions::from_arg_matches(matches).map(Compiling)
+impl FromArgMatches for FuzzCompileOptions {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<FuzzCompileOptions, Error> {
+        CompileOptions::from_arg_matches(matches).map(FuzzCompileOptions)
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {

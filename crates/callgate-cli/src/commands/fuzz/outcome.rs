@@ -7,11 +7,11 @@ use callgate::fuzz::Report;
 /// One form of the filter.
 pub(super) struct FilterForm {
     pub(super) name: String,
-    pub(super) by: AskedBy,
+    pub(super) by: Reproduction,
 }
 
 /// The command that reproduces the result of a form for one syscall.
-pub(super) enum AskedBy {
+pub(super) enum Reproduction {
     /// `callgate simulate` with these options.
     Simulate(Vec<String>),
     /// `callgate fuzz` again: no other command queries the kernel.
@@ -28,7 +28,7 @@ pub(super) struct Omission {
 }
 
 /// The contents of the report.
-pub(super) struct Outcome {
+pub(super) struct FuzzOutcome {
     pub(super) source: String,
     /// The reference, then the forms in the order of the comparisons.
     pub(super) forms: Vec<FilterForm>,

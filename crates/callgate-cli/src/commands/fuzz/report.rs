@@ -5,12 +5,12 @@ use std::fmt::Write;
 use callgate::fuzz::{Comparison, Contradiction, Coverage, Mismatch, Side};
 use callgate::{SeccompData, Verdict};
 
-use super::outcome::{AskedBy, FilterForm, Omission, Outcome};
+use super::outcome::{FilterForm, FuzzOutcome, Omission, Reproduction};
 use crate::call;
 use crate::json::Json;
 use crate::text::{printable, shell_word};
 
-pub(super) fn text(outcome: &Outcome) -> String {
+pub(super) fn text(outcome: &FuzzOutcome) -> String {
     let report = &outcome.report;
     let mut text = format!(
         "{}: {} syscalls, seed {}, {:.2} s\n",
@@ -72,7 +72,7 @@ pub(super) fn text(outcome: &Outcome) -> String {
 }
 
 /// The comparisons with their forms.
-fn comparisons(outcome: &Outcome) -> impl Iterator<Item = (&Comparison, &FilterForm)> {
+fn comparisons(outcome: &FuzzOutcome) -> impl Iterator<Item = (&Comparison, &FilterForm)> {
     outcome.report.comparisons.iter().zip(outcome.forms.iter().skip(1))
 }
 
@@ -101,7 +101,7 @@ fn list(text: &mut String, what: &str, items: impl ExactSizeIterator<Item = Stri
 
 fn mismatch(
     text: &mut String,
-    outcome: &Outcome,
+    outcome: &FuzzOutcome,
     comparison: &Comparison,
     form: &FilterForm,
     first: &Mismatch,
@@ -120,7 +120,7 @@ fn mismatch(
     }
 }
 
-fn contradiction(text: &mut String, outcome: &Outcome, one: &Contradiction) {
+fn contradiction(text: &mut String, outcome: &FuzzOutcome, one: &Contradiction) {
     let Contradiction { name, side, data, taken } = one;
     let _ = writeln!(
         text,
@@ -144,21 +144,25 @@ fn shown(data: &SeccompData) -> String {
 }
 
 /// The commands that reproduce a mismatch: for the reference and for the other form.
-pub(super) fn commands(outcome: &Outcome, form: &FilterForm, data: &SeccompData) -> [String; 2] {
+pub(super) fn commands(
+    outcome: &FuzzOutcome,
+    form: &FilterForm,
+    data: &SeccompData,
+) -> [String; 2] {
     let reference = outcome.forms.first().unwrap_or(form);
     [reference, form].map(|form| command(outcome, form, data))
 }
 
 /// The command that evaluates one form for a syscall.
-fn command(outcome: &Outcome, form: &FilterForm, data: &SeccompData) -> String {
+fn command(outcome: &FuzzOutcome, form: &FilterForm, data: &SeccompData) -> String {
     let words = |verb: &str| {
         let mut words = vec!["callgate".to_owned(), verb.to_owned()];
         words.extend_from_slice(&outcome.source_arguments);
         words
     };
     let arguments = match &form.by {
-        AskedBy::Simulate(arguments) => arguments,
-        AskedBy::Fuzz => {
+        Reproduction::Simulate(arguments) => arguments,
+        Reproduction::Fuzz => {
             let mut words = words("fuzz");
             words.push("--kernel".to_owned());
             words.extend_from_slice(&outcome.own_arguments);
@@ -182,7 +186,7 @@ fn quoted(words: &[String]) -> String {
     words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
 }
 
-pub(super) fn json(outcome: &Outcome) -> String {
+pub(super) fn json(outcome: &FuzzOutcome) -> String {
     let report = &outcome.report;
     let value = Json::Object(vec![
         ("source", outcome.source.as_str().into()),
@@ -248,7 +252,7 @@ fn side_fields(side: &Side) -> Vec<(&'static str, Json)> {
     vec![("index", side.index.into()), ("holds", side.holds.into())]
 }
 
-fn first_json(outcome: &Outcome, form: &FilterForm, first: &Mismatch) -> Json {
+fn first_json(outcome: &FuzzOutcome, form: &FilterForm, first: &Mismatch) -> Json {
     let verdict = |verdict: Verdict| {
         Json::Object(vec![("verdict", verdict.to_string().into()), ("value", verdict.0.into())])
     };
@@ -276,7 +280,7 @@ mod tests {
     }
 
     /// A report on two programs of which one is broken.
-    fn broken() -> Outcome {
+    fn broken() -> FuzzOutcome {
         let filter = |k| {
             let ret = |errno| Insn::new(Op::RetK, Verdict::errno(errno).0);
             Program::new(vec![
@@ -296,9 +300,9 @@ mod tests {
             Input { policy: None, programs: &programs, arches: &arches, endian: Endian::Little };
         let form = |name: &str, arguments: &[&str]| FilterForm {
             name: name.to_owned(),
-            by: AskedBy::Simulate(arguments.iter().map(|word| (*word).to_owned()).collect()),
+            by: Reproduction::Simulate(arguments.iter().map(|word| (*word).to_owned()).collect()),
         };
-        Outcome {
+        FuzzOutcome {
             source: "my filter.bpf".to_owned(),
             forms: vec![
                 form("given", &["--by", "program"]),

@@ -1,7 +1,7 @@
 //! Searches, prints the report and decides the exit status.
 
 use super::args::FuzzArgs;
-use super::outcome::{Omission, Outcome};
+use super::outcome::{FuzzOutcome, Omission};
 use super::report;
 use super::search::search;
 use crate::options::Format;
@@ -19,7 +19,7 @@ pub(crate) fn run(args: &FuzzArgs) -> Result<u8> {
 }
 
 /// The exit status; an error if the search was incomplete.
-pub(super) fn status(outcome: &Outcome) -> Result<u8> {
+pub(super) fn status(outcome: &FuzzOutcome) -> Result<u8> {
     if !outcome.report.agrees() {
         return Ok(1);
     }

@@ -8,13 +8,13 @@ use callgate::fuzz::{self, Input, Options};
 use super::args::FuzzArgs;
 use super::forms::forms;
 use super::kernel;
-use super::outcome::Outcome;
+use super::outcome::FuzzOutcome;
 use crate::options::KernelArg;
 use crate::progress::Progress;
 use crate::report::{Failure, Result};
 use crate::source::{BUILT_IN, FilterContent, Source};
 
-pub(super) fn search(args: &FuzzArgs) -> Result<Outcome> {
+pub(super) fn search(args: &FuzzArgs) -> Result<FuzzOutcome> {
     let start = Instant::now();
     let source = source(args)?;
     let filter = Source::parse(source)?.read_to_compile(&args.reading.0, &args.compiling.0)?;
@@ -52,7 +52,7 @@ pub(super) fn search(args: &FuzzArgs) -> Result<Outcome> {
     progress.clear();
     let mut source_arguments = vec![source.to_string_lossy().into_owned()];
     source_arguments.extend(args.reading.0.arguments());
-    Ok(Outcome {
+    Ok(FuzzOutcome {
         source: filter.name,
         forms,
         report,

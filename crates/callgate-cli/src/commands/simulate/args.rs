@@ -8,7 +8,7 @@ use clap::{ValueEnum, ValueHint};
 use super::engine::engines;
 use crate::call;
 use crate::options::Format;
-use crate::source::SubjectOptions;
+use crate::source::AnyFilterOptions;
 
 /// Evaluate a filter for one syscall, or a socket filter for packets
 #[derive(Debug, clap::Args)]
@@ -47,7 +47,7 @@ pub(crate) struct SimulateArgs {
 
     /// The form of the filter to evaluate
     #[arg(long, value_name = "FORM", default_value = "program", conflicts_with_all = ["packet", "packets"])]
-    pub(super) by: By,
+    pub(super) by: EvaluatedForm,
 
     /// The engine that runs the program; all return the same verdicts
     #[arg(long, value_name = "ENGINE", default_value = "reference", value_parser = engines())]
@@ -84,12 +84,12 @@ pub(crate) struct SimulateArgs {
     pub(super) format: Format,
 
     #[command(flatten)]
-    pub(super) subject: SubjectOptions,
+    pub(super) subject: AnyFilterOptions,
 }
 
 /// The forms of a filter; all must return the same verdicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum By {
+pub(crate) enum EvaluatedForm {
     /// The given program, or the compiled profile
     Program,
     /// The compiled program, even if a program is given
@@ -100,14 +100,14 @@ pub(crate) enum By {
     Plain,
 }
 
-impl By {
+impl EvaluatedForm {
     /// The name on the command line.
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            By::Program => "program",
-            By::Optimized => "optimized",
-            By::Rules => "rules",
-            By::Plain => "plain",
+            EvaluatedForm::Program => "program",
+            EvaluatedForm::Optimized => "optimized",
+            EvaluatedForm::Rules => "rules",
+            EvaluatedForm::Plain => "plain",
         }
     }
 }

@@ -15,7 +15,7 @@ pub(crate) fn engines() -> impl TypedValueParser<Value = EngineKind> {
 }
 
 /// The engine that ran.
-pub(super) struct Report {
+pub(super) struct EngineReport {
     kind: EngineKind,
     /// Why it is not the requested one.
     fallback: Option<EngineError>,
@@ -23,14 +23,14 @@ pub(super) struct Report {
     compile: Duration,
 }
 
-impl Report {
+impl EngineReport {
     /// The report about an engine that took this time to prepare. Warns if it is not the requested one.
     pub(super) fn of<E: ?Sized>(
         asked: EngineKind,
         made: SelectedEngine<E>,
         compile: Duration,
         code_bytes: fn(&E) -> usize,
-    ) -> (Box<E>, Report) {
+    ) -> (Box<E>, EngineReport) {
         let SelectedEngine { engine, kind, fallback } = made;
         if let Some(why) = &fallback {
             report::warn(
@@ -41,7 +41,7 @@ impl Report {
             );
         }
         let code_bytes = code_bytes(&engine);
-        (engine, Report { kind, fallback, code_bytes, compile })
+        (engine, EngineReport { kind, fallback, code_bytes, compile })
     }
 
     /// Fails unless the engine agrees with the interpreter.
@@ -59,7 +59,7 @@ impl Report {
 
     /// For `--stats`.
     pub(super) fn line(&self) -> String {
-        let Report { kind, fallback, code_bytes, compile } = self;
+        let EngineReport { kind, fallback, code_bytes, compile } = self;
         let instead = match fallback {
             Some(why) => format!(" instead of {}", why.engine()),
             None => String::new(),

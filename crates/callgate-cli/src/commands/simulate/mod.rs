@@ -7,7 +7,7 @@ mod run;
 mod syscall;
 mod trace;
 
-pub(crate) use args::{By, SimulateArgs};
+pub(crate) use args::{EvaluatedForm, SimulateArgs};
 pub(crate) use engine::engines;
 #[cfg(test)]
 pub(crate) use run::answer;

@@ -7,7 +7,7 @@ use callgate::bpf::{NoAncillary, Step};
 use callgate_vm::PacketEngine;
 
 use super::args::SimulateArgs;
-use super::engine::Report;
+use super::engine::EngineReport;
 use super::trace::{trace_json, trace_text};
 use crate::json::{Json, LongArray};
 use crate::options::Format;
@@ -19,7 +19,7 @@ use crate::source::SocketFilter;
 const PIECE: usize = 1 << 16;
 
 /// The result for a packet.
-struct Finding {
+struct PacketResult {
     len: usize,
     /// The value that the filter returned.
     value: u32,
@@ -44,12 +44,13 @@ pub(super) fn answer(
     };
     let compile = start.elapsed();
     let packets = args.subject.packets.read()?;
-    let (engine, report) = Report::of(args.engine, made, compile, PacketEngine::code_bytes);
+    let (engine, report) = EngineReport::of(args.engine, made, compile, PacketEngine::code_bytes);
     let mut passed = 0;
     let mut text = String::new();
     let mut array = LongArray::new("packets");
     for (number, Packet(bytes)) in (1..).zip(&packets) {
-        let mut finding = Finding { len: bytes.len(), value: 0, executed: 0, steps: Vec::new() };
+        let mut finding =
+            PacketResult { len: bytes.len(), value: 0, executed: 0, steps: Vec::new() };
         finding.value = program.trace(bytes, &NoAncillary, |step| {
             finding.executed += 1;
             finding.steps.extend(args.trace.then_some(step));
@@ -86,14 +87,14 @@ pub(super) fn answer(
     print(&text)
 }
 
-impl Finding {
+impl PacketResult {
     /// The number of bytes kept: the kernel truncates a packet to the returned length.
     fn kept(&self) -> usize {
         self.len.min(self.value as usize)
     }
 
     fn line(&self, number: usize, of: usize) -> String {
-        let Finding { len, value, executed, .. } = self;
+        let PacketResult { len, value, executed, .. } = self;
         let bytes = if *len == 1 { "1 byte".to_owned() } else { format!("{len} bytes") };
         let what = match self.kept() {
             _ if *value == 0 => "dropped".to_owned(),

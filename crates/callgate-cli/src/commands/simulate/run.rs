@@ -4,7 +4,7 @@ use super::args::SimulateArgs;
 use super::{packets, syscall};
 use crate::output;
 use crate::report::{Failure, Result};
-use crate::source::{Source, Subject};
+use crate::source::{AnyFilter, Source};
 
 pub(crate) fn run(args: &SimulateArgs) -> Result<u8> {
     answer(args, &mut output::print)?;
@@ -18,14 +18,14 @@ pub(crate) fn answer(
 ) -> Result<()> {
     let source = Source::parse(&args.source)?;
     let packets = args.subject.packets.are_given();
-    match source.read_subject(&args.subject)? {
-        Subject::Packets(filter) if packets => packets::answer(args, &filter, print),
-        Subject::Packets(filter) => Err(Failure::about(
+    match source.read_any(&args.subject)? {
+        AnyFilter::Packets(filter) if packets => packets::answer(args, &filter, print),
+        AnyFilter::Packets(filter) => Err(Failure::about(
             filter.name,
             "is a socket filter, which takes packets, not syscalls",
         )
         .help("give packets with --packet HEX or --packets FILE, and no SYSCALL")),
-        Subject::Calls(filter) => match &args.call {
+        AnyFilter::Syscalls(filter) => match &args.call {
             Some(call) => print(&syscall::answer(args, &filter, call)?),
             None => Err(Failure::about(filter.name, "missing syscall")
                 .help("give it after the source: callgate simulate SOURCE SYSCALL [ARG]...")),

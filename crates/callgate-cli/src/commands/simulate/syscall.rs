@@ -10,8 +10,8 @@ use callgate::policy::Policy;
 use callgate::{Arch, SeccompData, Verdict};
 use callgate_vm::{EngineKind, Reference, SeccompEngine, SelectedEngine};
 
-use super::args::{By, SimulateArgs};
-use super::engine::Report;
+use super::args::{EvaluatedForm, SimulateArgs};
+use super::engine::EngineReport;
 use super::trace::{trace_json, trace_text};
 use crate::call;
 use crate::json::Json;
@@ -20,23 +20,23 @@ use crate::report::{self, Failure, Result};
 use crate::source::{Filter, FilterContent};
 
 /// The verdict for a syscall.
-struct Finding<'a> {
+struct SyscallResult<'a> {
     arch: Option<Arch>,
     data: &'a SeccompData,
     verdict: Verdict,
     /// `None` for rules, which execute no instructions.
-    ran: Option<Ran>,
+    ran: Option<Execution>,
 }
 
 /// The execution of a program.
-struct Ran {
+struct Execution {
     /// The number of executed instructions.
     executed: usize,
     /// The number of instructions in the program.
     len: usize,
     /// Whether the kernel's cache allows the syscall without running the program.
     constant: bool,
-    engine: Report,
+    engine: EngineReport,
 }
 
 /// The verdict as text or JSON.
@@ -57,7 +57,7 @@ pub(super) fn answer(args: &SimulateArgs, filter: &Filter, call: &str) -> Result
                     "use --by plain, which runs a program that tests rule by rule",
                 );
             }
-            Finding { arch, data: &data, verdict: policy.evaluate(&data), ran: None }
+            SyscallResult { arch, data: &data, verdict: policy.evaluate(&data), ran: None }
         }
         Evaluated::Program(program) => {
             let endian = filter.endian();
@@ -65,9 +65,9 @@ pub(super) fn answer(args: &SimulateArgs, filter: &Filter, call: &str) -> Result
             let start = Instant::now();
             let made = made(args.engine, filter, &program)?;
             let (asked, size) = (args.engine, SeccompEngine::code_bytes);
-            let (answering, engine) = Report::of(asked, made, start.elapsed(), size);
+            let (answering, engine) = EngineReport::of(asked, made, start.elapsed(), size);
             engine.check(answering.verdict(&data).0, run.verdict.0)?;
-            let ran = Ran {
+            let ran = Execution {
                 executed: run.executed,
                 len: program.len(),
                 // The kernel's cache does not contain x32 numbers.
@@ -75,7 +75,7 @@ pub(super) fn answer(args: &SimulateArgs, filter: &Filter, call: &str) -> Result
                     && is_constant_allow(&program, data.arch, data.nr),
                 engine,
             };
-            Finding { arch, data: &data, verdict: run.verdict, ran: Some(ran) }
+            SyscallResult { arch, data: &data, verdict: run.verdict, ran: Some(ran) }
         }
     };
     Ok(match args.format {
@@ -115,21 +115,27 @@ enum Evaluated<'a> {
     Program(Cow<'a, LongProgram>),
 }
 
-fn evaluated<'a>(by: By, filter: &'a Filter, options: &CompileOptions) -> Result<Evaluated<'a>> {
+fn evaluated<'a>(
+    by: EvaluatedForm,
+    filter: &'a Filter,
+    options: &CompileOptions,
+) -> Result<Evaluated<'a>> {
     let program = match (by, &filter.content) {
-        (By::Program, _) => filter.code(options)?,
-        (By::Optimized, _) => Cow::Owned(filter.compile(options)?.program.into()),
-        (By::Rules, FilterContent::Profile(profile)) => {
+        (EvaluatedForm::Program, _) => filter.code(options)?,
+        (EvaluatedForm::Optimized, _) => Cow::Owned(filter.compile(options)?.program.into()),
+        (EvaluatedForm::Rules, FilterContent::Profile(profile)) => {
             return Ok(Evaluated::Policy(&profile.policy));
         }
-        (By::Plain, FilterContent::Profile(profile)) => match plain_program(&profile.policy) {
-            Ok(program) => Cow::Owned(program.into()),
-            Err(error) => {
-                let why = format!("the program of --by plain is too long: {error}");
-                return Err(Failure::about(&filter.name, why));
+        (EvaluatedForm::Plain, FilterContent::Profile(profile)) => {
+            match plain_program(&profile.policy) {
+                Ok(program) => Cow::Owned(program.into()),
+                Err(error) => {
+                    let why = format!("the program of --by plain is too long: {error}");
+                    return Err(Failure::about(&filter.name, why));
+                }
             }
-        },
-        (By::Rules | By::Plain, FilterContent::Program { .. }) => {
+        }
+        (EvaluatedForm::Rules | EvaluatedForm::Plain, FilterContent::Program { .. }) => {
             let why = format!("--by {} needs a profile, but this is a BPF program", by.name());
             return Err(
                 Failure::about(&filter.name, why).help("use --by program or --by optimized")
@@ -187,12 +193,12 @@ fn default_arch(arches: &[Arch]) -> Result<Arch> {
     }
 }
 
-impl Finding<'_> {
+impl SyscallResult<'_> {
     fn line(&self) -> String {
         let arch = call::arch_name(self.arch, self.data.arch);
         let mut text = format!("{arch} {}: {}", call::show(self.arch, self.data), self.verdict);
         let _ = match &self.ran {
-            Some(Ran { executed, len, .. }) => {
+            Some(Execution { executed, len, .. }) => {
                 write!(text, ", {executed} of {len} instructions executed")
             }
             None => write!(text, ", according to the rules"),
