@@ -305,7 +305,7 @@ fn unwritable(path: &Path, error: &io::Error) -> Failure {
     match error.kind() {
         io::ErrorKind::NotFound => failure.help("create the directory first"),
         io::ErrorKind::PermissionDenied => {
-            failure.help("write to a directory in which you may create files")
+            failure.help("choose another path, such as a file in your home directory")
         }
         io::ErrorKind::IsADirectory => failure.help("give the name of a file in it"),
         io::ErrorKind::StorageFull => {

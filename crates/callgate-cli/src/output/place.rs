@@ -84,8 +84,8 @@ impl Directory {
             return Ok(());
         }
         let what = match kind {
-            FileType::Symlink => "a symbolic link on the way",
-            FileType::Directory => "a directory on the way",
+            FileType::Symlink => "a symbolic link in the path",
+            FileType::Directory => "a directory in the path",
             _ => "the file",
         };
         Err(refused(&format!(
