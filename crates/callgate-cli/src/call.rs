@@ -1,4 +1,4 @@
-//! Calls as people write and read them: `clone(0x10000000, 0x0, …)`.
+//! Syscalls as text: `clone(0x10000000, 0x0, …)`.
 
 use std::fmt::Write;
 
@@ -8,15 +8,15 @@ use callgate::{Arch, SeccompData};
 use crate::json::Json;
 use crate::report::{Failure, Result};
 
-/// The number of a call given by name or number, as a filter of that architecture sees it.
+/// The number of a syscall given by name or number, as a filter of that architecture sees it.
 pub(crate) fn number(arch: Arch, text: &str) -> Result<u32> {
     find(arch, text)?.ok_or_else(|| unknown(&[arch], text))
 }
 
-/// The same; `None` when the architecture has no call of that name.
+/// Like [`number`]; `None` if the architecture has no syscall of that name.
 ///
 /// # Errors
-/// When a number is no number of a call.
+/// If a number does not fit in 32 bits.
 pub(crate) fn find(arch: Arch, text: &str) -> Result<Option<u32>> {
     if !text.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
         return Ok(arch.number(text));
@@ -24,45 +24,44 @@ pub(crate) fn find(arch: Arch, text: &str) -> Result<Option<u32>> {
     parse_number(text).map(Some)
 }
 
-/// A number of a call.
+/// Parses a syscall number.
 pub(crate) fn parse_number(text: &str) -> Result<u32> {
     let value = parse_value(text).map_err(|why| Failure::new(format!("{text}: {why}")))?;
-    // The field is an int: -1 is what a tracer writes to skip a call.
+    // The field is an int; a tracer writes -1 to skip a syscall.
     let narrow =
         u32::try_from(value).ok().or_else(|| i32::try_from(value as i64).ok().map(|n| n as u32));
-    narrow.ok_or_else(|| {
-        Failure::new(format!("{text} is not the number of a call: numbers have 32 bits"))
-    })
+    narrow.ok_or_else(|| Failure::new(format!("{text} is not a syscall number, which has 32 bits")))
 }
 
-/// None of these architectures has a call of that name.
+/// The message for a name that is not a syscall of these architectures.
 pub(crate) fn unknown(arches: &[Arch], text: &str) -> Failure {
-    let list = |arches: Vec<&str>, last: &str| match arches.as_slice() {
+    let list = |arches: Vec<&str>| match arches.as_slice() {
         [] => String::new(),
         [one] => (*one).to_owned(),
-        [others @ .., end] => format!("{} {last} {end}", others.join(", ")),
+        [others @ .., end] => format!("{} and {end}", others.join(", ")),
     };
-    let asked = list(arches.iter().map(|arch| arch.name()).collect(), "or");
-    let failure = Failure::new(format!("no call of {asked} is named \"{text}\""));
+    let asked = list(arches.iter().map(|arch| arch.name()).collect());
+    let have = if arches.len() == 1 { "has" } else { "have" };
+    let failure = Failure::new(format!("{asked} {have} no syscall \"{text}\""));
     let has_it = Arch::ALL.iter().filter(|arch| arch.number(text).is_some());
     let others: Vec<&str> = has_it.map(|arch| arch.name()).collect();
     failure.help(match syscalls::nearest_name(text) {
-        _ if !others.is_empty() => format!("it exists on {}", list(others, "and")),
+        _ if !others.is_empty() => format!("it exists on {}", list(others)),
         _ if syscalls::is_known_name(text) => {
             "it exists only on other architectures or in old kernels".to_owned()
         }
-        Some(near) => format!("did you mean \"{near}\"? A number works too"),
-        None => "names are those of the kernel's tables; a number works too".to_owned(),
+        Some(near) => format!("did you mean \"{near}\"? A number is accepted, too"),
+        None => "use a name as in syscalls(2), or a number".to_owned(),
     })
 }
 
-/// An arch token.
+/// Parses an arch token.
 pub(crate) fn parse_token(text: &str) -> std::result::Result<u32, String> {
-    u32::try_from(parse_value(text)?).map_err(|_| "a token has 32 bits".to_owned())
+    u32::try_from(parse_value(text)?).map_err(|_| "an arch token has 32 bits".to_owned())
 }
 
-/// An argument of a call, as its register holds it: 32 bits on a 32-bit interface, but for those whose
-/// processes have wide registers, where negative numbers alone are taken for 32 bits, as compilers do.
+/// Parses an argument as its register holds it: 32 bits on a 32-bit ABI. On 32-bit ABIs with 64-bit registers,
+/// only negative numbers are truncated to 32 bits, as compilers do.
 pub(crate) fn parse_argument(arch: Option<Arch>, text: &str) -> Result<u64> {
     let value =
         parse_value(text).map_err(|why| Failure::new(format!("argument \"{text}\": {why}")))?;
@@ -76,7 +75,7 @@ pub(crate) fn parse_argument(arch: Option<Arch>, text: &str) -> Result<u64> {
         .map_err(|_| Failure::new(format!("argument \"{text}\": arguments on {arch} have 32 bits")))
 }
 
-/// A 64-bit value: decimal, `0x`, `0o` or `0b`, perhaps negative (two's complement).
+/// Parses a 64-bit value: decimal, `0x`, `0o` or `0b`, perhaps negative (two's complement).
 pub(crate) fn parse_value(text: &str) -> std::result::Result<u64, String> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
@@ -106,28 +105,28 @@ pub(crate) fn parse_value(text: &str) -> std::result::Result<u64, String> {
     }
 }
 
-/// The interface that a call belongs to, of those that share its arch token.
+/// The ABI of a syscall, of those that share its arch token.
 pub(crate) fn arch_of(data: &SeccompData) -> Option<Arch> {
     let mut candidates = Arch::with_token(data.arch).peekable();
     let first = candidates.peek().copied();
     candidates.find(|arch| arch.call_name(data.nr).is_some()).or(first)
 }
 
-/// The name of an interface, or its token where it has none.
+/// The name of an ABI, or its arch token if it has none.
 pub(crate) fn arch_name(arch: Option<Arch>, token: u32) -> String {
     arch.map_or_else(|| format!("arch {token:#010x}"), |arch| arch.name().to_owned())
 }
 
-/// The name of a call, or its number where it has none.
+/// The name of a syscall, or its number if it has none.
 pub(crate) fn name(arch: Option<Arch>, nr: u32) -> String {
     match arch.and_then(|arch| arch.call_name(nr)) {
         Some(name) => name.to_owned(),
-        None if nr > 0xffff => format!("call {nr:#x}"),
-        None => format!("call {nr}"),
+        None if nr > 0xffff => format!("syscall {nr:#x}"),
+        None => format!("syscall {nr}"),
     }
 }
 
-/// `openat(0xffffff9c, 0x0, 0x0)`: zeros at the end are left out, and the instruction pointer where it
+/// `openat(0xffffff9c, 0x0, 0x0)`: trailing zeros are omitted, and the instruction pointer if it
 /// is 0.
 pub(crate) fn show(arch: Option<Arch>, data: &SeccompData) -> String {
     let mut text = name(arch, data.nr);
@@ -144,7 +143,7 @@ pub(crate) fn show(arch: Option<Arch>, data: &SeccompData) -> String {
     text
 }
 
-/// A call in results for machines.
+/// The JSON fields of a syscall.
 pub(crate) fn fields(arch: Option<Arch>, data: &SeccompData) -> Vec<(&'static str, Json)> {
     vec![
         ("arch", arch.map(Arch::name).into()),
@@ -161,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_read_in_every_usual_form() {
+    fn values_are_parsed_in_every_radix() {
         for (text, value) in [
             ("0", 0),
             ("42", 42),
@@ -190,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_found_by_name_and_number() {
+    fn syscalls_are_found_by_name_and_number() {
         assert_eq!(number(Arch::X86_64, "read").unwrap(), 0);
         assert_eq!(number(Arch::X86_64, "9999").unwrap(), 9999);
         assert_eq!(number(Arch::X86_64, "-1").unwrap(), u32::MAX);
@@ -201,17 +200,17 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_is_said_of_all_architectures() {
+    fn an_unknown_name_is_reported_for_all_architectures() {
         let of = |arches: &[Arch], text| format!("{:?}", unknown(arches, text));
         let three = [Arch::X86_64, Arch::X86, Arch::X32];
-        assert!(of(&three, "x").contains("no call of x86_64, x86 or x32 is named"));
-        assert!(of(&three[..2], "x").contains("no call of x86_64 or x86 is named"));
+        assert!(of(&three, "x").contains("x86_64, x86 and x32 have no syscall"));
+        assert!(of(&three[..2], "x").contains("x86_64 and x86 have no syscall"));
         assert!(of(&three[..1], "opneat").contains("did you mean \\\"openat\\\"?"));
         assert!(of(&three[..1], "osf_sigprocmask").contains("in old kernels"));
     }
 
     #[test]
-    fn a_call_is_shown_without_its_zeros() {
+    fn trailing_zeros_are_omitted() {
         let mut data = SeccompData { nr: 257, arch: Arch::X86_64.token(), ..Default::default() };
         assert_eq!(show(arch_of(&data), &data), "openat()");
         data.args = [0xffff_ff9c, 0, 2, 0, 0, 0];
@@ -219,7 +218,7 @@ mod tests {
         data.nr = 9999;
         data.args = [0; 6];
         data.instruction_pointer = 0x10;
-        assert_eq!(show(arch_of(&data), &data), "call 9999() at 0x10");
+        assert_eq!(show(arch_of(&data), &data), "syscall 9999() at 0x10");
         data.nr = 0x4000_0001;
         assert_eq!(arch_of(&data), Some(Arch::X32));
     }

@@ -2,7 +2,7 @@
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue};
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
     asm, bench, check, compile, completions, diff, disasm, dump, explain, fuzz, generate, man,
@@ -19,33 +19,35 @@ use crate::text::printable;
     version,
     max_term_width = 80,
     after_help = "\
-A SOURCE is [FORMAT:]WHAT, anything that means a filter:
+A SOURCE is [FORMAT:]NAME, a filter in any of these forms:
   container-default    the built-in profile for containers
   profile.json         a Docker, OCI or Podman profile; the formats oci, docker,
-                       podman, runc and crun fix the dialect
+                       podman, runc and crun select the dialect
   profile.yaml         the same in YAML, or a Kubernetes SeccompProfile
-  filter.bpf           raw instructions; write bpf: in front of other names
-  bpftext:filter.txt   instructions as text: tcpdump -d, -dd or -ddd, hex,
-                       assembler or the listings of other tools
-  socket:filter.txt    a program for packets in either form, for `simulate` and
+  filter.bpf           a program as raw instructions (struct sock_filter); for
+                       other file names, write bpf:NAME
+  bpftext:filter.txt   a program as text: tcpdump -d, -dd or -ddd, hexadecimal,
+                       assembler, or the listings of other tools
+  socket:filter.txt    a socket filter, raw or as text, for `simulate` and
                        `bench engines`
   -                    standard input
-  pid:1234             the filters of a running process or thread (as root);
-                       pid:1234/0 the oldest of them
+  pid:1234             all filters of a running process or thread (needs root);
+                       pid:1234/0 is the oldest of them
+Without FORMAT, the file name extension and the content determine the format.
 
 Examples:
   callgate run -- sh -c 'echo this runs; unshare -U true'
   callgate compile profile.json -o filter.bpf --stats
   callgate diff profile.json filter.bpf
 
-Exit status: 0 done, 1 different (diff, fuzz) or denied (check), 2 trouble; run
-and record: the command's."
+Exit status: 0 success, 1 different (diff, fuzz) or denied (check), 2 error,
+3 too noisy (bench); run and record return the exit status of the command."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
     command: Command,
 
-    /// Colours: on a terminal unless NO_COLOR is set, always, or never
+    /// When to use colours: auto (on a terminal, unless NO_COLOR is set), always or never
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
     color: Color,
 }
@@ -78,16 +80,16 @@ enum Color {
     Never,
 }
 
-/// Does what the command line says; the exit status.
+/// Executes the command line; returns the exit status.
 pub(crate) fn run() -> Result<u8> {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        // Help and the version are results, and what cannot be written is an error; clap would not say so.
-        Err(asked) if !asked.use_stderr() => {
-            output::print(&asked.render().ansi().to_string())?;
+        // clap ignores errors when it writes help and the version to standard output.
+        Err(help) if !help.use_stderr() => {
+            output::print(&help.render().ansi().to_string())?;
             return Ok(0);
         }
-        Err(mistake) => one_line(mistake).exit(),
+        Err(error) => escaped(error).exit(),
     };
     match cli.color {
         Color::Auto => anstream::ColorChoice::Auto,
@@ -111,18 +113,18 @@ pub(crate) fn run() -> Result<u8> {
         Command::Check(args) => check::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),
         Command::Bench(args) => bench::run(&args),
-        Command::Completions(args) => completions::run(&args),
-        Command::Man(args) => man::run(&args),
+        Command::Completions(args) => completions::run(&args, Cli::command()),
+        Command::Man(args) => man::run(&args, Cli::command()),
     }
 }
 
-/// Escapes what a message repeats of the command line; see [`printable`].
-fn one_line(mut mistake: clap::Error) -> clap::Error {
+/// Escapes the words of the command line that a message quotes; see [`printable`].
+fn escaped(mut error: clap::Error) -> clap::Error {
     let words: Vec<(ContextKind, ContextValue)> =
-        mistake.context().map(|(kind, value)| (kind, value.clone())).collect();
+        error.context().map(|(kind, value)| (kind, value.clone())).collect();
     for (kind, value) in words {
         let value = match value {
-            // Made from the definition alone, and of several lines.
+            // Contains nothing of the command line, and has several lines.
             _ if kind == ContextKind::Usage => continue,
             ContextValue::String(word) => ContextValue::String(printable(&word).to_string()),
             ContextValue::Strings(words) => ContextValue::Strings(
@@ -134,12 +136,12 @@ fn one_line(mut mistake: clap::Error) -> clap::Error {
             }
             _ => continue,
         };
-        mistake.insert(kind, value);
+        error.insert(kind, value);
     }
-    mistake
+    error
 }
 
-/// A tip keeps its styles, unless a word in it has escapes of its own.
+/// Escapes a tip; it keeps its styles unless something must be escaped.
 fn printable_tip(tip: StyledStr) -> StyledStr {
     let plain = tip.to_string();
     let clean = printable(&plain).to_string();
@@ -155,9 +157,9 @@ mod tests {
         super::Cli::command().debug_assert();
     }
 
-    /// Below the options the help is printed line by line; clap breaks a longer line anywhere.
+    /// clap does not wrap the text after the options at words.
     #[test]
-    fn notes_fit_into_80_columns() {
+    fn the_text_after_the_options_fits_80_columns() {
         let whole = super::Cli::command();
         let mut commands = vec![&whole];
         let mut seen = Vec::new();

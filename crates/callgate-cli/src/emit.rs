@@ -1,4 +1,4 @@
-//! Programs that subcommands make: where they go, in which form, and their figures.
+//! Writes the programs that subcommands generate, and their statistics.
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -17,23 +17,23 @@ use crate::report::{self, Result};
 use crate::stopwatch::Stopwatch;
 use crate::text::printable;
 
-/// Where a program goes.
+/// Where and how a program is written.
 #[derive(Debug, clap::Args)]
 pub(crate) struct EmitOptions {
-    /// Where the program goes; it appears there whole or not at all
+    /// Write the program to this file, atomically [default: standard output]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 
-    /// The form of the program [default: bpf; json with --format json and no -o]
-    #[arg(long, value_name = "FORM")]
+    /// The format of the program [default: bpf, or json with --format json and without -o]
+    #[arg(long, value_name = "FORMAT")]
     emit: Option<Emit>,
 
-    /// Print how large and how fast the program is, and how long it took to make
+    /// Print the size and expected cost of the program and the time to compile it
     #[arg(long)]
     stats: bool,
 
-    /// The form of the figures
-    #[arg(long, value_name = "FORM", default_value = "text")]
+    /// The format of --stats
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
 }
 
@@ -43,37 +43,37 @@ pub(crate) enum Emit {
     Bpf,
     /// Assembler text; `callgate asm` reads it
     Asm,
-    /// An array in C
+    /// A C array
     C,
-    /// An array in Rust (crate libc)
+    /// A Rust array (crate libc)
     Rust,
-    /// A slice in Go (golang.org/x/sys/unix)
+    /// A Go slice (golang.org/x/sys/unix)
     Go,
-    /// Rows of numbers with the facts about the program
+    /// JSON with figures about the program and its instructions as rows of numbers
     Json,
 }
 
-/// A program with what is known of it.
-pub(crate) struct Made<'a> {
+/// A generated program and its figures.
+pub(crate) struct Generated<'a> {
     pub(crate) program: &'a Program,
-    /// Where it comes from, under its key.
+    /// The name of the source, with its JSON key.
     pub(crate) source: (&'static str, Json),
     pub(crate) arches: &'a [Arch],
     pub(crate) endian: Endian,
     pub(crate) figures: Figures,
 }
 
-/// Facts about a program, for machines and for people.
+/// Figures about a program, as JSON and as text.
 #[derive(Default)]
 pub(crate) struct Figures {
-    /// With their stable keys.
+    /// Fields with stable keys.
     pub(crate) json: Vec<(&'static str, Json)>,
-    /// A line each.
+    /// Labelled lines.
     pub(crate) text: Vec<(&'static str, String)>,
 }
 
 impl Emit {
-    /// The notation, where it is one.
+    /// The dialect of a text form.
     pub(crate) fn dialect(self) -> Option<Dialect> {
         match self {
             Emit::Asm => Some(Dialect::Annotated),
@@ -84,7 +84,7 @@ impl Emit {
         }
     }
 
-    /// What names of files in this form end with.
+    /// The extension of files in this form.
     pub(crate) fn extension(self) -> &'static str {
         match self {
             Emit::Bpf => "bpf",
@@ -98,8 +98,8 @@ impl Emit {
 }
 
 impl EmitOptions {
-    /// Writes the program and its figures to where they are wanted.
-    pub(crate) fn deliver(&self, made: Made<'_>) -> Result<u8> {
+    /// Writes the program and its figures as the options say.
+    pub(crate) fn deliver(&self, generated: Generated<'_>) -> Result<u8> {
         let output = self.output.as_deref().filter(|path| path.as_os_str() != "-");
         let emit = self.emit.unwrap_or(match self.format {
             Format::Json if output.is_none() => Emit::Json,
@@ -107,18 +107,18 @@ impl EmitOptions {
         });
         if self.format == Format::Json && emit != Emit::Json && !self.stats {
             report::warn(
-                "--format json has no effect: it is the form of the figures, which nobody asked for",
-                "add --stats, or --emit json for a program in JSON",
+                "--format only affects --stats",
+                "add --stats, or use --emit json for a program as JSON",
             );
         }
-        let Made { program, source, arches, endian, figures } = made;
+        let Generated { program, source, arches, endian, figures } = generated;
         let figures_text = match self.format {
             Format::Json => format!("{}\n", Json::Object(figures.json.clone())),
             Format::Text => {
                 figures.text.iter().map(|(label, value)| format!("{label:<18}{value}\n")).collect()
             }
         };
-        // Whoever asks for the figures at a terminal wants to see them, not an error about raw bytes.
+        // At a terminal, print the figures alone instead of failing because of raw bytes.
         if self.stats && output.is_none() && self.emit.is_none() && io::stdout().is_terminal() {
             output::print(&figures_text)?;
             return Ok(0);
@@ -149,7 +149,7 @@ impl EmitOptions {
 }
 
 impl Figures {
-    /// What a compilation tells; `proof` says in words what was proved.
+    /// The figures of a compilation; `proof` describes what was proved.
     pub(crate) fn of(
         stats: &Stats,
         stopwatch: &Stopwatch,
@@ -158,19 +158,19 @@ impl Figures {
         proof: &str,
     ) -> Figures {
         let mean = match stats.expected_insns {
-            Some(mean) => format!("{mean:.2} executed per call (mean under the weights)"),
+            Some(mean) => format!("{mean:.2} executed per syscall (weighted mean)"),
             None => "unknown: no known syscall is permitted".to_owned(),
         };
         let mut figures = Figures::about(sources, arches);
         figures.add("insns", stats.insns, "instructions", stats.insns.to_string());
         figures.add("expected_insns", stats.expected_insns, "expected", mean);
-        let calls = format!("{} calls", stats.constant_allow);
+        let calls = format!("{} syscalls", stats.constant_allow);
         figures.add("constant_allow", stats.constant_allow, "constant allow", calls);
         figures.add_work(stats, stopwatch, proof);
         figures
     }
 
-    /// Where a program comes from.
+    /// The sources and architectures of a program.
     pub(crate) fn about(sources: &[&str], arches: &[Arch]) -> Figures {
         let arches: Vec<&str> = arches.iter().map(|arch| arch.name()).collect();
         let labels = ["source"].into_iter().chain(std::iter::repeat(""));
@@ -180,7 +180,7 @@ impl Figures {
         Figures { json: Vec::new(), text }
     }
 
-    /// A fact in both forms.
+    /// Adds a figure in both forms.
     pub(crate) fn add(
         &mut self,
         key: &'static str,
@@ -192,10 +192,10 @@ impl Figures {
         self.text.push((label, text));
     }
 
-    /// What a compilation took.
+    /// Adds the effort of a compilation.
     pub(crate) fn add_work(&mut self, stats: &Stats, stopwatch: &Stopwatch, proof: &str) {
         let (compile, prove) = (microseconds(stopwatch.compile), microseconds(stopwatch.prove));
-        self.add("nodes", stats.nodes, "diagram", format!("{} nodes", stats.nodes));
+        self.add("nodes", stats.nodes, "MTBDD", format!("{} nodes", stats.nodes));
         self.add("compile_us", compile, "compiled in", format!("{compile:.0} µs"));
         self.add("prove_us", prove, "proved in", format!("{prove:.0} µs: {proof}"));
         self.json.push(("proved", stats.proved.into()));
@@ -206,7 +206,7 @@ fn microseconds(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e6
 }
 
-/// A program in a notation.
+/// A program as text.
 pub(crate) fn text(
     program: &LongProgram,
     dialect: Dialect,

@@ -1,4 +1,4 @@
-//! JSON output: values with their keys in the order of writing, so that the text is stable.
+//! JSON output. Objects keep the order of their keys, so that the text is stable.
 
 use std::fmt::{self, Write as _};
 
@@ -8,7 +8,7 @@ pub(crate) enum Json {
     Null,
     Bool(bool),
     Int(i128),
-    /// Three decimals; not a number and infinities become null, as JSON has neither.
+    /// Three decimals; NaN and infinities become null, because JSON has neither.
     Float(f64),
     Text(String),
     Array(Vec<Json>),
@@ -16,7 +16,7 @@ pub(crate) enum Json {
 }
 
 impl Json {
-    /// An array of what an iterator gives.
+    /// An array of the items of an iterator.
     pub(crate) fn array<T: Into<Json>>(items: impl IntoIterator<Item = T>) -> Json {
         Json::Array(items.into_iter().map(Into::into).collect())
     }
@@ -32,7 +32,7 @@ impl Json {
                 f.write_str(text.trim_end_matches('0').trim_end_matches('.'))
             }
             Json::Text(text) => write_string(f, text),
-            // Values of one line stay on one line: numbers and rows of an instruction.
+            // Arrays of scalars stay on one line.
             Json::Array(items) if items.iter().all(Json::is_scalar) => {
                 f.write_str("[")?;
                 for (i, item) in items.iter().enumerate() {
@@ -85,8 +85,8 @@ fn write_string(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     f.write_str("\"")
 }
 
-/// An object that begins with a long array of objects or arrays, written while it is made. All pieces
-/// together are what the object would be as [`Json`].
+/// An object that begins with a long array of objects or arrays, written in pieces. Together, the pieces equal the
+/// object written as [`Json`].
 pub(crate) struct LongArray {
     key: &'static str,
     is_empty: bool,
@@ -119,7 +119,7 @@ impl LongArray {
     }
 }
 
-/// A value inside of others.
+/// A nested value.
 struct Indented<'a>(&'a Json, usize);
 
 impl fmt::Display for Indented<'_> {
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_array_in_pieces_is_the_whole() {
+    fn a_long_array_in_pieces_equals_the_whole() {
         let item =
             |number: u64| Json::Object(vec![("n", number.into()), ("all", Json::array([1u8]))]);
         let rest = || vec![("count", 2u8.into()), ("more", item(7))];

@@ -1,13 +1,12 @@
-//! The `callgate` command: a thin layer over the `callgate` library that reads sources, prints results
-//! and turns errors into messages and exit statuses.
+//! The `callgate` command: reads sources, calls the `callgate` library, and prints results and errors.
 //!
 //! - [`cli`]: the command line as a whole; each file of [`commands`] holds one subcommand.
 //! - [`options`]: the options that subcommands share.
-//! - [`source`]: everything that means a filter, read into a profile or a program.
-//! - [`emit`]: programs in every form, with their figures.
-//! - [`smt2`]: scripts for other solvers.
-//! - [`recordings`]: what programs called, read from files.
-//! - [`report`], [`output`], [`json`], [`text`]: messages, results, and their forms for machines and people.
+//! - [`source`]: reads profiles, programs and the filters of processes.
+//! - [`emit`]: writes programs with their figures.
+//! - [`smt2`]: scripts for SMT solvers.
+//! - [`recordings`]: reads recordings and logs of syscalls.
+//! - [`report`], [`output`], [`json`], [`text`]: messages, results and their formats.
 #![deny(unsafe_code)]
 
 mod call;

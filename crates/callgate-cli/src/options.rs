@@ -1,4 +1,4 @@
-//! The options that subcommands share: how a source is to be read, and how it is to be compiled.
+//! Options that subcommands share: for reading sources and for compiling them.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -16,46 +16,45 @@ use clap::{ValueEnum, ValueHint};
 use crate::report::{self, Failure, Result};
 use crate::source::Place;
 
-/// How sources are read. Options that no source needs have no effect, which is said in a warning.
+/// How sources are read. Warns about options that affect none of the sources.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct SourceOptions {
-    /// The architecture the filter is for; may be repeated [default: what the source says for this
-    /// machine, its 32-bit interfaces included]
+    /// The architecture of the filter; may be repeated [default: those of the source that this machine
+    /// supports, including its 32-bit ABIs]
     #[arg(long, value_name = "ARCH", value_parser = parse_arch, help_heading = "Reading")]
     pub(crate) arch: Vec<Arch>,
 
-    /// The kernel that a profile's version conditions ask about: a version, or "running" [default:
-    /// running]
+    /// The kernel version for the conditions of a profile, or "running" [default: running]
     #[arg(long, value_name = "X.Y", help_heading = "Reading")]
     pub(crate) kernel: Option<KernelArg>,
 
-    /// The capabilities that a profile's conditions ask about: docker (its default set), all, none,
+    /// The capabilities for the conditions of a profile: docker (Docker's default set), all, none,
     /// or a list such as CAP_CHOWN,CAP_SYS_ADMIN or docker,CAP_SYS_PTRACE [default: docker]
     #[arg(long, value_name = "CAPS", help_heading = "Reading")]
     caps: Option<CapSet>,
 
-    /// Whether calls newer than any that a profile names fail with ENOSYS: on (runc 1.1.15, 1.2 and
+    /// Whether syscalls newer than all that a profile names fail with ENOSYS: on (runc 1.1.15, 1.2 and
     /// later), runc-1.1 (1.1.3 to 1.1.14: only on architectures that the profile lists) or off (crun)
-    /// [default: on for the dialects docker and runc, else off]
+    /// [default: on for the dialects docker and runc, otherwise off]
     #[arg(long, value_name = "HOW", help_heading = "Reading")]
     enosys_above: Option<EnosysArg>,
 
-    /// Take unknown names of calls as errors
+    /// Treat unknown syscall names as errors
     #[arg(long, help_heading = "Reading")]
     pub(crate) strict: bool,
 
-    /// The byte order of a program [default: that of --arch, else of this machine]
+    /// The byte order of a program [default: that of --arch, otherwise of this machine]
     #[arg(long, value_name = "ORDER", help_heading = "Reading")]
     endian: Option<EndianArg>,
 }
 
-/// A kernel that is named.
+/// A kernel on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum KernelArg {
-    /// `running`: this one.
+    /// `running`: that of this machine.
     Running,
     Version(KernelVersion),
-    /// No kernel at all but a source, where a command takes `--kernel` without a value.
+    /// Not a kernel but the source, after `--kernel` without a value.
     Source(OsString),
 }
 
@@ -73,39 +72,38 @@ pub(crate) const RUNNING: &str = "running";
 /// How profiles are compiled.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CompileOptions {
-    /// What running a filter costs on the kernel it is for [default: cached]
+    /// The cost model of the target kernel [default: cached]
     #[arg(long, value_name = "MODEL", help_heading = "Compiling")]
     model: Option<ModelArg>,
 
-    /// What comes first: the expected cost of a call, or the length of the program
+    /// The optimization goal: the expected cost per syscall, or the length of the program
     /// [default: speed]
     ///
-    /// For speed, an instruction more in the program still has a small price, because code fills
-    /// cache lines even when it is not executed.
+    /// With speed, each additional instruction still has a small cost, because code fills cache
+    /// lines even if it is not executed.
     #[arg(long, value_name = "AIM", help_heading = "Compiling")]
     optimize: Option<AimArg>,
 
-    /// How often calls happen: a name and a count per line, the tables of strace -c or perf trace -s, a log,
-    /// or a recording [default: all always-allowed calls alike]
+    /// The frequencies of syscalls: a name and a count per line, a table of strace -c or perf trace -s, a
+    /// log, or a recording [default: equal for all always-allowed syscalls]
     ///
-    /// A recording in JSON counts for each architecture that it names; other counts are for the first
-    /// architecture of the filter. Unknown names are left out with a warning; with --strict they are
-    /// errors.
+    /// A recording in JSON has counts per architecture; other counts are for the first architecture of
+    /// the filter. Unknown names are skipped with a warning, or are errors with --strict.
     ///
-    /// Without this option every call of the first architecture that the filter always allows is
-    /// taken to be equally frequent. Calls without a count get a tenth of all weight together when
-    /// they are always allowed, and a hundredth when they are not: nothing is known of them, so they
-    /// only decide between programs that are otherwise equal.
+    /// Without this option, all syscalls of the first architecture that the filter always allows are
+    /// assumed to be equally frequent. With it, syscalls without a count share a tenth of the total
+    /// weight if they are always allowed, and a hundredth otherwise, so that they only decide between
+    /// programs that are otherwise equal.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Compiling")]
     weights: Option<PathBuf>,
 }
 
-/// The form of results.
+/// The format of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For people
+    /// Text for people
     Text,
-    /// For machines; the keys are stable
+    /// JSON with stable keys
     Json,
 }
 
@@ -150,27 +148,26 @@ impl From<EndianArg> for Endian {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum ModelArg {
-    /// Linux before 5.11: all calls pay for each executed instruction, interpreted or native.
-    /// `interpreter` and `jit` are aliases
+    /// Linux before 5.11: every executed instruction costs, interpreted or compiled. Aliases:
+    /// interpreter, jit
     #[value(aliases = ["interpreter", "jit"])]
     Uncached,
-    /// Linux 5.11 and later: calls that are always allowed cost next to nothing, others pay for each
-    /// executed instruction
+    /// Linux 5.11 and later: always-allowed syscalls are cached and cost nothing, the others cost as
+    /// with uncached
     Cached,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum AimArg {
-    /// The fewest executed instructions per call; one in the program costs a little too
+    /// The fewest executed instructions per syscall; program length has a small cost
     Speed,
-    /// The fewest instructions in the program, then the fewest executed
+    /// The shortest program, then the fewest executed instructions
     Size,
 }
 
-/// The budget where somebody else's programs are read, whatever they compute: an answer within half a
-/// second (0.26 s was the most for 150 random programs with arithmetic), and below 100 MB. Filters in use
-/// need some ten thousand nodes. `compile` has the larger default, because policies of ten thousand rules
-/// that fit into a program may need it.
+/// The budget for arbitrary programs: at most half a second (0.26 s was the maximum for 150 random programs
+/// with arithmetic) and 100 MB. Filters in use need some ten thousand nodes. `compile` has the larger default,
+/// because policies of ten thousand rules that fit into a program may need it.
 pub(crate) const PROMPT: Budget = Budget { nodes: 800_000, steps: 4_000_000 };
 
 impl From<ModelArg> for Model {
@@ -198,20 +195,40 @@ pub(crate) const NATIVE_ENDIAN: Endian =
 /// The architecture of this machine.
 pub(crate) fn native_arch() -> Result<Arch> {
     Arch::native().ok_or_else(|| {
-        Failure::new(format!("the architecture {} is not known here", std::env::consts::ARCH))
-            .help("name one with --arch")
+        Failure::new(format!(
+            "unsupported architecture of this machine: {}",
+            std::env::consts::ARCH
+        ))
+        .help("select an architecture with --arch")
     })
+}
+
+/// Parses a number without a sign, at most `max`.
+pub(crate) fn parse_at_most(text: &str, max: u64) -> std::result::Result<u64, String> {
+    let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = text.parse().ok().filter(|number| is_digits && *number <= max);
+    number.ok_or_else(|| format!("expected a number from 0 to {max}"))
+}
+
+/// [`parse_at_most`] for options that take any 64-bit number.
+pub(crate) fn parse_u64(text: &str) -> std::result::Result<u64, String> {
+    parse_at_most(text, u64::MAX)
+}
+
+/// [`parse_at_most`] for a number of seconds or the like.
+pub(crate) fn parse_u32(text: &str) -> std::result::Result<u32, String> {
+    parse_at_most(text, u32::MAX.into()).map(|number| number as u32)
 }
 
 pub(crate) fn parse_arch(name: &str) -> std::result::Result<Arch, String> {
     Arch::from_name(name).ok_or_else(|| {
         let names: Vec<&str> = Arch::ALL.iter().map(|arch| arch.name()).collect();
-        format!("known are {}", names.join(", "))
+        format!("the architectures are {}", names.join(", "))
     })
 }
 
 impl SourceOptions {
-    /// The same, with the native architecture alone as the default.
+    /// Like `self`, but the default architecture is the native one alone.
     pub(crate) fn native(&self) -> Result<SourceOptions> {
         let mut options = self.clone();
         if options.arch.is_empty() {
@@ -220,7 +237,7 @@ impl SourceOptions {
         Ok(options)
     }
 
-    /// The same, with defaults for rules that libseccomp can compile as well: the native architecture, and without
+    /// Like `self`, with defaults for rules that libseccomp can compile, too: the native architecture, and without
     /// ENOSYS for new numbers, which runc adds to libseccomp's program.
     pub(crate) fn for_libseccomp(&self) -> Result<SourceOptions> {
         let mut options = self.native()?;
@@ -250,20 +267,20 @@ impl SourceOptions {
         let given = self.endian.map(Endian::from);
         if let Some(odd) = self.arch.iter().find(|arch| Some(arch.endian()) != given.or(of_arch)) {
             return Err(Failure::new(format!(
-                "the byte order of {odd} is not that of the other options"
+                "the byte order of {odd} contradicts the other options"
             ))
-            .help("give --endian alone, or architectures of one byte order"));
+            .help("give only --endian, or architectures with the same byte order"));
         }
         Ok(given.or(of_arch).unwrap_or(NATIVE_ENDIAN))
     }
 
-    /// Whether the byte order of a program is given, and not just that of this machine.
+    /// Whether the options determine the byte order of a program.
     pub(crate) fn fixes_endian(&self) -> bool {
         self.endian.is_some() || !self.arch.is_empty()
     }
 
-    /// Says which of the given options no source needs: `profile` and `program` are whether one of the
-    /// sources is such, and `counts` whether counts are read too.
+    /// Warns about options that affect no source: `profile` and `program` tell whether such a source
+    /// exists, `counts` whether counts are read, too.
     pub(crate) fn warn_about_unused(&self, profile: bool, program: bool, counts: bool) {
         let of_profiles = [
             ("--kernel", matches!(self.kernel, Some(KernelArg::Version(_)))),
@@ -274,18 +291,18 @@ impl SourceOptions {
         for (option, _) in of_profiles.into_iter().filter(|(_, given)| *given && !profile) {
             report::warn(
                 format!("{option} has no effect: no source is a profile"),
-                "leave it out: a program means what it means everywhere",
+                "omit it: only profiles have conditions that depend on it",
             );
         }
         if self.endian.is_some() && !program {
             report::warn(
                 "--endian has no effect: no source is a program",
-                "leave it out: a profile has the byte order of its architectures (--arch)",
+                "omit it: the byte order of a profile is that of its architectures (--arch)",
             );
         }
     }
 
-    /// The options as a command line says them, for commands that are shown to people.
+    /// The options as words of a command line, for commands in messages.
     pub(crate) fn arguments(&self) -> Vec<String> {
         let enosys = |value: &EnosysArg| match value {
             EnosysArg::On => "on",
@@ -319,19 +336,19 @@ impl SourceOptions {
         if let Some(KernelArg::Version(version)) = self.kernel {
             return Ok(version);
         }
-        let help = "name a version, such as --kernel 6.12";
+        let help = "give a version, such as --kernel 6.12";
         let release = callgate_linux::kernel::release().map_err(|error| {
             let why = callgate_linux::error_text(&error);
-            Failure::new(format!("the kernel does not tell its version: {why}")).help(help)
+            Failure::new(format!("cannot read the kernel version: {why}")).help(help)
         })?;
         release.parse().map_err(|_| {
-            Failure::new(format!("the kernel's version \"{release}\" is not understood")).help(help)
+            Failure::new(format!("cannot parse the kernel version \"{release}\"")).help(help)
         })
     }
 }
 
-/// Whether some of the counts are for these architectures; says so when not, for they are probably not meant
-/// for this filter.
+/// Whether any count is for these architectures; warns if not, because the file probably belongs to another
+/// filter.
 fn has_counts_of(name: &str, counts: &[Count], arches: &[Arch]) -> bool {
     let Some(first) = arches.first() else { return true };
     let counted = |count: &Count| match count.arch {
@@ -344,13 +361,13 @@ fn has_counts_of(name: &str, counts: &[Count], arches: &[Arch]) -> bool {
     let (message, help) = if counts.iter().all(|count| count.arch.is_some()) {
         let names: Vec<&str> = arches.iter().map(|arch| arch.name()).collect();
         (
-            format!("it counts no call of {}, so it has no effect", names.join(", ")),
-            "a recording counts for the architectures that it names".to_owned(),
+            format!("has no effect: it contains no counts for {}", names.join(", ")),
+            "a recording has counts only for the architectures in it".to_owned(),
         )
     } else {
         (
-            format!("it counts no call of {first}, so it has no effect"),
-            format!("counts are taken for the first architecture, {first} here"),
+            format!("has no effect: it contains no syscalls of {first}"),
+            format!("counts are for the first architecture of the filter, here {first}"),
         )
     };
     report::warn_about(name, message, help);
@@ -358,7 +375,7 @@ fn has_counts_of(name: &str, counts: &[Count], arches: &[Arch]) -> bool {
 }
 
 impl CompileOptions {
-    /// Which of the options are given, as a command line names them.
+    /// The names of the given options.
     pub(crate) fn given(&self) -> impl Iterator<Item = &'static str> {
         let given = [
             ("--model", self.model.is_some()),
@@ -368,30 +385,30 @@ impl CompileOptions {
         given.into_iter().filter(|(_, given)| *given).map(|(name, _)| name)
     }
 
-    /// Says that the options given have no effect on this input, and why.
+    /// Warns that the given options have no effect on this input.
     pub(crate) fn warn_about_given(&self, name: &str, why: &str, help: &str) {
         for option in self.given() {
             report::warn_about(name, format!("{option} has no effect: {why}"), help);
         }
     }
 
-    /// The same where programs are measured as they are: weights say then which calls.
+    /// Like [`Self::warn_about_given`] if programs are measured unchanged; weights then select syscalls.
     pub(crate) fn warn_without_profiles(&self) {
         for option in self.given().filter(|option| *option != "--weights") {
             report::warn(
                 format!("{option} has no effect: no source is a profile"),
-                "leave it out; `callgate optimize` makes a better program of one",
+                "omit it; `callgate optimize` optimizes programs",
             );
         }
     }
 
-    /// Whether it is said how often calls happen.
+    /// Whether --weights is given.
     pub(crate) fn has_weights(&self) -> bool {
         self.weights.is_some()
     }
 
-    /// What the compiler is told about a filter for these architectures. The file of weights is read;
-    /// with `strict`, unknown names in it are errors.
+    /// The options of the compiler for a filter of these architectures. Reads the file of weights; with
+    /// `strict`, unknown names in it are errors.
     pub(crate) fn read(&self, arches: &[Arch], strict: bool) -> Result<compile::Options> {
         let weights = match &self.weights {
             None => Weights::uniform(),
@@ -419,7 +436,7 @@ impl CompileOptions {
         })
     }
 
-    /// The same for every model and aim, or for those alone that are given.
+    /// Like [`Self::read`] for every model and aim that the options permit.
     pub(crate) fn read_all(&self, arches: &[Arch], strict: bool) -> Result<Vec<compile::Options>> {
         let one = self.read(arches, strict)?;
         let models: &[Model] = if self.model.is_some() { &[one.model] } else { Model::ALL };
@@ -428,13 +445,13 @@ impl CompileOptions {
         Ok(pairs.map(|(aim, model)| compile::Options { aim, model, ..one.clone() }).collect())
     }
 
-    /// The option for weights as a command line says it, for commands that are shown to people.
+    /// The --weights option as words of a command line, for commands in messages.
     pub(crate) fn weights_arguments(&self) -> Vec<String> {
         let path = self.weights.as_ref().map(|path| path.display().to_string());
         path.into_iter().flat_map(|path| ["--weights".to_owned(), path]).collect()
     }
 
-    /// All options as a command line says them.
+    /// All options as words of a command line.
     pub(crate) fn arguments(&self) -> Vec<String> {
         let model = self.model.map(|model| format!("--model={}", Model::from(model).name()));
         let aim = self.optimize.map(|aim| format!("--optimize={}", Aim::from(aim).name()));

@@ -1,4 +1,4 @@
-//! Where results go: standard output, or a file that appears whole or not at all.
+//! Writes results to standard output, or to files atomically.
 
 mod new_file;
 mod place;
@@ -16,17 +16,17 @@ pub(crate) use new_file::{
 };
 pub(crate) use place::Directory;
 
-/// The columns of a terminal that everything fits into.
+/// The maximum width of output in columns.
 const WIDTH: usize = 80;
 
-/// Writes text to standard output; styles are kept on a terminal only.
+/// Writes text to standard output; keeps styles only on a terminal.
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = anstream::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(stdout_failed)
 }
 
-/// Appends text in lines that fit and ends the last one. The first line has `used` columns taken,
-/// others start with `indent` blanks.
+/// Appends wrapped text and a line break. In the first line, `used` columns are taken; the others start with `indent`
+/// blanks.
 pub(crate) fn wrap(text: &mut String, words: &str, used: usize, indent: usize) {
     let mut column = used;
     for (i, word) in words.split(' ').enumerate() {
@@ -44,19 +44,19 @@ pub(crate) fn wrap(text: &mut String, words: &str, used: usize, indent: usize) {
     text.push('\n');
 }
 
-/// How many columns a text takes.
+/// The width of a text in columns.
 pub(crate) fn width(text: &str) -> usize {
     anstream::adapter::strip_str(text).map(|part| part.chars().count()).sum()
 }
 
-/// Writes bytes to standard output as they are.
+/// Writes bytes to standard output.
 pub(crate) fn print_bytes(bytes: &[u8]) -> Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(bytes).and_then(|()| out.flush()).map_err(stdout_failed)
 }
 
 fn stdout_failed(error: io::Error) -> Failure {
-    Failure::new(format!("standard output cannot be written: {}", error_text(&error)))
+    Failure::new(format!("cannot write to standard output: {}", error_text(&error)))
 }
 
 /// Writes a program's bytes to a file, or to standard output unless that is a terminal.
@@ -64,8 +64,8 @@ pub(crate) fn write_program(path: Option<&Path>, bytes: &[u8]) -> Result<()> {
     match path.filter(|path| path.as_os_str() != "-") {
         Some(path) => write_file(path, bytes),
         None if io::stdout().is_terminal() => {
-            Err(Failure::new("raw instructions are not written to a terminal")
-                .help("name a file with -o FILE, or send them through a pipe"))
+            Err(Failure::new("refusing to write raw instructions to a terminal")
+                .help("write to a file with -o FILE, or to a pipe"))
         }
         None => print_bytes(bytes),
     }

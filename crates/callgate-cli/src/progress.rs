@@ -1,4 +1,4 @@
-//! A line about the progress, at a terminal and when it takes long.
+//! Progress line for long operations at a terminal.
 
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::report;
 use crate::text::printable;
 
-/// A line that is written again and again.
+/// A line that is updated in place.
 pub(crate) struct Progress {
     start: Instant,
     last: Instant,
@@ -19,7 +19,7 @@ impl Progress {
         Progress { start, last: start, is_shown: false, is_terminal: io::stderr().is_terminal() }
     }
 
-    /// Shows a text, a few times a second.
+    /// Shows a text, at most ten times per second.
     pub(crate) fn tell(&mut self, text: impl FnOnce() -> String) {
         let now = Instant::now();
         let is_long = now - self.start > Duration::from_secs(1);
@@ -30,7 +30,7 @@ impl Progress {
         }
     }
 
-    /// Takes the line away.
+    /// Erases the line.
     pub(crate) fn clear(&self) {
         if self.is_shown {
             report::note("\r\u{1b}[K");

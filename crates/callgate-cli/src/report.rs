@@ -1,12 +1,12 @@
-//! Messages for the person at the terminal, in the form of compilers:
+//! Errors and warnings, in the style of compilers:
 //!
 //! ```text
 //! callgate: profile.json:3:14: error: unknown action "SCMP_ACT_ALOW"
 //!   help: the actions are SCMP_ACT_ALLOW, …
 //! ```
 //!
-//! Everything goes to standard error; standard output belongs to results. Nothing is dropped: a
-//! [`Failure`] carries every error of an input, and warnings are printed wherever they arise.
+//! Messages go to standard error, results to standard output. A [`Failure`] contains all errors of an input; warnings are
+//! printed where they arise.
 
 use std::fmt;
 use std::io::Write;
@@ -21,16 +21,16 @@ const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const HELP: Style = AnsiColor::Cyan.on_default().bold();
 const PLACE: Style = Style::new().bold();
 
-/// The exit status for trouble of any kind that has no status of its own.
-pub(crate) const TROUBLE: u8 = 2;
+/// The exit status for errors without a status of their own.
+pub(crate) const ERROR_STATUS: u8 = 2;
 
-/// Why a command stops: what to print, and its exit status.
+/// Why a command failed: the messages and the exit status.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    /// The input that the messages are about; none for the command line or the system.
+    /// The input that the messages are about; `None` for the command line or the system.
     origin: Option<String>,
     messages: Vec<Diagnostic>,
-    /// Whether the texts have several lines.
+    /// Whether line breaks in the texts are kept.
     is_multiline: bool,
     status: u8,
 }
@@ -38,7 +38,7 @@ pub(crate) struct Failure {
 pub(crate) type Result<T> = std::result::Result<T, Failure>;
 
 impl Failure {
-    /// An error about nothing but itself.
+    /// An error about the command line or the system.
     pub(crate) fn new(message: impl Into<String>) -> Failure {
         Failure::of_messages(None, vec![Diagnostic::error(None, message)])
     }
@@ -54,17 +54,17 @@ impl Failure {
     }
 
     fn of_messages(origin: Option<String>, messages: Vec<Diagnostic>) -> Failure {
-        Failure { origin, messages, is_multiline: false, status: TROUBLE }
+        Failure { origin, messages, is_multiline: false, status: ERROR_STATUS }
     }
 
-    /// Keeps the ends of lines in the texts, below the first line as they are indented: for tables, and what
-    /// another program printed.
+    /// Keeps line breaks and indentation in the texts: for tables and for the output of other
+    /// programs.
     pub(crate) fn multiline(mut self) -> Failure {
         self.is_multiline = true;
         self
     }
 
-    /// What to do about the last message.
+    /// Adds help to the last message.
     pub(crate) fn help(mut self, help: impl Into<String>) -> Failure {
         if let Some(last) = self.messages.last_mut() {
             last.help = help.into();
@@ -72,13 +72,29 @@ impl Failure {
         self
     }
 
-    /// Ends with another exit status.
+    /// The line of the first message, if it has a position.
+    pub(crate) fn line(&self) -> Option<u32> {
+        Some(self.messages.first()?.position?.line)
+    }
+
+    /// Adds to the help of the last message.
+    pub(crate) fn more_help(mut self, more: &str) -> Failure {
+        if let Some(last) = self.messages.last_mut() {
+            last.help = match last.help.as_str() {
+                "" => more.to_owned(),
+                help => format!("{help}; {more}"),
+            };
+        }
+        self
+    }
+
+    /// Sets another exit status.
     pub(crate) fn status(mut self, status: u8) -> Failure {
         self.status = status;
         self
     }
 
-    /// Prints the messages; the exit status is left to be returned.
+    /// Prints the messages and returns the exit status.
     pub(crate) fn print(&self) -> u8 {
         for message in &self.messages {
             let origin = self.origin.as_deref();
@@ -106,10 +122,10 @@ pub(crate) fn warn(message: impl Into<String>, help: impl Into<String>) {
     print(None, &Diagnostic::warning(None, message).help(help));
 }
 
-/// Prints text that belongs beside the result, not into it.
+/// Prints text to standard error.
 pub(crate) fn note(text: &str) {
-    // In one piece, so that messages of several processes do not mix. When standard error is closed
-    // there is nobody left to tell.
+    // In one write, so that messages of several processes do not mix. Errors are ignored: there is no
+    // other place to report them.
     let _ = anstream::stderr().lock().write_all(text.as_bytes());
 }
 
@@ -185,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_one_line_whatever_the_input_is_called() {
+    fn a_message_is_one_line_for_any_name() {
         let name = "a\ncallgate: all is well\u{202e}";
         let escaped = r"a\ncallgate: all is well\u{202e}";
         let error = Diagnostic::error(None, format!("no {name}")).help(name);

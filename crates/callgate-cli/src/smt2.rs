@@ -1,4 +1,4 @@
-//! `--smt2 FILE`: a script with which another solver checks the answer of a command.
+//! `--smt2 FILE`: writes a script with which an SMT solver checks the result of a command.
 
 use std::path::PathBuf;
 
@@ -7,10 +7,10 @@ use clap::ValueHint;
 
 use crate::output;
 use crate::report::{Failure, Result};
-use crate::source::{self, Meaning};
+use crate::source::{self, FilterContent};
 use crate::text::shell_word;
 
-/// Whether a script is wanted.
+/// The file for the script, if any.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Smt2Option {
     /// Also write an SMT-LIB 2 script that z3, cvc5 or another solver finds unsatisfiable exactly when the
@@ -20,12 +20,14 @@ pub(crate) struct Smt2Option {
 }
 
 impl Smt2Option {
-    /// Writes the script that compares `a` with `b`, if one is wanted.
+    /// Writes the script that compares `a` with `b`, if requested.
     pub(crate) fn write(&self, endian: callgate::Endian, a: &Side<'_>, b: &Side<'_>) -> Result<()> {
         let Some(file) = &self.file else { return Ok(()) };
         if file.as_os_str() == "-" {
-            return Err(Failure::new("--smt2 - is not a file: standard output has the result")
-                .help("give the name of a file; ./- is one"));
+            return Err(Failure::new(
+                "--smt2 cannot write to standard output, which has the result",
+            )
+            .help("give a file name; for a file named -, write ./-"));
         }
         let words = std::env::args_os().skip(1);
         let words = words.map(|word| shell_word(&word.to_string_lossy()));
@@ -45,11 +47,11 @@ impl source::Stack {
 }
 
 impl source::Filter {
-    /// The filter, to be translated.
+    /// The filter for the translation.
     pub(crate) fn for_smt2(&self) -> Filter<'_> {
-        match &self.meaning {
-            Meaning::Profile(profile) => Filter::Policy(&profile.policy),
-            Meaning::Program { program, .. } => Filter::Program(program),
+        match &self.content {
+            FilterContent::Profile(profile) => Filter::Policy(&profile.policy),
+            FilterContent::Program { program, .. } => Filter::Program(program),
         }
     }
 }

@@ -4,12 +4,12 @@ use std::time::{Duration, Instant};
 
 use callgate::compile::Phase;
 
-/// Measures a compilation that begins when it is made.
+/// Measures a compilation that starts with [`Stopwatch::start`].
 pub(crate) struct Stopwatch {
     last: Instant,
-    /// From the description to a program that is not checked yet.
+    /// The time from the description to an unchecked program.
     pub(crate) compile: Duration,
-    /// All checks of the program.
+    /// The time of all checks of the program.
     pub(crate) prove: Duration,
 }
 
@@ -18,14 +18,14 @@ impl Stopwatch {
         Stopwatch { last: Instant::now(), compile: Duration::ZERO, prove: Duration::ZERO }
     }
 
-    /// A phase has ended.
+    /// Notes the end of a phase.
     pub(crate) fn note(&mut self, phase: Phase) {
         let now = Instant::now();
         let took = now - std::mem::replace(&mut self.last, now);
         match phase {
             Phase::Generated => self.compile += took,
             Phase::Proved => self.prove += took,
-            // A phase that this command does not report.
+            // Other phases are not reported.
             _ => {}
         }
     }

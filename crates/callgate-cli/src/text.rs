@@ -1,18 +1,16 @@
-//! Text for people: numbers in words, and names that somebody else chose.
+//! Formats numbers, and escapes names from inputs.
 
 use std::fmt;
 
-/// Text that an input, a file name or a process chose, for messages and tables: see [`Printable`].
+/// Escapes text from an input, a file name or a process for messages and tables: see [`Printable`].
 pub(crate) fn printable<T: AsRef<str> + ?Sized>(text: &T) -> Printable<'_> {
     Printable(text.as_ref())
 }
 
-/// Shows text in one line, with an escape in place of each character that does not print as itself: control
-/// characters, which move the cursor, end a line or begin another, and format characters, of which the
-/// bidirectional controls show text in another order than it has.
+/// Displays text in one line, with escapes for unprintable characters: control characters, which move the cursor or end
+/// a line, and format characters, which include the bidirectional controls that reorder text.
 ///
-/// All text of others passes here on its way to a terminal. JSON does not; it escapes by itself what
-/// its rules demand.
+/// All untrusted text passes through here before it is printed. JSON has its own escapes.
 pub(crate) struct Printable<'a>(&'a str);
 
 impl fmt::Display for Printable<'_> {
@@ -32,12 +30,12 @@ impl fmt::Display for Printable<'_> {
     }
 }
 
-/// Whether a character prints as itself, by the tables of the standard library.
+/// Whether a character is printable according to the standard library.
 fn is_printable(c: char) -> bool {
     if c.is_ascii() {
         return matches!(c, ' '..='~');
     }
-    // Behind a letter, for a combining mark at the start of a text counts as unprintable.
+    // After a letter, because `escape_debug` escapes a combining mark at the start of a text.
     String::from_iter(['a', c]).escape_debug().nth(1) == Some(c)
 }
 
@@ -46,7 +44,7 @@ pub(crate) fn count(calls: usize) -> String {
     counted(calls as u64, "call")
 }
 
-/// `1 filter`, `2 processes`, of what is counted.
+/// `1 filter`, `2 processes`.
 pub(crate) fn counted(count: u64, what: &str) -> String {
     let plural = match what {
         _ if count == 1 => "",
@@ -61,15 +59,15 @@ pub(crate) fn times(count: u64) -> String {
     if count == 1 { "once".to_owned() } else { format!("{} times", grouped(count)) }
 }
 
-/// The name of a file as an argument of a command line that somebody copies into a shell: in quotes where
-/// it needs them, and never an option or the format of a source.
+/// A file name as an argument in a shell: quoted if necessary, and never mistaken for an option or for the format of a
+/// source.
 pub(crate) fn argument(file: &str) -> String {
     let first = file.split('/').next().unwrap_or_default();
     let here = if file.starts_with('-') || first.contains(':') { "./" } else { "" };
     shell_word(&format!("{here}{file}"))
 }
 
-/// A word of a command line for a shell, in quotes where it needs them.
+/// A word of a command line for a shell, quoted if necessary.
 pub(crate) fn shell_word(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -78,7 +76,7 @@ pub(crate) fn shell_word(word: &str) -> String {
     if word.chars().all(is_printable) {
         return format!("'{}'", word.replace('\'', r"'\''"));
     }
-    // What a terminal would not show as it is stands there by its bytes.
+    // Unprintable characters are written as octal bytes.
     let mut text = "$'".to_owned();
     for c in word.chars() {
         match c {
@@ -111,14 +109,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_counted_is_in_the_singular_only_once() {
+    fn only_one_is_singular() {
         assert_eq!([counted(1, "process"), counted(2, "process")], ["1 process", "2 processes"]);
         assert_eq!([counted(0, "call"), count(1)], ["0 calls", "1 call"]);
         assert_eq!(counted(9495, "call"), "9,495 calls");
     }
 
     #[test]
-    fn arguments_mean_the_file_in_any_shell() {
+    fn arguments_are_quoted_for_shells() {
         for (file, text) in [
             ("a-b/c_1.json", "a-b/c_1.json"),
             ("my log", "'my log'"),
@@ -139,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_print_as_itself_is_escaped() {
+    fn unprintable_characters_are_escaped() {
         for (text, shown) in [
             ("a \"b\" \\ 'c' ~", "a \"b\" \\ 'c' ~"),
             ("é日本e\u{301}😀", "é日本e\u{301}😀"),
@@ -156,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn thousands_are_told_apart() {
+    fn thousands_are_separated() {
         for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
             assert_eq!(grouped(number), text);
         }

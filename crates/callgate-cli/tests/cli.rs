@@ -1,6 +1,6 @@
-//! Plays the files of `sessions/` and the examples of `README.md`: the command line as users type it, with what
-//! it prints. Each file and each example is a test of its own; `cargo test -p callgate-cli --test cli -- NAME`
-//! plays those whose name contains `NAME`.
+//! Runs the commands in the files of `sessions/` and in the examples of `README.md`, and compares their output. Each
+//! file and each example is a test; `cargo test -p callgate-cli --test cli -- NAME` runs those whose name contains
+//! `NAME`.
 //!
 //! A file is a session, read from top to bottom in an empty directory:
 //!
@@ -13,12 +13,12 @@
 //! $ callgate diff a b         a command for /bin/sh; a backslash at the end continues it
 //! > a line of standard output
 //! ! a line of standard error
-//! ? 1                         the exit status, when it is not 0; a signal is 128 and its number
+//! ? 1                         the exit status unless it is 0; for a signal, 128 plus its number
 //! ```
 //!
-//! In an expected line `[..]` stands for any text. `BLESS=1 cargo test -p callgate-cli` writes what the
-//! commands print into the files and leaves lines alone that match by `[..]`; read the difference before
-//! you commit it. How examples in `README.md` are compared is in `session/readme.rs`.
+//! In an expected line, `[..]` matches any text. `BLESS=1 cargo test -p callgate-cli` writes the output of the
+//! commands into the files, except for lines that match with `[..]`; read the difference before you commit it.
+//! `session/readme.rs` describes how examples in `README.md` are compared.
 
 mod session;
 
@@ -41,13 +41,13 @@ fn main() -> ExitCode {
     let mut tests = vec![test("patterns_match_whole_lines", session::patterns_match_whole_lines)];
     tests.extend(paths.into_iter().map(|path| {
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-        test(name, move || prints_what_it_should(&path))
+        test(name, move || matches_its_output(&path))
     }));
     tests.extend(session::readme::tests());
     callgate_testing::run(tests)
 }
 
-fn prints_what_it_should(path: &Path) -> TestResult {
+fn matches_its_output(path: &Path) -> TestResult {
     let text = fs::read_to_string(path).unwrap();
     let played = session::play(&text, path)?;
     if played == text {

@@ -1,4 +1,4 @@
-//! Containers start under generated profiles, with the real runtimes.
+//! Containers start under generated profiles with real runtimes.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,4 +1,4 @@
-//! `callgate asm`: from program text in any form to a program.
+//! `callgate asm`: assembles a program from text in any form.
 
 use std::path::PathBuf;
 
@@ -11,12 +11,14 @@ use crate::output;
 use crate::report::{Failure, Result};
 use crate::source::{self, Place};
 
-/// Assemble a program, check it as the kernel does, and write its bytes
+/// Assemble a BPF program and check that the kernel accepts it
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The language is that of Linux's bpf_asm with names; every other text that a
-source `bpftext:` may have is read, too: what `callgate disasm` prints in any
-dialect goes in again, and so do the listings of tcpdump.
+The language is that of bpf_asm (tools/bpf in the Linux sources) plus names of
+syscalls, fields and actions. All other forms of a bpftext: SOURCE are accepted,
+too: the listings of tcpdump and everything that `callgate disasm` prints.
+
+Without -o, the program is written to standard output, but not to a terminal.
 
 Examples:
   callgate asm filter.asm -o filter.bpf
@@ -25,29 +27,31 @@ Examples:
   jeq #39, no
   ret ALLOW
   no: ret ERRNO(EPERM)
-  end")]
+  end
+
+Exit status: 0 success, 2 error.")]
 pub(crate) struct AsmArgs {
-    /// The text; `-` is standard input
+    /// The text; - is standard input
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     file: PathBuf,
 
-    /// Where the program goes; without it, standard output
+    /// Write the program to this file, atomically [default: standard output]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
 
-    /// The byte order of the program [default: what .endian says, else that of this machine]
+    /// The byte order of the program [default: that of .endian, otherwise of this machine]
     #[arg(long, value_name = "ORDER")]
     endian: Option<EndianArg>,
 }
 
 pub(crate) fn run(args: &AsmArgs) -> Result<u8> {
     let place = Place::of_path(&args.file);
-    let text = place.read_text("`callgate disasm` reads programs in raw bytes")?;
+    let text = place.read_text("for a program as raw instructions, use `callgate disasm`")?;
     let default = args.endian.map_or(NATIVE_ENDIAN, Endian::from);
     let (insns, endian) = source::read_text(&place, &text, default)?;
     if args.endian.is_some() && endian != default {
-        return Err(Failure::about(place.name(), "`.endian` and --endian contradict each other")
-            .help("leave --endian out: the text knows its byte order"));
+        return Err(Failure::about(place.name(), "`.endian` contradicts --endian")
+            .help("omit --endian: the text specifies the byte order"));
     }
     let program =
         Program::from_raw(&insns).map_err(|error| source::not_a_program(&place, &error))?;

@@ -1,25 +1,27 @@
-//! `callgate compile`: from a source to a proved program.
+//! `callgate compile`: compiles a source into a proved program.
 
 use std::ffi::OsString;
 
 use callgate_smt::{Filter, Side};
 use clap::ValueHint;
 
-use crate::emit::{EmitOptions, Figures, Made};
+use crate::emit::{EmitOptions, Figures, Generated};
 use crate::options::{CompileOptions, SourceOptions};
 use crate::report::Result;
 use crate::smt2::Smt2Option;
 use crate::source::{BUILT_IN, Source};
 use crate::stopwatch::Stopwatch;
 
-/// Compile a source into a program and prove that it does what the source says
+/// Compile a filter into a BPF program and prove that both are equivalent
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A source that is a program already is compiled anew from what it does.
+A SOURCE that is already a program is compiled again from its semantics.
+`callgate optimize` does the same, but keeps the given program if the result is
+not better.
 
-The program goes to standard output, but never as raw bytes to a terminal. The
-figures of --stats go to standard output when the program goes to a file, else
-to standard error.
+Without -o, the program is written to standard output, but raw instructions are
+never written to a terminal. --stats prints to standard output if the program is
+written to a file, otherwise to standard error.
 
 Examples:
   callgate compile profile.json -o filter.bpf
@@ -27,7 +29,9 @@ Examples:
   callgate compile profile.json -o filter.bpf --stats --format json
   callgate compile docker:seccomp.json --emit c > filter.h
   callgate compile old.bpf --optimize size -o new.bpf
-  callgate compile profile.json -o filter.bpf --smt2 check.smt2; z3 check.smt2")]
+  callgate compile profile.json -o filter.bpf --smt2 check.smt2; z3 check.smt2
+
+Exit status: 0 success, 2 error.")]
 pub(crate) struct CompileArgs {
     /// The filter, a SOURCE (see `callgate --help`)
     #[arg(default_value = BUILT_IN, value_hint = ValueHint::FilePath)]
@@ -55,8 +59,8 @@ pub(crate) fn run(args: &CompileArgs) -> Result<u8> {
         Side { name: "the compiled program", filters: vec![Filter::Program(&compiled.program)] };
     args.smt2.write(filter.endian(), &source, &program)?;
     let arches = filter.arches();
-    let proof = "the program means what the source says";
-    args.emitting.deliver(Made {
+    let proof = "the program is equivalent to the source";
+    args.emitting.deliver(Generated {
         program: &compiled.program,
         source: ("source", filter.name.as_str().into()),
         arches: &arches,

@@ -1,26 +1,25 @@
-//! `callgate completions`: what a shell needs to complete command lines.
+//! `callgate completions`: prints completion scripts for shells.
 
-use clap::CommandFactory;
-
-use crate::cli::Cli;
 use crate::output;
 use crate::report::Result;
 
-/// Print the completions for a shell
+/// Print a completion script for a shell
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   source <(callgate completions bash)              # in ~/.bashrc
   callgate completions fish > ~/.config/fish/completions/callgate.fish
-  callgate completions zsh > ~/.zfunc/_callgate")]
+  callgate completions zsh > ~/.zfunc/_callgate         # in $fpath
+
+Exit status: 0 success, 2 error.")]
 pub(crate) struct CompletionsArgs {
-    /// The shell
+    /// The shell to complete in
     shell: clap_complete::Shell,
 }
 
-pub(crate) fn run(args: &CompletionsArgs) -> Result<u8> {
+pub(crate) fn run(args: &CompletionsArgs, mut command: clap::Command) -> Result<u8> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "callgate", &mut script);
+    clap_complete::generate(args.shell, &mut command, "callgate", &mut script);
     output::print_bytes(&script)?;
     Ok(0)
 }

@@ -1,4 +1,4 @@
-//! `callgate disasm`: a program in one of the usual notations.
+//! `callgate disasm`: prints a program in a common notation.
 
 use std::ffi::OsString;
 
@@ -14,15 +14,17 @@ use crate::output;
 use crate::report::Result;
 use crate::source::{BUILT_IN, Filter, Source};
 
-/// Print the program of a source as assembler text
+/// Disassemble a BPF program; a profile is compiled first
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   callgate disasm filter.bpf
   callgate disasm profile.json --dialect c
-  callgate disasm filter.bpf | callgate asm - -o again.bpf")]
+  callgate disasm filter.bpf | callgate asm - -o copy.bpf
+
+Exit status: 0 success, 2 error.")]
 pub(crate) struct DisasmArgs {
-    /// The program, a SOURCE (see `callgate --help`); a profile is compiled first
+    /// The filter, a SOURCE (see `callgate --help`)
     #[arg(default_value = BUILT_IN, value_hint = ValueHint::FilePath)]
     source: OsString,
 
@@ -30,8 +32,8 @@ pub(crate) struct DisasmArgs {
     #[arg(long, value_name = "DIALECT", default_value = "annotated")]
     dialect: DialectArg,
 
-    /// The form of the result
-    #[arg(long, value_name = "FORM", default_value = "text")]
+    /// The format of the result
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
 
     #[command(flatten)]
@@ -43,22 +45,22 @@ pub(crate) struct DisasmArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum DialectArg {
-    /// Labels, and the names of calls, words and actions; `callgate asm` reads it
+    /// Assembler with labels and names of syscalls, fields and actions; `callgate asm` reads it
     Annotated,
-    /// The table of libseccomp's scmp_bpf_disasm
+    /// Like libseccomp's scmp_bpf_disasm
     Libseccomp,
-    /// The language of Linux's bpf_asm
+    /// The input of bpf_asm (tools/bpf in the Linux sources)
     #[value(name = "bpf_asm")]
     BpfAsm,
-    /// The kernel's own names before 3.15 (BPF_S_*)
+    /// The names that Linux used internally before 3.15 (BPF_S_*)
     Legacy,
-    /// An array in C
+    /// A C array
     C,
-    /// An array in Rust, for the crate libc
+    /// A Rust array (crate libc)
     Rust,
-    /// A slice in Go, for golang.org/x/sys/unix
+    /// A Go slice (golang.org/x/sys/unix)
     Go,
-    /// The decimal table of tcpdump -ddd
+    /// The decimal numbers of tcpdump -ddd
     Ddd,
 }
 

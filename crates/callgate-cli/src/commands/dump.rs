@@ -15,7 +15,7 @@ use clap::{ValueEnum, ValueHint};
 use crate::commands::disasm::DialectArg;
 use crate::emit::{self, Emit};
 use crate::json::Json;
-use crate::options::{Format, NATIVE_ENDIAN, PROMPT, SourceOptions};
+use crate::options::{Format, NATIVE_ENDIAN, PROMPT, SourceOptions, parse_u32};
 use crate::output::{self, Directory};
 use crate::report::{Failure, Result};
 use crate::source;
@@ -50,8 +50,8 @@ Examples:
 
 Exit status: 0 success, even without filters; 2 error.")]
 pub(crate) struct DumpArgs {
-    /// The process or thread
-    #[arg(value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    /// The process or thread, by its number
+    #[arg(value_name = "PID", value_parser = pid, allow_negative_numbers = true)]
     pid: u32,
 
     /// Also print the programs, in this notation
@@ -68,16 +68,21 @@ pub(crate) struct DumpArgs {
     output: Option<PathBuf>,
 
     /// The format of these files [default: bpf]
-    #[arg(long, value_name = "FORM", requires = "output")]
+    #[arg(long, value_name = "FORMAT", requires = "output")]
     emit: Option<Emit>,
 
     /// The format of the result
-    #[arg(long, value_name = "FORM", default_value = "text")]
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
 }
 
+fn pid(text: &str) -> std::result::Result<u32, String> {
+    let pid = parse_u32(text).ok().filter(|pid| *pid > 0);
+    pid.ok_or_else(|| "expected the number of a process or thread, such as 1234".to_owned())
+}
+
 /// A program that is shown.
-struct Shown {
+struct ShownProgram {
     /// The index of the filter, `None` for the merged program.
     index: Option<usize>,
     program: Program,
@@ -88,7 +93,8 @@ struct Shown {
 pub(crate) fn run(args: &DumpArgs) -> Result<u8> {
     let name = format!("pid:{}", args.pid);
     let dump = source::dump(args.pid, &name)?;
-    let mut shown: Vec<Shown> = dump.filters.iter().enumerate().map(Shown::of).collect();
+    let mut shown: Vec<ShownProgram> =
+        dump.filters.iter().enumerate().map(ShownProgram::of).collect();
     if args.merge && !shown.is_empty() {
         shown.push(merged(args.pid, &dump)?);
     }
@@ -102,10 +108,15 @@ pub(crate) fn run(args: &DumpArgs) -> Result<u8> {
     Ok(0)
 }
 
-impl Shown {
-    fn of((index, filter): (usize, &InstalledFilter)) -> Shown {
+impl ShownProgram {
+    fn of((index, filter): (usize, &InstalledFilter)) -> ShownProgram {
         let arches = source::arches_in(&filter.program, NATIVE_ENDIAN);
-        Shown { index: Some(index), program: filter.program.clone(), arches, flags: filter.flags }
+        ShownProgram {
+            index: Some(index),
+            program: filter.program.clone(),
+            arches,
+            flags: filter.flags,
+        }
     }
 
     /// Its name in tables, and the stem of its file.
@@ -146,18 +157,18 @@ impl Shown {
 }
 
 /// One program that is equivalent to all filters together.
-fn merged(pid: u32, dump: &Dump) -> Result<Shown> {
+fn merged(pid: u32, dump: &Dump) -> Result<ShownProgram> {
     let stack = source::stack_of(pid, dump, &SourceOptions::default())?;
     let arches = stack.arches();
     let options = Options { budget: PROMPT, ..Options::default() };
     let (merged, stack) =
         source::merge(&stack.filters, &arches, &options, &mut Stopwatch::start())?;
     let flags = Some(stack.flags());
-    Ok(Shown { index: None, program: merged.compiled.program, arches, flags })
+    Ok(ShownProgram { index: None, program: merged.compiled.program, arches, flags })
 }
 
 /// Writes every program into a directory, and creates that if necessary.
-fn write_all(directory: &Path, emit: Emit, shown: &[Shown]) -> Result<()> {
+fn write_all(directory: &Path, emit: Emit, shown: &[ShownProgram]) -> Result<()> {
     let failed = |what: &str, error: &std::io::Error| {
         let why = callgate_linux::error_text(error);
         Failure::about(directory.display().to_string(), format!("cannot be {what}: {why}"))
@@ -203,8 +214,9 @@ fn is_of_a_dump(name: &str) -> bool {
     })
 }
 
-fn text(dump: &Dump, args: &DumpArgs, shown: &[Shown]) -> String {
-    let installed: Vec<&Shown> = shown.iter().filter(|shown| shown.index.is_some()).collect();
+fn text(dump: &Dump, args: &DumpArgs, shown: &[ShownProgram]) -> String {
+    let installed: Vec<&ShownProgram> =
+        shown.iter().filter(|shown| shown.index.is_some()).collect();
     let count = number_of_filters(installed.len());
     let mut text =
         format!("{HEADING}{} ({}){HEADING:#}: {count}\n", args.pid, printable(&dump.name));
@@ -241,7 +253,7 @@ fn text(dump: &Dump, args: &DumpArgs, shown: &[Shown]) -> String {
     text
 }
 
-fn heading(shown: &Shown) -> String {
+fn heading(shown: &ShownProgram) -> String {
     shown.index.map_or_else(|| "merged".to_owned(), |index| format!("filter {index}"))
 }
 
@@ -250,12 +262,12 @@ fn number_of_filters(count: usize) -> String {
 }
 
 /// The number of instructions of all filters, and how much of the budget they use.
-fn totals(installed: &[&Shown]) -> (usize, usize) {
+fn totals(installed: &[&ShownProgram]) -> (usize, usize) {
     let insns = installed.iter().map(|shown| shown.program.len()).sum();
     (insns, budget_used(installed.iter().map(|shown| kernel_insns(&shown.program))))
 }
 
-/// The threads of the process that have another number of filters.
+/// The threads of the process with a different number of filters.
 fn others(text: &mut String, dump: &Dump) {
     /// Limits the output: a process may have thousands of threads.
     const SHOWN: usize = 5;
@@ -267,12 +279,13 @@ fn others(text: &mut String, dump: &Dump) {
         );
     }
     if let Some(more @ 1..) = dump.others.len().checked_sub(SHOWN) {
-        let _ = writeln!(text, "{more} more threads have another number of filters");
+        let _ = writeln!(text, "{more} more threads have a different number of filters");
     }
 }
 
-fn json(dump: &Dump, pid: u32, shown: &[Shown]) -> String {
-    let installed: Vec<&Shown> = shown.iter().filter(|shown| shown.index.is_some()).collect();
+fn json(dump: &Dump, pid: u32, shown: &[ShownProgram]) -> String {
+    let installed: Vec<&ShownProgram> =
+        shown.iter().filter(|shown| shown.index.is_some()).collect();
     let merged = shown.iter().find(|shown| shown.index.is_none());
     let others = dump.others.iter().map(|(thread, filters)| {
         Json::Object(vec![("tid", (*thread).into()), ("filters", (*filters).into())])
@@ -285,7 +298,7 @@ fn json(dump: &Dump, pid: u32, shown: &[Shown]) -> String {
         ("insns", insns.into()),
         ("budget_used", used.into()),
         ("budget", MAX_INSNS_PER_THREAD.into()),
-        ("merged", merged.map(Shown::json).into()),
+        ("merged", merged.map(ShownProgram::json).into()),
         ("other_threads", Json::array(others)),
     ]);
     format!("{value}\n")

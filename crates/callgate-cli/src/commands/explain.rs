@@ -1,4 +1,4 @@
-//! `callgate explain`: what happens to which call, as a table.
+//! `callgate explain`: lists what a filter does with each syscall.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -19,39 +19,41 @@ use crate::options::{Format, SourceOptions};
 use crate::output::{self, width, wrap};
 use crate::report::Result;
 use crate::source::{BUILT_IN, Source};
-use crate::text::count;
+use crate::text::counted;
 
-/// Say what happens to which call
+/// List what the filter does with each syscall
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The table tells what the filter does, whoever wrote it: a program is explained
-as a profile is. Of further architectures it tells what differs from the first
-one; --format json tells all. pid:N is what process N may do: what its filters
-say together.
+The table is derived from the semantics of the filter, so that a program is
+explained in the same way as a profile. For each further architecture, it shows
+only differences from the first one; --format json contains everything.
+pid:N shows the combined effect of all filters of process N.
 
 Examples:
   callgate explain
   callgate explain pid:1234
   callgate explain profile.json clone socket
-  callgate explain filter.bpf --format json")]
+  callgate explain filter.bpf --format json
+
+Exit status: 0 success, 2 error.")]
 pub(crate) struct ExplainArgs {
     /// The filter, a SOURCE (see `callgate --help`)
     #[arg(default_value = BUILT_IN, value_hint = ValueHint::FilePath)]
     source: OsString,
 
-    /// Only these calls: their names, or their numbers as the filter sees them
-    #[arg(value_name = "CALL")]
+    /// Show only these syscalls: names, or numbers as the filter sees them [default: all]
+    #[arg(value_name = "SYSCALL")]
     calls: Vec<String>,
 
-    /// The form of the result
-    #[arg(long, value_name = "FORM", default_value = "text")]
+    /// The format of the result
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
 
     #[command(flatten)]
     reading: SourceOptions,
 }
 
-/// How many ranges of numbers without a name are listed.
+/// The maximum number of ranges of unnamed numbers that are listed.
 const RANGES: usize = 6;
 
 const HEADING: Style = Style::new().bold();
@@ -82,7 +84,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8> {
     Ok(0)
 }
 
-/// Leaves out all calls but these, and everything that is about other things.
+/// Removes everything except these syscalls.
 fn keep_only(explanation: &mut Explanation, calls: &[String]) -> Result<()> {
     let arches: Vec<Arch> = explanation.arches.iter().map(|arch| arch.arch).collect();
     let mut wanted = vec![Vec::new(); arches.len()];
@@ -129,23 +131,22 @@ fn text(explanation: &Explanation) -> String {
     text
 }
 
-/// What calls of the architectures without a table get; `asks` is whether the filter looks at the
-/// architecture at all.
+/// The verdict for architectures without a table; `asks` is whether the filter compares the architecture.
 fn other_arches(text: &mut String, verdict: Option<Verdict>, asks: bool) {
     let verdict = match verdict {
         Some(verdict) => colored(verdict),
-        None if asks => "depends on the call".to_owned(),
+        None if asks => "depends on the syscall".to_owned(),
         None => {
             format!(
-                "{UNUSUAL}the same numbers{UNUSUAL:#}: the filter does not ask for the architecture"
+                "{UNUSUAL}by syscall number{UNUSUAL:#}: the filter does not check the architecture"
             )
         }
     };
-    let _ = writeln!(text, "\n{HEADING}every other architecture{HEADING:#}\n  {verdict}");
+    let _ = writeln!(text, "\n{HEADING}all other architectures{HEADING:#}\n  {verdict}");
 }
 
-/// The calls of an architecture to which something else happens than on the first one; `None` when
-/// that is most of them.
+/// The syscalls of an architecture whose outcome differs from the first architecture; `None` if these are most of
+/// them.
 fn beside(first: &ArchExplanation, arch: &ArchExplanation) -> Option<ArchExplanation> {
     let of = |arch: &ArchExplanation| -> usize { arch.groups.iter().map(|g| g.calls.len()).sum() };
     let known: HashMap<&str, &Outcome> = first
@@ -164,7 +165,7 @@ fn beside(first: &ArchExplanation, arch: &ArchExplanation) -> Option<ArchExplana
     (of(&others) * 2 < of(arch)).then_some(others)
 }
 
-/// The table of an architecture; `like` is the one to which nothing else happens than is said here.
+/// The table of an architecture; if `like` is given, it contains only the differences from that architecture.
 fn arch_text(text: &mut String, explanation: &ArchExplanation, like: Option<Arch>) {
     let _ = write!(text, "{HEADING}{}{HEADING:#}", explanation.arch);
     match like {
@@ -172,7 +173,7 @@ fn arch_text(text: &mut String, explanation: &ArchExplanation, like: Option<Arch
             let _ = write!(text, ": as {first}");
         }
         Some(first) => {
-            let _ = write!(text, ": as {first}, but for");
+            let _ = write!(text, ": as {first}, except");
         }
         None => {}
     }
@@ -182,20 +183,20 @@ fn arch_text(text: &mut String, explanation: &ArchExplanation, like: Option<Arch
     for group in &explanation.groups {
         match group.outcome {
             Outcome::Always(verdict) => {
-                let _ = writeln!(text, "  {} ({})", always(verdict), count(group.calls.len()));
+                let _ = writeln!(text, "  {} ({})", always(verdict), syscalls(group.calls.len()));
                 names(text, group);
             }
-            // All of them stand together, where the first of them is.
+            // All conditional groups follow at the place of the first.
             _ if conditional.peek().is_some() => {
-                let calls = explanation.groups.iter().filter(depends).map(|g| g.calls.len()).sum();
-                let _ = writeln!(text, "  depends on arguments ({})", count(calls));
+                let number = explanation.groups.iter().filter(depends).map(|g| g.calls.len()).sum();
+                let _ = writeln!(text, "  depends on arguments ({})", syscalls(number));
                 conditional.by_ref().for_each(|group| conditions(text, group, explanation.arch));
             }
             _ => {}
         }
     }
     if !explanation.unnamed.is_empty() {
-        text.push_str("  numbers without a name\n");
+        text.push_str("  unnamed numbers\n");
     }
     for (outcome, calls) in &explanation.unnamed {
         let outcome = match outcome {
@@ -208,25 +209,29 @@ fn arch_text(text: &mut String, explanation: &ArchExplanation, like: Option<Arch
     }
 }
 
-/// What holds for a call whatever its arguments are.
+/// The outcome if it does not depend on arguments.
 fn always(verdict: Verdict) -> String {
     let what = match verdict.action() {
         _ if verdict == Verdict::ALLOW => return format!("{GOOD}always allowed{GOOD:#}"),
         Action::Allow => "always allowed with",
         Action::Log => "always allowed and logged with",
-        Action::Trace(_) => "left to a tracer with",
-        Action::UserNotif(_) => "left to a supervisor with",
+        Action::Trace(_) => "passed to a tracer with",
+        Action::UserNotif(_) => "passed to a supervisor with",
         _ => "denied with",
     };
     format!("{what} {}", colored(verdict))
 }
 
-/// The calls of a group and what their arguments decide.
+fn syscalls(number: usize) -> String {
+    counted(number as u64, "syscall")
+}
+
+/// The syscalls of a group with the conditions on their arguments.
 fn conditions(text: &mut String, group: &Group, arch: Arch) {
     names(text, group);
-    // The names of arguments are those of a call; several calls need not share them.
+    // Arguments have names only if the group is a single syscall.
     let call = match group.calls.as_slice() {
-        // Here the first two arguments have changed places (CONFIG_CLONE_BACKWARDS2).
+        // CONFIG_CLONE_BACKWARDS2 swaps the first two arguments.
         [(_, "clone")] if matches!(arch, Arch::S390x | Arch::S390) => None,
         [(_, name)] => Some(*name),
         _ => None,
@@ -254,7 +259,7 @@ fn conditions(text: &mut String, group: &Group, arch: Arch) {
 
 fn complex(verdicts: &[Verdict]) -> String {
     let list: Vec<String> = verdicts.iter().copied().map(colored).collect();
-    format!("{}, in more ways than can be listed", list.join(" or "))
+    format!("{}, too complex to list", list.join(" or "))
 }
 
 fn names(text: &mut String, group: &Group) {
@@ -280,12 +285,12 @@ fn ranges(calls: &CallSet) -> String {
     parts.join(" ")
 }
 
-/// Numbers of x32 and beyond are easier to read in hexadecimal.
+/// Numbers with the x32 bit are easier to read in hexadecimal.
 fn number(nr: u32) -> String {
     if nr < 0x1_0000 { nr.to_string() } else { format!("{nr:#x}") }
 }
 
-/// A verdict in the colour of what it means for a call.
+/// A verdict, coloured by whether it permits the syscall.
 pub(crate) fn colored(verdict: Verdict) -> String {
     let style = match verdict {
         Verdict::ALLOW => GOOD,

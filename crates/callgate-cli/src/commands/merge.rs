@@ -1,11 +1,11 @@
-//! `callgate merge`: a stack of filters as one program.
+//! `callgate merge`: merges a stack of filters into one program.
 
 use std::ffi::OsString;
 
 use callgate::compile::Options;
 use clap::ValueHint;
 
-use crate::emit::{EmitOptions, Figures, Made};
+use crate::emit::{EmitOptions, Figures, Generated};
 use crate::json::Json;
 use crate::options::{CompileOptions, PROMPT, SourceOptions};
 use crate::report::{self, Result};
@@ -15,22 +15,25 @@ use crate::stopwatch::Stopwatch;
 /// Merge filters that are installed on top of each other into one program
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The kernel runs every installed filter for a call, the newest first, and takes
-the most severe verdict; among equal actions the data of the newest count. The
-merged program gives the same verdicts, data included, at the cost of one
-filter. This is proved, and each combination of verdicts is tried with a call.
+For each syscall, the kernel runs every installed filter, the newest first, and
+takes the action of highest precedence; if several filters return this action,
+the data of the newest apply. The merged program returns the same verdicts,
+including data, at the cost of one filter. This is proved; in addition, each
+combination of verdicts is tested with a syscall.
 
-A filter with a listener (listenerPath, SCMP_ACT_NOTIFY) does not merge: its
-notifications go to its own listener. SECCOMP_FILTER_FLAG_LOG merges only when
-all filters have it, and SECCOMP_FILTER_FLAG_TSYNC only when the newest has it;
-then the merged program has to be installed with the flag. A program is taken to
-have no flags. A process (pid:N) counts as all its filters.
+A filter with a listener (listenerPath, SCMP_ACT_NOTIFY) cannot be merged,
+because its notifications go to its own listener. SECCOMP_FILTER_FLAG_LOG can be
+merged only if all filters have it, SECCOMP_FILTER_FLAG_TSYNC only if the newest
+has it; install the merged program with the same flags. Programs in files are
+assumed to have no flags. A process (pid:N) stands for all of its filters.
 
 Examples:
   callgate merge container-default app.json -o one.bpf --stats
   callgate merge oldest.bpf newer.bpf newest.bpf --emit asm
   callgate merge pid:1234 one-more.bpf -o one.bpf
-  callgate merge a.bpf b.bpf -o one.bpf --stats --format json")]
+  callgate merge a.bpf b.bpf -o one.bpf --stats --format json
+
+Exit status: 0 success, 2 error.")]
 pub(crate) struct MergeArgs {
     /// The filters, each a SOURCE (see `callgate --help`), the oldest first
     #[arg(required = true, value_name = "SOURCE", value_hint = ValueHint::FilePath)]
@@ -57,21 +60,23 @@ pub(crate) fn run(args: &MergeArgs) -> Result<u8> {
     if let [only] = filters.as_slice() {
         report::warn_about(
             &only.name,
-            "this is the only filter of the stack, so nothing is merged",
-            "name all filters, the oldest first",
+            "nothing to merge: this is the only filter",
+            "give all filters of the stack, the oldest first",
         );
     }
     let flags: Vec<String> =
         stack.flags().each().map(|(_, name, _)| format!("SECCOMP_FILTER_FLAG_{name}")).collect();
     if !flags.is_empty() {
         report::warn(
-            format!("the stack has flags, which a program does not carry: {}", flags.join(", ")),
-            "install the merged program with them",
+            format!("the filters have flags that are not part of a program: {}", flags.join(", ")),
+            "install the merged program with these flags",
         );
     }
     let names: Vec<&str> = filters.iter().map(|filter| filter.name.as_str()).collect();
-    let proof =
-        format!("the program means what the stack means; {} calls run both ways", merged.calls_run);
+    let proof = format!(
+        "the program is equivalent to the stack; both agree on {} test syscalls",
+        merged.calls_run
+    );
     let stats = &merged.compiled.stats;
     let mut figures = Figures::of(stats, &stopwatch, &names, &arches, &proof);
     figures.json.extend([
@@ -79,7 +84,7 @@ pub(crate) fn run(args: &MergeArgs) -> Result<u8> {
         ("calls_run", merged.calls_run.into()),
         ("flags", Json::array(flags)),
     ]);
-    args.emitting.deliver(Made {
+    args.emitting.deliver(Generated {
         program: &merged.compiled.program,
         source: ("sources", Json::array(names)),
         arches: &arches,

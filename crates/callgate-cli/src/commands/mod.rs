@@ -1,4 +1,4 @@
-//! The subcommands, one file each: what can be said ([`clap::Args`]) and what it does (`run`).
+//! The subcommands, one file or directory each: the options ([`clap::Args`]) and `run`.
 
 pub(crate) mod asm;
 pub(crate) mod bench;

@@ -1,4 +1,4 @@
-//! `callgate optimize`: from a program to a better one with the same meaning.
+//! `callgate optimize`: replaces a program by a better, equivalent one.
 
 use std::ffi::OsString;
 
@@ -7,33 +7,35 @@ use callgate::compile::Options;
 use callgate::optimize::{self, Optimized, Unchanged};
 use clap::ValueHint;
 
-use crate::emit::{EmitOptions, Figures, Made};
+use crate::emit::{EmitOptions, Figures, Generated};
 use crate::json::Json;
 use crate::options::{CompileOptions, PROMPT, SourceOptions};
 use crate::report::{self, Failure, Result};
-use crate::source::{self, Filter, Meaning, Source};
+use crate::source::{self, Filter, FilterContent, Source};
 use crate::stopwatch::Stopwatch;
 
-/// Make a program better and prove that it means the same
+/// Optimize a BPF program and prove that the result is equivalent
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Every program that the kernel accepts is read, with all instructions. What comes
-out is the given program itself when nothing better is found, or when it is too
-complex to be understood as a whole (it multiplies two arguments, say): a note
-on standard error says why, and the exit status is 0 in both cases.
+Reads every program that the kernel accepts. If no better program is found, or
+if the program is too complex to analyse (for example, because it multiplies two
+arguments), the output is the given program: a warning on standard error gives
+the reason, and the exit status is 0.
 
-Programs longer than the kernel accepts (4,096 instructions) are read too, up to
-65,536. They never come out: if no program of at most 4,096 is found, that is an
-error, with exit status 2.
+Also reads programs that are too long for the kernel: up to 65,536 instructions
+instead of 4,096. If no equivalent program of at most 4,096 is found, that is an
+error.
 
---model, --optimize and --weights say what better means. With --stats, figures
-before and after are shown; `proved` is true when a new program comes out, which
-is always proved equal to the given one.
+--model, --optimize and --weights define which program is better. --stats shows
+figures before and after; in JSON, `proved` is true if the output is a new
+program, because every new program is proved equivalent to the given one.
 
 Examples:
   callgate optimize old.bpf -o new.bpf --stats
   callgate optimize bpftext:filter.txt --optimize size --emit asm
-  callgate optimize old.bpf --weights counts.txt -o new.bpf --stats")]
+  callgate optimize old.bpf --weights counts.txt -o new.bpf --stats
+
+Exit status: 0 success, 2 error.")]
 pub(crate) struct OptimizeArgs {
     /// The program, a SOURCE (see `callgate --help`)
     #[arg(value_hint = ValueHint::FilePath)]
@@ -51,9 +53,9 @@ pub(crate) struct OptimizeArgs {
 
 pub(crate) fn run(args: &OptimizeArgs) -> Result<u8> {
     let filter = Source::parse(&args.source)?.read_to_compile(&args.reading, &args.compiling)?;
-    let Meaning::Program { program, endian, arches } = &filter.meaning else {
-        return Err(Failure::about(&filter.name, "this is a profile, not a program")
-            .help("`callgate compile` makes the best program of it"));
+    let FilterContent::Program { program, endian, arches } = &filter.content else {
+        return Err(Failure::about(&filter.name, "is a profile, not a BPF program")
+            .help("compile it with `callgate compile`, which also optimizes"));
     };
     let options = Options { budget: PROMPT, ..args.compiling.read(arches, filter.strict)? };
     let mut stopwatch = Stopwatch::start();
@@ -65,23 +67,23 @@ pub(crate) fn run(args: &OptimizeArgs) -> Result<u8> {
             return failed;
         }
         let why = format!(
-            "no program that the kernel takes was found for this one of {} instructions (the limit is \
-             {MAX_INSNS}): {error}",
+            "found no equivalent program that the kernel accepts: the given one has {} instructions, the \
+             limit is {MAX_INSNS}: {error}",
             program.len()
         );
         Failure::about(&filter.name, why).help(error.help().unwrap_or_default()).multiline()
     })?;
     if let Err(why) = &optimized.outcome {
         let help = match why {
-            Unchanged::NoOther(_) => "the program given comes out as it is",
+            Unchanged::NoOther(_) => "the output is the given program",
             Unchanged::NotBetter(_) => {
-                "the program given comes out as it is; --model, --optimize and --weights say what is \
+                "the output is the given program; --model, --optimize and --weights define which is \
                  better"
             }
         };
         report::warn_about(&filter.name, format!("not optimized: {why}"), help);
     }
-    args.emitting.deliver(Made {
+    args.emitting.deliver(Generated {
         program: &optimized.program,
         source: ("source", filter.name.as_str().into()),
         arches,
@@ -103,11 +105,11 @@ fn figures(optimized: &Optimized, stopwatch: &Stopwatch, filter: &Filter) -> Fig
     let mut figures = Figures::about(&[&filter.name], &filter.arches());
     figures.add("insns", after.insns, "instructions", insns);
     let expected = match after.expected_insns {
-        Some(_) => format!("{expected} executed per call (mean under the weights)"),
+        Some(_) => format!("{expected} executed per syscall (weighted mean)"),
         None => expected,
     };
     figures.add("expected_insns", after.expected_insns, "expected", expected);
-    let calls = format!("{cached} calls");
+    let calls = format!("{cached} syscalls");
     figures.add("constant_allow", after.constant_allow, "constant allow", calls);
     figures.json.push((
         "before",
@@ -121,10 +123,15 @@ fn figures(optimized: &Optimized, stopwatch: &Stopwatch, filter: &Filter) -> Fig
         Ok(stats) => {
             figures.add("optimized", true, "optimized", "yes".to_owned());
             figures.json.push(("reason", Json::Null));
-            figures.add_work(stats, stopwatch, "the program means what the given one means");
+            figures.add_work(stats, stopwatch, "the program is equivalent to the given one");
         }
         Err(why) => {
-            figures.add("optimized", false, "optimized", "no, it is the program given".to_owned());
+            figures.add(
+                "optimized",
+                false,
+                "optimized",
+                "no, the output is the given program".to_owned(),
+            );
             figures.add("reason", why.to_string(), "reason", why.to_string());
             let unknown = ["nodes", "compile_us", "prove_us"].map(|key| (key, Json::Null));
             figures.json.extend(unknown);

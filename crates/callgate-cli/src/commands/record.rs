@@ -34,13 +34,11 @@ of the audit log, dmesg and journalctl; --from does the same. To record a
 command named merge, write -- before it.
 
 The command uses the terminal and the standard streams; the report goes to
-standard error at the end. The exit status is that of the command, or 2 if the
-recording failed or cannot be written, or the command's status is unknown.
-Ctrl-C ends the command and keeps the recording; after the command has ended,
-it ends the waiting for processes that outlive it. While the command runs,
-FILE.partial contains the recording so far, saved at least every minute in case
-the recorder is killed (SIGKILL); `generate --partial` reads it. It is removed
-once FILE is written.
+standard error at the end. Ctrl-C ends the command and keeps the recording; if
+the command has ended, Ctrl-C stops waiting for processes that outlive it. While
+the command runs, FILE.partial contains the recording so far, saved at least
+every minute in case the recorder is killed (SIGKILL); `generate --partial`
+reads it. It is removed once FILE is written.
 
   tracepoint   eBPF programs count syscalls. Needs root (CAP_BPF and
                CAP_PERFMON), x86-64 and Linux 5.15. Adds about 0.3 µs to a
@@ -59,7 +57,10 @@ Examples:
   callgate record -- make -j8
   callgate compile profile.json --weights ls.json --stats
   callgate record merge monday.json tuesday.json -o all.json
-  callgate record -o all.json --from monday.json strace.log /var/log/audit/*")]
+  callgate record -o all.json --from monday.json strace.log /var/log/audit/*
+
+Exit status: that of the command; 127 if it is not found, 126 if it cannot be
+executed, 2 for an error in the recording, or if the status is unknown.")]
 #[command(
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
@@ -67,7 +68,7 @@ Examples:
 )]
 pub(crate) struct RecordArgs {
     #[command(subcommand)]
-    verb: Option<Verb>,
+    verb: Option<RecordCommand>,
 
     /// Write the recording to this file [default: print a table of counts]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -75,7 +76,7 @@ pub(crate) struct RecordArgs {
 
     /// How to observe syscalls [default: tracepoint if possible, otherwise ptrace]
     #[arg(long, value_name = "METHOD", default_value = "auto", hide_default_value = true)]
-    via: Via,
+    via: MethodArg,
 
     /// Read recordings and logs of other tools instead of running a command; - is standard input
     #[arg(
@@ -100,7 +101,7 @@ pub(crate) struct RecordArgs {
     partial: bool,
 
     /// The format of the report
-    #[arg(long, value_name = "FORM", default_value = "text")]
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
 
     /// The command and its arguments
@@ -114,7 +115,7 @@ pub(crate) struct RecordArgs {
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Verb {
+enum RecordCommand {
     /// Merge several recordings into one
     Merge(MergeArgs),
 }
@@ -123,9 +124,9 @@ enum Verb {
 #[command(after_help = "\
 The merged recording keeps everything that callgate generate uses: in how many
 recordings a syscall and each of its values occurred, and the caveats of each
-run. So it leads to the same profile as the single recordings, in any order, and
-merged recordings can be merged again. Each file counts as one run of the
-program; give each run once.
+run. It therefore leads to the same profile as the single recordings, in any
+order, and merged recordings can be merged again. Each file counts as one run of
+the program; give each run once.
 
 A FILE is a recording, a log of strace, a table of strace -c or perf trace -s,
 or SECCOMP records of the audit log, dmesg or journalctl; - is standard input.
@@ -133,7 +134,9 @@ or SECCOMP records of the audit log, dmesg or journalctl; - is standard input.
 Examples:
   callgate record merge monday.json tuesday.json -o week.json
   callgate record merge week.json wednesday.json -o more.json
-  callgate generate more.json -o profile.json")]
+  callgate generate more.json -o profile.json
+
+Exit status: 0 success, 2 error.")]
 struct MergeArgs {
     /// Recordings, or logs and tables of other tools
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -157,7 +160,7 @@ struct MergeArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Via {
+enum MethodArg {
     /// tracepoint if possible, otherwise ptrace
     Auto,
     /// eBPF programs count syscalls
@@ -169,7 +172,7 @@ enum Via {
 }
 
 pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
-    if let Some(Verb::Merge(args)) = &args.verb {
+    if let Some(RecordCommand::Merge(args)) = &args.verb {
         return merge(args);
     }
     if !args.from.is_empty() {
@@ -180,10 +183,10 @@ pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
     let target = Target::prepare(args.output.as_deref())?;
     let words = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let methods = match args.via {
-        Via::Auto => &RecordMethod::ALL[..],
-        Via::Tracepoint => &[RecordMethod::Tracepoint],
-        Via::Ptrace => &RecordMethod::PTRACE,
-        Via::Stops => &[RecordMethod::Stops],
+        MethodArg::Auto => &RecordMethod::ALL[..],
+        MethodArg::Tracepoint => &[RecordMethod::Tracepoint],
+        MethodArg::Ptrace => &RecordMethod::PTRACE,
+        MethodArg::Stops => &[RecordMethod::Stops],
     };
     let mut saving = Saving::to(target, args.output.as_deref());
     let recorded = record_to(&command, words, methods, &mut saving).map_err(|error| {

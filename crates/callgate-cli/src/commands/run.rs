@@ -11,22 +11,24 @@ use clap::ValueHint;
 use crate::options::{CompileOptions, SourceOptions, native_arch};
 use crate::report::{self, Failure, Result};
 use crate::signals;
-use crate::source::{BUILT_IN, Filter, Meaning, Source};
+use crate::source::{BUILT_IN, Filter, FilterContent, Source};
 
 /// Run a command under a filter
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Compiles and proves the filter, installs it in this process, and then executes
-the command in its place, so its exit status and signals are those of the
-command. The exit status is 127 if the command is not found, 126 if it cannot be
-executed, and 2 for an error in the filter, before anything is installed. The
-command and everything that it starts cannot gain privileges (no_new_privs):
-sudo and other set-user-ID programs run without theirs.
+the command in its place. The command and everything that it starts cannot gain
+privileges (no_new_privs): sudo and other set-user-ID programs run without
+theirs.
 
 Examples:
   callgate run -- sh -c 'echo this runs; unshare -U true'
   callgate run -s profile.json --caps none -- make -j8
-  callgate run -s filter.bpf ls -l")]
+  callgate run -s filter.bpf ls -l
+
+Exit status: that of the command; 127 if it is not found, 126 if it cannot be
+executed, 2 for an error in the filter or on the command line, in which case
+nothing is installed.")]
 pub(crate) struct RunArgs {
     /// The filter, a SOURCE (see `callgate --help`)
     #[arg(short, long, default_value = BUILT_IN, value_hint = ValueHint::FilePath)]
@@ -64,9 +66,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
 
 /// The flags of the source, without those that need a listener; warns about these.
 fn flags(filter: &Filter) -> FilterFlags {
-    let wanted = match &filter.meaning {
-        Meaning::Profile(profile) => profile.flags,
-        Meaning::Program { .. } => filter.installed,
+    let wanted = match &filter.content {
+        FilterContent::Profile(profile) => profile.flags,
+        FilterContent::Program { .. } => filter.installed,
     };
     if wanted.contains(FilterFlags::WAIT_KILLABLE_RECV) {
         report::warn_about(

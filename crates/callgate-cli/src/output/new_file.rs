@@ -1,14 +1,13 @@
-//! Files that appear whole or not at all: written beside what they replace, on the same file system, and renamed.
+//! Writes files atomically: as a temporary file in the same directory, which is then renamed.
 //!
-//! - A file is created with `0666 & ~umask`, a recording with 0600: it holds command lines and values.
-//! - A regular file of this process's effective user that is replaced hands its permissions on, of which
-//!   there are at most 0777, and its group where that can be given. In a directory that others may write
-//!   to, they only take permissions away.
-//! - A file of another user hands nothing on. In a directory that others may write to it is refused
-//!   ([`super::place`]). Elsewhere it is replaced, and the new file belongs to this process's user: `cp` and
-//!   `sort -o` would keep its owner, but they write into the file, which can be seen half done; and results
-//!   of root are not given away because of what stood there before.
-//! - Access control lists are not handed on; a new file has those that its directory gives to new files.
+//! - A file is created with `0666 & ~umask`, a recording with 0600, because it contains command lines and argument values.
+//! - If a regular file of this process's effective user is replaced, the new file inherits its permissions (at most 0777)
+//!   and, if possible, its group. In a directory that others may write to, this can only remove permissions.
+//! - Nothing is inherited from a file of another user. In a directory that others may write to, replacing it is refused
+//!   ([`super::place`]). Elsewhere it is replaced, and the new file belongs to this process's user. `cp` and `sort -o`
+//!   would keep the owner, but they write in place, so that readers see incomplete files; and results of root must not
+//!   be given to the owner of an earlier file.
+//! - Access control lists are not inherited; the default ones of the directory apply.
 
 use std::collections::hash_map::RandomState;
 use std::ffi::{OsStr, OsString};
@@ -27,38 +26,38 @@ use crate::report::{Failure, Result};
 
 /// Who may read a new file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Readers {
-    /// As the umask says.
-    Usual,
-    /// Its owner alone.
-    Owner,
+enum Visibility {
+    /// According to the umask.
+    Umask,
+    /// Only the owner.
+    OwnerOnly,
 }
 
-impl Readers {
-    /// The mode of a new file, of which the umask takes bits.
+impl Visibility {
+    /// The mode of a new file, before the umask.
     fn mode(self) -> Mode {
-        Mode::from_raw_mode(if self == Readers::Owner { 0o600 } else { 0o666 })
+        Mode::from_raw_mode(if self == Visibility::OwnerOnly { 0o600 } else { 0o666 })
     }
 
-    /// What an own file may at most hand on where others may have put it there.
+    /// The maximum mode that is inherited in a shared directory.
     fn most_in_shared(self) -> Mode {
-        Mode::from_raw_mode(if self == Readers::Owner { 0o600 } else { 0o755 })
+        Mode::from_raw_mode(if self == Visibility::OwnerOnly { 0o600 } else { 0o755 })
     }
 }
 
-/// Writes a file so that nobody ever sees half of it: into a new file on the same file system, which then
-/// takes its place. On an error the old file stays and the new one is gone. What is not a regular file, such
-/// as a pipe or `/dev/stdout`, is written in place.
+/// Writes a file atomically: into a new file on the same file system, which then replaces the old one. On an error, the
+/// old file stays and the new one is removed. Anything but a regular file, such as a pipe or `/dev/stdout`, is written
+/// in place.
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     NewFile::prepare(path)?.finish(bytes)
 }
 
-/// The same for recordings, which are for their owner alone.
+/// Like [`write_file`] for recordings, which only their owner may read.
 pub(crate) fn write_recording(path: &Path, bytes: &[u8]) -> Result<()> {
-    NewFile::create(path, Readers::Owner)?.finish(bytes)
+    NewFile::create(path, Visibility::OwnerOnly)?.finish(bytes)
 }
 
-/// The same for a file in an open directory, which messages call `path`.
+/// Like [`write_file`] for a file in an open directory; `path` is its name in messages.
 pub(crate) fn write_file_in(
     directory: &Directory,
     name: &OsStr,
@@ -66,58 +65,58 @@ pub(crate) fn write_file_in(
     bytes: &[u8],
 ) -> Result<()> {
     let entry = Entry::within(directory, name);
-    NewFile::of(path, entry, Readers::Usual)?.finish(bytes)
+    NewFile::of(path, entry, Visibility::Umask)?.finish(bytes)
 }
 
-/// Writes a file that is not there yet, for its owner alone.
+/// Creates and writes a new file that only its owner may read.
 pub(crate) fn write_new_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let Entry { directory, name, .. } = Entry::of(path)?;
-    let mut file = create(&directory, &name, Readers::Owner.mode())?;
-    let named = Temporary { directory: &directory, name };
+    let mut file = create(&directory, &name, Visibility::OwnerOnly.mode())?;
+    let named = TemporaryName { directory: &directory, name };
     file.write_all(bytes)?;
     named.keep();
     Ok(())
 }
 
-/// Removes a file that was written before, found as when it was written.
+/// Removes a file; follows the path with the same rules as writing.
 pub(crate) fn remove_file(path: &Path) -> io::Result<()> {
     let Entry { directory, name, .. } = Entry::of(path)?;
     Ok(rustix::fs::unlinkat(&directory, &name, AtFlags::empty())?)
 }
 
-/// A file that will be written: whether that is possible is found out before.
+/// A file that will be written; creating this value checks that writing is possible.
 pub(crate) struct NewFile {
     path: PathBuf,
     file: File,
-    /// `None` for what is written in place.
-    replace: Option<Replace>,
+    /// `None` if the file is written in place.
+    replace: Option<Replacement>,
 }
 
-/// A file that takes the place of another when it is whole.
-struct Replace {
+/// A new file that replaces another once it is complete.
+struct Replacement {
     directory: Directory,
     name: OsString,
-    /// Its name until then. Where the file system can, it has none, and nothing is left when the process is
+    /// Its name until then; `None` if the file system supports unnamed files, which vanish if the process is
     /// killed.
     temporary: Option<OsString>,
-    readers: Readers,
-    /// With which it was created.
+    readers: Visibility,
+    /// The mode with which it was created.
     mode: Mode,
 }
 
-/// A name that is removed again.
-struct Temporary<'a> {
+/// A name that is removed on drop.
+struct TemporaryName<'a> {
     directory: &'a Directory,
     name: OsString,
 }
 
-impl Temporary<'_> {
+impl TemporaryName<'_> {
     fn keep(mut self) {
         self.name.clear();
     }
 }
 
-impl Drop for Temporary<'_> {
+impl Drop for TemporaryName<'_> {
     fn drop(&mut self) {
         if !self.name.is_empty() {
             let _ = rustix::fs::unlinkat(self.directory, &self.name, AtFlags::empty());
@@ -125,22 +124,22 @@ impl Drop for Temporary<'_> {
     }
 }
 
-impl Drop for Replace {
+impl Drop for Replacement {
     fn drop(&mut self) {
         if let Some(name) = self.temporary.take() {
-            drop(Temporary { directory: &self.directory, name });
+            drop(TemporaryName { directory: &self.directory, name });
         }
     }
 }
 
 impl NewFile {
     pub(crate) fn prepare(path: &Path) -> Result<NewFile> {
-        NewFile::create(path, Readers::Usual)
+        NewFile::create(path, Visibility::Umask)
     }
 
-    /// The same for a recording, which takes long to get: with room on the disk for so many bytes.
+    /// Like [`NewFile::prepare`] for a recording, which takes long to make: reserves this many bytes on the disk.
     pub(crate) fn reserve(path: &Path, bytes: usize) -> Result<NewFile> {
-        let mut new = NewFile::create(path, Readers::Owner)?;
+        let mut new = NewFile::create(path, Visibility::OwnerOnly)?;
         if new.replace.is_some() {
             let filled = new.file.write_all(&vec![0; bytes]).and_then(|()| new.file.rewind());
             filled.map_err(|error| unwritable(path, &error))?;
@@ -148,11 +147,11 @@ impl NewFile {
         Ok(new)
     }
 
-    fn create(path: &Path, readers: Readers) -> Result<NewFile> {
+    fn create(path: &Path, readers: Visibility) -> Result<NewFile> {
         NewFile::of(path, Entry::of(path), readers)
     }
 
-    fn of(path: &Path, entry: io::Result<Entry>, readers: Readers) -> Result<NewFile> {
+    fn of(path: &Path, entry: io::Result<Entry>, readers: Visibility) -> Result<NewFile> {
         let path = path.to_owned();
         match entry.and_then(|entry| NewFile::at(entry, readers)) {
             Ok((file, replace)) => Ok(NewFile { path, file, replace }),
@@ -160,26 +159,26 @@ impl NewFile {
         }
     }
 
-    fn at(entry: Entry, readers: Readers) -> io::Result<(File, Option<Replace>)> {
-        // Also when it will be replaced: a file that is write-protected stays.
+    fn at(entry: Entry, readers: Visibility) -> io::Result<(File, Option<Replacement>)> {
+        // Also if it will be replaced, so that a write-protected file is not.
         let existing = entry.found.as_ref().map(|_| entry.open()).transpose()?;
         if entry.is_in_place() {
             let file = existing.ok_or(Errno::NOENT)?;
             return Ok((File::from(file), None));
         }
-        // One that has permissions to hand on gets them in the end, and none that it may not have before.
+        // Inherited permissions are set at the end; until then, only the owner may read the file.
         let hands_on = entry.found.as_ref().is_some_and(is_own_file);
-        let mode = if hands_on { Readers::Owner.mode() } else { readers.mode() };
+        let mode = if hands_on { Visibility::OwnerOnly.mode() } else { readers.mode() };
         let Entry { directory, name, .. } = entry;
         let (file, temporary) = match unnamed(&directory, mode) {
             Ok(file) => (file, None),
-            // Not all file systems have such files (NFS, FAT).
+            // Not all file systems support unnamed files (NFS, FAT).
             Err(_) => {
                 let (file, name) = create_beside(&directory, mode)?;
                 (file, Some(name))
             }
         };
-        Ok((file, Some(Replace { directory, name, temporary, readers, mode })))
+        Ok((file, Some(Replacement { directory, name, temporary, readers, mode })))
     }
 
     /// Writes the bytes.
@@ -193,7 +192,7 @@ impl NewFile {
     }
 }
 
-impl Replace {
+impl Replacement {
     fn finish(mut self, mut file: File, bytes: &[u8]) -> io::Result<()> {
         file.write_all(bytes)?;
         file.set_len(bytes.len() as u64)?;
@@ -203,7 +202,7 @@ impl Replace {
                 let named = free_name(|name| give_name(&file, &self.directory, name));
                 let name = match named {
                     Ok(((), name)) => name,
-                    // A sandbox may forbid links.
+                    // A sandbox may deny linkat.
                     Err(_) => {
                         let (beside, name) = create_beside(&self.directory, self.mode)?;
                         file = beside;
@@ -216,7 +215,7 @@ impl Replace {
                 name
             }
         };
-        // It may have been put there since.
+        // The old file may have appeared since.
         if let Some(old) = self.directory.stat(&self.name)? {
             self.directory.check(&old)?;
             if is_own_file(&old) {
@@ -230,7 +229,7 @@ impl Replace {
 
     /// Gives the new file the permissions and the group of the one that it replaces.
     fn hand_on(&self, old: &Stat, file: &File) -> io::Result<()> {
-        // Of the type, set-id and sticky bits nothing is kept.
+        // The type, set-ID and sticky bits are not inherited.
         let mut mode = Mode::from_raw_mode(old.st_mode) & (Mode::RWXU | Mode::RWXG | Mode::RWXO);
         if self.directory.is_shared() {
             mode &= self.readers.most_in_shared();
@@ -238,7 +237,7 @@ impl Replace {
         let keeps_group = rustix::fs::fstat(file)?.st_gid == old.st_gid
             || rustix::fs::fchown(file, None, Some(Gid::from_raw(old.st_gid))).is_ok();
         if !keeps_group {
-            // Another group gets no more than everybody.
+            // A different group gets no more permissions than others.
             let others = (mode & Mode::RWXO).as_raw_mode();
             mode &= !Mode::RWXG | Mode::from_raw_mode(others << 3);
         }
@@ -246,8 +245,8 @@ impl Replace {
     }
 }
 
-/// Writes to what is there: a pipe, a device, or a file that a descriptor of this process is open on, which the
-/// shell may have opened to append to it (`-o /dev/stdout >> log`).
+/// Writes to a pipe, a device, or a file that this process has open already, which the shell may have opened for
+/// appending (`-o /dev/stdout >> log`).
 fn write_in_place(mut file: File, bytes: &[u8]) -> io::Result<()> {
     if file.metadata()?.is_file() {
         file.seek(io::SeekFrom::End(0))?;
@@ -266,13 +265,13 @@ fn unnamed(directory: &Directory, mode: Mode) -> rustix::io::Result<File> {
     rustix::fs::openat(directory, ".", flags, mode).map(File::from)
 }
 
-/// Gives it a name, which nothing else may have: one that exists cannot be given, but taken over.
+/// Gives the file a name; fails if the name exists.
 fn give_name(file: &File, directory: &Directory, name: &OsStr) -> rustix::io::Result<()> {
     let from = format!("/proc/self/fd/{}", file.as_raw_fd());
     rustix::fs::linkat(CWD, from, directory, name, AtFlags::SYMLINK_FOLLOW)
 }
 
-/// Creates a file under a name that nothing has.
+/// Creates a file; fails if the name exists.
 fn create(directory: &Directory, name: &OsStr, mode: Mode) -> rustix::io::Result<File> {
     let new = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
     let flags = new | OFlags::WRONLY | OFlags::CLOEXEC;
@@ -283,7 +282,7 @@ fn create_beside(directory: &Directory, mode: Mode) -> rustix::io::Result<(File,
     free_name(|name| create(directory, name, mode))
 }
 
-/// Makes something under a name that nothing has. Names are random, so nobody can take them all before.
+/// Makes something under an unused random name.
 fn free_name<T>(
     make: impl Fn(&OsStr) -> rustix::io::Result<T>,
 ) -> rustix::io::Result<(T, OsString)> {
@@ -301,15 +300,17 @@ fn free_name<T>(
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    let failure = Failure::about(
-        path.display().to_string(),
-        format!("cannot be written: {}", error_text(error)),
-    );
+    let failure =
+        Failure::about(path.display().to_string(), format!("cannot write: {}", error_text(error)));
     match error.kind() {
         io::ErrorKind::NotFound => failure.help("create the directory first"),
-        io::ErrorKind::PermissionDenied => failure.help("write to a place that is yours"),
-        io::ErrorKind::IsADirectory => failure.help("name a file in it"),
-        io::ErrorKind::StorageFull => failure.help("make room, or write to another disk"),
+        io::ErrorKind::PermissionDenied => {
+            failure.help("choose another path, such as a file in your home directory")
+        }
+        io::ErrorKind::IsADirectory => failure.help("give the name of a file in it"),
+        io::ErrorKind::StorageFull => {
+            failure.help("free some space, or write to another file system")
+        }
         _ => failure,
     }
 }

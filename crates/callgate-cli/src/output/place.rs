@@ -1,21 +1,20 @@
-//! Where a path leads: one open directory and a name in it, found without following what another user may
-//! have put in the way.
+//! Resolves a path for writing, without following links that another user may have planted.
 //!
-//! The path is walked component by component on open directories (`openat`, `O_PATH`, `O_NOFOLLOW`), so what is
-//! checked is what is used. A directory is *shared* when it is sticky or writable for everybody. The rules:
+//! The path is resolved component by component with open directories (`openat`, `O_PATH`, `O_NOFOLLOW`), so that there is
+//! no race between check and use. A directory is *shared* if it is sticky or world-writable. The rules:
 //!
-//! - In a shared directory, an entry (a directory on the way included) counts only if it belongs to root or to this
-//!   process's effective user.
-//!   This is `fs.protected_symlinks` and `fs.protected_regular` of proc_sys_fs(5), for everything that is written
-//!   and whether or not these are set; but the owner of such a directory is not trusted for being its owner.
-//! - Elsewhere a symbolic link that belongs to another user is followed only into a directory of that user, where
-//!   it gives nothing that its owner did not have: never into procfs, whose links lead anywhere, and not to a
-//!   device or pipe of somebody else. The owner of `/` is trusted like root, because in a user namespace
-//!   root itself appears as the overflow user.
-//! - In procfs, where a path may lead that no other user's link is part of (`/dev/stdout`), the kernel follows links
-//!   itself: they are its own.
+//! - In a shared directory, an entry, including a directory on the way, is accepted only if it belongs to root or to this
+//!   process's effective user. This is `fs.protected_symlinks` and `fs.protected_regular` of proc_sys_fs(5), for
+//!   everything that is written and independent of these settings, except that the owner of the directory is not
+//!   trusted either.
+//! - Elsewhere, a symbolic link of another user is followed only into a directory of the same user, because it then gives
+//!   access to nothing that its owner does not own: never into procfs, whose links lead anywhere, and not to a device or
+//!   pipe of a third user. The owner of `/` is trusted like root, because root appears as the overflow user in a user
+//!   namespace.
+//! - In procfs, which a path may only reach without links of other users (`/dev/stdout`), the kernel follows the links,
+//!   because they are its own.
 //!
-//! Limits: who may write to a directory by its group or by an access control list is not asked.
+//! Limits: write access to a directory through its group or an access control list is not checked.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -26,24 +25,24 @@ use std::path::{Component, Path};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, PROC_SUPER_MAGIC, Stat};
 use rustix::io::Errno;
 
-/// How many symbolic links a path may have (path_resolution(7)).
+/// The maximum number of symbolic links in a path (path_resolution(7)).
 const MAX_LINKS: usize = 40;
 
-/// A directory that stays the same whatever happens to its name.
+/// An open directory, which stays the same if it is renamed.
 pub(crate) struct Directory {
     fd: OwnedFd,
     owner: u32,
     mode: Mode,
-    /// Whether it is one of procfs, where links are the kernel's.
+    /// Whether it is in procfs, whose links are those of the kernel.
     is_of_kernel: bool,
 }
 
 impl Directory {
-    /// Opens a directory; what is missing of the path is created.
+    /// Opens a directory; creates missing components.
     pub(crate) fn create_all(path: &Path) -> io::Result<Directory> {
-        match Walk::from_here(path)?.go(Missing::Create)? {
-            Reached::Directory(directory) => Ok(directory),
-            Reached::Entry(_) => Err(Errno::NOTDIR.into()),
+        match Resolver::from_here(path)?.go(MissingComponents::Create)? {
+            Resolved::Directory(directory) => Ok(directory),
+            Resolved::Entry(_) => Err(Errno::NOTDIR.into()),
         }
     }
 
@@ -85,8 +84,8 @@ impl Directory {
             return Ok(());
         }
         let what = match kind {
-            FileType::Symlink => "a symbolic link on the way",
-            FileType::Directory => "a directory on the way",
+            FileType::Symlink => "a symbolic link in the path",
+            FileType::Directory => "a directory in the path",
             _ => "the file",
         };
         Err(refused(&format!(
@@ -94,7 +93,7 @@ impl Directory {
         )))
     }
 
-    /// What stands under a name, not followed.
+    /// The metadata of an entry; links are not followed.
     pub(super) fn stat(&self, name: &OsStr) -> io::Result<Option<Stat>> {
         match rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(stat)),
@@ -110,42 +109,42 @@ impl AsFd for Directory {
     }
 }
 
-/// A name in a directory, and what it stands for at first sight: not a directory, nor a link that leads on.
+/// A name in a directory: a file, or an unused name; neither a directory nor a link.
 pub(super) struct Entry {
     pub(super) directory: Directory,
     pub(super) name: OsString,
     pub(super) found: Option<Stat>,
-    /// The user whose link led here, if that is not one to trust.
+    /// The untrusted user whose link led here, if any.
     led_by: Option<u32>,
 }
 
 impl Entry {
-    /// Where a path leads.
+    /// Resolves a path.
     pub(super) fn of(path: &Path) -> io::Result<Entry> {
         let ends_in_slash = path.as_os_str().as_bytes().ends_with(b"/");
-        match Walk::from_here(path)?.go(Missing::LastOnly)? {
-            Reached::Entry(entry) if !ends_in_slash => Ok(entry),
+        match Resolver::from_here(path)?.go(MissingComponents::LastOnly)? {
+            Resolved::Entry(entry) if !ends_in_slash => Ok(entry),
             _ => Err(io::ErrorKind::IsADirectory.into()),
         }
     }
 
-    /// Where a name in a directory leads.
+    /// Resolves a name in a directory.
     pub(super) fn within(directory: &Directory, name: &OsStr) -> io::Result<Entry> {
-        match Walk::from(directory, Path::new(name))?.go(Missing::LastOnly)? {
-            Reached::Entry(entry) => Ok(entry),
-            Reached::Directory(_) => Err(io::ErrorKind::IsADirectory.into()),
+        match Resolver::from(directory, Path::new(name))?.go(MissingComponents::LastOnly)? {
+            Resolved::Entry(entry) => Ok(entry),
+            Resolved::Directory(_) => Err(io::ErrorKind::IsADirectory.into()),
         }
     }
 
-    /// Whether it is written as it is, not replaced: all that is not a regular file, and what the kernel's own
-    /// links lead to.
+    /// Whether it is written in place and not replaced: anything but a regular file, and targets of
+    /// the kernel's links.
     pub(super) fn is_in_place(&self) -> bool {
         let is_special =
             |stat: &Stat| FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile;
         self.directory.is_of_kernel || self.found.as_ref().is_some_and(is_special)
     }
 
-    /// Opens what is there for writing. It may have changed since, and is checked again.
+    /// Opens the file for writing, and checks it again, because it may have changed.
     pub(super) fn open(&self) -> io::Result<OwnedFd> {
         let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC;
         let follow = self.directory.is_of_kernel;
@@ -154,60 +153,60 @@ impl Entry {
         let stat = rustix::fs::fstat(&fd)?;
         self.directory.check(&stat)?;
         check_special(self.led_by, &stat)?;
-        // Whether to replace it was decided by what was found.
+        // Whether to replace it was decided by its former type.
         let kind = |stat: &Stat| FileType::from_raw_mode(stat.st_mode);
         if self.found.as_ref().map(kind) != Some(kind(&stat)) {
-            return Err(io::Error::other("it was replaced while it was opened"));
+            return Err(io::Error::other("it was replaced while it was being opened"));
         }
         Ok(fd)
     }
 }
 
-/// What to do about a part of the path that is not there.
+/// How missing components are handled.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Missing {
-    /// Only the last one may be missing.
+enum MissingComponents {
+    /// Only the last component may be missing.
     LastOnly,
-    /// Make directories.
+    /// Directories are created.
     Create,
 }
 
-enum Reached {
+enum Resolved {
     Directory(Directory),
     Entry(Entry),
 }
 
-/// A path on its way.
-struct Walk {
+/// A path that is being resolved.
+struct Resolver {
     directory: Directory,
-    /// The names that are left, the next one last.
+    /// The remaining components in reverse order.
     left: Vec<OsString>,
     links: usize,
-    /// The user whose link led here, if that is not one to trust.
+    /// The untrusted user whose link led here, if any.
     led_by: Option<u32>,
     trusted: u32,
 }
 
-impl Walk {
-    fn from_here(path: &Path) -> io::Result<Walk> {
-        Walk::new(Directory::at(CWD, OsStr::new("."), true)?, path)
+impl Resolver {
+    fn from_here(path: &Path) -> io::Result<Resolver> {
+        Resolver::new(Directory::at(CWD, OsStr::new("."), true)?, path)
     }
 
-    fn from(directory: &Directory, path: &Path) -> io::Result<Walk> {
-        Walk::new(Directory::of(directory.fd.try_clone()?)?, path)
+    fn from(directory: &Directory, path: &Path) -> io::Result<Resolver> {
+        Resolver::new(Directory::of(directory.fd.try_clone()?)?, path)
     }
 
-    fn new(directory: Directory, path: &Path) -> io::Result<Walk> {
+    fn new(directory: Directory, path: &Path) -> io::Result<Resolver> {
         if path.as_os_str().is_empty() {
             return Err(Errno::NOENT.into());
         }
         let trusted = root()?.owner;
-        let mut walk = Walk { directory, left: Vec::new(), links: 0, led_by: None, trusted };
+        let mut walk = Resolver { directory, left: Vec::new(), links: 0, led_by: None, trusted };
         walk.push(path)?;
         Ok(walk)
     }
 
-    /// Puts a path in front of what is left.
+    /// Prepends a path to the remaining components.
     fn push(&mut self, path: &Path) -> io::Result<()> {
         for component in path.components().rev() {
             match component {
@@ -221,18 +220,18 @@ impl Walk {
         Ok(())
     }
 
-    fn go(mut self, missing: Missing) -> io::Result<Reached> {
+    fn go(mut self, missing: MissingComponents) -> io::Result<Resolved> {
         while let Some(name) = self.left.pop() {
             let follow = self.directory.is_of_kernel;
             let is_last = self.left.is_empty();
-            // As a directory first: only this makes the automounter mount what is to be there.
+            // As a directory first, because this triggers the automounter.
             match Directory::at(&self.directory, &name, follow) {
                 Ok(next) => {
                     self.enter(next, &name)?;
                     continue;
                 }
                 Err(Errno::NOTDIR | Errno::LOOP) => {}
-                Err(Errno::NOENT) if missing == Missing::Create => {
+                Err(Errno::NOENT) if missing == MissingComponents::Create => {
                     self.check()?;
                     match rustix::fs::mkdirat(&self.directory, &name, Mode::from_raw_mode(0o777)) {
                         Ok(()) | Err(Errno::EXIST) => {}
@@ -258,25 +257,25 @@ impl Walk {
             }
         }
         self.check()?;
-        Ok(Reached::Directory(self.directory))
+        Ok(Resolved::Directory(self.directory))
     }
 
-    fn entry(self, name: OsString, found: Option<Stat>) -> io::Result<Reached> {
+    fn entry(self, name: OsString, found: Option<Stat>) -> io::Result<Resolved> {
         self.check()?;
-        // What a descriptor of this process leads to was opened by whoever started it.
+        // A file that a descriptor of this process refers to was opened by its parent.
         if let (Some(stat), false) = (&found, self.directory.is_of_kernel) {
             self.directory.check(stat)?;
         }
         if let Some(stat) = &found {
             check_special(self.led_by, stat)?;
         }
-        let Walk { directory, led_by, .. } = self;
-        Ok(Reached::Entry(Entry { directory, name, found, led_by }))
+        let Resolver { directory, led_by, .. } = self;
+        Ok(Resolved::Entry(Entry { directory, name, found, led_by }))
     }
 
-    /// Goes on in a directory.
+    /// Enters a directory.
     fn enter(&mut self, next: Directory, name: &OsStr) -> io::Result<()> {
-        // What leads upwards was gone through before, and the kernel's own directories change hands.
+        // A parent directory was checked before, and the owners of directories in procfs change.
         if !self.directory.is_of_kernel && name != ".." {
             self.directory.check_owner(next.owner, FileType::Directory)?;
         }
@@ -284,7 +283,7 @@ impl Walk {
         self.check_kernel()
     }
 
-    /// Refuses procfs where another user's link led: the links there may lead anywhere.
+    /// Refuses to enter procfs through a link of another user: the links there lead anywhere.
     fn check_kernel(&self) -> io::Result<()> {
         match self.led_by {
             Some(user) if self.directory.is_of_kernel => {
@@ -294,7 +293,7 @@ impl Walk {
         }
     }
 
-    /// Goes on where an open link points to.
+    /// Follows an open link.
     fn follow(&mut self, link: &OwnedFd, stat: &Stat) -> io::Result<()> {
         self.links += 1;
         if self.links > MAX_LINKS {
@@ -302,7 +301,7 @@ impl Walk {
         }
         self.directory.check(stat)?;
         if !is_own_or_roots(stat.st_uid) && stat.st_uid != self.trusted {
-            // One after another must be of the same user, or one would lead into what is the other's.
+            // All links must belong to the same user; otherwise one could lead into files of the other.
             self.check_owner(self.led_by.unwrap_or(stat.st_uid), stat.st_uid)?;
             self.led_by = Some(stat.st_uid);
             self.check_kernel()?;
@@ -311,7 +310,7 @@ impl Walk {
         self.push(Path::new(OsStr::from_bytes(&target)))
     }
 
-    /// Refuses a directory that somebody's link led to and that is another's.
+    /// Refuses a directory that the link of another user led to, unless it belongs to that user.
     fn check(&self) -> io::Result<()> {
         match self.led_by {
             Some(user) => self.check_owner(user, self.directory.owner),
@@ -323,11 +322,13 @@ impl Walk {
         if led_by == owner {
             return Ok(());
         }
-        Err(refused(&format!("a symbolic link of user {led_by} leads to a place of user {owner}")))
+        Err(refused(&format!(
+            "a symbolic link of user {led_by} leads to a directory of user {owner}"
+        )))
     }
 }
 
-/// Refuses what is written in place and belongs to somebody else than the user whose link led there.
+/// Refuses a file that is written in place, unless it belongs to the user whose link led there.
 fn check_special(led_by: Option<u32>, stat: &Stat) -> io::Result<()> {
     let is_regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
     match led_by {

@@ -2,17 +2,17 @@
 
 use callgate::diagnostic::{Diagnostic, Position};
 
-use super::{MAX_PACKETS, Packet};
+use super::packet::{MAX_PACKETS, Packet};
 
-/// How many lines with mistakes are shown.
+/// The maximum number of errors that are reported.
 const SHOWN: usize = 5;
 
-/// A packet: pairs of digits, between them blanks or colons as one likes.
+/// Parses a packet: pairs of hexadecimal digits, with optional blanks or colons between them.
 pub(super) fn packet(text: &str) -> Result<Packet, String> {
     bytes(text).map(Packet).map_err(|(column, why)| format!("column {column}: {why}"))
 }
 
-/// A packet per line; nothing behind one more than [`MAX_PACKETS`] is read.
+/// Parses a packet per line; stops after one more than [`MAX_PACKETS`].
 pub(super) fn packets(text: &str) -> Result<Vec<Packet>, Vec<Diagnostic>> {
     let (mut packets, mut errors, mut more) = (Vec::new(), Vec::new(), 0u64);
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -34,15 +34,16 @@ pub(super) fn packets(text: &str) -> Result<Vec<Packet>, Vec<Diagnostic>> {
     }
     if more > 0 {
         let lines = if more == 1 { "line" } else { "lines" };
-        errors.push(Diagnostic::error(None, format!("and {more} more {lines}")));
+        errors.push(Diagnostic::error(None, format!("and {more} more {lines} with errors")));
     }
     if let Some(last) = errors.last_mut() {
-        last.help = "a packet per line, two digits for a byte: 45 00 00 1c, or 4500001c".to_owned();
+        last.help =
+            "write a packet per line, two digits per byte: 45 00 00 1c or 4500001c".to_owned();
     }
     Err(errors)
 }
 
-/// The bytes, or the column of a mistake, from 1, and what it is.
+/// The bytes, or the column of an error, from 1, and its message.
 fn bytes(text: &str) -> Result<Vec<u8>, (usize, String)> {
     let (mut bytes, mut half) = (Vec::new(), None);
     for (column, c) in (1..).zip(text.chars()) {
@@ -53,15 +54,17 @@ fn bytes(text: &str) -> Result<Vec<u8>, (usize, String)> {
                 half = None;
             }
             (None, None) if c == ':' || c.is_whitespace() => {}
-            (None, Some((_, at))) if c == ':' || c.is_whitespace() => return Err(half_a_byte(at)),
-            (None, _) => return Err((column, format!("\"{c}\" is no hexadecimal digit"))),
+            (None, Some((_, at))) if c == ':' || c.is_whitespace() => {
+                return Err(incomplete_byte(at));
+            }
+            (None, _) => return Err((column, format!("\"{c}\" is not a hexadecimal digit"))),
         }
     }
-    half.map_or(Ok(bytes), |(_, at)| Err(half_a_byte(at)))
+    half.map_or(Ok(bytes), |(_, at)| Err(incomplete_byte(at)))
 }
 
-fn half_a_byte(column: usize) -> (usize, String) {
-    (column, "half a byte: a byte has two hexadecimal digits".to_owned())
+fn incomplete_byte(column: usize) -> (usize, String) {
+    (column, "incomplete byte: a byte has two hexadecimal digits".to_owned())
 }
 
 #[cfg(test)]
@@ -69,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packets_are_read_with_blanks_and_colons_or_without() {
+    fn blanks_and_colons_between_bytes_are_optional() {
         for text in ["45000A", "45 00 0a", "45:00:0a", " 4500\t0a "] {
             assert_eq!(packet(text), Ok(Packet(vec![0x45, 0, 10])), "{text}");
         }
@@ -77,26 +80,26 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_a_packet_and_a_comment_none() {
+    fn each_line_is_a_packet_except_comments() {
         for text in ["# two packets\n0102 # the first\n\n  \n03\n", "\u{feff}0102\r\n03"] {
             assert_eq!(packets(text).unwrap(), [Packet(vec![1, 2]), Packet(vec![3])]);
         }
     }
 
     #[test]
-    fn mistakes_are_reported_with_their_place() {
+    fn errors_have_positions() {
         let errors = packets("01\n0x02\n1 23\n").unwrap_err();
         let of = |index: usize| {
             let error: &Diagnostic = &errors[index];
             (error.position.map(|at| (at.line, at.column)), error.message.clone())
         };
-        assert_eq!(of(0), (Some((2, 2)), "\"x\" is no hexadecimal digit".to_owned()));
+        assert_eq!(of(0), (Some((2, 2)), "\"x\" is not a hexadecimal digit".to_owned()));
         assert_eq!(of(1).0, Some((3, 1)));
-        assert!(of(1).1.contains("half a byte"));
+        assert!(of(1).1.contains("incomplete byte"));
         let many = packets(&"z\n".repeat(9)).unwrap_err();
-        assert_eq!((many.len(), &*many[5].message), (6, "and 4 more lines"));
+        assert_eq!((many.len(), &*many[5].message), (6, "and 4 more lines with errors"));
         let many = packets(&"z\n".repeat(6)).unwrap_err();
-        assert_eq!(&*many[5].message, "and 1 more line");
-        assert!(packet("01 2").unwrap_err().starts_with("column 4: half a byte"));
+        assert_eq!(&*many[5].message, "and 1 more line with errors");
+        assert!(packet("01 2").unwrap_err().starts_with("column 4: incomplete byte"));
     }
 }

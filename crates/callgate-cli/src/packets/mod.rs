@@ -1,100 +1,15 @@
 //! Packets for socket filters: from the command line, from a capture, or from lines of text.
 //!
-//! A file of packets is a capture in the classic form of pcap, or text: a packet per line in
-//! hexadecimal, with blanks or colons between the bytes as one likes; empty lines and what follows `#` are
-//! left out.
+//! A file of packets is a pcap capture (not pcapng), or text: a packet per line in
+//! hexadecimal, with optional blanks or colons between the bytes; empty lines and comments after `#` are
+//! skipped.
 //!
-//! Limits: 64 MiB, and a million packets. Both fit into memory several times, and their results are printed
-//! within seconds.
+//! Limits: 64 MiB, and a million packets, so that they fit in memory and are evaluated within seconds.
 
 mod hex;
+mod options;
+mod packet;
 mod pcap;
 
-use std::path::PathBuf;
-
-use clap::ValueHint;
-
-use crate::report::{self, Failure, Result};
-use crate::source::Place;
-
-/// The most that is read from a file of packets.
-const MAX_BYTES: u64 = 64 << 20;
-
-/// The most packets.
-const MAX_PACKETS: usize = 1_000_000;
-
-/// What to do when a file is beyond the limits.
-const FEWER: &str = "take fewer packets: tcpdump -r FILE -c 1000 -w NEW.pcap writes the first ones";
-
-/// Where packets come from.
-#[derive(Debug, clap::Args)]
-#[group(id = "packet-options", multiple = false, requires = "source")]
-pub(crate) struct PacketOptions {
-    /// A packet for a socket filter, from its first byte on, in hexadecimal; may be repeated
-    #[arg(long, value_name = "HEX", value_parser = hex::packet, help_heading = "Packets")]
-    packet: Vec<Packet>,
-
-    /// The packets of a file: a capture (pcap), or text with a packet per line in hexadecimal;
-    /// a million packets and 64 MiB at most
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Packets")]
-    packets: Option<PathBuf>,
-}
-
-/// The bytes of a packet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Packet(pub(crate) Vec<u8>);
-
-impl PacketOptions {
-    /// Whether there are any.
-    pub(crate) fn are_given(&self) -> bool {
-        !self.packet.is_empty() || self.packets.is_some()
-    }
-
-    /// The packets, at least one. Warnings are printed.
-    ///
-    /// # Errors
-    /// When the file cannot be read, or has no packet or too many.
-    pub(crate) fn read(&self) -> Result<Vec<Packet>> {
-        let Some(path) = &self.packets else { return Ok(self.packet.clone()) };
-        let place = Place::of_path(path);
-        let bytes = place.read_at_most(MAX_BYTES, FEWER)?;
-        let mut cut = 0;
-        let packets = match pcap::order(&bytes) {
-            Some(order) => {
-                let capture = pcap::read(&bytes, order)
-                    .map_err(|why| Failure::about(place.name(), why.message).help(why.help))?;
-                cut = capture.cut;
-                capture.packets
-            }
-            None if bytes.starts_with(&pcap::NEXT_GENERATION) => {
-                return Err(Failure::about(place.name(), "a capture in the form of pcapng")
-                    .help("tcpdump -r FILE -w NEW.pcap writes it in the form of pcap"));
-            }
-            None => {
-                let text = place.text(bytes, "packets are read from captures (pcap) and text")?;
-                hex::packets(&text).map_err(|errors| Failure::of(place.name(), errors))?
-            }
-        };
-        match packets.len() {
-            0 => Err(Failure::about(place.name(), "there is no packet in it")
-                .help("tcpdump -w FILE captures some; in text, each line is one in hexadecimal")),
-            count if count > MAX_PACKETS => {
-                let message = format!("more than {MAX_PACKETS} packets (the limit)");
-                Err(Failure::about(place.name(), message).help(FEWER))
-            }
-            count => {
-                if cut > 0 {
-                    report::warn_about(
-                        &place.name(),
-                        format!(
-                            "{cut} of {count} packets were cut off when they were captured: the \
-                             filter sees what is there"
-                        ),
-                        "capture whole packets: tcpdump -s 0",
-                    );
-                }
-                Ok(packets)
-            }
-        }
-    }
-}
+pub(crate) use options::PacketOptions;
+pub(crate) use packet::Packet;

@@ -1,16 +1,16 @@
-//! Captures in the classic form of pcap, of either byte order, with micro- or nanoseconds.
+//! Reads pcap captures of either byte order, with microseconds or nanoseconds.
 //!
-//! A header of 24 bytes, then for each packet a header of 16 (seconds, their fraction, how many bytes
-//! are here, how many there were) and its bytes. What is not needed is not looked at: times, and the
-//! link type, which a filter must have been written for.
+//! A header of 24 bytes, then for each packet a header of 16 (seconds, fraction, captured length,
+//! original length) and its bytes. Times and the link type are ignored; the filter must have been written for the
+//! link type.
 //!
 //! Source: pcap-savefile(5).
 
 use callgate::Endian;
 
-use super::{MAX_PACKETS, Packet};
+use super::packet::{MAX_PACKETS, Packet};
 
-/// How pcapng begins, in either byte order: with a section header block.
+/// The first bytes of pcapng, in either byte order: the type of a section header block.
 pub(super) const NEXT_GENERATION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
 /// The magic numbers: with microseconds, and with nanoseconds.
@@ -19,7 +19,7 @@ const MAGIC: [u32; 2] = [0xa1b2_c3d4, 0xa1b2_3c4d];
 const HEADER: usize = 24;
 const RECORD: usize = 16;
 
-/// The most that a packet may have (libpcap's `MAXIMUM_SNAPLEN`).
+/// The maximum length of a packet (libpcap's `MAXIMUM_SNAPLEN`).
 const MAX_PACKET: u32 = 262_144;
 
 /// The byte order of a capture; `None` for anything else.
@@ -35,27 +35,28 @@ fn word(order: Endian, bytes: &[u8; 4]) -> u32 {
     }
 }
 
-/// What is in a capture.
+/// The packets of a capture.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Capture {
     pub(super) packets: Vec<Packet>,
-    /// How many of them were longer on the wire.
+    /// The number of packets that were truncated.
     pub(super) cut: usize,
 }
 
-/// Why a capture cannot be read, and what to do.
+/// An error in a capture.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Damaged {
+pub(super) struct CaptureError {
     pub(super) message: String,
     pub(super) help: &'static str,
 }
 
-/// Reads a capture of this byte order; nothing behind one packet more than [`MAX_PACKETS`].
-pub(super) fn read(bytes: &[u8], order: Endian) -> Result<Capture, Damaged> {
-    let damaged = |message: String, help| Err(Damaged { message, help });
-    let incomplete = "was it still being written? tcpdump -U writes each packet at once";
+/// Reads a capture of this byte order; stops after one packet more than [`MAX_PACKETS`].
+pub(super) fn read(bytes: &[u8], order: Endian) -> Result<Capture, CaptureError> {
+    let damaged = |message: String, help| Err(CaptureError { message, help });
+    let incomplete = "if it is still being written, tcpdump -U writes each packet at once";
     let Some(mut rest) = bytes.get(HEADER..) else {
-        let message = format!("a capture of {} bytes: its header alone has {HEADER}", bytes.len());
+        let message =
+            format!("truncated capture: it has {} bytes, its header {HEADER}", bytes.len());
         return damaged(message, incomplete);
     };
     let mut capture = Capture { packets: Vec::new(), cut: 0 };
@@ -73,9 +74,9 @@ pub(super) fn read(bytes: &[u8], order: Endian) -> Result<Capture, Damaged> {
         let [_, _, here, there] = [0, 1, 2, 3].map(|index| word(order, &words[index]));
         if here > MAX_PACKET {
             let message = format!(
-                "packet {number}, at byte {at}, would have {here} bytes; {MAX_PACKET} is the most"
+                "packet {number}, at byte {at}, has a length of {here} bytes; the limit is {MAX_PACKET}"
             );
-            return damaged(message, "the capture is damaged: capture anew");
+            return damaged(message, "the capture is corrupted; capture again");
         }
         let Some((packet, next)) = behind.split_at_checked(here as usize) else {
             let message = format!(
@@ -95,7 +96,7 @@ pub(super) fn read(bytes: &[u8], order: Endian) -> Result<Capture, Damaged> {
 mod tests {
     use super::*;
 
-    /// A capture of packets with the lengths that they had.
+    /// A capture of packets with their original lengths.
     fn capture(magic: u32, word: fn(u32) -> [u8; 4], packets: &[(&[u8], u32)]) -> Vec<u8> {
         let mut bytes: Vec<u8> = [magic, 0x0004_0002, 0, 0, 262_144, 1].map(word).concat();
         for (packet, length) in packets {
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_is_read() {
+    fn every_byte_order_and_resolution_is_read() {
         let packets: [(&[u8], u32); 3] = [(&[1, 2, 3], 3), (&[], 0), (&[4], 1500)];
         for magic in MAGIC {
             for word in [u32::to_le_bytes, u32::to_be_bytes] {
@@ -120,9 +121,9 @@ mod tests {
         assert_eq!(order(&[0xd4, 0xc3, 0xb2]), None);
     }
 
-    /// Every prefix is either a capture of fewer packets or says where it ends.
+    /// Every prefix is a capture of fewer packets, or an error with the position of its end.
     #[test]
-    fn what_is_cut_off_is_said_with_its_place() {
+    fn truncation_is_reported_with_its_position() {
         let whole = capture(MAGIC[0], u32::to_le_bytes, &[(&[1, 2], 2), (&[3; 5], 5)]);
         for length in 4..whole.len() {
             let bytes = &whole[..length];
@@ -133,16 +134,16 @@ mod tests {
             }
         }
         let message = |length: usize| read(&whole[..length], Endian::Little).unwrap_err().message;
-        assert_eq!(message(20), "a capture of 20 bytes: its header alone has 24");
+        assert_eq!(message(20), "truncated capture: it has 20 bytes, its header 24");
         assert_eq!(message(30), "the header of packet 1, at byte 24, ends after 6 of 16 bytes");
         assert_eq!(message(60), "packet 2, at byte 42, ends after 2 of its 5 bytes");
     }
 
     #[test]
-    fn a_packet_is_not_longer_than_packets_are() {
+    fn the_length_of_a_packet_is_limited() {
         let mut bytes = capture(MAGIC[1], u32::to_be_bytes, &[(&[1], 1)]);
         bytes[32..36].copy_from_slice(&[0xff; 4]);
         let error = read(&bytes, Endian::Big).unwrap_err();
-        assert!(error.message.contains("4294967295 bytes; 262144 is the most"), "{error:?}");
+        assert!(error.message.contains("4294967295 bytes; the limit is 262144"), "{error:?}");
     }
 }

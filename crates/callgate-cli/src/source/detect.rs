@@ -1,41 +1,65 @@
-//! The format of a source that does not name one.
+//! Detects the format of a source without `FORMAT:`.
 
 use std::ffi::OsStr;
 
-use super::{Form, Format, Place};
+use super::format::{ProgramForm, SourceFormat};
+use super::place::Place;
+use crate::report::{Failure, Result};
 
-/// The format of what comes without one.
-pub(super) fn detect(place: &Place, bytes: &[u8]) -> Format {
+/// Detects the format from the file name and the content.
+pub(super) fn detect(place: &Place, bytes: &[u8]) -> SourceFormat {
     if let Place::File(path) = place {
         match path.extension().and_then(OsStr::to_str) {
-            Some("bpf") => return Format::Program(Form::Raw),
-            Some("json" | "yaml" | "yml") => return Format::Profile(None),
+            Some("bpf") => return SourceFormat::Program(ProgramForm::Raw),
+            Some("json" | "yaml" | "yml") => return SourceFormat::Profile(None),
             _ => {}
         }
     }
     let mut rest = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii();
     if let Some(inside) = rest.strip_prefix(b"{") {
-        // A row of `tcpdump -dd` begins with a brace too, and goes on with a number.
+        // A row of `tcpdump -dd` also begins with a brace, followed by a number.
         rest = inside.trim_ascii_start();
         if !rest.first().is_some_and(u8::is_ascii_alphanumeric) {
-            return Format::Profile(None);
+            return SourceFormat::Profile(None);
         }
     }
     let is_text = bytes.iter().all(|byte| !byte.is_ascii_control() || byte.is_ascii_whitespace());
     if rest.is_empty() || rest.starts_with(b"[") {
-        // Nothing at all, or other JSON: the reader of profiles says so best.
-        Format::Profile(None)
+        // Empty, or other JSON: the profile reader has the best message.
+        SourceFormat::Profile(None)
     } else if is_text && is_yaml(rest) {
-        Format::Profile(None)
+        SourceFormat::Profile(None)
     } else if is_text {
-        Format::Program(Form::Text)
+        SourceFormat::Program(ProgramForm::Text)
     } else {
-        Format::Program(Form::Raw)
+        SourceFormat::Program(ProgramForm::Raw)
     }
 }
 
-/// Whether the first line that says something begins a profile in YAML. A word and a colon may be a label
-/// of assembler text too, so the word must be a key with which such files begin.
+/// Fails for an empty input, whose format cannot be detected.
+pub(super) fn check_not_empty(place: &Place, bytes: &[u8]) -> Result<()> {
+    if !bytes.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::about(place.name(), "is empty; expected a profile or a BPF program").help(
+        match place {
+            Place::Stdin => "check the command before the pipe, or redirect a file: < FILE",
+            Place::File(_) => "check whether the command that wrote the file failed",
+        },
+    ))
+}
+
+/// Adds to a syntax error in the first line that the text was read as a program.
+pub(super) fn explain_detected(failure: Failure, format: SourceFormat) -> Failure {
+    if format == SourceFormat::Program(ProgramForm::Text) && failure.line() == Some(1) {
+        return failure
+            .more_help("without FORMAT:, this text was read as assembler (see `callgate --help`)");
+    }
+    failure
+}
+
+/// Whether the first significant line begins a profile in YAML. A word and a colon may also be an assembler label,
+/// so the word must be a key with which such files begin.
 fn is_yaml(text: &[u8]) -> bool {
     const KEYS: &[&[u8]] = &[
         b"apiVersion",
@@ -70,22 +94,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn content_tells_the_format() {
+    fn the_content_determines_the_format() {
         let of = |bytes: &[u8]| detect(&Place::Stdin, bytes);
-        assert_eq!(of(b" \n{ \"defaultAction\""), Format::Profile(None));
-        assert_eq!(of(b"{}"), Format::Profile(None));
-        assert_eq!(of(b"\xef\xbb\xbf{"), Format::Profile(None));
-        assert_eq!(of(b""), Format::Profile(None));
-        assert_eq!(of(b"[]"), Format::Profile(None));
-        assert_eq!(of(b"{ 0x20, 0, 0, 4 },"), Format::Program(Form::Text));
-        assert_eq!(of(b"2\n32 0 0 4\n6 0 0 0\n"), Format::Program(Form::Text));
-        assert_eq!(of(&[6, 0, 0, 0, 0, 0, 0xff, 0x7f]), Format::Program(Form::Raw));
-        assert_eq!(detect(&Place::File("x.bpf".into()), b"{}"), Format::Program(Form::Raw));
-        assert_eq!(detect(&Place::File("x.json".into()), b"null"), Format::Profile(None));
+        assert_eq!(of(b" \n{ \"defaultAction\""), SourceFormat::Profile(None));
+        assert_eq!(of(b"{}"), SourceFormat::Profile(None));
+        assert_eq!(of(b"\xef\xbb\xbf{"), SourceFormat::Profile(None));
+        assert_eq!(of(b""), SourceFormat::Profile(None));
+        assert_eq!(of(b"[]"), SourceFormat::Profile(None));
+        assert_eq!(of(b"{ 0x20, 0, 0, 4 },"), SourceFormat::Program(ProgramForm::Text));
+        assert_eq!(of(b"2\n32 0 0 4\n6 0 0 0\n"), SourceFormat::Program(ProgramForm::Text));
+        assert_eq!(of(&[6, 0, 0, 0, 0, 0, 0xff, 0x7f]), SourceFormat::Program(ProgramForm::Raw));
+        assert_eq!(
+            detect(&Place::File("x.bpf".into()), b"{}"),
+            SourceFormat::Program(ProgramForm::Raw)
+        );
+        assert_eq!(detect(&Place::File("x.json".into()), b"null"), SourceFormat::Profile(None));
     }
 
     #[test]
-    fn yaml_is_told_from_assembler_text() {
+    fn yaml_differs_from_assembler_text() {
         let of = |text: &str| detect(&Place::Stdin, text.as_bytes());
         for yaml in [
             "apiVersion: v1\nkind: SeccompProfile\n",
@@ -97,7 +124,7 @@ mod tests {
             "\"defaultAction\": SCMP_ACT_ERRNO",
             "'kind': SeccompProfile",
         ] {
-            assert_eq!(of(yaml), Format::Profile(None), "{yaml}");
+            assert_eq!(of(yaml), SourceFormat::Profile(None), "{yaml}");
         }
         for text in [
             "start: ld [0]\nret #0\n",
@@ -107,11 +134,11 @@ mod tests {
             "#\n",
             "0: ld arch\n",
         ] {
-            assert_eq!(of(text), Format::Program(Form::Text), "{text}");
+            assert_eq!(of(text), SourceFormat::Program(ProgramForm::Text), "{text}");
         }
         let file = |name: &str| detect(&Place::File(name.into()), b"start: ld [0]");
-        assert_eq!(file("x.yaml"), Format::Profile(None));
-        assert_eq!(file("x.yml"), Format::Profile(None));
-        assert_eq!(file("x.asm"), Format::Program(Form::Text));
+        assert_eq!(file("x.yaml"), SourceFormat::Profile(None));
+        assert_eq!(file("x.yml"), SourceFormat::Profile(None));
+        assert_eq!(file("x.asm"), SourceFormat::Program(ProgramForm::Text));
     }
 }

@@ -1,4 +1,4 @@
-//! What a source means: a profile or a program, and what can be made of it.
+//! A filter: a profile or a program, and the operations on both.
 
 use std::borrow::Cow;
 
@@ -9,34 +9,35 @@ use callgate::diagram::{Func, Store};
 use callgate::frontend::Profile;
 use callgate::{Arch, Description, Endian};
 
+use super::violations::violations;
 use crate::options::{CompileOptions, SourceOptions, native_arch};
 use crate::report::{self, Failure, Result};
 use crate::stopwatch::Stopwatch;
 
-/// What a source means.
+/// A profile or a program with its name.
 pub(crate) struct Filter {
-    /// The source, as messages name it.
+    /// The name of the source in messages.
     pub(crate) name: String,
-    pub(crate) meaning: Meaning,
-    /// Whether unknown names of calls are errors in what else is read for it.
+    pub(crate) content: FilterContent,
+    /// Whether unknown syscall names in other inputs, such as weights, are errors.
     pub(crate) strict: bool,
-    /// The flags that a program is installed with, where that is known.
+    /// The flags with which the program is installed, if known.
     pub(crate) installed: FilterFlags,
 }
 
-pub(crate) enum Meaning {
+pub(crate) enum FilterContent {
     Profile(Box<Profile>),
     Program { program: LongProgram, endian: Endian, arches: Vec<Arch> },
 }
 
 impl Filter {
-    pub(super) fn new(name: String, meaning: Meaning) -> Filter {
-        Filter { name, meaning, strict: false, installed: FilterFlags::NONE }
+    pub(super) fn new(name: String, content: FilterContent) -> Filter {
+        Filter { name, content, strict: false, installed: FilterFlags::NONE }
     }
 
     pub(super) fn of_profile(name: String, profile: Profile) -> Filter {
         report::warn_all(&name, &profile.warnings);
-        Filter::new(name, Meaning::Profile(Box::new(profile)))
+        Filter::new(name, FilterContent::Profile(Box::new(profile)))
     }
 
     pub(super) fn of_program(
@@ -52,34 +53,34 @@ impl Filter {
         if arches.is_empty() {
             arches = vec![native_arch()?];
         }
-        Ok(Filter::new(name, Meaning::Program { program, endian, arches }))
+        Ok(Filter::new(name, FilterContent::Program { program, endian, arches }))
     }
 
     pub(crate) fn is_profile(&self) -> bool {
-        matches!(self.meaning, Meaning::Profile(_))
+        matches!(self.content, FilterContent::Profile(_))
     }
 
-    /// The architectures that it is about.
+    /// The architectures that it supports.
     pub(crate) fn arches(&self) -> Vec<Arch> {
-        match &self.meaning {
-            Meaning::Profile(profile) => profile.policy.arches().collect(),
-            Meaning::Program { arches, .. } => arches.clone(),
+        match &self.content {
+            FilterContent::Profile(profile) => profile.policy.arches().collect(),
+            FilterContent::Program { arches, .. } => arches.clone(),
         }
     }
 
-    /// The program that it means, for the kernel; a profile is compiled. Options that a program does not need
-    /// are warned about.
+    /// The program for the kernel; a profile is compiled. Warns about options that do not affect a
+    /// program.
     pub(crate) fn program(&self, options: &CompileOptions) -> Result<Program> {
         self.warn_about_compiling(options);
         self.program_as_it_is(options)
     }
 
-    /// The same to look at, of any length.
+    /// Like [`Filter::program`], but of any length.
     pub(crate) fn code(&self, options: &CompileOptions) -> Result<Cow<'_, LongProgram>> {
         self.warn_about_compiling(options);
-        match &self.meaning {
-            Meaning::Profile(_) => Ok(Cow::Owned(self.compile(options)?.program.into())),
-            Meaning::Program { program, .. } => Ok(Cow::Borrowed(program)),
+        match &self.content {
+            FilterContent::Profile(_) => Ok(Cow::Owned(self.compile(options)?.program.into())),
+            FilterContent::Program { program, .. } => Ok(Cow::Borrowed(program)),
         }
     }
 
@@ -87,32 +88,32 @@ impl Filter {
         if !self.is_profile() {
             options.warn_about_given(
                 &self.name,
-                "this is a program already",
-                "`callgate compile` makes a new program of it first",
+                "this is already a program",
+                "use `callgate compile` to compile it again",
             );
         }
     }
 
-    /// [`Filter::program`] where it is said elsewhere which options have no effect.
+    /// Like [`Filter::program`], without warnings.
     pub(crate) fn program_as_it_is(&self, options: &CompileOptions) -> Result<Program> {
-        match &self.meaning {
-            Meaning::Profile(_) => Ok(self.compile(options)?.program),
-            Meaning::Program { program, .. } => self.for_the_kernel(program),
+        match &self.content {
+            FilterContent::Profile(_) => Ok(self.compile(options)?.program),
+            FilterContent::Program { program, .. } => self.for_the_kernel(program),
         }
     }
 
-    /// A program of this filter, unless it is too long for the kernel.
+    /// Converts a program of this filter; an error if it is too long for the kernel.
     pub(crate) fn for_the_kernel(&self, program: &LongProgram) -> Result<Program> {
         let result = Program::try_from(program.clone());
-        result.map_err(|error| Failure::of(&self.name, super::violations(&error)))
+        result.map_err(|error| Failure::of(&self.name, violations(&error)))
     }
 
-    /// Compiles what it means, a profile or a program; the result is proved.
+    /// Compiles a profile or a program; the result is proved.
     pub(crate) fn compile(&self, options: &CompileOptions) -> Result<Compiled> {
         self.compile_timed(options, &mut Stopwatch::start())
     }
 
-    /// The same, with the times of its phases.
+    /// Like [`Filter::compile`], and measures the phases.
     pub(crate) fn compile_timed(
         &self,
         options: &CompileOptions,
@@ -122,37 +123,37 @@ impl Filter {
         self.try_compile(&options, stopwatch).map_err(|error| failed(&self.name, &error))
     }
 
-    /// The same with options that were read.
+    /// Like [`Filter::compile_timed`], with options of the compiler.
     pub(crate) fn try_compile(
         &self,
         options: &compile::Options,
         stopwatch: &mut Stopwatch,
     ) -> std::result::Result<Compiled, CompileError> {
         let observe = &mut |phase| stopwatch.note(phase);
-        match &self.meaning {
-            Meaning::Profile(profile) => {
+        match &self.content {
+            FilterContent::Profile(profile) => {
                 compile::compile_observed(&profile.policy, options, observe)
             }
-            Meaning::Program { program, endian, arches } => {
+            FilterContent::Program { program, endian, arches } => {
                 compile::recompile_observed(program, *endian, arches, options, observe)
             }
         }
     }
 
-    /// Its diagram.
+    /// Its MTBDD.
     pub(crate) fn diagram(&self, store: &mut Store) -> Result<Func> {
-        match &self.meaning {
-            Meaning::Profile(profile) => compile::diagram(store, &profile.policy),
-            Meaning::Program { program, endian, .. } => {
+        match &self.content {
+            FilterContent::Profile(profile) => compile::diagram(store, &profile.policy),
+            FilterContent::Program { program, endian, .. } => {
                 store.program(program, *endian).map_err(CompileError::from)
             }
         }
         .map_err(|error| failed(&self.name, &error))
     }
 
-    /// Warns when a program compares its arch, but with none of those that --arch gives.
+    /// Warns if a program compares the architecture, but with none of those of --arch.
     pub(super) fn warn_about_arches(&self) {
-        let Meaning::Program { program, endian, arches } = &self.meaning else { return };
+        let FilterContent::Program { program, endian, arches } = &self.content else { return };
         let compared = arches_in(program, *endian);
         let meets = |arch: &Arch| arches.iter().any(|given| given.token() == arch.token());
         if !compared.is_empty() && !compared.iter().any(meets) {
@@ -163,37 +164,52 @@ impl Filter {
             report::warn_about(
                 &self.name,
                 format!("this program is for {own}, not for {given}"),
-                "--arch says whose calls are weighed and named; a program means the same with any",
+                "--arch only selects the names and weights of syscalls; it does not change a program",
             );
         }
     }
 
-    /// The filter as a part of a stack.
+    /// The filter as a member of a stack.
     pub(crate) fn of_stack(&self) -> Description<'_> {
-        match &self.meaning {
-            Meaning::Profile(profile) => Description::profile(profile),
-            Meaning::Program { program, endian, .. } => {
+        match &self.content {
+            FilterContent::Profile(profile) => Description::profile(profile),
+            FilterContent::Program { program, endian, .. } => {
                 Description::program(program, *endian).with_flags(self.installed)
             }
         }
     }
 
-    /// The byte order of the machines that it is for.
+    /// The byte order of its machines.
     pub(crate) fn endian(&self) -> Endian {
-        match &self.meaning {
-            Meaning::Profile(profile) => profile.policy.endian(),
-            Meaning::Program { endian, .. } => *endian,
+        match &self.content {
+            FilterContent::Profile(profile) => profile.policy.endian(),
+            FilterContent::Program { endian, .. } => *endian,
         }
     }
 }
 
-/// Why there is no program, with what to do about it.
+/// Warns about options that affect none of these filters, and about programs for other architectures.
+pub(super) fn warn_about_options<'a>(
+    filters: impl IntoIterator<Item = &'a Filter>,
+    options: &SourceOptions,
+    counts: bool,
+) {
+    let (mut profile, mut program) = (false, false);
+    for filter in filters {
+        filter.warn_about_arches();
+        profile |= filter.is_profile();
+        program |= !filter.is_profile();
+    }
+    options.warn_about_unused(profile, program, counts);
+}
+
+/// The message for a failed compilation.
 pub(crate) fn failed(name: &str, error: &CompileError) -> Failure {
     Failure::about(name, error.to_string()).help(error.help().unwrap_or_default()).multiline()
 }
 
-/// The architectures of a byte order that a program compares its arch with; x32's numbers are looked up by
-/// themselves, under the token of x86_64.
+/// The architectures of this byte order that a program compares; without x32, which shares the arch token of
+/// x86_64.
 pub(crate) fn arches_in(program: &LongProgram, endian: Endian) -> Vec<Arch> {
     let mut arches = bpf::compared_arches(program, endian);
     arches.retain(|arch| *arch != Arch::X32 && arch.endian() == endian);

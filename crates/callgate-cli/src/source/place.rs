@@ -10,13 +10,13 @@ use crate::progress::Progress;
 use crate::report::{Failure, Result};
 use crate::text::printable;
 
-/// The most that is read from the file of a source. The largest profile in use has 60 kB, the largest program 32 kB.
+/// The maximum size of a source. The largest profile in use has 60 kB, the largest program 32 kB.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// The most that is read of a log, which is not kept. strace writes about 100 bytes for a call.
+/// The maximum size of a log, which is not kept in memory. strace writes about 100 bytes per syscall.
 const MAX_LOG: u64 = 1 << 30;
 
-/// How many bytes of a log are read at a time.
+/// The number of bytes of a log that are read at once.
 const PIECE: usize = 256 << 10;
 
 /// Where an input comes from.
@@ -32,7 +32,7 @@ impl Place {
         if path.as_os_str() == "-" { Place::Stdin } else { Place::File(path.to_owned()) }
     }
 
-    /// As messages name it.
+    /// The name in messages.
     pub(crate) fn name(&self) -> String {
         match self {
             Place::Stdin => "<stdin>".to_owned(),
@@ -41,11 +41,11 @@ impl Place {
     }
 
     pub(crate) fn read(&self) -> Result<Vec<u8>> {
-        let help = "profiles, programs and weights are far smaller; is this the right file?";
+        let help = "profiles, programs and weights are far smaller; check the file name";
         self.read_at_most(MAX_BYTES, help)
     }
 
-    /// Reads what may have so many bytes; `help` says what to do when it has more.
+    /// Reads at most this many bytes; `help` is for inputs that are larger.
     pub(crate) fn read_at_most(&self, most: u64, help: &str) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         match self.open()?.take(most + 1).read_to_end(&mut bytes) {
@@ -55,7 +55,7 @@ impl Place {
         }
     }
 
-    /// Reads the log of a tool, which may be longer than the memory: `each` gets it in pieces. Progress is shown.
+    /// Reads a log, which may be larger than the memory, in pieces. Shows the progress.
     pub(crate) fn read_log(&self, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let mut file = self.open()?;
         let mut progress = Progress::new(Instant::now());
@@ -66,7 +66,7 @@ impl Place {
                 Ok(count) => {
                     read += count as u64;
                     if read > MAX_LOG {
-                        break Err(self.too_large(MAX_LOG, "split it, and give all parts"));
+                        break Err(self.too_large(MAX_LOG, "split it and give all parts"));
                     }
                     if let Err(failure) = each(&piece[..count]) {
                         break Err(failure);
@@ -82,12 +82,12 @@ impl Place {
     }
 
     fn open(&self) -> Result<Box<dyn Read>> {
-        /// Whether an input was read from standard input: there is one only.
+        /// Whether standard input was already read.
         static STDIN_IS_TAKEN: AtomicBool = AtomicBool::new(false);
         match self {
             Place::Stdin if STDIN_IS_TAKEN.swap(true, Ordering::Relaxed) => {
-                Err(Failure::new("two inputs are to be read from standard input")
-                    .help("put one of them into a file"))
+                Err(Failure::new("two inputs are standard input, which can be read only once")
+                    .help("write one of them to a file"))
             }
             Place::Stdin => Ok(Box::new(io::stdin().lock())),
             Place::File(path) => match File::open(path) {
@@ -98,19 +98,20 @@ impl Place {
     }
 
     fn too_large(&self, most: u64, help: &str) -> Failure {
-        Failure::about(self.name(), format!("larger than {} MiB", most >> 20)).help(help)
+        Failure::about(self.name(), format!("is larger than {} MiB, the limit", most >> 20))
+            .help(help)
     }
 
-    /// Reads a text; `help` says what to do when it is none.
+    /// Reads text; `help` is for inputs that are not text.
     pub(crate) fn read_text(&self, help: &str) -> Result<String> {
         self.text(self.read()?, help)
     }
 
-    /// The bytes as text; `help` says what to do when they are none.
+    /// Converts bytes to text; `help` is for bytes that are not UTF-8.
     pub(crate) fn text(&self, bytes: Vec<u8>, help: &str) -> Result<String> {
         String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
-            Failure::about(self.name(), format!("not text: byte {at} is no part of UTF-8"))
+            Failure::about(self.name(), format!("is not text: invalid UTF-8 at byte {at}"))
                 .help(help)
         })
     }
@@ -123,7 +124,7 @@ impl Place {
                 Failure::about(self.name(), "is a directory").help("give the name of a file in it")
             }
             io::ErrorKind::PermissionDenied => Failure::about(self.name(), "permission denied")
-                .help("make the file readable for this user (ls -l shows who may read it)"),
+                .help("make the file readable for this user; ls -l shows its permissions"),
             _ => {
                 let why = callgate_linux::error_text(error);
                 Failure::about(self.name(), format!("cannot be read: {why}"))

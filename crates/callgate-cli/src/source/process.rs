@@ -8,46 +8,51 @@ use super::stack::Stack;
 use crate::options::{NATIVE_ENDIAN, SourceOptions};
 use crate::report::{Failure, Result};
 
-/// A process or a thread, and maybe one of its filters.
+/// A process or thread, or one of its filters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Process {
+pub(super) struct ProcessSource {
     pub(super) pid: u32,
     /// The number of a filter, 0 for the oldest.
     pub(super) filter: Option<usize>,
 }
 
-impl Process {
-    /// Understands `N` and `N/I`.
-    pub(super) fn parse(text: &str) -> Result<Process> {
+impl ProcessSource {
+    /// Parses `N` and `N/I`.
+    pub(super) fn parse(text: &str) -> Result<ProcessSource> {
         let (pid, filter) = match text.split_once('/') {
             Some((pid, filter)) => (pid, Some(number(filter))),
             None => (text, None),
         };
         match (number(pid).filter(|pid| *pid > 0), filter) {
-            (Some(pid), None) => Ok(Process { pid, filter: None }),
-            (Some(pid), Some(Some(filter))) => Ok(Process { pid, filter: Some(filter as usize) }),
-            _ => Err(Failure::new(format!("\"{text}\" names no process"))
+            (Some(pid), None) => Ok(ProcessSource { pid, filter: None }),
+            (Some(pid), Some(Some(filter))) => {
+                Ok(ProcessSource { pid, filter: Some(filter as usize) })
+            }
+            _ => Err(Failure::new(format!("\"{text}\" is not a process ID"))
                 .help("write pid:1234, or pid:1234/0 for its oldest filter")),
         }
     }
 
-    /// Its filters, or the one that is meant.
+    /// Dumps its filters, or one of them.
     pub(super) fn read(&self, options: &SourceOptions) -> Result<Stack> {
         if options.of_program()? != NATIVE_ENDIAN {
-            return Err(Failure::about(self.name(), "this machine has the other byte order")
-                .help("leave --endian out, and --arch for machines unlike this one"));
+            return Err(Failure::about(
+                self.name(),
+                "the options select a byte order other than this machine's",
+            )
+            .help("omit --endian and --arch"));
         }
         let stack = stack_of(self.pid, &dump(self.pid, &self.name())?, options)?;
         let count = stack.filters.len();
         if count == 0 {
-            return Err(Failure::about(self.name(), "it has no filter: all calls are allowed")
-                .help("filters belong to threads; pid:N is the main thread of process N"));
+            return Err(Failure::about(self.name(), "has no filter, so all syscalls are allowed")
+                .help("filters belong to threads; pid:N is the main thread of process N, or any other thread"));
         }
         let Some(at) = self.filter else { return Ok(stack) };
         let filter = stack.filters.into_iter().nth(at).map(Stack::of);
         filter.ok_or_else(|| {
-            Failure::about(self.name(), format!("it has {count} filters, and none of this number"))
-                .help("0 is the oldest filter; `callgate dump` lists all")
+            Failure::about(self.name(), format!("has only {count} filters"))
+                .help("0 is the oldest filter; `callgate dump PID` lists all")
         })
     }
 
@@ -59,18 +64,18 @@ impl Process {
     }
 }
 
-/// Digits, and nothing else: no sign.
+/// Parses digits without a sign.
 fn number(text: &str) -> Option<u32> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
 }
 
-/// The filters of a process; `name` is what messages are about.
+/// Dumps the filters of a process; `name` is the name in messages.
 pub(crate) fn dump(pid: u32, name: &str) -> Result<Dump> {
     callgate_linux::dump(pid)
         .map_err(|error| Failure::about(name, error.to_string()).help(error.help()))
 }
 
-/// What a process has installed.
+/// The filters of a process as a stack.
 pub(crate) fn stack_of(pid: u32, dump: &Dump, options: &SourceOptions) -> Result<Stack> {
     let filters = dump.filters.iter().enumerate().map(|(at, installed)| {
         let (name, program) = (format!("pid:{pid}/{at}"), installed.program.clone());

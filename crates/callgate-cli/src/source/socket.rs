@@ -1,32 +1,36 @@
-//! Socket filters: programs that are asked about packets.
+//! Socket filters: programs that take packets.
 //!
-//! A program is one when its format is `socket:`, when packets are given, or when it has instructions
-//! that only socket filters have, as those of tcpdump have: loads of bytes and half words, loads relative
-//! to X. Many programs would be accepted as either; without a word about it they are about calls.
+//! A program is a socket filter if its format is `socket:`, if packets are given, or if it contains instructions that
+//! only socket filters may use, like those of tcpdump: loads of bytes, of half words and relative to X. Programs that
+//! could be either are seccomp filters by default.
 
 use callgate::bpf::SocketProgram;
 
-use super::{Filter, Form, Format, Source, What, built_in, detect, read_filter, read_program};
+use super::detect::{detect, explain_detected};
+use super::filter::{Filter, warn_about_options};
+use super::format::{ProgramForm, SourceFormat};
+use super::named::{Source, SourceKind, read_detectable};
+use super::read::{BUILT_IN, built_in, read_filter, read_program};
 use crate::options::{CompileOptions, SourceOptions};
 use crate::packets::PacketOptions;
 use crate::report::{Failure, Result};
 
-/// A program that is asked about packets.
+/// A program that takes packets.
 pub(crate) struct SocketFilter {
-    /// The source, as messages name it.
+    /// The name of the source in messages.
     pub(crate) name: String,
     pub(crate) program: SocketProgram,
 }
 
-/// What may be asked about calls or about packets.
-pub(crate) enum Subject {
-    Calls(Filter),
+/// A seccomp filter or a socket filter.
+pub(crate) enum AnyFilter {
+    Syscalls(Filter),
     Packets(SocketFilter),
 }
 
-/// How either of them is read, and what a socket filter is asked about.
+/// How either of them is read, and the packets for a socket filter.
 #[derive(Debug, clap::Args)]
-pub(crate) struct SubjectOptions {
+pub(crate) struct AnyFilterOptions {
     #[command(flatten)]
     pub(crate) packets: PacketOptions,
 
@@ -38,61 +42,64 @@ pub(crate) struct SubjectOptions {
 }
 
 impl Source {
-    /// Reads a filter of calls or a socket filter; where packets are given, it must be the latter. Warnings
-    /// are printed.
-    pub(crate) fn read_subject(&self, options: &SubjectOptions) -> Result<Subject> {
-        let SubjectOptions { packets, reading: options, compiling } = options;
+    /// Reads a seccomp filter or a socket filter; if packets are given, it must be the latter. Prints
+    /// warnings.
+    pub(crate) fn read_any(&self, options: &AnyFilterOptions) -> Result<AnyFilter> {
+        let AnyFilterOptions { packets, reading: options, compiling } = options;
         let packets = packets.are_given();
-        let mut subject = self.subject(options, packets)?;
-        match &mut subject {
-            Subject::Calls(filter) => {
+        let mut filter = self.any_filter(options, packets)?;
+        match &mut filter {
+            AnyFilter::Syscalls(filter) => {
                 filter.strict = options.strict;
-                super::warn_about_options([&*filter], options, compiling.has_weights());
+                warn_about_options([&*filter], options, compiling.has_weights());
             }
-            Subject::Packets(filter) => {
+            AnyFilter::Packets(filter) => {
                 options.warn_about_unused(false, true, false);
-                let why = "a socket filter is not compiled, and packets are no calls";
-                compiling.warn_about_given(&filter.name, why, "leave it out");
+                let why = "a socket filter is not compiled";
+                compiling.warn_about_given(&filter.name, why, "omit it");
             }
         }
-        Ok(subject)
+        Ok(filter)
     }
 
-    fn subject(&self, options: &SourceOptions, packets: bool) -> Result<Subject> {
+    fn any_filter(&self, options: &SourceOptions, packets: bool) -> Result<AnyFilter> {
         let no_packets = |name: String, what: &str| {
-            Failure::about(name, format!("{what} is about calls, and packets are given"))
-                .help("packets are for socket filters, such as `tcpdump -ddd` prints")
+            Failure::about(name, format!("{what} takes syscalls, but packets are given"))
+                .help("use packets with a socket filter, such as the output of `tcpdump -ddd`")
         };
-        let (place, format) = match &self.what {
-            What::BuiltIn if packets => {
-                return Err(no_packets(super::BUILT_IN.to_owned(), "a profile"));
+        let (place, format) = match &self.kind {
+            SourceKind::BuiltIn if packets => {
+                return Err(no_packets(BUILT_IN.to_owned(), "a profile"));
             }
-            What::BuiltIn => return built_in(options).map(Subject::Calls),
-            What::Process(process) => {
+            SourceKind::BuiltIn => return built_in(options).map(AnyFilter::Syscalls),
+            SourceKind::Process(process) => {
                 let filter = process.read(options)?.into_filter()?;
                 return if packets {
                     Err(no_packets(filter.name, "the filter of a process"))
                 } else {
-                    Ok(Subject::Calls(filter))
+                    Ok(AnyFilter::Syscalls(filter))
                 };
             }
-            What::At { place, format } => (place, *format),
+            SourceKind::At { place, format } => (place, *format),
         };
-        let bytes = place.read()?;
+        let bytes = match format {
+            Some(_) => place.read()?,
+            None => read_detectable(place)?,
+        };
         let detected = detect(place, &bytes);
         let (form, sure) = match (format.unwrap_or(detected), detected) {
-            (Format::Program(form), _) => (form, packets),
-            (Format::Socket, Format::Program(form)) => (form, true),
-            // Nothing that the content could tell: the reader of text says what is wrong.
-            (Format::Socket, _) => (Form::Text, true),
-            (Format::Profile(_), _) if packets && bytes.trim_ascii().is_empty() => {
-                (Form::Text, true)
+            (SourceFormat::Program(form), _) => (form, packets),
+            (SourceFormat::Socket, SourceFormat::Program(form)) => (form, true),
+            // Not recognizable as a program: the reader of text has the best message.
+            (SourceFormat::Socket, _) => (ProgramForm::Text, true),
+            (SourceFormat::Profile(_), _) if packets && bytes.trim_ascii().is_empty() => {
+                (ProgramForm::Text, true)
             }
-            (Format::Profile(_), _) if packets => {
+            (SourceFormat::Profile(_), _) if packets => {
                 return Err(no_packets(place.name(), "a profile"));
             }
             (profile, _) => {
-                return read_filter(place, profile, bytes, options).map(Subject::Calls);
+                return read_filter(place, profile, bytes, options).map(AnyFilter::Syscalls);
             }
         };
         let socket = |bytes| {
@@ -100,12 +107,15 @@ impl Source {
             Ok(SocketFilter { name: place.name(), program })
         };
         if sure {
-            return socket(bytes).map(Subject::Packets);
+            return socket(bytes).map(AnyFilter::Packets);
         }
-        match read_filter(place, Format::Program(form), bytes.clone(), options) {
-            Ok(filter) => Ok(Subject::Calls(filter)),
+        match read_filter(place, SourceFormat::Program(form), bytes.clone(), options) {
+            Ok(filter) => Ok(AnyFilter::Syscalls(filter)),
             Err(failure) => match socket(bytes) {
-                Ok(filter) if filter.is_nothing_else() => Ok(Subject::Packets(filter)),
+                Ok(filter) if filter.is_not_seccomp() => Ok(AnyFilter::Packets(filter)),
+                _ if format.is_none() => {
+                    Err(explain_detected(failure, SourceFormat::Program(form)))
+                }
                 _ => Err(failure),
             },
         }
@@ -113,8 +123,8 @@ impl Source {
 }
 
 impl SocketFilter {
-    /// Whether it has instructions that no filter of calls has.
-    fn is_nothing_else(&self) -> bool {
+    /// Whether it contains instructions that a seccomp filter may not use.
+    fn is_not_seccomp(&self) -> bool {
         self.program.iter().any(|insn| !insn.op.in_seccomp())
     }
 }

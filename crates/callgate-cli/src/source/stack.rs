@@ -1,4 +1,4 @@
-//! What a source means as a whole: one filter, or those of a process, which lie on top of each other.
+//! A stack: the filters of a source. A profile or program is a stack of one filter, a process may have several.
 
 use callgate::bpf::FilterFlags;
 use callgate::compile::{CompileError, Options};
@@ -6,42 +6,42 @@ use callgate::diagram::{Func, Store};
 use callgate::stack::{self, Merged, StackError};
 use callgate::{Action, Arch, Endian, Verdict};
 
-use super::filter::{Filter, Meaning, failed};
+use super::filter::{Filter, FilterContent, failed};
 use crate::options::{NATIVE_ENDIAN, PROMPT};
 use crate::report::{self, Failure, Result};
 use crate::stopwatch::Stopwatch;
 
-/// Filters on top of each other; most sources have one.
+/// Filters on top of each other.
 pub(crate) struct Stack {
-    /// The source, as messages name it.
+    /// The name of the source in messages.
     pub(crate) name: String,
     /// The oldest first. There is at least one.
     pub(crate) filters: Vec<Filter>,
 }
 
 impl Stack {
-    /// One filter alone.
+    /// A stack of one filter.
     pub(super) fn of(filter: Filter) -> Stack {
         Stack { name: filter.name.clone(), filters: vec![filter] }
     }
 
-    /// The architectures that its filters are about.
+    /// The architectures that its filters support.
     pub(crate) fn arches(&self) -> Vec<Arch> {
         arches(&self.filters)
     }
 
-    /// The byte order of the machines that it is for.
+    /// The byte order of its machines.
     pub(crate) fn endian(&self) -> Endian {
         self.filters.first().map_or(NATIVE_ENDIAN, Filter::endian)
     }
 
-    /// What the kernel makes of every call. What is done about a call beside that, by a flag or a
-    /// listener, is told in a warning.
+    /// The MTBDD of the combined verdicts. Warns about flags and listeners, which have effects besides
+    /// the verdict.
     pub(crate) fn diagram(&self, store: &mut Store) -> Result<Func> {
         if let [only] = self.filters.as_slice() {
             return only.diagram(store);
         }
-        self.warn_about_the_rest();
+        self.warn_about_unmergeable();
         let failed = |error| failed(&self.name, &CompileError::from(error));
         let mut kept = store.verdict(Verdict::ALLOW).map_err(failed)?;
         for filter in self.filters.iter().rev() {
@@ -50,8 +50,8 @@ impl Stack {
             if let Some(verdict) = store.verdicts(next).into_iter().find(asks) {
                 report::warn_about(
                     &filter.name,
-                    format!("it leaves calls to a listener ({verdict}), which decides about them"),
-                    "the filters do not merge into one program because of it",
+                    format!("passes syscalls to a listener ({verdict}), which decides about them"),
+                    "the filters therefore cannot be merged into one program",
                 );
             }
             kept = store.severest(kept, next).map_err(failed)?;
@@ -59,17 +59,21 @@ impl Stack {
         Ok(kept)
     }
 
-    fn warn_about_the_rest(&self) {
+    fn warn_about_unmergeable(&self) {
         let parts = self.filters.iter().map(Filter::of_stack).collect();
         if let Err(error) = stack::Stack::new(parts) {
             let at = error.filter().and_then(|at| self.filters.get(at));
             let name = at.map_or(&self.name, |filter| &filter.name);
-            report::warn_about(name, error.to_string(), "verdicts are told as if all were merged");
+            report::warn_about(
+                name,
+                error.to_string(),
+                "the result shows the combined verdicts nevertheless",
+            );
         }
     }
 
-    /// The one filter that it is, or merges to. A flag that a program does not carry is told in a
-    /// warning.
+    /// The single filter, or the program to which the filters merge. Warns about flags, which are not part of
+    /// a program.
     pub(crate) fn into_filter(mut self) -> Result<Filter> {
         let filter = match self.filters.pop() {
             Some(only) if self.filters.is_empty() => only,
@@ -81,8 +85,8 @@ impl Stack {
         if filter.installed.contains(FilterFlags::LOG) {
             report::warn_about(
                 &filter.name,
-                "it is installed with SECCOMP_FILTER_FLAG_LOG, which a program does not carry",
-                "install what is made of it with this flag",
+                "is installed with SECCOMP_FILTER_FLAG_LOG, which is not part of a program",
+                "install the resulting program with this flag",
             );
         }
         Ok(filter)
@@ -93,12 +97,13 @@ impl Stack {
         let options = Options { budget: PROMPT, ..Options::default() };
         let (merged, stack) = merge(&self.filters, &arches, &options, &mut Stopwatch::start())?;
         let (endian, installed) = (stack.endian(), stack.flags());
-        let meaning = Meaning::Program { program: merged.compiled.program.into(), endian, arches };
-        Ok(Filter { installed, ..Filter::new(self.name, meaning) })
+        let content =
+            FilterContent::Program { program: merged.compiled.program.into(), endian, arches };
+        Ok(Filter { installed, ..Filter::new(self.name, content) })
     }
 }
 
-/// The architectures that any of these filters is about.
+/// The architectures that any of these filters supports.
 pub(crate) fn arches(filters: &[Filter]) -> Vec<Arch> {
     let mut arches: Vec<Arch> = Vec::new();
     for arch in filters.iter().flat_map(Filter::arches) {

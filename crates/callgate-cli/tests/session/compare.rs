@@ -1,11 +1,11 @@
-//! Whether a command printed what a session expects.
+//! Compares the output of a command with a session.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::Output;
 
 use callgate_testing::TestResult;
 
-/// What a command printed, in the form of the files.
+/// The output of a command in the format of the files.
 pub(super) fn printed(output: &Output) -> Vec<String> {
     let mut lines = Vec::new();
     for (mark, bytes) in [('>', &output.stdout), ('!', &output.stderr)] {
@@ -20,14 +20,14 @@ pub(super) fn printed(output: &Output) -> Vec<String> {
     lines
 }
 
-/// The printed lines, with the expected one in place of each that it matches.
+/// The printed lines, each replaced by the expected line if that matches.
 pub(super) fn matched(expected: &[&str], printed: &[String]) -> Vec<String> {
     let same_count = expected.len() == printed.len();
     let mut rest = expected.iter();
     printed
         .iter()
         .map(|line| {
-            // With as many lines as expected compare one by one; else look for the next that matches.
+            // If the numbers of lines are equal, compare them in pairs; otherwise, find the next that matches.
             let found = if same_count {
                 rest.next().filter(|pattern| matches(pattern, line))
             } else {
@@ -38,7 +38,7 @@ pub(super) fn matched(expected: &[&str], printed: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// Whether a line is the pattern, in which `[..]` stands for any text.
+/// Whether a line matches the pattern, in which `[..]` matches any text.
 pub(super) fn matches(pattern: &str, line: &str) -> bool {
     let parts: Vec<&str> = pattern.split("[..]").collect();
     let [first, between @ .., last] = parts.as_slice() else {

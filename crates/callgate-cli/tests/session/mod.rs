@@ -1,4 +1,4 @@
-//! A session: commands as users type them, with what they print, played in an empty directory.
+//! A session: commands with their output, run in an empty directory.
 
 mod compare;
 pub(crate) mod readme;
@@ -12,10 +12,10 @@ use callgate_testing::{Need, Skip, TestResult};
 pub(crate) use compare::{changes, patterns_match_whole_lines};
 use compare::{matched, printed};
 
-/// Seconds until a command is ended.
+/// The time limit of a command in seconds.
 const LIMIT: &str = "300";
 
-/// Plays a session and writes it down again; what matches stays as it was.
+/// Runs a session and returns it with the actual output; lines that match are unchanged.
 pub(crate) fn play(text: &str, path: &Path) -> Result<String, Skip> {
     let directory = Directory::new(&path.file_stem().unwrap().to_string_lossy());
     let mut played = String::new();
@@ -74,11 +74,11 @@ fn needs(what: &str) -> TestResult {
     let status = String::from_utf8_lossy(&status);
     let root = status.lines().any(|line| line.starts_with("Uid:\t0\t"));
     let (need, met) = match what {
-        // Permissions of files do not stop root.
+        // Root ignores file permissions.
         "user" => (Need::User, !root),
-        // Only root can make files that belong to another user.
+        // Only root can create files of another user.
         "root" => (Need::Root, root),
-        // Only CAP_SYS_ADMIN may look at filters, and only without a filter of its own.
+        // Dumping filters needs CAP_SYS_ADMIN and a process without filters.
         "admin" => {
             let capabilities = status.lines().find_map(|line| line.strip_prefix("CapEff:\t"));
             let capabilities = capabilities.and_then(|text| u64::from_str_radix(text, 16).ok());
@@ -87,7 +87,7 @@ fn needs(what: &str) -> TestResult {
         }
         // Emulators and some sandboxes have no seccomp.
         "seccomp" => (Need::Kernel, status.lines().any(|line| line.starts_with("Seccomp:"))),
-        // Containers and emulators may forbid it.
+        // Containers and emulators may deny it.
         "ptrace" => {
             let recorded = Command::new(env!("CARGO_BIN_EXE_callgate"))
                 .args(["record", "--via", "ptrace", "-o", "/dev/null", "--", "/bin/sh", "-c", ":"])
@@ -129,7 +129,7 @@ impl Directory {
             .stdin(Stdio::null())
             .output()
             .unwrap_or_else(|error| panic!("timeout(1): {error}"));
-        // The status of `timeout` itself; no session ends so on its own.
+        // The exit status of `timeout` itself.
         assert_ne!(output.status.code(), Some(124), "not ended after {LIMIT} s: {command}");
         output
     }

@@ -1,18 +1,18 @@
 //! The examples of `README.md` as sessions, one test per indented block.
 //!
-//! A block with lines that begin with `$ ` is played: each is a command, and what follows is what it prints,
-//! standard output and standard error together; its exit status must be 0. `cargo run --release -- ` stands for the
-//! command itself. In a block without such lines only `cargo` may be called, with what cannot be done in a test, or
-//! with an example that is played.
+//! A block with lines that begin with `$ ` is run: each such line is a command, followed by its output, standard output
+//! and standard error together; its exit status must be 0. `cargo run --release -- ` is replaced by the command itself.
+//! A block without such lines may only contain `cargo` commands that cannot run in a test, or commands of another block.
+//! Fenced blocks are ignored.
 //!
-//! A comment above a block, `<!-- example: WORD... -->`, is not visible to readers and says what is not compared:
+//! A comment above a block, `<!-- example: WORD... -->`, which readers do not see, relaxes the comparison:
 //!
 //! | word | meaning |
 //! |---|---|
-//! | `silent` | what the commands print is not shown |
-//! | `numbers` | numbers and the space around them differ from run to run |
-//! | `end` | the last lines are shown |
-//! | `noisy` | the exit status may be 3, and standard error is not shown: the machine has other things to do |
+//! | `silent` | the output is not shown |
+//! | `numbers` | numbers and the space around them vary |
+//! | `end` | only the last lines are shown |
+//! | `noisy` | the exit status may be 3, and standard error is not shown, because the machine may be busy |
 
 use std::path::Path;
 
@@ -22,8 +22,8 @@ use super::{Directory, needs};
 
 const CARGO_RUN: &str = "cargo run --release -- ";
 
-/// What cannot be done in a test: it would run itself, or install something.
-const NOT_PLAYED: [&str; 2] = ["cargo test ", "cargo install "];
+/// Commands that cannot run in a test: they would run the test itself, or install something.
+const NOT_RUN: [&str; 2] = ["cargo test ", "cargo install "];
 
 /// An indented block.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ struct Block {
     lines: Vec<String>,
 }
 
-/// A command and what it prints.
+/// A command and its output.
 struct Example<'a> {
     command: &'a str,
     prints: Vec<&'a str>,
@@ -62,7 +62,7 @@ impl Block {
     }
 }
 
-/// A test per example, and one that there are no other commands.
+/// A test per example, and one that checks that there are no other commands.
 pub(crate) fn tests() -> Vec<Trial> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
     let text = std::fs::read_to_string(&path).unwrap();
@@ -74,11 +74,11 @@ pub(crate) fn tests() -> Vec<Trial> {
         .flat_map(Block::examples)
         .map(|example| example.command.to_owned())
         .collect();
-    let mut tests = vec![test("readme: all commands are played", move || {
+    let mut tests = vec![test("readme: all commands are run", move || {
         for (block, line) in
             others.iter().flat_map(|block| block.lines.iter().map(move |l| (block, l)))
         {
-            let known = NOT_PLAYED.iter().any(|start| line.starts_with(start))
+            let known = NOT_RUN.iter().any(|start| line.starts_with(start))
                 || played.iter().any(|command| command == line);
             assert!(known, "README.md, block at line {}: begins without `$ `: {line}", block.line);
         }
@@ -95,12 +95,10 @@ pub(crate) fn tests() -> Vec<Trial> {
 fn blocks(text: &str) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let (mut words, mut is_open, mut gap) = (Vec::new(), false, 0);
-    // Code between fences is not for the shell.
     let mut is_fenced = false;
     for (number, line) in (1..).zip(text.lines()) {
-        let is_fence = line.starts_with("```");
-        is_fenced ^= is_fence;
-        if is_fenced || is_fence {
+        is_fenced ^= line.starts_with("```");
+        if is_fenced {
             continue;
         }
         if let Some(line) = line.strip_prefix("    ") {
@@ -119,7 +117,7 @@ fn blocks(text: &str) -> Vec<Block> {
             continue;
         }
         if line.is_empty() && is_open {
-            // It belongs to the block if the block goes on.
+            // It belongs to the block if the block continues.
             gap += 1;
             continue;
         }
@@ -142,7 +140,7 @@ fn play(block: &Block) -> TestResult {
     if !cfg!(target_arch = "x86_64") {
         return Err(Skip::new(Need::Kernel, "the examples are for x86-64"));
     }
-    // Installing a filter, and watching a process.
+    // The examples install a filter and trace a process.
     for (subcommand, what) in [("run", "seccomp"), ("bench", "seccomp"), ("record", "ptrace")] {
         let uses = |example: Example<'_>| {
             let command = example.command.strip_prefix(CARGO_RUN);

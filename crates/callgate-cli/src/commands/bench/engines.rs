@@ -1,4 +1,4 @@
-//! `callgate bench engines`: how long the engines for user space take.
+//! `callgate bench engines`: measures the engines for user space.
 
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -17,7 +17,7 @@ use crate::options::Format;
 use crate::output;
 use crate::packets::Packet;
 use crate::report::{self, Result};
-use crate::source::{SocketFilter, Source, Subject, SubjectOptions};
+use crate::source::{AnyFilter, AnyFilterOptions, SocketFilter, Source};
 use crate::text::printable;
 
 /// The default of --call.
@@ -26,32 +26,37 @@ const DEFAULT_CALL: &str = "getpid";
 /// Measure the engines that run filters in user space
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Without a SOURCE, the classic workloads are measured: two filters of tcpdump,
-lists of 2, 10 and 200 calls, and the built-in profile. A SOURCE may also be a
-socket filter, such as `tcpdump -ddd` prints.
+Without a SOURCE, measures the standard workloads: two filters of tcpdump,
+allowlists of 2, 10 and 200 syscalls, and the built-in profile. A SOURCE may
+also be a socket filter, such as the output of `tcpdump -ddd`.
 
-hot: nanoseconds for the same input all the time. cold: for 10,000 different
-ones in a row. Both are the best of several rounds, on a busy machine too.
-compile: microseconds to make the engine of the program. bytes: what it made.
-executed: instructions of the program, as the interpreter counts them.
+  executed    executed instructions of the program, counted by the interpreter
+  hot ns      nanoseconds per run with the same input
+  cold ns     nanoseconds per run over a sequence of 10,000 different inputs
+  compile us  microseconds to prepare the engine for the program
+  bytes       size of the code or data that the engine runs
+Times are the minimum of several rounds, which suits busy machines.
 
-Calls are made of the constants of the program. Packets are of Ethernet, three
-of four with IPv4 and the others with IPv6, most of them TCP or UDP with port
-22, 443 or a random one, and up to 1,400 bytes of data. With packets of your
-own, the first one is hot, and all of them in a row are cold.
+Syscalls are generated from the constants of the program. Generated packets are
+Ethernet frames, 75 % IPv4 and 25 % IPv6, most of them TCP or UDP with port 22,
+443 or a random one, and at most 1,400 bytes of data. With --packet or
+--packets, the first packet is the hot input and all of them in sequence are the
+cold ones.
 
 Examples:
   callgate bench engines
   callgate bench engines --workload port-22 --workload ten-calls
   callgate bench engines container-default --call openat --call-arg -100
   callgate bench engines filter.bpf --engine decoded --format json
-  tcpdump -ddd tcp port 443 | callgate bench engines - --packets capture.pcap")]
+  tcpdump -ddd tcp port 443 | callgate bench engines - --packets capture.pcap
+
+Exit status: 0 success, 2 error.")]
 pub(crate) struct EnginesArgs {
-    /// A filter, a SOURCE (see `callgate --help`), in place of the classic workloads
+    /// The filter, a SOURCE (see `callgate --help`) [default: the standard workloads]
     #[arg(value_hint = ValueHint::FilePath)]
     source: Option<OsString>,
 
-    /// One of the classic workloads; may be repeated
+    /// Measure only this standard workload; may be repeated
     #[arg(
         long,
         value_name = "NAME",
@@ -63,41 +68,41 @@ pub(crate) struct EnginesArgs {
     #[command(flatten)]
     call: CallOptions,
 
-    /// An engine to measure [default: all]
+    /// An engine to measure; may be repeated [default: all]
     #[arg(long, value_name = "ENGINE", value_parser = engines())]
     engine: Vec<EngineKind>,
 
     /// The format of the result
-    #[arg(long, value_name = "FORM", default_value = "text")]
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
 
     #[command(flatten)]
-    subject: SubjectOptions,
+    subject: AnyFilterOptions,
 }
 
 /// The syscall that is repeated.
 #[derive(Debug, clap::Args)]
 #[group(id = "call-options", multiple = true, requires = "source")]
 struct CallOptions {
-    /// The syscall that is repeated: its name, or its number as the filter sees it
+    /// The hot input: the name of a syscall, or its number as the filter sees it
     /// [default: getpid]
-    #[arg(long, value_name = "CALL", conflicts_with = "workload")]
+    #[arg(long, value_name = "SYSCALL", conflicts_with = "workload")]
     call: Option<String>,
 
-    /// Its arguments, in order
+    /// An argument of the syscall; may be repeated, in order
     #[arg(long, value_name = "ARG", allow_negative_numbers = true, conflicts_with = "workload")]
     call_arg: Vec<String>,
 
-    /// The arch token of the syscall (AUDIT_ARCH_*), regardless of --arch; --call is then a number
+    /// The arch token of the syscall (AUDIT_ARCH_*), overrides --arch; --call must be a number
     #[arg(long, value_name = "TOKEN", value_parser = call::parse_token, conflicts_with = "workload")]
     token: Option<u32>,
 }
 
-/// What was measured on a workload.
-struct Row {
+/// The measurements of a workload.
+struct EngineRow {
     name: String,
     packets: bool,
-    /// How many inputs are cold.
+    /// The number of cold inputs.
     inputs: usize,
     insns: usize,
     executed: Executed,
@@ -112,8 +117,8 @@ pub(crate) fn run(args: &EnginesArgs) -> Result<u8> {
         if !is_quiet {
             report::note(&format!("measuring {}\n", printable(&workload.name)));
         }
-        let row = Row::of(&workload, &named);
-        // One after the other: each takes about a second.
+        let row = EngineRow::of(&workload, &named);
+        // Each workload takes about a second, so each is printed at once.
         if args.format == Format::Text {
             let blank = if rows.is_empty() { "" } else { "\n" };
             output::print(&format!("{blank}{}", row.text()))?;
@@ -126,13 +131,13 @@ pub(crate) fn run(args: &EnginesArgs) -> Result<u8> {
     Ok(0)
 }
 
-/// What was named, in that order, and once.
+/// The given values without repetitions.
 fn once<T: Clone + PartialEq>(given: &[T]) -> Vec<T> {
     let first = |(at, one): &(usize, &T)| !given[..*at].contains(one);
     given.iter().enumerate().filter(first).map(|(_, one)| one.clone()).collect()
 }
 
-/// What is to be measured.
+/// The workloads to measure.
 fn workloads(args: &EnginesArgs) -> Result<Vec<Workload>> {
     if let Some(source) = &args.source {
         return Ok(vec![of_source(args, source)?]);
@@ -144,31 +149,31 @@ fn workloads(args: &EnginesArgs) -> Result<Vec<Workload>> {
     })
 }
 
-/// Options about a source, and there is none.
+/// Warns about options that need a source.
 fn warn_about_unused(args: &EnginesArgs) {
-    let SubjectOptions { reading, compiling, .. } = &args.subject;
+    let AnyFilterOptions { reading, compiling, .. } = &args.subject;
     let mut given = reading.arguments();
     given.retain(|one| one.starts_with("--"));
     given.extend(compiling.given().map(str::to_owned));
     for option in given {
         report::warn(
-            format!("{option} has no effect: no source is given"),
-            "name a SOURCE to measure it in place of the classic workloads",
+            format!("{option} has no effect without a SOURCE"),
+            "give a SOURCE to measure it instead of the standard workloads",
         );
     }
 }
 
 fn of_source(args: &EnginesArgs, source: &OsString) -> Result<Workload> {
-    let SubjectOptions { packets, reading, compiling } = &args.subject;
+    let AnyFilterOptions { packets, reading, compiling } = &args.subject;
     let CallOptions { call, call_arg, token } = &args.call;
-    match Source::parse(source)?.read_subject(&args.subject)? {
-        Subject::Calls(filter) => {
+    match Source::parse(source)?.read_any(&args.subject)? {
+        AnyFilter::Syscalls(filter) => {
             let call = call.as_deref().unwrap_or(DEFAULT_CALL);
             let (_, hot) = called(call, call_arg, *token, reading, &filter)?;
             let program = filter.program(compiling)?;
             Ok(workloads::of_calls(filter.name.clone(), program, filter.endian(), hot))
         }
-        Subject::Packets(SocketFilter { name, program }) => {
+        AnyFilter::Packets(SocketFilter { name, program }) => {
             let given = [
                 ("--call", call.is_some()),
                 ("--call-arg", !call_arg.is_empty()),
@@ -177,8 +182,8 @@ fn of_source(args: &EnginesArgs, source: &OsString) -> Result<Workload> {
             for (option, _) in given.into_iter().filter(|(_, given)| *given) {
                 report::warn_about(
                     &name,
-                    format!("{option} has no effect: a socket filter takes packets"),
-                    "give them with --packet or --packets",
+                    format!("{option} has no effect: this is a socket filter, which takes packets"),
+                    "give packets with --packet or --packets",
                 );
             }
             if !packets.are_given() {
@@ -192,8 +197,8 @@ fn of_source(args: &EnginesArgs, source: &OsString) -> Result<Workload> {
     }
 }
 
-impl Row {
-    fn of(workload: &Workload, named: &[EngineKind]) -> Row {
+impl EngineRow {
+    fn of(workload: &Workload, named: &[EngineKind]) -> EngineRow {
         let (kinds, named) =
             if named.is_empty() { (EngineKind::ALL, false) } else { (named, true) };
         let (packets, insns, inputs) = match &workload.inputs {
@@ -202,11 +207,13 @@ impl Row {
         };
         let cost = |&kind: &EngineKind| match measure::measure(kind, workload).transpose() {
             Some(cost) => Some((kind, cost)),
-            // Not for this kind of program, which is said to those who ask for it.
-            None if named => Some((kind, Err(EngineError::new(kind.name(), "it is for calls")))),
+            // The engine does not support this kind of program; shown only if it was requested.
+            None if named => {
+                Some((kind, Err(EngineError::new(kind.name(), "it supports only seccomp filters"))))
+            }
             None => None,
         };
-        Row {
+        EngineRow {
             name: workload.name.clone(),
             packets,
             inputs,
@@ -249,7 +256,7 @@ fn microseconds(cost: &Cost) -> f64 {
     cost.compile.as_secs_f64() * 1e6
 }
 
-fn json(rows: &[Row]) -> String {
+fn json(rows: &[EngineRow]) -> String {
     let workloads = rows.iter().map(|row| {
         let engines = row.costs.iter().map(|(kind, cost)| {
             let mut fields = vec![("engine", kind.name().into())];

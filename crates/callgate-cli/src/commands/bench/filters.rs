@@ -9,72 +9,48 @@ use callgate_measure::{
     Body, Mean, Plan, Samples, StandIn, Subject, choose, measure, page, setting,
 };
 
-use super::options::{Chosen, FiltersArgs};
-use super::{report as shown, workload};
-use crate::json::Json;
+use super::options::FiltersArgs;
+use super::report as shown;
+use super::sources::read;
+use super::status::{self, INTERRUPTED};
 use crate::options::{Format, SourceOptions, native_arch};
 use crate::output::{self, NewFile};
 use crate::progress::Progress;
 use crate::report::{self, Failure, Result};
-use crate::source::{BUILT_IN, Filter, Meaning, Source, Stack};
+use crate::source::{BUILT_IN, Filter, FilterContent, Source, Stack};
 
 /// The default time, in seconds.
 const TIME: u32 = 10;
 const QUICK_TIME: u32 = 2;
 
-/// The exit status when the machine is too noisy.
-pub(super) const NOISY: u8 = 3;
-
-/// The exit status after Ctrl-C, as a shell has it.
-pub(super) const INTERRUPTED: u8 = 130;
-
-/// Calls that are measured at most where weights choose them.
+/// The maximum number of syscalls that --weights selects.
 const MOST_CALLS: usize = 12;
 
-pub(super) fn run(args: &FiltersArgs) -> Result<u8> {
-    if args.list_calls {
-        let all: Vec<StandIn> = StandIn::all().collect();
-        let shown = |call: &StandIn| (call.show(), call.effect.to_owned());
-        output::print(&list(args.format, 38, ["call", "effect"], all.iter().map(shown)))?;
-        return Ok(0);
-    }
-    if let Some(chosen) = args.workload {
-        return workload::run(args, chosen);
-    }
-    // Whether it can be written is found out before anything is measured.
+/// Measures what the filters of the sources cost.
+pub(super) fn compare(args: &FiltersArgs) -> Result<u8> {
+    deliver(args, || measure_sources(args))
+}
+
+/// Repeats a published experiment.
+pub(super) fn repeat_experiment(args: &FiltersArgs, experiment: Experiment) -> Result<u8> {
+    deliver(args, || measure_experiment(args, experiment))
+}
+
+/// Measures, and writes the report.
+fn deliver(args: &FiltersArgs, measure: impl FnOnce() -> Result<Report>) -> Result<u8> {
+    // The measurement may take long, so first check that the page can be written.
     let page = args.html.as_deref().map(NewFile::prepare).transpose()?;
-    let report = match args.experiment {
-        Some(Chosen::List) => {
-            let all = Experiment::ALL.iter();
-            let named = all.map(|one| (one.name().to_owned(), one.about().to_owned()));
-            output::print(&list(args.format, 20, NAMED, named))?;
-            return Ok(0);
-        }
-        Some(Chosen::One(experiment)) => repeat(args, experiment)?,
-        None => compare(args)?,
-    };
+    let report = measure()?;
     let written = page.map_or(Ok(()), |file| file.finish(page::page(&report).as_bytes()));
     output::print(&match args.format {
         Format::Text => shown::text(&report),
         Format::Json => shown::json(&report),
     })?;
     written?;
-    if report.interrupted {
-        report::warn("stopped early: the figures are from fewer rounds", "");
-        return Ok(INTERRUPTED);
-    }
-    if let Some(why) = &report.noisy {
-        report::warn(
-            format!("too noisy for {} %: {why}", args.precision()),
-            "measure on an idle machine, for a longer --time, or with a larger --precision",
-        );
-        return Ok(NOISY);
-    }
-    Ok(0)
+    Ok(status::finish(report.interrupted, report.noisy.as_deref(), args.precision()))
 }
 
-/// What the filters of the sources cost.
-fn compare(args: &FiltersArgs) -> Result<Report> {
+fn measure_sources(args: &FiltersArgs) -> Result<Report> {
     let stacks = read(args, &args.reading)?;
     let own = subjects(args, &stacks)?;
     let weights = match args.compiling.has_weights() {
@@ -101,21 +77,18 @@ fn compare(args: &FiltersArgs) -> Result<Report> {
         let own: Vec<f64> =
             calls.iter().map(|call| of(call).map_or(0.0, |(_, own)| *own)).collect();
         let share = own.iter().sum::<f64>() * 100.0;
-        Mean {
-            title: format!("mean, by how often they happen ({share:.1} % of all)"),
-            weights: own,
-        }
+        Mean { title: format!("weighted mean ({share:.1} % of all syscalls)"), weights: own }
     });
     if mean.as_ref().is_some_and(|mean| mean.weights.iter().sum::<f64>() <= 0.0) {
         return Err(Failure::new("none of these syscalls has a weight")
-            .help("leave --calls out, or name syscalls that have a weight"));
+            .help("omit --calls, or give syscalls that have a weight"));
     }
     let plan = Plan {
         subjects,
         bodies: calls.iter().copied().map(Body::from).collect(),
         mean,
         batches: args.batches(),
-        // What is cold takes up to a hundred times as long.
+        // A cold syscall takes up to a hundred times as long.
         min_rounds: if args.cold().is_some() || args.quick { 5 } else { 15 },
         max_rounds: 10_000,
         time: Duration::from_secs(
@@ -125,12 +98,11 @@ fn compare(args: &FiltersArgs) -> Result<Report> {
         seed: args.seed,
     };
     let samples = take(&plan, &bodies)?;
-    let title = if args.cold().is_some() { "what filters cost, cold" } else { "what filters cost" };
+    let title = if args.cold().is_some() { "cost of filters, cold" } else { "cost of filters" };
     Ok(made(args, title, &plan, &samples, &bodies, Vec::new(), 2))
 }
 
-/// A published experiment.
-fn repeat(args: &FiltersArgs, experiment: Experiment) -> Result<Report> {
+fn measure_experiment(args: &FiltersArgs, experiment: Experiment) -> Result<Report> {
     let (takes_rules, takes_weights) = match experiment {
         Experiment::CondWait => (true, false),
         Experiment::Weighted => (true, true),
@@ -138,10 +110,10 @@ fn repeat(args: &FiltersArgs, experiment: Experiment) -> Result<Report> {
     };
     if !takes_rules && !args.sources.is_empty() {
         return Err(Failure::new(format!(
-            "the experiment {} has its own filters",
+            "the experiment {} uses its own filters",
             experiment.name()
         ))
-        .help("leave the sources out; without --experiment they are measured"));
+        .help("omit the sources, or omit --experiment to measure them"));
     }
     if args.cold().is_some() && !experiment.can_be_cold() {
         let can_be_cold = Experiment::ALL.iter().filter(|one| one.can_be_cold());
@@ -150,21 +122,24 @@ fn repeat(args: &FiltersArgs, experiment: Experiment) -> Result<Report> {
             "the experiment {} cannot be measured with --cold",
             experiment.name()
         ))
-        .help(format!("leave --cold out; {} can be", can_be_cold.join(", "))));
+        .help(format!("omit --cold; it works with {}", can_be_cold.join(", "))));
     }
     if !takes_weights && args.compiling.has_weights() {
-        report::warn("--weights has no effect here", "the experiment weighted reads it");
+        report::warn(
+            "--weights has no effect on this experiment",
+            "use it with --experiment weighted",
+        );
     }
     let reading = match takes_weights && !args.sources.is_empty() {
-        // Sources in place of libseccomp's programs.
+        // The sources replace libseccomp's programs.
         true => args.reading.native()?,
         false => args.reading.for_libseccomp()?,
     };
     let stacks = read(args, &reading)?;
     let policy = match stacks.first().and_then(|stack| stack.filters.first()) {
-        Some(filter) => match &filter.meaning {
-            Meaning::Profile(profile) => Some(profile.policy.clone()),
-            Meaning::Program { .. } => None,
+        Some(filter) => match &filter.content {
+            FilterContent::Profile(profile) => Some(profile.policy.clone()),
+            FilterContent::Program { .. } => None,
         },
         None => None,
     };
@@ -173,10 +148,10 @@ fn repeat(args: &FiltersArgs, experiment: Experiment) -> Result<Report> {
         (_, Some(policy)) if stacks.len() == 1 => (Some(policy), Vec::new()),
         _ => {
             return Err(Failure::new(format!(
-                "the experiment {} compiles rules, and takes one profile",
+                "the experiment {} takes one profile",
                 experiment.name()
             ))
-            .help("give one profile, or none for the built-in one"));
+            .help("give one profile, or no source for the built-in one"));
         }
     };
     let weights = match takes_weights && args.compiling.has_weights() {
@@ -201,36 +176,13 @@ fn repeat(args: &FiltersArgs, experiment: Experiment) -> Result<Report> {
     Ok(made(args, &setup.title, &setup.plan, &samples, &setup.bodies, findings, 1))
 }
 
-/// The rules of the built-in profile, where the sources are not rules.
+/// The rules of the built-in profile.
 fn built_in_policy(reading: &SourceOptions) -> Result<callgate::policy::Policy> {
     let stack = Source::parse(BUILT_IN.as_ref())?.read(reading)?;
-    match stack.filters.into_iter().next().map(|filter| filter.meaning) {
-        Some(Meaning::Profile(profile)) => Ok(profile.policy),
+    match stack.filters.into_iter().next().map(|filter| filter.content) {
+        Some(FilterContent::Profile(profile)) => Ok(profile.policy),
         _ => Err(Failure::new("the built-in profile is not a profile")),
     }
-}
-
-/// The sources, or the built-in one.
-pub(super) fn read(args: &FiltersArgs, reading: &SourceOptions) -> Result<Vec<Stack>> {
-    let mut sources: Vec<Source> =
-        args.sources.iter().map(|source| Source::parse(source)).collect::<Result<_>>()?;
-    if sources.is_empty() {
-        sources.push(Source::parse(BUILT_IN.as_ref())?);
-    }
-    let stacks = Source::read_each(&sources, reading, &args.compiling)?;
-    let native = native_arch()?;
-    for stack in &stacks {
-        let arches = stack.arches();
-        if !arches.iter().any(|arch| arch.token() == native.token()) {
-            let names: Vec<&str> = arches.iter().map(|arch| arch.name()).collect();
-            return Err(Failure::about(
-                &stack.name,
-                format!("this filter is for {}, not for this machine ({native})", names.join(", ")),
-            )
-            .help("--arch selects the architecture that a source is read for"));
-        }
-    }
-    Ok(stacks)
 }
 
 fn subjects(args: &FiltersArgs, stacks: &[Stack]) -> Result<Vec<Subject>> {
@@ -246,14 +198,14 @@ fn subjects(args: &FiltersArgs, stacks: &[Stack]) -> Result<Vec<Subject>> {
     stacks.iter().map(subject).collect()
 }
 
-/// Calls that happen and can be measured, each with its share of all calls.
-struct Weights {
+/// Measurable syscalls, each with its share of all syscalls.
+struct WeightedCalls {
     calls: Vec<(StandIn, f64)>,
 }
 
-fn weights(args: &FiltersArgs, stacks: &[Stack]) -> Result<Weights> {
+fn weights(args: &FiltersArgs, stacks: &[Stack]) -> Result<WeightedCalls> {
     let native = native_arch()?;
-    let Some(first) = stacks.first() else { return Ok(Weights { calls: Vec::new() }) };
+    let Some(first) = stacks.first() else { return Ok(WeightedCalls { calls: Vec::new() }) };
     let options = args.compiling.read(&[native], args.reading.strict)?;
     let mut store = Store::default();
     let root = first.diagram(&mut store)?;
@@ -268,9 +220,9 @@ fn weights(args: &FiltersArgs, stacks: &[Stack]) -> Result<Weights> {
     calls.truncate(MOST_CALLS);
     if calls.is_empty() {
         return Err(Failure::new("none of the syscalls with a weight can be measured")
-            .help("--list-calls prints those that can be measured"));
+            .help("--list-calls prints the syscalls that can be measured"));
     }
-    Ok(Weights { calls })
+    Ok(WeightedCalls { calls })
 }
 
 fn named(names: &[String]) -> Result<Vec<StandIn>> {
@@ -278,11 +230,11 @@ fn named(names: &[String]) -> Result<Vec<StandIn>> {
     for name in names {
         let Some(call) = StandIn::find(name) else {
             let known = native_arch()?.number(name).is_some();
-            let name = if name.is_empty() { "an empty name" } else { name };
+            let name = if name.is_empty() { "the empty name" } else { name };
             let what =
                 if known { "cannot be measured" } else { "is not a syscall of this machine" };
             return Err(Failure::new(format!("{name} {what}"))
-                .help("--list-calls prints the calls that can be measured, and how"));
+                .help("--list-calls prints the syscalls that can be measured"));
         };
         if !calls.contains(&call) {
             calls.push(call);
@@ -291,7 +243,7 @@ fn named(names: &[String]) -> Result<Vec<StandIn>> {
     Ok(calls)
 }
 
-/// Measures, with a line about the progress.
+/// Measures and shows the progress.
 fn take(plan: &Plan, bodies: &[Shown]) -> Result<Samples> {
     callgate_measure::on_ctrl_c();
     let mut progress = Progress::new(Instant::now());
@@ -299,7 +251,7 @@ fn take(plan: &Plan, bodies: &[Shown]) -> Result<Samples> {
     progress.clear();
     let samples = samples.map_err(|error| {
         let body = error.body().and_then(|at| bodies.get(at));
-        let at = body.map_or(String::new(), |body| format!(", at {}", body.title));
+        let at = body.map_or(String::new(), |body| format!(" (measuring {})", body.title));
         let message = format!("{error}{at}");
         let failure = match error.subject() {
             Some(subject) => Failure::about(subject, message),
@@ -339,7 +291,7 @@ fn made(
     setting.push((
         "measured",
         format!(
-            "{rounds} rounds of {} batches of {} calls in {:.1} s",
+            "{rounds} rounds of {} batches of {} syscalls in {:.1} s",
             batches.count,
             batches.iterations,
             samples.elapsed.as_secs_f64()
@@ -353,27 +305,5 @@ fn made(
         findings,
         noisy,
         interrupted: samples.interrupted,
-    }
-}
-
-/// The keys of what has a name, as JSON.
-pub(super) const NAMED: [&str; 2] = ["name", "about"];
-
-/// Two columns, of which the first is so wide.
-pub(super) fn list(
-    format: Format,
-    width: usize,
-    keys: [&'static str; 2],
-    rows: impl Iterator<Item = (String, String)>,
-) -> String {
-    match format {
-        Format::Text => rows.map(|(one, about)| format!("{one:<width$}{about}\n")).collect(),
-        Format::Json => {
-            let [first, second] = keys;
-            let object = |(one, about): (String, String)| {
-                Json::Object(vec![(first, one.into()), (second, about.into())])
-            };
-            format!("{}\n", Json::array(rows.map(object)))
-        }
     }
 }

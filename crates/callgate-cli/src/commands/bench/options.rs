@@ -5,35 +5,36 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use callgate_measure::experiment::Experiment;
+use callgate_measure::workload::Workload;
 use callgate_measure::{Batches, Cold, allowed_cpus};
 use clap::ValueHint;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use super::workload;
-use crate::options::{CompileOptions, Format, SourceOptions};
+use crate::options::{CompileOptions, Format, SourceOptions, parse_u64};
 
 pub(super) const HELP: &str = "\
-Each filter is installed in child processes on one processor, with every
-verdict except ALLOW replaced by an errno, so that no process is killed. They
-are compared with children without a filter, and with the smallest filter
-(constant allow). A round is one child of each; a sample is the median of its batches. The
-overhead is the difference from no filter in the same round: the report has its
-median over all rounds and its 95 % confidence interval (bootstrap).
+Each filter is installed in child processes on one processor, with every verdict
+except ALLOW replaced by an errno, so that no process is killed. The baselines
+are children without a filter, and with the smallest filter (constant allow). A
+round is one child of each; a sample is the median of its batches. The overhead
+is the difference from no filter in the same round: the report has its median
+over all rounds and its 95 % confidence interval (bootstrap).
 
-No filter is measured twice: the difference is the noise floor. Rounds continue
-until overheads are known to --precision, or for --time seconds. If they are not
-known by then, or if more than 5 % of the batches are outliers, a warning says
-so, and the exit status is 3.
+The baseline without a filter is measured twice; the difference is the noise
+floor. Rounds continue until the confidence intervals are as narrow as
+--precision, but at most for --time seconds. If they are wider by then, or if
+more than 5 % of the batches are outliers, the exit status is 3, with a warning.
 
 Syscalls are made with arguments that change nothing and return at once, listed
 by --list-calls; a filter that inspects arguments sees these. cached: the
-kernel's verdict cache allows the syscall (Linux 5.11); allowed, denied: the
-filters run. Without --calls, one syscall of each kind is chosen; with --weights,
-the most frequent ones, and their weighted mean comes first.
+kernel's verdict cache allows the syscall (since Linux 5.11); allowed, denied:
+the filters run. Without --calls, one syscall of each kind is chosen; with
+--weights, the most frequent ones, and their weighted mean comes first.
 
---workload runs a real server and its client: without a filter, with libseccomp's
-list of the rules (a program: as given), and with Callgate's program, verdicts
-unchanged. The server is restarted for each run, as user nobody if this is root.
+--workload runs a real server and its client without a filter, with a reference,
+and with Callgate's program; verdicts are unchanged. The reference of a profile
+is libseccomp's list of its rules, that of a program is the program itself. The
+server is restarted for each run, as user nobody if callgate runs as root.
 
 A SOURCE named engines is written ./engines. pid:N is measured with all of its
 filters, as installed. Ctrl-C stops and reports what was measured so far.
@@ -46,7 +47,7 @@ Examples:
   callgate bench --experiment unixbench-syscall
   callgate bench --workload redis profile.json
 
-Exit status: 0 done, 2 error, 3 too noisy, 130 stopped by Ctrl-C.";
+Exit status: 0 success, 2 error, 3 too noisy, 130 stopped by Ctrl-C.";
 
 /// The options that say what to measure and how; lists take none of them.
 const MEASURING: [&str; 20] = [
@@ -80,7 +81,7 @@ pub(super) struct FiltersArgs {
     pub(super) sources: Vec<OsString>,
 
     /// The syscalls to measure, by name [default: one that is cached, one allowed, one denied]
-    #[arg(long, value_name = "CALL,CALL", value_delimiter = ',')]
+    #[arg(long, value_name = "SYSCALL,SYSCALL", value_delimiter = ',')]
     pub(super) calls: Vec<String>,
 
     /// Evict caches before each syscall, with code and data of twice the size of the second-level cache, or
@@ -93,30 +94,31 @@ pub(super) struct FiltersArgs {
     #[arg(long, value_name = "CPU")]
     cpu: Option<Cpu>,
 
-    /// The longest time to measure; a minimum of rounds is always measured [default: 10, or 2 with --quick;
+    /// The maximum time to measure; a minimum number of rounds is always measured [default: 10, or 2 with --quick;
     /// for a workload 120, or 30]. Experiments have their own
     #[arg(long, value_name = "SECONDS", conflicts_with = "experiment",
-          value_parser = seconds)]
+          value_parser = seconds, allow_negative_numbers = true)]
     pub(super) time: Option<u32>,
 
-    /// The widest confidence interval of an overhead, in percent of it [default: 3, or 10 with --cold or
+    /// The maximum width of the confidence interval of an overhead, in percent of the overhead [default: 3, or 10 with --cold or
     /// --quick]
-    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, allow_negative_numbers = true)]
     precision: Option<f64>,
 
     /// The seed of the order in which filters are measured
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_u64,
+          allow_negative_numbers = true)]
     pub(super) seed: u64,
 
     /// Repeat a published experiment; "list" lists them
     #[arg(long, value_name = "NAME", value_parser = experiments(), group = "whole",
           conflicts_with = "calls")]
-    pub(super) experiment: Option<Chosen>,
+    pub(super) experiment: Option<Selection<Experiment>>,
 
     /// Run a real server and its client; "list" lists them
-    #[arg(long, value_name = "NAME", value_parser = workload::workloads(), group = "whole",
+    #[arg(long, value_name = "NAME", value_parser = workloads(), group = "whole",
           conflicts_with_all = ["calls", "cold"])]
-    pub(super) workload: Option<workload::Chosen>,
+    pub(super) workload: Option<Selection<&'static Workload>>,
 
     /// Measure for a fraction of the time
     #[arg(long)]
@@ -131,7 +133,7 @@ pub(super) struct FiltersArgs {
     pub(super) html: Option<PathBuf>,
 
     /// The format of the result
-    #[arg(long, value_name = "FORM", default_value = "text")]
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(super) format: Format,
 
     #[command(flatten)]
@@ -142,9 +144,9 @@ pub(super) struct FiltersArgs {
 }
 
 impl FiltersArgs {
-    /// The widest confidence interval of an overhead, in percent of it.
+    /// The maximum width of the confidence interval of an overhead, in percent of the overhead.
     pub(super) fn precision(&self) -> f64 {
-        // Cache misses vary from syscall to syscall.
+        // Cache misses vary between syscalls.
         let roughly = self.cold.is_some() || self.quick;
         self.precision.unwrap_or(if roughly { 10.0 } else { 3.0 })
     }
@@ -191,7 +193,7 @@ fn cold_size(text: &str) -> std::result::Result<ColdSize, String> {
     let bytes = number.parse::<usize>().ok().and_then(|number| number.checked_mul(1 << shift));
     match bytes {
         Some(bytes) if (1..=Cold::MOST).contains(&bytes) => Ok(ColdSize::Bytes(bytes)),
-        _ => Err(format!("a size such as 64M or 512K, {}M at most", Cold::MOST >> 20)),
+        _ => Err(format!("expected a size such as 64M or 512K, at most {}M", Cold::MOST >> 20)),
     }
 }
 
@@ -208,42 +210,59 @@ impl FromStr for Cpu {
         if text == "any" {
             return Ok(Cpu::Any);
         }
-        let number = text.parse().map_err(|_| "a number, or any".to_owned())?;
+        let number =
+            text.parse().map_err(|_| "expected the number of a processor, or any".to_owned())?;
         let allowed = allowed_cpus();
         if allowed.contains(&number) {
             return Ok(Cpu::Number(number));
         }
         let names: Vec<String> = allowed.iter().map(ToString::to_string).collect();
-        Err(format!("this process may run on {}", names.join(", ")))
+        Err(format!("this process may only run on processors {}", names.join(", ")))
     }
 }
 
+/// Something that is selected by name, or a list of the names.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Chosen {
+pub(super) enum Selection<T> {
     List,
-    One(Experiment),
+    One(T),
 }
 
-fn experiments() -> impl TypedValueParser<Value = Chosen> {
-    let all = Experiment::ALL.iter();
-    let values = all.map(|one| PossibleValue::new(one.name()).help(one.about()));
-    let list = PossibleValue::new("list").help("list the experiments");
-    PossibleValuesParser::new(values.chain([list])).map(|name| {
-        let one = Experiment::ALL.iter().find(|one| one.name() == name);
-        one.map_or(Chosen::List, |one| Chosen::One(*one))
+fn experiments() -> impl TypedValueParser<Value = Selection<Experiment>> {
+    selection(
+        Experiment::ALL.iter().map(|one| (one.name(), one.about(), *one)),
+        "list the experiments",
+    )
+}
+
+fn workloads() -> impl TypedValueParser<Value = Selection<&'static Workload>> {
+    selection(Workload::ALL.iter().map(|one| (one.name(), one.about(), one)), "list the workloads")
+}
+
+/// Accepts the names of these values, each with its description, and `list`.
+fn selection<T: Copy + Send + Sync + 'static>(
+    all: impl Iterator<Item = (&'static str, &'static str, T)>,
+    list: &'static str,
+) -> impl TypedValueParser<Value = Selection<T>> {
+    let all: Vec<_> = all.collect();
+    let values = all.iter().map(|(name, about, _)| PossibleValue::new(*name).help(*about));
+    let list = PossibleValue::new("list").help(list);
+    PossibleValuesParser::new(values.chain([list])).map(move |given| {
+        let one = all.iter().find(|(name, ..)| *name == given);
+        one.map_or(Selection::List, |(.., value)| Selection::One(*value))
     })
 }
 
 fn seconds(text: &str) -> std::result::Result<u32, String> {
     match text.parse() {
         Ok(value @ 1..=86_400) => Ok(value),
-        _ => Err("a number of seconds from 1 to 86400".to_owned()),
+        _ => Err("expected a number of seconds from 1 to 86400".to_owned()),
     }
 }
 
 fn percent(text: &str) -> std::result::Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if (0.1..=100.0).contains(&value) => Ok(value),
-        _ => Err("a number from 0.1 to 100".to_owned()),
+        _ => Err("expected a percentage from 0.1 to 100".to_owned()),
     }
 }

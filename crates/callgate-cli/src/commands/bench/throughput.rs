@@ -1,4 +1,4 @@
-//! What a workload's rounds say, as text and as JSON.
+//! The result of a workload as text and as JSON.
 
 use std::fmt::Write;
 

@@ -1,57 +1,35 @@
-//! `callgate bench --workload NAME`: what filters cost real servers.
+//! `callgate bench --workload NAME`: the throughput of servers under filters.
 
 use std::time::{Duration, Instant};
 
 use callgate_measure::workload::{self, Plan, Report, Runs, Variant, Workload};
 use callgate_measure::{Batches, libseccomp, setting};
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use super::filters::{self, INTERRUPTED, NOISY};
 use super::options::FiltersArgs;
+use super::sources;
+use super::status::{self, INTERRUPTED};
 use super::throughput;
 use crate::options::Format;
 use crate::output::{self, NewFile};
 use crate::progress::Progress;
-use crate::report::{self, Failure, Result};
-use crate::source::{Meaning, Stack};
+use crate::report::{Failure, Result};
+use crate::source::{FilterContent, Stack};
 
-/// How long is measured, if nothing is said: in seconds, and with --quick.
+/// The default time in seconds, and with --quick.
 const TIME: u32 = 120;
 const QUICK_TIME: u32 = 30;
 
-/// How long a client runs, about: in seconds, and with --quick.
+/// The approximate duration of a client run in seconds, and with --quick.
 const RUN: u32 = 3;
 const QUICK_RUN: u32 = 1;
 
-/// So many rounds at least, and at most.
+/// The minimum and maximum number of rounds.
 const ROUNDS: (usize, usize) = (3, 200);
 
-/// How long a server may take until it accepts connections.
+/// The maximum time until a server accepts connections.
 const READY: Duration = Duration::from_secs(30);
 
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Chosen {
-    List,
-    One(&'static Workload),
-}
-
-pub(super) fn workloads() -> impl TypedValueParser<Value = Chosen> {
-    let all = Workload::ALL.iter();
-    let values = all.map(|one| PossibleValue::new(one.name()).help(one.about()));
-    let list = PossibleValue::new("list").help("list the workloads");
-    PossibleValuesParser::new(values.chain([list])).map(|name| {
-        let one = Workload::ALL.iter().find(|one| one.name() == name);
-        one.map_or(Chosen::List, Chosen::One)
-    })
-}
-
-pub(super) fn run(args: &FiltersArgs, chosen: Chosen) -> Result<u8> {
-    let Chosen::One(workload) = chosen else {
-        let all = Workload::ALL.iter();
-        let named = all.map(|one| (one.name().to_owned(), one.about().to_owned()));
-        output::print(&filters::list(args.format, 20, filters::NAMED, named))?;
-        return Ok(0);
-    };
+pub(super) fn run(args: &FiltersArgs, workload: &Workload) -> Result<u8> {
     let variants = variants(args)?;
     let (server_cpu, client_cpu) = processors(args);
     let plan = Plan {
@@ -68,7 +46,7 @@ pub(super) fn run(args: &FiltersArgs, chosen: Chosen) -> Result<u8> {
         client_cpu,
         seed: args.seed,
     };
-    // Whether it can be written is found out before anything is measured.
+    // The measurement may take long, so first check that the page can be written.
     let page = args.html.as_deref().map(NewFile::prepare).transpose()?;
     let runs = take(workload, &plan)?;
     let noisy = noisy(&plan, &runs);
@@ -87,32 +65,21 @@ pub(super) fn run(args: &FiltersArgs, chosen: Chosen) -> Result<u8> {
     if let Some(page) = page {
         page.finish(result.page().as_bytes())?;
     }
-    if runs.interrupted {
-        report::warn("stopped early: the figures are from fewer rounds", "");
-        return Ok(INTERRUPTED);
-    }
-    if let Some(why) = noisy {
-        report::warn(
-            format!("too noisy for {} %: {why}", args.precision()),
-            "measure on an idle machine, for a longer --time, or with a larger --precision",
-        );
-        return Ok(NOISY);
-    }
-    Ok(0)
+    Ok(status::finish(runs.interrupted, noisy.as_deref(), args.precision()))
 }
 
-/// What runs, and which of it belongs together.
+/// The variants of the server, and which are compared.
 struct Variants {
     all: Vec<Variant>,
-    /// The numbers of the reference and of ours, for each source.
+    /// For each source, the indices of the reference and of Callgate's variant.
     pairs: Vec<(usize, usize)>,
 }
 
-/// No filter, and for each source the reference and ours.
+/// No filter, and for each source the reference and Callgate's program.
 fn variants(args: &FiltersArgs) -> Result<Variants> {
     let reading = args.reading.for_libseccomp()?;
     let mut variants = Variants { all: vec![Variant::none()], pairs: Vec::new() };
-    for stack in filters::read(args, &reading)? {
+    for stack in sources::read(args, &reading)? {
         let reference = reference(&stack)?;
         let name = stack.name.clone();
         let filter = stack.into_filter()?;
@@ -126,10 +93,10 @@ fn variants(args: &FiltersArgs) -> Result<Variants> {
     Ok(variants)
 }
 
-/// The program that ours is compared with: libseccomp's list for a profile, or the given programs.
+/// The reference: libseccomp's list for a profile, or the given programs.
 fn reference(stack: &Stack) -> Result<Variant> {
     if let [only] = stack.filters.as_slice()
-        && let Meaning::Profile(profile) = &only.meaning
+        && let FilterContent::Profile(profile) = &only.content
     {
         let list = libseccomp::list(&profile.policy).map_err(|error| {
             Failure::about(&stack.name, error.to_string())
@@ -137,15 +104,15 @@ fn reference(stack: &Stack) -> Result<Variant> {
         })?;
         return Ok(Variant { name: format!("{}, libseccomp", stack.name), programs: vec![list] });
     }
-    let programs = stack.filters.iter().filter_map(|filter| match &filter.meaning {
-        Meaning::Program { program, .. } => Some(filter.for_the_kernel(program)),
-        Meaning::Profile(_) => None,
+    let programs = stack.filters.iter().filter_map(|filter| match &filter.content {
+        FilterContent::Program { program, .. } => Some(filter.for_the_kernel(program)),
+        FilterContent::Profile(_) => None,
     });
     let programs = programs.collect::<Result<_>>()?;
     Ok(Variant { name: format!("{}, as given", stack.name), programs })
 }
 
-/// One for what runs under the filter, another for the client where there are two.
+/// The processors of the server and of the client, which are different if there are two.
 fn processors(args: &FiltersArgs) -> (Option<usize>, Option<usize>) {
     let server = args.cpu();
     let others = callgate_measure::allowed_cpus().into_iter().find(|cpu| Some(*cpu) != server);
@@ -167,7 +134,7 @@ fn take(workload: &Workload, plan: &Plan) -> Result<Runs> {
     })
 }
 
-/// Why ratios are not known to what was asked for.
+/// Why the ratios are less precise than requested.
 fn noisy(plan: &Plan, runs: &Runs) -> Option<String> {
     let measures = runs.measures();
     let off = (0..measures.len()).filter_map(|measure| {

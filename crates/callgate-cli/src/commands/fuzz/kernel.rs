@@ -1,15 +1,15 @@
-//! The running kernel beside the other forms of a filter.
+//! Compares the forms of a filter with the running kernel.
 
 use callgate::Verdict;
 use callgate::fuzz::{Comparison, Input, Report};
 use callgate_linux::ProbeAnswer;
 
-use super::{AskedBy, Form, Omission};
+use super::outcome::{FilterForm, Omission, Reproduction};
 use crate::options::native_arch;
 use crate::report::{Failure, Result};
 use crate::source::Filter;
 
-/// Whether this kernel can be asked about the filter at all.
+/// Fails if this kernel cannot run the filter.
 pub(super) fn check(filter: &Filter) -> Result<()> {
     let native = native_arch()?;
     if filter.arches().iter().any(|arch| arch.token() == native.token()) {
@@ -19,17 +19,17 @@ pub(super) fn check(filter: &Filter) -> Result<()> {
     Err(Failure::about(
         &filter.name,
         format!(
-            "the kernel of this machine ({native}) cannot be asked: the filter is for {}",
+            "the running kernel ({native}) cannot be compared: the filter is for {}",
             arches.join(", ")
         ),
     )
-    .help("leave --kernel out, or choose the architecture with --arch"))
+    .help("omit --kernel, or select the architecture with --arch"))
 }
 
-/// Asks it about every program, on the calls of the report.
+/// Runs every program in the kernel for the syscalls of the report.
 pub(super) fn ask(
     input: &Input<'_>,
-    forms: &mut Vec<Form>,
+    forms: &mut Vec<FilterForm>,
     report: &mut Report,
     omissions: &mut Vec<Omission>,
 ) {
@@ -40,7 +40,7 @@ pub(super) fn ask(
             name: format!("the kernel ({})", subject.name),
             why,
             help,
-            is_trouble: true,
+            is_error: true,
         };
         let answers = match callgate_linux::probe(&subject.program, &report.kept) {
             Ok(answers) => answers,
@@ -58,21 +58,21 @@ pub(super) fn ask(
             match answer {
                 ProbeAnswer::NotAsked => {}
                 ProbeAnswer::Verdict(verdict) => comparison.add(data, expected, verdict),
-                // No value that the program returns anywhere: shown as one that no action has.
+                // The kernel returned a value that the program never returns; shown as an impossible verdict.
                 ProbeAnswer::Unexpected => comparison.add(data, expected, Verdict(!expected.0)),
             }
         }
         if comparison.calls == 0 {
-            let why = "the instruction pointer matters for every call".to_owned();
-            omissions.push(omission(why, "leave --kernel out".to_owned()));
+            let why = "the result depends on the instruction pointer for every syscall".to_owned();
+            omissions.push(omission(why, "omit --kernel".to_owned()));
             continue;
         }
-        forms.push(Form { name, by: AskedBy::Fuzz });
+        forms.push(FilterForm { name, by: Reproduction::Fuzz });
         report.comparisons.push(comparison);
     }
 }
 
-/// What the reference says where it is a program.
+/// The verdict of the reference if it is a program.
 fn subject_verdict(input: &Input<'_>, data: &callgate::SeccompData) -> Verdict {
     let first = input.programs.first();
     first.map_or(Verdict::KILL_PROCESS, |subject| subject.program.run(data, input.endian).verdict)

@@ -1,19 +1,19 @@
-//! What `callgate fuzz` prints.
+//! The report of `callgate fuzz`.
 
 use std::fmt::Write;
 
 use callgate::fuzz::{Comparison, Contradiction, Coverage, Mismatch, Side};
 use callgate::{SeccompData, Verdict};
 
-use super::{AskedBy, Form, Omission, Outcome};
+use super::outcome::{FilterForm, FuzzOutcome, Omission, Reproduction};
 use crate::call;
 use crate::json::Json;
 use crate::text::{printable, shell_word};
 
-pub(super) fn text(outcome: &Outcome) -> String {
+pub(super) fn text(outcome: &FuzzOutcome) -> String {
     let report = &outcome.report;
     let mut text = format!(
-        "{}: {} calls, seed {}, {:.2} s\n",
+        "{}: {} syscalls, seed {}, {:.2} s\n",
         printable(&outcome.source),
         report.calls,
         report.seed,
@@ -23,7 +23,7 @@ pub(super) fn text(outcome: &Outcome) -> String {
         let _ = writeln!(
             text,
             "\n{:<32}{:>14}{:>20}{:>13}",
-            "executed", "instructions", "branch directions", "unreachable"
+            "executed", "instructions", "branch edges", "unreachable"
         );
     }
     for one in &report.coverage {
@@ -40,14 +40,14 @@ pub(super) fn text(outcome: &Outcome) -> String {
         let insns = one.dead_insns.iter().map(ToString::to_string);
         list(&mut text, &format!("unreachable instructions in {}", one.name), insns);
         let dead = one.dead_sides.iter().map(side_text);
-        list(&mut text, &format!("unreachable directions in {}", one.name), dead);
+        list(&mut text, &format!("unreachable edges in {}", one.name), dead);
         let missed = one.missed_sides.iter().map(side_text);
-        list(&mut text, &format!("directions not taken in {}", one.name), missed);
+        list(&mut text, &format!("edges not taken in {}", one.name), missed);
     }
     text.push('\n');
     if let Some(Comparison { left, .. }) = report.comparisons.first() {
         let title = format!("compared with \"{left}\"");
-        let _ = writeln!(text, "{title:<46}{:>14}{:>13}", "calls", "mismatches");
+        let _ = writeln!(text, "{title:<46}{:>14}{:>13}", "syscalls", "mismatches");
     }
     for one in &report.comparisons {
         let _ = writeln!(text, "{:<46}{:>14}{:>13}", one.right, one.calls, one.mismatches);
@@ -71,8 +71,8 @@ pub(super) fn text(outcome: &Outcome) -> String {
     text
 }
 
-/// The comparisons with what was compared.
-fn comparisons(outcome: &Outcome) -> impl Iterator<Item = (&Comparison, &Form)> {
+/// The comparisons with their forms.
+fn comparisons(outcome: &FuzzOutcome) -> impl Iterator<Item = (&Comparison, &FilterForm)> {
     outcome.report.comparisons.iter().zip(outcome.forms.iter().skip(1))
 }
 
@@ -80,7 +80,7 @@ fn side_text(side: &Side) -> String {
     format!("{} if {}", side.index, side.holds)
 }
 
-/// A line with as many of these as fit; nothing when there are none.
+/// Appends a line with as many items as fit; nothing if there are none.
 fn list(text: &mut String, what: &str, items: impl ExactSizeIterator<Item = String>) {
     const WIDTH: usize = 80;
     let room = " and 9999 more".len();
@@ -101,15 +101,15 @@ fn list(text: &mut String, what: &str, items: impl ExactSizeIterator<Item = Stri
 
 fn mismatch(
     text: &mut String,
-    outcome: &Outcome,
+    outcome: &FuzzOutcome,
     comparison: &Comparison,
-    form: &Form,
+    form: &FilterForm,
     first: &Mismatch,
 ) {
     let Mismatch { data, left, right } = first;
     let _ = writeln!(
         text,
-        "\nfirst mismatch of \"{}\": {}\n  - {left}, says \"{}\"\n  + {right}, says \"{}\"",
+        "\nfirst mismatch of \"{}\": {}\n  - {left} from \"{}\"\n  + {right} from \"{}\"",
         form.name,
         shown(data),
         comparison.left,
@@ -120,13 +120,17 @@ fn mismatch(
     }
 }
 
-fn contradiction(text: &mut String, outcome: &Outcome, one: &Contradiction) {
+fn contradiction(text: &mut String, outcome: &FuzzOutcome, one: &Contradiction) {
     let Contradiction { name, side, data, taken } = one;
     let _ = writeln!(
         text,
-        "\na defect of callgate: in \"{name}\", branch {} is {} by {}",
+        "\nbug in callgate: in \"{name}\", branch {} is {} by {}",
         side_text(side),
-        if *taken { "said to be unreachable, but is taken" } else { "not taken, as it should be," },
+        if *taken {
+            "classified as unreachable, but taken"
+        } else {
+            "predicted to be taken, but not taken"
+        },
         shown(data)
     );
     if let Some(form) = outcome.forms.iter().find(|form| form.name == *name) {
@@ -139,22 +143,26 @@ fn shown(data: &SeccompData) -> String {
     format!("{} {}", call::arch_name(arch, data.arch), call::show(arch, data))
 }
 
-/// What shows a mismatch: the reference's answer and the other's.
-pub(super) fn commands(outcome: &Outcome, form: &Form, data: &SeccompData) -> [String; 2] {
+/// The commands that reproduce a mismatch: for the reference and for the other form.
+pub(super) fn commands(
+    outcome: &FuzzOutcome,
+    form: &FilterForm,
+    data: &SeccompData,
+) -> [String; 2] {
     let reference = outcome.forms.first().unwrap_or(form);
     [reference, form].map(|form| command(outcome, form, data))
 }
 
-/// The command that asks one form about a call.
-fn command(outcome: &Outcome, form: &Form, data: &SeccompData) -> String {
+/// The command that evaluates one form for a syscall.
+fn command(outcome: &FuzzOutcome, form: &FilterForm, data: &SeccompData) -> String {
     let words = |verb: &str| {
         let mut words = vec!["callgate".to_owned(), verb.to_owned()];
         words.extend_from_slice(&outcome.source_arguments);
         words
     };
     let arguments = match &form.by {
-        AskedBy::Simulate(arguments) => arguments,
-        AskedBy::Fuzz => {
+        Reproduction::Simulate(arguments) => arguments,
+        Reproduction::Fuzz => {
             let mut words = words("fuzz");
             words.push("--kernel".to_owned());
             words.extend_from_slice(&outcome.own_arguments);
@@ -178,7 +186,7 @@ fn quoted(words: &[String]) -> String {
     words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
 }
 
-pub(super) fn json(outcome: &Outcome) -> String {
+pub(super) fn json(outcome: &FuzzOutcome) -> String {
     let report = &outcome.report;
     let value = Json::Object(vec![
         ("source", outcome.source.as_str().into()),
@@ -244,7 +252,7 @@ fn side_fields(side: &Side) -> Vec<(&'static str, Json)> {
     vec![("index", side.index.into()), ("holds", side.holds.into())]
 }
 
-fn first_json(outcome: &Outcome, form: &Form, first: &Mismatch) -> Json {
+fn first_json(outcome: &FuzzOutcome, form: &FilterForm, first: &Mismatch) -> Json {
     let verdict = |verdict: Verdict| {
         Json::Object(vec![("verdict", verdict.to_string().into()), ("value", verdict.0.into())])
     };
@@ -272,7 +280,7 @@ mod tests {
     }
 
     /// A report on two programs of which one is broken.
-    fn broken() -> Outcome {
+    fn broken() -> FuzzOutcome {
         let filter = |k| {
             let ret = |errno| Insn::new(Op::RetK, Verdict::errno(errno).0);
             Program::new(vec![
@@ -290,11 +298,11 @@ mod tests {
         let arches = [Arch::X86_64];
         let input =
             Input { policy: None, programs: &programs, arches: &arches, endian: Endian::Little };
-        let form = |name: &str, arguments: &[&str]| Form {
+        let form = |name: &str, arguments: &[&str]| FilterForm {
             name: name.to_owned(),
-            by: AskedBy::Simulate(arguments.iter().map(|word| (*word).to_owned()).collect()),
+            by: Reproduction::Simulate(arguments.iter().map(|word| (*word).to_owned()).collect()),
         };
-        Outcome {
+        FuzzOutcome {
             source: "my filter.bpf".to_owned(),
             forms: vec![
                 form("given", &["--by", "program"]),
@@ -313,15 +321,15 @@ mod tests {
 
     #[test]
     fn a_mismatch_is_shown_with_commands_that_reproduce_it() {
-        assert_eq!(super::super::status(&broken()).unwrap(), 1);
+        assert_eq!(super::super::run::status(&broken()).unwrap(), 1);
         let text = text(&broken());
         assert!(text.starts_with("my filter.bpf: "), "{text}");
         let call = "--token 0xc000003e 41 0x80";
         let start = "callgate simulate 'my filter.bpf' --arch x86_64";
         for line in [
             "first mismatch of \"size uncached\": x86_64 socket(0x80)".to_owned(),
-            "  - ERRNO(EPERM), says \"given\"".to_owned(),
-            "  + ERRNO(ENOENT), says \"size uncached\"".to_owned(),
+            "  - ERRNO(EPERM) from \"given\"".to_owned(),
+            "  + ERRNO(ENOENT) from \"size uncached\"".to_owned(),
             format!("  {start} --by program {call}"),
             format!("  {start} --by optimized --model=uncached --optimize=size {call}"),
         ] {

@@ -1,28 +1,35 @@
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use callgate::SeccompData;
-use callgate::bpf::{Insn, Op};
+use callgate::bpf::{Insn, Op, Program};
 use callgate::{Arch, Endian, Verdict};
 use clap::{Args, Parser};
 
-use super::*;
+use super::args::FuzzArgs;
+use super::forms::forms;
+use super::outcome::{FilterForm, FuzzOutcome, Reproduction};
+use super::report;
+use super::search::{search, source};
 use crate::commands::simulate::{self, SimulateArgs};
+use crate::options::KernelArg;
+use crate::source::{BUILT_IN, FilterContent, Source};
 
 #[derive(Debug, Parser)]
-struct Alone<A: Args> {
+struct ArgsParser<A: Args> {
     #[command(flatten)]
     args: A,
 }
 
 fn parse<A: Args, W: AsRef<OsStr>>(words: &[W]) -> A {
     let words = words.iter().map(|word| word.as_ref().to_owned());
-    Alone::try_parse_from([OsString::from("callgate")].into_iter().chain(words)).unwrap().args
+    ArgsParser::try_parse_from([OsString::from("callgate")].into_iter().chain(words)).unwrap().args
 }
 
 #[test]
-fn a_source_behind_kernel_is_the_source() {
+fn a_source_may_follow_kernel() {
     let parse = |arguments: &[&str]| parse::<FuzzArgs, _>(arguments);
     let kernel = |arguments: &[&str]| parse(arguments).reading.0.kernel;
     assert_eq!(source(&parse(&["--kernel", "p.json"])).unwrap(), "p.json");
@@ -37,15 +44,15 @@ fn a_source_behind_kernel_is_the_source() {
     assert!(source(&parse(&["--kernel", "six", "p.json"])).is_err());
 }
 
-/// A directory whose name a shell would take apart; it goes with the value.
-struct Odd(PathBuf);
+/// A directory whose name must be quoted in a shell; removed on drop.
+struct OddDirectory(PathBuf);
 
-impl Odd {
-    fn new(test: &str) -> Odd {
+impl OddDirectory {
+    fn new(test: &str) -> OddDirectory {
         let name = format!("callgate's $HOME {test} {}", std::process::id());
         let path = std::env::temp_dir().join(name);
         fs::create_dir_all(&path).unwrap();
-        Odd(path)
+        OddDirectory(path)
     }
 
     fn file(&self, name: &str, bytes: &[u8]) -> String {
@@ -55,13 +62,13 @@ impl Odd {
     }
 }
 
-impl Drop for Odd {
+impl Drop for OddDirectory {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// The words of a command as a shell understands it.
+/// Splits a command into words like a shell.
 fn words(command: &str) -> Vec<String> {
     let script = format!("printf '%s\\0' {command}");
     let output = Command::new("sh").args(["-c", &script]).output().unwrap();
@@ -70,8 +77,8 @@ fn words(command: &str) -> Vec<String> {
     text.split_terminator('\0').map(str::to_owned).collect()
 }
 
-/// Every command that would be shown for a mismatch asks just the form that it is shown for: the same
-/// verdict, and as many instructions executed of as many.
+/// Checks that the commands shown for a mismatch evaluate their form: the verdict and the numbers of instructions are
+/// equal. Returns the number of commands.
 fn reproduces(arguments: &[&str]) -> usize {
     let args = parse::<FuzzArgs, _>(arguments);
     let outcome = search(&args).unwrap();
@@ -94,16 +101,18 @@ fn reproduces(arguments: &[&str]) -> usize {
                     Ok(())
                 };
                 simulate::answer(&parse::<SimulateArgs, _>(&command[2..]), &mut print).unwrap();
-                let expected = match (subject, &filter.meaning) {
+                let expected = match (subject, &filter.content) {
                     (Some(subject), _) => {
                         let run = subject.program.run(data, filter.endian());
                         let (executed, len) = (run.executed, subject.program.len());
                         format!(": {}, {executed} of {len} instructions executed", run.verdict)
                     }
-                    (None, Meaning::Profile(profile)) => {
-                        format!(": {}, by the rules", profile.policy.evaluate(data))
+                    (None, FilterContent::Profile(profile)) => {
+                        format!(": {}, according to the rules", profile.policy.evaluate(data))
                     }
-                    (None, Meaning::Program { .. }) => panic!("{} is no program", form.name),
+                    (None, FilterContent::Program { .. }) => {
+                        panic!("{} is not a program", form.name)
+                    }
                 };
                 assert!(answer.contains(&expected), "{command:?}\n{answer}{expected}");
                 checked += 1;
@@ -126,8 +135,8 @@ const PROFILE: &[u8] = br#"{
 }"#;
 
 #[test]
-fn the_commands_for_a_mismatch_ask_the_form_that_they_are_shown_for() {
-    let odd = Odd::new("profile");
+fn the_commands_for_a_mismatch_evaluate_their_form() {
+    let odd = OddDirectory::new("profile");
     let profile = odd.file("p.json", PROFILE);
     let weights = odd.file("w.txt", b"personality 1000\nfutex 300\n");
     let shared = ["--arch", "x86_64", "--arch", "x86", "--runs", "500"];
@@ -142,8 +151,8 @@ fn the_commands_for_a_mismatch_ask_the_form_that_they_are_shown_for() {
 }
 
 #[test]
-fn the_commands_for_a_mismatch_of_programs_know_their_byte_order() {
-    let odd = Odd::new("program");
+fn the_commands_for_a_mismatch_select_the_byte_order() {
+    let odd = OddDirectory::new("program");
     let insns = vec![
         Insn::new(Op::LdWordAbs, 16),
         Insn::branch(Op::JeqK, 0, 0, 2),
@@ -158,27 +167,27 @@ fn the_commands_for_a_mismatch_of_programs_know_their_byte_order() {
     assert!(reproduces(&[&big, "--endian", "big", "--arch", "s390x", "--runs", "500"]) >= 80);
 }
 
-/// What asks the kernel makes the same calls again, about the same programs.
+/// The command for a mismatch with the kernel tests the same syscalls and programs again.
 #[test]
 fn the_command_for_a_mismatch_of_the_kernel_repeats_the_search() {
-    let odd = Odd::new("kernel");
+    let odd = OddDirectory::new("kernel");
     let profile = odd.file("p.json", PROFILE);
     let weights = odd.file("w.txt", b"personality 1000\nfutex 300\n");
     let arguments = ["--arch", "x86_64", "--caps", "all", "--runs", "700", "--seed", "9"];
     let more = ["--weights", weights.as_str(), "--model", "uncached"];
     let first = [&[profile.as_str()][..], &arguments, &more].concat();
     let outcome = search(&parse::<FuzzArgs, _>(&first)).unwrap();
-    let form = Form { name: "kernel, plain".to_owned(), by: AskedBy::Fuzz };
+    let form = FilterForm { name: "kernel, plain".to_owned(), by: Reproduction::Fuzz };
     let data = SeccompData { arch: Arch::X86_64.token(), ..SeccompData::default() };
     let command = words(report::commands(&outcome, &form, &data).last().unwrap());
     assert_eq!(command[..2], ["callgate", "fuzz"]);
     let mut again: FuzzArgs = parse(&command[2..]);
     assert_eq!(again.reading.0.kernel, Some(KernelArg::Running));
-    // Machines on which the tests run may not have this kernel's calls.
+    // The machine that runs the test may not permit seccomp.
     again.reading.0.kernel = None;
     let repeated = search(&again).unwrap();
     assert_eq!(repeated.report.kept, outcome.report.kept);
-    let names = |outcome: &Outcome| -> Vec<String> {
+    let names = |outcome: &FuzzOutcome| -> Vec<String> {
         outcome.forms.iter().map(|form| form.name.clone()).collect()
     };
     assert_eq!(names(&repeated), names(&outcome));

@@ -1,4 +1,4 @@
-//! Which engine answers, and what is said about it.
+//! The engine that runs the program, and the report about it.
 
 use std::time::Duration;
 
@@ -14,56 +14,58 @@ pub(crate) fn engines() -> impl TypedValueParser<Value = EngineKind> {
     PossibleValuesParser::new(names).try_map(|name| name.parse::<EngineKind>())
 }
 
-/// The engine that answered.
-pub(super) struct Report {
+/// The engine that ran.
+pub(super) struct EngineReport {
     kind: EngineKind,
-    /// Why it is not the one that was asked for.
+    /// Why it is not the requested one.
     fallback: Option<EngineError>,
     code_bytes: usize,
     compile: Duration,
 }
 
-impl Report {
-    /// An engine that was made, in this time. When it is not the one that was asked for, a warning says so.
+impl EngineReport {
+    /// The report about an engine that took this time to prepare. Warns if it is not the requested one.
     pub(super) fn of<E: ?Sized>(
         asked: EngineKind,
         made: SelectedEngine<E>,
         compile: Duration,
         code_bytes: fn(&E) -> usize,
-    ) -> (Box<E>, Report) {
+    ) -> (Box<E>, EngineReport) {
         let SelectedEngine { engine, kind, fallback } = made;
         if let Some(why) = &fallback {
             report::warn(
                 why.to_string(),
-                format!("`{kind}` answers in place of `{asked}`: it says the same, only later"),
+                format!(
+                    "`{kind}` is used instead of `{asked}`; it is slower and returns the same verdicts"
+                ),
             );
         }
         let code_bytes = code_bytes(&engine);
-        (engine, Report { kind, fallback, code_bytes, compile })
+        (engine, EngineReport { kind, fallback, code_bytes, compile })
     }
 
-    /// What the engine says is what the interpreter says.
+    /// Fails unless the engine agrees with the interpreter.
     pub(super) fn check(&self, given: u32, expected: u32) -> Result<()> {
         if given == expected {
             return Ok(());
         }
         let kind = self.kind;
         Err(Failure::new(format!(
-            "the engine `{kind}` returns {given:#x} and the interpreter {expected:#x}: this is a \
-             mistake in callgate"
+            "the engine `{kind}` returns {given:#x}, but the interpreter {expected:#x}: this is a bug \
+             in callgate"
         ))
-        .help("please report it, with the filter and what it was asked about"))
+        .help("please report it with the filter and the command line"))
     }
 
     /// For `--stats`.
     pub(super) fn line(&self) -> String {
-        let Report { kind, fallback, code_bytes, compile } = self;
+        let EngineReport { kind, fallback, code_bytes, compile } = self;
         let instead = match fallback {
-            Some(why) => format!(" in place of {}", why.engine()),
+            Some(why) => format!(" instead of {}", why.engine()),
             None => String::new(),
         };
         let microseconds = compile.as_secs_f64() * 1e6;
-        format!("engine: {kind}{instead}, {code_bytes} bytes, made in {microseconds:.1} us\n")
+        format!("engine: {kind}{instead}, {code_bytes} bytes, prepared in {microseconds:.1} us\n")
     }
 
     pub(super) fn fields(&self, stats: bool) -> Vec<(&'static str, Json)> {

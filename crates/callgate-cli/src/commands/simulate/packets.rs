@@ -1,4 +1,4 @@
-//! What a socket filter does with packets.
+//! The results of a socket filter for packets.
 
 use std::fmt::Write;
 use std::time::Instant;
@@ -6,28 +6,30 @@ use std::time::Instant;
 use callgate::bpf::{NoAncillary, Step};
 use callgate_vm::PacketEngine;
 
-use super::{Report, SimulateArgs, trace_json, trace_text};
+use super::args::SimulateArgs;
+use super::engine::EngineReport;
+use super::trace::{trace_json, trace_text};
 use crate::json::{Json, LongArray};
 use crate::options::Format;
 use crate::packets::Packet;
 use crate::report::{Failure, Result};
 use crate::source::SocketFilter;
 
-/// From so many bytes on, what is found out is printed: of a large capture not all is kept in memory.
+/// Results are printed when they reach this many bytes, so that those of a large capture are never all in memory.
 const PIECE: usize = 1 << 16;
 
-/// What was found out about a packet.
-struct Finding {
+/// The result for a packet.
+struct PacketResult {
     len: usize,
-    /// What the filter returned.
+    /// The value that the filter returned.
     value: u32,
-    /// How many instructions it executed.
+    /// The number of executed instructions.
     executed: usize,
-    /// Which, if that was asked.
+    /// The executed instructions, with --trace.
     steps: Vec<Step>,
 }
 
-/// Prints what happens to each packet, and then what that is of all of them.
+/// Prints the result for each packet and then a summary.
 pub(super) fn answer(
     args: &SimulateArgs,
     filter: &SocketFilter,
@@ -36,18 +38,19 @@ pub(super) fn answer(
     let program = &filter.program;
     let start = Instant::now();
     let Some(made) = args.engine.packet_or_decoded(program) else {
-        let why = format!("the engine `{}` is for filters of calls", args.engine);
+        let why = format!("the engine `{}` supports only seccomp filters", args.engine);
         return Err(Failure::about(&filter.name, why)
-            .help("--engine reference, decoded and jit are for packets too"));
+            .help("use --engine reference, decoded or jit for packets"));
     };
     let compile = start.elapsed();
     let packets = args.subject.packets.read()?;
-    let (engine, report) = Report::of(args.engine, made, compile, PacketEngine::code_bytes);
+    let (engine, report) = EngineReport::of(args.engine, made, compile, PacketEngine::code_bytes);
     let mut passed = 0;
     let mut text = String::new();
     let mut array = LongArray::new("packets");
     for (number, Packet(bytes)) in (1..).zip(&packets) {
-        let mut finding = Finding { len: bytes.len(), value: 0, executed: 0, steps: Vec::new() };
+        let mut finding =
+            PacketResult { len: bytes.len(), value: 0, executed: 0, steps: Vec::new() };
         finding.value = program.trace(bytes, &NoAncillary, |step| {
             finding.executed += 1;
             finding.steps.extend(args.trace.then_some(step));
@@ -84,18 +87,18 @@ pub(super) fn answer(
     print(&text)
 }
 
-impl Finding {
-    /// How many bytes are kept: the kernel trims a packet to what the filter returns.
+impl PacketResult {
+    /// The number of bytes kept: the kernel truncates a packet to the returned length.
     fn kept(&self) -> usize {
         self.len.min(self.value as usize)
     }
 
     fn line(&self, number: usize, of: usize) -> String {
-        let Finding { len, value, executed, .. } = self;
+        let PacketResult { len, value, executed, .. } = self;
         let bytes = if *len == 1 { "1 byte".to_owned() } else { format!("{len} bytes") };
         let what = match self.kept() {
             _ if *value == 0 => "dropped".to_owned(),
-            kept if kept < *len => format!("passes, cut to {kept}"),
+            kept if kept < *len => format!("passes, truncated to {kept}"),
             _ => "passes".to_owned(),
         };
         format!(

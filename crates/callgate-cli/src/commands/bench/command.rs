@@ -1,0 +1,40 @@
+//! The command line of `callgate bench`, and what it selects.
+
+use clap::Subcommand;
+
+use super::options::Selection;
+use super::{engines, filters, listing, options, workload};
+use crate::report::Result;
+
+/// Measure what filters cost
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true, after_help = options::HELP)]
+pub(crate) struct BenchArgs {
+    #[command(subcommand)]
+    subcommand: Option<BenchCommand>,
+
+    #[command(flatten)]
+    filters: Box<options::FiltersArgs>,
+}
+
+#[derive(Debug, Subcommand)]
+enum BenchCommand {
+    Engines(engines::EnginesArgs),
+}
+
+pub(crate) fn run(args: &BenchArgs) -> Result<u8> {
+    if let Some(BenchCommand::Engines(args)) = &args.subcommand {
+        return engines::run(args);
+    }
+    let args = &args.filters;
+    if args.list_calls {
+        return listing::print_calls(args.format);
+    }
+    match (args.workload, args.experiment) {
+        (Some(Selection::List), _) => listing::print_workloads(args.format),
+        (Some(Selection::One(workload)), _) => workload::run(args, workload),
+        (None, Some(Selection::List)) => listing::print_experiments(args.format),
+        (None, Some(Selection::One(experiment))) => filters::repeat_experiment(args, experiment),
+        (None, None) => filters::compare(args),
+    }
+}

@@ -1,0 +1,49 @@
+//! The syscalls, experiments and workloads that can be measured.
+
+use callgate_measure::StandIn;
+use callgate_measure::experiment::Experiment;
+use callgate_measure::workload::Workload;
+
+use crate::json::Json;
+use crate::options::Format;
+use crate::output;
+use crate::report::Result;
+
+pub(super) fn print_calls(format: Format) -> Result<u8> {
+    let all: Vec<StandIn> = StandIn::all().collect();
+    let rows = all.iter().map(|call| (call.show(), call.effect.to_owned()));
+    print(format, 38, ["call", "effect"], rows)
+}
+
+pub(super) fn print_experiments(format: Format) -> Result<u8> {
+    let all = Experiment::ALL.iter();
+    let rows = all.map(|one| (one.name().to_owned(), one.about().to_owned()));
+    print(format, 20, ["name", "about"], rows)
+}
+
+pub(super) fn print_workloads(format: Format) -> Result<u8> {
+    let all = Workload::ALL.iter();
+    let rows = all.map(|one| (one.name().to_owned(), one.about().to_owned()));
+    print(format, 20, ["name", "about"], rows)
+}
+
+/// Prints two columns; `width` is that of the first, `keys` are those of the JSON objects.
+fn print(
+    format: Format,
+    width: usize,
+    keys: [&'static str; 2],
+    rows: impl Iterator<Item = (String, String)>,
+) -> Result<u8> {
+    let text = match format {
+        Format::Text => rows.map(|(one, about)| format!("{one:<width$}{about}\n")).collect(),
+        Format::Json => {
+            let [first, second] = keys;
+            let object = |(one, about): (String, String)| {
+                Json::Object(vec![(first, one.into()), (second, about.into())])
+            };
+            format!("{}\n", Json::array(rows.map(object)))
+        }
+    };
+    output::print(&text)?;
+    Ok(0)
+}

@@ -1,0 +1,78 @@
+//! Compares the forms of a filter, syscall by syscall.
+
+use std::ffi::OsStr;
+use std::time::{Duration, Instant};
+
+use callgate::fuzz::{self, Input, Options};
+
+use super::args::FuzzArgs;
+use super::forms::forms;
+use super::kernel;
+use super::outcome::FuzzOutcome;
+use crate::options::KernelArg;
+use crate::progress::Progress;
+use crate::report::{Failure, Result};
+use crate::source::{BUILT_IN, FilterContent, Source};
+
+pub(super) fn search(args: &FuzzArgs) -> Result<FuzzOutcome> {
+    let start = Instant::now();
+    let source = source(args)?;
+    let filter = Source::parse(source)?.read_to_compile(&args.reading.0, &args.compiling.0)?;
+    let asks_kernel =
+        matches!(args.reading.0.kernel, Some(KernelArg::Running | KernelArg::Source(_)));
+    if asks_kernel {
+        kernel::check(&filter)?;
+    }
+    let mut omissions = Vec::new();
+    let (mut forms, programs) = forms(&filter, &args.compiling.0, &mut omissions)?;
+    let arches = filter.arches();
+    let policy = match &filter.content {
+        FilterContent::Profile(profile) => Some(&profile.policy),
+        FilterContent::Program { .. } => None,
+    };
+    let input = Input { policy, programs: &programs, arches: &arches, endian: filter.endian() };
+    let options = Options {
+        seed: args.seed,
+        runs: args.runs.unwrap_or(match args.time {
+            Some(_) => u64::MAX,
+            None => Options::default().runs,
+        }),
+        ..Options::default()
+    };
+    let mut progress = Progress::new(start);
+    let limit = args.time.map(|seconds| Duration::from_secs(seconds.into()));
+    let mut tell = |calls| {
+        progress.tell(|| format!("{calls} syscalls"));
+        limit.is_none_or(|limit| start.elapsed() < limit)
+    };
+    let mut report = fuzz::fuzz(&input, &options, &mut tell);
+    if asks_kernel {
+        kernel::ask(&input, &mut forms, &mut report, &mut omissions);
+    }
+    progress.clear();
+    let mut source_arguments = vec![source.to_string_lossy().into_owned()];
+    source_arguments.extend(args.reading.0.arguments());
+    Ok(FuzzOutcome {
+        source: filter.name,
+        forms,
+        report,
+        omissions,
+        elapsed: start.elapsed(),
+        source_arguments,
+        own_arguments: args.own_arguments(),
+    })
+}
+
+/// The source. If it follows `--kernel`, clap takes it for a version.
+pub(super) fn source(args: &FuzzArgs) -> Result<&OsStr> {
+    match (&args.source, &args.reading.0.kernel) {
+        (Some(_), Some(KernelArg::Source(odd))) => {
+            Err(Failure::new(format!("\"{}\" is not a kernel version", odd.display())).help(
+                "write --kernel X.Y; --kernel without a version also tests the running kernel",
+            ))
+        }
+        (None, Some(KernelArg::Source(source))) => Ok(source),
+        (Some(source), _) => Ok(source),
+        (None, _) => Ok(OsStr::new(BUILT_IN)),
+    }
+}

@@ -1,0 +1,228 @@
+//! The verdict of a filter for one syscall.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+use std::time::Instant;
+
+use callgate::bpf::{LongProgram, is_constant_allow};
+use callgate::fuzz::plain_program;
+use callgate::policy::Policy;
+use callgate::{Arch, SeccompData, Verdict};
+use callgate_vm::{EngineKind, Reference, SeccompEngine, SelectedEngine};
+
+use super::args::{EvaluatedForm, SimulateArgs};
+use super::engine::EngineReport;
+use super::trace::{trace_json, trace_text};
+use crate::call;
+use crate::json::Json;
+use crate::options::{CompileOptions, Format, SourceOptions, native_arch};
+use crate::report::{self, Failure, Result};
+use crate::source::{Filter, FilterContent};
+
+/// The verdict for a syscall.
+struct SyscallResult<'a> {
+    arch: Option<Arch>,
+    data: &'a SeccompData,
+    verdict: Verdict,
+    /// `None` for rules, which execute no instructions.
+    ran: Option<Execution>,
+}
+
+/// The execution of a program.
+struct Execution {
+    /// The number of executed instructions.
+    executed: usize,
+    /// The number of instructions in the program.
+    len: usize,
+    /// Whether the kernel's cache allows the syscall without running the program.
+    constant: bool,
+    engine: EngineReport,
+}
+
+/// The verdict as text or JSON.
+pub(super) fn answer(args: &SimulateArgs, filter: &Filter, call: &str) -> Result<String> {
+    let (arch, mut data) = called(call, &args.args, args.token, &args.subject.reading, filter)?;
+    data.instruction_pointer = args.ip.unwrap_or(0);
+    let mut steps = Vec::new();
+    let finding = match evaluated(args.by, filter, &args.subject.compiling)? {
+        Evaluated::Policy(policy) => {
+            let unused = [
+                ("--trace", "--by rules executes no instructions", args.trace),
+                ("--engine", "--by rules runs no program", args.engine != EngineKind::Reference),
+                ("--stats", "--by rules runs no program", args.stats),
+            ];
+            for (option, why, _) in unused.into_iter().filter(|(.., given)| *given) {
+                report::warn(
+                    format!("{option} has no effect: {why}"),
+                    "use --by plain, which runs a program that tests rule by rule",
+                );
+            }
+            SyscallResult { arch, data: &data, verdict: policy.evaluate(&data), ran: None }
+        }
+        Evaluated::Program(program) => {
+            let endian = filter.endian();
+            let run = program.trace(&data, endian, |step| steps.push(step));
+            let start = Instant::now();
+            let made = made(args.engine, filter, &program)?;
+            let (asked, size) = (args.engine, SeccompEngine::code_bytes);
+            let (answering, engine) = EngineReport::of(asked, made, start.elapsed(), size);
+            engine.check(answering.verdict(&data).0, run.verdict.0)?;
+            let ran = Execution {
+                executed: run.executed,
+                len: program.len(),
+                // The kernel's cache does not contain x32 numbers.
+                constant: arch != Some(Arch::X32)
+                    && is_constant_allow(&program, data.arch, data.nr),
+                engine,
+            };
+            SyscallResult { arch, data: &data, verdict: run.verdict, ran: Some(ran) }
+        }
+    };
+    Ok(match args.format {
+        Format::Json => {
+            let mut fields = finding.fields(args.stats);
+            fields.extend(args.trace.then(|| ("trace", trace_json(&steps))));
+            format!("{}\n", Json::Object(fields))
+        }
+        Format::Text => {
+            let mut text = if args.trace { trace_text(&steps) } else { String::new() };
+            text.push_str(&finding.line());
+            if let Some(ran) = finding.ran.filter(|_| args.stats) {
+                text.push_str(&ran.engine.line());
+            }
+            text
+        }
+    })
+}
+
+/// Prepares an engine. Only the interpreter runs programs that are too long for the kernel.
+fn made(
+    kind: EngineKind,
+    filter: &Filter,
+    program: &LongProgram,
+) -> Result<SelectedEngine<dyn SeccompEngine>> {
+    let endian = filter.endian();
+    if kind == EngineKind::Reference {
+        let engine = Box::new(Reference::new(program, endian));
+        return Ok(SelectedEngine { engine, kind, fallback: None });
+    }
+    Ok(kind.seccomp_or_decoded(&filter.for_the_kernel(program)?, endian))
+}
+
+/// The form of the filter that is evaluated.
+enum Evaluated<'a> {
+    Policy(&'a Policy),
+    Program(Cow<'a, LongProgram>),
+}
+
+fn evaluated<'a>(
+    by: EvaluatedForm,
+    filter: &'a Filter,
+    options: &CompileOptions,
+) -> Result<Evaluated<'a>> {
+    let program = match (by, &filter.content) {
+        (EvaluatedForm::Program, _) => filter.code(options)?,
+        (EvaluatedForm::Optimized, _) => Cow::Owned(filter.compile(options)?.program.into()),
+        (EvaluatedForm::Rules, FilterContent::Profile(profile)) => {
+            return Ok(Evaluated::Policy(&profile.policy));
+        }
+        (EvaluatedForm::Plain, FilterContent::Profile(profile)) => {
+            match plain_program(&profile.policy) {
+                Ok(program) => Cow::Owned(program.into()),
+                Err(error) => {
+                    let why = format!("the program of --by plain is too long: {error}");
+                    return Err(Failure::about(&filter.name, why));
+                }
+            }
+        }
+        (EvaluatedForm::Rules | EvaluatedForm::Plain, FilterContent::Program { .. }) => {
+            let why = format!("--by {} needs a profile, but this is a BPF program", by.name());
+            return Err(
+                Failure::about(&filter.name, why).help("use --by program or --by optimized")
+            );
+        }
+    };
+    Ok(Evaluated::Program(program))
+}
+
+/// Parses a syscall and its arguments; returns it with its ABI.
+pub(crate) fn called(
+    call: &str,
+    args: &[String],
+    token: Option<u32>,
+    reading: &SourceOptions,
+    filter: &Filter,
+) -> Result<(Option<Arch>, SeccompData)> {
+    if args.len() > 6 {
+        return Err(Failure::new(format!(
+            "{} arguments given, but a syscall has at most 6",
+            args.len()
+        )));
+    }
+    let mut data = SeccompData::default();
+    let mut arch = None;
+    if let Some(token) = token {
+        data.arch = token;
+        data.nr = call::parse_number(call)?;
+    } else {
+        let own = one_arch(reading, filter)?;
+        data.arch = own.token();
+        data.nr = call::number(own, call)?;
+        arch = Some(own);
+    }
+    for (slot, text) in data.args.iter_mut().zip(args) {
+        *slot = call::parse_argument(arch, text)?;
+    }
+    Ok((arch.or_else(|| call::arch_of(&data)), data))
+}
+
+fn one_arch(reading: &SourceOptions, filter: &Filter) -> Result<Arch> {
+    match *reading.arch.as_slice() {
+        [arch] => Ok(arch),
+        [] => default_arch(&filter.arches()),
+        _ => Err(Failure::new("a syscall belongs to one architecture, but several are given")
+            .help("give --arch once, or the arch token of the syscall with --token")),
+    }
+}
+
+/// This machine's architecture if the filter supports it, otherwise the first of the filter.
+fn default_arch(arches: &[Arch]) -> Result<Arch> {
+    match Arch::native().filter(|native| arches.contains(native)).or(arches.first().copied()) {
+        Some(arch) => Ok(arch),
+        None => native_arch(),
+    }
+}
+
+impl SyscallResult<'_> {
+    fn line(&self) -> String {
+        let arch = call::arch_name(self.arch, self.data.arch);
+        let mut text = format!("{arch} {}: {}", call::show(self.arch, self.data), self.verdict);
+        let _ = match &self.ran {
+            Some(Execution { executed, len, .. }) => {
+                write!(text, ", {executed} of {len} instructions executed")
+            }
+            None => write!(text, ", according to the rules"),
+        };
+        if self.ran.as_ref().is_some_and(|ran| ran.constant) {
+            text.push_str(" (none if the kernel has cached it)");
+        }
+        text + "\n"
+    }
+
+    fn fields(&self, stats: bool) -> Vec<(&'static str, Json)> {
+        let ran = self.ran.as_ref();
+        let mut fields = call::fields(self.arch, self.data);
+        fields.extend([
+            ("verdict", self.verdict.to_string().into()),
+            ("value", self.verdict.0.into()),
+            ("permitted", self.verdict.permits().into()),
+            ("executed", ran.map(|ran| ran.executed).into()),
+            ("constant_allow", ran.is_some_and(|ran| ran.constant).into()),
+        ]);
+        match ran {
+            Some(ran) => fields.extend(ran.engine.fields(stats)),
+            None => fields.extend([("engine", Json::Null), ("fallback", Json::Null)]),
+        }
+        fields
+    }
+}

@@ -1,0 +1,55 @@
+//! The format of a source: the `FORMAT:` before it.
+
+use std::ffi::OsStr;
+
+use callgate::frontend::oci;
+
+use crate::report::Failure;
+
+/// The format of the filters of a running process.
+pub(super) const PROCESS: &str = "pid";
+
+/// The formats of files.
+pub(super) const FORMATS: &[(&str, SourceFormat)] = &[
+    ("oci", SourceFormat::Profile(Some(oci::Dialect::Oci))),
+    ("docker", SourceFormat::Profile(Some(oci::Dialect::Docker))),
+    ("podman", SourceFormat::Profile(Some(oci::Dialect::Podman))),
+    ("runc", SourceFormat::Profile(Some(oci::Dialect::Runc))),
+    ("crun", SourceFormat::Profile(Some(oci::Dialect::Crun))),
+    ("bpf", SourceFormat::Program(ProgramForm::Raw)),
+    ("bpftext", SourceFormat::Program(ProgramForm::Text)),
+    ("socket", SourceFormat::Socket),
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SourceFormat {
+    Profile(Option<oci::Dialect>),
+    Program(ProgramForm),
+    /// A socket filter, raw or as text.
+    Socket,
+}
+
+/// The encoding of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ProgramForm {
+    Raw,
+    Text,
+}
+
+/// Whether a prefix can be a format: lower-case letters and digits. Anything else before a colon belongs to the
+/// file name.
+pub(super) fn is_word(prefix: &str) -> bool {
+    !prefix.is_empty() && prefix.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+}
+
+pub(super) fn unknown_format(prefix: &str, text: &OsStr) -> Failure {
+    let mut names: Vec<&str> = FORMATS.iter().map(|(name, _)| *name).collect();
+    names.push(PROCESS);
+    Failure::new(format!("unknown format \"{prefix}\" in the source \"{}\"", text.display())).help(
+        format!(
+            "the formats are {}; for a file with this name, write ./{}",
+            names.join(", "),
+            text.display()
+        ),
+    )
+}

@@ -1,0 +1,209 @@
+//! A source on the command line, `[FORMAT:]NAME`.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use callgate::syscalls;
+
+use super::detect::{check_not_empty, detect, explain_detected};
+use super::filter::{Filter, warn_about_options};
+use super::format::{FORMATS, PROCESS, SourceFormat, is_word, unknown_format};
+use super::place::Place;
+use super::process::ProcessSource;
+use super::read::{BUILT_IN, built_in, read_filter};
+use super::stack::Stack;
+use crate::options::{CompileOptions, SourceOptions};
+use crate::report::{Failure, Result};
+
+/// A source as named on the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Source {
+    pub(super) kind: SourceKind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum SourceKind {
+    BuiltIn,
+    Process(ProcessSource),
+    At { place: Place, format: Option<SourceFormat> },
+}
+
+impl Source {
+    /// Parses `[FORMAT:]NAME`.
+    pub(crate) fn parse(text: &OsStr) -> Result<Source> {
+        if text == BUILT_IN {
+            return Ok(Source { kind: SourceKind::BuiltIn });
+        }
+        let bytes = text.as_bytes();
+        let colon = bytes.iter().position(|byte| *byte == b':');
+        let prefix = colon.and_then(|at| std::str::from_utf8(&bytes[..at]).ok());
+        let (format, rest) = match (prefix, colon) {
+            (Some(PROCESS), Some(at)) => {
+                let process = ProcessSource::parse(&String::from_utf8_lossy(&bytes[at + 1..]))?;
+                return Ok(Source { kind: SourceKind::Process(process) });
+            }
+            (Some(prefix), Some(at)) if is_word(prefix) => {
+                let known = FORMATS.iter().find(|(name, _)| *name == prefix);
+                let Some((_, format)) = known else {
+                    return Err(unknown_format(prefix, text));
+                };
+                (Some(*format), OsStr::from_bytes(&bytes[at + 1..]))
+            }
+            _ => (None, text),
+        };
+        if rest.is_empty() {
+            return Err(Failure::new("the name of the source is empty")
+                .help(format!("give a file name, - for standard input, or {BUILT_IN}")));
+        }
+        let place = Place::of_path(Path::new(rest));
+        Ok(Source { kind: SourceKind::At { place, format } })
+    }
+
+    /// Whether it is standard input.
+    pub(crate) fn is_stdin(&self) -> bool {
+        matches!(&self.kind, SourceKind::At { place: Place::Stdin, .. })
+    }
+
+    /// Reads the filters. Prints warnings.
+    pub(crate) fn read(&self, options: &SourceOptions) -> Result<Stack> {
+        self.read_with_counts(options, false)
+    }
+
+    /// Reads a filter that may be compiled with these options; merges a stack into one program. Prints
+    /// warnings.
+    pub(crate) fn read_to_compile(
+        &self,
+        options: &SourceOptions,
+        compiling: &CompileOptions,
+    ) -> Result<Filter> {
+        self.read_with_counts(options, compiling.has_weights())?.into_filter()
+    }
+
+    fn read_with_counts(&self, options: &SourceOptions, counts: bool) -> Result<Stack> {
+        let mut stack = self.read_stack(options)?;
+        for filter in &mut stack.filters {
+            filter.strict = options.strict;
+        }
+        warn_about_options(&stack.filters, options, counts);
+        Ok(stack)
+    }
+
+    /// Reads two sources with the same options. Prints warnings.
+    pub(crate) fn read_both(
+        a: &Source,
+        b: &Source,
+        options: &SourceOptions,
+    ) -> Result<(Stack, Stack)> {
+        let (a, b) = (a.read_stack(options)?, b.read_stack(options)?);
+        warn_about_options(a.filters.iter().chain(&b.filters), options, false);
+        Ok((a, b))
+    }
+
+    /// Reads sources that may be compiled with these options, each as a stack. Prints warnings.
+    pub(crate) fn read_each(
+        sources: &[Source],
+        options: &SourceOptions,
+        compiling: &CompileOptions,
+    ) -> Result<Vec<Stack>> {
+        let stacks: Vec<Stack> =
+            sources.iter().map(|source| source.read_stack(options)).collect::<Result<_>>()?;
+        let filters = stacks.iter().flat_map(|stack| &stack.filters);
+        warn_about_options(filters, options, compiling.has_weights());
+        Ok(stacks)
+    }
+
+    /// Like [`Source::read_each`], with all stacks concatenated.
+    pub(crate) fn read_all(
+        sources: &[Source],
+        options: &SourceOptions,
+        compiling: &CompileOptions,
+    ) -> Result<Vec<Filter>> {
+        let stacks = Source::read_each(sources, options, compiling)?;
+        Ok(stacks.into_iter().flat_map(|stack| stack.filters).collect())
+    }
+
+    fn read_stack(&self, options: &SourceOptions) -> Result<Stack> {
+        match &self.kind {
+            SourceKind::Process(process) => process.read(options),
+            _ => self.read_one(options).map(Stack::of),
+        }
+    }
+
+    fn read_one(&self, options: &SourceOptions) -> Result<Filter> {
+        match &self.kind {
+            SourceKind::BuiltIn => built_in(options),
+            SourceKind::Process(process) => process.read(options)?.into_filter(),
+            SourceKind::At { place, format: Some(format) } => {
+                read_filter(place, *format, place.read()?, options)
+            }
+            SourceKind::At { place, format: None } => {
+                let bytes = read_detectable(place)?;
+                let format = detect(place, &bytes);
+                read_filter(place, format, bytes, options)
+                    .map_err(|failure| explain_detected(failure, format))
+            }
+        }
+    }
+}
+
+/// Reads an input whose format will be detected.
+pub(super) fn read_detectable(place: &Place) -> Result<Vec<u8>> {
+    if let Place::File(path) = place
+        && let Some(name) = path.to_str()
+        && syscalls::is_known_name(name)
+        && !path.exists()
+    {
+        return Err(Failure::about(name, "no such file")
+            .help(format!("{name} is a syscall; give a SOURCE before it, such as {BUILT_IN}")));
+    }
+    let bytes = place.read()?;
+    check_not_empty(place, &bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use callgate::frontend::oci;
+
+    use super::*;
+    use crate::source::format::ProgramForm;
+
+    fn parse(text: &str) -> SourceKind {
+        Source::parse(OsStr::new(text)).unwrap().kind
+    }
+
+    fn file(path: &str, format: Option<SourceFormat>) -> SourceKind {
+        SourceKind::At { place: Place::File(path.into()), format }
+    }
+
+    #[test]
+    fn a_source_is_a_format_and_a_name() {
+        assert_eq!(parse("container-default"), SourceKind::BuiltIn);
+        assert_eq!(parse("-"), SourceKind::At { place: Place::Stdin, format: None });
+        assert_eq!(parse("a.json"), file("a.json", None));
+        assert_eq!(
+            parse("bpf:-"),
+            SourceKind::At {
+                place: Place::Stdin,
+                format: Some(SourceFormat::Program(ProgramForm::Raw))
+            }
+        );
+        assert_eq!(
+            parse("crun:x:y"),
+            file("x:y", Some(SourceFormat::Profile(Some(oci::Dialect::Crun))))
+        );
+        assert_eq!(parse("./odd:name"), file("./odd:name", None));
+        assert_eq!(parse("C:name"), file("C:name", None));
+        assert_eq!(parse("pid:1"), SourceKind::Process(ProcessSource { pid: 1, filter: None }));
+        assert_eq!(
+            parse("pid:1/20"),
+            SourceKind::Process(ProcessSource { pid: 1, filter: Some(20) })
+        );
+        assert_eq!(parse("./pid:1"), file("./pid:1", None));
+        for wrong in ["kafel:x", "", "oci:", "pid:", "pid:x", "pid:1/", "pid:-1", "pid:0", "pid:+1"]
+        {
+            assert!(Source::parse(OsStr::new(wrong)).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Reads the bytes of a profile or a program into a filter.
+
+use callgate::Endian;
+use callgate::bpf::{self, LongProgram, ProgramError, RawInsn, SocketProgram};
+use callgate::frontend::{self, oci};
+
+use super::filter::Filter;
+use super::format::{ProgramForm, SourceFormat};
+use super::place::Place;
+use super::violations::{SOCKET_HELP, not_a_program};
+use crate::options::SourceOptions;
+use crate::report::{Failure, Result};
+
+/// The built-in profile.
+pub(crate) const BUILT_IN: &str = "container-default";
+
+/// Help for a source that is not text.
+const RAW_HELP: &str = "for a program as raw instructions, write bpf:FILE";
+
+pub(super) fn built_in(options: &SourceOptions) -> Result<Filter> {
+    let profile = frontend::container_default(&options.of_profile(None)?)
+        .map_err(|errors| Failure::of(BUILT_IN, errors.into_vec()))?;
+    Ok(Filter::of_profile(BUILT_IN.to_owned(), profile))
+}
+
+/// Reads a seccomp filter.
+pub(super) fn read_filter(
+    place: &Place,
+    format: SourceFormat,
+    bytes: Vec<u8>,
+    options: &SourceOptions,
+) -> Result<Filter> {
+    match format {
+        SourceFormat::Profile(dialect) => {
+            let options = options.of_profile(dialect)?;
+            let profile = oci::read(&place.text(bytes, RAW_HELP)?, &options)
+                .map_err(|errors| Failure::of(place.name(), errors.into_vec()))?;
+            Ok(Filter::of_profile(place.name(), profile))
+        }
+        SourceFormat::Program(form) => {
+            let (program, endian) = read_program::<LongProgram>(place, form, bytes, options)?;
+            Filter::of_program(place.name(), program, endian, options)
+        }
+        SourceFormat::Socket => Err(Failure::about(
+            place.name(),
+            "is a socket filter, which takes packets, not syscalls",
+        )
+        .help(SOCKET_HELP)),
+    }
+}
+
+/// Reads a program that the kernel accepts, in either encoding; returns it with its byte order.
+pub(super) fn read_program<P: Accepted>(
+    place: &Place,
+    form: ProgramForm,
+    bytes: Vec<u8>,
+    options: &SourceOptions,
+) -> Result<(P, Endian)> {
+    let given = options.of_program()?;
+    match form {
+        ProgramForm::Raw => {
+            let program =
+                P::from_bytes(&bytes, given).map_err(|error| not_a_program(place, &error))?;
+            Ok((program, given))
+        }
+        ProgramForm::Text => {
+            let text = place.text(bytes, RAW_HELP)?;
+            let (raw, endian) = read_text(place, &text, given)?;
+            if endian != given && options.fixes_endian() {
+                return Err(Failure::about(place.name(), "`.endian` contradicts the options")
+                    .help("omit --endian and --arch, or give the byte order of the text"));
+            }
+            let program = P::from_raw(&raw).map_err(|error| not_a_program(place, &error))?;
+            Ok((program, endian))
+        }
+    }
+}
+
+/// Parses a program as text in any form; returns it with its byte order, which is the given one unless the text
+/// specifies another.
+pub(crate) fn read_text(
+    place: &Place,
+    text: &str,
+    endian: Endian,
+) -> Result<(Vec<RawInsn>, Endian)> {
+    bpf::text::parse_for(text, endian)
+        .map_err(|error| Failure::of(place.name(), error.into_diagnostics()))
+}
+
+/// A program that the kernel accepts: a seccomp or a socket filter.
+pub(super) trait Accepted: Sized {
+    fn from_bytes(bytes: &[u8], endian: Endian) -> std::result::Result<Self, ProgramError>;
+    fn from_raw(raw: &[RawInsn]) -> std::result::Result<Self, ProgramError>;
+}
+
+macro_rules! accepted {
+    ($($program:ty)*) => {
+        $(impl Accepted for $program {
+            fn from_bytes(bytes: &[u8], endian: Endian) -> std::result::Result<Self, ProgramError> {
+                <$program>::from_bytes(bytes, endian)
+            }
+            fn from_raw(raw: &[RawInsn]) -> std::result::Result<Self, ProgramError> {
+                <$program>::from_raw(raw)
+            }
+        })*
+    };
+}
+
+accepted!(LongProgram SocketProgram);
