@@ -136,7 +136,7 @@ impl Lowering<'_> {
         let mut stack = vec![func];
         let mut by_words = ByWords { insns: 0, cases: [0; Word::COUNT] };
         while let Some(func) = stack.pop() {
-            let func = self.store.behind(func);
+            let func = self.store.resolve_placeholder(func);
             let Some(word) = self.store.top_word(func) else { continue };
             if !seen.insert(func) {
                 continue;

@@ -63,7 +63,7 @@ pub fn generate(
     endian: Endian,
 ) -> Result<Vec<Insn>, DiagramError> {
     let mut attempt = |effort: u32| -> Result<Vec<Insn>, DiagramError> {
-        store.begin();
+        store.reset_steps();
         let mut lowering = lower::Lowering::new(store, root, calls, model, aim, effort);
         let entry = lowering.code(root)?;
         let graph = lowering.graph;

@@ -117,7 +117,9 @@ impl<'a> Lowering<'a> {
             return Ok(*done);
         }
         let code = match self.store.top_word(func) {
-            None if self.store.behind(func) != func => self.entry(self.store.behind(func))?,
+            None if self.store.resolve_placeholder(func) != func => {
+                self.entry(self.store.resolve_placeholder(func))?
+            }
             None => {
                 let no_verdict = DiagramError::defect("a constant function has a verdict");
                 let verdict = self.store.as_verdict(func).ok_or(no_verdict)?;

@@ -7,7 +7,7 @@
 //! of it.
 //!
 //! **Proof.** Each turn of that loop is done for all calls at once in the diagram
-//! ([`Store::severest`]), and the program made of the result is executed symbolically and gives the
+//! ([`Store::highest_precedence`]), and the program made of the result is executed symbolically and gives the
 //! same node, as in every compilation. The turns themselves are checked in a second pass that goes
 //! through all calls: every combination of verdicts that the kept function, the next filter and the
 //! result have for the same call must be what the loop does with them. For each of these
@@ -278,7 +278,7 @@ fn meaning(
         if let Some(verdict) = store.verdicts(next).into_iter().find(asks) {
             return Err(of_filter(Kind::Notifies(verdict)));
         }
-        let result = store.severest(kept, next)?;
+        let result = store.highest_precedence(kept, next)?;
         examples.extend(check_turn(store, [kept, next, result])?);
         kept = result;
     }
@@ -289,7 +289,7 @@ fn meaning(
 /// verdicts that meet in it, which is a proof. One syscall for each combination.
 fn check_turn(store: &mut Store, turn: [Func; 3]) -> Result<Vec<SeccompData>, CompileError> {
     let mut examples = Vec::new();
-    for ([kept, next, result], data) in store.meetings(turn)? {
+    for ([kept, next, result], data) in store.verdict_combinations(turn)? {
         if result != kept.or_more_severe(next) {
             return Err(CompileError::not_equal(data));
         }

@@ -54,7 +54,7 @@ impl Stack {
                     "the filters do not merge into one program because of it",
                 );
             }
-            kept = store.severest(kept, next).map_err(failed)?;
+            kept = store.highest_precedence(kept, next).map_err(failed)?;
         }
         Ok(kept)
     }

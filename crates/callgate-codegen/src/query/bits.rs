@@ -6,7 +6,7 @@
 use rustc_hash::FxHashMap as HashMap;
 
 use callgate_bpf::data::Word;
-use callgate_proof::diagram::Seen;
+use callgate_proof::diagram::NodeSet;
 use callgate_proof::diagram::var_of;
 use callgate_proof::diagram::{DiagramError, Func, Store};
 
@@ -27,7 +27,7 @@ impl Bounds {
 
 /// How many nodes of a function look at a word.
 pub fn nodes_of_word(store: &Store, func: Func, word: Word) -> usize {
-    let mut seen = Seen::new(store.len());
+    let mut seen = NodeSet::new(store.len());
     let mut nodes = 0;
     let mut stack = vec![func];
     while let Some(node) = stack.pop() {

@@ -95,7 +95,7 @@ pub fn reach(store: &mut Store, program: &Program, endian: Endian) -> Reach {
         let mut result = reach_insn(store, &execution, insn, &mut calls, &mut reach);
         if let (Err(why), None) = (result, reach.stopped) {
             reach.stopped = Some((index, why));
-            store.begin();
+            store.reset_steps();
             result = reach_insn(store, &execution, insn, &mut calls, &mut reach);
         }
         if result.is_err() {

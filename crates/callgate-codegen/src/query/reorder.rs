@@ -57,7 +57,8 @@ impl WordFirst {
         }
         let (bit, (l0, l1), (h0, h1)) = store.expand(low, high);
         if bit > var_of(self.word, 0) {
-            let rest = store.make(var, store.behind(low), store.behind(high))?;
+            let rest =
+                store.make(var, store.resolve_placeholder(low), store.resolve_placeholder(high))?;
             return store.placeholder(rest);
         }
         store.charge()?;
@@ -112,7 +113,7 @@ mod tests {
                 let args = [number % 6, number / 6 % 6, number / 36, 0, 0, 0];
                 let data = SeccompData { args, ..SeccompData::default() };
                 let rest = store.follow(outline, word, data.word(word));
-                let rest = store.behind(rest);
+                let rest = store.resolve_placeholder(rest);
                 assert!(!words_of(&store, rest).contains(&word));
                 assert_eq!(
                     store.evaluate(rest, &data).unwrap(),
@@ -142,7 +143,7 @@ mod tests {
                 let data = SeccompData { args: [a, 0, 0, 0, 0, 0], ..SeccompData::default() };
                 let expected = if a >> bit & 1 == 1 { high } else { low };
                 let expected = store.as_verdict(store.follow(expected, late, b));
-                let verdict = store.evaluate(store.behind(rest), &data).unwrap();
+                let verdict = store.evaluate(store.resolve_placeholder(rest), &data).unwrap();
                 assert_eq!(Some(verdict), expected, "bit {bit}: {a}, {b}");
             }
         }

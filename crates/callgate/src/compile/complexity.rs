@@ -25,7 +25,7 @@ pub(super) struct TooComplex {
 pub fn diagram(store: &mut Store, policy: &Policy) -> Result<Func, CompileError> {
     let mut largest = Vec::new();
     let mut made = |token, nr, nodes| largest.push((token, nr, nodes));
-    let meaning = store.policy_by_call(policy, &mut made);
+    let meaning = store.policy_by_syscall(policy, &mut made);
     meaning.map_err(|limit| {
         if !limit.is_out_of_budget() {
             return limit.into();
