@@ -30,7 +30,7 @@ pub use size::{LargePart, TooLong};
 use callgate_bpf::data::{Endian, SeccompData, Word};
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::{Insn, LongProgram, MAX_INSNS, Program, ProgramError, is_constant_allow};
-use callgate_codegen::{Aim, Model, WeightedCall, Weights};
+use callgate_codegen::{Aim, Model, WeightedSyscall, Weights};
 use callgate_proof::diagram::{Budget, DiagramError, Func, Store};
 use callgate_proof::policy::Policy;
 use callgate_proof::{Meaning, NotProved};
@@ -294,7 +294,7 @@ pub(crate) fn generate(
 fn prove(
     meaning: &mut Meaning,
     insns: Vec<Insn>,
-    calls: &[WeightedCall],
+    calls: &[WeightedSyscall],
 ) -> Result<Program, CompileError> {
     if insns.len() > MAX_INSNS {
         let error = size::too_long(meaning.store(), meaning.func(), &insns, calls);
@@ -304,7 +304,7 @@ fn prove(
     meaning.prove(&program)?;
     for call in calls.iter().filter(|call| call.always_allowed) {
         if !is_constant_allow(&program, call.token, call.nr) {
-            let WeightedCall { token, nr, .. } = *call;
+            let WeightedSyscall { token, nr, .. } = *call;
             return Err(CompileError(Kind::NotConstantAllow { token, nr }));
         }
     }
@@ -321,11 +321,11 @@ pub fn expected_insns(
     store: &Store,
     meaning: Func,
     program: &LongProgram,
-    calls: &[WeightedCall],
+    calls: &[WeightedSyscall],
     endian: Endian,
 ) -> Option<f64> {
     // Each architecture is followed once, not once per call.
-    let calls: Vec<(&WeightedCall, Func)> = calls
+    let calls: Vec<(&WeightedSyscall, Func)> = calls
         .chunk_by(|a, b| a.token == b.token)
         .flat_map(|calls| {
             let token = calls.first().map(|call| call.token);
@@ -333,7 +333,7 @@ pub fn expected_insns(
             calls.iter().map(move |call| (call, numbers))
         })
         .collect();
-    let mean = |weight: &dyn Fn(&WeightedCall, Func) -> f64| {
+    let mean = |weight: &dyn Fn(&WeightedSyscall, Func) -> f64| {
         let (mut sum, mut total) = (0.0, 0.0);
         for (call, numbers) in &calls {
             let weight = weight(call, *numbers);
@@ -345,20 +345,20 @@ pub fn expected_insns(
         (total > 0.0).then(|| sum / total)
     };
     mean(&|call, _| call.weight).or_else(|| {
-        let permitted = |call: &WeightedCall, numbers| !permitted(store, numbers, call).is_empty();
+        let permitted = |call: &WeightedSyscall, numbers| !permitted(store, numbers, call).is_empty();
         mean(&|call, numbers| f64::from(u8::from(permitted(call, numbers))))
     })
 }
 
 /// Calls that are permitted with this number, see [`expected_insns`]; `numbers` is the filter's function for the
 /// call's architecture.
-fn permitted(store: &Store, numbers: Func, call: &WeightedCall) -> Vec<SeccompData> {
+fn permitted(store: &Store, numbers: Func, call: &WeightedSyscall) -> Vec<SeccompData> {
     let rest = store.follow(numbers, Word::NR, call.nr);
-    callgate_codegen::query::permitted_calls(store, rest, first_data(call))
+    callgate_codegen::query::permitted_syscalls(store, rest, first_data(call))
 }
 
 /// A call with this number and all arguments 0.
-fn first_data(call: &WeightedCall) -> SeccompData {
+fn first_data(call: &WeightedSyscall) -> SeccompData {
     SeccompData { arch: call.token, nr: call.nr, ..SeccompData::default() }
 }
 
@@ -368,7 +368,7 @@ pub(crate) fn executed(
     store: &Store,
     numbers: Func,
     program: &LongProgram,
-    call: &WeightedCall,
+    call: &WeightedSyscall,
     endian: Endian,
 ) -> f64 {
     let executed = |data: &SeccompData| program.run(data, endian).executed as f64;

@@ -11,7 +11,7 @@ use crate::compile::{self, CompileError, Compiled, Options, Phase, Stats};
 use callgate_bpf::data::{Endian, Word};
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::{LongProgram, Program, is_constant_allow};
-use callgate_codegen::{Aim, Model, WeightedCall};
+use callgate_codegen::{Aim, Model, WeightedSyscall};
 use callgate_proof::Meaning;
 use callgate_proof::diagram::{Func, Store};
 
@@ -173,7 +173,7 @@ fn executed(
     store: &Store,
     meaning: Func,
     program: &LongProgram,
-    calls: &[WeightedCall],
+    calls: &[WeightedSyscall],
     endian: Endian,
     model: Model,
 ) -> f64 {

@@ -1,8 +1,7 @@
-//! A function seen from another word first.
+//! Outlines: functions with another word first.
 //!
-//! The order of words in a diagram is fixed, but a program may look at any word first. A function with
-//! a word first is an *outline*: a function of that word alone that ends in placeholders for what
-//! remains once the word is known.
+//! The order of words in a diagram is fixed, but a program may test any word first. An *outline* is a function of one
+//! word alone, whose terminals are placeholders for the cofactors.
 
 use rustc_hash::FxHashMap as HashMap;
 
@@ -10,7 +9,7 @@ use callgate_bpf::data::Word;
 use callgate_proof::diagram::var_of;
 use callgate_proof::diagram::{DiagramError, Func, Node, Store, Var};
 
-/// What a function is once a word is known: a function of this word with placeholders.
+/// The outline of a function for a word.
 pub fn word_first(store: &mut Store, func: Func, word: Word) -> Result<Func, DiagramError> {
     let mut first = WordFirst { word, done: HashMap::default() };
     first.bring(store, func)
@@ -22,7 +21,7 @@ struct WordFirst {
 }
 
 impl WordFirst {
-    /// Goes down one variable at a time.
+    /// Each recursion is at least one variable deeper.
     fn bring(&mut self, store: &mut Store, func: Func) -> Result<Func, DiagramError> {
         let var = store.var(func);
         if var > var_of(self.word, 0) {
@@ -43,8 +42,8 @@ impl WordFirst {
         Ok(result)
     }
 
-    /// One or the other, as an earlier variable says: value by value of the word. Both are outlines, and
-    /// say by themselves of which word, so what is remembered holds for every word.
+    /// If-then-else on an earlier variable, value by value of the word. Both operands are outlines and determine the
+    /// word, so the cached result is independent of `self`.
     fn join(
         &mut self,
         store: &mut Store,
@@ -81,7 +80,7 @@ mod tests {
     use callgate_bpf::verdict::Verdict;
     use callgate_proof::diagram::Split;
 
-    /// The words that a function looks at, in order.
+    /// The support of a function, in order.
     fn words_of(store: &Store, func: Func) -> Vec<Word> {
         let mut words = std::collections::BTreeSet::new();
         let mut stack = vec![func];
@@ -95,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_remains_says_what_the_function_says() {
+    fn cofactors_in_an_outline_have_the_verdicts_of_the_function() {
         let mut store = Store::default();
         let words = [0, 1, 2].map(|arg| Word::arg_low(arg).unwrap());
         let mut func = store.verdict(Verdict::ALLOW).unwrap();
@@ -123,7 +122,7 @@ mod tests {
         }
     }
 
-    /// What is remembered of one function must not be taken for another.
+    /// Cached results must not be confused.
     #[test]
     fn the_same_outlines_are_joined_for_each_bit_and_in_either_order() {
         let mut store = Store::default();

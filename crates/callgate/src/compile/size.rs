@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet};
 use callgate_bpf::data::{Endian, Word};
 use callgate_bpf::syscalls::{Arch, list_calls};
 use callgate_bpf::{Insn, MAX_INSNS, Op, emulate};
-use callgate_codegen::WeightedCall;
+use callgate_codegen::WeightedSyscall;
 use callgate_proof::diagram::{Func, Store};
 use callgate_proof::policy::CallSet;
 
@@ -115,7 +115,7 @@ pub(super) fn too_long(
     store: &Store,
     meaning: Func,
     insns: &[Insn],
-    calls: &[WeightedCall],
+    calls: &[WeightedSyscall],
 ) -> TooLong {
     let mut reach = Reach { insns, seen: vec![0; insns.len()], round: 0, visits: 0 };
     let dispatch = reach.count(0, |insn| !loads_argument(insn));
@@ -144,7 +144,7 @@ fn entries(
     store: &Store,
     meaning: Func,
     insns: &[Insn],
-    calls: &[WeightedCall],
+    calls: &[WeightedSyscall],
 ) -> Vec<(usize, Vec<(u32, CallSet)>)> {
     let mut tokens: Vec<u32> = calls.iter().map(|call| call.token).collect();
     tokens.dedup();
