@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap as HashMap;
 
-use super::{ArchExplanation, Clause, Explanation, Group, Outcome, Part, ValueCondition, Values};
+use super::condition::{ArgPart, Clause, ValueCondition, ValueSet};
+use super::explanation::{ArchExplanation, Explanation, Group, Outcome};
 use callgate_bpf::data::Word;
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;
@@ -146,7 +147,7 @@ impl Outcomes<'_> {
             None => (None, word == Word::IP_HIGH),
         };
         if !high {
-            return self.group(func, word, arg, Part::Low, runs.map(|runs| widen(&runs, 0)));
+            return self.group(func, word, arg, ArgPart::Low, runs.map(|runs| widen(&runs, 0)));
         }
         let low = Word::from_index(word.index() + 1)?;
         // Both halves as one number, if the low half has few runs below each run of the high one.
@@ -169,8 +170,8 @@ impl Outcomes<'_> {
             looks_at_low.then(|| join(whole))
         });
         match whole {
-            Some(whole) => self.group(func, word, arg, Part::Whole, Some(whole)),
-            None => self.group(func, word, arg, Part::High, runs.map(|runs| widen(&runs, 0))),
+            Some(whole) => self.group(func, word, arg, ArgPart::Whole, Some(whole)),
+            None => self.group(func, word, arg, ArgPart::High, runs.map(|runs| widen(&runs, 0))),
         }
     }
 
@@ -180,7 +181,7 @@ impl Outcomes<'_> {
         func: Func,
         word: Word,
         arg: Option<u8>,
-        part: Part,
+        part: ArgPart,
         runs: Option<Vec<(u64, u64, Func)>>,
     ) -> Option<Vec<Branch>> {
         let exits: Vec<Func> = match &runs {
@@ -204,20 +205,20 @@ impl Outcomes<'_> {
             // A set of few ranges reads best as such; else a mask may say it.
             let listed = ranges.as_ref().filter(|ranges| ranges.len() <= 4);
             let (values, size) = match (listed, part) {
-                (Some(ranges), _) => (Values::Ranges(ranges.clone()), count(ranges)),
-                (None, Part::Whole) => {
+                (Some(ranges), _) => (ValueSet::Ranges(ranges.clone()), count(ranges)),
+                (None, ArgPart::Whole) => {
                     let ranges = ranges.unwrap_or_default();
                     let size = count(&ranges);
-                    (Values::Ranges(ranges), size)
+                    (ValueSet::Ranges(ranges), size)
                 }
                 (None, _) => self.masked(func, word, *exit, ranges),
             };
             // Bits of the low half are bits of the whole.
             let part = match &values {
-                Values::Masked { mask, .. } | Values::NotMasked { mask, .. }
-                    if part == Part::Low && *mask != u64::from(u32::MAX) =>
+                ValueSet::Masked { mask, .. } | ValueSet::NotMasked { mask, .. }
+                    if part == ArgPart::Low && *mask != u64::from(u32::MAX) =>
                 {
-                    Part::Whole
+                    ArgPart::Whole
                 }
                 _ => part,
             };
@@ -234,7 +235,7 @@ impl Outcomes<'_> {
         word: Word,
         exit: Func,
         ranges: Option<Vec<(u64, u64)>>,
-    ) -> (Values, u128) {
+    ) -> (ValueSet, u128) {
         let size = query::values_to(self.store, func, word, exit);
         // The mask of a set with these bounds and this size, if it is all values within the bounds.
         let cube = |bounds: Option<Bounds>, size: u128| {
@@ -244,13 +245,13 @@ impl Outcomes<'_> {
         };
         let own = query::bounds_of(self.store, func, word, exit);
         if let Some((mask, wanted)) = cube(own, size) {
-            return (Values::Masked { mask, wanted }, size);
+            return (ValueSet::Masked { mask, wanted }, size);
         }
         let rest = query::bounds_except(self.store, func, word, exit);
         if let Some((mask, wanted)) = cube(rest, (1 << 32) - size) {
-            return (Values::NotMasked { mask, wanted }, size);
+            return (ValueSet::NotMasked { mask, wanted }, size);
         }
-        (ranges.map_or(Values::Many(size), Values::Ranges), size)
+        (ranges.map_or(ValueSet::Many(size), ValueSet::Ranges), size)
     }
 
     fn verdicts(&self, func: Func) -> Vec<Verdict> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Filter;
+use super::definition::Filter;
 use super::error::{Cause, RuleError};
 use super::expr::Expr;
 use super::syscall::{Key, Syscall};
@@ -36,6 +36,22 @@ impl From<&[Arch]> for Arches {
 impl From<Vec<Arch>> for Arches {
     fn from(arches: Vec<Arch>) -> Arches {
         Arches(arches)
+    }
+}
+
+impl Filter {
+    /// Begins a filter for one architecture, or for a list of them.
+    ///
+    /// ```
+    /// use callgate::{Arch, Filter};
+    ///
+    /// let both = [Arch::X86_64, Arch::X86];
+    /// let filter = Filter::builder(both).allow(["read", "write", "exit_group"])?.build()?;
+    /// assert!(filter.policy().arches().eq(both));
+    /// # Ok::<(), callgate::Error>(())
+    /// ```
+    pub fn builder(arches: impl Into<Arches>) -> FilterBuilder {
+        FilterBuilder::new(arches.into())
     }
 }
 

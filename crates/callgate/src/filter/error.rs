@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::arg::ArgValue;
+use super::value::ArgValue;
 use callgate_bpf::syscalls::{ArgumentError, nearest_name};
 use callgate_bpf::{Arch, Verdict};
 

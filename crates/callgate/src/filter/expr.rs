@@ -2,11 +2,12 @@
 
 use std::ops::{BitAnd, BitOr, Not};
 
-use super::arg::{Arg, ArgValue};
+use super::arg::Arg;
 use super::error::Cause;
+use super::matcher::Matcher;
 use super::operand::Operand;
 use callgate_bpf::Arch;
-use callgate_proof::policy::{Cmp, Condition};
+use callgate_proof::policy::Condition;
 
 /// How deep expressions may nest: what is done with a condition recurses once per level.
 const MAX_DEPTH: usize = 64;
@@ -42,19 +43,6 @@ enum Shape {
     Test(Arg, Matcher),
     /// An expression beyond [`MAX_DEPTH`], which is not kept: even dropping it would recurse.
     TooDeep,
-}
-
-/// How an argument is compared.
-#[derive(Clone, Debug)]
-pub(super) enum Matcher {
-    Any,
-    Compare(Cmp, ArgValue),
-    In(Vec<ArgValue>),
-    Range { first: Option<ArgValue>, last: Option<ArgValue> },
-    BitsWithin(ArgValue),
-    AllBits(ArgValue),
-    AnyBit(ArgValue),
-    NonNegative,
 }
 
 impl Expr {

@@ -3,9 +3,10 @@
 //! Where registers have 32 bits, the high word of an argument is always zero. Values of up to 32 bits are
 //! compared with the low word there, larger ones with both words, so that `count <= 1 << 40` holds.
 
-use super::arg::{Arg, ArgValue, Place, Width};
+use super::arg::{Arg, Place, Width};
 use super::error::Cause;
-use super::expr::Matcher;
+use super::matcher::Matcher;
+use super::value::ArgValue;
 use callgate_bpf::Arch;
 use callgate_proof::policy::{Cmp, Condition, Field, Test};
 
@@ -19,16 +20,6 @@ pub(super) struct Operand<'a> {
     /// Both words, where registers have 32 bits.
     extended: Option<Field>,
     mask: Option<u64>,
-}
-
-impl std::fmt::Display for Place {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Place::Name(name) => write!(f, "argument {name:?}"),
-            Place::Number(number) => write!(f, "argument {number}"),
-            Place::InstructionPointer => f.write_str("the instruction pointer"),
-        }
-    }
 }
 
 impl<'a> Operand<'a> {

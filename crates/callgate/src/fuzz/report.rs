@@ -1,6 +1,6 @@
 //! What the fuzzer found.
 
-use super::coverage::Side;
+use super::executed::Edge;
 use callgate_bpf::data::SeccompData;
 use callgate_bpf::verdict::Verdict;
 use callgate_proof::diagram::DiagramError;
@@ -50,9 +50,9 @@ pub struct Coverage {
     /// How many of them were taken.
     pub sides_taken: usize,
     /// The sides that no call can take.
-    pub dead_sides: Vec<Side>,
+    pub dead_sides: Vec<Edge>,
     /// The sides that were not taken, and are not proved dead either.
-    pub missed_sides: Vec<Side>,
+    pub missed_sides: Vec<Edge>,
     /// Why something is not known: the diagram was too large.
     pub why: Option<DiagramError>,
 }
@@ -114,7 +114,7 @@ pub struct Contradiction {
     /// The program's name.
     pub name: String,
     /// The side of a branch.
-    pub side: Side,
+    pub side: Edge,
     /// The call.
     pub data: SeccompData,
     /// Whether the interpreter takes that side.

@@ -3,9 +3,9 @@
 use rustc_hash::FxHashSet as HashSet;
 
 use super::candidates::{Candidates, around, origins};
-use super::coverage::{Seen, Side, sides};
+use super::executed::{Edge, Executed, edges};
+use super::options::{Input, Options, Subject};
 use super::report::{Comparison, Contradiction, Coverage, Mismatch, Report};
-use super::{Input, Options, Subject};
 use callgate_bpf::data::{SeccompData, Word};
 use callgate_bpf::random::Rng;
 use callgate_bpf::verdict::Verdict;
@@ -26,11 +26,20 @@ const CROSSED: usize = 100_000;
 /// How often progress is told.
 const TELL_EVERY: u64 = 64;
 
-pub(super) struct Search<'a> {
+/// Compares all forms of a filter.
+///
+/// `progress` is told the number of calls made so far, every 64 calls. When it returns false, no
+/// further random calls are made; the rest is not cut short, as it is bounded by the length of the
+/// programs.
+pub fn fuzz(input: &Input<'_>, options: &Options, progress: &mut dyn FnMut(u64) -> bool) -> Report {
+    Search::new(input, options, progress).run()
+}
+
+struct Search<'a> {
     input: &'a Input<'a>,
     options: &'a Options,
     progress: &'a mut dyn FnMut(u64) -> bool,
-    seen: Vec<Seen>,
+    seen: Vec<Executed>,
     reach: Vec<Reach>,
     comparisons: Vec<Comparison>,
     contradictions: Vec<Contradiction>,
@@ -40,7 +49,7 @@ pub(super) struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn new(
+    fn new(
         input: &'a Input<'a>,
         options: &'a Options,
         progress: &'a mut dyn FnMut(u64) -> bool,
@@ -52,7 +61,7 @@ impl<'a> Search<'a> {
             input,
             options,
             progress,
-            seen: input.programs.iter().map(|subject| Seen::new(&subject.program)).collect(),
+            seen: input.programs.iter().map(|subject| Executed::new(&subject.program)).collect(),
             reach: Vec::new(),
             comparisons: names.map(|name| Comparison::new(reference, name)).collect(),
             contradictions: Vec::new(),
@@ -62,7 +71,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    pub(super) fn run(mut self) -> Report {
+    fn run(mut self) -> Report {
         if self.input.programs.is_empty() {
             return self.report();
         }
@@ -142,7 +151,7 @@ impl<'a> Search<'a> {
                     self.call(data);
                 }
             }
-            for side in sides(&subject.program) {
+            for side in edges(&subject.program) {
                 if self.taken_by(number, side).is_some() {
                     continue;
                 }
@@ -162,23 +171,23 @@ impl<'a> Search<'a> {
     fn witnesses(&self) -> Vec<SeccompData> {
         let mut calls = Vec::new();
         for (number, subject) in self.input.programs.iter().enumerate().rev() {
-            calls.extend(sides(&subject.program).filter_map(|side| self.taken_by(number, side)));
+            calls.extend(edges(&subject.program).filter_map(|side| self.taken_by(number, side)));
         }
         calls
     }
 
-    fn taken_by(&self, number: usize, side: Side) -> Option<SeccompData> {
+    fn taken_by(&self, number: usize, side: Edge) -> Option<SeccompData> {
         self.seen.get(number).and_then(|seen| seen.taken_by(side))
     }
 
     /// Calls next to what each side of each branch asks, from a call that takes it.
     fn around_branches(&mut self) {
         let Input { programs, endian, .. } = *self.input;
-        let all: usize = programs.iter().map(|one| sides(&one.program).count()).sum();
+        let all: usize = programs.iter().map(|one| edges(&one.program).count()).sum();
         let most = AROUND / all.max(1);
         for (number, subject) in programs.iter().enumerate() {
             let origins = origins(&subject.program, endian);
-            for side in sides(&subject.program) {
+            for side in edges(&subject.program) {
                 let insn = subject.program.insns().get(side.index).copied();
                 let words = origins.get(side.index).copied().unwrap_or(0);
                 let (Some(insn), Some(data)) = (insn, self.taken_by(number, side)) else {
@@ -217,7 +226,7 @@ impl<'a> Search<'a> {
             insns,
             insns_executed: (0..insns).filter(|index| seen.has_insn(*index)).count(),
             dead_insns: Vec::new(),
-            sides: sides(&subject.program).count(),
+            sides: edges(&subject.program).count(),
             sides_taken: 0,
             dead_sides: Vec::new(),
             missed_sides: Vec::new(),
@@ -228,7 +237,7 @@ impl<'a> Search<'a> {
                 coverage.dead_insns.push(index);
             }
         }
-        for side in sides(&subject.program) {
+        for side in edges(&subject.program) {
             let is_dead = reach.side(side.index, side.holds) == Reachable::Never;
             match seen.taken_by(side) {
                 Some(data) => {

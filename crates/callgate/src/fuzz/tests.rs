@@ -5,7 +5,10 @@ use crate::compile;
 use callgate_bpf::Verdict;
 use callgate_bpf::data::{SeccompData, Word};
 use callgate_bpf::random::Rng;
+use callgate_bpf::{Arch, Endian, Program};
 use callgate_bpf::{Insn, Op, arbitrary};
+use callgate_proof::diagram::Budget;
+use callgate_proof::policy::Policy;
 use callgate_proof::policy::{CallSet, Cmp, Condition, Field, Rule, Section, Test};
 
 fn report(policy: Option<&Policy>, programs: &[Subject], endian: Endian) -> Report {
@@ -137,7 +140,7 @@ fn dead_code_is_proved_dead() {
     let report = report(None, &[Subject::new("given", program)], Endian::Little);
     let coverage = &report.coverage[0];
     assert_eq!(coverage.dead_insns, [3]);
-    assert_eq!(coverage.dead_sides, [Side { index: 2, holds: true }]);
+    assert_eq!(coverage.dead_sides, [Edge { index: 2, holds: true }]);
     assert_eq!((coverage.insns_executed, coverage.sides_taken), (6, 3));
     assert!(report.is_complete() && report.agrees());
 }
@@ -179,7 +182,7 @@ fn what_the_diagram_cannot_tell_is_reported_as_not_known() {
     let report = fuzz(&input, &options, &mut |_| true);
     let coverage = &report.coverage[0];
     assert!(coverage.why.is_some() && !report.is_complete() && report.agrees());
-    assert_eq!(coverage.missed_sides, [Side { index: 4, holds: true }]);
+    assert_eq!(coverage.missed_sides, [Edge { index: 4, holds: true }]);
     assert_eq!(coverage.dead_insns, []);
 }
 
@@ -236,7 +239,7 @@ proptest! {
             programs[0].program.trace(&data, Endian::Little, |step| {
                 assert!(!coverage.dead_insns.contains(&step.index), "{} {data:x?}", step.index);
                 if let Some(holds) = step.holds() {
-                    let side = Side { index: step.index, holds };
+                    let side = Edge { index: step.index, holds };
                     assert!(!coverage.dead_sides.contains(&side), "{side:?} {data:x?}");
                 }
             });

@@ -6,7 +6,7 @@ use callgate_bpf::verdict::Verdict;
 
 /// A side of a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Side {
+pub struct Edge {
     /// Which instruction, from 0.
     pub index: usize,
     /// Whether its condition holds.
@@ -15,15 +15,15 @@ pub struct Side {
 
 /// What was executed of one program so far.
 #[derive(Clone, Debug)]
-pub(super) struct Seen {
+pub(super) struct Executed {
     insns: Vec<bool>,
     /// For each branch the first call that took its sides: condition false, condition true.
     sides: Vec<[Option<SeccompData>; 2]>,
 }
 
-impl Seen {
-    pub(super) fn new(program: &Program) -> Seen {
-        Seen { insns: vec![false; program.len()], sides: vec![[None; 2]; program.len()] }
+impl Executed {
+    pub(super) fn new(program: &Program) -> Executed {
+        Executed { insns: vec![false; program.len()], sides: vec![[None; 2]; program.len()] }
     }
 
     /// Runs the program and remembers what was executed.
@@ -44,14 +44,14 @@ impl Seen {
     }
 
     /// The first call that took this side.
-    pub(super) fn taken_by(&self, side: Side) -> Option<SeccompData> {
+    pub(super) fn taken_by(&self, side: Edge) -> Option<SeccompData> {
         let [fails, holds] = self.sides.get(side.index)?;
         if side.holds { *holds } else { *fails }
     }
 }
 
 /// The sides of all branches of a program.
-pub(super) fn sides(program: &Program) -> impl Iterator<Item = Side> + '_ {
+pub(super) fn edges(program: &Program) -> impl Iterator<Item = Edge> + '_ {
     let branches = program.iter().enumerate().filter(|(_, insn)| insn.op.is_branch());
-    branches.flat_map(|(index, _)| [false, true].map(|holds| Side { index, holds }))
+    branches.flat_map(|(index, _)| [false, true].map(|holds| Edge { index, holds }))
 }
