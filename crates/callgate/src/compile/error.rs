@@ -7,7 +7,7 @@ use callgate_bpf::data::SeccompData;
 use callgate_proof::NotProved;
 use callgate_proof::diagram::DiagramError;
 
-/// Why there is no program.
+/// The error of a compilation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompileError(pub(super) CompileErrorKind);
 
@@ -28,7 +28,10 @@ impl std::fmt::Display for CompileError {
             CompileErrorKind::TooComplex(error) => error.limit.fmt(f),
             CompileErrorKind::TooLong(error) => error.fmt(f),
             CompileErrorKind::Refused(error) => {
-                write!(f, "the generated program is not acceptable (a defect of callgate): {error}")
+                write!(
+                    f,
+                    "the kernel would refuse the generated program (a defect of callgate): {error}"
+                )
             }
             CompileErrorKind::NotEqual(witness) => {
                 write!(
@@ -42,7 +45,7 @@ impl std::fmt::Display for CompileError {
             }
             CompileErrorKind::NotConstantAllow { token, nr } => write!(
                 f,
-                "the generated program does not let the kernel see that call {nr} of arch \
+                "the generated program does not let the kernel see that syscall {nr} of arch \
                  {token:#010x} is always allowed (a defect of callgate)"
             ),
         }
@@ -64,12 +67,12 @@ impl std::error::Error for CompileError {
 }
 
 impl CompileError {
-    /// A program and what it is to mean differ for this call.
+    /// The error for a program that differs from its description, with a witness.
     pub(crate) fn not_equal(data: SeccompData) -> CompileError {
         CompileError(CompileErrorKind::NotEqual(Some(Box::new(data))))
     }
 
-    /// Whether a check of a finished program failed.
+    /// Whether it is a defect of this library: a check of the generated program failed.
     pub(crate) fn is_defect(&self) -> bool {
         match &self.0 {
             CompileErrorKind::Diagram(error) => !error.is_out_of_budget(),
@@ -81,12 +84,12 @@ impl CompileError {
         }
     }
 
-    /// How many instructions the filter needs, when they are more than the kernel accepts.
+    /// The number of instructions that the filter needs, if the kernel accepts fewer.
     pub fn insns_needed(&self) -> Option<usize> {
         self.too_long().map(|error| error.insns)
     }
 
-    /// What is known of a program that the kernel would find too long.
+    /// The details, if the program is too long for the kernel.
     pub fn too_long(&self) -> Option<&TooLong> {
         match &self.0 {
             CompileErrorKind::TooLong(error) => Some(error),
@@ -94,7 +97,7 @@ impl CompileError {
         }
     }
 
-    /// What to do about it, perhaps in several lines.
+    /// How to fix it, possibly several lines.
     pub fn help(&self) -> Option<String> {
         match &self.0 {
             CompileErrorKind::TooLong(error) => Some(error.help()),

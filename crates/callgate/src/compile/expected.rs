@@ -5,12 +5,12 @@ use callgate_bpf::data::{Endian, SeccompData, Word};
 use callgate_codegen::WeightedSyscall;
 use callgate_proof::diagram::{Func, Store};
 
-/// The mean number of instructions that a program executes under weights. When no call has any, it is the mean over
-/// the calls that are permitted, at least with some arguments; `None` when no call is.
+/// The mean number of instructions that a program executes under weights. Without weights, it is the mean over the
+/// syscalls that are permitted for some arguments; `None` if there are none.
 ///
-/// For a call whose verdict depends on its arguments, it is the mean over the runs of permitted values of
-/// the first word that has more than one such run, or the figure for one permitted call where that word
-/// has more than 64 runs of any kind. Where nothing is permitted, all arguments are 0.
+/// The figure of a syscall whose verdict depends on arguments is the mean over the permitted intervals of the first word
+/// with more than one of them. If that word has more than 64 intervals, permitted or not, it is the figure for
+/// one permitted value. If nothing is permitted, all arguments are 0.
 pub fn expected_insns(
     store: &Store,
     meaning: Func,
@@ -18,7 +18,7 @@ pub fn expected_insns(
     calls: &[WeightedSyscall],
     endian: Endian,
 ) -> Option<f64> {
-    // Each architecture is followed once, not once per call.
+    // The cofactor for an arch is computed once, not once per syscall.
     let calls: Vec<(&WeightedSyscall, Func)> = calls
         .chunk_by(|a, b| a.token == b.token)
         .flat_map(|calls| {
@@ -45,20 +45,19 @@ pub fn expected_insns(
     })
 }
 
-/// Calls that are permitted with this number, see [`expected_insns`]; `numbers` is the filter's function for the
-/// call's architecture.
+/// Permitted syscalls with this number, see [`expected_insns`]; `numbers` is the cofactor of the filter for the arch.
 fn permitted(store: &Store, numbers: Func, call: &WeightedSyscall) -> Vec<SeccompData> {
     let rest = store.follow(numbers, Word::NR, call.nr);
     callgate_codegen::query::permitted_syscalls(store, rest, first_data(call))
 }
 
-/// A call with this number and all arguments 0.
+/// A syscall with this number and all arguments 0.
 fn first_data(call: &WeightedSyscall) -> SeccompData {
     SeccompData { arch: call.token, nr: call.nr, ..SeccompData::default() }
 }
 
-/// How many instructions a program executes for a call, for arguments as [`expected_insns`] says;
-/// `numbers` is its function for the call's architecture.
+/// The number of instructions that a program executes for a syscall, as defined by [`expected_insns`]; `numbers` is the
+/// cofactor of the filter for the arch.
 pub(crate) fn executed(
     store: &Store,
     numbers: Func,

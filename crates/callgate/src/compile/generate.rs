@@ -16,13 +16,13 @@ use callgate_proof::policy::Policy;
 /// Compiles a policy to a proved program.
 ///
 /// # Errors
-/// When the diagram grows beyond its budget, or the program beyond what the kernel accepts; and,
-/// which would be a defect of this crate, when a check of the program fails.
+/// If the diagram exceeds its budget, or the program the kernel's limit; and, because of a defect, if a check of the
+/// program fails.
 pub fn compile(policy: &Policy, options: &Options) -> Result<Compiled, CompileError> {
     compile_observed(policy, options, &mut |_| ())
 }
 
-/// The same as [`compile`]; `observe` is told the end of each phase.
+/// As [`compile`]; `observe` is called at the end of each phase.
 ///
 /// # Errors
 /// As [`compile`].
@@ -37,8 +37,7 @@ pub fn compile_observed(
     generate(&mut meaning, &arches, options, observe)
 }
 
-/// Compiles the meaning of a program to a better program, proved equal. Numbers are weighed by the
-/// calls of `arches`.
+/// Compiles a program anew from its meaning, proved equal. The syscalls of `arches` have weights.
 ///
 /// # Errors
 /// As [`compile`].
@@ -51,7 +50,7 @@ pub fn recompile(
     recompile_observed(program, endian, arches, options, &mut |_| ())
 }
 
-/// The same as [`recompile`]; `observe` is told the end of each phase.
+/// As [`recompile`]; `observe` is called at the end of each phase.
 ///
 /// # Errors
 /// As [`compile`].
@@ -73,11 +72,18 @@ pub(crate) fn generate(
     options: &Options,
     observe: &mut dyn FnMut(Phase),
 ) -> Result<Compiled, CompileError> {
-    // The generator works on a copy: it cannot touch the diagram in which its program is proved.
+    // The generator gets a copy: it cannot change the diagram in which its program is proved.
     let (mut store, func) = meaning.copy()?;
-    let calls = options.weights.resolve(&store, func, arches);
+    let syscalls = options.weights.resolve(&store, func, arches);
     let mut generated = |aim| {
-        callgate_codegen::generate(&mut store, func, &calls, options.model, aim, meaning.endian())
+        callgate_codegen::generate(
+            &mut store,
+            func,
+            &syscalls,
+            options.model,
+            aim,
+            meaning.endian(),
+        )
     };
     let mut insns = generated(options.aim)?;
     if insns.len() > MAX_INSNS && options.aim == Aim::Speed {
@@ -85,7 +91,7 @@ pub(crate) fn generate(
         insns = generated(Aim::Size)?;
     }
     observe(Phase::Generated);
-    let program = prove(meaning, insns, &calls)?;
+    let program = prove(meaning, insns, &syscalls)?;
     observe(Phase::Proved);
     let stats = Stats {
         insns: program.len(),
@@ -93,18 +99,18 @@ pub(crate) fn generate(
             meaning.store(),
             meaning.func(),
             &program,
-            &calls,
+            &syscalls,
             meaning.endian(),
         ),
-        constant_allow: calls.iter().filter(|call| call.always_allowed).count(),
+        constant_allow: syscalls.iter().filter(|syscall| syscall.always_allowed).count(),
         nodes: meaning.store().len().max(store.len()),
         proved: true,
     };
     Ok(Compiled { program, stats })
 }
 
-/// The program of these instructions, if it has this meaning and the kernel can see which calls are
-/// always allowed.
+/// The program of these instructions, if it has this meaning and the kernel recognizes each always-allowed syscall as
+/// constant allow.
 fn prove(
     meaning: &mut Meaning,
     insns: Vec<Insn>,
@@ -138,7 +144,7 @@ mod tests {
 
     const TOKEN: u32 = Arch::X86_64.token();
 
-    /// Some calls always allowed, one for small first arguments.
+    /// Some always-allowed syscalls, and one that is allowed for a small first argument.
     fn policy() -> Policy {
         let small = Condition::test(Test::new(Field::arg(0).unwrap(), Cmp::Lt, 3));
         let rule = |calls, when| Rule { calls, when, verdict: Verdict::ALLOW };
@@ -163,10 +169,9 @@ mod tests {
         })
     }
 
-    /// Every program that differs from its description by one broken instruction is refused, with a
-    /// call that shows it.
+    /// Every program that differs from its description because of one changed instruction is refused with a witness.
     #[test]
-    fn broken_programs_are_refused_with_a_call_that_shows_it() {
+    fn broken_programs_are_refused_with_a_witness() {
         let policy = policy();
         let good = compile(&policy, &Options::default()).unwrap().program;
         let mut meaning = Meaning::of_policy(&policy, Budget::default()).unwrap();
@@ -183,14 +188,14 @@ mod tests {
                 broken(&|insn| std::mem::swap(&mut insn.jt, &mut insn.jf)),
             ] {
                 let Ok(program) = Program::new(insns.clone()) else { continue };
-                let says = |data: &SeccompData| program.run(data, Endian::Little).verdict;
-                if points().all(|data| says(&data) == policy.evaluate(&data)) {
+                let verdict = |data: &SeccompData| program.run(data, Endian::Little).verdict;
+                if points().all(|data| verdict(&data) == policy.evaluate(&data)) {
                     continue;
                 }
                 refused += 1;
                 match prove(&mut meaning, insns, &[]) {
                     Err(CompileError(CompileErrorKind::NotEqual(Some(data)))) => {
-                        assert_ne!(says(&data), policy.evaluate(&data), "{data:?}");
+                        assert_ne!(verdict(&data), policy.evaluate(&data), "{data:?}");
                     }
                     other => panic!("{at}: {other:?}"),
                 }
@@ -200,9 +205,9 @@ mod tests {
         assert!(prove(&mut meaning, good.into_insns(), &[]).is_ok());
     }
 
-    /// The same meaning, but an argument is loaded on the way to ALLOW: the kernel would not cache it.
+    /// The meaning is the same, but the path to ALLOW loads an argument: the kernel would not cache it.
     #[test]
-    fn a_call_that_the_kernel_cannot_cache_is_refused() {
+    fn an_always_allowed_syscall_that_the_kernel_cannot_cache_is_refused() {
         let allow = Verdict::ALLOW;
         let mut meaning =
             Meaning::build(Budget::default(), Endian::Little, |store| store.verdict(allow))

@@ -1,8 +1,8 @@
-//! Compile, and prove every time.
+//! Compilation with a proof of each program.
 //!
-//! A program is handed out only after three checks: the kernel's acceptance rules (by the type
-//! [`Program`]); symbolic execution of the program gives the very node of the description; and each
-//! call that is always allowed is constant allow for the kernel's own emulator.
+//! A program is returned only after three checks: the kernel's acceptance rules (by the type
+//! [`Program`](crate::Program)); symbolic execution of the program yields the same node as its description; and the
+//! kernel's own emulator finds each always-allowed syscall constant allow.
 //!
 //! ```
 //! use callgate::compile::{Options, compile};

@@ -4,16 +4,16 @@ use callgate_bpf::Program;
 use callgate_codegen::{Aim, Model, Weights};
 use callgate_proof::diagram::Budget;
 
-/// What to compile for.
+/// Options of a compilation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
-    /// The kernel.
+    /// The cost model of the kernel.
     pub model: Model,
-    /// What comes first.
+    /// The primary objective: speed or size.
     pub aim: Aim,
-    /// How often each call happens.
+    /// How often each syscall occurs.
     pub weights: Weights,
-    /// How much work and memory the diagram may take.
+    /// The budget of the diagram.
     pub budget: Budget,
 }
 
@@ -21,34 +21,34 @@ pub struct Options {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Compiled {
-    /// It means what its description says.
+    /// The program, proved equal to its description.
     pub program: Program,
-    /// What is known about it.
+    /// Its figures.
     pub stats: Stats,
 }
 
-/// Facts about a compilation.
+/// Figures of a compilation.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Instructions in the program.
+    /// The number of instructions.
     pub insns: usize,
-    /// Mean number of instructions executed under the weights, see [`expected_insns`](super::expected_insns).
+    /// The mean number of executed instructions under the weights, see [`expected_insns`](super::expected_insns).
     pub expected_insns: Option<f64>,
-    /// How many of the known calls are constant allow.
+    /// The number of known syscalls that are constant allow.
     pub constant_allow: usize,
-    /// Nodes made in the diagram.
+    /// The number of nodes of the diagram.
     pub nodes: usize,
-    /// Whether the program was proved equal to its description. Always true: a program that is not
-    /// proved is an error.
+    /// Whether the program was proved equal to its description. Always true: the compilation of
+    /// a program that is not proved is an error.
     pub proved: bool,
 }
 
-/// The end of a part of a compilation, for callers that measure: this crate reads no clock.
+/// The end of a phase of a compilation, for callers that measure time: this crate reads no clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Phase {
-    /// The description has become a program, which is not checked yet.
+    /// The program is generated, but not yet checked.
     Generated,
     /// The program has passed all checks.
     Proved,

@@ -27,21 +27,20 @@ impl TooComplex {
         TooComplex { limit, largest: parts, parts: count }
     }
 
-    /// What takes most, and what to do about it.
+    /// The syscalls that need most nodes, and how to fix it.
     pub(super) fn help(&self) -> Option<String> {
         if self.largest.is_empty() {
             return None;
         }
-        let mut help =
-            String::from("until the limit, most nodes were made for the conditions of\n");
+        let mut help = String::from("most nodes up to the limit belong to the conditions of\n");
         for (token, nr, nodes) in &self.largest {
             help += &format!("{nodes:>12}  {}\n", with_arch(*token, &CallSet::one(*nr)));
         }
         if let Some(more @ 1..) = self.parts.checked_sub(LISTED) {
             help += &format!("{:>12}  and {more} more\n", "");
         }
-        help += "        compare fewer arguments of one call, or drop some of the values; a\n        \
-                 stack of several filters has room for more: the kernel runs all of them";
+        help += "        compare fewer arguments of one syscall, or remove some values; or\n        \
+                 split the filter into a stack of filters: the kernel runs all of them";
         Some(help)
     }
 }

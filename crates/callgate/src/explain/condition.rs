@@ -19,51 +19,51 @@ pub struct Clause {
 pub struct ValueCondition {
     /// The argument's index, 0–5; `None` for the instruction pointer.
     pub arg: Option<u8>,
-    /// Which part of it.
+    /// The part of it that is tested.
     pub part: ArgPart,
-    /// What it must be.
+    /// The values for which the condition holds.
     pub values: ValueSet,
 }
 
-/// Which bits of an argument are looked at.
+/// The part of an argument that a condition tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ArgPart {
-    /// All of them: 64, or 32 where a filter never sees more
+    /// All bits: 64, or 32 where registers have 32 bits
     /// ([`has_wide_registers`](Arch::has_wide_registers)).
     Whole,
-    /// The low 32.
+    /// The low 32 bits.
     Low,
-    /// The high 32.
+    /// The high 32 bits.
     High,
 }
 
 /// A set of values.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ValueSet {
-    /// These ranges, ends included.
+    /// These ranges, inclusive.
     Ranges(Vec<(u64, u64)>),
-    /// Those with `value & mask == wanted`.
+    /// Values with `value & mask == wanted`.
     Masked {
-        /// The bits looked at.
+        /// The tested bits.
         mask: u64,
-        /// What they must be.
+        /// Their required value.
         wanted: u64,
     },
-    /// Those with `value & mask != wanted`.
+    /// Values with `value & mask != wanted`.
     NotMasked {
-        /// The bits looked at.
+        /// The tested bits.
         mask: u64,
-        /// What they must not be.
+        /// Their excluded value.
         wanted: u64,
     },
-    /// More than can be listed; the number of values is known.
+    /// More values than can be listed; their number.
     Many(u128),
 }
 
 impl ValueCondition {
-    /// Written with the name that an argument has in this call, if it is known.
-    pub fn describe(&self, call: Option<&str>) -> String {
-        let named = call
+    /// The text of the condition, with the name of the argument in this syscall if it is known.
+    pub fn describe(&self, syscall: Option<&str>) -> String {
+        let named = syscall
             .and_then(facts)
             .zip(self.arg)
             .and_then(|(facts, arg)| facts.args.get(usize::from(arg)))
@@ -124,13 +124,13 @@ impl ValueSet {
 }
 
 impl Clause {
-    /// The conditions in one line, with the names that arguments have in this call.
-    pub fn describe(&self, call: Option<&str>) -> String {
+    /// The text of the conditions in one line, with the names of the arguments in this syscall if they are known.
+    pub fn describe(&self, syscall: Option<&str>) -> String {
         let parts: Vec<String> = self
             .conditions
             .iter()
             .map(|condition| {
-                let text = condition.describe(call);
+                let text = condition.describe(syscall);
                 let ambiguous = self.conditions.len() > 1 && text.contains(" or ");
                 if ambiguous { format!("({text})") } else { text }
             })
@@ -138,7 +138,7 @@ impl Clause {
         parts.join(" and ")
     }
 
-    /// Whether no call meets both; when in doubt, no.
+    /// Whether no syscall satisfies both. False if unknown.
     pub(super) fn is_disjoint(&self, other: &Clause) -> bool {
         self.conditions.iter().any(|a| {
             other.conditions.iter().any(|b| {
@@ -156,7 +156,7 @@ impl Clause {
     }
 }
 
-/// Small numbers in decimal, others in hexadecimal.
+/// Numbers less than 4096 in decimal, others in hexadecimal.
 fn number(value: u64) -> String {
     if value < 4096 { value.to_string() } else { format!("{value:#x}") }
 }

@@ -8,47 +8,46 @@ use callgate_proof::policy::CallSet;
 /// What a filter does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
-    /// Per architecture that was asked for, in that order.
+    /// Per requested architecture, in the given order.
     pub arches: Vec<ArchExplanation>,
-    /// What calls of all other architectures get, where that is one verdict.
+    /// The verdict for syscalls of all other architectures, if it is the same for all.
     pub other_arches: Option<Verdict>,
 }
 
-/// What a filter does with the calls of one architecture.
+/// What a filter does with the syscalls of one architecture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArchExplanation {
     /// The architecture.
     pub arch: Arch,
-    /// Calls with the same outcome; first the allowed, then conditional ones, then the others.
+    /// Syscalls grouped by outcome: first the allowed ones, then those with conditions, then the others.
     pub groups: Vec<Group>,
-    /// The numbers that have no name, by outcome. Where several of the architectures share a token,
-    /// the names of all of them count.
+    /// The numbers without a name, by outcome. If several of the architectures share a token, the names of all of them
+    /// count.
     pub unnamed: Vec<(Outcome, CallSet)>,
 }
 
-/// Calls that have one outcome.
+/// Syscalls with the same outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// What happens to them.
+    /// The outcome.
     pub outcome: Outcome,
-    /// Number and name, in order of the numbers.
+    /// Numbers and names, in order of the numbers.
     pub calls: Vec<(u32, &'static str)>,
 }
 
-/// What happens to a call.
+/// The outcome of a syscall.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
-    /// Always the same.
+    /// The same verdict for all arguments.
     Always(Verdict),
     /// It depends on the arguments: the first clause that applies decides.
     Depends {
         /// In order.
         clauses: Vec<Clause>,
-        /// When none applies.
+        /// The verdict if none applies.
         otherwise: Verdict,
     },
-    /// It depends on the arguments, or for numbers without a name on the number, in more ways than can
-    /// be listed.
+    /// It depends on the arguments (for numbers without a name, on the number) in more ways than can be listed.
     Complex {
         /// The verdicts that occur, in order of their values.
         verdicts: Vec<Verdict>,
@@ -56,7 +55,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Takes the low halves of arguments for all of them, as they are where the high ones are always 0.
+    /// Replaces low halves of arguments by whole arguments, for architectures whose high halves are always 0.
     pub(super) fn narrow(&mut self) {
         if let Outcome::Depends { clauses, .. } = self {
             for condition in clauses.iter_mut().flat_map(|clause| &mut clause.conditions) {

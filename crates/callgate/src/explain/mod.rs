@@ -1,8 +1,8 @@
-//! What happens to which call, for people.
+//! Explanations: what a filter does with each syscall, in readable form.
 //!
-//! A filter's function is read back from the diagram: so an explanation is of what a program *does*,
-//! whoever wrote it, and equal filters have equal explanations. Conditions on arguments come out as
-//! an ordered list of [`Clause`]s of which the first that applies decides.
+//! An explanation is derived from the diagram. So it describes what a program *does*, regardless of its source, and
+//! equal filters have equal explanations. Conditions on arguments are an ordered list of [`Clause`]s; the first that
+//! applies decides.
 
 mod condition;
 mod explanation;

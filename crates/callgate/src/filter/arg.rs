@@ -1,36 +1,35 @@
-//! Arguments of a syscall, the instruction pointer, and what they are compared with.
+//! Operands of conditions: arguments of a syscall, and the instruction pointer.
 
 use super::value::ArgValue;
 
 /// An argument of a syscall, or the instruction pointer, to be compared with constants.
 ///
-/// [`arg`] and [`instruction_pointer`] make one; each comparison makes an [`Expr`](crate::Expr).
+/// [`arg`] and [`instruction_pointer`] create one; each comparison returns an [`Expr`](crate::Expr).
 ///
 /// # Width
 ///
-/// A register has 64 bits, but of an `int` the kernel reads the low 32 only. By default exactly
-/// those bits are compared that the kernel reads. This is the one width that is right for rules that
-/// allow *and* for rules that deny: with 64 bits, `deny_if("socket", arg("family").eq(16))` could be
-/// passed by setting a high bit that the kernel ignores, and so could `allow_if(…, arg(…).ne(16))`; with 32
-/// bits, `allow_if("read", arg("count").le(4096))` would allow 0x1_0000_1000 bytes. Where the width is
-/// unknown, the builder asks for [`Arg::low32`] or [`Arg::u64`] instead of taking one.
+/// A register has 64 bits, but the kernel reads only the low 32 bits of an `int`. By default, a comparison uses exactly
+/// the bits that the kernel reads. Only this width is correct for rules that allow *and* for rules that deny: with 64
+/// bits, a program could bypass `deny_if("socket", arg("family").eq(16))` or `allow_if(…, arg(…).ne(16))` by setting a
+/// high bit that the kernel ignores; with 32 bits, `allow_if("read", arg("count").le(4096))` would allow
+/// 0x1_0000_1000 bytes. If the width is unknown, the builder requires [`Arg::low32`] or [`Arg::u64`].
 ///
 /// | type in the kernel | compared on 64-bit ABIs, x32 and n32 | on other 32-bit ABIs |
 /// |---|---|---|
 /// | `int`, `unsigned`, `pid_t`, `umode_t`, … | the low 32 bits | 32 bits |
 /// | `long`, `size_t`, pointers, `loff_t` | 64 bits | 32 bits, all that a register has |
-/// | unknown | error: say `low32()` or `u64()` | 32 bits |
+/// | unknown | error: use `low32()` or `u64()` | 32 bits |
 ///
-/// The width is that of the type in the syscall's definition. A few syscalls take a `long` and drop its high
-/// half later, as `clone` does with its flags: test bits there ([`Arg::has_any_bit`]), or compare
+/// The width is that of the type in the syscall's definition. A few syscalls take a `long` but ignore its high
+/// half, such as `clone` for its flags: test bits there ([`Arg::has_any_bit`]), or compare
 /// [`Arg::low32`].
 ///
 /// # Values
 ///
-/// Values are integers of any type ([`ArgValue`]). A **negative** value is sign-extended to the width that
-/// is compared: `arg("fd").eq(-100)` compares with 0xffff_ff9c, `arg("offset").eq(-1)` on a 64-bit
-/// ABI with 0xffff_ffff_ffff_ffff. A value that does not fit into the width is an error. Comparisons
-/// by order are **unsigned**, as in BPF, and a negative value in one is an error.
+/// Values are integers of any type ([`ArgValue`]). A **negative** value is sign-extended to the width of
+/// the comparison: `arg("fd").eq(-100)` compares with 0xffff_ff9c, `arg("offset").eq(-1)` on a 64-bit
+/// ABI with 0xffff_ffff_ffff_ffff. A value that does not fit into the width is an error. Order comparisons (`<`,
+/// `<=`, `>`, `>=`, ranges) are **unsigned**, as in BPF; a negative value in one is an error.
 ///
 /// # The matchers of gVisor
 ///
@@ -85,7 +84,7 @@ impl std::fmt::Display for Place {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Width {
-    /// What the kernel reads.
+    /// The width that the kernel reads.
     Kernel,
     Low32,
     U64,
@@ -93,8 +92,8 @@ pub(super) enum Width {
 
 /// An argument of a syscall, by its name in the signature or by its number from 0.
 ///
-/// Names are those of the kernel's own definition: `write(2)` has `fd`, `buf` and `count`. An error for
-/// an unknown name lists the known ones.
+/// Names are those of the kernel's definition: `write(2)` has `fd`, `buf` and `count`. The error for an unknown name
+/// lists the known names.
 ///
 /// ```
 /// use callgate::{Arch, Filter, arg};
@@ -110,7 +109,7 @@ pub fn arg(which: impl Into<ArgRef>) -> Arg {
     Arg { place: which.into().0, width: Width::Kernel, mask: None }
 }
 
-/// The instruction pointer: the address behind the instruction that made the syscall, 64 bits.
+/// The instruction pointer, 64 bits: the address after the syscall instruction.
 ///
 /// ```
 /// use callgate::{Arch, Filter, Verdict, instruction_pointer};
@@ -125,7 +124,7 @@ pub fn instruction_pointer() -> Arg {
     Arg { place: Place::InstructionPointer, width: Width::Kernel, mask: None }
 }
 
-/// Which argument: a name, or a number from 0 to 5. Made by `into()` from either; see [`arg`].
+/// An argument by name, or by number from 0 to 5; both convert into it. See [`arg`].
 #[derive(Clone, Debug)]
 pub struct ArgRef(Place);
 
@@ -154,7 +153,7 @@ macro_rules! positions {
 positions!(u8, u32, i32, usize);
 
 impl Arg {
-    /// The low 32 bits alone, whatever the kernel reads.
+    /// Compares the low 32 bits only, regardless of the width that the kernel reads.
     ///
     /// ```
     /// # use callgate::{Arch, Filter, Verdict, arg};
@@ -168,7 +167,8 @@ impl Arg {
         Arg { width: Width::Low32, ..self }
     }
 
-    /// All 64 bits of the register, whatever the kernel reads; where registers have 32 bits, those.
+    /// Compares all 64 bits of the register, regardless of the width that the kernel reads; 32 bits where registers have
+    /// 32 bits.
     ///
     /// ```
     /// # use callgate::{Arch, Filter, Verdict, arg};
@@ -182,8 +182,8 @@ impl Arg {
         Arg { width: Width::U64, ..self }
     }
 
-    /// Only the bits of a mask: what is compared is `argument & mask`. A mask without bits is an error, and
-    /// so is comparing for equality with a value that has other bits.
+    /// Compares `argument & mask`. It is an error if the mask is zero, or if an equality test has a value with bits
+    /// outside the mask.
     ///
     /// ```
     /// # use callgate::{Arch, Filter, Verdict, arg};

@@ -1,4 +1,4 @@
-//! The comparisons of arguments, which make expressions.
+//! The comparisons of [`Arg`], which return expressions.
 
 use std::ops::{Bound, RangeBounds};
 
@@ -9,7 +9,7 @@ use super::value::ArgValue;
 use callgate_proof::policy::Cmp;
 
 impl Arg {
-    /// Holds for any value: it says that the argument exists, and nothing about it.
+    /// Holds for any value. It requires only that the argument exists.
     ///
     /// ```
     /// # use callgate::{Arch, Filter, arg};
@@ -51,7 +51,7 @@ impl Arg {
         Expr::test(self, Matcher::Compare(Cmp::Ge, value.into()))
     }
 
-    /// One of these values. An empty set never holds.
+    /// The argument is one of these values. An empty set never holds.
     ///
     /// ```
     /// # use callgate::{Arch, Filter, arg};
@@ -62,7 +62,7 @@ impl Arg {
         Expr::test(self, Matcher::In(values.into_iter().map(Into::into).collect()))
     }
 
-    /// A value of this range, unsigned. An empty range is an error.
+    /// The argument is in this range, unsigned. An empty range is an error.
     ///
     /// ```
     /// # use callgate::{Arch, Filter, arg};
@@ -84,7 +84,7 @@ impl Arg {
         Expr::test(self, Matcher::Range { first, last })
     }
 
-    /// No bit outside `mask`: a list of the bits that are allowed.
+    /// No bit outside `mask` is set: an allowlist of bits.
     ///
     /// ```
     /// # use callgate::{Arch, Filter, Verdict, arg};

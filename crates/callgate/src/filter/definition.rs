@@ -9,8 +9,7 @@ use callgate_proof::policy::Policy;
 
 /// A seccomp filter as rules, ready to be compiled.
 ///
-/// [`Filter::builder`] makes one from rules; a [`Policy`] that a reader of profiles made converts into
-/// one.
+/// [`Filter::builder`] builds one from rules; a [`Policy`] from a reader of profiles converts into one.
 ///
 /// ```
 /// use callgate::{Arch, Filter, Verdict, arg};
@@ -30,7 +29,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// The rules, as all parts of this library take them.
+    /// The rules in the form that all parts of this library use.
     ///
     /// ```
     /// use callgate::{Arch, Filter, Verdict};
@@ -42,7 +41,7 @@ impl Filter {
         &self.policy
     }
 
-    /// Compiles to a program that is proved to mean the same.
+    /// Compiles the filter to a program, which is proved equal to it.
     ///
     /// ```
     /// use callgate::{Arch, Filter};
@@ -52,12 +51,12 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// When the filter is too complex for the default budget, or its program too long for the kernel.
+    /// If the filter is too complex for the default budget, or its program is too long for the kernel.
     pub fn compile(&self) -> Result<Program> {
         Ok(self.compile_with(&Options::default())?.program)
     }
 
-    /// Compiles with options: for which kernel, for speed or for size, with which weights.
+    /// Compiles with options: cost model of the kernel, speed or size, weights, budget.
     ///
     /// ```
     /// use callgate::codegen::Aim;
@@ -70,7 +69,7 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// As [`Filter::compile`], within the budget of the options.
+    /// As [`Filter::compile`], with the budget of the options.
     pub fn compile_with(&self, options: &Options) -> Result<Compiled> {
         Ok(compile(&self.policy, options)?)
     }
@@ -88,7 +87,7 @@ impl Filter {
         self.policy.evaluate(&data)
     }
 
-    /// What the filter does with each syscall of its architectures.
+    /// Lists what the filter does with each syscall of its architectures.
     ///
     /// ```
     /// use callgate::explain::Outcome;
@@ -102,7 +101,7 @@ impl Filter {
     /// ```
     ///
     /// # Errors
-    /// When the filter is too complex for the default budget.
+    /// If the filter is too complex for the default budget.
     pub fn explain(&self) -> Result<Explanation> {
         let meaning = Meaning::of_policy(&self.policy, Default::default())?;
         let arches: Vec<Arch> = self.policy.arches().collect();

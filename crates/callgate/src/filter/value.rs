@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// A constant that an argument is compared with. Made by `into()` from every integer type; the
-/// sign is kept until the width of the comparison is known, see [`Arg`].
+/// A constant that an argument is compared with. Every integer type converts into it; the sign is preserved until the
+/// width of the comparison is known, see [`Arg`](crate::Arg).
 ///
 /// ```
 /// use callgate::ArgValue;

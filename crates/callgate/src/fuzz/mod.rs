@@ -1,22 +1,21 @@
-//! The differential fuzzer: do all forms of a filter say the same?
+//! A differential fuzzer: compares all forms of a filter.
 //!
-//! The forms are the rules of a policy, the plain program written down from them
-//! ([`plain_program`]), and what the compiler made of it. One is the reference, the others are compared
-//! with it on many calls:
+//! The forms are the rules of a policy, the plain program generated from them ([`plain_program`]), and compiled
+//! programs. One is the reference; the others are compared with it for many syscalls:
 //!
-//! 1. every number that is known or compared with, on every arch token (`candidates.rs`);
-//! 2. the edges of every test of every rule;
-//! 3. for each side of each branch that no call took so far, a call from the diagram that takes it, or
-//!    the proof that there is none ([`reach`](callgate_codegen::query::reach)); so coverage is complete, or the report says what
-//!    is missing and why;
-//! 4. around each side of each branch, from a call that takes it: every bit flipped, the constant and
-//!    its neighbours, the other half of the argument;
-//! 5. the arguments of these calls with all numbers that something is compared with;
-//! 6. random calls near those seen so far, as many as are asked for.
+//! 1. every number that is known or occurs as a constant, on every arch token (`candidates.rs`);
+//! 2. the boundary values of every test of every rule;
+//! 3. for each edge of each branch that was not taken so far, a syscall from the diagram that takes it, or the proof
+//!    that there is none ([`reach`](callgate_codegen::query::reach)); so coverage is complete, or the report lists
+//!    what is missing, with the reason;
+//! 4. variations of a syscall that takes an edge, for each edge: every bit flipped, the constant and its neighbours,
+//!    the other half of the argument;
+//! 5. the arguments of these syscalls with all numbers that occur as constants;
+//! 6. a given number of random syscalls near the former.
 //!
-//! The compiler proves its programs anyway. This looks at them without trusting the diagram: the
-//! interpreter runs every call, and a call that takes a side which the diagram says is dead is
-//! reported as a defect, as is one that does not go where the diagram says it does.
+//! The compiler proves its programs anyway. The fuzzer does not trust the diagram: the interpreter runs every syscall,
+//! and the report contains a contradiction if a syscall takes an edge that the diagram considers dead, or does not take
+//! the edge that it should.
 //!
 //! ```
 //! use callgate::bpf::{Insn, Op, Program};

@@ -6,12 +6,12 @@ use callgate_bpf::syscalls::Arch;
 use callgate_proof::diagram::Budget;
 use callgate_proof::policy::Policy;
 
-/// A program that is compared, with a name for the report.
+/// A program to be compared, with its name in the report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {
-    /// As the report calls it.
+    /// The name in the report.
     pub name: String,
-    /// What runs.
+    /// The program.
     pub program: Program,
 }
 
@@ -22,32 +22,32 @@ impl Subject {
     }
 }
 
-/// What is compared.
+/// The forms of a filter to be compared.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
-    /// The rules; they are the reference. Without them the first program is.
+    /// The rules, which are the reference. Without them, the first program is the reference.
     pub policy: Option<&'a Policy>,
     /// The programs.
     pub programs: &'a [Subject],
-    /// The architectures that the filter is about.
+    /// The architectures of the filter.
     pub arches: &'a [Arch],
-    /// The byte order of the machines that it is for.
+    /// The byte order of the machines that the filter is for.
     pub endian: Endian,
 }
 
-/// How long to look.
+/// Options of the fuzzer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Where random choices begin; the same seed gives the same calls.
+    /// The seed of the random choices; the same seed gives the same syscalls.
     pub seed: u64,
-    /// How many random calls follow when all else is done.
+    /// The number of random syscalls.
     pub runs: u64,
-    /// What the diagram of one program may take.
+    /// The budget of the diagram of each program.
     pub budget: Budget,
 }
 
 impl Default for Options {
-    /// 20,000 random calls from a fixed seed.
+    /// 20,000 random syscalls with a fixed seed.
     fn default() -> Options {
         Options { seed: 1, runs: 20_000, budget: Budget::default() }
     }

@@ -6,8 +6,8 @@ use callgate_bpf::FilterFlags;
 use callgate_bpf::data::{Endian, SeccompData};
 use callgate_bpf::verdict::Verdict;
 
-/// Filters on top of each other. There is at least one, all are for machines of one byte order, and
-/// there is one set of flags with which all could be installed as one.
+/// Filters installed on top of each other. There is at least one, all have the same byte order, and a single set of flags
+/// fits all of them.
 #[derive(Clone, Debug)]
 pub struct Stack<'a> {
     /// The oldest first.
@@ -20,8 +20,8 @@ impl<'a> Stack<'a> {
     /// A stack of these filters, the oldest first.
     ///
     /// # Errors
-    /// When there is none, when their byte orders differ, and when they could not be installed as one:
-    /// one has a listener, or some have flags that the others would have to have too.
+    /// If there is no filter, if their byte orders differ, or if no single filter can replace them: one has a listener, or
+    /// only some have a flag that applies to a single filter.
     pub fn new(filters: Vec<Description<'a>>) -> Result<Stack<'a>, StackError> {
         let (Some(oldest), Some(newest)) = (filters.first(), filters.last()) else {
             return Err(StackError { filter: None, kind: StackErrorKind::Empty });
@@ -64,19 +64,19 @@ impl<'a> Stack<'a> {
         Ok(Stack { filters, endian, flags })
     }
 
-    /// The byte order of the machines that it is for.
+    /// The byte order of the machines that the filters are for.
     pub fn endian(&self) -> Endian {
         self.endian
     }
 
-    /// The flags with which one filter has to be installed in place of all.
+    /// The flags for the installation of the merged filter.
     pub fn flags(&self) -> FilterFlags {
         self.flags
     }
 
-    /// What the kernel makes of a call: it runs every filter, the newest first, and keeps the first of
-    /// the most severe verdicts. This is the definition of what a stack means, against which a merged
-    /// program is checked.
+    /// The kernel's verdict for a syscall: it runs every filter, the newest first, and keeps the first verdict with the
+    /// highest precedence. This is the definition of the meaning of a stack, against which a merged program is
+    /// checked.
     ///
     /// ```
     /// use callgate::bpf::{Insn, Op, Program};
@@ -87,7 +87,7 @@ impl<'a> Stack<'a> {
     /// let (older, newer) = (filter(Verdict::errno(1))?, filter(Verdict::errno(38))?);
     /// let filters = [&older, &newer].map(|filter| Description::program(filter, Endian::Little));
     /// let stack = Stack::new(filters.to_vec())?;
-    /// assert_eq!(stack.run(&SeccompData::default()), Verdict::errno(38), "the newer one's data");
+    /// assert_eq!(stack.run(&SeccompData::default()), Verdict::errno(38), "the data of the newer filter");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn run(&self, data: &SeccompData) -> Verdict {

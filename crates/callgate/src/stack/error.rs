@@ -5,7 +5,7 @@ use callgate_bpf::data::Endian;
 use callgate_bpf::verdict::Verdict;
 use callgate_proof::diagram::DiagramError;
 
-/// Why a stack does not become one program.
+/// The error for a stack that cannot be merged.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StackError {
     pub(super) filter: Option<usize>,
@@ -25,22 +25,22 @@ pub(super) enum StackErrorKind {
 }
 
 impl StackError {
-    /// The filter that it is about, counted from 0 for the oldest; `None` when it is about all.
+    /// The index of the filter, 0 for the oldest; `None` if the error concerns all filters.
     pub fn filter(&self) -> Option<usize> {
         self.filter
     }
 
-    /// What to do about it.
+    /// How to fix it.
     pub fn help(&self) -> Option<String> {
         Some(match &self.kind {
-            StackErrorKind::Empty => "name the filters, the oldest first".to_owned(),
+            StackErrorKind::Empty => "give at least one filter, the oldest first".to_owned(),
             StackErrorKind::ByteOrder { .. } => {
-                "give sources for one machine; --arch and --endian say how they are read".to_owned()
+                "give filters for machines of one byte order; --arch and --endian set that of programs".to_owned()
             }
             StackErrorKind::Listener
             | StackErrorKind::Notifies(_)
             | StackErrorKind::WaitKillable => {
-                "merge the other filters, and install this one as it is".to_owned()
+                "merge the other filters, and install this one separately".to_owned()
             }
             StackErrorKind::Log { .. } => {
                 "merge filters that all have the flag, or none of them".to_owned()
@@ -56,7 +56,7 @@ impl StackError {
 impl std::fmt::Display for StackError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.kind {
-            StackErrorKind::Empty => f.write_str("a stack without filters has no meaning"),
+            StackErrorKind::Empty => f.write_str("the stack has no filters"),
             StackErrorKind::ByteOrder { given } => {
                 let (own, others) = match given {
                     Endian::Big => ("big-endian", "little-endian"),
@@ -64,32 +64,32 @@ impl std::fmt::Display for StackError {
                 };
                 write!(
                     f,
-                    "cannot be merged: it is for {own} machines, and the filters before it for \
-                     {others} ones"
+                    "cannot be merged: it is for {own} machines, and the filters before it are for \
+                     {others} machines"
                 )
             }
             StackErrorKind::Listener => f.write_str(
-                "cannot be merged: it has a listener (`listenerPath`), and the kernel asks the \
-                 listener of a filter about the calls of that filter alone",
+                "cannot be merged: it has a listener (`listenerPath`), and the kernel sends \
+                 notifications of a filter only to the listener of that filter",
             ),
             StackErrorKind::Notifies(verdict) => write!(
                 f,
-                "cannot be merged: it leaves calls to a listener ({verdict}), and the kernel asks \
-                 the listener of a filter about the calls of that filter alone"
+                "cannot be merged: it notifies a listener ({verdict}), and the kernel sends \
+                 notifications of a filter only to the listener of that filter"
             ),
             StackErrorKind::WaitKillable => f.write_str(
-                "cannot be merged: it has SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, which is about \
-                 the listener of that filter alone",
+                "cannot be merged: it has SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, which applies \
+                 only to the listener of that filter",
             ),
             StackErrorKind::Log { without } => write!(
                 f,
-                "cannot be merged: it has SECCOMP_FILTER_FLAG_LOG and filter {} of the stack has \
-                 not, but the kernel logs the verdicts of the filters with the flag alone",
+                "cannot be merged: it has SECCOMP_FILTER_FLAG_LOG, but filter {} of the stack does \
+                 not, and the kernel logs only the verdicts of filters with the flag",
                 without + 1
             ),
             StackErrorKind::Tsync => f.write_str(
-                "cannot be merged: it has SECCOMP_FILTER_FLAG_TSYNC and the newest filter has not, \
-                 so that the other threads have a part of the stack only",
+                "cannot be merged: it has SECCOMP_FILTER_FLAG_TSYNC, but the newest filter does not, \
+                 so the other threads have only a part of the stack",
             ),
             StackErrorKind::Compile(error) => error.fmt(f),
         }
@@ -97,7 +97,7 @@ impl std::fmt::Display for StackError {
 }
 
 impl std::error::Error for StackError {
-    /// The error of the compilation, whose message is this one's.
+    /// The error of the compilation, which has the same message.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.kind {
             StackErrorKind::Compile(error) => Some(error),

@@ -9,26 +9,26 @@ use callgate_bpf::verdict::{Action, Verdict};
 use callgate_proof::Meaning;
 use callgate_proof::diagram::{Func, Store};
 
-/// A stack as one program.
+/// A stack merged into one program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Merged {
     /// The program, proved, and its figures.
     pub compiled: Compiled,
-    /// How many concrete calls were run through both the stack and the program: one for each
-    /// combination of verdicts that meet.
+    /// The number of concrete syscalls for which the stack and the program were compared: one for each
+    /// combination of verdicts.
     pub calls_run: usize,
 }
 
-/// Merges a stack into one program with the same verdict for every call, its data included. Numbers
-/// are weighed by the calls of `arches`.
+/// Merges a stack into one program with the same verdict, including its data, for every syscall. The syscalls of `arches`
+/// have weights.
 ///
 /// # Errors
-/// When a filter leaves calls to a listener; and as [`compile::compile`].
+/// If a filter notifies a listener; and as [`compile::compile`].
 pub fn merge(stack: &Stack<'_>, arches: &[Arch], options: &Options) -> Result<Merged, StackError> {
     merge_observed(stack, arches, options, &mut |_| ())
 }
 
-/// The same as [`merge`]; `observe` is told the end of each phase of the compilation.
+/// As [`merge`]; `observe` is called at the end of each phase of the compilation.
 ///
 /// # Errors
 /// As [`merge`].
@@ -50,8 +50,8 @@ pub fn merge_observed(
     Ok(Merged { compiled, calls_run: examples.len() })
 }
 
-/// The function of a stack, as the kernel's loop makes it: newest filter first. `examples` gets one
-/// syscall for each combination of verdicts that meet.
+/// The function of a stack, computed as in the kernel's loop: newest filter first. Adds to `examples` a syscall for each
+/// combination of verdicts.
 fn meaning(
     store: &mut Store,
     stack: &Stack<'_>,
@@ -67,20 +67,20 @@ fn meaning(
             return Err(of_filter(StackErrorKind::Notifies(verdict)));
         }
         let result = store.highest_precedence(kept, next)?;
-        examples.extend(check_turn(store, [kept, next, result])?);
+        examples.extend(check_iteration(store, [kept, next, result])?);
         kept = result;
     }
     Ok(kept)
 }
 
-/// Checks one turn of the loop (what was kept, the next filter, the result) on every combination of
-/// verdicts that meet in it, which is a proof. One syscall for each combination.
-pub(super) fn check_turn(
+/// Checks one iteration of the loop (current function, next filter, result) for every combination of verdicts, which is a
+/// proof. Returns a syscall for each combination.
+pub(super) fn check_iteration(
     store: &mut Store,
-    turn: [Func; 3],
+    funcs: [Func; 3],
 ) -> Result<Vec<SeccompData>, CompileError> {
     let mut examples = Vec::new();
-    for ([kept, next, result], data) in store.verdict_combinations(turn)? {
+    for ([kept, next, result], data) in store.verdict_combinations(funcs)? {
         if result != kept.or_more_severe(next) {
             return Err(CompileError::not_equal(data));
         }

@@ -1,5 +1,5 @@
 use super::error::StackErrorKind;
-use super::merge::check_turn;
+use super::merge::check_iteration;
 use super::{Stack, merge};
 use crate::compile::Options;
 use crate::description::Description;
@@ -22,7 +22,7 @@ fn two<'a>(a: &'a Program, b: &'a Program, flags: [FilterFlags; 2]) -> Vec<Descr
 }
 
 #[test]
-fn flags_merge_when_one_installation_can_have_them() {
+fn flags_merge_if_they_apply_to_all_filters() {
     let allow = constant(Verdict::ALLOW);
     let (none, log, tsync) = (FilterFlags::NONE, FilterFlags::LOG, FilterFlags::TSYNC);
     let (spec_allow, wait_killable) = (FilterFlags::SPEC_ALLOW, FilterFlags::WAIT_KILLABLE_RECV);
@@ -57,7 +57,7 @@ fn byte_orders_do_not_mix() {
 }
 
 #[test]
-fn a_filter_that_asks_a_listener_is_refused() {
+fn a_filter_that_notifies_a_listener_is_refused() {
     let (allow, ask) = (constant(Verdict::ALLOW), constant(Verdict::user_notif(3)));
     let stack = Stack::new(two(&allow, &ask, [FilterFlags::default(); 2])).unwrap();
     let error = merge(&stack, &[], &Options::default()).unwrap_err();
@@ -65,9 +65,9 @@ fn a_filter_that_asks_a_listener_is_refused() {
     assert_eq!(error.filter(), Some(1));
 }
 
-/// A turn that went wrong, and a program that is not the stack's.
+/// Wrong iterations, and a correct merge.
 #[test]
-fn the_check_finds_what_is_wrong() {
+fn wrong_iterations_are_found() {
     let (older, newer) = (constant(Verdict::errno(1)), constant(Verdict::errno(2)));
     let stack = Stack::new(two(&older, &newer, [FilterFlags::default(); 2])).unwrap();
     let mut store = Store::default();
@@ -75,11 +75,11 @@ fn the_check_finds_what_is_wrong() {
     let one = store.verdict(Verdict::errno(1)).unwrap();
     let two = store.verdict(Verdict::errno(2)).unwrap();
     for good in [[allow, two, two], [two, one, two]] {
-        assert_eq!(check_turn(&mut store, good).unwrap().len(), 1);
+        assert_eq!(check_iteration(&mut store, good).unwrap().len(), 1);
     }
     let somewhere = store.split(Word::IP_LOW, Split::Equal(7), one, two).unwrap();
     for bad in [[two, one, one], [two, one, somewhere], [one, two, two]] {
-        assert!(check_turn(&mut store, bad).is_err(), "{bad:?}");
+        assert!(check_iteration(&mut store, bad).is_err(), "{bad:?}");
     }
     let merged = merge(&stack, &[], &Options::default()).unwrap();
     assert_eq!((merged.compiled.program, merged.calls_run), (newer.clone(), 2));
