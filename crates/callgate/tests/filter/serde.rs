@@ -61,7 +61,7 @@ fn what_the_constructors_refuse_is_refused() {
         assert!(error.to_string().contains(says), "{error}");
     };
     refused(from_str::<Program>("[[6, 0, 0, 0], [5, 0, 0, 9]]").unwrap_err(), "jump");
-    refused(from_str::<Program>("[]").unwrap_err(), "no instruction");
+    refused(from_str::<Program>("[]").unwrap_err(), "the program is empty");
     refused(from_str::<LongProgram>("[[255, 0, 0, 0]]").unwrap_err(), "0xff");
     refused(from_str::<Arch>("\"z80\"").unwrap_err(), "unknown architecture \"z80\"");
     let policy = |sections: &str| {
