@@ -7,7 +7,7 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 use callgate::diagram::Store;
 use callgate::explain::{
-    self, ArchExplanation, Explanation, Group, ArgPart, Outcome, ValueCondition, ValueSet,
+    self, ArchExplanation, ArgPart, Explanation, Group, Outcome, ValueCondition, ValueSet,
 };
 use callgate::policy::CallSet;
 use callgate::{Action, Arch, Verdict, Word};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use callgate::fuzz::{Comparison, Contradiction, Coverage, Mismatch, Edge};
+use callgate::fuzz::{Comparison, Contradiction, Coverage, Edge, Mismatch};
 use callgate::{SeccompData, Verdict};
 
 use super::{AskedBy, Form, Omission, Outcome};
