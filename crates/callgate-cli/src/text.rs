@@ -39,11 +39,6 @@ fn is_printable(c: char) -> bool {
     String::from_iter(['a', c]).escape_debug().nth(1) == Some(c)
 }
 
-/// `1 call`, `2 calls`.
-pub(crate) fn count(calls: usize) -> String {
-    counted(calls as u64, "call")
-}
-
 /// `1 filter`, `2 processes`.
 pub(crate) fn counted(count: u64, what: &str) -> String {
     let plural = match what {
@@ -111,7 +106,7 @@ mod tests {
     #[test]
     fn only_one_is_singular() {
         assert_eq!([counted(1, "process"), counted(2, "process")], ["1 process", "2 processes"]);
-        assert_eq!([counted(0, "call"), count(1)], ["0 calls", "1 call"]);
+        assert_eq!([counted(0, "call"), counted(1, "call")], ["0 calls", "1 call"]);
         assert_eq!(counted(9495, "call"), "9,495 calls");
     }
 

@@ -1,7 +1,7 @@
-//! The code graph: what a program does, before it is laid out.
+//! The code graph: the intermediate representation between lowering and layout.
 //!
-//! Invariants: hash-consed, so equal pieces that find the same value in A are one; acyclic, and a
-//! piece has a larger index than those it leads to.
+//! Invariants: it is hash-consed, so equal code with the same value in A exists once; it is acyclic, and a node has a
+//! larger index than its successors.
 
 use rustc_hash::FxHashMap as HashMap;
 
@@ -9,18 +9,18 @@ use callgate_bpf::Op;
 use callgate_bpf::data::Word;
 use callgate_bpf::verdict::Verdict;
 
-/// A piece of code and everything after it.
+/// A node of the code graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct CodeId(pub(super) u32);
 
-/// What A holds: some bits of a word.
+/// The contents of A: some bits of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Held {
     pub(super) word: Word,
     pub(super) mask: u32,
 }
 
-/// One instruction, or the few of a window, with the code that follows.
+/// An instruction, or a bitset test, with its successors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Code {
     Return(Verdict),
@@ -28,13 +28,13 @@ pub(super) enum Code {
         word: Word,
         next: CodeId,
     },
-    /// `and #mask`, in a place where A holds `held`.
+    /// `and #mask`, where A holds `held`.
     And {
         held: Held,
         mask: u32,
         next: CodeId,
     },
-    /// A conditional jump on a constant (`jeq`, `jge`, `jset`), in a place where A holds `held`.
+    /// A conditional jump on a constant (`jeq`, `jge`, `jset`), where A holds `held`.
     Branch {
         held: Held,
         op: Op,
@@ -42,9 +42,8 @@ pub(super) enum Code {
         then: CodeId,
         otherwise: CodeId,
     },
-    /// A jump on bit `A - base` of `bits`, in a place where A holds `held` and is one of
-    /// `base..base + 32`.
-    Window {
+    /// A bitset test: a jump on bit `A - base` of `bits`, where A holds `held` and is in `base..base + 32`.
+    Bitset {
         held: Held,
         base: u32,
         bits: u32,
@@ -53,7 +52,7 @@ pub(super) enum Code {
     },
 }
 
-/// All code of a program.
+/// The code graph of a program.
 #[derive(Debug, Default)]
 pub(super) struct Graph {
     codes: Vec<Code>,
@@ -61,10 +60,10 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    /// The piece of code that does this; a branch whose sides are the same is that side.
+    /// The node of this code; a branch with equal successors is that successor.
     pub(super) fn add(&mut self, code: Code) -> CodeId {
         match code {
-            Code::Branch { then, otherwise, .. } | Code::Window { then, otherwise, .. }
+            Code::Branch { then, otherwise, .. } | Code::Bitset { then, otherwise, .. }
                 if then == otherwise =>
             {
                 return then;
@@ -89,12 +88,12 @@ impl Graph {
 }
 
 impl Code {
-    /// Where it leads: the first is the one that a conditional jump takes when its condition holds.
+    /// The successors; for a conditional jump, the taken edge first.
     pub(super) fn successors(&self) -> impl Iterator<Item = CodeId> + use<> {
         let pair = match *self {
             Code::Return(_) => [None, None],
             Code::Load { next, .. } | Code::And { next, .. } => [Some(next), None],
-            Code::Branch { then, otherwise, .. } | Code::Window { then, otherwise, .. } => {
+            Code::Branch { then, otherwise, .. } | Code::Bitset { then, otherwise, .. } => {
                 [Some(then), Some(otherwise)]
             }
         };

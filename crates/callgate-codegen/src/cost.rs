@@ -1,20 +1,20 @@
-//! What a filter costs on a kernel, and what the generator aims at.
+//! Cost models of kernels, and the aim of the code generator.
 //!
-//! The unit of all prices is the executed instruction of a call that the kernel runs the filter for.
-//! The models do not predict nanoseconds: they say which calls pay, and the program with the lower
-//! expected number of executed instructions, weighed so, is the better one.
+//! The unit of all prices is an executed instruction of a syscall for which the kernel runs the filter.
+//! The models do not predict nanoseconds: they weight the syscalls, and the program with the lower expected cost
+//! (the weighted mean number of executed instructions) is the better one.
 //!
 //! # Where the constants come from
 //!
 //! Two kinds of measurement. *Guest*: Debian's kernels (5.10.0, 6.1.0 and 6.12 of the
 //! `linux-image-*-cloud-amd64` packages) in `qemu-system-x86_64 -accel tcg,thread=single -icount
 //! shift=0,sleep=off`, where a nanosecond of the guest's CLOCK_MONOTONIC is one guest instruction and
-//! runs agree to the last digit. *Machine*: a 2-core Zen 4 virtual machine with Linux 6.18, a pinned
-//! loop of a trivial call, the minimum of many interleaved rounds (9 processes × 25 batches × 2,000
-//! calls; identical filters differ by 0.3 ns at most). The filters are lists of N `jeq` that do not
+//! repeated measurements are identical. *Machine*: a 2-core Zen 4 virtual machine with Linux 6.18, a pinned
+//! loop of a trivial syscall, the minimum of many interleaved rounds (9 processes × 25 batches × 2,000
+//! syscalls; identical filters differ by at most 0.3 ns). The filters are lists of N `jeq` that do not
 //! match; *smallest uncached* loads one argument and allows.
 //!
-//! | guest instructions per call | no filter | constant allow | smallest uncached | N = 100 | N = 1,000 |
+//! | guest instructions per syscall | no filter | constant allow | smallest uncached | N = 100 | N = 1,000 |
 //! |---|---|---|---|---|---|
 //! | 5.10, JIT off | 240 | 483 | 501 | 1,920 | 14,523 |
 //! | 5.10 | 240 | 392 | 393 | 595 | 2,395 |
@@ -25,32 +25,29 @@
 //!   (`___bpf_prog_run` in `kernel/bpf/core.c`), whatever it compares and whether it is taken.
 //! - [`Model::Uncached`], native: (2,395 − 595) / 900 = 2 for each `jeq` that is not taken (`cmp` and a conditional
 //!   jump, `do_jit` in `arch/x86/net/bpf_jit_comp.c`). On the machine, in nanoseconds: not taken 0.134,
-//!   taken 0.36, both targets elsewhere 0.46, `ja` 0.35, a load 0.09, `and` 0.25. So the side of a branch
-//!   that is more frequent should stand right behind it; the [layout](super) does this for every model,
-//!   because it costs nothing on the others.
-//! - [`Model::Cached`]: since Linux 5.11 `seccomp_cache_prepare` (`kernel/seccomp.c`) finds out at
+//!   taken 0.36, both targets elsewhere 0.46, `ja` 0.35, a load 0.09, `and` 0.25. So the more frequent successor of a branch
+//!   should be the fall-through; the [layout](super) does this for every model, because it is free on the others.
+//! - [`Model::Cached`]: since Linux 5.11 `seccomp_cache_prepare` (`kernel/seccomp.c`) determines at
 //!   installation which numbers are constant allow, and `seccomp_cache_check_allow` answers these
-//!   without running the filter: on the machine 130.5 ns per call for 1 to 4,018 instructions and 1 to 32
+//!   without running the filter: on the machine 130.5 ns per syscall for 1 to 4,018 instructions and 1 to 32
 //!   filters alike, against 147.2 ns for the smallest uncached filter and 104.0 ns for none. An
 //!   installation runs the kernel's emulator once for each number: 2.2 ms for a list of 1,000 numbers.
 //!
 //! # What is not modelled
 //!
-//! An instruction costs the same whatever it is, so one model stands for kernels that interpret filters
-//! and for those that compile them: it ranks programs alike for both. Caches and branch prediction have no price but the
-//! small one of a longer program.
+//! All instructions have the same price, so one model covers kernels that interpret filters and kernels that compile
+//! them: both would rank programs alike. Caches and branch prediction are represented only by the small price of
+//! program size.
 
-use super::weights::WeightedCall;
+use super::weights::WeightedSyscall;
 
-/// A model of what the kernel charges for a filter. The [module](self) says where the figures come
-/// from.
+/// A cost model of the kernel. The [module](self) documents the measurements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Model {
-    /// Linux before 5.11, or an architecture whose kernel has no verdict cache: every call pays for each
+    /// Linux before 5.11, or an architecture whose kernel has no verdict cache: every syscall pays for each
     /// executed instruction, whether the kernel interprets filters or compiles them to native code.
     Uncached,
-    /// Linux 5.11 and later: a call that is constant allow pays next to nothing, any other pays as
-    /// without the cache.
+    /// Linux 5.11 and later: a constant-allow syscall pays almost nothing, any other pays as without the cache.
     #[default]
     Cached,
 }
@@ -67,14 +64,14 @@ impl Model {
         }
     }
 
-    /// The weight of a constant-allow call, relative to any other call that is as frequent.
+    /// The weight of a constant-allow syscall, relative to any other syscall of the same frequency.
     ///
-    /// With the verdict cache an executed instruction of such a call costs nothing at run time. What
-    /// is left is the installation, which executes it once, and kernels without a cache that the same
-    /// program may be loaded on. Neither can be expressed per call, so 1/4 is a choice, not a
-    /// measurement. Under the published counts of gVisor's process with Postgres the calls that pay
-    /// execute 9.23 instructions then and all calls together 9.20; with 1/16 it is 9.22 and 9.48, so
-    /// less would cost kernels without a cache much and gain next to nothing.
+    /// With the verdict cache, an instruction of such a syscall costs nothing at run time. What remains is the
+    /// installation, which executes it once, and kernels without a cache on which the same program may be
+    /// loaded. Neither can be expressed per syscall, so 1/4 is a choice, not a measurement. Under the published
+    /// counts of gVisor's process with Postgres, the syscalls that pay execute 9.23 instructions and all syscalls
+    /// together 9.20. With 1/16 it is 9.22 and 9.48, so a lower weight would cost kernels without a cache much
+    /// and gain almost nothing.
     pub const fn constant_allow_weight(self) -> f64 {
         match self {
             Model::Uncached => 1.0,
@@ -82,13 +79,13 @@ impl Model {
         }
     }
 
-    /// How much a call weighs in the expected cost.
-    pub const fn weigh(self, call: &WeightedCall) -> f64 {
-        call.weight * if call.always_allowed { self.constant_allow_weight() } else { 1.0 }
+    /// The weight of a syscall in the expected cost.
+    pub const fn weigh(self, syscall: &WeightedSyscall) -> f64 {
+        syscall.weight * if syscall.always_allowed { self.constant_allow_weight() } else { 1.0 }
     }
 }
 
-/// What comes first: expected cost, or size.
+/// The primary objective: expected cost or size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Aim {
     /// Expected cost, then size.
@@ -99,7 +96,7 @@ pub enum Aim {
 }
 
 impl Aim {
-    /// Both.
+    /// All aims.
     pub const ALL: &'static [Aim] = &[Aim::Speed, Aim::Size];
 
     /// The name on the command line.
@@ -110,18 +107,16 @@ impl Aim {
         }
     }
 
-    /// What one instruction more in the program is worth, in executed instructions of the average
-    /// call.
+    /// The price of one more instruction in the program, in executed instructions of the average syscall.
     ///
     /// For speed it is not zero: code that is never executed still fills cache lines. With 1 MiB of
-    /// other code and data touched between calls, the machine took 441 − 290 ns more for 300 `jeq` than
-    /// for the smallest filter, 0.5 ns for each, where the same code takes 0.134 ns when it is warm; so
-    /// a program is worth being short even where the instructions are not on the way. How often a
-    /// filter runs cold is up to the workload. At this price a default container profile gives up
-    /// 0.03 executed instructions for two fewer in the program.
+    /// other code and data touched between syscalls, the machine took 441 − 290 ns more for 300 `jeq` than
+    /// for the smallest filter, 0.5 ns each; the same code takes 0.134 ns with warm caches. So a shorter program is
+    /// better even if the removed instructions are not on the executed path. How often a filter runs with cold
+    /// caches depends on the workload. At this price, a default container profile trades 0.03 executed
+    /// instructions for a program that is two instructions shorter.
     ///
-    /// For size, no weighted mean of executed instructions reaches the price of one more in the program
-    /// in any real filter.
+    /// For size, the price exceeds the mean number of executed instructions of any real filter.
     pub const fn size_price(self) -> f64 {
         match self {
             Aim::Speed => 0.02,

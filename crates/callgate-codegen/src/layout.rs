@@ -1,41 +1,39 @@
 //! Layout: from the code graph to a program.
 //!
-//! Jumps go forward only, and a conditional one reaches 255 instructions. The program is written
-//! from its end to its beginning: when an instruction is written, everything it leads to has its
-//! place already, and its distance is known for good. Where a target is out of reach, a copy of it
-//! (a return, or a `ja` to it) is written first, right behind the instruction that needs it, and
-//! serves all earlier ones from then on. So the layout is done in one pass: each piece of the graph
-//! is written once, with at most two copies before it; it always ends.
+//! Jumps go forward only, and the displacement of a conditional jump is at most 255. The program is emitted
+//! backwards: when an instruction is emitted, all its successors have their positions, so that every displacement
+//! is known and final. If a target is out of reach, a trampoline (a copy of the return, or a `ja` to the target) is
+//! emitted first, directly after the branch, and serves all earlier instructions from then on. So one pass
+//! suffices: each node of the graph is emitted once, with at most two trampolines.
 //!
-//! The order is the reverse of a depth-first postorder, which is topological. Of two successors the
-//! more frequent is visited last, and so stands right behind the branch.
+//! The order is the reverse of a depth-first postorder, which is topological. Of two successors, the more frequent
+//! is visited last, and so becomes the fall-through.
 
 use super::Model;
 use super::code::{Code, CodeId, Graph};
-use super::weights::WeightedCall;
+use super::weights::WeightedSyscall;
 use callgate_bpf::data::{Endian, Word};
 use callgate_bpf::{Insn, Op};
 
-/// How far a conditional jump reaches.
-const REACH: usize = 255;
+/// The maximum displacement of a conditional jump.
+const MAX_DISPLACEMENT: usize = 255;
 
-/// The instructions of the code that begins at `root`. `frequency` says how often a piece of code is
-/// reached, by the index of its [`CodeId`].
+/// The instructions of the code graph from `root`. `frequency` is how often each node is reached, by the index of its
+/// [`CodeId`].
 pub(super) fn lay_out(graph: &Graph, root: CodeId, frequency: &[f64], endian: Endian) -> Vec<Insn> {
-    let (home, place) = (vec![0; graph.len()], vec![0; graph.len()]);
-    let mut writer = Writer { frequency, written: Vec::new(), home, place };
+    let (home, nearest) = (vec![0; graph.len()], vec![0; graph.len()]);
+    let mut writer = Writer { frequency, written: Vec::new(), home, nearest };
     for id in postorder(graph, root, frequency) {
         writer.write(graph, id, endian);
     }
     writer.written.reverse();
-    reached(writer.written)
+    remove_unreachable(writer.written)
 }
 
-/// Leaves out what is never reached: a return of which only copies are used. The others come closer
-/// to each other, so every jump still reaches.
-fn reached(mut insns: Vec<Insn>) -> Vec<Insn> {
+/// Removes unreachable instructions: returns of which only trampolines are used. Displacements only decrease.
+fn remove_unreachable(mut insns: Vec<Insn>) -> Vec<Insn> {
     let mut live = vec![false; insns.len()];
-    // How many live ones stand before each.
+    // The number of live instructions before each.
     let mut before = Vec::with_capacity(insns.len() + 1);
     before.push(0);
     if let Some(first) = live.first_mut() {
@@ -75,25 +73,25 @@ fn reached(mut insns: Vec<Insn>) -> Vec<Insn> {
     insns
 }
 
-/// How often each piece of code is reached by calls that pay for it under this model, by the index of
-/// its [`CodeId`]: known for arch and number. For arguments, each side of a branch is equally likely, but
-/// for a side on which nothing is permitted any more: programs make the calls that they may make.
+/// How often each node is reached, by the index of its [`CodeId`], weighted as in this model. For arch and number this
+/// is exact. For arguments, both edges of a branch are equally likely, except an edge after which nothing is
+/// permitted: programs mostly use permitted syscalls.
 pub(super) fn frequencies(
     graph: &Graph,
     root: CodeId,
-    calls: &[WeightedCall],
+    syscalls: &[WeightedSyscall],
     model: Model,
 ) -> Vec<f64> {
     let mut frequency = vec![0.0; graph.len()];
-    for call in calls {
-        let weight = model.weigh(call);
+    for syscall in syscalls {
+        let weight = model.weigh(syscall);
         let mut at = root;
         loop {
             frequency[at.0 as usize] += weight;
             at = match graph.get(at) {
                 Code::Load { word: Word::ARCH | Word::NR, next } => next,
                 Code::Branch { held, op, k, then, otherwise } if held.word <= Word::NR => {
-                    let value = if held.word == Word::ARCH { call.token } else { call.nr };
+                    let value = if held.word == Word::ARCH { syscall.token } else { syscall.nr };
                     let value = value & held.mask;
                     let holds = match op {
                         Op::JeqK => value == k,
@@ -106,13 +104,13 @@ pub(super) fn frequencies(
             };
         }
     }
-    // What follows has a smaller index.
+    // Successors have smaller indexes.
     let permits = permitting(graph);
     for id in (0..graph.len() as u32).rev().map(CodeId) {
         let code = graph.get(id);
         match code {
             Code::Load { word, .. } if word > Word::NR => {}
-            Code::And { held, .. } | Code::Branch { held, .. } | Code::Window { held, .. }
+            Code::And { held, .. } | Code::Branch { held, .. } | Code::Bitset { held, .. }
                 if held.word > Word::NR => {}
             _ => continue,
         }
@@ -121,8 +119,8 @@ pub(super) fn frequencies(
         let refused = code.successors().filter(|id| some && !permits(id)).count();
         for next in code.successors() {
             let share = match some && !permits(&next) {
-                true => REFUSED,
-                false => (1.0 - REFUSED * refused as f64) / (all - refused) as f64,
+                true => DENIED,
+                false => (1.0 - DENIED * refused as f64) / (all - refused) as f64,
             };
             frequency[next.0 as usize] += share * frequency[id.0 as usize];
         }
@@ -130,10 +128,10 @@ pub(super) fn frequencies(
     frequency
 }
 
-/// How often a test of an argument decides that the call is refused.
-const REFUSED: f64 = 0.05;
+/// The assumed probability of an edge after which nothing is permitted.
+const DENIED: f64 = 0.05;
 
-/// Which pieces of code lead to a verdict that permits the call.
+/// Per node, whether a permitting verdict is reachable.
 fn permitting(graph: &Graph) -> Vec<bool> {
     let mut permits = vec![false; graph.len()];
     for id in (0..graph.len() as u32).map(CodeId) {
@@ -145,8 +143,8 @@ fn permitting(graph: &Graph) -> Vec<bool> {
     permits
 }
 
-/// All code reachable from `root`, each piece after those it leads to; of the two successors of a
-/// branch, the more frequent last.
+/// All nodes reachable from `root`, each after its successors; of the two successors of a branch, the more frequent
+/// last.
 fn postorder(graph: &Graph, root: CodeId, frequency: &[f64]) -> Vec<CodeId> {
     let mut order = Vec::with_capacity(graph.len());
     let mut visited = vec![false; graph.len()];
@@ -161,7 +159,7 @@ fn postorder(graph: &Graph, root: CodeId, frequency: &[f64]) -> Vec<CodeId> {
         }
         stack.push((id, true));
         let mut successors: Vec<CodeId> = graph.get(id).successors().collect();
-        // The stack reverses: what is pushed first is visited last.
+        // A stack reverses the order: the first pushed is visited last.
         successors.sort_by(|a, b| {
             let of = |id: &CodeId| frequency.get(id.0 as usize).copied().unwrap_or(0.0);
             of(b).total_cmp(&of(a))
@@ -171,10 +169,10 @@ fn postorder(graph: &Graph, root: CodeId, frequency: &[f64]) -> Vec<CodeId> {
     order
 }
 
-/// The comparison that holds where this one does not, if there is one. Where neither side falls through,
-/// the kernel makes a second jump for the side that does not hold (`bpf_convert_filter` in
-/// `net/core/filter.c`), so the frequent side should be the other one.
-fn opposite(op: Op, k: u32) -> Option<(Op, u32)> {
+/// The negated comparison, if there is one. If neither edge of a branch is a fall-through, the kernel emits a second
+/// jump for the edge that is not taken (`bpf_convert_filter` in `net/core/filter.c`), so the taken edge should be
+/// the more frequent one.
+fn negated(op: Op, k: u32) -> Option<(Op, u32)> {
     match (op, k) {
         (Op::JgeK, 1) => Some((Op::JeqK, 0)),
         (Op::JeqK, 0) => Some((Op::JgeK, 1)),
@@ -184,13 +182,12 @@ fn opposite(op: Op, k: u32) -> Option<(Op, u32)> {
 
 struct Writer<'f> {
     frequency: &'f [f64],
-    /// Backwards.
+    /// In reverse order.
     written: Vec<Insn>,
-    /// Per piece of code, where it stands: how many instructions were written when it was, itself
-    /// included.
+    /// Per node, its position: the number of instructions emitted so far, itself included.
     home: Vec<usize>,
-    /// The same for its nearest copy.
-    place: Vec<usize>,
+    /// Per node, the position of its nearest trampoline, or its own.
+    nearest: Vec<usize>,
 }
 
 impl Writer<'_> {
@@ -208,7 +205,7 @@ impl Writer<'_> {
             Code::Branch { op, k, then, otherwise, .. } => {
                 self.branch(graph, op, k, then, otherwise)
             }
-            Code::Window { base, bits, then, otherwise, .. } => {
+            Code::Bitset { base, bits, then, otherwise, .. } => {
                 let jump = self.branch(graph, Op::JsetK, 1, then, otherwise);
                 let look_up = [jump, Insn::new(Op::RshX, 0), Insn::new(Op::LdImm, bits)];
                 self.written.extend(look_up);
@@ -222,26 +219,26 @@ impl Writer<'_> {
         };
         self.written.push(insn);
         self.home[id.0 as usize] = self.written.len();
-        self.place[id.0 as usize] = self.written.len();
+        self.nearest[id.0 as usize] = self.written.len();
     }
 
-    /// A conditional jump; what is out of its reach gets a copy behind it.
+    /// A conditional jump, after the trampolines for targets out of reach.
     fn branch(&mut self, graph: &Graph, op: Op, k: u32, then: CodeId, otherwise: CodeId) -> Insn {
-        // A copy for one side moves the other one instruction further away, so the nearer one is
-        // looked at when that has happened; its copy leaves the first within reach.
+        // A trampoline for one target increases the displacement of the other by one. So the nearer target is
+        // checked last; its own trampoline keeps the first within reach.
         let (near, far) = if self.distance(then) < self.distance(otherwise) {
             (then, otherwise)
         } else {
             (otherwise, then)
         };
-        for side in [far, near] {
-            if self.distance(side) > REACH {
-                self.copy(graph, side);
+        for target in [far, near] {
+            if self.distance(target) > MAX_DISPLACEMENT {
+                self.trampoline(graph, target);
             }
         }
         let (jt, jf) = (self.distance(then), self.distance(otherwise));
-        let (jt, jf) = (jt.min(REACH) as u8, jf.min(REACH) as u8);
-        match opposite(op, k) {
+        let (jt, jf) = (jt.min(MAX_DISPLACEMENT) as u8, jf.min(MAX_DISPLACEMENT) as u8);
+        match negated(op, k) {
             Some((op, k)) if jt > 0 && jf > 0 && self.is_rarer(then, otherwise) => {
                 Insn::branch(op, k, jf, jt)
             }
@@ -254,26 +251,26 @@ impl Writer<'_> {
         of(one) < of(other)
     }
 
-    /// How many instructions an instruction that is written now has to skip to get there.
+    /// The displacement of a node from an instruction that is emitted now.
     fn distance(&self, id: CodeId) -> usize {
-        self.written.len() - self.place[id.0 as usize]
+        self.written.len() - self.nearest[id.0 as usize]
     }
 
-    /// Makes sure that an instruction written now is followed by this code.
+    /// Ensures that an instruction emitted now falls through to this node.
     fn fall_into(&mut self, graph: &Graph, next: CodeId) {
         if self.distance(next) > 0 {
-            self.copy(graph, next);
+            self.trampoline(graph, next);
         }
     }
 
-    /// Writes a copy of the code's first instruction, or a jump to it.
-    fn copy(&mut self, graph: &Graph, id: CodeId) {
+    /// Emits a copy of a return, or a jump to the node.
+    fn trampoline(&mut self, graph: &Graph, id: CodeId) {
         let insn = match graph.get(id) {
             Code::Return(verdict) => Insn::new(Op::RetK, verdict.0),
             _ => Insn::new(Op::Ja, (self.written.len() - self.home[id.0 as usize]) as u32),
         };
         self.written.push(insn);
-        self.place[id.0 as usize] = self.written.len();
+        self.nearest[id.0 as usize] = self.written.len();
     }
 }
 
@@ -283,7 +280,7 @@ mod tests {
     use super::*;
     use callgate_bpf::verdict::Verdict;
 
-    /// A branch whose sides are so far away: how many copies it gets, and its distances.
+    /// A branch with targets at these displacements: its number of trampolines, and its displacements.
     fn branch(then: usize, otherwise: usize) -> (usize, u8, u8) {
         let mut graph = Graph::default();
         let sides = [Verdict::ALLOW, Verdict::LOG].map(|verdict| graph.add(Code::Return(verdict)));
@@ -293,7 +290,7 @@ mod tests {
             frequency: &[],
             written: vec![Insn::new(Op::Ja, 0); written],
             home: home.clone(),
-            place: home,
+            nearest: home,
         };
         let insn = writer.branch(&graph, Op::JeqK, 0, sides[0], sides[1]);
         let copies = writer.written.len() - written;
@@ -301,7 +298,7 @@ mod tests {
         for (distance, far, k) in
             [(insn.jt, then, Verdict::ALLOW.0), (insn.jf, otherwise, Verdict::LOG.0)]
         {
-            // Either the copy, or what was written in that place.
+            // Either a trampoline, or the original target.
             let copied = lands(distance) == Insn::new(Op::RetK, k);
             assert!(copied || usize::from(distance) == far + copies, "{then} {otherwise}");
         }
@@ -309,21 +306,21 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_out_of_reach_gets_a_copy() {
+    fn only_targets_out_of_reach_get_trampolines() {
         assert_eq!(branch(255, 255), (0, 255, 255));
         assert_eq!(branch(256, 0), (1, 0, 1));
         assert_eq!(branch(256, 253), (1, 0, 254));
-        // The copy moves the other side to the very end of the reach …
+        // The trampoline increases the displacement of the other target to the maximum …
         assert_eq!(branch(256, 254), (1, 0, 255));
         assert_eq!(branch(254, 256), (1, 255, 0));
-        // … and beyond it.
+        // … and above it.
         assert_eq!(branch(256, 255), (2, 1, 0));
         assert_eq!(branch(255, 256), (2, 0, 1));
         assert_eq!(branch(1000, 1000), (2, 1, 0));
     }
 
     #[test]
-    fn what_a_test_of_an_argument_refuses_is_rare() {
+    fn edges_to_denials_are_rare() {
         let mut graph = Graph::default();
         let held = Held { word: Word::IP_LOW, mask: u32::MAX };
         let [refuse, allow, log] = [Verdict::errno(1), Verdict::ALLOW, Verdict::LOG]
@@ -333,28 +330,33 @@ mod tests {
         let open = test(allow, log);
         let first = test(refuse, open);
         let root = graph.add(Code::Load { word: Word::IP_LOW, next: first });
-        let call = WeightedCall { token: 0, nr: 0, weight: 1.0, always_allowed: false };
-        let frequency = frequencies(&graph, root, &[call], Model::Uncached);
+        let syscall = WeightedSyscall { token: 0, nr: 0, weight: 1.0, always_allowed: false };
+        let frequency = frequencies(&graph, root, &[syscall], Model::Uncached);
         let of = |id: CodeId| frequency[id.0 as usize];
-        assert_eq!((of(root), of(first), of(refuse)), (1.0, 1.0, REFUSED));
-        assert_eq!((of(open), of(allow)), (1.0 - REFUSED, (1.0 - REFUSED) / 2.0));
+        assert_eq!((of(root), of(first), of(refuse)), (1.0, 1.0, DENIED));
+        assert_eq!((of(open), of(allow)), (1.0 - DENIED, (1.0 - DENIED) / 2.0));
         assert_eq!(of(allow), of(log));
     }
 
     #[test]
-    fn where_neither_side_falls_through_the_comparison_holds_for_the_frequent_one() {
+    fn without_a_fall_through_the_taken_edge_is_the_frequent_one() {
         let mut graph = Graph::default();
         let [rare, frequent] =
             [Verdict::LOG, Verdict::ALLOW].map(|verdict| graph.add(Code::Return(verdict)));
         let written = |near: usize, op, k| {
             let written = vec![Insn::new(Op::Ja, 0); near + 10];
-            let place = vec![10, 5];
-            let mut writer = Writer { frequency: &[1.0, 2.0], written, home: place.clone(), place };
+            let home = vec![10, 5];
+            let mut writer =
+                Writer { frequency: &[1.0, 2.0], written, home: home.clone(), nearest: home };
             writer.branch(&graph, op, k, rare, frequent)
         };
         assert_eq!(written(1, Op::JgeK, 1), Insn::branch(Op::JeqK, 0, 6, 1));
         assert_eq!(written(1, Op::JeqK, 0), Insn::branch(Op::JgeK, 1, 6, 1));
-        assert_eq!(written(0, Op::JgeK, 1), Insn::branch(Op::JgeK, 1, 0, 5), "it falls through");
-        assert_eq!(written(1, Op::JgeK, 2), Insn::branch(Op::JgeK, 2, 1, 6), "it has no opposite");
+        assert_eq!(
+            written(0, Op::JgeK, 1),
+            Insn::branch(Op::JgeK, 1, 0, 5),
+            "it has a fall-through"
+        );
+        assert_eq!(written(1, Op::JgeK, 2), Insn::branch(Op::JgeK, 2, 1, 6), "it has no negation");
     }
 }

@@ -1,76 +1,76 @@
-//! The code generator: from a function of the diagram to a program.
+//! The code generator: from a decision diagram (MTBDD) to a program.
 //!
 //! ```text
 //! diagram ──lower──> code graph ──layout──> instructions
-//!            │  entry: the order of a call's arguments
-//!            │  numbers, twin: which runs of values there are
-//!            │  tree: search trees for runs of values
+//!            │  dispatch: trees for arch and number; reuse: x32 reuses the tree of x86-64
+//!            │  arguments: the order of the arguments of a syscall
+//!            │  tree: search trees over intervals of values
 //!            └─ word: masks for argument words
 //! ```
 //!
-//! What comes out is not trusted: [`Meaning::prove`](callgate_proof::Meaning::prove) executes it symbolically and compares.
+//! The result is not trusted: [`Meaning::prove`](callgate_proof::Meaning::prove) executes it symbolically and
+//! compares.
 //!
 //! # Weights, and the prior
 //!
-//! A tree is best for calls that happen so and so often. [`Weights`] say how often; a [`Model`] says
-//! which calls pay at all. Without weights, this is assumed ([`Weights::uniform`]):
+//! Trees minimize the expected cost. [`Weights`] are the frequencies of the syscalls; a [`Model`] determines which
+//! syscalls pay. Without weights, the prior ([`Weights::uniform`]) is:
 //!
-//! - *Each call of the filter's first architecture that is always allowed happens equally often.* These
-//!   are the calls that programs under the filter make; which of them are frequent differs from workload
-//!   to workload by orders of magnitude, so a wrong guess would cost more than none. It is also what
-//!   figures of other compilers are compared by.
-//! - *Always-allowed calls without weight have a tenth of all weight together*: those of further
-//!   architectures (x86 and x32 on x86-64), which are there for compatibility, and with counts those that
-//!   the recording did not see.
-//! - *Calls that are not always allowed have a hundredth together.* A denied call is rare in a program
-//!   that works, and returns at once. A call whose arguments decide is made, but how often is as unknown;
-//!   give weights where it matters.
+//! - *All always-allowed syscalls of the filter's first architecture have the same weight.* Programs under the
+//!   filter use these syscalls. Which of them are frequent differs between workloads by orders of magnitude,
+//!   so a wrong guess would cost more than none. Comparisons with other compilers use this prior, too.
+//! - *Always-allowed syscalls without a weight have a tenth of the total weight together*: those of further
+//!   architectures (x86 and x32 on x86-64), which exist for compatibility, and, with counts, those that are
+//!   missing in the recording.
+//! - *Syscalls that are not always allowed have a hundredth together.* A denied syscall is rare in a working program,
+//!   and returns at once. A syscall whose arguments decide does occur, but its frequency is unknown, too; give
+//!   weights where it matters.
 //!
-//! All calls that have weight under the prior are always allowed, and so scaled alike by every model:
-//! without weights, the models make the same program. They differ as soon as weights have calls of both
-//! kinds.
+//! Under the prior, all syscalls with a weight are always allowed, and every model scales them alike: without
+//! weights, all models generate the same program. They differ if syscalls of both kinds have weights.
 
+mod arguments;
 mod code;
 pub mod cost;
-mod entry;
+mod dispatch;
 mod layout;
+mod limits;
 mod lower;
-mod numbers;
 pub mod query;
+mod reuse;
 mod tree;
-mod twin;
 mod weights;
 mod word;
 
 pub use cost::{Aim, Model};
-pub use weights::{Count, WeightError, WeightedCall, Weights};
+pub use weights::{Count, WeightError, WeightedSyscall, Weights};
 
 use callgate_bpf::Insn;
 use callgate_bpf::data::Endian;
 use callgate_proof::diagram::{DiagramError, Func, Store};
 
-/// How many functions of arguments are looked at in every way. Real filters need some thousands at
-/// most; beyond, code is still made, by the plain ways only.
+/// The number of functions of arguments for which all alternatives are tried. Real filters need at most some
+/// thousands; beyond, code is generated without the expensive alternatives.
 const EFFORT: u32 = 20_000;
 
-/// The instructions of a program for a function. They may be more than the kernel accepts.
+/// The instructions of a program for a function. There may be more than the kernel accepts.
 pub fn generate(
     store: &mut Store,
     root: Func,
-    calls: &[WeightedCall],
+    syscalls: &[WeightedSyscall],
     model: Model,
     aim: Aim,
     endian: Endian,
 ) -> Result<Vec<Insn>, DiagramError> {
     let mut attempt = |effort: u32| -> Result<Vec<Insn>, DiagramError> {
-        store.begin();
-        let mut lowering = lower::Lowering::new(store, root, calls, model, aim, effort);
+        store.reset_steps();
+        let mut lowering = lower::Lowering::new(store, root, syscalls, model, aim, effort);
         let entry = lowering.code(root)?;
         let graph = lowering.graph;
-        let frequency = layout::frequencies(&graph, entry, calls, model);
+        let frequency = layout::frequencies(&graph, entry, syscalls, model);
         Ok(layout::lay_out(&graph, entry, &frequency, endian))
     };
-    // A search that takes too long is no reason to refuse a filter.
+    // If the search exhausts the budget, generate code without it.
     match attempt(EFFORT) {
         Err(error) if error.is_out_of_budget() => attempt(0),
         made => made,

@@ -1,17 +1,16 @@
-//! From the diagram to the code graph, one word at a time.
+//! Lowering: from the diagram to the code graph, one word at a time.
 //!
-//! Each function of the diagram becomes one piece of code, however often it is used: it loads its
-//! first word and finds out where the word's value leads. Arch and number are searched by runs of
-//! values, weighted by the calls that happen; nothing but loads of these two words and comparisons
-//! stands on such a path, so that the kernel finds every call constant allow that is one.
-//! Arguments may also be tested by masks.
+//! Each function of the diagram becomes one piece of code, shared by all its uses: it loads its first word and
+//! finds the exit of the word's value. Arch and number get dispatch trees over intervals of values, weighted by
+//! the expected syscalls. These paths contain only loads of the two words and comparisons, so that the
+//! kernel recognizes constant allow. Arguments may also be tested by masks.
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet};
 
 use super::code::{Code, CodeId, Graph, Held};
-use super::numbers::MAX_RUNS;
+use super::limits::MAX_INTERVALS;
 use super::tree::{Node, Tree};
-use super::weights::WeightedCall;
+use super::weights::WeightedSyscall;
 use super::word::{Plan, Planner};
 use super::{Aim, Model};
 use crate::query::{self, Cube};
@@ -20,11 +19,11 @@ use callgate_bpf::data::Word;
 use callgate_bpf::verdict::Verdict;
 use callgate_proof::diagram::{DiagramError, Func, Split, Store};
 
-/// What all calls weigh together that have no weight but are always allowed (those of further
-/// architectures, or that a recording did not see), relative to all with weight.
+/// The total weight of all always-allowed syscalls without a weight (of further architectures, or missing in the
+/// recording), relative to that of all syscalls with a weight.
 const UNSEEN: f64 = 0.1;
 
-/// The same for the calls that are not: enough to decide between trees that are otherwise equal.
+/// The same for syscalls that are not always allowed: enough to decide between trees of otherwise equal cost.
 const UNLIKELY: f64 = 0.01;
 
 pub(super) struct Lowering<'a> {
@@ -32,15 +31,14 @@ pub(super) struct Lowering<'a> {
     pub(super) graph: Graph,
     pub(super) done: HashMap<(Func, Guards), CodeId>,
     pub(super) aim: Aim,
-    /// Values of arch and number that lead to a function of the next word, with their weights.
+    /// Per function of the number, its syscall numbers with weights.
     pub(super) numbers: HashMap<Func, Vec<(u32, f64)>>,
     pub(super) arches: Vec<(u32, f64)>,
-    /// What numbers lead to.
+    /// The exits of the number.
     entries: FxHashSet<Func>,
-    /// How many functions of arguments may still be looked at in every way.
+    /// The number of functions of arguments for which all alternatives may still be tried.
     pub(super) effort: u32,
-    /// Numbers of what was ever [`Pending`]: its exit, mask and rest, and the number of what is around
-    /// it.
+    /// The numbers of all [`Pending`] continuations, by exit, mask, rest, and the number of the outer one.
     pending: HashMap<(Func, u32, Func, usize), usize>,
 }
 
@@ -48,49 +46,50 @@ impl<'a> Lowering<'a> {
     pub(super) fn new(
         store: &'a mut Store,
         root: Func,
-        calls: &[WeightedCall],
+        syscalls: &[WeightedSyscall],
         model: Model,
         aim: Aim,
         effort: u32,
     ) -> Lowering<'a> {
-        let weigh = |call: &WeightedCall| model.weigh(call);
-        let total: f64 = calls.iter().map(weigh).sum();
+        let weigh = |syscall: &WeightedSyscall| model.weigh(syscall);
+        let total: f64 = syscalls.iter().map(weigh).sum();
         let scale = if total > 0.0 { 1.0 / total } else { 0.0 };
-        let share = |of: f64, is: &dyn Fn(&WeightedCall) -> bool| {
-            of / calls.iter().filter(|call| call.weight == 0.0 && is(call)).count().max(1) as f64
+        let share = |of: f64, is: &dyn Fn(&WeightedSyscall) -> bool| {
+            of / syscalls.iter().filter(|s| s.weight == 0.0 && is(s)).count().max(1) as f64
         };
-        let unseen = share(UNSEEN, &|call| call.always_allowed);
-        let unlikely = share(UNLIKELY, &|call| !call.always_allowed);
+        let unseen = share(UNSEEN, &|syscall| syscall.always_allowed);
+        let unlikely = share(UNLIKELY, &|syscall| !syscall.always_allowed);
         let mut arches: Vec<(u32, f64)> = Vec::new();
         let mut func = root;
         let mut numbers: HashMap<Func, Vec<(u32, f64)>> = HashMap::default();
-        for call in calls {
-            let weight = match call {
-                WeightedCall { weight, .. } if *weight > 0.0 => weigh(call) * scale,
-                WeightedCall { always_allowed: true, .. } => unseen,
+        for syscall in syscalls {
+            let weight = match syscall {
+                WeightedSyscall { weight, .. } if *weight > 0.0 => weigh(syscall) * scale,
+                WeightedSyscall { always_allowed: true, .. } => unseen,
                 _ => unlikely,
             };
-            match arches.last_mut().filter(|(token, _)| *token == call.token) {
+            match arches.last_mut().filter(|(token, _)| *token == syscall.token) {
                 Some((_, sum)) => *sum += weight,
                 None => {
-                    arches.push((call.token, weight));
-                    func = store.follow(root, Word::ARCH, call.token);
+                    arches.push((syscall.token, weight));
+                    func = store.follow(root, Word::ARCH, syscall.token);
                 }
             }
-            numbers.entry(func).or_default().push((call.nr, weight));
+            numbers.entry(func).or_default().push((syscall.nr, weight));
         }
-        for calls in numbers.values_mut() {
-            calls.sort_by_key(|(nr, _)| *nr);
-            // Architectures with the same rules share a function, and its numbers.
-            calls.dedup_by(|(nr, weight), (kept, sum)| {
+        for weights in numbers.values_mut() {
+            weights.sort_by_key(|(nr, _)| *nr);
+            // Architectures with the same rules share a function and its numbers.
+            weights.dedup_by(|(nr, weight), (kept, sum)| {
                 *sum += if nr == kept { *weight } else { 0.0 };
                 nr == kept
             });
         }
         let mut entries = FxHashSet::default();
         for func in numbers.keys() {
-            let runs = query::partition(store, *func, Word::NR, MAX_RUNS).unwrap_or_default();
-            entries.extend(runs.into_iter().map(|run| run.then));
+            let intervals =
+                query::partition(store, *func, Word::NR, MAX_INTERVALS).unwrap_or_default();
+            entries.extend(intervals.into_iter().map(|interval| interval.then));
         }
         Lowering {
             store,
@@ -110,14 +109,16 @@ impl<'a> Lowering<'a> {
         self.guarded(func, Guards::default())
     }
 
-    /// The code of a function where the guards still have to be checked. Words come in order, so it
-    /// calls itself at most 16 deep.
+    /// The code of a function, where the guards are still to be checked. Words are in order, so the recursion depth
+    /// is at most 16.
     fn guarded(&mut self, func: Func, guards: Guards) -> Result<CodeId, DiagramError> {
         if let Some(done) = self.done.get(&(func, guards)) {
             return Ok(*done);
         }
         let code = match self.store.top_word(func) {
-            None if self.store.behind(func) != func => self.entry(self.store.behind(func))?,
+            None if self.store.resolve_placeholder(func) != func => {
+                self.entry(self.store.resolve_placeholder(func))?
+            }
             None => {
                 let no_verdict = DiagramError::defect("a constant function has a verdict");
                 let verdict = self.store.as_verdict(func).ok_or(no_verdict)?;
@@ -142,15 +143,15 @@ impl<'a> Lowering<'a> {
         Ok(code)
     }
 
-    /// What a function is once its first word is zero, if anything else leads to the verdict of the
-    /// guards, and the rest decides between that and one other verdict. It is no guard where the
-    /// rest is also needed without one: on a 32-bit architecture with the same rule, say.
+    /// The cofactor of a function for zero as its first word, if every other value leads to the verdict of the
+    /// guards, and the cofactor decides between that and one other verdict. The word is not a guard if the
+    /// cofactor is also needed without it, for example on a 32-bit architecture with the same rule.
     fn as_guard(&self, func: Func, word: Word, guards: Guards) -> Option<(Func, Guards)> {
         if word <= Word::NR {
             return None;
         }
-        let runs = query::partition(self.store, func, word, 2)?;
-        let [zero, other] = runs.as_slice() else { return None };
+        let intervals = query::partition(self.store, func, word, 2)?;
+        let [zero, other] = intervals.as_slice() else { return None };
         let otherwise = self.store.as_verdict(other.then)?;
         let shared = self.entries.contains(&zero.then);
         let fits = zero.last == 0
@@ -164,7 +165,7 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// A return behind guards. They are checked in one order, so that their ends are shared.
+    /// A return after the guards. They are checked in a fixed order, so that code is shared.
     fn guarded_return(&mut self, verdict: Verdict, guards: Guards) -> CodeId {
         let mut next = self.graph.add(Code::Return(verdict));
         let Some(otherwise) = guards.otherwise.filter(|otherwise| *otherwise != verdict) else {
@@ -180,19 +181,19 @@ impl<'a> Lowering<'a> {
         next
     }
 
-    /// The code of a search tree whose classes lead to these places; behind a window, where A holds
-    /// nothing of the word any more, to those of `behind`.
+    /// The code of a search tree whose classes continue at `exits`; after a bitset test, which overwrites A, at
+    /// `exits_without_a`.
     pub(super) fn tree(
         &mut self,
         tree: &Tree,
-        places: &[CodeId],
-        behind: &[CodeId],
+        exits: &[CodeId],
+        exits_without_a: &[CodeId],
         held: Held,
     ) -> CodeId {
         let mut ids: Vec<CodeId> = Vec::with_capacity(tree.nodes.len());
         for node in &tree.nodes {
             let id = match *node {
-                Node::Leaf { class } => places[class],
+                Node::Leaf { class } => exits[class],
                 Node::Test { split, then, otherwise } => {
                     let (op, k) = match split {
                         Split::Equal(k) => (Op::JeqK, k),
@@ -205,13 +206,13 @@ impl<'a> Lowering<'a> {
                     let (op, k, then, otherwise) = (Op::JsetK, mask, ids[then], ids[otherwise]);
                     self.graph.add(Code::Branch { held, op, k, then, otherwise })
                 }
-                Node::Window { base, bits, then, otherwise } => {
-                    let side = |node: usize| match tree.nodes[node] {
-                        Node::Leaf { class } => behind[class],
+                Node::Bitset { base, bits, then, otherwise } => {
+                    let successor = |node: usize| match tree.nodes[node] {
+                        Node::Leaf { class } => exits_without_a[class],
                         _ => ids[node],
                     };
-                    let (then, otherwise) = (side(then), side(otherwise));
-                    self.graph.add(Code::Window { held, base, bits, then, otherwise })
+                    let (then, otherwise) = (successor(then), successor(otherwise));
+                    self.graph.add(Code::Bitset { held, base, bits, then, otherwise })
                 }
             };
             ids.push(id);
@@ -232,8 +233,8 @@ impl<'a> Lowering<'a> {
         Ok(code)
     }
 
-    /// The code of a function of the planner's word in a place where A holds the bits of `held`. Each
-    /// step knows more bits, so it calls itself at most 64 deep.
+    /// The code of a function of the planner's word where A holds the bits `held`. Each step fixes more bits, so the
+    /// recursion depth is at most 64.
     fn follow_plan(
         &mut self,
         walk: &mut Walk,
@@ -252,12 +253,12 @@ impl<'a> Lowering<'a> {
                 None => self.guarded(func, walk.guards)?,
             },
             Plan::Search { tree, exits } => {
-                let (mut places, mut behind) = (Vec::new(), Vec::new());
+                let (mut codes, mut codes_without_a) = (Vec::new(), Vec::new());
                 for exit in exits {
-                    places.push(self.follow_plan(walk, (exit, held), pending)?);
-                    behind.push(self.follow_plan(walk, (exit, 0), pending)?);
+                    codes.push(self.follow_plan(walk, (exit, held), pending)?);
+                    codes_without_a.push(self.follow_plan(walk, (exit, 0), pending)?);
                 }
-                self.tree(&tree, &places, &behind, holding)
+                self.tree(&tree, &codes, &codes_without_a, holding)
             }
             Plan::AnyBit { mask, then, otherwise } => {
                 let then = self.follow_plan(walk, (then, held), pending)?;
@@ -266,7 +267,7 @@ impl<'a> Lowering<'a> {
                 self.graph.add(Code::Branch { held: holding, op, k, then, otherwise })
             }
             Plan::Products { products, otherwise } => {
-                // From the last to the first. A holds the word until the first `and`.
+                // From the last to the first. A is unchanged until the first `and`.
                 let keeps = |cube: &Cube| cube.mask == held || cube.wanted == 0;
                 let first_and = products.iter().position(|(cube, _)| !keeps(cube));
                 let left = if first_and.is_some() { 0 } else { held };
@@ -320,7 +321,7 @@ impl<'a> Lowering<'a> {
         Ok(id)
     }
 
-    /// The code that goes on with what is pending in a place where A holds the bits of `held`.
+    /// The code of a pending continuation where A holds the bits `held`.
     fn resume(
         &mut self,
         walk: &mut Walk,
@@ -336,40 +337,40 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// Words that must be zero, for else there is this verdict.
+/// Words that must be zero; otherwise the verdict is `otherwise`.
 ///
-/// That an argument fits into 32 bits is checked for many calls. Checked last, right before the
-/// return, these checks are the same code for all of them.
+/// Many syscalls check that an argument fits into 32 bits. If these checks come last, right before the return, all
+/// of them share the code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Guards {
-    /// By their index.
+    /// A bitmap by index.
     words: u16,
     otherwise: Option<Verdict>,
 }
 
-/// The way through the plans of one word.
+/// The traversal of the plans of one word.
 struct Walk {
     planner: Planner,
     guards: Guards,
     done: HashMap<Key, CodeId>,
 }
 
-/// What follows once the values are known for which the bits outside `mask` matter.
+/// The continuation after the values have been separated for which the bits outside `mask` matter.
 struct Pending<'a> {
-    /// Equal for what is equal, all around it included; from 1.
+    /// The same for equal continuations with equal outer ones; from 1.
     number: usize,
-    /// Where these values do not lead.
+    /// The exit at which it applies.
     exit: Func,
     mask: u32,
     then: Func,
     outer: Option<&'a Pending<'a>>,
 }
 
-/// A function, what A holds, and the number of what is pending.
+/// A function, the bits that A holds, and the number of the pending continuation.
 type Key = (Func, u32, usize);
 
 impl Pending<'_> {
-    /// The innermost that goes on at an exit.
+    /// The innermost continuation that applies at an exit.
     fn at(&self, exit: Func) -> Option<&Pending<'_>> {
         let mut pending = Some(self);
         while let Some(inner) = pending.filter(|pending| pending.exit != exit) {

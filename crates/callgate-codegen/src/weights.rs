@@ -1,4 +1,4 @@
-//! How often each call happens.
+//! Weights: how often each syscall occurs.
 
 use std::collections::BTreeMap;
 
@@ -7,31 +7,31 @@ use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;
 use callgate_proof::diagram::{Func, Store};
 
-/// How often calls happen, relative to each other.
+/// How often syscalls occur, relative to each other.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Weights(Kind);
+pub struct Weights(WeightSource);
 
 #[derive(Clone, Debug, Default, PartialEq)]
-enum Kind {
-    /// Every call of the first architecture that is always allowed happens equally often.
+enum WeightSource {
+    /// All always-allowed syscalls of the first architecture have the same weight.
     #[default]
     Uniform,
-    /// By name, and by the architecture that the count is for, if it is for one alone.
+    /// Counts by name and, if known, by architecture.
     Counts(BTreeMap<String, Vec<(Option<Arch>, f64)>>),
 }
 
-/// One call and how often it happened.
+/// A syscall and its number of occurrences.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Count {
-    /// Whose call it is; `None` when it is not known.
+    /// The architecture; `None` if unknown.
     pub arch: Option<Arch>,
-    /// The name of the call.
+    /// The name of the syscall.
     pub name: String,
-    /// How often it happened.
+    /// The number of occurrences.
     pub count: f64,
 }
 
-/// Why a count is no weight.
+/// The error for a count that is not a valid weight.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WeightError {
     name: String,
@@ -40,47 +40,50 @@ pub struct WeightError {
 
 impl std::fmt::Display for WeightError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "the weight of {} is {}; a weight is a finite number ≥ 0", self.name, self.given)
+        write!(
+            f,
+            "the weight of {} is {}; a weight must be a finite number of at least 0",
+            self.name, self.given
+        )
     }
 }
 
 impl std::error::Error for WeightError {}
 
-/// One call with its weight.
+/// A syscall with its weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct WeightedCall {
+pub struct WeightedSyscall {
     /// The arch token.
     pub token: u32,
     /// The number.
     pub nr: u32,
-    /// How often it happens.
+    /// The weight.
     pub weight: f64,
-    /// Whether it is allowed whatever its arguments are.
+    /// Whether it is allowed for all arguments.
     pub always_allowed: bool,
 }
 
 impl Weights {
-    /// The prior: every call of the filter's first architecture that is always allowed happens
-    /// equally often. See the [module](super) for the reasons.
+    /// The prior: all always-allowed syscalls of the filter's first architecture have the same weight. See the
+    /// [crate](super) for the reasons.
     pub fn uniform() -> Weights {
-        Weights(Kind::Uniform)
+        Weights(WeightSource::Uniform)
     }
 
-    /// Counts by name of call; names that occur twice add up. They are taken for the first
-    /// architecture of the filter; those that it does not have are ignored.
+    /// Counts by name of syscall; counts with the same name are added. They apply to the first architecture of the
+    /// filter; names that it does not have are ignored.
     ///
     /// # Errors
-    /// When a count is negative, infinite or not a number.
+    /// If a count is negative, infinite or not a number.
     pub fn counts(counts: impl IntoIterator<Item = (String, f64)>) -> Result<Weights, WeightError> {
         let of_first = |(name, count)| Count { arch: None, name, count };
         Weights::of(counts.into_iter().map(of_first))
     }
 
-    /// Counts as a recording gives them, in which a count may be for one architecture alone;
-    /// otherwise as [`Weights::counts`].
+    /// As [`Weights::counts`], for counts that may have an architecture, as in a recording.
     ///
     /// # Errors
-    /// When a count is negative, infinite or not a number.
+    /// If a count is negative, infinite or not a number.
     pub fn of(counts: impl IntoIterator<Item = Count>) -> Result<Weights, WeightError> {
         let mut sums: BTreeMap<String, Vec<(Option<Arch>, f64)>> = BTreeMap::new();
         for Count { arch, name, count: given } in counts {
@@ -88,13 +91,12 @@ impl Weights {
                 return Err(WeightError { name, given });
             }
             let sums = sums.entry(name).or_default();
-            match sums.iter_mut().find(|(known, _)| *known == arch) {
+            match sums.iter_mut().find(|(of, _)| *of == arch) {
                 Some((_, sum)) => *sum = (*sum + given).min(f64::MAX),
                 None => sums.push((arch, given)),
             }
         }
-        // Counts are relative. As shares of the largest, they neither overflow when they are added
-        // up nor when something is divided by their sum.
+        // Counts are relative. Relative to the largest, neither their sum nor a division by it overflows.
         let all = sums.values().flatten().map(|(_, sum)| *sum);
         let largest = all.fold(0.0, f64::max);
         for sums in sums.values_mut() {
@@ -103,12 +105,12 @@ impl Weights {
                 sums.iter_mut().for_each(|(_, share)| *share /= largest);
             }
         }
-        Ok(Weights(Kind::Counts(sums)))
+        Ok(Weights(WeightSource::Counts(sums)))
     }
 
-    /// The calls of these architectures that happen under a filter, by token and number.
-    pub fn resolve(&self, store: &Store, filter: Func, arches: &[Arch]) -> Vec<WeightedCall> {
-        let mut calls = Vec::new();
+    /// All known syscalls of these architectures with their weights under a filter, sorted by token and number.
+    pub fn resolve(&self, store: &Store, filter: Func, arches: &[Arch]) -> Vec<WeightedSyscall> {
+        let mut syscalls = Vec::new();
         for (index, arch) in arches.iter().enumerate() {
             let token = arch.token();
             let numbers = store.follow(filter, Word::ARCH, token);
@@ -116,8 +118,8 @@ impl Weights {
                 let always_allowed =
                     store.as_verdict(store.follow(numbers, Word::NR, nr)) == Some(Verdict::ALLOW);
                 let weight = match &self.0 {
-                    Kind::Uniform => f64::from(u8::from(index == 0 && always_allowed)),
-                    Kind::Counts(counts) => counts
+                    WeightSource::Uniform => f64::from(u8::from(index == 0 && always_allowed)),
+                    WeightSource::Counts(counts) => counts
                         .get(name)
                         .into_iter()
                         .flatten()
@@ -125,11 +127,11 @@ impl Weights {
                         .map(|(_, share)| share)
                         .sum(),
                 };
-                calls.push(WeightedCall { token, nr, weight, always_allowed });
+                syscalls.push(WeightedSyscall { token, nr, weight, always_allowed });
             }
         }
-        calls.sort_by_key(|call| (call.token, call.nr));
-        calls
+        syscalls.sort_by_key(|syscall| (syscall.token, syscall.nr));
+        syscalls
     }
 }
 
@@ -138,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_must_be_numbers_that_make_sense() {
+    fn invalid_counts_are_refused() {
         for bad in [-1.0, f64::NAN, f64::INFINITY] {
             let error = Weights::counts([("read".to_string(), bad)]).unwrap_err();
             assert!(error.to_string().contains("read"), "{error}");
@@ -149,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_relative_and_may_be_as_large_or_small_as_a_number_can_be() {
+    fn counts_are_relative_and_may_have_any_magnitude() {
         let counts = |read, write| {
             Weights::counts([("read".to_string(), read), ("write".to_string(), write)])
         };

@@ -1,104 +1,101 @@
-//! Tests on one argument word: the choice between search trees and masks.
+//! The plan for one argument word: the choice between search trees and masks.
 //!
-//! Candidates come from the function itself, not from a list of known patterns. For each exit `E`
-//! of a word, the diagram says what the values that do *not* lead to `E` have in common:
-//! - bits that none of them has: if any is set the result is `E`, one `jset`;
-//! - a bit that all of them have: if it is clear the result is `E`, one `jset`;
-//! - both kinds together: `and` and `jeq`.
+//! Candidates are derived from the function itself, not from a list of known patterns. For each exit `E` of a
+//! word, the diagram provides the common bits of the values that do *not* lead to `E`:
+//! - bits that are clear in all of them: if any is set, the exit is `E`; one `jset`;
+//! - a bit that is set in all of them: if it is clear, the exit is `E`; one `jset`;
+//! - both together: `and` and `jeq`.
 //!
-//! What remains knows those bits and is smaller; it is planned in the same way.
+//! The cofactor for these bits is smaller; it is planned in the same way.
 //!
-//! Where some bits do not matter for most values (the size bits of an `ioctl` number, say), the values
-//! for which they do matter are found first; then `and` takes these bits away, and the rest is
-//! planned on what is left. Which bits to try is read off an irredundant sum of products.
+//! If some bits do not matter for most values (such as the size bits of an `ioctl` number), the values for which
+//! they matter are separated first; then `and` clears these bits, and the rest is planned without them. An
+//! irredundant sum of products (ISOP) suggests the bits to try.
 //!
-//! A search tree over the runs of values competes with all that, and where there are many runs, so
-//! does testing the bits one by one, as the diagram does.
+//! Alternatives are a search tree over the intervals of values and, if there are many intervals, a test per bit as in
+//! the diagram. The alternative with the lowest cost is chosen.
 
 use rustc_hash::FxHashMap as HashMap;
 
 use super::Aim;
-use super::tree::{ARGUMENT_WHOLE, Price, Run, Tree, search_tree};
+use super::limits::MAX_INTERVALS;
+use super::tree::{ARGUMENT_WHOLE, Price, Tree, WeightedInterval, search_tree};
 use crate::query::{self, Cube, Interval};
 use callgate_bpf::data::Word;
 use callgate_proof::diagram::{DiagramError, Func, Store};
 
-/// Above so many runs of values no search tree is built: a test takes away two borders between runs
-/// at the most, so no tree over more would fit into a program.
-const MAX_RUNS: usize = 1 << 15;
-
-/// How many tests deep masks are looked for.
+/// The maximum depth of tests at which masks are searched.
 const MAX_DEPTH: u32 = 4;
 
-/// Above so many runs, or exits, only the cheaper candidates are tried.
-const FEW: usize = 24;
+/// Above this number of intervals, only the cheaper candidates are tried.
+const FEW_INTERVALS: usize = 24;
 
-/// How many exits are tried as the one to be told apart.
+/// The maximum number of exits for which masks are tried.
 const MAX_EXITS: usize = 4;
 
-/// From so many tests on it is tried to leave bits out.
-const MANY: f64 = 4.0;
+/// Above the cost of this number of tests, projection of bits is tried.
+const MANY_TESTS: f64 = 4.0;
 
-/// Sums of more products are not looked at.
+/// The maximum number of products in a sum.
 const MAX_CUBES: usize = 64;
 
-/// How many sets of bits are tried to be left out.
+/// The maximum number of sets of bits for which projection is tried.
 const MAX_PROJECTED: usize = 8;
 
-/// How a function of a word goes on.
+/// The plan for a function of a word.
 #[derive(Clone, Debug)]
 pub(super) enum Plan {
-    /// It does not look at the word any more.
+    /// The function does not depend on the word.
     Exit,
-    /// A search tree over the runs; its classes are the exits.
+    /// A search tree over the intervals; its classes are indexes into the exits.
     Search { tree: Tree, exits: Vec<Func> },
     /// `jset #mask`.
     AnyBit { mask: u32, then: Func, otherwise: Func },
-    /// `and #mask` and `jeq #value`. A holds the word no longer.
+    /// `and #mask` and `jeq #value`, which overwrites A.
     Masked { mask: u32, value: u32, then: Func, otherwise: Func },
-    /// The plan of `first`; where it leads to `exit`, `and #mask` and the plan of `then`.
+    /// The plan of `first`; at `exit`, `and #mask` and the plan of `then`.
     Project { mask: u32, first: Func, exit: Func, then: Func },
-    /// The products one after the other, each with the exit it leads to: `jeq`, `jset`, or `and` and
-    /// `jeq`. Where none fits, the last exit.
-    Products { products: Sum, otherwise: Func },
+    /// A test per product, each with its exit: `jeq`, `jset`, or `and` and `jeq`. If no product matches,
+    /// `otherwise`.
+    Products { products: ProductExits, otherwise: Func },
 }
 
-/// Products with the exits they lead to.
-type Sum = Vec<(Cube, Func)>;
+/// Products with their exits.
+type ProductExits = Vec<(Cube, Func)>;
 
-/// A function, and which bits of the word A holds; the function does not look at others.
-type Place = (Func, u32);
+/// A function, and the bits of the word that A holds; the function depends on no others.
+type State = (Func, u32);
 
 /// The plans for the functions of one word.
 pub(super) struct Planner {
     word: Word,
     price: Price,
-    /// What one test costs that is always made.
+    /// The cost of a test that is always executed.
     test: f64,
-    plans: HashMap<Place, (f64, Plan)>,
-    /// What is known to cost at least this.
-    beyond: HashMap<Place, f64>,
-    /// How many functions may still be looked at in every way.
+    plans: HashMap<State, (f64, Plan)>,
+    /// Lower bounds of costs.
+    at_least: HashMap<State, f64>,
+    /// The number of functions for which all alternatives may still be tried.
     effort: u32,
 }
 
 impl Planner {
-    /// `effort` says how many functions may be looked at in every way.
+    /// `effort` is the number of functions for which all alternatives may be tried.
     pub(super) fn new(word: Word, aim: Aim, effort: u32) -> Planner {
-        // Of a number, the kernel must see what is always allowed.
-        let windows = !matches!(word, Word::ARCH | Word::NR);
-        let price = Price { windows, ..Price::of_argument(aim) };
+        // On paths of arch and number the kernel must recognize constant allow.
+        let bitset_tests = !matches!(word, Word::ARCH | Word::NR);
+        let price = Price { bitset_tests, ..Price::of_argument(aim) };
         Planner {
             word,
             price,
             test: 1.0 + price.size,
             plans: HashMap::default(),
-            beyond: HashMap::default(),
+            at_least: HashMap::default(),
             effort,
         }
     }
 
-    /// What is left of the effort.
+    /// The remaining effort.
     pub(super) fn effort(&self) -> u32 {
         self.effort
     }
@@ -108,172 +105,175 @@ impl Planner {
     }
 
     /// The best plan found.
-    pub(super) fn plan(&mut self, store: &mut Store, place: Place) -> Result<Plan, DiagramError> {
-        self.solve(store, place, 0, f64::INFINITY)?;
-        Ok(self.plans.get(&place).map_or(Plan::Exit, |(_, plan)| plan.clone()))
+    pub(super) fn plan(&mut self, store: &mut Store, state: State) -> Result<Plan, DiagramError> {
+        self.solve(store, state, 0, f64::INFINITY)?;
+        Ok(self.plans.get(&state).map_or(Plan::Exit, |(_, plan)| plan.clone()))
     }
 
-    /// The cost of the best plan found, if it is below `bound`; else infinity.
+    /// The cost of the best plan found, if it is below `bound`; otherwise infinity.
     fn solve(
         &mut self,
         store: &mut Store,
-        place: Place,
+        state: State,
         depth: u32,
         bound: f64,
     ) -> Result<f64, DiagramError> {
-        let (func, _) = place;
+        let (func, _) = state;
         if store.top_word(func) != Some(self.word) {
             return Ok(0.0);
         }
-        if let Some((cost, _)) = self.plans.get(&place) {
+        if let Some((cost, _)) = self.plans.get(&state) {
             return Ok(*cost);
         }
-        if bound <= self.test || self.beyond.get(&place).is_some_and(|beyond| bound <= *beyond) {
+        if bound <= self.test
+            || self.at_least.get(&state).is_some_and(|at_least| bound <= *at_least)
+        {
             return Ok(f64::INFINITY);
         }
-        let few = partition(store, place, self.word, FEW)?;
+        let few = partition(store, state, self.word, FEW_INTERVALS)?;
         let mut best;
         let (exits, products) = match &few {
-            Some(runs) => {
-                best = self.search(runs);
+            Some(intervals) => {
+                best = self.search(intervals);
                 (Vec::new(), None)
             }
             None => {
                 let nodes = query::nodes_of_word(store, func, self.word);
                 best = self.bit_by_bit(store, func, nodes)?;
-                self.of_many(store, place, nodes, depth, bound, &mut best)?
+                self.of_many(store, state, nodes, depth, bound, &mut best)?
             }
         };
         // One comparison cannot be beaten.
         if best.0.min(bound) > self.test && depth < MAX_DEPTH && self.effort > 0 {
             self.effort -= 1;
             match &few {
-                Some(runs) => self.of_few(store, place, runs, depth, bound, &mut best)?,
+                Some(intervals) => self.of_few(store, state, intervals, depth, bound, &mut best)?,
                 None => {
                     for exit in exits {
-                        self.masks(store, place, exit, depth, bound, &mut best)?;
+                        self.masks(store, state, exit, depth, bound, &mut best)?;
                     }
                 }
             }
         }
-        if best.0.min(bound) > MANY * self.test && depth == 0 && self.effort > 0 {
+        if best.0.min(bound) > MANY_TESTS * self.test && depth == 0 && self.effort > 0 {
             let products = match (products, few) {
                 (Some(products), _) => products,
-                (None, Some(_)) => self.products(store, place, &mut best)?,
+                (None, Some(_)) => self.products(store, state, &mut best)?,
                 (None, None) => Vec::new(),
             };
-            self.project(store, place, &products, bound, &mut best)?;
+            self.project(store, state, &products, bound, &mut best)?;
         }
         if best.0 >= bound {
-            self.beyond.insert(place, bound);
+            self.at_least.insert(state, bound);
             return Ok(f64::INFINITY);
         }
         let cost = best.0;
-        self.plans.insert(place, best);
+        self.plans.insert(state, best);
         Ok(cost)
     }
 
-    /// What is tried first where there are many runs. Returns the exits that some bits tell from the
-    /// rest, and the products that were looked at.
+    /// The first candidates for many intervals. Returns the exits that some bits separate from the rest, and the
+    /// products that were computed.
     fn of_many(
         &mut self,
         store: &mut Store,
-        place: Place,
+        state: State,
         nodes: usize,
         depth: u32,
         bound: f64,
         best: &mut (f64, Plan),
-    ) -> Result<(Vec<Func>, Option<Sum>), DiagramError> {
-        let runs = partition(store, place, self.word, self.worth_searching(best.0.min(bound)))?;
-        let scattered = runs.as_deref().is_some_and(scattered);
-        // What has a pattern shares nodes.
-        let is_long = |runs: &&_| (ARGUMENT_WHOLE + 1..nodes).contains(&Vec::len(runs));
-        if let Some(runs) = runs.as_ref().filter(is_long).filter(|_| scattered) {
-            self.search_below(runs, best);
+    ) -> Result<(Vec<Func>, Option<ProductExits>), DiagramError> {
+        let intervals =
+            partition(store, state, self.word, self.worth_searching(best.0.min(bound)))?;
+        let scattered = intervals.as_deref().is_some_and(scattered);
+        // A function with a pattern has fewer nodes than intervals.
+        let is_long = |intervals: &&_| (ARGUMENT_WHOLE + 1..nodes).contains(&Vec::len(intervals));
+        if let Some(intervals) = intervals.as_ref().filter(is_long).filter(|_| scattered) {
+            self.search_below(intervals, best);
             return Ok((Vec::new(), Some(Vec::new())));
         }
-        let mut exits = store.exits(place.0, self.word, MAX_EXITS).unwrap_or_default();
-        // For each, the bits that its values have in common are looked for in all nodes.
+        let mut exits = store.exits(state.0, self.word, MAX_EXITS).unwrap_or_default();
+        // For each exit, the search for common bits visits all nodes.
         store.charge_steps((nodes * exits.len()) as u64)?;
         exits.retain(|exit| {
-            let bounds = query::bounds_except(store, place.0, self.word, *exit);
-            bounds.is_some_and(|bounds| !bounds.any & place.1 != 0 || bounds.all != 0)
+            let bounds = query::bounds_except(store, state.0, self.word, *exit);
+            bounds.is_some_and(|bounds| !bounds.any & state.1 != 0 || bounds.all != 0)
         });
         if depth == 0 && nodes <= 32 {
-            // Most sets of many runs are one mask, which is a node for each of its bits.
+            // Most sets of many intervals are a single mask, which has a node per bit.
             for exit in &exits {
-                self.masks(store, place, *exit, MAX_DEPTH, 1.5 * self.test, best)?;
+                self.masks(store, state, *exit, MAX_DEPTH, 1.5 * self.test, best)?;
             }
         }
-        // Products are a bound for what follows; but of scattered values there is one for each.
+        // The products give a bound for what follows; but scattered values have a product each.
         let products = if depth == 0 && best.0 > self.test && !scattered {
-            Some(self.products(store, place, best)?)
+            Some(self.products(store, state, best)?)
         } else {
             None
         };
-        if let Some(runs) = runs {
-            self.search_below(&runs, best);
+        if let Some(intervals) = intervals {
+            self.search_below(&intervals, best);
         }
         Ok((exits, products))
     }
 
-    /// Of how many runs a search tree might cost less than this: a test takes away two borders between
-    /// runs at the most.
+    /// The maximum number of intervals of a search tree that may cost less than this: a test removes at most two
+    /// bounds of intervals.
     fn worth_searching(&self, cost: f64) -> usize {
-        (2.0 * cost / self.price.size).min(MAX_RUNS as f64) as usize
+        (2.0 * cost / self.price.size).min(MAX_INTERVALS as f64) as usize
     }
 
-    /// A search tree, where it is better.
-    fn search_below(&self, runs: &[Interval], best: &mut (f64, Plan)) {
-        if runs.len() <= self.worth_searching(best.0) {
-            let found = self.search(runs);
+    /// Tries a search tree.
+    fn search_below(&self, intervals: &[Interval], best: &mut (f64, Plan)) {
+        if intervals.len() <= self.worth_searching(best.0) {
+            let found = self.search(intervals);
             if found.0 < best.0 {
                 *best = found;
             }
         }
     }
 
-    /// What is tried where there are few runs: masks.
+    /// The candidates for few intervals: masks.
     fn of_few(
         &mut self,
         store: &mut Store,
-        place: Place,
-        runs: &[Interval],
+        state: State,
+        intervals: &[Interval],
         depth: u32,
         bound: f64,
         best: &mut (f64, Plan),
     ) -> Result<(), DiagramError> {
-        for exit in frequent_exits(runs) {
-            self.masks(store, place, exit, depth, bound, best)?;
+        for exit in frequent_exits(intervals) {
+            self.masks(store, state, exit, depth, bound, best)?;
         }
         Ok(())
     }
 
-    /// A search tree over runs, all equally frequent.
-    fn search(&self, runs: &[Interval]) -> (f64, Plan) {
+    /// A search tree over intervals of equal weight.
+    fn search(&self, intervals: &[Interval]) -> (f64, Plan) {
         let mut exits: Vec<Func> = Vec::new();
         let mut class_of = HashMap::default();
-        let weight = 1.0 / runs.len() as f64;
-        let runs: Vec<Run> = runs
+        let weight = 1.0 / intervals.len() as f64;
+        let intervals: Vec<WeightedInterval> = intervals
             .iter()
-            .map(|run| {
+            .map(|interval| {
                 let next = exits.len();
-                let class = *class_of.entry(run.then).or_insert(next);
+                let class = *class_of.entry(interval.then).or_insert(next);
                 if class == next {
-                    exits.push(run.then);
+                    exits.push(interval.then);
                 }
-                Run { first: run.first, last: run.last, class, weight }
+                WeightedInterval { first: interval.first, last: interval.last, class, weight }
             })
             .collect();
-        let tree = search_tree(&runs, self.price);
+        let tree = search_tree(&intervals, self.price);
         (tree.cost, Plan::Search { tree, exits })
     }
 
-    /// Tests of the bits that tell `exit` from the rest.
+    /// Tries tests of the bits that separate `exit` from the rest.
     fn masks(
         &mut self,
         store: &mut Store,
-        (func, held): Place,
+        (func, held): State,
         exit: Func,
         depth: u32,
         bound: f64,
@@ -307,7 +307,7 @@ impl Planner {
         if always != 0 && mask != held && left > 0.0 {
             let rest = query::fix_bits(store, func, self.word, mask, always)?;
             let again = if store.top_word(rest) == Some(self.word) { self.test } else { 0.0 };
-            // What is loaded again is the whole word.
+            // A reload restores the whole word.
             let cost = if again > 0.0 && held != u32::MAX {
                 f64::INFINITY
             } else {
@@ -321,14 +321,14 @@ impl Planner {
         Ok(())
     }
 
-    /// The products of the exits, but for the one of most values, and the plan that tests them one
-    /// after the other. None when they are too many.
+    /// The products of all exits except the one with the most values; tries the plan that tests them in sequence.
+    /// Empty if there are too many.
     fn products(
         &mut self,
         store: &mut Store,
-        (func, held): Place,
+        (func, held): State,
         best: &mut (f64, Plan),
-    ) -> Result<Sum, DiagramError> {
+    ) -> Result<ProductExits, DiagramError> {
         let Some(exits) = store.exits(func, self.word, MAX_EXITS) else { return Ok(Vec::new()) };
         let size = |exit: &Func| query::values_to(store, func, self.word, *exit);
         let Some(otherwise) = exits.iter().copied().max_by_key(size) else {
@@ -341,7 +341,7 @@ impl Planner {
             };
             products.extend(cubes.into_iter().map(|cube| (cube, exit)));
         }
-        // What leaves A as it is comes first.
+        // Tests that preserve A come first.
         products.sort_by_key(|(cube, _)| (cube.insns(held), cube.mask, cube.wanted));
         let insns: u32 = products.iter().map(|(cube, _)| cube.insns(held)).sum();
         let cost = self.test * f64::from(insns);
@@ -351,11 +351,11 @@ impl Planner {
         Ok(products)
     }
 
-    /// First the values for which some bits matter, then the rest without these bits.
+    /// Tries projection: the values for which some bits matter first, then the rest without these bits.
     fn project(
         &mut self,
         store: &mut Store,
-        (func, held): Place,
+        (func, held): State,
         products: &[(Cube, Func)],
         bound: f64,
         best: &mut (f64, Plan),
@@ -368,7 +368,7 @@ impl Planner {
             *free.entry(held & !cube.mask).or_default() += 1;
         }
         for free in promising(&free) {
-            let then = query::whatever(store, func, self.word, free, exit)?;
+            let then = query::independent_of(store, func, self.word, free, exit)?;
             let first = query::disagreement(store, func, then, self.word, exit)?;
             if first == func {
                 continue;
@@ -384,8 +384,8 @@ impl Planner {
         Ok(())
     }
 
-    /// One test for each node of the diagram, at the most: the first bit that the function looks at
-    /// is tested, and what remains on either side is planned on its own.
+    /// At most one test per node of the diagram: tests the first variable of the function, and plans both cofactors
+    /// separately.
     fn bit_by_bit(
         &self,
         store: &mut Store,
@@ -400,8 +400,8 @@ impl Planner {
     }
 }
 
-/// Sets of bits that do not matter for many cubes: those of the cubes themselves and what two of
-/// them share, the best first.
+/// Sets of bits that do not matter for many cubes: those of the cubes and their pairwise intersections, the best
+/// first.
 fn promising(free: &HashMap<u32, usize>) -> Vec<u32> {
     let mut sets: Vec<(u32, usize)> = free.iter().map(|(set, count)| (*set, *count)).collect();
     sets.sort_by_key(|(set, count)| (std::cmp::Reverse(*count), *set));
@@ -424,7 +424,7 @@ fn promising(free: &HashMap<u32, usize>) -> Vec<u32> {
 }
 
 impl Cube {
-    /// How many instructions test it where A holds `held`.
+    /// The number of instructions that test it if A holds the bits `held`.
     fn insns(&self, held: u32) -> u32 {
         match (self.mask == held, self.wanted) {
             (true, _) | (_, 0) => 1,
@@ -434,33 +434,33 @@ impl Cube {
     }
 }
 
-/// The runs of values, at the price of a search tree over them: functions without any pattern have
-/// very many, again and again.
+/// The intervals of values. Charges the cost of a search tree over them, because functions without a pattern have
+/// very many intervals.
 fn partition(
     store: &mut Store,
-    (func, held): Place,
+    (func, held): State,
     word: Word,
     limit: usize,
 ) -> Result<Option<Vec<Interval>>, DiagramError> {
     if query::repetitions(store, func, word, held) > limit as u64 {
         return Ok(None);
     }
-    let runs = query::partition_within(store, func, word, held, limit);
-    // Walking them, and the dynamic program of the search tree over them.
+    let intervals = query::partition_within(store, func, word, held, limit);
+    // The traversal, and the dynamic program of the search tree.
     let (walked, searched) =
-        (runs.as_ref().map_or(limit, Vec::len), runs.as_ref().map_or(0, Vec::len));
+        (intervals.as_ref().map_or(limit, Vec::len), intervals.as_ref().map_or(0, Vec::len));
     store.charge_steps((walked + searched * searched.min(ARGUMENT_WHOLE).pow(2) / 48) as u64)?;
-    Ok(runs)
+    Ok(intervals)
 }
 
-/// The exits of runs, those of most runs first; of equally many the one that comes first. Nothing here
-/// may depend on the numbers of functions, which are others when the same rules are said otherwise.
-fn frequent_exits(runs: &[Interval]) -> Vec<Func> {
+/// The exits by descending number of intervals, then by first occurrence. The order must not depend on node numbers,
+/// which differ between equivalent descriptions.
+fn frequent_exits(intervals: &[Interval]) -> Vec<Func> {
     let mut exits: Vec<(Func, usize)> = Vec::new();
-    for run in runs {
-        match exits.iter_mut().find(|(exit, _)| *exit == run.then) {
+    for interval in intervals {
+        match exits.iter_mut().find(|(exit, _)| *exit == interval.then) {
             Some((_, count)) => *count += 1,
-            None => exits.push((run.then, 1)),
+            None => exits.push((interval.then, 1)),
         }
     }
     exits.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
@@ -468,13 +468,15 @@ fn frequent_exits(runs: &[Interval]) -> Vec<Func> {
     exits.into_iter().map(|(exit, _)| exit).collect()
 }
 
-/// Whether there are few values to a run, but for those of one exit.
-fn scattered(runs: &[Interval]) -> bool {
-    const FEW_VALUES: u128 = 3;
-    let values = |run: &Interval| u128::from(run.last - run.first) + 1;
-    let Some(widest) = runs.iter().max_by_key(|run| values(run)).map(|run| run.then) else {
+/// Whether the intervals have few values each, except those of one exit.
+fn scattered(intervals: &[Interval]) -> bool {
+    const MEAN_VALUES: u128 = 3;
+    let values = |interval: &Interval| u128::from(interval.last - interval.first) + 1;
+    let Some(widest) =
+        intervals.iter().max_by_key(|interval| values(interval)).map(|interval| interval.then)
+    else {
         return false;
     };
-    let others = || runs.iter().filter(|run| run.then != widest);
-    others().map(values).sum::<u128>() <= FEW_VALUES * others().count() as u128
+    let others = || intervals.iter().filter(|interval| interval.then != widest);
+    others().map(values).sum::<u128>() <= MEAN_VALUES * others().count() as u128
 }

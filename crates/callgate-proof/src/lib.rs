@@ -1,4 +1,4 @@
-//! The trusted core: what a policy means, what a program means, and whether the two are the same.
+//! The trusted core: the meaning of policies, the meaning of programs, and the proof that they are equal.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 

@@ -1,8 +1,8 @@
-//! The proof: what a filter must mean, and whether a program means it.
+//! The proof that a program computes the function of a filter.
 //!
-//! A [`Meaning`] owns its diagram. Nothing outside of this crate can change it: whoever generates code
-//! gets a copy ([`Meaning::copy`]), and a program is accepted only when its own function, found by
-//! symbolic execution in the diagram of the meaning, **is the same node**.
+//! A [`Meaning`] owns its diagram, and nothing outside of this crate can change it: code generators
+//! get a copy ([`Meaning::copy`]). A program is accepted only when its own function, found by
+//! symbolic execution in the same store, **is the same node**.
 
 use callgate_bpf::data::{Endian, SeccompData};
 use callgate_bpf::{LongProgram, Program};
@@ -66,10 +66,10 @@ impl Meaning {
         Meaning::build(budget, endian, |store| store.program(program, endian))
     }
 
-    /// The meaning that `build` makes in a new store.
+    /// The meaning whose function `build` creates in a new store.
     ///
     /// # Errors
-    /// Those of `build`; and the error of a defect, when its function is not of that store or breaks
+    /// Those of `build`; and an internal error when its function belongs to another store or breaks
     /// an invariant of diagrams.
     pub fn build<E: From<DiagramError>>(
         budget: Budget,
@@ -82,7 +82,7 @@ impl Meaning {
         Ok(Meaning { store, func, endian })
     }
 
-    /// The diagram, to be asked.
+    /// The diagram, for queries.
     pub fn store(&self) -> &Store {
         &self.store
     }
@@ -92,15 +92,15 @@ impl Meaning {
         self.func
     }
 
-    /// The byte order of the machines that it is for.
+    /// The byte order of the machines that the filter is for.
     pub fn endian(&self) -> Endian {
         self.endian
     }
 
-    /// A copy of the diagram and of the function, to be worked with.
+    /// A copy of the diagram and of the function, which the caller may modify.
     ///
     /// # Errors
-    /// Never, unless this crate is defective.
+    /// Only because of a defect in this crate.
     pub fn copy(&self) -> Result<(Store, Func), DiagramError> {
         self.store.copy(self.func)
     }
@@ -111,60 +111,60 @@ impl Meaning {
     /// [`NotProved`]: the program computes another function, or its function cannot be found within
     /// the budget.
     pub fn prove(&mut self, program: &Program) -> Result<(), NotProved> {
-        self.store.begin();
+        self.store.reset_steps();
         let proved = self.store.program(program, self.endian)?;
         self.store.check(proved)?;
         if proved == self.func {
             return Ok(());
         }
-        // The witness is for people: there is no proof, whatever it says.
+        // The witness is for the message only: without the same node there is no proof.
         let witness = self.store.witness(proved, self.func, SeccompData::default())?;
-        Err(NotProved(Kind::Differs(witness.map(Box::new))))
+        Err(NotProved(Refusal::Differs(witness.map(Box::new))))
     }
 }
 
-/// Why a program is not proved.
+/// The error when a program is not proved equal to its description.
 #[derive(Clone, Debug, PartialEq)]
-pub struct NotProved(Kind);
+pub struct NotProved(Refusal);
 
 #[derive(Clone, Debug, PartialEq)]
-enum Kind {
+enum Refusal {
     Differs(Option<Box<SeccompData>>),
     Diagram(DiagramError),
 }
 
 impl NotProved {
-    /// A syscall for which the program and the meaning differ.
+    /// A witness: a syscall for which the program and the meaning differ.
     pub fn witness(&self) -> Option<&SeccompData> {
         match &self.0 {
-            Kind::Differs(witness) => witness.as_deref(),
-            Kind::Diagram(_) => None,
+            Refusal::Differs(witness) => witness.as_deref(),
+            Refusal::Diagram(_) => None,
         }
     }
 
-    /// The error that ended the proof without an answer.
+    /// The error of the diagram that ended the proof without a result.
     pub fn diagram_error(&self) -> Option<DiagramError> {
         match &self.0 {
-            Kind::Differs(_) => None,
-            Kind::Diagram(error) => Some(*error),
+            Refusal::Differs(_) => None,
+            Refusal::Diagram(error) => Some(*error),
         }
     }
 }
 
 impl From<DiagramError> for NotProved {
     fn from(error: DiagramError) -> NotProved {
-        NotProved(Kind::Diagram(error))
+        NotProved(Refusal::Diagram(error))
     }
 }
 
 impl std::fmt::Display for NotProved {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.0 {
-            Kind::Differs(Some(data)) => {
+            Refusal::Differs(Some(data)) => {
                 write!(f, "the program differs from its description, for example at {data:x?}")
             }
-            Kind::Differs(None) => write!(f, "the program differs from its description"),
-            Kind::Diagram(error) => error.fmt(f),
+            Refusal::Differs(None) => write!(f, "the program differs from its description"),
+            Refusal::Diagram(error) => error.fmt(f),
         }
     }
 }

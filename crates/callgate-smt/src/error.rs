@@ -1,6 +1,6 @@
-//! The error of a translation.
+//! The error of the translation.
 
-/// A program contains something that no accepted program has: a defect of this project.
+/// A program contains an instruction that seccomp does not accept: a defect of this project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Untranslatable {
     pub(crate) instruction: usize,

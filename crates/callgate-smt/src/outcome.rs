@@ -1,13 +1,13 @@
-//! What a filter may return, and when: the step from conditions to one value.
+//! The returned value of a filter, from the conditions under which each value is returned.
 //!
-//! Equal values are asked about once. Solvers do well with that: the filters are Boolean terms, and only a few values
-//! are left to be compared. A nested if-then-else over all returns takes them a hundred times as long.
+//! Each value has one condition. This form is efficient for solvers: the filters become Boolean terms, and only a few
+//! values are compared. A nested if-then-else over all returns takes a hundred times as long.
 
 use std::collections::BTreeMap;
 
 use crate::writer::{BOOL, WORD, Writer, join};
 
-/// Values with the conditions under which they are returned. For each call, exactly one condition holds.
+/// Values with the conditions under which they are returned. For each syscall, exactly one condition holds.
 #[derive(Default)]
 pub(crate) struct Outcomes(BTreeMap<String, Vec<String>>);
 
@@ -17,14 +17,14 @@ impl Outcomes {
         self.0.entry(value).or_default().push(when);
     }
 
-    /// Defines the value that is returned as `NAME.verdict`, and when it is which one; the term for it.
+    /// Defines the condition of each value, and the returned value as `NAME.verdictN`; returns its term.
     pub(crate) fn define(self, writer: &mut Writer, name: &str) -> String {
         let mut verdict: Option<String> = None;
         for (number, (value, when)) in self.0.into_iter().enumerate() {
             let returns = format!("{name}.returns{number}");
             writer.define(&returns, BOOL, &join("or", &when, "false"), &value);
             verdict = Some(match verdict {
-                // The conditions cover all calls, so the first value needs none.
+                // The conditions cover all syscalls, so the first value needs none.
                 None => value,
                 Some(before) => {
                     let this = format!("{name}.verdict{number}");

@@ -1,4 +1,4 @@
-//! A policy as definitions: which calls each rule matches, and the first match.
+//! A policy as definitions: which syscalls each rule matches, and the first match.
 //!
 //! For section `s` and rule `r` of filter `a` (numbers from 0, in the order of the policy):
 //! - `a.s.match_r`: whether rule `r` matches;
@@ -11,7 +11,7 @@ use callgate_proof::policy::{Cmp, Condition, Field, Policy, Section, Shape, Test
 use crate::outcome::Outcomes;
 use crate::writer::{BOOL, Writer, join, long, word};
 
-/// Defines when a policy returns which verdict.
+/// Defines the conditions under which a policy returns each verdict.
 pub(crate) fn translate(writer: &mut Writer, name: &str, policy: &Policy) -> Outcomes {
     let mut outcomes = Outcomes::default();
     let mut others = Vec::new();
@@ -48,11 +48,11 @@ fn rules(writer: &mut Writer, name: &str, section: &Section, outcomes: &mut Outc
         let rest = format!("(and {} (not {matches}))", left(number));
         writer.define(&left(number + 1), BOOL, &rest, "");
     }
-    writer.comment(&format!("{}: the rest", section.default));
+    writer.comment(&format!("{}: default", section.default));
     outcomes.add(word(section.default.0), left(section.rules.len()));
 }
 
-/// How many names the comment of a rule lists: all, but for large ranges.
+/// The number of names in the comment of a rule: all, except for large ranges.
 fn shown(calls: &CallSet) -> usize {
     const ALL: u64 = 512;
     let numbers = calls.ranges().iter().map(|(first, last)| u64::from(last - first) + 1);
@@ -71,7 +71,7 @@ fn calls(calls: &CallSet) -> String {
     join("or", &ranges.collect::<Vec<_>>(), "false")
 }
 
-/// A condition, with a list of what is still to be written in place of recursion.
+/// The term of a condition. Uses a stack instead of recursion.
 fn condition(condition: &Condition) -> String {
     enum Part<'a> {
         Condition(&'a Condition),

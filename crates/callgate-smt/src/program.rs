@@ -3,10 +3,10 @@
 //! For filter `b` and instruction `i`:
 //! - `b.at_i`: whether execution reaches `i`;
 //! - `b.if_i`: whether the condition of the branch `i` holds;
-//! - `b.A_i`: what `i` computes, where it computes. Loads and moves are not definitions: a register that holds
-//!   a word of the input or a constant is replaced by that;
-//! - `b.A_i.n`, `b.X_i.n`, `b.Mk_i.n`: what a register holds before `i`, after the `n`-th further edge to `i` was
-//!   merged; only where edges bring different values.
+//! - `b.A_i`: the result of `i`, for arithmetic instructions. Loads and moves are not definitions: a register that
+//!   holds a word of the input or a constant is replaced by it;
+//! - `b.A_i.n`, `b.X_i.n`, `b.Mk_i.n`: the contents of a register before `i`, after the `n`-th further edge to `i` was
+//!   merged (a φ-function); only if the values differ.
 //!
 //! Jumps go forward only, so one pass from front to back defines everything before it is used.
 
@@ -23,27 +23,27 @@ const A: usize = 0;
 const X: usize = 1;
 const M: usize = 2;
 
-/// What a register holds.
+/// The contents of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Value {
     Constant(u32),
     /// The word of the input at this offset.
     Word(u32),
-    /// A definition: what instruction `at` computes, or the `edge`-th merge before it.
+    /// A definition: the result of instruction `at`, or the `edge`-th merge before it.
     Defined {
         register: usize,
         at: usize,
         edge: usize,
     },
-    /// Different values on different paths, none of which is read. That is what liveness says; reading it
-    /// anyway is an error, so a mistake there cannot make a wrong script.
+    /// Different values on different paths, none of which is read according to liveness. Reading it is an error, so a
+    /// mistake in liveness cannot lead to a wrong script.
     Dead,
 }
 
 /// A, X, and the scratch memory.
 type State = [Value; 2 + SCRATCH_WORDS];
 
-/// What is known of the paths to an instruction that were seen so far.
+/// The merged state of the paths to an instruction so far.
 struct Arrival {
     state: State,
     /// For each path, the condition under which it is taken.
@@ -53,13 +53,13 @@ struct Arrival {
 struct Translation<'a> {
     writer: &'a mut Writer,
     name: &'a str,
-    /// Per instruction, what arrives there.
+    /// Per instruction, the merged state before it.
     arrivals: Vec<Option<Arrival>>,
     live: Vec<Registers>,
     outcomes: Outcomes,
 }
 
-/// Defines when a program returns which value.
+/// Defines the conditions under which a program returns each value.
 pub(crate) fn translate(
     writer: &mut Writer,
     name: &str,
@@ -87,7 +87,7 @@ pub(crate) fn translate(
 }
 
 impl Translation<'_> {
-    /// Executes one instruction and passes its state on.
+    /// Executes one instruction, and merges its state into those of its successors.
     fn instruction(
         &mut self,
         at: usize,
@@ -144,7 +144,7 @@ impl Translation<'_> {
             Op::DivX | Op::ModX => {
                 let operator = if op == Op::DivX { "bvudiv" } else { "bvurem" };
                 state[A] = self.compute(at, operator, a, x)?;
-                // By zero, the program returns 0.
+                // A division by zero returns 0.
                 let condition = format!("(= {} {})", self.term(at, x)?, word(0));
                 let [is_zero, is_not] = self.edges(at, &condition);
                 self.outcomes.add(word(0), is_zero);
@@ -173,7 +173,7 @@ impl Translation<'_> {
                 return self.branch(at, op, x, (jt, jf), &state);
             }
 
-            // Not in a program that seccomp accepts.
+            // seccomp does not accept these.
             Op::LdWordAbs | Op::DivK | Op::ModK | Op::LshK | Op::RshK => return Err(defect),
             Op::LdMem | Op::LdxMem | Op::St | Op::Stx => return Err(defect),
             Op::LdHalfAbs | Op::LdByteAbs | Op::LdWordInd | Op::LdHalfInd | Op::LdByteInd => {
@@ -205,7 +205,7 @@ impl Translation<'_> {
         self.arrive(at, at + 1 + usize::from(jf), otherwise, state)
     }
 
-    /// Defines the condition of an instruction with two successors; when each of them is next.
+    /// Defines the condition of an instruction with two successors. Returns the conditions of its edges.
     fn edges(&mut self, at: usize, condition: &str) -> [String; 2] {
         let name = self.name;
         self.writer.define(&format!("{name}.if{at}"), BOOL, condition, "");
@@ -215,8 +215,8 @@ impl Translation<'_> {
         ]
     }
 
-    /// One more path leads to `target`: where a register has another value on it, the two are merged. At most
-    /// one path is taken, so it does not matter which of them is asked about first.
+    /// Merges the state of one more edge into that before `target`. At most one of the edges is taken, so their order does
+    /// not matter.
     fn arrive(
         &mut self,
         from: usize,
@@ -276,13 +276,13 @@ impl Translation<'_> {
         Ok(self.computed(at, format!("({operator} {a} (bvand {x} {}))", word(31))))
     }
 
-    /// Defines what an instruction computes.
+    /// Defines the result of an instruction.
     fn computed(&mut self, at: usize, term: String) -> Value {
         self.writer.define(&format!("{}.A{at}", self.name), WORD, &term, "");
         Value::Defined { register: A, at, edge: 0 }
     }
 
-    /// A value that instruction `at` reads or passes on.
+    /// The term of a value that instruction `at` reads or merges.
     fn term(&self, at: usize, value: Value) -> Result<String, Untranslatable> {
         let name = self.name;
         Ok(match value {

@@ -23,7 +23,7 @@ impl Writer {
         self.text.push('\n');
     }
 
-    /// Adds a comment. It may hold names from outside, so all but printable ASCII is escaped: a line break
+    /// Adds a comment. It may contain untrusted names, so everything except printable ASCII is escaped: a line break
     /// would end the comment.
     pub(crate) fn comment(&mut self, comment: &str) {
         self.text.push_str("; ");
@@ -31,7 +31,7 @@ impl Writer {
         self.text.push('\n');
     }
 
-    /// Adds a definition, with a comment behind it unless that is empty.
+    /// Adds a definition, followed by a comment unless that is empty.
     pub(crate) fn define(&mut self, name: &str, sort: &str, term: &str, comment: &str) {
         for part in ["(define-fun ", name, " () ", sort, " ", term, ")"] {
             self.text.push_str(part);
@@ -68,7 +68,7 @@ pub(crate) fn long(value: u64) -> String {
     format!("#x{value:016x}")
 }
 
-/// `(or …)` or `(and …)` of any number of terms; `empty` when there is none.
+/// `(or …)` or `(and …)` of any number of terms; `empty` without terms.
 pub(crate) fn join(operator: &str, terms: &[String], empty: &str) -> String {
     match terms {
         [] => empty.to_owned(),

@@ -1,7 +1,7 @@
-//! A filter by rules or by instructions, for what works on either.
+//! Descriptions: filters as policies or programs, for operations that accept both.
 
 use crate::compile::{self, CompileError};
-use crate::error::Result;
+use crate::error::{BuildError, Result};
 use crate::explain::{Explanation, explain};
 use crate::filter::Filter;
 use callgate_bpf::data::{Endian, SeccompData};
@@ -12,9 +12,9 @@ use callgate_formats::Profile;
 use callgate_proof::diagram::{DiagramError, Func, Store};
 use callgate_proof::policy::Policy;
 
-/// What a filter does, by its rules or its instructions, and how it wants to be installed.
+/// A filter as a policy or as a program, with the properties of its installation.
 ///
-/// [`diff`], [`Description::explain`] and [`stack`](crate::stack) take either kind. A `&Filter`, a
+/// [`diff`], [`Description::explain`] and [`stack`](crate::stack) accept both forms. A `&Filter`, a
 /// `&Policy` and a `&Profile` convert into it; a program needs the byte order of its machine.
 ///
 /// ```
@@ -39,13 +39,13 @@ enum Form<'a> {
 }
 
 impl<'a> Description<'a> {
-    /// A filter that a policy describes, without flags.
+    /// The filter of a policy, without flags.
     pub fn policy(policy: &'a Policy) -> Description<'a> {
         let flags = FilterFlags::default();
         Description { form: Form::Policy(policy), flags, listener: false }
     }
 
-    /// A filter that is a program for machines of this byte order, without flags.
+    /// A program for machines of this byte order, without flags.
     pub fn program(program: &'a LongProgram, endian: Endian) -> Description<'a> {
         let flags = FilterFlags::default();
         Description { form: Form::Program(program, endian), flags, listener: false }
@@ -58,7 +58,7 @@ impl<'a> Description<'a> {
         Description { flags: profile.flags, listener, ..Description::policy(&profile.policy) }
     }
 
-    /// With these flags.
+    /// The same filter with these flags.
     #[must_use]
     pub fn with_flags(self, flags: FilterFlags) -> Description<'a> {
         Description { flags, ..self }
@@ -72,7 +72,7 @@ impl<'a> Description<'a> {
         }
     }
 
-    /// The verdict for a call: of a policy by its rules, of a program by its instructions.
+    /// The verdict for a syscall: a policy evaluates its rules, a program runs in the interpreter.
     pub fn run(&self, data: &SeccompData) -> Verdict {
         match self.form {
             Form::Policy(policy) => policy.evaluate(data),
@@ -80,7 +80,7 @@ impl<'a> Description<'a> {
         }
     }
 
-    /// What the filter does with each syscall of these architectures.
+    /// Lists what the filter does with each syscall of these architectures.
     ///
     /// ```
     /// use callgate::bpf::{Insn, Op, Program};
@@ -93,7 +93,7 @@ impl<'a> Description<'a> {
     /// ```
     ///
     /// # Errors
-    /// When the filter is too complex for the default budget.
+    /// If the filter is too complex for the default budget.
     pub fn explain(&self, arches: &[Arch]) -> Result<Explanation> {
         let mut store = Store::default();
         let func = self.diagram(&mut store)?;
@@ -127,8 +127,8 @@ impl<'a> From<&'a Profile> for Description<'a> {
     }
 }
 
-/// Compares two filters over all calls, all arguments and all instruction pointers: none when they
-/// are equal, else at most `limit` groups of calls that show the difference.
+/// Compares two filters for all syscalls, arguments and instruction pointers. The result is empty if they are equal;
+/// otherwise it has at most `limit` groups of syscalls, each with a witness.
 ///
 /// ```
 /// use callgate::{Arch, Filter, Verdict, diff};
@@ -142,7 +142,7 @@ impl<'a> From<&'a Profile> for Description<'a> {
 /// ```
 ///
 /// # Errors
-/// When they are for machines of different byte order, or too complex for the default budget.
+/// If their byte orders differ, or if they are too complex for the default budget.
 pub fn diff<'a, 'b>(
     left: impl Into<Description<'a>>,
     right: impl Into<Description<'b>>,
@@ -150,7 +150,7 @@ pub fn diff<'a, 'b>(
 ) -> Result<Vec<Difference>> {
     let (left, right) = (left.into(), right.into());
     if left.endian() != right.endian() {
-        return Err(crate::error::BuildError::ByteOrders.into());
+        return Err(BuildError::ByteOrders.into());
     }
     let mut store = Store::default();
     let (a, b) = (left.diagram(&mut store)?, right.diagram(&mut store)?);
@@ -158,7 +158,7 @@ pub fn diff<'a, 'b>(
         return Ok(Vec::new());
     }
     let found = differences(&store, a, b, limit.max(1))?;
-    // Different nodes always have a witness: without one, there is no answer.
+    // Different nodes always have a witness, so its absence is a defect.
     match found.is_empty() {
         true => Err(DiagramError::defect("two different functions have no witness").into()),
         false => Ok(found),

@@ -1,4 +1,4 @@
-//! The one error of the front door.
+//! The error type of this crate.
 
 use std::fmt;
 
@@ -10,14 +10,14 @@ use callgate_bpf::{Arch, ProgramError};
 use callgate_proof::diagram::DiagramError;
 use callgate_proof::policy::PolicyError;
 
-/// The result of what can fail in this crate.
+/// The result of fallible functions of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why something could not be built, read, compiled or compared.
+/// The error of building, reading, compiling or comparing filters.
 ///
-/// It prints as a complete message: what is wrong, where, the limit and the given value. `{:?}` prints
-/// the same and what to do about it, so that a `main` that returns this error is readable.
-/// [`Error::kind`] and [`source`](std::error::Error::source) have the error in detail.
+/// It is displayed as a complete message: what is wrong, where, the limit and the given value. `{:?}` adds how to fix
+/// it, so that the output of a `main` that returns this error is readable. [`Error::kind`] and
+/// [`source`](std::error::Error::source) return the underlying error.
 ///
 /// ```
 /// use callgate::{Arch, Filter};
@@ -29,37 +29,37 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Clone, PartialEq)]
 pub struct Error(Box<ErrorKind>);
 
-/// What went wrong, with the error in detail.
+/// The kinds of errors, with the underlying error.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// A rule of a [`FilterBuilder`](crate::FilterBuilder).
+    /// An invalid rule of a [`FilterBuilder`](crate::FilterBuilder).
     Rule(RuleError),
-    /// A builder as a whole.
+    /// An invalid builder or comparison.
     Build(BuildError),
     /// Sections that do not form a policy.
     Policy(PolicyError),
-    /// A filter that does not become a program.
+    /// A filter that cannot be compiled.
     Compile(CompileError),
     /// A program that the kernel would refuse.
     Program(ProgramError),
     /// A filter that is too complex for the budget of its decision diagram.
     Diagram(DiagramError),
-    /// Filters that do not stand on top of each other.
+    /// A stack of filters that cannot be merged.
     Stack(StackError),
-    /// A text that cannot be read: messages with line and column.
+    /// An invalid text: messages with line and column.
     Read(Diagnostics),
 }
 
-/// What is wrong with filters as a whole.
+/// An error that concerns filters as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// No architecture was given.
+    /// Missing architecture.
     NoArch,
-    /// Two filters that are to be compared are for machines of different byte order.
+    /// Filters with different byte orders cannot be compared.
     ByteOrders,
-    /// There is a verdict for x32, but x86-64 is not among the architectures, or x32 is itself.
+    /// There is a verdict for x32, but the architectures do not include x86-64, or they include x32.
     NoX32 {
         /// The architectures of the builder.
         arches: Vec<Arch>,
@@ -71,14 +71,14 @@ impl fmt::Display for BuildError {
         match self {
             BuildError::NoArch => f.write_str("missing architecture: give at least one to Filter::builder"),
             BuildError::ByteOrders => f.write_str(
-                "the filters are for machines of different byte order, so no call reaches both; compare \
-                 filters for one machine",
+                "the filters are for machines of different byte orders, so no syscall reaches both; compare \
+                 filters of one byte order",
             ),
             BuildError::NoX32 { arches } => {
                 let names: Vec<&str> = arches.iter().map(|arch| arch.name()).collect();
                 write!(
                     f,
-                    "a verdict for the numbers of x32 has no effect on {}: it is for x86_64 without x32",
+                    "a verdict for the syscall numbers of x32 has no effect on {}; use it for x86_64 without x32",
                     names.join(", ")
                 )
             }
@@ -89,12 +89,12 @@ impl fmt::Display for BuildError {
 impl std::error::Error for BuildError {}
 
 impl Error {
-    /// What went wrong, with the error in detail.
+    /// The kinds of errors, with the underlying error.
     pub fn kind(&self) -> &ErrorKind {
         &self.0
     }
 
-    /// What to do about it, perhaps in several lines, where the message does not say it.
+    /// How to fix it, possibly several lines; `None` if the message says it.
     pub fn help(&self) -> Option<String> {
         match self.kind() {
             ErrorKind::Compile(error) => error.help(),
@@ -103,7 +103,7 @@ impl Error {
         }
     }
 
-    /// Where in a text it is, for an error of a reader.
+    /// The position in the text, for an error of a reader.
     pub fn position(&self) -> Option<Position> {
         match self.kind() {
             ErrorKind::Read(messages) => messages.position(),
@@ -142,7 +142,7 @@ impl fmt::Debug for Error {
 }
 
 impl std::error::Error for Error {
-    /// The error in detail, whose message is part of this one's.
+    /// The underlying error, which has the same message.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(self.inner())
     }

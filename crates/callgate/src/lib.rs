@@ -15,46 +15,50 @@
 //! # }
 //! ```
 //!
-//! The crate `callgate-linux` installs the program: `callgate_linux::install(&program, FilterFlags::NONE)?`.
-//! This crate does no I/O, reads no clock and contains no `unsafe` code.
+//! `callgate_linux::install(&program, FilterFlags::NONE)?`, from the crate `callgate-linux`, installs the program. This
+//! crate itself does no I/O and contains no `unsafe` code.
 //!
-//! # Where to begin
+//! # Meaning of the example
 //!
-//! | to | use |
+//! The kernel runs the program before each syscall of the thread; the program returns a [`Verdict`]. Here, the three
+//! listed syscalls and some uses of `fcntl` are allowed; all others fail with `EPERM`. Syscalls of another ABI, such
+//! as 32-bit code on x86-64, kill the process. Unknown names and values that do not fit are errors, and
+//! an argument is compared with the width that the kernel reads. See [`FilterBuilder`] and [`Arg`] for the details.
+//!
+//! # Overview
+//!
+//! | task | items |
 //! |---|---|
 //! | build a filter from rules | [`Filter::builder`]: [`FilterBuilder`], [`Syscall`], [`Verdict`], [`Arch`] |
-//! | have rules depend on arguments | [`arg`], [`instruction_pointer`]: [`Arg`], combined to an [`Expr`] |
+//! | add conditions on arguments | [`arg`], [`instruction_pointer`]: [`Arg`], combined to an [`Expr`] |
 //! | compile it | [`Filter::compile`], or [`Filter::compile_with`] and [`Options`] |
-//! | make an existing program better | [`optimize`](fn@optimize) |
-//! | make one program of several filters | [`stack`], [`merge`] |
-//! | see what a filter does | [`Filter::explain`], [`Description::explain`] |
+//! | list what a filter does | [`Filter::explain`], [`Description::explain`] |
 //! | compare two filters | [`diff`] |
+//! | optimize an existing program | [`optimize`](fn@optimize) |
+//! | merge several filters into one program | [`stack`], [`merge`] |
 //! | read a container profile | `callgate::formats`, with the feature `oci` |
 //!
 //! # The proof
 //!
-//! A filter is a function from the 64 bytes of `struct seccomp_data` to a 32-bit verdict. Rules and programs
-//! both become the same canonical decision diagram, in which two filters are equal exactly when their
-//! roots are the same node. A program that was compiled goes back into the diagram, and is handed out only
-//! when it is that node; there is no option to skip this. What must be trusted for it are the crates
-//! [`proof`] and [`bpf`].
+//! Each compilation proves that the program and the rules are equal for every possible syscall. If not, there is
+//! an error and no program; the proof cannot be disabled. It relies on the crates [`proof`] and [`bpf`] only, not on
+//! the code generator. The documentation of [`proof`] describes the method.
 //!
 //! # Features
 //!
-//! None is enabled by default.
+//! No feature is enabled by default.
 //!
-//! | feature | what it adds |
+//! | feature | adds |
 //! |---|---|
 //! | `oci` | `callgate::formats`: profiles of Docker, Podman, runc, crun and the OCI runtime specification |
-//! | `yaml` | the same in YAML, and Kubernetes' `SeccompProfile`; implies `oci` |
+//! | `yaml` | the same profiles in YAML, and `SeccompProfile` of Kubernetes; implies `oci` |
 //! | `trace` | `callgate::trace`: recordings of syscalls, checks against them, generated profiles; implies `oci` |
 //! | `serde` | `Serialize` and `Deserialize` for [`Verdict`], [`Arch`], programs and policies |
 //!
-//! # The crates below
+//! # Underlying crates
 //!
-//! [`bpf`], [`proof`], [`codegen`], `formats` and `trace` are the crates that this one is made of, for those
-//! who need more than the front door: instructions and syscall tables, policies and diagrams, cost
-//! models and questions about filters, readers, recordings.
+//! [`bpf`] (instructions, syscall tables), [`proof`] (policies, decision diagrams), [`codegen`] (cost models, queries on
+//! diagrams), `formats` and `trace` are re-exported for applications that need more than the items above.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 

@@ -1,54 +1,53 @@
-//! Optimize: a program in, a better one with the same meaning out, or the same one back.
+//! Optimization of programs: a better program with the same meaning, or the given one.
 //!
-//! The program is compiled anew from what it does, and the result is compared with it in what the
-//! options aim at: first the mean number of executed instructions, in which a call that the kernel's
-//! verdict cache answers counts little under the model that has one, then the instructions of the
-//! program; or the other way round. The result is handed out only when it is better, so a program
-//! never gets worse. One that the diagram has no room for comes back as it is, with the reason. One that is
-//! longer than the kernel takes ([`LongProgram`]) is replaced by any that is not.
+//! The program is compiled anew from its meaning, and the result is compared with it by the aim of the options: first
+//! the mean number of executed instructions (in which, under the model with a verdict cache, constant-allow syscalls
+//! have a small weight), then the size; or vice versa. The result replaces the program only if it is better. If the
+//! diagram exceeds its budget, the program is returned unchanged, with the reason. A program that is too long for the
+//! kernel ([`LongProgram`]) is replaced by any that is not.
 
 use crate::compile::{self, CompileError, Compiled, Options, Phase, Stats};
 use callgate_bpf::data::{Endian, Word};
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::{LongProgram, Program, is_constant_allow};
-use callgate_codegen::{Aim, Model, WeightedCall};
+use callgate_codegen::{Aim, Model, WeightedSyscall};
 use callgate_proof::Meaning;
 use callgate_proof::diagram::{Func, Store};
 
-/// What became of a program.
+/// The result of an optimization.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Optimized {
-    /// The better program, proved equal, or the given one.
+    /// The better program, proved equal; or the given one.
     pub program: Program,
-    /// What was known of the given one.
+    /// The figures of the given program.
     pub before: Figures,
-    /// The same of the one that is handed out.
+    /// The figures of the resulting program.
     pub after: Figures,
     /// The compilation of the better program.
     ///
     /// # Errors
-    /// Why the program is unchanged.
+    /// The reason why the program is unchanged.
     pub outcome: Result<Stats, Unchanged>,
 }
 
-/// What a program costs.
+/// The figures of a program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figures {
-    /// Instructions in the program.
+    /// The number of instructions.
     pub insns: usize,
-    /// Mean number of instructions executed under the weights, as [`Stats::expected_insns`]; `None`
-    /// also when the program's meaning is not known.
+    /// The mean number of executed instructions under the weights, as [`Stats::expected_insns`]; also `None` if the
+    /// meaning of the program is unknown.
     pub expected_insns: Option<f64>,
-    /// How many of the known calls are constant allow.
+    /// The number of known syscalls that are constant allow.
     pub constant_allow: usize,
 }
 
-/// Why a program comes back as it was.
+/// The reason why a program is unchanged.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Unchanged {
-    /// There is no other program: the diagram, or the result, got too large.
+    /// No other program: the diagram or the result is too large.
     NoOther(CompileError),
-    /// The other program, which has these figures, would not be better.
+    /// The other program, with these figures, is not better.
     NotBetter(Figures),
 }
 
@@ -59,11 +58,11 @@ impl std::fmt::Display for Unchanged {
             Unchanged::NotBetter(other) => {
                 write!(
                     f,
-                    "what callgate makes of it is not better under these options: {} instructions",
+                    "the compiled program is not better under these options: {} instructions",
                     other.insns
                 )?;
                 match other.expected_insns {
-                    Some(mean) => write!(f, ", {mean:.2} executed per call"),
+                    Some(mean) => write!(f, ", {mean:.2} executed per syscall"),
                     None => Ok(()),
                 }
             }
@@ -71,8 +70,7 @@ impl std::fmt::Display for Unchanged {
     }
 }
 
-/// The best program known that means the same as this one. Numbers are weighed by the calls of
-/// `arches`.
+/// Returns a better program with the same meaning, or the given one. The syscalls of `arches` have weights.
 ///
 /// ```
 /// use callgate::bpf::{Insn, Op, Program};
@@ -95,8 +93,8 @@ impl std::fmt::Display for Unchanged {
 /// ```
 ///
 /// # Errors
-/// When a program that is too long for the kernel has none that is short enough, or the diagram has no room
-/// for it; and, which would be a defect of this crate, when a check of the new program fails.
+/// If the program is too long for the kernel and there is no shorter one within the limit or the budget; and, because of
+/// a defect, if a check of the new program fails.
 pub fn optimize(
     program: &LongProgram,
     endian: Endian,
@@ -106,7 +104,7 @@ pub fn optimize(
     optimize_observed(program, endian, arches, options, &mut |_| ())
 }
 
-/// The same as [`optimize`]; `observe` is told the end of each phase of the compilation.
+/// As [`optimize`]; `observe` is called at the end of each phase of the compilation.
 ///
 /// # Errors
 /// As [`optimize`].
@@ -127,7 +125,7 @@ pub fn optimize_observed(
     let (meaning, Compiled { program: other, stats }) = match made {
         Ok(made) => made,
         Err(error) => {
-            // What the kernel refuses does not come back as it is.
+            // A program that the kernel refuses is not returned unchanged.
             let Some(given) = given.filter(|_| !error.is_defect()) else { return Err(error) };
             let before = Figures {
                 insns: program.len(),
@@ -146,7 +144,7 @@ pub fn optimize_observed(
     };
     let (before, after) = (figures(program), figures(&other));
     let executed = |program| executed(store, meaning, program, &calls, endian, options.model);
-    // Sums of weights are rounded.
+    // A tolerance for rounding of the sums.
     let (mine, theirs) = (executed(&other), executed(program) * (1.0 + 1e-9));
     let is_better = match options.aim {
         Aim::Speed => mine * (1.0 + 2e-9) < theirs || mine <= theirs && other.len() < program.len(),
@@ -162,18 +160,18 @@ fn unchanged(program: Program, before: Figures, why: Unchanged) -> Optimized {
     Optimized { program, before, after: before, outcome: Err(why) }
 }
 
-/// How many of the known calls the kernel finds constant allow.
+/// The number of known syscalls that the kernel finds constant allow.
 fn constant_allow(program: &LongProgram, arches: &[Arch]) -> usize {
     let calls = arches.iter().flat_map(|arch| arch.calls().map(|(nr, _)| (arch.token(), nr)));
     calls.filter(|(token, nr)| is_constant_allow(program, *token, *nr)).count()
 }
 
-/// The mean number of executed instructions, as a model weighs calls.
+/// The mean number of executed instructions with the weights of a model.
 fn executed(
     store: &Store,
     meaning: Func,
     program: &LongProgram,
-    calls: &[WeightedCall],
+    calls: &[WeightedSyscall],
     endian: Endian,
     model: Model,
 ) -> f64 {
@@ -207,7 +205,7 @@ mod tests {
         (program, optimized)
     }
 
-    /// As simple compilers write lists: a comparison and a return for each of so many numbers.
+    /// A list as simple compilers generate it: a comparison and a return per number.
     fn list(calls: u32, verdict: impl Fn(u32) -> u32) -> LongProgram {
         let one = |nr| [Insn::branch(Op::JeqK, nr, 0, 1), Insn::new(Op::RetK, verdict(nr))];
         let all = [NR].into_iter().chain((0..calls).flat_map(one)).chain([KILL]);
@@ -215,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_for_the_kernel_becomes_what_is_not() {
+    fn a_program_that_is_too_long_becomes_short_enough() {
         let long = list(3375, |nr| if nr % 5 == 0 { KILL.k } else { ALLOW.k });
         assert_eq!(long.len(), 6752);
         for aim in Aim::ALL {
@@ -230,8 +228,8 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_too_long_is_an_error() {
-        // No two neighbours get the same, and there are more of them than instructions.
+    fn a_program_that_remains_too_long_is_an_error() {
+        // All neighbours differ, and there are more numbers than the kernel accepts instructions.
         let long = list(6000, |nr| Verdict::errno((nr.wrapping_mul(0x9e37_79b1) >> 20) as u16).0);
         let error = optimize(&long, Endian::Little, &[Arch::X86_64], &Options::default());
         let text = error.unwrap_err().to_string();
@@ -263,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_program_comes_back() {
+    fn an_optimal_program_is_unchanged() {
         let insns = [NR, Insn::branch(Op::JeqK, 39, 0, 1), ALLOW, KILL];
         let (program, optimized) = optimized(&insns, &Options::default());
         assert_eq!(optimized.program, program);
@@ -272,10 +270,10 @@ mod tests {
         assert!(matches!(optimized.outcome, Err(Unchanged::NotBetter(_))));
     }
 
-    /// The kernel cannot cache what looks at an argument first: worth an instruction, where it
-    /// caches.
+    /// The kernel cannot cache a verdict after a load of an argument; with a cache, constant allow is worth an
+    /// instruction.
     #[test]
-    fn a_call_that_becomes_constant_allow_counts() {
+    fn a_syscall_that_becomes_constant_allow_counts() {
         let jeq = |k, jt, jf| Insn::branch(Op::JeqK, k, jt, jf);
         let insns = [
             ARG,
@@ -295,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_outside_the_budget_comes_back_with_the_reason() {
+    fn a_program_beyond_the_budget_is_unchanged_with_the_reason() {
         let square = [
             ARG,
             Insn::new(Op::Tax, 0),

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use callgate::bpf::{Program, is_constant_allow};
 use callgate::codegen::query::{Difference, differences};
-use callgate::codegen::{Aim, Model, WeightedCall, Weights};
+use callgate::codegen::{Aim, Model, WeightedSyscall, Weights};
 use callgate::compile::{CompileError, Compiled, Options, compile, expected_insns, recompile};
 use callgate::diagram::{Func, Store};
 use callgate::policy::Policy;
@@ -79,7 +79,7 @@ struct Reference {
     store: Store,
     root: Func,
     arches: Vec<Arch>,
-    calls: Vec<Vec<WeightedCall>>,
+    calls: Vec<Vec<WeightedSyscall>>,
 }
 
 impl Reference {

@@ -173,7 +173,7 @@ fn diagram(store: &mut Store, sources: &[&Source], endian: Endian) -> Result<Fun
     let mut kept = store.verdict(Verdict::ALLOW).map_err(failed)?;
     for source in sources.iter().rev() {
         let next = one(store, source)?;
-        kept = store.severest(kept, next).map_err(failed)?;
+        kept = store.highest_precedence(kept, next).map_err(failed)?;
     }
     Ok(kept)
 }

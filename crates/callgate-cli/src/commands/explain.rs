@@ -7,7 +7,7 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 use callgate::diagram::Store;
 use callgate::explain::{
-    self, ArchExplanation, Explanation, Group, Outcome, Part, ValueCondition, Values,
+    self, ArchExplanation, ArgPart, Explanation, Group, Outcome, ValueCondition, ValueSet,
 };
 use callgate::policy::CallSet;
 use callgate::{Action, Arch, Verdict, Word};
@@ -360,9 +360,9 @@ fn outcome_json(outcome: &Outcome) -> Json {
 
 fn condition_json(condition: &ValueCondition) -> Json {
     let part = match condition.part {
-        Part::Whole => "whole",
-        Part::Low => "low",
-        Part::High => "high",
+        ArgPart::Whole => "whole",
+        ArgPart::Low => "low",
+        ArgPart::High => "high",
     };
     let mut fields = vec![
         ("arg", condition.arg.into()),
@@ -370,17 +370,17 @@ fn condition_json(condition: &ValueCondition) -> Json {
         ("text", condition.to_string().into()),
     ];
     match &condition.values {
-        Values::Ranges(ranges) => {
+        ValueSet::Ranges(ranges) => {
             let ranges = ranges.iter().map(|(first, last)| Json::array([*first, *last]));
             fields.push(("ranges", Json::array(ranges)));
         }
-        Values::Masked { mask, wanted } => {
+        ValueSet::Masked { mask, wanted } => {
             fields.extend([("mask", (*mask).into()), ("equals", (*wanted).into())]);
         }
-        Values::NotMasked { mask, wanted } => {
+        ValueSet::NotMasked { mask, wanted } => {
             fields.extend([("mask", (*mask).into()), ("differs_from", (*wanted).into())]);
         }
-        Values::Many(count) => fields.push(("count", count.to_string().into())),
+        ValueSet::Many(count) => fields.push(("count", count.to_string().into())),
     }
     Json::Object(fields)
 }

@@ -54,7 +54,7 @@ impl Stack {
                     "the filters therefore cannot be merged into one program",
                 );
             }
-            kept = store.severest(kept, next).map_err(failed)?;
+            kept = store.highest_precedence(kept, next).map_err(failed)?;
         }
         Ok(kept)
     }

@@ -1,21 +1,20 @@
-//! The bits of one word: which of them a function needs, and what remains when some are known.
+//! The bits of one word: common bits of the values of an exit, and restriction to fixed bits.
 //!
-//! All of this looks at the nodes of one word only. What a function becomes once the word is known
-//! is called an *exit*.
+//! These queries visit the nodes of one word only.
 
 use rustc_hash::FxHashMap as HashMap;
 
 use callgate_bpf::data::Word;
-use callgate_proof::diagram::Seen;
+use callgate_proof::diagram::NodeSet;
 use callgate_proof::diagram::var_of;
 use callgate_proof::diagram::{DiagramError, Func, Store};
 
-/// What the values in a set have in common, bit by bit.
+/// The union and the intersection of the bits of a set of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Bits that some value has.
+    /// The union: bits that are set in at least one value.
     pub any: u32,
-    /// Bits that every value has.
+    /// The intersection: bits that are set in every value.
     pub all: u32,
 }
 
@@ -25,9 +24,9 @@ impl Bounds {
     }
 }
 
-/// How many nodes of a function look at a word.
+/// The number of nodes of a function that test a word.
 pub fn nodes_of_word(store: &Store, func: Func, word: Word) -> usize {
-    let mut seen = Seen::new(store.len());
+    let mut seen = NodeSet::new(store.len());
     let mut nodes = 0;
     let mut stack = vec![func];
     while let Some(node) = stack.pop() {
@@ -39,13 +38,13 @@ pub fn nodes_of_word(store: &Store, func: Func, word: Word) -> usize {
     nodes
 }
 
-/// How many values of a word lead to an exit.
+/// The number of values of a word that lead to an exit.
 pub fn values_to(store: &Store, func: Func, word: Word, exit: Func) -> u128 {
     let mut memo = HashMap::default();
     values_below(store, func, 32, word, exit, &mut memo)
 }
 
-/// The same for the low `bits` of the word.
+/// As [`values_to`], for the low `bits` of the word.
 fn values_below(
     store: &Store,
     func: Func,
@@ -71,24 +70,24 @@ fn values_below(
     own << (bits - bit - 1)
 }
 
-/// The most significant bit that a function looks at, in its first word; 0 for a constant.
+/// The most significant bit that a function tests in its first word, as a mask; 0 for a constant.
 pub fn top_bit(store: &Store, func: Func) -> u32 {
     store.top_word(func).map_or(0, |_| 1 << (31 - u32::from(store.var(func) % 32)))
 }
 
-/// What the values that lead to `exit` have in common; `None` when there are none.
+/// The bounds of the values that lead to `exit`; `None` if there are none.
 pub fn bounds_of(store: &Store, func: Func, word: Word, exit: Func) -> Option<Bounds> {
     let mut memo = HashMap::default();
     bounds_below(store, func, 32, word, &|other| other == exit, &mut memo)
 }
 
-/// What the values that do not lead to `exit` have in common; `None` when there are none.
+/// The bounds of the values that do not lead to `exit`; `None` if there are none.
 pub fn bounds_except(store: &Store, func: Func, word: Word, exit: Func) -> Option<Bounds> {
     let mut memo = HashMap::default();
     bounds_below(store, func, 32, word, &|other| other != exit, &mut memo)
 }
 
-/// What those of the low `bits` of the word have in common that lead to a wanted exit.
+/// The bounds of the values of the low `bits` of the word that lead to a wanted exit.
 fn bounds_below(
     store: &Store,
     func: Func,
@@ -122,7 +121,7 @@ fn bounds_below(
     own.map(|bounds| Bounds { any: bounds.any | free, all: bounds.all })
 }
 
-/// What remains of a function when the bits of a word that are in `mask` are those of `value`.
+/// The cofactor of a function for the bits `mask` of a word equal to those of `value`.
 pub fn fix_bits(
     store: &mut Store,
     func: Func,
@@ -170,7 +169,7 @@ mod tests {
     use callgate_proof::diagram::Split;
 
     #[test]
-    fn bounds_are_those_of_the_values() {
+    fn bounds_are_the_union_and_the_intersection_of_the_values() {
         let mut store = Store::default();
         let word = Word::arg_low(2).unwrap();
         let allow = store.verdict(Verdict::ALLOW).unwrap();

@@ -1,4 +1,4 @@
-//! Exact counting: for how many of the 2^512 possible inputs a function has a verdict.
+//! Exact counting of the inputs, of 2^512, for which a function has a verdict.
 
 use rustc_hash::FxHashMap as HashMap;
 use std::fmt;
@@ -25,12 +25,12 @@ impl Count {
         (exponent <= 512).then(|| Count::ONE.shifted(exponent as usize))
     }
 
-    /// The number as a `u64`, when it is small enough.
+    /// The number as a `u64`, if it fits.
     pub fn to_u64(self) -> Option<u64> {
         self.0.iter().skip(1).all(|limb| *limb == 0).then_some(self.0[0])
     }
 
-    /// What share of all 2^512 inputs this is.
+    /// The fraction of all 2^512 inputs.
     pub fn fraction(self) -> f64 {
         let scaled =
             self.0.iter().rev().fold(0.0f64, |sum, limb| sum * 2f64.powi(64) + *limb as f64);
@@ -89,13 +89,13 @@ impl fmt::Debug for Count {
     }
 }
 
-/// For how many of the 2^512 inputs the function has this verdict.
+/// The number of inputs, of 2^512, for which the function has this verdict.
 pub fn count(store: &Store, func: Func, verdict: Verdict) -> Count {
     let mut memo = HashMap::default();
     count_memo(store, func, verdict, &mut memo).shifted(usize::from(store.var(func)))
 }
 
-/// The same over the variables from the function's own on.
+/// As [`count`], over the variables from the function's own on.
 fn count_memo(
     store: &Store,
     func: Func,

@@ -1,4 +1,4 @@
-//! Sets of values as sums of products, and what a function says whatever some bits are.
+//! Irredundant sums of products (ISOP), and the part of a function that does not depend on some bits.
 
 use rustc_hash::FxHashMap as HashMap;
 
@@ -15,11 +15,10 @@ pub struct Cube {
     pub wanted: u32,
 }
 
-/// A set of calls: those whose words are all in these sets; a word occurs once, in order.
+/// A set of syscalls: those whose words are in all of these cubes. Each word occurs at most once, in order.
 pub type Product = Vec<(Word, Cube)>;
 
-/// An irredundant sum of products of the calls that get a verdict; `None` when it has more than
-/// `limit` products.
+/// An irredundant sum of products of the syscalls that get a verdict; `None` if it has more than `limit` products.
 pub fn products(
     store: &mut Store,
     func: Func,
@@ -27,13 +26,13 @@ pub fn products(
     limit: usize,
 ) -> Result<Option<Vec<Product>>, DiagramError> {
     let mut memo = HashMap::default();
-    let set = calls_set(store, func, verdict, &mut memo)?;
+    let set = verdict_predicate(store, func, verdict, &mut memo)?;
     let mut cover = Cover::<Product> { limit, memo: HashMap::default() };
     Ok(cover.irredundant(store, set, set)?.map(|(products, _)| products))
 }
 
-/// The predicate that a call gets a verdict.
-fn calls_set(
+/// The predicate that a syscall gets a verdict.
+fn verdict_predicate(
     store: &mut Store,
     func: Func,
     verdict: Func,
@@ -46,15 +45,15 @@ fn calls_set(
         return Ok(*done);
     }
     let (low, high) = store.children(func);
-    let low = calls_set(store, low, verdict, memo)?;
-    let high = calls_set(store, high, verdict, memo)?;
+    let low = verdict_predicate(store, low, verdict, memo)?;
+    let high = verdict_predicate(store, high, verdict, memo)?;
     let set = store.make(store.var(func), low, high)?;
     memo.insert(func, set);
     Ok(set)
 }
 
-/// An irredundant sum of products of the values of a word that lead to an exit (Minato and
-/// Morreale's construction); `None` when it has more than `limit` cubes.
+/// An irredundant sum of products of the values of a word that lead to an exit (Minato–Morreale); `None` if it has
+/// more than `limit` cubes.
 pub fn cover(
     store: &mut Store,
     func: Func,
@@ -67,9 +66,9 @@ pub fn cover(
     Ok(cover.irredundant(store, set, set)?.map(|(cubes, _)| cubes))
 }
 
-/// The exits that a word's value leads to whatever its `free` bits are, and `otherwise` where
-/// these bits matter.
-pub fn whatever(
+/// The function of a word with the same exit where it does not depend on the `free` bits, and `otherwise` where it
+/// does.
+pub fn independent_of(
     store: &mut Store,
     func: Func,
     word: Word,
@@ -78,10 +77,10 @@ pub fn whatever(
 ) -> Result<Func, DiagramError> {
     let mut agreed = HashMap::default();
     let mut done = HashMap::default();
-    whatever_memo(store, func, word, free, otherwise, &mut agreed, &mut done)
+    independent_of_memo(store, func, word, free, otherwise, &mut agreed, &mut done)
 }
 
-fn whatever_memo(
+fn independent_of_memo(
     store: &mut Store,
     func: Func,
     word: Word,
@@ -98,8 +97,8 @@ fn whatever_memo(
     }
     let var = store.var(func);
     let (low, high) = store.children(func);
-    let low = whatever_memo(store, low, word, free, otherwise, agreed, done)?;
-    let high = whatever_memo(store, high, word, free, otherwise, agreed, done)?;
+    let low = independent_of_memo(store, low, word, free, otherwise, agreed, done)?;
+    let high = independent_of_memo(store, high, word, free, otherwise, agreed, done)?;
     let result = if free >> (31 - u32::from(var % 32)) & 1 == 1 {
         let merge = Merge { word, same: None, different: Some(otherwise) };
         merged(store, low, high, merge, agreed)?
@@ -110,7 +109,7 @@ fn whatever_memo(
     Ok(result)
 }
 
-/// What `a` says about a word where `b` says something else, and `otherwise` where they agree.
+/// The function of a word that is `a` where `a` and `b` differ, and `otherwise` where they are equal.
 pub fn disagreement(
     store: &mut Store,
     a: Func,
@@ -122,7 +121,7 @@ pub fn disagreement(
     merged(store, a, b, merge, &mut HashMap::default())
 }
 
-/// Puts two functions of a word together, value by value.
+/// Merges two functions of a word, value by value.
 fn merged(
     store: &mut Store,
     a: Func,
@@ -147,8 +146,7 @@ fn merged(
     Ok(result)
 }
 
-/// What becomes of two functions where they say the same about a word and where they differ; `None` is
-/// what the first one says.
+/// The result where two functions of a word are equal and where they differ; `None` stands for the first function.
 #[derive(Clone, Copy)]
 struct Merge {
     word: Word,
@@ -158,10 +156,10 @@ struct Merge {
 
 /// A product of bits.
 trait Term: Clone {
-    /// Holds for everything.
+    /// The empty product, which always holds.
     fn all() -> Self;
 
-    /// The product with one bit more, of a word that is not after any in it.
+    /// The product with one more literal, of a word that does not follow any word in it.
     fn with(self, word: Word, bit: u32, set: bool) -> Self;
 }
 
@@ -189,7 +187,7 @@ impl Term for Product {
     }
 }
 
-/// Products, and the set that they make up together.
+/// Products, and their union as a predicate.
 type Sum<T> = (Vec<T>, Pred);
 
 struct Cover<T> {
@@ -198,7 +196,7 @@ struct Cover<T> {
 }
 
 impl<T: Term> Cover<T> {
-    /// Products that together contain `lower` and lie within `upper`.
+    /// Products whose union contains `lower` and is contained in `upper`.
     fn irredundant(
         &mut self,
         store: &mut Store,
@@ -222,7 +220,7 @@ impl<T: Term> Cover<T> {
             let not_b = store.not(b)?;
             store.and(a, not_b)
         };
-        // What needs the bit clear, what needs it set, and the rest, which does not look at it.
+        // Products with the negative literal, with the positive literal, and without the variable.
         let lower_clear = only(store, l0, u1)?;
         let Some((clear, clear_set)) = self.irredundant(store, lower_clear, u0)? else {
             return Ok(None);
@@ -291,13 +289,13 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_whatever_bits_are_and_what_does_not() {
+    fn a_function_splits_into_parts_that_depend_on_bits_and_do_not() {
         let mut store = Store::default();
         let word = Word::arg_low(0).unwrap();
         let free = 0b0110;
         for set in (0..=u16::MAX).step_by(11) {
             let (func, allow, deny) = four_bits(&mut store, word, set);
-            let agreed = whatever(&mut store, func, word, free, deny).unwrap();
+            let agreed = independent_of(&mut store, func, word, free, deny).unwrap();
             let rest = disagreement(&mut store, func, agreed, word, deny).unwrap();
             for value in 0..16u32 {
                 let others = (0..16u32).filter(|other| other & !free == value & !free);

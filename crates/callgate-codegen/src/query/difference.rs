@@ -1,4 +1,4 @@
-//! Where two functions differ, as concrete calls.
+//! The differences between two functions, as concrete syscalls.
 
 use rustc_hash::FxHashMap as HashMap;
 
@@ -9,29 +9,29 @@ use callgate_bpf::syscalls::CallSet;
 use callgate_bpf::verdict::Verdict;
 use callgate_proof::diagram::{DiagramError, Func, Store};
 
-/// A set of calls on which two functions differ in the same way, with one of them in full.
+/// A set of syscalls for which two functions differ in the same way, with a witness.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// A call on which they differ.
+    /// The witness: a syscall for which they differ.
     pub data: SeccompData,
-    /// What the first function says of it.
+    /// The verdict of the first function for it.
     pub left: Verdict,
-    /// What the second function says of it.
+    /// The verdict of the second function for it.
     pub right: Verdict,
-    /// The numbers that differ in the same way under the same arch token, `data.nr` among them.
+    /// The numbers that differ in the same way under the same arch token, including `data.nr`.
     pub calls: CallSet,
 }
 
-/// What two functions become for some numbers, and these numbers.
+/// The cofactors of two functions for some numbers, and these numbers.
 type Group = ((Func, Func), Vec<(u32, u32)>);
 
-/// Beyond this many runs of a word's values, differences are not grouped any more.
-const MAX_RUNS: usize = 1 << 14;
+/// The maximum number of intervals of a word for which differences are grouped.
+const MAX_INTERVALS: usize = 1 << 14;
 
-/// Where two functions differ: at most `limit` groups of calls, none when they are equal.
+/// The differences between two functions: at most `limit` groups of syscalls, none if the functions are equal.
 ///
-/// Calls are grouped by arch token and by what the two functions make of their arguments; in
-/// each group, a call with a name is preferred as the example.
+/// Syscalls are grouped by arch token and by the cofactors of the two functions; the witness of a group has a number
+/// with a name, if there is one.
 pub fn differences(
     store: &Store,
     a: Func,
@@ -74,41 +74,44 @@ pub fn differences(
     Ok(found)
 }
 
-/// The first and the last value of a run, and what remains of two functions there.
+/// An interval (first and last value), and the exits of two functions.
 type Pair = (u32, u32, Func, Func);
 
-/// The runs of a word's values where two functions differ, with what remains of both. Where
-/// there are too many runs, one value stands for all.
+/// The intervals of a word in which two functions differ, with the exits of both. If there are too many intervals, a
+/// single value.
 fn pairs(store: &Store, a: Func, b: Func, word: Word) -> Result<Vec<Pair>, DiagramError> {
-    let (runs_a, runs_b) =
-        match (partition(store, a, word, MAX_RUNS), partition(store, b, word, MAX_RUNS)) {
-            (Some(a), Some(b)) => (a, b),
-            _ => {
-                let witness = store.witness(a, b, SeccompData::default())?;
-                let value = witness.map(|data| data.word(word));
-                let pair = value
-                    .map(|v| (v, v, store.follow(a, word, v), store.follow(b, word, v)))
-                    .filter(|(.., a, b)| a != b)
-                    .into_iter()
-                    .collect();
-                return Ok(pair);
-            }
-        };
+    let (intervals_a, intervals_b) = match (
+        partition(store, a, word, MAX_INTERVALS),
+        partition(store, b, word, MAX_INTERVALS),
+    ) {
+        (Some(a), Some(b)) => (a, b),
+        _ => {
+            let witness = store.witness(a, b, SeccompData::default())?;
+            let value = witness.map(|data| data.word(word));
+            let pair = value
+                .map(|v| (v, v, store.follow(a, word, v), store.follow(b, word, v)))
+                .filter(|(.., a, b)| a != b)
+                .into_iter()
+                .collect();
+            return Ok(pair);
+        }
+    };
     let mut pairs = Vec::new();
-    let (mut runs_a, mut runs_b) = (runs_a.into_iter().peekable(), runs_b.into_iter().peekable());
+    let (mut intervals_a, mut intervals_b) =
+        (intervals_a.into_iter().peekable(), intervals_b.into_iter().peekable());
     let mut first = 0;
-    while let (Some(run_a), Some(run_b)) = (runs_a.peek(), runs_b.peek()) {
-        let last = run_a.last.min(run_b.last);
-        if run_a.then != run_b.then {
-            pairs.push((first, last, run_a.then, run_b.then));
+    while let (Some(interval_a), Some(interval_b)) = (intervals_a.peek(), intervals_b.peek()) {
+        let last = interval_a.last.min(interval_b.last);
+        if interval_a.then != interval_b.then {
+            pairs.push((first, last, interval_a.then, interval_b.then));
         }
         first = last.wrapping_add(1);
-        let (end_a, end_b) = (run_a.last == last, run_b.last == last);
+        let (end_a, end_b) = (interval_a.last == last, interval_b.last == last);
         if end_a {
-            runs_a.next();
+            intervals_a.next();
         }
         if end_b {
-            runs_b.next();
+            intervals_b.next();
         }
     }
     Ok(pairs)
@@ -120,7 +123,7 @@ mod tests {
     use callgate_proof::diagram::Split;
 
     #[test]
-    fn a_difference_is_a_call_that_shows_it() {
+    fn a_difference_has_a_witness() {
         let mut store = Store::default();
         let allow = store.verdict(Verdict::ALLOW).unwrap();
         let deny = store.verdict(Verdict::errno(1)).unwrap();

@@ -1,4 +1,4 @@
-//! Questions about functions of a decision diagram that a proof does not need.
+//! Queries on decision diagrams that the proof does not need.
 
 mod bits;
 mod count;

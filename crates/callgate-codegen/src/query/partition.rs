@@ -1,29 +1,29 @@
-//! The view of a function one word at a time: which values of a word lead where.
+//! The partition of the values of a word into intervals with the same exit.
 
 use callgate_bpf::data::Word;
 use callgate_proof::diagram::{Func, Store};
 
-/// A run of values of one word that all lead to the same function of the later words.
+/// An interval of values of one word with the same exit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
     /// The first value.
     pub first: u32,
     /// The last value, included.
     pub last: u32,
-    /// What remains to be decided.
+    /// The exit.
     pub then: Func,
 }
 
-/// Splits the values of a word, in order and without gaps, into maximal runs that lead to the
-/// same function. The function must not look at an earlier word.
+/// Partitions the values of a word, in order and without gaps, into maximal intervals with the same exit. The function
+/// must not test an earlier word.
 ///
-/// `None` when there are more than `limit` runs.
+/// `None` if there are more than `limit` intervals.
 pub fn partition(store: &Store, func: Func, word: Word, limit: usize) -> Option<Vec<Interval>> {
     partition_within(store, func, word, u32::MAX, limit)
 }
 
-/// The same for the values that have no bit outside `mask`: runs begin and end with such values,
-/// and there may be gaps of others between them.
+/// As [`partition`], for the values without bits outside `mask`. Intervals begin and end with such values; there may
+/// be gaps between them.
 pub fn partition_within(
     store: &Store,
     func: Func,
@@ -34,19 +34,18 @@ pub fn partition_within(
     if repetitions(store, func, word, mask) > limit as u64 {
         return None;
     }
-    let mut runs: Vec<Interval> = Vec::new();
-    // Depth-first, low side first, with an explicit stack: function, first value, size of its
-    // share as a power of two.
+    let mut intervals: Vec<Interval> = Vec::new();
+    // Depth first, low child first, with an explicit stack: function, first value, number of remaining bits.
     let mut stack = vec![(func, 0u32, 32u32)];
     while let Some((node, first, bits)) = stack.pop() {
         let var = store.var(node);
         if usize::from(var / 32) != word.index() {
             let last = first | (((1u64 << bits) - 1) as u32 & mask);
-            let full = runs.len() == limit;
-            match runs.last_mut() {
-                Some(run) if run.then == node => run.last = last,
+            let full = intervals.len() == limit;
+            match intervals.last_mut() {
+                Some(interval) if interval.then == node => interval.last = last,
                 _ if full => return None,
-                _ => runs.push(Interval { first, last, then: node }),
+                _ => intervals.push(Interval { first, last, then: node }),
             }
             continue;
         }
@@ -60,11 +59,11 @@ pub fn partition_within(
         }
         stack.push((low, first, bits - 1));
     }
-    Some(runs)
+    Some(intervals)
 }
 
-/// How often the pattern of a word's values that have no bit outside `mask` repeats itself,
-/// because the function does not look at the bits above. There are at least as many runs.
+/// How often the pattern of the values without bits outside `mask` is repeated, because the function does not test the
+/// bits above. This is a lower bound of the number of intervals.
 pub fn repetitions(store: &Store, func: Func, word: Word, mask: u32) -> u64 {
     if store.top_word(func) != Some(word) {
         return 1;
@@ -80,27 +79,27 @@ mod tests {
     use callgate_proof::diagram::Split;
 
     #[test]
-    fn runs_are_maximal_and_cover_everything() {
+    fn intervals_are_maximal_and_cover_all_values() {
         let mut store = Store::default();
         let allow = store.verdict(Verdict::ALLOW).unwrap();
         let deny = store.verdict(Verdict::errno(1)).unwrap();
         let above = store.split(Word::NR, Split::AtLeast(10), deny, allow).unwrap();
         let func = store.split(Word::NR, Split::Equal(5), deny, above).unwrap();
-        let run = |first, last, then| Interval { first, last, then };
+        let interval = |first, last, then| Interval { first, last, then };
         assert_eq!(
             partition(&store, func, Word::NR, 4),
             Some(vec![
-                run(0, 4, allow),
-                run(5, 5, deny),
-                run(6, 9, allow),
-                run(10, u32::MAX, deny)
+                interval(0, 4, allow),
+                interval(5, 5, deny),
+                interval(6, 9, allow),
+                interval(10, u32::MAX, deny)
             ])
         );
         assert_eq!(partition(&store, func, Word::NR, 3), None);
         assert_eq!(
             partition(&store, allow, Word::NR, 1),
-            Some(vec![run(0, u32::MAX, allow)]),
-            "a constant is one run"
+            Some(vec![interval(0, u32::MAX, allow)]),
+            "a constant is one interval"
         );
     }
 

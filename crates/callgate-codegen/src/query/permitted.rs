@@ -1,4 +1,4 @@
-//! Calls that a function permits.
+//! Syscalls that a function permits.
 
 use super::partition;
 use rustc_hash::FxHashSet;
@@ -7,17 +7,17 @@ use callgate_bpf::data::SeccompData;
 use callgate_bpf::verdict::Verdict;
 use callgate_proof::diagram::{Func, Store};
 
-/// How many runs of values of one word are told apart at the most.
-const MAX_RUNS: usize = 64;
+/// The maximum number of intervals of one word that are distinguished.
+const MAX_INTERVALS: usize = 64;
 
-/// A call that the function permits (ALLOW or LOG), close to `start`; `None` when there is none.
+/// A syscall that the function permits (ALLOW or LOG), near `start`; `None` if there is none.
 pub fn permitted(store: &Store, func: Func, start: SeccompData) -> Option<SeccompData> {
     let mut dead = FxHashSet::default();
     let mut data = start;
     permitted_from(store, func, &mut data, &mut dead).then_some(data)
 }
 
-/// Goes down one variable at a time; functions in `dead` permit nothing.
+/// Each recursion is at least one variable deeper; functions in `dead` permit nothing.
 fn permitted_from(
     store: &Store,
     func: Func,
@@ -46,23 +46,22 @@ fn permitted_from(
     false
 }
 
-/// Calls that the function permits: one for each run of values that leads to any, of the first word
-/// with more than one such run. All other words are as close to those of `start` as can be.
+/// Syscalls that the function permits: one per permitted interval of the first word with more than one permitted
+/// interval. All other words are near those of `start`.
 ///
-/// None where nothing is permitted; one call where the values of that word make more than 64 runs,
-/// the others included.
-pub fn permitted_calls(store: &Store, func: Func, start: SeccompData) -> Vec<SeccompData> {
+/// Empty if nothing is permitted; a single syscall if that word has more than 64 intervals, permitted or not.
+pub fn permitted_syscalls(store: &Store, func: Func, start: SeccompData) -> Vec<SeccompData> {
     let (mut func, mut data) = (func, start);
     while let Some(word) = store.top_word(func) {
-        let Some(runs) = partition(store, func, word, MAX_RUNS) else { break };
-        let calls = runs.into_iter().filter_map(|run| {
+        let Some(intervals) = partition(store, func, word, MAX_INTERVALS) else { break };
+        let calls = intervals.into_iter().filter_map(|interval| {
             let mut call = data;
-            let kept = (run.first..=run.last).contains(&data.word(word));
-            call.set_word(word, if kept { data.word(word) } else { run.first });
-            Some((run.then, permitted(store, run.then, call)?))
+            let kept = (interval.first..=interval.last).contains(&data.word(word));
+            call.set_word(word, if kept { data.word(word) } else { interval.first });
+            Some((interval.then, permitted(store, interval.then, call)?))
         });
         match calls.collect::<Vec<_>>().as_slice() {
-            // The words behind this one are looked at anew.
+            // Continue with the next word.
             [(then, call)] => {
                 func = *then;
                 data.set_word(word, call.word(word));
@@ -80,7 +79,7 @@ mod tests {
     use callgate_proof::diagram::Split;
 
     #[test]
-    fn each_run_of_permitted_values_gives_a_call() {
+    fn each_permitted_interval_gives_a_syscall() {
         let mut store = Store::default();
         let [allow, deny] =
             [Verdict::ALLOW, Verdict::errno(1)].map(|verdict| store.verdict(verdict).unwrap());
@@ -92,7 +91,7 @@ mod tests {
         func = store.split(high, Split::AtLeast(1), deny, func).unwrap();
         let start = SeccompData::default();
         let values = |func| {
-            let calls: Vec<SeccompData> = permitted_calls(&store, func, start);
+            let calls: Vec<SeccompData> = permitted_syscalls(&store, func, start);
             calls.iter().map(|call| call.args[1]).collect::<Vec<u64>>()
         };
         assert_eq!(values(func), [0, 9, 0x80]);
@@ -101,23 +100,23 @@ mod tests {
 
         let mut start = start;
         start.args = [0, 1, 7, 0, 0, 0];
-        let calls = permitted_calls(&store, func, start);
+        let calls = permitted_syscalls(&store, func, start);
         let args: Vec<_> = calls.iter().map(|call| (call.args[1], call.args[2])).collect();
-        assert_eq!(args, [(1, 7), (9, 7), (0x80, 7)], "what may stay stays");
+        assert_eq!(args, [(1, 7), (9, 7), (0x80, 7)], "permitted words remain");
     }
 
     #[test]
-    fn of_too_many_values_one_is_enough() {
+    fn above_the_limit_there_is_a_single_syscall() {
         let mut store = Store::default();
         let [allow, deny] =
             [Verdict::ALLOW, Verdict::errno(1)].map(|verdict| store.verdict(verdict).unwrap());
         let word = Word::arg_low(0).unwrap();
         let bit = store.any_bit(word, 1).unwrap();
         let even = store.select(bit, deny, allow).unwrap();
-        // 64 runs, half of them permitted, and 66.
+        // 64 intervals, half of them permitted, and 66.
         for (end, count) in [(63, 32), (64, 32), (65, 1)] {
             let func = store.split(word, Split::AtLeast(end), deny, even).unwrap();
-            let calls = permitted_calls(&store, func, SeccompData::default());
+            let calls = permitted_syscalls(&store, func, SeccompData::default());
             let values: Vec<u64> = calls.iter().map(|call| call.args[0]).collect();
             assert_eq!(values, (0..count).map(|i| 2 * i).collect::<Vec<u64>>(), "{end}");
         }

@@ -1,12 +1,12 @@
-//! Which instructions and which sides of branches a program can reach at all, and with which calls.
+//! Reachability: which instructions and edges of branches a program can reach, and with which syscalls.
 //!
-//! The same symbolic execution as for the function of a program; then one pass from front to back
-//! gives every state the predicate of the calls that lead to it. Where that is [`Pred::NEVER`], no
-//! call does: a proof that the code is dead. Where it is not, any path to the truth is a call.
+//! After the symbolic execution of the program, a forward pass computes for each state the predicate of the syscalls
+//! that lead to it. If that is [`Pred::NEVER`], the code is proved dead. Otherwise, each path to true is a syscall
+//! that reaches it.
 //!
-//! Predicates grow where paths join, so this may take more than the function itself. When they grow too
-//! much, only one of the paths that join is followed from there on: calls are still found, but what is
-//! not reached is [`Reachable::Unknown`], never a guess.
+//! Predicates grow where paths merge, so this may need more nodes than the function itself. Above a limit, only one
+//! of the merging paths is followed: syscalls are still found, but code without one is [`Reachable::Unknown`],
+//! never reported as dead.
 
 use callgate_bpf::data::{Endian, SeccompData, Word};
 use callgate_bpf::{Insn, Program, Source};
@@ -14,46 +14,45 @@ use callgate_proof::diagram::from_program::{Execution, Next, State, Step};
 use callgate_proof::diagram::symbolic::Value;
 use callgate_proof::diagram::{DiagramError, Pred, Store};
 
-/// What is known about reaching some code.
+/// Whether some code is reachable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reachable {
-    /// No call reaches it.
+    /// No syscall reaches it.
     Never,
-    /// These calls reach it; others may, too.
+    /// These syscalls reach it; others may, too.
     By(Pred),
-    /// The budget did not suffice to tell.
+    /// The budget was exhausted before a result.
     Unknown,
 }
 
-/// Which code of a program calls can reach.
+/// The reachable code of a program.
 #[derive(Clone, Debug)]
 pub struct Reach {
-    /// Per instruction: reached at all, with its condition false, with its condition true. The
+    /// Per instruction, the predicates that it is reached, that its condition is false, and that it is true. The
     /// latter two are for branches only.
     insns: Vec<[Pred; 3]>,
-    /// How many instructions were looked at in full, and what stopped that.
+    /// The number of instructions with complete predicates, and the error at the next.
     stopped: Option<(usize, DiagramError)>,
 }
 
-/// With so many nodes made, paths are not joined any more; there must be room for following single
-/// ones.
-const JOINED_NODES: usize = 1_000_000;
+/// The maximum number of nodes for merging paths; the rest of the budget is for single paths.
+const MERGE_NODES: usize = 1_000_000;
 
 const BAD_STATE: DiagramError = DiagramError::defect("states of a program are numbered");
 
 impl Reach {
-    /// Whether the instruction with this index is executed.
+    /// Whether the instruction with this index is reachable.
     pub fn insn(&self, index: usize) -> Reachable {
         self.get(index, 0)
     }
 
-    /// Whether the branch with this index is executed while its condition holds, or does not.
-    /// Of an instruction that is no branch, no side is reached.
+    /// Whether an edge of the branch with this index is reachable: the taken edge, or the one for a false condition.
+    /// An instruction that is not a branch has no reachable edges.
     pub fn side(&self, index: usize, holds: bool) -> Reachable {
         self.get(index, 1 + usize::from(holds))
     }
 
-    /// Why not all ways were followed to the end of the program, if they were not.
+    /// The error that prevented complete predicates, if any.
     pub fn stopped(&self) -> Option<DiagramError> {
         self.stopped.map(|(_, why)| why)
     }
@@ -68,9 +67,8 @@ impl Reach {
     }
 }
 
-/// Which code of a program is reached, and by which calls, on machines of this byte order.
-///
-/// Within the budget of the store; see [`Reach::stopped`].
+/// Computes the reachable code of a program on machines of this byte order, within the budget of the store; see
+/// [`Reach::stopped`].
 pub fn reach(store: &mut Store, program: &Program, endian: Endian) -> Reach {
     let insns = program.insns();
     let mut reach = Reach { insns: vec![[Pred::NEVER; 3]; insns.len()], stopped: None };
@@ -81,22 +79,22 @@ pub fn reach(store: &mut Store, program: &Program, endian: Endian) -> Reach {
             return reach;
         }
     };
-    // The predicate of each state, as far as it is known.
-    let mut calls = vec![Pred::NEVER; execution.len()];
-    if let Some(first) = calls.first_mut() {
+    // The predicate of each state, complete when its instruction is visited.
+    let mut reached_by = vec![Pred::NEVER; execution.len()];
+    if let Some(first) = reached_by.first_mut() {
         *first = Pred::ALWAYS;
     }
-    let most = store.len().saturating_add(JOINED_NODES);
+    let max_nodes = store.len().saturating_add(MERGE_NODES);
     for (index, insn) in insns.iter().enumerate() {
-        if reach.stopped.is_none() && store.len() > most {
-            reach.stopped = Some((index, DiagramError::nodes(JOINED_NODES)));
+        if reach.stopped.is_none() && store.len() > max_nodes {
+            reach.stopped = Some((index, DiagramError::nodes(MERGE_NODES)));
         }
         let insn = (index, *insn);
-        let mut result = reach_insn(store, &execution, insn, &mut calls, &mut reach);
+        let mut result = reach_insn(store, &execution, insn, &mut reached_by, &mut reach);
         if let (Err(why), None) = (result, reach.stopped) {
             reach.stopped = Some((index, why));
-            store.begin();
-            result = reach_insn(store, &execution, insn, &mut calls, &mut reach);
+            store.reset_steps();
+            result = reach_insn(store, &execution, insn, &mut reached_by, &mut reach);
         }
         if result.is_err() {
             break;
@@ -110,13 +108,13 @@ fn reach_insn(
     store: &mut Store,
     execution: &Execution,
     (index, insn): (usize, Insn),
-    calls: &mut [Pred],
+    reached_by: &mut [Pred],
     reach: &mut Reach,
 ) -> Result<(), DiagramError> {
-    let joins = reach.stopped.is_none();
+    let merges = reach.stopped.is_none();
     let [mut entered, mut failing, mut holding] = [Pred::NEVER; 3];
     for number in execution.states_at(index).iter().copied() {
-        let here = *calls.get(number).ok_or(BAD_STATE)?;
+        let here = *reached_by.get(number).ok_or(BAD_STATE)?;
         if here == Pred::NEVER {
             continue;
         }
@@ -130,7 +128,7 @@ fn reach_insn(
                     Some(false) => keep(&mut failing, here),
                     None => {}
                 }
-                arrive(store, execution, joins, (next, here), calls)?;
+                arrive(store, execution, merges, (next, here), reached_by)?;
             }
             Step::Branch { relation, a, b, taken, otherwise } => {
                 let condition = execution.values.relation(store, relation, a, b)?;
@@ -143,7 +141,7 @@ fn reach_insn(
                 }
                 for (next, more) in [(taken, yes), (otherwise, no)] {
                     if let Next::State(next) = next {
-                        arrive(store, execution, joins, (next, more), calls)?;
+                        arrive(store, execution, merges, (next, more), reached_by)?;
                     }
                 }
             }
@@ -153,29 +151,29 @@ fn reach_insn(
     Ok(())
 }
 
-/// Adds calls to those that lead to a state.
+/// Adds syscalls to those that lead to a state.
 fn arrive(
     store: &mut Store,
     execution: &Execution,
-    joins: bool,
+    merges: bool,
     (state, more): (usize, Pred),
-    calls: &mut [Pred],
+    reached_by: &mut [Pred],
 ) -> Result<(), DiagramError> {
-    let known = calls.get_mut(state).ok_or(BAD_STATE)?;
-    // Nothing follows a return, so some of its calls are enough.
+    let known = reached_by.get_mut(state).ok_or(BAD_STATE)?;
+    // A return has no successors, so some of its syscalls suffice.
     let is_end = matches!(execution.step_of(state)?, Step::Return(_));
-    let is_enough = *known != Pred::NEVER && (is_end || !joins);
+    let is_enough = *known != Pred::NEVER && (is_end || !merges);
     if !is_enough {
         *known = store.or(*known, more)?;
     }
     Ok(())
 }
 
-/// A call for which the predicate holds, close to `start`; `None` when there is none.
+/// A syscall for which the predicate holds, near `start`; `None` if there is none.
 pub fn example(store: &Store, pred: Pred, start: SeccompData) -> Option<SeccompData> {
     let mut data = start;
     let mut node = pred;
-    // Every node but `NEVER` has a way to the truth.
+    // Every node except `NEVER` has a path to true.
     while let Some(word) = Word::from_index(usize::from(store.var(node) / 32)) {
         let bit = 1 << (31 - u32::from(store.var(node) % 32));
         let (low, high) = store.children(node);
@@ -187,7 +185,7 @@ pub fn example(store: &Store, pred: Pred, start: SeccompData) -> Option<SeccompD
     (node == Pred::ALWAYS).then_some(data)
 }
 
-/// The first predicate that is not empty stands for all.
+/// Keeps the first predicate that is not `NEVER`.
 fn keep(slot: &mut Pred, pred: Pred) {
     if *slot == Pred::NEVER {
         *slot = pred;
@@ -217,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn dead_code_is_proved_dead_and_live_code_has_a_call() {
+    fn dead_code_is_proved_dead_and_live_code_has_a_syscall() {
         let insns = vec![
             Insn::new(Op::LdWordAbs, 0),
             Insn::branch(Op::JgeK, 10, 0, 4),
@@ -251,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn branches_on_constants_have_one_side() {
+    fn branches_on_constants_have_one_edge() {
         let (_, reach) = reach_of(vec![
             Insn::new(Op::LdxImm, 4),
             Insn::new(Op::LdImm, 9),
@@ -265,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_division_by_zero_reaches_nothing_further() {
+    fn a_division_by_zero_ends_the_program() {
         let (store, reach) = reach_of(vec![
             Insn::new(Op::LdWordAbs, 16),
             Insn::new(Op::AndK, 0xf),
@@ -283,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_budget_is_unknown() {
+    fn code_beyond_the_budget_is_unknown() {
         let mut store = Store::new(callgate_proof::diagram::Budget { nodes: 2_000, steps: 20_000 });
         let mut insns = vec![
             Insn::new(Op::LdWordAbs, 16),
@@ -299,9 +297,9 @@ mod tests {
         assert_eq!(reach.side(5, true), Reachable::Unknown);
         assert_eq!(reach.insn(7), Reachable::Unknown);
     }
-    /// Branches on words in turn, whose sides join again: a predicate of all ways would be huge.
+    /// Branches on many words whose edges merge: a predicate of all paths would be huge.
     #[test]
-    fn where_ways_are_too_many_single_ones_are_followed() {
+    fn above_the_limit_single_paths_are_followed() {
         let mut insns = Vec::new();
         let mut rng = callgate_bpf::random::Rng::new(3);
         for _ in 0..1000 {

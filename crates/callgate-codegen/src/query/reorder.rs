@@ -1,8 +1,7 @@
-//! A function seen from another word first.
+//! Outlines: functions with another word first.
 //!
-//! The order of words in a diagram is fixed, but a program may look at any word first. A function with
-//! a word first is an *outline*: a function of that word alone that ends in placeholders for what
-//! remains once the word is known.
+//! The order of words in a diagram is fixed, but a program may test any word first. An *outline* is a function of one
+//! word alone, whose terminals are placeholders for the cofactors.
 
 use rustc_hash::FxHashMap as HashMap;
 
@@ -10,7 +9,7 @@ use callgate_bpf::data::Word;
 use callgate_proof::diagram::var_of;
 use callgate_proof::diagram::{DiagramError, Func, Node, Store, Var};
 
-/// What a function is once a word is known: a function of this word with placeholders.
+/// The outline of a function for a word.
 pub fn word_first(store: &mut Store, func: Func, word: Word) -> Result<Func, DiagramError> {
     let mut first = WordFirst { word, done: HashMap::default() };
     first.bring(store, func)
@@ -22,7 +21,7 @@ struct WordFirst {
 }
 
 impl WordFirst {
-    /// Goes down one variable at a time.
+    /// Each recursion is at least one variable deeper.
     fn bring(&mut self, store: &mut Store, func: Func) -> Result<Func, DiagramError> {
         let var = store.var(func);
         if var > var_of(self.word, 0) {
@@ -43,8 +42,8 @@ impl WordFirst {
         Ok(result)
     }
 
-    /// One or the other, as an earlier variable says: value by value of the word. Both are outlines, and
-    /// say by themselves of which word, so what is remembered holds for every word.
+    /// If-then-else on an earlier variable, value by value of the word. Both operands are outlines and determine the
+    /// word, so the cached result is independent of `self`.
     fn join(
         &mut self,
         store: &mut Store,
@@ -57,7 +56,8 @@ impl WordFirst {
         }
         let (bit, (l0, l1), (h0, h1)) = store.expand(low, high);
         if bit > var_of(self.word, 0) {
-            let rest = store.make(var, store.behind(low), store.behind(high))?;
+            let rest =
+                store.make(var, store.resolve_placeholder(low), store.resolve_placeholder(high))?;
             return store.placeholder(rest);
         }
         store.charge()?;
@@ -80,7 +80,7 @@ mod tests {
     use callgate_bpf::verdict::Verdict;
     use callgate_proof::diagram::Split;
 
-    /// The words that a function looks at, in order.
+    /// The support of a function, in order.
     fn words_of(store: &Store, func: Func) -> Vec<Word> {
         let mut words = std::collections::BTreeSet::new();
         let mut stack = vec![func];
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_remains_says_what_the_function_says() {
+    fn cofactors_in_an_outline_have_the_verdicts_of_the_function() {
         let mut store = Store::default();
         let words = [0, 1, 2].map(|arg| Word::arg_low(arg).unwrap());
         let mut func = store.verdict(Verdict::ALLOW).unwrap();
@@ -112,7 +112,7 @@ mod tests {
                 let args = [number % 6, number / 6 % 6, number / 36, 0, 0, 0];
                 let data = SeccompData { args, ..SeccompData::default() };
                 let rest = store.follow(outline, word, data.word(word));
-                let rest = store.behind(rest);
+                let rest = store.resolve_placeholder(rest);
                 assert!(!words_of(&store, rest).contains(&word));
                 assert_eq!(
                     store.evaluate(rest, &data).unwrap(),
@@ -122,7 +122,7 @@ mod tests {
         }
     }
 
-    /// What is remembered of one function must not be taken for another.
+    /// Cached results must not be confused.
     #[test]
     fn the_same_outlines_are_joined_for_each_bit_and_in_either_order() {
         let mut store = Store::default();
@@ -142,7 +142,7 @@ mod tests {
                 let data = SeccompData { args: [a, 0, 0, 0, 0, 0], ..SeccompData::default() };
                 let expected = if a >> bit & 1 == 1 { high } else { low };
                 let expected = store.as_verdict(store.follow(expected, late, b));
-                let verdict = store.evaluate(store.behind(rest), &data).unwrap();
+                let verdict = store.evaluate(store.resolve_placeholder(rest), &data).unwrap();
                 assert_eq!(Some(verdict), expected, "bit {bit}: {a}, {b}");
             }
         }

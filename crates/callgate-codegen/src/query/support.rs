@@ -1,4 +1,4 @@
-//! Predicates of functions, and the words that a predicate depends on.
+//! The support of predicates, and the predicate that a function has a verdict.
 
 use std::collections::BTreeSet;
 

@@ -1,8 +1,8 @@
-//! Every question about functions against brute force, for all functions of a few bits.
+//! All queries against brute force, for all functions of a few bits.
 //!
-//! A boolean function of n bits is its truth table, a number below 2^(2^n): bit `i` says what the
-//! function is where bit `j` of `i` is the value of the j-th input bit. Input bits are variables
-//! spread over the words, first one first in the order of the diagram.
+//! A boolean function of n bits is represented by its truth table, a number less than 2^(2^n): bit `i` is the value
+//! of the function if bit `j` of `i` is the j-th input bit. Input bits are variables spread over the words, in
+//! the order of the diagram.
 
 use callgate_proof::diagram::{Budget, Func, Node, Pred, Store, var_of};
 
@@ -21,8 +21,8 @@ fn unlimited() -> Store {
     Store::new(Budget { nodes: 50_000_000, steps: u64::MAX })
 }
 
-/// A call with the input bits of an index, and `noise` in all bits that are no input.
-fn call(bits: &[Bit], index: usize, noise: u32) -> SeccompData {
+/// A syscall with the input bits of an index, and `noise` in all other bits.
+fn syscall(bits: &[Bit], index: usize, noise: u32) -> SeccompData {
     let mut data = SeccompData::default();
     for word in Word::all() {
         data.set_word(word, noise);
@@ -34,9 +34,9 @@ fn call(bits: &[Bit], index: usize, noise: u32) -> SeccompData {
     data
 }
 
-/// The node whose leaf at each index is given, built bottom up without any operation.
+/// The node with these leaves by index, built bottom-up without operations of the store.
 fn built<N: Node>(store: &mut Store, bits: &[Bit], leaves: &[N]) -> N {
-    // The first variable is bit 0 of an index: fold the last one first.
+    // The first variable is bit 0 of an index, so the last one is folded first.
     let mut level = leaves.to_vec();
     for (word, bit) in bits.iter().rev() {
         let half = level.len() / 2;
@@ -56,7 +56,7 @@ fn table(store: &mut Store, bits: &[Bit], table: u32) -> Pred {
 
 const VERDICTS: [Verdict; 3] = [Verdict::errno(1), Verdict::ALLOW, Verdict::LOG];
 
-/// Verdicts by index, one digit of `number` to the base of three for each.
+/// Verdicts by index: the base-3 digits of `number`.
 fn digits(mut number: usize, count: usize) -> Vec<Verdict> {
     let mut digits = Vec::new();
     for _ in 0..count {
@@ -98,8 +98,8 @@ fn counting_all_three_bit_functions() {
 }
 
 #[test]
-fn runs_of_values_of_all_four_bit_functions_of_a_word() {
-    // The top three bits and one of a later word: at most eight runs, and more than two exits.
+fn intervals_of_all_four_bit_functions_of_a_word() {
+    // The top three bits and one of a later word: at most eight intervals, and more than two exits.
     let first = word(9);
     let bits: [Bit; 4] = [(first, 31), (first, 30), (first, 29), (word(12), 5)];
     let mut store = unlimited();
@@ -108,7 +108,7 @@ fn runs_of_values_of_all_four_bit_functions_of_a_word() {
     let deny = store.verdict(Verdict::errno(1)).unwrap();
     for (truth, pred) in preds.into_iter().enumerate() {
         let func = store.select(pred, allow, deny).unwrap();
-        // What an index of the top three bits, first bit lowest, leaves: two verdicts.
+        // The cofactor for an index of the top three bits, first bit lowest: two verdicts.
         let left = |index: usize| (truth >> index & 1, truth >> (index | 8) & 1);
         let mut wanted: Vec<(u32, u32)> = Vec::new();
         let mut lefts = Vec::new();
@@ -122,12 +122,13 @@ fn runs_of_values_of_all_four_bit_functions_of_a_word() {
                 lefts.push(left(index));
             }
         }
-        let runs = partition(&store, func, first, 8).unwrap();
-        let given: Vec<(u32, u32)> = runs.iter().map(|run| (run.first, run.last)).collect();
+        let intervals = partition(&store, func, first, 8).unwrap();
+        let given: Vec<(u32, u32)> =
+            intervals.iter().map(|interval| (interval.first, interval.last)).collect();
         assert_eq!(given, wanted, "{truth:#06x}");
-        for (run, (clear, set)) in runs.iter().zip(&lefts) {
+        for (interval, (clear, set)) in intervals.iter().zip(&lefts) {
             for (value, verdict) in [(0u32, clear), (1 << 5, set)] {
-                let then = store.follow(run.then, word(12), value);
+                let then = store.follow(interval.then, word(12), value);
                 assert_eq!(then, if *verdict == 1 { allow } else { deny });
             }
         }
@@ -138,7 +139,7 @@ fn runs_of_values_of_all_four_bit_functions_of_a_word() {
 }
 
 #[test]
-fn a_pattern_in_low_bits_is_too_many_runs() {
+fn a_pattern_in_low_bits_has_too_many_intervals() {
     let mut store = unlimited();
     let low = (word(1), 0);
     let func = function(&mut store, &[low], &[VERDICTS[0], VERDICTS[1]]);
@@ -168,12 +169,12 @@ fn one_word(mut check: impl FnMut(&mut Store, Func, &[Bit], &[Func])) {
 }
 
 #[test]
-fn exits_and_what_their_values_have_in_common() {
+fn exits_and_the_bounds_of_their_values() {
     one_word(|store, func, bits, leaves| {
         let of = bits[0].0;
         let relevant = bits.iter().fold(0u32, |mask, (_, bit)| mask | 1 << bit);
         let values: Vec<(u32, Func)> =
-            (0..leaves.len()).map(|i| (call(bits, i, 0).word(of), leaves[i])).collect();
+            (0..leaves.len()).map(|i| (syscall(bits, i, 0).word(of), leaves[i])).collect();
         let mut wanted = leaves.to_vec();
         wanted.sort();
         wanted.dedup();
@@ -196,7 +197,7 @@ fn exits_and_what_their_values_have_in_common() {
             let count = leaves.iter().filter(|leaf| *leaf == exit).count() as u128;
             assert_eq!(values_to(store, func, of, *exit), count * share);
         }
-        // The first bit that matters.
+        // The first bit of the support.
         let matters =
             |i: usize| (0..leaves.len()).any(|index| leaves[index] != leaves[index ^ 1 << i]);
         let top = (0..bits.len()).find(|i| matters(*i)).map_or(0, |i| 1 << bits[i].1);
@@ -205,7 +206,7 @@ fn exits_and_what_their_values_have_in_common() {
 }
 
 #[test]
-fn fixing_bits_leaves_the_function_of_the_others() {
+fn fixing_bits_gives_the_cofactor() {
     let mut number = 0usize;
     one_word(|store, func, bits, leaves| {
         // Every function with one choice of bits, different from function to function, and every
@@ -220,11 +221,11 @@ fn fixing_bits_leaves_the_function_of_the_others() {
         let of = bits[0].0;
         for (mask, value) in choices {
             let (mask_bits, value_bits) =
-                (call(bits, mask, 0).word(of), call(bits, value, 0).word(of));
+                (syscall(bits, mask, 0).word(of), syscall(bits, value, 0).word(of));
             let left: Vec<Func> = (0..count).map(|i| leaves[i & !mask | value & mask]).collect();
             let wanted = built(store, bits, &left);
             assert_eq!(fix_bits(store, func, of, mask_bits, value_bits).unwrap(), wanted);
-            // Bits that the function does not look at are as good as any.
+            // Bits outside the support do not matter.
             let more = mask_bits | 0x0000_ff00;
             assert_eq!(fix_bits(store, func, of, more, value_bits | 0x5500).unwrap(), wanted);
         }
@@ -232,20 +233,20 @@ fn fixing_bits_leaves_the_function_of_the_others() {
 }
 
 #[test]
-fn a_permitted_call_is_found_when_there_is_one() {
+fn a_permitted_syscall_is_found_if_there_is_one() {
     let bits = three();
     let mut store = unlimited();
     for n in 0..6561 {
         let verdicts = digits(n, 8);
         let func = function(&mut store, &bits, &verdicts);
         for index in 0..8 {
-            let start = call(&bits, index, 0x0f0f_0f0f);
+            let start = syscall(&bits, index, 0x0f0f_0f0f);
             match permitted(&store, func, start) {
                 None => assert!(verdicts.iter().all(|verdict| !verdict.permits())),
                 Some(data) => {
                     assert!(store.evaluate(func, &data).unwrap().permits());
                     assert!(!verdicts[index].permits() || data == start);
-                    assert!((0..8).any(|i| call(&bits, i, 0x0f0f_0f0f) == data));
+                    assert!((0..8).any(|i| syscall(&bits, i, 0x0f0f_0f0f) == data));
                 }
             }
         }
@@ -253,8 +254,8 @@ fn a_permitted_call_is_found_when_there_is_one() {
 }
 
 #[test]
-fn differences_cover_exactly_the_calls_that_differ() {
-    // One bit of arch and of number, at the top so that there are two runs, and one argument bit.
+fn differences_cover_exactly_the_syscalls_that_differ() {
+    // The top bit of arch and of number, which gives two intervals, and one bit of an argument.
     let bits: [Bit; 3] = [(Word::ARCH, 31), (Word::NR, 31), (word(7), 3)];
     let mut store = unlimited();
     let verdicts = |t: usize| (0..8).map(|i| VERDICTS[t >> i & 1]).collect::<Vec<_>>();
@@ -276,10 +277,10 @@ fn differences_cover_exactly_the_calls_that_differ() {
                         }
                     }
                 }
-                // The token is one that people know, where there is one.
+                // The token is a known one, if possible.
                 assert!(Arch::with_token(difference.data.arch).next().is_some());
             }
-            // Where arch makes no difference, one token stands for both halves.
+            // If the functions do not depend on arch, one token represents both halves.
             let of_arch = |t: usize, arch: usize| (0..4).map(|i| t >> (2 * i + arch) & 1).collect();
             let side = |arch| -> [Vec<usize>; 2] { [of_arch(a, arch), of_arch(b, arch)] };
             if side(0) == side(1) {

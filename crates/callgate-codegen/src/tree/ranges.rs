@@ -1,110 +1,114 @@
-//! Many runs: a dynamic program over ranges of runs.
+//! Dynamic programming over ranges of consecutive intervals.
 //!
 //! It chooses between
-//! - what [`Few`] found, for ranges of few runs,
+//! - the solution of [`SubsetSearch`], for short ranges,
 //! - an order test that splits the range,
-//! - an equality test on the heaviest single value that is left, when it is heavy enough to come
-//!   first (in an optimal tree it is the heaviest that is tested for equality first),
-//! - a chain of equality tests, where all but some single values lead to the same place,
-//! - a chain of equality tests and a mask that tells the rest apart,
-//! - a *window*, where allowed: up to 32 values in a row with two places to lead to are looked up in
-//!   a constant with a bit for each (`sub`, `tax`, `ld #bits`, `rsh x`, `jset #1`).
+//! - an equality test of the heaviest remaining single value, if it is heavy enough to come first (an optimal
+//!   tree tests the heaviest single value first),
+//! - a chain of equality tests, if all intervals but some single values have the same class,
+//! - a chain of equality tests before a mask that separates the rest,
+//! - a *bitset test*, where allowed: up to 32 consecutive values of two classes index a constant with a bit for
+//!   each (`sub`, `tax`, `ld #bits`, `rsh x`, `jset #1`).
 
 use rustc_hash::FxHashMap as HashMap;
 
-use super::few::{Few, Set};
-use super::{Node, Price, Run, Tree, bits};
+use super::chain::{Chain, ChainBound, ChainCost};
+use super::interval::WeightedInterval;
+use super::masks::{self, MaskTest};
+use super::node::{Node, Tree};
+use super::price::Price;
+use super::subsets::{Subset, SubsetSearch};
 use callgate_proof::diagram::Split;
 
-/// An equality test comes before an order test only for a value with at least this share of the
-/// weight: below, splitting the rest is worth more.
+/// The minimum share of the weight with which a single value is tested for equality before an order test. Below it,
+/// a split is cheaper.
 const HEAVY: f64 = 0.2;
 
-/// The most runs that a mask is looked for.
+/// The maximum number of intervals for which a mask is searched.
 const MAX_MASKED: usize = 14;
 
-/// How many instructions a window takes, all of which are executed; one fewer when its base is 0.
-const WINDOW_INSNS: f64 = 5.0;
+/// The number of instructions of a bitset test, all of which are executed; one less if its base is 0.
+const BITSET_INSNS: f64 = 5.0;
 
-/// Small, because there is one for each range. A range has at most [`Price::whole`] runs.
+/// A compact form, because there is one per range. A range has at most [`Price::whole`] intervals.
 #[derive(Clone, Copy, PartialEq)]
 enum Choice {
     Leaf,
-    Few,
-    /// The right part begins with this run.
+    Exact,
+    /// An order test; the upper part begins with this interval.
     Split(u16),
-    /// This run is tested for equality.
+    /// An equality test of this interval.
     Equal(u16),
     Chain,
     Masked,
-    Window,
+    Bitset,
 }
 
-/// The runs `low..=high` without the `holes` heaviest single values among them, which are known not
-/// to occur any more.
+/// The intervals `low..=high` without the `holes` heaviest single values among them, which earlier equality tests
+/// have excluded.
 type Range = (usize, usize, usize);
 
-pub(super) struct Ranges<'a> {
-    runs: &'a [Run],
+pub(super) struct RangeSearch<'a> {
+    intervals: &'a [WeightedInterval],
     price: Price,
-    few: Few<'a>,
-    /// Sums of the weights of all runs before each.
+    exact: SubsetSearch<'a>,
+    /// Per interval, the sum of the weights before it.
     before: Vec<f64>,
-    /// For ranges without holes: choices by `low * n + high`.
+    /// For ranges without holes, the choices by `low * n + high`.
     choices: Vec<Choice>,
-    /// Their costs by `low * n + high`, and again by `high * n + low`, so that both parts of all
-    /// splits of a range stand in a row.
+    /// Their costs by `low * n + high` and by `high * n + low`, so that the costs of both parts of all splits of a
+    /// range are contiguous.
     costs_from: Vec<f64>,
     costs_to: Vec<f64>,
-    /// Per run, the last one that a chain beginning with it can end with.
+    /// Per interval, the last interval of the longest chain from there.
     chain_end: Vec<usize>,
-    /// Per run, what a chain from there to the current end is about.
-    outline: Vec<Outline>,
-    /// Per run, the first one after it that no mask can spread to.
+    /// Per interval, a bound of the cost of a chain from there to the current end.
+    chain_bounds: Vec<ChainBound>,
+    /// Per interval, the end (excluded) of the longest range from there that a mask may separate.
     mask_end: Vec<usize>,
-    /// Per run, the heaviest single value of the range from there to the current end.
+    /// Per interval, the heaviest single value from there to the current end.
     heaviest_from: Vec<Option<usize>>,
     holed: HashMap<Range, (f64, Choice)>,
 }
 
-impl<'a> Ranges<'a> {
-    pub(super) fn new(runs: &'a [Run], price: Price) -> Ranges<'a> {
+impl<'a> RangeSearch<'a> {
+    pub(super) fn new(intervals: &'a [WeightedInterval], price: Price) -> RangeSearch<'a> {
         let mut before = vec![0.0];
         let mut sum = 0.0;
-        for run in runs {
-            sum += run.weight;
+        for interval in intervals {
+            sum += interval.weight;
             before.push(sum);
         }
-        let n = runs.len();
-        let mut ranges = Ranges {
-            runs,
+        let n = intervals.len();
+        let mut ranges = RangeSearch {
+            intervals,
             price,
-            few: Few::new(runs, price),
+            exact: SubsetSearch::new(intervals, price),
             before,
             choices: vec![Choice::Leaf; n * n],
             costs_from: vec![0.0; n * n],
             costs_to: vec![0.0; n * n],
             chain_end: Vec::new(),
-            outline: vec![Outline::default(); n],
+            chain_bounds: vec![ChainBound::default(); n],
             mask_end: Vec::new(),
             heaviest_from: vec![None; n],
             holed: HashMap::default(),
         };
         ranges.chain_end = (0..n).map(|low| ranges.last_of_chain(low)).collect();
-        if price.masks && price.masked_rests {
-            let near = |low: usize| &runs[low..n.min(low + MAX_MASKED)];
-            ranges.mask_end = (0..n).map(|low| low + bits::spread(near(low))).collect();
+        if price.masks && price.masks_after_singles {
+            let near = |low: usize| &intervals[low..n.min(low + MAX_MASKED)];
+            ranges.mask_end = (0..n).map(|low| low + masks::max_length(near(low))).collect();
         }
         ranges
     }
 
     pub(super) fn build(mut self, tree: &mut Tree) -> usize {
-        let n = self.runs.len();
+        let n = self.intervals.len();
         for high in 0..n {
             for low in (0..=high).rev() {
                 self.heaviest_from[low] = self.heavier(self.heaviest_from[low], high);
                 if high <= self.chain_end[low] {
-                    self.outline[low].add(&self.runs[low..=high]);
+                    self.chain_bounds[low].add(&self.intervals[low..=high]);
                 }
             }
             for low in (0..=high).rev() {
@@ -119,11 +123,13 @@ impl<'a> Ranges<'a> {
         self.emit((0, n - 1, 0), tree)
     }
 
-    /// The heavier of a single value and a run, if that is a single value; the former when equal.
-    fn heavier(&self, best: Option<usize>, run: usize) -> Option<usize> {
-        let weight = self.runs[run].weight;
-        if self.runs[run].is_single() && best.is_none_or(|best| weight > self.runs[best].weight) {
-            Some(run)
+    /// The heavier of a single value and an interval, if that is a single value; `best` if they are equal.
+    fn heavier(&self, best: Option<usize>, interval: usize) -> Option<usize> {
+        let weight = self.intervals[interval].weight;
+        if self.intervals[interval].is_single()
+            && best.is_none_or(|best| weight > self.intervals[best].weight)
+        {
+            Some(interval)
         } else {
             best
         }
@@ -132,41 +138,41 @@ impl<'a> Ranges<'a> {
     fn last_of_chain(&self, low: usize) -> usize {
         let mut wide: Option<usize> = None;
         let mut others = 0;
-        for (i, run) in self.runs.iter().enumerate().skip(low) {
-            if !run.is_single() {
-                let known = wide.get_or_insert(run.class);
-                if *known != run.class {
+        for (i, interval) in self.intervals.iter().enumerate().skip(low) {
+            if !interval.is_single() {
+                let class = wide.get_or_insert(interval.class);
+                if *class != interval.class {
                     return i - 1;
                 }
             } else {
                 others += 1;
             }
-            // Single values may lead to the same place as the wide runs, so this is generous.
+            // Twice the limit, because single values may have the class of the wide intervals.
             if others > 2 * self.price.chain {
                 return i - 1;
             }
         }
-        self.runs.len() - 1
+        self.intervals.len() - 1
     }
 
-    /// The best choice for a range without holes, when those of all its parts are known.
+    /// The best choice for a range without holes, from those of all its parts.
     fn best_plain(&mut self, low: usize, high: usize) -> (f64, Choice) {
         if low == high {
             return (0.0, Choice::Leaf);
         }
-        let mut best = if self.few.holds(high + 1 - low) {
-            (self.few.cost(Set::new(low, high, &[])), Choice::Few)
+        let mut best = if self.exact.covers(high + 1 - low) {
+            (self.exact.cost(Subset::new(low, high, &[])), Choice::Exact)
         } else {
             self.best_of_many(low, high)
         };
-        if let Some(cost) = self.window_cost(low, high).filter(|cost| *cost < best.0) {
-            best = (cost, Choice::Window);
+        if let Some(cost) = self.bitset_cost(low, high).filter(|cost| *cost < best.0) {
+            best = (cost, Choice::Bitset);
         }
         best
     }
 
     fn best_of_many(&mut self, low: usize, high: usize) -> (f64, Choice) {
-        let n = self.runs.len();
+        let n = self.intervals.len();
         let left = &self.costs_from[low * n + low..low * n + high];
         let right = &self.costs_to[high * n + low + 1..high * n + high + 1];
         let (least, at) = least_sum(left, right);
@@ -181,7 +187,9 @@ impl<'a> Ranges<'a> {
         if let Some((cost, ..)) = self.masked(low, high).filter(|(cost, ..)| *cost < best.0) {
             best = (cost, Choice::Masked);
         }
-        if let Some(single) = self.heaviest_from[low].filter(|run| self.is_heavy(*run, weight)) {
+        if let Some(single) =
+            self.heaviest_from[low].filter(|interval| self.is_heavy(*interval, weight))
+        {
             let cost = self.solve((low, high, 1)).0 + test;
             if cost < best.0 {
                 best = (cost, Choice::Equal(single as u16));
@@ -190,46 +198,47 @@ impl<'a> Ranges<'a> {
         best
     }
 
-    /// The cost of a window over a range, when it can be one.
-    fn window_cost(&self, low: usize, high: usize) -> Option<f64> {
-        // Three or four tests are no dearer.
-        if !self.price.windows || high - low < 4 {
+    /// The cost of a bitset test for a range, if one is possible.
+    fn bitset_cost(&self, low: usize, high: usize) -> Option<f64> {
+        // For up to four intervals, comparisons are at least as cheap.
+        if !self.price.bitset_tests || high - low < 4 {
             return None;
         }
-        let (first, last) = (self.runs[low].first, self.runs[high].last);
+        let (first, last) = (self.intervals[low].first, self.intervals[high].last);
         if last - first >= 32 {
             return None;
         }
-        let classes = [self.runs[low].class, self.runs[low + 1].class];
-        let two = self.runs[low..=high].iter().all(|run| classes.contains(&run.class));
-        let insns = if first == 0 { WINDOW_INSNS - 1.0 } else { WINDOW_INSNS };
+        let classes = [self.intervals[low].class, self.intervals[low + 1].class];
+        let two =
+            self.intervals[low..=high].iter().all(|interval| classes.contains(&interval.class));
+        let insns = if first == 0 { BITSET_INSNS - 1.0 } else { BITSET_INSNS };
         two.then(|| insns * (self.price.size + self.weight(low, high)))
     }
 
-    /// Single values one after the other, the heaviest first, and a mask that tells the rest apart;
-    /// and the cost of it.
-    fn masked(&self, low: usize, high: usize) -> Option<(f64, Vec<usize>, bits::Pair)> {
+    /// A chain of equality tests, the heaviest first, before a mask that separates the rest; the cost first.
+    fn masked(&self, low: usize, high: usize) -> Option<(f64, Vec<usize>, MaskTest)> {
         self.mask_end.get(low).filter(|end| high < **end)?;
-        let (mut singles, pair) = bits::peeled(&self.runs[low..=high])?;
+        let (mut singles, test) = masks::mask_after_singles(&self.intervals[low..=high])?;
         singles.iter_mut().for_each(|single| *single += low);
         self.heaviest_first(&mut singles);
-        let rest: f64 = singles.iter().map(|single| self.runs[*single].weight).sum();
+        let rest: f64 = singles.iter().map(|single| self.intervals[*single].weight).sum();
         let rest = self.weight(low, high) - rest;
-        Some((self.chain_cost(&singles, rest) + self.price.size + rest, singles, pair))
+        Some((self.chain_cost(&singles, rest) + self.price.size + rest, singles, test))
     }
 
     fn is_heavy(&self, single: usize, weight: f64) -> bool {
-        self.runs[single].weight >= HEAVY * weight && self.runs[single].weight > 0.0
+        self.intervals[single].weight >= HEAVY * weight && self.intervals[single].weight > 0.0
     }
 
     fn weight(&self, low: usize, high: usize) -> f64 {
         self.before[high + 1] - self.before[low]
     }
 
-    /// Sorts runs by weight; at equal weight the first comes first.
+    /// Sorts intervals by descending weight, then by index.
     fn heaviest_first(&self, singles: &mut [usize]) {
-        singles
-            .sort_by(|a, b| self.runs[*b].weight.total_cmp(&self.runs[*a].weight).then(a.cmp(b)));
+        singles.sort_by(|a, b| {
+            self.intervals[*b].weight.total_cmp(&self.intervals[*a].weight).then(a.cmp(b))
+        });
     }
 
     /// The holes of a range.
@@ -238,7 +247,7 @@ impl<'a> Ranges<'a> {
             return Vec::new();
         }
         let mut singles: Vec<usize> =
-            (low..=high).filter(|run| self.runs[*run].is_single()).collect();
+            (low..=high).filter(|interval| self.intervals[*interval].is_single()).collect();
         self.heaviest_first(&mut singles);
         singles.truncate(holes);
         singles
@@ -247,7 +256,7 @@ impl<'a> Ranges<'a> {
     fn solve(&mut self, range: Range) -> (f64, Choice) {
         let (low, high, holes) = range;
         if holes == 0 {
-            let at = low * self.runs.len() + high;
+            let at = low * self.intervals.len() + high;
             return (self.costs_from[at], self.choices[at]);
         }
         if let Some(done) = self.holed.get(&range) {
@@ -258,7 +267,7 @@ impl<'a> Ranges<'a> {
         best
     }
 
-    /// The range that a split leaves on one side.
+    /// One part of a range with holes.
     fn part(&self, low: usize, high: usize, holes: &[usize]) -> Range {
         (low, high, holes.iter().filter(|hole| (low..=high).contains(hole)).count())
     }
@@ -266,8 +275,8 @@ impl<'a> Ranges<'a> {
     fn best_holed(&mut self, range: Range) -> (f64, Choice) {
         let (low, high, _) = range;
         let holes = self.holes(range);
-        if self.few.holds(high + 1 - low) {
-            return (self.few.cost(Set::new(low, high, &holes)), Choice::Few);
+        if self.exact.covers(high + 1 - low) {
+            return (self.exact.cost(Subset::new(low, high, &holes)), Choice::Exact);
         }
         let mut best = (f64::INFINITY, Choice::Leaf);
         if let Some(chain) = self.chain(low, high, &holes) {
@@ -276,12 +285,12 @@ impl<'a> Ranges<'a> {
             }
             best = (chain.cost, Choice::Chain);
         }
-        let hole_weight: f64 = holes.iter().map(|hole| self.runs[*hole].weight).sum();
+        let hole_weight: f64 = holes.iter().map(|hole| self.intervals[*hole].weight).sum();
         let weight = self.weight(low, high) - hole_weight;
         let test = weight + self.price.size;
         for at in low + 1..=high {
             let (left, right) = (self.part(low, at - 1, &holes), self.part(at, high, &holes));
-            // A side of holes alone needs no test to be told apart.
+            // A part that consists of holes needs no test.
             if left.2 == at - low || right.2 == high + 1 - at {
                 continue;
             }
@@ -292,7 +301,7 @@ impl<'a> Ranges<'a> {
         }
         let heaviest =
             (low..=high).filter(|i| !holes.contains(i)).fold(None, |b, i| self.heavier(b, i));
-        if let Some(single) = heaviest.filter(|run| self.is_heavy(*run, weight)) {
+        if let Some(single) = heaviest.filter(|interval| self.is_heavy(*interval, weight)) {
             let cost = self.solve((low, high, holes.len() + 1)).0 + test;
             if cost < best.0 {
                 best = (cost, Choice::Equal(single as u16));
@@ -301,42 +310,42 @@ impl<'a> Ranges<'a> {
         best
     }
 
-    /// The cost of a chain in a range without holes, when it is below a bound.
+    /// The cost of a chain for a range without holes, if it is below a bound.
     fn plain_chain(&self, low: usize, high: usize, weight: f64, bound: f64) -> Option<f64> {
-        let outline = &self.outline[low];
-        let cost = match outline.cost(weight, self.price) {
-            _ if outline.others > self.price.chain => return None,
-            Cost::Is(cost) => cost,
-            Cost::AtLeast(least) if least >= bound => return None,
-            Cost::AtLeast(_) => self.chain(low, high, &[])?.cost,
+        let known = &self.chain_bounds[low];
+        let cost = match known.cost(weight, self.price) {
+            _ if known.others > self.price.chain => return None,
+            ChainCost::Exactly(cost) => cost,
+            ChainCost::AtLeast(least) if least >= bound => return None,
+            ChainCost::AtLeast(_) => self.chain(low, high, &[])?.cost,
         };
         Some(cost).filter(|cost| *cost < bound)
     }
 
-    /// A chain of equality tests, when all runs but a few single values lead to the same place.
+    /// A chain of equality tests, if all intervals but a few single values have the same class.
     fn chain(&self, low: usize, high: usize, holes: &[usize]) -> Option<Chain> {
         let live = (low..=high).filter(|i| holes.is_empty() || !holes.contains(i));
-        // The place is that of the runs that are no single values, else of the heaviest single.
+        // The class of the intervals that are not single values, otherwise of the heaviest single value.
         let mut wide: Option<usize> = None;
         let mut heaviest: Option<usize> = None;
         for i in live.clone() {
-            let run = &self.runs[i];
-            if !run.is_single() {
+            let interval = &self.intervals[i];
+            if !interval.is_single() {
                 match wide {
-                    Some(class) if class != run.class => return None,
-                    _ => wide = Some(run.class),
+                    Some(class) if class != interval.class => return None,
+                    _ => wide = Some(interval.class),
                 }
-            } else if heaviest.is_none_or(|best| run.weight > self.runs[best].weight) {
+            } else if heaviest.is_none_or(|best| interval.weight > self.intervals[best].weight) {
                 heaviest = Some(i);
             }
         }
-        let class = wide.or_else(|| heaviest.map(|i| self.runs[i].class))?;
+        let class = wide.or_else(|| heaviest.map(|i| self.intervals[i].class))?;
         let mut singles = Vec::new();
         let mut rest = 0.0;
         for i in live {
-            let run = &self.runs[i];
-            if run.class == class {
-                rest += run.weight;
+            let interval = &self.intervals[i];
+            if interval.class == class {
+                rest += interval.weight;
             } else if singles.len() < self.price.chain {
                 singles.push(i);
             } else {
@@ -348,73 +357,72 @@ impl<'a> Ranges<'a> {
         Some(Chain { class, singles, cost })
     }
 
-    /// What it costs to test single values one after the other, before a rest of this weight.
+    /// The cost of a chain of equality tests before a rest of this weight.
     fn chain_cost(&self, singles: &[usize], rest: f64) -> f64 {
         let mut cost = singles.len() as f64 * (self.price.size + rest);
         for (depth, single) in singles.iter().enumerate() {
-            cost += (depth + 1) as f64 * self.runs[*single].weight;
+            cost += (depth + 1) as f64 * self.intervals[*single].weight;
         }
         cost
     }
 
-    /// Adds the chosen tree of a range; ranges nest at most as deep as they have runs and holes.
+    /// Adds the chosen tree of a range. Each recursion has fewer intervals or more holes.
     fn emit(&mut self, range: Range, tree: &mut Tree) -> usize {
         let (low, high, _) = range;
         let holes = self.holes(range);
         let first_live = || (low..=high).find(|i| !holes.contains(i)).unwrap_or(low);
         match self.solve(range).1 {
-            Choice::Leaf => tree.leaf(self.runs[first_live()].class),
-            Choice::Few => self.few.emit(Set::new(low, high, &holes), tree),
+            Choice::Leaf => tree.leaf(self.intervals[first_live()].class),
+            Choice::Exact => self.exact.emit(Subset::new(low, high, &holes), tree),
             Choice::Split(at) => {
                 let at = usize::from(at);
                 let (left, right) = (self.part(low, at - 1, &holes), self.part(at, high, &holes));
                 let otherwise = self.emit(left, tree);
                 let then = self.emit(right, tree);
-                let split = Split::AtLeast(self.runs[at].first);
+                let split = Split::AtLeast(self.intervals[at].first);
                 tree.push(Node::Test { split, then, otherwise })
             }
             Choice::Equal(single) => {
                 let otherwise = self.emit((low, high, holes.len() + 1), tree);
-                tree.equal(&self.runs[usize::from(single)], otherwise)
+                tree.equal(&self.intervals[usize::from(single)], otherwise)
             }
             Choice::Chain => {
                 let Some(chain) = self.chain(low, high, &holes) else {
-                    return tree.leaf(self.runs[first_live()].class);
+                    return tree.leaf(self.intervals[first_live()].class);
                 };
                 let rest = tree.leaf(chain.class);
                 self.emit_chain(&chain.singles, rest, tree)
             }
             Choice::Masked => {
-                let Some((_, singles, pair)) = self.masked(low, high) else {
-                    return tree.leaf(self.runs[low].class);
+                let Some((_, singles, test)) = self.masked(low, high) else {
+                    return tree.leaf(self.intervals[low].class);
                 };
-                let rest = tree.any_bit(pair);
+                let rest = tree.any_bit(test);
                 self.emit_chain(&singles, rest, tree)
             }
-            Choice::Window => {
-                let runs = &self.runs[low..=high];
-                let (base, set) = (self.runs[low].first, self.runs[low + 1].class);
-                let of_set = runs.iter().filter(|run| run.class == set);
-                let bits = of_set.flat_map(|run| run.first..=run.last);
+            Choice::Bitset => {
+                let intervals = &self.intervals[low..=high];
+                let (base, set) = (self.intervals[low].first, self.intervals[low + 1].class);
+                let of_set = intervals.iter().filter(|interval| interval.class == set);
+                let bits = of_set.flat_map(|interval| interval.first..=interval.last);
                 let bits = bits.fold(0, |bits, value| bits | 1 << (value - base));
                 let then = tree.leaf(set);
-                let otherwise = tree.leaf(self.runs[low].class);
-                tree.push(Node::Window { base, bits, then, otherwise })
+                let otherwise = tree.leaf(self.intervals[low].class);
+                tree.push(Node::Bitset { base, bits, then, otherwise })
             }
         }
     }
 
-    /// Tests single values one after the other before a rest that is there already.
+    /// Adds a chain of equality tests before the existing node `rest`.
     fn emit_chain(&self, singles: &[usize], rest: usize, tree: &mut Tree) -> usize {
         let tests = singles.iter().rev();
-        tests.fold(rest, |otherwise, single| tree.equal(&self.runs[*single], otherwise))
+        tests.fold(rest, |otherwise, single| tree.equal(&self.intervals[*single], otherwise))
     }
 }
 
-/// The least sum of two numbers that stand at the same place in both rows, and the first such place.
+/// The smallest sum of two numbers with the same index, and the first such index.
 ///
-/// This is the innermost loop of the dynamic program. Four minima at a time do not wait for each
-/// other.
+/// This is the innermost loop of the dynamic program. Four independent minima permit parallel execution.
 fn least_sum(left: &[f64], right: &[f64]) -> (f64, usize) {
     let mut least = [f64::INFINITY; 4];
     let (left_fours, right_fours) = (left.chunks_exact(4), right.chunks_exact(4));
@@ -429,73 +437,4 @@ fn least_sum(left: &[f64], right: &[f64]) -> (f64, usize) {
     let least = least.into_iter().chain(rest).fold(f64::INFINITY, f64::min);
     let at = left.iter().zip(right).position(|(left, right)| left + right == least);
     (least, at.unwrap_or(0))
-}
-
-/// What is known of a chain without sorting its single values.
-#[derive(Clone, Copy, Debug, Default)]
-struct Outline {
-    /// The class of the runs that are no single values.
-    wide: Option<usize>,
-    /// How many single values there are of other classes, and their weights: together, the most and
-    /// the least.
-    others: usize,
-    tested: f64,
-    heaviest: f64,
-    lightest: f64,
-}
-
-enum Cost {
-    Is(f64),
-    AtLeast(f64),
-}
-
-impl Outline {
-    /// Adds the last of these runs, the others being known.
-    fn add(&mut self, runs: &[Run]) {
-        let Some((last, before)) = runs.split_last() else { return };
-        match self.wide {
-            Some(_) => self.test(last),
-            // Before the first wide run it is not known which single values are tested.
-            None if last.is_single() => {}
-            None => {
-                self.wide = Some(last.class);
-                before.iter().for_each(|run| self.test(run));
-            }
-        }
-    }
-
-    fn test(&mut self, run: &Run) {
-        if self.wide != Some(run.class) {
-            self.lightest =
-                if self.others == 0 { run.weight } else { self.lightest.min(run.weight) };
-            self.heaviest = self.heaviest.max(run.weight);
-            self.others += 1;
-            self.tested += run.weight;
-        }
-    }
-
-    /// What the chain costs in a range of this weight: the rest is behind all tests, the single values
-    /// are behind one after the other. The bound is for few and heavy ones.
-    fn cost(&self, weight: f64, price: Price) -> Cost {
-        let others = self.others as f64;
-        let before_rest = others * (price.size + weight - self.tested);
-        if self.wide.is_none() {
-            Cost::AtLeast(0.0)
-        } else if self.heaviest == self.lightest {
-            Cost::Is(before_rest + self.heaviest * others * (others + 1.0) / 2.0)
-        } else {
-            let few = (self.tested / self.heaviest).floor();
-            let left = self.tested - few * self.heaviest;
-            let tested = self.heaviest * few * (few + 1.0) / 2.0 + left * (few + 1.0);
-            // What is off by a rounding is looked at.
-            Cost::AtLeast((before_rest + tested) * (1.0 - 1e-9))
-        }
-    }
-}
-
-struct Chain {
-    class: usize,
-    /// In the order of their tests.
-    singles: Vec<usize>,
-    cost: f64,
 }

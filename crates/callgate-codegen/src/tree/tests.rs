@@ -1,83 +1,95 @@
-//! Search trees against the optimum over all trees: for all small instances of a family, and for
-//! random larger ones.
+//! Search trees against the optimum over all trees: for all small instances of a family, and for random larger ones.
 //!
-//! The optimum is found by brute force over sets of runs: what a comparison leaves on either side is
-//! again a set of runs, and there are 2^n of them. Equality tests of single values and order tests at
-//! the borders of runs are all comparisons that tell runs apart. Of masks, those that decide between
-//! two places are all tried, one after the other.
+//! The optimum is found by brute force over sets of intervals: each part that a comparison leaves is again a set, and
+//! there are 2^n of them. Equality tests of single values and order tests at the bounds of intervals are all
+//! comparisons that distinguish intervals. Masks that separate two classes are tried exhaustively.
 
-use super::few::EXACT;
-use super::ranges::Ranges;
+use super::ranges::RangeSearch;
+use super::subsets::MAX_EXACT;
 use super::*;
+use callgate_proof::diagram::Split;
 
-/// How much dearer than the optimum a tree over more than [`EXACT`] runs may be. In a range of many
-/// runs equality tests come first only for the heaviest value and only when it is heavy, which is not
-/// optimal when another value is about as heavy and, once it is gone, its neighbours lead to the same
-/// place.
+/// The maximum ratio of the cost of a tree over more than [`MAX_EXACT`] intervals to the optimum. In a long range, an
+/// equality test comes first only for the heaviest single value, and only if it is heavy. That is not optimal if another
+/// value has nearly the same weight and its neighbours have the same class.
 const WORST_GAP: f64 = 1.05;
 
-/// The prices in use: for speed, for size, and that of argument words.
+/// The prices in use: for speed, for size, and for argument words.
 const PRICES: [f64; 3] = [0.02, 100.0, 1.0];
 
-/// Runs without gaps over all 32-bit values; single values have width one.
-fn runs(single: &[bool], class: &[usize], weight: &[f64]) -> Vec<Run> {
+/// Intervals without gaps over all 32-bit values; single values have width one.
+fn intervals(single: &[bool], class: &[usize], weight: &[f64]) -> Vec<WeightedInterval> {
     let n = single.len();
     let mut first = 0u32;
     (0..n)
         .map(|i| {
             let width = if single[i] { 1 } else { 1000 };
             let last = if i + 1 == n && !single[i] { u32::MAX } else { first + width - 1 };
-            let run = Run { first, last, class: class[i], weight: weight[i] };
+            let interval = WeightedInterval { first, last, class: class[i], weight: weight[i] };
             first = last.wrapping_add(1);
-            run
+            interval
         })
         .collect()
 }
 
-/// What comparisons cost.
+/// The price of comparisons.
 fn comparisons(size: f64) -> Price {
-    Price { size, masks: false, masked_rests: false, windows: false, chain: 48, whole: 96, near: 6 }
+    Price {
+        size,
+        masks: false,
+        masks_after_singles: false,
+        bitset_tests: false,
+        chain: 48,
+        whole: 96,
+        near: 6,
+    }
 }
 
-/// Whether a mask tells apart a set of runs that lead to two places.
-fn masked(runs: &[&Run], masks: &[u32]) -> bool {
+/// Whether a mask separates a set of intervals with two classes.
+fn masked(intervals: &[&WeightedInterval], masks: &[u32]) -> bool {
     masks.iter().any(|mask| {
-        let side = |run: &&Run, hit: bool| (run.first..=run.last).all(|v| (v & mask != 0) == hit);
+        let side = |interval: &&WeightedInterval, hit: bool| {
+            (interval.first..=interval.last).all(|v| (v & mask != 0) == hit)
+        };
         let class = |hit: bool| {
-            let mut classes = runs.iter().filter(|run| side(run, hit)).map(|run| run.class);
+            let mut classes = intervals
+                .iter()
+                .filter(|interval| side(interval, hit))
+                .map(|interval| interval.class);
             let class = classes.next()?;
             classes.all(|other| other == class).then_some(class)
         };
-        runs.iter().all(|run| side(run, true) || side(run, false))
+        intervals.iter().all(|interval| side(interval, true) || side(interval, false))
             && class(true).is_some()
             && class(false).is_some()
     })
 }
 
-/// The cost of the best tree of all; masks of small values only.
-fn optimum(runs: &[Run], price: Price) -> f64 {
-    let n = runs.len();
+/// The cost of the optimal tree; masks of small values only.
+fn optimum(intervals: &[WeightedInterval], price: Price) -> f64 {
+    let n = intervals.len();
     let masks: Vec<u32> = if price.masks { (1..64).collect() } else { Vec::new() };
     let mut best = vec![0.0f64; 1 << n];
     for set in 1usize..1 << n {
         let inside = |i: &usize| set >> i & 1 == 1;
         let first = set.trailing_zeros() as usize;
-        if (0..n).filter(inside).all(|i| runs[i].class == runs[first].class) {
+        if (0..n).filter(inside).all(|i| intervals[i].class == intervals[first].class) {
             continue;
         }
-        let weight: f64 = (0..n).filter(inside).map(|i| runs[i].weight).sum();
+        let weight: f64 = (0..n).filter(inside).map(|i| intervals[i].weight).sum();
         let mut least = f64::INFINITY;
         for i in (0..n).filter(inside) {
             let below = set & ((1 << i) - 1);
             if below != 0 {
                 least = least.min(best[below] + best[set & !below]);
             }
-            let single = runs[i].first == runs[i].last;
+            let single = intervals[i].first == intervals[i].last;
             if single && set != 1 << i {
                 least = least.min(best[set & !(1 << i)]);
             }
         }
-        let members: Vec<&Run> = (0..n).filter(inside).map(|i| &runs[i]).collect();
+        let members: Vec<&WeightedInterval> =
+            (0..n).filter(inside).map(|i| &intervals[i]).collect();
         if price.masks && masked(&members, &masks) {
             least = 0.0;
         }
@@ -93,7 +105,7 @@ fn find(tree: &Tree, value: u32) -> (usize, usize) {
         match tree.nodes[at] {
             Node::Leaf { class } => return (class, tests),
             Node::Test { split, then, otherwise } => {
-                assert!(then < at && otherwise < at, "children come before their parent");
+                assert!(then < at && otherwise < at, "children precede their parent");
                 tests += 1;
                 let holds = match split {
                     Split::Equal(k) => value == k,
@@ -102,50 +114,56 @@ fn find(tree: &Tree, value: u32) -> (usize, usize) {
                 at = if holds { then } else { otherwise };
             }
             Node::AnyBit { mask, then, otherwise } => {
-                assert!(then < at && otherwise < at, "children come before their parent");
+                assert!(then < at && otherwise < at, "children precede their parent");
                 tests += 1;
                 at = if value & mask != 0 { then } else { otherwise };
             }
-            Node::Window { base, bits, then, otherwise } => {
-                assert!(then < at && otherwise < at, "children come before their parent");
-                tests += window_insns(base);
+            Node::Bitset { base, bits, then, otherwise } => {
+                assert!(then < at && otherwise < at, "children precede their parent");
+                tests += bitset_insns(base);
                 let bit = value.checked_sub(base).filter(|bit| *bit < 32);
-                let bit = bit.expect("a window is reached by the values in it only");
+                let bit = bit.expect("only values in range reach a bitset test");
                 at = if bits >> bit & 1 == 1 { then } else { otherwise };
             }
         }
     }
 }
 
-/// How many instructions a window takes.
-fn window_insns(base: u32) -> usize {
+/// The number of instructions of a bitset test.
+fn bitset_insns(base: u32) -> usize {
     if base == 0 { 4 } else { 5 }
 }
 
-/// Every value must reach its class, and the tree must cost what it says.
-fn check(runs: &[Run], price: Price) -> f64 {
-    let tree = search_tree(runs, price);
+/// Checks that each value reaches its class, and that the cost of the tree is right.
+fn check(intervals: &[WeightedInterval], price: Price) -> f64 {
+    let tree = search_tree(intervals, price);
     let mut cost = 0.0;
-    for run in runs {
-        let (_, tests) = find(&tree, run.first);
-        cost += run.weight * tests as f64;
-        for value in [run.first, run.last, run.first + (run.last - run.first) / 2] {
+    for interval in intervals {
+        let (_, tests) = find(&tree, interval.first);
+        cost += interval.weight * tests as f64;
+        for value in
+            [interval.first, interval.last, interval.first + (interval.last - interval.first) / 2]
+        {
             let found = find(&tree, value);
-            assert_eq!(found.0, run.class, "{value:#x} in {runs:?}: {tree:?}");
+            assert_eq!(found.0, interval.class, "{value:#x} in {intervals:?}: {tree:?}");
         }
     }
     let insns = |node: &Node| match node {
         Node::Leaf { .. } => 0,
         Node::Test { .. } | Node::AnyBit { .. } => 1,
-        Node::Window { base, .. } => window_insns(*base),
+        Node::Bitset { base, .. } => bitset_insns(*base),
     };
     cost += tree.nodes.iter().map(insns).sum::<usize>() as f64 * price.size;
     let off = (tree.cost - cost).abs();
-    assert!(off <= 1e-9 * cost.max(1.0), "says {} costs {cost}: {runs:?}\n{tree:?}", tree.cost);
+    assert!(
+        off <= 1e-9 * cost.max(1.0),
+        "says {} costs {cost}: {intervals:?}\n{tree:?}",
+        tree.cost
+    );
     tree.cost
 }
 
-/// All ways to give `n` runs classes, neighbours different, in order of first occurrence.
+/// All assignments of classes to `n` intervals in which neighbours differ, in order of first occurrence.
 fn classes(n: usize, most: usize) -> Vec<Vec<usize>> {
     let mut all: Vec<Vec<usize>> = vec![vec![0]];
     for _ in 1..n {
@@ -187,28 +205,28 @@ struct Gap {
 }
 
 impl Gap {
-    fn measure(&mut self, runs: &[Run], price: Price) {
-        let (cost, best) = (check(runs, price), optimum(runs, price));
-        assert!(cost >= best - 1e-9 * best.max(1.0), "cheaper than possible: {runs:?}");
+    fn measure(&mut self, intervals: &[WeightedInterval], price: Price) {
+        let (cost, best) = (check(intervals, price), optimum(intervals, price));
+        assert!(cost >= best - 1e-9 * best.max(1.0), "cheaper than possible: {intervals:?}");
         self.instances += 1;
         let gap = if best > 0.0 { cost / best } else { 1.0 };
         self.beyond += usize::from(gap > 1.0 + 1e-9);
         if gap > self.worst {
             self.worst = gap;
-            let runs: Vec<String> = runs
+            let intervals: Vec<String> = intervals
                 .iter()
-                .map(|run| {
-                    let kind = if run.first == run.last { "single" } else { "wide" };
-                    format!("{kind} class {} weight {}", run.class, run.weight)
+                .map(|interval| {
+                    let kind = if interval.first == interval.last { "single" } else { "wide" };
+                    format!("{kind} class {} weight {}", interval.class, interval.weight)
                 })
                 .collect();
-            self.example = format!("{cost} against {best} at {price:?}: {}", runs.join(", "));
+            self.example = format!("{cost} against {best} at {price:?}: {}", intervals.join(", "));
         }
     }
 }
 
-/// All instances up to a number of runs, with weights from these letters, that sum up to one.
-fn family(most: usize, letters: &[f64], mut visit: impl FnMut(&[Run])) {
+/// All instances up to a number of intervals, with weights from these letters, that sum up to one.
+fn family(most: usize, letters: &[f64], mut visit: impl FnMut(&[WeightedInterval])) {
     for n in 1..=most {
         for classes in classes(n, 3) {
             for kinds in 0..1usize << n {
@@ -216,7 +234,7 @@ fn family(most: usize, letters: &[f64], mut visit: impl FnMut(&[Run])) {
                 words(letters, n, |weight| {
                     let total: f64 = weight.iter().sum();
                     let weight: Vec<f64> = weight.iter().map(|w| w / total.max(1.0)).collect();
-                    visit(&runs(&single, &classes, &weight));
+                    visit(&intervals(&single, &classes, &weight));
                 });
             }
         }
@@ -224,11 +242,16 @@ fn family(most: usize, letters: &[f64], mut visit: impl FnMut(&[Run])) {
 }
 
 /// The gap of a family at one price.
-fn gap(most: usize, letters: &[f64], size: f64, chosen: impl Fn(&[Run]) -> bool) -> Gap {
+fn gap(
+    most: usize,
+    letters: &[f64],
+    size: f64,
+    chosen: impl Fn(&[WeightedInterval]) -> bool,
+) -> Gap {
     let mut gap = Gap::default();
-    family(most, letters, |runs| {
-        if chosen(runs) {
-            gap.measure(runs, comparisons(size));
+    family(most, letters, |intervals| {
+        if chosen(intervals) {
+            gap.measure(intervals, comparisons(size));
         }
     });
     gap
@@ -245,31 +268,35 @@ fn small_trees_are_optimal() {
     }
 }
 
-/// Runs of one to five values, so that all masks can be tried.
-fn small_values(rng: &mut Rng, n: usize) -> Vec<Run> {
+/// Intervals of one to five values, so that all masks can be tried.
+fn small_values(rng: &mut Rng, n: usize) -> Vec<WeightedInterval> {
     let mut first = rng.below(8) as u32;
-    let mut runs: Vec<Run> = Vec::new();
+    let mut intervals: Vec<WeightedInterval> = Vec::new();
     for _ in 0..n {
         let last = first + [0, 0, 0, 1, 2, 4][rng.below(6) as usize];
         let other = rng.below(8) / 7;
-        let class = runs.last().map_or(0, |run| (run.class + 1 + other as usize) % 3);
+        let class =
+            intervals.last().map_or(0, |interval| (interval.class + 1 + other as usize) % 3);
         let weight = [0.0, 0.1, 0.1, 0.4][rng.below(4) as usize];
-        runs.push(Run { first, last, class, weight });
+        intervals.push(WeightedInterval { first, last, class, weight });
         first = last + 1;
     }
-    runs
+    intervals
 }
 
 #[test]
 fn trees_up_to_the_exact_size_are_optimal() {
     let mut rng = Rng(0xe4ac7);
     for _ in 0..150 {
-        let n = EXACT - rng.below(4) as usize;
-        let runs = small_values(&mut rng, n);
+        let n = MAX_EXACT - rng.below(4) as usize;
+        let intervals = small_values(&mut rng, n);
         for price in PRICES.map(comparisons) {
-            for price in [price, Price { masks: true, masked_rests: true, ..price }] {
-                let (cost, best) = (check(&runs, price), optimum(&runs, price));
-                assert!((cost - best).abs() <= 1e-9 * best.max(1.0), "{cost} {best}: {runs:?}");
+            for price in [price, Price { masks: true, masks_after_singles: true, ..price }] {
+                let (cost, best) = (check(&intervals, price), optimum(&intervals, price));
+                assert!(
+                    (cost - best).abs() <= 1e-9 * best.max(1.0),
+                    "{cost} {best}: {intervals:?}"
+                );
             }
         }
     }
@@ -280,7 +307,7 @@ fn trees_above_the_exact_size_are_close_to_the_best_of_all() {
     let mut rng = Rng(0xc105e);
     for size in PRICES {
         let mut gap = Gap::default();
-        for n in EXACT + 1..=EXACT + 3 {
+        for n in MAX_EXACT + 1..=MAX_EXACT + 3 {
             for _ in 0..60 {
                 gap.measure(&many(&mut rng, n), comparisons(size));
                 gap.measure(&small_values(&mut rng, n), comparisons(size));
@@ -292,7 +319,7 @@ fn trees_above_the_exact_size_are_close_to_the_best_of_all() {
 }
 
 #[test]
-fn trees_over_runs_of_equal_weight_are_optimal() {
+fn trees_over_intervals_of_equal_weight_are_optimal() {
     for size in PRICES {
         for letter in [0.0, 1.0] {
             let gap = gap(7, &[letter], size, |_| true);
@@ -303,7 +330,9 @@ fn trees_over_runs_of_equal_weight_are_optimal() {
 
 #[test]
 fn trees_without_single_values_are_optimal() {
-    let wide = |runs: &[Run]| runs.iter().all(|run| run.first != run.last);
+    let wide = |intervals: &[WeightedInterval]| {
+        intervals.iter().all(|interval| interval.first != interval.last)
+    };
     for size in PRICES {
         let gap = gap(6, &[0.0, 1.0, 4.0], size, wide);
         assert_eq!(gap.beyond, 0, "{}", gap.example);
@@ -311,13 +340,13 @@ fn trees_without_single_values_are_optimal() {
 }
 
 #[test]
-fn no_tree_has_fewer_tests_than_one_made_for_size() {
+fn trees_for_size_have_the_fewest_tests() {
     const SIZE: f64 = 100.0;
-    family(5, &[0.0, 1.0, 4.0], |runs| {
+    family(5, &[0.0, 1.0, 4.0], |intervals| {
         let price = comparisons(SIZE);
-        let (cost, best) = (check(runs, price), optimum(runs, price));
-        // All weights together are at most one, so a test more costs more than all else.
-        assert!(cost - best < SIZE / 2.0, "{cost} against {best}: {runs:?}");
+        let (cost, best) = (check(intervals, price), optimum(intervals, price));
+        // The total weight is at most one, so the number of tests dominates the cost.
+        assert!(cost - best < SIZE / 2.0, "{cost} against {best}: {intervals:?}");
     });
 }
 
@@ -333,8 +362,8 @@ impl Rng {
     }
 }
 
-/// Many runs, weights as skewed as real ones.
-fn many(rng: &mut Rng, n: usize) -> Vec<Run> {
+/// Many intervals, with weights as skewed as in real workloads.
+fn many(rng: &mut Rng, n: usize) -> Vec<WeightedInterval> {
     let single: Vec<bool> = (0..n).map(|_| rng.below(2) == 0).collect();
     let mut class = vec![0];
     for i in 1..n {
@@ -347,35 +376,35 @@ fn many(rng: &mut Rng, n: usize) -> Vec<Run> {
             _ => 1.0 / (1 + rng.below(64)) as f64,
         })
         .collect();
-    runs(&single, &class, &weight)
+    intervals(&single, &class, &weight)
 }
 
 #[test]
-fn large_trees_are_right_and_not_deep() {
+fn large_trees_are_correct_and_shallow() {
     let mut rng = Rng(0x5eed_5eed_5eed);
     for n in [8, 20, 95, 96, 97, 98, 150, 191, 400, 2048] {
         for _ in 0..if n > 200 { 2 } else { 6 } {
-            let runs = many(&mut rng, n);
-            check(&runs, comparisons(0.02));
-            let tree = search_tree(&runs, comparisons(0.02));
-            let deepest = runs.iter().map(|run| find(&tree, run.first).1).max();
-            assert!(deepest <= Some(64), "{n} runs, {deepest:?} tests");
+            let intervals = many(&mut rng, n);
+            check(&intervals, comparisons(0.02));
+            let tree = search_tree(&intervals, comparisons(0.02));
+            let deepest = intervals.iter().map(|interval| find(&tree, interval.first).1).max();
+            assert!(deepest <= Some(64), "{n} intervals, {deepest:?} tests");
         }
     }
 }
 
-/// Above [`Price::whole`] runs, cutting first must not cost much.
+/// Above [`Price::whole`] intervals, the cut must not increase the cost much.
 #[test]
 fn cut_trees_are_close_to_exact_ones() {
     let mut rng = Rng(0x0dd5_eed0);
     let mut worst: f64 = 1.0;
     for n in [97, 110, 130, 160] {
         for size in [0.02, 1.0] {
-            let runs = many(&mut rng, n);
+            let intervals = many(&mut rng, n);
             let price = comparisons(size);
             let mut exact = Tree::default();
-            Ranges::new(&runs, price).build(&mut exact);
-            worst = worst.max(search_tree(&runs, price).cost / exact.cost);
+            RangeSearch::new(&intervals, price).build(&mut exact);
+            worst = worst.max(search_tree(&intervals, price).cost / exact.cost);
         }
     }
     println!("worst {worst}");
@@ -383,30 +412,30 @@ fn cut_trees_are_close_to_exact_ones() {
 }
 
 #[test]
-fn windows_take_scattered_values_and_only_where_they_may() {
-    // Every third of 40 values leads elsewhere, at several places of the number line.
+fn bitset_tests_find_scattered_values_where_allowed() {
+    // Every third of 40 values has another class, at several offsets.
     for base in [0, 3, 0x8901, u32::MAX - 50] {
-        let mut runs = Vec::new();
-        let mut run = |first, last, class| {
-            runs.push(Run { first, last, class, weight: 0.01 });
+        let mut intervals = Vec::new();
+        let mut interval = |first, last, class| {
+            intervals.push(WeightedInterval { first, last, class, weight: 0.01 });
         };
         if base > 0 {
-            run(0, base - 1, 0);
+            interval(0, base - 1, 0);
         }
         for third in 0..13 {
             let first = base + 3 * third;
-            run(first, first, 1);
-            run(first + 1, first + 2, 0);
+            interval(first, first, 1);
+            interval(first + 1, first + 2, 0);
         }
-        if let Some(last) = runs.last_mut() {
+        if let Some(last) = intervals.last_mut() {
             last.last = u32::MAX;
         }
-        let is_window = |node: &&Node| matches!(node, Node::Window { .. });
+        let is_bitset = |node: &&Node| matches!(node, Node::Bitset { .. });
         let with = Price {
             size: 1.0,
             masks: true,
-            masked_rests: true,
-            windows: true,
+            masks_after_singles: true,
+            bitset_tests: true,
             chain: 48,
             whole: 96,
             near: 6,
@@ -414,15 +443,15 @@ fn windows_take_scattered_values_and_only_where_they_may() {
         let without = Price {
             size: 1.0,
             masks: true,
-            masked_rests: true,
-            windows: false,
+            masks_after_singles: true,
+            bitset_tests: false,
             chain: 48,
             whole: 96,
             near: 6,
         };
-        let (cheap, dear) = (check(&runs, with), check(&runs, without));
+        let (cheap, dear) = (check(&intervals, with), check(&intervals, without));
         assert!(cheap < dear - 3.0, "{cheap} {dear}");
-        assert!(search_tree(&runs, with).nodes.iter().any(|node| is_window(&node)));
-        assert!(!search_tree(&runs, without).nodes.iter().any(|node| is_window(&node)));
+        assert!(search_tree(&intervals, with).nodes.iter().any(|node| is_bitset(&node)));
+        assert!(!search_tree(&intervals, without).nodes.iter().any(|node| is_bitset(&node)));
     }
 }

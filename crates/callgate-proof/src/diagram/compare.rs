@@ -1,16 +1,16 @@
-//! Comparisons with constants, built without detours.
+//! Comparisons with constants, evaluation, and restriction to the value of a word.
 
 use super::{DiagramError, Func, Pred, Store, Var};
 use crate::policy::{Cmp, Field, Test};
 use callgate_bpf::data::{SeccompData, Word};
 use callgate_bpf::verdict::Verdict;
 
-/// The variable of a bit, 0 being the least significant.
+/// The variable of a bit; bit 0 is the least significant.
 pub fn var_of(word: Word, bit: u32) -> Var {
     word.index() as Var * 32 + (31 - bit as Var)
 }
 
-/// The variable of a field's bit; a field of 32 bits has no others.
+/// The variable of a bit of a field. A 32-bit field has bits 0 to 31 only.
 pub(super) fn var_of_field(field: Field, bit: u32) -> Var {
     match field.high_word() {
         Some(high) if bit >= 32 => var_of(high, bit - 32),
@@ -18,7 +18,7 @@ pub(super) fn var_of_field(field: Field, bit: u32) -> Var {
     }
 }
 
-/// A comparison of a word with a constant that splits the word's values in two.
+/// A comparison of a word with a constant, which splits the values of the word in two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Split {
     /// `word == k`.
@@ -27,7 +27,7 @@ pub enum Split {
     AtLeast(u32),
 }
 
-/// A path does not end in a verdict.
+/// The error for a path that does not end in a verdict.
 pub(super) const NO_VERDICT: DiagramError = DiagramError::defect("a function ends in verdicts");
 
 impl Store {
@@ -37,14 +37,14 @@ impl Store {
     /// [`DiagramError`].
     pub fn test(&mut self, test: &Test) -> Result<Pred, DiagramError> {
         let vars: [Option<Var>; 64] = std::array::from_fn(|bit| {
-            let looked_at = test.mask & test.field.full_mask();
-            (looked_at >> bit & 1 == 1).then(|| var_of_field(test.field, bit as u32))
+            let mask = test.mask & test.field.full_mask();
+            (mask >> bit & 1 == 1).then(|| var_of_field(test.field, bit as u32))
         });
         self.compare(&vars, test.cmp, test.value)
     }
 
-    /// Compares a number with a constant. The number's bits are variables, least significant first,
-    /// and read as zero where there is none; each variable must be before those of lower bits.
+    /// Compares a number with a constant. The bits of the number are variables, least significant first;
+    /// a bit without a variable is zero. The variable of a bit must precede those of lower bits.
     pub(super) fn compare(
         &mut self,
         vars: &[Option<Var>],
@@ -65,8 +65,8 @@ impl Store {
         for (bit, var) in vars.iter().enumerate() {
             let wanted = value >> bit & 1 == 1;
             rest = match (*var, wanted) {
-                (Some(var), true) => self.made_of(var, below, rest)?,
-                (Some(var), false) => self.made_of(var, rest, above)?,
+                (Some(var), true) => self.make_ordered(var, below, rest)?,
+                (Some(var), false) => self.make_ordered(var, rest, above)?,
                 (None, true) => below,
                 (None, false) => rest,
             };
@@ -74,7 +74,7 @@ impl Store {
         Ok(rest)
     }
 
-    /// Compares the bits of a word that are in a mask with a constant.
+    /// The predicate `(word & mask) cmp value`.
     pub fn compare_word(
         &mut self,
         word: Word,
@@ -91,12 +91,12 @@ impl Store {
     pub fn any_bit(&mut self, word: Word, mask: u32) -> Result<Pred, DiagramError> {
         let mut rest = Pred::NEVER;
         for bit in (0..32).filter(|bit| mask >> bit & 1 == 1) {
-            rest = self.made_of(var_of(word, bit), rest, Pred::ALWAYS)?;
+            rest = self.make_ordered(var_of(word, bit), rest, Pred::ALWAYS)?;
         }
         Ok(rest)
     }
 
-    /// `then` where the word compares as wanted, `otherwise` elsewhere.
+    /// `then` where the comparison of the word holds, `otherwise` elsewhere.
     pub fn split(
         &mut self,
         word: Word,
@@ -104,8 +104,8 @@ impl Store {
         then: Func,
         otherwise: Func,
     ) -> Result<Func, DiagramError> {
-        self.own(then)?;
-        self.own(otherwise)?;
+        self.check_owner(then)?;
+        self.check_owner(otherwise)?;
         let first = var_of(word, 31);
         if self.var(then) < first || self.var(otherwise) < first {
             let (cmp, k) = match split {
@@ -115,7 +115,7 @@ impl Store {
             let condition = self.compare_word(word, u32::MAX, cmp, k)?;
             return self.select(condition, then, otherwise);
         }
-        // Down the path of `k`, remembering what hangs off it, then up again.
+        // Descend along the bits of `k`, recording the other child of each node; then build upwards.
         let mut off_path = [(then, false); 32];
         let (mut t, mut e) = (then, otherwise);
         let (k, at_least) = match split {
@@ -138,7 +138,7 @@ impl Store {
         for (bit, (off, path_is_high)) in (0..32).zip(off_path.into_iter().rev()) {
             let var = var_of(word, bit);
             node = if path_is_high {
-                self.made_of(var, off, node)?
+                self.make_ordered(var, off, node)?
             } else {
                 self.make(var, node, off)?
             };
@@ -146,12 +146,12 @@ impl Store {
         Ok(node)
     }
 
-    /// The verdict of a function for a call.
+    /// The verdict of a function for a syscall.
     ///
     /// # Errors
-    /// [`DiagramError`] when the function is not of this store, or ends in a placeholder.
+    /// [`DiagramError`] if the function belongs to another store, or ends in a placeholder.
     pub fn evaluate(&self, func: Func, data: &SeccompData) -> Result<Verdict, DiagramError> {
-        self.own(func)?;
+        self.check_owner(func)?;
         let mut node = func;
         while let Some(word) = self.top_word(node) {
             let bit = 31 - u32::from(self.var(node) % 32);
@@ -178,12 +178,12 @@ impl Store {
         verdicts
     }
 
-    /// What remains of a function when a word has this value.
+    /// The restriction (cofactor) of a function to this value of a word.
     ///
     /// # Errors
     /// [`DiagramError`].
     pub fn restrict(&mut self, func: Func, word: Word, value: u32) -> Result<Func, DiagramError> {
-        self.own(func)?;
+        self.check_owner(func)?;
         let mut memo = rustc_hash::FxHashMap::default();
         self.restrict_memo(func, word, value, &mut memo)
     }
@@ -210,7 +210,7 @@ impl Store {
         } else {
             let low = self.restrict_memo(low, word, value, memo)?;
             let high = self.restrict_memo(high, word, value, memo)?;
-            self.made_of(var, low, high)?
+            self.make_ordered(var, low, high)?
         };
         memo.insert(func, result);
         Ok(result)

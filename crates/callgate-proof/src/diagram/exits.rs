@@ -1,16 +1,16 @@
-//! What a function becomes once a word is known: its *exits*.
+//! The *exits* of a word: the successors of all its nodes, which are the functions of later words.
 
 use rustc_hash::FxHashMap as HashMap;
 
-use super::seen::Seen;
+use super::node_set::NodeSet;
 use super::{DiagramError, Func, Pred, Store};
 use callgate_bpf::data::Word;
 
 impl Store {
-    /// The exits of a word, each once, in no particular order; `None` when there are more than
+    /// The exits of a word, each once, in no particular order; `None` if there are more than
     /// `limit`.
     pub fn exits(&self, func: Func, word: Word, limit: usize) -> Option<Vec<Func>> {
-        let mut seen = Seen::new(self.len());
+        let mut seen = NodeSet::new(self.len());
         let mut exits = Vec::new();
         let mut stack = vec![func];
         while let Some(node) = stack.pop() {
@@ -29,14 +29,14 @@ impl Store {
         Some(exits)
     }
 
-    /// The predicate that a word's value leads to an exit.
+    /// The predicate that the value of a word leads to an exit.
     pub fn leads_to(&mut self, func: Func, word: Word, exit: Func) -> Result<Pred, DiagramError> {
-        self.own(func)?;
-        self.own(exit)?;
-        self.values_set(func, word, exit, &mut HashMap::default())
+        self.check_owner(func)?;
+        self.check_owner(exit)?;
+        self.leads_to_memo(func, word, exit, &mut HashMap::default())
     }
 
-    fn values_set(
+    fn leads_to_memo(
         &mut self,
         func: Func,
         word: Word,
@@ -51,9 +51,9 @@ impl Store {
         }
         let var = self.var(func);
         let (low, high) = self.children(func);
-        let low = self.values_set(low, word, exit, memo)?;
-        let high = self.values_set(high, word, exit, memo)?;
-        let set = self.made_of(var, low, high)?;
+        let low = self.leads_to_memo(low, word, exit, memo)?;
+        let high = self.leads_to_memo(high, word, exit, memo)?;
+        let set = self.make_ordered(var, low, high)?;
         memo.insert(func, set);
         Ok(set)
     }

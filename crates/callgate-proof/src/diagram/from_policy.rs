@@ -1,9 +1,9 @@
 //! From a policy to its diagram.
 //!
-//! Within a section, the numbers are swept once: between two bounds of the rules' ranges the same
-//! rules apply, and their conditions fold from the last to the first with if-then-else; rules in a row
-//! that compare fields with constants and have one verdict are one set of values. Then the runs of
-//! numbers are put together bit by bit.
+//! In each section, one sweep over the syscall numbers finds the intervals in which the same rules apply.
+//! For each interval, the conditions are folded from the last rule to the first with if-then-else;
+//! consecutive rules that compare fields with constants and have the same verdict become one set of values.
+//! Then the intervals are combined bit by bit.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap as HashMap;
 
 use super::Split;
 use super::compare::var_of;
-use super::values::Values;
+use super::value_sets::ValueSets;
 use super::{DiagramError, Func, Pred, Store};
 use crate::policy::{Condition, Policy, Section, Shape};
 use callgate_bpf::data::Word;
@@ -22,24 +22,24 @@ impl Store {
     /// # Errors
     /// [`DiagramError`].
     pub fn policy(&mut self, policy: &Policy) -> Result<Func, DiagramError> {
-        self.policy_by_call(policy, &mut |_, _, _| ())
+        self.policy_by_syscall(policy, &mut |_, _, _| ())
     }
 
-    /// The same. `made` is told the arch token and the first number of calls to which the same rules
-    /// apply, and how many nodes were made for their conditions; where the budget does not suffice, it
-    /// was told of the calls for which it did not.
+    /// As [`Store::policy`]. For each group of syscalls with the same rules, `created` receives the arch token,
+    /// the first syscall number, and the number of nodes that were created for the conditions; also for the
+    /// group at which the budget was exhausted.
     ///
     /// # Errors
     /// [`DiagramError`].
-    pub fn policy_by_call(
+    pub fn policy_by_syscall(
         &mut self,
         policy: &Policy,
-        made: &mut dyn FnMut(u32, u32, usize),
+        created: &mut dyn FnMut(u32, u32, usize),
     ) -> Result<Func, DiagramError> {
         let mut func = self.verdict(policy.bad_arch())?;
         for section in policy.sections() {
-            let calls = self.section(section, made)?;
-            func = self.split(Word::ARCH, Split::Equal(section.token()), calls, func)?;
+            let section_func = self.section(section, created)?;
+            func = self.split(Word::ARCH, Split::Equal(section.token()), section_func, func)?;
         }
         Ok(func)
     }
@@ -60,7 +60,7 @@ impl Store {
                 Ok(all)
             }
             Shape::Any(parts) => {
-                let mut values = Values::default();
+                let mut values = ValueSets::default();
                 let mut any = Pred::NEVER;
                 for part in parts {
                     if !values.add(part) {
@@ -79,9 +79,9 @@ impl Store {
     fn section(
         &mut self,
         section: &Section,
-        made: &mut dyn FnMut(u32, u32, usize),
+        created: &mut dyn FnMut(u32, u32, usize),
     ) -> Result<Func, DiagramError> {
-        // Where each rule begins and ends to apply.
+        // Where each rule begins and ceases to apply.
         let mut bounds: Vec<(u32, usize, bool)> = Vec::new();
         for (rule, calls) in section.rules.iter().map(|rule| &rule.calls).enumerate() {
             for (first, last) in calls.ranges() {
@@ -96,7 +96,7 @@ impl Store {
         let default = self.verdict(section.default)?;
         let mut conditions: HashMap<usize, Pred> = HashMap::default();
         let mut folded: HashMap<Vec<usize>, Func> = HashMap::default();
-        let (mut from_zero, mut borders) = (default, Vec::new());
+        let (mut from_zero, mut intervals) = (default, Vec::new());
         let mut applying: BTreeSet<usize> = BTreeSet::new();
         for group in bounds.chunk_by(|a, b| a.0 == b.0) {
             let mut first = 0;
@@ -120,7 +120,7 @@ impl Store {
                 None => {
                     let before = self.len();
                     let func = self.fold(section, &rules, default, &mut conditions);
-                    made(section.token(), first, self.len() - before);
+                    created(section.token(), first, self.len() - before);
                     let func = func?;
                     folded.insert(rules, func);
                     func
@@ -128,14 +128,14 @@ impl Store {
             };
             if first == 0 {
                 from_zero = func;
-            } else if borders.last().map_or(from_zero, |(_, func)| *func) != func {
-                borders.push((u64::from(first), func));
+            } else if intervals.last().map_or(from_zero, |(_, func)| *func) != func {
+                intervals.push((u64::from(first), func));
             }
         }
-        self.runs(&|bit| var_of(Word::NR, bit), (from_zero, &borders), 0, 32)
+        self.by_interval(&|bit| var_of(Word::NR, bit), (from_zero, &intervals), 0, 32)
     }
 
-    /// The function of the arguments where these rules of a section apply, the first match first.
+    /// The function of the arguments for the syscalls to which these rules apply; the first match decides.
     fn fold(
         &mut self,
         section: &Section,
@@ -143,11 +143,11 @@ impl Store {
         default: Func,
         conditions: &mut HashMap<usize, Pred>,
     ) -> Result<Func, DiagramError> {
-        // The list is kept, so it takes memory, too.
+        // The list is kept as a key, so it counts as memory.
         self.charge_steps(rules.len() as u64)?;
         let mut func = default;
         let rule_of = |index: &usize| section.rules.get(*index);
-        // Rules of the same verdict may come in any order.
+        // The order of rules with the same verdict does not matter.
         let same =
             |a: &usize, b: &usize| rule_of(a).map(|r| r.verdict) == rule_of(b).map(|r| r.verdict);
         for group in rules.chunk_by(same).rev() {
@@ -155,7 +155,7 @@ impl Store {
                 continue;
             };
             let verdict = self.verdict(verdict)?;
-            let mut values = Values::default();
+            let mut values = ValueSets::default();
             for index in group.iter().rev() {
                 let Some(rule) = rule_of(index).filter(|rule| !values.add(&rule.when)) else {
                     continue;
@@ -186,7 +186,7 @@ mod tests {
     use callgate_bpf::{Arch, SeccompData};
 
     #[test]
-    fn a_diagram_answers_as_its_policy() {
+    fn a_diagram_evaluates_to_the_verdicts_of_its_policy() {
         let arg = |i| Field::arg(i).unwrap();
         let rule = |calls, when, verdict| Rule { calls, when, verdict };
         let small = Condition::test(Test::new(arg(0), Cmp::Lt, 3));

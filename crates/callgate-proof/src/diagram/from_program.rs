@@ -1,29 +1,29 @@
 //! From a program to its diagram: symbolic execution.
 //!
-//! Jumps go forward only, so one pass over the program from front to back finds every state that an
-//! instruction is reached in (the values of A, X and scratch memory, as functions of the syscall), and
-//! one pass from back to front gives each state its function. Registers that are not live are cleared,
-//! so that paths which differ only in them join again.
+//! Jumps go forward only. So one forward pass finds every state in which an instruction is reached (the
+//! values of A, X and scratch memory as functions of the syscall), and one backward pass computes the
+//! function of each state. Registers that are not live are cleared, so that paths which differ only in them
+//! merge.
 //!
-//! All of classic BPF that a seccomp filter may contain is covered. What grows without bound
-//! (products of two arguments, comparisons between two arguments, paths that never join) ends in
+//! All instructions that a seccomp filter may contain are covered. What grows exponentially (products of
+//! two arguments, comparisons between two arguments, paths that never merge) exhausts the budget and is a
 //! [`DiagramError`].
 //!
-//! Semantics: `net/core/filter.c`, `bpf_convert_filter` (division by a zero X returns 0, A and X begin
-//! as 0), `kernel/bpf/core.c`, `___bpf_prog_run` (shifts by X take its low five bits), and
+//! Semantics: `net/core/filter.c`, `bpf_convert_filter` (division by a zero X returns 0, A and X are
+//! initially 0), `kernel/bpf/core.c`, `___bpf_prog_run` (shifts by X take its low five bits), and
 //! `kernel/seccomp.c`, `seccomp_check_filter` (`len` is 64).
 
 use rustc_hash::FxHashMap as HashMap;
 
-use super::outline::{Condition, Meanings};
-use super::symbolic::{Value, Values};
+use super::outline::{BranchCondition, StateFuncs};
+use super::symbolic::{Value, ValueTable};
 use super::{DiagramError, Func, Split, Store};
 use callgate_bpf::cfg::{Registers, Successors, liveness};
 use callgate_bpf::data::{Endian, SECCOMP_DATA_SIZE, Word};
 use callgate_bpf::verdict::Verdict;
 use callgate_bpf::{Alu, Insn, LongProgram, Op, Relation, SCRATCH_WORDS, Source};
 
-/// What the registers hold.
+/// The contents of the registers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct State {
     /// The accumulator.
@@ -34,21 +34,21 @@ pub struct State {
     memory: u32,
 }
 
-/// Where a program goes from a state; states are numbered as they are found.
+/// A successor of a state. States are numbered in the order of discovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// To this state.
+    /// The state with this number.
     State(usize),
-    /// It ends with the value 0: a division by a zero X.
+    /// The program returns 0, because it divides by a zero X.
     Zero,
 }
 
 /// How a program continues from a state.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
-    /// With one other state.
+    /// With one successor.
     Goto(usize),
-    /// With one of two.
+    /// With one of two successors.
     Branch {
         /// The comparison of `a` with `b`.
         relation: Relation,
@@ -56,12 +56,12 @@ pub enum Step {
         a: Value,
         /// The right operand.
         b: Value,
-        /// Where it continues when the relation holds.
+        /// The successor if the relation holds.
         taken: Next,
-        /// Where it continues otherwise.
+        /// The successor if it does not.
         otherwise: Next,
     },
-    /// It ends with this value.
+    /// It returns this value.
     Return(Value),
 }
 
@@ -70,12 +70,12 @@ type Memory = [Value; SCRATCH_WORDS];
 /// All states that a program can be in, with the values of its registers as functions of the syscall.
 pub struct Execution {
     /// The values that states refer to.
-    pub values: Values,
+    pub values: ValueTable,
     memories: Vec<Memory>,
     memory_index: HashMap<Memory, u32>,
     /// Per instruction, the live registers.
     live: Vec<Registers>,
-    /// All states, with their instruction.
+    /// All states, each with the index of its instruction.
     states: Vec<(usize, State)>,
     /// Per instruction, the numbers of its states.
     at: Vec<Vec<usize>>,
@@ -84,7 +84,8 @@ pub struct Execution {
     steps: Vec<Option<Step>>,
 }
 
-const BAD_INSN: DiagramError = DiagramError::defect("a program has accepted instructions only");
+const BAD_INSN: DiagramError =
+    DiagramError::defect("a program contains only instructions that seccomp accepts");
 const BAD_STATE: DiagramError = DiagramError::defect("states of a program are numbered");
 const BAD_MEMORY: DiagramError = DiagramError::defect("scratch memories of a program are numbered");
 
@@ -113,7 +114,7 @@ impl Execution {
         let insns = program.insns();
         let empty = [ZERO; SCRATCH_WORDS];
         let mut execution = Execution {
-            values: Values::default(),
+            values: ValueTable::default(),
             memories: vec![empty],
             memory_index: HashMap::from_iter([(empty, 0)]),
             live: liveness(insns),
@@ -124,7 +125,7 @@ impl Execution {
         };
         execution.enter(0, State { a: ZERO, x: ZERO, memory: 0 })?;
         for (pc, insn) in insns.iter().enumerate() {
-            // Executing an instruction adds states of later ones only.
+            // Executing an instruction adds states only to later instructions.
             let here = execution.at.get(pc).cloned().unwrap_or_default();
             for number in here {
                 store.charge_state(execution.states.len())?;
@@ -138,7 +139,7 @@ impl Execution {
         Ok(execution)
     }
 
-    /// The numbers of the states in which an instruction is reached.
+    /// The numbers of the states of an instruction.
     pub fn states_at(&self, pc: usize) -> &[usize] {
         self.at.get(pc).map_or(&[], Vec::as_slice)
     }
@@ -196,11 +197,11 @@ impl Execution {
             }
             state.memory = self.memory(memory);
         }
-        // Most instructions have one or two states; only many are worth an index.
-        const FEW: usize = 8;
+        // Most instructions have one or two states; a list is searched up to this length, then an index.
+        const MAX_LIST: usize = 8;
         let here = self.at.get(pc).ok_or(BAD_INSN)?;
         let is_same = |number: &usize| self.states.get(*number).is_some_and(|(_, s)| *s == state);
-        let found = if here.len() <= FEW {
+        let found = if here.len() <= MAX_LIST {
             here.iter().copied().find(is_same)
         } else {
             self.index.get(&(pc, state)).copied()
@@ -212,12 +213,12 @@ impl Execution {
         self.states.push((pc, state));
         let here = self.at.get_mut(pc).ok_or(BAD_INSN)?;
         here.push(number);
-        if here.len() == FEW + 1 {
+        if here.len() == MAX_LIST + 1 {
             for number in here.iter() {
                 let state = *self.states.get(*number).ok_or(BAD_STATE)?;
                 self.index.insert(state, *number);
             }
-        } else if here.len() > FEW {
+        } else if here.len() > MAX_LIST {
             self.index.insert((pc, state), number);
         }
         Ok(number)
@@ -265,7 +266,7 @@ impl Execution {
         }
     }
 
-    /// The state after an instruction that moves a value.
+    /// The state after a load, a store or a move.
     fn assign(
         &mut self,
         store: &mut Store,
@@ -279,7 +280,7 @@ impl Execution {
         Ok(match insn.op {
             Op::LdWordAbs => {
                 let word = Word::from_offset(insn.k, endian).ok_or(BAD_INSN)?;
-                State { a: Values::word(word), ..state }
+                State { a: ValueTable::word(word), ..state }
             }
             Op::LdLen => State { a: len, ..state },
             Op::LdImm => State { a: k, ..state },
@@ -324,43 +325,43 @@ impl Execution {
         Ok(Step::Branch { relation, a: state.a, b, taken, otherwise })
     }
 
-    /// The function of every state, back to front, and in the end that of the first.
+    /// The function of the first state. Computes those of all states, from the last to the first.
     fn function(&self, store: &mut Store) -> Result<Func, DiagramError> {
-        // One more place, for the end with the value 0.
+        // One more index, for the return of 0.
         let zero = self.len();
-        let mut meanings = Meanings::new(zero + 1);
-        meanings.is(zero, store.verdict(Verdict(0))?)?;
-        let place = |next: Next| match next {
+        let mut funcs = StateFuncs::new(zero + 1);
+        funcs.set_whole(zero, store.verdict(Verdict(0))?)?;
+        let index = |next: Next| match next {
             Next::State(number) => number,
             Next::Zero => zero,
         };
         for number in self.at.iter().rev().flatten().copied() {
             match self.step_of(number)? {
-                Step::Goto(state) => meanings.goes_on(number, state)?,
+                Step::Goto(state) => funcs.continues_at(number, state)?,
                 Step::Return(Value::Constant(value)) => {
-                    meanings.is(number, store.verdict(Verdict(value))?)?;
+                    funcs.set_whole(number, store.verdict(Verdict(value))?)?;
                 }
                 Step::Return(value) => {
-                    meanings.is(number, self.values.returned(store, value)?)?;
+                    funcs.set_whole(number, self.values.returned(store, value)?)?;
                 }
                 Step::Branch { relation, a, b, taken, otherwise } => {
-                    let sides = [place(taken), place(otherwise)];
-                    if meanings.are_same(sides)? {
-                        meanings.goes_on(number, place(taken))?;
+                    let successors = [index(taken), index(otherwise)];
+                    if funcs.are_same(successors)? {
+                        funcs.continues_at(number, index(taken))?;
                         continue;
                     }
                     let condition = match plain_split(relation, a, b) {
-                        Some((word, split)) => Condition::Split(word, split),
+                        Some((word, split)) => BranchCondition::Split(word, split),
                         None => {
                             let condition = self.values.relation(store, relation, a, b)?;
-                            Condition::Other(store.only_word(condition), condition)
+                            BranchCondition::Other(store.single_word(condition), condition)
                         }
                     };
-                    meanings.branches(store, number, condition, sides)?;
+                    funcs.set_branch(store, number, condition, successors)?;
                 }
             }
         }
-        meanings.whole(store, 0)
+        funcs.whole(store, 0)
     }
 }
 

@@ -1,13 +1,13 @@
-//! The decision diagram: the one canonical form of a filter.
+//! Multi-terminal binary decision diagrams (MTBDDs): the canonical representation of filters.
 //!
-//! A filter is a function from the 64 bytes of `struct seccomp_data` to a 32-bit verdict. Here it is
-//! a hash-consed, reduced, ordered decision diagram over the 512 bits of its sixteen words (arch,
+//! A filter is a function from the 64 bytes of `struct seccomp_data` to a 32-bit verdict. It is
+//! represented as a hash-consed, reduced, ordered MTBDD over the 512 bits of the sixteen words (arch,
 //! nr, instruction pointer, arguments; high word before low, most significant bit first). In one
 //! [`Store`], two filters are equal exactly when they are the same node: equality is one
-//! comparison, and where two differ, a path to the difference is a concrete call.
+//! comparison. If two filters differ, a path to a difference is a concrete syscall.
 //!
 //! [`Store::policy`] and [`Store::program`] build functions; [`Store::evaluate`] and [`Store::witness`]
-//! ask about them. Questions that no proof needs are in the crate `callgate-codegen`.
+//! query them. Queries that the proof does not need are in the crate `callgate-codegen`.
 //!
 //! ```
 //! use callgate_proof::diagram::Store;
@@ -32,20 +32,22 @@ mod exits;
 mod from_policy;
 pub mod from_program;
 mod node;
+mod node_set;
+mod node_table;
+mod operation_cache;
 mod outline;
-mod seen;
-mod stacked;
+mod stack;
 mod store;
 pub mod symbolic;
-mod values;
+mod value_sets;
 mod witness;
 
+pub use compare::{Split, var_of};
 pub use error::{Budget, DiagramError};
 pub use node::{Func, Node, Pred};
-pub use store::{Store, VARS, Var};
-
-pub use compare::{Split, var_of};
-pub use seen::Seen;
+pub use node_set::NodeSet;
+pub use node_table::{VARS, Var};
+pub use store::Store;
 
 #[cfg(test)]
 mod tests;

@@ -1,21 +1,21 @@
-//! Nodes as users of a store see them: functions and predicates.
+//! Handles of nodes: functions and predicates.
 
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The number of the predicate that holds for no syscall.
+/// The number of the terminal false: the predicate that holds for no syscall.
 pub(super) const FALSE: u32 = 0;
-/// The number of the predicate that holds for every syscall.
+/// The number of the terminal true: the predicate that holds for every syscall.
 pub(super) const TRUE: u32 = 1;
 
-/// Identity of a store: a node of one store is never taken for a node of another.
+/// Identity of a store, which keeps nodes of different stores apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreId(u32);
 
 impl StoreId {
-    /// The mark of nodes that are the same in all stores.
+    /// The owner of nodes that are the same in all stores.
     const ANY: StoreId = StoreId(0);
-    /// The mark of a store that makes no node, because all numbers of stores are used up.
+    /// The identity of a store that cannot create nodes, because all identities are in use.
     pub(super) const NONE: StoreId = StoreId(u32::MAX);
 
     pub(super) fn next() -> StoreId {
@@ -27,13 +27,13 @@ impl StoreId {
         }
     }
 
-    /// Whether a node with this mark is a node of the store with the mark `self`.
-    pub(super) fn owns(self, mark: StoreId) -> bool {
-        mark == self || mark == StoreId::ANY
+    /// Whether a node of the store `owner` can be used in this store.
+    pub(super) fn owns(self, owner: StoreId) -> bool {
+        owner == self || owner == StoreId::ANY
     }
 }
 
-/// The number of a node, with the mark of its store above it: one register, and equal at a glance.
+/// The number of a node in the low half and its store in the high half: one register, compared at once.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Handle(u64);
 
@@ -57,18 +57,18 @@ impl std::fmt::Debug for Handle {
     }
 }
 
-// The number alone is a good hash: a table rarely holds nodes of several stores.
+// The number of the node suffices: a table rarely holds nodes of several stores.
 impl Hash for Handle {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.id().hash(state);
     }
 }
 
-/// A function from syscalls to verdicts: a node of the [`Store`](super::Store) that made it.
+/// A function from syscalls to verdicts: a node of the [`Store`](super::Store) that created it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Func(Handle);
 
-/// A predicate on syscalls: a node of the [`Store`](super::Store) that made it.
+/// A predicate on syscalls: a node of the [`Store`](super::Store) that created it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pred(Handle);
 
@@ -85,17 +85,17 @@ impl Pred {
 }
 
 /// Functions and predicates. Only these two implement it.
-pub trait Node: Copy + Eq + sealed::Made {
+pub trait Node: Copy + Eq + sealed::FromId {
     /// The number of the node in its store.
     fn id(self) -> u32;
-    /// The store that made the node.
+    /// The store that created the node.
     fn store(self) -> StoreId;
 }
 
 pub(super) mod sealed {
-    /// How the store makes handles of its nodes; nothing else can.
-    pub trait Made {
-        fn made(id: u32, store: super::StoreId) -> Self;
+    /// Creates handles; private to the store.
+    pub trait FromId {
+        fn from_id(id: u32, store: super::StoreId) -> Self;
     }
 }
 
@@ -108,8 +108,8 @@ impl Node for Func {
     }
 }
 
-impl sealed::Made for Func {
-    fn made(id: u32, store: StoreId) -> Func {
+impl sealed::FromId for Func {
+    fn from_id(id: u32, store: StoreId) -> Func {
         Func(Handle::new(id, store))
     }
 }
@@ -123,8 +123,8 @@ impl Node for Pred {
     }
 }
 
-impl sealed::Made for Pred {
-    fn made(id: u32, store: StoreId) -> Pred {
+impl sealed::FromId for Pred {
+    fn from_id(id: u32, store: StoreId) -> Pred {
         Pred(Handle::new(id, if id <= TRUE { StoreId::ANY } else { store }))
     }
 }

@@ -1,8 +1,8 @@
-//! What a register holds while a program is executed for all calls at once.
+//! Symbolic values: the contents of a register as a function of the syscall.
 //!
-//! Most registers of real filters hold a constant or some bits of one word; those have cheap forms.
-//! Everything else is 32 predicates, one for each bit, and arithmetic on them is that of a circuit.
-//! A value has one form: equal functions of the call are equal [`Value`]s.
+//! Most registers of real filters hold a constant or some bits of one word; these have compact forms.
+//! Every other value is 32 predicates, one per bit, on which arithmetic works as in a circuit.
+//! The form is canonical: equal functions of the syscall are equal [`Value`]s.
 
 use rustc_hash::FxHashMap as HashMap;
 
@@ -13,31 +13,31 @@ use callgate_bpf::data::Word;
 use callgate_bpf::verdict::Verdict;
 use callgate_bpf::{Alu, Relation};
 
-/// A 32-bit value that depends on the call.
+/// A 32-bit value that depends on the syscall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Value {
     /// The same for every syscall.
     Constant(u32),
     /// `word & mask`, with a mask that is not zero.
     Masked(Word, u32),
-    /// The predicates with this number in [`Values`].
+    /// The bits with this number in [`ValueTable`].
     Bits(u32),
 }
 
-/// Predicates of the bits of a value, least significant first.
+/// One predicate per bit of a value, least significant first.
 type Bits = [Pred; 32];
 
-/// A computed return value may have this many bits that depend on the call.
+/// The maximum number of bits of a computed return value that depend on the syscall.
 const MAX_RETURN_BITS: u32 = 12;
 
-/// The values that have no cheap form.
+/// The values that have no compact form.
 #[derive(Default)]
-pub struct Values {
+pub struct ValueTable {
     table: Vec<Bits>,
     index: HashMap<Bits, u32>,
 }
 
-impl Values {
+impl ValueTable {
     /// The value of a whole word.
     pub fn word(word: Word) -> Value {
         Value::Masked(word, u32::MAX)
@@ -75,7 +75,7 @@ impl Values {
         let first = bits.iter().find(|bit| !known(bit));
         let word = |bit: &Pred| Word::from_index(usize::from(store.var(*bit) / 32));
         if let Some(word) = first.and_then(word) {
-            let all = self.bits(store, Values::word(word))?;
+            let all = self.bits(store, ValueTable::word(word))?;
             let mut mask = 0;
             let plain = bits.iter().zip(all).enumerate().all(|(i, (bit, whole))| {
                 mask |= u32::from(*bit == whole) << i;
@@ -170,14 +170,14 @@ impl Values {
         Ok(rest)
     }
 
-    /// The function that returns the value.
+    /// The function whose verdict is the value.
     pub fn returned(&self, store: &mut Store, value: Value) -> Result<Func, DiagramError> {
         let bits = self.bits(store, value)?;
         let free = bits.iter().filter(|bit| !matches!(**bit, Pred::NEVER | Pred::ALWAYS)).count();
         if free as u32 > MAX_RETURN_BITS {
             return Err(DiagramError::return_bits(MAX_RETURN_BITS, free as u32));
         }
-        // All combinations of the bits seen so far, the next bit doubling them.
+        // All combinations of the bits so far; each further variable bit doubles them.
         let mut partial: Vec<u32> = vec![0];
         let mut deciding = Vec::new();
         for (i, bit) in bits.into_iter().enumerate() {
@@ -195,7 +195,7 @@ impl Values {
         for value in partial {
             funcs.push(store.verdict(Verdict(value))?);
         }
-        // Bit `n` of an index says whether the n-th deciding bit is set: fold the last one first.
+        // Bit `n` of an index is the n-th deciding bit, so the last one is folded first.
         for bit in deciding.into_iter().rev() {
             let half = funcs.len() / 2;
             let (clear, set) = funcs.split_at(half);
@@ -226,7 +226,7 @@ fn invert(store: &mut Store, x: &Bits) -> Result<Bits, DiagramError> {
     each(store, x, x, |store, bit, _| store.not(bit))
 }
 
-/// A ripple-carry adder. The carry out of the top is lost, as in 32-bit arithmetic.
+/// A ripple-carry adder, modulo 2^32.
 fn add(store: &mut Store, x: &Bits, y: &Bits, carry: Pred) -> Result<Bits, DiagramError> {
     let mut carry = carry;
     let mut out = [Pred::NEVER; 32];
@@ -240,7 +240,7 @@ fn add(store: &mut Store, x: &Bits, y: &Bits, carry: Pred) -> Result<Bits, Diagr
 
 /// Shift and add.
 fn multiply(store: &mut Store, x: &Bits, y: &Bits) -> Result<Bits, DiagramError> {
-    // Fewer additions when the constant side decides which happen.
+    // A constant multiplier needs fewer additions.
     let known = |bits: &Bits| bits.iter().all(|b| matches!(*b, Pred::NEVER | Pred::ALWAYS));
     let (x, y) = if known(x) { (y, x) } else { (x, y) };
     let mut sum = [Pred::NEVER; 32];
@@ -260,7 +260,7 @@ fn divide(store: &mut Store, x: &Bits, y: &Bits) -> Result<(Bits, Bits), Diagram
     let mut remainder = [Pred::NEVER; 32];
     let inverted = invert(store, y)?;
     for (q, bit) in quotient.iter_mut().zip(x).rev() {
-        // The remainder doubles; it may need a 33rd bit, and is then larger than any divisor.
+        // The remainder doubles. If it overflows into a 33rd bit, it exceeds any divisor.
         let overflow = remainder[31];
         remainder.rotate_right(1);
         remainder[0] = *bit;
@@ -279,7 +279,7 @@ fn divide(store: &mut Store, x: &Bits, y: &Bits) -> Result<(Bits, Bits), Diagram
     Ok((quotient, remainder))
 }
 
-/// A barrel shifter: `source(i, by)` is the place that bit `i` comes from.
+/// A barrel shifter: `source(i, by)` is the index of the bit that moves to `i`.
 fn shift(
     store: &mut Store,
     x: &Bits,

@@ -1,8 +1,8 @@
 //! Every operation of the store against brute force, for all functions of a few bits.
 //!
-//! A boolean function of n bits is its truth table, a number below 2^(2^n): bit `i` says what the
-//! function is where bit `j` of `i` is the value of the j-th input bit. Input bits are variables
-//! spread over the words, first one first in the order of the diagram.
+//! A boolean function of n bits is represented by its truth table, a number less than 2^(2^n): bit `i` is the value
+//! of the function if bit `j` of `i` is the j-th input bit. Input bits are variables spread over the words, in
+//! the order of the diagram.
 
 use std::collections::HashMap;
 
@@ -22,8 +22,8 @@ fn unlimited() -> Store {
     Store::new(Budget { nodes: 50_000_000, steps: u64::MAX })
 }
 
-/// A call with the input bits of an index, and `noise` in all bits that are no input.
-fn call(bits: &[Bit], index: usize, noise: u32) -> SeccompData {
+/// A syscall with the input bits of an index, and `noise` in all other bits.
+fn syscall(bits: &[Bit], index: usize, noise: u32) -> SeccompData {
     let mut data = SeccompData::default();
     for word in Word::all() {
         data.set_word(word, noise);
@@ -40,9 +40,9 @@ fn input(store: &mut Store, (word, bit): Bit) -> Pred {
     store.make(super::compare::var_of(word, bit), Pred::NEVER, Pred::ALWAYS).unwrap()
 }
 
-/// The node whose leaf at each index is given, built bottom up without any operation.
+/// The node with these leaves by index, built bottom-up without operations of the store.
 fn built<N: Node>(store: &mut Store, bits: &[Bit], leaves: &[N]) -> N {
-    // The first variable is bit 0 of an index: fold the last one first.
+    // The first variable is bit 0 of an index, so the last one is folded first.
     let mut level = leaves.to_vec();
     for (word, bit) in bits.iter().rev() {
         let half = level.len() / 2;
@@ -67,7 +67,7 @@ fn all_tables(store: &mut Store, bits: &[Bit; 3]) -> Vec<Pred> {
 
 const VERDICTS: [Verdict; 3] = [Verdict::errno(1), Verdict::ALLOW, Verdict::LOG];
 
-/// Verdicts by index, one digit of `number` to the base of three for each.
+/// Verdicts by index: the base-3 digits of `number`.
 fn digits(mut number: usize, count: usize) -> Vec<Verdict> {
     let mut digits = Vec::new();
     for _ in 0..count {
@@ -90,7 +90,7 @@ fn three() -> [Bit; 3] {
 }
 
 #[test]
-fn a_function_of_four_bits_has_one_node_however_it_is_made() {
+fn a_function_of_four_bits_has_one_node_however_it_is_built() {
     let bits: [Bit; 4] = [(word(1), 30), (word(1), 2), (word(15), 31), (word(15), 0)];
     let mut store = unlimited();
     let inputs = bits.map(|bit| input(&mut store, bit));
@@ -115,7 +115,7 @@ fn a_function_of_four_bits_has_one_node_however_it_is_made() {
             }
         }
         assert_eq!(sum, node, "{truth:#06x}");
-        // Exclusive sums, the other way round.
+        // Exclusive disjunctions, in reverse order.
         let mut parity = Pred::NEVER;
         for (index, term) in minterms.iter().enumerate().rev() {
             if truth >> index & 1 == 1 {
@@ -138,7 +138,7 @@ fn operations_on_all_pairs_of_three_bit_predicates() {
             assert_eq!(store.and(*pa, *pb).unwrap(), preds[a & b]);
             assert_eq!(store.or(*pa, *pb).unwrap(), preds[a | b]);
             assert_eq!(store.xor(*pa, *pb).unwrap(), preds[a ^ b]);
-            // The third operand of if-then-else: something different for each pair.
+            // The third operand of if-then-else, which differs between pairs.
             for c in [(a * 7 + b * 13) & 255, a ^ b, !a & 255, 255 - b] {
                 let wanted = preds[a & b | !a & c & 255];
                 assert_eq!(store.if_then_else(*pa, *pb, preds[c]).unwrap(), wanted);
@@ -148,7 +148,7 @@ fn operations_on_all_pairs_of_three_bit_predicates() {
 }
 
 #[test]
-fn selecting_and_restricting_all_three_bit_functions() {
+fn if_then_else_and_restriction_of_all_three_bit_functions() {
     let bits = three();
     let mut store = unlimited();
     let preds = all_tables(&mut store, &bits);
@@ -160,7 +160,7 @@ fn selecting_and_restricting_all_three_bit_functions() {
         let verdicts = digits(n, 8);
         for (index, verdict) in verdicts.iter().enumerate() {
             for noise in [0, !0, 0x5555_5555] {
-                assert_eq!(store.evaluate(*func, &call(&bits, index, noise)).unwrap(), *verdict);
+                assert_eq!(store.evaluate(*func, &syscall(&bits, index, noise)).unwrap(), *verdict);
             }
         }
         let mut given = store.verdicts(*func);
@@ -170,7 +170,7 @@ fn selecting_and_restricting_all_three_bit_functions() {
         wanted.dedup();
         assert_eq!(given, wanted);
 
-        // With another function, on a predicate that is different each time.
+        // If-then-else with another function, and a predicate that differs each time.
         let (m, t) = (n * 31 % 6561, n * 17 % 256);
         let mixed: Vec<Verdict> = digits(m, 8)
             .into_iter()
@@ -180,16 +180,16 @@ fn selecting_and_restricting_all_three_bit_functions() {
         let wanted = function(&mut store, &bits, &mixed);
         assert_eq!(store.select(preds[t], *func, funcs[m]).unwrap(), wanted);
 
-        // What is left when a word is known does not look at it; a word that no input lies in
-        // changes nothing.
+        // A restricted function does not test the word; restriction to a word outside the support changes
+        // nothing.
         for value in 0..4usize {
-            let known = call(&bits, value, 0x1234_5670).word(bits[0].0);
+            let known = syscall(&bits, value, 0x1234_5670).word(bits[0].0);
             let left: Vec<Verdict> = (0..8).map(|i| verdicts[i & 4 | value]).collect();
             let wanted = function(&mut store, &bits, &left);
             assert_eq!(store.restrict(*func, bits[0].0, known).unwrap(), wanted);
         }
         for value in 0..2usize {
-            let known = call(&bits, value << 2, !0).word(bits[2].0);
+            let known = syscall(&bits, value << 2, !0).word(bits[2].0);
             let left: Vec<Verdict> = (0..8).map(|i| verdicts[i & 3 | value << 2]).collect();
             let wanted = function(&mut store, &bits, &left);
             assert_eq!(store.restrict(*func, bits[2].0, known).unwrap(), wanted);
@@ -206,7 +206,7 @@ fn witnesses_of_all_pairs_of_three_bit_functions() {
     let mut store = unlimited();
     let verdicts = |t: usize| (0..8).map(|i| VERDICTS[t >> i & 1]).collect::<Vec<_>>();
     let funcs: Vec<Func> = (0..256).map(|t| function(&mut store, &bits, &verdicts(t))).collect();
-    let start = call(&bits, 5, 0xa5a5_a5a5);
+    let start = syscall(&bits, 5, 0xa5a5_a5a5);
     for (a, fa) in funcs.iter().enumerate() {
         for (b, fb) in funcs.iter().enumerate() {
             let Some(data) = store.witness(*fa, *fb, start).unwrap() else {
@@ -214,10 +214,10 @@ fn witnesses_of_all_pairs_of_three_bit_functions() {
                 continue;
             };
             assert_ne!(store.evaluate(*fa, &data).unwrap(), store.evaluate(*fb, &data).unwrap());
-            // The inputs decide; nothing else was touched.
-            let index = (0..8).find(|i| call(&bits, *i, 0xa5a5_a5a5) == data).unwrap();
+            // Only input bits differ from `start`.
+            let index = (0..8).find(|i| syscall(&bits, *i, 0xa5a5_a5a5) == data).unwrap();
             assert_eq!((a ^ b) >> index & 1, 1);
-            // Where `start` itself shows it, it is the witness.
+            // If the functions differ for `start`, it is the witness.
             assert!((a ^ b) >> 5 & 1 == 0 || data == start);
         }
     }

@@ -1,24 +1,24 @@
-//! A concrete syscall on which two functions differ.
+//! Witnesses: concrete syscalls for which two functions differ.
 
 use super::{DiagramError, Func, Store};
 use callgate_bpf::data::{SeccompData, Word};
 
 impl Store {
-    /// A call on which two functions differ; `None` when they are equal.
+    /// A syscall for which two functions differ; `None` if they are equal.
     ///
-    /// Bits that do not matter are those of `start`, and among those that do, the witness stays
-    /// close to it.
+    /// Bits outside the support are those of `start`; the other bits follow `start` as long as the
+    /// functions differ there.
     ///
     /// # Errors
-    /// [`DiagramError`] when a function is not of this store.
+    /// [`DiagramError`] if a function belongs to another store.
     pub fn witness(
         &self,
         a: Func,
         b: Func,
         start: SeccompData,
     ) -> Result<Option<SeccompData>, DiagramError> {
-        self.own(a)?;
-        self.own(b)?;
+        self.check_owner(a)?;
+        self.check_owner(b)?;
         let (mut a, mut b) = (a, b);
         let mut data = start;
         while a != b {

@@ -1,8 +1,8 @@
-//! Conditions on the arguments of a call.
+//! Conditions on the arguments of a syscall.
 
 use callgate_bpf::data::{SeccompData, Word};
 
-/// What a test looks at: an argument or the instruction pointer, in full or its low half.
+/// The operand of a test: an argument or the instruction pointer, all 64 bits or the low 32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(
@@ -15,7 +15,7 @@ pub struct Field {
 }
 
 impl Field {
-    /// All 64 bits of an argument; `None` when there is no such argument (six exist, 0–5).
+    /// All 64 bits of an argument; `None` if the index exceeds 5.
     pub const fn arg(index: u8) -> Option<Field> {
         match Word::arg_low(index) {
             Some(low) => Some(Field { low, wide: true }),
@@ -23,7 +23,7 @@ impl Field {
         }
     }
 
-    /// The low 32 bits of an argument; `None` when there is no such argument (six exist, 0–5).
+    /// The low 32 bits of an argument; `None` if the index exceeds 5.
     pub const fn arg_low(index: u8) -> Option<Field> {
         match Word::arg_low(index) {
             Some(low) => Some(Field { low, wide: false }),
@@ -36,7 +36,7 @@ impl Field {
         Field { low: Word::IP_LOW, wide: true }
     }
 
-    /// The low 32 bits of it.
+    /// The low 32 bits of the same operand.
     #[must_use]
     pub const fn low32(self) -> Field {
         Field { low: self.low, wide: false }
@@ -47,17 +47,17 @@ impl Field {
         self.low
     }
 
-    /// The word of the high half; `None` when only the low half is looked at.
+    /// The word of the high half; `None` for a field of 32 bits.
     pub const fn high_word(self) -> Option<Word> {
         if self.wide { Word::from_index(self.low.index() - 1) } else { None }
     }
 
-    /// The bits that exist in the field.
+    /// A mask of all bits of the field.
     pub const fn full_mask(self) -> u64 {
         if self.wide { u64::MAX } else { u32::MAX as u64 }
     }
 
-    /// The value in a call.
+    /// The value of the field in a syscall.
     pub fn value(self, data: &SeccompData) -> u64 {
         let high = self.high_word().map_or(0, |word| data.word(word));
         u64::from(high) << 32 | u64::from(data.word(self.low))
@@ -82,13 +82,13 @@ pub enum Cmp {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Test {
-    /// What is looked at.
+    /// The left operand.
     pub field: Field,
-    /// Which bits of it.
+    /// The bits that are compared.
     pub mask: u64,
-    /// How it is compared.
+    /// The relation.
     pub cmp: Cmp,
-    /// With what.
+    /// The right operand.
     pub value: u64,
 }
 
@@ -103,12 +103,12 @@ impl Test {
         Test::new(field, Cmp::Eq, value)
     }
 
-    /// `(field & mask) == value`. With bits in `value` that `mask` lacks it never holds.
+    /// `(field & mask) == value`. It never holds if `value` has bits outside `mask`.
     pub const fn masked_eq(field: Field, mask: u64, value: u64) -> Test {
         Test { field, mask: mask & field.full_mask(), cmp: Cmp::Eq, value }
     }
 
-    /// Whether it holds for a call.
+    /// Whether it holds for a syscall.
     pub fn holds(&self, data: &SeccompData) -> bool {
         let given = self.field.value(data) & self.mask;
         match self.cmp {
@@ -138,47 +138,46 @@ impl Test {
 
 /// A boolean combination of tests.
 ///
-/// Kept normal by its constructors: no negation but in the tests, no `all` directly in an `all`, no
-/// `any` directly in an `any`, no combination of fewer than two parts.
+/// The constructors keep it in normal form: negation only in tests, no `all` directly in an `all`, no
+/// `any` directly in an `any`, no combination of exactly one part.
 ///
-/// What is done with a condition recurses once for each level of `all` and `any` in each other. No
-/// reader here makes more than three levels; whoever builds conditions from nested input limits
-/// them to some hundreds.
+/// Operations on conditions recurse once per level of nested `all` and `any`. The readers of this project create
+/// at most three levels; code that builds conditions from nested input must limit the depth to a few hundred.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(from = "Shape", into = "Shape"))]
 pub struct Condition(Shape);
 
-/// The shape of a [`Condition`], to be matched on.
+/// The shape of a [`Condition`], for pattern matching.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Shape {
-    /// Every part holds; with no part, always.
+    /// All parts hold; without parts, always.
     All(Vec<Condition>),
-    /// Some part holds; with no part, never.
+    /// At least one part holds; without parts, never.
     Any(Vec<Condition>),
     /// A single test.
     Test(Test),
 }
 
 impl Condition {
-    /// Holds for every call.
+    /// Holds for every syscall.
     pub const fn always() -> Condition {
         Condition(Shape::All(Vec::new()))
     }
 
-    /// Holds for no call.
+    /// Holds for no syscall.
     pub const fn never() -> Condition {
         Condition(Shape::Any(Vec::new()))
     }
 
-    /// Holds when the test does.
+    /// Holds if the test does.
     pub const fn test(test: Test) -> Condition {
         Condition(Shape::Test(test))
     }
 
-    /// Holds when all parts do.
+    /// Holds if all parts do.
     pub fn all(parts: impl IntoIterator<Item = Condition>) -> Condition {
         let mut flat = Vec::new();
         for part in parts {
@@ -194,7 +193,7 @@ impl Condition {
         }
     }
 
-    /// Holds when some part does.
+    /// Holds if at least one part does.
     pub fn any(parts: impl IntoIterator<Item = Condition>) -> Condition {
         let mut flat = Vec::new();
         for part in parts {
@@ -210,7 +209,7 @@ impl Condition {
         }
     }
 
-    /// Holds exactly when `self` does not.
+    /// Holds exactly if `self` does not.
     #[must_use]
     pub fn negated(self) -> Condition {
         match self.0 {
@@ -220,12 +219,12 @@ impl Condition {
         }
     }
 
-    /// Whether it holds whatever the arguments are, by its form alone.
+    /// Whether it is syntactically true: no arguments are tested.
     pub fn is_always(&self) -> bool {
         matches!(&self.0, Shape::All(parts) if parts.is_empty())
     }
 
-    /// Whether it holds for a call.
+    /// Whether it holds for a syscall.
     pub fn holds(&self, data: &SeccompData) -> bool {
         match &self.0 {
             Shape::All(parts) => parts.iter().all(|part| part.holds(data)),
@@ -234,11 +233,10 @@ impl Condition {
         }
     }
 
-    /// The condition as alternatives of which one must hold, each a list of tests that must all
-    /// hold (a disjunctive normal form). No alternative means never, an empty one always.
+    /// The disjunctive normal form: alternatives of which at least one must hold, each a list of tests that must
+    /// all hold. No alternative means never, an empty alternative means always.
     ///
-    /// `None` when there are more than `limit`: the alternatives of parts that must all hold
-    /// multiply.
+    /// `None` if there are more than `limit` alternatives; a conjunction multiplies those of its parts.
     pub fn alternatives(&self, limit: usize) -> Option<Vec<Vec<Test>>> {
         let alternatives = match &self.0 {
             Shape::Test(test) => vec![vec![*test]],
@@ -268,12 +266,12 @@ impl Condition {
         (alternatives.len() <= limit).then_some(alternatives)
     }
 
-    /// The shape, to be matched on.
+    /// The shape, for pattern matching.
     pub fn shape(&self) -> &Shape {
         &self.0
     }
 
-    /// Calls `visit` for every test in it.
+    /// Calls `visit` for every test of the condition.
     pub fn for_each_test(&self, visit: &mut impl FnMut(&Test)) {
         match &self.0 {
             Shape::All(parts) | Shape::Any(parts) => {
@@ -293,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn combinations_are_normal() {
+    fn combinations_are_in_normal_form() {
         let a = || Condition::test(Test::eq(arg(0), 1));
         let b = || Condition::test(Test::eq(arg(1), 2));
         assert_eq!(Condition::all([a()]), a());
@@ -308,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn alternatives_mean_what_the_condition_means() {
+    fn alternatives_are_equivalent_to_the_condition() {
         let test = |index, value| Condition::test(Test::eq(arg(index), value));
         let either = Condition::any([test(0, 1), test(1, 2)]);
         let both = Condition::all([either.clone(), Condition::any([test(2, 3), test(3, 4)])]);
@@ -317,7 +315,7 @@ mod tests {
         assert_eq!(alternatives.len(), 5);
         assert_eq!(nested.alternatives(4), None);
         for bits in 0..64u64 {
-            // Argument i has the value that its test asks for where bit i is set.
+            // If bit i is set, argument i has the value that its test compares with.
             let args = std::array::from_fn(|i| if bits >> i & 1 == 1 { i as u64 + 1 } else { 0 });
             let data = SeccompData { args, ..SeccompData::default() };
             let one_holds = alternatives.iter().any(|all| all.iter().all(|test| test.holds(&data)));
@@ -343,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn the_low_half_ignores_the_high_one() {
+    fn a_test_of_the_low_half_ignores_the_high_half() {
         let mut data = SeccompData::default();
         data.args[1] = 0x5_0000_0007;
         assert!(Test::eq(Field::arg_low(1).unwrap(), 7).holds(&data));

@@ -1,12 +1,12 @@
-//! The policy: ordered rules per architecture, which every policy language is read into.
+//! The policy: a filter as ordered rules per architecture. Every policy language is translated to it.
 //!
-//! A policy has one [`Section`] per arch token, each with an ordered list of [`Rule`]s: the first
-//! rule that matches a call decides, else the section's default does. Calls of any other arch get
-//! [`Policy::bad_arch`]. Readers of languages with other combination rules (libseccomp's union of
-//! rules, systemd's sets) translate them into this order.
+//! A policy has one [`Section`] per arch token, each with an ordered list of [`Rule`]s. The first
+//! rule that matches a syscall decides; without a match, the default of the section does. Syscalls of any
+//! other arch get [`Policy::bad_arch`]. Readers of languages with other rules of combination (libseccomp's
+//! union, systemd's sets) translate them to this order.
 //!
-//! Invariants, kept by the constructors: sections have distinct tokens and one byte order; sets of
-//! calls and conditions are normal, so equal ones compare equal.
+//! Invariants, enforced by the constructors: sections have distinct tokens and one byte order; sets of
+//! syscall numbers and conditions are in normal form, so equal ones compare equal.
 
 mod condition;
 #[cfg(feature = "serde")]
@@ -34,7 +34,7 @@ pub struct Policy {
 
 /// The rules for one arch token.
 ///
-/// The token is that of its first ABI; x86_64 and x32 share one, so a section can be about both.
+/// The token is that of its first ABI. x86_64 and x32 share a token, so a section can cover both.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(
@@ -46,23 +46,23 @@ pub struct Section {
     others: Vec<Arch>,
     /// First match wins.
     pub rules: Vec<Rule>,
-    /// The verdict for a call that no rule matches.
+    /// The verdict for a syscall that no rule matches.
     pub default: Verdict,
 }
 
-/// One rule: these calls, under this condition, get this verdict.
+/// One rule: these syscalls get this verdict if the condition holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Rule {
-    /// The numbers it is about.
+    /// The syscall numbers.
     pub calls: CallSet,
-    /// What must hold of the arguments.
+    /// The condition on the arguments.
     pub when: Condition,
-    /// What such a call gets.
+    /// The verdict if the rule matches.
     pub verdict: Verdict,
 }
 
-/// Why sections do not form a policy.
+/// The error for sections that do not form a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyError(PolicyErrorKind);
 
@@ -82,18 +82,18 @@ impl std::fmt::Display for PolicyError {
             }
             PolicyErrorKind::OtherToken(first, other) => write!(
                 f,
-                "{other} has the arch token {:#010x}, but the section of {first} is about \
+                "{other} has the arch token {:#010x}, but the section of {first} has \
                  {:#010x}; give {other} a section of its own",
                 other.token(),
                 first.token()
             ),
             PolicyErrorKind::DuplicateArch(arch) => {
-                write!(f, "{arch} is in the section twice; name it once")
+                write!(f, "{arch} occurs twice in the section; give it once")
             }
             PolicyErrorKind::MixedEndian(a, b) => write!(
                 f,
                 "{a} and {b} have different byte orders, so no kernel runs both; \
-                 compile one filter for each"
+                 compile a filter for each"
             ),
         }
     }
@@ -102,28 +102,28 @@ impl std::fmt::Display for PolicyError {
 impl std::error::Error for PolicyError {}
 
 impl Section {
-    /// Rules for the syscalls of one architecture, of which the first that matches decides.
+    /// Rules for the syscalls of one architecture; the first rule that matches decides.
     pub const fn new(arch: Arch, rules: Vec<Rule>, default: Verdict) -> Section {
         Section { first: arch, others: Vec::new(), rules, default }
     }
 
-    /// The same section for one more ABI with the same token, such as x32 beside x86_64. ABIs
-    /// decide how numbers are named and weighed, never what the rules mean.
+    /// Adds another ABI with the same token, such as x32 to x86_64. ABIs affect the names and weights of
+    /// syscall numbers, never the meaning of the rules.
     ///
     /// # Errors
-    /// When the architecture has another token, or the section is about it already.
+    /// If the architecture has another token, or the section already has it.
     pub fn and_arch(mut self, arch: Arch) -> Result<Section, PolicyError> {
         if arch.token() != self.token() {
             return Err(PolicyError(PolicyErrorKind::OtherToken(self.first, arch)));
         }
-        if self.arches().any(|known| known == arch) {
+        if self.arches().any(|existing| existing == arch) {
             return Err(PolicyError(PolicyErrorKind::DuplicateArch(arch)));
         }
         self.others.push(arch);
         Ok(self)
     }
 
-    /// The section with other rules.
+    /// The same section with other rules.
     #[must_use]
     pub fn with_rules(&self, rules: Vec<Rule>) -> Section {
         Section { first: self.first, others: self.others.clone(), rules, default: self.default }
@@ -134,14 +134,14 @@ impl Section {
         self.first.token()
     }
 
-    /// The ABIs with that token that the rules were written for, at least one.
+    /// The ABIs that the rules were written for, at least one; all have the token of the section.
     pub fn arches(&self) -> impl Iterator<Item = Arch> + Clone + '_ {
         std::iter::once(self.first).chain(self.others.iter().copied())
     }
 
-    /// The numbers that belong to the ABI that shares the token with the section's only one: for
-    /// x86_64 those of x32, from 0x4000_0000, and for x32 those below. Empty for all other
-    /// sections. 0xffff_ffff, which a tracer sets to skip a syscall, belongs to either.
+    /// The syscall numbers of the other ABI with the same token, if the section has only one of the two: for
+    /// x86_64 those of x32, from 0x4000_0000; for x32 those below. Empty for all other sections.
+    /// 0xffff_ffff, which a tracer sets to skip a syscall, belongs to both.
     pub fn other_abi(&self) -> CallSet {
         match (self.first, self.others.is_empty()) {
             (Arch::X86_64, true) => CallSet::range(X32_SYSCALL_BIT, u32::MAX - 1),
@@ -152,17 +152,17 @@ impl Section {
 }
 
 impl Policy {
-    /// A policy of these sections.
+    /// A policy with these sections.
     ///
     /// # Errors
-    /// When two sections have one token, or their architectures differ in byte order.
+    /// If two sections have one token, or their architectures differ in byte order.
     pub fn new(sections: Vec<Section>, bad_arch: Verdict) -> Result<Policy, PolicyError> {
         for (i, section) in sections.iter().enumerate() {
             if sections.iter().take(i).any(|earlier| earlier.token() == section.token()) {
                 return Err(PolicyError(PolicyErrorKind::DuplicateToken(section.token())));
             }
         }
-        // All of a section have one token, which says the byte order.
+        // The ABIs of a section share a token, which determines the byte order.
         let mut firsts = sections.iter().map(|section| section.first);
         let first = firsts.next();
         let endian = first.map_or(Endian::Little, Arch::endian);
@@ -177,7 +177,7 @@ impl Policy {
         &self.sections
     }
 
-    /// The verdict for calls of an arch that no section is about.
+    /// The verdict for syscalls of an arch without a section.
     pub fn bad_arch(&self) -> Verdict {
         self.bad_arch
     }
@@ -192,8 +192,8 @@ impl Policy {
         self.sections.iter().flat_map(Section::arches)
     }
 
-    /// The verdict for a call, straight from the rules: the definition of what a policy means,
-    /// against which the diagram is tested.
+    /// The verdict for a syscall, evaluated directly from the rules. This is the definition of the meaning of
+    /// a policy, against which the diagram is tested.
     pub fn evaluate(&self, data: &SeccompData) -> Verdict {
         let Some(section) = self.sections.iter().find(|section| section.token() == data.arch)
         else {
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn sections_must_be_of_one_byte_order_and_have_distinct_tokens() {
+    fn sections_must_have_one_byte_order_and_distinct_tokens() {
         let mixed = vec![section(Arch::X86_64, vec![]), section(Arch::S390x, vec![])];
         assert!(Policy::new(mixed, Verdict::ALLOW).unwrap_err().to_string().contains("byte order"));
         let twice = vec![section(Arch::X86_64, vec![]), section(Arch::X32, vec![])];

@@ -1,9 +1,9 @@
-//! `serde` for policies. What is read goes through the constructors, so that it is normal and valid.
+//! `serde` for policies. Deserialization uses the constructors, so that its result is valid and in normal form.
 //!
 //! A [`Policy`](super::Policy) is `{sections, bad_arch}`, a section `{arches, rules, default}`, a rule
 //! `{calls, when, verdict}`; a condition is `{all: […]}`, `{any: […]}` or `{test: {field, mask, cmp,
-//! value}}`, and a field `{arg, bits}`, with `arg: null` for the instruction pointer. Reading recurses
-//! once per level of a condition, so the format's limit of nesting applies (128 in `serde_json`).
+//! value}}`, and a field `{arg, bits}`, with `arg: null` for the instruction pointer. Deserialization recurses
+//! once per level of a condition, so the nesting limit of the format applies (128 in `serde_json`).
 
 use serde::{Deserialize, Serialize};
 
@@ -32,8 +32,9 @@ impl TryFrom<FieldForm> for Field {
     fn try_from(form: FieldForm) -> Result<Field, String> {
         let field = match form.arg {
             None => Field::instruction_pointer(),
-            Some(index) => Field::arg(index)
-                .ok_or_else(|| format!("no argument {index}; a syscall has arguments 0 to 5"))?,
+            Some(index) => Field::arg(index).ok_or_else(|| {
+                format!("argument {index} does not exist; a syscall has arguments 0 to 5")
+            })?,
         };
         match form.bits {
             64 => Ok(field),
@@ -80,7 +81,7 @@ impl TryFrom<SectionForm> for Section {
 
     fn try_from(form: SectionForm) -> Result<Section, String> {
         let Some((first, others)) = form.arches.split_first() else {
-            return Err("a section without architectures; name at least one".to_owned());
+            return Err("a section has no architectures; give at least one".to_owned());
         };
         let section = Section::new(*first, form.rules, form.default);
         let mut others = others.iter();

@@ -18,16 +18,16 @@ enum Expr {
     List(Vec<Expr>),
 }
 
-/// What a script says about a call.
+/// The result of a script for a syscall.
 #[derive(Debug, PartialEq)]
 pub(super) struct Answer {
     pub(super) verdict_a: u32,
     pub(super) verdict_b: u32,
-    /// Whether the last assertion holds: the call shows a difference.
+    /// Whether the last assertion holds: the syscall is a counterexample.
     pub(super) differs: bool,
 }
 
-/// A script, read.
+/// A parsed script.
 pub(super) struct Script(Vec<Expr>);
 
 impl Script {

@@ -19,7 +19,7 @@ fn compare(endian: Endian, a: &[Filter<'_>], b: &[Filter<'_>]) -> String {
     script(endian, &side("one", a), &side("two", b), &[]).unwrap()
 }
 
-/// The lines between two comments or blank lines, from the one that begins so.
+/// The part of a text from one string up to another.
 fn part<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
     let start = text.find(from).unwrap();
     let length = text[start..].find(to).unwrap();
@@ -31,7 +31,7 @@ fn program(insns: &[Insn]) -> LongProgram {
 }
 
 #[test]
-fn a_policy_is_a_list_of_matches() {
+fn a_policy_is_translated_rule_by_rule() {
     let mask = Test::masked_eq(Field::arg(0).unwrap(), 6, 2);
     let low = Test::new(Field::arg_low(1).unwrap(), Cmp::Lt, 5);
     let not_ip = Test::new(Field::instruction_pointer(), Cmp::Ne, 7);
@@ -61,7 +61,7 @@ fn a_policy_is_a_list_of_matches() {
 ; LOG: open
 (define-fun a.0.match1 () Bool (= nr #x00000002))
 (define-fun a.0.left2 () Bool (and a.0.left1 (not a.0.match1)))
-; ERRNO(EPERM): the rest
+; ERRNO(EPERM): default
 ; Any other arch: KILL_PROCESS
 (define-fun a.other () Bool (not a.0.left0))
 (define-fun a.returns0 () Bool a.0.left2) ; #x00050001
@@ -78,7 +78,7 @@ fn a_policy_is_a_list_of_matches() {
 }
 
 #[test]
-fn a_program_is_a_definition_per_instruction() {
+fn a_program_is_translated_instruction_by_instruction() {
     let program = program(&[
         Insn::new(Op::LdWordAbs, 0),
         Insn::branch(Op::JeqK, 59, 0, 1),
@@ -105,10 +105,10 @@ fn a_program_is_a_definition_per_instruction() {
     );
     assert!(text.ends_with(
         "
-; Is there a call for which they return different values?
+; Is there a syscall for which they return different values?
 (assert (not (= verdict_a verdict_b)))
 (check-sat)
-; After sat, this prints the call; remove the semicolon:
+; After sat, this prints the syscall; remove the semicolon:
 ;(get-value (nr arch instruction_pointer arg0 arg1 arg2 arg3 arg4 arg5 verdict_a verdict_b))
 "
     ));
@@ -148,7 +148,7 @@ fn registers_merge_where_paths_meet() {
 }
 
 #[test]
-fn the_byte_order_decides_which_half_comes_first() {
+fn the_byte_order_determines_which_half_comes_first() {
     let nothing = Policy::new(Vec::new(), Verdict::ALLOW).unwrap();
     let filter = [Filter::Policy(&nothing)];
     let little = compare(Endian::Little, &filter, &filter);
@@ -167,7 +167,7 @@ fn the_byte_order_decides_which_half_comes_first() {
     assert!(little.contains("little-endian") && big.contains("big-endian"));
 }
 
-/// Names come from outside; in a comment they must not end it.
+/// Names are untrusted; they must not end the comment.
 #[test]
 fn names_cannot_break_out_of_a_comment() {
     let nothing = Policy::new(Vec::new(), Verdict::ALLOW).unwrap();
@@ -179,7 +179,7 @@ fn names_cannot_break_out_of_a_comment() {
     assert!(text.contains(r";   a: x\n(assert false)\r\u{2028}\u{e9}"), "{text}");
 }
 
-/// Values at which something changes: the constants of a script, and those next to them.
+/// Boundary values: the constants of a script, and their neighbours.
 struct Constants(Vec<u64>);
 
 impl Constants {
@@ -213,7 +213,7 @@ impl Constants {
     }
 }
 
-/// Checks a script, at some calls, against what both sides return.
+/// Checks a script for some syscalls against the verdicts of both sides.
 fn agrees(
     text: &str,
     rng: &mut Rng,
@@ -278,9 +278,9 @@ proptest! {
     }
 }
 
-/// Every pair and some triples of verdicts that the kernel tells apart, or does not.
+/// Every pair and some triples of verdicts with equal and different precedence.
 #[test]
-fn a_stack_is_what_the_kernel_makes_of_it() {
+fn a_stack_has_the_verdict_of_the_kernel() {
     let verdicts = [
         0x8000_0000u32,
         0x8000_0001,
@@ -318,15 +318,15 @@ fn a_stack_is_what_the_kernel_makes_of_it() {
             orders += usize::from(kernel(&[*first, *second]) != kernel(&[*second, *first]));
         }
     }
-    assert!(orders > 4, "the order counts");
-    // One filter alone keeps data that the loop would drop.
+    assert!(orders > 4, "the order matters");
+    // A single filter keeps data that the kernel ignores.
     let data_of_allow = [Filter::Program(&filters[11])];
     let text = compare(Endian::Little, &data_of_allow, &alone);
     assert_eq!(Script::read(&text).run(&data).verdict_a, 0x7fff_0001);
     assert_eq!(kernel(&[0x7fff_0001]), 0x7fff_0000);
 }
 
-/// The longest program that is read, with a merge in nearly each instruction: the script stays linear, and no
+/// A program of the maximum length, with a merge at nearly each instruction: the size of the script is linear, and no
 /// term is nested.
 #[test]
 fn long_programs_give_long_scripts_of_short_lines() {
@@ -347,7 +347,7 @@ fn long_programs_give_long_scripts_of_short_lines() {
     assert!(long < 1.2 * short, "bytes per instruction: {long} and {short}");
 }
 
-/// Conditions may be nested as deeply as the library permits to build them.
+/// Conditions at the maximum depth.
 #[test]
 fn conditions_are_translated_without_recursion() {
     let test = |value| Condition::test(Test::eq(Field::arg(0).unwrap(), value));

@@ -1,10 +1,11 @@
-//! Reading an explanation off the diagram.
+//! Derives an explanation from the diagram.
 
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap as HashMap;
 
-use super::{ArchExplanation, Clause, Explanation, Group, Outcome, Part, ValueCondition, Values};
+use super::condition::{ArgPart, Clause, ValueCondition, ValueSet};
+use super::explanation::{ArchExplanation, Explanation, Group, Outcome};
 use callgate_bpf::data::Word;
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;
@@ -12,23 +13,23 @@ use callgate_codegen::query::{self, Bounds, Interval};
 use callgate_proof::diagram::{Func, Store};
 use callgate_proof::policy::CallSet;
 
-/// How many clauses are told apart; beyond, an outcome is [`Outcome::Complex`].
+/// The maximum number of clauses; beyond, an outcome is [`Outcome::Complex`].
 const MAX_CLAUSES: usize = 64;
 
-/// How many runs of values of a word are told apart.
-const MAX_RUNS: usize = 256;
+/// The maximum number of intervals of a word that are distinguished.
+const MAX_INTERVALS: usize = 256;
 
-/// How many runs of numbers are told apart; there may be billions.
+/// The maximum number of intervals of syscall numbers that are distinguished; there may be billions.
 const MAX_NUMBERS: usize = 1 << 14;
 
-/// Explains what a filter does with the calls of these architectures.
+/// Explains what a filter does with the syscalls of these architectures.
 pub fn explain(store: &Store, filter: Func, arches: &[Arch]) -> Explanation {
     let mut outcomes = Outcomes { store, arches, memo: HashMap::default() };
     let known: Vec<u32> = arches.iter().map(|arch| arch.token()).collect();
     let mut others: Vec<Option<Verdict>> = Vec::new();
-    for run in query::partition(store, filter, Word::ARCH, MAX_RUNS).unwrap_or_default() {
-        if !(run.first == run.last && known.contains(&run.first)) {
-            others.push(store.as_verdict(run.then));
+    for interval in query::partition(store, filter, Word::ARCH, MAX_INTERVALS).unwrap_or_default() {
+        if !(interval.first == interval.last && known.contains(&interval.first)) {
+            others.push(store.as_verdict(interval.then));
         }
     }
     others.dedup();
@@ -63,11 +64,11 @@ impl Outcomes<'_> {
         let named: CallSet = siblings.flat_map(|arch| arch.calls().map(|(nr, _)| nr)).collect();
         let mut unnamed: BTreeMap<Outcome, Vec<(u32, u32)>> = BTreeMap::new();
         match query::partition(self.store, numbers, Word::NR, MAX_NUMBERS) {
-            Some(runs) => {
-                for run in runs {
-                    let gaps = without(run.first, run.last, &named);
+            Some(intervals) => {
+                for interval in intervals {
+                    let gaps = without(interval.first, interval.last, &named);
                     if !gaps.is_empty() {
-                        let outcome = self.outcome(run.then);
+                        let outcome = self.outcome(interval.then);
                         unnamed.entry(outcome).or_default().extend(gaps);
                     }
                 }
@@ -106,8 +107,8 @@ impl Outcomes<'_> {
         }
     }
 
-    /// Adds the clauses of a function and returns the verdict when none of them applies; `None` when
-    /// they are too many. Each step goes to a later word.
+    /// Adds the clauses of a function, and returns the verdict if none of them applies; `None` if there are too many.
+    /// Each recursion is at a later word.
     fn clauses(
         &self,
         func: Func,
@@ -130,37 +131,43 @@ impl Outcomes<'_> {
             clauses.push(Clause { conditions: conditions.clone(), verdict });
             conditions.pop();
         }
-        // Without conditions, `otherwise` of the last branch is that of the whole.
+        // The last branch has no condition, so its default is that of the function.
         let before = clauses.len();
         let otherwise = self.clauses(last.then, conditions, clauses)?;
         debug_assert!(clauses.len() >= before);
         Some(otherwise)
     }
 
-    /// Where the values of the first argument lead.
+    /// The branches of the first argument that the function tests.
     fn branches(&self, func: Func) -> Option<Vec<Branch>> {
         let word = self.store.top_word(func)?;
-        let runs = query::partition(self.store, func, word, MAX_RUNS);
+        let intervals = query::partition(self.store, func, word, MAX_INTERVALS);
         let (arg, high) = match word.argument() {
             Some((arg, high)) => (Some(arg), high),
             None => (None, word == Word::IP_HIGH),
         };
         if !high {
-            return self.group(func, word, arg, Part::Low, runs.map(|runs| widen(&runs, 0)));
+            return self.group(
+                func,
+                word,
+                arg,
+                ArgPart::Low,
+                intervals.map(|intervals| widen(&intervals, 0)),
+            );
         }
         let low = Word::from_index(word.index() + 1)?;
-        // Both halves as one number, if the low half has few runs below each run of the high one.
-        let whole = runs.as_ref().and_then(|runs| {
+        // Both halves as one number, if each value of the high half has few intervals of the low half.
+        let whole = intervals.as_ref().and_then(|intervals| {
             let mut whole: Vec<(u64, u64, Func)> = Vec::new();
             let mut looks_at_low = false;
-            for run in runs {
-                let first = u64::from(run.first) << 32;
-                let last = u64::from(run.last) << 32 | u64::from(u32::MAX);
-                if self.store.top_word(run.then) != Some(low) {
-                    whole.push((first, last, run.then));
-                } else if run.first == run.last {
+            for interval in intervals {
+                let first = u64::from(interval.first) << 32;
+                let last = u64::from(interval.last) << 32 | u64::from(u32::MAX);
+                if self.store.top_word(interval.then) != Some(low) {
+                    whole.push((first, last, interval.then));
+                } else if interval.first == interval.last {
                     looks_at_low = true;
-                    let lows = query::partition(self.store, run.then, low, MAX_RUNS)?;
+                    let lows = query::partition(self.store, interval.then, low, MAX_INTERVALS)?;
                     whole.extend(widen(&lows, first));
                 } else {
                     return None;
@@ -169,24 +176,30 @@ impl Outcomes<'_> {
             looks_at_low.then(|| join(whole))
         });
         match whole {
-            Some(whole) => self.group(func, word, arg, Part::Whole, Some(whole)),
-            None => self.group(func, word, arg, Part::High, runs.map(|runs| widen(&runs, 0))),
+            Some(whole) => self.group(func, word, arg, ArgPart::Whole, Some(whole)),
+            None => self.group(
+                func,
+                word,
+                arg,
+                ArgPart::High,
+                intervals.map(|intervals| widen(&intervals, 0)),
+            ),
         }
     }
 
-    /// One branch for each function that values lead to.
+    /// One branch per exit.
     fn group(
         &self,
         func: Func,
         word: Word,
         arg: Option<u8>,
-        part: Part,
-        runs: Option<Vec<(u64, u64, Func)>>,
+        part: ArgPart,
+        intervals: Option<Vec<(u64, u64, Func)>>,
     ) -> Option<Vec<Branch>> {
-        let exits: Vec<Func> = match &runs {
-            Some(runs) => {
+        let exits: Vec<Func> = match &intervals {
+            Some(intervals) => {
                 let mut exits = Vec::new();
-                for (_, _, then) in runs {
+                for (_, _, then) in intervals {
                     if !exits.contains(then) {
                         exits.push(*then);
                     }
@@ -197,27 +210,27 @@ impl Outcomes<'_> {
         };
         let mut branches = Vec::new();
         for exit in &exits {
-            let ranges: Option<Vec<(u64, u64)>> = runs.as_ref().map(|runs| {
-                let own = runs.iter().filter(|(_, _, then)| then == exit);
+            let ranges: Option<Vec<(u64, u64)>> = intervals.as_ref().map(|intervals| {
+                let own = intervals.iter().filter(|(_, _, then)| then == exit);
                 own.map(|(first, last, _)| (*first, *last)).collect()
             });
-            // A set of few ranges reads best as such; else a mask may say it.
+            // A few ranges are most readable; otherwise a mask may describe the set.
             let listed = ranges.as_ref().filter(|ranges| ranges.len() <= 4);
             let (values, size) = match (listed, part) {
-                (Some(ranges), _) => (Values::Ranges(ranges.clone()), count(ranges)),
-                (None, Part::Whole) => {
+                (Some(ranges), _) => (ValueSet::Ranges(ranges.clone()), count(ranges)),
+                (None, ArgPart::Whole) => {
                     let ranges = ranges.unwrap_or_default();
                     let size = count(&ranges);
-                    (Values::Ranges(ranges), size)
+                    (ValueSet::Ranges(ranges), size)
                 }
                 (None, _) => self.masked(func, word, *exit, ranges),
             };
             // Bits of the low half are bits of the whole.
             let part = match &values {
-                Values::Masked { mask, .. } | Values::NotMasked { mask, .. }
-                    if part == Part::Low && *mask != u64::from(u32::MAX) =>
+                ValueSet::Masked { mask, .. } | ValueSet::NotMasked { mask, .. }
+                    if part == ArgPart::Low && *mask != u64::from(u32::MAX) =>
                 {
-                    Part::Whole
+                    ArgPart::Whole
                 }
                 _ => part,
             };
@@ -227,16 +240,16 @@ impl Outcomes<'_> {
         Some(branches)
     }
 
-    /// The values of a word that lead to an exit, as a mask if they are one.
+    /// The values of a word that lead to an exit, as a mask if possible, and their number.
     fn masked(
         &self,
         func: Func,
         word: Word,
         exit: Func,
         ranges: Option<Vec<(u64, u64)>>,
-    ) -> (Values, u128) {
+    ) -> (ValueSet, u128) {
         let size = query::values_to(self.store, func, word, exit);
-        // The mask of a set with these bounds and this size, if it is all values within the bounds.
+        // The mask of a set with these bounds and this size, if it contains all values within the bounds.
         let cube = |bounds: Option<Bounds>, size: u128| {
             let Bounds { any, all } = bounds?;
             let mask = !any | all;
@@ -244,13 +257,13 @@ impl Outcomes<'_> {
         };
         let own = query::bounds_of(self.store, func, word, exit);
         if let Some((mask, wanted)) = cube(own, size) {
-            return (Values::Masked { mask, wanted }, size);
+            return (ValueSet::Masked { mask, wanted }, size);
         }
         let rest = query::bounds_except(self.store, func, word, exit);
         if let Some((mask, wanted)) = cube(rest, (1 << 32) - size) {
-            return (Values::NotMasked { mask, wanted }, size);
+            return (ValueSet::NotMasked { mask, wanted }, size);
         }
-        (ranges.map_or(Values::Many(size), Values::Ranges), size)
+        (ranges.map_or(ValueSet::Many(size), ValueSet::Ranges), size)
     }
 
     fn verdicts(&self, func: Func) -> Vec<Verdict> {
@@ -266,16 +279,19 @@ struct Branch {
     then: Func,
 }
 
-fn widen(runs: &[Interval], high: u64) -> Vec<(u64, u64, Func)> {
-    runs.iter()
-        .map(|run| (high | u64::from(run.first), high | u64::from(run.last), run.then))
+fn widen(intervals: &[Interval], high: u64) -> Vec<(u64, u64, Func)> {
+    intervals
+        .iter()
+        .map(|interval| {
+            (high | u64::from(interval.first), high | u64::from(interval.last), interval.then)
+        })
         .collect()
 }
 
-/// Joins neighbours that lead to the same function.
-fn join(runs: Vec<(u64, u64, Func)>) -> Vec<(u64, u64, Func)> {
-    let mut joined: Vec<(u64, u64, Func)> = Vec::with_capacity(runs.len());
-    for (first, last, then) in runs {
+/// Merges adjacent intervals with the same exit.
+fn join(intervals: Vec<(u64, u64, Func)>) -> Vec<(u64, u64, Func)> {
+    let mut joined: Vec<(u64, u64, Func)> = Vec::with_capacity(intervals.len());
+    for (first, last, then) in intervals {
         match joined.last_mut() {
             Some(open) if open.2 == then => open.1 = last,
             _ => joined.push((first, last, then)),
@@ -288,7 +304,7 @@ fn count(ranges: &[(u64, u64)]) -> u128 {
     ranges.iter().map(|(first, last)| u128::from(last - first) + 1).sum()
 }
 
-/// Allowed calls come first, then those that depend on something, then the others.
+/// The order of groups: allowed syscalls, then those that depend on arguments, then the others.
 fn rank(outcome: &Outcome) -> u8 {
     match outcome {
         Outcome::Always(verdict) if *verdict == Verdict::ALLOW => 0,
@@ -319,8 +335,7 @@ fn without(first: u32, last: u32, set: &CallSet) -> Vec<(u32, u32)> {
     gaps
 }
 
-/// Leaves out clauses that say what holds otherwise too: those that no later clause could take the
-/// calls of.
+/// Removes clauses with the default verdict, unless a later clause could apply to their syscalls.
 fn without_redundant(clauses: Vec<Clause>, otherwise: Verdict) -> Vec<Clause> {
     let mut kept: Vec<Clause> = Vec::new();
     for clause in clauses.into_iter().rev() {
@@ -369,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smaller_side_is_said_first() {
+    fn the_smaller_set_comes_first() {
         let most =
             Condition::any([test(0, Cmp::Lt, 38), test(0, Cmp::Gt, 40), test(0, Cmp::Eq, 39)]);
         assert_eq!(lines(&outcome_of(most)), ["ERRNO(EPERM) if family in {38, 40}", "else ALLOW"]);
@@ -406,9 +421,9 @@ mod tests {
         );
     }
 
-    /// What the high half of a register holds is not compared, and matters where there is one.
+    /// A test of the low half does not compare the high half, which matters where registers have one.
     #[test]
-    fn a_low_half_is_all_of_an_argument_only_where_registers_have_no_more() {
+    fn a_low_half_is_the_whole_argument_only_with_32_bit_registers() {
         for arch in Arch::ALL.iter().copied() {
             let Some(nr) = arch.number("socket") else { continue };
             let low = Condition::test(Test::eq(Field::arg_low(0).unwrap(), 5));
@@ -423,9 +438,9 @@ mod tests {
         }
     }
 
-    /// Every second number is another case: two billion runs.
+    /// Alternating verdicts: two billion intervals.
     #[test]
-    fn numbers_in_more_ways_than_can_be_listed_are_said_to_be() {
+    fn numbers_with_too_many_intervals_are_complex() {
         let mut store = Store::default();
         let allow = store.verdict(Verdict::ALLOW).unwrap();
         let deny = store.verdict(Verdict::errno(1)).unwrap();
@@ -441,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_are_what_is_not_named() {
+    fn gaps_are_the_numbers_without_a_name() {
         let set: CallSet = [3, 4, 8].into_iter().collect();
         assert_eq!(without(0, 10, &set), [(0, 2), (5, 7), (9, 10)]);
         assert_eq!(without(3, 4, &set), []);

@@ -1,8 +1,8 @@
-//! The builder: rules in order, each resolved on every architecture when it is added.
+//! The builder of filters: ordered rules, each resolved for every architecture when it is added.
 
 use std::collections::BTreeMap;
 
-use super::Filter;
+use super::definition::Filter;
 use super::error::{Cause, RuleError};
 use super::expr::Expr;
 use super::syscall::{Key, Syscall};
@@ -11,7 +11,7 @@ use callgate_bpf::syscalls::{X32_SYSCALL_BIT, is_known_name};
 use callgate_bpf::{Arch, Verdict};
 use callgate_proof::policy::{CallSet, Condition, Field, Policy, Rule, Section, Test};
 
-/// The architectures of a builder: one, or a list. Made by `into()`.
+/// The architectures of a builder: one, or a list; both convert into it.
 #[derive(Clone, Debug)]
 pub struct Arches(Vec<Arch>);
 
@@ -39,24 +39,37 @@ impl From<Vec<Arch>> for Arches {
     }
 }
 
-/// Builds a [`Filter`] from rules. Made by [`Filter::builder`].
+impl Filter {
+    /// A builder of a filter for one architecture, or for a list of them.
+    ///
+    /// ```
+    /// use callgate::{Arch, Filter};
+    ///
+    /// let both = [Arch::X86_64, Arch::X86];
+    /// let filter = Filter::builder(both).allow(["read", "write", "exit_group"])?.build()?;
+    /// assert!(filter.policy().arches().eq(both));
+    /// # Ok::<(), callgate::Error>(())
+    /// ```
+    pub fn builder(arches: impl Into<Arches>) -> FilterBuilder {
+        FilterBuilder::new(arches.into())
+    }
+}
+
+/// Builds a [`Filter`] from rules. [`Filter::builder`] creates it.
 ///
 /// # Meaning
 ///
-/// - Rules are in order: **the first one that matches a call decides**. A rule that is more severe than an
-///   earlier unconditional one for the same syscall could never apply, and is an error.
-/// - A call that no rule matches gets the [`default`](FilterBuilder::default).
-/// - A call of an architecture that the filter is not about gets
-///   [`bad_arch`](FilterBuilder::bad_arch).
-/// - x86-64 and x32 share an arch token, and x32's syscalls have numbers with the bit 0x4000_0000. With
-///   x86-64 alone, these numbers get `bad_arch`, whatever the default is, because a list of denied
-///   syscalls would otherwise let each of them through under its second number
+/// - Rules are ordered: **the first rule that matches a syscall decides**. A rule whose verdict has higher precedence than
+///   that of an earlier unconditional rule for the same syscall could never apply, and is an error.
+/// - A syscall that no rule matches gets the [`default`](FilterBuilder::default) verdict.
+/// - A syscall of another architecture gets the verdict [`bad_arch`](FilterBuilder::bad_arch).
+/// - x86-64 and x32 share an arch token; syscall numbers of x32 have the bit 0x4000_0000. With x86-64 alone, these numbers
+///   get `bad_arch` regardless of the default, because otherwise a denylist could be bypassed with x32 numbers
 ///   ([`x32`](FilterBuilder::x32)).
-/// - A name is a rule on each architecture that has the syscall; at least one must. An unknown name is an
-///   error, in every kind of rule.
+/// - A name adds a rule on each architecture that has the syscall; at least one must have it. An unknown name is always
+///   an error.
 ///
-/// Without [`default`](FilterBuilder::default) and [`bad_arch`](FilterBuilder::bad_arch), both are
-/// KILL_PROCESS.
+/// [`default`](FilterBuilder::default) and [`bad_arch`](FilterBuilder::bad_arch) are KILL_PROCESS unless set.
 ///
 /// ```
 /// use callgate::{Arch, Filter, Verdict, arg};
@@ -74,18 +87,18 @@ impl From<Vec<Arch>> for Arches {
 /// # Ok::<(), callgate::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-#[must_use = "a builder does nothing until `build` is called"]
+#[must_use = "a builder has no effect until `build` is called"]
 pub struct FilterBuilder {
     sections: Vec<Section>,
-    /// What an unconditional rule decides, by token and number.
+    /// The verdicts of unconditional rules, by token and number.
     decided: BTreeMap<(u32, u32), Verdict>,
     arches: Vec<Arch>,
     default: Verdict,
     bad_arch: Verdict,
     x32: Option<Verdict>,
-    /// How many rules were given.
+    /// The number of rules.
     rules: usize,
-    /// What is wrong with the architectures; told by the first rule or by `build`.
+    /// An error in the architectures, which the first rule or `build` returns.
     invalid: Option<Box<Error>>,
 }
 
@@ -123,20 +136,20 @@ impl FilterBuilder {
         Ok(())
     }
 
-    /// The verdict for calls that no rule matches; KILL_PROCESS if none is given.
+    /// Sets the verdict for syscalls that no rule matches; KILL_PROCESS unless set.
     pub fn default(mut self, verdict: Verdict) -> FilterBuilder {
         self.default = verdict;
         self
     }
 
-    /// The verdict for calls of all other architectures; KILL_PROCESS if none is given.
+    /// Sets the verdict for syscalls of all other architectures; KILL_PROCESS unless set.
     pub fn bad_arch(mut self, verdict: Verdict) -> FilterBuilder {
         self.bad_arch = verdict;
         self
     }
 
-    /// The verdict for numbers of x32, where x86-64 is among the architectures and x32 is not; by
-    /// default that of [`bad_arch`](FilterBuilder::bad_arch).
+    /// Sets the verdict for syscall numbers of x32 if the architectures include x86-64 but not x32; by default that of
+    /// [`bad_arch`](FilterBuilder::bad_arch).
     ///
     /// ```
     /// use callgate::{Arch, Filter, Verdict};
@@ -157,7 +170,7 @@ impl FilterBuilder {
     /// Allows syscalls.
     ///
     /// # Errors
-    /// An unknown name, with the one that was probably meant; see [`rule`](FilterBuilder::rule).
+    /// For an unknown name, with the most similar known one; see [`rule`](FilterBuilder::rule).
     pub fn allow<S: Into<Syscall>>(
         self,
         syscalls: impl IntoIterator<Item = S>,
@@ -184,7 +197,7 @@ impl FilterBuilder {
         self.rule(EPERM, syscalls)
     }
 
-    /// Denies a syscall under a condition: it fails with EPERM then.
+    /// Denies a syscall under a condition: if the condition holds, it fails with EPERM.
     ///
     /// # Errors
     /// As [`rule_if`](FilterBuilder::rule_if).
@@ -195,8 +208,8 @@ impl FilterBuilder {
     /// Gives syscalls a verdict.
     ///
     /// # Errors
-    /// A name that no architecture of the builder has; a number where the architectures have several
-    /// tokens, or that is one of x32 without x32; a verdict that is more severe than that of an earlier
+    /// If no architecture of the builder has the name; if a number is given but the architectures have several tokens, or
+    /// the number is one of x32 without x32; if the verdict has higher precedence than that of an earlier
     /// unconditional rule for the same syscall, which decides.
     pub fn rule<S: Into<Syscall>>(
         mut self,
@@ -213,8 +226,8 @@ impl FilterBuilder {
     /// Gives a syscall a verdict under a condition.
     ///
     /// # Errors
-    /// As [`rule`](FilterBuilder::rule); and an argument that the syscall does not have, a value that does not
-    /// fit, or a condition on a syscall that is also reached through `socketcall(2)` or `ipc(2)`.
+    /// As [`rule`](FilterBuilder::rule); and if the syscall does not have an argument, a value does not fit, or the
+    /// syscall can also be called through `socketcall(2)` or `ipc(2)`.
     pub fn rule_if(
         mut self,
         verdict: Verdict,
@@ -226,11 +239,11 @@ impl FilterBuilder {
         Ok(self)
     }
 
-    /// The filter.
+    /// Builds the filter.
     ///
     /// # Errors
-    /// When there is no architecture, one is given twice, they differ in byte order, or
-    /// [`x32`](FilterBuilder::x32) has nothing to be about.
+    /// If there is no architecture, one occurs twice, their byte orders differ, or [`x32`](FilterBuilder::x32) has no
+    /// effect.
     pub fn build(self) -> Result<Filter> {
         if let Some(error) = self.invalid {
             return Err(*error);
@@ -284,7 +297,7 @@ impl FilterBuilder {
                     let arches = self.arches.clone();
                     return Err(self.error(syscall, None, Cause::AmbiguousNumber { arches }));
                 };
-                // The ABI of the number, where the section is about it; else whose it becomes.
+                // The ABI of the number, if the section has it; otherwise the first ABI of the section.
                 let abi = Arch::of_call(section.token(), number);
                 let abi = abi.filter(|abi| section.arches().any(|arch| arch == *abi));
                 let Some(abi) = abi.or_else(|| section.arches().next()) else { return Ok(()) };
@@ -355,13 +368,13 @@ impl FilterBuilder {
         &self,
         syscall: &Syscall,
         arch: Arch,
-        call: Option<&str>,
+        name: Option<&str>,
         condition: &Expr,
     ) -> Result<Condition> {
-        condition.resolve(arch, call).map_err(|cause| self.error(syscall, Some(arch), cause))
+        condition.resolve(arch, name).map_err(|cause| self.error(syscall, Some(arch), cause))
     }
 
-    /// Puts a rule behind the others of the architecture's section.
+    /// Appends a rule to the section of the architecture.
     fn push(
         &mut self,
         verdict: Verdict,
@@ -384,7 +397,7 @@ impl FilterBuilder {
             Some(earlier) if earlier.severity() > verdict.severity() => {
                 return Err(self.error(syscall, Some(arch), Cause::Decided { earlier, verdict }));
             }
-            // An earlier rule decides, and is at least as severe.
+            // An earlier rule decides, and its verdict has at least the same precedence.
             Some(_) => return Ok(()),
             None => {}
         }
@@ -399,5 +412,5 @@ impl FilterBuilder {
     }
 }
 
-/// What denied syscalls get.
+/// The verdict for denied syscalls.
 const EPERM: Verdict = Verdict::errno(1);

@@ -1,12 +1,12 @@
-//! What is wrong with a rule, and with which one.
+//! Errors in rules.
 
 use std::fmt;
 
-use super::arg::ArgValue;
+use super::value::ArgValue;
 use callgate_bpf::syscalls::{ArgumentError, nearest_name};
 use callgate_bpf::{Arch, Verdict};
 
-/// What is wrong with a rule of a [`FilterBuilder`](crate::FilterBuilder).
+/// An error in a rule of a [`FilterBuilder`](crate::FilterBuilder).
 ///
 /// ```
 /// use callgate::{Arch, ErrorKind, Filter};
@@ -54,17 +54,17 @@ impl From<ArgumentError> for Cause {
 }
 
 impl RuleError {
-    /// Which rule of the builder, from 1.
+    /// The number of the rule in the builder, from 1.
     pub fn number(&self) -> usize {
         self.number
     }
 
-    /// The syscall as it was given.
+    /// The syscall as given.
     pub fn syscall(&self) -> &str {
         &self.syscall
     }
 
-    /// On which architecture, where it is about one.
+    /// The architecture, if the error concerns a single one.
     pub fn arch(&self) -> Option<Arch> {
         self.arch
     }
@@ -74,7 +74,7 @@ impl fmt::Display for RuleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let RuleError { number, syscall, arch, cause } = self;
         match (&**cause, arch) {
-            // These messages name the syscall themselves.
+            // These messages contain the syscall.
             (Cause::UnknownName | Cause::OnNoArch { .. } | Cause::NotASyscallNumber { .. }, _) => {
                 write!(f, "rule {number}: ")?;
             }
@@ -105,7 +105,7 @@ impl fmt::Display for RuleError {
             }
             Cause::AmbiguousNumber { arches } => write!(
                 f,
-                "a number means another syscall on each of {}; give the name, or \
+                "the number is a different syscall on each of {}; give the name, or \
                  Syscall::on(arch, {syscall})",
                 names(arches)
             ),
@@ -116,49 +116,45 @@ impl fmt::Display for RuleError {
             ),
             Cause::OtherAbi { abi } => write!(
                 f,
-                "this is a number of {abi}, and numbers of {abi} have a verdict of their own; give {abi} \
-                 to Filter::builder too"
+                "this is a syscall number of {abi}, which the filter gives a separate verdict; add {abi} \
+                 to the architectures of Filter::builder"
             ),
             Cause::ThroughMultiplexer { via } => write!(
                 f,
-                "it is reached through {via}(2) too, whose arguments a filter cannot read; give the \
-                 syscall as Syscall::name({syscall:?}).direct() and {via:?} a rule of its own"
+                "it can also be called through {via}(2), whose arguments a filter cannot read; give the \
+                 syscall as Syscall::name({syscall:?}).direct(), and add a rule for {via:?}"
             ),
             Cause::Decided { earlier, verdict } => write!(
                 f,
-                "the rule has no effect: an earlier one gives the syscall {earlier} unconditionally, \
-                 and the first match decides; put the rule with {verdict} first"
+                "the rule has no effect: an earlier rule gives the syscall {earlier} unconditionally, \
+                 and the first match decides; move the rule with {verdict} before it"
             ),
             Cause::Argument(error) => error.fmt(f),
             Cause::NoSignature { name } => write!(
                 f,
-                "the number has no name, so its argument {name:?} is not known; give the argument by \
+                "the number has no name, so its argument {name:?} is unknown; give the argument by \
                  number, 0 to 5"
             ),
             Cause::UnknownWidth { argument } => write!(
                 f,
-                "how many bits the kernel reads of {argument} is unknown; compare .low32() or .u64() \
-                 of it"
+                "the number of bits that the kernel reads of {argument} is unknown; use .low32() or .u64()"
             ),
             Cause::DoesNotFit { given, argument, bits } => {
-                write!(
-                    f,
-                    "{given} does not fit into the {bits} bits that are compared of {argument}"
-                )?;
-                if *bits == 32 { f.write_str("; compare .u64() of it for all 64") } else { Ok(()) }
+                write!(f, "{given} does not fit into the {bits} compared bits of {argument}")?;
+                if *bits == 32 { f.write_str("; use .u64() to compare all 64") } else { Ok(()) }
             }
             Cause::Signed { given, argument } => write!(
                 f,
-                "{argument} is compared with {given} by order, but such comparisons are unsigned; give \
+                "order comparison of {argument} with {given}, but order comparisons are unsigned; give \
                  the unsigned value, or use non_negative()"
             ),
             Cause::OutsideMask { given, mask } => write!(
                 f,
-                "{given} has bits outside the mask {mask}, so the comparison has the same answer for \
-                 every call"
+                "{given} has bits outside the mask {mask}, so the comparison has the same result for \
+                 every syscall"
             ),
             Cause::EmptyMask { argument } => {
-                write!(f, "a mask of {argument} has no bits; give at least one")
+                write!(f, "the mask of {argument} is 0; give at least one bit")
             }
             Cause::EmptyRange { first, last } => {
                 write!(f, "the range from {first} to {last} is empty")

@@ -1,20 +1,21 @@
-//! Boolean expressions over arguments, and what they mean for one syscall of one architecture.
+//! Boolean expressions over arguments, and their resolution for a syscall of an architecture.
 
 use std::ops::{BitAnd, BitOr, Not};
 
-use super::arg::{Arg, ArgValue};
+use super::arg::Arg;
 use super::error::Cause;
+use super::matcher::Matcher;
 use super::operand::Operand;
 use callgate_bpf::Arch;
-use callgate_proof::policy::{Cmp, Condition};
+use callgate_proof::policy::Condition;
 
-/// How deep expressions may nest: what is done with a condition recurses once per level.
+/// The maximum depth of an expression: operations on conditions recurse once per level.
 const MAX_DEPTH: usize = 64;
 
-/// A boolean expression over the arguments of a syscall: when a rule applies.
+/// A boolean expression over the arguments of a syscall: the condition of a rule.
 ///
-/// The comparisons of [`Arg`](crate::Arg) make expressions; `&`, `|` and `!` combine them. They may nest 64
-/// levels deep; a row of the same operator is one level.
+/// The comparisons of [`Arg`](crate::Arg) return expressions; `&`, `|` and `!` combine them. The maximum depth is 64
+/// levels; a sequence of the same operator is one level.
 ///
 /// ```
 /// use callgate::{Arch, Filter, Verdict, arg};
@@ -27,7 +28,7 @@ const MAX_DEPTH: usize = 64;
 /// # Ok::<(), callgate::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-#[must_use = "an expression does nothing until a rule has it as its condition"]
+#[must_use = "an expression has no effect unless a rule uses it as its condition"]
 pub struct Expr {
     shape: Shape,
     /// Levels of `All`, `Any` and `Not`.
@@ -40,21 +41,8 @@ enum Shape {
     Any(Vec<Expr>),
     Not(Box<Expr>),
     Test(Arg, Matcher),
-    /// An expression beyond [`MAX_DEPTH`], which is not kept: even dropping it would recurse.
+    /// An expression deeper than [`MAX_DEPTH`]. It is discarded, because even its destructor would recurse.
     TooDeep,
-}
-
-/// How an argument is compared.
-#[derive(Clone, Debug)]
-pub(super) enum Matcher {
-    Any,
-    Compare(Cmp, ArgValue),
-    In(Vec<ArgValue>),
-    Range { first: Option<ArgValue>, last: Option<ArgValue> },
-    BitsWithin(ArgValue),
-    AllBits(ArgValue),
-    AnyBit(ArgValue),
-    NonNegative,
 }
 
 impl Expr {
@@ -62,7 +50,7 @@ impl Expr {
         Expr { shape: Shape::Test(arg, matcher), depth: 0 }
     }
 
-    /// Holds for every call.
+    /// Holds for every syscall.
     ///
     /// ```
     /// # use callgate::{Arch, Expr, Filter, Verdict};
@@ -74,7 +62,7 @@ impl Expr {
         Expr { shape: Shape::All(Vec::new()), depth: 1 }
     }
 
-    /// Holds when all of these do; with none, always.
+    /// Holds if all of these do; without any, always.
     ///
     /// ```
     /// # use callgate::{Arch, Expr, Filter, arg};
@@ -85,7 +73,7 @@ impl Expr {
         parts.into_iter().fold(Expr::always(), |all, part| all & part)
     }
 
-    /// Holds when at least one of these does; with none, never.
+    /// Holds if at least one of these does; without any, never.
     ///
     /// ```
     /// # use callgate::{Arch, Expr, Filter, arg};
@@ -97,7 +85,7 @@ impl Expr {
         parts.into_iter().fold(never, |any, part| any | part)
     }
 
-    /// An expression of this shape above others; none that would be too deep.
+    /// An expression of this shape, one level above `below`; `TooDeep` beyond the maximum depth.
     fn above(shape: Shape, below: usize) -> Expr {
         if below < MAX_DEPTH {
             Expr { shape, depth: below + 1 }
@@ -106,22 +94,21 @@ impl Expr {
         }
     }
 
-    /// What it means for a syscall of an architecture. `call` is the name; `None` for a number
-    /// without one.
-    pub(super) fn resolve(&self, arch: Arch, call: Option<&str>) -> Result<Condition, Cause> {
+    /// The condition for a syscall of an architecture. `name` is `None` for a number without a name.
+    pub(super) fn resolve(&self, arch: Arch, name: Option<&str>) -> Result<Condition, Cause> {
         let all = |parts: &[Expr]| -> Result<Vec<Condition>, Cause> {
-            parts.iter().map(|part| part.resolve(arch, call)).collect()
+            parts.iter().map(|part| part.resolve(arch, name)).collect()
         };
         match &self.shape {
             Shape::All(parts) => Ok(Condition::all(all(parts)?)),
             Shape::Any(parts) => Ok(Condition::any(all(parts)?)),
-            Shape::Not(part) => Ok(part.resolve(arch, call)?.negated()),
-            Shape::Test(arg, matcher) => Operand::of(arg, arch, call)?.resolve(matcher),
+            Shape::Not(part) => Ok(part.resolve(arch, name)?.negated()),
+            Shape::Test(arg, matcher) => Operand::of(arg, arch, name)?.resolve(matcher),
             Shape::TooDeep => Err(Cause::TooDeep { limit: MAX_DEPTH }),
         }
     }
 
-    /// Whether it holds for every call by its form alone, and asks for no argument.
+    /// Whether it is syntactically true: no arguments are tested.
     pub(super) fn is_always(&self) -> bool {
         matches!(&self.shape, Shape::All(parts) if parts.is_empty())
     }

@@ -1,150 +1,20 @@
-//! The front door: filters built from rules.
+//! Filters built from rules.
 
 mod arg;
 mod builder;
+mod comparisons;
+mod definition;
 mod error;
 mod expr;
+mod matcher;
 mod operand;
 mod syscall;
+mod value;
 
-pub use arg::{Arg, ArgRef, ArgValue, arg, instruction_pointer};
+pub use arg::{Arg, ArgRef, arg, instruction_pointer};
 pub use builder::{Arches, FilterBuilder};
+pub use definition::Filter;
 pub use error::RuleError;
 pub use expr::Expr;
 pub use syscall::Syscall;
-
-use crate::compile::{Compiled, Options, compile};
-use crate::error::Result;
-use crate::explain::Explanation;
-use callgate_bpf::{Arch, Program, SeccompData, Verdict};
-use callgate_proof::Meaning;
-use callgate_proof::policy::Policy;
-
-/// A seccomp filter as rules, ready to be compiled.
-///
-/// [`Filter::builder`] makes one from rules; a [`Policy`] that a reader of profiles made converts into
-/// one.
-///
-/// ```
-/// use callgate::{Arch, Filter, Verdict, arg};
-///
-/// let filter = Filter::builder(Arch::X86_64)
-///     .default(Verdict::errno(1)) // EPERM
-///     .allow(["read", "write", "exit_group"])?
-///     .allow_if("fcntl", arg("cmd").is_in([1, 3]) & arg(0).eq(3))? // F_GETFD, F_GETFL of fd 3
-///     .build()?;
-/// let program = filter.compile()?; // proved
-/// assert!(program.len() < 20);
-/// # Ok::<(), callgate::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Filter {
-    policy: Policy,
-}
-
-impl Filter {
-    /// Begins a filter for one architecture, or for a list of them.
-    ///
-    /// ```
-    /// use callgate::{Arch, Filter};
-    ///
-    /// let both = [Arch::X86_64, Arch::X86];
-    /// let filter = Filter::builder(both).allow(["read", "write", "exit_group"])?.build()?;
-    /// assert!(filter.policy().arches().eq(both));
-    /// # Ok::<(), callgate::Error>(())
-    /// ```
-    pub fn builder(arches: impl Into<Arches>) -> FilterBuilder {
-        FilterBuilder::new(arches.into())
-    }
-
-    /// The rules, as all parts of this library take them.
-    ///
-    /// ```
-    /// use callgate::{Arch, Filter, Verdict};
-    /// let filter = Filter::builder(Arch::Aarch64).build()?;
-    /// assert_eq!(filter.policy().bad_arch(), Verdict::KILL_PROCESS);
-    /// # Ok::<(), callgate::Error>(())
-    /// ```
-    pub fn policy(&self) -> &Policy {
-        &self.policy
-    }
-
-    /// Compiles to a program that is proved to mean the same.
-    ///
-    /// ```
-    /// use callgate::{Arch, Filter};
-    /// let program = Filter::builder(Arch::X86_64).allow(["read"])?.build()?.compile()?;
-    /// println!("{} instructions", program.len());
-    /// # Ok::<(), callgate::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// When the filter is too complex for the default budget, or its program too long for the kernel.
-    pub fn compile(&self) -> Result<Program> {
-        Ok(self.compile_with(&Options::default())?.program)
-    }
-
-    /// Compiles with options: for which kernel, for speed or for size, with which weights.
-    ///
-    /// ```
-    /// use callgate::codegen::Aim;
-    /// use callgate::{Arch, Filter, Options};
-    ///
-    /// let filter = Filter::builder(Arch::X86_64).allow(["read", "write"])?.build()?;
-    /// let compiled = filter.compile_with(&Options { aim: Aim::Size, ..Options::default() })?;
-    /// assert_eq!(compiled.stats.constant_allow, 2);
-    /// # Ok::<(), callgate::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Filter::compile`], within the budget of the options.
-    pub fn compile_with(&self, options: &Options) -> Result<Compiled> {
-        Ok(compile(&self.policy, options)?)
-    }
-
-    /// The verdict for a call, straight from the rules.
-    ///
-    /// ```
-    /// use callgate::{Arch, Filter, Verdict};
-    /// let filter = Filter::builder(Arch::X86_64).allow(["read"])?.build()?;
-    /// assert_eq!(filter.verdict(Arch::X86_64, 0, [0; 6]), Verdict::ALLOW);
-    /// # Ok::<(), callgate::Error>(())
-    /// ```
-    pub fn verdict(&self, arch: Arch, nr: u32, args: [u64; 6]) -> Verdict {
-        let data = SeccompData { nr, arch: arch.token(), args, ..SeccompData::default() };
-        self.policy.evaluate(&data)
-    }
-
-    /// What the filter does with each syscall of its architectures.
-    ///
-    /// ```
-    /// use callgate::explain::Outcome;
-    /// use callgate::{Arch, Filter, Verdict};
-    ///
-    /// let filter = Filter::builder(Arch::X86_64).allow(["read"])?.build()?;
-    /// let allowed = &filter.explain()?.arches[0].groups[0];
-    /// assert_eq!(allowed.outcome, Outcome::Always(Verdict::ALLOW));
-    /// assert_eq!(allowed.calls, [(0, "read")]);
-    /// # Ok::<(), callgate::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// When the filter is too complex for the default budget.
-    pub fn explain(&self) -> Result<Explanation> {
-        let meaning = Meaning::of_policy(&self.policy, Default::default())?;
-        let arches: Vec<Arch> = self.policy.arches().collect();
-        Ok(crate::explain::explain(meaning.store(), meaning.func(), &arches))
-    }
-}
-
-impl From<Policy> for Filter {
-    fn from(policy: Policy) -> Filter {
-        Filter { policy }
-    }
-}
-
-impl From<Filter> for Policy {
-    fn from(filter: Filter) -> Policy {
-        filter.policy
-    }
-}
+pub use value::ArgValue;

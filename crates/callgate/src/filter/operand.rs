@@ -1,50 +1,45 @@
-//! From an argument of an expression to tests on `seccomp_data`, for one syscall of one architecture.
+//! Resolution of an argument to tests on `seccomp_data`, for a syscall of an architecture.
 //!
-//! Where registers have 32 bits, the high word of an argument is always zero. Values of up to 32 bits are
-//! compared with the low word there, larger ones with both words, so that `count <= 1 << 40` holds.
+//! Where registers have 32 bits, the high word of an argument is always zero. Values of up to 32 bits are compared with
+//! the low word, larger values with both words, so that `count <= 1 << 40` holds.
 
-use super::arg::{Arg, ArgValue, Place, Width};
+use super::arg::{Arg, Place, Width};
 use super::error::Cause;
-use super::expr::Matcher;
+use super::matcher::Matcher;
+use super::value::ArgValue;
 use callgate_bpf::Arch;
 use callgate_proof::policy::{Cmp, Condition, Field, Test};
 
 /// The bits of an argument that are compared.
 pub(super) struct Operand<'a> {
-    /// As messages call it.
+    /// The name in messages.
     name: &'a Place,
     field: Field,
-    /// 32 or 64: what negative values are extended to.
+    /// The width, 32 or 64, to which negative values are extended.
     bits: u8,
     /// Both words, where registers have 32 bits.
     extended: Option<Field>,
     mask: Option<u64>,
 }
 
-impl std::fmt::Display for Place {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Place::Name(name) => write!(f, "argument {name:?}"),
-            Place::Number(number) => write!(f, "argument {number}"),
-            Place::InstructionPointer => f.write_str("the instruction pointer"),
-        }
-    }
-}
-
 impl<'a> Operand<'a> {
-    /// `call` is the name of the syscall; `None` for a number without one.
-    pub(super) fn of(arg: &'a Arg, arch: Arch, call: Option<&str>) -> Result<Operand<'a>, Cause> {
+    /// `syscall` is the name; `None` for a number without a name.
+    pub(super) fn of(
+        arg: &'a Arg,
+        arch: Arch,
+        syscall: Option<&str>,
+    ) -> Result<Operand<'a>, Cause> {
         let (field, read) = match &arg.place {
             Place::InstructionPointer => (Some(Field::instruction_pointer()), Some(64)),
             Place::Name(name) => {
-                let call = call.ok_or_else(|| Cause::NoSignature { name: name.clone() })?;
-                let place = arch.argument(call, name)?;
+                let syscall = syscall.ok_or_else(|| Cause::NoSignature { name: name.clone() })?;
+                let place = arch.argument(syscall, name)?;
                 (Field::arg(place.index), place.bits)
             }
             Place::Number(number) => {
                 let number = u32::try_from(*number).unwrap_or(u32::MAX);
                 // No syscall has the empty name: its arguments are unknown.
-                let place = arch.argument_at(call.unwrap_or_default(), number)?;
+                let place = arch.argument_at(syscall.unwrap_or_default(), number)?;
                 (Field::arg(place.index), place.bits)
             }
         };
@@ -66,7 +61,7 @@ impl<'a> Operand<'a> {
         Ok(operand)
     }
 
-    /// The condition that a matcher is.
+    /// The condition of a matcher.
     pub(super) fn resolve(&self, matcher: &Matcher) -> Result<Condition, Cause> {
         Ok(match matcher {
             Matcher::Any => Condition::always(),
@@ -134,7 +129,7 @@ impl<'a> Operand<'a> {
         Ok(if given.0 < 0 { given.0 as u64 & self.full() } else { given.0 as u64 })
     }
 
-    /// A value that is compared by order.
+    /// The value of an order comparison, which is unsigned.
     fn unsigned(&self, given: ArgValue) -> Result<u64, Cause> {
         if given.0 < 0 {
             return Err(Cause::Signed { given, argument: self.name.to_string() });
@@ -142,7 +137,7 @@ impl<'a> Operand<'a> {
         self.value(given)
     }
 
-    /// A value or bits that the operand's mask lets through.
+    /// A value or bits within the mask of the operand.
     fn within_mask(&self, given: ArgValue) -> Result<u64, Cause> {
         let value = self.value(given)?;
         match self.mask {

@@ -2,15 +2,14 @@
 
 use callgate_bpf::Arch;
 
-/// A syscall that a rule is about: a name, or a number.
+/// A syscall of a rule: a name or a number.
 ///
-/// Names and numbers convert into it, so that `"read"`, `libc::SYS_read` and `0` can be given
-/// wherever a syscall is asked for. A **name** stands for the syscall on every architecture of the
-/// builder that has it. A **number** belongs to one architecture; where the builder has several
-/// with different tokens, say which with [`Syscall::on`].
+/// Names and numbers convert into it, so that `"read"`, `libc::SYS_read` and `0` are accepted for syscalls. A **name**
+/// stands for the syscall on every architecture of the builder that has it. A **number** belongs to one
+/// architecture; if the builder has several with different tokens, use [`Syscall::on`].
 ///
-/// On 32-bit x86, s390 and others, `socketcall(2)` and `ipc(2)` are a second entrance to the syscalls for
-/// sockets and System V IPC. A name covers both entrances; see [`Syscall::direct`].
+/// On 32-bit x86, s390 and others, `socketcall(2)` and `ipc(2)` multiplex the syscalls for sockets and System V IPC. A
+/// name covers the syscall itself and its multiplexer; see [`Syscall::direct`].
 ///
 /// ```
 /// use callgate::{Arch, Filter, Syscall, Verdict};
@@ -36,7 +35,7 @@ pub(super) enum Key {
 }
 
 impl Syscall {
-    /// The syscall of this name.
+    /// The syscall with this name.
     ///
     /// ```
     /// assert_eq!(callgate::Syscall::name("read"), "read".into());
@@ -45,8 +44,8 @@ impl Syscall {
         Syscall { key: Key::Name(name.into()), direct: false }
     }
 
-    /// The syscall of this number, for a builder whose architectures share one token. Numbers
-    /// without a name are accepted: the syscall may be newer than the tables.
+    /// The syscall with this number, for a builder whose architectures share one token. Numbers without a name are
+    /// accepted, because the syscall may be newer than the tables.
     ///
     /// ```
     /// assert_eq!(callgate::Syscall::number(0), 0.into());
@@ -55,7 +54,7 @@ impl Syscall {
         Syscall { key: Key::Number(number.into()), direct: false }
     }
 
-    /// The syscall of this number on one of the builder's architectures.
+    /// The syscall with this number on one of the builder's architectures.
     ///
     /// ```
     /// use callgate::{Arch, Filter, Syscall};
@@ -65,10 +64,10 @@ impl Syscall {
         Syscall { key: Key::On(arch, number), direct: false }
     }
 
-    /// The syscall by its own number alone, not through `socketcall(2)` or `ipc(2)`.
+    /// The syscall by its own number only, not through `socketcall(2)` or `ipc(2)`.
     ///
-    /// A rule with a condition needs this where these exist: their arguments are in memory, where no
-    /// filter can read them. Give `socketcall` or `ipc` a rule of its own then.
+    /// A rule with a condition requires this on architectures with these multiplexers: their arguments are in memory,
+    /// which a filter cannot read. Add a rule for `socketcall` or `ipc`.
     ///
     /// ```
     /// use callgate::{Arch, Filter, Syscall, arg};
@@ -108,7 +107,7 @@ impl From<&String> for Syscall {
     }
 }
 
-/// The integers that syscall numbers come as: `libc::SYS_*` are signed.
+/// The integer types of syscall numbers; `libc::SYS_*` are signed.
 macro_rules! number {
     ($($integer:ty),*) => {$(
         impl From<$integer> for Syscall {

@@ -1,9 +1,9 @@
-//! Calls that are worth asking about, made from the constants of policies and programs.
+//! Candidate syscalls, derived from the constants of policies and programs.
 //!
-//! Where two programs differ, they differ next to a constant of one of them. So the values tried in a
-//! word are the constants that some program or rule compares with that word, one more and one less,
-//! each with a bit flipped, masks and their complements, the halves of an argument exchanged; in `arch`
-//! all known tokens, in `nr` all known numbers, also with the bit of x32.
+//! If two programs differ, they usually differ near a constant of one of them. So the values tried in a word are the
+//! constants that a program or rule compares with that word, plus and minus one, with a flipped bit, masks and their
+//! complements, the halves of an argument exchanged; in `arch` all known tokens, in `nr` all known numbers, also
+//! with the bit of x32.
 
 use rustc_hash::FxHashSet as HashSet;
 
@@ -14,20 +14,20 @@ use callgate_bpf::syscalls::{Arch, X32_SYSCALL_BIT};
 use callgate_bpf::{Insn, Op, Program, SCRATCH_WORDS, Source};
 use callgate_proof::policy::{Policy, Rule};
 
-/// Values that are special whatever the filter says.
+/// Boundary values that are tried for every filter.
 const SPECIAL: [u32; 8] =
     [0, 1, 2, 0x7fff_ffff, 0x8000_0000, 0x8000_0001, 0xffff_fffe, 0xffff_ffff];
 
-/// So many calls at most have a number that is known or compared with, and no arguments.
+/// The maximum number of syscalls of the sweep over numbers, without arguments.
 const SWEPT: usize = 200_000;
 
-/// Which of the sixteen words a value depends on, bit by bit.
+/// A bitmap of the words that a value depends on.
 type Words = u16;
 
-/// The values from which calls are made up, per word.
+/// Candidate values per word.
 pub(super) struct Candidates {
     words: [Vec<u32>; Word::COUNT],
-    /// The tokens that a filter is about, or compares the arch with.
+    /// The arch tokens of the filter, and those it compares with.
     compared: Vec<u32>,
     /// The numbers that the filter compares with, and their neighbours.
     edges: Vec<u32>,
@@ -106,8 +106,8 @@ impl Candidates {
         }
     }
 
-    /// Every number that is known or compared with, and its neighbours, on every arch token that is
-    /// compared with, and a few others.
+    /// Every number that is known or occurs as a constant, and its neighbours, on every arch token of the filter and a few
+    /// others.
     pub(super) fn sweep(&self, visit: &mut impl FnMut(SeccompData)) {
         let near = |nr: &u32| [*nr, nr.wrapping_add(1), nr.wrapping_sub(1), *nr ^ X32_SYSCALL_BIT];
         let rng = sorted(self.of(Word::NR).iter().flat_map(near));
@@ -115,7 +115,7 @@ impl Candidates {
         let known = |token: u32| Arch::with_token(token).next().is_some();
         for &arch in tokens {
             let near = |nr| SeccompData { nr, arch, ..SeccompData::default() };
-            // Numbers mean nothing to a filter that is not for this arch; one of them shows it.
+            // For an arch that the filter does not handle, one number suffices.
             let few = if self.is_compared(arch) { SWEPT / self.compared.len().max(1) } else { 1 };
             for &nr in rng.iter().take(few) {
                 visit(near(nr));
@@ -128,12 +128,12 @@ impl Candidates {
         }
     }
 
-    /// Whether the filter is about this token, or compares the arch with it.
+    /// Whether the filter has this token, or compares the arch with it.
     fn is_compared(&self, token: u32) -> bool {
         self.compared.contains(&token)
     }
 
-    /// For each number at the edge of a rule, arguments at the edges of its tests.
+    /// For each bound of a rule's numbers, arguments at the boundary values of its tests.
     pub(super) fn rules(&self, policy: &Policy, visit: &mut impl FnMut(SeccompData)) {
         for section in policy.sections() {
             for rule in &section.rules {
@@ -145,8 +145,8 @@ impl Candidates {
         }
     }
 
-    /// The arguments of some calls with the numbers next to those that the filter compares with: a
-    /// wrong turn at a number shows only where the arguments matter. At most about `most` calls.
+    /// The arguments of some syscalls with the numbers next to constants of the filter: a wrong branch on a number is
+    /// visible only where the arguments matter. At most about `most` syscalls.
     pub(super) fn cross(
         &self,
         some: &[SeccompData],
@@ -165,7 +165,7 @@ impl Candidates {
         }
     }
 
-    /// A call: one of `near` with a few words changed, or made up from the constants alone.
+    /// A random syscall: one of `near` with a few changed words, or one made from constants only.
     pub(super) fn random(&self, near: &[SeccompData], rng: &mut Rng) -> SeccompData {
         let mut data = match rng.pick(near) {
             Some(data) if rng.below(4) > 0 => data,
@@ -214,9 +214,8 @@ fn sorted(values: impl Iterator<Item = u32>) -> Vec<u32> {
     values
 }
 
-/// Calls at the edges of what a branch asks, when `data` is a call that gets there: in each word that
-/// the branch depends on, every bit flipped, the constant and its neighbours, and the other half of the
-/// argument changed.
+/// Variations of a syscall that reaches a branch: in each word that the branch depends on, every bit flipped, the constant
+/// and its neighbours, and changes of the other half of the argument.
 pub(super) fn around(insn: Insn, words: Words, data: SeccompData) -> Vec<SeccompData> {
     let mut calls = Vec::new();
     for word in Word::all().filter(|word| words >> word.index() & 1 == 1) {
@@ -246,7 +245,7 @@ pub(super) fn around(insn: Insn, words: Words, data: SeccompData) -> Vec<Seccomp
     calls
 }
 
-/// The words that the decision of each branch, or the result of each computation, depends on.
+/// The words that each branch or computation depends on.
 pub(super) fn origins(program: &Program, endian: Endian) -> Vec<Words> {
     #[derive(Clone, Default)]
     struct Origins {
@@ -298,8 +297,7 @@ pub(super) fn origins(program: &Program, endian: Endian) -> Vec<Words> {
     origins
 }
 
-/// Calls of a rule with arguments at the edges of its tests: one test at a time, and all that the
-/// tests compare with at once.
+/// Syscalls of a rule with arguments at the boundary values of its tests: one test at a time, and all constants at once.
 fn at_tests(rule: &Rule, start: SeccompData, visit: &mut impl FnMut(SeccompData)) {
     visit(start);
     let mut all = start;

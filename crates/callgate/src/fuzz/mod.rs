@@ -1,22 +1,21 @@
-//! The differential fuzzer: do all forms of a filter say the same?
+//! A differential fuzzer: compares all forms of a filter.
 //!
-//! The forms are the rules of a policy, the plain program written down from them
-//! ([`plain_program`]), and what the compiler made of it. One is the reference, the others are compared
-//! with it on many calls:
+//! The forms are the rules of a policy, the plain program generated from them ([`plain_program`]), and compiled
+//! programs. One is the reference; the others are compared with it for many syscalls:
 //!
-//! 1. every number that is known or compared with, on every arch token (`candidates.rs`);
-//! 2. the edges of every test of every rule;
-//! 3. for each side of each branch that no call took so far, a call from the diagram that takes it, or
-//!    the proof that there is none ([`reach`](callgate_codegen::query::reach)); so coverage is complete, or the report says what
-//!    is missing and why;
-//! 4. around each side of each branch, from a call that takes it: every bit flipped, the constant and
-//!    its neighbours, the other half of the argument;
-//! 5. the arguments of these calls with all numbers that something is compared with;
-//! 6. random calls near those seen so far, as many as are asked for.
+//! 1. every number that is known or occurs as a constant, on every arch token (`candidates.rs`);
+//! 2. the boundary values of every test of every rule;
+//! 3. for each edge of each branch that was not taken so far, a syscall from the diagram that takes it, or the proof
+//!    that there is none ([`reach`](callgate_codegen::query::reach)); so coverage is complete, or the report lists
+//!    what is missing, with the reason;
+//! 4. variations of a syscall that takes an edge, for each edge: every bit flipped, the constant and its neighbours,
+//!    the other half of the argument;
+//! 5. the arguments of these syscalls with all numbers that occur as constants;
+//! 6. a given number of random syscalls near the former.
 //!
-//! The compiler proves its programs anyway. This looks at them without trusting the diagram: the
-//! interpreter runs every call, and a call that takes a side which the diagram says is dead is
-//! reported as a defect, as is one that does not go where the diagram says it does.
+//! The compiler proves its programs anyway. The fuzzer does not trust the diagram: the interpreter runs every syscall,
+//! and the report contains a contradiction if a syscall takes an edge that the diagram considers dead, or does not take
+//! the edge that it should.
 //!
 //! ```
 //! use callgate::bpf::{Insn, Op, Program};
@@ -40,76 +39,17 @@
 //! ```
 
 mod candidates;
-mod coverage;
+mod executed;
 mod naive;
+mod options;
 mod report;
 mod search;
 
-pub use coverage::Side;
+pub use executed::Edge;
 pub use naive::{TooLong, plain_program};
+pub use options::{Input, Options, Subject};
 pub use report::{Comparison, Contradiction, Coverage, Mismatch, Report};
-
-use callgate_bpf::Program;
-use callgate_bpf::data::Endian;
-use callgate_bpf::syscalls::Arch;
-use callgate_proof::diagram::Budget;
-use callgate_proof::policy::Policy;
-
-/// A program that is compared, with a name for the report.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Subject {
-    /// As the report calls it.
-    pub name: String,
-    /// What runs.
-    pub program: Program,
-}
-
-impl Subject {
-    /// A program with a name.
-    pub fn new(name: impl Into<String>, program: Program) -> Subject {
-        Subject { name: name.into(), program }
-    }
-}
-
-/// What is compared.
-#[derive(Clone, Copy, Debug)]
-pub struct Input<'a> {
-    /// The rules; they are the reference. Without them the first program is.
-    pub policy: Option<&'a Policy>,
-    /// The programs.
-    pub programs: &'a [Subject],
-    /// The architectures that the filter is about.
-    pub arches: &'a [Arch],
-    /// The byte order of the machines that it is for.
-    pub endian: Endian,
-}
-
-/// How long to look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Where random choices begin; the same seed gives the same calls.
-    pub seed: u64,
-    /// How many random calls follow when all else is done.
-    pub runs: u64,
-    /// What the diagram of one program may take.
-    pub budget: Budget,
-}
-
-impl Default for Options {
-    /// 20,000 random calls from a fixed seed.
-    fn default() -> Options {
-        Options { seed: 1, runs: 20_000, budget: Budget::default() }
-    }
-}
-
-/// Compares all forms of a filter.
-///
-/// `progress` is told the number of calls made so far, every 64 calls. When it returns false, no
-/// further random calls are made; the rest is not cut short, as it is bounded by the length of the
-/// programs.
-pub fn fuzz(input: &Input<'_>, options: &Options, progress: &mut dyn FnMut(u64) -> bool) -> Report {
-    search::Search::new(input, options, progress).run()
-}
+pub use search::fuzz;
 
 #[cfg(test)]
 mod tests;

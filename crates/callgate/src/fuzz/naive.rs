@@ -1,26 +1,24 @@
-//! The plain program of a policy: section by section, rule by rule, test by test, as one would write
-//! it down by hand.
+//! The plain program of a policy: a direct translation, section by section, rule by rule, test by test.
 //!
-//! Nothing is shared, reordered or left out, and nothing of the diagram or the code generator is used:
-//! this is the program that optimized ones are compared with. It is longer, often by far, and may be
-//! longer than the kernel accepts.
+//! It shares, reorders and omits nothing, and uses neither the diagram nor the code generator: optimized programs are
+//! compared with it. It is longer, often much longer, and may exceed the kernel's limit.
 //!
-//! Written from the end to the front, so that every target is known when a jump to it is written; where
-//! it is out of reach, a `ja` stands right behind the branch.
+//! It is emitted backwards, so that every target is known when a jump to it is emitted. If a target is out of reach, the
+//! branch gets a trampoline: a `ja` directly after it.
 
 use callgate_bpf::data::{Endian, Word};
 use callgate_bpf::verdict::Verdict;
 use callgate_bpf::{Insn, MAX_INSNS, Op, Program};
 use callgate_proof::policy::{CallSet, Cmp, Condition, Policy, Section, Shape, Test};
 
-/// Why a policy has no plain program.
+/// The error for a policy whose plain program is too long for the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLong {
     given: usize,
 }
 
 impl TooLong {
-    /// How many instructions it would have.
+    /// The number of instructions that it would have.
     pub fn given(&self) -> usize {
         self.given
     }
@@ -28,7 +26,7 @@ impl TooLong {
 
 impl std::fmt::Display for TooLong {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} instructions, the kernel accepts {MAX_INSNS}", self.given)
+        write!(f, "{} instructions, but the kernel accepts at most {MAX_INSNS}", self.given)
     }
 }
 
@@ -51,14 +49,14 @@ impl std::error::Error for TooLong {}
 /// ```
 ///
 /// # Errors
-/// When it is longer than the kernel accepts; the error says how long.
+/// If it is longer than the kernel accepts.
 pub fn plain_program(policy: &Policy) -> Result<Program, TooLong> {
     let mut writer = Writer { reversed: Vec::new(), endian: policy.endian() };
     let mut other = writer.push(Op::RetK, policy.bad_arch().0);
     for section in policy.sections().iter().rev() {
         let start = writer.section(section);
         other = writer.branch(Op::JeqK, section.token(), start, other);
-        // For each section anew, so that a section's own loads do not matter.
+        // Loaded for each section, because a section overwrites A.
         other = writer.load(other, Word::ARCH);
     }
     let given = writer.reversed.len();
@@ -66,11 +64,11 @@ pub fn plain_program(policy: &Policy) -> Result<Program, TooLong> {
         return Err(TooLong { given });
     }
     let insns = writer.reversed.into_iter().rev().collect();
-    // Every rule of the kernel is kept by construction but the length.
+    // By construction, only the length can violate the kernel's rules.
     Program::new(insns).map_err(|_| TooLong { given })
 }
 
-/// A place in the program: how many instructions follow it, itself included.
+/// A position: the number of instructions from there to the end.
 #[derive(Clone, Copy)]
 struct Place(usize);
 
@@ -90,13 +88,13 @@ impl Writer {
         self.here()
     }
 
-    /// How many instructions lie between the one that is written next and a place.
+    /// The displacement of a position from the instruction that is emitted next.
     fn distance(&self, to: Place) -> usize {
         self.reversed.len().saturating_sub(to.0)
     }
 
-    /// What is written so far goes on at `next`: a jump when that is not what comes first.
-    fn go_on(&mut self, next: Place) {
+    /// Ensures that the next emitted instruction falls through to `next`, with a jump if necessary.
+    fn continue_at(&mut self, next: Place) {
         match self.distance(next) {
             0 => {}
             far => {
@@ -108,7 +106,7 @@ impl Writer {
     fn branch(&mut self, op: Op, k: u32, then: Place, otherwise: Place) -> Place {
         let reachable = |writer: &mut Writer, to: Place, room: usize| {
             if writer.distance(to) > usize::from(u8::MAX) - room {
-                writer.go_on(to);
+                writer.continue_at(to);
                 writer.here()
             } else {
                 to
@@ -122,9 +120,9 @@ impl Writer {
         self.here()
     }
 
-    /// A load in front of the code at `next`.
+    /// A load before the code at `next`.
     fn load(&mut self, next: Place, word: Word) -> Place {
-        self.go_on(next);
+        self.continue_at(next);
         self.push(Op::LdWordAbs, word.offset(self.endian))
     }
 
@@ -142,7 +140,7 @@ impl Writer {
         self.condition(when, ret, next)
     }
 
-    /// Goes to `inside` for the numbers of the set.
+    /// Branches to `inside` for the numbers of the set.
     fn numbers(&mut self, calls: &CallSet, inside: Place, outside: Place) -> Place {
         let mut next = outside;
         for &(first, last) in calls.ranges().iter().rev() {
@@ -170,7 +168,7 @@ impl Writer {
 
     fn test(&mut self, test: &Test, yes: Place, no: Place) -> Place {
         let (high, low) = ((test.value >> 32) as u32, test.value as u32);
-        // Whether the high halves decide; else it is up to the low ones.
+        // The high halves decide unless they are equal.
         let (op, yes, no) = match test.cmp {
             Cmp::Eq => (Op::JeqK, yes, no),
             Cmp::Ne => (Op::JeqK, no, yes),
@@ -188,9 +186,9 @@ impl Writer {
         self.half(upper, test.field.high_word(), (test.mask >> 32) as u32)
     }
 
-    /// Half of a field under a mask; a field without a high half has zeros there.
+    /// A masked half of a field; a missing high half is zero.
     fn half(&mut self, next: Place, word: Option<Word>, mask: u32) -> Place {
-        self.go_on(next);
+        self.continue_at(next);
         if mask != u32::MAX {
             self.push(Op::AndK, mask);
         }

@@ -1,103 +1,103 @@
-//! What the fuzzer found.
+//! The report of the fuzzer.
 
-use super::coverage::Side;
+use super::executed::Edge;
 use callgate_bpf::data::SeccompData;
 use callgate_bpf::verdict::Verdict;
 use callgate_proof::diagram::DiagramError;
 
-/// Everything that is known after a search.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// How far each program was executed.
+    /// The coverage of each program.
     pub coverage: Vec<Coverage>,
-    /// Each form of the filter beside the reference.
+    /// The comparison of each form with the reference.
     pub comparisons: Vec<Comparison>,
-    /// Where the diagram and the interpreter do not agree about what is executed.
+    /// Contradictions between the diagram and the interpreter about what is executed.
     pub contradictions: Vec<Contradiction>,
-    /// How many calls were made.
+    /// The number of syscalls that were run.
     pub calls: u64,
-    /// The different calls that were made, in their order; the first some hundred thousand of them.
+    /// The distinct syscalls, in order; only the first few hundred thousand.
     pub kept: Vec<SeccompData>,
     /// The seed of the random choices.
     pub seed: u64,
 }
 
 impl Report {
-    /// Whether nothing differed.
+    /// Whether there are no mismatches and no contradictions.
     pub fn agrees(&self) -> bool {
         self.contradictions.is_empty() && self.comparisons.iter().all(|one| one.mismatches == 0)
     }
 
-    /// Whether all code was executed or is proved dead.
+    /// Whether all code was executed or proved dead.
     pub fn is_complete(&self) -> bool {
         self.coverage.iter().all(Coverage::is_complete)
     }
 }
 
-/// How far a program was executed.
+/// The coverage of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coverage {
-    /// The program's name.
+    /// The name of the program.
     pub name: String,
-    /// How many instructions it has.
+    /// The number of instructions.
     pub insns: usize,
-    /// How many of them were executed.
+    /// The number of executed instructions.
     pub insns_executed: usize,
-    /// The instructions that no call can reach.
+    /// The instructions that are proved unreachable.
     pub dead_insns: Vec<usize>,
-    /// How many sides its branches have, two each.
+    /// The number of edges of branches, two per branch.
     pub sides: usize,
-    /// How many of them were taken.
+    /// The number of edges that were taken.
     pub sides_taken: usize,
-    /// The sides that no call can take.
-    pub dead_sides: Vec<Side>,
-    /// The sides that were not taken, and are not proved dead either.
-    pub missed_sides: Vec<Side>,
-    /// Why something is not known: the diagram was too large.
+    /// The edges that are proved dead.
+    pub dead_sides: Vec<Edge>,
+    /// The edges that were neither taken nor proved dead.
+    pub missed_sides: Vec<Edge>,
+    /// The reason for missing results: the diagram exceeded its budget.
     pub why: Option<DiagramError>,
 }
 
 impl Coverage {
-    /// Whether every instruction and every side of a branch was executed or is proved dead.
+    /// Whether every instruction and every edge was executed or proved dead.
     pub fn is_complete(&self) -> bool {
         self.insns_executed + self.dead_insns.len() == self.insns
             && self.sides_taken + self.dead_sides.len() == self.sides
     }
 }
 
-/// One form of the filter beside the reference.
+/// The comparison of a form of the filter with the reference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comparison {
     /// The reference.
     pub left: String,
-    /// What is compared with it.
+    /// The form that is compared with it.
     pub right: String,
-    /// On how many calls.
+    /// The number of syscalls.
     pub calls: u64,
-    /// On how many of them they differ.
+    /// The number of syscalls for which they differ.
     pub mismatches: u64,
-    /// The first of these.
+    /// The first mismatch.
     pub first: Option<Mismatch>,
 }
 
-/// A call on which two forms of a filter differ.
+/// A syscall for which two forms of a filter differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mismatch {
-    /// The call.
+    /// The syscall.
     pub data: SeccompData,
-    /// What the reference says.
+    /// The verdict of the reference.
     pub left: Verdict,
-    /// What the other says.
+    /// The verdict of the other form.
     pub right: Verdict,
 }
 
 impl Comparison {
-    /// A comparison of two, with no call so far.
+    /// A comparison without syscalls so far.
     pub fn new(left: impl Into<String>, right: impl Into<String>) -> Comparison {
         Comparison { left: left.into(), right: right.into(), calls: 0, mismatches: 0, first: None }
     }
 
-    /// Counts what both say of a call.
+    /// Counts a syscall with the verdicts of both forms.
     pub fn add(&mut self, data: &SeccompData, left: Verdict, right: Verdict) {
         self.calls += 1;
         if left != right {
@@ -107,16 +107,16 @@ impl Comparison {
     }
 }
 
-/// A call that takes a side of a branch which the diagram says is dead, or does not take one which the
-/// diagram says it takes. Either would be a defect of this crate.
+/// A syscall that takes an edge which the diagram considers dead, or does not take the edge that it should according to
+/// the diagram. Either is a defect of this library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contradiction {
-    /// The program's name.
+    /// The name of the program.
     pub name: String,
-    /// The side of a branch.
-    pub side: Side,
-    /// The call.
+    /// The edge.
+    pub side: Edge,
+    /// The syscall.
     pub data: SeccompData,
-    /// Whether the interpreter takes that side.
+    /// Whether the interpreter takes the edge.
     pub taken: bool,
 }

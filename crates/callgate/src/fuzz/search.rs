@@ -1,36 +1,42 @@
-//! One search: makes calls, remembers what they executed, and counts what differs.
+//! The search: generates syscalls, records what they execute, and counts mismatches.
 
 use rustc_hash::FxHashSet as HashSet;
 
 use super::candidates::{Candidates, around, origins};
-use super::coverage::{Seen, Side, sides};
+use super::executed::{Edge, Executed, edges};
+use super::options::{Input, Options, Subject};
 use super::report::{Comparison, Contradiction, Coverage, Mismatch, Report};
-use super::{Input, Options, Subject};
 use callgate_bpf::data::{SeccompData, Word};
 use callgate_bpf::random::Rng;
 use callgate_bpf::verdict::Verdict;
 use callgate_codegen::query::{self, Reach, Reachable};
 use callgate_proof::diagram::Store;
 
-/// So many calls are remembered, to make none twice and to go on from; further ones are made and
-/// forgotten.
+/// The maximum number of syscalls that are kept, to avoid repetition and as a basis for random ones.
 const KEPT: usize = 1 << 18;
 
-/// So many calls are made around the branches of all programs together; when there are more, those at
-/// constants come first.
+/// The maximum number of variations for the branches of all programs together; those near constants come first.
 const AROUND: usize = 300_000;
 
-/// So many calls have the arguments of one call and the number of another.
+/// The maximum number of syscalls with the arguments of one and the number of another.
 const CROSSED: usize = 100_000;
 
-/// How often progress is told.
-const TELL_EVERY: u64 = 64;
+/// The number of syscalls between calls of `progress`.
+const PROGRESS_INTERVAL: u64 = 64;
 
-pub(super) struct Search<'a> {
+/// Compares all forms of a filter.
+///
+/// `progress` is called every 64 syscalls with their number so far. If it returns false, no further random syscalls are
+/// generated; the other parts are not shortened, because the length of the programs bounds them.
+pub fn fuzz(input: &Input<'_>, options: &Options, progress: &mut dyn FnMut(u64) -> bool) -> Report {
+    Search::new(input, options, progress).run()
+}
+
+struct Search<'a> {
     input: &'a Input<'a>,
     options: &'a Options,
     progress: &'a mut dyn FnMut(u64) -> bool,
-    seen: Vec<Seen>,
+    executed: Vec<Executed>,
     reach: Vec<Reach>,
     comparisons: Vec<Comparison>,
     contradictions: Vec<Contradiction>,
@@ -40,7 +46,7 @@ pub(super) struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn new(
+    fn new(
         input: &'a Input<'a>,
         options: &'a Options,
         progress: &'a mut dyn FnMut(u64) -> bool,
@@ -52,7 +58,11 @@ impl<'a> Search<'a> {
             input,
             options,
             progress,
-            seen: input.programs.iter().map(|subject| Seen::new(&subject.program)).collect(),
+            executed: input
+                .programs
+                .iter()
+                .map(|subject| Executed::new(&subject.program))
+                .collect(),
             reach: Vec::new(),
             comparisons: names.map(|name| Comparison::new(reference, name)).collect(),
             contradictions: Vec::new(),
@@ -62,7 +72,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    pub(super) fn run(mut self) -> Report {
+    fn run(mut self) -> Report {
         if self.input.programs.is_empty() {
             return self.report();
         }
@@ -73,14 +83,14 @@ impl<'a> Search<'a> {
         if let Some(policy) = policy {
             candidates.rules(policy, &mut |data| self.call(data));
         }
-        self.reach_the_rest();
+        self.reach_unexecuted();
         self.around_branches();
         let some = self.witnesses();
         candidates.cross(&some, CROSSED, &mut |data| self.call(data));
         let mut rng = Rng::new(self.options.seed);
         let near = self.kept.clone();
         for _ in 0..self.options.runs {
-            if self.calls % TELL_EVERY == 0 && !(self.progress)(self.calls) {
+            if self.calls % PROGRESS_INTERVAL == 0 && !(self.progress)(self.calls) {
                 break;
             }
             self.call_again(candidates.random(&near, &mut rng));
@@ -88,7 +98,7 @@ impl<'a> Search<'a> {
         self.report()
     }
 
-    /// Asks everybody about a call that was not made before.
+    /// Runs all forms for a syscall that was not run before.
     fn call(&mut self, data: SeccompData) {
         if self.kept.len() < KEPT {
             if self.known.insert(data) {
@@ -102,13 +112,13 @@ impl<'a> Search<'a> {
 
     fn call_again(&mut self, data: SeccompData) {
         self.calls += 1;
-        if self.calls % TELL_EVERY == 0 {
+        if self.calls % PROGRESS_INTERVAL == 0 {
             let _ = (self.progress)(self.calls);
         }
         let endian = self.input.endian;
         let mut reference = self.input.policy.map(|policy| policy.evaluate(&data));
         let mut comparisons = self.comparisons.iter_mut();
-        for (subject, seen) in self.input.programs.iter().zip(&mut self.seen) {
+        for (subject, seen) in self.input.programs.iter().zip(&mut self.executed) {
             let verdict = seen.run(&subject.program, &data, endian);
             match reference {
                 None => reference = Some(verdict),
@@ -121,8 +131,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Asks the diagram for calls to what was not executed yet.
-    fn reach_the_rest(&mut self) {
+    /// Runs syscalls from the diagram that reach code which was not executed yet.
+    fn reach_unexecuted(&mut self) {
         let Input { programs, arches, endian, .. } = *self.input;
         let arch = arches.first().map_or(0, |arch| arch.token());
         let start = SeccompData { arch, ..SeccompData::default() };
@@ -135,14 +145,14 @@ impl<'a> Search<'a> {
                 Reachable::Never | Reachable::Unknown => None,
             };
             for index in 0..subject.program.len() {
-                if self.seen.get(number).is_some_and(|seen| seen.has_insn(index)) {
+                if self.executed.get(number).is_some_and(|seen| seen.has_insn(index)) {
                     continue;
                 }
                 if let Some(data) = example(reach.insn(index)) {
                     self.call(data);
                 }
             }
-            for side in sides(&subject.program) {
+            for side in edges(&subject.program) {
                 if self.taken_by(number, side).is_some() {
                     continue;
                 }
@@ -158,33 +168,33 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// For each side of each branch a call that takes it.
+    /// For each edge of each branch, a syscall that takes it.
     fn witnesses(&self) -> Vec<SeccompData> {
         let mut calls = Vec::new();
         for (number, subject) in self.input.programs.iter().enumerate().rev() {
-            calls.extend(sides(&subject.program).filter_map(|side| self.taken_by(number, side)));
+            calls.extend(edges(&subject.program).filter_map(|side| self.taken_by(number, side)));
         }
         calls
     }
 
-    fn taken_by(&self, number: usize, side: Side) -> Option<SeccompData> {
-        self.seen.get(number).and_then(|seen| seen.taken_by(side))
+    fn taken_by(&self, number: usize, side: Edge) -> Option<SeccompData> {
+        self.executed.get(number).and_then(|seen| seen.taken_by(side))
     }
 
-    /// Calls next to what each side of each branch asks, from a call that takes it.
+    /// Runs variations of a syscall that takes an edge, for each edge of each branch.
     fn around_branches(&mut self) {
         let Input { programs, endian, .. } = *self.input;
-        let all: usize = programs.iter().map(|one| sides(&one.program).count()).sum();
-        let most = AROUND / all.max(1);
+        let all: usize = programs.iter().map(|one| edges(&one.program).count()).sum();
+        let max_variations = AROUND / all.max(1);
         for (number, subject) in programs.iter().enumerate() {
             let origins = origins(&subject.program, endian);
-            for side in sides(&subject.program) {
+            for side in edges(&subject.program) {
                 let insn = subject.program.insns().get(side.index).copied();
                 let words = origins.get(side.index).copied().unwrap_or(0);
                 let (Some(insn), Some(data)) = (insn, self.taken_by(number, side)) else {
                     continue;
                 };
-                for data in around(insn, words, data).into_iter().take(most.max(8)) {
+                for data in around(insn, words, data).into_iter().take(max_variations.max(8)) {
                     self.call(data);
                 }
             }
@@ -210,14 +220,14 @@ impl<'a> Search<'a> {
     }
 
     fn coverage(&mut self, number: usize, subject: &Subject) -> Option<Coverage> {
-        let (seen, reach) = (self.seen.get(number)?, self.reach.get(number)?);
+        let (seen, reach) = (self.executed.get(number)?, self.reach.get(number)?);
         let insns = subject.program.len();
         let mut coverage = Coverage {
             name: subject.name.clone(),
             insns,
             insns_executed: (0..insns).filter(|index| seen.has_insn(*index)).count(),
             dead_insns: Vec::new(),
-            sides: sides(&subject.program).count(),
+            sides: edges(&subject.program).count(),
             sides_taken: 0,
             dead_sides: Vec::new(),
             missed_sides: Vec::new(),
@@ -228,7 +238,7 @@ impl<'a> Search<'a> {
                 coverage.dead_insns.push(index);
             }
         }
-        for side in sides(&subject.program) {
+        for side in edges(&subject.program) {
             let is_dead = reach.side(side.index, side.holds) == Reachable::Never;
             match seen.taken_by(side) {
                 Some(data) => {
@@ -246,12 +256,11 @@ impl<'a> Search<'a> {
         Some(coverage)
     }
 
-    /// Makes the first mismatch of a comparison as plain as it can be: words that do not matter
-    /// become 0.
+    /// Simplifies the first mismatch of a comparison: words that do not matter become 0.
     fn simplify(&mut self, number: usize) {
         let Some(first) = self.comparisons.get(number).and_then(|one| one.first) else { return };
         let mut plain = first;
-        // The arch and the number stay: they say what the call is.
+        // The arch and the number identify the syscall, so they remain.
         for word in Word::all().skip(2) {
             let mut data = plain.data;
             data.set_word(word, 0);
@@ -265,7 +274,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// What the two sides of a comparison say of a call.
+    /// The verdicts of both forms of a comparison for a syscall.
     fn both(&self, number: usize, data: &SeccompData) -> (Verdict, Verdict) {
         let run = |index: usize| {
             let subject = self.input.programs.get(index)?;

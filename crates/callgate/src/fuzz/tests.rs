@@ -5,7 +5,10 @@ use crate::compile;
 use callgate_bpf::Verdict;
 use callgate_bpf::data::{SeccompData, Word};
 use callgate_bpf::random::Rng;
+use callgate_bpf::{Arch, Endian, Program};
 use callgate_bpf::{Insn, Op, arbitrary};
+use callgate_proof::diagram::Budget;
+use callgate_proof::policy::Policy;
 use callgate_proof::policy::{CallSet, Cmp, Condition, Field, Rule, Section, Test};
 
 fn report(policy: Option<&Policy>, programs: &[Subject], endian: Endian) -> Report {
@@ -13,7 +16,7 @@ fn report(policy: Option<&Policy>, programs: &[Subject], endian: Endian) -> Repo
     fuzz(&input, &Options::default(), &mut |_| true)
 }
 
-/// Some calls always allowed, some for arguments of every kind of test.
+/// Some always-allowed syscalls, and some with tests of every kind.
 fn policy() -> Policy {
     let test = |arg, cmp, value| Condition::test(Test::new(Field::arg(arg).unwrap(), cmp, value));
     let low = |arg, mask, value| {
@@ -52,15 +55,14 @@ fn forms_of_a_policy_agree_and_are_executed_everywhere() {
     let report = report(Some(&policy), &programs, policy.endian());
     assert!(report.agrees(), "{report:?}");
     assert!(report.is_complete(), "{:?}", report.coverage);
-    // The rule that never applies is dead in the plain program alone.
+    // The rule that never applies is dead code in the plain program only.
     assert_eq!(report.coverage[0].dead_insns.len(), 1, "{:?}", report.coverage);
     assert_eq!(report.coverage[1].dead_insns, []);
     assert!(report.comparisons.iter().all(|one| one.calls == report.calls));
     assert!(report.calls > Options::default().runs);
 }
 
-/// Every program with one broken instruction that differs at all is found out, with a call that
-/// shows it.
+/// Every program with one changed instruction and another meaning is found, with a witness.
 #[test]
 fn every_broken_instruction_is_found() {
     let policy = policy();
@@ -87,7 +89,7 @@ fn every_broken_instruction_is_found() {
                 arches: &[Arch::X86_64],
                 endian: policy.endian(),
             };
-            // Without random calls: the constants alone show it.
+            // Without random syscalls: the constants suffice.
             let options = Options { runs: 0, ..Options::default() };
             let report = fuzz(&input, &options, &mut |_| true);
             assert!(report.is_complete(), "{:?}", report.coverage);
@@ -103,7 +105,7 @@ fn every_broken_instruction_is_found() {
 }
 
 #[test]
-fn the_first_mismatch_is_as_plain_as_it_can_be() {
+fn the_first_mismatch_is_simplified() {
     let ld = |word: Word| Insn::new(Op::LdWordAbs, word.offset(Endian::Little));
     let filter = |k| {
         Program::new(vec![
@@ -137,14 +139,14 @@ fn dead_code_is_proved_dead() {
     let report = report(None, &[Subject::new("given", program)], Endian::Little);
     let coverage = &report.coverage[0];
     assert_eq!(coverage.dead_insns, [3]);
-    assert_eq!(coverage.dead_sides, [Side { index: 2, holds: true }]);
+    assert_eq!(coverage.dead_sides, [Edge { index: 2, holds: true }]);
     assert_eq!((coverage.insns_executed, coverage.sides_taken), (6, 3));
     assert!(report.is_complete() && report.agrees());
 }
 
-/// What lies behind a comparison that no constant hints at.
+/// Code that no candidate value reaches.
 #[test]
-fn the_diagram_finds_what_constants_do_not() {
+fn the_diagram_reaches_code_that_constants_do_not() {
     let program = Program::new(vec![
         Insn::new(Op::LdWordAbs, 16),
         Insn::new(Op::MulK, 3),
@@ -161,7 +163,7 @@ fn the_diagram_finds_what_constants_do_not() {
 }
 
 #[test]
-fn what_the_diagram_cannot_tell_is_reported_as_not_known() {
+fn edges_beyond_the_budget_are_reported_as_missed() {
     let program = Program::new(vec![
         Insn::new(Op::LdWordAbs, 16),
         Insn::new(Op::Tax, 0),
@@ -179,12 +181,12 @@ fn what_the_diagram_cannot_tell_is_reported_as_not_known() {
     let report = fuzz(&input, &options, &mut |_| true);
     let coverage = &report.coverage[0];
     assert!(coverage.why.is_some() && !report.is_complete() && report.agrees());
-    assert_eq!(coverage.missed_sides, [Side { index: 4, holds: true }]);
+    assert_eq!(coverage.missed_sides, [Edge { index: 4, holds: true }]);
     assert_eq!(coverage.dead_insns, []);
 }
 
 #[test]
-fn the_same_seed_makes_the_same_calls() {
+fn the_same_seed_gives_the_same_syscalls() {
     let policy = policy();
     let programs = [Subject::new("optimized", compiled(&policy))];
     let run = |seed| {
@@ -203,8 +205,7 @@ fn the_same_seed_makes_the_same_calls() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// All code is executed or proved dead, and what is proved dead is executed by no call, near the
-    /// constants or not.
+    /// All code is executed or proved dead, and no syscall executes dead code, near constants or not.
     #[test]
     fn random_programs_are_executed_everywhere(program in arbitrary::program(false), seed in any::<u64>()) {
         let programs = [Subject::new("given", program)];
@@ -220,7 +221,7 @@ proptest! {
         prop_assert!(report.contradictions.is_empty(), "{:?}", report.contradictions);
         let coverage = &report.coverage[0];
         prop_assert!(coverage.is_complete() || coverage.why.is_some(), "{coverage:?}");
-        // Calls that the search did not make.
+        // Syscalls outside the search.
         let mut rng = Rng::new(!seed);
         let base = report.kept.clone();
         for _ in 0..5_000 {
@@ -236,7 +237,7 @@ proptest! {
             programs[0].program.trace(&data, Endian::Little, |step| {
                 assert!(!coverage.dead_insns.contains(&step.index), "{} {data:x?}", step.index);
                 if let Some(holds) = step.holds() {
-                    let side = Side { index: step.index, holds };
+                    let side = Edge { index: step.index, holds };
                     assert!(!coverage.dead_sides.contains(&side), "{side:?} {data:x?}");
                 }
             });

@@ -62,7 +62,7 @@ fn numbers_that_do_not_say_what_they_mean() {
     );
     says(
         Filter::builder([Arch::X86_64, Arch::X86]).allow([3]),
-        "rule 1, 3: a number means another syscall on each of x86_64, x86; give the name, or \
+        "rule 1, 3: the number is a different syscall on each of x86_64, x86; give the name, or \
          Syscall::on(arch, 3)",
     );
     says(
@@ -71,21 +71,21 @@ fn numbers_that_do_not_say_what_they_mean() {
     );
     says(
         x86_64().deny([0x4000_0000]),
-        "rule 1, 1073741824 on x86_64: this is a number of x32, and numbers of x32 have a verdict of \
-         their own; give x32 to Filter::builder too",
+        "rule 1, 1073741824 on x86_64: this is a syscall number of x32, which the filter gives a separate \
+         verdict; add x32 to the architectures of Filter::builder",
     );
     says(
         Filter::builder(Arch::X32).deny([0]),
-        "rule 1, 0 on x32: this is a number of x86_64, and numbers of x86_64 have a verdict of their \
-         own; give x86_64 to Filter::builder too",
+        "rule 1, 0 on x32: this is a syscall number of x86_64, which the filter gives a separate verdict; \
+         add x86_64 to the architectures of Filter::builder",
     );
 }
 
 #[test]
 fn rules_without_effect() {
     let denied = x86_64().allow(["read", "ptrace"]).unwrap();
-    let text = "rule 2, ptrace on x86_64: the rule has no effect: an earlier one gives the syscall \
-                ALLOW unconditionally, and the first match decides; put the rule with ERRNO(EPERM) first";
+    let text = "rule 2, ptrace on x86_64: the rule has no effect: an earlier rule gives the syscall \
+                ALLOW unconditionally, and the first match decides; move the rule with ERRNO(EPERM) before it";
     says(denied.clone().deny(["ptrace"]), text);
     says(denied.deny_if("ptrace", arg(0).eq(16)), text);
     // What is denied through a multiplexer must not be allowed before.
@@ -97,8 +97,8 @@ fn rules_without_effect() {
 fn conditions_behind_a_multiplexer() {
     says(
         Filter::builder([Arch::X86_64, Arch::X86]).allow_if("socket", arg(0).eq(1)),
-        "rule 1, socket on x86: it is reached through socketcall(2) too, whose arguments a filter cannot \
-         read; give the syscall as Syscall::name(\"socket\").direct() and \"socketcall\" a rule of its own",
+        "rule 1, socket on x86: it can also be called through socketcall(2), whose arguments a filter cannot \
+         read; give the syscall as Syscall::name(\"socket\").direct(), and add a rule for \"socketcall\"",
     );
 }
 
@@ -124,7 +124,7 @@ fn arguments_that_do_not_exist() {
     );
     says(
         x86_64().allow_if(9999, arg("fd").eq(1)),
-        "rule 1, 9999 on x86_64: the number has no name, so its argument \"fd\" is not known; give the \
+        "rule 1, 9999 on x86_64: the number has no name, so its argument \"fd\" is unknown; give the \
          argument by number, 0 to 5",
     );
     says(
@@ -133,8 +133,8 @@ fn arguments_that_do_not_exist() {
     );
     says(
         x86_64().allow_if(9999, arg(0).eq(1)),
-        "rule 1, 9999 on x86_64: how many bits the kernel reads of argument 0 is unknown; compare \
-         .low32() or .u64() of it",
+        "rule 1, 9999 on x86_64: the number of bits that the kernel reads of argument 0 is unknown; use \
+         .low32() or .u64()",
     );
     assert!(x86_64().allow_if(9999, arg(0).low32().eq(1) & arg(1).u64().eq(2)).is_ok());
     let error = write(arg("x").eq(1)).unwrap_err();
@@ -150,29 +150,29 @@ fn values_that_have_no_meaning() {
     says(
         fcntl(fd().eq(0x1_0000_0003u64)),
         &format!(
-            "{rule}0x100000003 does not fit into the 32 bits that are compared of argument \"fd\"; \
-             compare .u64() of it for all 64"
+            "{rule}0x100000003 does not fit into the 32 compared bits of argument \"fd\"; \
+             use .u64() to compare all 64"
         ),
     );
     assert!(fcntl(fd().u64().eq(0x1_0000_0003u64)).is_ok());
     says(
         fcntl(fd().is_in([0, i64::MIN])),
         &format!(
-            "{rule}-9223372036854775808 does not fit into the 32 bits that are compared of argument \
-             \"fd\"; compare .u64() of it for all 64"
+            "{rule}-9223372036854775808 does not fit into the 32 compared bits of argument \
+             \"fd\"; use .u64() to compare all 64"
         ),
     );
     for expr in [fd().lt(-1), fd().le(-1), fd().gt(-1), fd().ge(-1), fd().is_in_range(-1..3)] {
         says(
             fcntl(expr),
             &format!(
-                "{rule}argument \"fd\" is compared with -1 by order, but such comparisons are \
+                "{rule}order comparison of argument \"fd\" with -1, but order comparisons are \
                  unsigned; give the unsigned value, or use non_negative()"
             ),
         );
     }
-    let outside = "0x1000 has bits outside the mask 15, so the comparison has the same answer for every \
-                   call";
+    let outside = "0x1000 has bits outside the mask 15, so the comparison has the same result for every \
+                   syscall";
     let masked = || fd().masked(15);
     for expr in [
         masked().eq(0x1000),
@@ -185,7 +185,7 @@ fn values_that_have_no_meaning() {
     }
     assert!(fcntl(masked().non_negative()).is_err());
     for expr in [fd().masked(0).eq(0), fd().has_all_bits(0), fd().has_any_bit(0)] {
-        let text = format!("{rule}a mask of argument \"fd\" has no bits; give at least one");
+        let text = format!("{rule}the mask of argument \"fd\" is 0; give at least one bit");
         says(fcntl(expr), &text);
     }
     let (first, last) = (9, 3);
@@ -194,7 +194,7 @@ fn values_that_have_no_meaning() {
     says(
         fcntl(instruction_pointer().lt(-1)),
         &format!(
-            "{rule}the instruction pointer is compared with -1 by order, but such comparisons are \
+            "{rule}order comparison of the instruction pointer with -1, but order comparisons are \
              unsigned; give the unsigned value, or use non_negative()"
         ),
     );
@@ -230,14 +230,14 @@ fn architectures_that_do_not_go_together() {
     let mixed = build(&[Arch::X86_64, Arch::S390x]).to_string();
     assert!(mixed.contains("different byte orders"), "{mixed}");
     let twice = build(&[Arch::X86_64, Arch::X86_64]).to_string();
-    assert_eq!(twice, "x86_64 is in the section twice; name it once");
+    assert_eq!(twice, "x86_64 occurs twice in the section; give it once");
     // The first rule tells, too.
     says(Filter::builder(vec![]).allow(["read"]), &none.to_string());
     for arches in [vec![Arch::Aarch64], vec![Arch::X32], vec![Arch::X86_64, Arch::X32]] {
         let error = Filter::builder(arches).x32(Verdict::ALLOW).build().unwrap_err().to_string();
         assert!(
-            error.ends_with("has no effect on aarch64: it is for x86_64 without x32")
-                || error.contains("x32: it is for"),
+            error.ends_with("has no effect on aarch64; use it for x86_64 without x32")
+                || error.contains("x32; use it for"),
             "{error}"
         );
     }

@@ -70,7 +70,7 @@ fn what_the_constructors_refuse_is_refused() {
     };
     let section =
         |arches: &str| format!("{{\"arches\": [{arches}], \"rules\": [], \"default\": 0}}");
-    refused(policy(&section("")), "without architectures");
+    refused(policy(&section("")), "no architectures");
     refused(policy(&section("\"x86\", \"x86_64\"")), "a section of its own");
     refused(policy(&format!("{0}, {0}", section("\"x86\""))), "join their rules");
     let field = |form: &str| {
@@ -80,6 +80,6 @@ fn what_the_constructors_refuse_is_refused() {
         let rule = format!("{{\"calls\": [[0, 1]], \"when\": {when}, \"verdict\": 0}}");
         policy(&format!("{{\"arches\": [\"x86\"], \"rules\": [{rule}], \"default\": 0}}"))
     };
-    refused(field("{\"arg\": 6, \"bits\": 32}"), "no argument 6");
+    refused(field("{\"arg\": 6, \"bits\": 32}"), "argument 6 does not exist");
     refused(field("{\"arg\": 5, \"bits\": 33}"), "not 33");
 }

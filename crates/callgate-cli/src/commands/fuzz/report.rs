@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use callgate::fuzz::{Comparison, Contradiction, Coverage, Mismatch, Side};
+use callgate::fuzz::{Comparison, Contradiction, Coverage, Edge, Mismatch};
 use callgate::{SeccompData, Verdict};
 
 use super::outcome::{FilterForm, FuzzOutcome, Omission, Reproduction};
@@ -76,7 +76,7 @@ fn comparisons(outcome: &FuzzOutcome) -> impl Iterator<Item = (&Comparison, &Fil
     outcome.report.comparisons.iter().zip(outcome.forms.iter().skip(1))
 }
 
-fn side_text(side: &Side) -> String {
+fn side_text(side: &Edge) -> String {
     format!("{} if {}", side.index, side.holds)
 }
 
@@ -234,7 +234,7 @@ pub(super) fn json(outcome: &FuzzOutcome) -> String {
 
 fn coverage(one: &Coverage) -> Json {
     let sides =
-        |sides: &[Side]| Json::array(sides.iter().map(|side| Json::Object(side_fields(side))));
+        |sides: &[Edge]| Json::array(sides.iter().map(|side| Json::Object(side_fields(side))));
     Json::Object(vec![
         ("program", one.name.as_str().into()),
         ("insns", one.insns.into()),
@@ -248,7 +248,7 @@ fn coverage(one: &Coverage) -> Json {
     ])
 }
 
-fn side_fields(side: &Side) -> Vec<(&'static str, Json)> {
+fn side_fields(side: &Edge) -> Vec<(&'static str, Json)> {
     vec![("index", side.index.into()), ("holds", side.holds.into())]
 }
 

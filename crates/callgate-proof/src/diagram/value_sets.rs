@@ -1,8 +1,8 @@
-//! Sets of values of one number, built from their borders.
+//! Sets of values of one field, built from intervals.
 //!
-//! Hundreds of rules that compare one argument with a constant each are one set of values. From its
-//! borders each node of the diagram is made once; one rule after the other would make most of them
-//! anew for every rule.
+//! Hundreds of rules that each compare one argument with a constant form one set of values. From the
+//! sorted bounds of its intervals each node of the diagram is created once; adding one rule after the other
+//! would rebuild most nodes for every rule.
 
 use std::collections::BTreeMap;
 
@@ -14,15 +14,15 @@ use crate::policy::{Cmp, Condition, Field, Shape, Test};
 /// The first and the last value of each interval.
 type Intervals = Vec<(u64, u64)>;
 
-/// For which values of fields one of some tests holds.
+/// Per field, the values for which at least one of several tests holds.
 #[derive(Debug, Default)]
-pub(super) struct Values {
+pub(super) struct ValueSets {
     fields: BTreeMap<Field, Intervals>,
 }
 
-impl Values {
-    /// Adds a condition that is one test of all bits of a field; false, and nothing added, when it is
-    /// not.
+impl ValueSets {
+    /// Adds a condition that is a single test of all bits of a field. For any other condition it returns
+    /// false and adds nothing.
     pub(super) fn add(&mut self, condition: &Condition) -> bool {
         let Shape::Test(test) = condition.shape() else { return false };
         let full = test.field.full_mask();
@@ -37,12 +37,12 @@ impl Values {
         true
     }
 
-    /// For each field, the predicate that one of its tests holds.
+    /// For each field, the predicate that at least one of its tests holds.
     ///
     /// # Errors
     /// [`DiagramError`].
     pub(super) fn predicates(self, store: &mut Store) -> Result<Vec<Pred>, DiagramError> {
-        let of_field = |(field, intervals)| store.values(field, intervals);
+        let of_field = |(field, intervals)| store.value_set(field, intervals);
         self.fields.into_iter().map(of_field).collect()
     }
 }
@@ -65,7 +65,7 @@ fn holds_for(test: &Test) -> [(u64, u64); 2] {
 
 impl Store {
     /// The predicate that a field's value is in one of these intervals, in any order.
-    fn values(&mut self, field: Field, mut intervals: Intervals) -> Result<Pred, DiagramError> {
+    fn value_set(&mut self, field: Field, mut intervals: Intervals) -> Result<Pred, DiagramError> {
         intervals.sort_unstable();
         intervals.dedup_by(|(first, last), (_, end)| {
             let joins = *first <= end.saturating_add(1);
@@ -75,42 +75,42 @@ impl Store {
             joins
         });
         let mut from_zero = Pred::NEVER;
-        let mut borders = Vec::new();
+        let mut bounds = Vec::new();
         for (first, last) in intervals {
             match first {
                 0 => from_zero = Pred::ALWAYS,
-                _ => borders.push((first, Pred::ALWAYS)),
+                _ => bounds.push((first, Pred::ALWAYS)),
             }
             if last < field.full_mask() {
-                borders.push((last + 1, Pred::NEVER));
+                bounds.push((last + 1, Pred::NEVER));
             }
         }
         let bits = if field.high_word().is_some() { 64 } else { 32 };
-        self.runs(&|bit| var_of_field(field, bit), (from_zero, &borders), 0, bits)
+        self.by_interval(&|bit| var_of_field(field, bit), (from_zero, &bounds), 0, bits)
     }
 
-    /// What a number of so many bits leads to, for its values from `base` on: to `first`, and from each
-    /// border on to what stands there. Borders are in order, behind `base`, and inside the share. It
-    /// calls itself `bits` deep.
-    pub(super) fn runs<N: Node>(
+    /// The node that maps a number of `bits` bits, whose values begin at `base`, to nodes by interval: `first`
+    /// from `base`, and from each bound on the node next to it. Bounds are sorted, above `base`, and within the
+    /// values. The recursion depth is `bits`.
+    pub(super) fn by_interval<N: Node>(
         &mut self,
         var: &dyn Fn(u32) -> Var,
-        (first, borders): (N, &[(u64, N)]),
+        (first, bounds): (N, &[(u64, N)]),
         base: u64,
         bits: u32,
     ) -> Result<N, DiagramError> {
-        let Some(bit) = bits.checked_sub(1).filter(|_| !borders.is_empty()) else {
+        let Some(bit) = bits.checked_sub(1).filter(|_| !bounds.is_empty()) else {
             return Ok(first);
         };
         let middle = base | 1 << bit;
-        let (below, above) = borders.split_at(borders.partition_point(|(at, _)| *at < middle));
+        let (below, above) = bounds.split_at(bounds.partition_point(|(at, _)| *at < middle));
         let in_middle = match above {
-            [(at, then), behind @ ..] if *at == middle => (*then, behind),
+            [(at, then), rest @ ..] if *at == middle => (*then, rest),
             _ => (below.last().map_or(first, |(_, then)| *then), above),
         };
-        let low = self.runs(var, (first, below), base, bit)?;
-        let high = self.runs(var, in_middle, middle, bit)?;
-        self.made_of(var(bit), low, high)
+        let low = self.by_interval(var, (first, below), base, bit)?;
+        let high = self.by_interval(var, in_middle, middle, bit)?;
+        self.make_ordered(var(bit), low, high)
     }
 }
 
@@ -120,20 +120,20 @@ mod tests {
     use crate::diagram::Budget;
     use callgate_bpf::data::SeccompData;
 
-    /// Every comparison with every constant at a border, by itself and together with another.
+    /// Every comparison with every boundary value, alone and in pairs.
     #[test]
-    fn a_set_of_values_is_what_its_tests_are_together() {
-        let borders =
+    fn a_set_of_values_is_the_union_of_its_tests() {
+        let boundaries =
             [0, 1, 2, 7, 8, 0xffff_fffe, 0xffff_ffff, 0x1_0000_0000, u64::MAX - 1, u64::MAX];
         let cmps = [Cmp::Eq, Cmp::Ne, Cmp::Lt, Cmp::Le, Cmp::Gt, Cmp::Ge];
         for field in [Field::arg(2).unwrap(), Field::arg_low(2).unwrap()] {
-            let of = |cmp| borders.map(|value| Condition::test(Test::new(field, cmp, value)));
+            let of = |cmp| boundaries.map(|value| Condition::test(Test::new(field, cmp, value)));
             let tests: Vec<Condition> = cmps.into_iter().flat_map(of).collect();
             let mut store = Store::new(Budget::default());
             let alone: Vec<Pred> = tests.iter().map(|t| store.condition(t).unwrap()).collect();
             for (a, pred_a) in tests.iter().zip(&alone) {
                 for (b, pred_b) in tests.iter().zip(&alone) {
-                    let mut values = Values::default();
+                    let mut values = ValueSets::default();
                     assert!(values.add(a) && values.add(b));
                     let together = values.predicates(&mut store).unwrap();
                     assert_eq!(together, [store.or(*pred_a, *pred_b).unwrap()], "{a:?} {b:?}");
@@ -143,7 +143,7 @@ mod tests {
                 let func = store.verdict(callgate_bpf::Verdict::ALLOW).unwrap();
                 let deny = store.verdict(callgate_bpf::Verdict::KILL_PROCESS).unwrap();
                 let func = store.select(pred, func, deny).unwrap();
-                for value in borders {
+                for value in boundaries {
                     let mut data = SeccompData::default();
                     data.args[2] = value;
                     let holds =
@@ -155,9 +155,9 @@ mod tests {
     }
 
     #[test]
-    fn a_masked_test_is_no_set_of_values() {
+    fn a_masked_test_is_not_a_set_of_values() {
         let masked = Condition::test(Test::masked_eq(Field::arg(0).unwrap(), 6, 2));
-        assert!(!Values::default().add(&masked));
-        assert!(!Values::default().add(&Condition::always()));
+        assert!(!ValueSets::default().add(&masked));
+        assert!(!ValueSets::default().add(&Condition::always()));
     }
 }

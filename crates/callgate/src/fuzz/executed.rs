@@ -1,32 +1,32 @@
-//! What a program's instructions and branches have seen.
+//! Coverage of a program: executed instructions and taken edges.
 
 use callgate_bpf::Program;
 use callgate_bpf::data::{Endian, SeccompData};
 use callgate_bpf::verdict::Verdict;
 
-/// A side of a branch.
+/// An edge of a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Side {
-    /// Which instruction, from 0.
+pub struct Edge {
+    /// The index of the branch.
     pub index: usize,
-    /// Whether its condition holds.
+    /// Whether it is the taken edge: the condition holds.
     pub holds: bool,
 }
 
-/// What was executed of one program so far.
+/// The executed part of a program.
 #[derive(Clone, Debug)]
-pub(super) struct Seen {
+pub(super) struct Executed {
     insns: Vec<bool>,
-    /// For each branch the first call that took its sides: condition false, condition true.
+    /// Per instruction, the first syscall that took each edge: condition false, condition true.
     sides: Vec<[Option<SeccompData>; 2]>,
 }
 
-impl Seen {
-    pub(super) fn new(program: &Program) -> Seen {
-        Seen { insns: vec![false; program.len()], sides: vec![[None; 2]; program.len()] }
+impl Executed {
+    pub(super) fn new(program: &Program) -> Executed {
+        Executed { insns: vec![false; program.len()], sides: vec![[None; 2]; program.len()] }
     }
 
-    /// Runs the program and remembers what was executed.
+    /// Runs the program and records what it executes.
     pub(super) fn run(&mut self, program: &Program, data: &SeccompData, endian: Endian) -> Verdict {
         let run = program.trace(data, endian, |step| {
             if let Some(seen) = self.insns.get_mut(step.index) {
@@ -43,15 +43,15 @@ impl Seen {
         self.insns.get(index).copied().unwrap_or(false)
     }
 
-    /// The first call that took this side.
-    pub(super) fn taken_by(&self, side: Side) -> Option<SeccompData> {
+    /// The first syscall that took this edge.
+    pub(super) fn taken_by(&self, side: Edge) -> Option<SeccompData> {
         let [fails, holds] = self.sides.get(side.index)?;
         if side.holds { *holds } else { *fails }
     }
 }
 
-/// The sides of all branches of a program.
-pub(super) fn sides(program: &Program) -> impl Iterator<Item = Side> + '_ {
+/// The edges of all branches of a program.
+pub(super) fn edges(program: &Program) -> impl Iterator<Item = Edge> + '_ {
     let branches = program.iter().enumerate().filter(|(_, insn)| insn.op.is_branch());
-    branches.flat_map(|(index, _)| [false, true].map(|holds| Side { index, holds }))
+    branches.flat_map(|(index, _)| [false, true].map(|holds| Edge { index, holds }))
 }

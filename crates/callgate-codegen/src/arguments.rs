@@ -1,4 +1,4 @@
-//! The arguments of a call: in which order they are looked at.
+//! The order in which the arguments of a syscall are tested.
 
 use rustc_hash::FxHashSet;
 
@@ -9,27 +9,27 @@ use callgate_bpf::Op;
 use callgate_bpf::data::Word;
 use callgate_proof::diagram::{DiagramError, Func};
 
-/// From so many instructions for the arguments of one call on, other orders of words are tried.
-const SOME_INSNS: usize = 10;
+/// From this number of instructions for the arguments of one syscall, other orders of words are tried.
+const MIN_INSNS_FOR_ORDERS: usize = 10;
 
-/// From so many on, products are tried.
-const MANY_INSNS: usize = 24;
+/// From this number of instructions, products are tried.
+const MIN_INSNS_FOR_PRODUCTS: usize = 24;
 
-/// More products are not tried.
+/// The maximum number of products.
 const MAX_PRODUCTS: usize = 256;
 
 impl Lowering<'_> {
-    /// The code of what a number leads to. Word by word in the order of the diagram is not always best:
-    /// - where one argument says what the others have to be, it comes first;
-    /// - where the conditions on different arguments have little to do with each other, word by word
-    ///   would mean a case for every combination; then they are tested one after the other.
+    /// The code of an exit of the number. The variable order of the diagram is not always best:
+    /// - if one argument determines the conditions on the others, it comes first;
+    /// - if the conditions on several arguments are unrelated, the diagram has a case per combination; then
+    ///   products are tested in sequence.
     pub(super) fn entry(&mut self, func: Func) -> Result<CodeId, DiagramError> {
         let argument = self.store.top_word(func).is_some_and(|word| word > Word::NR);
         if !argument || self.effort == 0 || self.done.contains_key(&(func, Guards::default())) {
             return self.code(func);
         }
         let ByWords { insns: by_words, cases } = self.by_words(func);
-        if by_words < SOME_INSNS {
+        if by_words < MIN_INSNS_FOR_ORDERS {
             return self.code(func);
         }
         let other_first = self.best_first_word(func, by_words, &cases)?;
@@ -46,8 +46,8 @@ impl Lowering<'_> {
         Ok(code)
     }
 
-    /// The word that makes a function take fewer instructions than a bound when it comes first: how
-    /// many, and what remains once it is known.
+    /// The word that, tested first, reduces a function to fewer instructions than a bound: their number, the word,
+    /// and the outline of the function.
     fn best_first_word(
         &mut self,
         func: Func,
@@ -56,11 +56,11 @@ impl Lowering<'_> {
     ) -> Result<Option<(usize, Word, Func)>, DiagramError> {
         let mut best = None;
         let mut least = bound;
-        // A word that is looked at in one way only decides nothing about the others.
+        // A word that is tested in a single function determines nothing about the others.
         for word in Word::all().filter(|word| cases[word.index()] > 1) {
             let outline = query::word_first(self.store, func, word)?;
             let insns = self.by_words(outline).insns;
-            // It is an estimate, and what calls share in the usual order is lost.
+            // A margin: this is an estimate, and code that syscalls share in the usual order is lost.
             if insns.saturating_add(insns / 4) < least {
                 least = insns;
                 best = Some((insns, word, outline));
@@ -69,7 +69,7 @@ impl Lowering<'_> {
         Ok(best)
     }
 
-    /// The sum of products that takes fewer instructions than a bound.
+    /// A sum of products that takes fewer instructions than a bound.
     fn best_products(
         &mut self,
         func: Func,
@@ -77,12 +77,12 @@ impl Lowering<'_> {
     ) -> Result<Option<Alternatives>, DiagramError> {
         let verdicts = self.store.verdicts(func);
         let [a, b] = verdicts.as_slice() else { return Ok(None) };
-        if bound < MANY_INSNS {
+        if bound < MIN_INSNS_FOR_PRODUCTS {
             return Ok(None);
         }
         let (a, b) = (self.store.verdict(*a)?, self.store.verdict(*b)?);
         let (mut best, mut least) = (None, bound);
-        // Each takes two instructions at the least.
+        // Each product takes at least two instructions.
         let limit = MAX_PRODUCTS.min(bound / 2);
         for (verdict, otherwise) in [(a, b), (b, a)] {
             let Some(products) = query::products(self.store, func, verdict, limit)? else {
@@ -97,7 +97,7 @@ impl Lowering<'_> {
         Ok(best)
     }
 
-    /// The products one after the other.
+    /// The code that tests products in sequence.
     fn products(&mut self, alternatives: Alternatives) -> Result<CodeId, DiagramError> {
         let Alternatives { products, verdict, otherwise } = alternatives;
         let found = self.code(verdict)?;
@@ -112,7 +112,7 @@ impl Lowering<'_> {
         Ok(next)
     }
 
-    /// The test of one word.
+    /// The code that tests one word.
     fn test(&mut self, word: Word, cube: Cube, then: CodeId, otherwise: CodeId) -> CodeId {
         let whole = Held { word, mask: u32::MAX };
         let next = if cube.mask == u32::MAX {
@@ -129,19 +129,19 @@ impl Lowering<'_> {
         self.graph.add(Code::Load { word, next })
     }
 
-    /// At least how many instructions it takes to go through a function word by word: a load and a
-    /// test for each function of a word, and a test more for each further exit.
+    /// A lower bound of the instructions of a function in the variable order: a load and a test for each function of a
+    /// word, and one more test for each further exit.
     fn by_words(&self, func: Func) -> ByWords {
         let mut seen = FxHashSet::default();
         let mut stack = vec![func];
         let mut by_words = ByWords { insns: 0, cases: [0; Word::COUNT] };
         while let Some(func) = stack.pop() {
-            let func = self.store.behind(func);
+            let func = self.store.resolve_placeholder(func);
             let Some(word) = self.store.top_word(func) else { continue };
             if !seen.insert(func) {
                 continue;
             }
-            // Beyond, it is more than what products are tried for anyway.
+            // Above this limit, products are not tried anyway.
             let Some(exits) = self.store.exits(func, word, 2 * MAX_PRODUCTS) else {
                 return ByWords { insns: usize::MAX, ..by_words };
             };
@@ -153,21 +153,21 @@ impl Lowering<'_> {
     }
 }
 
-/// What it takes to go through a function word by word.
+/// The cost of a function in the variable order.
 struct ByWords {
     insns: usize,
-    /// Per word, how many functions begin with it.
+    /// Per word, the number of functions that test it first.
     cases: [usize; Word::COUNT],
 }
 
-/// One verdict for these products, another for all else.
+/// One verdict for these products, another for the rest.
 struct Alternatives {
     products: Vec<Product>,
     verdict: Func,
     otherwise: Func,
 }
 
-/// How many instructions the test of one word takes, with its load.
+/// The number of instructions of the test of one word, with its load.
 fn product_insns(cube: &Cube) -> usize {
     if cube.mask == u32::MAX || cube.wanted == 0 { 2 } else { 3 }
 }

@@ -1,5 +1,5 @@
-//! Filters on top of each other: the kernel's choice between two verdicts for the same call, and the
-//! question which verdicts meet.
+//! Stacks of filters: the kernel's choice between two verdicts by precedence, and the combinations of
+//! verdicts that occur.
 //!
 //! Source: `kernel/seccomp.c`, `seccomp_run_filters`.
 
@@ -10,28 +10,28 @@ use super::{DiagramError, Func, Store};
 use callgate_bpf::data::{SeccompData, Word};
 use callgate_bpf::verdict::Verdict;
 
-/// What an entry in a table of this module costs, in steps: it keeps the tables of a store's whole
-/// budget below the size of its nodes.
+/// The cost of a table entry of this module in steps. It keeps these tables smaller than the nodes of a
+/// store that uses its whole budget.
 const STEPS_PER_ENTRY: u64 = 4;
 
-/// Verdicts that functions have for the same call, and such a call.
-type Meeting<const N: usize> = ([Verdict; N], SeccompData);
+/// The verdicts of several functions for one syscall, and that syscall.
+type VerdictCombination<const N: usize> = ([Verdict; N], SeccompData);
 
 impl Store {
-    /// One turn of the kernel's loop over a stack: the verdict of `next` where its action is more
-    /// severe than that of `kept`, else `kept`, its data included. The order counts: among equal
-    /// actions the first one's data stay.
+    /// One iteration of the kernel's loop over a stack: the verdict of `next` where its action has higher
+    /// precedence than that of `kept`, else the verdict of `kept`, both with their data. The order matters:
+    /// if the actions are equal, the data of `kept` remain.
     ///
     /// # Errors
     /// [`DiagramError`].
-    pub fn severest(&mut self, kept: Func, next: Func) -> Result<Func, DiagramError> {
-        self.own(kept)?;
-        self.own(next)?;
-        self.severest_memo(kept, next, &mut HashMap::default())
+    pub fn highest_precedence(&mut self, kept: Func, next: Func) -> Result<Func, DiagramError> {
+        self.check_owner(kept)?;
+        self.check_owner(next)?;
+        self.highest_precedence_memo(kept, next, &mut HashMap::default())
     }
 
-    /// Goes one variable deeper each time.
-    fn severest_memo(
+    /// Each recursion is at least one variable deeper.
+    fn highest_precedence_memo(
         &mut self,
         kept: Func,
         next: Func,
@@ -51,20 +51,20 @@ impl Store {
         if var == super::VARS {
             return Err(NO_VERDICT);
         }
-        let low = self.severest_memo(kept0, next0, memo)?;
-        let high = self.severest_memo(kept1, next1, memo)?;
-        let func = self.made_of(var, low, high)?;
+        let low = self.highest_precedence_memo(kept0, next0, memo)?;
+        let high = self.highest_precedence_memo(kept1, next1, memo)?;
+        let func = self.make_ordered(var, low, high)?;
         memo.insert((kept, next), func);
         Ok(func)
     }
 
-    /// Every combination of verdicts that these functions have for the same call, each once, with one
-    /// call that gets it. It goes through all calls: what holds of each combination holds for every
-    /// call.
-    pub fn meetings<const N: usize>(
+    /// Every combination of verdicts that these functions have for one syscall, each once, with a syscall
+    /// as an example. The combinations cover all syscalls: a property of each combination holds for every
+    /// syscall.
+    pub fn verdict_combinations<const N: usize>(
         &mut self,
         funcs: [Func; N],
-    ) -> Result<Vec<Meeting<N>>, DiagramError> {
+    ) -> Result<Vec<VerdictCombination<N>>, DiagramError> {
         let mut found = Vec::new();
         let mut seen = FxHashSet::default();
         let mut stack = vec![(funcs, SeccompData::default())];
@@ -113,9 +113,9 @@ mod tests {
         Verdict(0x7fff_0001),
     ];
 
-    /// Every verdict against every other, each under a number of its own.
+    /// All pairs of verdicts, each with its own syscall number.
     #[test]
-    fn each_pair_of_verdicts_is_decided_as_the_kernel_does() {
+    fn precedence_is_that_of_the_kernel_for_each_pair_of_verdicts() {
         let mut store = Store::default();
         let (mut kept, mut next) =
             (store.verdict(Verdict::ALLOW).unwrap(), store.verdict(Verdict::ALLOW).unwrap());
@@ -126,8 +126,8 @@ mod tests {
             kept = store.split(Word::NR, Split::Equal(nr), a, kept).unwrap();
             next = store.split(Word::NR, Split::Equal(nr), b, next).unwrap();
         }
-        let both = store.severest(kept, next).unwrap();
-        let mut data_stay = 0;
+        let both = store.highest_precedence(kept, next).unwrap();
+        let mut data_kept = 0;
         for nr in 0..=count * count {
             let data = SeccompData { nr, ..SeccompData::default() };
             let (a, b) =
@@ -136,22 +136,22 @@ mod tests {
             let action = |verdict: Verdict| (verdict.0 as i32) >> 16;
             let wanted = if action(b) < action(a) { b } else { a };
             assert_eq!(store.evaluate(both, &data).unwrap(), wanted, "{a} {b}");
-            data_stay += u32::from(a != b && action(a) == action(b));
+            data_kept += u32::from(a != b && action(a) == action(b));
         }
-        assert!(data_stay > 4);
-        let other = store.severest(next, kept).unwrap();
-        assert_ne!(both, other, "the order counts");
-        let meetings = store.meetings([kept, next, both]).unwrap();
-        assert_eq!(meetings.len() as u32, count * count);
-        for ([a, b, c], data) in meetings {
+        assert!(data_kept > 4);
+        let other = store.highest_precedence(next, kept).unwrap();
+        assert_ne!(both, other, "the order matters");
+        let verdict_combinations = store.verdict_combinations([kept, next, both]).unwrap();
+        assert_eq!(verdict_combinations.len() as u32, count * count);
+        for ([a, b, c], data) in verdict_combinations {
             let of = |func| store.evaluate(func, &data).unwrap();
             assert_eq!((of(kept), of(next), of(both)), (a, b, c));
         }
     }
 
-    /// What was found for one order of two functions is nothing for the other.
+    /// The memo must not confuse the two orders of a pair of functions.
     #[test]
-    fn both_orders_of_two_functions_in_one_turn() {
+    fn both_orders_of_two_functions_in_one_operation() {
         let mut store = Store::default();
         let [a, b] = [1, 3].map(|errno| {
             let one = store.verdict(Verdict::errno(errno)).unwrap();
@@ -160,12 +160,12 @@ mod tests {
         });
         let kept = store.split(Word::NR, Split::AtLeast(5), a, b).unwrap();
         let next = store.split(Word::NR, Split::AtLeast(5), b, a).unwrap();
-        assert_eq!(store.severest(kept, next), Ok(kept));
-        assert_eq!(store.severest(next, kept), Ok(next));
+        assert_eq!(store.highest_precedence(kept, next), Ok(kept));
+        assert_eq!(store.highest_precedence(next, kept), Ok(next));
     }
 
     #[test]
-    fn a_small_budget_is_an_error() {
+    fn an_exhausted_budget_is_an_error() {
         let mut store = Store::new(Budget { nodes: 10_000, steps: 3_000 });
         let verdict = |store: &mut Store, errno| store.verdict(Verdict::errno(errno)).unwrap();
         let (mut a, mut b) = (verdict(&mut store, 1), verdict(&mut store, 2));
@@ -175,7 +175,7 @@ mod tests {
             let low = Word::arg_low(0).unwrap();
             b = store.split(low, Split::Equal(value * 977), two, b).unwrap_or(b);
         }
-        assert!(store.severest(a, b).is_err());
-        assert!(store.meetings([a, b]).is_err());
+        assert!(store.highest_precedence(a, b).is_err());
+        assert!(store.verdict_combinations([a, b]).is_err());
     }
 }

@@ -1,56 +1,55 @@
-//! Which calls make a program too long.
+//! Programs that are too long for the kernel, and the syscalls that need most instructions.
 //!
-//! A call takes the instructions that it can reach once arch and number are known. Calls that go on at
-//! the same instruction share their code and are counted together; code that several of them reach is
-//! counted for each.
+//! A syscall needs the instructions that are reachable after the dispatch on arch and number. Syscalls that continue at
+//! the same instruction share their code and are counted together; instructions that several groups reach count for
+//! each.
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet};
 
 use callgate_bpf::data::{Endian, Word};
 use callgate_bpf::syscalls::{Arch, list_calls};
 use callgate_bpf::{Insn, MAX_INSNS, Op, emulate};
-use callgate_codegen::WeightedCall;
+use callgate_codegen::WeightedSyscall;
 use callgate_proof::diagram::{Func, Store};
 use callgate_proof::policy::CallSet;
 
-/// How many parts are listed.
+/// The maximum number of listed parts.
 const LISTED: usize = 5;
 
-/// How many names or ranges of calls are listed for each.
+/// The maximum number of listed names or ranges of syscalls per part.
 const NAMED: usize = 4;
 
-/// How many architectures are listed for each.
+/// The maximum number of listed architectures per part.
 const ARCHES_NAMED: usize = 2;
 
-/// Beyond so many runs of numbers under one arch, it is not looked at what they take.
-const MAX_RUNS: usize = 1 << 15;
+/// The maximum number of intervals of syscall numbers per arch that are analyzed.
+const MAX_INTERVALS: usize = 1 << 15;
 
-/// Of arch tokens that nobody knows, one for each function of the number is looked at, and not more
-/// than these in all.
+/// The maximum number of arch tokens that are analyzed. Of unknown tokens, one per function of the number is.
 const MAX_TOKENS: usize = 32;
 
-/// As many instructions are looked at, so that there is an answer soon. Parts that share little code
-/// need a fraction of it.
+/// The maximum number of visited instructions, which bounds the time. Parts that share little code need a fraction of
+/// it.
 const MAX_VISITS: usize = 30_000_000;
 
-/// The error when a program has more instructions than the kernel accepts ([`MAX_INSNS`]).
+/// The error for a program with more instructions than the kernel accepts ([`MAX_INSNS`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TooLong {
-    /// Instructions in the program.
+    /// The number of instructions.
     pub insns: usize,
-    /// Those of them that find out which call it is.
+    /// The number of instructions of the dispatch on arch and number.
     pub dispatch: usize,
-    /// The parts that take most, the largest first; none of those that the number decides.
+    /// The parts that need most instructions, in descending order, without syscalls that their number decides.
     pub largest: Vec<LargePart>,
 }
 
-/// Calls with the same code.
+/// Syscalls with the same code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LargePart {
-    /// The calls, as arch token and numbers.
+    /// The syscalls, as arch token and numbers.
     pub calls: Vec<(u32, CallSet)>,
-    /// How many instructions they can reach after arch and number are known, those included that
-    /// other calls reach too.
+    /// The number of instructions that they can reach after the dispatch, including those that other syscalls also
+    /// reach.
     pub insns: usize,
 }
 
@@ -66,27 +65,27 @@ impl std::fmt::Display for TooLong {
 }
 
 impl TooLong {
-    /// What takes most, and what to do about it.
+    /// The parts that need most instructions, and how to fix it.
     pub(super) fn help(&self) -> String {
-        let mut help = String::from("what takes most instructions, shared ones included:\n");
+        let mut help = String::from("most instructions, including shared ones, belong to\n");
         let mut line = |insns: usize, what: &str| {
             help += &format!("{insns:>12}  {what}\n");
         };
         if self.dispatch > self.largest.first().map_or(0, |part| part.insns) {
-            line(self.dispatch, "to find out which call it is, as neighbours differ so often");
+            line(self.dispatch, "the dispatch on syscall numbers, whose neighbours often differ");
             self.largest.iter().for_each(|part| line(part.insns, &part.names()));
         } else {
             self.largest.iter().for_each(|part| line(part.insns, &part.names()));
-            line(self.dispatch, "to find out which call it is");
+            line(self.dispatch, "the dispatch on syscall numbers");
         }
-        help += "        drop some of it, or split the filter: the kernel runs a stack of several, \
-                 and\n        the most severe verdict counts";
+        help += "        remove some of it, or split the filter into a stack: the kernel runs \
+                 all filters,\n        and the verdict with the highest precedence applies";
         help
     }
 }
 
 impl LargePart {
-    /// The calls by name, each with its arch.
+    /// The syscalls by name, each list with its arch.
     fn names(&self) -> String {
         let mut parts: Vec<String> = self
             .calls
@@ -101,7 +100,7 @@ impl LargePart {
     }
 }
 
-/// Calls by name, with their arch.
+/// Syscalls by name, with their arch.
 pub(super) fn with_arch(token: u32, calls: &CallSet) -> String {
     let names = list_calls(token, calls, None, NAMED);
     match Arch::with_token(token).next() {
@@ -110,12 +109,12 @@ pub(super) fn with_arch(token: u32, calls: &CallSet) -> String {
     }
 }
 
-/// What is known of a program that is too long; `calls` are sorted by arch token.
+/// Analyzes a program that is too long; `calls` are sorted by arch token.
 pub(super) fn too_long(
     store: &Store,
     meaning: Func,
     insns: &[Insn],
-    calls: &[WeightedCall],
+    calls: &[WeightedSyscall],
 ) -> TooLong {
     let mut reach = Reach { insns, seen: vec![0; insns.len()], round: 0, visits: 0 };
     let dispatch = reach.count(0, |insn| !loads_argument(insn));
@@ -125,7 +124,7 @@ pub(super) fn too_long(
             break;
         }
         let insns = reach.count(entry, |_| true);
-        // Those that are decided by their number have but a return.
+        // Syscalls that their number decides have only a return.
         if insns > 1 {
             parts.push(LargePart { calls, insns });
         }
@@ -138,37 +137,36 @@ pub(super) fn too_long(
 /// An arch token, and ranges of numbers.
 type Numbers = (u32, Vec<(u32, u32)>);
 
-/// The numbers of each arch by the instruction at which they go on once they are known, in the order of
-/// instructions.
+/// The numbers of each arch by the instruction at which they continue after the dispatch, in order of instructions.
 fn entries(
     store: &Store,
     meaning: Func,
     insns: &[Insn],
-    calls: &[WeightedCall],
+    calls: &[WeightedSyscall],
 ) -> Vec<(usize, Vec<(u32, CallSet)>)> {
     let mut tokens: Vec<u32> = calls.iter().map(|call| call.token).collect();
     tokens.dedup();
     let mut others = FxHashSet::default();
-    for run in
-        callgate_codegen::query::partition(store, meaning, Word::ARCH, MAX_RUNS).unwrap_or_default()
+    for interval in callgate_codegen::query::partition(store, meaning, Word::ARCH, MAX_INTERVALS)
+        .unwrap_or_default()
     {
-        if !tokens.iter().any(|token| (run.first..=run.last).contains(token))
-            && others.insert(run.then)
+        if !tokens.iter().any(|token| (interval.first..=interval.last).contains(token))
+            && others.insert(interval.then)
         {
-            tokens.push(run.first);
+            tokens.push(interval.first);
         }
     }
     tokens.truncate(MAX_TOKENS);
     let mut found: HashMap<usize, Vec<Numbers>> = HashMap::default();
     for token in tokens {
         let numbers = store.follow(meaning, Word::ARCH, token);
-        for run in callgate_codegen::query::partition(store, numbers, Word::NR, MAX_RUNS)
+        for interval in callgate_codegen::query::partition(store, numbers, Word::NR, MAX_INTERVALS)
             .unwrap_or_default()
         {
-            let parts = found.entry(emulate(insns, token, run.first)).or_default();
+            let parts = found.entry(emulate(insns, token, interval.first)).or_default();
             match parts.last_mut().filter(|(last, _)| *last == token) {
-                Some((_, ranges)) => ranges.push((run.first, run.last)),
-                None => parts.push((token, vec![(run.first, run.last)])),
+                Some((_, ranges)) => ranges.push((interval.first, interval.last)),
+                None => parts.push((token, vec![(interval.first, interval.last)])),
             }
         }
     }
@@ -182,23 +180,22 @@ fn entries(
 }
 
 fn loads_argument(insn: &Insn) -> bool {
-    // Arch and number lie in the same place in both byte orders.
+    // Arch and number have the same offset in both byte orders.
     let word = Word::from_offset(insn.k, Endian::Little);
     insn.op == Op::LdWordAbs && word.is_some_and(|word| word > Word::NR)
 }
 
-/// Counts what can be reached.
+/// Counts reachable instructions.
 struct Reach<'a> {
     insns: &'a [Insn],
-    /// In which round an instruction was last seen.
+    /// Per instruction, the round of its last visit.
     seen: Vec<u32>,
     round: u32,
     visits: usize,
 }
 
 impl Reach<'_> {
-    /// How many instructions can be reached from one, itself included, through those that `wanted`
-    /// holds for.
+    /// The number of instructions that are reachable from `entry`, itself included, on paths for which `wanted` holds.
     fn count(&mut self, entry: usize, wanted: impl Fn(&Insn) -> bool) -> usize {
         self.round += 1;
         let mut count = 0;
@@ -232,7 +229,7 @@ mod tests {
                 verdict: Verdict::errno(nr as u16 % 7 + 2),
             })
             .collect();
-        // Values without any pattern: an instruction at least for each.
+        // Values without a pattern need at least an instruction each.
         for (nr, count) in values {
             for value in 0..*count {
                 let field = Field::arg_low(1).unwrap();
@@ -248,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn the_calls_that_take_most_are_named() {
+    fn the_syscalls_that_need_most_instructions_are_named() {
         let error = too_long(&[(16, 2500), (41, 1000), (72, 1200)], 300..310);
         let long = error.too_long().unwrap();
         let token = Arch::X86_64.token();
@@ -256,7 +253,7 @@ mod tests {
         assert_eq!(calls, [16, 72, 41].map(|nr| vec![(token, CallSet::one(nr))]));
         let insns: Vec<usize> = long.largest.iter().map(|part| part.insns).collect();
         assert!(insns[0] >= 2500 && insns[1] >= 1200 && insns[2] >= 1000, "{insns:?}");
-        // A test and a `ret` for each value, and what the search adds.
+        // A test and a `ret` per value, and the search tree.
         assert!(insns[0] < 6000 && insns.len() == 3, "{insns:?}");
         assert!(long.dispatch > 5 && long.dispatch < 60, "{}", long.dispatch);
         assert!(long.insns > 4096 && insns.iter().sum::<usize>() < long.insns * 2);
@@ -267,11 +264,11 @@ mod tests {
     }
 
     #[test]
-    fn numbers_far_from_each_other_are_said_to_take_most() {
+    fn a_large_dispatch_is_named_first() {
         let error = too_long(&[], (0..5000).map(|i| i * 977));
         let long = error.too_long().unwrap();
         assert!(long.dispatch > 4096 && long.largest.is_empty());
         let help = error.help().unwrap();
-        assert!(help.lines().nth(1).unwrap().contains("which call it is"), "{help}");
+        assert!(help.lines().nth(1).unwrap().contains("the dispatch on syscall numbers"), "{help}");
     }
 }

@@ -1,0 +1,219 @@
+//! Dispatch trees: search trees for arch and syscall number, weighted by the expected syscalls.
+
+use crate::query;
+use rustc_hash::FxHashMap as HashMap;
+
+use super::Aim;
+use super::code::{Code, CodeId, Held};
+use super::limits::MAX_INTERVALS;
+use super::lower::Lowering;
+use super::reuse::{self, Reuse, Target, TargetInterval};
+use super::tree::{Price, Tree, WeightedInterval, search_tree};
+use callgate_bpf::Op;
+use callgate_bpf::data::Word;
+use callgate_proof::diagram::{DiagramError, Func};
+
+/// The maximum share of the weight of the numbers with the bit for which a tree is reused, because that takes more
+/// tests.
+const MAX_REUSE_SHARE: f64 = 0.2;
+
+const NO_EXIT: DiagramError = DiagramError::defect("each class of a search tree has an exit");
+
+/// A search tree, and the targets of its classes.
+struct Search {
+    tree: Tree,
+    targets: Vec<Target>,
+}
+
+impl Lowering<'_> {
+    /// The code of the dispatch tree for arch or number; `None` if there are too many intervals.
+    pub(super) fn search(
+        &mut self,
+        func: Func,
+        word: Word,
+    ) -> Result<Option<CodeId>, DiagramError> {
+        let Some(intervals) = query::partition(self.store, func, word, MAX_INTERVALS) else {
+            return Ok(None);
+        };
+        let weights = match word {
+            Word::ARCH => self.arches.clone(),
+            _ => self.numbers.get(&func).cloned().unwrap_or_default(),
+        };
+        let is_reusable = |bit| self.aim == Aim::Size || share(&weights, bit) <= MAX_REUSE_SHARE;
+        if let Some(reuse) = reuse::find(&intervals).filter(|reuse| is_reusable(reuse.bit)) {
+            return self.search_with_reuse(word, &reuse, &weights).map(Some);
+        }
+        let intervals: Vec<TargetInterval> = intervals
+            .iter()
+            .map(|interval| (interval.first, interval.last, Target::Exit(interval.then)))
+            .collect();
+        let search = self.tree_over(&intervals, &weights);
+        self.searched(word, &search, &[]).map(Some)
+    }
+
+    fn tree_over(&self, intervals: &[TargetInterval], weights: &[(u32, f64)]) -> Search {
+        let mut targets = Vec::new();
+        let intervals = &split_off_frequent(intervals, weights);
+        let intervals = classify(intervals, weights, &mut targets);
+        Search { tree: search_tree(&intervals, Price::of_number(self.aim)), targets }
+    }
+
+    /// The code of a search; `codes_of` has the code of targets that are not functions.
+    fn searched(
+        &mut self,
+        word: Word,
+        search: &Search,
+        codes_of: &[(Target, CodeId)],
+    ) -> Result<CodeId, DiagramError> {
+        let mut codes = Vec::with_capacity(search.targets.len());
+        for target in &search.targets {
+            codes.push(match target {
+                Target::Exit(func) => self.entry(*func)?,
+                // A class that no value here has needs some code, too.
+                _ => match codes_of.iter().find(|(to, _)| to == target) {
+                    Some((_, code)) => *code,
+                    None => *codes.first().ok_or(NO_EXIT)?,
+                },
+            });
+        }
+        Ok(self.tree(&search.tree, &codes, &codes, Held { word, mask: u32::MAX }))
+    }
+
+    /// The code of a search in which numbers with a bit reuse the tree of those without it.
+    fn search_with_reuse(
+        &mut self,
+        word: Word,
+        reuse: &Reuse,
+        weights: &[(u32, f64)],
+    ) -> Result<CodeId, DiagramError> {
+        let (bit, held) = (reuse.bit, Held { word, mask: u32::MAX });
+        let with = self.tree_over(&reuse.with, weights);
+        if self.aim == Aim::Size {
+            // The numbers with the bit are separated first, so that the tree of the others is contiguous.
+            let at = reuse.all.partition_point(|(first, ..)| *first < bit);
+            let (low, high) = reuse.all.split_at(at);
+            let [low, high] = [low, high].map(|intervals| self.tree_over(intervals, weights));
+            let otherwise = self.searched(word, &low, &[])?;
+            let with = self.with_bit(word, &with, bit, otherwise)?;
+            let then = self.searched(word, &high, &[(Target::WithBit, with)])?;
+            return Ok(self.graph.add(Code::Branch {
+                held,
+                op: Op::JgeK,
+                k: bit,
+                then,
+                otherwise,
+            }));
+        }
+        // The numbers with the bit are found within the tree of all numbers. Those that reuse it without the bit
+        // repeat the tests on that path.
+        let all = self.tree_over(&reuse.all, weights);
+        let never =
+            all.targets.iter().position(|target| *target == Target::WithBit).unwrap_or(usize::MAX);
+        let tree = reuse::restrict_below(&all.tree, bit, never);
+        let without = self.searched(word, &Search { tree, targets: all.targets.clone() }, &[])?;
+        let with = self.with_bit(word, &with, bit, without)?;
+        self.searched(word, &all, &[(Target::WithBit, with)])
+    }
+
+    /// The code of the search among the numbers with the bit, some of which continue at `without`.
+    fn with_bit(
+        &mut self,
+        word: Word,
+        search: &Search,
+        bit: u32,
+        without: CodeId,
+    ) -> Result<CodeId, DiagramError> {
+        let held = Held { word, mask: u32::MAX };
+        let without = self.graph.add(Code::And { held, mask: !bit, next: without });
+        self.searched(word, search, &[(Target::WithoutBit, without)])
+    }
+}
+
+/// The share of the weight of the numbers from `bit` to the next power of two.
+fn share(weights: &[(u32, f64)], bit: u32) -> f64 {
+    let sum = |of: &dyn Fn(u32) -> bool| -> f64 {
+        weights.iter().filter(|(value, _)| of(*value)).map(|(_, weight)| weight).sum()
+    };
+    let total = sum(&|_| true);
+    if total > 0.0 { sum(&|value| value & bit == bit && value >> 1 < bit) / total } else { 0.0 }
+}
+
+/// The minimum share of the weight of a frequent number.
+const FREQUENT: f64 = 0.03;
+
+/// The same intervals, but each frequent number is an interval of its own: it may be cheaper to test it before its
+/// neighbours, although they have the same target.
+fn split_off_frequent(intervals: &[TargetInterval], weights: &[(u32, f64)]) -> Vec<TargetInterval> {
+    let (Some((start, ..)), Some((_, end, _))) = (intervals.first(), intervals.last()) else {
+        return Vec::new();
+    };
+    let here = weights.iter().filter(|(value, _)| (start..=end).contains(&value));
+    let total: f64 = here.clone().map(|(_, weight)| weight).sum();
+    let mut frequent =
+        here.filter(|(_, weight)| *weight > FREQUENT * total).map(|(value, _)| *value).peekable();
+    let mut split = Vec::with_capacity(intervals.len());
+    for (first, last, to) in intervals.iter().copied() {
+        let mut rest = Some(first);
+        while let (Some(first), Some(value)) = (rest, frequent.next_if(|value| *value <= last)) {
+            if first < value {
+                split.push((first, value - 1, to));
+            }
+            split.push((value, value, to));
+            rest = value.checked_add(1).filter(|next| *next <= last);
+        }
+        split.extend(rest.map(|first| (first, last, to)));
+    }
+    split
+}
+
+/// Intervals with weights, and classes instead of targets.
+fn classify(
+    intervals: &[TargetInterval],
+    weights: &[(u32, f64)],
+    targets: &mut Vec<Target>,
+) -> Vec<WeightedInterval> {
+    let mut class_of: HashMap<Target, usize> = HashMap::default();
+    let start = intervals.first().map_or(0, |(first, ..)| *first);
+    let mut weights = weights.iter().skip_while(|(value, _)| *value < start).peekable();
+    intervals
+        .iter()
+        .map(|(first, last, to)| {
+            let class = *class_of.entry(*to).or_insert_with(|| {
+                targets.push(*to);
+                targets.len() - 1
+            });
+            let mut weight = 0.0;
+            while let Some((_, w)) = weights.next_if(|(value, _)| value <= last) {
+                weight += w;
+            }
+            WeightedInterval { first: *first, last: *last, class, weight }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use callgate_bpf::Verdict;
+    use callgate_proof::diagram::Store;
+
+    #[test]
+    fn frequent_numbers_are_intervals_of_their_own() {
+        let mut store = Store::default();
+        let funcs = [1, 2].map(|errno| store.verdict(Verdict::errno(errno)).unwrap());
+        let to = |func: usize| Target::Exit(funcs[func - 1]);
+        let intervals = [(0, 4, to(1)), (5, 9, to(2)), (10, u32::MAX, to(1))];
+        let weights = [(2, 1.0), (4, 0.5), (9, 1.0), (10, 0.001)];
+        let split = split_off_frequent(&intervals, &weights);
+        let expected = [
+            (0, 1, to(1)),
+            (2, 2, to(1)),
+            (3, 3, to(1)),
+            (4, 4, to(1)),
+            (5, 8, to(2)),
+            (9, 9, to(2)),
+            (10, u32::MAX, to(1)),
+        ];
+        assert_eq!(split, expected);
+    }
+}

@@ -1,0 +1,76 @@
+//! Chains of equality tests of single values, before a rest of one class.
+
+use super::interval::WeightedInterval;
+use super::price::Price;
+
+/// A chain of equality tests.
+pub(super) struct Chain {
+    /// The class of the rest.
+    pub(super) class: usize,
+    /// In the order of their tests.
+    pub(super) singles: Vec<usize>,
+    pub(super) cost: f64,
+}
+
+/// The properties of a chain that determine its cost, or a lower bound, without sorting its single values.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ChainBound {
+    /// The class of the intervals that are not single values.
+    wide: Option<usize>,
+    /// The number of single values of other classes.
+    pub(super) others: usize,
+    /// Their total, maximum and minimum weight.
+    tested: f64,
+    heaviest: f64,
+    lightest: f64,
+}
+
+/// The cost of a chain.
+pub(super) enum ChainCost {
+    Exactly(f64),
+    AtLeast(f64),
+}
+
+impl ChainBound {
+    /// Adds the last of these intervals; the others were added before.
+    pub(super) fn add(&mut self, intervals: &[WeightedInterval]) {
+        let Some((last, before)) = intervals.split_last() else { return };
+        match self.wide {
+            Some(_) => self.add_single(last),
+            // Before the first wide interval it is unknown which single values are tested.
+            None if last.is_single() => {}
+            None => {
+                self.wide = Some(last.class);
+                before.iter().for_each(|interval| self.add_single(interval));
+            }
+        }
+    }
+
+    fn add_single(&mut self, interval: &WeightedInterval) {
+        if self.wide != Some(interval.class) {
+            self.lightest =
+                if self.others == 0 { interval.weight } else { self.lightest.min(interval.weight) };
+            self.heaviest = self.heaviest.max(interval.weight);
+            self.others += 1;
+            self.tested += interval.weight;
+        }
+    }
+
+    /// The cost of the chain in a range of this weight: the rest pays for all tests, each single value for those up
+    /// to its own. The bound assumes as few and as heavy single values as possible.
+    pub(super) fn cost(&self, weight: f64, price: Price) -> ChainCost {
+        let others = self.others as f64;
+        let before_rest = others * (price.size + weight - self.tested);
+        if self.wide.is_none() {
+            ChainCost::AtLeast(0.0)
+        } else if self.heaviest == self.lightest {
+            ChainCost::Exactly(before_rest + self.heaviest * others * (others + 1.0) / 2.0)
+        } else {
+            let few = (self.tested / self.heaviest).floor();
+            let left = self.tested - few * self.heaviest;
+            let tested = self.heaviest * few * (few + 1.0) / 2.0 + left * (few + 1.0);
+            // The factor makes it a lower bound despite rounding.
+            ChainCost::AtLeast((before_rest + tested) * (1.0 - 1e-9))
+        }
+    }
+}

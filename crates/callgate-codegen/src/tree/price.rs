@@ -1,0 +1,60 @@
+//! Prices of tests, and the limits of the search for trees.
+
+use crate::cost::Aim;
+
+/// The maximum number of intervals of an argument for which the dynamic program considers the whole range, for
+/// [`Aim::Speed`].
+pub(crate) const ARGUMENT_WHOLE: usize = 48;
+
+/// The price of tests, and which tests there are besides comparisons.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Price {
+    /// The price of one more instruction in the program, in executed instructions.
+    pub(crate) size: f64,
+    /// Whether tests of masks are allowed.
+    pub(crate) masks: bool,
+    /// Whether masks are also searched for in larger ranges, after equality tests of single values.
+    pub(crate) masks_after_singles: bool,
+    /// Whether bitset tests are allowed. The kernel does not recognize constant allow on a path with such a test.
+    pub(crate) bitset_tests: bool,
+    /// The maximum length of a chain of equality tests.
+    pub(crate) chain: usize,
+    /// The maximum number of intervals for which the dynamic program considers a whole range, in O(n³).
+    pub(crate) whole: usize,
+    /// In such a range, the number of consecutive intervals for which trees are optimal, in O(n · 2^near).
+    pub(crate) near: usize,
+}
+
+impl Price {
+    /// For arch and number. The maximum length of a chain is far above what is ever worthwhile.
+    pub(crate) fn of_number(aim: Aim) -> Price {
+        Price {
+            size: aim.size_price(),
+            masks: true,
+            masks_after_singles: true,
+            bitset_tests: false,
+            chain: 48,
+            whole: 96,
+            near: 5,
+        }
+    }
+
+    /// For an argument. It is tested for one syscall only, which may be rare, so an instruction has a higher price
+    /// than among the numbers. Even so, long lists of values become trees, not chains.
+    pub(crate) fn of_argument(aim: Aim) -> Price {
+        let (size, chain, whole) = match aim {
+            Aim::Speed => (1.0, 8, ARGUMENT_WHOLE),
+            // Each cut costs a test, and four thousand values must still fit.
+            Aim::Size => (4.0, 128, 256),
+        };
+        Price {
+            size,
+            masks: true,
+            masks_after_singles: false,
+            bitset_tests: true,
+            chain,
+            whole,
+            near: 5,
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Exact dynamic programming over subsets, for few intervals.
+//!
+//! A test splits a set of intervals into two sets: an order test cuts it in two, an equality test removes a
+//! single value, and a mask may separate two classes. So the dynamic program has a state per subset, 2^n in
+//! all. Above [`MAX_EXACT`] intervals it covers only subsets of [`Price::near`] consecutive intervals, which the
+//! dynamic program over ranges uses.
+
+use super::interval::WeightedInterval;
+use super::masks::{self, MaskTest};
+use super::node::{Node, Tree};
+use super::price::Price;
+use callgate_proof::diagram::Split;
+
+/// Up to this number of intervals, trees are optimal among those with equality tests, order tests at the bounds
+/// of intervals, and masks that separate two classes.
+pub(super) const MAX_EXACT: usize = 10;
+
+/// A set of intervals: the index of the first, and a bitmap of the intervals from there on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Subset {
+    low: usize,
+    /// Bit 0, which stands for `low`, is always set.
+    live: u16,
+}
+
+impl Subset {
+    /// The intervals from `low` to `high` without the holes; at least one must remain.
+    pub(super) fn new(low: usize, high: usize, holes: &[usize]) -> Subset {
+        let all = u16::MAX >> (15 - (high - low).min(15));
+        Subset::shifted(
+            low,
+            holes.iter().fold(all, |live, hole| live & !(1 << (hole - low).min(15))),
+        )
+    }
+
+    fn shifted(low: usize, live: u16) -> Subset {
+        let dead = live.trailing_zeros().min(15);
+        Subset { low: low + dead as usize, live: live >> dead }
+    }
+
+    /// The indexes of the intervals, in order.
+    fn intervals(self) -> impl Iterator<Item = usize> + Clone {
+        let next = |live: &u16| Some(*live & (*live - 1)).filter(|live| *live != 0);
+        let lives = std::iter::successors(Some(self.live), next);
+        lives.map(move |live| self.low + live.trailing_zeros() as usize)
+    }
+
+    fn last(self) -> usize {
+        self.low + 15 - self.live.leading_zeros().min(15) as usize
+    }
+
+    fn without(self, interval: usize) -> Subset {
+        Subset::shifted(self.low, self.live & !(1 << (interval - self.low)))
+    }
+
+    /// The intervals before index `at`, which belongs to the set, and those from it on.
+    fn split(self, at: usize) -> [Subset; 2] {
+        let below = at - self.low;
+        let low = Subset { low: self.low, live: self.live & ((1 << below) - 1) };
+        [low, Subset { low: at, live: self.live >> below }]
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Choice {
+    Leaf,
+    /// An order test; the upper part begins with this interval.
+    Split(usize),
+    /// An equality test of this interval.
+    Equal(usize),
+    AnyBit(MaskTest),
+}
+
+/// Optimal trees for all sets of intervals that are near each other.
+pub(super) struct SubsetSearch<'a> {
+    intervals: &'a [WeightedInterval],
+    price: Price,
+    /// The maximum number of consecutive intervals from the first to the last of a set.
+    spread: usize,
+    /// The solution of each set, by [`SubsetSearch::index`].
+    solutions: Vec<Solution>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Solution {
+    cost: f64,
+    weight: f64,
+    /// Whether all intervals have the same class.
+    uniform: bool,
+    /// Whether a mask separates the classes, or the class is the same.
+    separable: bool,
+}
+
+impl<'a> SubsetSearch<'a> {
+    pub(super) fn new(intervals: &'a [WeightedInterval], price: Price) -> SubsetSearch<'a> {
+        let spread = if intervals.len() <= MAX_EXACT { intervals.len().max(1) } else { price.near };
+        let solutions = vec![Solution::default(); intervals.len() << (spread - 1)];
+        let mut search = SubsetSearch { intervals, price, spread, solutions };
+        // Tests split a set into sets that begin later, or begin at the same interval and are smaller.
+        for low in (0..intervals.len()).rev() {
+            for live in (1..1u16 << spread.min(intervals.len() - low)).step_by(2) {
+                let set = Subset { low, live };
+                let at = search.index(set);
+                search.solutions[at] = search.solve(set);
+            }
+        }
+        search
+    }
+
+    /// Whether there are solutions for ranges of this number of intervals.
+    pub(super) fn covers(&self, intervals: usize) -> bool {
+        intervals <= self.spread
+    }
+
+    /// The cost of a set within the spread.
+    pub(super) fn cost(&self, set: Subset) -> f64 {
+        self.at(set).cost
+    }
+
+    fn index(&self, set: Subset) -> usize {
+        set.low << (self.spread - 1) | usize::from(set.live >> 1)
+    }
+
+    fn at(&self, set: Subset) -> &Solution {
+        &self.solutions[self.index(set)]
+    }
+
+    /// The solution of a set, from those of smaller sets.
+    fn solve(&self, set: Subset) -> Solution {
+        let last = set.last();
+        let interval = &self.intervals[last];
+        if last == set.low {
+            return Solution { cost: 0.0, weight: interval.weight, uniform: true, separable: true };
+        }
+        let before = self.at(set.without(last));
+        let weight = before.weight + interval.weight;
+        let uniform = before.uniform && interval.class == self.intervals[set.low].class;
+        // A mask that separates a set also separates each subset.
+        let separable = self.price.masks
+            && before.separable
+            && self.at(set.without(set.low)).separable
+            && (uniform || set.live.count_ones() == 2 || self.mask_test(set).is_some());
+        let cost = match uniform {
+            true => 0.0,
+            false if separable => weight + self.price.size,
+            false => self.cheapest(set).0 + weight + self.price.size,
+        };
+        Solution { cost, weight, uniform, separable }
+    }
+
+    fn mask_test(&self, set: Subset) -> Option<MaskTest> {
+        masks::mask_test(set.intervals().map(|interval| &self.intervals[interval]))
+    }
+
+    /// The comparison with the lowest cost of its two parts, and that cost.
+    fn cheapest(&self, set: Subset) -> (f64, Choice) {
+        let mut best = (f64::INFINITY, Choice::Leaf);
+        for at in set.intervals().skip(1) {
+            let [low, high] = set.split(at);
+            let cost = self.cost(low) + self.cost(high);
+            if cost < best.0 {
+                best = (cost, Choice::Split(at));
+            }
+        }
+        for single in set.intervals().filter(|interval| self.intervals[*interval].is_single()) {
+            let cost = self.cost(set.without(single));
+            if cost < best.0 {
+                best = (cost, Choice::Equal(single));
+            }
+        }
+        best
+    }
+
+    fn choice(&self, set: Subset) -> Choice {
+        let solution = self.at(set);
+        if solution.uniform {
+            return Choice::Leaf;
+        }
+        let (cost, choice) = self.cheapest(set);
+        match self.mask_test(set).filter(|_| solution.separable && cost > 0.0) {
+            Some(test) => Choice::AnyBit(test),
+            None => choice,
+        }
+    }
+
+    /// Adds the optimal tree of a set. The recursion ends because each part is smaller.
+    pub(super) fn emit(&self, set: Subset, tree: &mut Tree) -> usize {
+        match self.choice(set) {
+            Choice::Leaf => tree.leaf(self.intervals[set.low].class),
+            Choice::Split(at) => {
+                let [low, high] = set.split(at);
+                let otherwise = self.emit(low, tree);
+                let then = self.emit(high, tree);
+                let split = Split::AtLeast(self.intervals[at].first);
+                tree.push(Node::Test { split, then, otherwise })
+            }
+            Choice::Equal(single) => {
+                let otherwise = self.emit(set.without(single), tree);
+                tree.equal(&self.intervals[single], otherwise)
+            }
+            Choice::AnyBit(test) => tree.any_bit(test),
+        }
+    }
+}

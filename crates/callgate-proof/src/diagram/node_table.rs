@@ -1,0 +1,224 @@
+//! The table of nodes of a store, in which each node is unique.
+//!
+//! Nodes are plain numbers here: indexes into the table. [`NodeTable::check`] verifies the invariants.
+
+use super::error::DiagramError;
+use super::node_set::NodeSet;
+
+/// The number of variables: the bits of the sixteen words.
+pub const VARS: u16 = 512;
+
+/// A variable: bit `31 - var % 32` of word `var / 32`, so that the most significant bit comes first.
+pub type Var = u16;
+
+/// The variable of terminals: after all others.
+pub(super) const TERMINAL: Var = VARS;
+
+// In place of a variable, the kind of a terminal.
+pub(super) const VERDICT: u32 = TERMINAL as u32;
+pub(super) const TRUTH: u32 = VERDICT + 1;
+pub(super) const PLACEHOLDER: u32 = VERDICT + 2;
+pub(super) const FOREIGN: u32 = VERDICT + 3;
+
+/// A node as it is stored.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stored {
+    pub(super) var: u32,
+    /// For a terminal: the verdict, the truth value, or the node that a placeholder stands for.
+    pub(super) low: u32,
+    pub(super) high: u32,
+}
+
+impl Stored {
+    /// A terminal of this kind.
+    pub(super) const fn terminal(kind: u32, value: u32) -> Stored {
+        Stored { var: kind, low: value, high: value }
+    }
+
+    /// The variable that it tests; `TERMINAL` for a terminal.
+    #[inline]
+    pub(super) fn test(self) -> Var {
+        (self.var as Var).min(TERMINAL)
+    }
+
+    #[inline]
+    pub(super) fn tests(self, var: Var) -> bool {
+        self.var == u32::from(var) && self.var < VERDICT
+    }
+}
+
+/// A hash of three numbers of nodes.
+#[inline]
+pub(super) fn mix(a: u32, b: u32, c: u32) -> usize {
+    let h = (u64::from(a) << 32 | u64::from(b)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        ^ u64::from(c).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    (h.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize
+}
+
+#[derive(Clone)]
+pub(super) struct NodeTable {
+    nodes: Vec<Stored>,
+    /// The hash index of `nodes`, with open addressing. 0 marks an empty slot (node 0, a truth value, is never
+    /// looked up). The size is a power of two, and at most half of the slots are used.
+    unique: Vec<u32>,
+}
+
+impl NodeTable {
+    /// The table of the two truth values.
+    pub(super) fn new([never, always]: [u32; 2]) -> NodeTable {
+        let nodes = vec![Stored::terminal(TRUTH, never), Stored::terminal(TRUTH, always)];
+        NodeTable { nodes, unique: vec![0; 1 << 12] }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    #[inline]
+    pub(super) fn get(&self, id: u32) -> Option<Stored> {
+        self.nodes.get(id as usize).copied()
+    }
+
+    /// The slot of a node in the hash index, with its number; or the empty slot where it belongs, with 0.
+    #[inline]
+    pub(super) fn slot_of(&self, stored: Stored) -> (usize, u32) {
+        let mask = self.unique.len() - 1;
+        let mut slot = mix(stored.low, stored.high, stored.var) & mask;
+        // At most half of the slots are used, so there is an empty one.
+        while let Some(id) = self.unique.get(slot).copied().filter(|id| *id != 0) {
+            if self.nodes.get(id as usize).is_some_and(|node| *node == stored) {
+                return (slot, id);
+            }
+            slot = (slot + 1) & mask;
+        }
+        (slot, 0)
+    }
+
+    /// Adds a node at the empty slot where it belongs. Returns its number, and the new size of the hash index if
+    /// it grew.
+    pub(super) fn insert(&mut self, slot: usize, stored: Stored) -> (u32, Option<usize>) {
+        let id = self.nodes.len() as u32;
+        self.nodes.push(stored);
+        if let Some(slot) = self.unique.get_mut(slot) {
+            *slot = id;
+        }
+        let is_full = self.nodes.len() * 2 > self.unique.len();
+        (id, is_full.then(|| self.grow()))
+    }
+
+    fn grow(&mut self) -> usize {
+        let size = self.unique.len() * 4;
+        self.unique.clear();
+        self.unique.resize(size, 0);
+        for id in 2..self.nodes.len() {
+            let Some(stored) = self.nodes.get(id).copied() else { continue };
+            let (slot, _) = self.slot_of(stored);
+            if let Some(slot) = self.unique.get_mut(slot) {
+                *slot = id as u32;
+            }
+        }
+        size
+    }
+
+    /// Verifies the invariants for all nodes reachable from a root: ordered, reduced, unique, and with verdicts as
+    /// terminals.
+    ///
+    /// # Errors
+    /// The [`DiagramError`] of a defect that names the broken invariant.
+    pub(super) fn check(&self, root: u32) -> Result<(), DiagramError> {
+        const MISSING: DiagramError = DiagramError::defect("the children of a node exist");
+        let mut visited = NodeSet::new(self.len());
+        let mut pending = vec![root];
+        while let Some(id) = pending.pop() {
+            if !visited.insert_id(id) {
+                continue;
+            }
+            let stored = self.get(id).ok_or(MISSING)?;
+            if self.slot_of(stored).1 != id {
+                return Err(DiagramError::defect("no two nodes are the same (unique)"));
+            }
+            if stored.var >= VERDICT {
+                if stored.var != VERDICT {
+                    return Err(DiagramError::defect("the terminals of a function are verdicts"));
+                }
+                continue;
+            }
+            let (low, high) = (stored.low, stored.high);
+            if low == high {
+                return Err(DiagramError::defect("the children of a node differ (reduced)"));
+            }
+            let children = [self.get(low).ok_or(MISSING)?, self.get(high).ok_or(MISSING)?];
+            if children.iter().any(|child| u32::from(child.test()) <= stored.var) {
+                return Err(DiagramError::defect(
+                    "the variable of a node precedes those of its children (ordered)",
+                ));
+            }
+            pending.extend([low, high]);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Adds a node without a check of the invariants.
+    fn add(table: &mut NodeTable, var: u32, low: u32, high: u32) -> u32 {
+        let stored = Stored { var, low, high };
+        let (slot, _) = table.slot_of(stored);
+        table.insert(slot, stored).0
+    }
+
+    /// The error for a function of two variables that `change` breaks; it gets the table, the root, and its low
+    /// child.
+    fn broken(change: impl FnOnce(&mut NodeTable, usize, usize)) -> String {
+        let mut table = NodeTable::new([0, 1]);
+        let allow = add(&mut table, VERDICT, 7, 7);
+        let deny = add(&mut table, VERDICT, 8, 8);
+        let low = add(&mut table, 40, allow, deny);
+        let root = add(&mut table, 33, low, deny);
+        table.check(root).unwrap();
+        change(&mut table, root as usize, low as usize);
+        table.check(root).unwrap_err().to_string()
+    }
+
+    /// Makes the hash index find the changed node, so that only the other invariant is broken.
+    fn index(table: &mut NodeTable, id: usize) {
+        let (slot, found) = table.slot_of(table.nodes[id]);
+        if found == 0 {
+            table.unique[slot] = id as u32;
+        }
+    }
+
+    #[test]
+    fn every_broken_invariant_is_found() {
+        let duplicate = broken(|table, root, low| {
+            // A second copy of the low child.
+            table.nodes[root].low = table.nodes.len() as u32;
+            table.nodes.push(table.nodes[low]);
+            index(table, root);
+        });
+        assert!(duplicate.contains("unique"), "{duplicate}");
+        let reduced = broken(|table, root, _| {
+            table.nodes[root].low = table.nodes[root].high;
+            index(table, root);
+        });
+        assert!(reduced.contains("reduced"), "{reduced}");
+        let ordered = broken(|table, root, _| {
+            table.nodes[root].var = 41;
+            index(table, root);
+        });
+        assert!(ordered.contains("ordered"), "{ordered}");
+        let verdicts = broken(|table, root, low| {
+            table.nodes[root].low = add(table, PLACEHOLDER, low as u32, low as u32);
+            index(table, root);
+        });
+        assert!(verdicts.contains("verdicts"), "{verdicts}");
+        let missing = broken(|table, root, _| {
+            table.nodes[root].low = 1000;
+            index(table, root);
+        });
+        assert!(missing.contains("exist"), "{missing}");
+    }
+}

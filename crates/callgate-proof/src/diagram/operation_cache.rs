@@ -1,0 +1,49 @@
+//! The cache of results of operations: direct mapped and lossy.
+
+use super::node_table::mix;
+
+/// Marks the first operand of a cached operation other than if-then-else; no number of a node has this bit.
+pub(super) const OTHER_OPERATION: u32 = 1 << 31;
+
+/// The maximum number of entries.
+const MAX_ENTRIES: usize = 1 << 20;
+
+/// An entry is an operation (condition, then, else; or another) and its result.
+#[derive(Clone)]
+pub(super) struct OperationCache(Vec<[u32; 4]>);
+
+impl OperationCache {
+    pub(super) fn new() -> OperationCache {
+        OperationCache(OperationCache::empty(1 << 11))
+    }
+
+    fn empty(entries: usize) -> Vec<[u32; 4]> {
+        vec![[u32::MAX; 4]; entries]
+    }
+
+    /// Adapts the size to a table of nodes with this number of slots. The entries are dropped.
+    pub(super) fn resize(&mut self, slots: usize) {
+        self.0 = OperationCache::empty((slots / 4).min(MAX_ENTRIES));
+    }
+
+    /// The result of an operation, if it is still cached.
+    #[inline]
+    pub(super) fn get(&self, operation: [u32; 3]) -> Option<u32> {
+        let [a, b, c, result] = *self.0.get(self.slot(operation))?;
+        (operation == [a, b, c]).then_some(result)
+    }
+
+    #[inline]
+    pub(super) fn insert(&mut self, operation: [u32; 3], result: u32) {
+        let slot = self.slot(operation);
+        let [a, b, c] = operation;
+        if let Some(slot) = self.0.get_mut(slot) {
+            *slot = [a, b, c, result];
+        }
+    }
+
+    #[inline]
+    fn slot(&self, [a, b, c]: [u32; 3]) -> usize {
+        mix(a, b, c) & (self.0.len() - 1)
+    }
+}

@@ -1,0 +1,54 @@
+//! The diagram of a policy, with an error that names the syscalls that need most nodes.
+
+use super::error::CompileError;
+use super::too_complex::TooComplex;
+use callgate_proof::diagram::{Func, Store};
+use callgate_proof::policy::Policy;
+
+/// The function that a policy describes, as [`Store::policy`]; but the error names the syscalls that need most nodes.
+///
+/// # Errors
+/// If it exceeds the budget of the store.
+pub fn diagram(store: &mut Store, policy: &Policy) -> Result<Func, CompileError> {
+    let mut parts = Vec::new();
+    let mut created = |token, nr, nodes| parts.push((token, nr, nodes));
+    store.policy_by_syscall(policy, &mut created).map_err(|limit| {
+        if limit.is_out_of_budget() { TooComplex::new(limit, parts).into() } else { limit.into() }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::compile::{Options, compile};
+    use callgate_bpf::{Arch, Verdict};
+    use callgate_proof::policy::CallSet;
+    use callgate_proof::policy::{Condition, Field, Policy, Rule, Section, Test};
+
+    /// Unrelated conditions on two arguments: the diagram has a case for each pair of values.
+    fn pairs(nr: u32, count: u64) -> impl Iterator<Item = Rule> {
+        let scattered = |value: u64| value.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        (0..count).map(move |value| {
+            let test = |index, value| {
+                Condition::test(Test::eq(Field::arg_low(index).unwrap(), scattered(value)))
+            };
+            let when = Condition::any([test(0, value), test(1, value + count)]);
+            let verdict = Verdict::errno((value % 4000) as u16);
+            Rule { calls: CallSet::one(nr), when, verdict }
+        })
+    }
+
+    #[test]
+    fn the_syscalls_that_need_most_nodes_are_named() {
+        let rules = pairs(41, 50).chain(pairs(16, 3000)).chain(pairs(72, 100)).collect();
+        let section = Section::new(Arch::X86_64, rules, Verdict::ALLOW);
+        let policy = Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap();
+        let error = compile(&policy, &Options::default()).unwrap_err();
+        assert!(error.to_string().contains("nodes (the limit)"), "{error}");
+        let help = error.help().unwrap();
+        let first = help.lines().nth(1).unwrap();
+        assert!(first.ends_with("  ioctl (x86_64)"), "{help}");
+        let nodes: usize = first.split_whitespace().next().unwrap().parse().unwrap();
+        assert!((1_500_000..=2_000_000).contains(&nodes), "{help}");
+        assert!(help.lines().all(|line| line.len() <= 80), "{help}");
+    }
+}

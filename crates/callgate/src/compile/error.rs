@@ -1,0 +1,129 @@
+//! The error of a compilation.
+
+use super::too_complex::TooComplex;
+use super::too_long::TooLong;
+use callgate_bpf::ProgramError;
+use callgate_bpf::data::SeccompData;
+use callgate_proof::NotProved;
+use callgate_proof::diagram::DiagramError;
+
+/// The error of a compilation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CompileError(pub(super) CompileErrorKind);
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum CompileErrorKind {
+    Diagram(DiagramError),
+    TooComplex(Box<TooComplex>),
+    TooLong(Box<TooLong>),
+    Refused(ProgramError),
+    NotEqual(Option<Box<SeccompData>>),
+    NotConstantAllow { token: u32, nr: u32 },
+}
+
+impl std::fmt::Display for CompileError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.0 {
+            CompileErrorKind::Diagram(error) => error.fmt(f),
+            CompileErrorKind::TooComplex(error) => error.limit.fmt(f),
+            CompileErrorKind::TooLong(error) => error.fmt(f),
+            CompileErrorKind::Refused(error) => {
+                write!(
+                    f,
+                    "the kernel would refuse the generated program (a defect of callgate): {error}"
+                )
+            }
+            CompileErrorKind::NotEqual(witness) => {
+                write!(
+                    f,
+                    "the generated program differs from its description (a defect of callgate)"
+                )?;
+                match witness {
+                    Some(data) => write!(f, ", for example at {data:x?}"),
+                    None => Ok(()),
+                }
+            }
+            CompileErrorKind::NotConstantAllow { token, nr } => write!(
+                f,
+                "the generated program does not let the kernel see that syscall {nr} of arch \
+                 {token:#010x} is always allowed (a defect of callgate)"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for CompileError {
+    /// The error of the diagram, or of the acceptance rules, whose message is part of this one's.
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.0 {
+            CompileErrorKind::Diagram(error) => Some(error),
+            CompileErrorKind::TooComplex(error) => Some(&error.limit),
+            CompileErrorKind::Refused(error) => Some(error),
+            CompileErrorKind::TooLong(_)
+            | CompileErrorKind::NotEqual(_)
+            | CompileErrorKind::NotConstantAllow { .. } => None,
+        }
+    }
+}
+
+impl CompileError {
+    /// The error for a program that differs from its description, with a witness.
+    pub(crate) fn not_equal(data: SeccompData) -> CompileError {
+        CompileError(CompileErrorKind::NotEqual(Some(Box::new(data))))
+    }
+
+    /// Whether it is a defect of this library: a check of the generated program failed.
+    pub(crate) fn is_defect(&self) -> bool {
+        match &self.0 {
+            CompileErrorKind::Diagram(error) => !error.is_out_of_budget(),
+            CompileErrorKind::TooComplex(error) => !error.limit.is_out_of_budget(),
+            CompileErrorKind::TooLong(_) => false,
+            CompileErrorKind::Refused(_)
+            | CompileErrorKind::NotEqual(_)
+            | CompileErrorKind::NotConstantAllow { .. } => true,
+        }
+    }
+
+    /// The number of instructions that the filter needs, if the kernel accepts fewer.
+    pub fn insns_needed(&self) -> Option<usize> {
+        self.too_long().map(|error| error.insns)
+    }
+
+    /// The details, if the program is too long for the kernel.
+    pub fn too_long(&self) -> Option<&TooLong> {
+        match &self.0 {
+            CompileErrorKind::TooLong(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// How to fix it, possibly several lines.
+    pub fn help(&self) -> Option<String> {
+        match &self.0 {
+            CompileErrorKind::TooLong(error) => Some(error.help()),
+            CompileErrorKind::TooComplex(error) => error.help(),
+            _ => None,
+        }
+    }
+}
+
+impl From<DiagramError> for CompileError {
+    fn from(error: DiagramError) -> CompileError {
+        CompileError(CompileErrorKind::Diagram(error))
+    }
+}
+
+impl From<NotProved> for CompileError {
+    fn from(error: NotProved) -> CompileError {
+        CompileError(match error.diagram_error() {
+            Some(error) => CompileErrorKind::Diagram(error),
+            None => CompileErrorKind::NotEqual(error.witness().copied().map(Box::new)),
+        })
+    }
+}
+
+impl From<TooComplex> for CompileError {
+    fn from(error: TooComplex) -> CompileError {
+        CompileError(CompileErrorKind::TooComplex(Box::new(error)))
+    }
+}

@@ -1,0 +1,73 @@
+//! The expected cost of a program: the mean number of executed instructions.
+
+use callgate_bpf::LongProgram;
+use callgate_bpf::data::{Endian, SeccompData, Word};
+use callgate_codegen::WeightedSyscall;
+use callgate_proof::diagram::{Func, Store};
+
+/// The mean number of instructions that a program executes under weights. Without weights, it is the mean over the
+/// syscalls that are permitted for some arguments; `None` if there are none.
+///
+/// The figure of a syscall whose verdict depends on arguments is the mean over the permitted intervals of the first word
+/// with more than one of them. If that word has more than 64 intervals, permitted or not, it is the figure for
+/// one permitted value. If nothing is permitted, all arguments are 0.
+pub fn expected_insns(
+    store: &Store,
+    meaning: Func,
+    program: &LongProgram,
+    calls: &[WeightedSyscall],
+    endian: Endian,
+) -> Option<f64> {
+    // The cofactor for an arch is computed once, not once per syscall.
+    let calls: Vec<(&WeightedSyscall, Func)> = calls
+        .chunk_by(|a, b| a.token == b.token)
+        .flat_map(|calls| {
+            let token = calls.first().map(|call| call.token);
+            let numbers = token.map_or(meaning, |token| store.follow(meaning, Word::ARCH, token));
+            calls.iter().map(move |call| (call, numbers))
+        })
+        .collect();
+    let mean = |weight: &dyn Fn(&WeightedSyscall, Func) -> f64| {
+        let (mut sum, mut total) = (0.0, 0.0);
+        for (call, numbers) in &calls {
+            let weight = weight(call, *numbers);
+            if weight > 0.0 {
+                sum += weight * executed(store, *numbers, program, call, endian);
+                total += weight;
+            }
+        }
+        (total > 0.0).then(|| sum / total)
+    };
+    mean(&|call, _| call.weight).or_else(|| {
+        let permitted =
+            |call: &WeightedSyscall, numbers| !permitted(store, numbers, call).is_empty();
+        mean(&|call, numbers| f64::from(u8::from(permitted(call, numbers))))
+    })
+}
+
+/// Permitted syscalls with this number, see [`expected_insns`]; `numbers` is the cofactor of the filter for the arch.
+fn permitted(store: &Store, numbers: Func, call: &WeightedSyscall) -> Vec<SeccompData> {
+    let rest = store.follow(numbers, Word::NR, call.nr);
+    callgate_codegen::query::permitted_syscalls(store, rest, first_data(call))
+}
+
+/// A syscall with this number and all arguments 0.
+fn first_data(call: &WeightedSyscall) -> SeccompData {
+    SeccompData { arch: call.token, nr: call.nr, ..SeccompData::default() }
+}
+
+/// The number of instructions that a program executes for a syscall, as defined by [`expected_insns`]; `numbers` is the
+/// cofactor of the filter for the arch.
+pub(crate) fn executed(
+    store: &Store,
+    numbers: Func,
+    program: &LongProgram,
+    call: &WeightedSyscall,
+    endian: Endian,
+) -> f64 {
+    let executed = |data: &SeccompData| program.run(data, endian).executed as f64;
+    match permitted(store, numbers, call).as_slice() {
+        [] => executed(&first_data(call)),
+        calls => calls.iter().map(executed).sum::<f64>() / calls.len() as f64,
+    }
+}

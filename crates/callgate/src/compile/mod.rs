@@ -1,0 +1,37 @@
+//! Compilation with a proof of each program.
+//!
+//! A program is returned only after three checks: the kernel's acceptance rules (by the type
+//! [`Program`](crate::Program)); symbolic execution of the program yields the same node as its description; and the
+//! kernel's own emulator finds each always-allowed syscall constant allow.
+//!
+//! ```
+//! use callgate::compile::{Options, compile};
+//! use callgate::proof::policy::{CallSet, Condition, Policy, Rule, Section};
+//! use callgate::{Arch, Verdict};
+//!
+//! let read = CallSet::one(Arch::X86_64.number("read").ok_or("no read(2)")?);
+//! let rules = vec![Rule { calls: read, when: Condition::always(), verdict: Verdict::ALLOW }];
+//! let section = Section::new(Arch::X86_64, rules, Verdict::errno(1));
+//! let policy = Policy::new(vec![section], Verdict::KILL_PROCESS)?;
+//! let compiled = compile(&policy, &Options::default())?;
+//! assert_eq!(compiled.program.len(), 7);
+//! assert!(compiled.stats.proved);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod diagram;
+mod error;
+mod expected;
+mod generate;
+mod options;
+mod too_complex;
+mod too_long;
+
+pub use diagram::diagram;
+pub use error::CompileError;
+pub(crate) use expected::executed;
+pub use expected::expected_insns;
+pub(crate) use generate::generate;
+pub use generate::{compile, compile_observed, recompile, recompile_observed};
+pub use options::{Compiled, Options, Phase, Stats};
+pub use too_long::{LargePart, TooLong};

@@ -1,0 +1,55 @@
+//! Options of a compilation, its phases, and its result.
+
+use callgate_bpf::Program;
+use callgate_codegen::{Aim, Model, Weights};
+use callgate_proof::diagram::Budget;
+
+/// Options of a compilation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Options {
+    /// The cost model of the kernel.
+    pub model: Model,
+    /// The primary objective: speed or size.
+    pub aim: Aim,
+    /// How often each syscall occurs.
+    pub weights: Weights,
+    /// The budget of the diagram.
+    pub budget: Budget,
+}
+
+/// A proved program.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Compiled {
+    /// The program, proved equal to its description.
+    pub program: Program,
+    /// Its figures.
+    pub stats: Stats,
+}
+
+/// Figures of a compilation.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// The number of instructions.
+    pub insns: usize,
+    /// The mean number of executed instructions under the weights, see [`expected_insns`](super::expected_insns).
+    pub expected_insns: Option<f64>,
+    /// The number of known syscalls that are constant allow.
+    pub constant_allow: usize,
+    /// The number of nodes of the diagram.
+    pub nodes: usize,
+    /// Whether the program was proved equal to its description. Always true: the compilation of
+    /// a program that is not proved is an error.
+    pub proved: bool,
+}
+
+/// The end of a phase of a compilation, for callers that measure time: this crate reads no clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Phase {
+    /// The program is generated, but not yet checked.
+    Generated,
+    /// The program has passed all checks.
+    Proved,
+}

@@ -1,0 +1,68 @@
+//! Explanations: syscalls grouped by outcome.
+
+use super::condition::{ArgPart, Clause};
+use callgate_bpf::syscalls::Arch;
+use callgate_bpf::verdict::Verdict;
+use callgate_proof::policy::CallSet;
+
+/// What a filter does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// Per requested architecture, in the given order.
+    pub arches: Vec<ArchExplanation>,
+    /// The verdict for syscalls of all other architectures, if it is the same for all.
+    pub other_arches: Option<Verdict>,
+}
+
+/// What a filter does with the syscalls of one architecture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArchExplanation {
+    /// The architecture.
+    pub arch: Arch,
+    /// Syscalls grouped by outcome: first the allowed ones, then those with conditions, then the others.
+    pub groups: Vec<Group>,
+    /// The numbers without a name, by outcome. If several of the architectures share a token, the names of all of them
+    /// count.
+    pub unnamed: Vec<(Outcome, CallSet)>,
+}
+
+/// Syscalls with the same outcome.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// The outcome.
+    pub outcome: Outcome,
+    /// Numbers and names, in order of the numbers.
+    pub calls: Vec<(u32, &'static str)>,
+}
+
+/// The outcome of a syscall.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// The same verdict for all arguments.
+    Always(Verdict),
+    /// It depends on the arguments: the first clause that applies decides.
+    Depends {
+        /// In order.
+        clauses: Vec<Clause>,
+        /// The verdict if none applies.
+        otherwise: Verdict,
+    },
+    /// It depends on the arguments (for numbers without a name, on the number) in more ways than can be listed.
+    Complex {
+        /// The verdicts that occur, in order of their values.
+        verdicts: Vec<Verdict>,
+    },
+}
+
+impl Outcome {
+    /// Replaces low halves of arguments by whole arguments, for architectures whose high halves are always 0.
+    pub(super) fn narrow(&mut self) {
+        if let Outcome::Depends { clauses, .. } = self {
+            for condition in clauses.iter_mut().flat_map(|clause| &mut clause.conditions) {
+                if condition.part == ArgPart::Low {
+                    condition.part = ArgPart::Whole;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The filter: rules that are ready to be compiled.
+
+use crate::compile::{Compiled, Options, compile};
+use crate::error::Result;
+use crate::explain::Explanation;
+use callgate_bpf::{Arch, Program, SeccompData, Verdict};
+use callgate_proof::Meaning;
+use callgate_proof::policy::Policy;
+
+/// A seccomp filter as rules, ready to be compiled.
+///
+/// [`Filter::builder`] builds one from rules; a [`Policy`] from a reader of profiles converts into one.
+///
+/// ```
+/// use callgate::{Arch, Filter, Verdict, arg};
+///
+/// let filter = Filter::builder(Arch::X86_64)
+///     .default(Verdict::errno(1)) // EPERM
+///     .allow(["read", "write", "exit_group"])?
+///     .allow_if("fcntl", arg("cmd").is_in([1, 3]) & arg(0).eq(3))? // F_GETFD, F_GETFL of fd 3
+///     .build()?;
+/// let program = filter.compile()?; // proved
+/// assert!(program.len() < 20);
+/// # Ok::<(), callgate::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Filter {
+    policy: Policy,
+}
+
+impl Filter {
+    /// The rules in the form that all parts of this library use.
+    ///
+    /// ```
+    /// use callgate::{Arch, Filter, Verdict};
+    /// let filter = Filter::builder(Arch::Aarch64).build()?;
+    /// assert_eq!(filter.policy().bad_arch(), Verdict::KILL_PROCESS);
+    /// # Ok::<(), callgate::Error>(())
+    /// ```
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// Compiles the filter to a program, which is proved equal to it.
+    ///
+    /// ```
+    /// use callgate::{Arch, Filter};
+    /// let program = Filter::builder(Arch::X86_64).allow(["read"])?.build()?.compile()?;
+    /// println!("{} instructions", program.len());
+    /// # Ok::<(), callgate::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the filter is too complex for the default budget, or its program is too long for the kernel.
+    pub fn compile(&self) -> Result<Program> {
+        Ok(self.compile_with(&Options::default())?.program)
+    }
+
+    /// Compiles with options: cost model of the kernel, speed or size, weights, budget.
+    ///
+    /// ```
+    /// use callgate::codegen::Aim;
+    /// use callgate::{Arch, Filter, Options};
+    ///
+    /// let filter = Filter::builder(Arch::X86_64).allow(["read", "write"])?.build()?;
+    /// let compiled = filter.compile_with(&Options { aim: Aim::Size, ..Options::default() })?;
+    /// assert_eq!(compiled.stats.constant_allow, 2);
+    /// # Ok::<(), callgate::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Filter::compile`], with the budget of the options.
+    pub fn compile_with(&self, options: &Options) -> Result<Compiled> {
+        Ok(compile(&self.policy, options)?)
+    }
+
+    /// The verdict for a call, straight from the rules.
+    ///
+    /// ```
+    /// use callgate::{Arch, Filter, Verdict};
+    /// let filter = Filter::builder(Arch::X86_64).allow(["read"])?.build()?;
+    /// assert_eq!(filter.verdict(Arch::X86_64, 0, [0; 6]), Verdict::ALLOW);
+    /// # Ok::<(), callgate::Error>(())
+    /// ```
+    pub fn verdict(&self, arch: Arch, nr: u32, args: [u64; 6]) -> Verdict {
+        let data = SeccompData { nr, arch: arch.token(), args, ..SeccompData::default() };
+        self.policy.evaluate(&data)
+    }
+
+    /// Lists what the filter does with each syscall of its architectures.
+    ///
+    /// ```
+    /// use callgate::explain::Outcome;
+    /// use callgate::{Arch, Filter, Verdict};
+    ///
+    /// let filter = Filter::builder(Arch::X86_64).allow(["read"])?.build()?;
+    /// let allowed = &filter.explain()?.arches[0].groups[0];
+    /// assert_eq!(allowed.outcome, Outcome::Always(Verdict::ALLOW));
+    /// assert_eq!(allowed.calls, [(0, "read")]);
+    /// # Ok::<(), callgate::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the filter is too complex for the default budget.
+    pub fn explain(&self) -> Result<Explanation> {
+        let meaning = Meaning::of_policy(&self.policy, Default::default())?;
+        let arches: Vec<Arch> = self.policy.arches().collect();
+        Ok(crate::explain::explain(meaning.store(), meaning.func(), &arches))
+    }
+}
+
+impl From<Policy> for Filter {
+    fn from(policy: Policy) -> Filter {
+        Filter { policy }
+    }
+}
+
+impl From<Filter> for Policy {
+    fn from(filter: Filter) -> Policy {
+        filter.policy
+    }
+}
