@@ -181,7 +181,7 @@ impl Store {
         if node == func.id() { func } else { self.handle(node) }
     }
 
-    /// The first variable that the node tests; [`VARS`] for a constant.
+    /// The first variable that the node tests; the number of variables for a constant.
     #[inline]
     pub fn var<N: Node>(&self, node: N) -> Var {
         self.stored(node).test()

@@ -29,7 +29,7 @@ pub struct ValueCondition {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ArgPart {
     /// All bits: 64, or 32 where registers have 32 bits
-    /// ([`has_wide_registers`](Arch::has_wide_registers)).
+    /// ([`has_wide_registers`](callgate_bpf::Arch::has_wide_registers)).
     Whole,
     /// The low 32 bits.
     Low,
