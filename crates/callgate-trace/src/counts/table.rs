@@ -11,9 +11,9 @@
 //! `tools/perf/builtin-trace.c`, and the output of strace 6.1 and perf 6.1.
 
 use super::words::{Field, MAX_WORDS, WordBuffer, Words, word_and_number};
-use crate::logs::lines::Line;
+use crate::logs::lines::{Line, too_many_rejected};
 use crate::names::{or_ignored, unknown_name};
-use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
+use callgate_bpf::diagnostic::{Position, Severity};
 use callgate_bpf::syscalls;
 use callgate_formats::diagnostics::messages::{Messages, Report};
 use callgate_formats::diagnostics::quote::shorten;
@@ -106,10 +106,6 @@ impl CountedName {
         self.rounded = self.rounded.saturating_add(rounded);
     }
 }
-
-/// After this many lines that are errors or have unknown names, a text is not read as counts or as a log of strace any
-/// more; it may still be an audit log.
-pub(crate) const MAX_REJECTED_LINES: usize = 1_000_000;
 
 /// Counts, and messages about their lines.
 struct Tallies {
@@ -240,13 +236,7 @@ impl CountTable {
     /// Adds the error that the lines from this position on were not read, because too many were rejected.
     pub(crate) fn give_up(&mut self, position: Position) {
         let found = if self.has_tables { &mut self.tables } else { &mut self.plain };
-        let message = format!(
-            "more than {MAX_REJECTED_LINES} lines are errors or have unknown names, the limit"
-        );
-        found.messages.add(
-            Diagnostic::error(Some(position), message)
-                .help("check whether this file contains counts of syscalls"),
-        );
+        found.messages.add(too_many_rejected(position));
     }
 
     /// Reads the next line of a log, which has no counts outside tables.

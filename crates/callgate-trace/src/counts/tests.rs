@@ -1,5 +1,5 @@
-use super::table::MAX_REJECTED_LINES;
 use super::*;
+use crate::logs::lines::MAX_REJECTED_LINES;
 use crate::read::{ReadOptions, read as read_recording};
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_bpf::syscalls::Arch;
@@ -382,4 +382,14 @@ fn a_text_with_too_many_rejected_lines_may_only_be_an_audit_log() {
     let options = ReadOptions { arch: Arch::X86_64, strict: false, partial: false };
     let read = read_recording(&(counts + record), &options).unwrap();
     assert_eq!(read.recording.total(), 1);
+}
+
+#[test]
+fn a_strace_log_with_too_many_unknown_names_is_an_error() {
+    let log: String =
+        (0..MAX_REJECTED_LINES + 100_000).map(|nr| format!("zz{nr}() = 0\n")).collect();
+    let options = ReadOptions { arch: Arch::X86_64, strict: false, partial: false };
+    let messages = read_recording(&format!("close(3) = 0\n{log}"), &options).unwrap_err();
+    let limit = "more than 1000000 lines are errors or have unknown names, the limit";
+    assert!(messages.iter().any(|message| message.message == limit), "{:?}", messages.last());
 }

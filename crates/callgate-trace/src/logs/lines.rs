@@ -54,6 +54,18 @@ impl<'t> Block<'t> {
     }
 }
 
+/// After this many lines that are errors or have unknown names, a text is not read as counts or as a log of strace any
+/// more; it may still be an audit log.
+pub(crate) const MAX_REJECTED_LINES: usize = 1_000_000;
+
+/// The error that lines from this position on were not read, because too many were rejected.
+pub(crate) fn too_many_rejected(position: Position) -> Diagnostic {
+    let message =
+        format!("more than {MAX_REJECTED_LINES} lines are errors or have unknown names, the limit");
+    Diagnostic::error(Some(position), message)
+        .help("check whether this file contains syscalls or counts of them")
+}
+
 /// Splits a text into blocks of complete lines.
 #[derive(Debug, Default)]
 pub(crate) struct LineSplitter {

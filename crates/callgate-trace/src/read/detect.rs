@@ -3,9 +3,9 @@
 //! JSON is recognized by its first characters. Any other text is a log or a table. Any of its lines, even the last, may
 //! tell which; therefore all readers read every line until one of them recognizes its format.
 
-use crate::counts::table::{CountTable, MAX_REJECTED_LINES};
+use crate::counts::table::CountTable;
 use crate::logs::audit::AuditLog;
-use crate::logs::lines::{Block, Line, LineSplitter, text_of};
+use crate::logs::lines::{Block, Line, LineSplitter, MAX_REJECTED_LINES, text_of};
 use crate::logs::strace::StraceLog;
 use crate::names::unknown_severity;
 use callgate_bpf::diagnostic::{Diagnostic, Position};
@@ -130,8 +130,12 @@ impl Candidates {
                 self.undecided(line);
             }
         }
-        let is_log = self.audit.is_detected() || self.strace.is_detected();
-        if !is_log && self.counts.rejected() > MAX_REJECTED_LINES {
+        let rejected = match (self.audit.is_detected(), self.strace.is_detected()) {
+            (true, _) => 0,
+            (_, true) => self.strace.rejected(),
+            _ => self.counts.rejected(),
+        };
+        if rejected > MAX_REJECTED_LINES {
             self.rejected_at = Some(Position { line: block.number, column: 1 });
         }
     }
@@ -158,6 +162,7 @@ impl Candidates {
     fn detected(mut self) -> DetectedFormat {
         if let Some(position) = self.rejected_at {
             self.counts.give_up(position);
+            self.strace.give_up(position);
         }
         let is_table = self.prefers_tables && self.counts.has_tables();
         if is_table {

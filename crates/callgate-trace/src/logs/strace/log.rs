@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::calls::BoundedCalls;
-use super::super::lines::{Block, Line};
+use super::super::lines::{Block, Line, too_many_rejected};
 use super::args::{is_closed, values};
 use super::line::{Event, ParsedLine, UNFINISHED};
 use super::names::{MAX_NAME, ResolvedName, ResolvedNames};
@@ -13,7 +13,7 @@ use crate::names::{not_on_arch, unknown_name};
 use crate::recording::{CallId, Recording, RecordingMethod, Run};
 use callgate_bpf::diagnostic::{Position, Severity};
 use callgate_bpf::syscalls::{self, Arch};
-use callgate_formats::diagnostics::messages::Messages;
+use callgate_formats::diagnostics::messages::{Messages, Report};
 use memchr::memmem::Finder;
 
 /// Whether a line proves that a text is a log of strace: a syscall with its result, or the first half of one.
@@ -126,6 +126,17 @@ impl StraceLog {
                 *skipped += 1;
             }
         }
+    }
+
+    /// The number of lines so far that are errors or have an unknown name.
+    pub(crate) fn rejected(&self) -> usize {
+        let reported = |severity| self.messages.reported(severity);
+        reported(Severity::Error).saturating_add(reported(Severity::Warning))
+    }
+
+    /// Adds the error that the lines from this position on were not read, because too many were rejected.
+    pub(crate) fn give_up(&mut self, position: Position) {
+        self.messages.add(too_many_rejected(position));
     }
 
     /// The recording, and messages about the log.
