@@ -83,6 +83,8 @@ needs! {
     Strace = "strace",
     /// An OCI runtime.
     Containers = "containers",
+    /// The SMT solvers z3 and cvc5; of the tests, only `cargo xtask smt` uses them.
+    Smt = "smt",
     /// A command or library of the system that is not named here.
     Tool = "tool",
     /// A feature of the running kernel that is not named here.
