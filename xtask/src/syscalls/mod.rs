@@ -161,7 +161,7 @@ mod tests {
             Options::parse(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
         };
         assert!(parse(&["--check", "--headers", "x"]).unwrap().check);
-        assert!(parse(&["--headers"]).unwrap_err().contains("--headers needs a directory"));
+        assert!(parse(&["--headers"]).unwrap_err().contains("missing value: --headers DIR"));
         assert!(parse(&["--chekc"]).unwrap_err().contains("--chekc"));
     }
 

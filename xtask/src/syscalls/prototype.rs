@@ -112,7 +112,9 @@ mod tests {
         assert_eq!(prototypes["openat"], openat);
         assert_eq!(prototypes["getpid"], []);
         assert!(read_formats("kernel 6.18.1\n").is_err());
-        assert!(read_formats("field:int x;\n").unwrap_err().contains("no call"));
+        assert!(
+            read_formats("field:int x;\n").unwrap_err().contains("does not belong to a syscall")
+        );
     }
 
     #[test]
@@ -126,7 +128,7 @@ mod tests {
         ];
         assert_eq!(arguments, expected);
         assert_eq!(read_prototype("f()"), Ok(("f", vec![])));
-        assert!(read_prototype("f(fd)").unwrap_err().contains("type and name"));
+        assert!(read_prototype("f(fd)").unwrap_err().contains("not a type and a name"));
         assert!(read_prototype("f(struct s x)").unwrap_err().contains("width"));
     }
 }
