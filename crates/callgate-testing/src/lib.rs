@@ -27,6 +27,7 @@
 #![forbid(unsafe_code)]
 
 pub mod filetest;
+pub mod random;
 
 use std::fmt;
 use std::panic::resume_unwind;

@@ -3,16 +3,14 @@
 //! The budget counts nodes and steps. What it does not count would show as time, so processor time has a limit too,
 //! where the system tells it: a hundred times what an unoptimized build takes.
 
-mod common;
-
 use std::time::Duration;
 
 use callgate::bpf::{Insn, Op, Program};
 use callgate::compile::{Options, compile, recompile};
 use callgate::diagram::{Budget, Store};
 use callgate::policy::{CallSet, Cmp, Condition, Field, Rule, Test};
-use callgate::{Endian, Verdict};
-use common::{Rng, arg_low, x86_64};
+use callgate::{Endian, Verdict, Word};
+use callgate_testing::random::{Rng, x86_64};
 
 const LIMIT: Duration = Duration::from_secs(200);
 
@@ -323,5 +321,5 @@ fn a_small_budget_is_an_error_with_the_limit() {
     store.policy(&x86_64(many.collect(), Verdict::ALLOW)).unwrap_err();
     assert_eq!(store.policy(&x86_64(vec![], Verdict::ALLOW)).unwrap(), small);
     assert_eq!(store.verdict(Verdict::ALLOW).unwrap(), allow);
-    assert_eq!(store.restrict(small, arg_low(0), 7).unwrap(), small);
+    assert_eq!(store.restrict(small, Word::arg_low(0).unwrap(), 7).unwrap(), small);
 }

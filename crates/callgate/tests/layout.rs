@@ -1,13 +1,11 @@
 //! Programs far longer than a conditional jump reaches, up to what the kernel accepts and beyond.
 
-mod common;
-
 use callgate::bpf::{Insn, MAX_INSNS, Op, Program};
 use callgate::codegen::{Aim, Model};
 use callgate::compile::{Compiled, Options, compile};
 use callgate::policy::{CallSet, Condition, Field, Policy, Rule, Section, Test};
 use callgate::{Arch, Verdict};
-use common::{Pool, Rng, x86_64};
+use callgate_testing::random::{Constants, Rng, x86_64};
 
 fn rule(calls: CallSet, when: Condition, verdict: Verdict) -> Rule {
     Rule { calls, when, verdict }
@@ -39,10 +37,10 @@ fn checks(count: u32) -> Policy {
 fn check(policy: &Policy, compiled: &Compiled) {
     assert!(compiled.stats.proved);
     assert!(compiled.program.len() <= MAX_INSNS);
-    let pool = Pool::of_policy(policy);
+    let constants = Constants::of_policy(policy);
     let mut rng = Rng::new(7);
     for _ in 0..500 {
-        let data = pool.call(&mut rng);
+        let data = constants.syscall(&mut rng);
         let run = compiled.program.run(&data, policy.endian());
         assert_eq!(run.verdict, policy.evaluate(&data), "{data:x?}");
     }

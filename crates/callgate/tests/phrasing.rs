@@ -1,15 +1,13 @@
 //! A program depends on what a policy means, not on how it is phrased: allow list or deny list, in any
 //! order of rules that does not change the meaning, split, repeated, or with tests that cannot fail.
 
-mod common;
-
 use callgate::bpf::Program;
 use callgate::codegen::{Aim, Model};
 use callgate::compile::{Options, compile};
 use callgate::frontend::oci;
 use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Section, Test};
 use callgate::{Arch, Verdict};
-use common::{Rng, cases, policies, policies_of_one_argument};
+use callgate_testing::random::{Rng, cases, policies, policies_of_one_argument};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 

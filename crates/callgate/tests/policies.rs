@@ -1,36 +1,18 @@
-//! Random policies: rules, diagram and generated program must say the same of every call asked.
-
-mod common;
+//! Random policies: the rules, the MTBDD and the generated programs agree on every syscall tried.
 
 use callgate::codegen::{Aim, Model};
 use callgate::compile::{Options, compile, recompile};
 use callgate::diagram::Store;
 use callgate::fuzz::{self, Input, Subject, plain_program};
 use callgate::policy::Policy;
-use common::{Pool, Rng, cases, policies, policies_of_one_argument};
+use callgate_testing::random::{Constants, Rng, cases, policies, policies_of_one_argument, x86_64};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
-
-fn diagram_says_what_the_rules_say(policy: &Policy, seed: u64) -> Result<(), TestCaseError> {
-    let mut store = Store::default();
-    let func = store.policy(policy).unwrap();
-    let (pool, mut rng) = (Pool::of_policy(policy), Rng::new(seed));
-    for _ in 0..400 {
-        let data = pool.call(&mut rng);
-        prop_assert_eq!(
-            store.evaluate(func, &data).unwrap(),
-            policy.evaluate(&data),
-            "{:x?}",
-            data
-        );
-    }
-    Ok(())
-}
 
 fn programs_say_what_the_rules_say(policy: &Policy, seed: u64) -> Result<(), TestCaseError> {
     let endian = policy.endian();
     let arches: Vec<_> = policy.arches().collect();
-    let pool = Pool::of_policy(policy);
+    let constants = Constants::of_policy(policy);
     let mut store = Store::default();
     let func = store.policy(policy).unwrap();
     for &model in Model::ALL {
@@ -42,7 +24,7 @@ fn programs_say_what_the_rules_say(policy: &Policy, seed: u64) -> Result<(), Tes
             prop_assert_eq!(compiled.stats.insns, program.len());
             let mut rng = Rng::new(seed);
             for _ in 0..150 {
-                let data = pool.call(&mut rng);
+                let data = constants.syscall(&mut rng);
                 let given = program.run(&data, endian).verdict;
                 prop_assert_eq!(given, policy.evaluate(&data), "{:x?} {:?}", data, options);
             }
@@ -54,15 +36,6 @@ fn programs_say_what_the_rules_say(policy: &Policy, seed: u64) -> Result<(), Tes
         }
     }
     Ok(())
-}
-
-proptest! {
-    #![proptest_config(cases(400))]
-
-    #[test]
-    fn the_diagram_says_what_the_rules_say(policy in policies(10), seed in any::<u64>()) {
-        diagram_says_what_the_rules_say(&policy, seed)?;
-    }
 }
 
 proptest! {
@@ -96,7 +69,7 @@ fn a_scattered_mask_next_to_a_single_value_stays_small() {
     let single = Condition::test(Test::eq(arg(1), 0xffff_ffff_0000_0000));
     let rule = |calls, when, verdict| Rule { calls, when, verdict };
     let third = Condition::test(Test::eq(arg(2), 0));
-    let policy = common::x86_64(
+    let policy = x86_64(
         vec![
             rule(CallSet::one(0), third, Verdict::ALLOW),
             rule(CallSet::range(0, 1), Condition::any([scattered, single]), Verdict::errno(1)),
@@ -119,7 +92,7 @@ fn a_window_leaves_nothing_of_the_word() {
         rule(Condition::test(Test::masked_eq(first, 0x2220_0111, 0))),
         rule(Condition::all([Test::eq(first, 256), Test::eq(second, 0)].map(Condition::test))),
     ];
-    let policy = common::x86_64(rules, Verdict::errno(22));
+    let policy = x86_64(rules, Verdict::errno(22));
     programs_say_what_the_rules_say(&policy, 1).unwrap();
 }
 

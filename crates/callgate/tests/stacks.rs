@@ -1,8 +1,6 @@
 //! Random stacks: the merged program must say what the kernel's loop over the filters says, at the
 //! boundary values of every constant, whatever the filters return.
 
-mod common;
-
 use callgate::Description;
 use callgate::bpf::{Insn, Op, Program, is_constant_allow};
 use callgate::codegen::{Aim, Model};
@@ -10,7 +8,7 @@ use callgate::compile::{Options, compile};
 use callgate::policy::Policy;
 use callgate::stack::{Stack, merge};
 use callgate::{Action, Arch, Endian, SeccompData, Verdict};
-use common::{Pool, Rng, cases, policies};
+use callgate_testing::random::{Constants, Rng, cases, policies};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -88,10 +86,10 @@ impl Source {
         }
     }
 
-    fn pool(&self) -> Pool {
+    fn constants(&self) -> Constants {
         match self {
-            Source::Policy(policy) => Pool::of_policy(policy),
-            Source::Compiled(program) | Source::Program(program) => Pool::of_program(program),
+            Source::Policy(policy) => Constants::of_policy(policy),
+            Source::Compiled(program) | Source::Program(program) => Constants::of_program(program),
         }
     }
 
@@ -133,9 +131,9 @@ proptest! {
         prop_assert!(merged.calls_run >= sources.len());
         let program = &merged.compiled.program;
         let mut rng = Rng::new(seed);
-        for pool in sources.iter().map(Source::pool) {
+        for constants in sources.iter().map(Source::constants) {
             for _ in 0..200 {
-                let data = pool.call(&mut rng);
+                let data = constants.syscall(&mut rng);
                 let wanted = most_severe(&sources, &data);
                 prop_assert_eq!(stack.run(&data), wanted, "{:x?}", data);
                 prop_assert_eq!(program.run(&data, Endian::Little).verdict, wanted, "{:x?}", data);

@@ -1,13 +1,11 @@
-//! Every arithmetic instruction, symbolically executed, against the reference interpreter: for all
-//! values of some bits of a word.
+//! Symbolic execution of every arithmetic instruction and comparison against the reference interpreter, for all values of
+//! some bits of a word.
 //!
-//! A holds eight free bits of a word at some place, with fixed bits around them; the other side is a
-//! constant, or X with a few free bits of another word. The result is seen eight bits at a time, as
-//! the value that the program returns.
+//! A holds eight free bits of a word with fixed bits around them. The other operand is a constant, or X with a few free
+//! bits of another word. The result is compared eight bits at a time: as the verdict of the program.
 
-use callgate::bpf::{Insn, Op, Program};
-use callgate::diagram::Store;
-use callgate::{Endian, SeccompData};
+use callgate_bpf::{Endian, Insn, Op, Program, SeccompData};
+use callgate_proof::diagram::Store;
 
 const CONSTANTS: [u32; 26] = [
     0,
@@ -38,7 +36,7 @@ const CONSTANTS: [u32; 26] = [
     u32::MAX,
 ];
 
-/// How A is made of eight bits: all instructions after the load.
+/// Instructions after the load that leave A with eight free bits.
 fn accumulators() -> Vec<Vec<Insn>> {
     let and = Insn::new(Op::AndK, 0xff);
     vec![
@@ -51,7 +49,7 @@ fn accumulators() -> Vec<Vec<Insn>> {
     ]
 }
 
-/// The values of a word that matter under a mask of free bits: all of them, and noise elsewhere.
+/// All values of the bits in `mask`; the other bits are those of `noise`.
 fn spread(mask: u32, noise: u32) -> Vec<u32> {
     let mut values = vec![];
     let mut subset = 0u32;
@@ -68,7 +66,7 @@ fn free(insns: &[Insn]) -> u32 {
     insns.iter().find(|insn| insn.op == Op::AndK).map_or(u32::MAX, |insn| insn.k)
 }
 
-/// Runs `insns` with A and X prepared, and looks at all bits of A after it.
+/// Runs `insns` with A and X prepared, and compares all bits of A afterwards.
 fn check(a: &[Insn], x: &[Insn], insns: &[Insn]) {
     // A is word 4 (the low half of the first argument), X made of word 6.
     let mut body = Vec::new();
@@ -137,7 +135,7 @@ fn arithmetic_with_a_constant_in_x() {
 
 /// X may be 0, and 32 or more.
 #[test]
-fn arithmetic_with_an_x_that_depends_on_the_call() {
+fn arithmetic_with_an_x_that_depends_on_the_syscall() {
     use Op::*;
     let xs = [
         vec![Insn::new(AndK, 0x3f)],

@@ -1,123 +1,14 @@
-//! Random policies, and the calls at which it is worth asking what a filter says.
+//! Random policies whose rules overlap.
 
-// Each test file uses its part.
-#![allow(dead_code)]
-
-use callgate::bpf::Program;
-use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Section, Test};
-pub(crate) use callgate::random::Rng;
-use callgate::{Arch, SeccompData, Verdict, Word};
+use callgate_bpf::{Arch, Verdict};
+use callgate_proof::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Section, Test};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// A value next to another one: itself, one more or less, a bit flipped, its halves swapped.
-pub(crate) fn near(value: u64, rng: &mut Rng) -> u64 {
-    match rng.below(12) {
-        0..4 => value,
-        4 | 5 => value.wrapping_sub(1),
-        6 | 7 => value.wrapping_add(1),
-        8 => value ^ 1 << rng.below(64),
-        9 => value ^ 1 << rng.below(32),
-        10 => value.rotate_left(32),
-        _ => value & 0xffff_ffff,
-    }
-}
+use super::near_constants::SPECIAL;
 
-const SPECIAL: [u64; 12] = [
-    0,
-    1,
-    2,
-    0x7fff_ffff,
-    0x8000_0000,
-    0xffff_ffff,
-    0x1_0000_0000,
-    0x7fff_ffff_ffff_ffff,
-    0x8000_0000_0000_0000,
-    0xffff_ffff_0000_0000,
-    0xffff_ffff_ffff_fffe,
-    u64::MAX,
-];
-
-/// The values that appear in a filter, from which calls are made up.
-#[derive(Default)]
-pub(crate) struct Pool {
-    tokens: Vec<u32>,
-    rng: Vec<u32>,
-    /// Per argument, and the instruction pointer last.
-    fields: [Vec<u64>; 7],
-}
-
-impl Pool {
-    pub(crate) fn of_policy(policy: &Policy) -> Pool {
-        let mut pool = Pool::default();
-        for section in policy.sections() {
-            pool.tokens.push(section.token());
-            for rule in &section.rules {
-                for (first, last) in rule.calls.ranges() {
-                    pool.rng.extend([*first, *last]);
-                }
-                rule.when.for_each_test(&mut |test| {
-                    let field = match test.field.low_word().argument() {
-                        Some((arg, _)) => usize::from(arg),
-                        None => 6,
-                    };
-                    pool.fields[field].extend([test.value, test.mask & test.value]);
-                    if test.mask != test.field.full_mask() {
-                        pool.fields[field].extend([test.mask, test.value | !test.mask]);
-                    }
-                });
-            }
-        }
-        pool
-    }
-
-    /// Every constant of a program may be any word's.
-    pub(crate) fn of_program(program: &Program) -> Pool {
-        let mut pool = Pool::default();
-        let constants: Vec<u32> =
-            program.iter().filter(|insn| insn.op.uses_k()).map(|insn| insn.k).collect();
-        for field in &mut pool.fields {
-            for (i, low) in constants.iter().enumerate() {
-                let high = constants[(i * 7 + 1) % constants.len()];
-                field.push(u64::from(high) << 32 | u64::from(*low));
-                field.push(u64::from(*low));
-            }
-        }
-        pool.rng = constants.clone();
-        pool.tokens = constants;
-        pool
-    }
-
-    /// A call near the constants of the filter.
-    pub(crate) fn call(&self, rng: &mut Rng) -> SeccompData {
-        let value = |from: &[u64], rng: &mut Rng| match rng.below(16) {
-            0 => rng.next(),
-            1 => near(rng.pick(&SPECIAL).unwrap(), rng),
-            _ if from.is_empty() => rng.below(3) as u64,
-            _ => near(rng.pick(from).unwrap(), rng),
-        };
-        let word = |from: &[u32], rng: &mut Rng| match rng.below(16) {
-            0 => rng.next() as u32,
-            1 => rng.pick(&SPECIAL).unwrap() as u32,
-            _ if from.is_empty() => rng.below(3) as u32,
-            2..6 => near(rng.pick(from).unwrap().into(), rng) as u32,
-            _ => rng.pick(from).unwrap().wrapping_add(rng.below(3) as u32).wrapping_sub(1),
-        };
-        let arch = match rng.below(8) {
-            0 => word(&self.tokens, rng),
-            _ if self.tokens.is_empty() => 0,
-            _ => rng.pick(&self.tokens).unwrap(),
-        };
-        SeccompData {
-            arch,
-            nr: word(&self.rng, rng),
-            instruction_pointer: value(&self.fields[6], rng),
-            args: std::array::from_fn(|arg| value(&self.fields[arg], rng)),
-        }
-    }
-}
-
-pub(crate) fn verdicts() -> impl Strategy<Value = Verdict> {
+/// Verdicts, most of them ALLOW or an errno, some unknown to the kernel.
+pub fn verdicts() -> impl Strategy<Value = Verdict> {
     select(vec![
         Verdict::ALLOW,
         Verdict::ALLOW,
@@ -158,7 +49,7 @@ fn masks() -> impl Strategy<Value = u64> {
 }
 
 fn fields() -> impl Strategy<Value = Field> {
-    // Few arguments, so that tests meet.
+    // Few arguments, so that tests overlap.
     let arg = prop_oneof![6 => 0u8..3, 1 => 3u8..6];
     prop_oneof![
         6 => arg.clone().prop_map(|arg| Field::arg(arg).unwrap()),
@@ -172,14 +63,14 @@ fn tests() -> impl Strategy<Value = Test> {
     (fields(), prop::option::weighted(0.4, masks()), cmps, values(), any::<bool>()).prop_map(
         |(field, mask, cmp, value, inside)| {
             let mask = mask.unwrap_or(u64::MAX) & field.full_mask();
-            // Mostly values that can be, sometimes such that cannot.
+            // Mostly values that can occur.
             let value = if inside { value & mask } else { value };
             Test { mask, ..Test::new(field, cmp, value) }
         },
     )
 }
 
-pub(crate) fn conditions() -> impl Strategy<Value = Condition> {
+fn conditions() -> impl Strategy<Value = Condition> {
     let test = tests().prop_map(Condition::test);
     let tree = test.prop_recursive(3, 8, 3, |inner| {
         prop_oneof![
@@ -215,8 +106,8 @@ fn rules() -> impl Strategy<Value = Rule> {
     })
 }
 
-/// Policies for one or several architectures of one machine.
-pub(crate) fn policies(most_rules: usize) -> impl Strategy<Value = Policy> {
+/// Policies with at most this many rules per section, for one or several architectures of one machine.
+pub fn policies(most_rules: usize) -> impl Strategy<Value = Policy> {
     let families = select(vec![
         vec![vec![Arch::X86_64]],
         vec![vec![Arch::X86_64, Arch::X32], vec![Arch::X86]],
@@ -246,9 +137,8 @@ pub(crate) fn policies(most_rules: usize) -> impl Strategy<Value = Policy> {
     })
 }
 
-/// Policies that look at one argument in many ways: masks, single values and ranges that get into each
-/// other's way.
-pub(crate) fn policies_of_one_argument() -> impl Strategy<Value = Policy> {
+/// Policies that test one argument with overlapping masks, single values and ranges.
+pub fn policies_of_one_argument() -> impl Strategy<Value = Policy> {
     let small = prop_oneof![
         3 => 0u64..64,
         2 => (0u32..32).prop_map(|bit| 1u64 << bit),
@@ -288,21 +178,8 @@ pub(crate) fn policies_of_one_argument() -> impl Strategy<Value = Policy> {
     prop::collection::vec(rule, 1..12).prop_map(|rules| x86_64(rules, Verdict::errno(22)))
 }
 
-/// A section for x86_64 alone, and everything else killed.
-pub(crate) fn x86_64(rules: Vec<Rule>, default: Verdict) -> Policy {
+/// A policy for x86_64 only; it kills the process on other architectures.
+pub fn x86_64(rules: Vec<Rule>, default: Verdict) -> Policy {
     let section = Section::new(Arch::X86_64, rules, default);
     Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap()
-}
-
-pub(crate) fn arg_low(arg: u8) -> Word {
-    Word::arg_low(arg).unwrap()
-}
-
-/// So many cases, or what `PROPTEST_CASES` says.
-pub(crate) fn cases(cases: u32) -> ProptestConfig {
-    let default = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
-    match std::env::var_os("PROPTEST_CASES") {
-        Some(_) => default,
-        None => ProptestConfig { cases, ..default },
-    }
 }
