@@ -14,10 +14,11 @@ use crate::task::{Result, workspace};
 pub(crate) const HELP: &str = "\
 usage: cargo xtask recording [--others] [--rounds N]
 
-Runs programs alone, under `callgate record` with each of its methods, and under
-`strace -f -o /dev/null`, in turn. Prints the median times as a table in Markdown, as
-in docs/recording.md. Omits what is not installed or not permitted. Redis listens on
-port 6397 of 127.0.0.1 meanwhile. The machine should be otherwise idle.
+Runs commands without a recorder, under `callgate record` with each of its methods,
+and under `strace -f -o /dev/null`, in turn. Prints the median times as a table in
+Markdown, as in docs/recording.md. Omits commands that are not installed and methods
+that are not permitted. Redis listens on port 6397 of 127.0.0.1 meanwhile. The machine
+should be otherwise idle.
 
   --others     instead, measure the cost of eBPF recording for processes that are not
                recorded: `getpid` with 0, 1, 2 and 4 recorders; needs root
@@ -30,28 +31,28 @@ const REQUESTS: &str = "20000";
 /// The time limit for a server to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-struct Way {
+struct Method {
     name: &'static str,
     /// The prefix of the command; `callgate` stands for the program.
     words: &'static [&'static str],
 }
 
 /// The first is the baseline.
-const WAYS: [Way; 5] = [
-    Way { name: "alone", words: &[] },
-    Way {
+const METHODS: [Method; 5] = [
+    Method { name: "not recorded", words: &[] },
+    Method {
         name: "tracepoint",
         words: &["callgate", "record", "--via", "tracepoint", "-o", "/dev/null", "--"],
     },
-    Way {
-        name: "ptrace",
+    Method {
+        name: "listener",
         words: &["callgate", "record", "--via", "ptrace", "-o", "/dev/null", "--"],
     },
-    Way {
+    Method {
         name: "stops",
         words: &["callgate", "record", "--via", "stops", "-o", "/dev/null", "--"],
     },
-    Way { name: "strace", words: &["strace", "-f", "-o", "/dev/null"] },
+    Method { name: "strace", words: &["strace", "-f", "-o", "/dev/null"] },
 ];
 
 struct Load {
@@ -79,7 +80,7 @@ const LOADS: [Load; 6] = [
         serves: false,
     },
     Load {
-        name: "dd, 60,000 calls",
+        name: "dd, 60,000 syscalls",
         words: &["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=30000"],
         serves: false,
     },
@@ -120,29 +121,30 @@ fn programs(rounds: usize) -> Result<Table> {
     write(&directory.join("cc.mk"), makefile(40, "cc -O1 -c hello.c -o $@.o"))?;
     write(&directory.join("hello.c"), HELLO)?;
     let callgate = build()?;
-    let mut table = Table::new(std::iter::once("").chain(WAYS.iter().map(|way| way.name)));
+    let mut table =
+        Table::new(std::iter::once("command").chain(METHODS.iter().map(|method| method.name)));
     for load in &LOADS {
         eprintln!("recording: {}", load.name);
-        let mut times = [const { Vec::new() }; WAYS.len()];
+        let mut times = [const { Vec::new() }; METHODS.len()];
         for _ in 0..rounds {
-            for (way, times) in WAYS.iter().zip(&mut times) {
-                times.extend(once(load, way, &callgate, &directory));
+            for (method, times) in METHODS.iter().zip(&mut times) {
+                times.extend(once(load, method, &callgate, &directory));
             }
         }
         let medians = times.map(median);
-        let Some(alone) = medians[0] else {
+        let Some(unrecorded) = medians[0] else {
             eprintln!("recording: {} is not available", load.words[0]);
             continue;
         };
         let cell = |median: &Option<Duration>| match median {
             None => "-".to_owned(),
             Some(median) => {
-                let ratio = median.as_secs_f64() / alone.as_secs_f64();
+                let ratio = median.as_secs_f64() / unrecorded.as_secs_f64();
                 format!("{} ({ratio:.2})", time(*median))
             }
         };
         let cells = medians[1..].iter().map(cell);
-        table.row([load.name.to_owned(), time(alone)].into_iter().chain(cells));
+        table.row([load.name.to_owned(), time(unrecorded)].into_iter().chain(cells));
     }
     Ok(table)
 }
@@ -174,8 +176,8 @@ fn makefile(targets: usize, recipe: &str) -> String {
 }
 
 /// The time of a load; `None` if it does not run with this method.
-fn once(load: &Load, way: &Way, callgate: &Path, directory: &Path) -> Option<Duration> {
-    let mut words = way.words.iter().chain(load.words);
+fn once(load: &Load, method: &Method, callgate: &Path, directory: &Path) -> Option<Duration> {
+    let mut words = method.words.iter().chain(load.words);
     let mut command = match *words.next()? {
         "callgate" => Command::new(callgate),
         program => Command::new(program),

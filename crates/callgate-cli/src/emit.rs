@@ -28,7 +28,7 @@ pub(crate) struct EmitOptions {
     #[arg(long, value_name = "FORMAT")]
     emit: Option<Emit>,
 
-    /// Print the size and expected cost of the program and the time to compile it
+    /// Print the size of the program, the mean number of executed instructions, and the time to compile it
     #[arg(long)]
     stats: bool,
 
@@ -49,7 +49,7 @@ pub(crate) enum Emit {
     Rust,
     /// A Go slice (golang.org/x/sys/unix)
     Go,
-    /// JSON with figures about the program and its instructions as rows of numbers
+    /// JSON: figures about the program, and its instructions as arrays of numbers
     Json,
 }
 
@@ -158,12 +158,12 @@ impl Figures {
         proof: &str,
     ) -> Figures {
         let mean = match stats.expected_insns {
-            Some(mean) => format!("{mean:.2} executed per syscall (weighted mean)"),
+            Some(mean) => format!("{mean:.2} instructions per syscall (weighted mean)"),
             None => "unknown: no known syscall is permitted".to_owned(),
         };
         let mut figures = Figures::about(sources, arches);
         figures.add("insns", stats.insns, "instructions", stats.insns.to_string());
-        figures.add("expected_insns", stats.expected_insns, "expected", mean);
+        figures.add("expected_insns", stats.expected_insns, "executed", mean);
         let calls = format!("{} syscalls", stats.constant_allow);
         figures.add("constant_allow", stats.constant_allow, "constant allow", calls);
         figures.add_work(stats, stopwatch, proof);

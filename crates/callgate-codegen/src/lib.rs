@@ -28,6 +28,8 @@
 //!
 //! Under the prior, all syscalls with a weight are always allowed, and every model scales them alike: without
 //! weights, all models generate the same program. They differ if syscalls of both kinds have weights.
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod arguments;
 mod code;

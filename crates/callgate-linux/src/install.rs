@@ -146,7 +146,7 @@ impl InstallError {
     pub fn help(&self) -> String {
         match &self.kind {
             InstallErrorKind::NeedsListener => {
-                "leave the flag out, or install the filter from a program that has a listener"
+                "omit the flag, or install the filter from a program that has a listener"
                     .into()
             }
             InstallErrorKind::NoNewPrivs(_) => "use Linux 3.5 or later".into(),
@@ -158,16 +158,16 @@ impl InstallError {
                 "use a kernel with CONFIG_SECCOMP_FILTER (zgrep SECCOMP /proc/config.gz)".into()
             }
             InstallErrorKind::NoSyscall(_) => {
-                "leave the flags out; prctl(2) works without them".into()
+                "omit the flags; prctl(2) works without them".into()
             }
             InstallErrorKind::UnknownFlags(_) => {
-                "leave these flags out, or use a newer kernel".into()
+                "omit these flags, or use a newer kernel".into()
             }
             InstallErrorKind::Program(_) => {
                 "please report this with the program (callgate disasm)".into()
             }
             InstallErrorKind::Privileges(_) => {
-                "the filter of a sandbox around this process may deny it; check there".into()
+                "the filter of a sandbox around this process may deny it; check the policy of the sandbox".into()
             }
             InstallErrorKind::Memory { .. } => {
                 "install fewer filters, or merge them into one; `grep Seccomp_filters \
@@ -175,7 +175,7 @@ impl InstallError {
                     .into()
             }
             InstallErrorKind::Other(why) if why.raw_os_error() == Some(libc::EPERM) => {
-                "the filter of a sandbox around this process may deny seccomp(2); check there"
+                "the filter of a sandbox around this process may deny seccomp(2); check the policy of the sandbox"
                     .into()
             }
             InstallErrorKind::Other(_) => "see seccomp(2) for the meaning of this error".into(),

@@ -21,10 +21,10 @@ fn now() -> Result<u64, Trouble> {
     raw::now().ok_or(Trouble::NoClock)
 }
 
-/// One iteration of what is measured.
+/// The body of the measured loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// One call.
+    /// One syscall.
     Call(RawCall),
     /// `close(dup(0))`, `getpid`, `getuid`, `umask(022)`: the loop of UnixBench's "syscall".
     UnixBench,
@@ -59,7 +59,7 @@ impl Body {
                 }
                 Ok(sum)
             }
-            // The loop of one call has nothing in it but the call.
+            // The loop contains nothing but the syscall.
             (None, Body::Call(RawCall { nr, args })) => {
                 let start = now()?;
                 for _ in 0..count {
@@ -82,7 +82,7 @@ impl Body {
     #[inline]
     fn once(&self) {
         let one = |nr, arg| {
-            // SAFETY: these calls touch no memory but what is given to them below.
+            // SAFETY: these syscalls access only the memory that is passed to them below.
             unsafe { system_call(nr, [arg, 0, 0, 0, 0, 0]) }
         };
         match self {
@@ -120,7 +120,7 @@ fn wait_once() {
     let mut mutex = libc::PTHREAD_MUTEX_INITIALIZER;
     let mut condition = libc::PTHREAD_COND_INITIALIZER;
     let past = libc::timespec { tv_sec: 1, tv_nsec: 0 };
-    // SAFETY: both are initialised, of this thread alone, locked and unlocked by it, and do not move.
+    // SAFETY: both are initialised, used by this thread only, and do not move.
     unsafe {
         libc::pthread_mutex_lock(&raw mut mutex);
         libc::pthread_cond_timedwait(&raw mut condition, &raw mut mutex, &raw const past);

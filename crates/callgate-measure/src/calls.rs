@@ -1,25 +1,23 @@
 //! The syscalls that can be measured, and their arguments.
 //!
-//! Under no filter a call is executed thousands of times, so it must not block, end the process, change
-//! what matters, or write to memory. Each call here has arguments with which the kernel does next to
-//! nothing: no file (-1), an empty name, no address (0), no process of that number, or a value that it
-//! refuses. A filter sees
-//! exactly these arguments, so a check of arguments is measured on the way that they take; the values are
-//! chosen so that usual profiles permit them where they permit the call at all (`socket` asks for
-//! AF_UNIX, `clone` for a thread, `personality` only reads).
+//! Without a filter, a syscall is executed thousands of times, so it must not block, end the process, have lasting
+//! effects, or write to memory. Each syscall here has arguments with which the kernel does almost nothing: an invalid
+//! descriptor (-1), an empty path, a null pointer, a process that does not exist, or an invalid value. A filter that
+//! inspects arguments sees exactly these and takes the corresponding branches. The values are chosen so that usual
+//! profiles permit them if they permit the syscall at all (`socket` requests AF_UNIX, `clone` a thread, `personality`
+//! returns the current one).
 //!
-//! Left out are calls without arguments that do what they do (`fork`, `vfork`, `exit_group`, `pause`,
-//! `sync`, `rt_sigreturn`, …): nothing stops them but a filter. `callgate bench --list-calls` prints
-//! the table.
+//! Syscalls that have an effect with any arguments are excluded (`fork`, `vfork`, `exit_group`, `pause`, `sync`,
+//! `rt_sigreturn`, …). `callgate bench --list-calls` prints the table.
 //!
-//! Source of what the kernel refuses first: `SYSCALL_DEFINE` of each call.
+//! Source of the errors: `SYSCALL_DEFINE` of each syscall.
 
 use callgate::{Arch, SeccompData};
 
 use crate::raw::RawCall;
 use crate::subject::{self, Subject, Treatment};
 
-/// A call that can be measured.
+/// A syscall that can be measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StandIn {
     /// Its name.
@@ -27,31 +25,31 @@ pub struct StandIn {
     nr: u32,
     /// The arguments.
     pub args: [u64; 6],
-    /// What the kernel does with them.
+    /// The effect of the syscall with these arguments.
     pub effect: &'static str,
 }
 
 /// -1 as a descriptor.
 const NO: u64 = u64::MAX;
 
-/// In the table, in place of the address of an empty name.
+/// In the table, stands for the address of an empty string.
 const EMPTY: u64 = u64::MAX - 1;
 
-/// A process that does not exist: beyond the largest number.
+/// A process ID that does not exist: above the maximum.
 const NOBODY: u64 = 0x7fff_ffff;
 
-/// A value that is no command, option, clock or resource.
+/// A value that is not a command, option, clock or resource.
 const ODD: u64 = 0x7ff;
 
-const NO_FILE: &str = "no file: EBADF, or EINVAL";
-const NO_NAME: &str = "an empty name: ENOENT, or EINVAL";
-const NO_PLACE: &str = "no address: EFAULT, or EINVAL";
-const READS: &str = "reads a number";
-const REFUSED: &str = "refused: EINVAL";
-const NO_PROCESS: &str = "no such process: ESRCH, ECHILD";
+const NO_FILE: &str = "invalid descriptor: EBADF or EINVAL";
+const NO_NAME: &str = "empty path: ENOENT or EINVAL";
+const NO_PLACE: &str = "null pointer: EFAULT or EINVAL";
+const READS: &str = "returns a number";
+const REFUSED: &str = "invalid value: EINVAL";
+const NO_PROCESS: &str = "no such process: ESRCH or ECHILD";
 const KEEPS: &str = "changes nothing";
 
-/// Arguments, what happens, and the calls of which that is true. Further arguments are 0.
+/// Arguments, their effect, and the syscalls for which this is true. Further arguments are 0.
 type Row = (&'static [u64], &'static str, &'static [&'static str]);
 
 #[rustfmt::skip]
@@ -82,10 +80,10 @@ const TABLE: &[Row] = &[
         "rt_sigtimedwait", "io_setup", "clone3", "pipe", "pipe2", "getresuid", "getresgid",
         "sched_getattr", "capget", "clock_gettime", "clock_nanosleep", "io_uring_setup",
         "name_to_handle_at", "symlinkat", "open_by_handle_at"]),
-    (&[0, 129, 1], "wakes none (FUTEX_WAKE, private)", &["futex"]),
-    (&[1, 15], "AF_UNIX, of no type: EINVAL", &["socket", "socketpair"]),
+    (&[0, 129, 1], "wakes no thread (FUTEX_WAKE, private)", &["futex"]),
+    (&[1, 15], "AF_UNIX, invalid type: EINVAL", &["socket", "socketpair"]),
     (&[0x10000, 0x10000], "CLONE_THREAD alone: EINVAL", &["clone"]),
-    (&[0xffff_ffff], "reads the personality", &["personality"]),
+    (&[0xffff_ffff], "returns the personality", &["personality"]),
     (&[1], REFUSED, &["munmap", "mprotect", "mremap", "madvise", "msync", "mincore", "close_range"]),
     (&[NO, NO], REFUSED, &["setuid", "setgid", "select", "pselect6", "eventfd2", "epoll_create1", "signalfd4",
         "timerfd_create", "userfaultfd"]),
@@ -97,16 +95,16 @@ const TABLE: &[Row] = &[
         "kill", "tkill", "pidfd_open"]),
     (&[NOBODY, NOBODY], NO_PROCESS, &["tgkill", "kcmp"]),
     (&[16, NOBODY], NO_PROCESS, &["ptrace"]),
-    (&[0, 0, 0, 8], "no signal, or no set: EINVAL, or nothing", &["rt_sigaction", "rt_sigprocmask"]),
-    (&[], "no room: ERANGE", &["getcwd"]),
+    (&[0, 0, 0, 8], "invalid signal, null pointers: EINVAL or no effect", &["rt_sigaction", "rt_sigprocmask"]),
+    (&[], "buffer of size 0: ERANGE", &["getcwd"]),
 ];
 
-/// The address of an empty name, the same in a child.
+/// The address of an empty string, the same in a child.
 fn empty_name() -> u64 {
     c"".as_ptr().expose_provenance() as u64
 }
 
-/// An argument as people read it.
+/// An argument as text.
 fn show(arg: u64) -> String {
     match arg {
         NO => "-1".to_owned(),
@@ -117,7 +115,7 @@ fn show(arg: u64) -> String {
 }
 
 impl StandIn {
-    /// Every call of this machine that can be measured, in the order of the table.
+    /// All syscalls of this machine that can be measured, in the order of the table.
     pub fn all() -> impl Iterator<Item = StandIn> {
         let rows = TABLE.iter().flat_map(|(args, effect, names)| {
             names.iter().map(move |name| (*name, *args, *effect))
@@ -132,7 +130,7 @@ impl StandIn {
         })
     }
 
-    /// The table: arguments, names and effect, whatever the machine.
+    /// The table for all machines: arguments, names and effect.
     pub fn groups() -> impl Iterator<Item = (String, &'static [&'static str], &'static str)> {
         TABLE.iter().map(|(args, effect, names)| {
             let args = args.iter().map(|arg| show(*arg)).collect::<Vec<_>>().join(", ");
@@ -140,17 +138,17 @@ impl StandIn {
         })
     }
 
-    /// The call of this name; `None` when it cannot be measured or does not exist on this machine.
+    /// The syscall of this name; `None` if it cannot be measured or does not exist on this machine.
     pub fn find(name: &str) -> Option<StandIn> {
         StandIn::all().find(|call| call.name == name)
     }
 
-    /// The call as a filter sees it.
+    /// The syscall as a filter sees it.
     pub fn data(&self) -> SeccompData {
         subject::call_data(self.nr, self.args).unwrap_or_default()
     }
 
-    /// The arguments as people read them, without the zeros at the end.
+    /// The syscall as text, without trailing zeros.
     pub fn show(&self) -> String {
         let last = self.args.iter().rposition(|arg| *arg != 0).map_or(0, |last| last + 1);
         let args = self.args.iter().take(last).map(|arg| show(*arg));
@@ -162,11 +160,10 @@ impl StandIn {
     }
 }
 
-/// Calls that show each treatment that these subjects have for calls: one that the cache answers, one that
-/// is looked at and allowed, and one that is denied, of each subject. Where the subjects do not have
-/// them, there are fewer.
+/// Chooses syscalls such that each subject has, if possible, one that the cache answers, one that its filters allow and
+/// one that they deny.
 pub fn choose(subjects: &[Subject]) -> Vec<StandIn> {
-    /// What people know, in front of the table.
+    /// Well-known syscalls, preferred to the others of the table.
     const KNOWN: &[&str] =
         &["getpid", "socket", "clone", "personality", "read", "keyctl", "ptrace", "setns"];
     let known = KNOWN.iter().filter_map(|name| StandIn::find(name));

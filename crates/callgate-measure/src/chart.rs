@@ -1,18 +1,18 @@
 //! Charts as SVG: bars of overheads with confidence intervals, and box plots of batches.
 //!
-//! They need no script and no font of their own; colours are classes that the page gives, once for light
-//! and once for dark. Every number in a chart is also in the page's table.
+//! They contain no scripts and no fonts. Colours are classes of the page's style sheet, which has a light and a dark
+//! palette. Every number of a chart is also in a table of the page.
 
 use std::fmt::Write;
 
 use crate::report::Section;
 use crate::stats::Interval;
 
-/// Width of a chart, and where its bars begin and end.
+/// The width of a chart, and the start and end of its bars.
 const WIDTH: f64 = 720.0;
 const LEFT: f64 = 190.0;
 const RIGHT: f64 = 650.0;
-/// Height of a row, and of the axis below all.
+/// The height of a row, and of the axis below the rows.
 const ROW: f64 = 28.0;
 const AXIS: f64 = 44.0;
 
@@ -24,7 +24,7 @@ struct Scale {
 }
 
 impl Scale {
-    /// One that holds both values, with about five ticks.
+    /// A scale that contains both values, with about five ticks.
     fn of(low: f64, high: f64) -> Scale {
         let rough = ((high - low) / 5.0).max(1e-3);
         let power = 10f64.powf(rough.log10().floor());
@@ -49,7 +49,7 @@ impl Scale {
 pub fn bars(section: &Section) -> String {
     let rows: Vec<(&str, Interval)> =
         section.rows.iter().skip(1).map(|row| (row.name.as_str(), row.estimate.overhead)).collect();
-    let unit = "nanoseconds over no filter, median and its 95 % interval";
+    let unit = "overhead in nanoseconds, median and its 95 % confidence interval";
     intervals(&format!("Overhead: {}", section.title), unit, &rows, 0.0, 1)
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn intervals(
     digits: usize,
 ) -> String {
     let longest = rows.iter().map(|(_, value)| value.high).fold(base, f64::max);
-    // A denied call may cost less than one that is executed.
+    // A denied syscall may take less time than an executed one.
     let lowest = rows.iter().map(|(_, value)| value.low).fold(base, f64::min);
     let scale = Scale::of(lowest, longest);
     let mut svg = open(rows.len(), title);
@@ -94,7 +94,7 @@ pub fn boxes(section: &Section) -> String {
     let lowest = section.rows.iter().map(|row| row.estimate.spread.minimum).fold(highest, f64::min);
     let scale = Scale::of(lowest, highest);
     let mut svg = open(section.rows.len(), &format!("Spread: {}", section.title));
-    let what = "nanoseconds: minimum, quartiles and median, 95 % are below the end";
+    let what = "nanoseconds: minimum, quartiles, median and 95th percentile";
     axis(&mut svg, &scale, section.rows.len(), what);
     for (at, row) in section.rows.iter().enumerate() {
         let (spread, y) = (row.estimate.spread, at as f64 * ROW);
@@ -145,7 +145,7 @@ fn axis(svg: &mut String, scale: &Scale, rows: usize, unit: &str) {
 }
 
 fn label(svg: &mut String, y: f64, name: &str) {
-    /// What fits in front of a bar.
+    /// A label, shortened to the space before a bar.
     const CHARS: usize = 26;
     let shown: String = match name.chars().count() {
         count if count > CHARS => {
@@ -166,7 +166,7 @@ fn whisker(svg: &mut String, low: f64, high: f64, y: f64) {
     );
 }
 
-/// Text as it may stand in HTML and XML.
+/// Escapes text for HTML and XML.
 pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

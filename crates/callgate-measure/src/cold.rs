@@ -2,7 +2,7 @@
 //!
 //! Two separate effects make a filter slower after other work:
 //! - Its branches are no longer in the branch target buffer, so each *taken* branch waits until it is decoded. A list
-//!   whose tests jump over the return behind them takes one branch per rule. Neither data nor code with few jumps has
+//!   whose tests jump over a return takes one branch per rule. Neither data nor code with few jumps has
 //!   this effect: the buffers of current processors hold up to about 24,000 branches. So every cache line of the code
 //!   has a jump, and there is at least [`LEAST_CODE`] of it.
 //! - Its code is no longer in the second-level cache or, with more data than the last level holds, in any cache. Then
@@ -54,7 +54,7 @@ impl Cold {
         self.data
     }
 
-    /// Bytes of code that are executed, a jump in each line of 64; none where it is not known how.
+    /// Bytes of code that are executed, with a jump in each line of 64; none on unsupported architectures.
     pub fn code(&self) -> usize {
         if cfg!(target_arch = "x86_64") { self.code } else { 0 }
     }
@@ -76,7 +76,7 @@ fn kibibytes(text: &str) -> Option<usize> {
     text.strip_suffix('K')?.parse::<usize>().ok()?.checked_mul(1 << 10)
 }
 
-/// Memory that is touched.
+/// The data that is read and the code that is executed to evict caches.
 pub(crate) struct Clutter {
     data: Vec<u64>,
     code: *mut c_void,
@@ -88,16 +88,16 @@ impl Clutter {
         let words = cold.data() / size_of::<u64>();
         let mut data = Vec::new();
         data.try_reserve_exact(words).map_err(|_| io::ErrorKind::OutOfMemory)?;
-        // Pages that nothing was written to would all be the same one.
+        // Pages that were never written would all be mapped to the zero page.
         data.resize(words, 1);
         let code = if cold.code() > 0 { map_jumps(cold.code())? } else { ptr::null_mut() };
         Ok(Clutter { data, code, code_bytes: cold.code() })
     }
 
-    /// Reads every line of the data, and executes one jump in every line of the code. How many lines of
-    /// data were read.
+    /// Reads every cache line of the data, and executes one jump in every cache line of the code. Returns the number of
+    /// lines of data that were read.
     pub(crate) fn touch(&self) -> u64 {
-        // The value must be used: of a reference to it alone nothing is read.
+        // The value must be used; taking a reference alone reads nothing.
         let first = self.data.iter().step_by(LINE / size_of::<u64>());
         let lines =
             std::hint::black_box(first.fold(0, |sum, word| sum + std::hint::black_box(*word)));
@@ -120,7 +120,7 @@ impl Drop for Clutter {
     }
 }
 
-/// A function that jumps from one cache line to the next and returns from the last, for x86-64.
+/// Generates a function that jumps from each cache line to the next and returns from the last, for x86-64.
 fn map_jumps(size: usize) -> io::Result<*mut c_void> {
     let (read, write) = (libc::PROT_READ, libc::PROT_WRITE);
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
@@ -133,7 +133,7 @@ fn map_jumps(size: usize) -> io::Result<*mut c_void> {
     let bytes = unsafe { std::slice::from_raw_parts_mut(code.cast::<u8>(), size) };
     let lines = size / LINE;
     for (number, line) in bytes.chunks_mut(LINE).enumerate() {
-        // jmp +62: to the next line, the jump itself taking two bytes; ret.
+        // jmp +62, to the next line: the jump itself has two bytes; ret.
         let code: &[u8] = if number + 1 < lines { &[0xeb, 0x3e] } else { &[0xc3] };
         line[..code.len()].copy_from_slice(code);
     }

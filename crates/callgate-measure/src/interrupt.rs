@@ -1,23 +1,23 @@
-//! Ctrl-C stops a measurement, not the program: the samples so far are kept.
+//! Handler of SIGINT and SIGTERM that stops a measurement and keeps the samples so far.
 //!
-//! A second one ends the program at once, but not when it comes within a second: `timeout` and others send the
-//! same signal to a process and to its group.
+//! A second signal ends the program at once, unless it arrives within a second of the first: `timeout` and other programs
+//! send the same signal to a process and to its group.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::raw;
 
-/// How long after the first signal another one is taken for the same, in nanoseconds.
+/// The time after the first signal during which others count as the same one, in nanoseconds.
 const SAME: u64 = 1_000_000_000;
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 
-/// When it was requested, on the monotonic clock; 0 before.
+/// The time of the first signal on the monotonic clock; 0 before.
 static SINCE: AtomicU64 = AtomicU64::new(0);
 
 extern "C" fn request(signal: libc::c_int) {
     let now = raw::now().unwrap_or(1);
-    // One of the two signals may come while the other is handled.
+    // One of the two signals may arrive while the other is handled.
     let since = SINCE
         .compare_exchange(0, now, Ordering::AcqRel, Ordering::Acquire)
         .unwrap_or_else(|since| since);
@@ -31,7 +31,8 @@ extern "C" fn request(signal: libc::c_int) {
     }
 }
 
-/// Makes the first SIGINT or SIGTERM end measurements; one that comes a second later ends the process.
+/// Installs the handler: the first SIGINT or SIGTERM stops measurements; another one, at least a second later, ends the
+/// process.
 pub fn on_ctrl_c() {
     // SAFETY: a zeroed `sigaction` has no mask and no flags; the handler touches atomics, reads the clock
     // and raises a signal, which handlers may.
@@ -45,7 +46,7 @@ pub fn on_ctrl_c() {
     }
 }
 
-/// Whether a measurement is to end.
+/// Whether measurements should stop.
 pub(crate) fn is_requested() -> bool {
     REQUESTED.load(Ordering::Relaxed)
 }

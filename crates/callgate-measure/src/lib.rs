@@ -1,13 +1,13 @@
 //! What seccomp filters cost on the running kernel.
 //!
-//! - [`measure()`]: subjects beside each other, each in processes of its own, with statistics.
-//! - [`Subject`]: a stack of filters under which nothing dies; [`StandIn`]: calls that can be measured.
-//! - [`stats`]: medians and what they are known to.
-//! - [`libseccomp`]: programs in the shape in which libseccomp makes them, to compare with.
-//! - [`experiment`]: published experiments, each one function.
+//! - [`measure()`]: measures subjects in child processes, round by round, with statistics.
+//! - [`Subject`]: a stack of filters that kills no process; [`StandIn`]: a syscall that can be measured.
+//! - [`stats`]: medians and their confidence intervals.
+//! - [`libseccomp`]: the programs that libseccomp generates, as a baseline.
+//! - [`experiment`]: published experiments.
 //! - [`workload`]: real servers under filters, driven by their usual clients.
-//! - [`engines`]: the engines that run programs in user space, on workloads of their own.
-//! - [`page`], [`chart`]: results for people, as a page with charts.
+//! - [`engines`]: the engines that run programs in user space.
+//! - [`page`], [`chart`]: results as an HTML page with charts.
 //!
 //! `unsafe` code is in `raw.rs`, `cold.rs`, `body.rs`, `worker.rs`, `interrupt.rs` and `workload/process.rs`.
 //!

@@ -2,9 +2,9 @@
 //!
 //! A round is one process per subject, in an order that changes with the round, so that disturbances affect all
 //! subjects alike. Each process measures every body in short batches; the median of its batches is one sample. The
-//! overhead of a subject is the difference from "no filter" in the same round. Reported are the median of these
-//! differences over all rounds and its confidence interval. Rounds are the unit, not batches, because memory is at
-//! different addresses in each process, which shifts all of its batches in the same direction.
+//! overhead of a subject is the difference from "no filter" in the same round. The estimate is the median of these
+//! differences over all rounds, with its confidence interval. The sampling unit is the round, not the batch, because memory
+//! is at different addresses in each process, which shifts all of its batches in the same direction.
 //!
 //! "No filter" is measured twice in each round. The difference between the two is the noise floor.
 
@@ -18,28 +18,29 @@ use crate::stats::{self, Interval, Summary};
 use crate::subject::Subject;
 use crate::worker::{self, Batches, MeasureError};
 
-/// The number of rounds between two looks at the confidence intervals, which take as long as a round.
+/// The number of rounds between two computations of the confidence intervals, which take as long as a round.
 const CHECKED_EVERY: usize = 10;
 
-/// What is to be measured.
+/// The subjects and bodies to measure, and when to stop.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The subjects. The first is the baseline: no filter.
     pub subjects: Vec<Subject>,
-    /// What each of them executes.
+    /// The loop bodies that each subject executes.
     pub bodies: Vec<Body>,
-    /// A mean over the bodies, if the mean is what is measured.
+    /// If given, the result is this mean over the bodies.
     pub mean: Option<Mean>,
-    /// How each process measures.
+    /// The batches of each process.
     pub batches: Batches,
-    /// The minimum number of rounds, even when the time is over.
+    /// The minimum number of rounds, even if the time is over.
     pub min_rounds: usize,
     /// The maximum number of rounds.
     pub max_rounds: usize,
     /// The time after which no further round starts.
     pub time: Duration,
-    /// After `min_rounds` and a third of the time, stop when all overheads are known to this share of themselves, or
-    /// to [`stats::RESOLUTION`]; 0 for never. With a mean, only its overheads count: rare bodies may be imprecise.
+    /// The relative precision. After `min_rounds` and a third of the time, measuring stops when the confidence intervals
+    /// of all overheads are at most this share of the overhead, or [`stats::RESOLUTION`]; 0 for never. With a mean, only
+    /// its overheads count: rare bodies may be imprecise.
     pub precision: f64,
     /// The seed of the order of subjects.
     pub seed: u64,
@@ -48,17 +49,17 @@ pub struct Plan {
 /// A mean over bodies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mean {
-    /// What it is.
+    /// The title in reports.
     pub title: String,
-    /// For the bodies in their order.
+    /// The weights of the bodies, in their order.
     pub weights: Vec<f64>,
 }
 
-/// What was measured.
+/// The samples of a measurement.
 #[derive(Clone, Debug)]
 pub struct Samples {
-    /// Per subject (with "no filter" once more at the end), body and round: nanoseconds per iteration,
-    /// batch by batch.
+    /// Nanoseconds per iteration, batch by batch: per subject (with the second "no filter" at the end), body and
+    /// round.
     times: Vec<Vec<Vec<Vec<f64>>>>,
     rounds: usize,
     /// Whether Ctrl-C stopped it.
@@ -80,10 +81,10 @@ pub struct Estimate {
     pub spread: Summary,
 }
 
-/// Measures; `tell` is called with the share of the work that is done.
+/// Measures; calls `tell` with the share of the work that is done.
 ///
 /// # Errors
-/// When a process cannot be started, a filter is refused, or a process dies.
+/// If a process cannot be started, a filter cannot be installed, or a process ends early.
 pub fn measure(plan: &Plan, tell: &mut dyn FnMut(f64)) -> Result<Samples, MeasureError> {
     let start = Instant::now();
     let again = plan.subjects.first();
@@ -94,7 +95,7 @@ pub fn measure(plan: &Plan, tell: &mut dyn FnMut(f64)) -> Result<Samples, Measur
     let mut order: Vec<usize> = (0..subjects.len()).collect();
     while samples.rounds < plan.max_rounds {
         let elapsed = start.elapsed();
-        // Disturbances last: a narrow interval after a short time is not reliable.
+        // Disturbances last long: a narrow interval after a short time is not reliable.
         let is_due = elapsed >= plan.time / 3 && samples.rounds.is_multiple_of(CHECKED_EVERY);
         let precise = is_due
             && samples.outliers() <= stats::MAX_OUTLIERS
@@ -139,7 +140,7 @@ impl Samples {
         self.rounds
     }
 
-    /// What is known of a subject and a body of the plan; `None` without a complete round.
+    /// The estimate for a subject and a body of the plan; `None` without a complete round.
     pub fn estimate(&self, subject: usize, body: usize) -> Option<Estimate> {
         let batches = self.times.get(subject)?.get(body)?;
         let all: Vec<f64> = batches.iter().flatten().copied().collect();
@@ -151,8 +152,7 @@ impl Samples {
         })
     }
 
-    /// The same for a mean over bodies with these weights, which are for the bodies in their order. The
-    /// spread is that of the rounds.
+    /// The same for the mean over the bodies with these weights, in their order. The spread is that of the rounds.
     pub fn weighted(&self, subject: usize, weights: &[f64]) -> Option<Estimate> {
         let values = self.means(weights, |body| self.values(subject, body));
         Some(Estimate {
@@ -213,8 +213,8 @@ impl Samples {
         means
     }
 
-    /// Whether the overheads of all subjects are known to this share of themselves: those of the mean, or
-    /// without one those of each body.
+    /// Whether the overheads of all subjects have this relative precision: those of the mean, or without a mean those of
+    /// each body.
     fn is_precise(&self, mean: Option<&Mean>, precision: f64) -> bool {
         let is_known = |noise: Option<Interval>, overhead: &dyn Fn(usize) -> Option<Interval>| {
             noise.is_some_and(|noise| {
@@ -246,7 +246,7 @@ fn seed(subject: usize, body: usize) -> u64 {
 mod tests {
     use super::*;
 
-    /// "No filter", one filter, and "no filter" again: always so many nanoseconds.
+    /// Samples of "no filter", one filter, and the second "no filter", with these constant times.
     fn steady(nanoseconds: [f64; 3]) -> Samples {
         steady_bodies(nanoseconds.map(|time| vec![time]))
     }

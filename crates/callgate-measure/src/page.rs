@@ -1,4 +1,4 @@
-//! A report as a page of its own: one file without scripts, fonts or links, for light and dark screens.
+//! A report as an HTML page: a single file without scripts, fonts or links, with a light and a dark palette.
 
 use std::fmt::Write;
 
@@ -36,7 +36,7 @@ pub fn page(report: &Report) -> String {
     let noisy = report.noisy.as_deref();
     let mut page = start(&report.title, &report.setting, noisy, report.interrupted);
     if !report.findings.is_empty() {
-        page.push_str("<h2>What follows</h2>\n<div class=\"wide\"><table>\n");
+        page.push_str("<h2>Findings</h2>\n<div class=\"wide\"><table>\n");
         for finding in &report.findings {
             let (text, unit) = (escape(finding.text), escape(finding.unit));
             let known = finding.known.map_or(String::new(), |Known { interval, is_resolved }| {
@@ -60,10 +60,10 @@ pub fn page(report: &Report) -> String {
     page + END
 }
 
-/// What ends a page.
+/// The end of a page.
 pub(crate) const END: &str = "</body>\n</html>\n";
 
-/// A page up to what was measured.
+/// The start of a page: title, warnings, and facts about the measurement.
 pub(crate) fn start(
     title: &str,
     setting: &[(&'static str, String)],
@@ -80,7 +80,9 @@ pub(crate) fn start(
         let _ = writeln!(page, "<p class=\"warning\">Too noisy: {}.</p>", escape(why));
     }
     if interrupted {
-        page.push_str("<p class=\"warning\">Ended before its time: fewer rounds.</p>\n");
+        page.push_str(
+            "<p class=\"warning\">Stopped early: the figures are from fewer rounds.</p>\n",
+        );
     }
     page.push_str("<dl>\n");
     for (label, text) in setting {

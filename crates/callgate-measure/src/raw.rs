@@ -11,15 +11,15 @@ pub struct RawCall {
     pub(crate) args: [u64; 6],
 }
 
-/// Makes a call. What the kernel returns, a negative errno included.
+/// Makes a system call; returns the value of the kernel, which may be a negative errno.
 ///
 /// # Safety
-/// Nothing that the call does may break what this process relies on.
+/// The effects of the system call must not break anything that this process relies on.
 #[inline(always)]
 pub(crate) unsafe fn system_call(nr: c_long, args: [u64; 6]) -> i64 {
     let result: i64;
     #[cfg(all(target_arch = "x86_64", target_pointer_width = "64"))]
-    // SAFETY: the kernel changes rax, rcx and r11 alone; as the caller promises.
+    // SAFETY: the kernel changes only rax, rcx and r11; the caller guarantees the rest.
     unsafe {
         std::arch::asm!(
             "syscall",
@@ -31,7 +31,7 @@ pub(crate) unsafe fn system_call(nr: c_long, args: [u64; 6]) -> i64 {
         );
     }
     #[cfg(target_arch = "aarch64")]
-    // SAFETY: the kernel changes x0 alone; as the caller promises.
+    // SAFETY: the kernel changes only x0; the caller guarantees the rest.
     unsafe {
         std::arch::asm!(
             "svc 0",
@@ -48,7 +48,7 @@ pub(crate) unsafe fn system_call(nr: c_long, args: [u64; 6]) -> i64 {
     )))]
     {
         let [a, b, c, d, e, f] = args.map(|arg| arg as c_long);
-        // SAFETY: as the caller promises.
+        // SAFETY: guaranteed by the caller.
         let returned = unsafe { libc::syscall(nr, a, b, c, d, e, f) };
         result = match returned {
             -1 => -i64::from(io::Error::last_os_error().raw_os_error().unwrap_or(0)),
@@ -58,14 +58,14 @@ pub(crate) unsafe fn system_call(nr: c_long, args: [u64; 6]) -> i64 {
     result
 }
 
-/// Nanoseconds of the monotonic clock, which is read without a system call on common machines; `None`
-/// where it needs one that a filter denies.
+/// The monotonic clock in nanoseconds. Common machines read it without a system call (vDSO); `None` if it needs one and a
+/// filter denies it.
 #[inline]
 pub(crate) fn now() -> Option<u64> {
     read(libc::CLOCK_MONOTONIC)
 }
 
-/// Nanoseconds for which this thread had a processor; `None` where a filter denies the call that it takes.
+/// The CPU time of this thread in nanoseconds; `None` if a filter denies the system call.
 pub(crate) fn processor_time() -> Option<u64> {
     read(libc::CLOCK_THREAD_CPUTIME_ID)
 }
@@ -91,7 +91,7 @@ pub fn allowed_cpus() -> Vec<usize> {
     (0..libc::CPU_SETSIZE as usize).filter(|cpu| unsafe { libc::CPU_ISSET(*cpu, &set) }).collect()
 }
 
-/// Lets this thread run on one processor alone.
+/// Pins this thread to one processor.
 pub(crate) fn pin(cpu: usize) -> io::Result<()> {
     // SAFETY: a set of bits may be all zeros.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
@@ -107,7 +107,7 @@ pub(crate) fn pin(cpu: usize) -> io::Result<()> {
     }
 }
 
-/// Leaves SIGINT to the parent, which ends this process when it is done.
+/// Ignores SIGINT: the parent handles it and ends this process.
 pub(crate) fn ignore_interrupts() {
     // SAFETY: SIG_IGN is a valid disposition and installs no code.
     unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) };

@@ -4,24 +4,24 @@ use crate::measure::{Estimate, Mean, Plan, Samples};
 use crate::stats::{Interval, MAX_OUTLIERS};
 use crate::subject::Treatment;
 
-/// What was measured, in sections.
+/// The results of a measurement, in sections.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// What it is about, in a few words.
+    /// The title.
     pub title: String,
     /// Facts about the machine and the measurement: label and text.
     pub setting: Vec<(&'static str, String)>,
-    /// What each body cost.
+    /// A section per body.
     pub sections: Vec<Section>,
     /// The findings.
     pub findings: Vec<Finding>,
-    /// Why the machine was too noisy for what was asked, if it was.
+    /// Why the requested precision was not reached, if so.
     pub noisy: Option<String>,
-    /// Whether it was stopped early.
+    /// Whether the measurement was stopped early.
     pub interrupted: bool,
 }
 
-/// What one body, or a mean over them, cost.
+/// The cost of one body, or of a mean over bodies.
 #[derive(Clone, Debug)]
 pub struct Section {
     /// The call or the loop.
@@ -30,31 +30,31 @@ pub struct Section {
     pub rows: Vec<Row>,
     /// The noise floor.
     pub noise: Interval,
-    /// Whether its overheads must be known: with a mean, those of the mean alone.
+    /// Whether its overheads must reach the precision: with a mean, only those of the mean.
     pub is_claimed: bool,
 }
 
-/// What it cost under one subject.
+/// The cost under one subject.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// The subject.
     pub name: String,
-    /// Filters installed.
+    /// The number of filters.
     pub filters: usize,
-    /// Instructions of all filters.
+    /// The number of instructions of all filters.
     pub insns: usize,
-    /// What happens to the call, where the section is about one.
+    /// How the filters decide the syscall, if the body is a syscall.
     pub treatment: Option<Treatment>,
-    /// What was measured.
+    /// The estimate.
     pub estimate: Estimate,
 }
 
-/// A number that follows from a measurement.
+/// A number that is derived from a measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// A stable name.
     pub key: &'static str,
-    /// What it is.
+    /// The description.
     pub text: &'static str,
     /// The number.
     pub value: f64,
@@ -92,19 +92,19 @@ impl Known {
     }
 }
 
-/// A body as a report shows it.
+/// The description of a body in a report.
 #[derive(Clone, Debug)]
 pub struct Shown {
     /// The call or the loop.
     pub title: String,
-    /// What happens to it under each subject, where it is a call.
+    /// How each subject decides it, if it is a syscall.
     pub treatments: Vec<Treatment>,
-    /// Whether its overheads must be known for the machine to be quiet enough.
+    /// Whether its overheads must reach the precision.
     pub is_claimed: bool,
 }
 
-/// The sections of a measurement; where the plan has a mean over the bodies, it comes first. Empty when no
-/// round is whole.
+/// The sections of a measurement; the mean over the bodies comes first if the plan has one. Empty without a complete
+/// round.
 pub fn sections(plan: &Plan, samples: &Samples, bodies: &[Shown]) -> Vec<Section> {
     let row = |at: usize, estimate: Option<Estimate>, treatment| {
         let subject = &plan.subjects[at];
@@ -134,7 +134,7 @@ pub fn sections(plan: &Plan, samples: &Samples, bodies: &[Shown]) -> Vec<Section
 }
 
 /// Why the requested precision was not reached: too many outliers, or the least precise of the rows that `is_claimed`
-/// selects, in sections that are claimed. An overhead is known when its confidence interval and the noise floor are at
+/// selects, in sections that are claimed. An overhead is precise if its confidence interval and the noise floor are at
 /// most the requested share of it, or at most [`RESOLUTION`](crate::stats::RESOLUTION).
 pub fn noisy(
     sections: &[Section],

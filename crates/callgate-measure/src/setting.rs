@@ -1,4 +1,4 @@
-//! The machine that figures were measured on.
+//! Facts about the machine on which figures were measured.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use crate::worker::Batches;
 
 /// Facts about the machine and the measurement: label and text.
 pub fn setting(batches: &Batches) -> Vec<(&'static str, String)> {
-    // Bytes: a thread's status has its name in it, which may be anything.
+    // Read as bytes: the status of a thread contains its name, which may have any bytes.
     let one = |path: &str| {
         fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned())
     };

@@ -7,7 +7,7 @@
 
 use callgate::random::Rng;
 
-/// The smallest difference that is claimed, in nanoseconds: identical subjects differ by as much.
+/// The smallest difference that is reported as resolved, in nanoseconds: identical subjects differ by as much.
 pub const RESOLUTION: f64 = 0.5;
 
 /// The largest share of outliers among batches. Medians hide them, but other processes also evict caches, which slows
@@ -57,12 +57,12 @@ impl Interval {
         self.high - self.low
     }
 
-    /// The largest width at which the median is known to this share of itself, at least [`RESOLUTION`].
+    /// The largest width at which the median has this relative precision, at least [`RESOLUTION`].
     pub fn tolerance(&self, share: f64) -> f64 {
         (share * self.median.abs()).max(RESOLUTION)
     }
 
-    /// The width, or the noise floor if that is larger, in multiples of the tolerance; the median is known when this
+    /// The width, or the noise floor if that is larger, in multiples of the tolerance; the median is precise if this
     /// is at most 1.
     pub fn excess(&self, share: f64, noise: Interval) -> f64 {
         self.width().max(noise.median.abs()) / self.tolerance(share)

@@ -1,12 +1,12 @@
 //! Subjects: stacks of filters that do not kill processes.
 //!
-//! Every return except ALLOW becomes an errno: its own if it is one, else EPERM. A `ret a` becomes a jump to three
+//! Every verdict except ALLOW is replaced by an errno: its own if it has one, else EPERM. `ret a` becomes a jump to three
 //! instructions at the end, which return ALLOW or EPERM, so a program with computed returns executes at most two more
 //! instructions. The instructions before the returns are unchanged and in the same places: the kernel's cache answers
 //! the same syscalls, and all other paths have the same length.
 //!
-//! Limits: a division by a zero X ends the program with KILL; a filter that does so for a measured call
-//! is reported, because the measuring process dies.
+//! Limits: a division by zero ends the program with KILL; if that happens for a measured syscall, the measuring process
+//! dies, which is an error.
 
 use callgate::bpf::{Insn, MAX_INSNS, Op, Program, is_constant_allow};
 use callgate::{Action, Arch, Endian, SeccompData, Verdict};
@@ -14,7 +14,7 @@ use callgate::{Action, Arch, Endian, SeccompData, Verdict};
 /// A stack of filters with a name.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// Its name in tables.
+    /// The name in tables.
     pub name: String,
     /// The oldest first; none for no filter.
     programs: Vec<Program>,
@@ -25,7 +25,7 @@ pub struct Subject {
 pub enum Treatment {
     /// There is no filter.
     Unfiltered,
-    /// The kernel's verdict cache allows it (Linux 5.11 and later).
+    /// The kernel's constant-action cache allows it (Linux 5.11 and later).
     Cached,
     /// The filters run and allow it.
     Allowed,
@@ -34,7 +34,7 @@ pub enum Treatment {
 }
 
 impl Treatment {
-    /// In one word.
+    /// The name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Treatment::Unfiltered => "unfiltered",
@@ -45,7 +45,7 @@ impl Treatment {
     }
 }
 
-/// A program would be too long with its returns replaced.
+/// A program would be too long after its returns are replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SubjectError {
     given: usize,
@@ -55,8 +55,8 @@ impl std::fmt::Display for SubjectError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "with errnos in place of what it computes the program has {} instructions, the kernel \
-             accepts {MAX_INSNS}",
+            "with errnos in place of computed verdicts, the program has {} instructions; the kernel \
+             accepts at most {MAX_INSNS}",
             self.given
         )
     }
@@ -79,10 +79,10 @@ impl Subject {
         Subject { name: "constant allow".to_owned(), programs }
     }
 
-    /// These filters, the oldest first, with errnos in place of what is not ALLOW.
+    /// A stack of these filters, the oldest first, with errnos in place of all verdicts except ALLOW.
     ///
     /// # Errors
-    /// When a program would be too long.
+    /// If a program would be too long.
     pub fn new(
         name: impl Into<String>,
         programs: impl IntoIterator<Item = Program>,
@@ -96,12 +96,12 @@ impl Subject {
         &self.programs
     }
 
-    /// Instructions of all programs together.
+    /// The number of instructions of all programs.
     pub fn insns(&self) -> usize {
         self.programs.iter().map(|program| program.len()).sum()
     }
 
-    /// What happens to a call of this machine.
+    /// How the filters decide a syscall of this machine.
     pub fn treatment(&self, data: &SeccompData) -> Treatment {
         let constant = |program: &Program| is_constant_allow(program, data.arch, data.nr);
         let allows = |program: &Program| program.run(data, ENDIAN).verdict == Verdict::ALLOW;
@@ -114,13 +114,13 @@ impl Subject {
     }
 }
 
-/// A call of this machine as filters see it; `None` on a machine that is not known.
+/// A syscall of this machine as filters see it; `None` on an unsupported architecture.
 pub(crate) fn call_data(nr: u32, args: [u64; 6]) -> Option<SeccompData> {
     let arch = Arch::native()?.token();
     Some(SeccompData { nr, arch, args, ..SeccompData::default() })
 }
 
-/// The program with an errno in place of each verdict but ALLOW.
+/// The program with an errno in place of each verdict except ALLOW.
 fn harmless(program: &Program) -> Result<Program, SubjectError> {
     let denied = Verdict::errno(libc::EPERM as u16);
     let change = |verdict: Verdict| match verdict.action() {

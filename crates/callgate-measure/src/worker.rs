@@ -17,16 +17,16 @@ use crate::interrupt;
 use crate::raw;
 use crate::subject::Subject;
 
-/// How bodies are measured.
+/// The number and size of the batches, and the conditions under which they run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batches {
-    /// Batches of each body in a process.
+    /// The number of batches of each body in a process.
     pub count: u32,
-    /// Iterations in a batch.
+    /// The number of iterations in a batch.
     pub iterations: u32,
-    /// Iterations before the first batch.
+    /// The number of iterations before the first batch.
     pub warm_up: u32,
-    /// The code and data that is touched before each iteration, if any.
+    /// The code and data with which caches are evicted before each iteration, if any.
     pub cold: Option<Cold>,
     /// The processor to run on, if any.
     pub cpu: Option<usize>,
@@ -35,7 +35,7 @@ pub struct Batches {
 }
 
 impl Default for Batches {
-    /// 15 batches of 500, warm, on any processor.
+    /// 15 batches of 500, hot, on any processor.
     fn default() -> Batches {
         Batches {
             count: 15,
@@ -57,7 +57,7 @@ impl Batches {
     }
 }
 
-/// What the first words of the shared memory say; the times of the batches follow.
+/// The first words of the shared memory; the times of the batches follow.
 const STATE: usize = 0;
 const PLACE: usize = 1;
 const WHY: usize = 2;
@@ -67,13 +67,13 @@ const DONE: u32 = 1;
 const NO_CLOCK: u32 = 2;
 const NO_MEMORY: u32 = 3;
 const NOT_PINNED: u32 = 4;
-/// A filter was refused: its number is in `PLACE`, the errno in `WHY`.
+/// A filter could not be installed: its number is in `PLACE`, the errno in `WHY`.
 const REFUSED: u32 = 5;
 const NO_THREAD: u32 = 6;
 const TOO_SLOW: u32 = 7;
 
-/// Measures bodies under a subject in a process of its own: nanoseconds per iteration, batch by batch,
-/// for each body. `None` when it was interrupted.
+/// Measures bodies under a subject in a child process. Returns nanoseconds per iteration, batch by batch, for each body;
+/// `None` if it was interrupted.
 pub(crate) fn measure(
     subject: &Subject,
     bodies: &[Body],
@@ -81,8 +81,8 @@ pub(crate) fn measure(
 ) -> Result<Option<Vec<Vec<f64>>>, MeasureError> {
     let failed = |kind| MeasureError { subject: subject.name.clone(), kind };
     let each = batches.count as usize;
-    // SAFETY: this crate starts no thread before, and the command has one; what a library may have
-    // locked is not needed but memory, which glibc and musl keep usable in a child.
+    // SAFETY: this crate has started no thread before, and the command has one. Of the locks that a library may hold,
+    // the child needs only those of the allocator, which glibc and musl keep usable in a child.
     let worker = unsafe {
         Worker::start(TIMES + bodies.len() * each, |words| {
             let state = work(subject, bodies, batches, words);
@@ -182,7 +182,7 @@ fn measure_body<'w>(
     Ok(())
 }
 
-/// Why nothing was measured.
+/// Error of a measurement.
 #[derive(Debug)]
 pub struct MeasureError {
     subject: String,
@@ -203,14 +203,14 @@ enum Kind {
 }
 
 impl MeasureError {
-    /// The subject that was measured, if the error is about one.
+    /// The subject that the error is about, if any.
     pub fn subject(&self) -> Option<&str> {
         let is_elsewhere =
             matches!(self.kind, Kind::NoProcess(_) | Kind::NoMemory | Kind::NotPinned(_));
         (!is_elsewhere).then_some(&self.subject)
     }
 
-    /// Which of the bodies it was about, counted from 0.
+    /// The index of the body that the error is about, if any.
     pub fn body(&self) -> Option<usize> {
         match self.kind {
             Kind::Died { body } | Kind::Late { body, .. } | Kind::TooSlow { body } => Some(body),
@@ -225,7 +225,7 @@ impl MeasureError {
                                                   have taken the budget; measure them one by one"
                 .into(),
             Kind::Refused { .. } => {
-                "the filter of a sandbox around this process may forbid it; look there".into()
+                "the filter of a sandbox around this process may deny it".into()
             }
             Kind::NoClock => "choose a clock source that needs no call, such as tsc \
                               (/sys/devices/system/clocksource), or a filter that allows clock_gettime"
@@ -237,10 +237,10 @@ impl MeasureError {
             Kind::NoThread => "choose a filter that lets threads start (clone, mmap, mprotect), or measure \
                                something else; or the system is out of processes"
                 .into(),
-            Kind::Late { .. } | Kind::TooSlow { .. } => "try again on a machine with less to do".into(),
-            Kind::NoMemory => "give less, such as --cold=1M, or raise the limit (ulimit -v)".into(),
+            Kind::Late { .. } | Kind::TooSlow { .. } => "try again on an idle machine".into(),
+            Kind::NoMemory => "use less memory, such as --cold=1M, or raise the limit (ulimit -v)".into(),
             Kind::NoProcess(_) => {
-                "a sandbox around this process may forbid it, or the system is out of processes".into()
+                "a sandbox around this process may deny it, or the process limit is reached".into()
             }
         }
     }
@@ -250,16 +250,18 @@ impl fmt::Display for MeasureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
             Kind::NoProcess(why) => write!(f, "cannot create a child process: {}", error_text(why)),
-            Kind::NoMemory => f.write_str("not enough memory for other code and data (--cold)"),
-            Kind::NoClock => f.write_str("the clock needs a call here, and the filter denies it"),
+            Kind::NoMemory => f.write_str("not enough memory for the code and data of --cold"),
+            Kind::NoClock => f.write_str(
+                "reading the clock needs a syscall on this machine, and the filter denies it",
+            ),
             Kind::NotPinned(cpu) => {
                 write!(f, "the measuring process may not run on processor {cpu}")
             }
             Kind::Refused { filter, why } => {
-                write!(f, "filter {} of it was not installed: {}", filter + 1, error_text(why))
+                write!(f, "filter {} was not installed: {}", filter + 1, error_text(why))
             }
-            Kind::Died { .. } => f.write_str("the measuring process died under it"),
-            Kind::NoThread => f.write_str("a thread was not started under it"),
+            Kind::Died { .. } => f.write_str("the measuring process died under this filter"),
+            Kind::NoThread => f.write_str("cannot start a thread under this filter"),
             Kind::TooSlow { .. } => f.write_str("a batch took longer than 4 seconds"),
             Kind::Late { limit, .. } => write!(
                 f,

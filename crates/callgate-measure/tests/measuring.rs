@@ -227,7 +227,7 @@ fn the_document_lists_the_calls() -> TestResult {
     let text = std::fs::read_to_string(path).unwrap();
     let (head, tail) = text.split_once("<!-- calls -->\n").unwrap();
     let (old, tail) = tail.split_once("<!-- end -->\n").unwrap();
-    let mut table = String::from("| arguments | calls | what the kernel does |\n|---|---|---|\n");
+    let mut table = String::from("| arguments | syscalls | effect |\n|---|---|---|\n");
     for (args, calls, effect) in StandIn::groups() {
         let names: Vec<String> = calls.iter().map(|name| format!("`{name}`")).collect();
         table += &format!("| {args} | {} | {effect} |\n", names.join(" "));

@@ -65,7 +65,7 @@ impl RecordError {
                 "record as root with --via tracepoint, or read a log of strace"
             }
             RecordErrorKind::Filter(_) => {
-                "a filter of a sandbox around this process may deny seccomp(2); check there"
+                "a filter of a sandbox around this process may deny seccomp(2); check the policy of the sandbox"
             }
             RecordErrorKind::Tracepoint(why) => why.help(),
             RecordErrorKind::NoListener(_) => "use --via stops",

@@ -1,4 +1,4 @@
-//! A program depends on what a policy means, not on how it is phrased: allow list or deny list, in any
+//! A program depends on what a policy means, not on how it is phrased: allowlist or denylist, in any
 //! order of rules that does not change the meaning, split, repeated, or with tests that cannot fail.
 
 use callgate::bpf::Program;

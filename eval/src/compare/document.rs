@@ -37,7 +37,8 @@ impl Report {
         let mut text = format!(
             "# Comparison with other compilers\n\n\
              <!-- Written by `cargo xtask compare`. Do not edit. -->\n\n\
-             The same rules, compiled by Callgate and by others, all in one run:\n\n    {}\n\n",
+             The same rules, compiled by Callgate and by others, all in one run\n\
+             (`cargo xtask compare --help` describes the directories):\n\n    {}\n\n",
             self.command
         );
         for line in self.machine.iter().chain(&self.versions) {
@@ -64,7 +65,7 @@ impl Report {
         if let Some(engines) = &self.engines {
             text += ENGINES;
             text += &bullets(engines.versions());
-            text += &format!("\n**{AIMS}**\n\n{}", engines.aims().markdown());
+            text += &format!("\n**{TARGETS}**\n\n{}", engines.targets().markdown());
             text += &format!("\n**{MAKING}**\n\n{}", engines.making().markdown());
             for (caption, table, notes) in engines.tables() {
                 text += &format!("\n**{caption}**\n\n{}{}", table.markdown(), bullets(&notes));
@@ -86,7 +87,7 @@ impl Report {
             text += "\n";
         }
         if !self.programs.is_empty() {
-            text += "programs compiled again\n";
+            text += "recompiled programs\n";
             text += &programs_table(&self.workloads, &self.programs).plain();
             text += "\n";
         }
@@ -106,7 +107,7 @@ impl Report {
                 text += "\n";
             }
             text += &format!("{MAKING}\n{}\n", engines.making().plain());
-            text += &format!("{AIMS}\n{}\n", engines.aims().plain());
+            text += &format!("{TARGETS}\n{}\n", engines.targets().plain());
         }
         text + &self.notes.iter().map(|note| format!("{note}\n")).collect::<String>()
     }
@@ -163,39 +164,46 @@ values of the first relevant argument. Compilers that accept frequencies get the
 libseccomp priorities, gVisor a list of hot syscalls); *insns* and *time* are measured without them. *const*
 is the number of syscalls that the kernel recognizes as always allowed when the filter is installed, and for
 which it does not run the filter (Linux 5.11 and later). *time* is the median over repeated compilations in
-one process, from rules in memory to instructions; Callgate's includes the proof. *cached* is Callgate's
-model of kernels with that cache.
+one process, from rules in memory to instructions; Callgate's includes the proof.
 
-*means* compares the program's decision diagram with that of the rules: *same* means the same verdict for
-every input, *proved* that Callgate proved this before it returned the program. What a compiler decides on
-its own counts as part of its rules: gVisor and seccompiler treat x32 numbers like any others,
-go-seccomp-bpf returns ENOSYS for them; for syscalls of other architectures, seccompiler kills the process
-and go-seccomp-bpf takes the default action. To judge whether another compiler is ahead, Callgate compiles
-exactly the function of that compiler's program, so none of these decisions count: optimized for speed, or
-for size if only that program is at least as good in both size and executed instructions.
+*speed* and *size* are Callgate's `--optimize speed` and `--optimize size`, *cached* is its cost model of
+kernels with that cache. *linear* and *tree* are libseccomp's list and binary tree
+(`SCMP_FLTATR_CTL_OPTIMIZE` 1 and 2), *plain* is gVisor without its optimizer.
+
+*equal* tells whether the MTBDD of the program is that of the rules: *yes* means the same verdict for every
+input, *proved* that Callgate proved this before it returned the program. A compiler's own decisions count as
+part of its rules: gVisor and seccompiler treat x32 numbers like any others, go-seccomp-bpf returns ENOSYS for
+them; for syscalls of other architectures, seccompiler kills the process and go-seccomp-bpf takes the default
+action. To judge whether another compiler is ahead, Callgate compiles exactly the function of that compiler's
+program, so these decisions make no difference. It optimizes for speed, or for size if only that program is at
+least as good in both size and executed instructions.
 ";
 
 const PROGRAMS: &str = "
-## Programs compiled again
+## Recompiled programs
 
-Programs of other compilers, compiled again by Callgate: `callgate compile PROGRAM.bpf --model uncached`. The
-means are those of the original program, then of Callgate's for that workload.
+Programs of other compilers, recompiled by Callgate: `callgate compile PROGRAM.bpf --model uncached`. *insns* is
+the length of the original program, *speed* and *size* are the lengths of Callgate's programs. The other columns
+are the mean numbers of executed instructions: of the original program, then of Callgate's for that workload.
+libseccomp's programs end in `.opt1` (list) or `.opt2` (binary tree), gVisor's in `.opt` or `.unopt` (with or
+without its optimizer).
 
 ";
 
 const ENGINES: &str = "
 ## Engines
 
-Programs run in user space. `gcc -O2` is the program translated to C, the limit for native code; it lacks
-ancillary words and header-relative offsets. *callgate, jit, in C* is our native code, linked and called in
-the same way. rbpf runs the program as eBPF, converted as the kernel converts it. Hot is the same input each
-time, cold the mean over 10,000 different inputs; each figure is the best of seven rounds, in three passes
-over all engines. The last columns are the time relative to that of another engine, hot and cold: 0.50 means
-half the time. Every engine returns the same value as the reference interpreter for every input.
+Engines that run programs in user space. `gcc -O2` compiles the program, translated to C; it is the yardstick
+for native code, and supports neither ancillary loads nor header-relative offsets. *callgate, jit from C* is the
+code of our JIT compiler, linked into the same C program. rbpf runs the program as eBPF, converted as the kernel
+converts it. *hot* is the time for the same input each time, *cold* the mean over 10,000 different inputs; each
+figure is the minimum of seven rounds, in three passes over all engines. The last columns are the time relative
+to that of another engine, hot and cold: 0.50 means half the time. Every engine returns the same value as the
+reference interpreter for every input.
 ";
 
 /// Caption of the table of targets.
-const AIMS: &str = "Targets of the engines, and the workload that is furthest from each";
+const TARGETS: &str = "Targets of the engines, and the workload that is furthest from each";
 
 /// Caption of the table of translation times.
 const MAKING: &str =
@@ -206,11 +214,11 @@ const GROWTH: &str = "
 
 ![Time to compile against the number of rules](growth.svg)
 
-Compilation time, then instructions; `!` marks programs longer than the 4,096 instructions that a kernel
-accepts; *cannot* means that the compiler refuses the rules, mostly for that reason. *nodes* counts the nodes
-of the decision diagram, including those of the proof. The exponent of growth is fitted from 100 rules on,
-over the programs that a kernel accepts; the steepest step is the largest exponent between two neighbouring
-sizes.
+Each cell has the compilation time and the number of instructions; `!` marks programs longer than the 4,096
+instructions that a kernel accepts; *cannot* means that the compiler rejects the rules, mostly for that reason.
+*nodes* counts the nodes of the MTBDD, including those of the proof. The exponent of growth is fitted to the
+sizes from 100 rules on, over the programs that a kernel accepts; the steepest step is the largest exponent
+between two neighbouring sizes.
 
 ";
 
@@ -231,7 +239,7 @@ fn bullets(items: &[String]) -> String {
 fn sets_table(workloads: &[Workload], rows: &[Row]) -> Table {
     let names = workloads.iter().map(|workload| short(&workload.name));
     let head = ["compiler", "insns"].into_iter().chain(names);
-    let mut table = Table::new(head.chain(["const", "time", "means"]));
+    let mut table = Table::new(head.chain(["const", "time", "equal"]));
     for row in rows {
         let mut cells = vec![row.name.clone()];
         match &row.outcome {
@@ -244,13 +252,13 @@ fn sets_table(workloads: &[Workload], rows: &[Row]) -> Table {
                 cells.extend(figures.executed.iter().map(mean));
                 cells.push(figures.constant_allow.to_string());
                 cells.push(time(figures.time));
-                let means = match figures.meaning {
+                let equal = match figures.meaning {
                     Meaning::Proved => "proved",
-                    Meaning::Same => "same",
-                    Meaning::Differs(_) => "differs",
+                    Meaning::Same => "yes",
+                    Meaning::Differs(_) => "no",
                     Meaning::Unknown(_) => "–",
                 };
-                cells.push(means.to_owned());
+                cells.push(equal.to_owned());
             }
             Err(_) => cells.extend(vec!["–".to_owned(); workloads.len() + 4]),
         }

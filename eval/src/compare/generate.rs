@@ -30,7 +30,7 @@ fn eq(arg: u32, value: u32) -> Option<Test> {
     Field::arg(arg as u8).map(|field| Test::eq(field, u64::from(value)))
 }
 
-/// An allow list of this many numbers, no two of them adjacent.
+/// An allowlist of this many numbers, no two of them adjacent.
 pub(super) fn numbers(count: u32) -> Rules {
     let gap = |index: u32| 2 + u32::from(index.is_multiple_of(3));
     let numbers = (0..count).scan(0, |nr, index| {

@@ -40,7 +40,7 @@ struct Family {
 const FAMILIES: [Family; 3] = [
     Family {
         name: "numbers",
-        about: "an allow list of numbers, no two of them adjacent",
+        about: "an allowlist of numbers, no two of them adjacent",
         rules: generate::numbers,
     },
     Family {

@@ -68,17 +68,17 @@ fn own() -> Result<Vec<RuleSet>> {
         ),
         RuleSet::new(
             "argument-heavy",
-            "An allow list of a network server, with conditions on arguments where they are meaningful.",
+            "An allowlist of a network server, with conditions on arguments where they are meaningful.",
             argument_heavy()?,
         ),
         RuleSet::new(
-            "ten numbers",
-            "An allow list of a program that reads, writes and exits.",
+            "ten syscalls",
+            "An allowlist of a program that reads, writes and exits.",
             list(&TEN)?,
         ),
         RuleSet::new(
-            "two hundred numbers",
-            "An allow list of 200 numbers, no two of them adjacent.",
+            "200 scattered syscalls",
+            "An allowlist of 200 numbers, no two of them adjacent.",
             generate::numbers(200),
         ),
         RuleSet::new(
@@ -87,13 +87,13 @@ fn own() -> Result<Vec<RuleSet>> {
             generate::commands(800),
         ),
         RuleSet::new(
-            "32 pairs",
+            "32 argument pairs",
             "32 syscalls, each with conditions on a pair of values in two arguments.",
             generate::pairs(32),
         ),
         RuleSet::new(
-            "deny list",
-            "A deny list of the syscalls that administer a system; all others are allowed.",
+            "denylist",
+            "A denylist of the syscalls that administer a system; all others are allowed.",
             deny()?,
         ),
     ])
@@ -337,7 +337,7 @@ fn systemd() -> Result<RuleSet> {
     }
     let known: Vec<&str> =
         names.into_iter().filter(|name| Arch::X86_64.number(name).is_some()).collect();
-    let about = "systemd's allow list for services, as printed by `systemd-analyze`, x86_64.";
+    let about = "systemd's allowlist for services, as printed by `systemd-analyze`, x86_64.";
     Ok(RuleSet::new("systemd @system-service", about, list(&known)?))
 }
 

@@ -48,7 +48,7 @@ impl Experiment {
             let merged = Column { title: format!("{DEEP} merged"), stack: vec![merged], call };
             Ok::<Vec<Column>, String>(columns.chain([merged]).collect())
         };
-        let long = Column { title: format!("1, {TESTS} tests"), stack: vec![tests], call: getpid };
+        let long = Column { title: format!("1 ({TESTS} tests)"), stack: vec![tests], call: getpid };
         Ok(vec![
             Experiment {
                 name: "getpid, always allowed",
@@ -64,12 +64,12 @@ impl Experiment {
             Experiment {
                 name: "unixbench-syscall",
                 about: "UnixBench's loop of close, dup, getpid, getuid and umask, per syscall, under\n\
-                        an allow list of 20 numbers.",
+                        an allowlist of 20 numbers.",
                 columns: stacks(&list(false)?, Call::unixbench(), &[0, 1, 4, DEEP], None)?,
             },
             Experiment {
                 name: "umask, not cacheable",
-                about: "The same list, with a condition on the argument of umask; only umask is timed.",
+                about: "The same allowlist, with a condition on the argument of umask; only umask is timed.",
                 columns: stacks(&list(true)?, umask, &[0, 1, 4, DEEP], None)?,
             },
         ])
@@ -132,7 +132,7 @@ mod tests {
             let titles: Vec<Vec<&str>> = all.iter().map(|one| one.titles().collect()).collect();
             let first = ["none", "1", "2", "4", "32", "32 merged"];
             assert_eq!(titles[0], first);
-            assert_eq!(titles[1][5..], ["1, 100 tests", "32 merged"]);
+            assert_eq!(titles[1][5..], ["1 (100 tests)", "32 merged"]);
             assert_eq!(titles[2], ["none", "1", "4", "32", "32 merged"]);
             assert_eq!(titles[3], titles[2]);
         }

@@ -20,7 +20,7 @@ use crate::task::Result;
 /// The verdict of lists for syscalls that they do not contain.
 const DENIED: Verdict = Verdict::errno(1);
 
-/// Suffix of the name of a program that Callgate compiled again, for the weights.
+/// Suffix of the name of a program that Callgate recompiled for the weights.
 pub(super) const AGAIN: &str = ", by Callgate";
 
 /// The syscall whose rule tests an argument, in lists with such a rule.
@@ -142,14 +142,14 @@ pub(super) fn candidates(
         };
         for (form, options) in [
             ("", options(Aim::Speed, uniform)),
-            (", for the weights", options(Aim::Speed, weights)),
-            (", small", options(Aim::Size, uniform)),
+            (", weighted", options(Aim::Speed, weights)),
+            (", size", options(Aim::Size, uniform)),
         ] {
             add(form, compile(policy, &options).map_err(|error| error.to_string())?.program);
         }
         match plain_program(policy) {
-            Ok(program) => add(", as written", program),
-            Err(why) => notes.push(format!("{}: {name}, as written: {why}.", guest.name())),
+            Ok(program) => add(", plain", program),
+            Err(why) => notes.push(format!("{}: {name}, plain: {why}.", guest.name())),
         }
     }
     for (name, conditional) in [("20 rules", false), ("20 rules, one with a condition", true)] {
@@ -192,7 +192,7 @@ fn others(
         add(name.clone(), program);
         match again {
             Ok(compiled) => add(format!("{name}{AGAIN}"), compiled.program),
-            Err(why) => notes.push(format!("`{name}` is not compiled again: {why}.")),
+            Err(why) => notes.push(format!("`{name}` is not recompiled: {why}.")),
         }
     }
     Ok(())

@@ -124,7 +124,7 @@ impl Report {
         let Some((_, first)) = self.guests.first() else { return Vec::new() };
         let mut sections = Vec::new();
         for (place, experiment) in first.experiments.iter().enumerate() {
-            let mut table = Table::new(["filters"].into_iter().chain(experiment.titles()));
+            let mut table = Table::new(["kernel"].into_iter().chain(experiment.titles()));
             for (guest, results) in &self.guests {
                 for mode in &results.modes {
                     let figures = mode.figures.get(place).into_iter().flatten();
@@ -143,7 +143,7 @@ impl Report {
     }
 
     fn derived(&self) -> Section {
-        let mut table = Table::new(["", "entry", "per filter", "per test"]);
+        let mut table = Table::new(["kernel", "entry", "per filter", "per test"]);
         for (guest, results) in &self.guests {
             for mode in &results.modes {
                 let derived = mode.figures.get(TAKEN_APART).and_then(|all| Derived::new(all));
@@ -167,7 +167,7 @@ impl Report {
             Some((format!("{machine}{how}"), self.weighted_on(machine, jit)?))
         };
         Section {
-            title: "weighted".to_owned(),
+            title: "Mean cost of a syscall".to_owned(),
             about: WEIGHTED.replace("WORKLOAD", &self.workload),
             tables: modes.filter_map(table).collect(),
             notes: self.notes.clone(),
@@ -205,7 +205,7 @@ impl Report {
     }
 
     fn verdicts(&self) -> Section {
-        let mut table = Table::new(["", "programs", "calls", "differ"]);
+        let mut table = Table::new(["kernel", "programs", "syscalls", "mismatches"]);
         let mut notes = Vec::new();
         for (guest, results) in &self.guests {
             for mode in &results.modes {
@@ -249,12 +249,15 @@ fn spaced(items: &[String]) -> String {
 }
 
 const ABOUT: &str = "\
-Debian kernels, booted in software emulation with one guest instruction per nanosecond of
-guest time, so that times are numbers of executed instructions, of the kernel and of the
-program, without caches and branch prediction. They are the same on any machine. Figures
-are guest instructions per syscall, including libc's `syscall()` and the loop around it.
-*interpreter* is the same kernel with `net.core.bpf_jit_enable=0`, or a kernel without a
-JIT compiler.
+Debian's kernels, booted in software emulation with one guest instruction per nanosecond of
+guest time. So times are numbers of executed instructions (of the kernel, the program, libc's
+`syscall()` and the loop around it), without the effects of caches and branch prediction, and
+are the same on any machine. Figures are guest instructions per syscall. *interpreter* is the
+same kernel with `net.core.bpf_jit_enable=0`, or a kernel without a JIT compiler for BPF.
+
+In the first tables, the columns are the number of filters that are installed on top of each
+other; *32 merged* is the program of `callgate merge` for the 32 filters.
+`cargo xtask kernels --help` describes the directory.
 ";
 
 const DERIVED: &str = "\
@@ -266,13 +269,16 @@ const WEIGHTED: &str = "\
 Mean cost that a filter adds to a syscall, in guest instructions, under the weights
 `WORKLOAD`. *share* is the part of the weight that this mean covers: syscalls that the
 filter permits and that return; they are made with arguments with which they fail. *insns*
-is the number of instructions of the program. *by Callgate* is the program above it,
-compiled again by Callgate for these weights.";
+is the number of instructions of the program. *weighted* is compiled for these weights,
+*size* with `--optimize size`, and *plain* tests one rule after the other. *by Callgate* is
+the program in the row above, recompiled by Callgate for these weights. libseccomp's programs
+end in `.opt1` (list) or `.opt2` (binary tree), gVisor's in `.opt` or `.unopt` (with or
+without its optimizer).";
 
 const VERDICTS: &str = "\
-Programs with an errno in place of each verdict, installed inside the guest, and the number
-of syscalls whose verdict differs from that of the reference interpreter. On x86-64,
-syscalls of the 32-bit ABI are compared too; s390x is big-endian.";
+Programs in which each verdict is replaced by an errno were installed inside the guest.
+*mismatches* is the number of syscalls whose verdict differs from that of the reference
+interpreter. On x86-64, syscalls of the 32-bit ABI are compared too; s390x is big-endian.";
 
 #[cfg(test)]
 mod tests {
@@ -322,7 +328,7 @@ mod tests {
         for expected in [
             "\n    the command\n\n2026-01-02, with:\n- a version\n",
             "## getpid, always allowed\n",
-            "| filters                 | none |   1 |   2 |   4 |    32 | 32 merged |\n",
+            "| kernel                  | none |   1 |   2 |   4 |    32 | 32 merged |\n",
             "| 5.10 amd64              |  240 | 392 | 426 | 494 | 1,415 |       392 |\n",
             "| 5.10 amd64, interpreter |",
             "| 6.1 s390x, interpreter  |",
@@ -330,7 +336,7 @@ mod tests {
             "**s390x, interpreter**",
             "| list          |    65 | 99.8 % | 161.6 |\n",
             "|   by Callgate |    65 |      – |     – |\n",
-            "| 5.10 amd64              |        3 | 123,456 |      0 |\n",
+            "| 5.10 amd64              |        3 |  123,456 |          0 |\n",
             "## Not measured\n\n- 6.1 amd64: no emulator\n",
         ] {
             assert!(text.contains(expected), "{expected}\n{text}");

@@ -15,8 +15,10 @@ use crate::source::{self, Place};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 The language is that of bpf_asm (tools/bpf in the Linux sources) plus names of
-syscalls, fields and actions. All other forms of a bpftext: SOURCE are accepted,
-too: the listings of tcpdump and everything that `callgate disasm` prints.
+fields (nr, args[0].low), arch tokens (#AUDIT_ARCH_X86_64), actions and errnos
+(ERRNO(EPERM)); syscalls are written as numbers. All other forms of a bpftext:
+SOURCE are accepted, too: the listings of tcpdump and everything that `callgate
+disasm` prints.
 
 Without -o, the program is written to standard output, but not to a terminal.
 

@@ -45,7 +45,8 @@ pub(crate) struct DisasmArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum DialectArg {
-    /// Assembler with labels and names of syscalls, fields and actions; `callgate asm` reads it
+    /// Assembler with labels, names of fields and actions, and comments with names of syscalls;
+    /// `callgate asm` reads it
     Annotated,
     /// Like libseccomp's scmp_bpf_disasm
     Libseccomp,

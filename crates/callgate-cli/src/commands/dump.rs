@@ -171,8 +171,11 @@ fn merged(pid: u32, dump: &Dump) -> Result<ShownProgram> {
 fn write_all(directory: &Path, emit: Emit, shown: &[ShownProgram]) -> Result<()> {
     let failed = |what: &str, error: &std::io::Error| {
         let why = callgate_linux::error_text(error);
-        Failure::about(directory.display().to_string(), format!("cannot be {what}: {why}"))
-            .help("name a directory that exists and is writable")
+        Failure::about(
+            directory.display().to_string(),
+            format!("the directory cannot be {what}: {why}"),
+        )
+        .help("name a directory that exists and is writable")
     };
     let opened = Directory::create_all(directory).map_err(|error| failed("created", &error))?;
     let names: Vec<String> =
@@ -189,8 +192,9 @@ fn write_all(directory: &Path, emit: Emit, shown: &[ShownProgram]) -> Result<()>
             0 => String::new(),
             more => format!(" and {}", counted(more as u64, "other file")),
         };
-        let what =
-            format!("contains {first}{more} of another dump, which would mix with the new ones");
+        let what = format!(
+            "the directory contains {first}{more} of another dump, which would mix with the new ones"
+        );
         return Err(Failure::about(directory.display().to_string(), what)
             .help("remove these files, or name another directory"));
     }

@@ -1,4 +1,4 @@
-//! `callgate optimize`: replaces a program by a better, equivalent one.
+//! `callgate optimize`: replaces a program with a better, equivalent one.
 
 use std::ffi::OsString;
 
@@ -54,7 +54,7 @@ pub(crate) struct OptimizeArgs {
 pub(crate) fn run(args: &OptimizeArgs) -> Result<u8> {
     let filter = Source::parse(&args.source)?.read_to_compile(&args.reading, &args.compiling)?;
     let FilterContent::Program { program, endian, arches } = &filter.content else {
-        return Err(Failure::about(&filter.name, "is a profile, not a BPF program")
+        return Err(Failure::about(&filter.name, "this is a profile, not a BPF program")
             .help("compile it with `callgate compile`, which also optimizes"));
     };
     let options = Options { budget: PROMPT, ..args.compiling.read(arches, filter.strict)? };
@@ -105,10 +105,10 @@ fn figures(optimized: &Optimized, stopwatch: &Stopwatch, filter: &Filter) -> Fig
     let mut figures = Figures::about(&[&filter.name], &filter.arches());
     figures.add("insns", after.insns, "instructions", insns);
     let expected = match after.expected_insns {
-        Some(_) => format!("{expected} executed per syscall (weighted mean)"),
+        Some(_) => format!("{expected} instructions per syscall (weighted mean)"),
         None => expected,
     };
-    figures.add("expected_insns", after.expected_insns, "expected", expected);
+    figures.add("expected_insns", after.expected_insns, "executed", expected);
     let calls = format!("{cached} syscalls");
     figures.add("constant_allow", after.constant_allow, "constant allow", calls);
     figures.json.push((

@@ -61,11 +61,12 @@ impl PacketOptions {
             }
         };
         match packets.len() {
-            0 => Err(Failure::about(place.name(), "contains no packets").help(
+            0 => Err(Failure::about(place.name(), "the input contains no packets").help(
                 "capture packets with tcpdump -w FILE, or write one per line in hexadecimal",
             )),
             count if count > MAX_PACKETS => {
-                let message = format!("contains more than {MAX_PACKETS} packets, the limit");
+                let message =
+                    format!("the input contains more than {MAX_PACKETS} packets, the limit");
                 Err(Failure::about(place.name(), message).help(FEWER))
             }
             count => {

@@ -41,19 +41,19 @@ pub(super) fn check_not_empty(place: &Place, bytes: &[u8]) -> Result<()> {
     if !bytes.is_empty() {
         return Ok(());
     }
-    Err(Failure::about(place.name(), "is empty; expected a profile or a BPF program").help(
-        match place {
+    Err(Failure::about(place.name(), "the input is empty; expected a profile or a BPF program")
+        .help(match place {
             Place::Stdin => "check the command before the pipe, or redirect a file: < FILE",
             Place::File(_) => "check whether the command that wrote the file failed",
-        },
-    ))
+        }))
 }
 
 /// Adds to a syntax error in the first line that the text was read as a program.
 pub(super) fn explain_detected(failure: Failure, format: SourceFormat) -> Failure {
     if format == SourceFormat::Program(ProgramForm::Text) && failure.line() == Some(1) {
-        return failure
-            .more_help("without FORMAT:, this text was read as assembler (see `callgate --help`)");
+        return failure.more_help(
+            "without FORMAT:, this text was read as a BPF program (see `callgate --help`)",
+        );
     }
     failure
 }

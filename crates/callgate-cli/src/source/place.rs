@@ -98,8 +98,11 @@ impl Place {
     }
 
     fn too_large(&self, most: u64, help: &str) -> Failure {
-        Failure::about(self.name(), format!("is larger than {} MiB, the limit", most >> 20))
-            .help(help)
+        Failure::about(
+            self.name(),
+            format!("the input is larger than {} MiB, the limit", most >> 20),
+        )
+        .help(help)
     }
 
     /// Reads text; `help` is for inputs that are not text.
@@ -111,8 +114,11 @@ impl Place {
     pub(crate) fn text(&self, bytes: Vec<u8>, help: &str) -> Result<String> {
         String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
-            Failure::about(self.name(), format!("is not text: invalid UTF-8 at byte {at}"))
-                .help(help)
+            Failure::about(
+                self.name(),
+                format!("the input is not text: invalid UTF-8 at byte {at}"),
+            )
+            .help(help)
         })
     }
 
@@ -120,14 +126,13 @@ impl Place {
         match error.kind() {
             io::ErrorKind::NotFound => Failure::about(self.name(), "no such file")
                 .help("give the name of a file that exists, or - for standard input"),
-            io::ErrorKind::IsADirectory => {
-                Failure::about(self.name(), "is a directory").help("give the name of a file in it")
-            }
+            io::ErrorKind::IsADirectory => Failure::about(self.name(), "this is a directory")
+                .help("give the name of a file in it"),
             io::ErrorKind::PermissionDenied => Failure::about(self.name(), "permission denied")
                 .help("make the file readable for this user; ls -l shows its permissions"),
             _ => {
                 let why = callgate_linux::error_text(error);
-                Failure::about(self.name(), format!("cannot be read: {why}"))
+                Failure::about(self.name(), format!("cannot read the input: {why}"))
             }
         }
     }

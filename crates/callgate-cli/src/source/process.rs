@@ -7,6 +7,7 @@ use super::filter::Filter;
 use super::stack::Stack;
 use crate::options::{NATIVE_ENDIAN, SourceOptions};
 use crate::report::{Failure, Result};
+use crate::text::counted;
 
 /// A process or thread, or one of its filters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,14 +46,17 @@ impl ProcessSource {
         let stack = stack_of(self.pid, &dump(self.pid, &self.name())?, options)?;
         let count = stack.filters.len();
         if count == 0 {
-            return Err(Failure::about(self.name(), "has no filter, so all syscalls are allowed")
+            return Err(Failure::about(self.name(), "the thread has no filter, so all syscalls are allowed")
                 .help("filters belong to threads; pid:N is the main thread of process N, or any other thread"));
         }
         let Some(at) = self.filter else { return Ok(stack) };
         let filter = stack.filters.into_iter().nth(at).map(Stack::of);
         filter.ok_or_else(|| {
-            Failure::about(self.name(), format!("has only {count} filters"))
-                .help("0 is the oldest filter; `callgate dump PID` lists all")
+            Failure::about(
+                self.name(),
+                format!("the thread has only {}", counted(count as u64, "filter")),
+            )
+            .help("0 is the oldest filter; `callgate dump PID` lists all")
         })
     }
 

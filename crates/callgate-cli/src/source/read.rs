@@ -43,7 +43,7 @@ pub(super) fn read_filter(
         }
         SourceFormat::Socket => Err(Failure::about(
             place.name(),
-            "is a socket filter, which takes packets, not syscalls",
+            "this is a socket filter, which takes packets, not syscalls",
         )
         .help(SOCKET_HELP)),
     }

@@ -50,7 +50,9 @@ impl Stack {
             if let Some(verdict) = store.verdicts(next).into_iter().find(asks) {
                 report::warn_about(
                     &filter.name,
-                    format!("passes syscalls to a listener ({verdict}), which decides about them"),
+                    format!(
+                        "this filter passes syscalls to a listener ({verdict}), which decides about them"
+                    ),
                     "the filters therefore cannot be merged into one program",
                 );
             }
@@ -85,7 +87,7 @@ impl Stack {
         if filter.installed.contains(FilterFlags::LOG) {
             report::warn_about(
                 &filter.name,
-                "is installed with SECCOMP_FILTER_FLAG_LOG, which is not part of a program",
+                "this filter is installed with SECCOMP_FILTER_FLAG_LOG, which is not part of a program",
                 "install the resulting program with this flag",
             );
         }

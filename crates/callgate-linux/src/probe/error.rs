@@ -38,10 +38,10 @@ impl ProbeError {
         match &self.0 {
             ProbeErrorKind::Refused(why) => why.help(),
             ProbeErrorKind::Died { .. } => {
-                "the filter of a sandbox around this process may have killed it; check there".into()
+                "the filter of a sandbox around this process may have killed it; check the policy of the sandbox".into()
             }
-            ProbeErrorKind::NoChild(_) => "the system may be out of processes or memory".into(),
-            _ => "omit the kernel, or use a smaller filter".into(),
+            ProbeErrorKind::NoChild(_) => "the process limit may be reached, or the memory exhausted".into(),
+            _ => "omit --kernel, or use a smaller filter".into(),
         }
     }
 }

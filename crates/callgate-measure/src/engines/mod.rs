@@ -1,8 +1,7 @@
-//! What the engines of `callgate-vm` cost in user space.
+//! Measurements of the engines of `callgate-vm`, which run programs in user space.
 //!
 //! - [`workloads`]: programs and inputs to measure engines on;
-//! - [`measure()`]: what one engine costs on a workload; [`executed`]: how many instructions it has to
-//!   execute.
+//! - [`measure()`]: the time of an engine on a workload; [`executed`]: the number of executed instructions.
 //!
 //! ```
 //! use callgate_measure::engines::{self, workloads};

@@ -1,10 +1,9 @@
-//! The classic workloads: programs on which interpreters of classic BPF have been measured since 2014, and
-//! inputs for them.
+//! The standard workloads: programs on which interpreters of classic BPF have been measured since 2014, and inputs for
+//! them.
 //!
-//! The first two filters are those of the change that gave Linux 3.15 its new interpreter (`net:
-//! filter: rework/optimize internal BPF interpreter's instruction set`), together with
-//! libseccomp's lists of 2 and of 200 rules, a list of ten syscalls, and the project's own profile for
-//! containers.
+//! Two socket filters are those of the commit that gave Linux 3.15 its new interpreter (`net: filter: rework/optimize
+//! internal BPF interpreter's instruction set`), and so are libseccomp's lists of 2 and 200 rules. The others are an
+//! allowlist of ten syscalls and the project's own profile for containers.
 
 use callgate::bpf::{Insn, Op, Program, SocketProgram, asm};
 use callgate::compile::{self, Options};

@@ -1,11 +1,11 @@
 //! 256 threads in `pthread_cond_timedwait` under a container profile: libseccomp's list, its tree, and Callgate's
 //! program (2022).
 //!
-//! The deadline has passed, so each wait is a call of futex that sets a timer and returns. That takes a hundred times
-//! as long as a filter, so CPU time is measured, and the findings say which differences exceed those of identical
-//! processes. Where the profile always allows futex, the kernel's cache answers since Linux 5.11, and all three cost
-//! the same. So the same rules that also inspect an argument of futex are measured too, and a call of futex that
-//! wakes no thread is measured alone.
+//! The deadline has passed, so each wait is a futex syscall that sets a timer and returns. That takes a hundred times
+//! as long as a filter, so CPU time is measured, and the findings tell which differences exceed those of identical
+//! processes. If the profile always allows futex, the kernel's cache answers since Linux 5.11, and all three filters cost
+//! the same. So the same rules with a test of an argument of futex are measured too, and a futex syscall that wakes no
+//! thread is measured alone.
 
 use callgate::Verdict;
 use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Test};
@@ -24,7 +24,7 @@ const THREADS: u32 = 256;
 /// FUTEX_WAIT_BITSET, private, with the clock of the condition.
 const WAIT: u64 = 0x189;
 
-/// No operation of futex.
+/// An operation that futex does not have.
 const NOTHING: u64 = 0x1234_5678;
 
 pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
@@ -49,8 +49,8 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
         [libc::CLOCK_THREAD_CPUTIME_ID as u64, 0, 0, 0, 0, 0],
     );
     for (call, treatments, why) in [
-        ("futex", &waits, "without which no thread waits for another"),
-        ("clock_gettime", &reads, "without which no thread knows its CPU time"),
+        ("futex", &waits, "which every waiting thread needs"),
+        ("clock_gettime", &reads, "which reads the CPU time of a thread"),
     ] {
         let denies = subjects.iter().zip(treatments).find(|(_, own)| **own == Treatment::Denied);
         if let Some((subject, _)) = denies {
@@ -66,7 +66,7 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
     bodies.extend(shown(&subjects, &[futex]));
     let all = vec![Body::CondWait { threads: THREADS }, Body::from(futex)];
     let plan = options.plan(subjects, all, 40);
-    // A few waits in each thread: more rounds say more than more waits.
+    // Only a few waits per thread: more rounds improve the precision more than more waits.
     let batches = Batches { count: 3, iterations: 5 * THREADS, warm_up: THREADS, ..plan.batches };
     Ok(Setup {
         title: format!("{THREADS} threads in pthread_cond_timedwait"),
@@ -76,8 +76,8 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
     })
 }
 
-/// The same rules, except that futex is not allowed with an operation that does not exist, so that its verdict is
-/// not constant. A form that libseccomp has rules for: the condition of each rule grows.
+/// The same rules, except that futex is denied with an operation that does not exist, so that its verdict is not
+/// constant. libseccomp can express this: each rule gets an additional comparison.
 fn inspecting(policy: &Policy, futex: u32) -> Result<Policy, ExperimentError> {
     let operation = |cmp| {
         Condition::all(Field::arg(1).map(|field| Condition::test(Test::new(field, cmp, NOTHING))))
@@ -108,7 +108,7 @@ fn inspecting(policy: &Policy, futex: u32) -> Result<Policy, ExperimentError> {
     Ok(Policy::new(sections.collect(), policy.bad_arch())?)
 }
 
-/// The set without this number; `None` when it does not contain it.
+/// The set without this number; `None` if it does not contain it.
 fn without(calls: &CallSet, nr: u32) -> Option<CallSet> {
     let parts = calls.ranges().iter().flat_map(|&(first, last)| {
         let below = (first < nr).then(|| (first, last.min(nr - 1)));

@@ -27,10 +27,10 @@ impl std::fmt::Display for ExperimentError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.0 {
             ExperimentErrorKind::UnknownMachine => {
-                f.write_str("the architecture of this machine is not known")
+                f.write_str("the architecture of this machine is not supported")
             }
             ExperimentErrorKind::Denied { subject, call, why } => {
-                write!(f, "{subject}, the profile denies {call}, {why}")
+                write!(f, "the profile (\"{subject}\") denies {call}, {why}")
             }
             ExperimentErrorKind::NoCall(name) => {
                 write!(f, "this machine does not have the syscall {name}")

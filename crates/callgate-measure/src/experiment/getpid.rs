@@ -1,7 +1,7 @@
 //! The costs of entering seccomp, of a filter and of an instruction.
 //!
 //! Kees Cook's `seccomp_benchmark` (Linux selftests, 2020): getpid without a filter, with one, with two.
-//! The filters here load an argument, so that they always run; the cached case has a subject of its own.
+//! The filters here load an argument, so that they always run; one subject measures the cached case.
 
 use callgate::bpf::{Insn, Op, Program};
 use callgate::{Endian, Verdict, Word};
@@ -13,7 +13,7 @@ use crate::measure::Samples;
 use crate::report::Finding;
 use crate::subject::Subject;
 
-/// Comparisons in the long filter.
+/// The number of comparisons in the long filter.
 const COMPARISONS: u8 = 250;
 
 pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
@@ -34,8 +34,8 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
     })
 }
 
-/// A filter that inspects an argument, compares it this number of times, and allows. Each comparison would leave
-/// for another verdict: the kernel makes no jump of one that goes on either way.
+/// A filter that loads an argument, compares it this number of times, and allows. Each comparison has a taken edge to
+/// another verdict, because the kernel's JIT compiler generates no branch for a comparison with equal successors.
 fn filter(comparisons: u8) -> Option<Program> {
     let endian = if cfg!(target_endian = "big") { Endian::Big } else { Endian::Little };
     let mut code = vec![Insn::new(Op::LdWordAbs, Word::arg_low(0)?.offset(endian))];

@@ -61,9 +61,9 @@ impl Experiment {
     /// What is measured, in a line.
     pub const fn about(self) -> &'static str {
         match self {
-            Experiment::Getpid => "what entry, a filter and an instruction cost (2020)",
-            Experiment::UnixbenchSyscall => "UnixBench's calls under 1, 4 and 32 filters (2020)",
-            Experiment::LongJumps => "lists of 2 and 200 rules, 10 million calls (2014)",
+            Experiment::Getpid => "cost of entry, filter and instruction apart (2020)",
+            Experiment::UnixbenchSyscall => "UnixBench's syscalls under 1, 4 and 32 filters (2020)",
+            Experiment::LongJumps => "10 million syscalls under 2 and 200 rules (2014)",
             Experiment::OpenReadClose => "open, read and close under 23 rules, 100 runs (2017)",
             Experiment::CondWait => "256 threads in pthread_cond_timedwait (2022)",
             Experiment::Weighted => weighted::ABOUT,

@@ -1,8 +1,8 @@
 //! `/dev/zero` opened, read and closed, 100,000 times in each of 100 runs, with and without a filter of 23
-//! calls (2017); made for box charts.
+//! syscalls (2017); suitable for box plots.
 //!
 //! A run is a process. Since Linux 5.11 the kernel's cache would answer the published filter, so it is measured
-//! twice: as it was, and with rules that inspect an argument of the three syscalls.
+//! twice: unchanged, and with rules that inspect an argument of the three syscalls.
 
 use super::error::ExperimentError;
 use super::setup::{Options, Setup, allowing, compiled, numbers, overhead};

@@ -1,4 +1,4 @@
-//! What all experiments are made of.
+//! Options and parts that experiments share.
 
 use std::time::Duration;
 
@@ -17,39 +17,40 @@ use crate::report::{Finding, Shown};
 use crate::subject::Subject;
 use crate::worker::Batches;
 
-/// What an experiment is told.
+/// Options of an experiment.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The rules of `condwait` and `weighted`.
     pub policy: Policy,
-    /// The subjects of `weighted` in place of those made of `policy`.
+    /// The subjects of `weighted` that replace those generated from `policy`.
     pub subjects: Vec<Subject>,
-    /// How often calls happen, for `weighted`; empty for its own table.
+    /// The frequencies of syscalls for `weighted`; empty for its own table.
     pub weights: Vec<(StandIn, f64)>,
-    /// A fifth of the time.
+    /// Whether to measure for a fifth of the time.
     pub quick: bool,
     /// The processor to measure on.
     pub cpu: Option<usize>,
-    /// What is touched before each call, if anything; for those that [can](super::Experiment::can_be_cold).
+    /// What is evicted before each syscall, if anything; for experiments that [support](super::Experiment::can_be_cold)
+    /// it.
     pub cold: Option<Cold>,
-    /// Of the order of subjects.
+    /// The seed of the order of subjects.
     pub seed: u64,
 }
 
 /// An experiment, ready to be measured.
 pub struct Setup {
-    /// What it is about.
+    /// The title.
     pub title: String,
-    /// Who does what.
+    /// The subjects and bodies.
     pub plan: Plan,
     /// The bodies of the plan, as a report shows them.
     pub bodies: Vec<Shown>,
-    /// What follows from the samples.
+    /// Derives the findings from the samples.
     pub findings: fn(&Samples) -> Vec<Finding>,
 }
 
 impl Options {
-    /// A plan that takes so many seconds, a fifth with `quick`.
+    /// A plan that takes this number of seconds, a fifth with `quick`.
     pub(super) fn plan(&self, subjects: Vec<Subject>, bodies: Vec<Body>, seconds: u64) -> Plan {
         let time = Duration::from_secs(seconds);
         Plan {
@@ -69,7 +70,7 @@ impl Options {
     }
 }
 
-/// Bodies that are calls, as a report shows them.
+/// The descriptions of bodies that are syscalls.
 pub(super) fn shown(subjects: &[Subject], calls: &[StandIn]) -> Vec<Shown> {
     let of = |call: &StandIn| Shown {
         title: call.show(),
@@ -80,8 +81,8 @@ pub(super) fn shown(subjects: &[Subject], calls: &[StandIn]) -> Vec<Shown> {
 }
 
 /// Rules for this machine that allow syscalls; those in `inspected` with any first argument except one that is
-/// not passed here, so that none of them is in the kernel's cache. As with libseccomp, numbers of x32 are answered
-/// as those of other architectures are.
+/// not passed here, so that the kernel does not cache them. As in libseccomp, x32 numbers get the verdict for other
+/// architectures.
 pub(super) fn allowing(numbers: &[u32], inspected: &[u32]) -> Result<Policy, ExperimentError> {
     let arch = native()?;
     let rules = numbers.iter().map(|nr| {

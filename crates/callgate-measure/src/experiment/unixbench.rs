@@ -1,9 +1,9 @@
 //! UnixBench's "syscall" loop under stacks of a filter of 20 rules.
 //!
 //! Huawei's measurement of 2020: the loop `close(dup(0))`, getpid, getuid, umask under 0, 1, 4 and 32
-//! filters. Here the filter is a list as libseccomp makes it. One of its rules inspects an argument, umask's, so that
-//! the kernel's cache does not answer everything; umask is measured alone as well. Another rule allows seccomp, which
-//! installs the next filter. The program that the stack merges to is measured beside it.
+//! filters. Here the filter is libseccomp's list. One of its rules inspects the argument of umask, so that the kernel's
+//! cache does not answer everything; umask is measured alone as well. Another rule allows seccomp, which installs the next
+//! filter. The merged program of the stack is measured, too.
 
 use callgate::Description;
 use callgate::stack::{self, Stack};

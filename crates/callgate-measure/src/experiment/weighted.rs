@@ -1,7 +1,7 @@
-//! The mixture of calls that a program makes, under programs that mean the same (gVisor's measurement of
-//! 2024, whose table of Postgres is data of others: give it with `--weights`).
+//! The weighted mean over the syscalls of a program, under equivalent filters: gVisor's measurement of 2024. Its table for
+//! PostgreSQL is not included; give it with `--weights`.
 //!
-//! Without weights, a mixture of our own stands in: a database server that waits, reads and writes.
+//! The default weights are our own: a database server that waits, reads and writes.
 
 use super::error::ExperimentError;
 use super::setup::{Options, Setup, compiled, shown};
@@ -12,8 +12,8 @@ use crate::measure::{Mean, Plan, Samples};
 use crate::report::Finding;
 use crate::subject::Subject;
 
-/// What is measured, in a line.
-pub(super) const ABOUT: &str = "the calls of a program, by how often they happen (2024)";
+/// A description in one line.
+pub(super) const ABOUT: &str = "weighted mean over the syscalls of a program (2024)";
 
 /// In percent.
 const SERVER: [(&str, f64); 12] = [
@@ -48,7 +48,7 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
     }
     let (calls, weights): (Vec<StandIn>, Vec<f64>) = weights.into_iter().unzip();
     let bodies = calls.iter().copied().map(Body::from).collect();
-    let title = "the mean of these calls, by how often they happen".to_owned();
+    let title = "the weighted mean of these syscalls".to_owned();
     Ok(Setup {
         title: ABOUT.to_owned(),
         bodies: shown(&subjects, &calls),

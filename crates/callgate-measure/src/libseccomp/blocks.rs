@@ -1,8 +1,8 @@
-//! The blocks of instructions of a program, and in which order the syscalls are tested.
+//! The blocks of instructions of a program, and the order in which syscalls are tested.
 //!
-//! Equal blocks are one block, and a jump names a block, not a place. Per architecture there is a chain of blocks
-//! that follow each other: the check of the architecture, that of the ABI, the search, and one block per syscall.
-//! Blocks of argument tests and returns are not in a chain; [`super::layout`] puts them behind their first use.
+//! Equal blocks are shared, and a jump names a block, not a position. Per architecture there is a chain of consecutive
+//! blocks: the check of the architecture, that of the ABI, the binary search, and one block per syscall. Blocks of argument
+//! tests and returns are not in the chain; [`super::layout`] places them after their first use.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -50,10 +50,10 @@ impl Step {
     }
 }
 
-/// What the accumulator holds: a word of the data under a mask.
+/// The contents of the accumulator: a word of the data under a mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Accumulator {
-    /// `None`: unknown, or of no importance.
+    /// `None`: unknown or irrelevant.
     pub(super) offset: Option<u32>,
     pub(super) mask: u32,
 }
@@ -66,21 +66,21 @@ impl Accumulator {
     }
 }
 
-/// Instructions that are entered at the first one.
+/// A basic block.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
     pub(super) id: Id,
     pub(super) steps: Vec<Step>,
-    /// What the accumulator must hold at the start.
+    /// The contents of the accumulator that the block needs at its entry.
     pub(super) start: Accumulator,
     pub(super) end: Accumulator,
 }
 
 /// All blocks of a program.
 pub(super) struct Blocks {
-    /// Those that follow each other, in their order.
+    /// The chain: blocks that follow each other.
     pub(super) chain: Vec<Block>,
-    /// Each by its [`Id`].
+    /// All blocks, by [`Id`].
     pub(super) all: Vec<Block>,
     /// Whether a block is in the chain.
     pub(super) placed: Vec<bool>,
@@ -271,9 +271,9 @@ impl Builder {
         self.all[id].clone()
     }
 
-    /// The first block of a level of comparisons; behind its last one, `next` follows.
+    /// The first block of a level of comparisons; `next` follows its last one.
     ///
-    /// Recursion ends: a level is one to three for each of six arguments below another.
+    /// The recursion is bounded: each of six arguments has one to three nested levels.
     fn level(
         &mut self,
         comparisons: &Comparisons,
@@ -281,7 +281,7 @@ impl Builder {
         next: Id,
         known: Accumulator,
     ) -> Id {
-        // What the accumulator holds is handed on from comparison to comparison.
+        // Each comparison passes the contents of the accumulator on to the next.
         let mut accumulator = known;
         let mut prepared = Vec::new();
         for comparison in comparisons.level(level) {
@@ -320,11 +320,11 @@ impl Builder {
     }
 }
 
-/// The binary search, which is made while syscalls are added from the smallest number on.
+/// The binary search tree, which is built while syscalls are added in ascending order.
 struct Search {
     /// Per level the last number added, and the block that begins there.
     levels: Vec<Option<(u32, Id)>>,
-    /// How many syscalls are missing from a balanced tree, at its side of small numbers.
+    /// The number of syscalls that a balanced tree would have in addition, at its end with small numbers.
     empty: usize,
 }
 

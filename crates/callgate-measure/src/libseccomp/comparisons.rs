@@ -1,9 +1,8 @@
 //! The argument tests of a syscall as libseccomp's graph of 32-bit comparisons.
 //!
-//! A test becomes one to three comparisons: of a 64-bit argument, the high word comes first. The comparisons that
-//! are tried one after the other form a *level*; where one decides, it goes to an action or to another level.
-//! Rules are added one by one: comparisons that are equal are shared, others take their place in the level,
-//! by argument, operator and value.
+//! A test becomes one to three comparisons; the high word of a 64-bit argument comes first. Comparisons that are tried one
+//! after the other form a *level*; one that decides leads to an action or to another level. Rules are added one by one:
+//! equal comparisons are shared, others are inserted into the level, in the order of argument, operator and value.
 
 use callgate::policy::{Cmp, Test};
 use callgate::{Endian, Verdict, Word};
@@ -20,7 +19,7 @@ pub(super) struct Comparisons {
 #[derive(Default)]
 struct Level {
     comparisons: Vec<usize>,
-    /// How many edges lead here.
+    /// The number of edges that lead here.
     edges: usize,
 }
 
@@ -34,7 +33,7 @@ pub(super) struct Comparison {
     pub(super) otherwise: Edge,
     argument: u8,
     is_high: bool,
-    /// What the rule said, before `<`, `<=` and `!=` became other relations.
+    /// The operator of the rule, before `<`, `<=` and `!=` were replaced with other relations.
     original: Cmp,
 }
 
@@ -46,7 +45,7 @@ pub(super) enum Relation {
     Ge,
 }
 
-/// Where a comparison leads.
+/// The successor of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Edge {
     /// To the next comparison of the level.
@@ -55,7 +54,7 @@ pub(super) enum Edge {
     Level(usize),
 }
 
-/// The comparisons of a test, and which of their edges are taken where it holds.
+/// The comparisons of a test, and which of their edges are taken if it holds.
 struct Tested {
     first: usize,
     /// A comparison and whether its taken edge is meant.
@@ -66,7 +65,7 @@ impl Comparisons {
     /// All combinations of tests of a syscall.
     ///
     /// # Errors
-    /// When libseccomp would leave a rule out, refuse it, or link a comparison twice.
+    /// If libseccomp would omit or reject a rule, or link a comparison twice.
     pub(super) fn new(
         combinations: &[(Vec<Test>, Verdict)],
         endian: Endian,
@@ -86,7 +85,7 @@ impl Comparisons {
         self.levels[level].comparisons.iter().map(|index| &self.comparisons[*index])
     }
 
-    /// How many comparisons can be reached; libseccomp puts syscalls with few first.
+    /// The number of reachable comparisons; libseccomp tests syscalls with few of them first.
     pub(super) fn count(&self) -> usize {
         let mut seen = vec![false; self.comparisons.len()];
         let mut levels = vec![0];
@@ -111,7 +110,7 @@ impl Comparisons {
         let start = self.levels.len();
         let mut ends: Vec<(usize, bool)> = Vec::new();
         for test in tests {
-            // The levels of a test are made in the order in which they follow each other.
+            // The levels of a test are created in the order in which they follow each other.
             let level = self.new_level();
             let tested = self.test(test, endian);
             self.levels[level].comparisons.push(tested.first);
@@ -182,7 +181,7 @@ impl Comparisons {
         self.levels.len() - 1
     }
 
-    /// A comparison in a level of its own behind an edge of another.
+    /// Adds a comparison in a new level after an edge of another comparison.
     fn below(&mut self, above: usize, taken: bool, comparison: Comparison) -> usize {
         let (level, index) = (self.new_level(), self.add(comparison));
         self.levels[level].comparisons.push(index);
@@ -251,7 +250,7 @@ impl Comparisons {
         key(a) == key(b)
     }
 
-    /// Whether a new comparison goes in front of another one on its level.
+    /// Whether a new comparison is inserted before another one of its level.
     fn is_before(&self, new: usize, other: usize) -> bool {
         let (new, other) = (&self.comparisons[new], &self.comparisons[other]);
         let rank = |of: &Comparison| {

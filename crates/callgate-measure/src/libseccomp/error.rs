@@ -1,19 +1,19 @@
-//! Why a policy has no program in libseccomp's shape.
+//! Errors of the programs in libseccomp's shape.
 
 use callgate::bpf::MAX_INSNS;
 
-/// Why libseccomp makes no such program, or its shape is not known here.
+/// libseccomp cannot compile a policy, or its program is not modelled here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShapeError(pub(super) ShapeErrorKind);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ShapeErrorKind {
-    /// libseccomp has no rule that says this.
+    /// libseccomp has no such rule.
     NoRule {
         syscall: u32,
         why: &'static str,
     },
-    /// A rule about many numbers, which is not a list of syscalls.
+    /// A rule about a large range of numbers, which is not a list of syscalls.
     Range {
         first: u32,
         last: u32,
@@ -22,7 +22,7 @@ pub(super) enum ShapeErrorKind {
     TooLong {
         given: usize,
     },
-    /// The program that libseccomp makes means something else than the policy.
+    /// libseccomp's program is not equivalent to the policy.
     Meaning,
     Diagram(String),
 }
@@ -42,9 +42,11 @@ impl std::fmt::Display for ShapeError {
             }
             ShapeErrorKind::TooLong { given } => write!(
                 f,
-                "libseccomp's program has {given} instructions, the kernel accepts {MAX_INSNS}"
+                "libseccomp's program has {given} instructions; the kernel accepts at most {MAX_INSNS}"
             ),
-            ShapeErrorKind::Meaning => f.write_str("libseccomp's program would not mean the same"),
+            ShapeErrorKind::Meaning => {
+                f.write_str("libseccomp's program is not equivalent to the rules")
+            }
             ShapeErrorKind::Diagram(why) => {
                 write!(f, "libseccomp's program cannot be checked: {why}")
             }

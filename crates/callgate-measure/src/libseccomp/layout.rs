@@ -1,14 +1,14 @@
-//! Where shared blocks go, and jumps that reach them.
+//! The places of shared blocks, and trampolines for jumps that cannot reach them.
 //!
-//! From the end of the chain on, each block that is jumped to and has no place yet is put behind the block with
-//! that jump. Then, again from the end, whatever is out of a jump's reach gets a copy of the return, or a `ja`,
-//! behind the block with the jump; other jumps to the same target use it, too.
+//! From the end of the chain on, each target of a jump that has no place yet is placed after the block with that jump. Then,
+//! again from the end, a target that is out of reach gets a trampoline (a copy of the return, or a `ja`) after the block
+//! with the jump; other jumps to the same target use it, too.
 
 use callgate::bpf::{Insn, Op};
 
 use super::blocks::{Accumulator, Block, Blocks, Id, Step};
 
-/// How many instructions a conditional jump skips at most.
+/// The maximum displacement of a conditional jump.
 const REACH: usize = 255;
 
 /// The instructions.
@@ -33,7 +33,7 @@ pub(super) fn write(blocks: Blocks) -> Vec<Insn> {
                     }
                     None => 0,
                 };
-                // `bring_within_reach` has seen to it that both fit.
+                // Both fit after `bring_within_reach`.
                 insn.jt = distance(step.taken) as u8;
                 insn.jf = distance(step.otherwise) as u8;
             }
@@ -47,7 +47,7 @@ fn length(blocks: &[Block]) -> usize {
     blocks.iter().map(|block| block.steps.len()).sum()
 }
 
-/// The chain with all blocks that are jumped to.
+/// The chain with all targets of jumps.
 fn place(blocks: Blocks) -> Vec<Block> {
     let Blocks { mut chain, all, mut placed } = blocks;
     let mut index = chain.len();
@@ -95,7 +95,7 @@ fn bring_within_reach(chain: &mut Vec<Block>) {
     }
 }
 
-/// A block through which a jump reaches its target, if the target itself is out of reach.
+/// A trampoline for a jump, if its target is out of reach.
 fn closer(chain: &[Block], index: usize, number: usize, to: Id) -> Option<Block> {
     let target = chain.iter().rfind(|block| block.id == to)?;
     let mut skipped = chain[index].steps.len() - (number + 1);

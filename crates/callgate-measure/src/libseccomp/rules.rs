@@ -1,8 +1,8 @@
 //! A policy as libseccomp's rules.
 //!
 //! libseccomp has one filter per architecture. In it each syscall has either an action or combinations of
-//! argument tests, each with an action; what none of them decides gets the default action. There is no order
-//! among rules, so a rule after which others are tried cannot be expressed, except for the default.
+//! argument tests, each with an action; other syscalls get the default action. Rules have no order, so a rule that only
+//! applies after others have failed cannot be expressed, except for the default.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,32 +12,32 @@ use callgate::{Arch, Verdict};
 
 use super::error::{ShapeError, ShapeErrorKind};
 
-/// The most numbers in a row that are taken for a list of syscalls.
+/// The maximum length of a range of numbers that is treated as a list of syscalls.
 const MANY: u32 = 8192;
-/// The most combinations of tests of one syscall.
+/// The maximum number of combinations of tests of one syscall.
 const MAX_COMBINATIONS: usize = 8192;
 
-/// The rules of an architecture, with those of x32 for x86-64 where the policy has both.
+/// The rules of an architecture; those of x86-64 include those of x32 if the policy has both.
 pub(super) struct Filter {
     pub(super) token: u32,
     pub(super) default: Verdict,
     /// Whether numbers of the other one of x86-64 and x32 are rejected.
     pub(super) foreign: Option<Foreign>,
-    /// x32's, which follow those of x86-64, have a map of their own.
+    /// The syscalls of x32, which follow those of x86-64.
     pub(super) syscalls: Vec<BTreeMap<u32, Action>>,
 }
 
-/// Numbers of an ABI that the policy does not have, under the same architecture token.
+/// Numbers of an ABI that the policy does not have and that shares the arch token.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Foreign {
     X32,
     X86_64,
 }
 
-/// What a syscall gets.
+/// The rules of a syscall.
 pub(super) enum Action {
     Always(Verdict),
-    /// Where all tests of one of these hold. Tests are of different arguments, in their order.
+    /// Combinations of tests, which must all hold. The tests of a combination are of different arguments, in their order.
     Combinations(Vec<(Vec<Test>, Verdict)>),
 }
 
@@ -88,7 +88,7 @@ fn filter(section: &Section, bad_arch: Verdict) -> Result<Filter, ShapeError> {
     Ok(Filter { token: section.token(), default: section.default, foreign, syscalls })
 }
 
-/// What decides a syscall, up to the first rule without a condition.
+/// The rules of the policy for a syscall, up to the first one without a condition.
 fn action(section: &Section, nr: u32) -> Result<Option<Action>, ShapeError> {
     let no_rule = |why| ShapeError(ShapeErrorKind::NoRule { syscall: nr, why });
     let mut found: Vec<(Vec<Test>, Verdict)> = Vec::new();

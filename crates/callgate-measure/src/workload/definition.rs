@@ -1,11 +1,11 @@
-//! What a workload is made of.
+//! The definition of a workload.
 
 use super::error::WorkloadError;
 use super::place::Place;
 use super::recipe::{Load, Recipe};
 use super::tools::{Need, Tools};
 
-/// A server and its client, by name.
+/// A server and its client.
 #[derive(Clone, Copy)]
 pub struct Workload {
     pub(super) name: &'static str,
@@ -20,7 +20,7 @@ impl Workload {
         self.name
     }
 
-    /// What runs, in a line.
+    /// A description in one line.
     pub const fn about(&self) -> &'static str {
         self.about
     }

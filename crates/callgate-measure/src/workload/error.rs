@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use callgate_linux::error_text;
 
-/// Why a workload was not measured, and what to do about it.
+/// Error of a workload, with help.
 #[derive(Debug)]
 pub struct WorkloadError {
     kind: Kind,
@@ -25,14 +25,14 @@ enum Kind {
     Interrupted,
 }
 
-/// Which program an error is about, and what it ran under.
+/// The program that an error is about, and the filter that it ran under.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
     /// The name of the program.
     pub(super) program: String,
-    /// The variant, where there was a filter.
+    /// The variant, if there was a filter.
     pub(super) under: Option<String>,
-    /// The program that had the filter, where that was not the program itself.
+    /// The program under the filter, if it is another one.
     pub(super) server: Option<String>,
 }
 
@@ -88,7 +88,7 @@ impl WorkloadError {
         WorkloadError::new(Kind::Interrupted)
     }
 
-    /// Whether it was ended by Ctrl-C.
+    /// Whether Ctrl-C stopped the measurement.
     pub fn is_interrupted(&self) -> bool {
         matches!(self.kind, Kind::Interrupted)
     }
@@ -104,23 +104,23 @@ impl WorkloadError {
         }
     }
 
-    /// What to do about it.
+    /// Advice.
     pub fn help(&self) -> String {
         match &self.kind {
             Kind::Missing { packages, .. } => {
                 format!(
-                    "`apt-get install {packages}` on Debian and Ubuntu; elsewhere, its packages"
+                    "run `apt-get install {packages}` on Debian and Ubuntu, or install the corresponding packages"
                 )
             }
-            Kind::Place(_) => "TMPDIR names the directory in which data is kept meanwhile".into(),
+            Kind::Place(_) => "set TMPDIR to a directory for temporary data".into(),
             Kind::Interrupted => String::new(),
             _ if self.run().is_some_and(|run| run.under.is_some()) => {
-                "the filter may deny a call that it needs: `callgate record` shows what it calls"
+                "the filter may deny a syscall that the program needs; `callgate record` lists its syscalls"
                     .into()
             }
-            Kind::NotStarted { .. } => "the system may be out of processes or memory".into(),
-            Kind::NotReady { .. } | Kind::Late { .. } => "try again when less else runs".into(),
-            _ => "there was no filter; try the program by itself".into(),
+            Kind::NotStarted { .. } => "the process limit may be reached, or the memory exhausted".into(),
+            Kind::NotReady { .. } | Kind::Late { .. } => "try again on an idle machine".into(),
+            _ => "it ran without a filter; test whether the program works on its own".into(),
         }
     }
 }
@@ -131,9 +131,9 @@ impl fmt::Display for WorkloadError {
             Kind::Missing { workload, programs, .. } => {
                 write!(f, "the workload {workload} needs {programs}")
             }
-            Kind::Place(why) => write!(f, "cannot prepare a directory for it: {why}"),
+            Kind::Place(why) => write!(f, "cannot prepare a directory for the workload: {why}"),
             Kind::NotStarted { run, why } => {
-                write!(f, "{} was not started{run}: {}", run.program, error_text(why))
+                write!(f, "cannot start {}{run}: {}", run.program, error_text(why))
             }
             Kind::Ended { run, status, said } => {
                 write!(f, "{} ended with {status}{run}{}", run.program, quoted(said))
@@ -147,14 +147,14 @@ impl fmt::Display for WorkloadError {
             ),
             Kind::Late { run, limit, said } => write!(
                 f,
-                "{} had not ended after {} s{run}{}",
+                "{} did not end within {} s{run}{}",
                 run.program,
                 limit.as_secs(),
                 quoted(said)
             ),
             Kind::Unreadable { run, why, said } => write!(
                 f,
-                "what {} printed{run} says no throughput: {why}{}",
+                "the output of {}{run} has no throughput: {why}{}",
                 run.program,
                 quoted(said)
             ),
@@ -165,7 +165,7 @@ impl fmt::Display for WorkloadError {
 
 impl std::error::Error for WorkloadError {}
 
-/// The last lines of what a program printed.
+/// The last lines of the output of a program.
 fn quoted(said: &str) -> String {
     const LINES: usize = 6;
     let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();

@@ -14,7 +14,7 @@ pub(super) const WORKLOAD: Workload = Workload {
     recipe,
 };
 
-/// Frames per second of a common machine, to choose how many make a run.
+/// Frames per second of a typical machine, from which the number of frames of a run is derived.
 const USUAL_RATE: u32 = 600;
 
 fn recipe(tools: &Tools, place: &Place, load: &Load) -> Result<Recipe, WorkloadError> {
@@ -51,7 +51,7 @@ fn recipe(tools: &Tools, place: &Place, load: &Load) -> Result<Recipe, WorkloadE
     })
 }
 
-/// `-benchmark` prints how long it took, to the millisecond.
+/// With `-benchmark`, ffmpeg prints the time with a precision of a millisecond.
 fn read(text: &str, frames: u32) -> Result<Done, String> {
     let count = f64::from(frames);
     let processor = number_behind(text, "utime=")? + number_behind(text, "stime=").unwrap_or(0.0);

@@ -1,6 +1,6 @@
 //! MariaDB, driven by `sysbench`: rows read by their key over a Unix socket, 4 connections.
 //!
-//! The table is read and never written, so every round finds it as the first did.
+//! The table is never written, so its state is the same in every round.
 
 use super::definition::Workload;
 use super::error::WorkloadError;
@@ -10,7 +10,7 @@ use super::tools::{Need, Tools};
 
 pub(super) const WORKLOAD: Workload = Workload {
     name: "mariadb",
-    about: "mariadbd, rows by their key by sysbench",
+    about: "mariadbd, sysbench reads rows by key",
     needs: &[
         Need::new(&["mariadbd", "mysqld"], "mariadb-server"),
         Need::new(&["mariadb-install-db", "mysql_install_db"], "mariadb-server"),
@@ -68,7 +68,7 @@ fn recipe(tools: &Tools, place: &Place, load: &Load) -> Result<Recipe, WorkloadE
     })
 }
 
-/// The rate stands in parentheses behind the number of transactions.
+/// The rate is in parentheses after the number of transactions.
 fn read(text: &str) -> Result<Done, String> {
     let line = text.lines().find(|line| line.trim_start().starts_with("transactions:"));
     let line = line.ok_or("missing line of transactions")?;

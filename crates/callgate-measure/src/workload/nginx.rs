@@ -1,7 +1,7 @@
-//! nginx with one process, driven by `wrk`, or by `ab` where there is no wrk: a file of 1 KiB over
-//! 16 persistent connections.
+//! nginx with one process, driven by `wrk`, or by `ab` if wrk is not installed: a file of 1 KiB over 16 persistent
+//! connections.
 //!
-//! One process (`master_process off`), because a worker whose master is killed would stay.
+//! One process (`master_process off`), because a worker outlives a master that is killed.
 
 use super::definition::Workload;
 use super::error::WorkloadError;
@@ -12,12 +12,12 @@ use super::tools::{Need, Tools};
 
 pub(super) const WORKLOAD: Workload = Workload {
     name: "nginx",
-    about: "nginx, a file of 1 KiB by wrk or ab",
+    about: "nginx, wrk or ab requests a file of 1 KiB",
     needs: &[Need::new(&["nginx"], "nginx-light"), Need::new(&["wrk", "ab"], "wrk")],
     recipe,
 };
 
-/// More requests than this are not made by `ab`, which is told how long to go on, too.
+/// The maximum number of requests of `ab`, in addition to its time limit.
 const MOST_REQUESTS: &str = "10000000";
 
 fn recipe(tools: &Tools, place: &Place, load: &Load) -> Result<Recipe, WorkloadError> {
@@ -60,7 +60,7 @@ fn configuration(port: u16) -> String {
     text + &format!("  server {{ listen 127.0.0.1:{port}; root www; }}\n}}\n")
 }
 
-/// The rate of wrk or ab; neither ends with a status that tells of failed requests.
+/// The rate of wrk or ab. The exit status of neither tells whether requests failed.
 fn read(text: &str) -> Result<Done, String> {
     for complaint in ["Non-2xx", "Socket errors:", "Failed requests:"] {
         let lines = text.lines().map(str::trim);

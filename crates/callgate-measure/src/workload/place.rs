@@ -1,4 +1,4 @@
-//! Where a workload runs: a private directory, an unprivileged user, a port.
+//! The environment of a workload: a private directory, an unprivileged user, a port.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -6,16 +6,16 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
 
-/// The user that servers run as where this process is root: most of them refuse to be it.
+/// The user that servers run as if this process is root: most servers refuse to run as root.
 const UNPRIVILEGED: &str = "nobody";
 
-/// The longest path of a Unix socket with its zero byte (unix(7)), less what is named in the directory.
+/// The maximum length of a Unix socket path with its NUL byte (unix(7)), minus the name in the directory.
 const LONGEST: usize = 108 - 24;
 
-/// A directory that only the servers' user can look into. It is removed in the end.
+/// A directory that only the servers' user can access. It is removed when dropped.
 pub(super) struct Place {
     path: PathBuf,
-    /// Whom to be, where that is not who this is: the ids of a user and a group.
+    /// The IDs of the user and the group that servers run as, if they differ from those of this process.
     pub(super) user: Option<(u32, u32)>,
 }
 
@@ -34,7 +34,7 @@ impl Place {
             .unwrap_or_else(|| Err(io::ErrorKind::AlreadyExists.into()))
             .map_err(|why| {
                 let text = callgate_linux::error_text(&why);
-                other(format!("no directory can be made in {}: {text}", parent.display()))
+                other(format!("cannot create a directory in {}: {text}", parent.display()))
             })?;
         let mut place = Place { path, user: None };
         let length = place.path.as_os_str().len();
@@ -45,7 +45,7 @@ impl Place {
                 place.path.display()
             )));
         }
-        // What this process makes is its own.
+        // Files that this process creates are its own.
         if fs::metadata(&place.path)?.uid() == 0 {
             let users = fs::read_to_string("/etc/passwd")?;
             let ids = ids_of(&users, UNPRIVILEGED);
@@ -60,13 +60,13 @@ impl Place {
         &self.path
     }
 
-    /// The path of something in it.
+    /// The path of a file in the directory.
     pub(super) fn join(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    /// A new file for writing and reading, in place of one that may be there. Whoever the servers run as may
-    /// put links into the directory; none is followed.
+    /// A new file for writing and reading, which replaces an existing one. The servers' user may create symbolic links in
+    /// the directory; none is followed.
     pub(super) fn create(&self, name: &str) -> io::Result<File> {
         let path = self.join(name);
         match fs::remove_file(&path) {
@@ -76,7 +76,7 @@ impl Place {
         OpenOptions::new().read(true).write(true).create_new(true).open(path)
     }
 
-    /// Writes a file that the servers' user owns.
+    /// Writes a file that belongs to the servers' user.
     pub(super) fn write(&self, name: &str, text: &str) -> io::Result<PathBuf> {
         let mut file = self.create(name)?;
         file.write_all(text.as_bytes())?;
@@ -84,7 +84,7 @@ impl Place {
         Ok(self.join(name))
     }
 
-    /// Makes a directory that the servers' user owns.
+    /// Creates a directory that belongs to the servers' user.
     pub(super) fn make(&self, name: &str) -> io::Result<PathBuf> {
         let path = self.join(name);
         fs::create_dir(&path)?;
@@ -102,24 +102,24 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // A remaining directory is harmless, and errors cannot be reported here.
+        // A directory that remains is harmless, and errors cannot be reported here.
         let _ = fs::remove_dir_all(&self.path);
     }
 }
 
-/// A directory itself, not one that a link of this name leads to.
+/// Opens a directory without following a symbolic link of this name.
 fn open_directory(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW).open(path)
 }
 
-/// The ids of a user and its group (passwd(5)).
+/// The IDs of a user and its group (passwd(5)).
 fn ids_of(users: &str, name: &str) -> Option<(u32, u32)> {
     let line = users.lines().find(|line| line.split(':').next() == Some(name))?;
     let mut fields = line.split(':').skip(2);
     Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
 }
 
-/// A port of 127.0.0.1 that nothing listens on now.
+/// A free port of 127.0.0.1.
 pub(super) fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }

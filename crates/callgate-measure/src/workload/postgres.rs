@@ -1,6 +1,6 @@
 //! PostgreSQL, driven by `pgbench`: its select-only script over a Unix socket, 4 connections.
 //!
-//! The table is read and never written, so every round finds it as the first did.
+//! The table is never written, so its state is the same in every round.
 
 use super::definition::Workload;
 use super::error::WorkloadError;

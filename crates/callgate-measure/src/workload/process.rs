@@ -1,9 +1,9 @@
 //! Starting and ending a workload's processes.
 //!
-//! A process is pinned, ends when this one does (PR_SET_PDEATHSIG), leads a process group of its own, so
-//! that Ctrl-C at the terminal reaches this process alone, and installs its filters as the last thing
-//! before `execve`. What it prints goes to a file. A [`Process`] that is dropped is killed with its group;
-//! what had left the group by then is adopted and killed by [`Family`].
+//! A process is pinned, ends with this process (PR_SET_PDEATHSIG), leads its own process group, so that Ctrl-C at the
+//! terminal reaches only this process, and installs its filters directly before `execve`. Its output goes to a file. A
+//! [`Process`] that is dropped is killed with its group; descendants that have left the group are adopted and killed by
+//! [`Family`].
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -23,16 +23,16 @@ use super::recipe::Step;
 use crate::interrupt;
 use crate::raw;
 
-/// How often is looked whether something has ended or is ready.
+/// The interval at which the state of a process is polled.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// How long a process may take to end after it was asked to, before it is killed.
+/// The time that a process has to end after a signal, before it is killed.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// As much of what a process printed is read: from its end.
+/// The maximum number of bytes that are read from the end of an output.
 const MOST_OUTPUT: u64 = 1 << 20;
 
-/// How a process runs.
+/// The conditions under which a process runs.
 #[derive(Clone, Copy)]
 pub(super) struct Around<'a> {
     pub(super) place: &'a Place,
@@ -40,14 +40,14 @@ pub(super) struct Around<'a> {
     pub(super) cpu: Option<usize>,
     /// The filters, the oldest first.
     pub(super) programs: &'a [Program],
-    /// The name of what it prints into, in the place.
+    /// The name of its output file in the place.
     pub(super) log: &'static str,
 }
 
-/// A process that ends when this goes out of scope.
+/// A process that is killed when dropped.
 pub(super) struct Process {
     child: Child,
-    /// What it prints; the position in it is the process's.
+    /// Its output; the file position belongs to the process.
     log: File,
     run: Run,
 }
@@ -85,13 +85,13 @@ impl Process {
         }
     }
 
-    /// The status with which it has ended, if it has.
+    /// Its status, if it has ended.
     pub(super) fn status(&mut self) -> Option<ExitStatus> {
         // It is our child and nothing else waits for it, so this cannot fail.
         self.child.try_wait().ok().flatten()
     }
 
-    /// Waits for it to end by itself with status 0, while `watch` finds nothing wrong.
+    /// Waits until it ends with status 0, as long as `watch` returns no error.
     pub(super) fn finish(
         &mut self,
         limit: Duration,
@@ -99,7 +99,7 @@ impl Process {
     ) -> Result<(), WorkloadError> {
         let start = Instant::now();
         loop {
-            // A client that fails because its server ended is not to blame.
+            // If a client fails because its server has ended, the error is that of the server.
             let status = self.status();
             watch()?;
             match status {
@@ -116,7 +116,7 @@ impl Process {
         }
     }
 
-    /// Waits until `is_ready`, while it runs.
+    /// Waits until `is_ready` while the process runs.
     pub(super) fn await_ready(
         &mut self,
         limit: Duration,
@@ -138,7 +138,7 @@ impl Process {
         }
     }
 
-    /// An error when it has ended, which a server must not.
+    /// An error if it has ended, because a server must not end.
     pub(super) fn must_run(&mut self) -> Result<(), WorkloadError> {
         match self.status() {
             Some(status) => Err(WorkloadError::ended(self.run.clone(), status, self.said())),
@@ -146,7 +146,7 @@ impl Process {
         }
     }
 
-    /// What it has printed: the end, if it is much.
+    /// Its output; only the end if it is long.
     pub(super) fn said(&self) -> String {
         let read = || -> io::Result<Vec<u8>> {
             let length = self.log.metadata()?.len();
@@ -161,7 +161,7 @@ impl Process {
     pub(super) fn cpu_time(&self) -> Duration {
         let all: Vec<Stat> = stats().collect();
         let mut family = HashSet::from([self.child.id()]);
-        // Each turn finds the children of those that are known.
+        // Each iteration finds the children of the known processes.
         loop {
             let known = family.len();
             let children = all.iter().filter(|one| family.contains(&one.parent));
@@ -177,7 +177,7 @@ impl Process {
         Duration::from_secs_f64(ticks.sum::<u64>() as f64 / per_second as f64)
     }
 
-    /// Asks it to end with a signal, and kills it when it does not.
+    /// Sends it a signal to end, and kills it if it does not.
     pub(super) fn stop(mut self, signal: libc::c_int) {
         if self.status().is_none() {
             // SAFETY: a system call without pointers; the child is not waited for yet, so its id is its
@@ -203,7 +203,7 @@ impl Drop for Process {
     }
 }
 
-/// Makes the kernel end this process with its parent.
+/// Makes the kernel kill this process when its parent ends.
 fn end_with(parent: u32) -> io::Result<()> {
     // SAFETY: a system call without pointers.
     if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } != 0 {
@@ -216,12 +216,12 @@ fn end_with(parent: u32) -> io::Result<()> {
     }
 }
 
-/// Adopts what processes leave behind when they end (PR_SET_CHILD_SUBREAPER), and ends it.
+/// Adopts orphaned descendants (PR_SET_CHILD_SUBREAPER) and kills them.
 ///
-/// Adopted are children outside of the process group of this process: those that it starts by other means
-/// are in it.
+/// A child counts as adopted if it is in another process group: children that this process starts by other means are in its
+/// own.
 pub(super) struct Family {
-    /// Children that were there before.
+    /// Children that existed before.
     before: HashSet<libc::pid_t>,
 }
 
@@ -231,7 +231,7 @@ impl Family {
         Family { before: children().into_iter().collect() }
     }
 
-    /// Kills all children that were not there before, and theirs. Called when no [`Process`] lives.
+    /// Kills all children that did not exist before, and their descendants. Called when no [`Process`] is left.
     pub(super) fn clear(&self) {
         let start = Instant::now();
         loop {
@@ -266,8 +266,7 @@ fn set_subreaper(on: bool) {
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, libc::c_ulong::from(on)) };
 }
 
-/// The children of this process in other process groups, those that have ended and were not waited for
-/// among them.
+/// The children of this process in other process groups, including zombies.
 fn children() -> Vec<libc::pid_t> {
     let own = std::process::id();
     let Some(group) = stats().find(|one| one.id == own).map(|one| one.group) else {
@@ -277,13 +276,13 @@ fn children() -> Vec<libc::pid_t> {
     children.filter_map(|one| libc::pid_t::try_from(one.id).ok()).collect()
 }
 
-/// What `/proc/PID/stat` says of a process (proc_pid_stat(5)).
+/// The fields of `/proc/PID/stat` (proc_pid_stat(5)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stat {
     id: u32,
     parent: u32,
     group: u32,
-    /// Processor time of it and of the children that it has waited for, in clock ticks.
+    /// The CPU time of the process and of the children that it has waited for, in clock ticks.
     ticks: u64,
 }
 
@@ -297,7 +296,7 @@ fn stats() -> impl Iterator<Item = Stat> {
     })
 }
 
-/// The name in front of the fields may hold anything.
+/// The name before the fields may contain any characters.
 fn stat_of(id: u32, stat: &str) -> Option<Stat> {
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
     let number = |at: usize| fields.get(at)?.parse::<u64>().ok();

@@ -1,4 +1,4 @@
-//! A workload as data.
+//! The recipe of a workload: its programs, how to start them, and how to read the throughput.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ impl Step {
         Step { program: program.to_owned(), args }
     }
 
-    /// The same with one more argument, of two parts, such as `--socket=` and a path.
+    /// The same with an additional argument that has two parts, such as `--socket=` and a path.
     pub(super) fn and(mut self, start: &str, rest: &Path) -> Step {
         let mut arg = OsString::from(start);
         arg.push(rest);
@@ -24,14 +24,14 @@ impl Step {
         self
     }
 
-    /// The name of the program, as messages say it.
+    /// The name of the program in messages.
     pub(super) fn name(&self) -> String {
         let name = self.program.file_name().unwrap_or(self.program.as_os_str());
         name.to_string_lossy().into_owned()
     }
 }
 
-/// How to know that a server can be used.
+/// The condition under which a server is ready.
 #[derive(Clone, Debug)]
 pub(super) enum Ready {
     /// It accepts connections at this Unix socket.
@@ -42,63 +42,63 @@ pub(super) enum Ready {
     Probe(Step),
 }
 
-/// A program that runs until it is told to end.
+/// A program that runs until it gets a signal.
 #[derive(Clone, Debug)]
 pub(super) struct Server {
     pub(super) step: Step,
     pub(super) ready: Ready,
-    /// The signal that asks it to end.
+    /// The signal that ends it.
     pub(super) stop: libc::c_int,
 }
 
-/// What is run, and what is read from it.
+/// The programs of a workload, and the measures that are read from their output.
 pub(super) struct Recipe {
-    /// Before all, without a filter, one after the other: makes the server's data.
+    /// Steps that create the server's data, run once without a filter.
     pub(super) prepare: Vec<Step>,
-    /// What runs under the filter, where that is a server.
+    /// The server, which runs under the filter, if any.
     pub(super) server: Option<Server>,
-    /// Against a server without filter, once: fills it.
+    /// Fills the data, run once against a server without a filter.
     pub(super) fill: Vec<Step>,
-    /// What says how much was done. Without a server, this is what runs under the filter.
+    /// The client, which reports the throughput. Without a server, it runs under the filter.
     pub(super) client: Step,
-    /// What is measured: the name of each number that `read` finds.
+    /// The names of the numbers that `read` returns.
     pub(super) measures: Vec<&'static str>,
-    /// What these numbers count, per second. More is better.
+    /// The unit of these numbers, per second. More is better.
     pub(super) unit: &'static str,
-    /// Finds the numbers in what the client printed (both streams); an error says what is missing or
-    /// what the client complained about.
+    /// Finds the numbers in the output of the client (both streams). An error tells what is missing, or quotes the error
+    /// of the client.
     pub(super) read: Read,
 }
 
 /// Reads the output of a client.
 pub(super) type Read = fn(&str, &Load) -> Result<Done, String>;
 
-/// What a client did.
+/// The result of a client run.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Done {
-    /// How much per second, for each measure.
+    /// The throughput per second, for each measure.
     pub(super) rates: Vec<f64>,
-    /// How much in all.
+    /// The total amount of work.
     pub(super) count: f64,
     /// The CPU time in seconds, if the client itself is measured and reports it.
     pub(super) processor: Option<f64>,
 }
 
-/// How much a client is to do in a run.
+/// The amount of work of a client run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load {
-    /// Where a client takes a time: so many seconds.
+    /// The number of seconds, for a client that takes a duration.
     pub(super) seconds: u32,
 }
 
 impl Load {
-    /// Where a client takes a number of requests: as many as take about that time at this rate.
+    /// The number of requests that take about that time at this rate, for a client that takes a number of requests.
     pub(super) fn count(&self, per_second: u32) -> u32 {
         self.seconds.saturating_mul(per_second)
     }
 }
 
-/// The number behind a word in a text, such as the 12.5 of `tps = 12.5 (…)`; the last, if there are more.
+/// The number after a word in a text, such as the 12.5 of `tps = 12.5 (…)`; the last one if there are several.
 pub(super) fn number_behind(text: &str, word: &str) -> Result<f64, String> {
     let (_, rest) = text.rsplit_once(word).ok_or(format!("missing {word:?}"))?;
     let number = rest.trim_start().split(|c: char| !c.is_ascii_digit() && c != '.').next();

@@ -8,7 +8,7 @@ use super::tools::{Need, Tools};
 
 pub(super) const WORKLOAD: Workload = Workload {
     name: "redis",
-    about: "redis-server, SET and GET by redis-benchmark",
+    about: "redis-server, redis-benchmark with SET and GET",
     needs: &[
         Need::new(&["redis-server"], "redis-server"),
         Need::new(&["redis-benchmark"], "redis-tools"),
@@ -18,7 +18,7 @@ pub(super) const WORKLOAD: Workload = Workload {
 
 const TESTS: [&str; 2] = ["SET", "GET"];
 
-/// Requests per second of a common machine, to choose how many make a run.
+/// Requests per second of a typical machine, from which the number of requests of a run is derived.
 const USUAL_RATE: u32 = 50_000;
 
 fn recipe(tools: &Tools, place: &Place, load: &Load) -> Result<Recipe, WorkloadError> {
@@ -43,7 +43,7 @@ fn recipe(tools: &Tools, place: &Place, load: &Load) -> Result<Recipe, WorkloadE
     })
 }
 
-/// How many are made in each test.
+/// The number of requests of each test.
 fn requests(load: &Load) -> u32 {
     load.count(USUAL_RATE) / TESTS.len() as u32
 }

@@ -9,26 +9,26 @@ use crate::chart::{escape, intervals};
 use crate::page;
 use crate::stats::Interval;
 
-/// Everything that is printed.
+/// The contents of a report.
 pub struct Report<'a> {
-    /// What ran.
+    /// The workload.
     pub workload: &'a Workload,
     /// Facts about the machine and the measurement: label and text.
     pub setting: Vec<(&'static str, String)>,
     /// The variants.
     pub plan: &'a Plan,
-    /// What was measured.
+    /// The results.
     pub runs: &'a Runs,
-    /// The numbers of a reference and of what is compared with it, among the variants.
+    /// Pairs of indices of variants: the reference, and the variant that is compared with it.
     pub pairs: &'a [(usize, usize)],
-    /// Why the machine was too noisy for what was asked, if it was.
+    /// Why the requested precision was not reached, if so.
     pub noisy: Option<&'a str>,
 }
 
-/// A variant over its reference.
+/// The ratio of a variant to its reference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gain<'a> {
-    /// What was measured.
+    /// The name of the measure.
     pub measure: &'a str,
     /// The name of the variant.
     pub variant: &'a str,
@@ -39,7 +39,7 @@ pub struct Gain<'a> {
 }
 
 impl Report<'_> {
-    /// What it is about.
+    /// The title.
     pub fn title(&self) -> String {
         format!("{}: {}", self.workload.name(), self.workload.about())
     }
@@ -76,7 +76,7 @@ impl Report<'_> {
             let rows = self.rows(number);
             let ratios: Vec<(&str, Interval)> =
                 rows.iter().skip(1).map(|(name, _, own)| (*name, own.ratio)).collect();
-            let unit = "throughput over that of no filter, median and its 95 % interval";
+            let unit = "throughput relative to no filter, median and its 95 % confidence interval";
             let title = format!("{}, {}", measure.name, measure.unit);
             let _ = writeln!(page, "<h2>{}</h2>", escape(&title));
             page.push_str(&intervals(&format!("Ratio: {title}"), unit, &ratios, 1.0, 3));
@@ -100,7 +100,7 @@ impl Report<'_> {
             page.push_str("</table></div>\n");
         }
         page.push_str(
-            "<h2>Against the reference</h2>\n<div class=\"wide\"><table>\n<tr><th>variant</th><th>over</th><th></th>\
+            "<h2>Relative to the reference</h2>\n<div class=\"wide\"><table>\n<tr><th>variant</th><th>over</th><th></th>\
              <th>ratio</th><th>95 %</th></tr>\n",
         );
         for gain in self.gains() {

@@ -4,29 +4,29 @@ use std::time::Duration;
 
 use crate::stats::{self, Interval};
 
-/// What was measured.
+/// The results of all rounds.
 #[derive(Clone, Debug)]
 pub struct Runs {
-    /// Per variant (with the first once more at the end) and measure: a number for each round.
+    /// The throughput in each round, per variant (with the second "no filter" at the end) and measure.
     pub(super) values: Vec<Vec<Vec<f64>>>,
     pub(super) measures: Vec<Measure>,
     pub(super) rounds: usize,
-    /// Whether it was ended by Ctrl-C.
+    /// Whether Ctrl-C stopped it.
     pub interrupted: bool,
-    /// How long it took, with all starting and stopping.
+    /// The elapsed time, including starts and stops.
     pub elapsed: Duration,
 }
 
-/// What was measured.
+/// A measure: a kind of request, or the CPU time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Measure {
-    /// Such as requests of a kind.
+    /// The name, such as a kind of request.
     pub name: &'static str,
     /// The unit of throughput.
     pub unit: String,
 }
 
-/// How a variant did.
+/// The result of a variant in a measure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
     /// The median throughput of its rounds, in [`Measure::unit`].
@@ -36,27 +36,26 @@ pub struct Measured {
 }
 
 impl Runs {
-    /// How many rounds are whole.
+    /// The number of complete rounds.
     pub fn rounds(&self) -> usize {
         self.rounds
     }
 
-    /// What was measured: what the client says, then throughput per second of CPU time.
+    /// The measures: those of the client, then the throughput per second of CPU time.
     ///
-    /// CPU time is that of the processes under the filter, user and system, while the client ran. What
-    /// else runs on the machine disturbs it less than the time that passes.
+    /// The CPU time is that of the processes under the filter, user and system, while the client ran. Other processes of
+    /// the machine disturb it less than the elapsed time.
     pub fn measures(&self) -> &[Measure] {
         &self.measures
     }
 
-    /// How a variant did in a measure, by their numbers; `None` when no round is whole.
+    /// The result of a variant in a measure, given by their indices; `None` without a complete round.
     pub fn measured(&self, variant: usize, measure: usize) -> Option<Measured> {
         let throughput = stats::median(self.values.get(variant)?.get(measure)?)?;
         Some(Measured { throughput, ratio: self.ratio(variant, 0, measure)? })
     }
 
-    /// How the first variant did when it ran once more in each round. Its ratio should be 1: how far it
-    /// is from that is how far identical variants differ.
+    /// The result of the second run of the first variant in each round. Its ratio would be 1 without noise.
     pub fn noise(&self, measure: usize) -> Option<Measured> {
         self.measured(self.values.len().checked_sub(1)?, measure)
     }

@@ -1,8 +1,8 @@
-//! Running variants of a workload in turn.
+//! Runs the variants of a workload in rounds.
 //!
-//! A round runs each variant once, in an order that changes with the round, and the first, which has no
-//! filter, once more, which gives the noise floor. The server is restarted each time, on its own processor; its data is
-//! created once.
+//! A round runs each variant once, in an order that changes with the round. The first variant, which has no filter, runs
+//! twice; the difference is the noise floor. The server is restarted each time, on its own processor; its data is created
+//! once.
 
 use std::ffi::OsStr;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -24,67 +24,66 @@ use crate::interrupt;
 /// The name of the measure of CPU time.
 const PROCESSOR: &str = "all";
 
-/// How long making the data, and filling it, may take, step by step.
+/// The time limit of each step that creates or fills the data.
 const PREPARE_LIMIT: Duration = Duration::from_secs(120);
 
-/// How long one connection may take to be accepted, and a probe to end.
+/// The time limit of a connection attempt, and of a readiness check.
 const PROBE_LIMIT: Duration = Duration::from_secs(5);
 
-/// What a server runs under.
+/// The filters under which a server runs.
 #[derive(Clone, Debug)]
 pub struct Variant {
-    /// As tables name it.
+    /// The name in tables.
     pub name: String,
-    /// Its filters, the oldest first, installed as they are; none for no filter.
+    /// The filters, the oldest first, installed unchanged; empty for no filter.
     pub programs: Vec<Program>,
 }
 
 impl Variant {
-    /// No filter at all.
+    /// The variant without a filter.
     pub fn none() -> Variant {
         Variant { name: "no filter".to_owned(), programs: Vec::new() }
     }
 
-    /// Instructions of all filters together.
+    /// The number of instructions of all filters.
     pub fn insns(&self) -> usize {
         self.programs.iter().map(|program| program.len()).sum()
     }
 }
 
-/// What is to be measured.
+/// The variants to measure, and when to stop.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The variants; the first is what the others are compared with, and no filter.
+    /// The variants; the first has no filter and is the baseline.
     pub variants: Vec<Variant>,
-    /// How long a client runs, about.
+    /// The approximate duration of a client run in seconds.
     pub seconds: u32,
-    /// How long a server may take until it is ready.
+    /// The time limit until a server is ready.
     pub ready: Duration,
-    /// The minimum number of rounds, even when the time is over.
+    /// The minimum number of rounds, even if the time is over.
     pub min_rounds: usize,
     /// The maximum number of rounds.
     pub max_rounds: usize,
-    /// When to begin no further round.
+    /// The time after which no further round starts.
     pub time: Duration,
-    /// Beyond `min_rounds`, end when all ratios are known to this; 0 for never.
+    /// After `min_rounds`, stop when the confidence intervals of all ratios are at most this wide; 0 for never.
     pub precision: f64,
-    /// The processor of what runs under the filter, if any.
+    /// The processor of the process under the filter, if it is pinned.
     pub server_cpu: Option<usize>,
-    /// The processor of the client, if any.
+    /// The processor of the client, if it is pinned.
     pub client_cpu: Option<usize>,
-    /// Of the order of variants.
+    /// The seed of the order of variants.
     pub seed: u64,
 }
 
-/// Measures a workload; `tell` hears what is being done, and which share of the time is over.
+/// Measures a workload; calls `tell` with the current step and the share of the time that is over.
 ///
-/// While it runs, children that are not in the process group of this process are taken for what a server
-/// left behind, and ended.
+/// Meanwhile, children in other process groups count as orphans of a server and are killed.
 ///
 /// # Errors
-/// When a program is not installed, which is found before anything is started; when one cannot be
-/// started, ends, is not ready in time, does not end in time, or says no throughput; when it was
-/// interrupted before the first round.
+/// If a program is not installed, which is checked before anything is started; if a program cannot be started, ends early,
+/// is not ready or does not end in time, or reports no throughput; or if the measurement is interrupted before the first
+/// round is complete.
 pub fn run(
     workload: &Workload,
     plan: &Plan,
@@ -147,7 +146,7 @@ pub(super) fn follow(
         if runs.interrupted {
             break;
         }
-        // A round counts when it is whole.
+        // Only complete rounds count.
         for (all, new) in runs.values.iter_mut().zip(round) {
             all.iter_mut().zip(new).for_each(|(all, new)| all.push(new));
         }
@@ -160,7 +159,7 @@ pub(super) fn follow(
     }
 }
 
-/// The throughput by the client, and that per CPU time of the server.
+/// The throughput that the client reports, and that per second of CPU time of the server.
 fn measures(recipe: &Recipe) -> Vec<Measure> {
     let per_second =
         recipe.measures.iter().map(|name| Measure { name, unit: format!("{}/s", recipe.unit) });
@@ -176,7 +175,7 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// Makes the data and fills it.
+    /// Creates the data and fills it.
     fn prepare(&self, tell: &mut dyn FnMut(&str, f64)) -> Result<(), WorkloadError> {
         for step in &self.recipe.prepare {
             tell(&format!("preparing: {}", step.name()), 0.0);
@@ -195,7 +194,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Runs a variant once: a number for each measure.
+    /// Runs a variant once; returns a number for each measure.
     fn measure(&self, variant: &Variant) -> Result<Vec<f64>, WorkloadError> {
         /// The unit of CPU time, with the 100 ticks per second that the kernel reports.
         const TICK: f64 = 0.01;
@@ -233,7 +232,7 @@ impl Bench<'_> {
 
     /// Starts a server and waits until it is ready.
     fn serve(&self, server: &Server, variant: &Variant) -> Result<Process, WorkloadError> {
-        // A server that was killed may have left it, and could seem to be ready by it.
+        // A server that was killed may have left its socket, so that the next one would seem to be ready.
         if let Ready::Socket(path) = &server.ready {
             let _ = std::fs::remove_file(path);
         }
@@ -259,7 +258,7 @@ impl Bench<'_> {
         }
     }
 
-    /// Runs a program without filter until it has ended with status 0.
+    /// Runs a program without a filter; it must end with status 0.
     fn complete(
         &self,
         step: &Step,

@@ -1,4 +1,4 @@
-//! Finding a workload's programs, and saying what to install where they are missing.
+//! Finds the programs of a workload, and the packages of those that are missing.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 
 use super::error::WorkloadError;
 
-/// Where servers are besides `PATH`: distributions leave these out of a user's.
+/// Directories of servers that are not in the `PATH` of ordinary users.
 const SYSTEM: &[&str] = &["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
 /// A program that a workload needs.
 pub(super) struct Need {
-    /// Its names: the first that is there is taken.
+    /// Its names; the first one that exists is used.
     pub(super) names: &'static [&'static str],
-    /// The package that it is in, as Debian and Ubuntu name it.
+    /// Its package in Debian and Ubuntu.
     pub(super) package: &'static str,
-    /// Directories of versions, such as `/usr/lib/postgresql/15/bin`: the part in front of the version
-    /// and the part behind it. The highest version goes before `PATH`.
+    /// Directories per version, such as `/usr/lib/postgresql/15/bin`: the parts of the path before and after the version.
+    /// The highest version takes precedence over `PATH`.
     pub(super) versions: &'static [(&'static str, &'static str)],
 }
 
@@ -75,7 +75,7 @@ fn find(need: &Need, search: &OsStr) -> Option<PathBuf> {
         .filter_map(|(before, behind)| newest(Path::new(before), behind))
         .chain(std::env::split_paths(search))
         .chain(SYSTEM.iter().map(PathBuf::from))
-        // A relative one means another place once the server runs in its own directory.
+        // A relative path would change its meaning, because the server runs in another directory.
         .filter(|directory| directory.is_absolute())
         .collect();
     let command = |name: &&str| {

@@ -11,7 +11,7 @@ use crate::task::Result;
 pub(super) const GCC: &str = "gcc -O2";
 pub(super) const LIBPCAP: &str = "libpcap";
 pub(super) const GVISOR: &str = "gVisor pkg/bpf";
-pub(super) const NATIVE_IN_C: &str = "callgate, jit, in C";
+pub(super) const NATIVE_IN_C: &str = "callgate, jit from C";
 
 /// The length of the program for the compilation time.
 pub(super) const LONG: usize = 400;

@@ -88,18 +88,18 @@ impl Engines {
     }
 
     /// The targets of the engines, and the workload that is furthest from each.
-    pub(in super::super) fn aims(&self) -> Table {
-        let mut table = Table::new(["what", "aim", "worst", "workload"]);
-        for aim in AIMS {
-            let figure = |section| Some(((aim.of)(section)?, &*section.name));
+    pub(in super::super) fn targets(&self) -> Table {
+        let mut table = Table::new(["figure", "target", "worst", "workload"]);
+        for target in TARGETS {
+            let figure = |section| Some(((target.of)(section)?, &*section.name));
             let worst = self.sections.iter().filter_map(figure).reduce(|a, b| {
-                let further = match aim.bound {
+                let further = match target.bound {
                     Bound::AtMost(_) => b.0 > a.0,
                     Bound::AtLeast(_) => b.0 < a.0,
                 };
                 if further { b } else { a }
             });
-            let bound = match aim.bound {
+            let bound = match target.bound {
                 Bound::AtMost(bound) => format!("≤ {bound}"),
                 Bound::AtLeast(bound) => format!("≥ {bound}"),
             };
@@ -107,15 +107,15 @@ impl Engines {
                 Some((value, name)) => (format!("{value:.2}"), name),
                 None => (NONE.to_owned(), "not measured"),
             };
-            table.row([aim.what, &*bound, &*value, name]);
+            table.row([target.figure, &*bound, &*value, name]);
         }
         table
     }
 }
 
 /// A target.
-struct Aim {
-    what: &'static str,
+struct Target {
+    figure: &'static str,
     bound: Bound,
     /// The figure of a workload to which it applies.
     of: fn(&Section) -> Option<f64>,
@@ -141,55 +141,55 @@ fn least(section: &Section, first: &str, second: &str) -> Option<f64> {
     ratios(section, first, second).map(|[hot, cold]| hot.min(cold))
 }
 
-const AIMS: &[Aim] = &[
-    Aim {
-        what: "jit / gcc -O2",
+const TARGETS: &[Target] = &[
+    Target {
+        figure: "jit / gcc -O2",
         bound: Bound::AtMost(1.3),
         of: |section| most(section, "callgate, jit", GCC),
     },
-    Aim {
-        what: "jit, in C / gcc -O2",
+    Target {
+        figure: "jit from C / gcc -O2",
         bound: Bound::AtMost(1.3),
         of: |section| most(section, NATIVE_IN_C, GCC),
     },
-    Aim {
-        what: "gVisor / jit",
+    Target {
+        figure: "gVisor / jit",
         bound: Bound::AtLeast(4.0),
         of: |section| least(section, GVISOR, "callgate, jit"),
     },
-    Aim {
-        what: "gVisor / decoded",
+    Target {
+        figure: "gVisor / decoded",
         bound: Bound::AtLeast(2.0),
         of: |section| least(section, GVISOR, "callgate, decoded"),
     },
-    Aim {
-        what: "libpcap / decoded",
+    Target {
+        figure: "libpcap / decoded",
         bound: Bound::AtLeast(2.0),
         of: |section| least(section, LIBPCAP, "callgate, decoded"),
     },
-    Aim {
-        what: "jit, ten-number list, ns",
+    Target {
+        figure: "jit, ten-calls, ns",
         bound: Bound::AtMost(5.0),
         of: |section| {
             let times = (section.name == "ten-calls").then(|| section.times("callgate, jit"))??;
             Some(times.hot.max(times.cold))
         },
     },
-    Aim {
-        what: "jit, 400 instructions, µs to make",
+    Target {
+        figure: "jit, µs to compile 400 instructions",
         bound: Bound::AtMost(25.0),
         of: |section| {
             let long = (LONG..LONG + LONG / 10).contains(&section.insns);
             long.then(|| section.microseconds("callgate, jit"))?
         },
     },
-    Aim {
-        what: "cached, the number decides, ns",
+    Target {
+        figure: "cached, constant allow, ns",
         bound: Bound::AtMost(2.0),
         of: |section| Some(section.constant.then(|| section.times("callgate, cached"))??.hot),
     },
-    Aim {
-        what: "cached, µs to decode and fill",
+    Target {
+        figure: "cached, µs to decode and fill",
         bound: Bound::AtMost(100.0),
         of: |section| section.microseconds("callgate, cached"),
     },
@@ -239,8 +239,8 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_workload_stands_for_an_aim() {
-        let text = engines().aims().plain();
+    fn the_worst_workload_is_shown_for_each_target() {
+        let text = engines().targets().plain();
         let line = |start: &str| {
             let line = text.lines().find(|line| line.starts_with(start)).unwrap();
             line.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -248,14 +248,14 @@ mod tests {
         assert_eq!(line("jit / gcc -O2"), "jit / gcc -O2 ≤ 1.3 1.50 far");
         assert_eq!(line("gVisor / decoded"), "gVisor / decoded ≥ 2 1.20 far");
         assert!(line("libpcap / decoded").ends_with("not measured"));
-        assert!(line("jit, ten-number").ends_with("not measured"));
-        assert!(line("jit, 400").ends_with("25 7.00 near"), "{}", line("jit, 400"));
+        assert!(line("jit, ten-calls").ends_with("not measured"));
+        assert!(line("jit, µs").ends_with("25 7.00 near"), "{}", line("jit, µs"));
     }
 
     #[test]
     fn a_terminal_shows_them_in_eighty_columns() {
         let engines = engines();
-        let mut text = engines.making().plain() + &engines.aims().plain();
+        let mut text = engines.making().plain() + &engines.targets().plain();
         engines.tables().for_each(|(head, table, _)| text += &format!("{head}\n{}", table.plain()));
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }

@@ -33,7 +33,7 @@ also be a socket filter, such as the output of `tcpdump -ddd`.
   executed    executed instructions of the program, counted by the interpreter
   hot ns      nanoseconds per run with the same input
   cold ns     nanoseconds per run over a sequence of 10,000 different inputs
-  compile us  microseconds to prepare the engine for the program
+  compile µs  microseconds to prepare the engine for the program
   bytes       size of the code or data that the engine runs
 Times are the minimum of several rounds, which suits busy machines.
 
@@ -233,7 +233,7 @@ impl EngineRow {
         let _ = writeln!(
             text,
             "  {:<12}{:>10}{:>10}{:>14}{:>10}",
-            "engine", "hot ns", "cold ns", "compile us", "bytes"
+            "engine", "hot ns", "cold ns", "compile µs", "bytes"
         );
         for (kind, cost) in &self.costs {
             let _ = write!(text, "  {:<12}", kind.name());

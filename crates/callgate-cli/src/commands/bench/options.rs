@@ -27,9 +27,9 @@ more than 5 % of the batches are outliers, the exit status is 3, with a warning.
 
 Syscalls are made with arguments that change nothing and return at once, listed
 by --list-calls; a filter that inspects arguments sees these. cached: the
-kernel's verdict cache allows the syscall (since Linux 5.11); allowed, denied:
-the filters run. Without --calls, one syscall of each kind is chosen; with
---weights, the most frequent ones, and their weighted mean comes first.
+kernel's constant-action cache allows the syscall (since Linux 5.11); allowed,
+denied: the filters run. Without --calls, one syscall of each kind is chosen;
+with --weights, the most frequent ones, and their weighted mean comes first.
 
 --workload runs a real server and its client without a filter, with a reference,
 and with Callgate's program; verdicts are unchanged. The reference of a profile

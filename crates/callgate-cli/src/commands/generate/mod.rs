@@ -29,7 +29,8 @@ the profile give the reason for each syscall:
   recorded        the program made it.
   at the start    the program that installs the filter makes it afterwards
                   (--runtime); recordings of the command do not have it.
-  by the kernel   the kernel makes programs call it after signals.
+  by the kernel   the kernel makes programs call it after signals and
+                  interrupted sleeps.
   related         another C library or version makes it instead of a recorded
                   one, or in addition to it (--complete): statx for stat, vfork
                   for fork.
@@ -38,8 +39,8 @@ Arguments that select what a syscall does (the family of a socket, the command
 of ioctl, executable memory) are limited to recorded values if other values are
 additional privileges. Otherwise they are limited if the values are stable: the
 same in all recordings, or in a single recording observed at least four times
-per distinct value. Recordings of several runs give the best profile; merging
-them with callgate record merge before gives the same one.
+per distinct value. Recordings of several runs give the best profile; callgate
+record merge combines them into a file that gives the same profile.
 
 If the caveats of a recording say that syscalls are missing (lost syscalls,
 threads that were not recorded, a truncated file), --partial is required. Other
@@ -47,7 +48,7 @@ caveats are warnings, for example that a filter denied recorded syscalls, or
 that a set-user-ID program ran without its privileges.
 
 By default, other syscalls fail with ENOSYS: libraries that try a newer syscall
-fall back, as on an older kernel. After EPERM they fail.
+fall back to an older one, as on an older kernel. After EPERM they would not.
 
 A RECORDING is a file of callgate record, a log of strace, a table of strace -c
 or perf trace -s, or SECCOMP records from the audit log, dmesg or journalctl. It
@@ -61,7 +62,9 @@ Examples:
   callgate record merge monday.json tuesday.json -o all.json
   callgate generate all.json -o profile.json           gives the same profile
   callgate generate T.json --emit systemd --systemd 252 -o my.service.d/a.conf
-  callgate generate T.json --emit kafel --deny kill --complete off")]
+  callgate generate T.json --emit kafel --deny kill --complete off
+
+Exit status: 0 success, 2 error.")]
 pub(crate) struct GenerateArgs {
     /// Recordings of the program; the profile allows everything in any of them
     #[arg(required = true, value_name = "RECORDING", value_hint = ValueHint::FilePath)]
@@ -80,7 +83,7 @@ pub(crate) struct GenerateArgs {
     #[arg(long, value_name = "PROGRAM")]
     runtime: Option<RuntimeArg>,
 
-    /// The version of systemd for a unit; syscalls that it does not know are omitted, with a warning
+    /// The version of systemd for a unit, at least 252; syscalls that it does not know are omitted, with a warning
     #[arg(
         long,
         value_name = "VERSION",

@@ -78,7 +78,7 @@ impl Summary {
         if by_kernel > 0 {
             line(
                 "  by the kernel",
-                format!("{}, after signals and in sleeps", syscalls(by_kernel)),
+                format!("{}, after signals and interrupted sleeps", syscalls(by_kernel)),
             );
         }
         let siblings = of(|grant| matches!(grant.reason, GrantReason::Sibling { .. }))

@@ -65,7 +65,7 @@ impl EngineReport {
             None => String::new(),
         };
         let microseconds = compile.as_secs_f64() * 1e6;
-        format!("engine: {kind}{instead}, {code_bytes} bytes, prepared in {microseconds:.1} us\n")
+        format!("engine: {kind}{instead}, {code_bytes} bytes, prepared in {microseconds:.1} µs\n")
     }
 
     pub(super) fn fields(&self, stats: bool) -> Vec<(&'static str, Json)> {

@@ -22,7 +22,7 @@ pub(crate) fn answer(
         AnyFilter::Packets(filter) if packets => packets::answer(args, &filter, print),
         AnyFilter::Packets(filter) => Err(Failure::about(
             filter.name,
-            "is a socket filter, which takes packets, not syscalls",
+            "this is a socket filter, which takes packets, not syscalls",
         )
         .help("give packets with --packet HEX or --packets FILE, and no SYSCALL")),
         AnyFilter::Syscalls(filter) => match &args.call {

@@ -1,4 +1,4 @@
-//! The whole machinery with shell scripts in place of servers and clients.
+//! Tests of all parts together, with shell scripts in place of servers and clients.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use callgate::bpf::{Insn, Op};
 use super::*;
 use crate::workload::recipe::{Done, number_behind};
 
-/// What is left behind is adopted by the process, which all tests share.
+/// Orphans are adopted by the process, which all tests share.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
@@ -165,7 +165,7 @@ fn a_client_that_fails_or_says_nothing_is_told() {
     let wanted = "sh ended with exit status: 1 while sh ran under no directories, and printed";
     assert!(text.starts_with(wanted), "{text}");
     let text = failed(SERVER, "echo rate: none", plan).to_string();
-    assert!(text.contains("says no throughput: missing positive number"), "{text}");
+    assert!(text.contains("has no throughput: missing positive number"), "{text}");
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn a_client_that_does_not_end_is_killed() {
     let limit = Duration::from_millis(300);
     let error = process.finish(limit, || Ok(())).unwrap_err().to_string();
     let id = process.said().trim().to_owned();
-    assert_eq!(error, format!("sh had not ended after 0 s; its last lines:\n    {id}"));
+    assert_eq!(error, format!("sh did not end within 0 s; its last lines:\n    {id}"));
     assert!(Path::new("/proc").join(&id).exists(), "it is still there");
     drop(process);
     assert!(!Path::new("/proc").join(&id).exists(), "{id} is not");

@@ -78,10 +78,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             machine.execute_program(packet, context).expect("a value") as u32
         });
     } else {
-        // It panics when the page is full.
+        // The compiler panics if the page is full.
         panic::set_hook(Box::new(|why| {
             eprintln!(
-                "its compiler, with its one page of memory, fails: {}",
+                "its JIT compiler, which has one page for its code, fails: {}",
                 why.payload_as_str().unwrap_or("a panic")
             );
         }));
