@@ -14,11 +14,11 @@ pub type Var = u16;
 /// The variable of terminals: after all others.
 pub(super) const TERMINAL: Var = VARS;
 
-// In place of a variable, the kind of a terminal.
-pub(super) const VERDICT: u32 = TERMINAL as u32;
-pub(super) const TRUTH: u32 = VERDICT + 1;
-pub(super) const PLACEHOLDER: u32 = VERDICT + 2;
-pub(super) const FOREIGN: u32 = VERDICT + 3;
+// In place of a variable, the kind of a terminal: from `TERMINAL` on.
+pub(super) const VERDICT: u32 = 512;
+pub(super) const TRUTH: u32 = 513;
+pub(super) const PLACEHOLDER: u32 = 514;
+pub(super) const FOREIGN: u32 = 515;
 
 /// A node as it is stored.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -183,6 +183,30 @@ mod tests {
         table.check(root).unwrap_err().to_string()
     }
 
+    #[test]
+    fn no_variable_is_the_kind_of_a_terminal() {
+        for kind in [VERDICT, TRUTH, PLACEHOLDER, FOREIGN] {
+            let terminal = Stored::terminal(kind, 3);
+            assert!((0..=TERMINAL).all(|var| !terminal.tests(var)));
+            assert_eq!(terminal.test(), TERMINAL);
+        }
+        let node = Stored { var: 511, low: 2, high: 3 };
+        assert!(node.tests(511) && !node.tests(510));
+    }
+
+    /// Beyond the first sizes of the hash index.
+    #[test]
+    fn every_node_is_found_after_the_index_grew() {
+        let mut table = NodeTable::new([0, 1]);
+        let ids: Vec<u32> = (0..20_000).map(|i| add(&mut table, VERDICT, i, i)).collect();
+        for (value, id) in (0..).zip(&ids) {
+            assert_eq!(table.slot_of(Stored::terminal(VERDICT, value)).1, *id);
+        }
+        assert_eq!(table.slot_of(Stored::terminal(VERDICT, 20_000)).1, 0);
+        assert!(table.unique.len() >= 2 * table.nodes.len());
+        assert!(table.unique.len() <= 16 * table.nodes.len());
+    }
+
     /// Makes the hash index find the changed node, so that only the other invariant is broken.
     fn index(table: &mut NodeTable, id: usize) {
         let (slot, found) = table.slot_of(table.nodes[id]);
@@ -210,11 +234,13 @@ mod tests {
             index(table, root);
         });
         assert!(ordered.contains("ordered"), "{ordered}");
-        let verdicts = broken(|table, root, low| {
-            table.nodes[root].low = add(table, PLACEHOLDER, low as u32, low as u32);
-            index(table, root);
-        });
-        assert!(verdicts.contains("verdicts"), "{verdicts}");
+        for kind in [TRUTH, PLACEHOLDER, FOREIGN] {
+            let verdicts = broken(|table, root, low| {
+                table.nodes[root].low = add(table, kind, low as u32, low as u32);
+                index(table, root);
+            });
+            assert!(verdicts.contains("verdicts"), "{verdicts}");
+        }
         let missing = broken(|table, root, _| {
             table.nodes[root].low = 1000;
             index(table, root);

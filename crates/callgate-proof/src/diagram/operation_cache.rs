@@ -47,3 +47,43 @@ impl OperationCache {
         mix(a, b, c) & (self.0.len() - 1)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn operations(count: u32) -> impl Iterator<Item = [u32; 3]> {
+        (0..count).map(|i| [i, i.rotate_left(7), i ^ 0x55])
+    }
+
+    #[test]
+    fn most_results_are_found_while_the_cache_is_large_enough() {
+        let mut cache = OperationCache::new();
+        for (result, operation) in (0..).zip(operations(1000)) {
+            cache.insert(operation, result);
+            assert_eq!(cache.get(operation), Some(result));
+        }
+        let found = (0..).zip(operations(1000)).filter(|(result, operation)| {
+            cache.get(*operation).inspect(|found| assert_eq!(found, result)).is_some()
+        });
+        assert!(found.count() > 600);
+    }
+
+    #[test]
+    fn an_empty_cache_has_no_results() {
+        let cache = OperationCache::new();
+        for operation in [[0; 3], [1; 3], [2, 1, 0]] {
+            assert_eq!(cache.get(operation), None);
+        }
+    }
+
+    #[test]
+    fn a_resized_cache_has_a_quarter_of_the_slots_of_the_table() {
+        let mut cache = OperationCache::new();
+        cache.insert([2, 3, 4], 5);
+        cache.resize(1 << 16);
+        assert_eq!((cache.0.len(), cache.get([2, 3, 4])), (1 << 14, None));
+        cache.resize(1 << 30);
+        assert_eq!(cache.0.len(), MAX_ENTRIES);
+    }
+}

@@ -467,6 +467,37 @@ mod tests {
     }
 
     #[test]
+    fn a_verdict_is_its_own_cofactor_for_every_variable() {
+        let mut store = Store::default();
+        let deny = store.verdict(Verdict::errno(1)).unwrap();
+        for var in [0, 511, super::super::VARS] {
+            assert_eq!(store.cofactors(deny, var), (deny, deny));
+            assert_eq!(store.expand(deny, deny).1, (deny, deny));
+        }
+        assert_eq!(store.children(deny), (deny, deny));
+    }
+
+    /// Without the cache of results, the number of steps would double with each variable.
+    #[test]
+    fn shared_nodes_are_visited_once_per_operation() {
+        let mut store = Store::new(Budget { nodes: 10_000, steps: 10_000 });
+        // The parity of the variables from `var` on, and its negation.
+        let (mut odd, mut even) = (Pred::NEVER, Pred::ALWAYS);
+        for var in (0..60).rev() {
+            let (with, without) = (store.make(var, odd, even), store.make(var, even, odd));
+            (odd, even) = (with.unwrap(), without.unwrap());
+        }
+        store.reset_steps();
+        let other = store.make(200, Pred::NEVER, Pred::ALWAYS).unwrap();
+        store.and(odd, other).unwrap();
+    }
+
+    #[test]
+    fn handles_show_their_node_and_store() {
+        assert_eq!(format!("{:?}", Pred::ALWAYS), "Pred(node 1 of store 0)");
+    }
+
+    #[test]
     fn a_node_of_another_store_is_an_error() {
         let (mut one, mut other) = (Store::default(), Store::default());
         let (a, _) = function(&mut one);
