@@ -31,6 +31,7 @@ mod error;
 mod exits;
 mod from_policy;
 pub mod from_program;
+mod ite;
 mod node;
 mod node_set;
 mod node_table;
