@@ -40,6 +40,8 @@ mod outline;
 mod stack;
 mod store;
 pub mod symbolic;
+#[doc(hidden)]
+pub mod truth_table;
 mod value_sets;
 mod witness;
 
