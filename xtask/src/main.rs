@@ -11,7 +11,7 @@ use callgate_eval::Task;
 const OWN: &[Task] = &[
     Task {
         name: "structure",
-        summary: "check imports between files, dependencies between packages, paths in documents",
+        summary: "check files and their imports, dependencies between packages, paths in documents",
         help: structure::HELP,
         run: structure::run,
     },

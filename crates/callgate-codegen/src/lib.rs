@@ -35,6 +35,7 @@ mod arguments;
 mod code;
 pub mod cost;
 mod dispatch;
+mod generate;
 mod layout;
 mod limits;
 mod lower;
@@ -45,36 +46,5 @@ mod weights;
 mod word;
 
 pub use cost::{Aim, Model};
+pub use generate::generate;
 pub use weights::{Count, WeightError, WeightedSyscall, Weights};
-
-use callgate_bpf::Insn;
-use callgate_bpf::data::Endian;
-use callgate_proof::diagram::{DiagramError, Func, Store};
-
-/// The number of functions of arguments for which all alternatives are tried. Real filters need at most some
-/// thousands; beyond, code is generated without the expensive alternatives.
-const EFFORT: u32 = 20_000;
-
-/// The instructions of a program for a function. There may be more than the kernel accepts.
-pub fn generate(
-    store: &mut Store,
-    root: Func,
-    syscalls: &[WeightedSyscall],
-    model: Model,
-    aim: Aim,
-    endian: Endian,
-) -> Result<Vec<Insn>, DiagramError> {
-    let mut attempt = |effort: u32| -> Result<Vec<Insn>, DiagramError> {
-        store.reset_steps();
-        let mut lowering = lower::Lowering::new(store, root, syscalls, model, aim, effort);
-        let entry = lowering.code(root)?;
-        let graph = lowering.graph;
-        let frequency = layout::frequencies(&graph, entry, syscalls, model);
-        Ok(layout::lay_out(&graph, entry, &frequency, endian))
-    };
-    // If the search exhausts the budget, generate code without it.
-    match attempt(EFFORT) {
-        Err(error) if error.is_out_of_budget() => attempt(0),
-        made => made,
-    }
-}

@@ -49,16 +49,9 @@ impl Body {
     /// before each iteration, which is not counted.
     pub(crate) fn run(&self, count: u32, clutter: Option<&Clutter>) -> Result<u64, Trouble> {
         match (clutter, self) {
-            (Some(clutter), _) => {
-                let mut sum = 0;
-                for _ in 0..count {
-                    clutter.touch();
-                    let start = now()?;
-                    self.once();
-                    sum += now()? - start;
-                }
-                Ok(sum)
-            }
+            (Some(clutter), _) => self.run_after(count, || {
+                clutter.touch();
+            }),
             // The loop contains nothing but the syscall.
             (None, Body::Call(RawCall { nr, args })) => {
                 let start = now()?;
@@ -68,7 +61,7 @@ impl Body {
                 }
                 Ok(now()? - start)
             }
-            (None, Body::CondWait { threads }) => wait_in_threads(*threads, count),
+            (None, Body::CondWait { threads }) => wait_in_threads(*threads, count, wait_once),
             (None, _) => {
                 let start = now()?;
                 for _ in 0..count {
@@ -77,6 +70,18 @@ impl Body {
                 Ok(now()? - start)
             }
         }
+    }
+
+    /// Runs iterations, and something else before each, which is not counted.
+    fn run_after(&self, count: u32, mut before: impl FnMut()) -> Result<u64, Trouble> {
+        let mut sum = 0;
+        for _ in 0..count {
+            before();
+            let start = now()?;
+            self.once();
+            sum += now()? - start;
+        }
+        Ok(sum)
     }
 
     #[inline]
@@ -128,8 +133,9 @@ fn wait_once() {
     }
 }
 
-/// Waits in many threads and returns their CPU time. Elapsed time would include the scheduler and other processes.
-fn wait_in_threads(threads: u32, count: u32) -> Result<u64, Trouble> {
+/// Waits in many threads and returns the CPU time of `count` waits. Elapsed time would include the scheduler and other
+/// processes.
+fn wait_in_threads(threads: u32, count: u32, wait: fn()) -> Result<u64, Trouble> {
     let each = count.div_ceil(threads.max(1));
     // The threads are not joined: a filter may deny the necessary syscalls, and the process ends soon.
     let start_line = Arc::new(Barrier::new(threads as usize + 1));
@@ -140,7 +146,7 @@ fn wait_in_threads(threads: u32, count: u32) -> Result<u64, Trouble> {
             start_line.wait();
             let start = raw::processor_time();
             for _ in 0..each {
-                wait_once();
+                wait();
             }
             match (start, raw::processor_time()) {
                 (Some(start), Some(end)) => done.time.fetch_add(end - start, Ordering::AcqRel),
@@ -157,10 +163,15 @@ fn wait_in_threads(threads: u32, count: u32) -> Result<u64, Trouble> {
     match done.without_clock.load(Ordering::Acquire) {
         0 => {
             let waits = u64::from(each) * u64::from(threads);
-            Ok(done.time.load(Ordering::Acquire) * u64::from(count) / waits.max(1))
+            Ok(share(done.time.load(Ordering::Acquire), count, waits))
         }
         _ => Err(Trouble::NoClock),
     }
+}
+
+/// The time of `count` waits, from that of all: threads wait equally often, so they may wait more often.
+fn share(time: u64, count: u32, waits: u64) -> u64 {
+    time * u64::from(count) / waits.max(1)
 }
 
 /// The results of the threads.
@@ -177,16 +188,30 @@ struct Done {
 mod tests {
     use super::*;
 
-    /// Within a factor of five, more than CPU times vary, and less than the number of threads.
     #[test]
-    fn a_wait_takes_as_much_processor_time_in_many_threads() {
-        const ALONE: u64 = 200;
-        let start = raw::processor_time().unwrap();
-        (0..ALONE).for_each(|_| wait_once());
-        let alone = (raw::processor_time().unwrap() - start) / ALONE;
-        for (threads, count) in [(16, 1600), (16, 8)] {
-            let wait = wait_in_threads(threads, count).unwrap() / u64::from(count);
-            assert!(wait < 5 * alone && alone < 5 * wait, "{threads} {count}: {wait} {alone}");
+    fn all_threads_wait_equally_often() {
+        static WAITS: AtomicU32 = AtomicU32::new(0);
+        for (threads, count, waits) in [(16, 1600, 1600), (16, 8, 16), (3, 10, 12)] {
+            WAITS.store(0, Ordering::Relaxed);
+            let wait = || {
+                WAITS.fetch_add(1, Ordering::Relaxed);
+                wait_once();
+            };
+            wait_in_threads(threads, count, wait).unwrap();
+            assert_eq!(WAITS.load(Ordering::Relaxed), waits, "{threads} {count}");
         }
+    }
+
+    #[test]
+    fn waits_beyond_the_count_do_not_add_to_the_time() {
+        assert_eq!(share(3200, 8, 16), 1600);
+        assert_eq!(share(3200, 1600, 1600), 3200);
+    }
+
+    #[test]
+    fn other_code_and_data_are_touched_before_each_iteration() {
+        let mut touched = 0;
+        Body::UnixBench.run_after(7, || touched += 1).unwrap();
+        assert_eq!(touched, 7);
     }
 }

@@ -57,7 +57,7 @@ fn squaring_an_argument() {
 }
 
 #[test]
-fn operations_on_two_arguments() {
+fn arithmetic_on_two_arguments() {
     for op in [Op::MulX, Op::DivX, Op::AddX, Op::SubX] {
         let mut insns = vec![
             Insn::new(Op::LdWordAbs, 16),
@@ -69,6 +69,10 @@ fn operations_on_two_arguments() {
         end(&mut insns);
         too_complex(op.mnemonic(), insns);
     }
+}
+
+#[test]
+fn comparisons_of_two_arguments() {
     for op in [Op::JeqX, Op::JgtX, Op::JgeX, Op::JsetX] {
         let mut insns = vec![
             Insn::new(Op::LdWordAbs, 16),

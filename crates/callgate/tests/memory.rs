@@ -1,8 +1,9 @@
 //! How much memory readers take for inputs that are made to take much. An allocator counts, so the figures are
-//! the same on every machine. The tests of this file run one after the other, in one test, because they share it.
+//! the same on every machine. It counts for each thread, so tests can run at the same time: readers start no threads.
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::cell::Cell;
+use std::hint::black_box;
 
 use callgate::frontend::oci;
 use callgate::{Arch, Endian, bpf};
@@ -11,12 +12,19 @@ use callgate::{counts, read as recording};
 /// Counts the bytes that are allocated.
 struct Counting;
 
-static NOW: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
+thread_local! {
+    /// Negative if a thread frees what another one allocated.
+    static NOW: Cell<isize> = const { Cell::new(0) };
+    static PEAK: Cell<isize> = const { Cell::new(0) };
+}
 
 fn grown(bytes: usize) {
-    let now = NOW.fetch_add(bytes, Relaxed) + bytes;
-    PEAK.fetch_max(now, Relaxed);
+    NOW.set(NOW.get() + bytes as isize);
+    PEAK.set(PEAK.get().max(NOW.get()));
+}
+
+fn shrunk(bytes: usize) {
+    NOW.set(NOW.get() - bytes as isize);
 }
 
 // SAFETY: every call goes to the system's allocator as it is.
@@ -28,7 +36,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        NOW.fetch_sub(layout.size(), Relaxed);
+        shrunk(layout.size());
         // SAFETY: as above.
         unsafe { System.dealloc(at, layout) }
     }
@@ -37,7 +45,7 @@ unsafe impl GlobalAlloc for Counting {
         if size > layout.size() {
             grown(size - layout.size());
         } else {
-            NOW.fetch_sub(layout.size() - size, Relaxed);
+            shrunk(layout.size() - size);
         }
         // SAFETY: as above.
         unsafe { System.realloc(at, layout, size) }
@@ -49,32 +57,40 @@ static ALLOCATOR: Counting = Counting;
 
 /// The most bytes that were allocated at a time meanwhile, beside those before.
 fn peak<T>(run: impl FnOnce() -> T) -> usize {
-    let before = NOW.load(Relaxed);
-    PEAK.store(before, Relaxed);
+    let before = NOW.get();
+    PEAK.set(before);
     drop(run());
-    PEAK.load(Relaxed) - before
+    (PEAK.get() - before) as usize
 }
 
 const MIB: usize = 1 << 20;
 
 /// A text of so many bytes: a head, a unit again and again, and a tail.
-fn text(head: &str, unit: impl Fn(usize) -> String, tail: &str, size: usize) -> String {
+fn text<S: AsRef<str>>(head: &str, unit: impl Fn(usize) -> S, tail: &str, size: usize) -> String {
     let mut text = head.to_owned();
     for number in 0.. {
         if text.len() >= size {
             break;
         }
-        text += &unit(number);
+        text += unit(number).as_ref();
     }
     text + tail
 }
 
-fn same(unit: &'static str) -> impl Fn(usize) -> String {
-    move |_| unit.to_owned()
+fn same(unit: &'static str) -> impl Fn(usize) -> &'static str {
+    move |_| unit
 }
 
-/// What a profile takes for each byte of its text.
-fn profiles() {
+#[test]
+fn a_counted_peak_includes_what_is_freed_meanwhile() {
+    let bytes = |count: usize| black_box(vec![0u8; count]);
+    let took = peak(|| drop((bytes(3 * MIB), bytes(MIB))));
+    assert!((4 * MIB..4 * MIB + 1024).contains(&took), "{took}");
+    assert_eq!(peak(|| bytes(MIB)), MIB);
+}
+
+#[test]
+fn profiles_take_at_most_24_bytes_per_byte_of_text() {
     let options = oci::ReadOptions::new(Arch::X86_64, "6.18".parse().unwrap());
     const SIZE: usize = MIB / 2;
     let rules = r#"{"defaultAction": "SCMP_ACT_ERRNO", "syscalls": ["#;
@@ -98,8 +114,8 @@ fn profiles() {
     assert!(took < 96 * MIB, "{took}");
 }
 
-/// A program as text has as many words at the most as fit into this.
-fn programs() {
+#[test]
+fn programs_have_a_limited_number_of_words() {
     for unit in [
         "a:",
         "{",
@@ -119,7 +135,8 @@ fn programs() {
 }
 
 /// One with hardly fewer words is read, whatever comes of it.
-fn long_programs() {
+#[test]
+fn the_longest_programs_take_a_quarter_of_a_gibibyte() {
     for unit in ["a:", "\n", "ret a\n", "ja l\n", "x y\n", "{ 6, 0, 0, 0 },", "(0) ret #0\n"] {
         let tokens = unit.split_inclusive(|c: char| !c.is_alphanumeric()).count() + 4;
         let text = text("", same(unit), "", 1_800_000 / tokens * unit.len());
@@ -128,62 +145,70 @@ fn long_programs() {
     }
 }
 
-/// A log takes as much memory as it has different calls and processes, however long it is.
-fn logs() {
+/// Feeds a log of this size to a reader, in pieces.
+fn feed(unit: impl Fn(usize) -> String, size: usize, mut push: impl FnMut(&[u8])) {
+    let (mut written, mut number) = (0, 0);
+    while written < size {
+        let piece = text("", |n| unit(number + n), "", 4096);
+        number += piece.matches('\n').count();
+        written += piece.len();
+        push(piece.as_bytes());
+    }
+}
+
+/// Checks that a log of these lines takes as much memory as it has different calls and processes, however long it is.
+fn log(unit: impl Fn(usize) -> String) {
     let options = recording::ReadOptions { arch: Arch::X86_64, strict: false, partial: false };
-    let of = |unit: &dyn Fn(usize) -> String, size: usize| {
+    let took = |size: usize| {
         let recording = peak(|| {
             let mut reader = recording::RecordingReader::new(&options);
-            let (mut written, mut number) = (0, 0);
-            while written < size {
-                let piece = text("", |n| unit(number + n), "", 4096);
-                number += piece.matches('\n').count();
-                written += piece.len();
-                reader.push(piece.as_bytes()).unwrap();
-            }
+            feed(&unit, size, |piece| reader.push(piece).unwrap());
             reader.finish()
         });
         let counts = peak(|| {
             let mut reader = counts::CountReader::new(Arch::X86_64, false);
-            let (mut written, mut number) = (0, 0);
-            while written < size {
-                let piece = text("", |n| unit(number + n), "", 4096);
-                number += piece.matches('\n').count();
-                written += piece.len();
-                reader.push(piece.as_bytes()).unwrap();
-            }
+            feed(&unit, size, |piece| reader.push(piece).unwrap());
             reader.finish()
         });
         recording.max(counts)
     };
-    let units: [(&str, &dyn Fn(usize) -> String); 9] = [
-        ("calls", &|n| format!("{} openat(AT_FDCWD, {n:#x}, 0) = 3\n", n % 7)),
-        ("interrupted calls", &|n| {
-            if n % 2 == 0 {
-                "7 read(3, <unfinished ...>\n".to_owned()
-            } else {
-                "7 <... read resumed>1, 2) = 0\n".to_owned()
-            }
-        }),
-        ("unknown numbers", &|n| format!("syscall_{:#x}(0) = 0\n", 5000 + n % 40_000)),
-        ("unknown names", &|n| format!("call{n}(0) = 0\n")),
-        ("records", &|n| format!("type=1326 arch=c000003e syscall={} compat=0\n", n % 40_000)),
-        ("unknown architectures", &|n| format!("type=1326 arch={n:x} syscall=1 compat=0\n")),
-        ("counts", &|n| format!("read {n}\n")),
-        ("unknown counts", &|n| format!("reat{n} 1\n")),
-        ("words", &|n| format!("[ 12.{n:06}] usb 1-1: new device\n")),
-    ];
-    for (name, unit) in units {
-        let (short, long) = (of(unit, MIB), of(unit, 4 * MIB));
-        assert!(long < short + MIB / 4, "{name}: {short} bytes for 1 MiB, {long} for 4 MiB");
-        assert!(long < 16 * MIB, "{name}: {long}");
-    }
+    let (short, long) = (took(MIB), took(4 * MIB));
+    assert!(long < short + MIB / 4, "{short} bytes for 1 MiB, {long} for 4 MiB");
+    assert!(long < 16 * MIB, "{long}");
 }
 
 #[test]
-fn memory_is_bounded() {
-    profiles();
-    programs();
-    long_programs();
-    logs();
+fn logs_of_calls() {
+    log(|n| format!("{} openat(AT_FDCWD, {n:#x}, 0) = 3\n", n % 7));
+}
+
+#[test]
+fn logs_of_interrupted_calls() {
+    log(|n| match n % 2 {
+        0 => "7 read(3, <unfinished ...>\n".to_owned(),
+        _ => "7 <... read resumed>1, 2) = 0\n".to_owned(),
+    });
+}
+
+#[test]
+fn logs_with_unknown_calls() {
+    log(|n| format!("syscall_{:#x}(0) = 0\n", 5000 + n % 40_000));
+    log(|n| format!("call{n}(0) = 0\n"));
+}
+
+#[test]
+fn logs_of_audit_records() {
+    log(|n| format!("type=1326 arch=c000003e syscall={} compat=0\n", n % 40_000));
+    log(|n| format!("type=1326 arch={n:x} syscall=1 compat=0\n"));
+}
+
+#[test]
+fn logs_of_counts() {
+    log(|n| format!("read {n}\n"));
+    log(|n| format!("reat{n} 1\n"));
+}
+
+#[test]
+fn logs_without_calls() {
+    log(|n| format!("[ 12.{n:06}] usb 1-1: new device\n"));
 }

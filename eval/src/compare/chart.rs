@@ -5,6 +5,8 @@
 
 use std::fmt::Write;
 
+use crate::table;
+
 /// A chart of lines.
 pub(super) struct Panel<'a> {
     pub(super) title: &'a str,
@@ -118,7 +120,7 @@ fn axes(svg: &mut String, title: &str) {
             "<line class=\"grid\" x1=\"{at:.1}\" y1=\"{top}\" x2=\"{at:.1}\" y2=\"{bottom}\"/>\
              <text class=\"soft\" x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
             bottom + 18.0,
-            super::table::count(10usize.pow(power as u32))
+            table::count(10usize.pow(power as u32))
         );
     }
     let middle = f64::midpoint(left, right);

@@ -7,8 +7,8 @@ use super::growth::Growth;
 use super::measure::{Again, Meaning, Ours, Row};
 use super::rules::Rules;
 use super::sets::RuleSet;
-use super::table::{Table, count, time};
 use super::workloads::Workload;
+use crate::table::{Table, count, time};
 use crate::task::Result;
 
 /// The maximum number of names in a note.

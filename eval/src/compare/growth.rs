@@ -10,7 +10,7 @@ use super::generate;
 use super::measure::{LIMIT, repeated};
 use super::peers::{Missing, Peer, Peers};
 use super::rules::Rules;
-use super::table::{Table, count, time};
+use crate::table::{Table, count, time};
 use crate::task::Result;
 
 const SIZES: [u32; 7] = [10, 30, 100, 300, 1000, 2000, 4000];

@@ -17,6 +17,7 @@ use super::generate;
 use super::plain;
 use super::rules::{Alternative, Rules};
 use super::text;
+use crate::files::{files, stem};
 use crate::task::Result;
 
 /// Rules with a name.
@@ -286,14 +287,14 @@ fn profile(text: &str, arches: &[Arch]) -> Result<Rules> {
 /// The profiles of a directory, by name. Files with errors are omitted and added to `notes`.
 fn of_directory(directory: &Path, notes: &mut Vec<String>) -> Result<Vec<RuleSet>> {
     let mut sets = Vec::new();
-    for path in super::files(directory, "rules")? {
+    for path in files(directory, "rules")? {
         let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         let rules = text::parse(&text).map_err(|e| format!("{}: {e}", path.display()))?;
-        sets.push(RuleSet::new(&super::stem(&path), "Rules in the drivers' form.", rules));
+        sets.push(RuleSet::new(&stem(&path), "Rules in the drivers' form.", rules));
     }
-    for path in super::files(directory, "json")? {
+    for path in files(directory, "json")? {
         let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-        let name = super::stem(&path);
+        let name = stem(&path);
         if let Some(rules) = plain::read(&text) {
             let rules = rules.map_err(|error| format!("{}: {error}", path.display()))?;
             sets.push(RuleSet::new(&name, "Plain rules, x86_64.", rules));

@@ -8,6 +8,7 @@ use std::path::Path;
 use callgate::codegen::Weights;
 use callgate::{Arch, syscalls};
 
+use crate::files::stem;
 use crate::task::Result;
 
 /// The maximum number of frequent syscalls that a compiler gets.
@@ -31,7 +32,7 @@ pub(super) fn all(files: &[impl AsRef<Path>]) -> Result<Vec<Workload>> {
     ];
     for path in files.iter().map(AsRef::as_ref) {
         let text = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
-        let workload = parse(&super::stem(path), &text);
+        let workload = parse(&stem(path), &text);
         all.push(workload.map_err(|error| format!("{}: {error}", path.display()))?);
     }
     Ok(all)

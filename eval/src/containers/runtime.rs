@@ -6,6 +6,8 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use callgate_profile_fuzz::runtime::Runc;
+
 use crate::files::{make, read, write};
 use crate::machine::said;
 use crate::task::Result;
@@ -62,6 +64,16 @@ impl Runtime {
             runtime.remove(&entry.file_name().to_string_lossy());
         }
         Ok(runtime)
+    }
+
+    /// The architectures for which this version of runc adds its own part.
+    pub(super) fn runc(&self) -> Runc {
+        // `runc version 1.1.5+ds1`
+        let version = self.version.rsplit(' ').next().unwrap_or_default();
+        let mut numbers =
+            version.split(['.', '+', '-']).map(|part| part.parse::<u32>().unwrap_or(0));
+        let mut next = || numbers.next().unwrap_or(0);
+        if (next(), next(), next()) < (1, 1, 15) { Runc::Listed } else { Runc::All }
     }
 
     fn state(&self) -> PathBuf {

@@ -128,7 +128,9 @@ fn is_test(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("test")
             || attribute.path().is_ident("cfg")
-                && attribute.parse_args::<syn::Ident>().is_ok_and(|what| what == "test")
+                && attribute
+                    .parse_args::<syn::Ident>()
+                    .is_ok_and(|what| what == "test" || what == "doctest")
     })
 }
 

@@ -32,60 +32,17 @@
 //! kernel accepts it. Syntax of `bpf_asm`: Linux, `tools/bpf/bpf_exp.y`
 //! and `bpf_exp.l`.
 
+mod assemble;
 mod error;
 mod link;
 mod listing;
 mod operand;
 mod parser;
 
+pub(super) use assemble::assemble_tokens;
+pub use assemble::{assemble, assemble_for};
 pub use error::AsmError;
 pub(super) use error::Errors;
-
-use super::insn::Insn;
-use super::lexer::{Flavour, Token, tokens};
-use crate::data::Endian;
-
-/// Assembles a text. The error lists every mistake.
-///
-/// ```
-/// use callgate_bpf::{Insn, Op, asm};
-///
-/// let insns = asm::assemble("ld [0]\n jeq #59, no\n ret ALLOW\n no: ret #0x50001")?;
-/// assert_eq!(insns[1], Insn::branch(Op::JeqK, 59, 1, 0));
-/// let error = asm::assemble("ld [0]\n jmp nowhere").unwrap_err();
-/// assert!(error.to_string().starts_with("2:6: label `nowhere` is not defined"));
-/// # Ok::<(), callgate_bpf::asm::AsmError>(())
-/// ```
-pub fn assemble(text: &str) -> Result<Vec<Insn>, AsmError> {
-    assemble_for(text, Endian::Little).map(|(insns, _)| insns)
-}
-
-/// Assembles a text in this byte order, unless `.endian` sets another. Returns the byte order at the end as
-/// well: that of the machine that the program is for.
-///
-/// ```
-/// use callgate_bpf::Endian;
-/// use callgate_bpf::asm;
-///
-/// let (insns, endian) = asm::assemble_for("ld args[0].low\n ret ALLOW", Endian::Big)?;
-/// assert_eq!((insns[0].k, endian), (20, Endian::Big));
-/// let (insns, endian) = asm::assemble_for(".endian little\n ld args[0].low", Endian::Big)?;
-/// assert_eq!((insns[0].k, endian), (16, Endian::Little));
-/// # Ok::<(), callgate_bpf::asm::AsmError>(())
-/// ```
-pub fn assemble_for(text: &str, endian: Endian) -> Result<(Vec<Insn>, Endian), AsmError> {
-    assemble_tokens(&tokens(text, Flavour::Assembly)?, endian)
-}
-
-/// The same for the tokens of a text.
-pub(super) fn assemble_tokens(
-    tokens: &[Token<'_>],
-    endian: Endian,
-) -> Result<(Vec<Insn>, Endian), AsmError> {
-    let (program, endian, mut errors) = parser::parse(tokens, endian);
-    let insns = link::link(&program, &mut errors);
-    errors.check().map(|()| (insns, endian))
-}
 
 #[cfg(test)]
 mod tests;

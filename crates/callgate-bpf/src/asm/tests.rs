@@ -1,7 +1,7 @@
 //! The assembler: syntax and error messages.
 
 use super::*;
-use crate::Op;
+use crate::{Insn, Op};
 
 /// The one instruction of a text.
 #[track_caller]

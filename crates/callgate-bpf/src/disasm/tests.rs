@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::verdict::Verdict;
-use crate::{Arch, Endian, Insn, Op, Program};
+use crate::{Arch, Endian, Insn, Op, Program, SocketProgram};
 
 /// Allows everything but execve on x86_64, and openat with a flag.
 fn example() -> Program {

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::disasm::{Dialect, ListingOptions, disassemble, disassemble_socket};
 use crate::syscalls::Arch;
-use crate::{Insn, Op, Program, SocketProgram, arbitrary};
+use crate::{Endian, Insn, Op, Program, RawInsn, SocketProgram, arbitrary};
 
 proptest! {
     #[test]

@@ -1,17 +1,13 @@
 //! All queries against brute force, for all functions of a few bits.
-//!
-//! A boolean function of n bits is represented by its truth table, a number less than 2^(2^n): bit `i` is the value
-//! of the function if bit `j` of `i` is the j-th input bit. Input bits are variables spread over the words, in
-//! the order of the diagram.
 
-use callgate_proof::diagram::{Budget, Func, Node, Pred, Store, var_of};
+use callgate_proof::diagram::truth_table::{
+    Bit, VERDICTS, built, digits, function, predicate, syscall,
+};
+use callgate_proof::diagram::{Budget, Func, Pred, Store};
 
 use super::*;
-use callgate_bpf::data::{SeccompData, Word};
+use callgate_bpf::data::Word;
 use callgate_bpf::{Arch, Verdict};
-
-/// An input bit: a word and a bit of it.
-type Bit = (Word, u32);
 
 fn word(index: usize) -> Word {
     Word::from_index(index).unwrap()
@@ -19,56 +15,6 @@ fn word(index: usize) -> Word {
 
 fn unlimited() -> Store {
     Store::new(Budget { nodes: 50_000_000, steps: u64::MAX })
-}
-
-/// A syscall with the input bits of an index, and `noise` in all other bits.
-fn syscall(bits: &[Bit], index: usize, noise: u32) -> SeccompData {
-    let mut data = SeccompData::default();
-    for word in Word::all() {
-        data.set_word(word, noise);
-    }
-    for (i, (word, bit)) in bits.iter().enumerate() {
-        let cleared = data.word(*word) & !(1 << bit);
-        data.set_word(*word, cleared | ((index >> i & 1) as u32) << bit);
-    }
-    data
-}
-
-/// The node with these leaves by index, built bottom-up without operations of the store.
-fn built<N: Node>(store: &mut Store, bits: &[Bit], leaves: &[N]) -> N {
-    // The first variable is bit 0 of an index, so the last one is folded first.
-    let mut level = leaves.to_vec();
-    for (word, bit) in bits.iter().rev() {
-        let half = level.len() / 2;
-        let (low, high) = level.split_at(half);
-        let pairs: Vec<(N, N)> = low.iter().copied().zip(high.iter().copied()).collect();
-        let var = var_of(*word, *bit);
-        level = pairs.into_iter().map(|(l, h)| store.make(var, l, h).unwrap()).collect();
-    }
-    level[0]
-}
-
-fn table(store: &mut Store, bits: &[Bit], table: u32) -> Pred {
-    let leaves: Vec<Pred> =
-        (0..1usize << bits.len()).map(|i| Pred::constant(table >> i & 1 == 1)).collect();
-    built(store, bits, &leaves)
-}
-
-const VERDICTS: [Verdict; 3] = [Verdict::errno(1), Verdict::ALLOW, Verdict::LOG];
-
-/// Verdicts by index: the base-3 digits of `number`.
-fn digits(mut number: usize, count: usize) -> Vec<Verdict> {
-    let mut digits = Vec::new();
-    for _ in 0..count {
-        digits.push(VERDICTS[number % 3]);
-        number /= 3;
-    }
-    digits
-}
-
-fn function(store: &mut Store, bits: &[Bit], verdicts: &[Verdict]) -> Func {
-    let leaves: Vec<Func> = verdicts.iter().map(|v| store.verdict(*v).unwrap()).collect();
-    built(store, bits, &leaves)
 }
 
 /// Two words, bits next to each other and far apart.
@@ -84,7 +30,7 @@ fn counting_all_three_bit_functions() {
     let mut store = unlimited();
     for n in 0..6561 {
         let verdicts = digits(n, 8);
-        let func = function(&mut store, &bits, &verdicts);
+        let func = function(&mut store, &bits, &verdicts).unwrap();
         for verdict in VERDICTS {
             let wanted = verdicts.iter().filter(|v| **v == verdict).count();
             let count = count(&store, func, verdict);
@@ -103,7 +49,8 @@ fn intervals_of_all_four_bit_functions_of_a_word() {
     let first = word(9);
     let bits: [Bit; 4] = [(first, 31), (first, 30), (first, 29), (word(12), 5)];
     let mut store = unlimited();
-    let preds: Vec<Pred> = (0..=u32::from(u16::MAX)).map(|t| table(&mut store, &bits, t)).collect();
+    let preds: Vec<Pred> =
+        (0..=u32::from(u16::MAX)).map(|t| predicate(&mut store, &bits, t).unwrap()).collect();
     let allow = store.verdict(Verdict::ALLOW).unwrap();
     let deny = store.verdict(Verdict::errno(1)).unwrap();
     for (truth, pred) in preds.into_iter().enumerate() {
@@ -142,10 +89,10 @@ fn intervals_of_all_four_bit_functions_of_a_word() {
 fn a_pattern_in_low_bits_has_too_many_intervals() {
     let mut store = unlimited();
     let low = (word(1), 0);
-    let func = function(&mut store, &[low], &[VERDICTS[0], VERDICTS[1]]);
+    let func = function(&mut store, &[low], &[VERDICTS[0], VERDICTS[1]]).unwrap();
     assert_eq!(partition(&store, func, low.0, 1 << 16), None);
     let next = (word(1), 16);
-    let func = function(&mut store, &[next], &[VERDICTS[0], VERDICTS[1]]);
+    let func = function(&mut store, &[next], &[VERDICTS[0], VERDICTS[1]]).unwrap();
     assert_eq!(partition(&store, func, low.0, 1 << 16).unwrap().len(), 1 << 16);
 }
 
@@ -157,13 +104,13 @@ fn one_word(mut check: impl FnMut(&mut Store, Func, &[Bit], &[Func])) {
     let bits: [Bit; 4] = [(of, 31), (of, 17), (of, 4), (of, 0)];
     for truth in 0..1usize << 16 {
         let leaves: Vec<Func> = (0..16).map(|i| exits[truth >> i & 1]).collect();
-        let func = built(&mut store, &bits, &leaves);
+        let func = built(&mut store, &bits, &leaves).unwrap();
         check(&mut store, func, &bits, &leaves);
     }
     let bits = &bits[..3];
     for n in 0..6561 {
         let leaves: Vec<Func> = digits(n, 8).iter().map(|v| store.verdict(*v).unwrap()).collect();
-        let func = built(&mut store, bits, &leaves);
+        let func = built(&mut store, bits, &leaves).unwrap();
         check(&mut store, func, bits, &leaves);
     }
 }
@@ -223,7 +170,7 @@ fn fixing_bits_gives_the_cofactor() {
             let (mask_bits, value_bits) =
                 (syscall(bits, mask, 0).word(of), syscall(bits, value, 0).word(of));
             let left: Vec<Func> = (0..count).map(|i| leaves[i & !mask | value & mask]).collect();
-            let wanted = built(store, bits, &left);
+            let wanted = built(store, bits, &left).unwrap();
             assert_eq!(fix_bits(store, func, of, mask_bits, value_bits).unwrap(), wanted);
             // Bits outside the support do not matter.
             let more = mask_bits | 0x0000_ff00;
@@ -238,7 +185,7 @@ fn a_permitted_syscall_is_found_if_there_is_one() {
     let mut store = unlimited();
     for n in 0..6561 {
         let verdicts = digits(n, 8);
-        let func = function(&mut store, &bits, &verdicts);
+        let func = function(&mut store, &bits, &verdicts).unwrap();
         for index in 0..8 {
             let start = syscall(&bits, index, 0x0f0f_0f0f);
             match permitted(&store, func, start) {
@@ -259,7 +206,8 @@ fn differences_cover_exactly_the_syscalls_that_differ() {
     let bits: [Bit; 3] = [(Word::ARCH, 31), (Word::NR, 31), (word(7), 3)];
     let mut store = unlimited();
     let verdicts = |t: usize| (0..8).map(|i| VERDICTS[t >> i & 1]).collect::<Vec<_>>();
-    let funcs: Vec<Func> = (0..256).map(|t| function(&mut store, &bits, &verdicts(t))).collect();
+    let funcs: Vec<Func> =
+        (0..256).map(|t| function(&mut store, &bits, &verdicts(t)).unwrap()).collect();
     for (a, fa) in funcs.iter().enumerate() {
         for (b, fb) in funcs.iter().enumerate() {
             let found = differences(&store, *fa, *fb, usize::MAX).unwrap();

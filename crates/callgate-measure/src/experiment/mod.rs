@@ -5,6 +5,7 @@
 //! caller's. Since Linux 5.11 the kernel's verdict cache answers syscalls that a filter always allows. Where it would
 //! answer a published filter, a second subject has the same rules and inspects an argument, so that the filter runs.
 
+mod catalog;
 mod condwait;
 mod error;
 mod getpid;
@@ -14,80 +15,7 @@ mod setup;
 mod unixbench;
 mod weighted;
 
+pub use catalog::Experiment;
 pub use error::ExperimentError;
 pub use setup::{Options, Setup};
 pub use unixbench::LIST_OF_20;
-
-/// An experiment by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Experiment {
-    /// Entry, filters and instructions apart (Cook 2020).
-    Getpid,
-    /// UnixBench's loop of calls under many filters (Huawei 2020).
-    UnixbenchSyscall,
-    /// Lists of 2 and 200 rules (the interpreter of 2014).
-    LongJumps,
-    /// A file opened, read and closed (2017).
-    OpenReadClose,
-    /// Many threads that wait for a condition (2022).
-    CondWait,
-    /// A program's own mixture of calls (2024).
-    Weighted,
-}
-
-impl Experiment {
-    /// All of them.
-    pub const ALL: &'static [Experiment] = &[
-        Experiment::Getpid,
-        Experiment::UnixbenchSyscall,
-        Experiment::LongJumps,
-        Experiment::OpenReadClose,
-        Experiment::CondWait,
-        Experiment::Weighted,
-    ];
-
-    /// The name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Experiment::Getpid => "getpid",
-            Experiment::UnixbenchSyscall => "unixbench-syscall",
-            Experiment::LongJumps => "long-jumps",
-            Experiment::OpenReadClose => "open-read-close",
-            Experiment::CondWait => "condwait",
-            Experiment::Weighted => "weighted",
-        }
-    }
-
-    /// What is measured, in a line.
-    pub const fn about(self) -> &'static str {
-        match self {
-            Experiment::Getpid => "cost of entry, filter and instruction apart (2020)",
-            Experiment::UnixbenchSyscall => "UnixBench's syscalls under 1, 4 and 32 filters (2020)",
-            Experiment::LongJumps => "10 million syscalls under 2 and 200 rules (2014)",
-            Experiment::OpenReadClose => "open, read and close under 23 rules, 100 runs (2017)",
-            Experiment::CondWait => "256 threads in pthread_cond_timedwait (2022)",
-            Experiment::Weighted => weighted::ABOUT,
-        }
-    }
-
-    /// Whether other code and data can be touched before each call: not where many threads or long runs are
-    /// what is measured.
-    pub const fn can_be_cold(self) -> bool {
-        !matches!(self, Experiment::CondWait | Experiment::OpenReadClose)
-    }
-
-    /// Makes its filters.
-    ///
-    /// # Errors
-    /// When a filter cannot be made of the caller's rules, or on a machine that is not known.
-    pub fn setup(self, options: &Options) -> Result<Setup, ExperimentError> {
-        match self {
-            Experiment::Getpid => getpid::setup(options),
-            Experiment::UnixbenchSyscall => unixbench::setup(options),
-            Experiment::LongJumps => long_jumps::setup(options),
-            Experiment::OpenReadClose => open_read_close::setup(options),
-            Experiment::CondWait => condwait::setup(options),
-            Experiment::Weighted => weighted::setup(options),
-        }
-    }
-}

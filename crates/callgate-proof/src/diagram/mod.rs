@@ -31,6 +31,7 @@ mod error;
 mod exits;
 mod from_policy;
 pub mod from_program;
+mod ite;
 mod node;
 mod node_set;
 mod node_table;
@@ -39,6 +40,8 @@ mod outline;
 mod stack;
 mod store;
 pub mod symbolic;
+#[doc(hidden)]
+pub mod truth_table;
 mod value_sets;
 mod witness;
 

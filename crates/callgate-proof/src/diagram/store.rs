@@ -1,4 +1,4 @@
-//! The store: hash-consed nodes, and if-then-else (ITE).
+//! The store: hash-consed nodes.
 //!
 //! Invariants, which [`Store::check`] verifies for the nodes of a proof:
 //! - ordered: the variable of a node precedes those of its children;
@@ -19,8 +19,8 @@ use std::cell::Cell;
 
 use super::error::{Budget, DiagramError};
 use super::node::sealed::FromId;
-use super::node::{FALSE, Func, Node, Pred, StoreId, TRUE};
-use super::node_table::{FOREIGN, NodeTable, PLACEHOLDER, Stored, TERMINAL, VERDICT, Var};
+use super::node::{FALSE, Func, Node, StoreId, TRUE};
+use super::node_table::{FOREIGN, NodeTable, PLACEHOLDER, Stored, VERDICT, Var};
 use super::operation_cache::{OTHER_OPERATION, OperationCache};
 use callgate_bpf::data::Word;
 use callgate_bpf::verdict::Verdict;
@@ -31,9 +31,9 @@ const NODES_PER_STATE: usize = 16;
 
 /// Decision diagrams that share their nodes, so that equal functions are the same node.
 pub struct Store {
-    id: StoreId,
+    pub(super) id: StoreId,
     nodes: NodeTable,
-    cache: OperationCache,
+    pub(super) cache: OperationCache,
     budget: Budget,
     /// The remaining steps of the budget; none after misuse.
     left: Cell<u64>,
@@ -95,7 +95,7 @@ impl Store {
 
     /// The handle of a node of this store.
     #[inline]
-    fn handle<N: FromId>(&self, id: u32) -> N {
+    pub(super) fn handle<N: FromId>(&self, id: u32) -> N {
         N::from_id(id, self.id)
     }
 
@@ -107,7 +107,7 @@ impl Store {
 
     /// As [`Store::stored`], for the number of a node.
     #[inline]
-    fn stored_at(&self, id: u32) -> Stored {
+    pub(super) fn stored_at(&self, id: u32) -> Stored {
         match self.nodes.get(id) {
             Some(stored) => stored,
             None => self.misuse(),
@@ -259,7 +259,7 @@ impl Store {
 
     /// As [`Store::make_ordered`], for the numbers of nodes.
     #[inline]
-    fn node(&mut self, var: Var, low: u32, high: u32) -> Result<u32, DiagramError> {
+    pub(super) fn node(&mut self, var: Var, low: u32, high: u32) -> Result<u32, DiagramError> {
         if low == high {
             return Ok(low);
         }
@@ -341,113 +341,11 @@ impl Store {
         let steps = DiagramError::steps(self.budget.steps, self.nodes.len());
         self.usable().err().unwrap_or(steps)
     }
-
-    /// If-then-else: `then` where the condition holds, `otherwise` elsewhere.
-    ///
-    /// # Errors
-    /// [`DiagramError`].
-    pub fn select(
-        &mut self,
-        condition: Pred,
-        then: Func,
-        otherwise: Func,
-    ) -> Result<Func, DiagramError> {
-        self.check_owner(condition)?;
-        self.check_owner(then)?;
-        self.check_owner(otherwise)?;
-        self.if_then_else(condition, then, otherwise)
-    }
-
-    /// The conjunction.
-    ///
-    /// # Errors
-    /// [`DiagramError`].
-    pub fn and(&mut self, a: Pred, b: Pred) -> Result<Pred, DiagramError> {
-        self.check_owner(a)?;
-        self.check_owner(b)?;
-        self.if_then_else(a, b, Pred::NEVER)
-    }
-
-    /// The disjunction.
-    ///
-    /// # Errors
-    /// [`DiagramError`].
-    pub fn or(&mut self, a: Pred, b: Pred) -> Result<Pred, DiagramError> {
-        self.check_owner(a)?;
-        self.check_owner(b)?;
-        self.if_then_else(a, Pred::ALWAYS, b)
-    }
-
-    /// The exclusive disjunction.
-    ///
-    /// # Errors
-    /// [`DiagramError`].
-    pub fn xor(&mut self, a: Pred, b: Pred) -> Result<Pred, DiagramError> {
-        self.check_owner(a)?;
-        let not_b = self.not(b)?;
-        self.if_then_else(a, not_b, b)
-    }
-
-    /// The negation.
-    ///
-    /// # Errors
-    /// [`DiagramError`].
-    pub fn not(&mut self, a: Pred) -> Result<Pred, DiagramError> {
-        self.check_owner(a)?;
-        self.if_then_else(a, Pred::NEVER, Pred::ALWAYS)
-    }
-
-    /// If-then-else of nodes that are known to belong to this store; the cache does not distinguish stores.
-    pub(super) fn if_then_else<N: Node>(&mut self, c: Pred, t: N, e: N) -> Result<N, DiagramError> {
-        let id = self.ite(c.id(), t.id(), e.id())?;
-        Ok(self.handle(id))
-    }
-
-    fn ite(&mut self, c: u32, t: u32, e: u32) -> Result<u32, DiagramError> {
-        match c {
-            _ if t == e => return Ok(t),
-            TRUE => return Ok(t),
-            FALSE => return Ok(e),
-            _ if t == TRUE && e == FALSE => return Ok(c),
-            _ => self.charge()?,
-        }
-        let operation = [c, t, e];
-        if let Some(result) = self.cache.get(operation) {
-            return Ok(result);
-        }
-        let nodes = [c, t, e].map(|id| (id, self.stored_at(id)));
-        let var = nodes.iter().fold(TERMINAL, |var, (_, stored)| var.min(stored.test()));
-        let [(c0, c1), (t0, t1), (e0, e1)] =
-            nodes.map(
-                |(id, stored)| {
-                    if stored.tests(var) { (stored.low, stored.high) } else { (id, id) }
-                },
-            );
-        let low = self.ite(c0, t0, e0)?;
-        let high = self.ite(c1, t1, e1)?;
-        let node = self.node(var, low, high)?;
-        self.cache.insert(operation, node);
-        Ok(node)
-    }
-
-    /// The result of an operation other than if-then-else, if it is still cached.
-    #[inline]
-    pub fn cached_other<N: Node>(&self, [a, b, c]: [u32; 3]) -> Option<N> {
-        self.cache.get([a | OTHER_OPERATION, b, c]).map(|id| self.handle(id))
-    }
-
-    /// Caches the result of an operation other than if-then-else. The first operand must be less than 2^31
-    /// and identify the operation.
-    #[inline]
-    pub fn cache_other<N: Node>(&mut self, [a, b, c]: [u32; 3], result: N) {
-        if self.id.owns(result.store()) {
-            self.cache.insert([a | OTHER_OPERATION, b, c], result.id());
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::node::Pred;
     use super::*;
 
     /// A function of two bits of the number, with its root first.

@@ -1,18 +1,11 @@
 //! Every operation of the store against brute force, for all functions of a few bits.
-//!
-//! A boolean function of n bits is represented by its truth table, a number less than 2^(2^n): bit `i` is the value
-//! of the function if bit `j` of `i` is the j-th input bit. Input bits are variables spread over the words, in
-//! the order of the diagram.
 
 use std::collections::HashMap;
 
-use super::Node;
+use super::truth_table::{Bit, VERDICTS, digits, function, predicate, syscall};
 use super::*;
 use callgate_bpf::Verdict;
-use callgate_bpf::data::{SeccompData, Word};
-
-/// An input bit: a word and a bit of it.
-type Bit = (Word, u32);
+use callgate_bpf::data::Word;
 
 fn word(index: usize) -> Word {
     Word::from_index(index).unwrap()
@@ -22,64 +15,14 @@ fn unlimited() -> Store {
     Store::new(Budget { nodes: 50_000_000, steps: u64::MAX })
 }
 
-/// A syscall with the input bits of an index, and `noise` in all other bits.
-fn syscall(bits: &[Bit], index: usize, noise: u32) -> SeccompData {
-    let mut data = SeccompData::default();
-    for word in Word::all() {
-        data.set_word(word, noise);
-    }
-    for (i, (word, bit)) in bits.iter().enumerate() {
-        let cleared = data.word(*word) & !(1 << bit);
-        data.set_word(*word, cleared | ((index >> i & 1) as u32) << bit);
-    }
-    data
-}
-
 /// The variable of an input bit, as a predicate.
 fn input(store: &mut Store, (word, bit): Bit) -> Pred {
     store.make(super::compare::var_of(word, bit), Pred::NEVER, Pred::ALWAYS).unwrap()
 }
 
-/// The node with these leaves by index, built bottom-up without operations of the store.
-fn built<N: Node>(store: &mut Store, bits: &[Bit], leaves: &[N]) -> N {
-    // The first variable is bit 0 of an index, so the last one is folded first.
-    let mut level = leaves.to_vec();
-    for (word, bit) in bits.iter().rev() {
-        let half = level.len() / 2;
-        let (low, high) = level.split_at(half);
-        let pairs: Vec<(N, N)> = low.iter().copied().zip(high.iter().copied()).collect();
-        let var = super::compare::var_of(*word, *bit);
-        level = pairs.into_iter().map(|(l, h)| store.make(var, l, h).unwrap()).collect();
-    }
-    level[0]
-}
-
-fn table(store: &mut Store, bits: &[Bit], table: u32) -> Pred {
-    let leaves: Vec<Pred> =
-        (0..1usize << bits.len()).map(|i| Pred::constant(table >> i & 1 == 1)).collect();
-    built(store, bits, &leaves)
-}
-
 /// All predicates of three bits, by truth table.
 fn all_tables(store: &mut Store, bits: &[Bit; 3]) -> Vec<Pred> {
-    (0..256).map(|t| table(store, bits, t)).collect()
-}
-
-const VERDICTS: [Verdict; 3] = [Verdict::errno(1), Verdict::ALLOW, Verdict::LOG];
-
-/// Verdicts by index: the base-3 digits of `number`.
-fn digits(mut number: usize, count: usize) -> Vec<Verdict> {
-    let mut digits = Vec::new();
-    for _ in 0..count {
-        digits.push(VERDICTS[number % 3]);
-        number /= 3;
-    }
-    digits
-}
-
-fn function(store: &mut Store, bits: &[Bit], verdicts: &[Verdict]) -> Func {
-    let leaves: Vec<Func> = verdicts.iter().map(|v| store.verdict(*v).unwrap()).collect();
-    built(store, bits, &leaves)
+    (0..256).map(|t| predicate(store, bits, t).unwrap()).collect()
 }
 
 /// Two words, bits next to each other and far apart.
@@ -106,7 +49,7 @@ fn a_function_of_four_bits_has_one_node_however_it_is_built() {
         .collect();
     let mut seen = HashMap::new();
     for truth in 0..=u32::from(u16::MAX) {
-        let node = table(&mut store, &bits, truth);
+        let node = predicate(&mut store, &bits, truth).unwrap();
         assert_eq!(seen.insert(node, truth), None, "two functions are one node");
         let mut sum = Pred::NEVER;
         for (index, term) in minterms.iter().enumerate() {
@@ -124,7 +67,7 @@ fn a_function_of_four_bits_has_one_node_however_it_is_built() {
         }
         assert_eq!(parity, node, "{truth:#06x}");
         let complement = store.not(node).unwrap();
-        assert_eq!(complement, table(&mut store, &bits, !truth), "{truth:#06x}");
+        assert_eq!(complement, predicate(&mut store, &bits, !truth).unwrap(), "{truth:#06x}");
     }
 }
 
@@ -152,7 +95,8 @@ fn if_then_else_and_restriction_of_all_three_bit_functions() {
     let bits = three();
     let mut store = unlimited();
     let preds = all_tables(&mut store, &bits);
-    let funcs: Vec<Func> = (0..6561).map(|n| function(&mut store, &bits, &digits(n, 8))).collect();
+    let funcs: Vec<Func> =
+        (0..6561).map(|n| function(&mut store, &bits, &digits(n, 8)).unwrap()).collect();
     let distinct: std::collections::HashSet<&Func> = funcs.iter().collect();
     assert_eq!(distinct.len(), funcs.len());
 
@@ -177,7 +121,7 @@ fn if_then_else_and_restriction_of_all_three_bit_functions() {
             .enumerate()
             .map(|(i, other)| if t >> i & 1 == 1 { verdicts[i] } else { other })
             .collect();
-        let wanted = function(&mut store, &bits, &mixed);
+        let wanted = function(&mut store, &bits, &mixed).unwrap();
         assert_eq!(store.select(preds[t], *func, funcs[m]).unwrap(), wanted);
 
         // A restricted function does not test the word; restriction to a word outside the support changes
@@ -185,13 +129,13 @@ fn if_then_else_and_restriction_of_all_three_bit_functions() {
         for value in 0..4usize {
             let known = syscall(&bits, value, 0x1234_5670).word(bits[0].0);
             let left: Vec<Verdict> = (0..8).map(|i| verdicts[i & 4 | value]).collect();
-            let wanted = function(&mut store, &bits, &left);
+            let wanted = function(&mut store, &bits, &left).unwrap();
             assert_eq!(store.restrict(*func, bits[0].0, known).unwrap(), wanted);
         }
         for value in 0..2usize {
             let known = syscall(&bits, value << 2, !0).word(bits[2].0);
             let left: Vec<Verdict> = (0..8).map(|i| verdicts[i & 3 | value << 2]).collect();
-            let wanted = function(&mut store, &bits, &left);
+            let wanted = function(&mut store, &bits, &left).unwrap();
             assert_eq!(store.restrict(*func, bits[2].0, known).unwrap(), wanted);
         }
         for other in [0, 4, 6, 7, 9, 15] {
@@ -205,7 +149,8 @@ fn witnesses_of_all_pairs_of_three_bit_functions() {
     let bits = three();
     let mut store = unlimited();
     let verdicts = |t: usize| (0..8).map(|i| VERDICTS[t >> i & 1]).collect::<Vec<_>>();
-    let funcs: Vec<Func> = (0..256).map(|t| function(&mut store, &bits, &verdicts(t))).collect();
+    let funcs: Vec<Func> =
+        (0..256).map(|t| function(&mut store, &bits, &verdicts(t)).unwrap()).collect();
     let start = syscall(&bits, 5, 0xa5a5_a5a5);
     for (a, fa) in funcs.iter().enumerate() {
         for (b, fb) in funcs.iter().enumerate() {

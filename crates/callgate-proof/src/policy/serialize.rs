@@ -7,7 +7,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Condition, Field, Policy, PolicyError, Rule, Section, Shape};
+use super::condition::{Condition, Field, Shape};
+use super::error::PolicyError;
+use super::rules::Policy;
+use super::section::{Rule, Section};
 use callgate_bpf::data::Word;
 use callgate_bpf::{Arch, Verdict};
 

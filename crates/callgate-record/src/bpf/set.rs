@@ -281,7 +281,7 @@ impl Drop for Session {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Recorder;
+    use super::super::recorder::Recorder;
     use super::*;
 
     #[test]

@@ -8,22 +8,12 @@
 //! The result is a program of the same length with simpler instructions. An instruction without effect
 //! became `ja 0`. Branches of classic BPF only go forward, so one pass in each direction is exact.
 
+mod analyse;
 mod facts;
 mod live;
 mod load;
 mod simplified;
 pub(crate) mod walk;
 
-use callgate_bpf::Insn;
-
 pub(crate) use load::{end, is_special};
 pub(crate) use simplified::{Flow, Input, compares_constant};
-
-impl Flow {
-    /// Analyses and simplifies an accepted program.
-    pub(crate) fn of(insns: &[Insn], input: Input) -> Flow {
-        let mut flow = facts::forward(insns, input);
-        live::backward(&mut flow);
-        flow
-    }
-}

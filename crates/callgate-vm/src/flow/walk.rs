@@ -11,7 +11,7 @@
 use callgate_bpf::cfg::Successors;
 use callgate_bpf::{Insn, Op, Relation, Source};
 
-use super::Flow;
+use super::simplified::Flow;
 
 /// The widest interval that a `jset` splits value by value.
 const NARROW: u32 = 1024;
@@ -297,7 +297,7 @@ fn append(ranges: &mut Vec<Range>, range: Range) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Input, compares_constant};
+    use super::super::simplified::{Input, compares_constant};
     use super::*;
     use callgate_bpf::random::Rng;
     use callgate_bpf::{Endian, Program};

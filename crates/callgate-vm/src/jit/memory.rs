@@ -1,6 +1,6 @@
 //! Executable memory: writable first, executable afterwards, never both at once.
 //!
-//! The crate's `unsafe` code is here (mapping memory and calling compiled code) and in [`super::Jit`],
+//! The crate's `unsafe` code is here (mapping memory and calling compiled code) and in [`super::native`],
 //! which guarantees that code and input match. [`super::lower`] compiles accepted programs only: the code
 //! reads `seccomp_data`, or bytes inside the packet, writes only to its stack, and returns.
 

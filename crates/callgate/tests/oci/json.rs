@@ -5,16 +5,7 @@
 
 use callgate::frontend::oci::{self, Dialect, ReadOptions};
 
-use crate::support::{call, entry, lines, options, text};
-
-const READERS: [Option<Dialect>; 6] = [
-    None,
-    Some(Dialect::Oci),
-    Some(Dialect::Docker),
-    Some(Dialect::Podman),
-    Some(Dialect::Runc),
-    Some(Dialect::Crun),
-];
+use crate::support::{READERS, call, entry, lines, options, text};
 
 const GO: [Dialect; 3] = [Dialect::Docker, Dialect::Podman, Dialect::Runc];
 

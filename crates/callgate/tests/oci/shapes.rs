@@ -2,7 +2,7 @@
 
 use callgate::frontend::oci::{self, Dialect, ReadOptions};
 
-use crate::support::{call, entry, lines, options, text};
+use crate::support::{READERS, call, entry, lines, options, text};
 
 /// Allows only `dup`.
 fn outer() -> String {
@@ -22,15 +22,6 @@ fn outer_with(member: &str) -> String {
 fn of(dialect: Option<Dialect>) -> ReadOptions {
     ReadOptions { dialect, ..options(Dialect::Oci) }
 }
-
-const ALL: [Option<Dialect>; 6] = [
-    None,
-    Some(Dialect::Oci),
-    Some(Dialect::Docker),
-    Some(Dialect::Podman),
-    Some(Dialect::Runc),
-    Some(Dialect::Crun),
-];
 
 fn reads_top_level(dialect: Option<Dialect>) -> bool {
     matches!(dialect, Some(Dialect::Docker | Dialect::Podman))
@@ -57,7 +48,7 @@ fn a_configuration_with_a_top_level_profile_is_read_by_dialect_or_rejected() {
     let section = format!("\"linux\": {{\"seccomp\": {}}}", inner());
     for member in [section.clone(), format!("\"ociVersion\": \"1.2.0\", {section}")] {
         let text = outer_with(&member);
-        for dialect in ALL.into_iter().flatten() {
+        for dialect in READERS.into_iter().flatten() {
             let expected = if reads_top_level(Some(dialect)) { "dup" } else { "dup2" };
             assert_eq!(reading(&text, Some(dialect)), Ok(expected), "{dialect} {text}");
         }
@@ -76,7 +67,7 @@ fn only_docker_and_podman_read_a_top_level_profile_beside_a_resource() {
     let spec = format!("\"spec\": {}", inner());
     for member in [spec.clone(), format!("\"kind\": \"SeccompProfile\", {spec}")] {
         let text = outer_with(&member);
-        for dialect in ALL {
+        for dialect in READERS {
             match reading(&text, dialect) {
                 Ok(read) => assert!(reads_top_level(dialect) && read == "dup", "{dialect:?}"),
                 Err(messages) => {
@@ -137,7 +128,7 @@ fn a_profile_that_docker_and_podman_do_not_find_is_an_error() {
 
 #[test]
 fn each_is_read_when_it_is_the_only_one() {
-    for dialect in ALL {
+    for dialect in READERS {
         assert_eq!(reading(&outer(), dialect), Ok("dup"), "{dialect:?}");
         for text in [
             format!("{{\"linux\": {{\"seccomp\": {}}}}}", inner()),
@@ -172,7 +163,7 @@ fn a_configuration_without_a_profile_is_an_error_whatever_is_beside_it() {
         assert!(reading(&both, None).unwrap_err().contains("this document is ambiguous"));
     }
     // Null counts as absent.
-    for dialect in ALL {
+    for dialect in READERS {
         let text =
             outer_with("\"linux\": null, \"kind\": null, \"spec\": null, \"ociVersion\": null");
         assert_eq!(reading(&text, dialect), Ok("dup"), "{dialect:?}");
@@ -183,7 +174,7 @@ fn a_configuration_without_a_profile_is_an_error_whatever_is_beside_it() {
 
 #[test]
 fn other_resources_and_lists_are_not_profiles() {
-    for dialect in ALL {
+    for dialect in READERS {
         let pod = "{\"apiVersion\": \"v1\", \"kind\": \"Pod\", \"spec\": {\"containers\": [\
                    {\"securityContext\": {\"seccompProfile\": {\"type\": \"RuntimeDefault\"}}}]}}";
         assert!(reading(pod, dialect).is_err(), "{dialect:?}");

@@ -7,6 +7,16 @@ use callgate::policy::Policy;
 use callgate::syscalls::KernelVersion;
 use callgate::{Arch, SeccompData};
 
+/// Every way to read a profile: without a dialect, and each dialect.
+pub(crate) const READERS: [Option<Dialect>; 6] = [
+    None,
+    Some(Dialect::Oci),
+    Some(Dialect::Docker),
+    Some(Dialect::Podman),
+    Some(Dialect::Runc),
+    Some(Dialect::Crun),
+];
+
 /// Only x86_64, Linux 6.18, Docker's capabilities, no ENOSYS check.
 pub(crate) fn options(dialect: Dialect) -> ReadOptions {
     let mut options = ReadOptions::new(Arch::X86_64, KernelVersion { major: 6, minor: 18 });

@@ -2,8 +2,8 @@
 
 use callgate_measure::engines::Executed;
 
-use super::super::table::Table;
 use super::figures::{Engines, GCC, GVISOR, LIBPCAP, LONG, NATIVE_IN_C, Row, Section, Times};
+use crate::table::Table;
 
 /// The engines with which all are compared, and the heads of their columns.
 const YARDSTICKS: [(&str, &str); 3] =

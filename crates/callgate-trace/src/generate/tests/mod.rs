@@ -1,6 +1,8 @@
 //! What profiles grant, and warnings about them.
 
 mod formats;
+mod kafel;
+mod systemd;
 
 use super::*;
 use crate::recording::{ArgValues, Bounds, CallId, Caveat, Effect, Recording, Run};

@@ -2,7 +2,9 @@
 
 use callgate_bpf::Width;
 
-use super::{A, Aarch64, T0, T1, X, encode as e};
+use super::encode as e;
+use super::registers::{A, T0, T1, X};
+use super::target::Aarch64;
 use crate::jit::target::{Compare, Load};
 use callgate_bpf::{Relation, Source};
 

@@ -1,8 +1,9 @@
 //! Operations on registers and scratch words.
 
-use super::{
-    A, Aarch64, Code, IN_REGISTERS, SCRATCH, SCRATCH_VECTOR, T0, T1, X, encode as e, register,
-};
+use super::code::Code;
+use super::encode as e;
+use super::registers::{A, IN_REGISTERS, SCRATCH, SCRATCH_VECTOR, T0, T1, X, register};
+use super::target::Aarch64;
 use crate::jit::buffer::Pos;
 use crate::jit::node::Reg;
 use crate::jit::target::Compute;

@@ -1,6 +1,8 @@
 //! Jumps and returns.
 
-use super::{A, Aarch64, T1, T2, encode as e, number};
+use super::encode as e;
+use super::registers::{A, T1, T2, number};
+use super::target::Aarch64;
 use crate::jit::buffer::Pos;
 use crate::jit::target::{Cond, Control};
 

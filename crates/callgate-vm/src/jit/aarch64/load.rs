@@ -2,10 +2,10 @@
 
 use callgate_bpf::Width;
 
-use super::{
-    A, Aarch64, CONTEXT, Code, GE, INPUT, LENGTH, LINK, LT, T0, T1, T2, X, encode as e, register,
-    size,
-};
+use super::code::Code;
+use super::encode as e;
+use super::registers::{A, CONTEXT, GE, INPUT, LENGTH, LINK, LT, T0, T1, T2, X, register, size};
+use super::target::Aarch64;
 use crate::jit::buffer::Pos;
 use crate::jit::helper::code_of;
 use crate::jit::node::{Reg, Request};

@@ -1,17 +1,19 @@
 //! The corpus on an emulated aarch64: the code is generated here, and a small C program, built by
 //! `aarch64-linux-gnu-gcc`, runs it under `qemu-aarch64`.
 //!
-//! These are in Debian's packages `gcc-aarch64-linux-gnu` and `qemu-user`. Without them, the test reports
-//! that it was not run.
+//! These are in Debian's packages `gcc-aarch64-linux-gnu` and `qemu-user`. Without them, the tests report
+//! that they were not run.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use callgate_bpf::{Endian, SeccompData};
 use callgate_bpf::{Insn, Program, SocketProgram};
 
-use super::{CORPUS, Judge, RandomAncillary, listing};
+use super::{Judge, Part, RandomAncillary, listing};
 use crate::flow::Input;
 use crate::jit::aarch64::Aarch64;
 use crate::jit::lower;
@@ -28,7 +30,7 @@ struct Expected {
     values: Vec<u32>,
 }
 
-/// Collects programs and inputs for a single run.
+/// Collects the programs and inputs of a part.
 #[derive(Default)]
 struct Emulated {
     sets: Vec<Vec<Vec<u8>>>,
@@ -105,13 +107,17 @@ impl Emulated {
 }
 
 impl Judge for Emulated {
-    fn calls(&mut self, program: &Program, calls: &[SeccompData]) {
+    fn verdicts(
+        &mut self,
+        program: &Program,
+        endian: Endian,
+        calls: &[SeccompData],
+        expected: &[u32],
+    ) {
         let set = self.set_of_calls(calls);
         let ancillary = RandomAncillary { words: 0, network: 0, link: None };
-        for endian in [Endian::Little, Endian::Big] {
-            let values = calls.iter().map(|data| program.run(data, endian).verdict.0).collect();
-            self.program(program.insns(), Input::Call(endian), &ancillary, set, values);
-        }
+        let input = Input::Call(endian);
+        self.program(program.insns(), input, &ancillary, set, expected.to_vec());
     }
 
     fn packets(&mut self, program: &SocketProgram, packets: &[&[u8]], ancillary: &RandomAncillary) {
@@ -125,42 +131,69 @@ impl Judge for Emulated {
     }
 }
 
-/// Builds the C program; `None` without a compiler or emulator.
-fn harness(directory: &Path) -> Option<PathBuf> {
-    let runs = |name: &str| {
-        let mut command = Command::new(name);
-        command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
-        command.status().is_ok_and(|status| status.success())
-    };
-    if !runs(COMPILER) || !runs(EMULATOR) {
-        return None;
-    }
-    let (source, binary) = (directory.join("harness.c"), directory.join("harness"));
-    fs::write(&source, HARNESS).unwrap();
-    let mut compile = Command::new(COMPILER);
-    compile.args(["-O1", "-Wall", "-static", "-o"]).arg(&binary).arg(&source);
-    assert!(compile.status().unwrap().success(), "{compile:?}");
-    Some(binary)
+/// The C program. Parts that run at the same time share it; the last one removes it.
+struct Harness {
+    directory: PathBuf,
 }
 
-#[test]
-fn aarch64_agrees_with_the_reference_on_the_whole_corpus() {
-    let directory = std::env::temp_dir().join(format!("callgate-aarch64-{}", std::process::id()));
-    fs::create_dir_all(&directory).unwrap();
-    match harness(&directory) {
-        None => eprintln!("not run: {COMPILER} or {EMULATOR} is not installed"),
-        Some(harness) => {
-            let mut emulated = Emulated::default();
-            for part in CORPUS {
-                part(&mut emulated);
-            }
-            let file = directory.join("programs");
-            fs::write(&file, emulated.file()).unwrap();
-            let mut run = Command::new(EMULATOR);
-            let output = run.arg(harness).arg(file).output().unwrap();
-            assert!(output.status.success(), "{:?}", output.status);
-            emulated.compare(&output.stdout);
+impl Harness {
+    /// `None` without a compiler or emulator.
+    fn shared() -> Option<Arc<Harness>> {
+        static SHARED: Mutex<Weak<Harness>> = Mutex::new(Weak::new());
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(harness) = shared.upgrade() {
+            return Some(harness);
         }
+        let harness = Arc::new(Harness::build()?);
+        *shared = Arc::downgrade(&harness);
+        Some(harness)
     }
-    fs::remove_dir_all(&directory).unwrap();
+
+    fn build() -> Option<Harness> {
+        // The previous one may not be removed yet.
+        static BUILT: AtomicU32 = AtomicU32::new(0);
+        let runs = |name: &str| {
+            let mut command = Command::new(name);
+            command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
+            command.status().is_ok_and(|status| status.success())
+        };
+        if !runs(COMPILER) || !runs(EMULATOR) {
+            return None;
+        }
+        let (process, number) = (std::process::id(), BUILT.fetch_add(1, Ordering::Relaxed));
+        let directory = std::env::temp_dir().join(format!("callgate-aarch64-{process}-{number}"));
+        fs::create_dir_all(&directory).unwrap();
+        let harness = Harness { directory };
+        let source = harness.directory.join("harness.c");
+        fs::write(&source, HARNESS).unwrap();
+        let mut compile = Command::new(COMPILER);
+        compile.args(["-O1", "-Wall", "-static", "-o"]).arg(harness.binary()).arg(&source);
+        assert!(compile.status().unwrap().success(), "{compile:?}");
+        Some(harness)
+    }
+
+    fn binary(&self) -> PathBuf {
+        self.directory.join("harness")
+    }
+}
+
+impl Drop for Harness {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// Runs a part of the corpus.
+pub(super) fn agrees(name: &str, part: Part) {
+    let Some(harness) = Harness::shared() else {
+        eprintln!("not run: {COMPILER} or {EMULATOR} is not installed");
+        return;
+    };
+    let mut emulated = Emulated::default();
+    part(&mut emulated);
+    let file = harness.directory.join(name);
+    fs::write(&file, emulated.file()).unwrap();
+    let output = Command::new(EMULATOR).arg(harness.binary()).arg(file).output().unwrap();
+    assert!(output.status.success(), "{:?}", output.status);
+    emulated.compare(&output.stdout);
 }

@@ -3,7 +3,8 @@
 use callgate_bpf::Width;
 
 use super::encode::{CMP, Code, Mem, R11, RDI, RDX};
-use super::{A, X, X86_64};
+use super::registers::{A, X};
+use super::target::X86_64;
 use crate::jit::target::Compare;
 use callgate_bpf::{Relation, Source};
 

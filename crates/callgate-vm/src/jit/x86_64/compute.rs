@@ -1,7 +1,8 @@
 //! Operations on registers and scratch words.
 
 use super::encode::{ADD, AND, Mem, OR, R11, RDX, RSP, SUB, XOR};
-use super::{A, Scratch, X, X86_64, register};
+use super::registers::{A, Scratch, X, register};
+use super::target::X86_64;
 use crate::jit::buffer::Pos;
 use crate::jit::node::Reg;
 use crate::jit::target::{Compute, Cond, Control};

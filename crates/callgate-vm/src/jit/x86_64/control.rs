@@ -1,7 +1,8 @@
 //! Where a program goes on, and where it ends.
 
 use super::encode::{CMP, Mem, R11, RAX, RDX};
-use super::{X86_64, number};
+use super::registers::number;
+use super::target::X86_64;
 use crate::jit::buffer::Pos;
 use crate::jit::target::{Cond, Control, Target};
 

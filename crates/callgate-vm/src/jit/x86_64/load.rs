@@ -5,7 +5,8 @@ use callgate_bpf::Width;
 use super::encode::{
     ADD, AND, CMP, Code, Gpr, Mem, R8, R9, R10, R11, RAX, RCX, RDI, RDX, RSI, RSP, SUB,
 };
-use super::{A, CONTEXT, FRAME, SAVED_A, X, X86_64, register};
+use super::registers::{A, CONTEXT, FRAME, SAVED_A, X, register};
+use super::target::X86_64;
 use crate::jit::buffer::Pos;
 use crate::jit::helper::code_of;
 use crate::jit::node::{Reg, Request};

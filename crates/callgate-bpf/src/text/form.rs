@@ -1,0 +1,55 @@
+//! Recognises the form of a text.
+
+use super::hex;
+use crate::lexer::{Token, TokenKind};
+
+/// A textual form of programs; see the [module](super).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    Decimal,
+    Table,
+    Hex,
+    Source,
+    Assembly,
+}
+
+/// Recognises the form: by the first line, or for source code by its macros and braces.
+pub(super) fn form(text: &str, assembly: &[Token<'_>]) -> Form {
+    let mut lines =
+        assembly.split(|token| token.kind == TokenKind::LineEnd).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or_default();
+    let second = lines.next();
+    let is_number = |kind| matches!(kind, TokenKind::Number(_));
+    let legacy = |word: &str| word.starts_with("BPF_S_");
+    let table = match first {
+        [word, ..] if word.text == "line" || legacy(word.text) => true,
+        [index, colon, code, ..] if is_number(index.kind) && colon.is(':') => {
+            is_number(code.kind) || legacy(code.text)
+        }
+        _ => false,
+    };
+    let source = assembly
+        .iter()
+        .any(|token| token.is('{') || token.is_word("BPF_STMT") || token.is_word("BPF_JUMP"));
+    let decimal = match first {
+        [count] => is_count(count.text) && second.is_none_or(|line| line.len() > 1),
+        [count, comma, ..] => is_count(count.text) && comma.is(','),
+        _ => false,
+    };
+    if table {
+        Form::Table
+    } else if source {
+        Form::Source
+    } else if decimal {
+        Form::Decimal
+    } else if hex::is_hex(text) {
+        Form::Hex
+    } else {
+        Form::Assembly
+    }
+}
+
+/// Whether a text can be the count of a decimal table.
+fn is_count(text: &str) -> bool {
+    text.len() <= 5 && text.chars().all(|c| c.is_ascii_digit())
+}

@@ -1,0 +1,213 @@
+//! Options of `callgate generate`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use callgate::Arch;
+use callgate::generate::{
+    DenyAction, GenerateOptions, LimitedArgs, NEWEST_SYSTEMD, OLDEST_SYSTEMD, ProfileFormat,
+    Runtime,
+};
+use clap::{ValueEnum, ValueHint};
+
+use crate::options::{Format, Switch, parse_arch};
+
+/// Generate a least-privilege profile from recordings
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The profile allows everything in any of the recordings and denies all other
+syscalls. It is checked against the recordings before it is written. Comments in
+the profile give the reason for each syscall:
+
+  recorded        the program made it.
+  at the start    the program that installs the filter makes it afterwards
+                  (--runtime); recordings of the command do not have it.
+  by the kernel   the kernel makes programs call it after signals and
+                  interrupted sleeps.
+  related         another C library or version makes it instead of a recorded
+                  one, or in addition to it (--complete): statx for stat, vfork
+                  for fork.
+
+Arguments that select what a syscall does (the family of a socket, the command
+of ioctl, executable memory) are limited to recorded values if other values are
+additional privileges. Otherwise they are limited if the values are stable: the
+same in all recordings, or in a single recording observed at least four times
+per distinct value. Recordings of several runs give the best profile; callgate
+record merge combines them into a file that gives the same profile.
+
+If the caveats of a recording say that syscalls are missing (lost syscalls,
+threads that were not recorded, a truncated file), --partial is required. Other
+caveats are warnings, for example that a filter denied recorded syscalls, or
+that a set-user-ID program ran without its privileges.
+
+By default, other syscalls fail with ENOSYS: libraries that try a newer syscall
+fall back to an older one, as on an older kernel. After EPERM they would not.
+
+A RECORDING is a file of callgate record, a log of strace, a table of strace -c
+or perf trace -s, or SECCOMP records from the audit log, dmesg or journalctl. It
+can also be used for --weights.
+
+Examples:
+  callgate record -o T.json -- my-server --once
+  callgate generate T.json -o profile.json && callgate run -s profile.json -- \\
+    my-server --once
+  callgate generate monday.json tuesday.json --explain -o profile.json
+  callgate record merge monday.json tuesday.json -o all.json
+  callgate generate all.json -o profile.json           gives the same profile
+  callgate generate T.json --emit systemd --systemd 252 -o my.service.d/a.conf
+  callgate generate T.json --emit kafel --deny kill --complete off
+
+Exit status: 0 success, 2 error.")]
+pub(crate) struct GenerateArgs {
+    /// Recordings of the program; the profile allows everything in any of them
+    #[arg(required = true, value_name = "RECORDING", value_hint = ValueHint::FilePath)]
+    pub(super) recordings: Vec<OsString>,
+
+    /// Write the profile to this file, completely or not at all [default: standard output]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(super) output: Option<PathBuf>,
+
+    /// The format of the profile
+    #[arg(long, value_name = "FORMAT", default_value = "oci")]
+    emit: FormatArg,
+
+    /// The program that installs the filter; syscalls that it makes afterwards are granted [default: oci (runc and
+    /// crun) for oci, systemd for systemd, nsjail for kafel]
+    #[arg(long, value_name = "PROGRAM")]
+    runtime: Option<RuntimeArg>,
+
+    /// The version of systemd for a unit, at least 252; syscalls that it does not know are omitted, with a warning
+    #[arg(
+        long,
+        value_name = "VERSION",
+        default_value_t = NEWEST_SYSTEMD,
+        value_parser = clap::value_parser!(u16).range(i64::from(OLDEST_SYSTEMD)..)
+    )]
+    systemd: u16,
+
+    /// Whether to grant syscalls that other C libraries make instead of recorded ones
+    #[arg(long, value_name = "WHEN", default_value = "on")]
+    complete: Switch,
+
+    /// Which arguments are limited to recorded values
+    #[arg(long, value_name = "WHICH", default_value = "stable")]
+    args: ArgumentsArg,
+
+    /// What happens to all other syscalls
+    #[arg(long, value_name = "ACTION", default_value = "enosys")]
+    deny: DenyArg,
+
+    /// The architecture of the profile, and of logs that do not name one; may be repeated [default: those with
+    /// recorded syscalls]
+    #[arg(long, value_name = "ARCH", value_parser = parse_arch)]
+    pub(super) arch: Vec<Arch>,
+
+    /// Treat unknown names of syscalls in logs as errors
+    #[arg(long)]
+    pub(super) strict: bool,
+
+    /// Accept recordings from which syscalls are missing: lost, not recorded, or truncated. The profile denies
+    /// missing syscalls
+    #[arg(long)]
+    pub(super) partial: bool,
+
+    /// Print for each syscall why it is granted, and which arguments are limited
+    #[arg(long)]
+    pub(super) explain: bool,
+
+    /// The format of the summary; with -o, JSON is printed on standard output
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(super) format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum FormatArg {
+    /// JSON for Docker, Podman, runc and other OCI runtimes
+    Oci,
+    /// Lines for a systemd unit; only a few directives can limit arguments
+    Systemd,
+    /// A Kafel policy for nsjail
+    Kafel,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum RuntimeArg {
+    /// runc or crun: the profile starts under either
+    Oci,
+    /// runc, the default of Docker, containerd and Kubernetes
+    Runc,
+    /// crun, the default of Podman and CRI-O
+    Crun,
+    /// systemd, which grants its set @default itself
+    Systemd,
+    /// nsjail
+    Nsjail,
+    /// callgate run
+    Callgate,
+    /// The recorded program itself
+    None,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ArgumentsArg {
+    /// Arguments whose other values are additional privileges, and arguments with stable values
+    Stable,
+    /// All that can be limited, even if they were observed only once
+    All,
+    /// None
+    Off,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum DenyArg {
+    /// They fail with ENOSYS, as on a kernel without them
+    Enosys,
+    /// They fail with EPERM
+    Eperm,
+    /// The process is killed
+    Kill,
+    /// They are executed and logged, to try out a profile
+    Log,
+}
+
+impl GenerateArgs {
+    /// The format of the profile.
+    pub(super) fn profile_format(&self) -> ProfileFormat {
+        match self.emit {
+            FormatArg::Oci => ProfileFormat::Oci,
+            FormatArg::Systemd => ProfileFormat::Systemd,
+            FormatArg::Kafel => ProfileFormat::Kafel,
+        }
+    }
+
+    /// How the profile is generated.
+    pub(super) fn options(&self) -> GenerateOptions {
+        let runtime = match (self.runtime, self.emit) {
+            (Some(RuntimeArg::Oci), _) | (None, FormatArg::Oci) => Runtime::Oci,
+            (Some(RuntimeArg::Runc), _) => Runtime::Runc,
+            (Some(RuntimeArg::Crun), _) => Runtime::Crun,
+            (Some(RuntimeArg::Systemd), _) | (None, FormatArg::Systemd) => Runtime::Systemd,
+            (Some(RuntimeArg::Nsjail), _) | (None, FormatArg::Kafel) => Runtime::Nsjail,
+            (Some(RuntimeArg::Callgate), _) => Runtime::Callgate,
+            (Some(RuntimeArg::None), _) => Runtime::None,
+        };
+        GenerateOptions {
+            arches: self.arch.clone(),
+            complete: matches!(self.complete, Switch::On),
+            arguments: match self.args {
+                ArgumentsArg::Stable => LimitedArgs::Stable,
+                ArgumentsArg::All => LimitedArgs::All,
+                ArgumentsArg::Off => LimitedArgs::Off,
+            },
+            deny: match self.deny {
+                DenyArg::Enosys => DenyAction::Enosys,
+                DenyArg::Eperm => DenyAction::Eperm,
+                DenyArg::Kill => DenyAction::Kill,
+                DenyArg::Log => DenyAction::Log,
+            },
+            runtime,
+            systemd: self.systemd,
+            partial: self.partial,
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! A filter as rules.
+
+use callgate_bpf::data::{Endian, SeccompData};
+use callgate_bpf::syscalls::Arch;
+use callgate_bpf::verdict::Verdict;
+
+use super::error::{PolicyError, PolicyErrorKind};
+use super::section::Section;
+
+/// A filter as rules. See the [module](super) for its meaning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(try_from = "super::serialize::PolicyForm", into = "super::serialize::PolicyForm")
+)]
+pub struct Policy {
+    pub(super) sections: Vec<Section>,
+    pub(super) bad_arch: Verdict,
+    endian: Endian,
+}
+
+impl Policy {
+    /// A policy with these sections.
+    ///
+    /// # Errors
+    /// If two sections have one token, or their architectures differ in byte order.
+    pub fn new(sections: Vec<Section>, bad_arch: Verdict) -> Result<Policy, PolicyError> {
+        for (i, section) in sections.iter().enumerate() {
+            if sections.iter().take(i).any(|earlier| earlier.token() == section.token()) {
+                return Err(PolicyError(PolicyErrorKind::DuplicateToken(section.token())));
+            }
+        }
+        // The ABIs of a section share a token, which determines the byte order.
+        let mut firsts = sections.iter().map(|section| section.first);
+        let first = firsts.next();
+        let endian = first.map_or(Endian::Little, Arch::endian);
+        if let (Some(first), Some(other)) = (first, firsts.find(|arch| arch.endian() != endian)) {
+            return Err(PolicyError(PolicyErrorKind::MixedEndian(first, other)));
+        }
+        Ok(Policy { sections, bad_arch, endian })
+    }
+
+    /// The sections, in the order given.
+    pub fn sections(&self) -> &[Section] {
+        &self.sections
+    }
+
+    /// The verdict for syscalls of an arch without a section.
+    pub fn bad_arch(&self) -> Verdict {
+        self.bad_arch
+    }
+
+    /// The byte order of the machines that this policy is for.
+    pub fn endian(&self) -> Endian {
+        self.endian
+    }
+
+    /// The architectures of all sections.
+    pub fn arches(&self) -> impl Iterator<Item = Arch> {
+        self.sections.iter().flat_map(Section::arches)
+    }
+
+    /// The verdict for a syscall, evaluated directly from the rules. This is the definition of the meaning of
+    /// a policy, against which the diagram is tested.
+    pub fn evaluate(&self, data: &SeccompData) -> Verdict {
+        let Some(section) = self.sections.iter().find(|section| section.token() == data.arch)
+        else {
+            return self.bad_arch;
+        };
+        section
+            .rules
+            .iter()
+            .find(|rule| rule.calls.contains(data.nr) && rule.when.holds(data))
+            .map_or(section.default, |rule| rule.verdict)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use callgate_bpf::syscalls::CallSet;
+
+    use super::super::condition::{Condition, Field, Test};
+    use super::super::section::Rule;
+    use super::*;
+
+    fn section(arch: Arch, rules: Vec<Rule>) -> Section {
+        Section::new(arch, rules, Verdict::errno(1))
+    }
+
+    #[test]
+    fn the_first_match_decides() {
+        let rule = |calls, when, verdict| Rule { calls, when, verdict };
+        let five = Condition::test(Test::eq(Field::arg(0).unwrap(), 5));
+        let policy = Policy::new(
+            vec![section(
+                Arch::X86_64,
+                vec![
+                    rule(CallSet::one(1), five, Verdict::LOG),
+                    rule(CallSet::range(0, 2), Condition::always(), Verdict::ALLOW),
+                ],
+            )],
+            Verdict::KILL_THREAD,
+        )
+        .unwrap();
+        let mut data = SeccompData { nr: 1, arch: Arch::X86_64.token(), ..Default::default() };
+        assert_eq!(policy.evaluate(&data), Verdict::ALLOW);
+        data.args[0] = 5;
+        assert_eq!(policy.evaluate(&data), Verdict::LOG);
+        data.nr = 3;
+        assert_eq!(policy.evaluate(&data), Verdict::errno(1));
+        data.arch = 7;
+        assert_eq!(policy.evaluate(&data), Verdict::KILL_THREAD);
+    }
+
+    #[test]
+    fn sections_must_have_one_byte_order_and_distinct_tokens() {
+        let mixed = vec![section(Arch::X86_64, vec![]), section(Arch::S390x, vec![])];
+        assert!(Policy::new(mixed, Verdict::ALLOW).unwrap_err().to_string().contains("byte order"));
+        let twice = vec![section(Arch::X86_64, vec![]), section(Arch::X32, vec![])];
+        assert!(Policy::new(twice, Verdict::ALLOW).unwrap_err().to_string().contains("0xc000003e"));
+    }
+}

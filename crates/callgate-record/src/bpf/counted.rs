@@ -1,0 +1,67 @@
+//! From the values of the maps to a tally.
+
+use callgate::Arch;
+use callgate::recording::{ArgValues, Bounds, CallId};
+
+use super::programs::{ARG_WORDS, CALL_WORDS, SLOTS};
+use crate::tally::Tally;
+
+/// What the programs counted.
+pub(super) struct Counted {
+    pub(super) tally: Tally,
+    pub(super) denied: u64,
+    pub(super) processes: u64,
+    pub(super) threads: u64,
+}
+
+/// Adds the counts of all processors for one syscall.
+pub(super) fn add(tally: &mut Tally, key: &[u8], values: &[u64], values_key: u64) {
+    let word = |at: usize| {
+        let bytes = key.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
+        bytes.map_or(0, u32::from_ne_bytes)
+    };
+    let arch = if word(0) == 0 { Arch::X86_64 } else { Arch::X86 };
+    let Some(call) = CallId::of(arch.token(), word(4)) else { return };
+    for value in values.chunks_exact(CALL_WORDS as usize) {
+        let Some((count, args)) = value.split_first() else { continue };
+        tally.add(
+            call,
+            *count,
+            args.chunks_exact(ARG_WORDS as usize).map(|arg| seen(*count, arg, values_key)),
+        );
+    }
+}
+
+/// The values of one argument on one processor.
+fn seen(count: u64, arg: &[u64], key: u64) -> ArgValues {
+    let &[length, min, max, ever, always, ref values @ ..] = arg else {
+        return ArgValues::default();
+    };
+    let first = values.iter().take(length.min(SLOTS as u64) as usize).map(|value| value ^ key);
+    if length <= SLOTS as u64 {
+        return ArgValues::from_values(count, first);
+    }
+    // A program that runs right now may not have updated them all.
+    let others = Bounds { min, max, ever, always }.unite(Bounds::of(min)).unite(Bounds::of(max));
+    ArgValues::from_bounds(count, first.fold(others, |all, value| all.unite(Bounds::of(value))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_of_processors_are_added() {
+        let mut first = vec![0; ARG_WORDS as usize];
+        first[0] = 2;
+        first[5..7].copy_from_slice(&[6, 8]);
+        assert_eq!(seen(3, &first, 1), ArgValues::from_values(3, [7, 9]));
+        let mut second = vec![0; ARG_WORDS as usize];
+        second[..5].copy_from_slice(&[33, 0x100, 0x900, 0xf00, 0]);
+        for (slot, value) in second[5..].iter_mut().zip(1..) {
+            *slot = value;
+        }
+        let bounds = Bounds { min: 1, max: 0x900, ever: 0xf3f, always: 0 };
+        assert_eq!(seen(50, &second, 0), ArgValues::from_bounds(50, bounds));
+    }
+}

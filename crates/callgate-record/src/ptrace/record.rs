@@ -1,0 +1,151 @@
+//! Starts a command, traces it, and reports the outcome.
+
+use std::collections::{HashMap, HashSet};
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use callgate_linux::{Command, SeccompMode, ThreadStatus};
+
+use super::listener::Listener;
+use super::session::{Session, Tracee, gone_or};
+use crate::error::RecordErrorKind;
+use crate::outcome::Outcome;
+use crate::save::Parts;
+use crate::signals::Signals;
+use crate::start::{Mark, PATIENCE, Started, Stopped, time_of_a_call};
+use crate::tally::Tally;
+use crate::tracer;
+use crate::{Note, RecordError};
+
+/// How the recorder learns of syscalls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SyscallReports {
+    /// Syscalls wait for the listener of a filter (`ret USER_NOTIF`).
+    Notifications,
+    /// Syscalls stop for the tracer (`ret TRACE`).
+    Stops,
+}
+
+/// Records a command; returns when all of its processes have ended.
+pub(crate) fn record(
+    command: &Command,
+    calls: SyscallReports,
+    parts: Parts<'_>,
+) -> Result<Outcome, RecordError> {
+    let mark = match calls {
+        SyscallReports::Notifications if !Listener::available() => {
+            return Err(RecordErrorKind::NoListener(None).into());
+        }
+        SyscallReports::Notifications => Mark::Listener,
+        SyscallReports::Stops => Mark::Stops,
+    };
+    let started = Started::new(command, mark, time_of_a_call()).map_err(RecordErrorKind::Start)?;
+    let signals = Signals::forward_to(started.pid);
+    match trace(&started, calls) {
+        Ok(listener) => record_traced(command, &started, listener, signals, parts),
+        Err(why) => {
+            started.kill();
+            Err(why.into())
+        }
+    }
+}
+
+/// Traces the child and lets it run.
+fn trace(started: &Started, calls: SyscallReports) -> Result<Option<Listener>, RecordErrorKind> {
+    let seize = || tracer::seize(started.pid).map_err(RecordErrorKind::Ptrace);
+    match calls {
+        SyscallReports::Stops => {
+            seize()?;
+            started.release();
+            Ok(None)
+        }
+        SyscallReports::Notifications => {
+            seize()?;
+            started.release();
+            let fd = wait_for_listener(started)?;
+            Listener::new(fd).map(Some).map_err(|why| RecordErrorKind::NoListener(Some(why)))
+        }
+    }
+}
+
+/// Waits until the child has installed its filter.
+fn wait_for_listener(started: &Started) -> Result<OwnedFd, RecordErrorKind> {
+    let start = Instant::now();
+    loop {
+        if let Some(fd) = started.listener() {
+            return Ok(fd);
+        }
+        if started.has_ended() {
+            return Err(match started.stopped() {
+                Some(Stopped::NoFilter(why)) => RecordErrorKind::NoListener(Some(why)),
+                _ => RecordErrorKind::Ended,
+            });
+        }
+        if let Some(signal) = tracer::signal_of_stop(started.pid) {
+            gone_or(tracer::resume(started.pid, false, signal)).map_err(|why| why.kind)?;
+        }
+        if start.elapsed() > PATIENCE {
+            return Err(RecordErrorKind::NoListener(None));
+        }
+        std::thread::sleep(Duration::from_micros(20));
+    }
+}
+
+fn record_traced(
+    command: &Command,
+    started: &Started,
+    listener: Option<Listener>,
+    signals: Signals,
+    mut parts: Parts<'_>,
+) -> Result<Outcome, RecordError> {
+    let start = Instant::now();
+    let mut session = Session {
+        listener,
+        main: started.pid,
+        tracees: HashMap::from([(started.pid, Tracee::default())]),
+        early: HashSet::new(),
+        others: HashSet::new(),
+        // Without /proc this is unknown; assume a filter, so that no syscall is missed.
+        stops_at_syscalls: ThreadStatus::of_this_thread()
+            .is_none_or(|own| own.mode != SeccompMode::Off),
+        running: false,
+        status: None,
+        tally: Tally::default(),
+        processes: 1,
+        threads: 1,
+        untraced: 0,
+        notes: Vec::new(),
+    };
+    if let Err(why) = session.run(&signals, &mut parts) {
+        if !session.running {
+            // A child that was reaped already must not be killed: its process ID may be in use again.
+            if session.status.is_none() {
+                started.kill();
+            }
+            return Err(why);
+        }
+        session.fail(why);
+    }
+    if let Some(stopped) = started.stopped() {
+        return Err(RecordErrorKind::of(stopped, command).into());
+    }
+    if session.tally.called("ptrace") {
+        session.notes.push(Note::TracesItself);
+    }
+    if session.stops_at_syscalls {
+        session.notes.push(Note::Denied(None));
+    }
+    if session.untraced > 0 && session.listener.is_none() {
+        session.notes.push(Note::Untraced(session.untraced));
+    }
+    Ok(Outcome {
+        tally: session.tally,
+        status: session.status,
+        processes: session.processes,
+        threads: session.threads,
+        time: start.elapsed(),
+        cost: started.cost(),
+        notes: session.notes,
+        signals,
+    })
+}

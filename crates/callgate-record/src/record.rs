@@ -1,0 +1,91 @@
+//! Records a command by the first method that works.
+
+use std::sync::{Mutex, PoisonError};
+
+use callgate_linux::Command;
+
+use crate::bpf;
+use crate::error::{RecordError, RecordErrorKind};
+use crate::method::RecordMethod;
+use crate::note::Note;
+use crate::outcome::{Outcome, Recorded, exit_status};
+use crate::ptrace::{self, SyscallReports};
+use crate::save::{Counts, Facts, Nowhere, Parts, Save};
+
+/// Records a command by the first of these methods that works.
+///
+/// `words` is the command line that the recording shows. Returns when the command and everything that it
+/// started has ended, or when a signal arrives after the command has ended. Meanwhile, signals from the terminal
+/// reach the command, and signals that are sent to this process are forwarded to it. So a process records one
+/// command at a time; other threads that call this function wait.
+///
+/// The methods that use ptrace wait for all children of the calling thread: the status of an unrelated child that
+/// ends meanwhile is lost. Start such children, and wait for them, in another thread. Each ptrace stop sends
+/// SIGCHLD to this process, so syscalls of its other threads may fail with EINTR.
+///
+/// # Errors
+/// If the command cannot be executed, or if no method works; then the command was not started. If several methods
+/// fail, the error is that of the last one.
+pub fn record(
+    command: &Command,
+    words: Vec<String>,
+    methods: &[RecordMethod],
+) -> Result<Recorded, RecordError> {
+    record_to(command, words, methods, &mut Nowhere)
+}
+
+/// Like [`record`], and saves the recording before a signal can end this process: the recording may have taken
+/// hours, and tools such as `timeout(1)` send more than one signal. Parts are also saved meanwhile.
+///
+/// # Errors
+/// Those of [`record`]. The whole recording was not saved then, but parts may have been.
+pub fn record_to(
+    command: &Command,
+    words: Vec<String>,
+    methods: &[RecordMethod],
+    save: &mut dyn Save,
+) -> Result<Recorded, RecordError> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut why_not_tracepoint = None;
+    let mut result = Err(RecordErrorKind::NoMethod.into());
+    let mut facts = Facts { method: RecordMethod::Stops, command: words };
+    for method in methods {
+        facts.method = *method;
+        let parts = Parts::new(&mut *save, facts.clone());
+        result = match method {
+            RecordMethod::Tracepoint => bpf::Recorder::new()
+                .map_err(|why| RecordErrorKind::Tracepoint(why).into())
+                .and_then(|recorder| recorder.record(command, parts)),
+            RecordMethod::Listener => ptrace::record(command, SyscallReports::Notifications, parts),
+            RecordMethod::Stops => ptrace::record(command, SyscallReports::Stops, parts),
+        };
+        match &result {
+            Err(RecordError { kind: RecordErrorKind::Tracepoint(why) }) => {
+                why_not_tracepoint = Some(why.to_string());
+            }
+            Err(RecordError { kind: RecordErrorKind::NoListener(_) }) => {}
+            _ => break,
+        }
+    }
+    let Outcome { tally, status, processes, threads, time, cost, mut notes, signals } = result?;
+    if status.is_none() {
+        notes.push(Note::UnknownStatus);
+    }
+    let mut recording = tally.recording;
+    let counts = Counts { processes, threads, lost: tally.lost };
+    let caveats = notes.iter().map(Note::caveat).collect();
+    recording.push_run(facts.run(counts, status.map(exit_status), caveats));
+    signals.wait_for_saving();
+    save.whole(&recording);
+    drop(signals);
+    Ok(Recorded {
+        recording,
+        method: facts.method,
+        why_not_tracepoint,
+        status: status.unwrap_or(0),
+        time,
+        cost_per_call: cost,
+        notes,
+    })
+}

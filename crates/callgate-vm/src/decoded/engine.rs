@@ -1,0 +1,89 @@
+//! The engine: a translated program.
+
+use std::marker::PhantomData;
+
+use callgate_bpf::{Ancillary, Insn, Program, SocketProgram};
+use callgate_bpf::{Endian, SeccompData, Verdict};
+
+use super::op::Code;
+use super::{call, emit, packet, pairs, partial};
+use crate::engine::{PacketEngine, SeccompEngine};
+use crate::flow::{Flow, Input};
+
+/// An interpreter of fused operations. The type parameter distinguishes seccomp and socket filters.
+///
+/// ```
+/// use callgate_bpf::{Insn, Op, Program};
+/// use callgate_bpf::{Endian, SeccompData, Verdict};
+/// use callgate_vm::{Decoded, SeccompEngine};
+///
+/// let program = vec![
+///     Insn::new(Op::LdWordAbs, 16),            // A = low half of the first argument
+///     Insn::branch(Op::JgtK, 9, 0, 1),
+///     Insn::new(Op::RetK, Verdict::errno(22).0),
+///     Insn::new(Op::RetK, Verdict::ALLOW.0),
+/// ];
+/// let engine = Decoded::new(&Program::new(program)?, Endian::Little);
+/// let call = |value| SeccompData { args: [value, 0, 0, 0, 0, 0], ..SeccompData::default() };
+/// assert_eq!(engine.verdict(&call(9)), Verdict::ALLOW);
+/// assert_eq!(engine.verdict(&call(10)), Verdict::errno(22));
+/// # Ok::<(), callgate_bpf::ProgramError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Decoded<P = Program> {
+    code: Code,
+    program: PhantomData<P>,
+}
+
+impl Decoded<Program> {
+    /// The engine for a seccomp filter on machines of this byte order.
+    pub fn new(program: &Program, endian: Endian) -> Decoded<Program> {
+        Decoded::of(program.insns(), Input::Call(endian))
+    }
+
+    /// The verdict for all syscalls with this arch and number; `None` if it depends on the arguments or
+    /// the instruction pointer.
+    ///
+    /// This is sound but not complete: it may be `None` for a constant verdict if the program computes
+    /// with arguments that cancel out, or branches on an argument to two paths with the same verdict.
+    pub fn constant_verdict(&self, arch: u32, nr: u32) -> Option<Verdict> {
+        partial::evaluate(&self.code, arch, nr).map(Verdict)
+    }
+}
+
+impl Decoded<SocketProgram> {
+    /// The engine for a socket filter.
+    pub fn new_packet(program: &SocketProgram) -> Decoded<SocketProgram> {
+        Decoded::of(program.insns(), Input::Packet)
+    }
+}
+
+impl<P> Decoded<P> {
+    fn of(insns: &[Insn], input: Input) -> Decoded<P> {
+        let mut code = emit::Emitter::new(&Flow::of(insns, input)).emit();
+        pairs::join(&mut code);
+        Decoded { code, program: PhantomData }
+    }
+}
+
+impl SeccompEngine for Decoded<Program> {
+    #[inline]
+    fn verdict(&self, data: &SeccompData) -> Verdict {
+        Verdict(call::run(&self.code, data))
+    }
+
+    fn code_bytes(&self) -> usize {
+        self.code.bytes()
+    }
+}
+
+impl PacketEngine for Decoded<SocketProgram> {
+    #[inline]
+    fn run(&self, packet: &[u8], ancillary: &dyn Ancillary) -> u32 {
+        packet::run(&self.code, packet, ancillary)
+    }
+
+    fn code_bytes(&self) -> usize {
+        self.code.bytes()
+    }
+}

@@ -1,0 +1,127 @@
+//! Runs random programs on all engines.
+
+use callgate_bpf::random::Rng;
+use callgate_bpf::{Endian, Program, SeccompData, SocketProgram};
+
+use super::ancillary::RandomAncillary;
+use super::difference::{Difference, listing};
+use super::generate::{call, packet, seccomp_program, socket_program};
+use crate::kind::EngineKind;
+
+/// Inputs per program.
+const INPUTS: usize = 24;
+
+/// The progress of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Done {
+    /// Programs run so far.
+    pub programs: u64,
+    /// Pairs of a program and an input so far.
+    pub cases: u64,
+}
+
+/// Runs at least `cases` cases with consecutive seeds from `first_seed` on, and calls `progress`
+/// regularly.
+///
+/// # Errors
+/// The first difference.
+pub fn run(
+    first_seed: u64,
+    cases: u64,
+    engines: &[EngineKind],
+    mut progress: impl FnMut(Done),
+) -> Result<Done, Difference> {
+    let mut done = Done::default();
+    while done.cases < cases {
+        check(first_seed.wrapping_add(done.programs), engines)?;
+        done.programs += 1;
+        done.cases += INPUTS as u64;
+        if done.programs % 256 == 0 {
+            progress(done);
+        }
+    }
+    progress(done);
+    Ok(done)
+}
+
+/// Runs one seed: a seccomp filter if it is even, a socket filter if it is odd.
+///
+/// # Errors
+/// The first difference. An engine that cannot be created counts as one.
+pub fn check(seed: u64, engines: &[EngineKind]) -> Result<(), Difference> {
+    let mut rng = Rng::new(seed);
+    if seed.is_multiple_of(2) {
+        let endian = if rng.below(4) == 0 { Endian::Big } else { Endian::Little };
+        check_calls(seed, &seccomp_program(&mut rng), endian, &mut rng, engines)
+    } else {
+        check_packets(seed, &socket_program(&mut rng), &mut rng, engines)
+    }
+}
+
+fn check_calls(
+    seed: u64,
+    program: &Program,
+    endian: Endian,
+    rng: &mut Rng,
+    engines: &[EngineKind],
+) -> Result<(), Difference> {
+    let calls: Vec<SeccompData> = (0..INPUTS).map(|_| call(rng, program)).collect();
+    for &kind in engines {
+        let failed = |data: &SeccompData, given| Difference {
+            seed,
+            engine: kind,
+            program: listing(program.insns()),
+            input: format!("{data:x?} ({endian:?}-endian)"),
+            expected: program.run(data, endian).verdict.0,
+            given,
+        };
+        let engine = kind
+            .seccomp(program, endian)
+            .map_err(|error| failed(&SeccompData::default(), Err(error)))?;
+        for data in &calls {
+            let expected = program.run(data, endian).verdict;
+            let bytes = engine.verdict_of_bytes(&data.to_bytes(Endian::NATIVE));
+            for given in [engine.verdict(data), bytes] {
+                if given != expected {
+                    return Err(failed(data, Ok(given.0)));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check_packets(
+    seed: u64,
+    program: &SocketProgram,
+    rng: &mut Rng,
+    engines: &[EngineKind],
+) -> Result<(), Difference> {
+    let packets: Vec<(Vec<u8>, RandomAncillary)> =
+        (0..INPUTS).map(|_| (packet(rng, program), RandomAncillary::random(rng))).collect();
+    for &kind in engines {
+        let failed = |(packet, ancillary): &(Vec<u8>, RandomAncillary), given| Difference {
+            seed,
+            engine: kind,
+            program: listing(program.insns()),
+            input: format!("{packet:02x?} with {ancillary:x?}"),
+            expected: program.run(packet, ancillary),
+            given,
+        };
+        let engine = match kind.packet(program) {
+            None => continue,
+            Some(Ok(engine)) => engine,
+            Some(Err(error)) => {
+                return Err(failed(&(Vec::new(), RandomAncillary::random(rng)), Err(error)));
+            }
+        };
+        for input in &packets {
+            let (packet, ancillary) = input;
+            let given = engine.run(packet, ancillary);
+            if given != program.run(packet, ancillary) {
+                return Err(failed(input, Ok(given)));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,146 @@
+//! Options of `cargo xtask compare`.
+
+use std::path::PathBuf;
+
+use crate::task::Result;
+
+/// What `cargo xtask compare --help` prints.
+pub(crate) const HELP: &str = "\
+usage: cargo xtask compare [PART] [OPTION]...
+
+Compiles the same rules with Callgate, libseccomp, gVisor's pkg/seccomp, rust-vmm's
+seccompiler and elastic's go-seccomp-bpf; compares verdicts, sizes, executed
+instructions per syscall and compilation times. Writes docs/comparison.md and
+docs/growth.svg, and prints the tables.
+
+The others are built below target/compare from their packages, with cc, go and cargo.
+Unavailable ones are reported as not measured.
+
+parts, which only print their tables:
+  sets             realistic rule sets, and programs given with --filters
+  growth           from 10 to 4,000 rules
+  engines          programs run in user space, by interpreters and native code
+  shapes           the programs of callgate-measure's libseccomp module beside libseccomp's
+                   own, instruction by instruction, for the rule sets and 1,000 random ones;
+                   only on request; exit status 1 if a program differs
+
+  --profiles DIR   more rule sets: container profiles or plain rules in *.json, rules in
+                   the drivers' form (eval/src/compare/text.rs) in *.rules
+  --filters DIR    programs to compile again: *.bpf, little-endian, for x86_64
+  --weights FILE   one more workload: lines with the name of a syscall and a count
+  --install        install libseccomp-dev with apt-get first
+  --output DIR     where to write the report, instead of docs
+
+CALLGATE_BENCH_PROFILES and CALLGATE_BENCH_FILTERS are the defaults of --profiles and --filters.
+";
+
+/// A part of the comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Sets,
+    Growth,
+    Engines,
+    Shapes,
+}
+
+impl Part {
+    const ALL: [(&str, Part); 4] = [
+        ("sets", Part::Sets),
+        ("growth", Part::Growth),
+        ("engines", Part::Engines),
+        ("shapes", Part::Shapes),
+    ];
+}
+
+/// The options of a run.
+#[derive(Debug, Default)]
+pub(super) struct Options {
+    /// `None`: all parts.
+    pub(super) part: Option<Part>,
+    pub(super) profiles: Option<PathBuf>,
+    pub(super) filters: Option<PathBuf>,
+    pub(super) weights: Vec<PathBuf>,
+    pub(super) output: Option<PathBuf>,
+    pub(super) install: bool,
+}
+
+impl Options {
+    pub(super) fn parse(arguments: &[String]) -> Result<Options> {
+        let mut options = Options::default();
+        let mut words = arguments.iter();
+        while let Some(word) = words.next() {
+            let mut path = || words.next().map(PathBuf::from).ok_or(format!("{word} needs a path"));
+            match word.as_str() {
+                "--profiles" => options.profiles = Some(path()?),
+                "--filters" => options.filters = Some(path()?),
+                "--weights" => options.weights.push(path()?),
+                "--output" => options.output = Some(path()?),
+                "--install" => options.install = true,
+                name => match Part::ALL.iter().find(|(part, _)| *part == name) {
+                    Some((_, part)) if options.part.is_none() => options.part = Some(*part),
+                    Some(_) => {
+                        return Err("more than one part; give one part, or none for all".to_owned());
+                    }
+                    None if name.starts_with('-') => {
+                        return Err(format!("unknown option {name:?}; try --help"));
+                    }
+                    None => return Err(format!("unknown part {name:?}; try --help")),
+                },
+            }
+        }
+        if options.part.is_some() && options.output.is_some() {
+            return Err("--output has no effect with a part, which writes no files".to_owned());
+        }
+        Ok(options)
+    }
+
+    /// Takes missing options from the environment, like the benchmarks.
+    pub(super) fn or_environment(mut self) -> Options {
+        let variable = |name| std::env::var_os(name).map(PathBuf::from);
+        self.profiles = self.profiles.or_else(|| variable("CALLGATE_BENCH_PROFILES"));
+        self.filters = self.filters.or_else(|| variable("CALLGATE_BENCH_FILTERS"));
+        self
+    }
+
+    /// The command line, with names in place of paths.
+    pub(super) fn command(&self) -> String {
+        let mut command = "cargo xtask compare".to_owned();
+        command += if self.profiles.is_some() { " --profiles DIR" } else { "" };
+        command += if self.filters.is_some() { " --filters DIR" } else { "" };
+        for path in &self.weights {
+            let name = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into());
+            command += &format!(" --weights {name}");
+        }
+        command
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(words: &[&str]) -> Result<Options> {
+        Options::parse(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn options_say_what_is_wrong() {
+        assert_eq!(parse(&["growth", "--install"]).unwrap().part, Some(Part::Growth));
+        for (words, expected) in [
+            (&["--profiles"][..], "--profiles needs a path"),
+            (&["--profile", "x"], "unknown option \"--profile\""),
+            (&["size"], "unknown part \"size\""),
+            (&["sets", "growth"], "more than one part"),
+            (&["sets", "--output", "x"], "a part, which writes no files"),
+        ] {
+            let error = parse(words).unwrap_err();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_command_names_no_paths() {
+        let options = parse(&["--profiles", "/a/b", "--weights", "/c/w.tsv"]).unwrap();
+        assert_eq!(options.command(), "cargo xtask compare --profiles DIR --weights w.tsv");
+    }
+}

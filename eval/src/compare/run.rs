@@ -1,0 +1,97 @@
+//! Runs the parts, and writes the report.
+
+use std::fs;
+use std::path::Path;
+
+use callgate::Endian;
+use callgate::bpf::Program;
+
+use super::document::Report;
+use super::options::{Options, Part};
+use super::peers::{self, Peers};
+use super::{engines, growth, measure, sets, shapes, workloads};
+use crate::files::{files, stem};
+use crate::machine;
+use crate::task::{Result, workspace};
+
+/// Runs the task.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    let options = Options::parse(arguments)?.or_environment();
+    if options.install {
+        peers::install()?;
+    }
+    let progress = |text: &str| eprintln!("compare: {text}");
+    let wants = |part| options.part.is_none_or(|only| only == part);
+    progress("building the others");
+    let directory = workspace().join("target/compare");
+    if options.part == Some(Part::Shapes) {
+        print!("{}", shapes::compare(&directory, options.profiles.as_deref(), progress)?);
+        return Ok(());
+    }
+    // Engines are not compared with these compilers.
+    let peers = match options.part {
+        Some(Part::Engines) => None,
+        _ => Some(Peers::build(&directory)?),
+    };
+    let mut report = Report {
+        command: options.command(),
+        machine: machine::lines(),
+        versions: peers.as_ref().map(Peers::versions).unwrap_or_default(),
+        workloads: workloads::all(&options.weights)?,
+        sets: Vec::new(),
+        programs: Vec::new(),
+        notes: Vec::new(),
+        growth: None,
+        engines: None,
+    };
+    report.versions.iter().for_each(|version| progress(version));
+    if let Some(peers) = peers.as_ref().filter(|_| wants(Part::Sets)) {
+        for set in sets::all(options.profiles.as_deref(), &mut report.notes)? {
+            progress(&set.name);
+            let rows = measure::rows(&set.rules, peers, &report.workloads)
+                .map_err(|error| format!("{}: {error}", set.name))?;
+            report.sets.push((set, rows));
+        }
+        programs(options.filters.as_deref(), &mut report)?;
+    }
+    if let Some(peers) = peers.as_ref().filter(|_| wants(Part::Growth)) {
+        report.growth = Some(growth::measure(peers, progress)?);
+    }
+    if wants(Part::Engines) {
+        report.engines = Some(engines::measure(&directory, options.filters.as_deref(), progress)?);
+    }
+    print!("{}", report.plain());
+    if options.part.is_none() {
+        let directory = options.output.unwrap_or_else(|| workspace().join("docs"));
+        let chart = report.growth.as_ref().map(growth::Growth::chart).unwrap_or_default();
+        fs::create_dir_all(&directory)
+            .map_err(|error| format!("{}: {error}", directory.display()))?;
+        for (name, text) in [("comparison.md", report.markdown()), ("growth.svg", chart)] {
+            let path = directory.join(name);
+            fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
+            println!("wrote {}", path.display());
+        }
+    }
+    Ok(())
+}
+
+/// Compiles the programs of a directory again.
+fn programs(directory: Option<&Path>, report: &mut Report) -> Result<()> {
+    let Some(directory) = directory else {
+        report.notes.push("No programs were given with `--filters`.".to_owned());
+        return Ok(());
+    };
+    for path in files(directory, "bpf")? {
+        let name = stem(&path);
+        eprintln!("compare: {name}");
+        let bytes = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let again = Program::from_bytes(&bytes, Endian::Little)
+            .map_err(|error| error.to_string())
+            .and_then(|program| measure::again(name.clone(), &program, &report.workloads));
+        match again {
+            Ok(again) => report.programs.push(again),
+            Err(why) => report.notes.push(format!("`{name}` is not measured: {why}.")),
+        }
+    }
+    Ok(())
+}

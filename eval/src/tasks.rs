@@ -1,0 +1,50 @@
+//! The list of tasks.
+
+use crate::task::Task;
+use crate::{compare, containers, hostile, kernels, recording, refusals, smt};
+
+/// The evaluation tasks.
+pub const TASKS: &[Task] = &[
+    Task {
+        name: "compare",
+        summary: "compare with other compilers and engines, and write docs/comparison.md",
+        help: compare::HELP,
+        run: compare::run,
+    },
+    Task {
+        name: "hostile",
+        summary: "measure time and memory of each reader for hostile inputs",
+        help: hostile::HELP,
+        run: hostile::run,
+    },
+    Task {
+        name: "containers",
+        summary: "compare the filters of real containers under random profiles",
+        help: containers::HELP,
+        run: containers::run,
+    },
+    Task {
+        name: "kernels",
+        summary: "compare verdicts and costs of filters under emulated kernels",
+        help: kernels::HELP,
+        run: kernels::run_task,
+    },
+    Task {
+        name: "recording",
+        summary: "measure the slowdown of recorded programs, compared with strace",
+        help: recording::HELP,
+        run: recording::run,
+    },
+    Task {
+        name: "refusals",
+        summary: "compare the random rules that libseccomp and callgate refuse",
+        help: refusals::HELP,
+        run: refusals::run,
+    },
+    Task {
+        name: "smt",
+        summary: "check with z3 and cvc5 that programs are equivalent to their filters",
+        help: smt::HELP,
+        run: smt::run,
+    },
+];

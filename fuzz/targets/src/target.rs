@@ -1,0 +1,35 @@
+//! The list of targets.
+
+use crate::{policies, programs, readers};
+
+/// A fuzz target.
+#[derive(Clone, Copy)]
+pub struct Target {
+    /// Its name, and that of its corpus.
+    pub name: &'static str,
+    /// Runs it on an input.
+    pub run: fn(&[u8]),
+}
+
+/// All targets.
+pub const TARGETS: &[Target] = &[
+    Target { name: "profile", run: readers::profile },
+    Target { name: "program_text", run: readers::program_text },
+    Target { name: "program_bytes", run: readers::program_bytes },
+    Target { name: "recording", run: readers::recording },
+    Target { name: "counts", run: readers::counts },
+    Target { name: "compile", run: policies::compile },
+    Target { name: "merge", run: policies::merge },
+    Target { name: "optimize", run: programs::optimize },
+    Target { name: "engines", run: programs::engines },
+    Target { name: "round_trip", run: programs::round_trip },
+];
+
+/// Runs the target of this name.
+///
+/// # Panics
+/// When there is no such target, or it finds a defect.
+pub fn run(name: &str, input: &[u8]) {
+    let target = TARGETS.iter().find(|target| target.name == name);
+    (target.unwrap_or_else(|| panic!("unknown target {name}")).run)(input);
+}

@@ -1,0 +1,81 @@
+//! Checks all packages of the workspace.
+
+use std::path::Path;
+
+use callgate_eval::{Result, workspace};
+
+use super::files::Crate;
+use super::{declarations, documents, graph, layers, paths};
+
+pub(crate) const HELP: &str = "\
+usage: cargo xtask structure
+
+Reads the source files of all packages of the workspace, without their tests, and
+the dependencies between packages. Fails if files of a package import from each
+other in a circle, if a mod.rs or lib.rs defines something, if a package has a
+dependency that ARCHITECTURE.md does not permit, or if a document names a missing
+file.
+";
+
+/// Checks the workspace.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    if let Some(argument) = arguments.first() {
+        return Err(format!("unexpected argument {argument:?}; try --help"));
+    }
+    let root = workspace();
+    let mut errors = layers::check(&root)?;
+    let packages = layers::packages(&root)?;
+    errors.extend(documents::check(&root, &packages)?);
+    let (mut files, mut imports) = (0, 0);
+    for package in &packages {
+        let (counted, found) = check(&root, package)?;
+        files += counted.0;
+        imports += counted.1;
+        errors.extend(found);
+    }
+    if !errors.is_empty() {
+        return Err(format!("{} errors\n\n{}", errors.len(), errors.join("\n\n")));
+    }
+    println!(
+        "{} packages, {files} files, {imports} imports between files: no circle, no dependency upwards",
+        packages.len()
+    );
+    Ok(())
+}
+
+/// Files and imports of a package, and its errors as messages.
+fn check(root: &Path, package: &Path) -> Result<((usize, usize), Vec<String>)> {
+    let (mut files, mut imports, mut errors) = (0, 0, Vec::new());
+    for start in ["src/lib.rs", "src/main.rs"] {
+        let start = package.join(start);
+        if !start.exists() {
+            continue;
+        }
+        let krate = Crate::read(&start)?;
+        let edges = paths::imports(&krate);
+        files += krate.files.len();
+        imports += edges.len();
+        let name = |file: usize| {
+            let path = &krate.files[file].path;
+            path.strip_prefix(root).unwrap_or(path).display().to_string()
+        };
+        for (file, line) in declarations::definitions(&krate) {
+            errors.push(format!(
+                "{}:{line}: mod.rs and lib.rs only declare, re-export and document; move this to a file that is named \
+                 after it",
+                name(file)
+            ));
+        }
+        for circle in graph::circles(krate.files.len(), &edges) {
+            let mut text = String::from("files import from each other in a circle:");
+            for (edge, names) in
+                edges.iter().filter(|((from, to), _)| circle.contains(from) && circle.contains(to))
+            {
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                text += &format!("\n  {} -> {}: {}", name(edge.0), name(edge.1), names.join(", "));
+            }
+            errors.push(text);
+        }
+    }
+    Ok(((files, imports), errors))
+}
