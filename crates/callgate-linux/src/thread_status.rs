@@ -27,7 +27,7 @@ pub struct ThreadStatus {
     pub name: String,
     /// The process ID.
     pub process: u32,
-    /// The process ID of its tracer, 0 for none.
+    /// The thread ID of its tracer, 0 for none.
     pub tracer: u32,
     /// The seccomp mode.
     pub mode: SeccompMode,

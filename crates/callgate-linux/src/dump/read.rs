@@ -1,8 +1,9 @@
 //! Stops a thread and reads its filters.
 
+use std::fs;
 use std::io;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use callgate::bpf::{FilterFlags, Program};
 
@@ -78,15 +79,37 @@ pub fn dump(tid: u32) -> Result<Dump, DumpError> {
             }
             let reader = thread::Builder::new().name("dump".to_owned());
             let reader = reader
-                .spawn(move || read(tid, mode))
+                .spawn(move || (own_tid(), read(tid, mode)))
                 .map_err(|why| failed(DumpErrorKind::Other(why)))?;
-            let read = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let (reader, read) =
+                reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            await_detached(tid, reader);
             read.map_err(|kind| failed(kind.with(tid)))?
         }
     };
     let others = thread_status::other_threads(status.process, tid, filters.len())
         .map_err(|why| failed(DumpErrorKind::Threads(why)))?;
     Ok(Dump { name: status.name, filters, others })
+}
+
+/// The thread ID of the calling thread.
+fn own_tid() -> Option<u32> {
+    let path = fs::read_link("/proc/thread-self").ok()?;
+    path.file_name()?.to_str()?.parse().ok()
+}
+
+/// Waits until the thread is not traced by the ended thread `reader` any more, so that it can be read again at once.
+///
+/// A thread that ends wakes `join` when it releases its memory, before the kernel detaches what it traces
+/// (`exit_mm` before `exit_notify` in `do_exit`, kernel/exit.c).
+fn await_detached(tid: u32, reader: Option<u32>) {
+    let Some(reader) = reader else { return };
+    let deadline = Instant::now() + PATIENCE;
+    while ThreadStatus::of(tid).is_ok_and(|status| status.tracer == reader)
+        && Instant::now() < deadline
+    {
+        thread::sleep(Duration::from_micros(50));
+    }
 }
 
 /// Stops the thread, reads its filters and lets it continue. The calling thread must end afterwards, because it may

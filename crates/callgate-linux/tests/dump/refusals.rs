@@ -62,7 +62,7 @@ pub(super) fn a_thread_that_does_not_stop_is_left_alone() -> TestResult {
     other.await_state('D');
     let error = message(other.thread);
     assert!(error.contains("state D"), "{error}");
-    // The kernel detaches the tracer when the thread that read has ended, and `join` waits for that.
+    // `dump` waits until the kernel has detached the thread that read.
     assert_eq!(ThreadStatus::of(other.thread).unwrap().tracer, 0);
     Ok(())
 }
