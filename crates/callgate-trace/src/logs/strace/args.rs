@@ -223,13 +223,16 @@ fn trimmed(arg: &str) -> &str {
 
 /// The offset after a string whose opening quote is before `at`.
 fn after_string(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(found) = bytes.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
-        at += found + 1;
-        if bytes.get(at - 1) == Some(&b'"') {
-            return at;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => return at + 1,
+            // An escape has at least one more character; its other characters are never quotes.
+            b'\\' => at += 2,
+            _ => {
+                let rest = bytes.get(at..).unwrap_or_default();
+                at += memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
+            }
         }
-        // An escape has at least one more character; its other characters are never quotes.
-        at += 1;
     }
     bytes.len()
 }
@@ -259,20 +262,23 @@ pub(super) fn is_closed(text: &str) -> bool {
         || text.trim_end().ends_with(UNFINISHED)
 }
 
+/// An argument without the comment, and without the text that `-y` adds to a descriptor.
+fn without_notes(arg: &str) -> Option<&str> {
+    let arg = arg.split_once(" /*").map_or(arg, |(arg, _)| arg.trim_end());
+    match arg.find('<') {
+        Some(at) if at > 0 && !arg.contains("<<") => arg.get(..at),
+        _ => Some(arg),
+    }
+}
+
 /// The value of an argument that is printed as a number.
 fn value(arg: &str, bits: Option<u8>) -> Option<u64> {
     match arg.as_bytes() {
         [b'0'..=b'9' | b'-' | b'N', ..] => {}
         _ => return None,
     }
-    let has_comment = arg.contains('/');
-    let before_comment = if has_comment { arg.split_once(" /*") } else { None };
-    let arg = before_comment.map_or(arg, |(arg, _)| arg.trim_end());
-    // A descriptor with the text that `-y` adds.
-    let arg = match arg.find('<') {
-        Some(at) if at > 0 && !arg.contains("<<") => arg.get(..at)?,
-        _ => arg,
-    };
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    let arg = if arg.bytes().all(is_word) { arg } else { without_notes(arg)? };
     if arg == "NULL" {
         return Some(0);
     }

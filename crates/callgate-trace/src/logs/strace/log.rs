@@ -16,6 +16,7 @@ use crate::recording::{CallId, Recording, RecordingMethod, Run};
 use callgate_bpf::diagnostic::{Position, Severity};
 use callgate_bpf::syscalls::{self, Arch};
 use callgate_formats::diagnostics::messages::{Messages, Report};
+use memchr::memchr;
 use memchr::memmem::Finder;
 
 /// Whether a line proves that a text is a log of strace: a syscall with its result, or the first half of one.
@@ -26,6 +27,12 @@ fn is_call(event: &Event<'_>) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether a line is the sum below a table of counts.
+fn is_end_of_table(line: &str) -> bool {
+    let line = line.trim_end();
+    line.ends_with("total") && line.split_whitespace().next_back() == Some("total")
 }
 
 /// Reads a log of strace line by line.
@@ -97,10 +104,16 @@ impl StraceLog {
 
     /// Reads the next line.
     pub(crate) fn line(&mut self, line: Line<'_>) {
+        // A syscall has a parenthesis.
+        let may_be_call = || memchr(b'(', line.text.as_bytes()).is_some();
+        if self.in_table && (self.is_detected || !may_be_call()) {
+            self.in_table = !is_end_of_table(line.text);
+            return;
+        }
         let parsed = ParsedLine::of(line.text);
         self.is_detected = self.is_detected || is_call(&parsed.event);
         if self.in_table {
-            self.in_table = line.text.split_whitespace().next_back() != Some("total");
+            self.in_table = !is_end_of_table(line.text);
             return;
         }
         let at = || line.position(parsed.at);
