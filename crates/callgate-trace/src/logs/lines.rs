@@ -196,7 +196,7 @@ fn check_length(before: u32, length: usize) -> Result<(), Diagnostic> {
 fn too_many_lines() -> Diagnostic {
     let position = Position { line: MAX_LINES + 1, column: 1 };
     Diagnostic::error(Some(position), format!("more than {MAX_LINES} lines, the limit"))
-        .help("split this file and give all parts")
+        .help("check whether this file is a log; if it is, split it and give all parts")
 }
 
 /// Converts a text that was kept as a whole.
