@@ -43,6 +43,9 @@ pub(crate) fn not_on_arch(
     arch: Arch,
     name: &str,
 ) {
+    if messages.leave_out(severity) {
+        return;
+    }
     let message = format!("{arch} has no syscall \"{name}\"");
     messages.report(severity, at, or_ignored(severity, message)).help =
         "name the architecture of these syscalls with --arch".to_owned();

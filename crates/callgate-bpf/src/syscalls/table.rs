@@ -1,7 +1,7 @@
 //! Lookup of syscalls by name and by number.
 //!
-//! The generated table has a row per name and a column per numbering. Names are found by binary search.
-//! For numbers, the table is inverted at compile time into one array of slots per column.
+//! The generated table has a row per name and a column per numbering. At compile time, it is inverted into one array of
+//! slots per column for numbers, and into a hash table for names.
 
 use super::arch::Arch;
 use super::facts::CallFacts;
@@ -61,8 +61,54 @@ const fn invert() -> [[u16; SLOTS]; COLUMNS] {
     rows
 }
 
+/// The number of slots for names, about four times the number of names.
+const NAME_SLOTS: usize = 2048;
+
+/// The length of the longest name.
+const LONGEST_NAME: usize = {
+    let (mut longest, mut row) = (0, 0);
+    while row < NUMBERS.len() {
+        if NUMBERS[row].0.len() > longest {
+            longest = NUMBERS[row].0.len();
+        }
+        row += 1;
+    }
+    longest
+};
+
+/// The row of each name, in the first free slot from the [hash](hash) of the name on.
+static ROWS_OF_NAMES: [u16; NAME_SLOTS] = {
+    let (mut rows, mut row) = ([EMPTY; NAME_SLOTS], 0);
+    while row < NUMBERS.len() {
+        let mut slot = hash(NUMBERS[row].0);
+        while rows[slot] != EMPTY {
+            slot = (slot + 1) % NAME_SLOTS;
+        }
+        rows[slot] = row as u16;
+        row += 1;
+    }
+    rows
+};
+
+/// The first slot of a name (FNV-1a).
+const fn hash(name: &str) -> usize {
+    let (bytes, mut hash, mut at) = (name.as_bytes(), 0x811c_9dc5_u32, 0);
+    while at < bytes.len() {
+        hash = (hash ^ bytes[at] as u32).wrapping_mul(0x0100_0193);
+        at += 1;
+    }
+    // The high bits depend on more of the name than the low ones.
+    (hash >> 16) as usize % NAME_SLOTS
+}
+
 fn row_of_name(name: &str) -> Option<usize> {
-    NUMBERS.binary_search_by_key(&name, |(row, _)| row).ok()
+    if name.len() > LONGEST_NAME {
+        return None;
+    }
+    let (before, from) = ROWS_OF_NAMES.split_at_checked(hash(name))?;
+    let rows = from.iter().chain(before).take_while(|row| **row != EMPTY);
+    rows.map(|row| usize::from(*row))
+        .find(|row| NUMBERS.get(*row).is_some_and(|(known, _)| *known == name))
 }
 
 fn name_of_row(row: u16) -> Option<&'static str> {

@@ -10,13 +10,16 @@
 //! Sources: `call_summary_pers` in strace's `count.c`, `thread__dump_stats` in the kernel's
 //! `tools/perf/builtin-trace.c`, and the output of strace 6.1 and perf 6.1.
 
-use super::words::{Field, MAX_WORDS, WordBuffer, Words, word_and_number};
-use crate::logs::lines::{Line, too_many_rejected};
+use super::words::{
+    Field, MAX_WORDS, WordBuffer, Words, has_three_words, number as number_of, word_and_number,
+};
+use crate::logs::lines::{Block, Line, too_many_rejected};
 use crate::names::{or_ignored, unknown_name};
 use callgate_bpf::diagnostic::{Position, Severity};
 use callgate_bpf::syscalls;
 use callgate_formats::diagnostics::messages::{Messages, Report};
 use callgate_formats::diagnostics::quote::shorten;
+use memchr::memmem::Finder;
 use rustc_hash::FxHashMap;
 
 /// An error in a line, and its offset there. The message is formatted only if it is reported.
@@ -168,6 +171,9 @@ pub(crate) struct CountTable {
     /// Whether a line looks like a syscall as perf trace prints it.
     has_perf_calls: bool,
     buffer: WordBuffer,
+    /// A word in each header, and whether a line of the block may have it.
+    calls: Finder<'static>,
+    may_have_headers: bool,
 }
 
 impl CountTable {
@@ -182,12 +188,23 @@ impl CountTable {
             has_counts: false,
             has_perf_calls: false,
             buffer: WordBuffer::default(),
+            calls: Finder::new("calls"),
+            may_have_headers: false,
         }
     }
 
     /// Whether a line was the header of a table.
     pub(crate) fn has_tables(&self) -> bool {
         self.has_tables
+    }
+
+    /// Announces the block that contains the next lines.
+    pub(crate) fn begin(&mut self, block: Block<'_>) {
+        self.may_have_headers = self.calls.find(block.text.as_bytes()).is_some();
+    }
+
+    fn may_be_header(&self, line: &str) -> bool {
+        self.may_have_headers && self.calls.find(line.as_bytes()).is_some()
     }
 
     /// Reads the next line of a text that may have counts outside tables.
@@ -242,8 +259,13 @@ impl CountTable {
     /// Reads the next line of a log, which has no counts outside tables.
     pub(crate) fn line_of_log(&mut self, line: Line<'_>) {
         // Outside tables, only two words may be a count, and only lines with `calls` a header.
-        let outside = matches!(self.section, Section::Outside) && !line.text.contains("calls");
-        let words = self.buffer.words(line.text, if outside { 3 } else { MAX_WORDS });
+        if matches!(self.section, Section::Outside)
+            && has_three_words(line.text.as_bytes())
+            && !self.may_be_header(line.text)
+        {
+            return;
+        }
+        let words = self.buffer.words(line.text, MAX_WORDS);
         match words.first() {
             None => self.empty(),
             Some(first) if is_comment(&first) => {}
@@ -261,46 +283,51 @@ impl CountTable {
     /// Reads a line with words as one of a text with tables; returns whether it belongs to a table.
     fn in_tables(&mut self, line: Line<'_>, words: &Words<'_>) -> bool {
         let Some(first) = words.first() else { return false };
-        let may_be_header = line.text.contains("calls");
+        let may_be_header = self.may_be_header(line.text);
         if let Some(header) = may_be_header.then(|| Header::parse(words)).flatten() {
             self.section = Section::BelowHeader(header);
             self.has_tables = true;
             self.plain = Tallies::new();
             return true;
         }
-        let row = match self.section {
+        let (header, below_header) = match self.section {
             Section::Outside => {
-                let is_count =
-                    two_columns(words).is_ok_and(|row| syscalls::is_known_name(row.name.text));
-                if is_count && !self.tables.messages.leave_out(Severity::Warning) {
-                    let message = "this looks like a count, but is outside the tables".to_owned();
-                    self.tables
-                        .messages
-                        .warn(line.position(first.at), or_ignored(Severity::Warning, message))
-                        .help = "put tables and other counts into separate files".to_owned();
-                }
+                self.outside(line, words, first);
                 return false;
             }
-            Section::BelowHeader(header) | Section::Rows(header) if header.is_total(words) => {
-                return true;
-            }
-            Section::BelowHeader(header) if first.text.starts_with("--") => {
-                self.section = Section::Rows(header);
-                return true;
-            }
-            // The second line of the header in tables of perf.
-            Section::BelowHeader(_) if words.kept.iter().all(|word| word.text.starts_with('(')) => {
-                return true;
-            }
-            Section::Rows(_) if first.text.starts_with("--") => {
-                self.section = Section::Outside;
-                return true;
-            }
-            Section::Rows(_) if is_errno(words) => return true,
-            Section::BelowHeader(header) | Section::Rows(header) => header.row(words),
+            Section::BelowHeader(header) => (header, true),
+            Section::Rows(header) => (header, false),
         };
+        let row = header.row(words);
+        // The sum that strace prints below the table.
+        let is_total = row.as_ref().is_ok_and(|row| row.name.text == "total");
+        if first.text.starts_with("--") && !is_total {
+            self.section = if below_header { Section::Rows(header) } else { Section::Outside };
+            return true;
+        }
+        let is_skipped = if below_header {
+            // The second line of the header in tables of perf.
+            words.kept.iter().all(|word| word.text.starts_with('('))
+        } else {
+            is_errno(words)
+        };
+        if is_total || is_skipped {
+            return true;
+        }
         self.tables.row(line, self.unknown, row);
         true
+    }
+
+    /// Reads a line outside all tables as one of a text with tables.
+    fn outside(&mut self, line: Line<'_>, words: &Words<'_>, first: Field<'_>) {
+        let is_count = two_columns(words).is_ok_and(|row| syscalls::is_known_name(row.name.text));
+        if is_count && !self.tables.messages.leave_out(Severity::Warning) {
+            let message = "this looks like a count, but is outside the tables".to_owned();
+            self.tables
+                .messages
+                .warn(line.position(first.at), or_ignored(Severity::Warning, message))
+                .help = "put tables and other counts into separate files".to_owned();
+        }
     }
 
     /// The counts, ordered by the first line of each name, and messages. `formats` is the help for a text in an unknown
@@ -406,17 +433,15 @@ impl Header {
             }),
         }
     }
-
-    /// Whether a row is the sum that strace prints below the table.
-    fn is_total(&self, words: &Words<'_>) -> bool {
-        self.row(words).is_ok_and(|row| row.name.text == "total")
-    }
 }
 
 /// The value of a count.
 fn number(row: Row<'_>) -> Result<'_, f64> {
-    let wrong = |problem| Err(LineError { at: row.count.at, problem });
     let count = row.count.text;
+    if let Some(number) = number_of(count.as_bytes()) {
+        return Ok(number as f64);
+    }
+    let wrong = |problem| Err(LineError { at: row.count.at, problem });
     // `parse` also accepts inf and nan.
     let digits = count.trim_start_matches(['-', '+']).trim_start_matches('.');
     match count.parse::<f64>() {

@@ -54,10 +54,16 @@ impl<'t> Words<'t> {
 
     /// Like `split`, without decoding characters.
     fn split_ascii(&mut self, line: &'t str, most: usize) {
-        let mut at = 0;
-        for word in line.as_bytes().split(|byte| is_blank(char::from(*byte))) {
-            self.push(at, line.get(at..at + word.len()).unwrap_or_default(), most);
-            at += word.len() + 1;
+        let bytes = line.as_bytes();
+        let mut end = 0;
+        loop {
+            let start = end + blanks(bytes.get(end..).unwrap_or_default());
+            let word = bytes.get(start..).unwrap_or_default();
+            if word.is_empty() {
+                return;
+            }
+            end = start + word.iter().position(is_ascii_blank).unwrap_or(word.len());
+            self.push(start, line.get(start..end).unwrap_or_default(), most);
         }
     }
 
@@ -80,9 +86,33 @@ fn is_blank(c: char) -> bool {
     c.is_whitespace() || c == '\u{feff}'
 }
 
+fn is_ascii_blank(byte: &u8) -> bool {
+    matches!(byte, b' ' | b'\t'..=b'\r')
+}
+
+/// The number of blanks at the start of an ASCII text. Tables have many in a row.
+fn blanks(text: &[u8]) -> usize {
+    let eights = text.chunks_exact(8).take_while(|eight| *eight == [b' '; 8]).count() * 8;
+    let rest = text.get(eights..).unwrap_or_default();
+    eights + rest.iter().position(|byte| !is_ascii_blank(byte)).unwrap_or(rest.len())
+}
+
+/// Whether a line is known to have at least three words, judged by its start, which is ASCII.
+pub(super) fn has_three_words(line: &[u8]) -> bool {
+    let (mut words, mut in_word) = (0, false);
+    for byte in line.iter().take_while(|byte| byte.is_ascii()) {
+        let is_blank = is_ascii_blank(byte);
+        words += usize::from(!is_blank && !in_word);
+        in_word = !is_blank;
+        if words == 3 {
+            return true;
+        }
+    }
+    false
+}
+
 /// The word and the number of a line that consists of these two, in either order. `None` for other lines, and for some
-/// rare spellings of such lines, which the general parser reads. The number has at most 15 digits, so it is exact as
-/// an `f64`.
+/// rare spellings of such lines, which the general parser reads.
 pub(super) fn word_and_number(line: &[u8]) -> Option<(&[u8], u64)> {
     let (first, rest) = word(line)?;
     let (second, rest) = word(rest)?;
@@ -102,9 +132,10 @@ fn word(mut text: &[u8]) -> Option<(&[u8], &[u8])> {
     text.split_at_checked(end).filter(|(word, _)| !word.is_empty())
 }
 
-fn number(word: &[u8]) -> Option<u64> {
+/// The value of a word that consists of at most 15 digits, so that it is exact as an `f64`.
+pub(super) fn number(word: &[u8]) -> Option<u64> {
     const DIGITS: usize = 15;
-    if word.len() > DIGITS {
+    if !matches!(word.len(), 1..=DIGITS) {
         return None;
     }
     let mut number = 0;
@@ -125,6 +156,22 @@ fn is_simple_blank(byte: &u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn words_are_those_between_white_space(
+            line in "([!-~\\x00-\\x08\\x1cé\u{a0}]{0,3}[ \\t-\\r]{0,20}){0,6}",
+        ) {
+            let mut buffer = WordBuffer::default();
+            let words = buffer.words(&line, MAX_WORDS);
+            let kept: Vec<&str> = words.kept.iter().map(|word| word.text).collect();
+            prop_assert_eq!(&kept, &line.split_whitespace().collect::<Vec<_>>());
+            prop_assert!(words.kept.iter().all(|word| line[word.at..].starts_with(word.text)));
+            let has_three = has_three_words(line.as_bytes());
+            prop_assert!(has_three == (words.count >= 3) || !line.is_ascii() && !has_three);
+        }
+    }
 
     #[test]
     fn both_ways_to_split_give_the_same_words() {

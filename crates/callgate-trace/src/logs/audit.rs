@@ -12,44 +12,28 @@
 //! Sources: `audit_seccomp` in `kernel/auditsc.c`, `kauditd_printk_skb` in `kernel/audit.c`; `print_arch` and
 //! `print_syscall` in auparse's `interpret.c`; `process_audit_string` in systemd's `journald-audit.c`.
 
-use std::collections::BTreeMap;
-
 use super::calls::BoundedCalls;
 use super::lines::{Block, Line};
 use crate::names::{not_on_arch, or_ignored, unknown_name};
-use crate::recording::limits::MAX_CALLS;
 use crate::recording::{CallId, Recording, RecordingMethod, Run};
 use callgate_bpf::diagnostic::Severity;
 use callgate_bpf::syscalls::{Arch, is_known_name};
 use callgate_formats::diagnostics::messages::{Messages, Report};
 use callgate_formats::diagnostics::quote::shorten;
+use memchr::memchr_iter;
 use memchr::memmem::Finder;
 
-/// Each record contains one of these, in `type=SECCOMP `, `type=1326 ` or the
-/// [format of the journal](is_journal_record).
+/// Each record contains one of these, in `type=SECCOMP `, `type=1326 ` or the format of the journal: `SECCOMP auid=` or
+/// `AUDIT1326 auid=` at the start of a message.
 const MARKS: [&str; 2] = ["SECCOMP ", "1326 "];
-
-/// Whether a line is a seccomp record.
-fn is_record(line: &str) -> bool {
-    line.contains("type=SECCOMP ") || line.contains("type=1326 ") || is_journal_record(line)
-}
-
-/// Whether a line is a seccomp record in the format of the journal.
-fn is_journal_record(line: &str) -> bool {
-    ["SECCOMP auid=", "AUDIT1326 auid="].iter().any(|start| {
-        line.find(start)
-            .and_then(|at| line.get(..at))
-            .is_some_and(|before| before.is_empty() || before.ends_with(": "))
-    })
-}
 
 /// Reads the seccomp records of a log.
 pub(crate) struct AuditLog {
     unknown: Severity,
     messages: Messages,
-    /// How often each syscall occurs in the format of the journal, and in other formats.
-    counts: BTreeMap<CallId, [u64; 2]>,
     calls: BoundedCalls,
+    /// How often each of them occurs in the format of the journal, and in other formats.
+    counts: Vec<[u64; 2]>,
     is_detected: bool,
     marks: [Finder<'static>; 2],
 }
@@ -59,8 +43,8 @@ impl AuditLog {
         AuditLog {
             unknown,
             messages: Messages::new(),
-            counts: BTreeMap::new(),
             calls: BoundedCalls::of(Run { method: RecordingMethod::Audit, ..Run::default() }),
+            counts: Vec::new(),
             is_detected: false,
             marks: MARKS.map(Finder::new),
         }
@@ -78,51 +62,102 @@ impl AuditLog {
 
     /// Reads the next line.
     pub(crate) fn line(&mut self, line: Line<'_>) {
-        if !is_record(line.text) {
-            return;
-        }
+        let Some(record) = Record::parse(line.text) else { return };
         self.is_detected = true;
-        if let Some(call) = call(line, &mut self.messages, self.unknown) {
-            if !self.counts.contains_key(&call) && self.counts.len() >= MAX_CALLS {
-                return self.calls.lose(|| line.position(0));
-            }
-            let [journal, other] = self.counts.entry(call).or_default();
-            *if is_journal_record(line.text) { journal } else { other } += 1;
+        let Some(call) = call(line, &record, &mut self.messages, self.unknown) else { return };
+        let Some(index) = self.calls.index(call) else {
+            return self.calls.lose(|| line.position(0));
+        };
+        if index.position() >= self.counts.len() {
+            self.counts.resize(index.position() + 1, [0; 2]);
+        }
+        if let Some([journal, other]) = self.counts.get_mut(index.position()) {
+            *if record.is_of_journal { journal } else { other } += 1;
         }
     }
 
     /// The recording, and messages about the log.
     pub(crate) fn finish(mut self) -> (Recording, Messages) {
-        for (call, [journal, other]) in self.counts {
-            let Some(index) = self.calls.index(call) else { break };
-            if let Some(stats) = self.calls.get_mut(index) {
-                stats.add(journal.max(other));
-            }
+        for (stats, [journal, other]) in self.calls.all_mut().zip(self.counts) {
+            stats.add(journal.max(other));
         }
         (self.calls.finish(&mut self.messages), self.messages)
     }
 }
 
-/// The value of a field, and its byte offset in the line.
-fn field<'t>(line: &'t str, key: &str) -> Option<(usize, &'t str)> {
-    // The last match: `ausearch -i` prints the name of the program, which precedes these fields, without escapes. The
-    // keys that an enriched record appends are in capitals.
-    let at = line.rmatch_indices(key).find_map(|(at, _)| {
-        let before = line.get(..at)?;
-        let value = line.get(at + key.len()..)?.strip_prefix('=')?;
-        let starts = before.is_empty() || before.ends_with(char::is_whitespace);
-        starts.then_some(line.len() - value.len())
-    })?;
+/// A seccomp record.
+struct Record<'t> {
+    /// Whether it has the format of the journal.
+    is_of_journal: bool,
+    /// The values that are read, each with its byte offset in the line.
+    arch: Option<(usize, &'t str)>,
+    syscall: Option<(usize, &'t str)>,
+}
+
+impl<'t> Record<'t> {
+    /// Finds the fields of a record by their equals signs; `None` for other lines.
+    fn parse(line: &'t str) -> Option<Record<'t>> {
+        let bytes = line.as_bytes();
+        let (mut is_record, mut arch, mut syscall) = (false, None, None);
+        // Whether the first `SECCOMP auid=` and the first `AUDIT1326 auid=` start a message.
+        let (mut is_seccomp, mut is_1326) = (None, None);
+        for at in memchr_iter(b'=', bytes) {
+            let (before, value) = bytes.split_at_checked(at)?;
+            match before {
+                [.., b't', b'y', b'p', b'e'] => {
+                    is_record |= value.starts_with(b"=SECCOMP ") || value.starts_with(b"=1326 ");
+                }
+                [before @ .., b' ', b'a', b'u', b'i', b'd'] => {
+                    let is_start = |before: &[u8]| before.is_empty() || before.ends_with(b": ");
+                    if let Some(before) = before.strip_suffix(b"SECCOMP") {
+                        is_seccomp = is_seccomp.or(Some(is_start(before)));
+                    } else if let Some(before) = before.strip_suffix(b"AUDIT1326") {
+                        is_1326 = is_1326.or(Some(is_start(before)));
+                    }
+                }
+                // The last field of a name counts: `ausearch -i` prints the name of the program, which precedes these
+                // fields, without escapes. The keys that an enriched record appends are in capitals.
+                [before @ .., b'a', b'r', b'c', b'h'] if may_start_key(line, before.len()) => {
+                    arch = Some(at + 1);
+                }
+                [before @ .., b's', b'y', b's', b'c', b'a', b'l', b'l']
+                    if may_start_key(line, before.len()) =>
+                {
+                    syscall = Some(at + 1);
+                }
+                _ => {}
+            }
+        }
+        let is_of_journal = is_seccomp == Some(true) || is_1326 == Some(true);
+        let value = |at: Option<usize>| at.and_then(|at| Some((at, value_at(line, at)?)));
+        (is_record || is_of_journal).then(|| Record {
+            is_of_journal,
+            arch: value(arch),
+            syscall: value(syscall),
+        })
+    }
+}
+
+/// Whether a key may start at this offset of a line.
+fn may_start_key(line: &str, at: usize) -> bool {
+    at == 0 || line.get(..at).is_some_and(|before| before.ends_with(char::is_whitespace))
+}
+
+/// The value at this offset of a line; `None` without a delimiter after it, because it may be truncated.
+fn value_at(line: &str, at: usize) -> Option<&str> {
     let rest = line.get(at..)?;
-    // A value without a delimiter after it may be truncated.
-    let end = rest.find([' ', '\n', '\r', '\u{1d}'])?;
-    Some((at, rest.get(..end)?))
+    let end = rest.bytes().position(|byte| matches!(byte, b' ' | b'\n' | b'\r' | 0x1d))?;
+    rest.get(..end)
 }
 
 /// The syscall of a record; reports why there is none.
-fn call(line: Line<'_>, messages: &mut Messages, unknown: Severity) -> Option<CallId> {
-    let field = |key| field(line.text, key);
-    let (Some((arch_at, arch)), Some((nr_at, nr))) = (field("arch"), field("syscall")) else {
+fn call(
+    line: Line<'_>,
+    record: &Record<'_>,
+    messages: &mut Messages,
+    unknown: Severity,
+) -> Option<CallId> {
+    let (Some((arch_at, arch)), Some((nr_at, nr))) = (record.arch, record.syscall) else {
         if messages.leave_out(unknown) {
             return None;
         }
@@ -159,4 +194,52 @@ fn call(line: Line<'_>, messages: &mut Messages, unknown: Severity) -> Option<Ca
     }
     unknown_name(messages, unknown, line.position(nr_at), nr);
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The last value of a key, found by searching for the key.
+    fn field<'t>(line: &'t str, key: &str) -> Option<(usize, &'t str)> {
+        let at = line.rmatch_indices(key).find_map(|(at, _)| {
+            let before = &line[..at];
+            let value = line[at + key.len()..].strip_prefix('=')?;
+            let starts = before.is_empty() || before.ends_with(char::is_whitespace);
+            starts.then_some(line.len() - value.len())
+        })?;
+        let end = line[at..].find([' ', '\n', '\r', '\u{1d}'])?;
+        Some((at, &line[at..at + end]))
+    }
+
+    fn is_journal_record(line: &str) -> bool {
+        ["SECCOMP auid=", "AUDIT1326 auid="]
+            .iter()
+            .any(|start| line.find(start).is_some_and(|at| at == 0 || line[..at].ends_with(": ")))
+    }
+
+    proptest! {
+        #[test]
+        fn fields_are_those_that_a_search_finds(
+            parts in proptest::collection::vec(
+                proptest::sample::select(vec![
+                    "type=", "SECCOMP ", "1326 ", "AUDIT1326 ", "auid=", "arch=", "syscall=", "1", "c000003e", " ",
+                    "\u{a0}", ": ", "é", "=", "arch", "\u{1d}", "\n", "x",
+                ]),
+                0..24,
+            ),
+        ) {
+            let line = parts.concat();
+            let is_of_journal = is_journal_record(&line);
+            let is_record = line.contains("type=SECCOMP ") || line.contains("type=1326 ");
+            let record = Record::parse(&line);
+            prop_assert_eq!(record.is_some(), is_record || is_of_journal);
+            if let Some(record) = record {
+                prop_assert_eq!(record.is_of_journal, is_of_journal);
+                prop_assert_eq!(record.arch, field(&line, "arch"));
+                prop_assert_eq!(record.syscall, field(&line, "syscall"));
+            }
+        }
+    }
 }

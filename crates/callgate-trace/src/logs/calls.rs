@@ -1,8 +1,6 @@
 //! The syscalls of a log, with a limit on how many different ones are kept: a log may contain any number as a syscall
 //! number.
 
-use std::collections::BTreeMap;
-
 use crate::recording::limits::MAX_CALLS;
 use crate::recording::{CallId, CallStats, Recording, Run};
 use callgate_bpf::diagnostic::Position;
@@ -12,9 +10,12 @@ use callgate_formats::diagnostics::messages::Messages;
 pub(super) struct BoundedCalls {
     run: Run,
     stats: Vec<(CallId, CallStats)>,
-    /// The index of each syscall in the list. A tree, because the numbers are those of the log, and a hostile log
-    /// could contain numbers whose hashes collide.
-    indices: BTreeMap<CallId, CallIndex>,
+    /// The [key](key_of) of each syscall, sorted, and its index in the list. Not a hash table, because the numbers are
+    /// those of the log, and a hostile log could contain numbers whose hashes collide.
+    keys: Vec<u64>,
+    indices: Vec<CallIndex>,
+    /// A bit for the [hash](hash_of) of each key: most syscalls beyond the limit need no search.
+    hashes: Vec<u64>,
     /// The position of the first call that exceeded the limit, and the number of such calls.
     lost: Option<(Position, u64)>,
 }
@@ -23,28 +24,70 @@ pub(super) struct BoundedCalls {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CallIndex(usize);
 
+impl CallIndex {
+    /// The position of the syscall in the order in which syscalls were added, from 0.
+    pub(super) fn position(self) -> usize {
+        self.0
+    }
+}
+
+/// The number of different hashes.
+const HASHES: usize = 1 << 18;
+
+/// The hash of a key: the index of a word of bits, and the bit.
+fn hash_of(key: u64) -> (usize, u64) {
+    let hash = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - HASHES.ilog2());
+    (hash as usize / 64, 1 << (hash % 64))
+}
+
+fn key_of(call: CallId) -> u64 {
+    (call.arch as u64) << 32 | u64::from(call.nr)
+}
+
 impl BoundedCalls {
     pub(super) fn of(run: Run) -> BoundedCalls {
-        BoundedCalls { run, stats: Vec::new(), indices: BTreeMap::new(), lost: None }
+        BoundedCalls {
+            run,
+            stats: Vec::new(),
+            keys: Vec::new(),
+            indices: Vec::new(),
+            hashes: vec![0; HASHES / 64],
+            lost: None,
+        }
     }
 
     /// The index of a syscall, which is added if necessary; `None` if the limit is reached.
     pub(super) fn index(&mut self, call: CallId) -> Option<CallIndex> {
-        if let Some(index) = self.indices.get(&call) {
-            return Some(*index);
-        }
-        if self.stats.len() >= MAX_CALLS {
+        let key = key_of(call);
+        let (word, bit) = hash_of(key);
+        let is_full = self.stats.len() >= MAX_CALLS;
+        if is_full && self.hashes.get(word).is_some_and(|word| word & bit == 0) {
             return None;
         }
-        let index = CallIndex(self.stats.len());
-        self.stats.push((call, CallStats::new(call)));
-        self.indices.insert(call, index);
-        Some(index)
+        match self.keys.binary_search(&key) {
+            Ok(at) => self.indices.get(at).copied(),
+            Err(_) if is_full => None,
+            Err(at) => {
+                let index = CallIndex(self.stats.len());
+                self.stats.push((call, CallStats::new(call)));
+                if let Some(word) = self.hashes.get_mut(word) {
+                    *word |= bit;
+                }
+                self.keys.insert(at, key);
+                self.indices.insert(at, index);
+                Some(index)
+            }
+        }
     }
 
     /// The entry of the syscall with this index.
     pub(super) fn get_mut(&mut self, CallIndex(index): CallIndex) -> Option<&mut CallStats> {
         self.stats.get_mut(index).map(|(_, stats)| stats)
+    }
+
+    /// The entries of all syscalls, in the order of their indices.
+    pub(super) fn all_mut(&mut self) -> impl Iterator<Item = &mut CallStats> {
+        self.stats.iter_mut().map(|(_, stats)| stats)
     }
 
     /// Counts a call that exceeds the limit, at this position in the text.

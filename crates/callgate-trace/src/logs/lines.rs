@@ -7,6 +7,10 @@ use memchr::{memchr, memchr_iter, memrchr};
 /// quarter of the stack, 2 MiB.
 pub(crate) const MAX_LINE: usize = 16 << 20;
 
+/// The largest number of lines. A log of 1 GiB usually has about 10 million; with more than this, it has less than 54
+/// bytes per line.
+pub(crate) const MAX_LINES: u32 = 20_000_000;
+
 /// A line of a text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line<'t> {
@@ -20,7 +24,11 @@ impl Line<'_> {
     /// The position of a byte offset in the line.
     pub(crate) fn position(&self, at: usize) -> Position {
         let before = self.text.get(..at).unwrap_or(self.text);
-        let columns = before.chars().filter(|c| *c != '\u{feff}').count();
+        let columns = if before.is_ascii() {
+            before.len()
+        } else {
+            before.chars().filter(|c| *c != '\u{feff}').count()
+        };
         Position { line: self.number, column: u32::try_from(columns + 1).unwrap_or(u32::MAX) }
     }
 }
@@ -80,7 +88,7 @@ impl LineSplitter {
     /// Adds a piece of the text; calls `each` with the lines that are complete.
     ///
     /// # Errors
-    /// Invalid UTF-8, a zero byte, or a line longer than [`MAX_LINE`].
+    /// Invalid UTF-8, a zero byte, a line longer than [`MAX_LINE`], or more than [`MAX_LINES`] lines.
     pub(crate) fn push(
         &mut self,
         mut bytes: &[u8],
@@ -128,6 +136,10 @@ impl LineSplitter {
                 (std::str::from_utf8(valid).unwrap_or_default(), Some(error.valid_up_to()))
             }
         };
+        let lines = self.lines.saturating_add(lines_of(text));
+        if lines > MAX_LINES {
+            return Err(too_many_lines());
+        }
         let (good, bad) = self.check(text);
         if !good.is_empty() {
             each(Block { number: self.lines.saturating_add(1), text: good });
@@ -135,7 +147,7 @@ impl LineSplitter {
         if let Some(error) = bad {
             return Err(error);
         }
-        self.lines = self.lines.saturating_add(lines_of(text));
+        self.lines = lines;
         if let Some(at) = wrong {
             return Err(not_utf8(self.bytes.saturating_add(at as u64)));
         }
@@ -165,7 +177,7 @@ impl LineSplitter {
 
 /// The number of lines, including an incomplete last line.
 fn lines_of(text: &str) -> u32 {
-    let breaks = text.bytes().filter(|byte| *byte == b'\n').count();
+    let breaks = memchr_iter(b'\n', text.as_bytes()).count();
     let begun = usize::from(!text.is_empty() && !text.ends_with('\n'));
     u32::try_from(breaks + begun).unwrap_or(u32::MAX)
 }
@@ -179,6 +191,12 @@ fn check_length(before: u32, length: usize) -> Result<(), Diagnostic> {
     let message = format!("this line is longer than {} MiB, the limit", MAX_LINE >> 20);
     Err(Diagnostic::error(Some(position), message)
         .help("logs have one line per syscall; check whether this file is a log"))
+}
+
+fn too_many_lines() -> Diagnostic {
+    let position = Position { line: MAX_LINES + 1, column: 1 };
+    Diagnostic::error(Some(position), format!("more than {MAX_LINES} lines, the limit"))
+        .help("check whether this file is a log; if it is, split it and give all parts")
 }
 
 /// Converts a text that was kept as a whole.
@@ -239,6 +257,27 @@ mod tests {
             assert_eq!((seen.len(), error.as_deref()), (1, Some("2:2: not text: zero byte")));
             let (seen, error) = lines(b"a\nb\xc3\n", size);
             assert_eq!(error.as_deref(), Some("not text: byte 3 is not valid UTF-8"), "{seen:?}");
+        }
+    }
+
+    #[test]
+    fn more_lines_than_the_limit_are_refused() {
+        let breaks = vec![b'\n'; 1 << 20];
+        for (last, is_refused) in [("", false), ("a", false), ("\n", false), ("\na", true)] {
+            let (mut lines, mut seen) = (LineSplitter::default(), 0);
+            let mut each = |block: Block<'_>| seen = block.number;
+            let mut left = MAX_LINES as usize - 1;
+            while left > 0 {
+                let (piece, _) = breaks.split_at(left.min(breaks.len()));
+                lines.push(piece, &mut each).unwrap();
+                left -= piece.len();
+            }
+            let result =
+                lines.push(last.as_bytes(), &mut each).and_then(|()| lines.finish(&mut each));
+            let error = result.err().map(|error| error.to_string());
+            let refused = "20000001:1: more than 20000000 lines, the limit";
+            assert_eq!(error.as_deref(), is_refused.then_some(refused), "{last:?}");
+            assert_eq!(seen == MAX_LINES, !last.is_empty(), "{last:?}");
         }
     }
 

@@ -114,6 +114,7 @@ impl Candidates {
         let is_empty = block.text.bytes().all(|byte| byte == b'\n');
         let block = if is_empty { block.first_line() } else { block };
         self.strace.begin(block);
+        self.counts.begin(block);
         for line in block.lines() {
             if may_have_records {
                 self.audit.line(line);

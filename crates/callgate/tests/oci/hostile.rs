@@ -181,6 +181,23 @@ fn hostile_profiles_get_an_answer() {
     }
 }
 
+/// Each name of an entry gets all conditions of the entry.
+#[test]
+fn comparisons_are_limited() {
+    let names: Vec<String> =
+        Arch::X86_64.calls().take(300).map(|(_, name)| format!("\"{name}\"")).collect();
+    let entry = |names: &[String], conditions: usize| {
+        let conditions: Vec<String> = (0..conditions).map(|i| condition(0, "EQ", i)).collect();
+        let (names, conditions) = (names.join(","), conditions.join(","));
+        format!("{{\"names\":[{names}],\"action\":\"SCMP_ACT_ALLOW\",\"args\":[{conditions}]}}")
+    };
+    let most = entry(&names, 500);
+    assert_eq!(answer(&profile(&most), Dialect::Docker), "read");
+    let answer = answer(&profile(&format!("{most},{}", entry(&names[..1], 1))), Dialect::Docker);
+    let start = "the rules of this profile have up to 150001 comparisons; the limit is 150000";
+    assert!(answer.starts_with(start), "{answer}");
+}
+
 #[test]
 #[ignore = "16 MB each; for a release build"]
 fn hostile_profiles_of_16_megabytes() {

@@ -18,6 +18,19 @@ fn names_are_sorted_and_facts_are_in_their_order() {
 }
 
 #[test]
+fn each_name_is_found_in_its_row_and_no_other_is() {
+    for (row, (name, _)) in NUMBERS.iter().enumerate() {
+        assert_eq!(row_of_name(name), Some(row), "{name}");
+        for other in [format!("{name}_"), name.to_uppercase(), format!(" {name}")] {
+            assert_eq!(row_of_name(&other), None, "{other}");
+        }
+    }
+    for other in ["", "r", "reed", &"x".repeat(LONGEST_NAME), &"read".repeat(1 << 20)] {
+        assert_eq!(row_of_name(other), None);
+    }
+}
+
+#[test]
 fn names_and_numbers_are_inverse() {
     for arch in Arch::ALL {
         let calls: Vec<_> = arch.calls().collect();

@@ -13,7 +13,7 @@ use callgate_bpf::verdict::Verdict;
 /// Maximum number of comparisons in the rules of a profile. Each name of an entry gets all conditions of the entry, on
 /// each architecture; a rule without conditions counts as one comparison. The runtimes' own profiles have a few
 /// thousand.
-const MAX_COMPARISONS: usize = 500_000;
+const MAX_COMPARISONS: usize = 150_000;
 
 /// The rules of all entries that apply. `None` only after an error was reported.
 pub(super) fn combine<'n>(

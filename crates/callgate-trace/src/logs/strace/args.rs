@@ -9,7 +9,7 @@ pub(super) type KnownValues = [Option<u64>; 6];
 
 /// The values of the arguments in `text`, which starts after the opening parenthesis.
 pub(super) fn values(arch: Arch, facts: &[ArgFacts], text: &str) -> KnownValues {
-    let args = ParsedArgs::read(facts, text);
+    let args = ParsedArgs::read(facts, text, PlainNumber::parse);
     // strace prints 64-bit arguments of 32-bit ABIs as one, and those of clone in another order.
     let exact = arch.is_64bit() && !args.has_name;
     if exact || args.is_raw { args.known } else { KnownValues::default() }
@@ -23,6 +23,7 @@ fn is_named(arg: &str) -> bool {
 }
 
 /// The arguments of a syscall.
+#[derive(Debug, PartialEq)]
 struct ParsedArgs<'f> {
     facts: &'f [ArgFacts],
     /// The number of arguments, at most one more than [`ParsedArgs::MAX`].
@@ -42,8 +43,12 @@ impl<'f> ParsedArgs<'f> {
     const MAX: usize = 16;
 
     /// Reads the arguments at the top level, up to the closing parenthesis. All delimiters are ASCII, so this works
-    /// on bytes.
-    fn read(facts: &'f [ArgFacts], text: &str) -> ParsedArgs<'f> {
+    /// on bytes. `plain` may recognize arguments that are [plain numbers](PlainNumber), which is faster.
+    fn read(
+        facts: &'f [ArgFacts],
+        text: &str,
+        plain: impl Fn(&[u8]) -> Option<PlainNumber>,
+    ) -> ParsedArgs<'f> {
         let mut args = ParsedArgs {
             facts,
             count: 0,
@@ -53,46 +58,40 @@ impl<'f> ParsedArgs<'f> {
             is_closed: false,
         };
         let bytes = text.as_bytes();
-        let (mut depth, mut start, mut at) = (0_usize, 0, 0);
-        // The offset after the last `<` or the text in its brackets.
-        let mut after_last_bracket = usize::MAX;
-        let mut end = bytes.len();
-        while let Some(byte) = bytes.get(at).copied() {
-            let here = at;
-            at += 1;
-            if !is_special(byte) {
-                continue;
-            }
-            match byte {
-                b'"' => at = after_string(bytes, at),
-                b'/' if bytes.get(at) == Some(&b'*') => at = after_comment(bytes, at),
-                b'<' => {
-                    // Text that `-y` adds to a descriptor; not a shift or an arrow.
-                    if after_last_bracket != here && bytes.get(at) != Some(&b'<') {
-                        at = after_bracket(bytes, at);
+        let mut start = 0;
+        loop {
+            let number = plain(bytes.get(start..).unwrap_or_default());
+            let end = match &number {
+                Some(number) => start + number.length,
+                None => end_of_arg(bytes, start),
+            };
+            let delimiter = bytes.get(end);
+            let is_last = delimiter != Some(&b',');
+            if is_last || args.count < ParsedArgs::MAX {
+                match number {
+                    Some(number) => args.add_number(&number),
+                    None => {
+                        let arg = trimmed(text.get(start..end).unwrap_or_default());
+                        if !(is_last && arg.is_empty()) {
+                            args.add(arg);
+                        }
                     }
-                    after_last_bracket = at;
                 }
-                b'(' | b'[' | b'{' => depth += 1,
-                b')' if depth == 0 => {
-                    (end, args.is_closed) = (here, true);
-                    break;
-                }
-                b')' | b']' | b'}' => depth = depth.saturating_sub(1),
-                b',' if depth == 0 => {
-                    if args.count < ParsedArgs::MAX {
-                        args.add(trimmed(text.get(start..here).unwrap_or_default()));
-                    }
-                    start = at;
-                }
-                _ => {}
             }
+            if is_last {
+                args.is_closed = delimiter.is_some();
+                return args;
+            }
+            start = end + 1;
         }
-        let last = trimmed(text.get(start..end).unwrap_or_default());
-        if !last.is_empty() {
-            args.add(last);
+    }
+
+    fn add_number(&mut self, number: &PlainNumber) {
+        self.is_raw &= number.is_raw;
+        if let Some(known) = self.known.get_mut(self.count) {
+            *known = Some(number.value);
         }
-        args
+        self.count += 1;
     }
 
     fn add(&mut self, arg: &str) {
@@ -109,6 +108,93 @@ impl<'f> ParsedArgs<'f> {
         }
         self.count += 1;
     }
+}
+
+/// An argument that is only a number, as most are.
+struct PlainNumber {
+    value: u64,
+    /// Whether `strace -e raw=all` prints it like this.
+    is_raw: bool,
+    /// The offset of the delimiter after it.
+    length: usize,
+}
+
+impl PlainNumber {
+    /// Parses the first argument of a text if it is a number, with at most one blank before it and none after it.
+    /// `None` for other arguments, and for some rare spellings of numbers, which [`value`] reads.
+    fn parse(text: &[u8]) -> Option<PlainNumber> {
+        let blank = usize::from(text.first() == Some(&b' '));
+        let plain = |value, is_raw, length| PlainNumber { value, is_raw, length: blank + length };
+        match text.get(blank..)? {
+            [b'0', b'x', digits @ ..] => {
+                let (value, length) = digits_of::<16>(digits, 16)?;
+                Some(plain(value, true, 2 + length))
+            }
+            [b'0'] | [b'0', b',' | b')', ..] => Some(plain(0, true, 1)),
+            // Modes are octal.
+            [b'0', ..] => None,
+            digits => {
+                let (value, length) = digits_of::<10>(digits, 19)?;
+                Some(plain(value, false, length))
+            }
+        }
+    }
+}
+
+/// The value of 1 to `most` digits that end at a delimiter or with the text, and their number.
+fn digits_of<const BASE: u64>(text: &[u8], most: usize) -> Option<(u64, usize)> {
+    let (mut value, mut length) = (0_u64, 0);
+    for byte in text.iter().take(most + 1) {
+        let digit = u64::from(DIGITS[usize::from(*byte)]);
+        if digit >= BASE {
+            return (length > 0 && matches!(byte, b',' | b')')).then_some((value, length));
+        }
+        value = value.wrapping_mul(BASE).wrapping_add(digit);
+        length += 1;
+    }
+    (1..=most).contains(&length).then_some((value, length))
+}
+
+/// The value of each byte as a hexadecimal digit; 255 for other bytes.
+const DIGITS: [u8; 256] = {
+    let (mut digits, mut digit) = ([255; 256], 0);
+    while digit < 16 {
+        digits[b"0123456789abcdef"[digit] as usize] = digit as u8;
+        digits[b"0123456789ABCDEF"[digit] as usize] = digit as u8;
+        digit += 1;
+    }
+    digits
+};
+
+/// The offset of the delimiter after the argument that starts at `at`: a comma or a closing parenthesis at the top
+/// level, or the end of the text.
+fn end_of_arg(bytes: &[u8], mut at: usize) -> usize {
+    let mut depth = 0_usize;
+    // The offset after the last `<` or the text in its brackets.
+    let mut after_last_bracket = usize::MAX;
+    while let Some(byte) = bytes.get(at).copied() {
+        let here = at;
+        at += 1;
+        if !is_special(byte) {
+            continue;
+        }
+        match byte {
+            b'"' => at = after_string(bytes, at),
+            b'/' if bytes.get(at) == Some(&b'*') => at = after_comment(bytes, at),
+            b'<' => {
+                // Text that `-y` adds to a descriptor; not a shift or an arrow.
+                if after_last_bracket != here && bytes.get(at) != Some(&b'<') {
+                    at = after_bracket(bytes, at);
+                }
+                after_last_bracket = at;
+            }
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b',' if depth == 0 => return here,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    bytes.len()
 }
 
 /// Whether a byte may separate or group arguments.
@@ -137,13 +223,16 @@ fn trimmed(arg: &str) -> &str {
 
 /// The offset after a string whose opening quote is before `at`.
 fn after_string(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(found) = bytes.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
-        at += found + 1;
-        if bytes.get(at - 1) == Some(&b'"') {
-            return at;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => return at + 1,
+            // An escape has at least one more character; its other characters are never quotes.
+            b'\\' => at += 2,
+            _ => {
+                let rest = bytes.get(at..).unwrap_or_default();
+                at += memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
+            }
         }
-        // An escape has at least one more character; its other characters are never quotes.
-        at += 1;
     }
     bytes.len()
 }
@@ -169,26 +258,27 @@ fn after_bracket(bytes: &[u8], at: usize) -> usize {
 
 /// Whether the arguments are complete, or end because another process interrupted the syscall.
 pub(super) fn is_closed(text: &str) -> bool {
-    ParsedArgs::read(&[], text).is_closed || text.trim_end().ends_with(UNFINISHED)
+    ParsedArgs::read(&[], text, PlainNumber::parse).is_closed
+        || text.trim_end().ends_with(UNFINISHED)
+}
+
+/// An argument without the comment, and without the text that `-y` adds to a descriptor.
+fn without_notes(arg: &str) -> Option<&str> {
+    let arg = arg.split_once(" /*").map_or(arg, |(arg, _)| arg.trim_end());
+    match arg.find('<') {
+        Some(at) if at > 0 && !arg.contains("<<") => arg.get(..at),
+        _ => Some(arg),
+    }
 }
 
 /// The value of an argument that is printed as a number.
 fn value(arg: &str, bits: Option<u8>) -> Option<u64> {
     match arg.as_bytes() {
-        [b'0', b'x', digits @ ..] if matches!(digits.len(), 1..=16) => {
-            if let Some(value) = hexadecimal(digits) {
-                return Some(value);
-            }
-        }
         [b'0'..=b'9' | b'-' | b'N', ..] => {}
         _ => return None,
     }
-    let arg = arg.split_once(" /*").map_or(arg, |(arg, _)| arg.trim_end());
-    // A descriptor with the text that `-y` adds.
-    let arg = match arg.find('<') {
-        Some(at) if at > 0 && !arg.contains("<<") => arg.get(..at)?,
-        _ => arg,
-    };
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    let arg = if arg.bytes().all(is_word) { arg } else { without_notes(arg)? };
     if arg == "NULL" {
         return Some(0);
     }
@@ -210,18 +300,76 @@ fn value(arg: &str, bits: Option<u8>) -> Option<u64> {
     arg.parse().ok()
 }
 
-/// The value of hexadecimal digits; `None` if one of them is not a digit.
-fn hexadecimal(digits: &[u8]) -> Option<u64> {
-    let mut value = 0_u64;
-    for digit in digits {
-        let decimal = digit.wrapping_sub(b'0');
-        let letter = (digit | 0x20).wrapping_sub(b'a');
-        let digit = match (decimal, letter) {
-            (0..10, _) => decimal,
-            (_, 0..6) => letter + 10,
-            _ => return None,
-        };
-        value = value << 4 | u64::from(digit);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Numbers in all spellings, other arguments, and parts of them.
+    fn argument() -> impl Strategy<Value = String> {
+        let whole = proptest::sample::select(vec![
+            "0",
+            "00",
+            "07",
+            "08",
+            "3",
+            "-1",
+            "NULL",
+            "0x",
+            "0x0",
+            "0xfF",
+            "0xg",
+            "0X1",
+            "0x+1",
+            "18446744073709551615",
+            "18446744073709551616",
+            "9999999999999999999",
+            "0xffffffffffffffff",
+            "0x10000000000000000",
+            "1<<3",
+            "3</a,b>",
+            "1 /* a, b */",
+            "a=1",
+            "\"a\\\", 1)\"",
+            "[1, {2}]",
+            "f(1)",
+            "",
+        ]);
+        prop_oneof![
+            whole.prop_map(str::to_owned),
+            any::<u64>().prop_map(|number| format!("{number}")),
+            any::<u64>().prop_map(|number| format!("{number:#x}")),
+            "[-0-9a-fx ,()<>\"/*\\[\\]é\t]{0,6}",
+        ]
     }
-    Some(value)
+
+    proptest! {
+        #[test]
+        fn plain_numbers_are_read_like_other_arguments(
+            args in proptest::collection::vec((argument(), "[ \t]{0,2}", "[ ]{0,1}"), 0..20),
+            end in "(\\)( = 0)?\n?)?",
+        ) {
+            let args: Vec<String> =
+                args.iter().map(|(arg, before, after)| format!("{before}{arg}{after}")).collect();
+            let text = args.join(",") + &end;
+            let facts = callgate_bpf::syscalls::facts("mmap").unwrap().args;
+            let fast = ParsedArgs::read(facts, &text, PlainNumber::parse);
+            prop_assert_eq!(fast, ParsedArgs::read(facts, &text, |_| None), "{:?}", text);
+        }
+    }
+
+    #[test]
+    fn usual_numbers_are_plain() {
+        for (text, value, length) in [
+            ("0x7f, 1)", 0x7f, 4),
+            (" 0xFFFFFFFFFFFFFFFF)", u64::MAX, 19),
+            ("0)", 0, 1),
+            (" 4096, 0)", 4096, 5),
+            ("3", 3, 1),
+        ] {
+            let number = PlainNumber::parse(text.as_bytes());
+            let number = number.map(|number| (number.value, number.length));
+            assert_eq!(number, Some((value, length)), "{text}");
+        }
+    }
 }

@@ -52,52 +52,55 @@ impl<'t> ParsedLine<'t> {
 
 impl<'t> Event<'t> {
     pub(super) fn of(rest: &'t str) -> Event<'t> {
-        // No other line starts with a word and a parenthesis.
-        if let Some((name, args)) = call(rest) {
-            return Event::Call(name, args);
+        let skipped_or_other = |is_skipped| if is_skipped { Event::Nothing } else { Event::Other };
+        match rest.as_bytes().first() {
+            None => Event::Nothing,
+            Some(b'a'..=b'z' | b'A'..=b'Z' | b'_') => {
+                // No other line starts with a word and a parenthesis.
+                if let Some((name, args)) = call(rest) {
+                    return Event::Call(name, args);
+                }
+                // Whether notices start with the name of strace depends on its version.
+                match rest.strip_prefix("strace: ") {
+                    Some(notice) => Event::of_notice(notice).unwrap_or(Event::Nothing),
+                    None => Event::of_notice(rest).unwrap_or(Event::Other),
+                }
+            }
+            Some(b'[') => Event::of_notice(rest).unwrap_or(Event::Other),
+            Some(b'<') => match rest.strip_prefix("<... ") {
+                Some(resumed) => split_once(resumed, b" resumed>")
+                    .map_or(Event::Other, |(name, args)| Event::Resumed(name, args)),
+                None => skipped_or_other(rest.starts_with(UNFINISHED)),
+            },
+            Some(b'+') => {
+                if let Some(by) = rest.strip_prefix("+++ superseded by execve in pid ") {
+                    let by = leading_number(by).filter(|(by, _)| *by <= MAX_PROCESS);
+                    return by.map_or(Event::Nothing, |(by, _)| Event::Superseded(by));
+                }
+                if rest.starts_with("+++ exited") || rest.starts_with("+++ killed") {
+                    return Event::Exited;
+                }
+                skipped_or_other(rest.starts_with("+++"))
+            }
+            Some(b'-') => skipped_or_other(rest.starts_with("---")),
+            Some(b'>') => skipped_or_other(rest.starts_with("> ")),
+            Some(b')' | b',') => Event::Rest(rest),
+            Some(b'%') if rest.starts_with("% time") => Event::Table,
+            Some(_) => Event::Other,
         }
-        if let Some(resumed) = rest.strip_prefix("<... ") {
-            let Some((name, args)) = resumed.split_once(" resumed>") else { return Event::Other };
-            return Event::Resumed(name, args);
-        }
-        let notice = rest.strip_prefix("strace: ");
-        // Whether notices start with the name of strace depends on its version.
-        let text = notice.unwrap_or(rest);
+    }
+
+    /// A notice about a process that changes to another ABI, or is traced from now on.
+    fn of_notice(text: &'t str) -> Option<Event<'t>> {
         if let Some(process) = text.strip_prefix("[ Process PID=") {
             let mode = leading_number(process).and_then(|(number, mode)| {
                 Some((number, mode.strip_prefix(" runs in ")?.split_once(" mode")?.0))
             });
             let mode = mode.filter(|(number, _)| *number <= MAX_PROCESS);
-            return mode.map_or(Event::Nothing, |(number, mode)| Event::Mode(number, mode));
+            return Some(mode.map_or(Event::Nothing, |(number, mode)| Event::Mode(number, mode)));
         }
-        let attached = text
-            .strip_prefix("Process ")
-            .and_then(leading_number)
-            .filter(|(number, rest)| rest.starts_with(" attached") && *number <= MAX_PROCESS);
-        if let Some((number, _)) = attached {
-            return Event::Attached(number);
-        }
-        if let Some(by) = rest.strip_prefix("+++ superseded by execve in pid ") {
-            let by = leading_number(by).filter(|(by, _)| *by <= MAX_PROCESS);
-            return by.map_or(Event::Nothing, |(by, _)| Event::Superseded(by));
-        }
-        if rest.starts_with("+++ exited") || rest.starts_with("+++ killed") {
-            return Event::Exited;
-        }
-        let skipped = ["---", "+++", "> ", UNFINISHED];
-        if notice.is_some()
-            || rest.is_empty()
-            || skipped.iter().any(|start| rest.starts_with(start))
-        {
-            return Event::Nothing;
-        }
-        if rest.starts_with([')', ',']) {
-            return Event::Rest(rest);
-        }
-        if rest.starts_with("% time") {
-            return Event::Table;
-        }
-        Event::Other
+        let (number, rest) = leading_number(text.strip_prefix("Process ")?)?;
+        (rest.starts_with(" attached") && number <= MAX_PROCESS).then_some(Event::Attached(number))
     }
 }
 
@@ -120,50 +123,61 @@ enum Prefix {
 
 /// A prefix of a syscall, and the text after it.
 fn prefix(text: &str) -> Option<(Prefix, &str)> {
-    if !matches!(text.as_bytes().first()?, b'[' | b'(' | b'+' | b'0'..=b'9') {
+    let (prefix, rest) = match text.as_bytes().first()? {
+        b'0'..=b'9' => process(text).or_else(|| time(text))?,
+        b'+' => time(text)?,
+        b'[' => in_brackets(text.get(1..)?)?,
+        b'(' => time_difference(text)?,
+        _ => return None,
+    };
+    Some((prefix, after_blanks(rest)))
+}
+
+/// A process: `1234`, `1234<comm>`.
+fn process(text: &str) -> Option<(Prefix, &str)> {
+    let (number, rest) = leading_number(text)?;
+    let rest = match rest.as_bytes().first()? {
+        b' ' => rest,
+        b'<' => split_once(rest, b"> ")?.1,
+        _ => return None,
+    };
+    Some((Prefix::Process(number), rest))
+}
+
+/// A time, or a time difference with `-r`: `20:36:23.5`, `+0.5`.
+fn time(text: &str) -> Option<(Prefix, &str)> {
+    if !text.strip_prefix('+').unwrap_or(text).starts_with(|c: char| c.is_ascii_digit()) {
         return None;
-    }
-    if let Some(inner) = text.strip_prefix('[') {
-        if inner.starts_with(" Process PID=") {
-            return None;
-        }
-        // The name of a process may contain a bracket.
-        let (inner, rest) = inner.split_once("] ")?;
-        let process = inner.strip_prefix("pid ").and_then(|text| leading_number(text.trim_start()));
-        return Some((
-            process.map_or(Prefix::Other, |(number, _)| Prefix::Process(number)),
-            after_blanks(rest),
-        ));
-    }
-    // `-r` together with another time: `20:36:23 (+     0.000000)`.
-    if let Some(inner) = text.strip_prefix("(+") {
-        let (difference, rest) = inner.split_once(") ")?;
-        let is_time = difference.trim().bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-        return is_time.then(|| (Prefix::Other, after_blanks(rest)));
-    }
-    let unsigned = text.strip_prefix('+').unwrap_or(text);
-    if !unsigned.starts_with(|c: char| c.is_ascii_digit()) {
-        return None;
-    }
-    let plain =
-        |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || b":.+-T".contains(&byte));
-    if let Some((number, rest)) = leading_number(text) {
-        if let Some(name) = rest.strip_prefix('<') {
-            let (_, rest) = name.split_once("> ")?;
-            return Some((Prefix::Process(number), after_blanks(rest)));
-        }
-        if rest.starts_with(' ') {
-            return Some((Prefix::Process(number), after_blanks(rest)));
-        }
     }
     let (word, rest) = text.split_once(' ')?;
-    plain(word).then(|| (Prefix::Other, after_blanks(rest)))
+    let is_of_time = |byte| matches!(byte, b'0'..=b'9' | b':' | b'.' | b'+' | b'-' | b'T');
+    word.bytes().all(is_of_time).then_some((Prefix::Other, rest))
+}
+
+/// A time difference with `-r` after another time: `20:36:23 (+     0.000000)`.
+fn time_difference(text: &str) -> Option<(Prefix, &str)> {
+    let (difference, rest) = split_once(text.strip_prefix("(+")?, b") ")?;
+    let is_time = difference.trim().bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    is_time.then_some((Prefix::Other, rest))
+}
+
+/// Text in brackets, after the opening one: the process (`pid 1234`, `pid 1234<comm>`), or what `-n` and `-i` print.
+fn in_brackets(text: &str) -> Option<(Prefix, &str)> {
+    if text.starts_with(" Process PID=") {
+        return None;
+    }
+    // The name of a process may contain a bracket.
+    let (inner, rest) = split_once(text, b"] ")?;
+    let process = inner.strip_prefix("pid ").and_then(|text| leading_number(text.trim_start()));
+    Some((process.map_or(Prefix::Other, |(number, _)| Prefix::Process(number)), rest))
 }
 
 /// The largest process number (`PID_MAX_LIMIT` in `include/linux/threads.h`).
 pub(super) const MAX_PROCESS: u32 = 4 << 20;
 
+/// The number at the start of a text, if it has at most 32 bits, and the text after it.
 fn leading_number(text: &str) -> Option<(u32, &str)> {
+    const TOO_LARGE: u64 = 1 << 32;
     let mut number = 0_u64;
     let mut end = 0;
     for byte in text.bytes() {
@@ -171,19 +185,46 @@ fn leading_number(text: &str) -> Option<(u32, &str)> {
         if digit >= 10 {
             break;
         }
-        number = number.saturating_mul(10).saturating_add(digit.into());
+        number = (number * 10 + u64::from(digit)).min(TOO_LARGE);
         end += 1;
     }
     let number = u32::try_from(number).ok().filter(|_| end > 0)?;
     Some((number, text.get(end..)?))
 }
 
-/// The text after white space, which is one blank in most places.
+/// Splits a text at the first occurrence of an ASCII delimiter. Unlike `str::split_once`, it prepares nothing, so it is
+/// fast for short texts.
+fn split_once<'t, const N: usize>(
+    text: &'t str,
+    delimiter: &[u8; N],
+) -> Option<(&'t str, &'t str)> {
+    let at = text.as_bytes().windows(N).position(|window| window == delimiter)?;
+    Some((text.get(..at)?, text.get(at + N..)?))
+}
+
+/// The text after white space.
 fn after_blanks(text: &str) -> &str {
-    let rest = text.strip_prefix(' ').unwrap_or(text);
+    let blanks = text.bytes().take_while(|byte| *byte == b' ').count();
+    let rest = text.get(blanks..).unwrap_or_default();
+    // White space other than blanks is rare.
     if rest.bytes().next().is_some_and(|byte| byte.is_ascii_graphic()) {
         rest
     } else {
         rest.trim_start()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn texts_are_split_as_by_the_standard_library(text in "[] a>é\t\u{a0}]{0,12}") {
+            prop_assert_eq!(split_once(&text, b"] "), text.split_once("] "));
+            prop_assert_eq!(split_once(&text, b" a>"), text.split_once(" a>"));
+            prop_assert_eq!(after_blanks(&text), text.trim_start());
+        }
     }
 }

@@ -1,19 +1,22 @@
 //! Counts the syscalls of a log of strace, line by line.
 
-use std::collections::BTreeSet;
-
 use super::super::calls::BoundedCalls;
 use super::super::lines::{Block, Line, too_many_rejected};
 use super::args::{is_closed, values};
 use super::line::{Event, ParsedLine, UNFINISHED};
 use super::names::{MAX_NAME, ResolvedName, ResolvedNames};
 use super::processes::Processes;
-use super::unfinished::{MAX_UNFINISHED, UnfinishedCalls};
+use super::reported::ReportedNames;
+use super::unfinished::{
+    MAX_COMPARED, MAX_UNFINISHED, TooManyCompared, TooManyUnfinished, UnfinishedCall,
+    UnfinishedCalls,
+};
 use crate::names::{not_on_arch, unknown_name};
 use crate::recording::{CallId, Recording, RecordingMethod, Run};
 use callgate_bpf::diagnostic::{Position, Severity};
 use callgate_bpf::syscalls::{self, Arch};
 use callgate_formats::diagnostics::messages::{Messages, Report};
+use memchr::memchr;
 use memchr::memmem::Finder;
 
 /// Whether a line proves that a text is a log of strace: a syscall with its result, or the first half of one.
@@ -26,6 +29,12 @@ fn is_call(event: &Event<'_>) -> bool {
     }
 }
 
+/// Whether a line is the sum below a table of counts.
+fn is_end_of_table(line: &str) -> bool {
+    let line = line.trim_end();
+    line.ends_with("total") && line.split_whitespace().next_back() == Some("total")
+}
+
 /// Reads a log of strace line by line.
 pub(crate) struct StraceLog {
     processes: Processes,
@@ -34,8 +43,7 @@ pub(crate) struct StraceLog {
     is_interrupted: bool,
     /// The first syscall that may have been made through `socketcall` or `ipc`, and through which.
     multiplexed: Option<(Position, String, &'static str)>,
-    /// Unknown names that were reported.
-    reported_names: BTreeSet<(Arch, String)>,
+    reported_names: ReportedNames,
     calls: BoundedCalls,
     names: ResolvedNames,
     /// The start of a notice on a terminal.
@@ -58,7 +66,7 @@ impl StraceLog {
             unfinished: UnfinishedCalls::default(),
             is_interrupted: false,
             multiplexed: None,
-            reported_names: BTreeSet::new(),
+            reported_names: ReportedNames::default(),
             calls: BoundedCalls::of(Run { method: RecordingMethod::Strace, ..Run::default() }),
             names: ResolvedNames::default(),
             notice: Finder::new("strace: Process "),
@@ -96,10 +104,16 @@ impl StraceLog {
 
     /// Reads the next line.
     pub(crate) fn line(&mut self, line: Line<'_>) {
+        // A syscall has a parenthesis.
+        let may_be_call = || memchr(b'(', line.text.as_bytes()).is_some();
+        if self.in_table && (self.is_detected || !may_be_call()) {
+            self.in_table = !is_end_of_table(line.text);
+            return;
+        }
         let parsed = ParsedLine::of(line.text);
         self.is_detected = self.is_detected || is_call(&parsed.event);
         if self.in_table {
-            self.in_table = line.text.split_whitespace().next_back() != Some("total");
+            self.in_table = !is_end_of_table(line.text);
             return;
         }
         let at = || line.position(parsed.at);
@@ -142,7 +156,7 @@ impl StraceLog {
     /// The recording, and messages about the log.
     pub(crate) fn finish(mut self) -> (Recording, Messages) {
         for call in self.unfinished.take_all() {
-            self.count(call.arch, || call.at, &call.name, &call.args);
+            self.count_whole(call);
         }
         if let Some((at, skipped)) = self.skipped {
             let message = if skipped == 1 {
@@ -164,8 +178,7 @@ impl StraceLog {
     }
 
     fn call(&mut self, named: Option<u32>, at: impl Fn() -> Position, name: &str, args: &str) {
-        let process = self.processes.of_line(named);
-        let arch = self.processes.arch(process);
+        let (process, arch) = self.processes.of_line(named);
         // On a terminal, a notice may interrupt a syscall; the rest of its line follows on the next.
         let notice = if self.may_have_notices { self.notice.find(args.as_bytes()) } else { None };
         let notice = notice.and_then(|at| args.split_at_checked(at));
@@ -177,40 +190,56 @@ impl StraceLog {
         let Some(args) = args.trim_end().strip_suffix(UNFINISHED).or(before) else {
             return self.count(arch, at, name, args);
         };
-        if let Some(lost) = self.unfinished.remove(process) {
-            self.count(lost.arch, || lost.at, &lost.name, &lost.args);
-        } else if self.unfinished.is_full() {
-            let message = format!(
-                "more than {MAX_UNFINISHED} unfinished syscalls at the same time, the limit"
-            );
-            self.messages.error(at(), message).help =
-                "check that the log is complete, or write one log per process (strace -ff), where no syscall is \
-                 unfinished"
-                    .to_owned();
-            return;
+        match self.unfinished.insert(process, arch, at(), name, args.trim_end()) {
+            Ok(None) => {}
+            Ok(Some(lost)) => self.count_whole(lost),
+            Err(TooManyUnfinished) => {
+                let message = format!(
+                    "more than {MAX_UNFINISHED} unfinished syscalls at the same time, the limit"
+                );
+                self.messages.error(at(), message).help =
+                    "check that the log is complete, or write one log per process (strace -ff), where no syscall is \
+                     unfinished"
+                        .to_owned();
+            }
         }
-        self.unfinished.insert(process, arch, at(), name, args.trim_end());
     }
 
     fn resumed(&mut self, named: Option<u32>, at: impl Fn() -> Position, name: &str, args: &str) {
         self.is_interrupted = false;
-        let process = self.processes.of_line(named);
+        let (process, arch) = self.processes.of_line(named);
         match self.unfinished.resume(process, name) {
-            Some(call) => {
-                let args = call.args + args;
-                self.count(call.arch, || call.at, &call.name, &args);
+            Ok(Some(mut call)) => {
+                call.append(args);
+                self.count_whole(call);
             }
             // strace attached during the syscall.
-            None => self.count(self.processes.arch(process), at, name, ""),
+            Ok(None) => self.count(arch, at, name, ""),
+            Err(TooManyCompared) => {
+                let message = format!(
+                    "more than {MAX_COMPARED} comparisons of resumed syscalls that name no process with unfinished \
+                     ones, the limit"
+                );
+                self.messages.error(at(), message).help =
+                    "write one log per process (strace -ff), where no syscall is unfinished"
+                        .to_owned();
+            }
         }
     }
 
     /// The rest of a syscall that a notice interrupted.
     fn rest(&mut self, rest: &str) {
         self.is_interrupted = false;
-        if let Some(call) = self.unfinished.remove(self.processes.last()) {
-            self.count(call.arch, || call.at, &call.name, &(call.args + rest));
+        if let Some(mut call) = self.unfinished.remove(self.processes.last()) {
+            call.append(rest);
+            self.count_whole(call);
         }
+    }
+
+    /// Counts a syscall that was unfinished.
+    fn count_whole(&mut self, call: UnfinishedCall) {
+        self.count(call.arch, || call.at, call.name(), call.args());
+        self.unfinished.reuse(call);
     }
 
     fn superseded(&mut self, process: Option<u32>, by: u32) {
@@ -223,8 +252,9 @@ impl StraceLog {
     fn count(&mut self, arch: Arch, at: impl Fn() -> Position, name: &str, args: &str) {
         let resolved = self.names.get(arch, name).or_else(|| self.resolve(arch, &at, name));
         let Some(ResolvedName { index, facts }) = resolved else { return };
-        if let Some(stats) = self.calls.get_mut(index) {
-            stats.observe(values(arch, facts, args));
+        match index.and_then(|index| self.calls.get_mut(index)) {
+            Some(stats) => stats.observe(values(arch, facts, args)),
+            None => self.calls.lose(at),
         }
     }
 
@@ -235,43 +265,39 @@ impl StraceLog {
         at: impl Fn() -> Position,
         name: &str,
     ) -> Option<ResolvedName> {
-        let unnamed = name.strip_prefix("syscall_0x");
-        let given = unnamed.and_then(|digits| u32::from_str_radix(digits, 16).ok());
-        let nr = given.or_else(|| {
-            let shared = arch.multiplexed(name);
-            if let Some((through, _)) = shared {
-                self.multiplexed.get_or_insert_with(|| (at(), name.to_owned(), through));
-            }
-            arch.number(name).or_else(|| arch.number(shared?.0))
-        });
-        if let Some(nr) = nr {
-            let Some(index) = self.calls.index(CallId::new(arch, nr)) else {
-                self.calls.lose(at);
-                return None;
-            };
-            let facts = syscalls::facts(name).map(|facts| facts.args).unwrap_or_default();
-            let resolved = ResolvedName { index, facts };
-            if given.is_none() {
-                self.names.insert(arch, name, resolved);
-            }
-            return Some(resolved);
-        }
-        if self.is_first(arch, name) {
-            if syscalls::is_known_name(name) {
-                not_on_arch(&mut self.messages, self.unknown, at(), arch, name);
-            } else {
-                unknown_name(&mut self.messages, self.unknown, at(), name);
+        if let Some(digits) = name.strip_prefix("syscall_0x") {
+            if let Ok(nr) = u32::from_str_radix(digits, 16) {
+                let index = self.calls.index(CallId::new(arch, nr));
+                return Some(ResolvedName { index, facts: &[] });
             }
         }
-        None
+        if self.reported_names.contains(arch, name) {
+            return None;
+        }
+        let shared = arch.multiplexed(name);
+        if let Some((through, _)) = shared {
+            self.multiplexed.get_or_insert_with(|| (at(), name.to_owned(), through));
+        }
+        let Some(nr) = arch.number(name).or_else(|| arch.number(shared?.0)) else {
+            self.report_unknown(arch, at(), name);
+            return None;
+        };
+        let index = self.calls.index(CallId::new(arch, nr));
+        let facts = syscalls::facts(name).map(|facts| facts.args).unwrap_or_default();
+        let resolved = ResolvedName { index, facts };
+        self.names.insert(arch, name, resolved);
+        Some(resolved)
     }
 
-    /// Whether an unknown name occurs for the first time: a log may contain it a million times.
-    fn is_first(&mut self, arch: Arch, name: &str) -> bool {
-        /// More than the number of messages that are kept.
-        const MAX_REPORTED: usize = 1000;
-        name.len() > MAX_NAME
-            || self.reported_names.len() >= MAX_REPORTED
-            || self.reported_names.insert((arch, name.to_owned()))
+    /// Reports a name that is not a syscall of this architecture, once if possible.
+    fn report_unknown(&mut self, arch: Arch, at: Position, name: &str) {
+        if name.len() <= MAX_NAME {
+            self.reported_names.insert(arch, name);
+        }
+        if syscalls::is_known_name(name) {
+            not_on_arch(&mut self.messages, self.unknown, at, arch, name);
+        } else {
+            unknown_name(&mut self.messages, self.unknown, at, name);
+        }
     }
 }

@@ -22,6 +22,7 @@ mod line;
 mod log;
 mod names;
 mod processes;
+mod reported;
 mod unfinished;
 
 pub(crate) use log::StraceLog;

@@ -15,8 +15,8 @@ pub(super) fn shortened(name: &str) -> &str {
 /// A syscall that a name stands for.
 #[derive(Clone, Copy)]
 pub(super) struct ResolvedName {
-    /// Where the syscall is counted.
-    pub(super) index: CallIndex,
+    /// Where the syscall is counted; `None` if it is lost, because there are too many different ones.
+    pub(super) index: Option<CallIndex>,
     /// Its arguments.
     pub(super) facts: &'static [ArgFacts],
 }

@@ -35,14 +35,13 @@ impl Processes {
         Processes { native, by_number: Vec::new(), alive: 0, alive_xor: 0, last: None }
     }
 
-    /// The process of a line that names the process `named`. `None` for the first process while no line names it.
-    pub(super) fn of_line(&mut self, named: Option<u32>) -> Option<u32> {
+    /// The process of a line that names the process `named`, and its ABI. `None` for the first process while no line
+    /// names it.
+    pub(super) fn of_line(&mut self, named: Option<u32>) -> (Option<u32>, Arch) {
         let process = named.or((self.alive == 1).then_some(self.alive_xor));
-        if let Some(process) = process {
-            self.set_alive(process, true);
-        }
         self.last = process;
-        process
+        let arch = process.and_then(|process| self.set_alive(process, true));
+        (process, arch.unwrap_or(self.native))
     }
 
     /// The process of the last line.
@@ -51,18 +50,21 @@ impl Processes {
     }
 
     /// The ABI of a process.
-    pub(super) fn arch(&self, process: Option<u32>) -> Arch {
+    fn arch(&self, process: Option<u32>) -> Arch {
         let known = process.and_then(|process| self.by_number.get(process as usize));
         known.and_then(|process| process.arch).unwrap_or(self.native)
     }
 
-    fn set_alive(&mut self, process: u32, is_alive: bool) {
-        let Some(state) = self.state_mut(process) else { return };
+    /// Sets whether a process is alive; returns its ABI, if known.
+    fn set_alive(&mut self, process: u32, is_alive: bool) -> Option<Arch> {
+        let state = self.state_mut(process)?;
+        let arch = state.arch;
         if state.is_alive != is_alive {
             state.is_alive = is_alive;
             self.alive_xor ^= process;
             self.alive = if is_alive { self.alive + 1 } else { self.alive.saturating_sub(1) };
         }
+        arch
     }
 
     fn set_arch(&mut self, process: u32, arch: Option<Arch>) {
@@ -107,7 +109,7 @@ impl Processes {
 
     /// A process exited.
     pub(super) fn exited(&mut self, process: Option<u32>) {
-        if let Some(process) = self.of_line(process) {
+        if let (Some(process), _) = self.of_line(process) {
             self.set_alive(process, false);
             self.set_arch(process, None);
         }

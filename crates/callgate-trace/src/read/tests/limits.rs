@@ -27,6 +27,19 @@ fn syscalls_beyond_the_limit_are_counted_as_lost() {
 }
 
 #[test]
+fn a_known_name_beyond_the_limit_is_lost_too() {
+    let mut log = String::new();
+    for nr in 1000..1000 + MAX_CALLS {
+        let _ = writeln!(log, "syscall_{nr:#x}(0) = 0");
+    }
+    log += &"close(3) = 0\nsyscall_0x3e8(0) = 0\n".repeat(3);
+    let read = read(&log, &OPTIONS).unwrap();
+    assert_eq!(read.recording.runs()[0].lost, 3);
+    assert_eq!(read.recording.total(), MAX_CALLS as u64 + 3);
+    assert!(lines(&read.warnings).ends_with("are counted as lost: 3"));
+}
+
+#[test]
 fn a_recording_in_json_has_limits() {
     let entry = |nr| format!("{{\"arch\": \"x86_64\", \"nr\": {nr}, \"count\": 1}}");
     let entries = |count| (0..count).map(entry).collect::<Vec<_>>().join(",\n");
@@ -78,6 +91,24 @@ fn unfinished_syscalls_are_limited() {
     let write = recording.get(x86_64("write")).unwrap();
     let observed = write.args().iter().map(|values| values.observed()).collect::<Vec<_>>();
     assert_eq!((write.count(), observed), (65, vec![63, 0, 63]));
+}
+
+#[test]
+fn comparisons_of_resumed_syscalls_are_limited() {
+    let log = |resumed: usize| {
+        let mut log = String::new();
+        for process in 1..=100_000 {
+            let _ = writeln!(log, "{process} close(3 <unfinished ...>");
+        }
+        log + &"<... read resumed>) = 0\n".repeat(resumed)
+    };
+    // A syscall is compared with each of the 100,000.
+    assert_eq!(counts(&quiet(&log(100))), "read×100 close×100000");
+    assert_eq!(
+        errors(&log(101)),
+        "100101:1: more than 10000000 comparisons of resumed syscalls that name no process with unfinished ones, the \
+         limit"
+    );
 }
 
 #[test]
