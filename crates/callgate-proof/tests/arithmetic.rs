@@ -207,3 +207,52 @@ fn comparisons_of_computed_values() {
         }
     }
 }
+
+/// Each load, store and move sets its register or scratch word and leaves the others as they were.
+#[test]
+fn loads_stores_and_moves() {
+    use Op::*;
+    let moves: [&[Insn]; 12] = [
+        &[Insn::new(LdWordAbs, 24)],
+        &[Insn::new(LdLen, 0)],
+        &[Insn::new(LdImm, 77)],
+        &[Insn::new(LdMem, 3)],
+        &[Insn::new(LdxLen, 0)],
+        &[Insn::new(LdxImm, 78)],
+        &[Insn::new(LdxMem, 15)],
+        &[Insn::new(St, 3)],
+        &[Insn::new(Stx, 15)],
+        &[Insn::new(Neg, 0)],
+        &[Insn::new(Tax, 0)],
+        &[Insn::new(Txa, 0)],
+    ];
+    // Each result is returned alone: A, X, and two scratch words.
+    let results: [&[Insn]; 4] =
+        [&[], &[Insn::new(Txa, 0)], &[Insn::new(LdMem, 3)], &[Insn::new(LdMem, 15)]];
+    for between in moves {
+        for result in results {
+            // A = low byte of the first argument, X = 5, scratch words 3 and 15 = 9 and 10.
+            let mut insns = vec![
+                Insn::new(LdImm, 9),
+                Insn::new(St, 3),
+                Insn::new(LdImm, 10),
+                Insn::new(St, 15),
+                Insn::new(LdxImm, 5),
+                Insn::new(LdWordAbs, 16),
+                Insn::new(AndK, 0xff),
+            ];
+            insns.extend(between);
+            insns.extend(result);
+            insns.extend([Insn::new(AndK, 0xff), Insn::new(RetA, 0)]);
+            let program = Program::new(insns).unwrap();
+            let mut store = Store::default();
+            let func = store.program(&program, Endian::Little).unwrap();
+            for args in [[0, 0], [1, 2], [0xff, 0x80], [0x1_0000_0100, 0xfe]] {
+                let args = [args[0], args[1], 0, 0, 0, 0];
+                let data = SeccompData { args, ..SeccompData::default() };
+                let wanted = program.run(&data, Endian::Little).verdict;
+                assert_eq!(store.evaluate(func, &data).unwrap(), wanted, "{between:?} {result:?}");
+            }
+        }
+    }
+}
