@@ -14,7 +14,7 @@ fn engines(criterion: &mut Criterion) {
     for workload in workloads::all() {
         for &kind in EngineKind::ALL {
             match &workload.inputs {
-                EngineInputs::Calls { program, endian, hot, cold } => {
+                EngineInputs::Syscalls { program, endian, hot, cold } => {
                     let engine = kind.seccomp(program, *endian).unwrap();
                     let run = |data: &_| engine.verdict(black_box(data)).0;
                     measure(criterion, &workload.name, kind, (hot, cold), run);

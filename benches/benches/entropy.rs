@@ -25,7 +25,7 @@ use callgate::codegen::{Count, Model, Weights};
 use callgate::compile::{Options, compile};
 use callgate::counts;
 use callgate::diagram::{Func, Store};
-use callgate::policy::{CallSet, Condition, Policy, Rule, Section};
+use callgate::policy::{Condition, Policy, Rule, Section, SyscallSet};
 use callgate::random::Rng;
 use callgate::{Arch, Verdict, Word};
 use callgate_benches::{ONE, profiles, texts};
@@ -63,8 +63,8 @@ fn measure(policy: &Policy, weights: &Weights) -> Measured {
     let mut store = Store::default();
     let Ok(meaning) = store.policy(policy) else { panic!("compiled, but too large") };
     let arches: Vec<Arch> = policy.arches().collect();
-    let calls = weights.resolve(&store, meaning, &arches);
-    let total: f64 = calls.iter().map(|call| call.weight).sum();
+    let syscalls = weights.resolve(&store, meaning, &arches);
+    let total: f64 = syscalls.iter().map(|syscall| syscall.weight).sum();
     let token = arches[0].token();
     let mut restrict = |func, word, value| match store.restrict(func, word, value) {
         Ok(func) => func,
@@ -73,8 +73,8 @@ fn measure(policy: &Policy, weights: &Weights) -> Measured {
     let rng = restrict(meaning, Word::ARCH, token);
     let mut runs: Vec<Run> = Vec::new();
     for nr in NUMBERS {
-        let of_nr = calls.iter().filter(|call| call.token == token && call.nr == nr);
-        let weight: f64 = of_nr.map(|call| call.weight / total).sum();
+        let of_nr = syscalls.iter().filter(|syscall| syscall.token == token && syscall.nr == nr);
+        let weight: f64 = of_nr.map(|syscall| syscall.weight / total).sum();
         let place = restrict(rng, Word::NR, nr);
         match runs.last_mut().filter(|run| run.place == place) {
             Some(run) => {
@@ -137,7 +137,7 @@ const SPREADS: [(&str, Spread); 3] = [
 
 /// All syscalls of x86_64 with weights, in random order.
 fn weights_of_all(spread: Spread, rng: &mut Rng) -> Weights {
-    let names: Vec<&str> = Arch::X86_64.calls().map(|(_, name)| name).collect();
+    let names: Vec<&str> = Arch::X86_64.syscalls().map(|(_, name)| name).collect();
     let shares = shuffled((0..names.len()).map(spread).collect(), rng);
     weights(names.into_iter().map(str::to_owned).zip(shares))
 }
@@ -148,13 +148,13 @@ fn weights(counts: impl Iterator<Item = (String, f64)>) -> Weights {
 
 /// This many random intervals with up to three verdicts. Each interval has a weight by rank, which its syscalls share.
 fn random(runs: usize, spread: Spread, rng: &mut Rng) -> (Policy, Weights) {
-    let calls: Vec<(u32, &str)> = Arch::X86.calls().filter(|(nr, _)| *nr < 400).collect();
+    let syscalls: Vec<(u32, &str)> = Arch::X86.syscalls().filter(|(nr, _)| *nr < 400).collect();
     let mut starts = vec![0];
     while starts.len() < runs {
         let start = 1 + rng.below(380) as u32;
         // Often adjacent to another bound, so that there are intervals of one number; none is without syscalls.
         let start = if rng.below(2) == 0 { start } else { starts[starts.len() - 1] + 1 };
-        let known = calls.iter().any(|(nr, _)| *nr == start);
+        let known = syscalls.iter().any(|(nr, _)| *nr == start);
         if known && start < 380 && !starts.contains(&start) {
             starts.push(start);
         }
@@ -169,9 +169,9 @@ fn random(runs: usize, spread: Spread, rng: &mut Rng) -> (Policy, Weights) {
         let first = starts[at];
         let last = starts.get(at + 1).map_or(u32::MAX, |next| next - 1);
         verdict = (verdict + 1 + rng.below(2)) % 3;
-        let (calls_of, when) = (CallSet::range(first, last), Condition::always());
-        rules.push(Rule { calls: calls_of, when, verdict: verdicts[verdict] });
-        let inside = || Arch::X86.calls().filter(|(nr, _)| (first..=last).contains(nr));
+        let (syscalls, when) = (SyscallSet::range(first, last), Condition::always());
+        rules.push(Rule { syscalls, when, verdict: verdicts[verdict] });
+        let inside = || Arch::X86.syscalls().filter(|(nr, _)| (first..=last).contains(nr));
         let each = share / inside().count() as f64;
         counts.extend(inside().map(|(_, name)| (name.to_owned(), each)));
     }
@@ -272,10 +272,11 @@ fn main() {
 fn only_always_allowed(policy: &Policy, all: &Weights) -> Weights {
     let mut store = Store::default();
     let Ok(meaning) = store.policy(policy) else { panic!("too large") };
-    let calls = all.resolve(&store, meaning, ONE);
-    let allowed = calls.into_iter().filter(|call| call.always_allowed).filter_map(|call| {
-        let name = Arch::X86_64.call_name(call.nr)?;
-        Some((name.to_owned(), call.weight))
-    });
+    let syscalls = all.resolve(&store, meaning, ONE);
+    let allowed =
+        syscalls.into_iter().filter(|syscall| syscall.always_allowed).filter_map(|syscall| {
+            let name = Arch::X86_64.syscall_name(syscall.nr)?;
+            Some((name.to_owned(), syscall.weight))
+        });
     weights(allowed)
 }

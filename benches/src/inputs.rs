@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use callgate::bpf::Program;
 use callgate::frontend::oci::{self, EnosysAbove, ReadOptions};
-use callgate::policy::{CallSet, Condition, Field, Policy, Rule, Section, Test};
+use callgate::policy::{Condition, Field, Policy, Rule, Section, SyscallSet, Test};
 use callgate::syscalls::KernelVersion;
 use callgate::{Arch, Endian, Verdict};
 
@@ -31,7 +31,7 @@ pub fn synthetic(rules: u32) -> Policy {
     let field = |rule: u32| Field::arg((rule % 6) as u8).or(Field::arg(0));
     let rules = (0..rules)
         .map(|rule| {
-            let calls = CallSet::one(rule.wrapping_mul(2_654_435_761) >> 16);
+            let syscalls = SyscallSet::one(rule.wrapping_mul(2_654_435_761) >> 16);
             let when = match field(rule) {
                 Some(field) if rule % 4 == 0 => {
                     Condition::test(Test::eq(field, u64::from(rule / 8)))
@@ -39,7 +39,7 @@ pub fn synthetic(rules: u32) -> Policy {
                 _ => Condition::always(),
             };
             let verdict = if rule % 3 == 0 { Verdict::LOG } else { Verdict::ALLOW };
-            Rule { calls, when, verdict }
+            Rule { syscalls, when, verdict }
         })
         .collect();
     let section = Section::new(Arch::X86_64, rules, Verdict::errno(1));

@@ -182,12 +182,12 @@ fn or_end(value: Option<u32>) -> ControlFlow<u32, u32> {
 }
 
 /// A syscall: only whole words of `struct seccomp_data` can be loaded.
-pub(super) struct CallInput<'a> {
+pub(super) struct SyscallInput<'a> {
     pub(super) data: &'a SeccompData,
     pub(super) endian: Endian,
 }
 
-impl Input for CallInput<'_> {
+impl Input for SyscallInput<'_> {
     fn len(&self) -> u32 {
         SECCOMP_DATA_SIZE
     }

@@ -8,7 +8,7 @@ use super::ancillary::Ancillary;
 use super::check::{self, Rules};
 use super::error::{Hint, ProgramError, Violation, ViolationKind};
 use super::insn::{Insn, RawInsn};
-use super::interp::{self, CallInput, PacketInput, Run, Step};
+use super::interp::{self, PacketInput, Run, Step, SyscallInput};
 #[cfg(doc)]
 use super::limits::MAX_READ_INSNS;
 use crate::data::{Endian, SeccompData};
@@ -163,7 +163,7 @@ impl LongProgram {
 
     /// The same; calls `visit` before each instruction.
     pub fn trace(&self, data: &SeccompData, endian: Endian, visit: impl FnMut(Step)) -> Run {
-        let (value, executed) = interp::execute(&self.0, &CallInput { data, endian }, visit);
+        let (value, executed) = interp::execute(&self.0, &SyscallInput { data, endian }, visit);
         Run { verdict: Verdict(value), executed }
     }
 }

@@ -7,13 +7,13 @@
 //! | [`Endian`](crate::Endian) | `"little"`, `"big"` |
 //! | [`Insn`] | `[code, jt, jf, k]`, as in `struct sock_filter` |
 //! | [`Program`], [`LongProgram`], [`SocketProgram`] | a list of instructions, which is checked as by `new` |
-//! | [`CallSet`] | a list of ranges `[first, last]` |
+//! | [`SyscallSet`] | a list of ranges `[first, last]` |
 //! | [`SeccompData`](crate::SeccompData) | its four fields |
 
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, Serializer};
 
-use crate::syscalls::CallSet;
+use crate::syscalls::SyscallSet;
 use crate::{Arch, Insn, LongProgram, Program, RawInsn, SocketProgram};
 
 impl Serialize for Arch {
@@ -61,14 +61,14 @@ macro_rules! programs {
 
 programs!(Program, LongProgram, SocketProgram);
 
-impl Serialize for CallSet {
+impl Serialize for SyscallSet {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.ranges().serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for CallSet {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<CallSet, D::Error> {
-        Ok(CallSet::from_ranges(Vec::<(u32, u32)>::deserialize(deserializer)?))
+impl<'de> Deserialize<'de> for SyscallSet {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<SyscallSet, D::Error> {
+        Ok(SyscallSet::from_ranges(Vec::<(u32, u32)>::deserialize(deserializer)?))
     }
 }

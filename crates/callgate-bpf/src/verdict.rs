@@ -87,37 +87,37 @@ impl Verdict {
         }
     }
 
-    /// The severity of the action; smaller is more severe, and data does not count. The kernel compares the
-    /// verdicts of stacked filters by this number, the action as a signed value
-    /// (`kernel/seccomp.c`, `ACTION_ONLY`, since Linux 4.14).
+    /// The precedence of the action: greater is higher, and data does not count. Of the verdicts of
+    /// stacked filters the kernel keeps the one with the smallest action as a signed number
+    /// (`ACTION_ONLY` in `kernel/seccomp.c`, since Linux 4.14); this is the complement of that number.
     ///
     /// ```
     /// use callgate_bpf::Verdict;
-    /// assert!(Verdict::KILL_PROCESS.severity() < Verdict::KILL_THREAD.severity());
-    /// assert!(Verdict::errno(1).severity() < Verdict::ALLOW.severity());
-    /// assert_eq!(Verdict::errno(1).severity(), Verdict::errno(38).severity());
+    /// assert!(Verdict::KILL_PROCESS.precedence() > Verdict::KILL_THREAD.precedence());
+    /// assert!(Verdict::errno(1).precedence() > Verdict::ALLOW.precedence());
+    /// assert_eq!(Verdict::errno(1).precedence(), Verdict::errno(38).precedence());
     /// ```
-    pub const fn severity(self) -> i32 {
-        (self.0 & 0xffff_0000) as i32
+    pub const fn precedence(self) -> i32 {
+        !((self.0 & 0xffff_0000) as i32)
     }
 
     /// The verdict that the kernel keeps of two filters of a stack, `self` being that of the newer one:
-    /// that with the more severe action, and `self` when both have the same action, its data included.
-    /// One iteration of the loop in `seccomp_run_filters` (`kernel/seccomp.c`).
+    /// that whose action has higher precedence, and `self` when both have the same action, its data
+    /// included. One iteration of the loop in `seccomp_run_filters` (`kernel/seccomp.c`).
     ///
     /// ```
     /// use callgate_bpf::Verdict;
-    /// assert_eq!(Verdict::LOG.or_more_severe(Verdict::errno(1)), Verdict::errno(1));
-    /// assert_eq!(Verdict::errno(38).or_more_severe(Verdict::errno(1)), Verdict::errno(38));
+    /// assert_eq!(Verdict::LOG.or_higher_precedence(Verdict::errno(1)), Verdict::errno(1));
+    /// assert_eq!(Verdict::errno(38).or_higher_precedence(Verdict::errno(1)), Verdict::errno(38));
     /// ```
     #[inline(always)]
     #[must_use]
-    pub const fn or_more_severe(self, older: Verdict) -> Verdict {
-        if older.severity() < self.severity() { older } else { self }
+    pub const fn or_higher_precedence(self, older: Verdict) -> Verdict {
+        if older.precedence() > self.precedence() { older } else { self }
     }
 
     /// The kernel's verdict when the filters of a stack return these, the newest filter first. Without
-    /// filters it is ALLOW; so data of ALLOW never count.
+    /// filters it is ALLOW, so the data of ALLOW is never kept.
     ///
     /// ```
     /// use callgate_bpf::Verdict;
@@ -127,7 +127,7 @@ impl Verdict {
     /// ```
     #[inline(always)]
     pub fn of_stack(newest_first: impl IntoIterator<Item = Verdict>) -> Verdict {
-        newest_first.into_iter().fold(Verdict::ALLOW, Verdict::or_more_severe)
+        newest_first.into_iter().fold(Verdict::ALLOW, Verdict::or_higher_precedence)
     }
 
     /// Whether the syscall runs under this verdict (ALLOW or LOG).

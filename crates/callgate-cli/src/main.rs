@@ -9,7 +9,6 @@
 //! - [`report`], [`output`], [`json`], [`text`]: messages, results and their formats.
 #![deny(unsafe_code)]
 
-mod call;
 mod cli;
 mod commands;
 mod emit;
@@ -24,6 +23,7 @@ mod signals;
 mod smt2;
 mod source;
 mod stopwatch;
+mod syscall;
 mod text;
 
 use std::process::ExitCode;

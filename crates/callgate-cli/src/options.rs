@@ -7,6 +7,7 @@ use std::str::FromStr;
 use callgate::codegen::{Aim, Count, Model, Weights};
 use callgate::compile;
 use callgate::counts::{self, ReadCounts};
+use callgate::diagnostic::Diagnostics;
 use callgate::diagram::Budget;
 use callgate::frontend::{CapSet, oci};
 use callgate::syscalls::KernelVersion;
@@ -416,7 +417,7 @@ impl CompileOptions {
                 let place = Place::of_path(path);
                 let first = arches.first().copied().map_or_else(native_arch, Ok)?;
                 let mut reader = counts::CountReader::new(first, strict);
-                let failed = |errors| Failure::of(place.name(), errors);
+                let failed = |errors: Diagnostics| Failure::of(place.name(), errors);
                 place.read_log(|piece| reader.push(piece).map_err(failed))?;
                 let ReadCounts { counts, warnings } = reader.finish().map_err(failed)?;
                 report::warn_all(&place.name(), &warnings);

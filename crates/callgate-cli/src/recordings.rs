@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::Path;
 
 use callgate::Arch;
+use callgate::diagnostic::Diagnostics;
 use callgate::read::{ReadOptions, RecordingReader};
 use callgate::recording::Recording;
 
@@ -57,7 +58,7 @@ pub(crate) fn read_all<P: AsRef<Path>>(
 fn read(file: &Path, options: &ReadOptions) -> Result<NamedRecording> {
     let place = Place::of_path(file);
     let name = place.name();
-    let failed = |errors| Failure::of(&name, errors);
+    let failed = |errors: Diagnostics| Failure::of(&name, errors);
     let mut reader = RecordingReader::new(options);
     place.read_log(|piece| reader.push(piece).map_err(failed))?;
     let read = reader.finish().map_err(failed)?;

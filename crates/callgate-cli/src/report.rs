@@ -49,8 +49,8 @@ impl Failure {
     }
 
     /// All errors (and the warnings between them) of an input.
-    pub(crate) fn of(origin: impl Into<String>, messages: Vec<Diagnostic>) -> Failure {
-        Failure::of_messages(Some(origin.into()), messages)
+    pub(crate) fn of(origin: impl Into<String>, messages: impl Into<Vec<Diagnostic>>) -> Failure {
+        Failure::of_messages(Some(origin.into()), messages.into())
     }
 
     fn of_messages(origin: Option<String>, messages: Vec<Diagnostic>) -> Failure {

@@ -114,7 +114,7 @@ impl Weights {
         for (index, arch) in arches.iter().enumerate() {
             let token = arch.token();
             let numbers = store.follow(filter, Word::ARCH, token);
-            for (nr, name) in arch.calls() {
+            for (nr, name) in arch.syscalls() {
                 let always_allowed =
                     store.as_verdict(store.follow(numbers, Word::NR, nr)) == Some(Verdict::ALLOW);
                 let weight = match &self.0 {

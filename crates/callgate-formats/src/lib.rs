@@ -35,7 +35,7 @@
 //!
 //! 1. Create the directory `src/<language>/`. Its `mod.rs` describes the language with sources, says what is ignored
 //!    and what is an error, and re-exports an options type and `read(&str, &…Options) -> Result<Profile,
-//!    Vec<Diagnostic>>`. See [`oci`] for an example.
+//!    Diagnostics>`. See [`oci`] for an example.
 //! 2. If the language is written in JSON or YAML, parse it with [`syntax::json::parse`] or [`syntax::yaml::parse`] and
 //!    walk the tree with [`syntax::reader::Reader`]. Otherwise write `<language>/parse.rs`, which gives every part of
 //!    the text its byte offset, and collect messages in [`diagnostics::messages::Messages`]. Report all errors, not

@@ -8,7 +8,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 
 use callgate::bpf::{Insn, Op, Program};
 use callgate::compile::{Options, compile};
-use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
 use callgate::random::Rng;
 use callgate::{Arch, Endian, SeccompData, Verdict, Word};
 use callgate_linux::{FilterFlags, ProbeAnswer, install, probe};
@@ -43,16 +43,16 @@ fn offset(arg: u8) -> u32 {
 }
 
 /// Probes the kernel's verdicts under a program, which must be those of the interpreter.
-fn agree(program: &Program, calls: Vec<(u32, [u64; 6])>) {
+fn agree(program: &Program, syscalls: Vec<(u32, [u64; 6])>) {
     let arch = Arch::native().unwrap().token();
-    let calls: Vec<SeccompData> = calls
+    let syscalls: Vec<SeccompData> = syscalls
         .into_iter()
         .map(|(nr, args)| SeccompData { nr, arch, args, ..SeccompData::default() })
         .collect();
-    let answers = probe(program, &calls).unwrap();
-    assert_eq!(answers.len(), calls.len());
+    let answers = probe(program, &syscalls).unwrap();
+    assert_eq!(answers.len(), syscalls.len());
     let engines = engines(program);
-    for (data, answer) in calls.iter().zip(answers) {
+    for (data, answer) in syscalls.iter().zip(answers) {
         let verdict = program.run(data, endian()).verdict;
         assert_eq!(answer, ProbeAnswer::Verdict(verdict), "{data:x?}\n{program:?}");
         for (kind, engine) in &engines {
@@ -120,17 +120,17 @@ fn generated_programs_mean_the_same() -> TestResult {
         let mut values = Vec::new();
         let mut rules: Vec<Rule> = (0..12)
             .map(|i| Rule {
-                calls: CallSet::range(FIRST + i * 2, FIRST + i * 2 + rng.below(4) as u32),
+                syscalls: SyscallSet::range(FIRST + i * 2, FIRST + i * 2 + rng.below(4) as u32),
                 when: condition(&mut rng, &mut values),
                 verdict: Verdict::errno(200 + rng.below(5) as u16),
             })
             .collect();
-        let others = CallSet::range(0, FIRST - 1);
-        rules.push(Rule { calls: others, when: Condition::always(), verdict: Verdict::ALLOW });
+        let others = SyscallSet::range(0, FIRST - 1);
+        rules.push(Rule { syscalls: others, when: Condition::always(), verdict: Verdict::ALLOW });
         let section = Section::new(arch, rules, Verdict::errno(4095));
         let policy = Policy::new(vec![section], Verdict::errno(1)).unwrap();
         let program = compile(&policy, &Options::default()).unwrap().program;
-        let calls = (0..400)
+        let syscalls = (0..400)
             .map(|_| {
                 let nr = FIRST + rng.below(28) as u32;
                 let args = std::array::from_fn(|_| {
@@ -140,7 +140,7 @@ fn generated_programs_mean_the_same() -> TestResult {
                 (nr, args)
             })
             .collect();
-        agree(&program, calls);
+        agree(&program, syscalls);
     }
     Ok(())
 }
@@ -191,15 +191,15 @@ const INTERESTING: [u64; 16] = [
 ];
 
 fn operands() -> Vec<(u32, [u64; 6])> {
-    let mut calls = Vec::new();
+    let mut syscalls = Vec::new();
     for a in INTERESTING {
         for x in INTERESTING {
             for shift in [0, 11, 22] {
-                calls.push((FIRST, [a, x, 0, 0, 0, shift]));
+                syscalls.push((FIRST, [a, x, 0, 0, 0, shift]));
             }
         }
     }
-    calls
+    syscalls
 }
 
 fn arithmetic_with_x_means_the_same() -> TestResult {
@@ -273,16 +273,16 @@ fn random_programs_mean_the_same() -> TestResult {
             // No room for an errno in place of each value.
             continue;
         }
-        let calls: Vec<SeccompData> = (0..40)
+        let syscalls: Vec<SeccompData> = (0..40)
             .map(|_| {
                 let nr = FIRST + rng.below(3) as u32;
                 let args = std::array::from_fn(|_| value(&mut rng));
                 SeccompData { nr, arch, args, ..SeccompData::default() }
             })
             .collect();
-        let answers = probe(&program, &calls).unwrap();
+        let answers = probe(&program, &syscalls).unwrap();
         let engines = engines(&program);
-        for (data, answer) in calls.iter().zip(answers) {
+        for (data, answer) in syscalls.iter().zip(answers) {
             // Divisions by zero, and what depends on the instruction pointer.
             let ProbeAnswer::Verdict(verdict) = answer else { continue };
             asked += 1;
@@ -335,7 +335,7 @@ fn nothing_is_executed_whatever_the_verdict() -> TestResult {
         .filter_map(|name| arch.number(name))
         .chain([u32::MAX, 0x8000_0000, 0x4000_0000, 0x4000_003c, 100_000])
         .collect();
-    let calls: Vec<(u32, [u64; 6])> = rng.iter().map(|nr| (*nr, [0, 1, 2, 3, 4, 5])).collect();
+    let syscalls: Vec<(u32, [u64; 6])> = rng.iter().map(|nr| (*nr, [0, 1, 2, 3, 4, 5])).collect();
     for verdict in
         [Verdict::ALLOW, Verdict::KILL_PROCESS, Verdict::KILL_THREAD, Verdict::LOG, Verdict(77)]
     {
@@ -345,7 +345,7 @@ fn nothing_is_executed_whatever_the_verdict() -> TestResult {
             Insn::new(Op::RetK, Verdict::errno(1).0),
             Insn::new(Op::RetK, verdict.0),
         ]);
-        agree(&program.unwrap(), calls.clone());
+        agree(&program.unwrap(), syscalls.clone());
     }
     Ok(())
 }
@@ -358,10 +358,11 @@ fn syscalls_that_cannot_be_probed_are_not_probed() -> TestResult {
         Insn::new(Op::LdWordAbs, Word::IP_LOW.offset(endian())),
         Insn::new(Op::RetK, Verdict::ALLOW.0),
     ]);
-    let call = |nr, arch| SeccompData { nr, arch, ..SeccompData::default() };
-    let calls = [call(0, arch.token()), call(1, arch.token()), call(0, arch.token() ^ 1)];
+    let syscall = |nr, arch| SeccompData { nr, arch, ..SeccompData::default() };
+    let syscalls =
+        [syscall(0, arch.token()), syscall(1, arch.token()), syscall(0, arch.token() ^ 1)];
     let allowed = ProbeAnswer::Verdict(Verdict::ALLOW);
-    let answers = probe(&program.unwrap(), &calls).unwrap();
+    let answers = probe(&program.unwrap(), &syscalls).unwrap();
     assert_eq!(answers, [allowed, ProbeAnswer::NotAsked, ProbeAnswer::NotAsked]);
     Ok(())
 }

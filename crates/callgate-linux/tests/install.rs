@@ -9,7 +9,7 @@ use callgate_linux::{FilterFlags, install, kernel};
 use callgate_testing::{Need, Skip, TestResult};
 
 callgate_testing::tests![
-    a_denied_call_gets_its_errno,
+    a_denied_syscall_gets_its_errno,
     flags_are_accepted,
     a_flag_for_listeners_is_refused_without_one,
     the_budget_of_a_task_is_explained,
@@ -36,7 +36,7 @@ fn in_a_thread(test: impl FnOnce() + Send + 'static) {
     std::thread::spawn(test).join().unwrap();
 }
 
-fn a_denied_call_gets_its_errno() -> TestResult {
+fn a_denied_syscall_gets_its_errno() -> TestResult {
     in_a_thread(|| {
         assert!(getppid().is_ok());
         install(&deny_getppid(Verdict::errno(libc::EMFILE as u16)), FilterFlags::NONE).unwrap();

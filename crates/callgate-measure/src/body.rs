@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
-use crate::calls::StandIn;
 use crate::cold::Clutter;
-use crate::raw::{self, RawCall, system_call};
+use crate::raw::{self, RawSyscall, system_call};
+use crate::syscalls::StandIn;
 
 /// Why a body was not measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ fn now() -> Result<u64, Trouble> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
     /// One syscall.
-    Call(RawCall),
+    Syscall(RawSyscall),
     /// `close(dup(0))`, `getpid`, `getuid`, `umask(022)`: the loop of UnixBench's "syscall".
     UnixBench,
     /// `open("/dev/zero")`, `read` of one byte, `close`.
@@ -39,8 +39,8 @@ pub enum Body {
 }
 
 impl From<StandIn> for Body {
-    fn from(call: StandIn) -> Body {
-        Body::Call(call.raw())
+    fn from(syscall: StandIn) -> Body {
+        Body::Syscall(syscall.raw())
     }
 }
 
@@ -53,7 +53,7 @@ impl Body {
                 clutter.touch();
             }),
             // The loop contains nothing but the syscall.
-            (None, Body::Call(RawCall { nr, args })) => {
+            (None, Body::Syscall(RawSyscall { nr, args })) => {
                 let start = now()?;
                 for _ in 0..count {
                     // SAFETY: calls come from `calls.rs`, where they write to no memory and change nothing.
@@ -91,7 +91,7 @@ impl Body {
             unsafe { system_call(nr, [arg, 0, 0, 0, 0, 0]) }
         };
         match self {
-            Body::Call(RawCall { nr, args }) => {
+            Body::Syscall(RawSyscall { nr, args }) => {
                 // SAFETY: as in `run`.
                 unsafe { system_call(*nr, *args) };
             }

@@ -33,7 +33,6 @@
 //! ```
 
 mod body;
-mod calls;
 pub mod chart;
 mod cold;
 pub mod engines;
@@ -47,15 +46,16 @@ pub mod report;
 mod setting;
 pub mod stats;
 mod subject;
+mod syscalls;
 mod worker;
 pub mod workload;
 
 pub use body::Body;
-pub use calls::{StandIn, choose};
 pub use cold::Cold;
 pub use interrupt::on_ctrl_c;
 pub use measure::{Estimate, Mean, Plan, Samples, measure};
-pub use raw::{RawCall, allowed_cpus};
+pub use raw::{RawSyscall, allowed_cpus};
 pub use setting::setting;
 pub use subject::{Subject, SubjectError, Treatment};
+pub use syscalls::{StandIn, choose};
 pub use worker::{Batches, MeasureError};

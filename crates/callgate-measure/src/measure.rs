@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mean_is_precise_though_a_rare_call_is_not() {
+    fn a_mean_is_precise_though_a_rare_syscall_is_not() {
         // The second body differs by 50 ns between identical subjects.
         let samples = steady_bodies([vec![100.0, 100.0], vec![200.0, 200.0], vec![100.0, 150.0]]);
         let mean = |rare| Mean { title: "mean".to_owned(), weights: vec![1.0 - rare, rare] };

@@ -6,7 +6,7 @@ use libc::c_long;
 
 /// A system call with its arguments, which must not make the kernel write to memory of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RawCall {
+pub struct RawSyscall {
     pub(crate) nr: c_long,
     pub(crate) args: [u64; 6],
 }
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_return_errnos() {
+    fn syscalls_return_errnos() {
         // SAFETY: closing no file does nothing.
         let closed = unsafe { system_call(libc::SYS_close, [u64::MAX, 0, 0, 0, 0, 0]) };
         assert_eq!(closed, -i64::from(libc::EBADF));

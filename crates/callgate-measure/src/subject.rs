@@ -115,7 +115,7 @@ impl Subject {
 }
 
 /// A syscall of this machine as filters see it; `None` on an unsupported architecture.
-pub(crate) fn call_data(nr: u32, args: [u64; 6]) -> Option<SeccompData> {
+pub(crate) fn syscall_data(nr: u32, args: [u64; 6]) -> Option<SeccompData> {
     let arch = Arch::native()?.token();
     Some(SeccompData { nr, arch, args, ..SeccompData::default() })
 }

@@ -13,7 +13,7 @@ const X86_64: u32 = Arch::X86_64.token();
 /// The seccomp filters among the workloads.
 fn filters() -> Vec<(String, Program, Endian, Vec<SeccompData>)> {
     let filter = |workload: workloads::Workload| match workload.inputs {
-        EngineInputs::Calls { program, endian, cold, .. } => {
+        EngineInputs::Syscalls { program, endian, cold, .. } => {
             Some((workload.name, program, endian, cold))
         }
         EngineInputs::Packets { .. } => None,
@@ -46,21 +46,21 @@ fn stacked_engines_return_the_kernels_verdict() {
         let stacked =
             programs.iter().map(|program| Description::program(program, endian)).collect();
         let meaning = stack::Stack::new(stacked).unwrap();
-        let calls: Vec<SeccompData> = programs
+        let syscalls: Vec<SeccompData> = programs
             .iter()
-            .flat_map(|program| workloads::calls(program, X86_64, &mut rng))
+            .flat_map(|program| workloads::syscalls(program, X86_64, &mut rng))
             .step_by(97)
             .collect();
         for &kind in EngineKind::ALL {
             let engine = Stack::of_kind(kind, programs, endian).unwrap();
-            for data in &calls {
+            for data in &syscalls {
                 assert_eq!(engine.verdict(data), meaning.run(data), "{kind}: {data:x?}");
             }
         }
         let decoded = Stack::new(programs.iter().map(|program| Decoded::new(program, endian)));
         let cached = Cached::of_stack(decoded, programs, endian, &[Arch::X86_64, Arch::X32]);
         let merged = stack::merge(&meaning, &[Arch::X86_64], &Default::default()).unwrap();
-        for data in &calls {
+        for data in &syscalls {
             let expected = meaning.run(data);
             assert_eq!(cached.verdict(data), expected, "{data:x?}");
             assert_eq!(merged.compiled.program.run(data, endian).verdict, expected, "{data:x?}");

@@ -38,10 +38,10 @@ fn long(comparisons: usize) -> Program {
     program(&insns)
 }
 
-fn plan(subjects: Vec<Subject>, calls: &[StandIn]) -> Plan {
+fn plan(subjects: Vec<Subject>, syscalls: &[StandIn]) -> Plan {
     Plan {
         subjects,
-        bodies: calls.iter().copied().map(Body::from).collect(),
+        bodies: syscalls.iter().copied().map(Body::from).collect(),
         mean: None,
         batches: Batches { count: 5, iterations: 200, warm_up: 50, ..Batches::default() },
         min_rounds: 5,
@@ -155,11 +155,11 @@ fn is_well_formed(page: &str) {
 
 fn nothing_dies_whatever_a_filter_says() -> TestResult {
     needs_seccomp()?;
-    let calls = [StandIn::find("getpid").unwrap(), StandIn::find("socket").unwrap()];
+    let syscalls = [StandIn::find("getpid").unwrap(), StandIn::find("socket").unwrap()];
     for verdict in [Verdict::KILL_PROCESS, Verdict::KILL_THREAD, Verdict::trap(1), Verdict::LOG] {
         let subjects =
             vec![Subject::none(), Subject::new("deadly", [program(&[ret(verdict)])]).unwrap()];
-        let samples = measure(&plan(subjects, &calls), &mut |_| {}).unwrap();
+        let samples = measure(&plan(subjects, &syscalls), &mut |_| {}).unwrap();
         assert!(samples.estimate(1, 1).is_some());
     }
     Ok(())
@@ -194,7 +194,7 @@ fn what_cannot_be_measured_says_why() -> TestResult {
     Ok(())
 }
 
-fn calls_are_chosen_that_show_what_filters_do() -> TestResult {
+fn syscalls_are_chosen_that_show_what_filters_do() -> TestResult {
     needs_seccomp()?;
     let nr = |name| StandIn::find(name).unwrap().data().nr;
     let subject = Subject::new(
@@ -210,7 +210,7 @@ fn calls_are_chosen_that_show_what_filters_do() -> TestResult {
         ])],
     );
     let chosen = choose(&[subject.unwrap()]);
-    let names: Vec<&str> = chosen.iter().map(|call| call.name).collect();
+    let names: Vec<&str> = chosen.iter().map(|syscall| syscall.name).collect();
     assert_eq!(names, ["getpid", "read", "socket"]);
     Ok(())
 }
@@ -247,14 +247,14 @@ fn every_experiment_can_be_set_up_and_measured() -> TestResult {
 }
 
 /// `BLESS=1` writes the table into the document.
-fn the_document_lists_the_calls() -> TestResult {
+fn the_document_lists_the_syscalls() -> TestResult {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/measuring.md");
     let text = std::fs::read_to_string(path).unwrap();
     let (head, tail) = text.split_once("<!-- calls -->\n").unwrap();
     let (old, tail) = tail.split_once("<!-- end -->\n").unwrap();
     let mut table = String::from("| arguments | syscalls | effect |\n|---|---|---|\n");
-    for (args, calls, effect) in StandIn::groups() {
-        let names: Vec<String> = calls.iter().map(|name| format!("`{name}`")).collect();
+    for (args, syscalls, effect) in StandIn::groups() {
+        let names: Vec<String> = syscalls.iter().map(|name| format!("`{name}`")).collect();
         table += &format!("| {args} | {} | {effect} |\n", names.join(" "));
     }
     if std::env::var_os("BLESS").is_some() {
@@ -270,7 +270,7 @@ callgate_testing::tests![
     a_cold_call_is_measured,
     nothing_dies_whatever_a_filter_says,
     what_cannot_be_measured_says_why,
-    calls_are_chosen_that_show_what_filters_do,
+    syscalls_are_chosen_that_show_what_filters_do,
     every_experiment_can_be_set_up_and_measured,
-    the_document_lists_the_calls,
+    the_document_lists_the_syscalls,
 ];

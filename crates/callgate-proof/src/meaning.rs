@@ -16,10 +16,10 @@ use crate::policy::Policy;
 /// use callgate_bpf::{Arch, Endian, Insn, Op, Program, Verdict};
 /// use callgate_proof::Meaning;
 /// use callgate_proof::diagram::Budget;
-/// use callgate_proof::policy::{CallSet, Condition, Policy, Rule, Section};
+/// use callgate_proof::policy::{SyscallSet, Condition, Policy, Rule, Section};
 ///
 /// let token = Arch::X86_64.token();
-/// let deny = Rule { calls: CallSet::one(59), when: Condition::always(), verdict: Verdict::errno(1) };
+/// let deny = Rule { syscalls: SyscallSet::one(59), when: Condition::always(), verdict: Verdict::errno(1) };
 /// let section = Section::new(Arch::X86_64, vec![deny], Verdict::ALLOW);
 /// let policy = Policy::new(vec![section], Verdict::KILL_PROCESS)?;
 ///

@@ -4,7 +4,7 @@ use callgate_bpf::{Arch, Endian, Insn, LongProgram, Op, Program, SeccompData, Ve
 use callgate_proof::Meaning;
 use callgate_proof::diagram::from_program::{Execution, Next, Step};
 use callgate_proof::diagram::{Budget, Func, Split, Store};
-use callgate_proof::policy::{CallSet, Condition, Policy, Rule, Section};
+use callgate_proof::policy::{Condition, Policy, Rule, Section, SyscallSet};
 
 fn verdict(store: &mut Store, errno: u16) -> Func {
     store.verdict(Verdict::errno(errno)).unwrap()
@@ -117,7 +117,7 @@ fn an_execution_has_the_states_of_each_instruction() {
 #[test]
 fn nodes_are_attributed_to_the_syscall_that_created_them() {
     let rule = |nr, errno| Rule {
-        calls: CallSet::one(nr),
+        syscalls: SyscallSet::one(nr),
         when: Condition::always(),
         verdict: Verdict::errno(errno),
     };
@@ -151,7 +151,7 @@ fn a_policy_has_the_architectures_and_the_byte_order_of_its_sections() {
 #[test]
 fn the_other_abi_of_a_section_ends_where_its_own_numbers_begin() {
     let x86_64 = Section::new(Arch::X86_64, Vec::new(), Verdict::ALLOW).other_abi();
-    assert_eq!(x86_64, CallSet::range(0x4000_0000, 0xffff_fffe));
+    assert_eq!(x86_64, SyscallSet::range(0x4000_0000, 0xffff_fffe));
     let x32 = Section::new(Arch::X32, Vec::new(), Verdict::ALLOW).other_abi();
-    assert_eq!(x32, CallSet::range(0, 0x3fff_ffff));
+    assert_eq!(x32, SyscallSet::range(0, 0x3fff_ffff));
 }

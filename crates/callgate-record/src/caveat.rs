@@ -14,7 +14,7 @@ impl Note {
             Note::Listens => ("listener-refused", Effect::Altered, None),
             Note::Untraced(threads) => ("unrecorded-threads", Effect::Incomplete, Some(*threads)),
             Note::Failed(_) => ("recorder-failed", Effect::Incomplete, None),
-            Note::Denied(calls) => ("denied-calls", Effect::Excess, *calls),
+            Note::Denied(syscalls) => ("denied-calls", Effect::Excess, *syscalls),
             Note::UnseenEnds(ends) => ("unseen-ends", Effect::Altered, threads(ends)),
             Note::UnknownStatus => ("unknown-status", Effect::Altered, None),
             Note::EndedOthers(others) => ("ended-by-recorder", Effect::Altered, threads(others)),

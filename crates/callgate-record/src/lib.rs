@@ -47,4 +47,4 @@ pub use note::Note;
 pub use outcome::{Recorded, ended_by, exit_status};
 pub use record::{record, record_to};
 pub use save::Save;
-pub use tally::MAX_CALLS;
+pub use tally::MAX_SYSCALLS;

@@ -24,7 +24,7 @@ pub struct Recorded {
     pub time: Duration,
     /// How much recording added to the cheapest syscall, measured before the command started. If another recorder
     /// already used the tracepoint, how much this one added to that.
-    pub cost_per_call: Duration,
+    pub cost_per_syscall: Duration,
     /// Remarks on the run.
     pub notes: Vec<Note>,
 }

@@ -85,7 +85,7 @@ pub fn record_to(
         why_not_tracepoint,
         status: status.unwrap_or(0),
         time,
-        cost_per_call: cost,
+        cost_per_syscall: cost,
         notes,
     })
 }

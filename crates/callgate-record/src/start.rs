@@ -76,7 +76,7 @@ pub(super) enum Stopped {
 
 impl Started {
     /// Forks. The child waits until it is traced, or just before the `execve`. `unrecorded`: the result of
-    /// [`time_of_a_call`] without recording.
+    /// [`time_of_a_syscall`] without recording.
     pub(super) fn new(command: &Command, mark: Mark, unrecorded: Duration) -> io::Result<Started> {
         let memory = SharedWords::new(WORDS)?;
         // SAFETY: the child only runs `become_command`, which takes no lock, allocates nothing and never
@@ -182,7 +182,7 @@ fn become_command(command: &Command, mark: Mark, words: &[AtomicU32]) -> ! {
             libc::syscall(libc::SYS_getppid, a as c_long, b as c_long);
         },
     }
-    let took = time_of_calls(mark.trials()).as_nanos();
+    let took = time_of_syscalls(mark.trials()).as_nanos();
     words[WITH].store(took.try_into().unwrap_or(u32::MAX), Ordering::Release);
     tell(words, CHILD, RECORDED);
     wait_for_parent(words);
@@ -191,12 +191,12 @@ fn become_command(command: &Command, mark: Mark, words: &[AtomicU32]) -> ! {
 }
 
 /// How long the cheapest syscall takes in this process.
-pub(super) fn time_of_a_call() -> Duration {
-    time_of_calls(50)
+pub(super) fn time_of_a_syscall() -> Duration {
+    time_of_syscalls(50)
 }
 
 /// The time per syscall in the fastest of [`ROUNDS`] rounds of `count` syscalls.
-fn time_of_calls(count: u32) -> Duration {
+fn time_of_syscalls(count: u32) -> Duration {
     let mut best = Duration::MAX;
     for _ in 0..ROUNDS {
         let start = Instant::now();

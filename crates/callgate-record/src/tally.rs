@@ -1,13 +1,13 @@
 //! Counters of syscalls, bounded in number.
 
-use callgate::recording::{ArgValues, CallId, Recording};
+use callgate::recording::{ArgValues, Recording, SyscallId};
 
 /// How many different syscalls a recording holds: more than any ABI has. A program that uses random syscall
 /// numbers exceeds the limit; then the rest is counted as lost. The tracepoint method uses 0.9 MB of kernel memory
 /// per processor for them.
-pub const MAX_CALLS: usize = 512;
+pub const MAX_SYSCALLS: usize = 512;
 
-/// A recording with at most [`MAX_CALLS`] different syscalls.
+/// A recording with at most [`MAX_SYSCALLS`] different syscalls.
 #[derive(Clone, Default)]
 pub(super) struct Tally {
     pub(super) recording: Recording,
@@ -16,14 +16,14 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    fn has_room_for(&self, call: CallId) -> bool {
-        self.recording.get(call).is_some() || self.recording.calls().len() < MAX_CALLS
+    fn has_room_for(&self, syscall: SyscallId) -> bool {
+        self.recording.get(syscall).is_some() || self.recording.syscalls().len() < MAX_SYSCALLS
     }
 
     /// Counts one syscall with its arguments.
-    pub(super) fn count(&mut self, call: CallId, args: &[u64; 6]) {
-        if self.has_room_for(call) {
-            self.recording.observe(call, args);
+    pub(super) fn count(&mut self, syscall: SyscallId, args: &[u64; 6]) {
+        if self.has_room_for(syscall) {
+            self.recording.observe(syscall, args);
         } else {
             self.lost = self.lost.saturating_add(1);
         }
@@ -32,12 +32,12 @@ impl Tally {
     /// Adds syscalls that were counted elsewhere.
     pub(super) fn add(
         &mut self,
-        call: CallId,
+        syscall: SyscallId,
         count: u64,
         args: impl IntoIterator<Item = ArgValues>,
     ) {
-        if self.has_room_for(call) {
-            self.recording.add(call, count, args);
+        if self.has_room_for(syscall) {
+            self.recording.add(syscall, count, args);
         } else {
             self.lost = self.lost.saturating_add(count);
         }
@@ -45,6 +45,6 @@ impl Tally {
 
     /// Whether the recording has a syscall of this name.
     pub(super) fn called(&self, name: &str) -> bool {
-        self.recording.calls().any(|(call, _)| call.name() == Some(name))
+        self.recording.syscalls().any(|(syscall, _)| syscall.name() == Some(name))
     }
 }

@@ -20,7 +20,7 @@ const GET_SYSCALL_INFO: PtraceRequest = 0x420e;
 
 /// A syscall that is about to be executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Call {
+pub(super) struct Syscall {
     /// The arch token.
     pub(super) arch: u32,
     pub(super) nr: u32,
@@ -92,7 +92,7 @@ pub(super) fn event_message(pid: pid_t) -> io::Result<pid_t> {
 }
 
 /// The syscall at whose start a tracee is stopped; `None` if it is stopped elsewhere.
-pub(super) fn call(pid: pid_t) -> io::Result<Option<Call>> {
+pub(super) fn syscall(pid: pid_t) -> io::Result<Option<Syscall>> {
     let mut info = CallInfo::default();
     let size = size_of::<CallInfo>();
     // SAFETY: the kernel writes at most `size` bytes at the pointer, which is valid for them; each
@@ -102,8 +102,8 @@ pub(super) fn call(pid: pid_t) -> io::Result<Option<Call>> {
         return Err(io::Error::last_os_error());
     }
     let CallInfo { arch, ip, nr, args, .. } = info;
-    let call = Call { arch, nr: nr as u32, ip, args };
-    Ok(matches!(info.op, ENTRY | SECCOMP).then_some(call))
+    let syscall = Syscall { arch, nr: nr as u32, ip, args };
+    Ok(matches!(info.op, ENTRY | SECCOMP).then_some(syscall))
 }
 
 /// Eight bytes of a tracee's memory.
@@ -225,9 +225,9 @@ impl Registers {
     }
 
     /// Whether the tracee is in this syscall.
-    pub(super) fn are_in(&self, call: &Call) -> bool {
-        let args = if call.arch == Arch::X86.token() { self.args_32 } else { self.args };
-        (self.nr, self.ip, args) == (call.nr, call.ip, call.args)
+    pub(super) fn are_in(&self, syscall: &Syscall) -> bool {
+        let args = if syscall.arch == Arch::X86.token() { self.args_32 } else { self.args };
+        (self.nr, self.ip, args) == (syscall.nr, syscall.ip, syscall.args)
     }
 }
 

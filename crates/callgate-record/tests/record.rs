@@ -7,10 +7,12 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use callgate::bpf::{Insn, Op, Program};
-use callgate::recording::{Bounds, CallId, MAX_VALUES, Recording, RecordingMethod};
+use callgate::recording::{Bounds, MAX_VALUES, Recording, RecordingMethod, SyscallId};
 use callgate::{Arch, Verdict};
 use callgate_linux::Command;
-use callgate_record::{MAX_CALLS, Note, RecordError, RecordMethod, Recorded, exit_status, record};
+use callgate_record::{
+    MAX_SYSCALLS, Note, RecordError, RecordMethod, Recorded, exit_status, record,
+};
 use callgate_testing::{Need, Skip, TestResult, needs_program};
 
 const SUBJECT: &str = env!("CARGO_BIN_EXE_record-subject");
@@ -73,18 +75,18 @@ fn record_by(method: RecordMethod, words: &[&str]) -> Result<Recorded, Skip> {
     try_record(method, words).map_err(|why| common::impossible(method, &why))
 }
 
-fn native(name: &str) -> CallId {
+fn native(name: &str) -> SyscallId {
     let arch = Arch::native().unwrap();
-    CallId::new(arch, arch.number(name).unwrap())
+    SyscallId::new(arch, arch.number(name).unwrap())
 }
 
-fn count(recording: &Recording, call: CallId) -> u64 {
-    recording.get(call).map_or(0, |seen| seen.count())
+fn count(recording: &Recording, syscall: SyscallId) -> u64 {
+    recording.get(syscall).map_or(0, |seen| seen.count())
 }
 
 /// The syscalls of each part of the subject, and how often it makes them.
-fn expected() -> Vec<(CallId, u64)> {
-    let mut calls: Vec<(CallId, u64)> = [
+fn expected() -> Vec<(SyscallId, u64)> {
+    let mut syscalls: Vec<(SyscallId, u64)> = [
         ("getppid", 400),
         ("rt_sigreturn", 50),
         ("getuid", 50),
@@ -103,20 +105,25 @@ fn expected() -> Vec<(CallId, u64)> {
     ]
     .map(|(name, count)| (native(name), count))
     .to_vec();
-    calls.push((CallId::new(native("read").arch, 999), 1));
+    syscalls.push((SyscallId::new(native("read").arch, 999), 1));
     if native("read").arch == Arch::X86_64 {
-        calls.push((CallId::new(Arch::X32, 0x4000_0000 | 39), 1));
-        calls.push((CallId::new(Arch::X86, 20), 7));
+        syscalls.push((SyscallId::new(Arch::X32, 0x4000_0000 | 39), 1));
+        syscalls.push((SyscallId::new(Arch::X86, 20), 7));
     }
-    calls
+    syscalls
 }
 
 fn no_syscall_is_missed(method: RecordMethod) -> TestResult {
     let recorded = record_by(method, &[SUBJECT])?;
     let recording = &recorded.recording;
-    for (call, expected) in expected() {
-        let name = call.name();
-        assert_eq!(count(recording, call), expected, "{name:?} {call:?} {:?}", recorded.method);
+    for (syscall, expected) in expected() {
+        let name = syscall.name();
+        assert_eq!(
+            count(recording, syscall),
+            expected,
+            "{name:?} {syscall:?} {:?}",
+            recorded.method
+        );
     }
     let run = &recording.runs()[0];
     assert_eq!((run.lost, run.from_execve, run.status), (0, true, Some(0)));
@@ -142,8 +149,8 @@ fn syscalls_that_the_recorders_own_filter_denies_are_counted(method: RecordMetho
     // Each test has a thread of its own, and only this one gets the filter.
     callgate_linux::install(&deny_getgid.unwrap(), callgate_linux::FilterFlags::NONE).unwrap();
     let recorded = record_by(method, &[SUBJECT])?;
-    for (call, expected) in expected() {
-        assert_eq!(count(&recorded.recording, call), expected, "{:?}", call.name());
+    for (syscall, expected) in expected() {
+        assert_eq!(count(&recorded.recording, syscall), expected, "{:?}", syscall.name());
     }
     Ok(())
 }
@@ -164,8 +171,8 @@ fn values_are_kept_as_filters_see_them(method: RecordMethod) -> TestResult {
 fn syscalls_beyond_the_limit_count_as_lost(method: RecordMethod) -> TestResult {
     let recorded = record_by(method, &[SUBJECT, "numbers"])?;
     let recording = &recorded.recording;
-    assert_eq!(recording.calls().len(), MAX_CALLS, "{:?}", recorded.method);
-    let kept = recording.calls().filter(|(call, _)| call.nr >= 10_000).count() as u64;
+    assert_eq!(recording.syscalls().len(), MAX_SYSCALLS, "{:?}", recorded.method);
+    let kept = recording.syscalls().filter(|(syscall, _)| syscall.nr >= 10_000).count() as u64;
     let lost = recording.runs()[0].lost;
     // The end of the program adds a few syscalls.
     assert!((600..610).contains(&(kept + lost)), "{kept} {lost} {:?}", recorded.method);
@@ -194,20 +201,20 @@ fn strace_counts_the_same(method: RecordMethod) -> TestResult {
         callgate::read::ReadOptions { arch: native("read").arch, strict: true, partial: false };
     let strace = callgate::read::read(&text, &options).unwrap().recording;
     let recorded = record_by(method, &[SUBJECT])?;
-    for (call, expected) in expected() {
+    for (syscall, expected) in expected() {
         // The log does not tell ABIs apart.
-        if [Arch::X86, Arch::X32].contains(&call.arch) {
+        if [Arch::X86, Arch::X32].contains(&syscall.arch) {
             continue;
         }
-        assert_eq!(count(&strace, call), expected, "{call:?} by strace");
-        assert_eq!(count(&recorded.recording, call), expected, "{call:?}");
+        assert_eq!(count(&strace, syscall), expected, "{syscall:?} by strace");
+        assert_eq!(count(&recorded.recording, syscall), expected, "{syscall:?}");
     }
-    for (call, _) in strace.calls() {
+    for (syscall, _) in strace.syscalls() {
         // The scheduler decides whether these are made at all.
         let timing =
             ["futex", "restart_syscall", "clock_nanosleep", "pause", "madvise", "sched_yield"];
-        if !call.name().is_some_and(|name| timing.contains(&name)) {
-            assert!(count(&recorded.recording, call) > 0, "{:?}", call.name());
+        if !syscall.name().is_some_and(|name| timing.contains(&name)) {
+            assert!(count(&recorded.recording, syscall) > 0, "{:?}", syscall.name());
         }
     }
     Ok(())

@@ -5,7 +5,7 @@
 //! - `a.s.left_r`: whether the arch is that of the section and no rule before `r` matches.
 
 use callgate_bpf::Arch;
-use callgate_bpf::syscalls::{CallSet, list_calls};
+use callgate_bpf::syscalls::{SyscallSet, list_syscalls};
 use callgate_proof::policy::{Cmp, Condition, Field, Policy, Section, Shape, Test};
 
 use crate::outcome::Outcomes;
@@ -34,13 +34,13 @@ fn rules(writer: &mut Writer, name: &str, section: &Section, outcomes: &mut Outc
     writer.define(&left(0), BOOL, &format!("(= arch {})", word(token)), "");
     for (number, rule) in section.rules.iter().enumerate() {
         let verdict = rule.verdict;
-        let names = list_calls(token, &rule.calls, None, shown(&rule.calls));
+        let names = list_syscalls(token, &rule.syscalls, None, shown(&rule.syscalls));
         let limited = if rule.when.is_always() { "" } else { " under a condition" };
         writer.comment(&format!("{verdict}{limited}: {names}"));
-        let calls = calls(&rule.calls);
+        let syscalls = syscalls(&rule.syscalls);
         let term = match condition(&rule.when).as_str() {
-            "true" => calls,
-            condition => format!("(and {calls} {condition})"),
+            "true" => syscalls,
+            condition => format!("(and {syscalls} {condition})"),
         };
         let matches = format!("{name}.match{number}");
         writer.define(&matches, BOOL, &term, "");
@@ -53,15 +53,15 @@ fn rules(writer: &mut Writer, name: &str, section: &Section, outcomes: &mut Outc
 }
 
 /// The number of names in the comment of a rule: all, except for large ranges.
-fn shown(calls: &CallSet) -> usize {
+fn shown(syscalls: &SyscallSet) -> usize {
     const ALL: u64 = 512;
-    let numbers = calls.ranges().iter().map(|(first, last)| u64::from(last - first) + 1);
+    let numbers = syscalls.ranges().iter().map(|(first, last)| u64::from(last - first) + 1);
     if numbers.sum::<u64>() <= ALL { ALL as usize } else { 16 }
 }
 
 /// Whether the number is in the set.
-fn calls(calls: &CallSet) -> String {
-    let ranges = calls.ranges().iter().map(|(first, last)| {
+fn syscalls(syscalls: &SyscallSet) -> String {
+    let ranges = syscalls.ranges().iter().map(|(first, last)| {
         if first == last {
             format!("(= nr {})", word(*first))
         } else {

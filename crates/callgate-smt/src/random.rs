@@ -2,7 +2,7 @@
 
 use callgate_bpf::random::Rng;
 use callgate_bpf::{Arch, Verdict};
-use callgate_proof::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate_proof::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
 
 /// Architectures that one filter may be for.
 const FAMILIES: [&[Arch]; 5] = [
@@ -64,9 +64,9 @@ fn rule(rng: &mut Rng) -> Rule {
         let width = if rng.below(4) == 0 { rng.below(6) as u32 } else { 0 };
         (first, first.saturating_add(width))
     });
-    let calls = CallSet::from_ranges(ranges.collect::<Vec<_>>());
+    let syscalls = SyscallSet::from_ranges(ranges.collect::<Vec<_>>());
     let when = if rng.below(3) == 0 { Condition::always() } else { condition(rng, 3) };
-    Rule { calls, when, verdict: verdict(rng) }
+    Rule { syscalls, when, verdict: verdict(rng) }
 }
 
 /// A condition with at most this many levels.

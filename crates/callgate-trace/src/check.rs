@@ -10,19 +10,19 @@
 //! ```
 //! use callgate_trace::check::{Certainty, check};
 //! use callgate_proof::diagram::Store;
-//! use callgate_proof::policy::{CallSet, Condition, Field, Policy, Rule, Section, Test};
-//! use callgate_trace::recording::{CallId, Recording};
+//! use callgate_proof::policy::{SyscallSet, Condition, Field, Policy, Rule, Section, Test};
+//! use callgate_trace::recording::{SyscallId, Recording};
 //! use callgate_bpf::{Arch, Verdict};
 //!
 //! // Allows only socket(2) with the family AF_UNIX.
 //! let unix = Condition::test(Test::eq(Field::arg_low(0).ok_or("argument 0")?, 1));
-//! let rules = vec![Rule { calls: CallSet::one(41), when: unix, verdict: Verdict::ALLOW }];
+//! let rules = vec![Rule { syscalls: SyscallSet::one(41), when: unix, verdict: Verdict::ALLOW }];
 //! let section = Section::new(Arch::X86_64, rules, Verdict::errno(1));
 //! let policy = Policy::new(vec![section], Verdict::KILL_PROCESS)?;
 //!
 //! let mut recording = Recording::default();
 //! for family in [1, 2] {
-//!     recording.observe(CallId::new(Arch::X86_64, 41), &[family, 1, 0, 0, 0, 0]);
+//!     recording.observe(SyscallId::new(Arch::X86_64, 41), &[family, 1, 0, 0, 0, 0]);
 //! }
 //! let mut store = Store::default();
 //! let filter = store.policy(&policy)?;
@@ -32,7 +32,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use crate::recording::{ArgValues, CallId, CallStats, Recording};
+use std::cmp::Reverse;
+
+use crate::recording::{ArgValues, Recording, SyscallId, SyscallStats};
 use callgate_bpf::data::{SeccompData, Word};
 use callgate_bpf::verdict::Verdict;
 use callgate_codegen::query;
@@ -43,7 +45,7 @@ use callgate_proof::policy::{Cmp, Condition, Field, Test};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The syscall.
-    pub call: CallId,
+    pub syscall: SyscallId,
     /// How often it was recorded.
     pub count: u64,
     /// The verdicts other than ALLOW, by descending precedence.
@@ -99,15 +101,15 @@ pub fn check(
 ) -> Result<Vec<Finding>, DiagramError> {
     let allow = store.verdict(Verdict::ALLOW)?;
     let mut findings = Vec::new();
-    for (call, stats) in recording.calls() {
-        let calls = store.restrict(filter, Word::ARCH, call.arch.token())?;
-        let mut verdict = store.restrict(calls, Word::NR, call.nr)?;
+    for (syscall, stats) in recording.syscalls() {
+        let syscalls = store.restrict(filter, Word::ARCH, syscall.arch.token())?;
+        let mut verdict = store.restrict(syscalls, Word::NR, syscall.nr)?;
         // The high halves of 32-bit registers are always 0.
-        for high in high_words().filter(|_| !call.arch.has_wide_registers()) {
+        for high in high_words().filter(|_| !syscall.arch.has_wide_registers()) {
             verdict = store.restrict(verdict, high, 0)?;
         }
         if verdict != allow {
-            findings.extend(CallQuery { store, allow, verdict, call, stats }.finding()?);
+            findings.extend(SyscallQuery { store, allow, verdict, syscall, stats }.finding()?);
         }
     }
     Ok(findings)
@@ -119,22 +121,22 @@ fn high_words() -> impl Iterator<Item = Word> {
 }
 
 /// The query for one syscall that is not always allowed.
-struct CallQuery<'a> {
+struct SyscallQuery<'a> {
     store: &'a mut Store,
     allow: Func,
     /// The verdict of the filter as a function of the arguments.
     verdict: Func,
-    call: CallId,
-    stats: &'a CallStats,
+    syscall: SyscallId,
+    stats: &'a SyscallStats,
 }
 
-impl CallQuery<'_> {
+impl SyscallQuery<'_> {
     fn finding(&mut self) -> Result<Option<Finding>, DiagramError> {
         let recorded = self.recorded()?;
         let within = self.store.select(recorded, self.verdict, self.allow)?;
         let mut verdicts = self.store.verdicts(within);
         verdicts.retain(|verdict| *verdict != Verdict::ALLOW);
-        verdicts.sort_by_key(|verdict| (verdict.severity(), verdict.data()));
+        verdicts.sort_by_key(|verdict| (Reverse(verdict.precedence()), verdict.data()));
         let start = self.start();
         let Some(example) = self.store.witness(within, self.allow, start)? else { return Ok(None) };
         let certainty = self.certainty(recorded)?;
@@ -142,11 +144,11 @@ impl CallQuery<'_> {
             Certainty::Every => Vec::new(),
             Certainty::Values(_) | Certainty::Possible => self.unrecorded(recorded)?,
         };
-        let (call, count) = (self.call, self.stats.count());
-        Ok(Some(Finding { call, count, verdicts, certainty, unrecorded, example }))
+        let (syscall, count) = (self.syscall, self.stats.count());
+        Ok(Some(Finding { syscall, count, verdicts, certainty, unrecorded, example }))
     }
 
-    /// The unrecorded inputs that decide between ALLOW and other verdicts, for calls with recorded values.
+    /// The unrecorded inputs that decide between ALLOW and other verdicts, for syscalls with recorded values.
     fn unrecorded(&mut self, recorded: Pred) -> Result<Vec<Unrecorded>, DiagramError> {
         let allowed = query::has_verdict(self.store, self.verdict, Verdict::ALLOW)?;
         let allowed = self.store.and(recorded, allowed)?;
@@ -185,7 +187,7 @@ impl CallQuery<'_> {
             (Some(all), Some(_)) => Condition::any(
                 all.iter().map(|value| Condition::test(Test::eq(field, self.seen_as(*value)))),
             ),
-            (None, Some(bounds)) if self.call.arch.has_wide_registers() => {
+            (None, Some(bounds)) if self.syscall.arch.has_wide_registers() => {
                 let tests = [
                     Test::new(field, Cmp::Ge, bounds.min),
                     Test::new(field, Cmp::Le, bounds.max),
@@ -207,14 +209,14 @@ impl CallQuery<'_> {
 
     /// A value as the filter sees it: only the low half of 32-bit registers.
     fn seen_as(&self, value: u64) -> u64 {
-        if self.call.arch.has_wide_registers() { value } else { value & u64::from(u32::MAX) }
+        if self.syscall.arch.has_wide_registers() { value } else { value & u64::from(u32::MAX) }
     }
 
     /// A call with a recorded value in each argument whose values are known.
     fn start(&self) -> SeccompData {
         let mut start = SeccompData {
-            arch: self.call.arch.token(),
-            nr: self.call.nr,
+            arch: self.syscall.arch.token(),
+            nr: self.syscall.nr,
             ..SeccompData::default()
         };
         for (arg, values) in start.args.iter_mut().zip(self.stats.args()) {
@@ -250,9 +252,9 @@ impl CallQuery<'_> {
     }
 
     /// Whether no call of a nonempty set gets ALLOW.
-    fn never_allowed(&mut self, calls: Pred) -> Result<bool, DiagramError> {
+    fn never_allowed(&mut self, syscalls: Pred) -> Result<bool, DiagramError> {
         let other = self.store.verdict(Verdict::KILL_PROCESS)?;
-        let within = self.store.select(calls, self.verdict, other)?;
+        let within = self.store.select(syscalls, self.verdict, other)?;
         Ok(!self.store.verdicts(within).contains(&Verdict::ALLOW))
     }
 }

@@ -16,7 +16,7 @@
 //!
 //! 1. Write a reader in `logs/`, in a file or a directory of its own. It takes one line at a time (`line`), tells
 //!    whether a line so far proved that the text is in its format (`is_detected`), and returns the recording at
-//!    the end (`finish`). It keeps syscalls in `logs::calls::BoundedCalls`, which limits how many there are, and
+//!    the end (`finish`). It keeps syscalls in `logs::syscalls::BoundedSyscalls`, which limits how many there are, and
 //!    reports every line that it skips.
 //! 2. Add it to `read/detect.rs`: a variant of `DetectedFormat`, and its turn for each line.
 //! 3. Add its variant of [`RecordingMethod`](recording::RecordingMethod), and convert the result in

@@ -6,8 +6,8 @@ use callgate_bpf::{Endian, SeccompData, Verdict};
 use crate::engine::{EngineError, SeccompEngine};
 use crate::kind::EngineKind;
 
-/// Engines for a stack of filters. All of them run, the newest first, and the first of the most severe
-/// verdicts is returned. An empty stack allows every syscall.
+/// Engines for a stack of filters. All of them run, the newest first, and the first verdict whose action
+/// has the highest precedence is returned. An empty stack allows every syscall.
 ///
 /// ```
 /// use callgate_bpf::{Insn, Op, Program};

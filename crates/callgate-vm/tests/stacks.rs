@@ -9,28 +9,28 @@ use callgate_bpf::{Arch, Endian, SeccompData, Verdict};
 use callgate_vm::{Cached, Decoded, EngineKind, SeccompEngine, Stack, differential};
 
 /// Syscalls derived from the constants of the programs.
-fn calls(programs: &[&Program], rng: &mut Rng) -> Vec<SeccompData> {
-    let mut calls = Vec::new();
+fn syscalls(programs: &[&Program], rng: &mut Rng) -> Vec<SeccompData> {
+    let mut syscalls = Vec::new();
     for program in programs {
-        calls.extend((0..100).map(|_| differential::call(rng, program)));
+        syscalls.extend((0..100).map(|_| differential::syscall(rng, program)));
     }
-    calls
+    syscalls
 }
 
 fn check(programs: &[&Program], rng: &mut Rng) {
     let endian = Endian::Little;
     let filters = programs.iter().map(|program| Description::program(program, endian)).collect();
     let meaning = stack::Stack::new(filters).unwrap();
-    let calls = calls(programs, rng);
+    let syscalls = syscalls(programs, rng);
     for &kind in EngineKind::ALL {
         let engine = Stack::of_kind(kind, programs, endian).unwrap();
-        for data in &calls {
+        for data in &syscalls {
             assert_eq!(engine.verdict(data), meaning.run(data), "{kind}: {data:x?}");
         }
     }
     let decoded = Stack::new(programs.iter().map(|program| Decoded::new(program, endian)));
     let cached = Cached::of_stack(decoded, programs, endian, &[Arch::X86_64, Arch::X32]);
-    for data in &calls {
+    for data in &syscalls {
         assert_eq!(cached.verdict(data), meaning.run(data), "{data:x?}");
     }
     // Programs that are too complex to merge are omitted.
@@ -39,7 +39,7 @@ fn check(programs: &[&Program], rng: &mut Rng) {
     if let Ok(merged) = stack::merge(&meaning, &[Arch::X86_64], &options) {
         for &kind in EngineKind::ALL {
             let engine = kind.seccomp(&merged.compiled.program, endian).unwrap();
-            for data in &calls {
+            for data in &syscalls {
                 assert_eq!(engine.verdict(data), meaning.run(data), "merged, {kind}: {data:x?}");
             }
         }

@@ -24,7 +24,7 @@ fn main() -> Result<()> {
     for machine in loose.explain()?.arches {
         println!("{}", machine.arch);
         for group in machine.groups {
-            let names: Vec<&str> = group.calls.iter().map(|(_, name)| *name).collect();
+            let names: Vec<&str> = group.syscalls.iter().map(|(_, name)| *name).collect();
             match group.outcome {
                 Outcome::Always(verdict) if verdict.permits() => {
                     println!("  {verdict}: {}", names.join(", "));
@@ -49,8 +49,8 @@ fn main() -> Result<()> {
 
     println!("\nDenied by the stricter filter:");
     for difference in diff(&strict, &loose, 10)? {
-        let arch = Arch::of_call(difference.data.arch, difference.data.nr);
-        let name = arch.and_then(|arch| arch.call_name(difference.data.nr)).unwrap_or("?");
+        let arch = Arch::of_syscall(difference.data.arch, difference.data.nr);
+        let name = arch.and_then(|arch| arch.syscall_name(difference.data.nr)).unwrap_or("?");
         let (arch, args) = (arch.map_or("?", Arch::name), difference.data.args);
         println!("  {arch} {name}({args:x?}): {} and {}", difference.left, difference.right);
     }

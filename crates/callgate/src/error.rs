@@ -5,10 +5,14 @@ use std::fmt;
 use crate::compile::CompileError;
 use crate::filter::RuleError;
 use crate::stack::StackError;
-use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Position};
+use callgate_bpf::asm::AsmError;
+use callgate_bpf::diagnostic::{Diagnostics, Position};
 use callgate_bpf::{Arch, ProgramError};
+use callgate_codegen::WeightError;
 use callgate_proof::diagram::DiagramError;
 use callgate_proof::policy::PolicyError;
+#[cfg(feature = "trace")]
+use callgate_trace::generate::GenerateError;
 
 /// The result of fallible functions of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -47,7 +51,12 @@ pub enum ErrorKind {
     Diagram(DiagramError),
     /// A stack of filters that cannot be merged.
     Stack(StackError),
-    /// An invalid text: messages with line and column.
+    /// A count that is not a valid weight.
+    Weight(WeightError),
+    /// A profile that cannot be generated from recordings.
+    #[cfg(feature = "trace")]
+    Generate(GenerateError),
+    /// An invalid text: messages with line and column. All readers return it.
     Read(Diagnostics),
 }
 
@@ -99,6 +108,8 @@ impl Error {
         match self.kind() {
             ErrorKind::Compile(error) => error.help(),
             ErrorKind::Stack(error) => error.help(),
+            #[cfg(feature = "trace")]
+            ErrorKind::Generate(error) => Some(error.help().to_owned()),
             _ => None,
         }
     }
@@ -120,6 +131,9 @@ impl Error {
             ErrorKind::Program(error) => error,
             ErrorKind::Diagram(error) => error,
             ErrorKind::Stack(error) => error,
+            ErrorKind::Weight(error) => error,
+            #[cfg(feature = "trace")]
+            ErrorKind::Generate(error) => error,
             ErrorKind::Read(error) => error,
         }
     }
@@ -148,14 +162,15 @@ impl std::error::Error for Error {
     }
 }
 
-impl From<Vec<Diagnostic>> for Error {
-    fn from(messages: Vec<Diagnostic>) -> Error {
-        Diagnostics::from(messages).into()
+impl From<AsmError> for Error {
+    fn from(error: AsmError) -> Error {
+        Diagnostics::from(error.into_diagnostics()).into()
     }
 }
 
 macro_rules! from {
-    ($($kind:ident($error:ty)),* $(,)?) => {$(
+    ($($(#[$feature:meta])? $kind:ident($error:ty)),* $(,)?) => {$(
+        $(#[$feature])?
         impl From<$error> for Error {
             fn from(error: $error) -> Error {
                 Error(Box::new(ErrorKind::$kind(error)))
@@ -172,5 +187,8 @@ from!(
     Program(ProgramError),
     Diagram(DiagramError),
     Stack(StackError),
+    Weight(WeightError),
+    #[cfg(feature = "trace")]
+    Generate(GenerateError),
     Read(Diagnostics),
 );

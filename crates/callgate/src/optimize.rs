@@ -136,14 +136,14 @@ pub fn optimize_observed(
         }
     };
     let (store, meaning) = (meaning.store(), meaning.func());
-    let calls = options.weights.resolve(store, meaning, arches);
+    let syscalls = options.weights.resolve(store, meaning, arches);
     let figures = |program: &LongProgram| Figures {
         insns: program.len(),
-        expected_insns: compile::expected_insns(store, meaning, program, &calls, endian),
+        expected_insns: compile::expected_insns(store, meaning, program, &syscalls, endian),
         constant_allow: constant_allow(program, arches),
     };
     let (before, after) = (figures(program), figures(&other));
-    let executed = |program| executed(store, meaning, program, &calls, endian, options.model);
+    let executed = |program| executed(store, meaning, program, &syscalls, endian, options.model);
     // A tolerance for rounding of the sums.
     let (mine, theirs) = (executed(&other), executed(program) * (1.0 + 1e-9));
     let is_better = match options.aim {
@@ -162,8 +162,8 @@ fn unchanged(program: Program, before: Figures, why: Unchanged) -> Optimized {
 
 /// The number of known syscalls that the kernel finds constant allow.
 fn constant_allow(program: &LongProgram, arches: &[Arch]) -> usize {
-    let calls = arches.iter().flat_map(|arch| arch.calls().map(|(nr, _)| (arch.token(), nr)));
-    calls.filter(|(token, nr)| is_constant_allow(program, *token, *nr)).count()
+    let syscalls = arches.iter().flat_map(|arch| arch.syscalls().map(|(nr, _)| (arch.token(), nr)));
+    syscalls.filter(|(token, nr)| is_constant_allow(program, *token, *nr)).count()
 }
 
 /// The mean number of executed instructions with the weights of a model.
@@ -171,18 +171,18 @@ fn executed(
     store: &Store,
     meaning: Func,
     program: &LongProgram,
-    calls: &[WeightedSyscall],
+    syscalls: &[WeightedSyscall],
     endian: Endian,
     model: Model,
 ) -> f64 {
     let (mut sum, mut total) = (0.0, 0.0);
-    for call in calls.iter().filter(|call| call.weight > 0.0) {
-        let cached = is_constant_allow(program, call.token, call.nr);
+    for syscall in syscalls.iter().filter(|syscall| syscall.weight > 0.0) {
+        let cached = is_constant_allow(program, syscall.token, syscall.nr);
         let share = if cached { model.constant_allow_weight() } else { 1.0 };
-        let numbers = store.follow(meaning, Word::ARCH, call.token);
-        let executed = compile::executed(store, numbers, program, call, endian);
-        sum += call.weight * share * executed;
-        total += call.weight;
+        let numbers = store.follow(meaning, Word::ARCH, syscall.token);
+        let executed = compile::executed(store, numbers, program, syscall, endian);
+        sum += syscall.weight * share * executed;
+        total += syscall.weight;
     }
     if total > 0.0 { sum / total } else { 0.0 }
 }
@@ -206,9 +206,9 @@ mod tests {
     }
 
     /// A list as simple compilers generate it: a comparison and a return per number.
-    fn list(calls: u32, verdict: impl Fn(u32) -> u32) -> LongProgram {
+    fn list(syscalls: u32, verdict: impl Fn(u32) -> u32) -> LongProgram {
         let one = |nr| [Insn::branch(Op::JeqK, nr, 0, 1), Insn::new(Op::RetK, verdict(nr))];
-        let all = [NR].into_iter().chain((0..calls).flat_map(one)).chain([KILL]);
+        let all = [NR].into_iter().chain((0..syscalls).flat_map(one)).chain([KILL]);
         LongProgram::new(all.collect()).unwrap()
     }
 

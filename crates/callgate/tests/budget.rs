@@ -8,7 +8,7 @@ use std::time::Duration;
 use callgate::bpf::{Insn, Op, Program};
 use callgate::compile::{Options, compile, recompile};
 use callgate::diagram::{Budget, Store};
-use callgate::policy::{CallSet, Cmp, Condition, Field, Rule, Test};
+use callgate::policy::{Cmp, Condition, Field, Rule, SyscallSet, Test};
 use callgate::{Endian, Verdict, Word};
 use callgate_testing::random::{Rng, x86_64};
 
@@ -199,8 +199,8 @@ fn jumps_everywhere() {
     }
 }
 
-fn rule(calls: CallSet, when: Condition, verdict: Verdict) -> Rule {
-    Rule { calls, when, verdict }
+fn rule(syscalls: SyscallSet, when: Condition, verdict: Verdict) -> Rule {
+    Rule { syscalls, when, verdict }
 }
 
 fn condition(rng: &mut Rng, ordered: bool) -> Condition {
@@ -226,19 +226,19 @@ fn compiles_or_not(what: &str, rules: Vec<Rule>) {
 fn ten_thousand_random_rules() {
     let mut rng = Rng::new(2);
     let verdict = |rng: &mut Rng| Verdict::errno(rng.below(4000) as u16);
-    let mut of = |calls: &dyn Fn(&mut Rng) -> CallSet, parts: usize, ordered: bool| {
+    let mut of = |syscalls: &dyn Fn(&mut Rng) -> SyscallSet, parts: usize, ordered: bool| {
         (0..10_000)
             .map(|_| {
                 let parts = (0..parts).map(|_| condition(&mut rng, ordered));
                 let when = Condition::all(parts.collect::<Vec<_>>());
-                rule(calls(&mut rng), when, verdict(&mut rng))
+                rule(syscalls(&mut rng), when, verdict(&mut rng))
             })
             .collect::<Vec<_>>()
     };
-    let any = |rng: &mut Rng| CallSet::one(rng.next() as u32);
-    let known = |rng: &mut Rng| CallSet::one(rng.below(470) as u32);
-    let wide = |rng: &mut Rng| CallSet::range(rng.below(470) as u32, u32::MAX);
-    let all = |_: &mut Rng| CallSet::range(0, u32::MAX);
+    let any = |rng: &mut Rng| SyscallSet::one(rng.next() as u32);
+    let known = |rng: &mut Rng| SyscallSet::one(rng.below(470) as u32);
+    let wide = |rng: &mut Rng| SyscallSet::range(rng.below(470) as u32, u32::MAX);
+    let all = |_: &mut Rng| SyscallSet::range(0, u32::MAX);
     compiles_or_not("numbers", of(&any, 0, false));
     compiles_or_not("known rng", of(&known, 0, false));
     compiles_or_not("wide ranges", of(&wide, 0, false));
@@ -262,7 +262,7 @@ fn thousands_of_random_values() {
             .map(|_| {
                 let verdict = Verdict::errno(2 + rng.below(verdicts) as u16);
                 let value = rng.next() >> if high { 0 } else { 32 };
-                rule(CallSet::one(16), Condition::test(Test::eq(field, value)), verdict)
+                rule(SyscallSet::one(16), Condition::test(Test::eq(field, value)), verdict)
             })
             .collect();
         compiles_or_not(&format!("{count} values"), rules);
@@ -271,7 +271,7 @@ fn thousands_of_random_values() {
 
 /// Random functions of a few bits of an argument, one for each call.
 #[test]
-fn hundreds_of_calls_with_a_dozen_values_each() {
+fn hundreds_of_syscalls_with_a_dozen_values_each() {
     let mut rng = Rng::new(4);
     for spread in [8, 16, 32] {
         let mut rules = Vec::new();
@@ -280,7 +280,7 @@ fn hundreds_of_calls_with_a_dozen_values_each() {
                 let value = rng.next() >> (64 - spread);
                 let field = Field::arg_low(1).unwrap();
                 let when = Condition::test(Test::eq(field, value));
-                rules.push(rule(CallSet::one(nr), when, Verdict::ALLOW));
+                rules.push(rule(SyscallSet::one(nr), when, Verdict::ALLOW));
             }
         }
         compiles_or_not(&format!("a dozen values of {spread} bits"), rules);
@@ -297,7 +297,7 @@ fn random_masks() {
                 let (mask, value) = (rng.next() & rng.next(), rng.next());
                 let field = Field::arg_low(2).unwrap();
                 let test = Test::masked_eq(field, mask & 0xffff_ffff, value & mask & 0xffff_ffff);
-                rule(CallSet::one(1), Condition::test(test), Verdict::errno(1 + i % 3))
+                rule(SyscallSet::one(1), Condition::test(test), Verdict::errno(1 + i % 3))
             })
             .collect();
         compiles_or_not(&format!("{count} masks"), rules);
@@ -306,7 +306,7 @@ fn random_masks() {
 
 #[test]
 fn a_small_budget_is_an_error_with_the_limit() {
-    let rules = vec![rule(CallSet::range(0, 100), Condition::always(), Verdict::ALLOW)];
+    let rules = vec![rule(SyscallSet::range(0, 100), Condition::always(), Verdict::ALLOW)];
     let policy = x86_64(rules, Verdict::errno(1));
     for (budget, limit) in [
         (Budget { nodes: 20, steps: 1_000_000 }, "20 nodes"),
@@ -321,7 +321,7 @@ fn a_small_budget_is_an_error_with_the_limit() {
     let mut store = Store::new(Budget { nodes: 400, steps: 100_000 });
     let allow = store.verdict(Verdict::ALLOW).unwrap();
     let small = store.policy(&x86_64(vec![], Verdict::ALLOW)).unwrap();
-    let many = (0..100).map(|i| rule(CallSet::one(i * 977), Condition::always(), Verdict::LOG));
+    let many = (0..100).map(|i| rule(SyscallSet::one(i * 977), Condition::always(), Verdict::LOG));
     store.policy(&x86_64(many.collect(), Verdict::ALLOW)).unwrap_err();
     assert_eq!(store.policy(&x86_64(vec![], Verdict::ALLOW)).unwrap(), small);
     assert_eq!(store.verdict(Verdict::ALLOW).unwrap(), allow);

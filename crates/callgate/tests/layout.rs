@@ -3,18 +3,18 @@
 use callgate::bpf::{Insn, MAX_INSNS, Op, Program};
 use callgate::codegen::{Aim, Model};
 use callgate::compile::{Compiled, Options, compile};
-use callgate::policy::{CallSet, Condition, Field, Policy, Rule, Section, Test};
+use callgate::policy::{Condition, Field, Policy, Rule, Section, SyscallSet, Test};
 use callgate::{Arch, Verdict};
 use callgate_testing::random::{Constants, Rng, x86_64};
 
-fn rule(calls: CallSet, when: Condition, verdict: Verdict) -> Rule {
-    Rule { calls, when, verdict }
+fn rule(syscalls: SyscallSet, when: Condition, verdict: Verdict) -> Rule {
+    Rule { syscalls, when, verdict }
 }
 
 /// Every second number gets an errno of its own.
 fn distinct(count: u32) -> Policy {
     let rules = (0..count)
-        .map(|i| rule(CallSet::one(2 * i), Condition::always(), Verdict::errno(i as u16 + 2)))
+        .map(|i| rule(SyscallSet::one(2 * i), Condition::always(), Verdict::errno(i as u16 + 2)))
         .collect();
     x86_64(rules, Verdict::ALLOW)
 }
@@ -25,7 +25,7 @@ fn checks(count: u32) -> Policy {
         .map(|i| {
             let arg = Field::arg_low((i % 6) as u8).unwrap();
             let when = Condition::test(Test::eq(arg, u64::from(i) * 77 + 5));
-            rule(CallSet::one(2 * i), when, Verdict::errno(1 + (i % 7) as u16))
+            rule(SyscallSet::one(2 * i), when, Verdict::errno(1 + (i % 7) as u16))
         })
         .collect();
     x86_64(rules, Verdict::ALLOW)
@@ -149,7 +149,7 @@ fn four_thousand_values_of_an_argument_fit_when_size_is_aimed_at() {
     let one_of = |count: u64| {
         let values = (0..count).map(|i| i * 1_048_573 % 4_294_967_291);
         let when = Condition::any(values.map(|value| Condition::test(Test::eq(arg, value))));
-        x86_64(vec![rule(CallSet::one(16), when, Verdict::ALLOW)], Verdict::errno(1))
+        x86_64(vec![rule(SyscallSet::one(16), when, Verdict::ALLOW)], Verdict::errno(1))
     };
     let options = Options { aim: Aim::Size, ..Options::default() };
     let compiled = compile(&one_of(4000), &options).unwrap();
@@ -183,7 +183,7 @@ fn three_long_sections() {
                     } else {
                         Condition::always()
                     };
-                    rule(CallSet::one(i * 3 + n), when, Verdict::errno((i % 500) as u16 + 1))
+                    rule(SyscallSet::one(i * 3 + n), when, Verdict::errno((i % 500) as u16 + 1))
                 })
                 .collect();
             Section::new(arch, rules, Verdict::errno(1))
@@ -204,8 +204,8 @@ fn an_empty_policy_is_one_return() {
 #[test]
 fn architectures_with_the_same_rules_share_the_search() {
     let sections = [Arch::X86, Arch::X86_64, Arch::Aarch64].map(|arch| {
-        let (calls, when) = (CallSet::one(0), Condition::always());
-        let rules = vec![Rule { calls, when, verdict: Verdict::ALLOW }];
+        let (syscalls, when) = (SyscallSet::one(0), Condition::always());
+        let rules = vec![Rule { syscalls, when, verdict: Verdict::ALLOW }];
         Section::new(arch, rules, Verdict::errno(1))
     });
     let policy = Policy::new(sections.to_vec(), Verdict::KILL_PROCESS).unwrap();

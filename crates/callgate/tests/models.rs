@@ -3,7 +3,7 @@
 use callgate::bpf::Program;
 use callgate::codegen::{Model, Weights};
 use callgate::compile::{Options, compile};
-use callgate::policy::{CallSet, Condition, Field, Policy, Rule, Section, Test};
+use callgate::policy::{Condition, Field, Policy, Rule, Section, SyscallSet, Test};
 use callgate::{Arch, Endian, SeccompData, Verdict};
 
 const ARCH: Arch = Arch::X86_64;
@@ -14,7 +14,7 @@ const SOMETIMES: [&str; 4] = ["socket", "ioctl", "fcntl", "clone"];
 
 fn policy() -> Policy {
     let rule = |name: &&str, when| Rule {
-        calls: CallSet::one(ARCH.number(name).unwrap()),
+        syscalls: SyscallSet::one(ARCH.number(name).unwrap()),
         when,
         verdict: Verdict::ALLOW,
     };
@@ -58,7 +58,7 @@ fn mixed() -> Weights {
 
 /// Where the kernel remembers what it always allows, the others come first.
 #[test]
-fn with_a_verdict_cache_calls_that_pay_are_found_sooner() {
+fn with_a_verdict_cache_syscalls_that_pay_are_found_sooner() {
     let (uncached, cached) = (program(Model::Uncached, mixed()), program(Model::Cached, mixed()));
     assert!(executed(&cached, &SOMETIMES) < executed(&uncached, &SOMETIMES));
     assert!(executed(&cached, &ALWAYS) > executed(&uncached, &ALWAYS));
@@ -66,7 +66,7 @@ fn with_a_verdict_cache_calls_that_pay_are_found_sooner() {
 
 /// Where all that is weighed is always allowed, it is weighed all the same.
 #[test]
-fn calls_that_cost_nothing_still_get_a_good_tree() {
+fn syscalls_that_cost_nothing_still_get_a_good_tree() {
     let weights = || Weights::counts([("futex".to_owned(), 1.0)]).unwrap();
     let (uncached, cached) =
         (program(Model::Uncached, weights()), program(Model::Cached, weights()));

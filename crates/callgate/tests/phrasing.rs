@@ -5,14 +5,14 @@ use callgate::bpf::Program;
 use callgate::codegen::{Aim, Model};
 use callgate::compile::{Options, compile};
 use callgate::frontend::oci;
-use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
 use callgate::{Arch, Verdict};
 use callgate_testing::random::{Rng, cases, policies, policies_of_one_argument};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 
 /// The numbers that are in one set and (not) in the other.
-fn select(set: &CallSet, other: &CallSet, inside: bool) -> CallSet {
+fn select(set: &SyscallSet, other: &SyscallSet, inside: bool) -> SyscallSet {
     let mut ranges = Vec::new();
     for &(first, last) in set.ranges() {
         let mut at = Some(first);
@@ -29,23 +29,23 @@ fn select(set: &CallSet, other: &CallSet, inside: bool) -> CallSet {
             ranges.push((start, last));
         }
     }
-    CallSet::from_ranges(ranges)
+    SyscallSet::from_ranges(ranges)
 }
 
-fn everything() -> CallSet {
-    CallSet::range(0, u32::MAX)
+fn everything() -> SyscallSet {
+    SyscallSet::range(0, u32::MAX)
 }
 
 /// The rule after another one as it must read to come before it.
 fn moved_before(rule: &Rule, earlier: &Rule) -> Vec<Rule> {
     let both = Condition::all([earlier.when.clone().negated(), rule.when.clone()]);
     let parts = [
-        (select(&rule.calls, &earlier.calls, true), both),
-        (select(&rule.calls, &earlier.calls, false), rule.when.clone()),
+        (select(&rule.syscalls, &earlier.syscalls, true), both),
+        (select(&rule.syscalls, &earlier.syscalls, false), rule.when.clone()),
     ];
     let verdict = rule.verdict;
-    let parts = parts.into_iter().filter(|(calls, _)| !calls.is_empty());
-    parts.map(|(calls, when)| Rule { calls, when, verdict }).collect()
+    let parts = parts.into_iter().filter(|(syscalls, _)| !syscalls.is_empty());
+    parts.map(|(syscalls, when)| Rule { syscalls, when, verdict }).collect()
 }
 
 /// A condition that always holds and does not look like it.
@@ -65,7 +65,7 @@ fn rephrased(rules: &mut Vec<Rule>, default: &mut Verdict, rng: &mut Rng) {
         // The other way round: what falls through is said, and the default is something else.
         0 => {
             let verdict = *default;
-            rules.push(Rule { calls: everything(), when: Condition::always(), verdict });
+            rules.push(Rule { syscalls: everything(), when: Condition::always(), verdict });
             *default = if verdict == Verdict::ALLOW { Verdict::errno(1) } else { Verdict::ALLOW };
         }
         _ if rules.is_empty() => {}
@@ -78,10 +78,11 @@ fn rephrased(rules: &mut Vec<Rule>, default: &mut Verdict, rng: &mut Rng) {
         // One rule for each range, in any order.
         2 => {
             let from = at(rules, rng);
-            let Rule { calls, when, verdict } = rules.remove(from);
-            for &(first, last) in calls.ranges() {
-                let to = from + rng.below(rules.len() - from + 1).min(calls.ranges().len());
-                let rule = Rule { calls: CallSet::range(first, last), when: when.clone(), verdict };
+            let Rule { syscalls, when, verdict } = rules.remove(from);
+            for &(first, last) in syscalls.ranges() {
+                let to = from + rng.below(rules.len() - from + 1).min(syscalls.ranges().len());
+                let rule =
+                    Rule { syscalls: SyscallSet::range(first, last), when: when.clone(), verdict };
                 // Only past rules of its own kind, which are the other ranges.
                 let own = rules[from..]
                     .iter()
@@ -185,10 +186,10 @@ fn the_container_profile_as_a_deny_list_gives_the_same_bytes() {
             let allows = |rule: &Rule| rule.when.is_always() && rule.verdict == Verdict::ALLOW;
             let (allowed, mut rules): (Vec<Rule>, Vec<Rule>) =
                 section.rules.drain(..).partition(allows);
-            let allowed = allowed.iter().flat_map(|rule| rule.calls.ranges().to_vec());
-            let calls = select(&everything(), &CallSet::from_ranges(allowed), false);
+            let allowed = allowed.iter().flat_map(|rule| rule.syscalls.ranges().to_vec());
+            let syscalls = select(&everything(), &SyscallSet::from_ranges(allowed), false);
             let verdict = std::mem::replace(&mut section.default, Verdict::ALLOW);
-            rules.push(Rule { calls, when: Condition::always(), verdict });
+            rules.push(Rule { syscalls, when: Condition::always(), verdict });
             section.rules = rules;
         }
         let flipped = Policy::new(sections, policy.bad_arch()).unwrap();

@@ -63,16 +63,16 @@ proptest! {
 #[test]
 fn a_scattered_mask_next_to_a_single_value_stays_small() {
     use callgate::Verdict;
-    use callgate::policy::{CallSet, Condition, Field, Rule, Test};
+    use callgate::policy::{Condition, Field, Rule, SyscallSet, Test};
     let arg = |arg| Field::arg(arg).unwrap();
     let scattered = Condition::test(Test::masked_eq(arg(1), 6_178_142_628_873_421_836, 4));
     let single = Condition::test(Test::eq(arg(1), 0xffff_ffff_0000_0000));
-    let rule = |calls, when, verdict| Rule { calls, when, verdict };
+    let rule = |syscalls, when, verdict| Rule { syscalls, when, verdict };
     let third = Condition::test(Test::eq(arg(2), 0));
     let policy = x86_64(
         vec![
-            rule(CallSet::one(0), third, Verdict::ALLOW),
-            rule(CallSet::range(0, 1), Condition::any([scattered, single]), Verdict::errno(1)),
+            rule(SyscallSet::one(0), third, Verdict::ALLOW),
+            rule(SyscallSet::range(0, 1), Condition::any([scattered, single]), Verdict::errno(1)),
         ],
         Verdict::ALLOW,
     );
@@ -84,9 +84,9 @@ fn a_scattered_mask_next_to_a_single_value_stays_small() {
 #[test]
 fn a_window_leaves_nothing_of_the_word() {
     use callgate::Verdict;
-    use callgate::policy::{CallSet, Cmp, Condition, Field, Rule, Test};
+    use callgate::policy::{Cmp, Condition, Field, Rule, SyscallSet, Test};
     let (first, second) = (Field::arg_low(0).unwrap(), Field::arg_low(1).unwrap());
-    let rule = |when| Rule { calls: CallSet::one(16), when, verdict: Verdict::ALLOW };
+    let rule = |when| Rule { syscalls: SyscallSet::one(16), when, verdict: Verdict::ALLOW };
     let rules = vec![
         rule(Condition::test(Test::new(first, Cmp::Lt, 27))),
         rule(Condition::test(Test::masked_eq(first, 0x2220_0111, 0))),

@@ -104,8 +104,8 @@ impl Source {
 }
 
 /// The kernel's rule in other words: the verdicts sorted by action, those of newer filters first among
-/// equals, and ALLOW without data below all of them.
-fn most_severe(sources: &[Source], data: &SeccompData) -> Verdict {
+/// equals, and ALLOW without data after all of them.
+fn highest_precedence(sources: &[Source], data: &SeccompData) -> Verdict {
     let newest_first = sources.iter().rev().map(|source| source.says(data));
     let mut verdicts: Vec<u32> =
         [Verdict::ALLOW.0].into_iter().chain(newest_first.map(|v| v.0)).collect();
@@ -128,13 +128,13 @@ proptest! {
         let options = Options { aim, model, ..Options::default() };
         let arches = [Arch::X86_64, Arch::X86];
         let merged = merge(&stack, &arches, &options).unwrap();
-        prop_assert!(merged.calls_run >= sources.len());
+        prop_assert!(merged.syscalls_compared >= sources.len());
         let program = &merged.compiled.program;
         let mut rng = Rng::new(seed);
         for constants in sources.iter().map(Source::constants) {
             for _ in 0..200 {
                 let data = constants.syscall(&mut rng);
-                let wanted = most_severe(&sources, &data);
+                let wanted = highest_precedence(&sources, &data);
                 prop_assert_eq!(stack.run(&data), wanted, "{:x?}", data);
                 prop_assert_eq!(program.run(&data, Endian::Little).verdict, wanted, "{:x?}", data);
             }
@@ -145,7 +145,7 @@ proptest! {
             Source::Compiled(program) | Source::Program(program) => Some(program),
         }).collect();
         for arch in arches.iter().filter(|_| programs.len() == sources.len()) {
-            for (nr, name) in arch.calls() {
+            for (nr, name) in arch.syscalls() {
                 if programs.iter().all(|program| is_constant_allow(program, arch.token(), nr)) {
                     prop_assert!(is_constant_allow(program, arch.token(), nr), "{arch} {name}");
                 }
@@ -191,7 +191,7 @@ fn every_pair_of_verdicts() {
             )
             .unwrap();
             let merged = merge(&stack, &[], &Options::default()).unwrap().compiled.program;
-            let wanted = most_severe(
+            let wanted = highest_precedence(
                 &[Source::Program(a.clone()), Source::Program(b.clone())],
                 &SeccompData::default(),
             );

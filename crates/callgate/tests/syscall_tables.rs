@@ -43,9 +43,9 @@ fn numbers_agree_with_an_independent_table() {
     macro_rules! agree {
         ($($arch:ident: $module:ident, $at_least:expr;)*) => {
             $(
-                let calls = syscalls::$module::Sysno::iter().map(|call| (call.name(), call.id()));
-                let count = compare(Arch::$arch, calls);
-                assert!(count >= $at_least, "{}: only {count} calls compared", Arch::$arch);
+                let theirs = syscalls::$module::Sysno::iter().map(|nr| (nr.name(), nr.id()));
+                let count = compare(Arch::$arch, theirs);
+                assert!(count >= $at_least, "{}: only {count} syscalls compared", Arch::$arch);
             )*
         };
     }
@@ -69,7 +69,7 @@ fn numbers_agree_with_an_independent_table() {
 
 /// From 424 on the kernel gives a new call one number on all architectures.
 #[test]
-fn new_calls_have_one_number_everywhere() {
+fn new_syscalls_have_one_number_everywhere() {
     let offset = |arch: Arch| match arch {
         Arch::X32 => 0x4000_0000,
         Arch::Mips | Arch::Mipsel => 4000,
@@ -79,9 +79,9 @@ fn new_calls_have_one_number_everywhere() {
     };
     let mut compared = 0;
     for arch in Arch::ALL {
-        for (nr, name) in arch.calls() {
+        for (nr, name) in arch.syscalls() {
             let nr = nr - offset(*arch);
-            // 512 to 547 are x32's own, and Arm's private calls lie far above.
+            // 512 to 547 are x32's own, and Arm's private syscalls lie far above.
             if (424..512).contains(&nr) {
                 assert_eq!(Arch::X86_64.number(name), Some(nr), "{arch} {name}");
                 compared += 1;
@@ -91,10 +91,10 @@ fn new_calls_have_one_number_everywhere() {
     assert!(compared > 40 * Arch::ALL.len(), "{compared}");
 }
 
-/// x32 shares the numbers of x86_64 apart from the calls that need their own entry, from 512 on.
+/// x32 shares the numbers of x86_64 apart from the syscalls that need their own entry, from 512 on.
 #[test]
-fn x32_calls_are_those_of_x86_64_or_its_own() {
-    for (nr, name) in Arch::X32.calls() {
+fn x32_syscalls_are_those_of_x86_64_or_its_own() {
+    for (nr, name) in Arch::X32.syscalls() {
         let nr = nr & !0x4000_0000;
         if nr >= 512 {
             assert!(nr <= 547, "{name}");
@@ -115,14 +115,14 @@ fn byte_order_does_not_change_numbers() {
         (Arch::Ppc64, Arch::Ppc64le),
         (Arch::Sh, Arch::Sheb),
     ] {
-        assert!(a.calls().eq(b.calls()), "{a} {b}");
+        assert!(a.syscalls().eq(b.syscalls()), "{a} {b}");
     }
 }
 
 #[test]
-fn every_call_of_every_architecture_has_facts() {
+fn every_syscall_of_every_architecture_has_facts() {
     for arch in Arch::ALL {
-        for (_, name) in arch.calls() {
+        for (_, name) in arch.syscalls() {
             assert_eq!(facts(name).map(|facts| facts.name), Some(name), "{arch}");
         }
     }

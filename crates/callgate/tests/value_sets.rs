@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use callgate::Arch;
 use callgate::codegen::Aim;
 use callgate::compile::{Options, compile};
-use callgate::policy::{CallSet, Condition, Field, Policy, Rule, Section, Test};
+use callgate::policy::{Condition, Field, Policy, Rule, Section, SyscallSet, Test};
 use callgate::verdict::Verdict;
 
 /// Sets of 4-bit values: those that lead to one place, and those that lead to the other. What is in
@@ -88,7 +88,7 @@ impl Shortest {
 fn tests(values: &[u64]) -> usize {
     let field = Field::arg_low(1).unwrap();
     let any = Condition::any(values.iter().map(|value| Condition::test(Test::eq(field, *value))));
-    let rule = Rule { calls: CallSet::one(5), when: any, verdict: Verdict::ALLOW };
+    let rule = Rule { syscalls: SyscallSet::one(5), when: any, verdict: Verdict::ALLOW };
     let section = Section::new(Arch::X86, vec![rule], Verdict::errno(1));
     let policy = Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap();
     let options = Options { aim: Aim::Size, ..Options::default() };

@@ -227,8 +227,8 @@ fn describe(set: &RuleSet) -> String {
 }
 
 fn size(rules: &Rules) -> String {
-    let syscalls = if rules.calls() == 1 { "syscall" } else { "syscalls" };
-    format!("{} {syscalls}, {} argument tests", count(rules.calls()), count(rules.tests()))
+    let syscalls = if rules.syscalls() == 1 { "syscall" } else { "syscalls" };
+    format!("{} {syscalls}, {} argument tests", count(rules.syscalls()), count(rules.tests()))
 }
 
 fn bullets(items: &[String]) -> String {
@@ -286,8 +286,8 @@ fn notes(rows: &[Row]) -> Vec<String> {
             }
         };
         match &figures.meaning {
-            Meaning::Differs(calls) => {
-                notes.push(format!("{name} differs from the rules: {}.", calls.join("; ")));
+            Meaning::Differs(syscalls) => {
+                notes.push(format!("{name} differs from the rules: {}.", syscalls.join("; ")));
             }
             Meaning::Unknown(why) => notes.push(format!("{name}: {why}.")),
             Meaning::Proved | Meaning::Same => {}
@@ -303,10 +303,10 @@ fn notes(rows: &[Row]) -> Vec<String> {
     notes
 }
 
-fn named(calls: &[(Arch, u32)]) -> String {
-    let names = calls.iter().map(|(arch, nr)| arch.call_name(*nr).unwrap_or("a number"));
+fn named(syscalls: &[(Arch, u32)]) -> String {
+    let names = syscalls.iter().map(|(arch, nr)| arch.syscall_name(*nr).unwrap_or("a number"));
     let mut names: Vec<&str> = names.take(MAX_NAMES).collect();
-    if calls.len() > MAX_NAMES {
+    if syscalls.len() > MAX_NAMES {
         names.push("…");
     }
     names.join(", ")

@@ -22,8 +22,8 @@ fn allow(tests: Vec<Test>) -> Alternative {
     Alternative { tests, verdict: Verdict::ALLOW }
 }
 
-fn allow_list(calls: BTreeMap<u32, Vec<Alternative>>) -> Rules {
-    Rules::new(Arch::X86_64, Verdict::errno(1), calls)
+fn allow_list(syscalls: BTreeMap<u32, Vec<Alternative>>) -> Rules {
+    Rules::new(Arch::X86_64, Verdict::errno(1), syscalls)
 }
 
 fn eq(arg: u32, value: u32) -> Option<Test> {
@@ -61,21 +61,21 @@ pub(super) fn commands(count: u32) -> Rules {
 
 /// This many syscalls, each allowed for one pair of values of two arguments.
 pub(super) fn pairs(count: u32) -> Rules {
-    let call = |index: u32| {
+    let syscall = |index: u32| {
         let tests = [eq(index % 6, 100 + index), eq((index + 1 + index / 6 % 5) % 6, 7 * index)];
         (10 + 5 * index, vec![allow(tests.into_iter().flatten().collect())])
     };
-    allow_list((0..count).map(call).collect())
+    allow_list((0..count).map(syscall).collect())
 }
 
 /// This many rules for random syscalls: one in four is unconditional, the others compare an argument with one
 /// or two values.
 pub(super) fn random(count: u32) -> Rules {
     let mut random = Random(2);
-    let mut calls: BTreeMap<u32, Vec<Alternative>> = BTreeMap::new();
+    let mut syscalls: BTreeMap<u32, Vec<Alternative>> = BTreeMap::new();
     for _ in 0..count {
         // As many syscalls as rules, so that the number of syscalls grows and not the conditions of each.
-        let alternatives = calls.entry(random.below(2 * count)).or_default();
+        let alternatives = syscalls.entry(random.below(2 * count)).or_default();
         let kind = random.below(8);
         if alternatives.iter().any(|alternative| alternative.tests.is_empty()) {
             continue;
@@ -92,7 +92,7 @@ pub(super) fn random(count: u32) -> Rules {
         let tests = tests.into_iter().flatten().collect();
         alternatives.push(allow(tests));
     }
-    allow_list(calls)
+    allow_list(syscalls)
 }
 
 /// Rules of all kinds, by seed: up to 600 syscalls, some of them with one to three combinations of tests of
@@ -107,14 +107,14 @@ pub(super) fn mixed(seed: u64) -> Rules {
         .map(|verdict| if verdict == default { Verdict::KILL_THREAD } else { verdict });
     let count = [4, 20, 90, 250, 600][random.below(5) as usize];
     let conditional = random.below(4);
-    let mut calls = BTreeMap::new();
+    let mut syscalls = BTreeMap::new();
     for _ in 0..1 + random.below(count) {
         let mut verdict = || others[random.below(2) as usize];
         let verdicts = [verdict(), verdict(), verdict()];
         let nr = random.below(2 * count);
         if random.below(8) >= conditional {
             let verdict = verdicts[0];
-            calls.insert(nr, vec![Alternative { tests: Vec::new(), verdict }]);
+            syscalls.insert(nr, vec![Alternative { tests: Vec::new(), verdict }]);
             continue;
         }
         let alternatives = verdicts.iter().take(1 + random.below(3) as usize).map(|&verdict| {
@@ -124,9 +124,9 @@ pub(super) fn mixed(seed: u64) -> Rules {
             let tests = arguments.into_iter().filter_map(|arg| argument_test(&mut random, arg));
             Alternative { tests: tests.collect(), verdict }
         });
-        calls.insert(nr, alternatives.collect());
+        syscalls.insert(nr, alternatives.collect());
     }
-    Rules::new(Arch::X86_64, default, calls)
+    Rules::new(Arch::X86_64, default, syscalls)
 }
 
 /// A test of a 64-bit argument; values repeat often, so that rules share words.
@@ -154,22 +154,22 @@ mod tests {
     #[test]
     fn sets_have_the_size_they_are_asked_for() {
         for count in [1, 10, 300] {
-            assert_eq!(numbers(count).calls(), count as usize);
+            assert_eq!(numbers(count).syscalls(), count as usize);
             let commands = commands(count);
-            let values: BTreeSet<u64> = commands.blocks[0].calls[&16]
+            let values: BTreeSet<u64> = commands.blocks[0].syscalls[&16]
                 .iter()
                 .map(|alternative| alternative.tests[0].value)
                 .collect();
             assert_eq!(values.len(), count as usize, "no command is there twice");
         }
         assert_eq!(pairs(32).tests(), 64);
-        assert!(random(300).calls() > 150);
+        assert!(random(300).syscalls() > 150);
     }
 
     #[test]
     fn scattered_numbers_are_not_adjacent() {
         let rules = numbers(100);
-        let numbers: Vec<u32> = rules.blocks[0].calls.keys().copied().collect();
+        let numbers: Vec<u32> = rules.blocks[0].syscalls.keys().copied().collect();
         assert!(numbers.windows(2).all(|pair| pair[1] - pair[0] >= 2));
     }
 }

@@ -79,7 +79,7 @@ struct Reference {
     store: Store,
     root: Func,
     arches: Vec<Arch>,
-    calls: Vec<Vec<WeightedSyscall>>,
+    syscalls: Vec<Vec<WeightedSyscall>>,
 }
 
 impl Reference {
@@ -88,21 +88,21 @@ impl Reference {
         let root = store.policy(policy).map_err(|error| error.to_string())?;
         let arches: Vec<Arch> = policy.arches().collect();
         let resolve = |workload: &Workload| workload.weights.resolve(&store, root, &arches);
-        let calls = workloads.iter().map(resolve).collect();
-        Ok(Reference { store, root, arches, calls })
+        let syscalls = workloads.iter().map(resolve).collect();
+        Ok(Reference { store, root, arches, syscalls })
     }
 
     /// The mean number of executed instructions; `None` if no syscall has weight.
     fn executed(&self, program: &Program, workload: usize) -> Option<f64> {
-        let calls = &self.calls[workload];
-        let weighed = calls.iter().any(|call| call.weight > 0.0);
-        weighed.then(|| expected_insns(&self.store, self.root, program, calls, ENDIAN)).flatten()
+        let syscalls = &self.syscalls[workload];
+        let weighed = syscalls.iter().any(|syscall| syscall.weight > 0.0);
+        weighed.then(|| expected_insns(&self.store, self.root, program, syscalls, ENDIAN)).flatten()
     }
 
     fn constant_allow(&self, program: &Program) -> usize {
-        let calls =
-            self.arches.iter().flat_map(|arch| arch.calls().map(|(nr, _)| (arch.token(), nr)));
-        calls.filter(|(token, nr)| is_constant_allow(program, *token, *nr)).count()
+        let syscalls =
+            self.arches.iter().flat_map(|arch| arch.syscalls().map(|(nr, _)| (arch.token(), nr)));
+        syscalls.filter(|(token, nr)| is_constant_allow(program, *token, *nr)).count()
     }
 }
 
@@ -254,9 +254,9 @@ fn meaning(
         return Ok(Meaning::Same);
     }
     let differences = differences(&store, expected, given, 3).map_err(|error| error.to_string())?;
-    let mut calls: Vec<String> = differences.iter().map(show).collect();
-    calls.dedup();
-    Ok(Meaning::Differs(calls))
+    let mut syscalls: Vec<String> = differences.iter().map(show).collect();
+    syscalls.dedup();
+    Ok(Meaning::Differs(syscalls))
 }
 
 /// The first line of an error message.
@@ -271,8 +271,8 @@ fn show(difference: &Difference) -> String {
         return "it permits a syscall that they deny".to_owned();
     }
     let data = &difference.data;
-    let arch = Arch::with_token(data.arch).find(|arch| arch.call_name(data.nr).is_some());
-    let name = arch.and_then(|arch| arch.call_name(data.nr));
+    let arch = Arch::with_token(data.arch).find(|arch| arch.syscall_name(data.nr).is_some());
+    let name = arch.and_then(|arch| arch.syscall_name(data.nr));
     let name = name.map_or_else(|| format!("call {:#x}", data.nr), str::to_owned);
     let arch = arch.or(Arch::with_token(data.arch).next());
     let arch = arch.map_or_else(|| format!("arch {:#x}", data.arch), |arch| arch.to_string());
@@ -299,10 +299,10 @@ pub(super) fn again(name: String, program: &Program, workloads: &[Workload]) -> 
     let root = store.program(program, ENDIAN).map_err(|error| error.to_string())?;
     let (mut executed, mut speed) = (Vec::new(), Vec::new());
     for workload in workloads {
-        let calls = workload.weights.resolve(&store, root, &arches);
-        let weighed = calls.iter().any(|call| call.weight > 0.0);
+        let syscalls = workload.weights.resolve(&store, root, &arches);
+        let weighed = syscalls.iter().any(|syscall| syscall.weight > 0.0);
         let mean = |program: &Program| {
-            weighed.then(|| expected_insns(&store, root, program, &calls, ENDIAN)).flatten()
+            weighed.then(|| expected_insns(&store, root, program, &syscalls, ENDIAN)).flatten()
         };
         let weights = workload.weights.clone();
         let options = Options { model: Model::Uncached, weights, ..Options::default() };

@@ -36,7 +36,7 @@ fn rules<'a>(object: &'a JsonObject<'_>) -> Result<Rules> {
     if arches != [own] {
         return Err(format!("plain rules support only {own}, not {arches:?}"));
     }
-    let mut calls = BTreeMap::new();
+    let mut syscalls = BTreeMap::new();
     for rule in object.get_array("rules").into_iter().flat_map(|rules| rules.iter()) {
         let JsonValue::Object(rule) = rule else {
             return Err("a rule is not an object".to_owned());
@@ -49,10 +49,10 @@ fn rules<'a>(object: &'a JsonObject<'_>) -> Result<Rules> {
             }
             _ => Ok(vec![Alternative::always(verdict)]),
         };
-        calls.insert(word(rule, "nr")?, alternatives?);
+        syscalls.insert(word(rule, "nr")?, alternatives?);
     }
     let default = Verdict(word(object, "default_action")?);
-    let mut read = Rules::new(Arch::X86_64, default, calls);
+    let mut read = Rules::new(Arch::X86_64, default, syscalls);
     read.edges.bad_arch = Verdict(word(object, "bad_arch_action")?);
     read.edges.x32 = read.edges.x32.map(|(last, _)| (last, read.edges.bad_arch));
     Ok(read)
@@ -108,11 +108,11 @@ mod tests {
                          [{"arg": 1, "op": "eq", "value": 5, "mask": 0}],
                          [{"arg": 2, "op": "masked_eq", "value": 2, "mask": 6}]]}]}"#;
         let rules = read(text).unwrap().unwrap();
-        let calls = &rules.blocks[0].calls;
-        assert_eq!(calls[&1], [Alternative::always(Verdict::ALLOW)]);
+        let syscalls = &rules.blocks[0].syscalls;
+        assert_eq!(syscalls[&1], [Alternative::always(Verdict::ALLOW)]);
         let field = |arg| Field::arg(arg).unwrap();
-        assert_eq!(calls[&16][0].tests, [Test::eq(field(1), 5)]);
-        assert_eq!(calls[&16][1].tests, [Test::masked_eq(field(2), 6, 2)]);
+        assert_eq!(syscalls[&16][0].tests, [Test::eq(field(1), 5)]);
+        assert_eq!(syscalls[&16][1].tests, [Test::masked_eq(field(2), 6, 2)]);
         assert!(read("{}").is_none() && read("[").is_none());
         let bad = text.replace("\"eq\"", "\"is\"");
         assert!(read(&bad).unwrap().unwrap_err().contains("\"is\""));

@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use callgate::policy::{CallSet, Condition, Policy, Rule, Section, Test};
+use callgate::policy::{Condition, Policy, Rule, Section, SyscallSet, Test};
 use callgate::syscalls::X32_SYSCALL_BIT;
 use callgate::{Arch, Verdict};
 
@@ -47,7 +47,7 @@ pub(super) struct Edges {
 pub(super) struct Block {
     pub(super) arch: Arch,
     pub(super) default: Verdict,
-    pub(super) calls: BTreeMap<u32, Vec<Alternative>>,
+    pub(super) syscalls: BTreeMap<u32, Vec<Alternative>>,
 }
 
 /// The verdict of a syscall under a condition.
@@ -70,12 +70,12 @@ impl Rules {
     pub(super) fn new(
         arch: Arch,
         default: Verdict,
-        calls: BTreeMap<u32, Vec<Alternative>>,
+        syscalls: BTreeMap<u32, Vec<Alternative>>,
     ) -> Rules {
         let bad_arch = Verdict::KILL_THREAD;
         let x32 = (arch == Arch::X86_64).then_some((u32::MAX - 1, bad_arch));
         let edges = Edges { bad_arch, x32 };
-        Rules { blocks: vec![Block { arch, default, calls }], edges, hot: Vec::new() }
+        Rules { blocks: vec![Block { arch, default, syscalls }], edges, hot: Vec::new() }
     }
 
     /// Converts a policy.
@@ -85,14 +85,14 @@ impl Rules {
         for section in policy.sections() {
             let numbers = numbers(section, &mut edges)?;
             for arch in section.arches() {
-                let mut calls = BTreeMap::new();
+                let mut syscalls = BTreeMap::new();
                 for &nr in numbers.iter().filter(|nr| owner(section, **nr) == Some(arch)) {
                     let alternatives = alternatives(section, nr)?;
                     if !alternatives.is_empty() {
-                        calls.insert(nr, alternatives);
+                        syscalls.insert(nr, alternatives);
                     }
                 }
-                blocks.push(Block { arch, default: section.default, calls });
+                blocks.push(Block { arch, default: section.default, syscalls });
             }
         }
         Ok(Rules { blocks, edges, hot: Vec::new() })
@@ -123,8 +123,8 @@ impl Rules {
             }
             section.rules.extend(block.rules());
             if let (Arch::X86_64, Some((last, verdict))) = (block.arch, self.edges.x32) {
-                let calls = CallSet::range(X32_SYSCALL_BIT, last);
-                section.rules.push(Rule { calls, when: Condition::always(), verdict });
+                let syscalls = SyscallSet::range(X32_SYSCALL_BIT, last);
+                section.rules.push(Rule { syscalls, when: Condition::always(), verdict });
             }
         }
         Policy::new(sections, self.edges.bad_arch).map_err(|error| error.to_string())
@@ -136,10 +136,10 @@ impl Rules {
     }
 
     /// The same rules without some syscalls.
-    pub(super) fn without(&self, calls: &[(Arch, u32)]) -> Rules {
+    pub(super) fn without(&self, syscalls: &[(Arch, u32)]) -> Rules {
         let mut rules = self.clone();
         for block in &mut rules.blocks {
-            block.calls.retain(|nr, _| !calls.contains(&(block.arch, *nr)));
+            block.syscalls.retain(|nr, _| !syscalls.contains(&(block.arch, *nr)));
         }
         rules
     }
@@ -149,7 +149,7 @@ impl Rules {
     pub(super) fn only(&self, verdict: Verdict) -> Rules {
         let mut rules = self.clone();
         for block in &mut rules.blocks {
-            block.calls.retain(|_, alternatives| {
+            block.syscalls.retain(|_, alternatives| {
                 alternatives.iter().all(|alternative| alternative.verdict == verdict)
             });
         }
@@ -157,13 +157,13 @@ impl Rules {
     }
 
     /// The number of syscalls with rules.
-    pub(super) fn calls(&self) -> usize {
-        self.blocks.iter().map(|block| block.calls.len()).sum()
+    pub(super) fn syscalls(&self) -> usize {
+        self.blocks.iter().map(|block| block.syscalls.len()).sum()
     }
 
     /// The number of tests of arguments.
     pub(super) fn tests(&self) -> usize {
-        let alternatives = self.blocks.iter().flat_map(|block| block.calls.values().flatten());
+        let alternatives = self.blocks.iter().flat_map(|block| block.syscalls.values().flatten());
         alternatives.map(|alternative| alternative.tests.len()).sum()
     }
 }
@@ -173,14 +173,14 @@ impl Block {
     fn rules(&self) -> Vec<Rule> {
         let mut rules = Vec::new();
         let mut unconditional: BTreeMap<Verdict, Vec<u32>> = BTreeMap::new();
-        for (&nr, alternatives) in &self.calls {
+        for (&nr, alternatives) in &self.syscalls {
             for Alternative { tests, verdict } in alternatives {
                 match alternatives.as_slice() {
                     [_] if tests.is_empty() => {
                         unconditional.entry(*verdict).or_default().push(nr);
                     }
                     _ => rules.push(Rule {
-                        calls: CallSet::one(nr),
+                        syscalls: SyscallSet::one(nr),
                         when: Condition::all(tests.iter().copied().map(Condition::test)),
                         verdict: *verdict,
                     }),
@@ -188,7 +188,7 @@ impl Block {
             }
         }
         rules.extend(unconditional.into_iter().map(|(verdict, numbers)| Rule {
-            calls: numbers.into_iter().collect(),
+            syscalls: numbers.into_iter().collect(),
             when: Condition::always(),
             verdict,
         }));
@@ -210,7 +210,7 @@ fn owner(section: &Section, nr: u32) -> Option<Arch> {
 fn numbers(section: &Section, edges: &mut Edges) -> Result<BTreeSet<u32>> {
     let mut numbers = BTreeSet::new();
     for rule in &section.rules {
-        for &(first, last) in rule.calls.ranges() {
+        for &(first, last) in rule.syscalls.ranges() {
             if last - first < MAX_RANGE {
                 numbers.extend(first..=last);
             } else if first == X32_SYSCALL_BIT && rule.when.is_always() && edges.x32.is_none() {
@@ -228,7 +228,7 @@ fn numbers(section: &Section, edges: &mut Edges) -> Result<BTreeSet<u32>> {
 /// The alternatives of a number, up to the first unconditional rule.
 fn alternatives(section: &Section, nr: u32) -> Result<Vec<Alternative>> {
     let mut found = Vec::new();
-    for rule in section.rules.iter().filter(|rule| rule.calls.contains(nr)) {
+    for rule in section.rules.iter().filter(|rule| rule.syscalls.contains(nr)) {
         let alternatives = rule.when.alternatives(MAX_ALTERNATIVES).ok_or_else(|| {
             format!("the condition of call {nr} has more than {MAX_ALTERNATIVES} alternatives")
         })?;
@@ -281,7 +281,7 @@ mod tests {
     fn conditions_become_alternatives_in_order() {
         let test =
             |arg, cmp, value| Condition::test(Test::new(Field::arg(arg).unwrap(), cmp, value));
-        let rule = |when, verdict| Rule { calls: CallSet::one(7), when, verdict };
+        let rule = |when, verdict| Rule { syscalls: SyscallSet::one(7), when, verdict };
         let narrow = Condition::all([test(0, Cmp::Eq, 1), test(1, Cmp::Lt, 2)]);
         let either = Condition::any([test(0, Cmp::Eq, 1), test(2, Cmp::Ge, 9)]);
         let rules = vec![
@@ -294,7 +294,7 @@ mod tests {
         let policy = Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap();
         let rules = Rules::from_policy(&policy).unwrap();
         let verdicts: Vec<Verdict> =
-            rules.blocks[0].calls[&7].iter().map(|alternative| alternative.verdict).collect();
+            rules.blocks[0].syscalls[&7].iter().map(|alternative| alternative.verdict).collect();
         assert_eq!(verdicts, [Verdict::LOG, Verdict::ALLOW, Verdict::ALLOW]);
         assert!(same(&rules.to_policy().unwrap(), &policy));
     }
@@ -311,7 +311,7 @@ mod tests {
     #[test]
     fn a_rule_for_half_of_all_numbers_is_refused() {
         let rule = Rule {
-            calls: CallSet::range(0, 1 << 31),
+            syscalls: SyscallSet::range(0, 1 << 31),
             when: Condition::always(),
             verdict: Verdict::LOG,
         };

@@ -156,14 +156,14 @@ fn number(name: &str) -> Result<u32> {
 
 fn list(names: &[&str]) -> Result<Rules> {
     let allow = |name: &&str| Ok((number(name)?, vec![Alternative::always(Verdict::ALLOW)]));
-    let calls: Result<BTreeMap<_, _>> = names.iter().map(allow).collect();
-    Ok(Rules::new(Arch::X86_64, Verdict::errno(1), calls?))
+    let syscalls: Result<BTreeMap<_, _>> = names.iter().map(allow).collect();
+    Ok(Rules::new(Arch::X86_64, Verdict::errno(1), syscalls?))
 }
 
 fn deny() -> Result<Rules> {
     let deny = |name: &&str| Ok((number(name)?, vec![Alternative::always(Verdict::errno(1))]));
-    let calls: Result<BTreeMap<_, _>> = ADMINISTRATION.iter().map(deny).collect();
-    Ok(Rules::new(Arch::X86_64, Verdict::ALLOW, calls?))
+    let syscalls: Result<BTreeMap<_, _>> = ADMINISTRATION.iter().map(deny).collect();
+    Ok(Rules::new(Arch::X86_64, Verdict::ALLOW, syscalls?))
 }
 
 /// `argument == value`, for any of the values.
@@ -261,7 +261,7 @@ fn argument_heavy() -> Result<Rules> {
     for (name, alternatives) in conditional {
         let verdict = Verdict::ALLOW;
         let alternatives = alternatives.into_iter().map(|tests| Alternative { tests, verdict });
-        rules.blocks[0].calls.insert(number(name)?, alternatives.collect());
+        rules.blocks[0].syscalls.insert(number(name)?, alternatives.collect());
     }
     Ok(rules)
 }

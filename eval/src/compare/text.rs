@@ -48,8 +48,8 @@ pub(super) fn write(rules: &Rules) -> String {
     for block in &rules.blocks {
         let (arch, default) = (block.arch, block.default.0);
         let _ = writeln!(text, "arch {arch} {:#010x} {default:#010x}", arch.token());
-        for (nr, alternatives) in &block.calls {
-            let _ = writeln!(text, "  call {nr} {}", arch.call_name(*nr).unwrap_or("-"));
+        for (nr, alternatives) in &block.syscalls {
+            let _ = writeln!(text, "  call {nr} {}", arch.syscall_name(*nr).unwrap_or("-"));
             for Alternative { tests, verdict } in alternatives {
                 let _ = writeln!(text, "    then {:#010x}", verdict.0);
                 tests.iter().for_each(|test| write_test(&mut text, test));
@@ -71,20 +71,20 @@ fn write_test(text: &mut String, test: &Test) {
 pub(super) fn parse(text: &str) -> Result<Rules> {
     let edges = Edges { bad_arch: Verdict::KILL_THREAD, x32: None };
     let mut rules = Rules { blocks: Vec::new(), edges, hot: Vec::new() };
-    let mut call = None;
+    let mut syscall = None;
     for (index, line) in text.lines().enumerate() {
         let words: Vec<&str> = line.split_whitespace().collect();
         if words.is_empty() || words[0].starts_with('#') {
             continue;
         }
-        statement(&mut rules, &mut call, &words)
+        statement(&mut rules, &mut syscall, &words)
             .map_err(|error| format!("line {}: {error}: {}", index + 1, line.trim()))?;
     }
     Ok(rules)
 }
 
 /// Reads one line; `call` is the number that alternatives belong to.
-fn statement(rules: &mut Rules, call: &mut Option<u32>, words: &[&str]) -> Result<()> {
+fn statement(rules: &mut Rules, syscall: &mut Option<u32>, words: &[&str]) -> Result<()> {
     match words {
         ["bad_arch", verdict] => rules.edges.bad_arch = Verdict(word(verdict)?),
         ["x32", last, verdict] => rules.edges.x32 = Some((word(last)?, Verdict(word(verdict)?))),
@@ -95,24 +95,24 @@ fn statement(rules: &mut Rules, call: &mut Option<u32>, words: &[&str]) -> Resul
                 return Err(format!("the token of {arch} is {:#010x}", arch.token()));
             }
             let default = Verdict(word(default)?);
-            rules.blocks.push(Block { arch, default, calls: Default::default() });
-            *call = None;
+            rules.blocks.push(Block { arch, default, syscalls: Default::default() });
+            *syscall = None;
         }
         ["call", nr, _] => {
             let block = rules.blocks.last_mut().ok_or("`arch` comes first")?;
             let nr = word(nr)?;
-            if block.calls.insert(nr, Vec::new()).is_some() {
+            if block.syscalls.insert(nr, Vec::new()).is_some() {
                 return Err("this syscall has rules already".to_owned());
             }
-            *call = Some(nr);
+            *syscall = Some(nr);
         }
         ["then", verdict] => {
-            let alternatives = alternatives(rules, *call).ok_or("`call` comes first")?;
+            let alternatives = alternatives(rules, *syscall).ok_or("`call` comes first")?;
             alternatives.push(Alternative::always(Verdict(word(verdict)?)));
         }
         ["test", arg, bits, cmp, value, mask] => {
             let test = test(arg, bits, cmp, value, mask)?;
-            let alternative = alternatives(rules, *call).and_then(|all| all.last_mut());
+            let alternative = alternatives(rules, *syscall).and_then(|all| all.last_mut());
             alternative.ok_or("`then` comes first")?.tests.push(test);
         }
         _ => return Err("unknown statement, or a wrong number of words".to_owned()),
@@ -121,8 +121,8 @@ fn statement(rules: &mut Rules, call: &mut Option<u32>, words: &[&str]) -> Resul
 }
 
 /// The alternatives of the syscall that was named last.
-fn alternatives(rules: &mut Rules, call: Option<u32>) -> Option<&mut Vec<Alternative>> {
-    rules.blocks.last_mut()?.calls.get_mut(&call?)
+fn alternatives(rules: &mut Rules, syscall: Option<u32>) -> Option<&mut Vec<Alternative>> {
+    rules.blocks.last_mut()?.syscalls.get_mut(&syscall?)
 }
 
 fn test(arg: &str, bits: &str, cmp: &str, value: &str, mask: &str) -> Result<Test> {
@@ -180,13 +180,13 @@ mod tests {
             test(ip, Cmp::Ge, 1 << 40, u64::MAX),
         ];
         let conditional = Alternative { tests, verdict: Verdict::ALLOW };
-        let calls = BTreeMap::from([
+        let syscalls = BTreeMap::from([
             (0, vec![Alternative::always(Verdict::ALLOW)]),
             (9_999, vec![conditional, Alternative::always(Verdict::LOG)]),
         ]);
-        let mut rules = Rules::new(Arch::X86_64, Verdict::errno(1), calls.clone());
+        let mut rules = Rules::new(Arch::X86_64, Verdict::errno(1), syscalls.clone());
         let (arch, default) = (Arch::X86, Verdict::KILL_PROCESS);
-        rules.blocks.push(Block { arch, default, calls });
+        rules.blocks.push(Block { arch, default, syscalls });
         rules.hot = vec![(3, 700), (1, 300)];
         rules
     }

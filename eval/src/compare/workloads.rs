@@ -45,7 +45,7 @@ fn parse(name: &str, text: &str) -> Result<Workload> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let count = match words.as_slice() {
             [] => continue,
-            [call, count] if syscalls::is_known_name(call) => count.parse().ok(),
+            [syscall, count] if syscalls::is_known_name(syscall) => count.parse().ok(),
             _ => None,
         };
         let count =
@@ -55,8 +55,8 @@ fn parse(name: &str, text: &str) -> Result<Workload> {
     let sum: f64 = counts.iter().map(|(_, count)| count).sum();
     let mut by_count = counts.clone();
     by_count.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let share = |(call, count): &(String, f64)| {
-        Some((Arch::X86_64.number(call)?, (1000.0 * count / sum) as u32))
+    let share = |(syscall, count): &(String, f64)| {
+        Some((Arch::X86_64.number(syscall)?, (1000.0 * count / sum) as u32))
     };
     let hot = by_count.iter().filter_map(share).take(MAX_HOT).collect();
     let weights = Weights::counts(counts).map_err(|error| error.to_string())?;

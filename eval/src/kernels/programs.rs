@@ -8,7 +8,7 @@ use callgate::codegen::{Aim, Model, Weights};
 use callgate::compile::{Options, compile, recompile};
 use callgate::frontend::{container_default, oci};
 use callgate::fuzz::plain_program;
-use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
 use callgate::stack::{self, Stack};
 use callgate::{Arch, Endian, Verdict, Word};
 use callgate_measure::experiment::LIST_OF_20;
@@ -72,7 +72,7 @@ pub(super) fn list(arch: Arch, conditional: bool) -> Result<Program> {
     ];
     for (place, number) in (0..).zip(&numbers) {
         // After the list come the denial, the permission, and the rule with a condition.
-        let looks = conditional && arch.call_name(*number) == Some(CONDITIONAL);
+        let looks = conditional && arch.syscall_name(*number) == Some(CONDITIONAL);
         let target = if looks { count - place + 1 } else { count - place };
         insns.push(Insn::branch(Op::JeqK, *number, target, 0));
     }
@@ -216,10 +216,10 @@ fn comparisons(arch: Arch) -> Result<Policy> {
                 .map(|cmp| Test::new(field, cmp, value));
             let masked = Test::masked_eq(field, mask, value & mask);
             for test in compared.into_iter().chain([masked]) {
-                let (calls, when) = (CallSet::one(nr), Condition::test(test));
+                let (syscalls, when) = (SyscallSet::one(nr), Condition::test(test));
                 // Distinct errnos show which rule was applied.
                 let verdict = Verdict::errno(nr as u16);
-                rules.push(Rule { calls, when, verdict });
+                rules.push(Rule { syscalls, when, verdict });
                 nr += 1;
             }
         }
@@ -251,7 +251,7 @@ mod tests {
             for conditional in [false, true] {
                 let list = list(arch, conditional).unwrap();
                 let listed = numbers(arch).unwrap();
-                for (nr, name) in arch.calls() {
+                for (nr, name) in arch.syscalls() {
                     let verdict = |args, token| {
                         let data = SeccompData { nr, arch: token, args, ..Default::default() };
                         list.run(&data, arch.endian()).verdict == Verdict::ALLOW

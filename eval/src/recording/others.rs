@@ -23,7 +23,7 @@ pub(super) fn table(callgate: &Path, rounds: usize) -> Result<Table> {
         for (count, times) in RECORDERS.iter().zip(&mut times) {
             let recorders: Vec<Recorder> =
                 (0..*count).map(|_| Recorder::start(callgate)).collect::<Result<_>>()?;
-            times.extend((0..BATCHES).map(|_| time_of_calls()));
+            times.extend((0..BATCHES).map(|_| time_of_syscalls()));
             recorders.into_iter().try_for_each(Recorder::end)?;
         }
     }
@@ -46,7 +46,7 @@ fn tenth(mut times: Vec<Duration>) -> Option<Duration> {
     times.get(times.len() / 10).copied()
 }
 
-fn time_of_calls() -> Duration {
+fn time_of_syscalls() -> Duration {
     let start = Instant::now();
     for _ in 0..CALLS {
         // A syscall each time, because the C library does not cache the result.

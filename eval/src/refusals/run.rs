@@ -114,7 +114,7 @@ fn refused_by_us(
     for arch in arches {
         let mut set = RuleSet::new(*arch);
         for (place, rule) in rules.iter().enumerate() {
-            let added = set.add_call(rule.name, &rule.comparisons, rule.verdict, place);
+            let added = set.add_syscall(rule.name, &rule.comparisons, rule.verdict, place);
             added.map_err(|error| error.to_string())?;
         }
         let refusals = set.refused(version, &mut { STEPS });

@@ -206,7 +206,8 @@ fn run(sources: &[&Source], data: &SeccompData, endian: Endian) -> u32 {
     if let [source] = sources {
         return one(source).0;
     }
-    let turn =
-        |kept: Verdict, next: Verdict| if next.severity() < kept.severity() { next } else { kept };
+    let turn = |kept: Verdict, next: Verdict| {
+        if next.precedence() > kept.precedence() { next } else { kept }
+    };
     sources.iter().rev().map(|source| one(source)).fold(Verdict::ALLOW, turn).0
 }

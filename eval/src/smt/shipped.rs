@@ -40,7 +40,7 @@ pub(crate) fn all() -> Result<Vec<Subject>> {
         sessions(&path, &mut subjects)?;
     }
     for workload in workloads::all() {
-        if let workloads::EngineInputs::Calls { program, endian, .. } = workload.inputs {
+        if let workloads::EngineInputs::Syscalls { program, endian, .. } = workload.inputs {
             subjects.push(Subject::program(workload.name, program.into(), endian));
         }
     }

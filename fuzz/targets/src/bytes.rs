@@ -2,7 +2,7 @@
 //! what they stand for.
 
 use callgate::bpf::{Insn, Op, Operand, Program, SocketProgram};
-use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
 use callgate::{Arch, SeccompData, Verdict};
 
 /// The bytes of an input, read from the front; behind the end everything is 0.
@@ -60,7 +60,7 @@ impl<'a> Bytes<'a> {
     }
 
     /// A call of one of these architectures, or of none.
-    pub fn call(&mut self, arches: &[Arch]) -> SeccompData {
+    pub fn syscall(&mut self, arches: &[Arch]) -> SeccompData {
         let arch = arches.get(self.below(arches.len() + 1)).map_or(7, |arch| arch.token());
         SeccompData {
             nr: self.number() as u32,
@@ -124,12 +124,12 @@ impl<'a> Bytes<'a> {
 
     fn rule(&mut self) -> Rule {
         let first = self.number() as u32;
-        let calls = match self.byte() % 4 {
-            0 => CallSet::range(first, first.saturating_add(self.byte().into())),
-            _ => CallSet::one(first),
+        let syscalls = match self.byte() % 4 {
+            0 => SyscallSet::range(first, first.saturating_add(self.byte().into())),
+            _ => SyscallSet::one(first),
         };
         let mut depth = 3;
-        Rule { calls, when: self.condition(&mut depth), verdict: self.verdict() }
+        Rule { syscalls, when: self.condition(&mut depth), verdict: self.verdict() }
     }
 
     fn condition(&mut self, depth: &mut usize) -> Condition {

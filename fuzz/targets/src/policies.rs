@@ -11,7 +11,7 @@ use crate::bytes::Bytes;
 const ARCHES: [Arch; 2] = [Arch::X86_64, Arch::X86];
 
 /// How many calls are compared.
-const CALLS: usize = 40;
+const SYSCALLS: usize = 40;
 
 /// A policy, compiled, for both aims.
 pub fn compile(input: &[u8]) {
@@ -26,10 +26,10 @@ pub fn compile(input: &[u8]) {
     }) else {
         return;
     };
-    for _ in 0..CALLS {
-        let call = bytes.call(&ARCHES);
-        let verdict = compiled.program.run(&call, Endian::Little).verdict;
-        assert_eq!(verdict, policy.evaluate(&call), "{call:x?}\n{policy:?}");
+    for _ in 0..SYSCALLS {
+        let syscall = bytes.syscall(&ARCHES);
+        let verdict = compiled.program.run(&syscall, Endian::Little).verdict;
+        assert_eq!(verdict, policy.evaluate(&syscall), "{syscall:x?}\n{policy:?}");
         if bytes.is_empty() {
             break;
         }
@@ -53,9 +53,9 @@ pub fn merge(input: &[u8]) {
             return;
         }
     };
-    for _ in 0..CALLS {
-        let call = bytes.call(&ARCHES);
-        let verdicts = programs.iter().map(|program| program.run(&call, Endian::Little).verdict);
+    for _ in 0..SYSCALLS {
+        let syscall = bytes.syscall(&ARCHES);
+        let verdicts = programs.iter().map(|program| program.run(&syscall, Endian::Little).verdict);
         // kernel/seccomp.c, seccomp_run_filters: from the newest on, a smaller action as a signed number wins.
         let expected = verdicts
             .rev()
@@ -64,8 +64,8 @@ pub fn merge(input: &[u8]) {
                 if action(next) < action(kept) { next } else { kept }
             })
             .expect("two or three programs");
-        let verdict = merged.compiled.program.run(&call, Endian::Little).verdict;
-        assert_eq!(verdict.action(), expected.action(), "{call:x?}\n{programs:?}");
+        let verdict = merged.compiled.program.run(&syscall, Endian::Little).verdict;
+        assert_eq!(verdict.action(), expected.action(), "{syscall:x?}\n{programs:?}");
         if bytes.is_empty() {
             break;
         }

@@ -18,22 +18,22 @@ const INPUTS: usize = 16;
 pub fn engines(input: &[u8]) {
     let mut bytes = Bytes::new(input);
     if bytes.byte().is_multiple_of(2) {
-        calls(&mut bytes);
+        syscalls(&mut bytes);
     } else {
         packets(&mut bytes);
     }
 }
 
-fn calls(bytes: &mut Bytes<'_>) {
+fn syscalls(bytes: &mut Bytes<'_>) {
     let endian = if bytes.byte().is_multiple_of(4) { Endian::Big } else { Endian::Little };
     let Some(program) = bytes.program() else { return };
     let engines: Vec<_> =
         EngineKind::ALL.iter().filter_map(|kind| kind.seccomp(&program, endian).ok()).collect();
     for _ in 0..INPUTS {
-        let call = bytes.call(&ARCHES);
-        let expected = program.run(&call, endian).verdict;
+        let syscall = bytes.syscall(&ARCHES);
+        let expected = program.run(&syscall, endian).verdict;
         for engine in &engines {
-            assert_eq!(engine.verdict(&call), expected, "{call:x?}\n{program:?}");
+            assert_eq!(engine.verdict(&syscall), expected, "{syscall:x?}\n{program:?}");
         }
     }
 }
@@ -66,10 +66,10 @@ pub fn optimize(input: &[u8]) {
         }
     };
     for _ in 0..INPUTS {
-        let call = bytes.call(&ARCHES);
-        let expected = program.run(&call, Endian::Little).verdict;
-        let verdict = optimized.program.run(&call, Endian::Little).verdict;
-        assert_eq!(verdict, expected, "{call:x?}\n{program:?}");
+        let syscall = bytes.syscall(&ARCHES);
+        let expected = program.run(&syscall, Endian::Little).verdict;
+        let verdict = optimized.program.run(&syscall, Endian::Little).verdict;
+        assert_eq!(verdict, expected, "{syscall:x?}\n{program:?}");
     }
 }
 

@@ -131,9 +131,9 @@ pub(super) fn facts(
             sources.manpage_version, sources.formats_version
         ),
     );
-    text += "use crate::syscalls::facts::{CallFacts, known, unknown, w32, w64};\n\n";
+    text += "use crate::syscalls::facts::{SyscallFacts, known, unknown, w32, w64};\n\n";
     text += "/// In the order of `NUMBERS`.\n#[rustfmt::skip]\n";
-    writeln!(text, "pub(crate) static FACTS: [CallFacts; {}] = [", tables.calls.len()).unwrap();
+    writeln!(text, "pub(crate) static FACTS: [SyscallFacts; {}] = [", tables.calls.len()).unwrap();
     for name in tables.calls.keys() {
         let since = versions.get(name).map_or("", String::as_str);
         let entry = match prototypes.get(name) {

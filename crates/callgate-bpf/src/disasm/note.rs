@@ -62,11 +62,11 @@ pub(super) fn context(listing: &Listing<'_>, index: usize, insn: Insn) -> String
 fn load_context(listing: &Listing<'_>, known: PathFacts, insn: Insn) -> Option<String> {
     let word = Word::from_offset(insn.k, listing.seccomp?.endian)?;
     let (argument, _) = word.argument()?;
-    let (arch, call) = call(listing, known, known.nr?)?;
-    let facts = syscalls::facts(call);
+    let (arch, syscall) = syscall(listing, known, known.nr?)?;
+    let facts = syscalls::facts(syscall);
     let parameter = facts.and_then(|facts| facts.args.get(usize::from(argument)));
     let shown =
-        parameter.map_or(call.to_owned(), |parameter| format!("{call}({})", parameter.name));
+        parameter.map_or(syscall.to_owned(), |parameter| format!("{syscall}({})", parameter.name));
     Some(with_arch(listing, arch, &shown))
 }
 
@@ -102,8 +102,8 @@ fn number_context(listing: &Listing<'_>, known: PathFacts, insn: Insn) -> Option
     if insn.op == Op::JsetK {
         return None;
     }
-    let (arch, call) = call(listing, known, insn.k)?;
-    Some(with_arch(listing, arch, call))
+    let (arch, syscall) = syscall(listing, known, insn.k)?;
+    Some(with_arch(listing, arch, syscall))
 }
 
 /// The verdict at a target that returns a constant.
@@ -124,14 +124,14 @@ fn token(listing: &Listing<'_>, known: PathFacts) -> Option<u32> {
 }
 
 /// The syscall that a number stands for on the path, and its arch.
-fn call(listing: &Listing<'_>, known: PathFacts, nr: u32) -> Option<(Arch, &'static str)> {
+fn syscall(listing: &Listing<'_>, known: PathFacts, nr: u32) -> Option<(Arch, &'static str)> {
     Arch::with_token(token(listing, known)?)
-        .find_map(|arch| arch.call_name(nr).map(|name| (arch, name)))
+        .find_map(|arch| arch.syscall_name(nr).map(|name| (arch, name)))
 }
 
 /// Adds the arch, unless it is that of the listing.
-fn with_arch(listing: &Listing<'_>, arch: Arch, call: &str) -> String {
-    if listing.home == Some(arch) { call.to_owned() } else { format!("{call} ({arch})") }
+fn with_arch(listing: &Listing<'_>, arch: Arch, syscall: &str) -> String {
+    if listing.home == Some(arch) { syscall.to_owned() } else { format!("{syscall} ({arch})") }
 }
 
 /// An ancillary word of a packet.

@@ -87,7 +87,7 @@ fn registers_start_as_0_and_move() {
 }
 
 #[test]
-fn length_of_a_call_is_64() {
+fn length_of_a_syscall_is_64() {
     assert_eq!(value(&[Insn::new(Op::LdLen, 0)]), 64);
     assert_eq!(value(&[Insn::new(Op::LdxLen, 0), Insn::new(Op::Txa, 0)]), 64);
 }

@@ -197,7 +197,7 @@ impl Arch {
     /// The ABI of a syscall, by the token and the number that a filter sees; `None` for an unknown token.
     /// x32 numbers have the x32 bit, but are not negative: a tracer writes -1 to skip a syscall of any ABI (`do_syscall_x32` in
     /// `arch/x86/entry/syscall_64.c`).
-    pub fn of_call(token: u32, nr: u32) -> Option<Arch> {
+    pub fn of_syscall(token: u32, nr: u32) -> Option<Arch> {
         let is_x32 = (X32_SYSCALL_BIT..1 << 31).contains(&nr);
         Arch::with_token(token)
             .find(|arch| (*arch == Arch::X32) == (is_x32 && token == Arch::X32.token()))
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn first_numbers_are_near_the_lowest_syscall_numbers() {
         for arch in Arch::ALL.iter().copied() {
-            let first = arch.calls().map(|(nr, _)| nr).min().unwrap();
+            let first = arch.syscalls().map(|(nr, _)| nr).min().unwrap();
             assert!((0..8).contains(&(first - arch.first_number())), "{arch}: {first}");
         }
     }
@@ -262,15 +262,15 @@ mod tests {
     #[test]
     fn token_and_number_determine_the_abi() {
         let x86 = Arch::X86_64.token();
-        assert_eq!(Arch::of_call(x86, 0), Some(Arch::X86_64));
-        assert_eq!(Arch::of_call(x86, X32_SYSCALL_BIT), Some(Arch::X32));
-        assert_eq!(Arch::of_call(x86, 0x7fff_ffff), Some(Arch::X32));
-        assert_eq!(Arch::of_call(x86, u32::MAX), Some(Arch::X86_64));
-        assert_eq!(Arch::of_call(Arch::X86.token(), X32_SYSCALL_BIT), Some(Arch::X86));
-        assert_eq!(Arch::of_call(7, 0), None);
+        assert_eq!(Arch::of_syscall(x86, 0), Some(Arch::X86_64));
+        assert_eq!(Arch::of_syscall(x86, X32_SYSCALL_BIT), Some(Arch::X32));
+        assert_eq!(Arch::of_syscall(x86, 0x7fff_ffff), Some(Arch::X32));
+        assert_eq!(Arch::of_syscall(x86, u32::MAX), Some(Arch::X86_64));
+        assert_eq!(Arch::of_syscall(Arch::X86.token(), X32_SYSCALL_BIT), Some(Arch::X86));
+        assert_eq!(Arch::of_syscall(7, 0), None);
         for arch in Arch::ALL {
-            for (nr, _) in arch.calls() {
-                assert_eq!(Arch::of_call(arch.token(), nr), Some(*arch));
+            for (nr, _) in arch.syscalls() {
+                assert_eq!(Arch::of_syscall(arch.token(), nr), Some(*arch));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Where an argument of a syscall is found in `seccomp_data`, and how much of it the kernel reads.
 //!
-//! [`CallFacts::args`](super::CallFacts::args) describes syscalls as x86-64 defines them. This
+//! [`SyscallFacts::args`](super::SyscallFacts::args) describes syscalls as x86-64 defines them. This
 //! module says where an architecture deviates, and refuses to guess:
 //!
 //! - ABIs with 32-bit registers pass a 64-bit value (`loff_t`, `u64`) in two arguments, some after a
@@ -11,7 +11,7 @@
 //!   on x86-64 the order of `child_tidptr` and `tls` depends on the architecture
 //!   (`CONFIG_CLONE_BACKWARDS` in `kernel/fork.c`).
 
-use super::{Arch, CallFacts, facts};
+use super::{Arch, SyscallFacts, facts};
 use crate::suggest::nearest;
 
 /// How many arguments a syscall has at most.
@@ -30,16 +30,16 @@ pub struct Argument {
 /// Why a syscall has no such argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArgumentError {
-    call: String,
+    syscall: String,
     arch: Arch,
     kind: Kind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Kind {
-    NoName { name: String, known: &'static CallFacts },
+    NoName { name: String, known: &'static SyscallFacts },
     Unknown { name: String },
-    NoNumber { index: u32, known: Option<&'static CallFacts> },
+    NoNumber { index: u32, known: Option<&'static SyscallFacts> },
     TwoWords { name: String },
     Pointer { name: String },
     Order { name: String },
@@ -47,12 +47,12 @@ enum Kind {
 
 impl std::fmt::Display for ArgumentError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let ArgumentError { call, arch, kind } = self;
-        let has = |f: &mut std::fmt::Formatter<'_>, facts: &CallFacts| match facts.args {
-            [] => write!(f, "; {call}(2) has no arguments"),
+        let ArgumentError { syscall, arch, kind } = self;
+        let has = |f: &mut std::fmt::Formatter<'_>, facts: &SyscallFacts| match facts.args {
+            [] => write!(f, "; {syscall}(2) has no arguments"),
             args => {
                 let names: Vec<&str> = args.iter().map(|arg| arg.name).collect();
-                write!(f, "; {call}(2) has {}", names.join(", "))
+                write!(f, "; {syscall}(2) has {}", names.join(", "))
             }
         };
         match kind {
@@ -65,7 +65,7 @@ impl std::fmt::Display for ArgumentError {
             }
             Kind::Unknown { name } => write!(
                 f,
-                "the argument names of {call}(2) are unknown, so {name:?} is not found; give the \
+                "the argument names of {syscall}(2) are unknown, so {name:?} is not found; give the \
                  argument by number, 0 to 5"
             ),
             Kind::NoNumber { index, known: Some(known) } => {
@@ -77,18 +77,18 @@ impl std::fmt::Display for ArgumentError {
             }
             Kind::TwoWords { name } => write!(
                 f,
-                "on {arch}, {call}(2) has a 64-bit value in two arguments, so the place of {name:?} \
+                "on {arch}, {syscall}(2) has a 64-bit value in two arguments, so the place of {name:?} \
                  is not known by name; give both halves by number"
             ),
             Kind::Pointer { name } => write!(
                 f,
-                "on {arch}, {call}(2) takes a pointer to its arguments, so a filter cannot read \
+                "on {arch}, {syscall}(2) takes a pointer to its arguments, so a filter cannot read \
                  {name:?}; use {} instead",
-                if call == "mmap" { "mmap2" } else { "_newselect" }
+                if syscall == "mmap" { "mmap2" } else { "_newselect" }
             ),
             Kind::Order { name } => write!(
                 f,
-                "the place of {name:?} among the arguments of {call}(2) depends on the architecture; \
+                "the place of {name:?} among the arguments of {syscall}(2) depends on the architecture; \
                  give it by number for {arch}"
             ),
         }
@@ -115,41 +115,41 @@ impl Arch {
     ///
     /// # Errors
     /// When the syscall has no such argument, or its place on this architecture is not known.
-    pub fn argument(self, call: &str, name: &str) -> Result<Argument, ArgumentError> {
-        let error = |kind| ArgumentError { call: call.to_owned(), arch: self, kind };
+    pub fn argument(self, syscall: &str, name: &str) -> Result<Argument, ArgumentError> {
+        let error = |kind| ArgumentError { syscall: syscall.to_owned(), arch: self, kind };
         let own = || name.to_owned();
-        let Some(known) = facts(call).filter(|facts| facts.args_known) else {
+        let Some(known) = facts(syscall).filter(|facts| facts.args_known) else {
             return Err(error(Kind::Unknown { name: own() }));
         };
         let Some(index) = known.args.iter().position(|arg| arg.name == name) else {
             return Err(error(Kind::NoName { name: own(), known }));
         };
-        if self.takes_pointer(call) {
+        if self.takes_pointer(syscall) {
             return Err(error(Kind::Pointer { name: own() }));
         }
         if !self.has_wide_registers() && known.args.iter().take(index + 1).any(is_two_words) {
             return Err(error(Kind::TwoWords { name: own() }));
         }
         let swapped = matches!(self, Arch::S390 | Arch::S390x);
-        let index = match (call, index as u8) {
+        let index = match (syscall, index as u8) {
             ("clone", index @ (0 | 1)) if swapped => 1 - index,
             ("clone", 3 | 4) if !matches!(self, Arch::X86_64 | Arch::X32) => {
                 return Err(error(Kind::Order { name: own() }));
             }
             (_, index) => index,
         };
-        self.argument_at(call, u32::from(index))
+        self.argument_at(syscall, u32::from(index))
     }
 
     /// The argument of a syscall by its number, from 0.
     ///
     /// # Errors
     /// When the syscall has fewer arguments, or `index` is more than 5.
-    pub fn argument_at(self, call: &str, index: u32) -> Result<Argument, ArgumentError> {
-        let known = facts(call).filter(|facts| facts.args_known);
+    pub fn argument_at(self, syscall: &str, index: u32) -> Result<Argument, ArgumentError> {
+        let known = facts(syscall).filter(|facts| facts.args_known);
         let error = |known| {
             let kind = Kind::NoNumber { index, known };
-            Err(ArgumentError { call: call.to_owned(), arch: self, kind })
+            Err(ArgumentError { syscall: syscall.to_owned(), arch: self, kind })
         };
         let place = match u8::try_from(index) {
             Ok(place) if place < ARGS => place,
@@ -171,8 +171,8 @@ impl Arch {
     }
 
     /// Whether all arguments of a syscall are behind a pointer.
-    fn takes_pointer(self, call: &str) -> bool {
-        match call {
+    fn takes_pointer(self, syscall: &str) -> bool {
+        match syscall {
             "mmap" => matches!(self, Arch::X86 | Arch::M68k | Arch::S390 | Arch::S390x),
             "select" => matches!(self, Arch::X86 | Arch::M68k),
             _ => false,
@@ -191,20 +191,25 @@ mod tests {
 
     #[test]
     fn every_named_argument_has_its_place_on_x86_64() {
-        for (_, call) in Arch::X86_64.calls() {
-            for (index, arg) in facts(call).unwrap().args.iter().enumerate() {
-                let first = facts(call).unwrap().args.iter().position(|a| a.name == arg.name);
-                assert_eq!(first, Some(index), "{call} has {} twice", arg.name);
-                let found = Arch::X86_64.argument(call, arg.name).unwrap();
-                assert_eq!(found, Argument { index: index as u8, bits: Some(arg.bits) }, "{call}");
-                assert_eq!(Arch::X86_64.argument_at(call, index as u32), Ok(found));
+        for (_, syscall) in Arch::X86_64.syscalls() {
+            for (index, arg) in facts(syscall).unwrap().args.iter().enumerate() {
+                let first = facts(syscall).unwrap().args.iter().position(|a| a.name == arg.name);
+                assert_eq!(first, Some(index), "{syscall} has {} twice", arg.name);
+                let found = Arch::X86_64.argument(syscall, arg.name).unwrap();
+                assert_eq!(
+                    found,
+                    Argument { index: index as u8, bits: Some(arg.bits) },
+                    "{syscall}"
+                );
+                assert_eq!(Arch::X86_64.argument_at(syscall, index as u32), Ok(found));
             }
         }
     }
 
     #[test]
     fn what_an_architecture_does_otherwise_is_refused_or_known() {
-        let text = |arch: Arch, call, name| arch.argument(call, name).unwrap_err().to_string();
+        let text =
+            |arch: Arch, syscall, name| arch.argument(syscall, name).unwrap_err().to_string();
         assert!(text(Arch::X86, "mmap", "len").contains("pointer to its arguments"));
         assert!(text(Arch::S390x, "mmap", "len").contains("mmap2"));
         assert!(text(Arch::Arm, "pread64", "pos").contains("two arguments"));
@@ -221,7 +226,7 @@ mod tests {
 
     #[test]
     fn numbers_have_a_limit_and_a_width() {
-        let at = |arch: Arch, call, index| arch.argument_at(call, index);
+        let at = |arch: Arch, syscall, index| arch.argument_at(syscall, index);
         assert_eq!(at(Arch::X86_64, "write", 0).unwrap().bits, Some(32));
         assert_eq!(at(Arch::X86_64, "write", 1).unwrap().bits, Some(64));
         assert_eq!(at(Arch::X86, "write", 1).unwrap().bits, Some(32));

@@ -4,17 +4,17 @@ use super::KernelVersion;
 
 /// Facts about a syscall, independent of the architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CallFacts {
+pub struct SyscallFacts {
     /// Its name, as in the kernel's headers.
     pub name: &'static str,
     /// The first kernel that had it, on any architecture. `None` if no mainline kernel ever had it
     /// (the slots of `afs_syscall`, `tuxcall`, …).
     pub introduced: Option<KernelVersion>,
-    /// [`introduced`](CallFacts::introduced) as syscalls(2) writes it, with the third number of
+    /// [`introduced`](SyscallFacts::introduced) as syscalls(2) writes it, with the third number of
     /// kernels before 3.0: `2.6.28`. Empty if `introduced` is `None`.
     pub since: &'static str,
     /// Its arguments, in the order of the words `args[0]`… of `seccomp_data`, as a 64-bit x86
-    /// kernel defines them; empty if they are [unknown](CallFacts::args_known).
+    /// kernel defines them; empty if they are [unknown](SyscallFacts::args_known).
     ///
     /// Some architectures deviate. 32-bit ones pass a 64-bit argument in two words (some after a
     /// pad word), and their oldest syscalls take a pointer to the arguments (`mmap`, `select` of
@@ -54,11 +54,17 @@ pub(crate) const fn known(
     name: &'static str,
     since: &'static str,
     args: &'static [ArgFacts],
-) -> CallFacts {
-    CallFacts { name, introduced: KernelVersion::read(since), since, args, args_known: true }
+) -> SyscallFacts {
+    SyscallFacts { name, introduced: KernelVersion::read(since), since, args, args_known: true }
 }
 
 /// A syscall whose arguments are unknown.
-pub(crate) const fn unknown(name: &'static str, since: &'static str) -> CallFacts {
-    CallFacts { name, introduced: KernelVersion::read(since), since, args: &[], args_known: false }
+pub(crate) const fn unknown(name: &'static str, since: &'static str) -> SyscallFacts {
+    SyscallFacts {
+        name,
+        introduced: KernelVersion::read(since),
+        since,
+        args: &[],
+        args_known: false,
+    }
 }

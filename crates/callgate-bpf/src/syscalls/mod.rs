@@ -10,7 +10,7 @@
 //!
 //! assert_eq!(Arch::X86_64.number("execve"), Some(59));
 //! assert_eq!(Arch::X32.number("execve"), Some(0x4000_0208));
-//! assert_eq!(Arch::Aarch64.call_name(221), Some("execve"));
+//! assert_eq!(Arch::Aarch64.syscall_name(221), Some("execve"));
 //! assert_eq!(Arch::X86.multiplexed("accept"), Some(("socketcall", 5)));
 //!
 //! let openat2 = facts("openat2").ok_or("no such call")?;
@@ -22,18 +22,18 @@
 
 mod arch;
 mod argument;
-mod callset;
 mod facts;
 mod generated;
 mod list;
+mod set;
 mod table;
 mod version;
 
 pub use arch::{Arch, X32_SYSCALL_BIT};
 pub use argument::{Argument, ArgumentError};
-pub use callset::CallSet;
-pub use facts::{ArgFacts, CallFacts};
-pub use list::list_calls;
+pub use facts::{ArgFacts, SyscallFacts};
+pub use list::list_syscalls;
+pub use set::SyscallSet;
 pub use table::known_name;
 pub use table::{facts, is_known_name, known_names, nearest_name};
 pub use version::{KernelVersion, KernelVersionError};

@@ -4,7 +4,7 @@
 //! slots per column for numbers, and into a hash table for names.
 
 use super::arch::Arch;
-use super::facts::CallFacts;
+use super::facts::SyscallFacts;
 use super::generated::facts::FACTS;
 use super::generated::multiplexed::MULTIPLEXED;
 use super::generated::numbers::{__, ALIASES, COLUMNS, ELSEWHERE, NUMBERS};
@@ -116,7 +116,7 @@ fn name_of_row(row: u16) -> Option<&'static str> {
 }
 
 /// Facts about the syscall with this name, on any architecture.
-pub fn facts(name: &str) -> Option<&'static CallFacts> {
+pub fn facts(name: &str) -> Option<&'static SyscallFacts> {
     FACTS.get(row_of_name(name)?)
 }
 
@@ -188,13 +188,13 @@ impl Arch {
     ///
     /// If the headers have two names for a number, this is the one that they define with the
     /// number itself: `arm_sync_file_range`, not `sync_file_range2`, on arm.
-    pub fn call_name(self, nr: u32) -> Option<&'static str> {
+    pub fn syscall_name(self, nr: u32) -> Option<&'static str> {
         let slot = slot(nr.checked_sub(self.first_number())?)?;
         name_of_row(*ROWS.get(self.column())?.get(slot)?)
     }
 
     /// All syscalls of this architecture, in the order of their numbers as a filter sees them.
-    pub fn calls(self) -> impl Iterator<Item = (u32, &'static str)> {
+    pub fn syscalls(self) -> impl Iterator<Item = (u32, &'static str)> {
         let rows = ROWS.get(self.column()).map_or(&[][..], |rows| &rows[..]);
         (0..).zip(rows).filter_map(move |(slot, row)| {
             Some((self.first_number() + number_of_slot(slot), name_of_row(*row)?))
@@ -214,7 +214,8 @@ impl Arch {
     /// high half, so a filter compares its low 16 bits only. The arguments of the sub-call of
     /// `socketcall` are in memory, where no filter reads them.
     pub fn multiplexed(self, name: &str) -> Option<(&'static str, u32)> {
-        let (multiplexer, _, number) = MULTIPLEXED.iter().find(|(_, call, _)| *call == name)?;
+        let (multiplexer, _, number) =
+            MULTIPLEXED.iter().find(|(_, syscall, _)| *syscall == name)?;
         self.number(multiplexer).map(|_| (*multiplexer, *number))
     }
 }

@@ -65,7 +65,7 @@ impl<'a> Reader<'_, 'a> {
         while let Some(token) = self.peek() {
             if token.is_word("BPF_STMT") || token.is_word("BPF_JUMP") {
                 self.next();
-                return self.call(token.is_word("BPF_JUMP")).map(Some);
+                return self.syscall(token.is_word("BPF_JUMP")).map(Some);
             }
             self.next();
             match token.kind {
@@ -146,7 +146,7 @@ impl<'a> Reader<'_, 'a> {
     }
 
     /// The arguments of `BPF_STMT(code, k)` or `BPF_JUMP(code, k, jt, jf)`.
-    fn call(&mut self, jump: bool) -> Result<RawInsn> {
+    fn syscall(&mut self, jump: bool) -> Result<RawInsn> {
         self.expect('(')?;
         let code = self.field("code")?;
         self.expect(',')?;

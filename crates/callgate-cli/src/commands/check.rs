@@ -11,13 +11,13 @@ use callgate::syscalls;
 use clap::ValueHint;
 
 use super::explain::{colored, verdict_json};
-use crate::call;
 use crate::json::Json;
 use crate::options::{Format, SourceOptions};
 use crate::output::{self, wrap};
 use crate::recordings::{self, NamedRecording, RecordingOptions};
 use crate::report::{self, Failure, Result};
 use crate::source::{BUILT_IN, Source, Stack};
+use crate::syscall;
 use crate::text::{counted, grouped, printable};
 
 /// List the recorded syscalls that a filter would deny
@@ -112,7 +112,7 @@ fn warn_about(named: &[NamedRecording], recording: &Recording, filter: &Stack) {
         }
     }
     let arches = filter.arches();
-    let mut others: Vec<Arch> = recording.calls().map(|(call, _)| call.arch).collect();
+    let mut others: Vec<Arch> = recording.syscalls().map(|(call, _)| call.arch).collect();
     others.retain(|arch| !arches.contains(arch));
     others.dedup();
     for arch in others {
@@ -127,7 +127,7 @@ fn warn_about(named: &[NamedRecording], recording: &Recording, filter: &Stack) {
 
 fn table(recording: &Recording, filter: &str, findings: &[Finding]) -> String {
     let filter = printable(filter);
-    let (different, calls) = (recording.calls().len() as u64, recording.total());
+    let (different, calls) = (recording.syscalls().len() as u64, recording.total());
     let all = format!("{}, {}", counted(different, "syscall"), counted(calls, "call"));
     if findings.is_empty() {
         return format!("{filter} allows all recorded syscalls ({all})\n");
@@ -144,13 +144,13 @@ fn table(recording: &Recording, filter: &str, findings: &[Finding]) -> String {
     };
     let mut last = None;
     for finding in findings {
-        let arch = finding.call.arch;
+        let arch = finding.syscall.arch;
         if last != Some(arch) {
             let _ =
                 writeln!(text, "\n{:<22}{:>14}  denied calls and verdicts", arch.name(), "count");
             last = Some(arch);
         }
-        let name = call::name(Some(arch), finding.call.nr);
+        let name = syscall::name(Some(arch), finding.syscall.nr);
         let _ = write!(text, "  {name:<20}{:>14}  ", grouped(finding.count));
         let verdicts: Vec<String> = finding.verdicts.iter().copied().map(colored).collect();
         let words = format!("{}: {}", which(finding), verdicts.join(" or "));
@@ -178,7 +178,7 @@ fn which(finding: &Finding) -> String {
             format!("with {}", args.join(" or "))
         }
         Certainty::Possible => {
-            let example = call::show(Some(finding.call.arch), &finding.example);
+            let example = syscall::show(Some(finding.syscall.arch), &finding.example);
             let reasons: Vec<String> =
                 finding.unrecorded.iter().map(|one| unrecorded(finding, *one)).collect();
             match reasons.as_slice() {
@@ -217,7 +217,7 @@ fn unrecorded_json(finding: &Finding, what: Unrecorded) -> Json {
 
 /// The name of an argument.
 fn argument(finding: &Finding, arg: u8) -> String {
-    let facts = finding.call.name().and_then(syscalls::facts);
+    let facts = finding.syscall.name().and_then(syscalls::facts);
     let named = facts.and_then(|facts| facts.args.get(usize::from(arg)));
     named.map_or_else(|| format!("args[{arg}]"), |named| named.name.to_owned())
 }
@@ -243,9 +243,9 @@ fn json(recording: &Recording, filter: &str, findings: &[Finding]) -> String {
         let unrecorded = finding.unrecorded.iter().map(|one| unrecorded_json(finding, *one));
         let verdicts = finding.verdicts.iter().copied().map(verdict_json);
         Json::Object(vec![
-            ("arch", finding.call.arch.name().into()),
-            ("call", finding.call.name().into()),
-            ("nr", finding.call.nr.into()),
+            ("arch", finding.syscall.arch.name().into()),
+            ("call", finding.syscall.name().into()),
+            ("nr", finding.syscall.nr.into()),
             ("count", finding.count.into()),
             ("denied", finding.is_denied().into()),
             ("certainty", certainty.into()),
@@ -258,7 +258,7 @@ fn json(recording: &Recording, filter: &str, findings: &[Finding]) -> String {
     let denied = findings.iter().filter(|finding| finding.is_denied()).count();
     let value = Json::Object(vec![
         ("source", filter.into()),
-        ("calls", recording.calls().len().into()),
+        ("calls", recording.syscalls().len().into()),
         ("count", recording.total().into()),
         ("denied", denied.into()),
         ("findings", Json::array(items)),
@@ -269,13 +269,13 @@ fn json(recording: &Recording, filter: &str, findings: &[Finding]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callgate::recording::CallId;
+    use callgate::recording::SyscallId;
     use callgate::{SeccompData, Verdict};
 
     #[test]
     fn long_lists_of_values_are_shortened() {
         let finding = Finding {
-            call: CallId::new(Arch::X86_64, 16),
+            syscall: SyscallId::new(Arch::X86_64, 16),
             count: 1,
             verdicts: vec![Verdict::errno(1)],
             certainty: Certainty::Values(vec![(1, (0..10).map(|n| n * 4096).collect())]),

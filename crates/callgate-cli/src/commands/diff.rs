@@ -6,16 +6,16 @@ use std::fmt::Write;
 use callgate::Verdict;
 use callgate::codegen::query::{self, Difference};
 use callgate::diagram::Store;
-use callgate::syscalls::list_calls;
+use callgate::syscalls::list_syscalls;
 use clap::ValueHint;
 
-use crate::call;
 use crate::json::Json;
 use crate::options::{Format, SourceOptions, parse_u32};
 use crate::output;
 use crate::report::{Failure, Result};
 use crate::smt2::Smt2Option;
 use crate::source::Source;
+use crate::syscall;
 use crate::text::printable;
 
 /// Compare two filters and print syscalls on which they differ
@@ -96,10 +96,10 @@ fn text(a: &str, b: &str, more: bool, differences: &[Difference]) -> String {
     let mut text = format!("--- {}\n+++ {}\n", printable(a), printable(b));
     for difference in differences {
         let data = &difference.data;
-        let arch = call::arch_of(data);
-        let arch_name = call::arch_name(arch, data.arch);
-        let _ = writeln!(text, "{arch_name} {}", call::show(arch, data));
-        let others = list_calls(data.arch, &difference.calls, Some(data.nr), 8);
+        let arch = syscall::arch_of(data);
+        let arch_name = syscall::arch_name(arch, data.arch);
+        let _ = writeln!(text, "{arch_name} {}", syscall::show(arch, data));
+        let others = list_syscalls(data.arch, &difference.syscalls, Some(data.nr), 8);
         if !others.is_empty() {
             let _ = writeln!(text, "    also: {others}");
         }
@@ -117,9 +117,9 @@ fn json(same: bool, more: bool, differences: &[Difference]) -> String {
     };
     let differences = differences.iter().map(|difference| {
         let data = &difference.data;
-        let arch = call::arch_of(data);
-        let ranges = difference.calls.ranges().iter().map(|(a, b)| Json::array([*a, *b]));
-        let mut fields = call::fields(arch, data);
+        let arch = syscall::arch_of(data);
+        let ranges = difference.syscalls.ranges().iter().map(|(a, b)| Json::array([*a, *b]));
+        let mut fields = syscall::fields(arch, data);
         fields.extend([
             ("a", verdict(difference.left)),
             ("b", verdict(difference.right)),

@@ -9,16 +9,16 @@ use callgate::diagram::Store;
 use callgate::explain::{
     self, ArchExplanation, ArgPart, Explanation, Group, Outcome, ValueCondition, ValueSet,
 };
-use callgate::policy::CallSet;
+use callgate::policy::SyscallSet;
 use callgate::{Action, Arch, Verdict, Word};
 use clap::ValueHint;
 
-use crate::call;
 use crate::json::Json;
 use crate::options::{Format, SourceOptions};
 use crate::output::{self, width, wrap};
 use crate::report::Result;
 use crate::source::{BUILT_IN, Source};
+use crate::syscall;
 use crate::text::counted;
 
 /// List what the filter does with each syscall
@@ -91,19 +91,19 @@ fn keep_only(explanation: &mut Explanation, calls: &[String]) -> Result<()> {
     for call in calls {
         let mut is_known = false;
         for (arch, wanted) in arches.iter().zip(&mut wanted) {
-            let nr = call::find(*arch, call)?;
+            let nr = syscall::find(*arch, call)?;
             is_known |= nr.is_some();
             wanted.extend(nr);
         }
         if !is_known {
-            return Err(call::unknown(&arches, call));
+            return Err(syscall::unknown(&arches, call));
         }
     }
     for (arch, wanted) in explanation.arches.iter_mut().zip(&wanted) {
         for group in &mut arch.groups {
-            group.calls.retain(|(nr, _)| wanted.contains(nr));
+            group.syscalls.retain(|(nr, _)| wanted.contains(nr));
         }
-        arch.groups.retain(|group| !group.calls.is_empty());
+        arch.groups.retain(|group| !group.syscalls.is_empty());
         for (_, numbers) in &mut arch.unnamed {
             *numbers = wanted.iter().copied().filter(|nr| numbers.contains(*nr)).collect();
         }
@@ -148,17 +148,18 @@ fn other_arches(text: &mut String, verdict: Option<Verdict>, asks: bool) {
 /// The syscalls of an architecture whose outcome differs from the first architecture; `None` if these are most of
 /// them.
 fn beside(first: &ArchExplanation, arch: &ArchExplanation) -> Option<ArchExplanation> {
-    let of = |arch: &ArchExplanation| -> usize { arch.groups.iter().map(|g| g.calls.len()).sum() };
+    let of =
+        |arch: &ArchExplanation| -> usize { arch.groups.iter().map(|g| g.syscalls.len()).sum() };
     let known: HashMap<&str, &Outcome> = first
         .groups
         .iter()
-        .flat_map(|group| group.calls.iter().map(|(_, name)| (*name, &group.outcome)))
+        .flat_map(|group| group.syscalls.iter().map(|(_, name)| (*name, &group.outcome)))
         .collect();
     let mut others = arch.clone();
     for group in &mut others.groups {
-        group.calls.retain(|(_, name)| known.get(name) != Some(&&group.outcome));
+        group.syscalls.retain(|(_, name)| known.get(name) != Some(&&group.outcome));
     }
-    others.groups.retain(|group| !group.calls.is_empty());
+    others.groups.retain(|group| !group.syscalls.is_empty());
     if first.arch.token() == arch.arch.token() {
         others.unnamed.clear();
     }
@@ -183,12 +184,14 @@ fn arch_text(text: &mut String, explanation: &ArchExplanation, like: Option<Arch
     for group in &explanation.groups {
         match group.outcome {
             Outcome::Always(verdict) => {
-                let _ = writeln!(text, "  {} ({})", always(verdict), syscalls(group.calls.len()));
+                let _ =
+                    writeln!(text, "  {} ({})", always(verdict), syscalls(group.syscalls.len()));
                 names(text, group);
             }
             // All conditional groups follow at the place of the first.
             _ if conditional.peek().is_some() => {
-                let number = explanation.groups.iter().filter(depends).map(|g| g.calls.len()).sum();
+                let number =
+                    explanation.groups.iter().filter(depends).map(|g| g.syscalls.len()).sum();
                 let _ = writeln!(text, "  depends on arguments ({})", syscalls(number));
                 conditional.by_ref().for_each(|group| conditions(text, group, explanation.arch));
             }
@@ -230,7 +233,7 @@ fn syscalls(number: usize) -> String {
 fn conditions(text: &mut String, group: &Group, arch: Arch) {
     names(text, group);
     // Arguments have names only if the group is a single syscall.
-    let call = match group.calls.as_slice() {
+    let call = match group.syscalls.as_slice() {
         // CONFIG_CLONE_BACKWARDS2 swaps the first two arguments.
         [(_, "clone")] if matches!(arch, Arch::S390x | Arch::S390) => None,
         [(_, name)] => Some(*name),
@@ -263,13 +266,13 @@ fn complex(verdicts: &[Verdict]) -> String {
 }
 
 fn names(text: &mut String, group: &Group) {
-    let mut names: Vec<&str> = group.calls.iter().map(|(_, name)| *name).collect();
+    let mut names: Vec<&str> = group.syscalls.iter().map(|(_, name)| *name).collect();
     names.sort_unstable();
     text.push_str("    ");
     wrap(text, &names.join(" "), 4, 4);
 }
 
-fn ranges(calls: &CallSet) -> String {
+fn ranges(calls: &SyscallSet) -> String {
     let ranges = calls.ranges();
     let mut parts: Vec<String> = ranges
         .iter()
@@ -303,7 +306,7 @@ pub(crate) fn colored(verdict: Verdict) -> String {
 fn json(name: &str, explanation: &Explanation) -> String {
     let arches = explanation.arches.iter().map(|arch| {
         let groups = arch.groups.iter().map(|group| {
-            let calls = group.calls.iter().map(|(nr, name)| {
+            let calls = group.syscalls.iter().map(|(nr, name)| {
                 Json::Object(vec![("nr", (*nr).into()), ("name", (*name).into())])
             });
             Json::Object(vec![

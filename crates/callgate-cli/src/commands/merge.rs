@@ -75,13 +75,13 @@ pub(crate) fn run(args: &MergeArgs) -> Result<u8> {
     let names: Vec<&str> = filters.iter().map(|filter| filter.name.as_str()).collect();
     let proof = format!(
         "the program is equivalent to the stack; both agree on {} test syscalls",
-        merged.calls_run
+        merged.syscalls_compared
     );
     let stats = &merged.compiled.stats;
     let mut figures = Figures::of(stats, &stopwatch, &names, &arches, &proof);
     figures.json.extend([
         ("filters", filters.len().into()),
-        ("calls_run", merged.calls_run.into()),
+        ("calls_run", merged.syscalls_compared.into()),
         ("flags", Json::array(flags)),
     ]);
     args.emitting.deliver(Generated {

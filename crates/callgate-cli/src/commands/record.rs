@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use callgate::Arch;
-use callgate::recording::{CallId, CallStats, Recording};
+use callgate::recording::{Recording, SyscallId, SyscallStats};
 use callgate_linux::Command;
 use callgate_record::{
-    MAX_CALLS, Note, RecordMethod, Recorded, Save, ended_by, exit_status, record_to,
+    MAX_SYSCALLS, Note, RecordMethod, Recorded, Save, ended_by, exit_status, record_to,
 };
 use clap::{ValueEnum, ValueHint};
 
-use crate::call;
 use crate::json::Json;
 use crate::options::{Format, parse_arch};
 use crate::output::{self, NewFile};
 use crate::recordings::{self, RecordingOptions};
 use crate::report::{self, Failure, Result};
+use crate::syscall;
 use crate::text::{counted, printable};
 
 /// Record the syscalls of a command and of everything that it starts
@@ -198,11 +198,11 @@ pub(crate) fn run(args: &RecordArgs) -> Result<u8> {
     }
     let lost: u64 = recorded.recording.runs().iter().map(|run| run.lost).sum();
     if lost > 0 {
-        let help = if recorded.recording.calls().len() < MAX_CALLS {
+        let help = if recorded.recording.syscalls().len() < MAX_SYSCALLS {
             "record again; if the number stays high, use --via ptrace".to_owned()
         } else {
             format!(
-                "a recording has at most {MAX_CALLS} different syscalls; the others are only counted"
+                "a recording has at most {MAX_SYSCALLS} different syscalls; the others are only counted"
             )
         };
         let what = format!("syscalls that are missing in the recording: {lost}");
@@ -377,7 +377,7 @@ fn text(recorded: &Recorded, path: Option<&Path>, is_saved: bool) -> String {
         text,
         "callgate: {}, {} different, by {} and {} in {}",
         counted(recording.total(), "syscall"),
-        recording.calls().len(),
+        recording.syscalls().len(),
         counted(number(|run| run.processes), "process"),
         counted(number(|run| run.threads), "thread"),
         duration(recorded.time)
@@ -385,7 +385,7 @@ fn text(recorded: &Recorded, path: Option<&Path>, is_saved: bool) -> String {
     if let Some(signal) = ended_by(recorded.status) {
         let _ = writeln!(text, "  signal {signal} ended the command");
     }
-    let (total, per_call) = (overhead(recorded), recorded.cost_per_call);
+    let (total, per_call) = (overhead(recorded), recorded.cost_per_syscall);
     let method = name(recorded.method);
     let _ = writeln!(
         text,
@@ -404,7 +404,7 @@ fn text(recorded: &Recorded, path: Option<&Path>, is_saved: bool) -> String {
 
 /// The estimated cost of recording all syscalls, from the cost of the cheapest one.
 fn overhead(recorded: &Recorded) -> Duration {
-    let nanoseconds = recorded.cost_per_call.as_nanos() * u128::from(recorded.recording.total());
+    let nanoseconds = recorded.cost_per_syscall.as_nanos() * u128::from(recorded.recording.total());
     Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
 }
 
@@ -418,12 +418,12 @@ fn name(method: RecordMethod) -> &'static str {
 
 /// The syscalls, the most frequent first.
 fn table(recording: &Recording) -> String {
-    let mut calls: Vec<(CallId, &CallStats)> = recording.calls().collect();
+    let mut calls: Vec<(SyscallId, &SyscallStats)> = recording.syscalls().collect();
     calls.sort_by_key(|(call, seen)| (std::cmp::Reverse(seen.count()), *call));
     let one_arch = calls.windows(2).all(|pair| pair[0].0.arch == pair[1].0.arch);
     let mut text = String::from("       count  syscall\n");
     for (call, seen) in calls {
-        let name = call::name(Some(call.arch), call.nr);
+        let name = syscall::name(Some(call.arch), call.nr);
         let _ = write!(text, "{:>12}  {name}", seen.count());
         let _ = if one_arch { writeln!(text) } else { writeln!(text, " ({})", call.arch) };
     }
@@ -438,13 +438,13 @@ fn json(recorded: &Recorded) -> String {
         ("method", name(recorded.method).into()),
         ("why_not_tracepoint", recorded.why_not_tracepoint.clone().into()),
         ("calls", recording.total().into()),
-        ("different_calls", recording.calls().len().into()),
+        ("different_calls", recording.syscalls().len().into()),
         ("processes", run.and_then(|run| run.processes).into()),
         ("threads", run.and_then(|run| run.threads).into()),
         ("lost", run.map(|run| run.lost).into()),
         ("status", exit_status(recorded.status).into()),
         ("seconds", Json::Float(recorded.time.as_secs_f64())),
-        ("nanoseconds_per_call", (recorded.cost_per_call.as_nanos() as u64).into()),
+        ("nanoseconds_per_call", (recorded.cost_per_syscall.as_nanos() as u64).into()),
         ("overhead_nanoseconds", (overhead(recorded).as_nanos() as u64).into()),
     ];
     format!("{}\n", Json::Object(fields))

@@ -19,7 +19,7 @@ const RAW_HELP: &str = "for a program as raw instructions, write bpf:FILE";
 
 pub(super) fn built_in(options: &SourceOptions) -> Result<Filter> {
     let profile = frontend::container_default(&options.of_profile(None)?)
-        .map_err(|errors| Failure::of(BUILT_IN, errors.into_vec()))?;
+        .map_err(|errors| Failure::of(BUILT_IN, errors))?;
     Ok(Filter::of_profile(BUILT_IN.to_owned(), profile))
 }
 
@@ -34,7 +34,7 @@ pub(super) fn read_filter(
         SourceFormat::Profile(dialect) => {
             let options = options.of_profile(dialect)?;
             let profile = oci::read(&place.text(bytes, RAW_HELP)?, &options)
-                .map_err(|errors| Failure::of(place.name(), errors.into_vec()))?;
+                .map_err(|errors| Failure::of(place.name(), errors))?;
             Ok(Filter::of_profile(place.name(), profile))
         }
         SourceFormat::Program(form) => {

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap as HashMap;
 use super::partition;
 use callgate_bpf::data::{SeccompData, Word};
 use callgate_bpf::syscalls::Arch;
-use callgate_bpf::syscalls::CallSet;
+use callgate_bpf::syscalls::SyscallSet;
 use callgate_bpf::verdict::Verdict;
 use callgate_proof::diagram::{DiagramError, Func, Store};
 
@@ -19,7 +19,7 @@ pub struct Difference {
     /// The verdict of the second function for it.
     pub right: Verdict,
     /// The numbers that differ in the same way under the same arch token, including `data.nr`.
-    pub calls: CallSet,
+    pub syscalls: SyscallSet,
 }
 
 /// The cofactors of two functions for some numbers, and these numbers.
@@ -59,15 +59,15 @@ pub fn differences(
             if found.len() == limit {
                 return Ok(found);
             }
-            let calls = CallSet::from_ranges(ranges);
+            let syscalls = SyscallSet::from_ranges(ranges);
             let named = Arch::with_token(token)
-                .flat_map(|arch| arch.calls().map(|(nr, _)| nr))
-                .find(|nr| calls.contains(*nr));
-            let any = calls.ranges().first().map_or(0, |(first, _)| *first);
+                .flat_map(|arch| arch.syscalls().map(|(nr, _)| nr))
+                .find(|nr| syscalls.contains(*nr));
+            let any = syscalls.ranges().first().map_or(0, |(first, _)| *first);
             let start = SeccompData { nr: named.unwrap_or(any), ..start };
             if let Some(data) = store.witness(a, b, start)? {
                 let (left, right) = (store.evaluate(a, &data)?, store.evaluate(b, &data)?);
-                found.push(Difference { data, left, right, calls });
+                found.push(Difference { data, left, right, syscalls });
             }
         }
     }
@@ -132,9 +132,9 @@ mod tests {
         let eight = store.split(low, Split::Equal(8), deny, allow).unwrap();
         let token = Arch::X86_64.token();
         let mut filter = |inner| {
-            let calls = store.split(Word::NR, Split::AtLeast(3), inner, allow).unwrap();
-            let calls = store.split(Word::NR, Split::AtLeast(9), deny, calls).unwrap();
-            store.split(Word::ARCH, Split::Equal(token), calls, deny).unwrap()
+            let syscalls = store.split(Word::NR, Split::AtLeast(3), inner, allow).unwrap();
+            let syscalls = store.split(Word::NR, Split::AtLeast(9), deny, syscalls).unwrap();
+            store.split(Word::ARCH, Split::Equal(token), syscalls, deny).unwrap()
         };
         let (a, b) = (filter(seven), filter(eight));
         assert_eq!(differences(&store, a, a, 10).unwrap(), vec![]);
@@ -142,7 +142,7 @@ mod tests {
         let found = differences(&store, a, b, 10).unwrap();
         assert_eq!(found.len(), 1);
         let difference = &found[0];
-        assert_eq!(difference.calls, CallSet::range(3, 8));
+        assert_eq!(difference.syscalls, SyscallSet::range(3, 8));
         assert_eq!((difference.data.arch, difference.data.nr), (token, 3));
         assert_eq!(store.evaluate(a, &difference.data).unwrap(), difference.left);
         assert_eq!(store.evaluate(b, &difference.data).unwrap(), difference.right);

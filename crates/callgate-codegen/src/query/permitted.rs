@@ -54,19 +54,19 @@ pub fn permitted_syscalls(store: &Store, func: Func, start: SeccompData) -> Vec<
     let (mut func, mut data) = (func, start);
     while let Some(word) = store.top_word(func) {
         let Some(intervals) = partition(store, func, word, MAX_INTERVALS) else { break };
-        let calls = intervals.into_iter().filter_map(|interval| {
-            let mut call = data;
+        let syscalls = intervals.into_iter().filter_map(|interval| {
+            let mut syscall = data;
             let kept = (interval.first..=interval.last).contains(&data.word(word));
-            call.set_word(word, if kept { data.word(word) } else { interval.first });
-            Some((interval.then, permitted(store, interval.then, call)?))
+            syscall.set_word(word, if kept { data.word(word) } else { interval.first });
+            Some((interval.then, permitted(store, interval.then, syscall)?))
         });
-        match calls.collect::<Vec<_>>().as_slice() {
+        match syscalls.collect::<Vec<_>>().as_slice() {
             // Continue with the next word.
-            [(then, call)] => {
+            [(then, syscall)] => {
                 func = *then;
-                data.set_word(word, call.word(word));
+                data.set_word(word, syscall.word(word));
             }
-            calls => return calls.iter().map(|(_, call)| *call).collect(),
+            syscalls => return syscalls.iter().map(|(_, syscall)| *syscall).collect(),
         }
     }
     permitted(store, func, data).into_iter().collect()
@@ -91,8 +91,8 @@ mod tests {
         func = store.split(high, Split::AtLeast(1), deny, func).unwrap();
         let start = SeccompData::default();
         let values = |func| {
-            let calls: Vec<SeccompData> = permitted_syscalls(&store, func, start);
-            calls.iter().map(|call| call.args[1]).collect::<Vec<u64>>()
+            let syscalls: Vec<SeccompData> = permitted_syscalls(&store, func, start);
+            syscalls.iter().map(|syscall| syscall.args[1]).collect::<Vec<u64>>()
         };
         assert_eq!(values(func), [0, 9, 0x80]);
         assert_eq!(values(allow), [0]);
@@ -100,8 +100,9 @@ mod tests {
 
         let mut start = start;
         start.args = [0, 1, 7, 0, 0, 0];
-        let calls = permitted_syscalls(&store, func, start);
-        let args: Vec<_> = calls.iter().map(|call| (call.args[1], call.args[2])).collect();
+        let syscalls = permitted_syscalls(&store, func, start);
+        let args: Vec<_> =
+            syscalls.iter().map(|syscall| (syscall.args[1], syscall.args[2])).collect();
         assert_eq!(args, [(1, 7), (9, 7), (0x80, 7)], "permitted words remain");
     }
 
@@ -116,8 +117,8 @@ mod tests {
         // 64 intervals, half of them permitted, and 66.
         for (end, count) in [(63, 32), (64, 32), (65, 1)] {
             let func = store.split(word, Split::AtLeast(end), deny, even).unwrap();
-            let calls = permitted_syscalls(&store, func, SeccompData::default());
-            let values: Vec<u64> = calls.iter().map(|call| call.args[0]).collect();
+            let syscalls = permitted_syscalls(&store, func, SeccompData::default());
+            let values: Vec<u64> = syscalls.iter().map(|syscall| syscall.args[0]).collect();
             assert_eq!(values, (0..count).map(|i| 2 * i).collect::<Vec<u64>>(), "{end}");
         }
     }

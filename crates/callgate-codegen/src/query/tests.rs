@@ -213,12 +213,12 @@ fn differences_cover_exactly_the_syscalls_that_differ() {
             let found = differences(&store, *fa, *fb, usize::MAX).unwrap();
             let mut covered = Vec::new();
             for difference in &found {
-                assert!(difference.calls.contains(difference.data.nr));
+                assert!(difference.syscalls.contains(difference.data.nr));
                 assert_eq!(store.evaluate(*fa, &difference.data).unwrap(), difference.left);
                 assert_eq!(store.evaluate(*fb, &difference.data).unwrap(), difference.right);
                 assert_ne!(difference.left, difference.right);
                 let high_arch = difference.data.arch >> 31;
-                for (first, last) in difference.calls.ranges() {
+                for (first, last) in difference.syscalls.ranges() {
                     for (half, start, end) in [(0, 0, i32::MAX as u32), (1, 1 << 31, u32::MAX)] {
                         if *first <= start && end <= *last {
                             covered.push((high_arch, half));

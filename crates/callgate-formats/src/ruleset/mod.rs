@@ -39,5 +39,5 @@ mod rule_set;
 
 pub use comparison::{Comparison, Op};
 pub use rule_set::{
-    Conflict, LibseccompVersion, Overridden, Refusals, RuleSet, UnknownCall, sections,
+    Conflict, LibseccompVersion, Overridden, Refusals, RuleSet, UnknownSyscall, sections,
 };

@@ -7,7 +7,7 @@ use super::libseccomp::{InsertError, StepBudget, Tree};
 use super::order::Order;
 use callgate_bpf::syscalls::{Arch, is_known_name, known_name, nearest_name};
 use callgate_bpf::verdict::Verdict;
-use callgate_proof::policy::{CallSet, Condition, Rule, Section};
+use callgate_proof::policy::{Condition, Rule, Section, SyscallSet};
 
 /// The rules for one architecture. `O` is the caller's record of where a rule comes from, such as a position.
 ///
@@ -20,7 +20,7 @@ use callgate_proof::policy::{CallSet, Condition, Rule, Section};
 /// rules.add(41, &[five], Verdict::LOG, "line 2");
 /// assert_eq!(rules.contradictions()[0].earlier, "line 1");
 ///
-/// let misspelt = rules.add_call("unshar", &[], Verdict::errno(1), "line 3").unwrap_err();
+/// let misspelt = rules.add_syscall("unshar", &[], Verdict::errno(1), "line 3").unwrap_err();
 /// assert_eq!(misspelt.to_string(), r#"unknown syscall "unshar"; did you mean "unshare"?"#);
 /// # Ok::<(), &str>(())
 /// ```
@@ -30,7 +30,7 @@ pub struct RuleSet<O> {
     /// The distinct conditions; rules refer to them by index.
     conditions: Vec<Conjunction>,
     indices: HashMap<Conjunction, usize>,
-    calls: BTreeMap<Target, Vec<AddedRule<O>>>,
+    syscalls: BTreeMap<Target, Vec<AddedRule<O>>>,
     /// The syscalls with an unconditional rule, which decides them.
     always: BTreeSet<Target>,
 }
@@ -102,13 +102,13 @@ pub struct Refusals<O> {
 
 /// A name that no syscall has, on any architecture.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownCall {
+pub struct UnknownSyscall {
     name: String,
 }
 
-impl UnknownCall {
-    fn new(name: &str) -> UnknownCall {
-        UnknownCall { name: name.to_owned() }
+impl UnknownSyscall {
+    fn new(name: &str) -> UnknownSyscall {
+        UnknownSyscall { name: name.to_owned() }
     }
 
     /// The name.
@@ -122,7 +122,7 @@ impl UnknownCall {
     }
 }
 
-impl std::fmt::Display for UnknownCall {
+impl std::fmt::Display for UnknownSyscall {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "unknown syscall {:?}", self.name)?;
         match self.nearest() {
@@ -132,7 +132,7 @@ impl std::fmt::Display for UnknownCall {
     }
 }
 
-impl std::error::Error for UnknownCall {}
+impl std::error::Error for UnknownSyscall {}
 
 /// The effect of the rules of one syscall.
 struct Outcome<O> {
@@ -150,7 +150,7 @@ impl<O: Copy> RuleSet<O> {
             arch,
             conditions: Vec::new(),
             indices: HashMap::new(),
-            calls: BTreeMap::new(),
+            syscalls: BTreeMap::new(),
             always: BTreeSet::new(),
         }
     }
@@ -182,23 +182,23 @@ impl<O: Copy> RuleSet<O> {
     ///
     /// # Errors
     /// When no architecture has a syscall of this name: the set is unchanged.
-    pub fn add_call(
+    pub fn add_syscall(
         &mut self,
         name: &str,
         comparisons: &[Comparison],
         verdict: Verdict,
         origin: O,
-    ) -> Result<Option<u32>, UnknownCall> {
+    ) -> Result<Option<u32>, UnknownSyscall> {
         if !is_known_name(name) {
-            return Err(UnknownCall::new(name));
+            return Err(UnknownSyscall::new(name));
         }
-        Ok(self.add_call_if_known(name, comparisons, verdict, origin))
+        Ok(self.add_syscall_if_known(name, comparisons, verdict, origin))
     }
 
-    /// The same as [`RuleSet::add_call`], but an unknown name adds no rule: container runtimes skip
+    /// The same as [`RuleSet::add_syscall`], but an unknown name adds no rule: container runtimes skip
     /// such names, so that one profile serves kernels and libraries of several versions. A rule that
     /// denies an unknown syscall is lost that way.
-    pub fn add_call_if_known(
+    pub fn add_syscall_if_known(
         &mut self,
         name: &str,
         comparisons: &[Comparison],
@@ -218,16 +218,16 @@ impl<O: Copy> RuleSet<O> {
         // On architectures with multiplexers, libseccomp drops rules for missing syscalls.
         let keeps_missing = through.is_some() || !self.arch.has_multiplexers();
         let missing = || known_name(name).filter(|_| keeps_missing).map(Target::Missing);
-        if let Some(call) = self.arch.number(name).map(Target::Number).or_else(missing) {
-            self.add_to(call, comparisons, verdict, origin);
+        if let Some(syscall) = self.arch.number(name).map(Target::Number).or_else(missing) {
+            self.add_to(syscall, comparisons, verdict, origin);
         }
         through.map(|(nr, _)| nr).filter(|_| !comparisons.is_empty())
     }
 
-    fn add_to(&mut self, call: Target, comparisons: &[Comparison], verdict: Verdict, origin: O) {
+    fn add_to(&mut self, syscall: Target, comparisons: &[Comparison], verdict: Verdict, origin: O) {
         let tests = Conjunction::new(comparisons, self.arch.is_64bit());
         if tests.is_empty() {
-            self.always.insert(call);
+            self.always.insert(syscall);
         }
         let condition = match self.indices.get(&tests) {
             Some(index) => *index,
@@ -237,7 +237,7 @@ impl<O: Copy> RuleSet<O> {
                 self.conditions.len() - 1
             }
         };
-        self.calls.entry(call).or_default().push(AddedRule { condition, verdict, origin });
+        self.syscalls.entry(syscall).or_default().push(AddedRule { condition, verdict, origin });
     }
 
     /// The rules without effect.
@@ -266,13 +266,13 @@ impl<O: Copy> RuleSet<O> {
     /// most half of what is left, so that some remain for the others.
     pub fn refused(&self, version: LibseccompVersion, steps: &mut u64) -> Refusals<O> {
         let mut refusals = Refusals { conflicts: Vec::new(), unknown: Vec::new() };
-        for (call, rules) in &self.calls {
+        for (syscall, rules) in &self.syscalls {
             // Rules with the same verdict never contradict each other.
             let first = rules.first().map(|rule| rule.verdict);
             if rules.iter().all(|rule| Some(rule.verdict) == first) {
                 continue;
             }
-            let nr = match call {
+            let nr = match syscall {
                 Target::Number(nr) => Some(*nr),
                 Target::Missing(_) => None,
             };
@@ -321,7 +321,7 @@ impl<O: Copy> RuleSet<O> {
 
     /// The rules of the syscalls that the architecture has.
     fn numbers(&self) -> impl Iterator<Item = (u32, &[AddedRule<O>])> {
-        self.calls.iter().filter_map(|(call, rules)| match call {
+        self.syscalls.iter().filter_map(|(syscall, rules)| match syscall {
             Target::Number(nr) => Some((*nr, rules.as_slice())),
             Target::Missing(_) => None,
         })
@@ -426,11 +426,11 @@ impl<O: Copy> RuleSet<O> {
         for (nr, rules) in self.numbers() {
             for rule in self.outcome(rules, &covering).live {
                 let tests = self.conditions.get(rule.condition).filter(|tests| !tests.is_empty());
-                let (verdict, calls) = (rule.verdict, CallSet::one(nr));
+                let (verdict, syscalls) = (rule.verdict, SyscallSet::one(nr));
                 match (tests, always.iter_mut().find(|(other, _)| *other == verdict)) {
                     (Some(tests), _) => {
                         when.push(Rule {
-                            calls,
+                            syscalls,
                             when: tests.condition(self.arch.is_64bit()),
                             verdict,
                         });
@@ -441,7 +441,7 @@ impl<O: Copy> RuleSet<O> {
             }
         }
         let always = always.into_iter().map(|(verdict, numbers)| Rule {
-            calls: numbers.into_iter().collect(),
+            syscalls: numbers.into_iter().collect(),
             when: Condition::always(),
             verdict,
         });
@@ -471,9 +471,9 @@ pub fn sections<O: Copy>(sets: &[RuleSet<O>], default: Verdict, bad_arch: Verdic
         }
     }
     for section in &mut sections {
-        let calls = section.other_abi();
-        if !calls.is_empty() {
-            let other = Rule { calls, when: Condition::always(), verdict: bad_arch };
+        let syscalls = section.other_abi();
+        if !syscalls.is_empty() {
+            let other = Rule { syscalls, when: Condition::always(), verdict: bad_arch };
             section.rules.insert(0, other);
         }
     }

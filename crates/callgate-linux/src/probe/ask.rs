@@ -42,12 +42,13 @@ pub enum ProbeAnswer {
 ///
 /// # Errors
 /// If no child can be created, the kernel refuses the filter, or there are too many different values.
-pub fn probe(program: &Program, calls: &[SeccompData]) -> Result<Vec<ProbeAnswer>, ProbeError> {
+pub fn probe(program: &Program, syscalls: &[SeccompData]) -> Result<Vec<ProbeAnswer>, ProbeError> {
     let native = Arch::native().ok_or(ProbeError(ProbeErrorKind::UnknownMachine))?;
-    let marked = Marked::new(program, calls, native)?;
+    let marked = Marked::new(program, syscalls, native)?;
     let numbers = marked.asked();
-    let asked: Vec<SeccompData> = numbers.iter().filter_map(|at| calls.get(*at).copied()).collect();
-    let mut answers = vec![ProbeAnswer::NotAsked; calls.len()];
+    let asked: Vec<SeccompData> =
+        numbers.iter().filter_map(|at| syscalls.get(*at).copied()).collect();
+    let mut answers = vec![ProbeAnswer::NotAsked; syscalls.len()];
     if asked.is_empty() {
         return Ok(answers);
     }
@@ -60,11 +61,16 @@ pub fn probe(program: &Program, calls: &[SeccompData]) -> Result<Vec<ProbeAnswer
             ChildError::Refused(why) => {
                 ProbeErrorKind::Refused(InstallError::of_errno(why, code.len()))
             }
-            ChildError::Died { call, status } => {
+            ChildError::Died { syscall, status } => {
                 let status = ExitStatus::from_raw(status);
-                ProbeErrorKind::Died { data: asked.get(call).copied().unwrap_or_default(), status }
+                ProbeErrorKind::Died {
+                    data: asked.get(syscall).copied().unwrap_or_default(),
+                    status,
+                }
             }
-            ChildError::Late { call, limit } => ProbeErrorKind::Late { calls: call, limit },
+            ChildError::Late { syscall, limit } => {
+                ProbeErrorKind::Late { syscalls: syscall, limit }
+            }
         })
     })?;
     for (number, errno) in numbers.iter().zip(errnos) {

@@ -35,25 +35,25 @@ pub(crate) enum ChildError {
     /// The kernel refused the filter.
     Refused(io::Error),
     /// It died at this syscall, with this wait status.
-    Died { call: usize, status: c_int },
+    Died { syscall: usize, status: c_int },
     /// It exceeded the time limit at this syscall.
-    Late { call: usize, limit: Duration },
+    Late { syscall: usize, limit: Duration },
 }
 
 /// Makes syscalls in a child process under a program, which must return an errno from 1 to 4095 for each: with another
 /// verdict, they would be executed or kill the child. Returns the errno of each, 0 for none.
 pub(crate) fn errnos(
     code: &[sock_filter],
-    calls: &[SeccompData],
+    syscalls: &[SeccompData],
     limit: Duration,
 ) -> Result<Vec<u16>, ChildError> {
     // SAFETY: the child only runs `answer`, which takes no lock and allocates nothing.
     let worker =
-        unsafe { Worker::start(ANSWERS + calls.len(), |words| answer(code, calls, words)) };
+        unsafe { Worker::start(ANSWERS + syscalls.len(), |words| answer(code, syscalls, words)) };
     let worker = worker.map_err(ChildError::System)?;
     let words = worker.words();
     let start = Instant::now();
-    let call = || words[COUNT].load(Ordering::Acquire) as usize;
+    let syscall = || words[COUNT].load(Ordering::Acquire) as usize;
     // An answer takes about a microsecond, more for a long program.
     let mut pause = Duration::from_micros(50);
     loop {
@@ -66,10 +66,10 @@ pub(crate) fn errnos(
             _ => {}
         }
         if let Some(status) = worker.has_ended().map_err(ChildError::System)? {
-            return Err(ChildError::Died { call: call(), status });
+            return Err(ChildError::Died { syscall: syscall(), status });
         }
         if start.elapsed() > limit {
-            return Err(ChildError::Late { call: call(), limit });
+            return Err(ChildError::Late { syscall: syscall(), limit });
         }
         std::thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(2));
@@ -79,13 +79,13 @@ pub(crate) fn errnos(
 }
 
 /// The code of the child.
-fn answer(code: &[sock_filter], calls: &[SeccompData], words: &[AtomicU32]) {
+fn answer(code: &[sock_filter], syscalls: &[SeccompData], words: &[AtomicU32]) {
     if let Err(why) = install(code) {
         words[WHY].store(why.raw_os_error().unwrap_or(0) as u32, Ordering::Release);
         words[STATE].store(REFUSED, Ordering::Release);
         return;
     }
-    for (number, (data, slot)) in calls.iter().zip(words.iter().skip(ANSWERS)).enumerate() {
+    for (number, (data, slot)) in syscalls.iter().zip(words.iter().skip(ANSWERS)).enumerate() {
         words[COUNT].store(number as u32, Ordering::Release);
         let [a, b, c, d, e, f] = data.args.map(|arg| arg as c_long);
         // SAFETY: the filter returns an errno for every syscall (guaranteed by the caller), so the kernel ignores the

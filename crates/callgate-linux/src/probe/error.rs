@@ -21,7 +21,7 @@ pub(super) enum ProbeErrorKind {
     NoChild(std::io::Error),
     Refused(InstallError),
     Died { data: SeccompData, status: ExitStatus },
-    Late { calls: usize, limit: Duration },
+    Late { syscalls: usize, limit: Duration },
 }
 
 impl ProbeError {
@@ -70,9 +70,9 @@ impl fmt::Display for ProbeError {
                 "the child process ended at syscall {} ({status}), although the filter kills nothing",
                 data.nr
             ),
-            ProbeErrorKind::Late { calls, limit } => write!(
+            ProbeErrorKind::Late { syscalls, limit } => write!(
                 f,
-                "the child process made only {calls} syscalls in {} seconds and was killed",
+                "the child process made only {syscalls} syscalls in {} seconds and was killed",
                 limit.as_secs()
             ),
         }

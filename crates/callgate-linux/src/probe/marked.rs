@@ -53,10 +53,14 @@ impl Marked {
     ///
     /// # Errors
     /// If there are too many different values, or the list of computed values makes the program too long.
-    pub fn new(program: &Program, calls: &[SeccompData], arch: Arch) -> Result<Marked, ProbeError> {
+    pub fn new(
+        program: &Program,
+        syscalls: &[SeccompData],
+        arch: Arch,
+    ) -> Result<Marked, ProbeError> {
         let mut asked = Vec::new();
         let mut computed: Vec<u32> = Vec::new();
-        for (number, data) in calls.iter().enumerate() {
+        for (number, data) in syscalls.iter().enumerate() {
             if !can_be_made(data, arch) {
                 continue;
             }
@@ -222,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_cannot_be_made_are_not_asked() {
+    fn syscalls_that_cannot_be_made_are_not_asked() {
         let of = |arch: Arch, nr| SeccompData { nr, arch: arch.token(), ..SeccompData::default() };
         let wide = SeccompData { args: [1 << 32; 6], ..of(Arch::X86, 1) };
         for (arch, data) in [

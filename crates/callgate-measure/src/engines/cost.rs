@@ -45,8 +45,8 @@ const ROUND: Duration = Duration::from_millis(4);
 /// If the engine cannot be created.
 pub fn measure(kind: EngineKind, workload: &Workload) -> Result<Option<Cost>, EngineError> {
     match &workload.inputs {
-        EngineInputs::Calls { program, endian, hot, cold } => {
-            kind.with_seccomp(program, *endian, OfCalls { hot, cold }).map(Some)
+        EngineInputs::Syscalls { program, endian, hot, cold } => {
+            kind.with_seccomp(program, *endian, OfSyscalls { hot, cold }).map(Some)
         }
         EngineInputs::Packets { program, hot, cold } => {
             kind.with_packet(program, OfPackets { hot, cold }).transpose()
@@ -54,19 +54,19 @@ pub fn measure(kind: EngineKind, workload: &Workload) -> Result<Option<Cost>, En
     }
 }
 
-struct OfCalls<'a> {
+struct OfSyscalls<'a> {
     hot: &'a SeccompData,
     cold: &'a [SeccompData],
 }
 
-impl UseSeccomp for OfCalls<'_> {
+impl UseSeccomp for OfSyscalls<'_> {
     type Output = Result<Cost, EngineError>;
 
     fn with<E: SeccompEngine>(self, make: impl Fn() -> Result<E, EngineError>) -> Self::Output {
         let engine = make()?;
         Ok(Cost {
-            hot_ns: calls(&engine, std::slice::from_ref(self.hot)),
-            cold_ns: calls(&engine, self.cold),
+            hot_ns: syscalls(&engine, std::slice::from_ref(self.hot)),
+            cold_ns: syscalls(&engine, self.cold),
             compile: making(make),
             code_bytes: engine.code_bytes(),
         })
@@ -101,7 +101,7 @@ fn making<T>(make: impl Fn() -> T) -> Duration {
 pub fn executed(workload: &Workload) -> Executed {
     let mean = |sum: usize, of: usize| sum as f64 / of.max(1) as f64;
     match &workload.inputs {
-        EngineInputs::Calls { program, endian, hot, cold } => {
+        EngineInputs::Syscalls { program, endian, hot, cold } => {
             let count = |data| program.run(data, *endian).executed;
             Executed { hot: count(hot), cold: mean(cold.iter().map(count).sum(), cold.len()) }
         }
@@ -117,8 +117,8 @@ pub fn executed(workload: &Workload) -> Executed {
 }
 
 /// Mean nanoseconds per run of an engine on these syscalls.
-pub fn calls<E: SeccompEngine + ?Sized>(engine: &E, calls: &[SeccompData]) -> f64 {
-    each(calls, |data| engine.verdict(data).0)
+pub fn syscalls<E: SeccompEngine + ?Sized>(engine: &E, syscalls: &[SeccompData]) -> f64 {
+    each(syscalls, |data| engine.verdict(data).0)
 }
 
 /// Mean nanoseconds per run of an engine on these packets.

@@ -19,4 +19,4 @@
 mod cost;
 pub mod workloads;
 
-pub use cost::{Cost, Executed, calls, executed, measure, packets};
+pub use cost::{Cost, Executed, executed, measure, packets, syscalls};

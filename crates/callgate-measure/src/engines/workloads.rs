@@ -28,7 +28,7 @@ pub struct Workload {
 #[derive(Clone, Debug)]
 pub enum EngineInputs {
     /// A seccomp filter and syscalls.
-    Calls {
+    Syscalls {
         /// The filter.
         program: Program,
         /// The byte order of the machine that it is for.
@@ -50,7 +50,7 @@ pub enum EngineInputs {
 }
 
 /// Name, text, and the number of the hot syscall.
-const CALLS: &[(&str, &str, u32)] = &[
+const SYSCALLS: &[(&str, &str, u32)] = &[
     ("ten-calls", include_str!("../../workloads/ten-calls.asm"), 39),
     ("libseccomp-2", include_str!("../../workloads/libseccomp-2.asm"), 0),
     // In the middle of the list.
@@ -73,7 +73,7 @@ const PROFILE: &str = "container-default";
 /// ```
 pub fn names() -> impl Iterator<Item = &'static str> {
     let packets = PACKETS.iter().map(|(name, _)| *name);
-    packets.chain(CALLS.iter().map(|(name, ..)| *name)).chain([PROFILE])
+    packets.chain(SYSCALLS.iter().map(|(name, ..)| *name)).chain([PROFILE])
 }
 
 /// Every workload.
@@ -94,26 +94,26 @@ pub fn by_name(name: &str) -> Option<Workload> {
         let program = SocketProgram::new(asm::assemble(text).ok()?).ok()?;
         return Some(of_packets(name, program));
     }
-    if let Some((_, text, nr)) = CALLS.iter().find(|row| row.0 == name) {
+    if let Some((_, text, nr)) = SYSCALLS.iter().find(|row| row.0 == name) {
         let program = Program::new(asm::assemble(text).ok()?).ok()?;
-        return Some(of_calls(name, program, Endian::Little, x86_64(*nr)));
+        return Some(of_syscalls(name, program, Endian::Little, x86_64(*nr)));
     }
     if name != PROFILE {
         return None;
     }
     let program = container_default_program()?;
-    Some(of_calls(name, program, Endian::Little, x86_64(257)))
+    Some(of_syscalls(name, program, Endian::Little, x86_64(257)))
 }
 
 /// A workload for a seccomp filter.
-pub fn of_calls(
+pub fn of_syscalls(
     name: impl Into<String>,
     program: Program,
     endian: Endian,
     hot: SeccompData,
 ) -> Workload {
-    let cold = calls(&program, hot.arch, &mut Rng::new(22));
-    Workload { name: name.into(), inputs: EngineInputs::Calls { program, endian, hot, cold } }
+    let cold = syscalls(&program, hot.arch, &mut Rng::new(22));
+    Workload { name: name.into(), inputs: EngineInputs::Syscalls { program, endian, hot, cold } }
 }
 
 /// A workload for a socket filter, with Ethernet packets, most of them TCP or UDP.
@@ -141,7 +141,7 @@ fn container_default_program() -> Option<Program> {
 
 /// Different syscalls: numbers that the program compares with and numbers below 480, arguments near the
 /// program's constants, and almost always the same architecture.
-pub fn calls(program: &Program, arch: u32, rng: &mut Rng) -> Vec<SeccompData> {
+pub fn syscalls(program: &Program, arch: u32, rng: &mut Rng) -> Vec<SeccompData> {
     let compared = |insn: &&Insn| insn.op.is_branch() || insn.op == Op::AndK;
     let constants: Vec<u32> = program.iter().filter(compared).map(|insn| insn.k).collect();
     let small: Vec<u32> = constants.iter().copied().filter(|&constant| constant < 1000).collect();
@@ -218,7 +218,7 @@ mod tests {
         assert!(all.iter().map(|workload| &*workload.name).eq(names()));
         for workload in all {
             match workload.inputs {
-                EngineInputs::Calls { program, endian, hot, cold } => {
+                EngineInputs::Syscalls { program, endian, hot, cold } => {
                     let verdict = program.run(&hot, endian).verdict;
                     assert_eq!(verdict, Verdict::ALLOW, "{}", workload.name);
                     assert_eq!(cold.len(), COLD_INPUTS);

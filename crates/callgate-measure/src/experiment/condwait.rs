@@ -8,15 +8,15 @@
 //! thread is measured alone.
 
 use callgate::Verdict;
-use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Test};
+use callgate::policy::{Cmp, Condition, Field, Policy, Rule, SyscallSet, Test};
 
 use super::error::{ExperimentError, ExperimentErrorKind};
-use super::setup::{Options, Setup, call, compiled, native, overhead, shown};
+use super::setup::{Options, Setup, compiled, native, overhead, shown, syscall};
 use crate::body::Body;
 use crate::libseccomp;
 use crate::measure::{Plan, Samples};
 use crate::report::{Finding, Known, Shown};
-use crate::subject::{Subject, Treatment, call_data};
+use crate::subject::{Subject, Treatment, syscall_data};
 use crate::worker::Batches;
 
 const THREADS: u32 = 256;
@@ -28,7 +28,7 @@ const WAIT: u64 = 0x189;
 const NOTHING: u64 = 0x1234_5678;
 
 pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
-    let (policy, futex) = (&options.policy, call("futex")?);
+    let (policy, futex) = (&options.policy, syscall("futex")?);
     let inspecting = inspecting(policy, futex.data().nr)?;
     let subjects = vec![
         Subject::none(),
@@ -40,22 +40,22 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
         Subject::new("Callgate, inspecting", [compiled(&inspecting)?])?,
     ];
     let treatments = |nr, args| -> Vec<Treatment> {
-        let data = call_data(nr, args).unwrap_or_default();
+        let data = syscall_data(nr, args).unwrap_or_default();
         subjects.iter().map(|subject| subject.treatment(&data)).collect()
     };
     let waits = treatments(futex.data().nr, [0, WAIT, 0, 0, 0, 0]);
     let reads = treatments(
-        call("clock_gettime")?.data().nr,
+        syscall("clock_gettime")?.data().nr,
         [libc::CLOCK_THREAD_CPUTIME_ID as u64, 0, 0, 0, 0, 0],
     );
-    for (call, treatments, why) in [
+    for (syscall, treatments, why) in [
         ("futex", &waits, "which every waiting thread needs"),
         ("clock_gettime", &reads, "which reads the CPU time of a thread"),
     ] {
         let denies = subjects.iter().zip(treatments).find(|(_, own)| **own == Treatment::Denied);
         if let Some((subject, _)) = denies {
             let subject = subject.name.clone();
-            return Err(ExperimentError(ExperimentErrorKind::Denied { subject, call, why }));
+            return Err(ExperimentError(ExperimentErrorKind::Denied { subject, syscall, why }));
         }
     }
     let mut bodies = vec![Shown {
@@ -90,18 +90,22 @@ fn inspecting(policy: &Policy, futex: u32) -> Result<Policy, ExperimentError> {
         let mut rules = Vec::new();
         let mut is_known = false;
         for rule in &section.rules {
-            let Some(others) = without(&rule.calls, futex) else {
+            let Some(others) = without(&rule.syscalls, futex) else {
                 rules.push(rule.clone());
                 continue;
             };
             let when = Condition::all([rule.when.clone(), operation(Cmp::Ne)]);
-            rules.push(Rule { calls: CallSet::one(futex), when, verdict: rule.verdict });
-            rules.push(Rule { calls: others, ..rule.clone() });
+            rules.push(Rule { syscalls: SyscallSet::one(futex), when, verdict: rule.verdict });
+            rules.push(Rule { syscalls: others, ..rule.clone() });
             is_known = true;
         }
         if !is_known {
             let verdict = Verdict::errno(libc::EPERM as u16);
-            rules.push(Rule { calls: CallSet::one(futex), when: operation(Cmp::Eq), verdict });
+            rules.push(Rule {
+                syscalls: SyscallSet::one(futex),
+                when: operation(Cmp::Eq),
+                verdict,
+            });
         }
         section.with_rules(rules)
     });
@@ -109,13 +113,13 @@ fn inspecting(policy: &Policy, futex: u32) -> Result<Policy, ExperimentError> {
 }
 
 /// The set without this number; `None` if it does not contain it.
-fn without(calls: &CallSet, nr: u32) -> Option<CallSet> {
-    let parts = calls.ranges().iter().flat_map(|&(first, last)| {
+fn without(syscalls: &SyscallSet, nr: u32) -> Option<SyscallSet> {
+    let parts = syscalls.ranges().iter().flat_map(|&(first, last)| {
         let below = (first < nr).then(|| (first, last.min(nr - 1)));
         let above = (last > nr).then(|| (first.max(nr + 1), last));
         [below, above].into_iter().flatten()
     });
-    calls.contains(nr).then(|| CallSet::from_ranges(parts))
+    syscalls.contains(nr).then(|| SyscallSet::from_ranges(parts))
 }
 
 fn findings(samples: &Samples) -> Vec<Finding> {

@@ -14,8 +14,8 @@ pub struct ExperimentError(pub(super) ExperimentErrorKind);
 #[derive(Debug)]
 pub(super) enum ExperimentErrorKind {
     UnknownMachine,
-    NoCall(&'static str),
-    Denied { subject: String, call: &'static str, why: &'static str },
+    NoSyscall(&'static str),
+    Denied { subject: String, syscall: &'static str, why: &'static str },
     Policy(PolicyError),
     Compile(CompileError),
     Shape(ShapeError),
@@ -29,10 +29,10 @@ impl std::fmt::Display for ExperimentError {
             ExperimentErrorKind::UnknownMachine => {
                 f.write_str("the architecture of this machine is not supported")
             }
-            ExperimentErrorKind::Denied { subject, call, why } => {
-                write!(f, "the profile (\"{subject}\") denies {call}, {why}")
+            ExperimentErrorKind::Denied { subject, syscall, why } => {
+                write!(f, "the profile (\"{subject}\") denies {syscall}, {why}")
             }
-            ExperimentErrorKind::NoCall(name) => {
+            ExperimentErrorKind::NoSyscall(name) => {
                 write!(f, "this machine does not have the syscall {name}")
             }
             ExperimentErrorKind::Policy(error) => error.fmt(f),

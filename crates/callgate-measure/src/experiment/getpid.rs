@@ -7,7 +7,7 @@ use callgate::bpf::{Insn, Op, Program};
 use callgate::{Endian, Verdict, Word};
 
 use super::error::ExperimentError;
-use super::setup::{Options, Setup, call, overhead, shown};
+use super::setup::{Options, Setup, overhead, shown, syscall};
 use crate::body::Body;
 use crate::measure::Samples;
 use crate::report::Finding;
@@ -25,7 +25,7 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
         Subject::new("2 filters", one.iter().chain(&one).cloned())?,
         Subject::new("1 filter, 250 more", long)?,
     ];
-    let getpid = call("getpid")?;
+    let getpid = syscall("getpid")?;
     Ok(Setup {
         title: "getpid: entry, filters and instructions apart".to_owned(),
         bodies: shown(&subjects, &[getpid]),

@@ -5,7 +5,7 @@
 //! cache would answer. Callgate's programs for the same rules are measured for comparison.
 
 use super::error::ExperimentError;
-use super::setup::{Options, Setup, allowing, call, compiled, native, overhead, shown};
+use super::setup::{Options, Setup, allowing, compiled, native, overhead, shown, syscall};
 use crate::body::Body;
 use crate::libseccomp;
 use crate::measure::{Plan, Samples};
@@ -14,10 +14,10 @@ use crate::subject::Subject;
 use crate::worker::Batches;
 
 pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
-    let getpid = call("getpid")?;
+    let getpid = syscall("getpid")?;
     let last = getpid.data().nr;
     let rules = |count: usize| {
-        let others = native()?.calls().map(|(nr, _)| nr).filter(|nr| *nr != last);
+        let others = native()?.syscalls().map(|(nr, _)| nr).filter(|nr| *nr != last);
         let mut numbers: Vec<u32> = others.step_by(2).take(count - 1).collect();
         numbers.push(last);
         allowing(&numbers, &[last])

@@ -13,7 +13,7 @@ use crate::report::{Finding, Shown};
 use crate::subject::Subject;
 use crate::worker::Batches;
 
-const CALLS: [&str; 23] = [
+const SYSCALLS: [&str; 23] = [
     "access",
     "arch_prctl",
     "brk",
@@ -42,8 +42,8 @@ const CALLS: [&str; 23] = [
 const INSPECTED: [&str; 3] = ["read", "openat", "close"];
 
 pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
-    let plain = allowing(&numbers(&CALLS)?, &[])?;
-    let inspecting = allowing(&numbers(&CALLS)?, &numbers(&INSPECTED)?)?;
+    let plain = allowing(&numbers(&SYSCALLS)?, &[])?;
+    let inspecting = allowing(&numbers(&SYSCALLS)?, &numbers(&INSPECTED)?)?;
     let subjects = vec![
         Subject::none(),
         Subject::new("libseccomp", [libseccomp::list(&plain)?])?,

@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use callgate::bpf::Program;
 use callgate::compile;
-use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
 use callgate::syscalls::X32_SYSCALL_BIT;
 use callgate::{Arch, Verdict};
 
 use super::error::{ExperimentError, ExperimentErrorKind};
 use crate::body::Body;
-use crate::calls::StandIn;
 use crate::cold::Cold;
 use crate::measure::{Plan, Samples};
 use crate::report::{Finding, Shown};
 use crate::subject::Subject;
+use crate::syscalls::StandIn;
 use crate::worker::Batches;
 
 /// Options of an experiment.
@@ -71,13 +71,13 @@ impl Options {
 }
 
 /// The descriptions of bodies that are syscalls.
-pub(super) fn shown(subjects: &[Subject], calls: &[StandIn]) -> Vec<Shown> {
-    let of = |call: &StandIn| Shown {
-        title: call.show(),
-        treatments: subjects.iter().map(|subject| subject.treatment(&call.data())).collect(),
+pub(super) fn shown(subjects: &[Subject], syscalls: &[StandIn]) -> Vec<Shown> {
+    let of = |syscall: &StandIn| Shown {
+        title: syscall.show(),
+        treatments: subjects.iter().map(|subject| subject.treatment(&syscall.data())).collect(),
         is_claimed: true,
     };
-    calls.iter().map(of).collect()
+    syscalls.iter().map(of).collect()
 }
 
 /// Rules for this machine that allow syscalls; those in `inspected` with any first argument except one that is
@@ -90,11 +90,11 @@ pub(super) fn allowing(numbers: &[u32], inspected: &[u32]) -> Result<Policy, Exp
             Some(field) => Condition::test(Test::new(field, Cmp::Ne, 0x1234_5678)),
             None => Condition::always(),
         };
-        Rule { calls: CallSet::one(*nr), when, verdict: Verdict::ALLOW }
+        Rule { syscalls: SyscallSet::one(*nr), when, verdict: Verdict::ALLOW }
     });
     let (bad_arch, default) = (Verdict::KILL_PROCESS, Verdict::errno(libc::EPERM as u16));
     let x32 = (arch == Arch::X86_64).then(|| Rule {
-        calls: CallSet::range(X32_SYSCALL_BIT, u32::MAX - 1),
+        syscalls: SyscallSet::range(X32_SYSCALL_BIT, u32::MAX - 1),
         when: Condition::always(),
         verdict: bad_arch,
     });
@@ -115,8 +115,8 @@ pub(super) fn compiled(policy: &Policy) -> Result<Program, ExperimentError> {
     Ok(compile::compile(policy, &compile::Options::default())?.program)
 }
 
-pub(super) fn call(name: &'static str) -> Result<StandIn, ExperimentError> {
-    StandIn::find(name).ok_or(ExperimentError(ExperimentErrorKind::NoCall(name)))
+pub(super) fn syscall(name: &'static str) -> Result<StandIn, ExperimentError> {
+    StandIn::find(name).ok_or(ExperimentError(ExperimentErrorKind::NoSyscall(name)))
 }
 
 /// The overhead of a subject for a body, in nanoseconds.

@@ -10,7 +10,7 @@ use callgate::stack::{self, Stack};
 use callgate::{compile, policy::Policy};
 
 use super::error::ExperimentError;
-use super::setup::{Options, Setup, allowing, call, native, numbers, overhead, shown};
+use super::setup::{Options, Setup, allowing, native, numbers, overhead, shown, syscall};
 use crate::body::Body;
 use crate::libseccomp;
 use crate::measure::Samples;
@@ -55,7 +55,7 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
     let stack = Stack::new(vec![Description::program(&list, policy.endian()); 32])?;
     let merged = stack::merge(&stack, &[native()?], &compile::Options::default())?;
     subjects.push(Subject::new("the 32 merged", [merged.compiled.program])?);
-    let umask = call("umask")?;
+    let umask = syscall("umask")?;
     let mut bodies = vec![Shown {
         title: "close(dup(0)), getpid, getuid, umask: one turn".to_owned(),
         treatments: Vec::new(),

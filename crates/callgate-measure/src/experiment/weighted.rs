@@ -6,11 +6,11 @@
 use super::error::ExperimentError;
 use super::setup::{Options, Setup, compiled, shown};
 use crate::body::Body;
-use crate::calls::StandIn;
 use crate::libseccomp;
 use crate::measure::{Mean, Plan, Samples};
 use crate::report::Finding;
 use crate::subject::Subject;
+use crate::syscalls::StandIn;
 
 /// A description in one line.
 pub(super) const ABOUT: &str = "weighted mean over the syscalls of a program (2024)";
@@ -46,12 +46,12 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
         let known = SERVER.iter().filter_map(|(name, share)| Some((StandIn::find(name)?, *share)));
         weights = known.collect();
     }
-    let (calls, weights): (Vec<StandIn>, Vec<f64>) = weights.into_iter().unzip();
-    let bodies = calls.iter().copied().map(Body::from).collect();
+    let (syscalls, weights): (Vec<StandIn>, Vec<f64>) = weights.into_iter().unzip();
+    let bodies = syscalls.iter().copied().map(Body::from).collect();
     let title = "the weighted mean of these syscalls".to_owned();
     Ok(Setup {
         title: ABOUT.to_owned(),
-        bodies: shown(&subjects, &calls),
+        bodies: shown(&subjects, &syscalls),
         plan: Plan { mean: Some(Mean { title, weights }), ..options.plan(subjects, bodies, 15) },
         findings: |_: &Samples| -> Vec<Finding> { Vec::new() },
     })

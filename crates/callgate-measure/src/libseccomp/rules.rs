@@ -60,7 +60,7 @@ fn filter(section: &Section, bad_arch: Verdict) -> Result<Filter, ShapeError> {
     };
     let mut numbers = BTreeSet::new();
     for rule in &section.rules {
-        for &(first, last) in rule.calls.ranges() {
+        for &(first, last) in rule.syscalls.ranges() {
             let is_foreign = match foreign {
                 Some(Foreign::X32) => first >= X32_SYSCALL_BIT,
                 Some(Foreign::X86_64) => last < X32_SYSCALL_BIT,
@@ -92,7 +92,7 @@ fn filter(section: &Section, bad_arch: Verdict) -> Result<Filter, ShapeError> {
 fn action(section: &Section, nr: u32) -> Result<Option<Action>, ShapeError> {
     let no_rule = |why| ShapeError(ShapeErrorKind::NoRule { syscall: nr, why });
     let mut found: Vec<(Vec<Test>, Verdict)> = Vec::new();
-    for rule in section.rules.iter().filter(|rule| rule.calls.contains(nr)) {
+    for rule in section.rules.iter().filter(|rule| rule.syscalls.contains(nr)) {
         let combinations = rule
             .when
             .alternatives(MAX_COMBINATIONS)

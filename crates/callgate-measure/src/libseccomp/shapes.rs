@@ -42,7 +42,7 @@ fn program(policy: &Policy, order: Order) -> Result<Program, ShapeError> {
 mod tests {
     use callgate::bpf::text;
     use callgate::frontend::{container_default, oci};
-    use callgate::policy::{CallSet, Condition, Field, Rule, Section, Test};
+    use callgate::policy::{Condition, Field, Rule, Section, SyscallSet, Test};
     use callgate::{Arch, Endian, Verdict};
 
     use super::*;
@@ -95,13 +95,13 @@ mod tests {
     #[test]
     fn small_programs_are_those_of_libseccomp() {
         let bad_arch = Verdict::KILL_PROCESS;
-        let rule = |calls, when, verdict| Rule { calls, when, verdict };
+        let rule = |syscalls, when, verdict| Rule { syscalls, when, verdict };
         let stdout = Condition::test(Test::eq(Field::arg(0).unwrap(), 1));
         let rules = vec![
-            rule(CallSet::one(0), Condition::always(), Verdict::ALLOW),
-            rule(CallSet::one(1), stdout, Verdict::ALLOW),
-            rule(CallSet::one(231), Condition::always(), Verdict::ALLOW),
-            rule(CallSet::range(1 << 30, u32::MAX - 1), Condition::always(), bad_arch),
+            rule(SyscallSet::one(0), Condition::always(), Verdict::ALLOW),
+            rule(SyscallSet::one(1), stdout, Verdict::ALLOW),
+            rule(SyscallSet::one(231), Condition::always(), Verdict::ALLOW),
+            rule(SyscallSet::range(1 << 30, u32::MAX - 1), Condition::always(), bad_arch),
         ];
         let section = Section::new(Arch::X86_64, rules, Verdict::errno(1));
         let policy = Policy::new(vec![section], bad_arch).unwrap();
@@ -121,12 +121,12 @@ mod tests {
     }
 
     fn executed(program: &Program, policy: &Policy) -> usize {
-        let calls = Arch::X86_64.calls().map(|(nr, _)| callgate::SeccompData {
+        let syscalls = Arch::X86_64.syscalls().map(|(nr, _)| callgate::SeccompData {
             nr,
             arch: Arch::X86_64.token(),
             ..Default::default()
         });
-        calls.map(|data| program.run(&data, policy.endian()).executed).sum()
+        syscalls.map(|data| program.run(&data, policy.endian()).executed).sum()
     }
 
     #[test]

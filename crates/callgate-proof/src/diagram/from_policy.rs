@@ -83,8 +83,8 @@ impl Store {
     ) -> Result<Func, DiagramError> {
         // Where each rule begins and ceases to apply.
         let mut bounds: Vec<(u32, usize, bool)> = Vec::new();
-        for (rule, calls) in section.rules.iter().map(|rule| &rule.calls).enumerate() {
-            for (first, last) in calls.ranges() {
+        for (rule, syscalls) in section.rules.iter().map(|rule| &rule.syscalls).enumerate() {
+            for (first, last) in syscalls.ranges() {
                 bounds.push((*first, rule, true));
                 if let Some(after) = last.checked_add(1) {
                     bounds.push((after, rule, false));
@@ -181,23 +181,23 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::{CallSet, Cmp, Field, Rule, Test};
+    use crate::policy::{Cmp, Field, Rule, SyscallSet, Test};
     use callgate_bpf::Verdict;
     use callgate_bpf::{Arch, SeccompData};
 
     #[test]
     fn a_diagram_evaluates_to_the_verdicts_of_its_policy() {
         let arg = |i| Field::arg(i).unwrap();
-        let rule = |calls, when, verdict| Rule { calls, when, verdict };
+        let rule = |syscalls, when, verdict| Rule { syscalls, when, verdict };
         let small = Condition::test(Test::new(arg(0), Cmp::Lt, 3));
         let masked = Condition::test(Test::masked_eq(arg(1), 0x1_0000_0006, 0x1_0000_0002));
         let policy = Policy::new(
             vec![Section::new(
                 Arch::X86_64,
                 vec![
-                    rule(CallSet::one(2), small.clone(), Verdict::LOG),
-                    rule(CallSet::range(1, 4), Condition::any([small, masked]), Verdict::ALLOW),
-                    rule(CallSet::range(3, u32::MAX), Condition::always(), Verdict::errno(38)),
+                    rule(SyscallSet::one(2), small.clone(), Verdict::LOG),
+                    rule(SyscallSet::range(1, 4), Condition::any([small, masked]), Verdict::ALLOW),
+                    rule(SyscallSet::range(3, u32::MAX), Condition::always(), Verdict::errno(38)),
                 ],
                 Verdict::errno(1),
             )],

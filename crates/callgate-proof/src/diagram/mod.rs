@@ -11,16 +11,16 @@
 //!
 //! ```
 //! use callgate_proof::diagram::Store;
-//! use callgate_proof::policy::{CallSet, Condition, Policy, Rule, Section};
+//! use callgate_proof::policy::{SyscallSet, Condition, Policy, Rule, Section};
 //! use callgate_bpf::{Arch, Verdict};
 //!
-//! let filter = |calls| {
-//!     let rules = vec![Rule { calls, when: Condition::always(), verdict: Verdict::ALLOW }];
+//! let filter = |syscalls| {
+//!     let rules = vec![Rule { syscalls, when: Condition::always(), verdict: Verdict::ALLOW }];
 //!     let section = Section::new(Arch::X86_64, rules, Verdict::errno(1));
 //!     Policy::new(vec![section], Verdict::KILL_THREAD).unwrap()
 //! };
 //! let mut store = Store::default();
-//! let a = store.policy(&filter(CallSet::range(0, 2)))?;
+//! let a = store.policy(&filter(SyscallSet::range(0, 2)))?;
 //! let b = store.policy(&filter([2, 1, 0].into_iter().collect()))?;
 //! assert_eq!(a, b);
 //! # Ok::<(), callgate_proof::diagram::DiagramError>(())

@@ -41,7 +41,7 @@ impl Store {
             return Ok(kept);
         }
         if let (Some(old), Some(new)) = (self.as_verdict(kept), self.as_verdict(next)) {
-            return Ok(if old.or_more_severe(new) == old { kept } else { next });
+            return Ok(if old.or_higher_precedence(new) == old { kept } else { next });
         }
         if let Some(done) = memo.get(&(kept, next)) {
             return Ok(*done);

@@ -15,7 +15,7 @@ mod section;
 #[cfg(feature = "serde")]
 mod serialize;
 
-pub use callgate_bpf::syscalls::CallSet;
+pub use callgate_bpf::syscalls::SyscallSet;
 pub use condition::{Cmp, Condition, Field, Shape, Test};
 pub use error::PolicyError;
 pub use rules::Policy;

@@ -71,14 +71,14 @@ impl Policy {
         section
             .rules
             .iter()
-            .find(|rule| rule.calls.contains(data.nr) && rule.when.holds(data))
+            .find(|rule| rule.syscalls.contains(data.nr) && rule.when.holds(data))
             .map_or(section.default, |rule| rule.verdict)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use callgate_bpf::syscalls::CallSet;
+    use callgate_bpf::syscalls::SyscallSet;
 
     use super::super::condition::{Condition, Field, Test};
     use super::super::section::Rule;
@@ -90,14 +90,14 @@ mod tests {
 
     #[test]
     fn the_first_match_decides() {
-        let rule = |calls, when, verdict| Rule { calls, when, verdict };
+        let rule = |syscalls, when, verdict| Rule { syscalls, when, verdict };
         let five = Condition::test(Test::eq(Field::arg(0).unwrap(), 5));
         let policy = Policy::new(
             vec![section(
                 Arch::X86_64,
                 vec![
-                    rule(CallSet::one(1), five, Verdict::LOG),
-                    rule(CallSet::range(0, 2), Condition::always(), Verdict::ALLOW),
+                    rule(SyscallSet::one(1), five, Verdict::LOG),
+                    rule(SyscallSet::range(0, 2), Condition::always(), Verdict::ALLOW),
                 ],
             )],
             Verdict::KILL_THREAD,

@@ -1,6 +1,6 @@
 //! The rules for one arch token.
 
-use callgate_bpf::syscalls::{Arch, CallSet, X32_SYSCALL_BIT};
+use callgate_bpf::syscalls::{Arch, SyscallSet, X32_SYSCALL_BIT};
 use callgate_bpf::verdict::Verdict;
 
 use super::condition::Condition;
@@ -29,7 +29,8 @@ pub struct Section {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Rule {
     /// The syscall numbers.
-    pub calls: CallSet,
+    #[cfg_attr(feature = "serde", serde(rename = "calls"))]
+    pub syscalls: SyscallSet,
     /// The condition on the arguments.
     pub when: Condition,
     /// The verdict if the rule matches.
@@ -77,11 +78,11 @@ impl Section {
     /// The syscall numbers of the other ABI with the same token, if the section has only one of the two: for
     /// x86_64 those of x32, from 0x4000_0000; for x32 those below. Empty for all other sections.
     /// 0xffff_ffff, which a tracer sets to skip a syscall, belongs to both.
-    pub fn other_abi(&self) -> CallSet {
+    pub fn other_abi(&self) -> SyscallSet {
         match (self.first, self.others.is_empty()) {
-            (Arch::X86_64, true) => CallSet::range(X32_SYSCALL_BIT, u32::MAX - 1),
-            (Arch::X32, true) => CallSet::range(0, X32_SYSCALL_BIT - 1),
-            _ => CallSet::default(),
+            (Arch::X86_64, true) => SyscallSet::range(X32_SYSCALL_BIT, u32::MAX - 1),
+            (Arch::X32, true) => SyscallSet::range(0, X32_SYSCALL_BIT - 1),
+            _ => SyscallSet::default(),
         }
     }
 }

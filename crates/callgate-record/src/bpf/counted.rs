@@ -1,7 +1,7 @@
 //! From the values of the maps to a tally.
 
 use callgate::Arch;
-use callgate::recording::{ArgValues, Bounds, CallId};
+use callgate::recording::{ArgValues, Bounds, SyscallId};
 
 use super::programs::{ARG_WORDS, CALL_WORDS, SLOTS};
 use crate::tally::Tally;
@@ -21,11 +21,11 @@ pub(super) fn add(tally: &mut Tally, key: &[u8], values: &[u64], values_key: u64
         bytes.map_or(0, u32::from_ne_bytes)
     };
     let arch = if word(0) == 0 { Arch::X86_64 } else { Arch::X86 };
-    let Some(call) = CallId::of(arch.token(), word(4)) else { return };
+    let Some(syscall) = SyscallId::of(arch.token(), word(4)) else { return };
     for value in values.chunks_exact(CALL_WORDS as usize) {
         let Some((count, args)) = value.split_first() else { continue };
         tally.add(
-            call,
+            syscall,
             *count,
             args.chunks_exact(ARG_WORDS as usize).map(|arg| seen(*count, arg, values_key)),
         );

@@ -3,7 +3,7 @@
 //! The recorder reads the maps at the end, and receives nothing while the command runs, so a busy machine loses
 //! nothing. Recording adds about 300 ns to a syscall. Tracepoints belong to the whole machine, so all other
 //! syscalls get slower by nearly as much; recorders share their programs ([`set`]), so several cost no more than
-//! one. What exceeds a limit is counted as lost: more than [`MAX_CALLS`] different syscalls, more than
+//! one. What exceeds a limit is counted as lost: more than [`MAX_SYSCALLS`] different syscalls, more than
 //! [`set::MAX_THREADS`] threads at a time.
 //!
 //! Before the `execve`, the process of the command makes syscalls that must appear in the maps. Otherwise this

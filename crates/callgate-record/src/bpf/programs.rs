@@ -9,7 +9,7 @@
 //! | exit | `sched_process_exit` | removes the thread; counts the syscall for which a filter killed this thread alone |
 //!
 //! One set of these programs serves several recorders at a time ([`super::set`]). Each recorder has a session, which is
-//! a random number: its key in the map `sessions`, and in `calls`, a map of maps, the key of its counters.
+//! a random number: its key in the map `sessions`, and in `syscalls`, a map of maps, the key of its counters.
 //!
 //! The map `threads` has the recorded threads, by their numbers in the initial PID namespace. A value consists of a
 //! state, the session, and the key that masks argument values; programs copy it to their stack. The state is 1
@@ -87,7 +87,7 @@ pub(super) struct Maps {
     /// Session → words of [`session`].
     pub(super) sessions: i32,
     /// Session → its map of counters.
-    pub(super) calls: i32,
+    pub(super) syscalls: i32,
     /// A value of a map of counters, all zero.
     pub(super) zero: i32,
 }
@@ -122,7 +122,7 @@ mod regs {
 /// Stack slots.
 mod stack {
     /// ABI and syscall number: the key of a counter.
-    pub(super) const CALL: i16 = -8;
+    pub(super) const SYSCALL: i16 = -8;
     pub(super) const ARGS: i16 = -56;
     /// A key of four bytes.
     pub(super) const SMALL: i16 = -64;
@@ -160,7 +160,7 @@ pub(super) fn enter(maps: Maps, offsets: Offsets) -> Vec<Insn> {
     asm.here(counts);
     asm.store(Word, R0, 0, 1);
     take_session(&mut asm);
-    count_call(&mut asm, maps, offsets);
+    count_syscall(&mut asm, maps, offsets);
     asm.here(end);
     asm.exit();
     asm.finish()
@@ -323,18 +323,18 @@ fn count_denied(asm: &mut Asm, maps: Maps, offsets: Offsets, none: Label) {
     asm.constant(R1, u32::MAX.into());
     asm.jump_if(Cond::Eq, R7, R1, none);
     increment(asm, maps, session::DENIED);
-    count_call(asm, maps, offsets);
+    count_syscall(asm, maps, offsets);
 }
 
 /// Counts the syscall with the registers in R6 and the number in R7.
-fn count_call(asm: &mut Asm, maps: Maps, offsets: Offsets) {
+fn count_syscall(asm: &mut Asm, maps: Maps, offsets: Offsets) {
     let (native, args, found, lost) = (asm.label(), asm.label(), asm.label(), asm.label());
     let end = asm.label();
     asm.call(CurrentTask);
     asm.load(Word, R1, R0, offsets.status);
     asm.alu(Alu::And, R1, TS_COMPAT);
-    asm.store(Word, FP, stack::CALL, R1);
-    asm.store(Word, FP, stack::CALL + 4, R7);
+    asm.store(Word, FP, stack::SYSCALL, R1);
+    asm.store(Word, FP, stack::SYSCALL + 4, R7);
     asm.jump_if(Cond::Eq, R1, 0, native);
     copy_args(asm, regs::COMPAT_ARGS);
     asm.jump(args);
@@ -343,10 +343,10 @@ fn count_call(asm: &mut Asm, maps: Maps, offsets: Offsets) {
     asm.here(args);
 
     // The map of a session that has ended is gone.
-    map_call(asm, MapLookup, maps.calls, stack::SESSION);
+    map_call(asm, MapLookup, maps.syscalls, stack::SESSION);
     asm.jump_if(Cond::Eq, R0, 0, end);
     asm.mov(R8, R0);
-    call_of_map(asm, MapLookup, R8, stack::CALL);
+    call_of_map(asm, MapLookup, R8, stack::SYSCALL);
     asm.jump_if(Cond::Ne, R0, 0, found);
     asm.store(Word, FP, stack::SMALL, 0);
     map_call(asm, MapLookup, maps.zero, stack::SMALL);
@@ -354,8 +354,8 @@ fn count_call(asm: &mut Asm, maps: Maps, offsets: Offsets) {
     asm.mov(R3, R0);
     // BPF_NOEXIST keeps an entry that another processor has just inserted.
     asm.mov(R4, 1);
-    call_of_map(asm, MapUpdate, R8, stack::CALL);
-    call_of_map(asm, MapLookup, R8, stack::CALL);
+    call_of_map(asm, MapUpdate, R8, stack::SYSCALL);
+    call_of_map(asm, MapLookup, R8, stack::SYSCALL);
     asm.jump_if(Cond::Ne, R0, 0, found);
     asm.here(lost);
     increment(asm, maps, session::LOST);

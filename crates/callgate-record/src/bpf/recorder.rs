@@ -15,11 +15,11 @@ use crate::error::RecordErrorKind;
 use crate::outcome::Outcome;
 use crate::save::Parts;
 use crate::signals::Signals;
-use crate::start::{Mark, Started, time_of_a_call};
+use crate::start::{Mark, Started, time_of_a_syscall};
 use crate::tally::Tally;
 use crate::tracer;
 use crate::wait_timer::WaitTimer;
-use crate::{MAX_CALLS, Note, RecordError};
+use crate::{MAX_SYSCALLS, Note, RecordError};
 
 /// A thread that executes a program takes over the number of the main thread. While the kernel loads the program,
 /// the old number has ended and the new one has no entry yet; this is the limit for that.
@@ -44,7 +44,7 @@ impl Recorder {
         if !cfg!(target_arch = "x86_64") {
             return Err(BpfError::Machine);
         }
-        let unrecorded = time_of_a_call();
+        let unrecorded = time_of_a_syscall();
         let (offsets, targets) = look_up_types()?;
         let plan = Plan::new(offsets, targets);
         // Fails if the set has too many sessions.
@@ -199,7 +199,7 @@ impl Recorder {
         };
         let count = |nr| {
             let values =
-                self.session.calls.get(&key(nr)).map_err(BpfError::Map)?.unwrap_or_default();
+                self.session.syscalls.get(&key(nr)).map_err(BpfError::Map)?.unwrap_or_default();
             let counts = values.chunks_exact(CALL_WORDS as usize).filter_map(<[u64]>::first);
             Ok(counts.sum::<u64>())
         };
@@ -216,8 +216,8 @@ impl Recorder {
         // The child waits. Syscalls that a signal handler makes before the `execve` do not count.
         let child = self.session.thread().map_err(BpfError::Map)?.ok_or(BpfError::NotSeen)?;
         self.session.set_state(&child, BEFORE_EXECVE as u64).map_err(BpfError::Map)?;
-        while let Some(key) = self.session.calls.next_key(None).map_err(BpfError::Map)? {
-            self.session.calls.remove(&key).map_err(BpfError::Map)?;
+        while let Some(key) = self.session.syscalls.next_key(None).map_err(BpfError::Map)? {
+            self.session.syscalls.remove(&key).map_err(BpfError::Map)?;
         }
         Ok(())
     }
@@ -228,10 +228,10 @@ impl Recorder {
         let session = &self.session;
         let mut key = None;
         // Keys are not removed, so each occurs once; bounded in any case.
-        for _ in 0..MAX_CALLS {
-            key = session.calls.next_key(key.as_deref())?;
+        for _ in 0..MAX_SYSCALLS {
+            key = session.syscalls.next_key(key.as_deref())?;
             let Some(key) = &key else { break };
-            if let Some(values) = session.calls.get(key)? {
+            if let Some(values) = session.syscalls.get(key)? {
                 add(&mut tally, key, &values, session.key);
             }
         }

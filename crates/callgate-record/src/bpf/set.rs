@@ -23,7 +23,7 @@ use super::error::BpfError;
 use super::kernel::{self, Form, Map, MapKind, Name, Program};
 use super::programs::{self, CALL_WORDS, Maps, Offsets, THREAD_WORDS, session};
 use super::tracepoints::TRACEPOINTS;
-use crate::tally::MAX_CALLS;
+use crate::tally::MAX_SYSCALLS;
 
 /// How many threads can be recorded at a time.
 const MAX_THREADS: u32 = 1 << 16;
@@ -43,13 +43,13 @@ const SESSIONS: Form = Form {
     value_size: 8 * session::ALL as u32,
     entries: MAX_SESSIONS,
 };
-const MAPS_OF_CALLS: Form =
+const MAPS_OF_SYSCALLS: Form =
     Form { kind: MapKind::HashOfMaps, key_size: 8, value_size: 4, entries: MAX_SESSIONS };
-const CALLS: Form = Form {
+const SYSCALLS: Form = Form {
     kind: MapKind::PerCpuHash,
     key_size: 8,
     value_size: 8 * CALL_WORDS as u32,
-    entries: MAX_CALLS as u32,
+    entries: MAX_SYSCALLS as u32,
 };
 const ZERO: Form =
     Form { kind: MapKind::Array, key_size: 4, value_size: 8 * CALL_WORDS as u32, entries: 1 };
@@ -65,8 +65,8 @@ pub(super) struct Plan {
 impl Plan {
     pub(super) fn new(offsets: Offsets, targets: [u32; 5]) -> Plan {
         // Descriptors differ between sets, so the hash uses fixed ones.
-        let maps = Maps { threads: 1, sessions: 2, calls: 3, zero: 4 };
-        let numbers = [MAX_THREADS, MAX_SESSIONS, MAX_CALLS as u32, TRACEPOINTS.len() as u32];
+        let maps = Maps { threads: 1, sessions: 2, syscalls: 3, zero: 4 };
+        let numbers = [MAX_THREADS, MAX_SESSIONS, MAX_SYSCALLS as u32, TRACEPOINTS.len() as u32];
         let code = code(maps, offsets);
         let words = code.iter().flatten().map(|insn| insn.word());
         let words = words.chain(numbers.map(u64::from)).chain(targets.map(u64::from));
@@ -105,7 +105,7 @@ fn code(maps: Maps, offsets: Offsets) -> [Vec<Insn>; 5] {
 pub(super) struct Set {
     pub(super) threads: Map,
     sessions: Map,
-    calls: Map,
+    syscalls: Map,
     _zero: Map,
     programs: Vec<Program>,
 }
@@ -114,14 +114,14 @@ impl Set {
     /// Loads and attaches the programs.
     pub(super) fn load(plan: &Plan) -> Result<Set, BpfError> {
         let new = |form, part| Map::new(form, &plan.name(part)).map_err(BpfError::Map);
-        let template = new(CALLS, 'e')?;
+        let template = new(SYSCALLS, 'e')?;
         let (threads, sessions) = (new(THREADS, 't')?, new(SESSIONS, 's')?);
-        let calls = Map::of_maps(MAPS_OF_CALLS, &plan.name('c'), &template);
-        let (calls, zero) = (calls.map_err(BpfError::Map)?, new(ZERO, 'z')?);
+        let syscalls = Map::of_maps(MAPS_OF_SYSCALLS, &plan.name('c'), &template);
+        let (syscalls, zero) = (syscalls.map_err(BpfError::Map)?, new(ZERO, 'z')?);
         let maps = Maps {
             threads: threads.descriptor(),
             sessions: sessions.descriptor(),
-            calls: calls.descriptor(),
+            syscalls: syscalls.descriptor(),
             zero: zero.descriptor(),
         };
         let code = code(maps, plan.offsets);
@@ -131,7 +131,7 @@ impl Set {
                 .map_err(|refused| BpfError::Program(place, refused))
         };
         let programs = places.zip(&code).map(load).collect::<Result<_, _>>()?;
-        Ok(Set { threads, sessions, calls, _zero: zero, programs })
+        Ok(Set { threads, sessions, syscalls, _zero: zero, programs })
     }
 
     /// The oldest set; `None` if there is none or the privilege to look is missing. The age is the number of the link
@@ -161,7 +161,7 @@ impl Set {
             Some(Set {
                 threads: find(THREADS, 't')?,
                 sessions: find(SESSIONS, 's')?,
-                calls: find(MAPS_OF_CALLS, 'c')?,
+                syscalls: find(MAPS_OF_SYSCALLS, 'c')?,
                 _zero: find(ZERO, 'z')?,
                 programs,
             })
@@ -199,23 +199,23 @@ pub(super) struct Session {
     set: Set,
     id: u64,
     secret: u64,
-    /// Argument values in `calls` are stored xor this.
+    /// Argument values in `syscalls` are stored xor this.
     pub(super) key: u64,
-    pub(super) calls: Map,
+    pub(super) syscalls: Map,
     misses_before: u64,
 }
 
 impl Session {
     pub(super) fn new(set: Set, plan: &Plan) -> io::Result<Session> {
-        let calls = Map::new(CALLS, &plan.name('e'))?;
+        let syscalls = Map::new(SYSCALLS, &plan.name('e'))?;
         let [id, secret, key] = kernel::random()?;
         let misses_before = set.misses()?;
-        let session = Session { set, id, secret, key, calls, misses_before };
+        let session = Session { set, id, secret, key, syscalls, misses_before };
         let mut words = [0; session::ALL];
         words[session::SECRET as usize] = secret;
         words[session::KEY as usize] = key;
         session.set.sessions.insert(&id.to_ne_bytes(), &words)?;
-        session.set.calls.insert(&id.to_ne_bytes(), &[session.calls.descriptor() as u64])?;
+        session.set.syscalls.insert(&id.to_ne_bytes(), &[session.syscalls.descriptor() as u64])?;
         Ok(session)
     }
 
@@ -268,7 +268,7 @@ impl Session {
     /// Stops counting; no program counts any more when this returns.
     pub(super) fn stop(&self) -> io::Result<()> {
         // The kernel waits for programs that are running (`maybe_wait_bpf_programs`).
-        self.set.calls.remove(&self.id.to_ne_bytes()).map(drop)
+        self.set.syscalls.remove(&self.id.to_ne_bytes()).map(drop)
     }
 }
 

@@ -17,7 +17,7 @@
 
 use libc::{c_int, pid_t, siginfo_t};
 
-use crate::tracer::{self, Call};
+use crate::tracer::{self, Syscall};
 
 /// `include/linux/errno.h`.
 const ERESTARTNOINTR: i64 = 513;
@@ -30,13 +30,13 @@ const JOB_CONTROL: [c_int; 5] =
 #[derive(Default)]
 pub(super) struct InterruptedSyscalls {
     /// The syscall at whose start it stopped, until it is received.
-    entered: Option<Call>,
+    entered: Option<Syscall>,
     /// The syscall that was received last.
-    received: Option<Call>,
+    received: Option<Syscall>,
     /// Syscalls that were counted at their start and will start again.
-    again: Vec<Call>,
+    again: Vec<Syscall>,
     /// The last syscall, received again and not counted yet.
-    uncertain: Option<Call>,
+    uncertain: Option<Syscall>,
     /// Signals that were held back and will be sent again.
     held: Vec<siginfo_t>,
     /// The original information of signals that were sent again.
@@ -51,16 +51,21 @@ const MAX_SENT: usize = 64;
 
 impl InterruptedSyscalls {
     /// The tracee stopped at the start of a syscall. Returns whether to count it.
-    pub(super) fn enter(&mut self, call: &Call) -> bool {
-        self.entered = Some(*call);
-        !self.again.contains(call)
+    pub(super) fn enter(&mut self, syscall: &Syscall) -> bool {
+        self.entered = Some(*syscall);
+        !self.again.contains(syscall)
     }
 
     /// A syscall was received and will continue when this returns. Returns whether to count it; with
     /// `stops_at_syscalls` it was counted at its start.
-    pub(super) fn receive(&mut self, pid: pid_t, call: &Call, stops_at_syscalls: bool) -> bool {
+    pub(super) fn receive(
+        &mut self,
+        pid: pid_t,
+        syscall: &Syscall,
+        stops_at_syscalls: bool,
+    ) -> bool {
         self.entered = None;
-        self.received = Some(*call);
+        self.received = Some(*syscall);
         let before = self.sent.len();
         // If the queue is full (RLIMIT_SIGPENDING), the signal is sent at the next syscall.
         let held = std::mem::take(&mut self.held);
@@ -71,11 +76,11 @@ impl InterruptedSyscalls {
         self.certain = self.sent.len() > before;
         let forgotten = self.sent.len().saturating_sub(MAX_SENT);
         self.sent.drain(..forgotten);
-        if let Some(index) = self.again.iter().position(|other| other == call) {
+        if let Some(index) = self.again.iter().position(|other| other == syscall) {
             self.again.remove(index);
             return false;
         }
-        self.uncertain = (self.certain && !stops_at_syscalls).then_some(*call);
+        self.uncertain = (self.certain && !stops_at_syscalls).then_some(*syscall);
         !self.certain
     }
 
@@ -89,7 +94,7 @@ impl InterruptedSyscalls {
     }
 
     /// The last syscall, if it must be counted now because the tracee has continued after it.
-    pub(super) fn made(&mut self) -> Option<Call> {
+    pub(super) fn made(&mut self) -> Option<Syscall> {
         self.uncertain.take()
     }
 
@@ -99,7 +104,7 @@ impl InterruptedSyscalls {
         let certain = std::mem::take(&mut self.certain);
         let Some(registers) = tracer::registers(pid) else { return signal };
         let Some(info) = tracer::signal_info(pid) else { return signal };
-        let is_last = self.received.filter(|call| registers.are_in(call));
+        let is_last = self.received.filter(|syscall| registers.are_in(syscall));
         if certain && is_last.is_some() && registers.is_interrupted() {
             self.uncertain = None;
         }
@@ -114,8 +119,8 @@ impl InterruptedSyscalls {
         }
         match (is_last, self.entered.take()) {
             (Some(_), None) if certain || JOB_CONTROL.contains(&signal) => signal,
-            (Some(call), None) => {
-                self.begins_anew(stops_at_syscalls.then_some(call));
+            (Some(syscall), None) => {
+                self.begins_anew(stops_at_syscalls.then_some(syscall));
                 // At most one standard signal of a number is pending.
                 let is_one = signal < libc::SIGRTMIN()
                     && self.held.iter().any(|held| held.si_signo == signal);
@@ -133,9 +138,9 @@ impl InterruptedSyscalls {
     }
 
     /// Remembers a syscall that starts again and was counted already.
-    fn begins_anew(&mut self, counted: Option<Call>) {
-        if let Some(call) = counted.filter(|call| !self.again.contains(call)) {
-            self.again.push(call);
+    fn begins_anew(&mut self, counted: Option<Syscall>) {
+        if let Some(syscall) = counted.filter(|syscall| !self.again.contains(syscall)) {
+            self.again.push(syscall);
         }
     }
 }

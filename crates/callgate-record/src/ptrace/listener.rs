@@ -12,7 +12,7 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 
 use libc::{c_int, pid_t};
 
-use crate::tracer::Call;
+use crate::tracer::Syscall;
 use callgate_linux::sys;
 
 /// `SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP` of `include/uapi/linux/seccomp.h`.
@@ -37,7 +37,7 @@ pub(super) struct Waiting {
     id: u64,
     /// The thread that makes it.
     pub(super) pid: pid_t,
-    pub(super) call: Call,
+    pub(super) syscall: Syscall,
 }
 
 pub(super) struct Listener {
@@ -83,8 +83,8 @@ impl Listener {
         }
         let libc::seccomp_notif { id, pid, data, .. } = message.known;
         let libc::seccomp_data { nr, arch, instruction_pointer: ip, args } = data;
-        let call = Call { arch, nr: nr as u32, ip, args };
-        Ok(Some(Waiting { id, pid: pid as pid_t, call }))
+        let syscall = Syscall { arch, nr: nr as u32, ip, args };
+        Ok(Some(Waiting { id, pid: pid as pid_t, syscall }))
     }
 
     /// Lets a syscall continue. Does nothing if its thread was killed.

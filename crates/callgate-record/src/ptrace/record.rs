@@ -12,7 +12,7 @@ use crate::error::RecordErrorKind;
 use crate::outcome::Outcome;
 use crate::save::Parts;
 use crate::signals::Signals;
-use crate::start::{Mark, PATIENCE, Started, Stopped, time_of_a_call};
+use crate::start::{Mark, PATIENCE, Started, Stopped, time_of_a_syscall};
 use crate::tally::Tally;
 use crate::tracer;
 use crate::{Note, RecordError};
@@ -29,19 +29,20 @@ pub(crate) enum SyscallReports {
 /// Records a command; returns when all of its processes have ended.
 pub(crate) fn record(
     command: &Command,
-    calls: SyscallReports,
+    syscalls: SyscallReports,
     parts: Parts<'_>,
 ) -> Result<Outcome, RecordError> {
-    let mark = match calls {
+    let mark = match syscalls {
         SyscallReports::Notifications if !Listener::available() => {
             return Err(RecordErrorKind::NoListener(None).into());
         }
         SyscallReports::Notifications => Mark::Listener,
         SyscallReports::Stops => Mark::Stops,
     };
-    let started = Started::new(command, mark, time_of_a_call()).map_err(RecordErrorKind::Start)?;
+    let started =
+        Started::new(command, mark, time_of_a_syscall()).map_err(RecordErrorKind::Start)?;
     let signals = Signals::forward_to(started.pid);
-    match trace(&started, calls) {
+    match trace(&started, syscalls) {
         Ok(listener) => record_traced(command, &started, listener, signals, parts),
         Err(why) => {
             started.kill();
@@ -51,9 +52,9 @@ pub(crate) fn record(
 }
 
 /// Traces the child and lets it run.
-fn trace(started: &Started, calls: SyscallReports) -> Result<Option<Listener>, RecordErrorKind> {
+fn trace(started: &Started, syscalls: SyscallReports) -> Result<Option<Listener>, RecordErrorKind> {
     let seize = || tracer::seize(started.pid).map_err(RecordErrorKind::Ptrace);
-    match calls {
+    match syscalls {
         SyscallReports::Stops => {
             seize()?;
             started.release();

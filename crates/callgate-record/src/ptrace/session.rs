@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use callgate::Arch;
-use callgate::recording::CallId;
+use callgate::recording::SyscallId;
 use libc::{c_int, pid_t};
 
 use super::interrupted::InterruptedSyscalls;
@@ -13,7 +13,7 @@ use super::listener::Listener;
 use crate::error::RecordErrorKind;
 use crate::signals::Signals;
 use crate::tally::Tally;
-use crate::tracer::{self, Call};
+use crate::tracer::{self, Syscall};
 use crate::{Note, RecordError};
 use callgate_linux::error_text;
 
@@ -55,12 +55,12 @@ impl Session {
         let Some(waiting) = listener.receive().map_err(RecordErrorKind::Ptrace)? else {
             return Ok(());
         };
-        let (pid, call) = (waiting.pid, waiting.call);
+        let (pid, syscall) = (waiting.pid, waiting.syscall);
         let mut before = None;
         let counted = match self.tracees.get_mut(&pid) {
             Some(tracee) => {
                 before = tracee.interrupted.made();
-                let is_new = tracee.interrupted.receive(pid, &call, tracee.stops_at_syscalls);
+                let is_new = tracee.interrupted.receive(pid, &syscall, tracee.stops_at_syscalls);
                 // If the tracee stops at the start of syscalls, this one was counted there.
                 tracee.stops_at_syscalls || !is_new
             }
@@ -70,10 +70,10 @@ impl Session {
             }
         };
         if let Some(before) = before {
-            self.call(pid, &before);
+            self.syscall(pid, &before);
         }
         if !counted {
-            self.call(pid, &call);
+            self.syscall(pid, &syscall);
         }
         if let Some(listener) = &self.listener {
             listener.continue_syscall(&waiting);
@@ -111,8 +111,8 @@ impl Session {
             return self.stopped(pid, status);
         }
         let ended = self.tracees.remove(&pid);
-        if let Some(call) = ended.and_then(|mut tracee| tracee.interrupted.made()) {
-            self.call(pid, &call);
+        if let Some(syscall) = ended.and_then(|mut tracee| tracee.interrupted.made()) {
+            self.syscall(pid, &syscall);
         }
         if pid == self.main {
             self.status = Some(status);
@@ -159,12 +159,12 @@ impl Session {
             libc::PTRACE_EVENT_SECCOMP => {
                 // If the tracee stops at the start of syscalls, this one was counted there.
                 if !self.tracees.get(&pid).is_some_and(|tracee| tracee.stops_at_syscalls) {
-                    self.stopped_call(pid)?;
+                    self.stopped_syscall(pid)?;
                 }
                 self.resume(pid, 0)
             }
             0 if signal == libc::SIGTRAP | 0x80 => {
-                self.stopped_call(pid)?;
+                self.stopped_syscall(pid)?;
                 self.resume(pid, 0)
             }
             libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE => {
@@ -225,11 +225,15 @@ impl Session {
     }
 
     /// Counts the syscall at whose start a tracee stopped.
-    fn stopped_call(&mut self, pid: pid_t) -> Result<(), RecordError> {
-        match tracer::call(pid) {
-            Ok(Some(call)) => {
-                if self.tracees.get_mut(&pid).is_none_or(|tracee| tracee.interrupted.enter(&call)) {
-                    self.call(pid, &call);
+    fn stopped_syscall(&mut self, pid: pid_t) -> Result<(), RecordError> {
+        match tracer::syscall(pid) {
+            Ok(Some(syscall)) => {
+                if self
+                    .tracees
+                    .get_mut(&pid)
+                    .is_none_or(|tracee| tracee.interrupted.enter(&syscall))
+                {
+                    self.syscall(pid, &syscall);
                 }
                 Ok(())
             }
@@ -251,21 +255,21 @@ impl Session {
     }
 
     /// Counts a syscall that is about to be executed.
-    fn call(&mut self, pid: pid_t, made: &Call) {
-        let Some(call) = CallId::of(made.arch, made.nr) else {
+    fn syscall(&mut self, pid: pid_t, made: &Syscall) {
+        let Some(syscall) = SyscallId::of(made.arch, made.nr) else {
             self.tally.lost += u64::from(self.running);
             return;
         };
-        let name = call.name();
+        let name = syscall.name();
         self.running |= name == Some("execve");
         if !self.running {
             return;
         }
-        self.tally.count(call, &made.args);
+        self.tally.count(syscall, &made.args);
         match name {
             Some("seccomp" | "prctl") => self.filter(pid, name, made),
             Some("clone" | "clone3") => {
-                let flags = clone_flags(pid, call.arch, name, made);
+                let flags = clone_flags(pid, syscall.arch, name, made);
                 self.untraced += u64::from(flags & libc::CLONE_UNTRACED as u64 != 0);
             }
             _ => {}
@@ -273,10 +277,10 @@ impl Session {
     }
 
     /// Reacts to a filter that the command installs.
-    fn filter(&mut self, pid: pid_t, name: Option<&str>, call: &Call) {
+    fn filter(&mut self, pid: pid_t, name: Option<&str>, syscall: &Syscall) {
         const TSYNC: u64 = libc::SECCOMP_FILTER_FLAG_TSYNC;
         const LISTENS: u64 = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
-        let (first, second) = (call.args[0] as u32, call.args[1]);
+        let (first, second) = (syscall.args[0] as u32, syscall.args[1]);
         let installs = match name {
             Some("seccomp") => first <= libc::SECCOMP_SET_MODE_FILTER,
             _ => first == libc::PR_SET_SECCOMP as u32,
@@ -328,13 +332,13 @@ impl Session {
 }
 
 /// The flags of `clone` or `clone3`.
-fn clone_flags(pid: pid_t, arch: Arch, name: Option<&str>, call: &Call) -> u64 {
+fn clone_flags(pid: pid_t, arch: Arch, name: Option<&str>, syscall: &Syscall) -> u64 {
     match name {
         // The first member of `struct clone_args`.
-        Some("clone3") => tracer::memory(pid, call.args[0]).unwrap_or(0),
+        Some("clone3") => tracer::memory(pid, syscall.args[0]).unwrap_or(0),
         // `CONFIG_CLONE_BACKWARDS2`: the stack comes first.
-        _ if arch == Arch::S390x => call.args[1],
-        _ => call.args[0],
+        _ if arch == Arch::S390x => syscall.args[1],
+        _ => syscall.args[0],
     }
 }
 

@@ -5,7 +5,7 @@ mod evaluate;
 use callgate_bpf::arbitrary;
 use callgate_bpf::random::Rng;
 use callgate_bpf::{Arch, Endian, Insn, LongProgram, MAX_READ_INSNS, Op, SeccompData, Verdict};
-use callgate_proof::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate_proof::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
 use proptest::prelude::*;
 
 use super::*;
@@ -39,8 +39,8 @@ fn a_policy_is_translated_rule_by_rule() {
     let [mask, low, not_ip] = tests;
     let when = Condition::all([mask, Condition::any([low, not_ip])]);
     let rules = vec![
-        Rule { calls: CallSet::from_ranges([(0, 1), (3, 3)]), when, verdict: Verdict::ALLOW },
-        Rule { calls: CallSet::one(2), when: Condition::always(), verdict: Verdict::LOG },
+        Rule { syscalls: SyscallSet::from_ranges([(0, 1), (3, 3)]), when, verdict: Verdict::ALLOW },
+        Rule { syscalls: SyscallSet::one(2), when: Condition::always(), verdict: Verdict::LOG },
     ];
     let section = Section::new(Arch::X86_64, rules, Verdict::errno(1));
     let policy = Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap();
@@ -203,7 +203,7 @@ impl Constants {
         }
     }
 
-    fn call(&self, rng: &mut Rng) -> SeccompData {
+    fn syscall(&self, rng: &mut Rng) -> SeccompData {
         SeccompData {
             nr: self.value(rng) as u32,
             arch: self.value(rng) as u32,
@@ -217,13 +217,13 @@ impl Constants {
 fn agrees(
     text: &str,
     rng: &mut Rng,
-    calls: usize,
-    mut call: impl FnMut(&Constants, &mut Rng) -> SeccompData,
+    syscalls: usize,
+    mut syscall: impl FnMut(&Constants, &mut Rng) -> SeccompData,
     expected: impl Fn(&SeccompData) -> [Verdict; 2],
 ) {
     let (script, constants) = (Script::read(text), Constants::of(text));
-    for _ in 0..calls {
-        let data = call(&constants, rng);
+    for _ in 0..syscalls {
+        let data = syscall(&constants, rng);
         let answer = script.run(&data);
         let [a, b] = expected(&data);
         let found = (answer.verdict_a, answer.verdict_b, answer.differs);
@@ -239,8 +239,8 @@ fn random_policies_are_translated_as_they_are_evaluated() {
         let (a, b) = (random::policy(&mut rng), random::policy(&mut rng));
         let text = compare(a.endian(), &[Filter::Policy(&a)], &[Filter::Policy(&b)]);
         let tokens: Vec<u32> = a.sections().iter().map(|section| section.token()).collect();
-        let call = |constants: &Constants, rng: &mut Rng| {
-            let mut data = constants.call(rng);
+        let syscall = |constants: &Constants, rng: &mut Rng| {
+            let mut data = constants.syscall(rng);
             if rng.below(8) > 0 {
                 data.arch = rng.pick(&tokens).unwrap();
             }
@@ -250,7 +250,7 @@ fn random_policies_are_translated_as_they_are_evaluated() {
             data
         };
         let count = std::cell::RefCell::new(&mut verdicts);
-        agrees(&text, &mut rng, 100, call, |data| {
+        agrees(&text, &mut rng, 100, syscall, |data| {
             let verdict = a.evaluate(data);
             count.borrow_mut().insert(verdict);
             [verdict, b.evaluate(data)]
@@ -271,8 +271,8 @@ proptest! {
     ) {
         let endian = if big { Endian::Big } else { Endian::Little };
         let text = compare(endian, &[Filter::Program(&a)], &[Filter::Program(&b)]);
-        let calls = 20;
-        agrees(&text, &mut Rng::new(seed), calls, Constants::call, |data| {
+        let syscalls = 20;
+        agrees(&text, &mut Rng::new(seed), syscalls, Constants::syscall, |data| {
             [a.run(data, endian).verdict, b.run(data, endian).verdict]
         });
     }
@@ -358,7 +358,7 @@ fn conditions_are_translated_without_recursion() {
             _ => Condition::any([when, test(level)]),
         };
     }
-    let rule = Rule { calls: CallSet::one(1), when, verdict: Verdict::ALLOW };
+    let rule = Rule { syscalls: SyscallSet::one(1), when, verdict: Verdict::ALLOW };
     let section = Section::new(Arch::X86_64, vec![rule], Verdict::errno(1));
     let policy = Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap();
     let filter = [Filter::Policy(&policy)];

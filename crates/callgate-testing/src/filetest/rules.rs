@@ -12,7 +12,7 @@
 
 use callgate_bpf::verdict::errno_number;
 use callgate_bpf::{Arch, Verdict};
-use callgate_proof::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate_proof::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
 
 /// A policy with the same rules for each of these architectures. It kills processes of other architectures.
 pub(super) fn policy(text: &str, arches: &[Arch]) -> Policy {
@@ -20,7 +20,7 @@ pub(super) fn policy(text: &str, arches: &[Arch]) -> Policy {
         .iter()
         .map(|&arch| {
             let mut rules = rules(text, arch);
-            let last = rules.pop().filter(|rule| rule.calls == CallSet::range(0, u32::MAX));
+            let last = rules.pop().filter(|rule| rule.syscalls == SyscallSet::range(0, u32::MAX));
             let default = last.expect("`*: VERDICT` ends the rules").verdict;
             Section::new(arch, rules, default)
         })
@@ -32,20 +32,20 @@ fn rules(text: &str, arch: Arch) -> Vec<Rule> {
     let mut tokens = Tokens { rest: tokens(text), wide: arch.is_64bit() };
     let mut rules = Vec::new();
     while !tokens.rest.is_empty() {
-        let mut calls = Vec::new();
+        let mut syscalls = Vec::new();
         loop {
             match tokens.next() {
                 ":" => break,
-                "*" => calls.push((0, u32::MAX)),
+                "*" => syscalls.push((0, u32::MAX)),
                 name => {
                     let nr = arch.number(name).unwrap_or_else(|| panic!("{arch} has no {name}"));
-                    calls.push((nr, nr));
+                    syscalls.push((nr, nr));
                 }
             }
         }
         let verdict = tokens.verdict();
         let when = if tokens.take("if") { tokens.condition() } else { Condition::always() };
-        rules.push(Rule { calls: CallSet::from_ranges(calls), when, verdict });
+        rules.push(Rule { syscalls: SyscallSet::from_ranges(syscalls), when, verdict });
     }
     rules
 }

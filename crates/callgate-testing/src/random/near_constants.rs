@@ -49,7 +49,7 @@ impl Constants {
         for section in policy.sections() {
             found.tokens.push(section.token());
             for rule in &section.rules {
-                for (first, last) in rule.calls.ranges() {
+                for (first, last) in rule.syscalls.ranges() {
                     found.numbers.extend([*first, *last]);
                 }
                 rule.when.for_each_test(&mut |test| {

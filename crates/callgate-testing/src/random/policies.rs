@@ -1,7 +1,7 @@
 //! Random policies whose rules overlap.
 
 use callgate_bpf::{Arch, Verdict};
-use callgate_proof::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate_proof::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -85,7 +85,7 @@ fn conditions() -> impl Strategy<Value = Condition> {
     ]
 }
 
-fn call_sets() -> impl Strategy<Value = CallSet> {
+fn syscall_sets() -> impl Strategy<Value = SyscallSet> {
     let nr = prop_oneof![
         8 => 0u32..12,
         4 => 0u32..480,
@@ -95,12 +95,12 @@ fn call_sets() -> impl Strategy<Value = CallSet> {
     ];
     let width = prop_oneof![4 => Just(0u32), 2 => 0u32..8, 1 => any::<u32>()];
     let range = (nr, width).prop_map(|(nr, width)| (nr, nr.saturating_add(width)));
-    prop::collection::vec(range, 1..5).prop_map(CallSet::from_ranges)
+    prop::collection::vec(range, 1..5).prop_map(SyscallSet::from_ranges)
 }
 
 fn rules() -> impl Strategy<Value = Rule> {
-    (call_sets(), conditions(), verdicts()).prop_map(|(calls, when, verdict)| Rule {
-        calls,
+    (syscall_sets(), conditions(), verdicts()).prop_map(|(syscalls, when, verdict)| Rule {
+        syscalls,
         when,
         verdict,
     })
@@ -171,7 +171,7 @@ pub fn policies_of_one_argument() -> impl Strategy<Value = Policy> {
     ];
     let verdict = select(vec![Verdict::ALLOW, Verdict::ALLOW, Verdict::errno(1), Verdict::LOG]);
     let rule = (condition, verdict).prop_map(|(when, verdict)| Rule {
-        calls: CallSet::one(16),
+        syscalls: SyscallSet::one(16),
         when,
         verdict,
     });

@@ -3,13 +3,13 @@ use proptest::prelude::*;
 use super::*;
 use crate::recording::Bounds;
 use callgate_bpf::syscalls::Arch;
-use callgate_proof::policy::{CallSet, Policy, Rule, Section};
+use callgate_proof::policy::{Policy, Rule, Section, SyscallSet};
 
-const CALL: u32 = 9999;
+const SYSCALL: u32 = 9999;
 
 /// A filter that allows [`CALL`] under a condition and nothing else.
 fn policy(arch: Arch, when: Condition, otherwise: Verdict) -> Policy {
-    let rules = vec![Rule { calls: CallSet::one(CALL), when, verdict: Verdict::ALLOW }];
+    let rules = vec![Rule { syscalls: SyscallSet::one(SYSCALL), when, verdict: Verdict::ALLOW }];
     let section = Section::new(arch, rules, otherwise);
     Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap()
 }
@@ -24,17 +24,17 @@ fn eq(arg: u8, value: u64) -> Condition {
     Condition::test(Test::eq(Field::arg(arg).unwrap(), value))
 }
 
-fn recorded(arch: Arch, calls: &[[u64; 6]]) -> Recording {
+fn recorded(arch: Arch, syscalls: &[[u64; 6]]) -> Recording {
     let mut recording = Recording::default();
-    calls.iter().for_each(|args| recording.observe(CallId::new(arch, CALL), args));
+    syscalls.iter().for_each(|args| recording.observe(SyscallId::new(arch, SYSCALL), args));
     recording
 }
 
 #[test]
 fn allowed_syscalls_are_not_reported() {
     let policy = policy(Arch::X86_64, eq(0, 5), Verdict::errno(1));
-    let calls = [[5, 1, 0, 0, 0, 0], [5, 2, 0, 0, 0, 0]];
-    assert_eq!(findings(&policy, &recorded(Arch::X86_64, &calls)), []);
+    let syscalls = [[5, 1, 0, 0, 0, 0], [5, 2, 0, 0, 0, 0]];
+    assert_eq!(findings(&policy, &recorded(Arch::X86_64, &syscalls)), []);
 }
 
 #[test]
@@ -64,12 +64,12 @@ fn decisive_values_are_reported() {
 #[test]
 fn unknown_values_may_be_anything() {
     let policy = policy(Arch::X86_64, eq(0, 1), Verdict::errno(1));
-    let call = CallId::new(Arch::X86_64, CALL);
+    let syscall = SyscallId::new(Arch::X86_64, SYSCALL);
     let mut recording = Recording::default();
-    recording.count(call, 3);
+    recording.count(syscall, 3);
     assert_eq!(findings(&policy, &recording)[0].certainty, Certainty::Possible);
     // The denial of a recorded value is certain.
-    recording.observe(call, &[2, 0, 0, 0, 0, 0]);
+    recording.observe(syscall, &[2, 0, 0, 0, 0, 0]);
     assert_eq!(findings(&policy, &recording)[0].certainty, Certainty::Values(vec![(0, vec![2])]));
 }
 
@@ -80,7 +80,7 @@ fn bounds_are_used_as_range_and_bits() {
     let with = |bounds| {
         let mut recording = Recording::default();
         let values = ArgValues::from_bounds(50, bounds);
-        recording.add(CallId::new(Arch::X86_64, CALL), 50, [values]);
+        recording.add(SyscallId::new(Arch::X86_64, SYSCALL), 50, [values]);
         recording
     };
     let even = Bounds { min: 0, max: 0xfe, ever: 0xfe, always: 0 };
@@ -98,9 +98,9 @@ fn bounds_are_used_as_range_and_bits() {
 /// `read` has three arguments; the other registers are not recorded.
 #[test]
 fn only_decisive_unrecorded_inputs_make_an_answer_uncertain() {
-    let read = CallId::new(Arch::X86_64, 0);
+    let read = SyscallId::new(Arch::X86_64, 0);
     let policy = |when, verdict, otherwise| {
-        let rules = vec![Rule { calls: CallSet::one(read.nr), when, verdict }];
+        let rules = vec![Rule { syscalls: SyscallSet::one(read.nr), when, verdict }];
         let section = Section::new(read.arch, rules, otherwise);
         Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap()
     };
@@ -139,7 +139,7 @@ fn high_halves_of_32_bit_registers_are_zero() {
     let high = Condition::test(Test::masked_eq(Field::arg(4).unwrap(), 0xffff_ffff << 32, 0));
     for arch in [Arch::X86, Arch::X32] {
         let mut recording = Recording::default();
-        recording.count(CallId::new(arch, CALL), 1);
+        recording.count(SyscallId::new(arch, SYSCALL), 1);
         let found = findings(&policy(arch, high.clone(), Verdict::errno(1)), &recording);
         assert_eq!(found.is_empty(), arch == Arch::X86, "{arch}");
     }
@@ -176,9 +176,9 @@ fn recorded_high_halves_of_32_bit_registers_are_ignored() {
 proptest! {
     /// The result is true for every recorded call.
     #[test]
-    fn results_hold_for_each_recorded_call(
+    fn results_hold_for_each_recorded_syscall(
         rules in proptest::collection::vec((0_u64..4, 0_u64..4, 0_u64..4), 0..5),
-        calls in proptest::collection::vec([0_u64..4, 0_u64..4], 1..6),
+        syscalls in proptest::collection::vec([0_u64..4, 0_u64..4], 1..6),
         many in any::<bool>(),
     ) {
         let when = Condition::any(rules.iter().map(|(mask, a, b)| {
@@ -186,30 +186,30 @@ proptest! {
             Condition::all([Condition::test(first), eq(1, *b)])
         }));
         let policy = policy(Arch::X86_64, when, Verdict::errno(1));
-        let calls: Vec<[u64; 6]> = calls.iter().map(|[a, b]| [*a, *b, 0, 0, 0, 0]).collect();
-        let mut recording = recorded(Arch::X86_64, &calls);
+        let syscalls: Vec<[u64; 6]> = syscalls.iter().map(|[a, b]| [*a, *b, 0, 0, 0, 0]).collect();
+        let mut recording = recorded(Arch::X86_64, &syscalls);
         if many {
             // Only bounds of the same values.
-            let seen = recording.get(CallId::new(Arch::X86_64, CALL)).unwrap().clone();
+            let seen = recording.get(SyscallId::new(Arch::X86_64, SYSCALL)).unwrap().clone();
             let args = seen.args().iter().map(|values| {
                 ArgValues::from_bounds(values.observed(), values.bounds().unwrap())
             });
             recording = Recording::default();
-            recording.add(CallId::new(Arch::X86_64, CALL), seen.count(), args);
+            recording.add(SyscallId::new(Arch::X86_64, SYSCALL), seen.count(), args);
         }
         let allowed = |args: &[u64; 6]| {
             let data = SeccompData {
-                arch: Arch::X86_64.token(), nr: CALL, args: *args, ..SeccompData::default()
+                arch: Arch::X86_64.token(), nr: SYSCALL, args: *args, ..SeccompData::default()
             };
             policy.evaluate(&data) == Verdict::ALLOW
         };
         match findings(&policy, &recording).first().map(|finding| &finding.certainty) {
-            None => prop_assert!(calls.iter().all(allowed)),
-            Some(Certainty::Every) => prop_assert!(!calls.iter().any(allowed)),
+            None => prop_assert!(syscalls.iter().all(allowed)),
+            Some(Certainty::Every) => prop_assert!(!syscalls.iter().any(allowed)),
             Some(Certainty::Values(decisive)) => for (arg, values) in decisive {
                 let with = |args: &&[u64; 6]| values.contains(&args[usize::from(*arg)]);
-                prop_assert!(calls.iter().any(|args| with(&args)));
-                prop_assert!(!calls.iter().filter(with).any(allowed));
+                prop_assert!(syscalls.iter().any(|args| with(&args)));
+                prop_assert!(!syscalls.iter().filter(with).any(allowed));
             },
             Some(Certainty::Possible) => {}
         }

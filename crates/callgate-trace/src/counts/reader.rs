@@ -6,7 +6,7 @@ use crate::read::checked::{ReadRecording, checked};
 use crate::read::detect::{DetectedFormat, FormatDetector};
 use crate::recording::Recording;
 use crate::recording::json::{entry, header};
-use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
+use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Position, Severity};
 use callgate_bpf::syscalls::Arch;
 use callgate_codegen::Count;
 use callgate_formats::diagnostics::messages::Messages;
@@ -30,16 +30,16 @@ pub struct ReadCounts {
 /// use callgate_codegen::Weights;
 /// use callgate_trace::counts;
 ///
-/// let read = counts::read("futex 870063\nread 2024\n", Arch::X86_64, false).map_err(|errors| format!("{errors:?}"))?;
+/// let read = counts::read("futex 870063\nread 2024\n", Arch::X86_64, false)?;
 /// assert_eq!((read.counts[0].name.as_str(), read.counts[0].count), ("futex", 870_063.0));
-/// let weights = Weights::of(read.counts).map_err(|error| error.to_string())?;
+/// let weights = Weights::of(read.counts)?;
 /// # assert_ne!(weights, Weights::uniform());
-/// # Ok::<(), String>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
 /// All errors, and the warnings between them, in the order of the text.
-pub fn read(text: &str, arch: Arch, strict: bool) -> Result<ReadCounts, Vec<Diagnostic>> {
+pub fn read(text: &str, arch: Arch, strict: bool) -> Result<ReadCounts, Diagnostics> {
     let mut reader = CountReader::new(arch, strict);
     reader.push(text.as_bytes())?;
     reader.finish()
@@ -62,17 +62,17 @@ impl CountReader {
     ///
     /// # Errors
     /// An error after which the rest of the text is useless.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<(), Vec<Diagnostic>> {
-        self.detector.push(bytes).map_err(|error| vec![with_help(error)])
+    pub fn push(&mut self, bytes: &[u8]) -> Result<(), Diagnostics> {
+        self.detector.push(bytes).map_err(with_help)
     }
 
     /// The counts in the complete text.
     ///
     /// # Errors
     /// As for [`read`].
-    pub fn finish(self) -> Result<ReadCounts, Vec<Diagnostic>> {
+    pub fn finish(self) -> Result<ReadCounts, Diagnostics> {
         let (arch, strict) = (self.arch, self.strict);
-        let format = self.detector.finish().map_err(|error| vec![with_help(error)])?;
+        let format = self.detector.finish().map_err(with_help)?;
         let (counts, mut messages) = match format {
             DetectedFormat::Json(text) => of_recording(&text, unknown_severity(strict)),
             DetectedFormat::Audit(log) => return of_log(log.finish(), arch, true, strict),
@@ -93,12 +93,12 @@ impl CountReader {
         }
         let failed = messages.failed();
         let messages = messages.finish();
-        if failed { Err(messages) } else { Ok(ReadCounts { counts, warnings: messages }) }
+        if failed { Err(messages.into()) } else { Ok(ReadCounts { counts, warnings: messages }) }
     }
 }
 
-fn with_help(error: Diagnostic) -> Diagnostic {
-    if error.help.is_empty() { error.help(HELP) } else { error }
+fn with_help(error: Diagnostic) -> Diagnostics {
+    if error.help.is_empty() { error.help(HELP) } else { error }.into()
 }
 
 const START: Position = Position { line: 1, column: 1 };
@@ -118,7 +118,7 @@ fn of_recording(text: &str, unknown: Severity) -> (Vec<Count>, Messages) {
         entry.report_unknown(&mut reader, unknown);
         let number = entry.resolved.as_ref().ok();
         // If a number has two names, weights use the first.
-        if let Some(name) = number.and_then(|number| entry.arch.call_name(*number)) {
+        if let Some(name) = number.and_then(|number| entry.arch.syscall_name(*number)) {
             let count = entry.count as f64;
             counts.push(Count { arch: Some(entry.arch), name: name.to_owned(), count });
         }
@@ -132,19 +132,20 @@ fn of_log(
     arch: Arch,
     names_arches: bool,
     strict: bool,
-) -> Result<ReadCounts, Vec<Diagnostic>> {
+) -> Result<ReadCounts, Diagnostics> {
     let ReadRecording { recording, mut warnings } = checked(recording, messages)?;
     let mut counts = Vec::new();
-    for (call, stats) in recording.calls() {
-        match call.name() {
+    for (syscall, stats) in recording.syscalls() {
+        match syscall.name() {
             Some(name) => counts.push(Count {
                 // Without an architecture, as in a table, if the log does not name it.
-                arch: (names_arches || call.arch != arch).then_some(call.arch),
+                arch: (names_arches || syscall.arch != arch).then_some(syscall.arch),
                 name: name.to_owned(),
                 count: stats.count() as f64,
             }),
             None => {
-                let message = format!("{} has no syscall with the number {}", call.arch, call.nr);
+                let message =
+                    format!("{} has no syscall with the number {}", syscall.arch, syscall.nr);
                 let severity = unknown_severity(strict);
                 let unknown = Diagnostic { severity, ..Diagnostic::error(None, message) };
                 warnings.push(unknown.help("newer syscalls need a newer version of callgate"));
@@ -155,7 +156,7 @@ fn of_log(
         if counts.is_empty() {
             warnings.push(Diagnostic::error(None, "no counts in this file").help(HELP));
         }
-        return Err(warnings);
+        return Err(warnings.into());
     }
     Ok(ReadCounts { counts, warnings })
 }

@@ -393,7 +393,7 @@ fn is_letter(c: char) -> bool {
 #[derive(Clone, Copy)]
 struct Header {
     columns: usize,
-    calls: usize,
+    syscalls: usize,
     name: usize,
     /// The column that strace leaves empty for syscalls that never failed.
     errors: Option<usize>,
@@ -410,7 +410,7 @@ impl Header {
         let column = |title| titles.clone().position(|field| field.text == title);
         Some(Header {
             columns: titles.clone().count(),
-            calls: column("calls")?,
+            syscalls: column("calls")?,
             name: column("syscall").or_else(|| column("name"))?,
             errors: column("errors"),
         })
@@ -423,7 +423,7 @@ impl Header {
             let before = missing.is_some_and(|missing| missing < column);
             words.kept.get(column - usize::from(before)).copied()
         };
-        match (field(self.name), field(self.calls)) {
+        match (field(self.name), field(self.syscalls)) {
             (Some(name), Some(count)) if words.count == self.columns || missing.is_some() => {
                 Ok(Row { name, count })
             }

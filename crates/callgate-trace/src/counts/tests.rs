@@ -199,8 +199,8 @@ fn the_number_of_messages_is_limited() {
     assert_eq!(errors[500].message, "99500 more errors are left out");
 }
 
-fn recording(calls: &str) -> String {
-    format!("{{\"callgate\": \"recording\", \"version\": 1,\n \"calls\": [{calls}]}}")
+fn recording(syscalls: &str) -> String {
+    format!("{{\"callgate\": \"recording\", \"version\": 1,\n \"calls\": [{syscalls}]}}")
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn a_recording_counts_by_architecture() {
 
 #[test]
 fn what_is_wrong_with_a_recording_is_said_with_its_place() {
-    let calls = r#"
+    let syscalls = r#"
       {"arch": "x86_65", "name": "read", "count": 1},
       {"arch": "x86_64", "name": "read", "nr": 1, "count": 1},
       {"arch": "x86_64", "name": "read", "count": -1},
@@ -235,7 +235,7 @@ fn what_is_wrong_with_a_recording_is_said_with_its_place() {
       {"arch": "x86_64", "name": "read", "name": "write", "count": 1},
       7"#;
     assert_eq!(
-        errors(&recording(calls)),
+        errors(&recording(syscalls)),
         "3:16: `arch` must be an architecture, but is the string \"x86_65\"\n\
          4:48: `nr` is 1, but read is 0 on x86_64\n\
          5:51: `count` is -1, but must be an integer from 0 to 9223372036854775807\n\
@@ -256,17 +256,17 @@ fn what_is_wrong_with_a_recording_is_said_with_its_place() {
 
 #[test]
 fn syscalls_that_an_architecture_does_not_have_are_ignored() {
-    let calls = r#"{"arch": "x86_64", "name": "read", "count": 1},
+    let syscalls = r#"{"arch": "x86_64", "name": "read", "count": 1},
       {"arch": "x86_64", "name": "socketcall", "count": 1},
       {"arch": "x86_64", "name": "reed", "count": 1},
       {"arch": "x86_64", "nr": 4000, "count": 1}"#;
     assert_eq!(
-        warnings(&recording(calls)),
+        warnings(&recording(syscalls)),
         "3:34: x86_64 has no syscall \"socketcall\"; ignored\n\
          4:34: \"reed\" is not the name of a syscall; ignored\n\
          5:32: x86_64 has no syscall with the number 4000; ignored"
     );
-    assert_eq!(read(&recording(calls), Arch::X86_64, true).unwrap_err().len(), 3);
+    assert_eq!(read(&recording(syscalls), Arch::X86_64, true).unwrap_err().len(), 3);
 }
 
 #[test]

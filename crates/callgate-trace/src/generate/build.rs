@@ -14,7 +14,7 @@ use super::grant::{Grant, GrantReason, UnlimitedArg};
 use super::limitable;
 use super::options::{GenerateOptions, LimitedArgs};
 use super::recorded_limits::{limit_args, limit_to};
-use super::runtime::{MADE_BY_KERNEL, NeededCall};
+use super::runtime::{MADE_BY_KERNEL, NeededSyscall};
 use crate::recording::{ArgValues, Effect, Recording};
 use callgate_bpf::syscalls::Arch;
 
@@ -31,7 +31,7 @@ pub fn generate(
     let mut recorded = Recording::default();
     recordings.iter().for_each(|recording| recorded.merge(recording.clone()));
     let arches = arches(&recorded, options)?;
-    recorded.retain(|call| arches.contains(&call.arch));
+    recorded.retain(|syscall| arches.contains(&syscall.arch));
     let mut caveats = recorded.caveats();
     caveats.retain(|caveat| caveat.effect == Effect::Incomplete);
     if !caveats.is_empty() && !options.partial {
@@ -40,13 +40,13 @@ pub fn generate(
 
     let mut numbers = Vec::new();
     let mut counts: BTreeMap<&'static str, u64> = BTreeMap::new();
-    for (call, stats) in recorded.calls() {
-        match call.name() {
+    for (syscall, stats) in recorded.syscalls() {
+        match syscall.name() {
             Some(name) => {
                 let count = counts.entry(name).or_default();
                 *count = count.saturating_add(stats.count());
             }
-            None => numbers.push((call, stats.count())),
+            None => numbers.push((syscall, stats.count())),
         }
     }
     let grant = |(name, count): (&'static str, u64)| {
@@ -86,8 +86,8 @@ pub fn generate(
 /// The architectures of the profile.
 fn arches(recording: &Recording, options: &GenerateOptions) -> Result<Vec<Arch>, GenerateError> {
     let mut counts: BTreeMap<Arch, u64> = BTreeMap::new();
-    for (call, stats) in recording.calls() {
-        let count = counts.entry(call.arch).or_default();
+    for (syscall, stats) in recording.syscalls() {
+        let count = counts.entry(syscall.arch).or_default();
         *count = count.saturating_add(stats.count());
     }
     if counts.is_empty() {
@@ -123,7 +123,7 @@ impl Draft {
     /// Grants the syscalls that the program that installs the filter makes afterwards.
     fn grant_runtime(&mut self) {
         let runtime = self.runtime;
-        for NeededCall { name, values } in runtime.needs() {
+        for NeededSyscall { name, values } in runtime.needs() {
             if !self.exists(name) {
                 continue;
             }
@@ -204,7 +204,7 @@ impl Draft {
     /// Grants the syscalls that may accompany a recorded one.
     fn grant_companions(&mut self, recorded: &Grant) {
         for companions in families::companions(recorded.name) {
-            for NeededCall { name, values } in companions.calls {
+            for NeededSyscall { name, values } in companions.syscalls {
                 if !self.exists(name) {
                     continue;
                 }

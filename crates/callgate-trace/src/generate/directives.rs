@@ -12,11 +12,11 @@
 use super::draft::Draft;
 use super::options::LimitedArgs;
 use crate::check::check;
-use crate::recording::{CallId, Recording};
+use crate::recording::{Recording, SyscallId};
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;
 use callgate_proof::diagram::{DiagramError, Store};
-use callgate_proof::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Section, Test};
+use callgate_proof::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
 
 /// A line of a unit, and the syscalls that it denies.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ pub(super) struct Directive {
 /// A syscall that a directive denies under a condition.
 #[derive(Clone, Debug)]
 struct Denial {
-    call: &'static str,
+    syscall: &'static str,
     /// Alternatives, one of which must hold. All tests of an alternative must hold.
     when: Vec<Vec<ArgTest>>,
     verdict: Verdict,
@@ -63,17 +63,17 @@ impl ArgTest {
 }
 
 impl Denial {
-    fn new(call: &'static str, when: Vec<Vec<ArgTest>>) -> Denial {
-        Denial { call, when, verdict: EPERM, on: ARCHES, is_possible: false }
+    fn new(syscall: &'static str, when: Vec<Vec<ArgTest>>) -> Denial {
+        Denial { syscall, when, verdict: EPERM, on: ARCHES, is_possible: false }
     }
 
-    fn always(call: &'static str) -> Denial {
-        Denial::new(call, vec![Vec::new()])
+    fn always(syscall: &'static str) -> Denial {
+        Denial::new(syscall, vec![Vec::new()])
     }
 
     /// Denied if all these bits of an argument are set.
-    fn bits(call: &'static str, arg: u8, bits: u64) -> Denial {
-        Denial::new(call, vec![vec![ArgTest::Bits(arg, bits, bits)]])
+    fn bits(syscall: &'static str, arg: u8, bits: u64) -> Denial {
+        Denial::new(syscall, vec![vec![ArgTest::Bits(arg, bits, bits)]])
     }
 
     fn with(self, verdict: Verdict) -> Denial {
@@ -95,7 +95,11 @@ impl Denial {
         let all =
             |tests: &Vec<ArgTest>| Condition::all(tests.iter().map(|test| test.condition(arch)));
         let when = Condition::any(self.when.iter().map(all));
-        Some(Rule { calls: CallSet::one(arch.number(self.call)?), when, verdict: self.verdict })
+        Some(Rule {
+            syscalls: SyscallSet::one(arch.number(self.syscall)?),
+            when,
+            verdict: self.verdict,
+        })
     }
 }
 
@@ -125,7 +129,7 @@ pub(super) fn permitted(draft: &Draft, store: &mut Store) -> Result<Vec<Directiv
     let mut permitted = Vec::new();
     for directive in proposals.into_iter().flatten() {
         let denials = directive.denials.iter().filter(|denial| !denial.is_possible);
-        if denials.clone().any(|denial| draft.is_granted_by_unit(denial.call))
+        if denials.clone().any(|denial| draft.is_granted_by_unit(denial.syscall))
             && directive.denies_nothing_of(&draft.recorded, store)?
         {
             permitted.push(directive);
@@ -162,10 +166,10 @@ impl Directive {
 }
 
 /// All recorded values of an argument of a syscall, on all architectures; `None` if some are not known.
-fn values(recorded: &Recording, call: &str, arg: usize) -> Option<Vec<u64>> {
+fn values(recorded: &Recording, syscall: &str, arg: usize) -> Option<Vec<u64>> {
     let mut values = Vec::new();
-    let named = |(id, _): &(CallId, _)| id.name() == Some(call);
-    for (_, stats) in recorded.calls().filter(named) {
+    let named = |(id, _): &(SyscallId, _)| id.name() == Some(syscall);
+    for (_, stats) in recorded.syscalls().filter(named) {
         let known = stats.is_known(arg).then(|| stats.args().get(arg)?.all()).flatten()?;
         values.extend_from_slice(known);
     }
@@ -194,10 +198,10 @@ fn address_families(draft: &Draft) -> Option<Directive> {
 /// `RestrictNamespaces=` denies flags of `clone`, `unshare` and `setns`. `clone3` fails with ENOSYS, because its flags
 /// are in memory. `setns` with flags 0, which means any namespace, is denied.
 fn namespaces(draft: &Draft) -> Option<Directive> {
-    let calls = [("clone", 0), ("unshare", 0), ("setns", 1)];
+    let syscalls = [("clone", 0), ("unshare", 0), ("setns", 1)];
     let mut used = 0;
-    for (call, arg) in calls {
-        used |= values(&draft.recorded, call, arg)?.iter().fold(0, |all, value| all | value);
+    for (syscall, arg) in syscalls {
+        used |= values(&draft.recorded, syscall, arg)?.iter().fold(0, |all, value| all | value);
     }
     let (kept, denied): (Vec<_>, Vec<_>) =
         NAMESPACES.iter().partition(|(flag, _)| used & flag != 0);
@@ -283,15 +287,15 @@ fn personality() -> Directive {
 fn set_id_bits() -> Directive {
     const CREATE: u64 = 0o100;
     let bits = [0o4000, 0o2000];
-    let mode = |call, arg| {
-        Denial::new(call, bits.iter().map(|bit| vec![ArgTest::Bits(arg, *bit, *bit)]).collect())
+    let mode = |syscall, arg| {
+        Denial::new(syscall, bits.iter().map(|bit| vec![ArgTest::Bits(arg, *bit, *bit)]).collect())
     };
-    let open = |call, flags: u8| {
+    let open = |syscall, flags: u8| {
         let created = |bit: &u64| {
             let mode = ArgTest::Bits(flags + 1, *bit, *bit);
             vec![ArgTest::Bits(flags, CREATE, CREATE), mode]
         };
-        Denial::new(call, bits.iter().map(created).collect())
+        Denial::new(syscall, bits.iter().map(created).collect())
     };
     Directive {
         line: "RestrictSUIDSGID=yes".to_owned(),
@@ -364,6 +368,8 @@ mod tests {
     #[test]
     fn denied_names_are_syscalls() {
         let all = [realtime(), personality(), set_id_bits(), write_execute()];
-        assert!(all.iter().flat_map(|one| &one.denials).all(|denial| is_known_name(denial.call)));
+        assert!(
+            all.iter().flat_map(|one| &one.denials).all(|denial| is_known_name(denial.syscall))
+        );
     }
 }

@@ -7,7 +7,7 @@ use super::grant::Grant;
 use super::options::{DenyAction, LimitedArgs};
 use super::runtime::Runtime;
 use super::systemd_versions;
-use crate::recording::{CallId, Recording};
+use crate::recording::{Recording, SyscallId};
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;
 
@@ -20,7 +20,7 @@ pub struct Draft {
     pub(super) arguments: LimitedArgs,
     pub(super) systemd: u16,
     pub(super) grants: BTreeMap<&'static str, Grant>,
-    pub(super) numbers: Vec<(CallId, u64)>,
+    pub(super) numbers: Vec<(SyscallId, u64)>,
     pub(super) refused: Vec<&'static str>,
     /// Syscalls that the program that installs the filter tries, and has a fallback for.
     pub(super) tried: Vec<&'static str>,
@@ -59,7 +59,7 @@ impl Draft {
     }
 
     /// Recorded numbers without a name, and how often each syscall was made.
-    pub fn numbers(&self) -> &[(CallId, u64)] {
+    pub fn numbers(&self) -> &[(SyscallId, u64)] {
         &self.numbers
     }
 

@@ -7,7 +7,7 @@ use crate::check::Finding;
 use crate::recording::Caveat;
 use callgate_bpf::diagnostic::Diagnostics;
 use callgate_bpf::syscalls::Arch;
-use callgate_formats::ruleset::UnknownCall;
+use callgate_formats::ruleset::UnknownSyscall;
 use callgate_proof::diagram::DiagramError;
 use callgate_proof::policy::PolicyError;
 
@@ -35,7 +35,7 @@ pub(super) enum GenerateErrorKind {
     /// The written profile has another meaning when it is read.
     DifferentMeaning,
     Contradiction(&'static str),
-    UnknownCall(UnknownCall),
+    UnknownSyscall(UnknownSyscall),
 }
 
 impl GenerateError {
@@ -55,7 +55,7 @@ impl GenerateError {
             | Kind::Unreadable(_)
             | Kind::DifferentMeaning
             | Kind::Contradiction(_)
-            | Kind::UnknownCall(_) => {
+            | Kind::UnknownSyscall(_) => {
                 "this is a bug in callgate: please report it with the recording"
             }
         }
@@ -102,12 +102,12 @@ impl fmt::Display for GenerateError {
             ),
             Kind::Diagram(error) => error.fmt(f),
             Kind::Denies(finding) => {
-                let call = finding.call;
+                let syscall = finding.syscall;
                 write!(
                     f,
                     "the profile would deny {} on {}, which was recorded {}, for example {:x?}",
-                    call.name().unwrap_or("a syscall without a name"),
-                    call.arch,
+                    syscall.name().unwrap_or("a syscall without a name"),
+                    syscall.arch,
                     times(finding.count),
                     finding.example
                 )
@@ -120,7 +120,7 @@ impl fmt::Display for GenerateError {
                 f.write_str("the written profile has another meaning when it is read")
             }
             Kind::Contradiction(name) => write!(f, "the rules for {name} contradict each other"),
-            Kind::UnknownCall(error) => error.fmt(f),
+            Kind::UnknownSyscall(error) => error.fmt(f),
         }
     }
 }

@@ -11,7 +11,7 @@
 //! glibc and `src` of musl.
 
 use super::limitable::TERMINAL;
-use super::runtime::NeededCall;
+use super::runtime::NeededSyscall;
 
 /// Equivalent syscalls.
 #[derive(Debug)]
@@ -157,7 +157,7 @@ static FAMILIES: &[Family] = &[
 pub(super) struct Companions {
     of: &'static [&'static str],
     /// With the usual values of the argument that can be limited, if there is one.
-    pub(super) calls: &'static [NeededCall],
+    pub(super) syscalls: &'static [NeededSyscall],
     /// When they accompany it.
     pub(super) why: &'static str,
 }
@@ -167,43 +167,43 @@ pub(super) fn companions(name: &str) -> impl Iterator<Item = &'static Companions
     COMPANIONS.iter().filter(move |companions| companions.of.contains(&name))
 }
 
-const fn any(name: &'static str) -> NeededCall {
-    NeededCall { name, values: None }
+const fn any(name: &'static str) -> NeededSyscall {
+    NeededSyscall { name, values: None }
 }
 
 static COMPANIONS: &[Companions] = &[
     Companions {
         of: &["accept", "accept4", "connect"],
-        calls: &[any("shutdown")],
+        syscalls: &[any("shutdown")],
         why: "how a connection ends also depends on the peer",
     },
     Companions {
         of: &["write", "writev"],
-        calls: &[NeededCall { name: "ioctl", values: Some(TERMINAL) }],
+        syscalls: &[NeededSyscall { name: "ioctl", values: Some(TERMINAL) }],
         why: "stdio tests whether it writes to a terminal; when and how depends on the library",
     },
     Companions {
         of: &["read", "readv"],
-        calls: &[any("lseek"), any("_llseek")],
+        syscalls: &[any("lseek"), any("_llseek")],
         why: "in some libraries, stdio seeks back over unread data when a file is closed",
     },
     Companions {
         of: &["open", "openat"],
         // F_SETFD.
-        calls: &[
-            NeededCall { name: "fcntl", values: Some(&[2]) },
-            NeededCall { name: "fcntl64", values: Some(&[2]) },
+        syscalls: &[
+            NeededSyscall { name: "fcntl", values: Some(&[2]) },
+            NeededSyscall { name: "fcntl64", values: Some(&[2]) },
         ],
         why: "musl sets FD_CLOEXEC again",
     },
     Companions {
         of: &["brk", "mmap", "mmap2"],
         // PROT_NONE, PROT_READ | PROT_WRITE.
-        calls: &[
+        syscalls: &[
             any("brk"),
-            NeededCall { name: "mmap", values: Some(&[0, 3]) },
-            NeededCall { name: "mmap2", values: Some(&[0, 3]) },
-            NeededCall { name: "mprotect", values: Some(&[0, 3]) },
+            NeededSyscall { name: "mmap", values: Some(&[0, 3]) },
+            NeededSyscall { name: "mmap2", values: Some(&[0, 3]) },
+            NeededSyscall { name: "mprotect", values: Some(&[0, 3]) },
             any("madvise"),
             any("mremap"),
             any("munmap"),
@@ -213,8 +213,8 @@ static COMPANIONS: &[Companions] = &[
     Companions {
         of: &["set_tid_address"],
         // ARCH_SET_FS.
-        calls: &[
-            NeededCall { name: "arch_prctl", values: Some(&[0x1002]) },
+        syscalls: &[
+            NeededSyscall { name: "arch_prctl", values: Some(&[0x1002]) },
             any("getrandom"),
             any("prlimit64"),
             any("readlink"),
@@ -224,14 +224,14 @@ static COMPANIONS: &[Companions] = &[
     },
     Companions {
         of: &["tgkill", "tkill"],
-        calls: &[any("getpid"), any("gettid"), any("rt_sigprocmask")],
+        syscalls: &[any("getpid"), any("gettid"), any("rt_sigprocmask")],
         why: "in some libraries, raise(3) blocks signals and gets the IDs of the process and thread",
     },
     Companions {
         of: &["clone", "clone3"],
-        calls: &[
+        syscalls: &[
             // FUTEX_WAIT, FUTEX_WAKE.
-            NeededCall { name: "futex", values: Some(&[0, 1]) },
+            NeededSyscall { name: "futex", values: Some(&[0, 1]) },
             any("madvise"),
             any("munmap"),
             any("sched_yield"),
@@ -247,8 +247,8 @@ mod tests {
 
     #[test]
     fn companions_are_syscalls() {
-        for Companions { of, calls, why } in COMPANIONS {
-            let names = of.iter().copied().chain(calls.iter().map(|call| call.name));
+        for Companions { of, syscalls, why } in COMPANIONS {
+            let names = of.iter().copied().chain(syscalls.iter().map(|syscall| syscall.name));
             names.for_each(|name| assert!(is_known_name(name), "{name}"));
             assert!(!why.is_empty());
         }
@@ -276,8 +276,8 @@ mod tests {
             }
         }
         let ioctl = companions("writev")
-            .flat_map(|companions| companions.calls)
-            .find(|call| call.name == "ioctl");
+            .flat_map(|companions| companions.syscalls)
+            .find(|syscall| syscall.name == "ioctl");
         let values = ioctl.and_then(|ioctl| ioctl.values).unwrap();
         // TCGETS, TIOCGWINSZ.
         assert!(values.contains(&0x5401) && values.contains(&0x5413));

@@ -20,7 +20,7 @@ use callgate_bpf::syscalls::{Arch, facts};
 /// An argument that may be limited.
 #[derive(Debug)]
 pub(super) struct LimitableArg {
-    pub(super) call: &'static str,
+    pub(super) syscall: &'static str,
     pub(super) arg: u8,
     /// Its name in the kernel's definition of the syscall.
     pub(super) name: &'static str,
@@ -43,14 +43,14 @@ pub(super) enum Evidence {
 }
 
 /// The limitable arguments of a syscall.
-pub(super) fn of(call: &str) -> impl Iterator<Item = &'static LimitableArg> {
-    LIMITABLE.iter().filter(move |limitable| limitable.call == call)
+pub(super) fn of(syscall: &str) -> impl Iterator<Item = &'static LimitableArg> {
+    LIMITABLE.iter().filter(move |limitable| limitable.syscall == syscall)
 }
 
 impl LimitableArg {
     /// Whether the argument has another position or meaning on an architecture.
     pub(super) fn differs_on(&self, arch: Arch) -> bool {
-        match self.call {
+        match self.syscall {
             // CONFIG_CLONE_BACKWARDS2: the first two arguments are swapped.
             "clone" => matches!(arch, Arch::S390 | Arch::S390x),
             // The old syscall takes a pointer to its arguments.
@@ -61,7 +61,7 @@ impl LimitableArg {
 
     /// The bits that are compared: the significant ones that the kernel reads.
     pub(super) fn mask(&self) -> u64 {
-        let arg = facts(self.call).and_then(|facts| facts.args.get(usize::from(self.arg)));
+        let arg = facts(self.syscall).and_then(|facts| facts.args.get(usize::from(self.arg)));
         match arg {
             Some(arg) if arg.bits == 32 => self.bits & u64::from(u32::MAX),
             _ => self.bits,
@@ -101,9 +101,9 @@ const EXECUTABLE: &str = "these bits make memory writable or executable";
 
 #[rustfmt::skip]
 const fn row(
-    call: &'static str, arg: u8, name: &'static str, bits: u64, needs: Evidence, why: &'static str,
+    syscall: &'static str, arg: u8, name: &'static str, bits: u64, needs: Evidence, why: &'static str,
 ) -> LimitableArg {
-    LimitableArg { call, arg, name, bits, needs, usual: &[], why }
+    LimitableArg { syscall, arg, name, bits, needs, usual: &[], why }
 }
 
 impl LimitableArg {
@@ -160,24 +160,24 @@ mod tests {
     #[test]
     fn arguments_match_the_kernel() {
         for row in LIMITABLE {
-            let facts = facts(row.call).unwrap();
-            assert!(facts.args_known, "{}", row.call);
+            let facts = facts(row.syscall).unwrap();
+            assert!(facts.args_known, "{}", row.syscall);
             let arg = facts.args.get(usize::from(row.arg)).unwrap();
-            assert_eq!(arg.name, row.name, "{}", row.call);
+            assert_eq!(arg.name, row.name, "{}", row.syscall);
             // No duplicates, also after masking.
             let mut usual: Vec<u64> = row.usual.iter().map(|value| value & row.mask()).collect();
             usual.sort_unstable();
             usual.dedup();
-            assert_eq!(usual.len(), row.usual.len(), "{}", row.call);
+            assert_eq!(usual.len(), row.usual.len(), "{}", row.syscall);
             // Never an address, a size or a descriptor.
-            assert!(!arg.ctype.contains('*') && arg.ctype != "size_t", "{}", row.call);
-            assert!(!["fd", "pid", "len", "addr"].contains(&arg.name), "{}", row.call);
+            assert!(!arg.ctype.contains('*') && arg.ctype != "size_t", "{}", row.syscall);
+            assert!(!["fd", "pid", "len", "addr"].contains(&arg.name), "{}", row.syscall);
         }
     }
 
     #[test]
     fn the_high_half_is_compared_only_if_the_kernel_reads_it() {
-        let mask = |call| of(call).next().unwrap().mask();
+        let mask = |syscall| of(syscall).next().unwrap().mask();
         assert_eq!(mask("ioctl"), 0xffff_ffff);
         assert_eq!(mask("futex"), 0xffff_fe7f);
         assert_eq!(mask("ptrace"), u64::MAX);

@@ -13,10 +13,10 @@
 //! ```
 //! use callgate_bpf::Arch;
 //! use callgate_trace::generate::{GenerateOptions, ProfileFormat, generate};
-//! use callgate_trace::recording::{CallId, Recording};
+//! use callgate_trace::recording::{SyscallId, Recording};
 //!
 //! let mut recording = Recording::default();
-//! recording.observe(CallId::new(Arch::X86_64, 41), &[1, 0x80001, 0, 0, 0, 0]);
+//! recording.observe(SyscallId::new(Arch::X86_64, 41), &[1, 0x80001, 0, 0, 0, 0]);
 //! let draft = generate(&[recording], &GenerateOptions::default())?;
 //! let socket = draft.grants().find(|grant| grant.name == "socket").ok_or("not granted")?;
 //! assert_eq!(socket.limits[0].to_string(), "family == 1");

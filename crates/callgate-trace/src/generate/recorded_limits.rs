@@ -38,17 +38,18 @@ fn recorded_limit(
     let unlimited = |why: String| UnlimitedArg::new(limitable.name, why);
     let index = usize::from(limitable.arg);
     let (mut all, mut each) = (ArgValues::default(), Vec::new());
-    let of_name = recorded.calls().filter(|(call, _)| call.name() == Some(limitable.call));
-    for (call, stats) in of_name {
-        if limitable.differs_on(call.arch) {
-            return Err(unlimited(format!("on {} it is a different argument", call.arch)));
+    let of_name =
+        recorded.syscalls().filter(|(syscall, _)| syscall.name() == Some(limitable.syscall));
+    for (syscall, stats) in of_name {
+        if limitable.differs_on(syscall.arch) {
+            return Err(unlimited(format!("on {} it is a different argument", syscall.arch)));
         }
         if !stats.is_known(index) {
             let why = "its value is not known for all calls".to_owned();
             return Err(UnlimitedArg { lacks_values: true, ..unlimited(why) });
         }
         if let Some(values) = stats.args().get(index) {
-            let values = as_seen_by_filters(values, call.arch);
+            let values = as_seen_by_filters(values, syscall.arch);
             all.unite(&values);
             each.push((values, stats.runs()));
         }

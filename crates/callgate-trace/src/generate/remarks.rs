@@ -48,7 +48,7 @@ pub fn remarks(recordings: &[Recording], draft: &Draft, format: ProfileFormat) -
     }
     let no_values = draft
         .recorded()
-        .calls()
+        .syscalls()
         .all(|(_, stats)| stats.args().iter().all(|values| values.observed() == 0));
     if no_values {
         warn(
@@ -82,12 +82,12 @@ pub fn remarks(recordings: &[Recording], draft: &Draft, format: ProfileFormat) -
         );
     }
     if !format.has_numbers() {
-        for (call, count) in draft.numbers() {
+        for (syscall, count) in draft.numbers() {
             warn(
                 format!(
                     "{} has no syscall with the number {}, which was recorded {}: it is denied",
-                    call.arch,
-                    call.nr,
+                    syscall.arch,
+                    syscall.nr,
                     times(*count)
                 ),
                 "the syscall tables do not have it; a Kafel policy can allow it by its number",
@@ -138,8 +138,8 @@ fn is_crash(status: u8) -> bool {
 fn arches_left_out(recordings: &[Recording], draft: &Draft) -> Vec<Arch> {
     let mut left_out: Vec<Arch> = recordings
         .iter()
-        .flat_map(Recording::calls)
-        .map(|(call, _)| call.arch)
+        .flat_map(Recording::syscalls)
+        .map(|(syscall, _)| syscall.arch)
         .filter(|arch| !draft.arches().contains(arch))
         .collect();
     left_out.sort_unstable();

@@ -32,7 +32,7 @@ pub enum Runtime {
 
 /// A syscall that a runtime makes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct NeededCall {
+pub(super) struct NeededSyscall {
     pub(super) name: &'static str,
     /// The values of the limitable argument of this syscall; `None` if it needs any value.
     pub(super) values: Option<&'static [u64]>,
@@ -83,8 +83,8 @@ impl Runtime {
     }
 
     /// The syscalls that it makes after installing the filter.
-    pub(super) fn needs(self) -> impl Iterator<Item = NeededCall> {
-        let parts: &'static [NeededCalls] = match self {
+    pub(super) fn needs(self) -> impl Iterator<Item = NeededSyscall> {
+        let parts: &'static [NeededSyscalls] = match self {
             Runtime::Oci => &[RUNC, CRUN],
             Runtime::Runc => &[RUNC],
             Runtime::Crun => &[CRUN],
@@ -93,7 +93,7 @@ impl Runtime {
             Runtime::None => &[],
         };
         parts.iter().flat_map(|part| {
-            let any = part.any.iter().map(|name| NeededCall { name, values: None });
+            let any = part.any.iter().map(|name| NeededSyscall { name, values: None });
             part.some.iter().copied().chain(any)
         })
     }
@@ -121,34 +121,34 @@ pub(super) fn is_added_by_systemd(name: &str) -> bool {
 
 /// The syscalls of one program.
 #[derive(Clone, Copy)]
-struct NeededCalls {
+struct NeededSyscalls {
     /// Those that it makes with certain values.
-    some: &'static [NeededCall],
+    some: &'static [NeededSyscall],
     /// Those that it makes with any values.
     any: &'static [&'static str],
 }
 
 /// Only the syscall that executes the command.
-const COMMAND: NeededCalls = NeededCalls { some: &[], any: &["execve"] };
+const COMMAND: NeededSyscalls = NeededSyscalls { some: &[], any: &["execve"] };
 
-const SYSTEMD: NeededCalls = NeededCalls { some: &[], any: SYSTEMD_DEFAULT };
+const SYSTEMD: NeededSyscalls = NeededSyscalls { some: &[], any: SYSTEMD_DEFAULT };
 
 /// runc's own syscalls, and those of the Go runtime, which starts threads without new namespaces, maps
 /// non-executable memory, and uses futexes.
-const RUNC: NeededCalls = NeededCalls { some: RUNC_SOME, any: RUNC_ANY };
+const RUNC: NeededSyscalls = NeededSyscalls { some: RUNC_SOME, any: RUNC_ANY };
 
-static RUNC_SOME: &[NeededCall] = &[
+static RUNC_SOME: &[NeededSyscall] = &[
     // F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC.
-    NeededCall { name: "fcntl", values: Some(&[1, 2, 3, 4, 1030]) },
+    NeededSyscall { name: "fcntl", values: Some(&[1, 2, 3, 4, 1030]) },
     // FUTEX_WAIT, FUTEX_WAKE.
-    NeededCall { name: "futex", values: Some(&[0, 1]) },
-    NeededCall { name: "clone", values: Some(&[0]) },
+    NeededSyscall { name: "futex", values: Some(&[0, 1]) },
+    NeededSyscall { name: "clone", values: Some(&[0]) },
     // PROT_NONE, PROT_READ | PROT_WRITE.
-    NeededCall { name: "mmap", values: Some(&[0, 3]) },
-    NeededCall { name: "mprotect", values: Some(&[0, 3]) },
+    NeededSyscall { name: "mmap", values: Some(&[0, 3]) },
+    NeededSyscall { name: "mprotect", values: Some(&[0, 3]) },
     // The variants on 32-bit ABIs.
-    NeededCall { name: "fcntl64", values: Some(&[1, 2, 3, 4, 1030]) },
-    NeededCall { name: "mmap2", values: Some(&[0, 3]) },
+    NeededSyscall { name: "fcntl64", values: Some(&[1, 2, 3, 4, 1030]) },
+    NeededSyscall { name: "mmap2", values: Some(&[0, 3]) },
 ];
 
 #[rustfmt::skip]
@@ -174,15 +174,15 @@ static RUNC_ANY: &[&str] = &[
 static RUNC_TRIES: &[&str] = &["clone3", "fsopen", "open_tree"];
 
 /// crun, with glibc or musl.
-const CRUN: NeededCalls = NeededCalls { some: CRUN_SOME, any: CRUN_ANY };
+const CRUN: NeededSyscalls = NeededSyscalls { some: CRUN_SOME, any: CRUN_ANY };
 
-static CRUN_SOME: &[NeededCall] = &[
+static CRUN_SOME: &[NeededSyscall] = &[
     // F_GETFD, F_SETFD, F_GETFL.
-    NeededCall { name: "fcntl", values: Some(&[1, 2, 3]) },
-    NeededCall { name: "fcntl64", values: Some(&[1, 2, 3]) },
+    NeededSyscall { name: "fcntl", values: Some(&[1, 2, 3]) },
+    NeededSyscall { name: "fcntl64", values: Some(&[1, 2, 3]) },
     // PROT_NONE, PROT_READ | PROT_WRITE.
-    NeededCall { name: "mmap", values: Some(&[0, 3]) },
-    NeededCall { name: "mmap2", values: Some(&[0, 3]) },
+    NeededSyscall { name: "mmap", values: Some(&[0, 3]) },
+    NeededSyscall { name: "mmap2", values: Some(&[0, 3]) },
 ];
 
 #[rustfmt::skip]

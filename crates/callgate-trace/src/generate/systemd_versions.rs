@@ -26,8 +26,8 @@ pub const OLDEST: u16 = 252;
 pub const NEWEST: u16 = 258;
 
 /// Whether a version of systemd knows a syscall.
-pub(super) fn knows(version: u16, call: &str) -> bool {
-    let since = SINCE.iter().find(|(_, calls)| calls.contains(&call));
+pub(super) fn knows(version: u16, syscall: &str) -> bool {
+    let since = SINCE.iter().find(|(_, syscalls)| syscalls.contains(&syscall));
     since.is_none_or(|(since, _)| *since <= version)
 }
 
@@ -38,10 +38,12 @@ mod tests {
 
     #[test]
     fn newer_names_are_syscalls() {
-        for (since, calls) in SINCE {
+        for (since, syscalls) in SINCE {
             assert!(*since > OLDEST);
             // No name is in two rows.
-            assert!(calls.iter().all(|call| is_known_name(call) && knows(*since, call)));
+            assert!(
+                syscalls.iter().all(|syscall| is_known_name(syscall) && knows(*since, syscall))
+            );
         }
         assert!(!knows(252, "uretprobe") && knows(258, "uretprobe") && knows(252, "openat2"));
         assert!(!knows(NEWEST, "listns"));

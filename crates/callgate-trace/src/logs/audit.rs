@@ -12,10 +12,10 @@
 //! Sources: `audit_seccomp` in `kernel/auditsc.c`, `kauditd_printk_skb` in `kernel/audit.c`; `print_arch` and
 //! `print_syscall` in auparse's `interpret.c`; `process_audit_string` in systemd's `journald-audit.c`.
 
-use super::calls::BoundedCalls;
 use super::lines::{Block, Line};
+use super::syscalls::BoundedSyscalls;
 use crate::names::{not_on_arch, or_ignored, unknown_name};
-use crate::recording::{CallId, Recording, RecordingMethod, Run};
+use crate::recording::{Recording, RecordingMethod, Run, SyscallId};
 use callgate_bpf::diagnostic::Severity;
 use callgate_bpf::syscalls::{Arch, is_known_name};
 use callgate_formats::diagnostics::messages::{Messages, Report};
@@ -31,7 +31,7 @@ const MARKS: [&str; 2] = ["SECCOMP ", "1326 "];
 pub(crate) struct AuditLog {
     unknown: Severity,
     messages: Messages,
-    calls: BoundedCalls,
+    syscalls: BoundedSyscalls,
     /// How often each of them occurs in the format of the journal, and in other formats.
     counts: Vec<[u64; 2]>,
     is_detected: bool,
@@ -43,7 +43,7 @@ impl AuditLog {
         AuditLog {
             unknown,
             messages: Messages::new(),
-            calls: BoundedCalls::of(Run { method: RecordingMethod::Audit, ..Run::default() }),
+            syscalls: BoundedSyscalls::of(Run { method: RecordingMethod::Audit, ..Run::default() }),
             counts: Vec::new(),
             is_detected: false,
             marks: MARKS.map(Finder::new),
@@ -64,9 +64,11 @@ impl AuditLog {
     pub(crate) fn line(&mut self, line: Line<'_>) {
         let Some(record) = Record::parse(line.text) else { return };
         self.is_detected = true;
-        let Some(call) = call(line, &record, &mut self.messages, self.unknown) else { return };
-        let Some(index) = self.calls.index(call) else {
-            return self.calls.lose(|| line.position(0));
+        let Some(syscall) = syscall(line, &record, &mut self.messages, self.unknown) else {
+            return;
+        };
+        let Some(index) = self.syscalls.index(syscall) else {
+            return self.syscalls.lose(|| line.position(0));
         };
         if index.position() >= self.counts.len() {
             self.counts.resize(index.position() + 1, [0; 2]);
@@ -78,10 +80,10 @@ impl AuditLog {
 
     /// The recording, and messages about the log.
     pub(crate) fn finish(mut self) -> (Recording, Messages) {
-        for (stats, [journal, other]) in self.calls.all_mut().zip(self.counts) {
+        for (stats, [journal, other]) in self.syscalls.all_mut().zip(self.counts) {
             stats.add(journal.max(other));
         }
-        (self.calls.finish(&mut self.messages), self.messages)
+        (self.syscalls.finish(&mut self.messages), self.messages)
     }
 }
 
@@ -151,12 +153,12 @@ fn value_at(line: &str, at: usize) -> Option<&str> {
 }
 
 /// The syscall of a record; reports why there is none.
-fn call(
+fn syscall(
     line: Line<'_>,
     record: &Record<'_>,
     messages: &mut Messages,
     unknown: Severity,
-) -> Option<CallId> {
+) -> Option<SyscallId> {
     let (Some((arch_at, arch)), Some((nr_at, nr))) = (record.arch, record.syscall) else {
         if messages.leave_out(unknown) {
             return None;
@@ -169,7 +171,7 @@ fn call(
     // Raw records contain the token in hexadecimal.
     let token = u32::from_str_radix(arch, 16).ok();
     let token = token.or_else(|| Arch::from_name(arch).map(Arch::token));
-    let Some(arch) = token.and_then(|token| Arch::of_call(token, 0)) else {
+    let Some(arch) = token.and_then(|token| Arch::of_syscall(token, 0)) else {
         if messages.leave_out(unknown) {
             return None;
         }
@@ -183,11 +185,11 @@ fn call(
     let digits = nr.strip_prefix("unknown-syscall(").map_or(nr, |rest| rest.trim_end_matches(')'));
     if let Ok(nr) = digits.parse::<i64>() {
         let narrow = u32::try_from(nr).ok().or_else(|| i32::try_from(nr).ok().map(|nr| nr as u32));
-        if let Some(call) = narrow.and_then(|nr| CallId::of(arch.token(), nr)) {
-            return Some(call);
+        if let Some(syscall) = narrow.and_then(|nr| SyscallId::of(arch.token(), nr)) {
+            return Some(syscall);
         }
     } else if let Some(number) = arch.number(nr) {
-        return Some(CallId::new(arch, number));
+        return Some(SyscallId::new(arch, number));
     } else if is_known_name(nr) {
         not_on_arch(messages, unknown, line.position(nr_at), arch, nr);
         return None;

@@ -3,6 +3,6 @@
 //! The [crate documentation](crate#adding-a-log-format) lists the steps to add a format.
 
 pub(crate) mod audit;
-mod calls;
 pub(crate) mod lines;
 pub(crate) mod strace;
+mod syscalls;

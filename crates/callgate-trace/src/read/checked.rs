@@ -1,7 +1,7 @@
 //! The result of reading: a recording with warnings, or errors.
 
 use crate::recording::Recording;
-use callgate_bpf::diagnostic::{Diagnostic, Position};
+use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Position};
 use callgate_formats::diagnostics::messages::Messages;
 
 /// A recording, and warnings about its text.
@@ -22,12 +22,12 @@ pub(crate) const SUPPORTED_FORMATS: &str = "supported are recordings (callgate r
 pub(crate) fn checked(
     recording: Recording,
     mut messages: Messages,
-) -> Result<ReadRecording, Vec<Diagnostic>> {
+) -> Result<ReadRecording, Diagnostics> {
     if !messages.failed() && recording.is_empty() {
         messages.error(Position { line: 1, column: 1 }, "no syscalls in this file").help =
             SUPPORTED_FORMATS.to_owned();
     }
     let failed = messages.failed();
     let messages = messages.finish();
-    if failed { Err(messages) } else { Ok(ReadRecording { recording, warnings: messages }) }
+    if failed { Err(messages.into()) } else { Ok(ReadRecording { recording, warnings: messages }) }
 }

@@ -5,8 +5,8 @@ use super::detect::{DetectedFormat, FormatDetector};
 use crate::counts::table::CountTable;
 use crate::names::{not_on_arch, unknown_severity};
 use crate::recording::json::read as json;
-use crate::recording::{CallId, Recording, RecordingMethod, Run};
-use callgate_bpf::diagnostic::{Diagnostic, Severity};
+use crate::recording::{Recording, RecordingMethod, Run, SyscallId};
+use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Severity};
 use callgate_bpf::syscalls::Arch;
 use callgate_formats::diagnostics::messages::Messages;
 use callgate_formats::syntax::keys::KeyMatching;
@@ -29,19 +29,18 @@ pub struct ReadOptions {
 /// ```
 /// use callgate_bpf::Arch;
 /// use callgate_trace::read::{self, ReadOptions};
-/// use callgate_trace::recording::CallId;
+/// use callgate_trace::recording::SyscallId;
 ///
 /// let log = "1234 openat(AT_FDCWD, \"/etc/passwd\", O_RDONLY) = 3\n1234 close(3) = 0\n";
-/// let read = read::read(log, &ReadOptions { arch: Arch::X86_64, strict: true, partial: false })
-///     .map_err(|errors| format!("{errors:?}"))?;
-/// let close = read.recording.get(CallId::new(Arch::X86_64, 3)).ok_or("close(2) is missing")?;
+/// let read = read::read(log, &ReadOptions { arch: Arch::X86_64, strict: true, partial: false })?;
+/// let close = read.recording.get(SyscallId::new(Arch::X86_64, 3)).ok_or("close(2) is missing")?;
 /// assert_eq!(close.args()[0].all(), Some(&[3][..]));
-/// # Ok::<(), String>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
 /// All errors, and the warnings between them, in the order of the text. A text without syscalls is an error.
-pub fn read(text: &str, options: &ReadOptions) -> Result<ReadRecording, Vec<Diagnostic>> {
+pub fn read(text: &str, options: &ReadOptions) -> Result<ReadRecording, Diagnostics> {
     let mut reader = RecordingReader::new(options);
     reader.push(text.as_bytes())?;
     reader.finish()
@@ -57,11 +56,10 @@ pub fn read(text: &str, options: &ReadOptions) -> Result<ReadRecording, Vec<Diag
 /// let options = ReadOptions { arch: Arch::X86_64, strict: true, partial: false };
 /// let mut reader = RecordingReader::new(&options);
 /// for piece in ["close(3) = 0\ncl", "ose(4) = 0\n"] {
-///     reader.push(piece.as_bytes()).map_err(|errors| format!("{errors:?}"))?;
+///     reader.push(piece.as_bytes())?;
 /// }
-/// let read = reader.finish().map_err(|errors| format!("{errors:?}"))?;
-/// assert_eq!(read.recording.total(), 2);
-/// # Ok::<(), String>(())
+/// assert_eq!(reader.finish()?.recording.total(), 2);
+/// # Ok::<(), callgate_bpf::diagnostic::Diagnostics>(())
 /// ```
 pub struct RecordingReader {
     options: ReadOptions,
@@ -79,17 +77,17 @@ impl RecordingReader {
     ///
     /// # Errors
     /// An error after which the rest of the text is useless.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<(), Vec<Diagnostic>> {
-        self.detector.push(bytes).map_err(|error| vec![with_help(error)])
+    pub fn push(&mut self, bytes: &[u8]) -> Result<(), Diagnostics> {
+        self.detector.push(bytes).map_err(with_help)
     }
 
     /// The recording in the complete text.
     ///
     /// # Errors
     /// As for [`read`].
-    pub fn finish(self) -> Result<ReadRecording, Vec<Diagnostic>> {
+    pub fn finish(self) -> Result<ReadRecording, Diagnostics> {
         let unknown = unknown_severity(self.options.strict);
-        let format = self.detector.finish().map_err(|error| vec![with_help(error)])?;
+        let format = self.detector.finish().map_err(with_help)?;
         let (recording, messages) = match format {
             DetectedFormat::Json(text) => {
                 let mut reader = Reader::new(&text, KeyMatching::Exact);
@@ -104,8 +102,8 @@ impl RecordingReader {
     }
 }
 
-fn with_help(error: Diagnostic) -> Diagnostic {
-    if error.help.is_empty() { error.help(SUPPORTED_FORMATS) } else { error }
+fn with_help(error: Diagnostic) -> Diagnostics {
+    if error.help.is_empty() { error.help(SUPPORTED_FORMATS) } else { error }.into()
 }
 
 /// A recording from a table of counts, all of one architecture.
@@ -114,7 +112,7 @@ fn of_table(table: CountTable, arch: Arch, unknown: Severity) -> (Recording, Mes
     let (names, mut messages) = table.finish(SUPPORTED_FORMATS);
     for counted in names {
         match arch.number(&counted.name) {
-            Some(nr) => recording.count(CallId::new(arch, nr), counted.rounded),
+            Some(nr) => recording.count(SyscallId::new(arch, nr), counted.rounded),
             None => not_on_arch(&mut messages, unknown, counted.at, arch, &counted.name),
         }
     }

@@ -44,7 +44,7 @@ impl Effect {
 
 impl Caveat {
     /// Identifier: syscalls were made but not counted ([`Run::lost`](super::Run::lost)).
-    pub const LOST_CALLS: &'static str = "lost-calls";
+    pub const LOST_SYSCALLS: &'static str = "lost-calls";
     /// Identifier: the end of the recording is missing.
     pub const CUT_OFF: &'static str = "cut-off";
 
@@ -65,15 +65,15 @@ impl Caveat {
         Caveat { text: text.to_owned(), ..Caveat::cut_off() }
     }
 
-    pub(super) fn lost(calls: u64) -> Caveat {
-        let text = match calls {
+    pub(super) fn lost(syscalls: u64) -> Caveat {
+        let text = match syscalls {
             1 => "at least 1 syscall is missing from the recording".to_owned(),
-            calls => format!("at least {calls} syscalls are missing from the recording"),
+            syscalls => format!("at least {syscalls} syscalls are missing from the recording"),
         };
         Caveat {
-            id: Caveat::LOST_CALLS.to_owned(),
+            id: Caveat::LOST_SYSCALLS.to_owned(),
             effect: Effect::Incomplete,
-            count: Some(calls),
+            count: Some(syscalls),
             text,
         }
     }

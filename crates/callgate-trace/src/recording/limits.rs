@@ -7,7 +7,7 @@ pub const MAX_COUNT: u64 = i64::MAX as u64;
 pub const MAX_VALUES: usize = 32;
 
 /// How many different syscalls a recording may have: more than all architectures define together.
-pub(crate) const MAX_CALLS: usize = 16_384;
+pub(crate) const MAX_SYSCALLS: usize = 16_384;
 
 /// How many runs a recording in JSON may have.
 pub(crate) const MAX_RUNS: usize = 10_000;

@@ -1,6 +1,6 @@
 //! Recordings: which syscalls programs made, how often, and with which argument values.
 //!
-//! A [`Recording`] has an entry for each syscall ([`CallId`]: architecture and number) with its count and the
+//! A [`Recording`] has an entry for each syscall ([`SyscallId`]: architecture and number) with its count and the
 //! values of each argument. The values of each argument are kept separately; which of them occurred *together* is
 //! not recorded. Syscall numbers without a name are kept as well: a newer kernel may define them, and a filter sees
 //! them in any case.
@@ -13,16 +13,16 @@
 //!
 //! ```
 //! use callgate_bpf::Arch;
-//! use callgate_trace::recording::{CallId, Recording};
+//! use callgate_trace::recording::{SyscallId, Recording};
 //!
 //! let mut recording = Recording::default();
-//! recording.observe(CallId::new(Arch::X86_64, 3), &[7, 0, 0, 0, 0, 0]);
-//! recording.observe(CallId::new(Arch::X86_64, 3), &[9, 0, 0, 0, 0, 0]);
+//! recording.observe(SyscallId::new(Arch::X86_64, 3), &[7, 0, 0, 0, 0, 0]);
+//! recording.observe(SyscallId::new(Arch::X86_64, 3), &[9, 0, 0, 0, 0, 0]);
 //! let mut other = Recording::default();
-//! other.count(CallId::new(Arch::X86_64, 3), 40);
+//! other.count(SyscallId::new(Arch::X86_64, 3), 40);
 //! recording.merge(other);
 //!
-//! let (close, stats) = recording.calls().next().ok_or("nothing recorded")?;
+//! let (close, stats) = recording.syscalls().next().ok_or("nothing recorded")?;
 //! assert_eq!((close.name(), stats.count()), (Some("close"), 42));
 //! // `close` has one argument, whose value is known for 2 of 42 calls.
 //! assert_eq!(stats.args().len(), 1);
@@ -99,19 +99,19 @@
 //! A truncated recording is an error, which says how many complete entries of `calls` it has;
 //! [`ReadOptions::partial`](crate::read::ReadOptions::partial) reads these.
 
-mod call;
 mod caveat;
 pub(crate) mod json;
 pub(crate) mod limits;
 mod model;
 mod run;
+mod syscall;
 mod values;
 
-pub use call::CallId;
 pub use caveat::{Caveat, Effect};
 pub use limits::{MAX_COUNT, MAX_VALUES};
-pub use model::{CallStats, Recording};
+pub use model::{Recording, SyscallStats};
 pub use run::{RecordingMethod, Run};
+pub use syscall::SyscallId;
 pub use values::{ArgValues, Bounds};
 
 #[cfg(test)]

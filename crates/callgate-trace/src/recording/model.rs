@@ -3,23 +3,23 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use super::call::CallId;
 use super::caveat::Caveat;
 use super::limits::MAX_COUNT;
 use super::run::{Run, combined_caveats};
+use super::syscall::SyscallId;
 use super::values::{ArgValues, RunRelation};
 
 /// How often a syscall was made, and the values of its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CallStats {
+pub struct SyscallStats {
     count: u64,
     runs: u64,
     args: Vec<ArgValues>,
 }
 
-impl CallStats {
-    pub(crate) fn new(call: CallId) -> CallStats {
-        CallStats { count: 0, runs: 1, args: vec![ArgValues::default(); call.arity()] }
+impl SyscallStats {
+    pub(crate) fn new(syscall: SyscallId) -> SyscallStats {
+        SyscallStats { count: 0, runs: 1, args: vec![ArgValues::default(); syscall.arity()] }
     }
 
     /// How often the syscall was made, at most [`MAX_COUNT`].
@@ -75,64 +75,69 @@ impl CallStats {
 /// The syscalls of one or several runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
-    calls: BTreeMap<CallId, CallStats>,
+    syscalls: BTreeMap<SyscallId, SyscallStats>,
     runs: Vec<Run>,
 }
 
 impl Recording {
     /// A recording of one run, without syscalls yet.
     pub fn of(run: Run) -> Recording {
-        Recording::of_calls(run, [])
+        Recording::of_syscalls(run, [])
     }
 
     /// A recording of one run with these syscalls, each of which is given once.
-    pub(crate) fn of_calls(
+    pub(crate) fn of_syscalls(
         run: Run,
-        calls: impl IntoIterator<Item = (CallId, CallStats)>,
+        syscalls: impl IntoIterator<Item = (SyscallId, SyscallStats)>,
     ) -> Recording {
-        Recording { calls: calls.into_iter().collect(), runs: vec![run] }
+        Recording { syscalls: syscalls.into_iter().collect(), runs: vec![run] }
     }
 
-    fn entry(&mut self, call: CallId) -> &mut CallStats {
-        self.calls.entry(call).or_insert_with(|| CallStats::new(call))
+    fn entry(&mut self, syscall: SyscallId) -> &mut SyscallStats {
+        self.syscalls.entry(syscall).or_insert_with(|| SyscallStats::new(syscall))
     }
 
     /// Adds one call with the values of its six argument registers. Registers that the syscall ignores are not
     /// kept.
-    pub fn observe(&mut self, call: CallId, args: &[u64; 6]) {
-        self.entry(call).observe(args.map(Some));
+    pub fn observe(&mut self, syscall: SyscallId, args: &[u64; 6]) {
+        self.entry(syscall).observe(args.map(Some));
     }
 
     /// Adds calls whose arguments are not known; a `count` of 0 adds no entry.
-    pub fn count(&mut self, call: CallId, count: u64) {
-        self.add(call, count, []);
+    pub fn count(&mut self, syscall: SyscallId, count: u64) {
+        self.add(syscall, count, []);
     }
 
     /// Adds calls of one run with the values of their arguments, starting with the first. Values beyond the
     /// arguments of the syscall are not kept; a `count` of 0 adds no entry.
-    pub fn add(&mut self, call: CallId, count: u64, args: impl IntoIterator<Item = ArgValues>) {
-        self.add_of_runs(call, count, 1, args);
+    pub fn add(
+        &mut self,
+        syscall: SyscallId,
+        count: u64,
+        args: impl IntoIterator<Item = ArgValues>,
+    ) {
+        self.add_of_runs(syscall, count, 1, args);
     }
 
     /// Like [`add`](Recording::add), for calls of several runs.
     pub fn add_of_runs(
         &mut self,
-        call: CallId,
+        syscall: SyscallId,
         count: u64,
         runs: u64,
         args: impl IntoIterator<Item = ArgValues>,
     ) {
         if count > 0 {
-            self.entry(call).join(count, runs, args, RunRelation::Same);
+            self.entry(syscall).join(count, runs, args, RunRelation::Same);
         }
     }
 
     /// Adds a recording of other runs: counts add up (to at most [`MAX_COUNT`]), sets of values are united. The
     /// result does not depend on the order in which recordings are merged.
     pub fn merge(&mut self, other: Recording) {
-        for (call, CallStats { count, runs, args }) in other.calls {
-            match self.calls.entry(call) {
-                Entry::Vacant(free) => _ = free.insert(CallStats { count, runs, args }),
+        for (syscall, SyscallStats { count, runs, args }) in other.syscalls {
+            match self.syscalls.entry(syscall) {
+                Entry::Vacant(free) => _ = free.insert(SyscallStats { count, runs, args }),
                 Entry::Occupied(mut known) => {
                     known.get_mut().join(count, runs, args, RunRelation::Different);
                 }
@@ -143,28 +148,28 @@ impl Recording {
     }
 
     /// Keeps only the syscalls for which `wanted` returns true, and all runs.
-    pub fn retain(&mut self, mut wanted: impl FnMut(CallId) -> bool) {
-        self.calls.retain(|call, _| wanted(*call));
+    pub fn retain(&mut self, mut wanted: impl FnMut(SyscallId) -> bool) {
+        self.syscalls.retain(|syscall, _| wanted(*syscall));
     }
 
     /// The syscalls, ordered by architecture and number.
-    pub fn calls(&self) -> impl ExactSizeIterator<Item = (CallId, &CallStats)> {
-        self.calls.iter().map(|(call, stats)| (*call, stats))
+    pub fn syscalls(&self) -> impl ExactSizeIterator<Item = (SyscallId, &SyscallStats)> {
+        self.syscalls.iter().map(|(syscall, stats)| (*syscall, stats))
     }
 
     /// The entry of one syscall.
-    pub fn get(&self, call: CallId) -> Option<&CallStats> {
-        self.calls.get(&call)
+    pub fn get(&self, syscall: SyscallId) -> Option<&SyscallStats> {
+        self.syscalls.get(&syscall)
     }
 
     /// The sum of all counts.
     pub fn total(&self) -> u64 {
-        self.calls.values().fold(0, |sum: u64, stats| sum.saturating_add(stats.count))
+        self.syscalls.values().fold(0, |sum: u64, stats| sum.saturating_add(stats.count))
     }
 
     /// Whether the recording has no syscalls.
     pub fn is_empty(&self) -> bool {
-        self.calls.is_empty()
+        self.syscalls.is_empty()
     }
 
     /// The recorded runs; sorted if recordings were merged.

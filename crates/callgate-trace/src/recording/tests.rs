@@ -16,11 +16,11 @@ fn only_registers_that_are_arguments_are_kept() {
         (Arch::X86, 3, 6),
         (Arch::X86_64, 9999, 6),
     ] {
-        let call = CallId::new(arch, nr);
-        recording.observe(call, &args);
-        recording.observe(call, &args);
-        let seen = recording.get(call).unwrap();
-        assert_eq!((seen.count(), seen.args().len()), (2, kept), "{call:?}");
+        let syscall = SyscallId::new(arch, nr);
+        recording.observe(syscall, &args);
+        recording.observe(syscall, &args);
+        let seen = recording.get(syscall).unwrap();
+        assert_eq!((seen.count(), seen.args().len()), (2, kept), "{syscall:?}");
         assert_eq!(seen.is_known(0), kept > 0);
     }
     assert_eq!(recording.total(), 10);
@@ -28,19 +28,19 @@ fn only_registers_that_are_arguments_are_kept() {
 
 #[test]
 fn counts_saturate_at_the_limit() {
-    let call = CallId::new(Arch::X86_64, 0);
+    let syscall = SyscallId::new(Arch::X86_64, 0);
     let mut recording = Recording::default();
-    recording.count(call, u64::MAX);
-    recording.count(call, 5);
+    recording.count(syscall, u64::MAX);
+    recording.count(syscall, 5);
     let other = recording.clone();
     recording.merge(other);
-    assert_eq!(recording.get(call).unwrap().count(), MAX_COUNT);
+    assert_eq!(recording.get(syscall).unwrap().count(), MAX_COUNT);
 }
 
 #[test]
 fn a_count_of_zero_adds_no_syscall() {
     let mut recording = Recording::default();
-    recording.count(CallId::new(Arch::X86_64, 0), 0);
+    recording.count(SyscallId::new(Arch::X86_64, 0), 0);
     assert!(recording.is_empty());
 }
 
@@ -48,8 +48,8 @@ fn a_count_of_zero_adds_no_syscall() {
 fn a_merged_recording_has_the_syscalls_and_runs_of_both() {
     let mut a = Recording::of(Run { command: vec!["a".into()], ..Run::default() });
     let mut b = Recording::of(Run { command: vec!["b".into()], ..Run::default() });
-    let close = CallId::new(Arch::X86_64, 3);
-    let unknown = CallId::new(Arch::X86_64, 4000);
+    let close = SyscallId::new(Arch::X86_64, 3);
+    let unknown = SyscallId::new(Arch::X86_64, 4000);
     a.observe(close, &[1; 6]);
     b.observe(close, &[2; 6]);
     b.observe(unknown, &[3; 6]);
@@ -58,7 +58,7 @@ fn a_merged_recording_has_the_syscalls_and_runs_of_both() {
     assert_eq!(commands, ["a", "b"]);
     assert_eq!(a.get(close).unwrap().args()[0].all(), Some(&[1, 2][..]));
     assert!(a.get(unknown).unwrap().is_known(5));
-    assert_eq!(a.calls().len(), 2);
+    assert_eq!(a.syscalls().len(), 2);
 }
 
 fn run() -> impl Strategy<Value = Run> {
@@ -86,10 +86,10 @@ fn recording() -> impl Strategy<Value = Recording> {
     (run(), observed, counted).prop_map(|(run, observed, counted)| {
         let mut recording = Recording::of(run);
         for (nr, args, times) in observed {
-            (0..times).for_each(|_| recording.observe(CallId::new(Arch::X86_64, nr), &args));
+            (0..times).for_each(|_| recording.observe(SyscallId::new(Arch::X86_64, nr), &args));
         }
         for (nr, count) in counted {
-            recording.count(CallId::new(Arch::X86_64, nr), count);
+            recording.count(SyscallId::new(Arch::X86_64, nr), count);
         }
         recording
     })
@@ -120,8 +120,8 @@ proptest! {
             prop_assert_eq!(&read.recording, recording);
         }
         // The number of runs of each syscall and value is kept.
-        for (call, seen) in all.calls() {
-            let had = [&a, &b, &c].into_iter().filter_map(|part| part.get(call));
+        for (syscall, seen) in all.syscalls() {
+            let had = [&a, &b, &c].into_iter().filter_map(|part| part.get(syscall));
             prop_assert_eq!(seen.runs(), had.clone().count() as u64);
             for (index, values) in seen.args().iter().enumerate() {
                 for (value, runs) in values.runs() {

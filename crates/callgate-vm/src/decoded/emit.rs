@@ -81,8 +81,8 @@ impl<'a> Emitter<'a> {
     }
 
     /// Whether it is a seccomp filter.
-    pub(super) fn of_calls(&self) -> bool {
-        matches!(self.flow.input, Input::Call(_))
+    pub(super) fn of_syscalls(&self) -> bool {
+        matches!(self.flow.input, Input::Syscall(_))
     }
 
     /// A target for an operation that belongs to no instruction, by the index of the operation.
@@ -271,7 +271,7 @@ impl<'a> Emitter<'a> {
         // A may be loaded again with the comparison; after a probe, it does not hold the value.
         let loaded = self.flow.loaded(at).and_then(|load| self.load_of(load));
         if let Some(pieces) = self.spread(at) {
-            if let Some(load) = loaded.filter(|_| !self.of_calls()) {
+            if let Some(load) = loaded.filter(|_| !self.of_syscalls()) {
                 self.code.ops.push(load.plain());
             }
             self.table(&pieces, false);
@@ -291,7 +291,7 @@ impl<'a> Emitter<'a> {
     /// comparisons, and `work` is not used up. All returns of one value are one destination.
     pub(super) fn spread(&mut self, at: usize) -> Option<Vec<Range>> {
         self.walk.start(self.flow, at, Follow::All, &mut self.work)?;
-        if self.walk.len() <= FEW[usize::from(!self.of_calls())] {
+        if self.walk.len() <= FEW[usize::from(!self.of_syscalls())] {
             return None;
         }
         let mut ranges = self.walk.ranges(self.flow);

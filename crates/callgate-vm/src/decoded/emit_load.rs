@@ -14,7 +14,7 @@ impl Emitter<'_> {
         if matches!(insn.op, Bpf::LdWordInd | Bpf::LdHalfInd | Bpf::LdByteInd) {
             return Some(Load::Indexed(width, k));
         }
-        let Input::Call(endian) = self.flow.input else {
+        let Input::Syscall(endian) = self.flow.input else {
             return Some(match width {
                 width if is_special(k) => Load::Special(width, k),
                 width => Load::Packet(width, k),

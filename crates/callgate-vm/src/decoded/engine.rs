@@ -6,7 +6,7 @@ use callgate_bpf::{Ancillary, Insn, Program, SocketProgram};
 use callgate_bpf::{Endian, SeccompData, Verdict};
 
 use super::op::Code;
-use super::{call, emit, packet, pairs, partial};
+use super::{emit, packet, pairs, partial, syscall};
 use crate::engine::{PacketEngine, SeccompEngine};
 use crate::flow::{Flow, Input};
 
@@ -38,7 +38,7 @@ pub struct Decoded<P = Program> {
 impl Decoded<Program> {
     /// The engine for a seccomp filter on machines of this byte order.
     pub fn new(program: &Program, endian: Endian) -> Decoded<Program> {
-        Decoded::of(program.insns(), Input::Call(endian))
+        Decoded::of(program.insns(), Input::Syscall(endian))
     }
 
     /// The verdict for all syscalls with this arch and number; `None` if it depends on the arguments or
@@ -69,7 +69,7 @@ impl<P> Decoded<P> {
 impl SeccompEngine for Decoded<Program> {
     #[inline]
     fn verdict(&self, data: &SeccompData) -> Verdict {
-        Verdict(call::run(&self.code, data))
+        Verdict(syscall::run(&self.code, data))
     }
 
     fn code_bytes(&self) -> usize {

@@ -16,7 +16,6 @@
 //! The interpreter of Linux 3.15 was the model for the first version; it translates instructions one to
 //! one, whereas this engine fuses them.
 
-mod call;
 mod emit;
 mod emit_load;
 mod engine;
@@ -29,6 +28,7 @@ mod partial;
 mod probe;
 mod registers;
 mod step;
+mod syscall;
 mod table;
 mod target;
 mod window;

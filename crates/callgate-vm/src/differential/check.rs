@@ -5,7 +5,7 @@ use callgate_bpf::{Endian, Program, SeccompData, SocketProgram};
 
 use super::ancillary::RandomAncillary;
 use super::difference::{Difference, listing};
-use super::generate::{call, packet, seccomp_program, socket_program};
+use super::generate::{packet, seccomp_program, socket_program, syscall};
 use crate::kind::EngineKind;
 
 /// Inputs per program.
@@ -52,20 +52,20 @@ pub fn check(seed: u64, engines: &[EngineKind]) -> Result<(), Difference> {
     let mut rng = Rng::new(seed);
     if seed.is_multiple_of(2) {
         let endian = if rng.below(4) == 0 { Endian::Big } else { Endian::Little };
-        check_calls(seed, &seccomp_program(&mut rng), endian, &mut rng, engines)
+        check_syscalls(seed, &seccomp_program(&mut rng), endian, &mut rng, engines)
     } else {
         check_packets(seed, &socket_program(&mut rng), &mut rng, engines)
     }
 }
 
-fn check_calls(
+fn check_syscalls(
     seed: u64,
     program: &Program,
     endian: Endian,
     rng: &mut Rng,
     engines: &[EngineKind],
 ) -> Result<(), Difference> {
-    let calls: Vec<SeccompData> = (0..INPUTS).map(|_| call(rng, program)).collect();
+    let syscalls: Vec<SeccompData> = (0..INPUTS).map(|_| syscall(rng, program)).collect();
     for &kind in engines {
         let failed = |data: &SeccompData, given| Difference {
             seed,
@@ -78,7 +78,7 @@ fn check_calls(
         let engine = kind
             .seccomp(program, endian)
             .map_err(|error| failed(&SeccompData::default(), Err(error)))?;
-        for data in &calls {
+        for data in &syscalls {
             let expected = program.run(data, endian).verdict;
             let bytes = engine.verdict_of_bytes(&data.to_bytes(Endian::NATIVE));
             for given in [engine.verdict(data), bytes] {

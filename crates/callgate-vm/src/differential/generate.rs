@@ -222,7 +222,7 @@ fn word(rng: &mut Rng, insns: &[Insn]) -> u32 {
 }
 
 /// A syscall made of the program's constants.
-pub fn call(rng: &mut Rng, program: &Program) -> SeccompData {
+pub fn syscall(rng: &mut Rng, program: &Program) -> SeccompData {
     let mut data = SeccompData::default();
     for one in Word::all() {
         data.set_word(one, word(rng, program.insns()));

@@ -28,4 +28,4 @@ pub use difference::Difference;
 pub(crate) use difference::listing;
 #[cfg(test)]
 pub(crate) use generate::EDGES;
-pub use generate::{call, packet, seccomp_program, socket_program};
+pub use generate::{packet, seccomp_program, socket_program, syscall};

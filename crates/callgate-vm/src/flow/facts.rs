@@ -317,7 +317,7 @@ impl State {
 
     fn length(&self, input: Input) -> Value {
         match input {
-            Input::Call(_) => Value::exactly(SECCOMP_DATA_SIZE),
+            Input::Syscall(_) => Value::exactly(SECCOMP_DATA_SIZE),
             Input::Packet => {
                 Value { load: LoadName::LENGTH, ..Value::between(self.packet, u32::MAX) }
             }
@@ -327,7 +327,7 @@ impl State {
     fn absolute(&mut self, insn: Insn, width: Width, input: Input, note: &mut Note) -> Insn {
         let k = insn.k;
         match input {
-            Input::Call(endian) => {
+            Input::Syscall(endian) => {
                 // Accepted programs have no other loads.
                 if Word::from_offset(k, endian).is_none() {
                     return Insn::new(Op::RetK, 0);

@@ -9,7 +9,7 @@ use super::load::LoadName;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Input {
     /// `struct seccomp_data`, as a machine of this byte order lays it out. Its loads always succeed.
-    Call(Endian),
+    Syscall(Endian),
     /// A packet.
     Packet,
 }

@@ -338,7 +338,7 @@ mod tests {
         let mut checked = 0;
         for _ in 0..3_000 {
             let program = Program::new(comparisons(&mut rng)).unwrap();
-            let flow = Flow::of(program.insns(), Input::Call(Endian::Little));
+            let flow = Flow::of(program.insns(), Input::Syscall(Endian::Little));
             for follow in [Follow::OwnEqualities, Follow::Own, Follow::All] {
                 let head = flow.dest(1);
                 let mut walk = Walk::default();

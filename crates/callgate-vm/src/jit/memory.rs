@@ -19,7 +19,7 @@ pub(super) struct Executable {
 }
 
 /// The argument is a `struct seccomp_data`.
-type OnCall = unsafe extern "C" fn(*const u8) -> u32;
+type OnSyscall = unsafe extern "C" fn(*const u8) -> u32;
 /// The arguments are a packet, its length, and the context of the helper.
 type OnPacket = unsafe extern "C" fn(*const u8, u64, Option<&Context>) -> u32;
 
@@ -75,10 +75,10 @@ impl Executable {
     /// # Safety
     /// The code was compiled from a seccomp filter.
     #[inline]
-    pub(super) unsafe fn on_call(&self, data: &[u8; 64]) -> u32 {
+    pub(super) unsafe fn on_syscall(&self, data: &[u8; 64]) -> u32 {
         // SAFETY: by contract, there is a function of this type at the start of the mapping, and it
         // reads nothing but these 64 bytes, at any alignment.
-        unsafe { transmute::<*mut c_void, OnCall>(self.start.as_ptr())(data.as_ptr()) }
+        unsafe { transmute::<*mut c_void, OnSyscall>(self.start.as_ptr())(data.as_ptr()) }
     }
 
     /// Runs the code on a packet.

@@ -58,7 +58,7 @@ impl Jit<Program> {
     /// # Errors
     /// If there is no code generator for this machine, or the system denies executable memory.
     pub fn new(program: &Program, endian: Endian) -> Result<Jit<Program>, EngineError> {
-        let (code, calls_helper) = executable(program.insns(), Input::Call(endian))?;
+        let (code, calls_helper) = executable(program.insns(), Input::Syscall(endian))?;
         Ok(Jit { code, calls_helper, rest: None })
     }
 }
@@ -129,7 +129,7 @@ impl SeccompEngine for Jit<Program> {
     #[allow(unsafe_code)]
     fn verdict_of_bytes(&self, data: &[u8; 64]) -> Verdict {
         // SAFETY: the code was compiled from a seccomp filter, in `new`.
-        Verdict(unsafe { self.code.on_call(data) })
+        Verdict(unsafe { self.code.on_syscall(data) })
     }
 
     fn code_bytes(&self) -> usize {

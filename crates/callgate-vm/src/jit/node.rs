@@ -127,7 +127,7 @@ fn node(flow: &Flow, at: usize) -> Node {
         Op::LdWordAbs | Op::LdHalfAbs | Op::LdByteAbs => {
             let width = insn.op.width().unwrap_or(Width::Word);
             match flow.input {
-                Input::Call(endian) => {
+                Input::Syscall(endian) => {
                     // The input is in native byte order, whatever byte order the program is for.
                     let word = Word::from_offset(k, endian).unwrap_or(Word::NR);
                     Node::Load { width, offset: word.offset(Endian::NATIVE), check: false }
@@ -152,7 +152,7 @@ fn node(flow: &Flow, at: usize) -> Node {
         Op::LdLen | Op::LdxLen => {
             let register = if insn.op == Op::LdLen { Reg::A } else { Reg::X };
             match flow.input {
-                Input::Call(_) => Node::Imm(register, SECCOMP_DATA_SIZE),
+                Input::Syscall(_) => Node::Imm(register, SECCOMP_DATA_SIZE),
                 Input::Packet => Node::Length(register),
             }
         }

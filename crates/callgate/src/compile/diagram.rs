@@ -21,7 +21,7 @@ pub fn diagram(store: &mut Store, policy: &Policy) -> Result<Func, CompileError>
 mod tests {
     use crate::compile::{Options, compile};
     use callgate_bpf::{Arch, Verdict};
-    use callgate_proof::policy::CallSet;
+    use callgate_proof::policy::SyscallSet;
     use callgate_proof::policy::{Condition, Field, Policy, Rule, Section, Test};
 
     /// Unrelated conditions on two arguments: the diagram has a case for each pair of values.
@@ -33,7 +33,7 @@ mod tests {
             };
             let when = Condition::any([test(0, value), test(1, value + count)]);
             let verdict = Verdict::errno((value % 4000) as u16);
-            Rule { calls: CallSet::one(nr), when, verdict }
+            Rule { syscalls: SyscallSet::one(nr), when, verdict }
         })
     }
 

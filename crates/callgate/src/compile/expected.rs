@@ -15,45 +15,45 @@ pub fn expected_insns(
     store: &Store,
     meaning: Func,
     program: &LongProgram,
-    calls: &[WeightedSyscall],
+    syscalls: &[WeightedSyscall],
     endian: Endian,
 ) -> Option<f64> {
     // The cofactor for an arch is computed once, not once per syscall.
-    let calls: Vec<(&WeightedSyscall, Func)> = calls
+    let syscalls: Vec<(&WeightedSyscall, Func)> = syscalls
         .chunk_by(|a, b| a.token == b.token)
-        .flat_map(|calls| {
-            let token = calls.first().map(|call| call.token);
+        .flat_map(|syscalls| {
+            let token = syscalls.first().map(|syscall| syscall.token);
             let numbers = token.map_or(meaning, |token| store.follow(meaning, Word::ARCH, token));
-            calls.iter().map(move |call| (call, numbers))
+            syscalls.iter().map(move |syscall| (syscall, numbers))
         })
         .collect();
     let mean = |weight: &dyn Fn(&WeightedSyscall, Func) -> f64| {
         let (mut sum, mut total) = (0.0, 0.0);
-        for (call, numbers) in &calls {
-            let weight = weight(call, *numbers);
+        for (syscall, numbers) in &syscalls {
+            let weight = weight(syscall, *numbers);
             if weight > 0.0 {
-                sum += weight * executed(store, *numbers, program, call, endian);
+                sum += weight * executed(store, *numbers, program, syscall, endian);
                 total += weight;
             }
         }
         (total > 0.0).then(|| sum / total)
     };
-    mean(&|call, _| call.weight).or_else(|| {
+    mean(&|syscall, _| syscall.weight).or_else(|| {
         let permitted =
-            |call: &WeightedSyscall, numbers| !permitted(store, numbers, call).is_empty();
-        mean(&|call, numbers| f64::from(u8::from(permitted(call, numbers))))
+            |syscall: &WeightedSyscall, numbers| !permitted(store, numbers, syscall).is_empty();
+        mean(&|syscall, numbers| f64::from(u8::from(permitted(syscall, numbers))))
     })
 }
 
 /// Permitted syscalls with this number, see [`expected_insns`]; `numbers` is the cofactor of the filter for the arch.
-fn permitted(store: &Store, numbers: Func, call: &WeightedSyscall) -> Vec<SeccompData> {
-    let rest = store.follow(numbers, Word::NR, call.nr);
-    callgate_codegen::query::permitted_syscalls(store, rest, first_data(call))
+fn permitted(store: &Store, numbers: Func, syscall: &WeightedSyscall) -> Vec<SeccompData> {
+    let rest = store.follow(numbers, Word::NR, syscall.nr);
+    callgate_codegen::query::permitted_syscalls(store, rest, first_data(syscall))
 }
 
 /// A syscall with this number and all arguments 0.
-fn first_data(call: &WeightedSyscall) -> SeccompData {
-    SeccompData { arch: call.token, nr: call.nr, ..SeccompData::default() }
+fn first_data(syscall: &WeightedSyscall) -> SeccompData {
+    SeccompData { arch: syscall.token, nr: syscall.nr, ..SeccompData::default() }
 }
 
 /// The number of instructions that a program executes for a syscall, as defined by [`expected_insns`]; `numbers` is the
@@ -62,12 +62,12 @@ pub(crate) fn executed(
     store: &Store,
     numbers: Func,
     program: &LongProgram,
-    call: &WeightedSyscall,
+    syscall: &WeightedSyscall,
     endian: Endian,
 ) -> f64 {
     let executed = |data: &SeccompData| program.run(data, endian).executed as f64;
-    match permitted(store, numbers, call).as_slice() {
-        [] => executed(&first_data(call)),
-        calls => calls.iter().map(executed).sum::<f64>() / calls.len() as f64,
+    match permitted(store, numbers, syscall).as_slice() {
+        [] => executed(&first_data(syscall)),
+        syscalls => syscalls.iter().map(executed).sum::<f64>() / syscalls.len() as f64,
     }
 }

@@ -114,18 +114,18 @@ pub(crate) fn generate(
 fn prove(
     meaning: &mut Meaning,
     insns: Vec<Insn>,
-    calls: &[WeightedSyscall],
+    syscalls: &[WeightedSyscall],
 ) -> Result<Program, CompileError> {
     if insns.len() > MAX_INSNS {
-        let error = too_long(meaning.store(), meaning.func(), &insns, calls);
+        let error = too_long(meaning.store(), meaning.func(), &insns, syscalls);
         return Err(CompileError(CompileErrorKind::TooLong(Box::new(error))));
     }
     let program =
         Program::new(insns).map_err(|error| CompileError(CompileErrorKind::Refused(error)))?;
     meaning.prove(&program)?;
-    for call in calls.iter().filter(|call| call.always_allowed) {
-        if !is_constant_allow(&program, call.token, call.nr) {
-            let WeightedSyscall { token, nr, .. } = *call;
+    for syscall in syscalls.iter().filter(|syscall| syscall.always_allowed) {
+        if !is_constant_allow(&program, syscall.token, syscall.nr) {
+            let WeightedSyscall { token, nr, .. } = *syscall;
             return Err(CompileError(CompileErrorKind::NotConstantAllow { token, nr }));
         }
     }
@@ -140,17 +140,17 @@ mod tests {
     use callgate_bpf::verdict::Verdict;
     use callgate_codegen::Weights;
     use callgate_proof::diagram::Budget;
-    use callgate_proof::policy::{CallSet, Cmp, Condition, Field, Rule, Section, Test};
+    use callgate_proof::policy::{Cmp, Condition, Field, Rule, Section, SyscallSet, Test};
 
     const TOKEN: u32 = Arch::X86_64.token();
 
     /// Some always-allowed syscalls, and one that is allowed for a small first argument.
     fn policy() -> Policy {
         let small = Condition::test(Test::new(Field::arg(0).unwrap(), Cmp::Lt, 3));
-        let rule = |calls, when| Rule { calls, when, verdict: Verdict::ALLOW };
+        let rule = |syscalls, when| Rule { syscalls, when, verdict: Verdict::ALLOW };
         let rules = vec![
-            rule(CallSet::from_ranges([(0, 4), (9, 9)]), Condition::always()),
-            rule(CallSet::one(41), small),
+            rule(SyscallSet::from_ranges([(0, 4), (9, 9)]), Condition::always()),
+            rule(SyscallSet::one(41), small),
         ];
         let section = Section::new(Arch::X86_64, rules, Verdict::errno(1));
         Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap()
@@ -158,8 +158,8 @@ mod tests {
 
     fn points() -> impl Iterator<Item = SeccompData> {
         let numbers = (0..12).chain([40, 41, 42, 0x4000_0000, u32::MAX]);
-        let calls = numbers.flat_map(|nr| [TOKEN, TOKEN ^ 1, 0].map(|arch| (nr, arch)));
-        calls.flat_map(|(nr, arch)| {
+        let syscalls = numbers.flat_map(|nr| [TOKEN, TOKEN ^ 1, 0].map(|arch| (nr, arch)));
+        syscalls.flat_map(|(nr, arch)| {
             [0, 1, 2, 3, 4, 1 << 32, u64::MAX].map(|arg| SeccompData {
                 nr,
                 arch,
@@ -213,8 +213,8 @@ mod tests {
             Meaning::build(Budget::default(), Endian::Little, |store| store.verdict(allow))
                 .unwrap();
         let insns = vec![Insn::new(Op::LdWordAbs, 16), Insn::new(Op::RetK, allow.0)];
-        let calls = Weights::uniform().resolve(meaning.store(), meaning.func(), &[Arch::X86_64]);
-        let proved = prove(&mut meaning, insns.clone(), &calls);
+        let syscalls = Weights::uniform().resolve(meaning.store(), meaning.func(), &[Arch::X86_64]);
+        let proved = prove(&mut meaning, insns.clone(), &syscalls);
         assert!(
             matches!(proved, Err(CompileError(CompileErrorKind::NotConstantAllow { .. }))),
             "{proved:?}"

@@ -6,11 +6,11 @@
 //!
 //! ```
 //! use callgate::compile::{Options, compile};
-//! use callgate::proof::policy::{CallSet, Condition, Policy, Rule, Section};
+//! use callgate::proof::policy::{SyscallSet, Condition, Policy, Rule, Section};
 //! use callgate::{Arch, Verdict};
 //!
-//! let read = CallSet::one(Arch::X86_64.number("read").ok_or("no read(2)")?);
-//! let rules = vec![Rule { calls: read, when: Condition::always(), verdict: Verdict::ALLOW }];
+//! let read = SyscallSet::one(Arch::X86_64.number("read").ok_or("no read(2)")?);
+//! let rules = vec![Rule { syscalls: read, when: Condition::always(), verdict: Verdict::ALLOW }];
 //! let section = Section::new(Arch::X86_64, rules, Verdict::errno(1));
 //! let policy = Policy::new(vec![section], Verdict::KILL_PROCESS)?;
 //! let compiled = compile(&policy, &Options::default())?;

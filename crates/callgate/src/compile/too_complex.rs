@@ -2,7 +2,7 @@
 
 use super::too_long::with_arch;
 use callgate_proof::diagram::DiagramError;
-use callgate_proof::policy::CallSet;
+use callgate_proof::policy::SyscallSet;
 
 /// The maximum number of listed syscalls.
 const LISTED: usize = 5;
@@ -34,7 +34,7 @@ impl TooComplex {
         }
         let mut help = String::from("most nodes up to the limit belong to the conditions of\n");
         for (token, nr, nodes) in &self.largest {
-            help += &format!("{nodes:>12}  {}\n", with_arch(*token, &CallSet::one(*nr)));
+            help += &format!("{nodes:>12}  {}\n", with_arch(*token, &SyscallSet::one(*nr)));
         }
         if let Some(more @ 1..) = self.parts.checked_sub(LISTED) {
             help += &format!("{:>12}  and {more} more\n", "");

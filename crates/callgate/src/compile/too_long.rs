@@ -7,11 +7,11 @@
 use rustc_hash::{FxHashMap as HashMap, FxHashSet};
 
 use callgate_bpf::data::{Endian, Word};
-use callgate_bpf::syscalls::{Arch, list_calls};
+use callgate_bpf::syscalls::{Arch, list_syscalls};
 use callgate_bpf::{Insn, MAX_INSNS, Op, emulate};
 use callgate_codegen::WeightedSyscall;
 use callgate_proof::diagram::{Func, Store};
-use callgate_proof::policy::CallSet;
+use callgate_proof::policy::SyscallSet;
 
 /// The maximum number of listed parts.
 const LISTED: usize = 5;
@@ -47,7 +47,7 @@ pub struct TooLong {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LargePart {
     /// The syscalls, as arch token and numbers.
-    pub calls: Vec<(u32, CallSet)>,
+    pub syscalls: Vec<(u32, SyscallSet)>,
     /// The number of instructions that they can reach after the dispatch, including those that other syscalls also
     /// reach.
     pub insns: usize,
@@ -88,12 +88,12 @@ impl LargePart {
     /// The syscalls by name, each list with its arch.
     fn names(&self) -> String {
         let mut parts: Vec<String> = self
-            .calls
+            .syscalls
             .iter()
             .take(ARCHES_NAMED)
-            .map(|(token, calls)| with_arch(*token, calls))
+            .map(|(token, syscalls)| with_arch(*token, syscalls))
             .collect();
-        if let Some(more @ 1..) = self.calls.len().checked_sub(ARCHES_NAMED) {
+        if let Some(more @ 1..) = self.syscalls.len().checked_sub(ARCHES_NAMED) {
             parts.push(format!("{more} more architectures"));
         }
         parts.join("; ")
@@ -101,32 +101,32 @@ impl LargePart {
 }
 
 /// Syscalls by name, with their arch.
-pub(super) fn with_arch(token: u32, calls: &CallSet) -> String {
-    let names = list_calls(token, calls, None, NAMED);
+pub(super) fn with_arch(token: u32, syscalls: &SyscallSet) -> String {
+    let names = list_syscalls(token, syscalls, None, NAMED);
     match Arch::with_token(token).next() {
         Some(arch) => format!("{names} ({arch})"),
         None => format!("{names} (arch {token:#010x})"),
     }
 }
 
-/// Analyzes a program that is too long; `calls` are sorted by arch token.
+/// Analyzes a program that is too long; `syscalls` are sorted by arch token.
 pub(super) fn too_long(
     store: &Store,
     meaning: Func,
     insns: &[Insn],
-    calls: &[WeightedSyscall],
+    syscalls: &[WeightedSyscall],
 ) -> TooLong {
     let mut reach = Reach { insns, seen: vec![0; insns.len()], round: 0, visits: 0 };
     let dispatch = reach.count(0, |insn| !loads_argument(insn));
     let mut parts = Vec::new();
-    for (entry, calls) in entries(store, meaning, insns, calls) {
+    for (entry, syscalls) in entries(store, meaning, insns, syscalls) {
         if reach.visits > MAX_VISITS {
             break;
         }
         let insns = reach.count(entry, |_| true);
         // Syscalls that their number decides have only a return.
         if insns > 1 {
-            parts.push(LargePart { calls, insns });
+            parts.push(LargePart { syscalls, insns });
         }
     }
     parts.sort_by_key(|part| std::cmp::Reverse(part.insns));
@@ -142,9 +142,9 @@ fn entries(
     store: &Store,
     meaning: Func,
     insns: &[Insn],
-    calls: &[WeightedSyscall],
-) -> Vec<(usize, Vec<(u32, CallSet)>)> {
-    let mut tokens: Vec<u32> = calls.iter().map(|call| call.token).collect();
+    syscalls: &[WeightedSyscall],
+) -> Vec<(usize, Vec<(u32, SyscallSet)>)> {
+    let mut tokens: Vec<u32> = syscalls.iter().map(|syscall| syscall.token).collect();
     tokens.dedup();
     let mut others = FxHashSet::default();
     for interval in callgate_codegen::query::partition(store, meaning, Word::ARCH, MAX_INTERVALS)
@@ -170,7 +170,7 @@ fn entries(
             }
         }
     }
-    let set = |(token, ranges): Numbers| (token, CallSet::from_ranges(ranges));
+    let set = |(token, ranges): Numbers| (token, SyscallSet::from_ranges(ranges));
     let mut entries: Vec<_> = found
         .into_iter()
         .map(|(entry, parts)| (entry, parts.into_iter().map(set).collect()))
@@ -219,12 +219,12 @@ impl Reach<'_> {
 mod tests {
     use crate::compile::{CompileError, Options, compile};
     use callgate_bpf::{Arch, Verdict};
-    use callgate_proof::policy::{CallSet, Condition, Field, Policy, Rule, Section, Test};
+    use callgate_proof::policy::{Condition, Field, Policy, Rule, Section, SyscallSet, Test};
 
     fn too_long(values: &[(u32, u64)], numbers: impl Iterator<Item = u32>) -> CompileError {
         let mut rules: Vec<Rule> = numbers
             .map(|nr| Rule {
-                calls: CallSet::one(nr),
+                syscalls: SyscallSet::one(nr),
                 when: Condition::always(),
                 verdict: Verdict::errno(nr as u16 % 7 + 2),
             })
@@ -236,7 +236,7 @@ mod tests {
                 let value = value.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
                 let when = Condition::test(Test::eq(field, value));
                 let verdict = Verdict::errno((value % 4000) as u16);
-                rules.push(Rule { calls: CallSet::one(*nr), when, verdict });
+                rules.push(Rule { syscalls: SyscallSet::one(*nr), when, verdict });
             }
         }
         let section = Section::new(Arch::X86_64, rules, Verdict::ALLOW);
@@ -249,8 +249,9 @@ mod tests {
         let error = too_long(&[(16, 2500), (41, 1000), (72, 1200)], 300..310);
         let long = error.too_long().unwrap();
         let token = Arch::X86_64.token();
-        let calls: Vec<_> = long.largest.iter().take(3).map(|part| part.calls.clone()).collect();
-        assert_eq!(calls, [16, 72, 41].map(|nr| vec![(token, CallSet::one(nr))]));
+        let syscalls: Vec<_> =
+            long.largest.iter().take(3).map(|part| part.syscalls.clone()).collect();
+        assert_eq!(syscalls, [16, 72, 41].map(|nr| vec![(token, SyscallSet::one(nr))]));
         let insns: Vec<usize> = long.largest.iter().map(|part| part.insns).collect();
         assert!(insns[0] >= 2500 && insns[1] >= 1200 && insns[2] >= 1000, "{insns:?}");
         // A test and a `ret` per value, and the search tree.

@@ -3,7 +3,7 @@
 use super::condition::{ArgPart, Clause};
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;
-use callgate_proof::policy::CallSet;
+use callgate_proof::policy::SyscallSet;
 
 /// What a filter does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct ArchExplanation {
     pub groups: Vec<Group>,
     /// The numbers without a name, by outcome. If several of the architectures share a token, the names of all of them
     /// count.
-    pub unnamed: Vec<(Outcome, CallSet)>,
+    pub unnamed: Vec<(Outcome, SyscallSet)>,
 }
 
 /// Syscalls with the same outcome.
@@ -32,7 +32,7 @@ pub struct Group {
     /// The outcome.
     pub outcome: Outcome,
     /// Numbers and names, in order of the numbers.
-    pub calls: Vec<(u32, &'static str)>,
+    pub syscalls: Vec<(u32, &'static str)>,
 }
 
 /// The outcome of a syscall.

@@ -11,7 +11,7 @@ use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;
 use callgate_codegen::query::{self, Bounds, Interval};
 use callgate_proof::diagram::{Func, Store};
-use callgate_proof::policy::CallSet;
+use callgate_proof::policy::SyscallSet;
 
 /// The maximum number of clauses; beyond, an outcome is [`Outcome::Complex`].
 const MAX_CLAUSES: usize = 64;
@@ -51,17 +51,20 @@ impl Outcomes<'_> {
     fn arch(&mut self, filter: Func, arch: Arch) -> ArchExplanation {
         let numbers = self.store.follow(filter, Word::ARCH, arch.token());
         let mut groups: BTreeMap<(u8, Outcome), Vec<(u32, &'static str)>> = BTreeMap::new();
-        for (nr, name) in arch.calls() {
+        for (nr, name) in arch.syscalls() {
             let mut outcome = self.outcome(self.store.follow(numbers, Word::NR, nr));
             if !arch.has_wide_registers() {
                 outcome.narrow();
             }
             groups.entry((rank(&outcome), outcome)).or_default().push((nr, name));
         }
-        let groups =
-            groups.into_iter().map(|((_, outcome), calls)| Group { outcome, calls }).collect();
+        let groups = groups
+            .into_iter()
+            .map(|((_, outcome), syscalls)| Group { outcome, syscalls })
+            .collect();
         let siblings = self.arches.iter().filter(|other| other.token() == arch.token());
-        let named: CallSet = siblings.flat_map(|arch| arch.calls().map(|(nr, _)| nr)).collect();
+        let named: SyscallSet =
+            siblings.flat_map(|arch| arch.syscalls().map(|(nr, _)| nr)).collect();
         let mut unnamed: BTreeMap<Outcome, Vec<(u32, u32)>> = BTreeMap::new();
         match query::partition(self.store, numbers, Word::NR, MAX_NUMBERS) {
             Some(intervals) => {
@@ -80,7 +83,7 @@ impl Outcomes<'_> {
         }
         let unnamed = unnamed
             .into_iter()
-            .map(|(outcome, ranges)| (outcome, CallSet::from_ranges(ranges)))
+            .map(|(outcome, ranges)| (outcome, SyscallSet::from_ranges(ranges)))
             .collect();
         ArchExplanation { arch, groups, unnamed }
     }
@@ -316,7 +319,7 @@ fn rank(outcome: &Outcome) -> u8 {
 }
 
 /// The parts of a range that are not in a set.
-fn without(first: u32, last: u32, set: &CallSet) -> Vec<(u32, u32)> {
+fn without(first: u32, last: u32, set: &SyscallSet) -> Vec<(u32, u32)> {
     let mut gaps = Vec::new();
     let mut from = Some(first);
     for (start, end) in set.ranges() {
@@ -359,14 +362,14 @@ mod tests {
     }
 
     fn outcome_on(arch: Arch, nr: u32, when: Condition) -> Outcome {
-        let rules = vec![Rule { calls: CallSet::one(nr), when, verdict: Verdict::ALLOW }];
+        let rules = vec![Rule { syscalls: SyscallSet::one(nr), when, verdict: Verdict::ALLOW }];
         let section = Section::new(arch, rules, Verdict::errno(1));
         let policy = Policy::new(vec![section], Verdict::KILL_THREAD).unwrap();
         let mut store = Store::default();
         let filter = store.policy(&policy).unwrap();
         let explanation = explain(&store, filter, &[arch]);
         assert_eq!(explanation.other_arches, Some(Verdict::KILL_THREAD));
-        let socket = |group: &&Group| group.calls == [(nr, "socket")];
+        let socket = |group: &&Group| group.syscalls == [(nr, "socket")];
         let group = explanation.arches[0].groups.iter().find(socket);
         group.map_or(Outcome::Always(Verdict::errno(1)), |group| group.outcome.clone())
     }
@@ -457,7 +460,7 @@ mod tests {
 
     #[test]
     fn gaps_are_the_numbers_without_a_name() {
-        let set: CallSet = [3, 4, 8].into_iter().collect();
+        let set: SyscallSet = [3, 4, 8].into_iter().collect();
         assert_eq!(without(0, 10, &set), [(0, 2), (5, 7), (9, 10)]);
         assert_eq!(without(3, 4, &set), []);
         assert_eq!(without(8, u32::MAX, &set), [(9, u32::MAX)]);

@@ -9,7 +9,7 @@ use super::syscall::{Key, Syscall};
 use crate::error::{BuildError, Error, Result};
 use callgate_bpf::syscalls::{X32_SYSCALL_BIT, is_known_name};
 use callgate_bpf::{Arch, Verdict};
-use callgate_proof::policy::{CallSet, Condition, Field, Policy, Rule, Section, Test};
+use callgate_proof::policy::{Condition, Field, Policy, Rule, Section, SyscallSet, Test};
 
 /// The architectures of a builder: one, or a list; both convert into it.
 #[derive(Clone, Debug)]
@@ -252,14 +252,14 @@ impl FilterBuilder {
         let mut guarded = false;
         for section in &mut sections {
             section.default = self.default;
-            let calls = section.other_abi();
-            if calls.is_empty() {
+            let syscalls = section.other_abi();
+            if syscalls.is_empty() {
                 continue;
             }
-            let is_x32 = calls.contains(X32_SYSCALL_BIT);
+            let is_x32 = syscalls.contains(X32_SYSCALL_BIT);
             guarded |= is_x32;
             let verdict = self.x32.filter(|_| is_x32).unwrap_or(self.bad_arch);
-            let guard = Rule { calls, when: Condition::always(), verdict };
+            let guard = Rule { syscalls, when: Condition::always(), verdict };
             section.rules.insert(0, guard);
         }
         if self.x32.is_some() && !guarded {
@@ -298,7 +298,7 @@ impl FilterBuilder {
                     return Err(self.error(syscall, None, Cause::AmbiguousNumber { arches }));
                 };
                 // The ABI of the number, if the section has it; otherwise the first ABI of the section.
-                let abi = Arch::of_call(section.token(), number);
+                let abi = Arch::of_syscall(section.token(), number);
                 let abi = abi.filter(|abi| section.arches().any(|arch| arch == *abi));
                 let Some(abi) = abi.or_else(|| section.arches().next()) else { return Ok(()) };
                 self.add_number(verdict, syscall, abi, number, condition)
@@ -360,7 +360,7 @@ impl FilterBuilder {
         number: u32,
         condition: &Expr,
     ) -> Result<()> {
-        let when = self.condition(syscall, arch, arch.call_name(number), condition)?;
+        let when = self.condition(syscall, arch, arch.syscall_name(number), condition)?;
         self.push(verdict, syscall, arch, number, when)
     }
 
@@ -394,7 +394,7 @@ impl FilterBuilder {
             return Err(self.error(syscall, Some(arch), Cause::OtherAbi { abi }));
         }
         match self.decided.get(&(token, number)).copied() {
-            Some(earlier) if earlier.severity() > verdict.severity() => {
+            Some(earlier) if verdict.precedence() > earlier.precedence() => {
                 return Err(self.error(syscall, Some(arch), Cause::Decided { earlier, verdict }));
             }
             // An earlier rule decides, and its verdict has at least the same precedence.
@@ -404,7 +404,7 @@ impl FilterBuilder {
         if when.is_always() {
             self.decided.insert((token, number), verdict);
         }
-        let rule = Rule { calls: CallSet::one(number), when, verdict };
+        let rule = Rule { syscalls: SyscallSet::one(number), when, verdict };
         if let Some(section) = self.sections.get_mut(section) {
             section.rules.push(rule);
         }

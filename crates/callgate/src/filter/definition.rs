@@ -96,7 +96,7 @@ impl Filter {
     /// let filter = Filter::builder(Arch::X86_64).allow(["read"])?.build()?;
     /// let allowed = &filter.explain()?.arches[0].groups[0];
     /// assert_eq!(allowed.outcome, Outcome::Always(Verdict::ALLOW));
-    /// assert_eq!(allowed.calls, [(0, "read")]);
+    /// assert_eq!(allowed.syscalls, [(0, "read")]);
     /// # Ok::<(), callgate::Error>(())
     /// ```
     ///

@@ -55,7 +55,7 @@ impl Candidates {
         for arch in Arch::ALL {
             candidates.add(Word::ARCH, [arch.token()]);
             if candidates.is_compared(arch.token()) {
-                candidates.add(Word::NR, arch.calls().map(|(nr, _)| nr));
+                candidates.add(Word::NR, arch.syscalls().map(|(nr, _)| nr));
             }
         }
         for values in &mut candidates.words {
@@ -93,7 +93,7 @@ impl Candidates {
         for section in policy.sections() {
             self.add(Word::ARCH, [section.token()]);
             for rule in &section.rules {
-                self.add(Word::NR, rule.calls.ranges().iter().flat_map(|(a, b)| [*a, *b]));
+                self.add(Word::NR, rule.syscalls.ranges().iter().flat_map(|(a, b)| [*a, *b]));
                 rule.when.for_each_test(&mut |test| {
                     for value in [test.value, test.value | !test.mask, test.mask, !test.mask] {
                         self.add(test.field.low_word(), [value as u32]);
@@ -137,7 +137,7 @@ impl Candidates {
     pub(super) fn rules(&self, policy: &Policy, visit: &mut impl FnMut(SeccompData)) {
         for section in policy.sections() {
             for rule in &section.rules {
-                for nr in rule.calls.ranges().iter().flat_map(|(first, last)| [*first, *last]) {
+                for nr in rule.syscalls.ranges().iter().flat_map(|(first, last)| [*first, *last]) {
                     let start = SeccompData { nr, arch: section.token(), ..SeccompData::default() };
                     at_tests(rule, start, visit);
                 }
@@ -217,12 +217,12 @@ fn sorted(values: impl Iterator<Item = u32>) -> Vec<u32> {
 /// Variations of a syscall that reaches a branch: in each word that the branch depends on, every bit flipped, the constant
 /// and its neighbours, and changes of the other half of the argument.
 pub(super) fn around(insn: Insn, words: Words, data: SeccompData) -> Vec<SeccompData> {
-    let mut calls = Vec::new();
+    let mut syscalls = Vec::new();
     for word in Word::all().filter(|word| words >> word.index() & 1 == 1) {
         let mut put = |word: Word, value: u32| {
             let mut other = data;
             other.set_word(word, value);
-            calls.push(other);
+            syscalls.push(other);
         };
         let value = data.word(word);
         let k = if insn.op.uses_k() { insn.k } else { value };
@@ -242,7 +242,7 @@ pub(super) fn around(insn: Insn, words: Words, data: SeccompData) -> Vec<Seccomp
             put(word, value ^ 1 << bit);
         }
     }
-    calls
+    syscalls
 }
 
 /// The words that each branch or computation depends on.

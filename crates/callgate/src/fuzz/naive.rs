@@ -9,7 +9,7 @@
 use callgate_bpf::data::{Endian, Word};
 use callgate_bpf::verdict::Verdict;
 use callgate_bpf::{Insn, MAX_INSNS, Op, Program};
-use callgate_proof::policy::{CallSet, Cmp, Condition, Policy, Section, Shape, Test};
+use callgate_proof::policy::{Cmp, Condition, Policy, Section, Shape, SyscallSet, Test};
 
 /// The error for a policy whose plain program is too long for the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,10 +36,10 @@ impl std::error::Error for TooLong {}
 ///
 /// ```
 /// use callgate::fuzz::plain_program;
-/// use callgate::policy::{CallSet, Condition, Policy, Rule, Section};
+/// use callgate::policy::{SyscallSet, Condition, Policy, Rule, Section};
 /// use callgate::{Arch, SeccompData, Verdict};
 ///
-/// let rule = |nr| Rule { calls: CallSet::one(nr), when: Condition::always(), verdict: Verdict::ALLOW };
+/// let rule = |nr| Rule { syscalls: SyscallSet::one(nr), when: Condition::always(), verdict: Verdict::ALLOW };
 /// let section = Section::new(Arch::X86_64, vec![rule(0), rule(2)], Verdict::errno(1));
 /// let policy = Policy::new(vec![section], Verdict::KILL_PROCESS)?;
 /// let program = plain_program(&policy)?;
@@ -130,7 +130,7 @@ impl Writer {
         let mut next = self.push(Op::RetK, section.default.0);
         for rule in section.rules.iter().rev() {
             let body = self.rule_body(&rule.when, rule.verdict, next);
-            next = self.numbers(&rule.calls, body, next);
+            next = self.numbers(&rule.syscalls, body, next);
         }
         next
     }
@@ -141,9 +141,9 @@ impl Writer {
     }
 
     /// Branches to `inside` for the numbers of the set.
-    fn numbers(&mut self, calls: &CallSet, inside: Place, outside: Place) -> Place {
+    fn numbers(&mut self, syscalls: &SyscallSet, inside: Place, outside: Place) -> Place {
         let mut next = outside;
-        for &(first, last) in calls.ranges().iter().rev() {
+        for &(first, last) in syscalls.ranges().iter().rev() {
             next = if first == last {
                 self.branch(Op::JeqK, first, inside, next)
             } else {

@@ -15,7 +15,7 @@ pub struct Report {
     /// Contradictions between the diagram and the interpreter about what is executed.
     pub contradictions: Vec<Contradiction>,
     /// The number of syscalls that were run.
-    pub calls: u64,
+    pub syscalls: u64,
     /// The distinct syscalls, in order; only the first few hundred thousand.
     pub kept: Vec<SeccompData>,
     /// The seed of the random choices.
@@ -73,7 +73,7 @@ pub struct Comparison {
     /// The form that is compared with it.
     pub right: String,
     /// The number of syscalls.
-    pub calls: u64,
+    pub syscalls: u64,
     /// The number of syscalls for which they differ.
     pub mismatches: u64,
     /// The first mismatch.
@@ -94,12 +94,18 @@ pub struct Mismatch {
 impl Comparison {
     /// A comparison without syscalls so far.
     pub fn new(left: impl Into<String>, right: impl Into<String>) -> Comparison {
-        Comparison { left: left.into(), right: right.into(), calls: 0, mismatches: 0, first: None }
+        Comparison {
+            left: left.into(),
+            right: right.into(),
+            syscalls: 0,
+            mismatches: 0,
+            first: None,
+        }
     }
 
     /// Counts a syscall with the verdicts of both forms.
     pub fn add(&mut self, data: &SeccompData, left: Verdict, right: Verdict) {
-        self.calls += 1;
+        self.syscalls += 1;
         if left != right {
             self.mismatches += 1;
             self.first.get_or_insert(Mismatch { data: *data, left, right });

@@ -42,7 +42,7 @@ struct Search<'a> {
     contradictions: Vec<Contradiction>,
     known: HashSet<SeccompData>,
     kept: Vec<SeccompData>,
-    calls: u64,
+    syscalls: u64,
 }
 
 impl<'a> Search<'a> {
@@ -68,7 +68,7 @@ impl<'a> Search<'a> {
             contradictions: Vec::new(),
             known: HashSet::default(),
             kept: Vec::new(),
-            calls: 0,
+            syscalls: 0,
         }
     }
 
@@ -79,41 +79,41 @@ impl<'a> Search<'a> {
         let Input { policy, programs, arches, endian } = *self.input;
         let candidates =
             Candidates::new(policy, programs.iter().map(|one| &one.program), arches, endian);
-        candidates.sweep(&mut |data| self.call(data));
+        candidates.sweep(&mut |data| self.syscall(data));
         if let Some(policy) = policy {
-            candidates.rules(policy, &mut |data| self.call(data));
+            candidates.rules(policy, &mut |data| self.syscall(data));
         }
         self.reach_unexecuted();
         self.around_branches();
         let some = self.witnesses();
-        candidates.cross(&some, CROSSED, &mut |data| self.call(data));
+        candidates.cross(&some, CROSSED, &mut |data| self.syscall(data));
         let mut rng = Rng::new(self.options.seed);
         let near = self.kept.clone();
         for _ in 0..self.options.runs {
-            if self.calls % PROGRESS_INTERVAL == 0 && !(self.progress)(self.calls) {
+            if self.syscalls % PROGRESS_INTERVAL == 0 && !(self.progress)(self.syscalls) {
                 break;
             }
-            self.call_again(candidates.random(&near, &mut rng));
+            self.run_again(candidates.random(&near, &mut rng));
         }
         self.report()
     }
 
     /// Runs all forms for a syscall that was not run before.
-    fn call(&mut self, data: SeccompData) {
+    fn syscall(&mut self, data: SeccompData) {
         if self.kept.len() < KEPT {
             if self.known.insert(data) {
                 self.kept.push(data);
-                self.call_again(data);
+                self.run_again(data);
             }
         } else if !self.known.contains(&data) {
-            self.call_again(data);
+            self.run_again(data);
         }
     }
 
-    fn call_again(&mut self, data: SeccompData) {
-        self.calls += 1;
-        if self.calls % PROGRESS_INTERVAL == 0 {
-            let _ = (self.progress)(self.calls);
+    fn run_again(&mut self, data: SeccompData) {
+        self.syscalls += 1;
+        if self.syscalls % PROGRESS_INTERVAL == 0 {
+            let _ = (self.progress)(self.syscalls);
         }
         let endian = self.input.endian;
         let mut reference = self.input.policy.map(|policy| policy.evaluate(&data));
@@ -149,7 +149,7 @@ impl<'a> Search<'a> {
                     continue;
                 }
                 if let Some(data) = example(reach.insn(index)) {
-                    self.call(data);
+                    self.syscall(data);
                 }
             }
             for side in edges(&subject.program) {
@@ -157,7 +157,7 @@ impl<'a> Search<'a> {
                     continue;
                 }
                 let Some(data) = example(reach.side(side.index, side.holds)) else { continue };
-                self.call(data);
+                self.syscall(data);
                 if self.taken_by(number, side).is_none() {
                     let name = subject.name.clone();
                     let taken = false;
@@ -170,11 +170,11 @@ impl<'a> Search<'a> {
 
     /// For each edge of each branch, a syscall that takes it.
     fn witnesses(&self) -> Vec<SeccompData> {
-        let mut calls = Vec::new();
+        let mut syscalls = Vec::new();
         for (number, subject) in self.input.programs.iter().enumerate().rev() {
-            calls.extend(edges(&subject.program).filter_map(|side| self.taken_by(number, side)));
+            syscalls.extend(edges(&subject.program).filter_map(|side| self.taken_by(number, side)));
         }
-        calls
+        syscalls
     }
 
     fn taken_by(&self, number: usize, side: Edge) -> Option<SeccompData> {
@@ -195,7 +195,7 @@ impl<'a> Search<'a> {
                     continue;
                 };
                 for data in around(insn, words, data).into_iter().take(max_variations.max(8)) {
-                    self.call(data);
+                    self.syscall(data);
                 }
             }
         }
@@ -213,7 +213,7 @@ impl<'a> Search<'a> {
             coverage,
             comparisons: self.comparisons,
             contradictions: self.contradictions,
-            calls: self.calls,
+            syscalls: self.syscalls,
             kept: self.kept,
             seed: self.options.seed,
         }

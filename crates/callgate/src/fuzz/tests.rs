@@ -9,7 +9,7 @@ use callgate_bpf::{Arch, Endian, Program};
 use callgate_bpf::{Insn, Op, arbitrary};
 use callgate_proof::diagram::Budget;
 use callgate_proof::policy::Policy;
-use callgate_proof::policy::{CallSet, Cmp, Condition, Field, Rule, Section, Test};
+use callgate_proof::policy::{Cmp, Condition, Field, Rule, Section, SyscallSet, Test};
 
 fn report(policy: Option<&Policy>, programs: &[Subject], endian: Endian) -> Report {
     let input = Input { policy, programs, arches: &[Arch::X86_64], endian };
@@ -22,20 +22,20 @@ fn policy() -> Policy {
     let low = |arg, mask, value| {
         Condition::test(Test::masked_eq(Field::arg_low(arg).unwrap(), mask, value))
     };
-    let rule = |calls, when, verdict| Rule { calls, when, verdict };
+    let rule = |syscalls, when, verdict| Rule { syscalls, when, verdict };
     let both = Condition::all([test(0, Cmp::Ge, 0x1_0000_0003), test(0, Cmp::Lt, 0x5_0000_0000)]);
     let rules = vec![
-        rule(CallSet::from_ranges([(0, 4), (9, 9)]), Condition::always(), Verdict::ALLOW),
-        rule(CallSet::one(41), test(0, Cmp::Le, 3), Verdict::ALLOW),
-        rule(CallSet::one(41), low(1, 0xf0, 0x20), Verdict::errno(7)),
-        rule(CallSet::range(41, 44), both, Verdict::LOG),
+        rule(SyscallSet::from_ranges([(0, 4), (9, 9)]), Condition::always(), Verdict::ALLOW),
+        rule(SyscallSet::one(41), test(0, Cmp::Le, 3), Verdict::ALLOW),
+        rule(SyscallSet::one(41), low(1, 0xf0, 0x20), Verdict::errno(7)),
+        rule(SyscallSet::range(41, 44), both, Verdict::LOG),
         rule(
-            CallSet::one(56),
+            SyscallSet::one(56),
             Condition::any([test(2, Cmp::Ne, 6), low(3, 1, 1)]),
             Verdict::trace(5),
         ),
-        rule(CallSet::one(57), Condition::never(), Verdict::ALLOW),
-        rule(CallSet::one(58), test(5, Cmp::Gt, 1 << 40), Verdict::KILL_PROCESS),
+        rule(SyscallSet::one(57), Condition::never(), Verdict::ALLOW),
+        rule(SyscallSet::one(58), test(5, Cmp::Gt, 1 << 40), Verdict::KILL_PROCESS),
     ];
     let section = Section::new(Arch::X86_64, rules, Verdict::errno(1));
     Policy::new(vec![section], Verdict::KILL_PROCESS).unwrap()
@@ -58,8 +58,8 @@ fn forms_of_a_policy_agree_and_are_executed_everywhere() {
     // The rule that never applies is dead code in the plain program only.
     assert_eq!(report.coverage[0].dead_insns.len(), 1, "{:?}", report.coverage);
     assert_eq!(report.coverage[1].dead_insns, []);
-    assert!(report.comparisons.iter().all(|one| one.calls == report.calls));
-    assert!(report.calls > Options::default().runs);
+    assert!(report.comparisons.iter().all(|one| one.syscalls == report.syscalls));
+    assert!(report.syscalls > Options::default().runs);
 }
 
 /// Every program with one changed instruction and another meaning is found, with a witness.
@@ -199,7 +199,7 @@ fn the_same_seed_gives_the_same_syscalls() {
         fuzz(&input, &Options { seed, ..Options::default() }, &mut |_| true)
     };
     assert_eq!(run(7).kept, run(7).kept);
-    assert_eq!(run(7).calls, run(8).calls);
+    assert_eq!(run(7).syscalls, run(8).syscalls);
 }
 
 proptest! {

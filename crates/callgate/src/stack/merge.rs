@@ -16,7 +16,7 @@ pub struct Merged {
     pub compiled: Compiled,
     /// The number of concrete syscalls for which the stack and the program were compared: one for each
     /// combination of verdicts.
-    pub calls_run: usize,
+    pub syscalls_compared: usize,
 }
 
 /// Merges a stack into one program with the same verdict, including its data, for every syscall. The syscalls of `arches`
@@ -47,7 +47,7 @@ pub fn merge_observed(
             return Err(CompileError::not_equal(*data).into());
         }
     }
-    Ok(Merged { compiled, calls_run: examples.len() })
+    Ok(Merged { compiled, syscalls_compared: examples.len() })
 }
 
 /// The function of a stack, computed as in the kernel's loop: newest filter first. Adds to `examples` a syscall for each
@@ -81,7 +81,7 @@ pub(super) fn check_iteration(
 ) -> Result<Vec<SeccompData>, CompileError> {
     let mut examples = Vec::new();
     for ([kept, next, result], data) in store.verdict_combinations(funcs)? {
-        if result != kept.or_more_severe(next) {
+        if result != kept.or_higher_precedence(next) {
             return Err(CompileError::not_equal(data));
         }
         examples.push(data);

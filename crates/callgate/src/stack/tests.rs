@@ -82,5 +82,5 @@ fn wrong_iterations_are_found() {
         assert!(check_iteration(&mut store, bad).is_err(), "{bad:?}");
     }
     let merged = merge(&stack, &[], &Options::default()).unwrap();
-    assert_eq!((merged.compiled.program, merged.calls_run), (newer.clone(), 2));
+    assert_eq!((merged.compiled.program, merged.syscalls_compared), (newer.clone(), 2));
 }

@@ -2,9 +2,14 @@
 
 use std::error::Error as _;
 
+use callgate::bpf::diagnostic::Position;
+use callgate::codegen::Weights;
+use callgate::trace::generate::{self, Draft, GenerateOptions};
+use callgate::trace::recording::Recording;
+use callgate::trace::{counts, read};
 use callgate::{
-    Arch, BuildError, Error, ErrorKind, Expr, Filter, FilterBuilder, Result, Syscall, Verdict, arg,
-    instruction_pointer,
+    Arch, BuildError, Endian, Error, ErrorKind, Expr, Filter, FilterBuilder, Result, Syscall,
+    Verdict, arg, instruction_pointer,
 };
 
 fn x86_64() -> FilterBuilder {
@@ -264,6 +269,41 @@ fn one_error_for_all_that_can_fail() {
     assert!(error.to_string().contains("SCMP_ACT_NONE"), "{error}");
     assert_eq!(error.position().map(|position| position.line), Some(3));
     assert!(error.source().unwrap().is::<callgate::bpf::diagnostic::Diagnostics>());
+
+    fn read_counts() -> Result<Weights> {
+        let counted = counts::read("read 12\nreda 7\nwrite x\n", Arch::X86_64, true)?;
+        Ok(Weights::of(counted.counts)?)
+    }
+    let error = read_counts().unwrap_err();
+    assert_eq!(error.position(), Some(Position { line: 2, column: 1 }), "{error}");
+    let lines: Vec<String> = error.to_string().lines().map(str::to_owned).collect();
+    assert!(lines[0].starts_with("2:1: ") && lines[0].contains("reda"), "{error}");
+    assert!(lines.iter().any(|line| line.starts_with("3:")), "{error}");
+
+    fn read_recording() -> Result<Recording> {
+        let options = read::ReadOptions { arch: Arch::X86_64, strict: false, partial: false };
+        Ok(read::read("{\"callgate\": \"recording\",\n \"version\": 1}", &options)?.recording)
+    }
+    let error = read_recording().unwrap_err();
+    assert_eq!(error.position(), Some(Position { line: 1, column: 1 }), "{error}");
+
+    fn read_program() -> Result<Vec<callgate::bpf::RawInsn>> {
+        Ok(callgate::bpf::text::parse("ld [0]\njeq 1\nret ALOW\n", Endian::Little)?)
+    }
+    let error = read_program().unwrap_err();
+    assert_eq!(error.position().map(|position| position.line), Some(2), "{error}");
+    assert!(error.to_string().contains("\n3:"), "{error}");
+
+    fn weigh() -> Result<Weights> {
+        Ok(Weights::counts([("read".to_owned(), -1.0)])?)
+    }
+    assert!(matches!(weigh().unwrap_err().kind(), ErrorKind::Weight(_)));
+
+    fn no_profile() -> Result<Draft> {
+        Ok(generate::generate(&[], &GenerateOptions::default())?)
+    }
+    let error = no_profile().unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Generate(_)) && error.help().is_some(), "{error}");
 
     fn compile() -> Result<()> {
         let scattered = |value: u32| u64::from(value.wrapping_mul(0x9e37_79b1));

@@ -70,7 +70,7 @@ fn a_name_is_a_rule_where_the_syscall_exists() {
     let filter = filter.build().unwrap();
     for arch in arches {
         let mut allowed = 0;
-        for (nr, name) in arch.calls() {
+        for (nr, name) in arch.syscalls() {
             let expected = ["read", "waitpid", "open"].contains(&name);
             let verdict = filter.verdict(arch, nr, NONE);
             assert_eq!(verdict == Verdict::ALLOW, expected, "{name} on {arch}");
@@ -99,7 +99,10 @@ fn a_name_covers_the_multiplexer() {
     let through = |sub_call| of(&filter, "socketcall", sub_call);
     // SYS_SOCKET, SYS_BIND and SYS_ACCEPT, which has no number of its own.
     assert_eq!([1, 2, 5].map(through), [allow, kill, allow]);
-    assert_eq!([13, 1 << 16 | 13, 14].map(|call| of(&filter, "ipc", call)), [allow, allow, kill]);
+    assert_eq!(
+        [13, 1 << 16 | 13, 14].map(|syscall| of(&filter, "ipc", syscall)),
+        [allow, allow, kill]
+    );
     let direct = build(&[Syscall::name("socket").direct()]);
     assert_eq!((of(&direct, "socket", 9), of(&direct, "socketcall", 1)), (allow, kill));
     // Without a multiplexer there is nothing more to cover.
@@ -127,7 +130,7 @@ fn numbers_are_taken_in_every_form() {
 }
 
 #[test]
-fn a_less_severe_rule_after_an_unconditional_one_has_no_effect() {
+fn a_rule_of_lower_precedence_after_an_unconditional_one_has_no_effect() {
     let builder = Filter::builder(Arch::X86_64).deny(["ptrace"]).unwrap();
     let filter = builder.allow(["read", "ptrace", "read"]).unwrap().build().unwrap();
     assert_eq!(filter.verdict(Arch::X86_64, 101, NONE), Verdict::errno(1));
@@ -158,7 +161,7 @@ fn what_is_compiled_means_what_was_built() {
     let values = [0, 1, 3, 5, 6, 0xffff_ffff, 1 << 32 | 3, u64::MAX];
     let mut denied = 0;
     for arch in arches {
-        for (nr, _) in arch.calls() {
+        for (nr, _) in arch.syscalls() {
             for (a, b) in values.iter().flat_map(|a| values.map(|b| (*a, b))) {
                 let args = [a, b, 0, 0, 0, 0];
                 let data = SeccompData { nr, arch: arch.token(), args, ..Default::default() };

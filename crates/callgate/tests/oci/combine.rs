@@ -3,7 +3,7 @@
 use callgate::Arch;
 use callgate::frontend::oci::Dialect;
 
-use crate::support::{args, call, entry, errors, on, options, read, text, verdict_of, warnings};
+use crate::support::{args, entry, errors, on, options, read, syscall, text, verdict_of, warnings};
 
 #[test]
 fn every_action_has_its_verdict() {
@@ -23,8 +23,8 @@ fn every_action_has_its_verdict() {
     ];
     for (action, more, verdict) in expected {
         let profile = read(&[entry("getpid", action, more)], &options(Dialect::Runc));
-        assert_eq!(call(&profile, "getpid", &[]), verdict, "{action} {more}");
-        assert_eq!(call(&profile, "getppid", &[]), "ERRNO(EPERM)");
+        assert_eq!(syscall(&profile, "getpid", &[]), verdict, "{action} {more}");
+        assert_eq!(syscall(&profile, "getppid", &[]), "ERRNO(EPERM)");
     }
 }
 
@@ -44,10 +44,14 @@ fn every_comparison_is_unsigned_and_64_bits_wide() {
         let entries = [entry("openat", "ALLOW", &args(&[condition]))];
         let profile = read(&entries, &options(Dialect::Runc));
         for value in holds {
-            assert_eq!(call(&profile, "openat", &[7, *value]), "ALLOW", "{condition} {value:#x}");
+            assert_eq!(
+                syscall(&profile, "openat", &[7, *value]),
+                "ALLOW",
+                "{condition} {value:#x}"
+            );
         }
         for value in fails {
-            let verdict = call(&profile, "openat", &[7, *value]);
+            let verdict = syscall(&profile, "openat", &[7, *value]);
             assert_eq!(verdict, "ERRNO(EPERM)", "{condition} {value:#x}");
         }
     }
@@ -66,7 +70,7 @@ fn conditions_of_one_entry_must_all_hold_and_entries_add_up() {
         ([0, 2, 0], "ERRNO(EPERM)"),
         ([0, 0, 9], "ALLOW"),
     ] {
-        assert_eq!(call(&profile, "fcntl", &given), verdict, "{given:?}");
+        assert_eq!(syscall(&profile, "fcntl", &given), verdict, "{given:?}");
     }
 }
 
@@ -74,7 +78,7 @@ fn conditions_of_one_entry_must_all_hold_and_entries_add_up() {
 fn null_and_empty_args_are_no_condition() {
     for given in ["\"args\": null", "\"args\": []", ""] {
         let profile = read(&[entry("dup", "ALLOW", given)], &options(Dialect::Runc));
-        assert_eq!(call(&profile, "dup", &[3]), "ALLOW");
+        assert_eq!(syscall(&profile, "dup", &[3]), "ALLOW");
     }
 }
 
@@ -89,8 +93,8 @@ fn the_first_unconditional_rule_of_a_syscall_decides_it() {
         ([kill, conditional, allow], "KILL_THREAD"),
     ] {
         let profile = read(&entries, &options(Dialect::Runc));
-        assert_eq!(call(&profile, "dup", &[1]), verdict);
-        assert_eq!(call(&profile, "dup", &[2]), verdict);
+        assert_eq!(syscall(&profile, "dup", &[1]), verdict);
+        assert_eq!(syscall(&profile, "dup", &[2]), verdict);
         assert_eq!(warnings(&profile).len(), 2, "{:?}", warnings(&profile));
     }
 }
@@ -103,8 +107,8 @@ fn entries_with_the_default_verdict_are_skipped() {
         entry("dup", "ALLOW", &args(&["0 EQ 1"])),
     ];
     let profile = read(&entries, &options(Dialect::Runc));
-    assert_eq!(call(&profile, "dup", &[1]), "ALLOW");
-    assert_eq!(call(&profile, "dup", &[2]), "ERRNO(EPERM)");
+    assert_eq!(syscall(&profile, "dup", &[1]), "ALLOW");
+    assert_eq!(syscall(&profile, "dup", &[2]), "ERRNO(EPERM)");
     assert_eq!(warnings(&profile), [""; 0]);
 }
 
@@ -125,7 +129,7 @@ fn where_conditions_overlap_the_precedence_of_libseccomp_decides() {
             [entry("dup2", "LOG", &args(first)), entry("dup2", "ALLOW", &args(second))];
         for _ in 0..2 {
             let profile = read(&entries, &options(Dialect::Runc));
-            assert_eq!(call(&profile, "dup2", given), "LOG", "{first:?} {second:?}");
+            assert_eq!(syscall(&profile, "dup2", given), "LOG", "{first:?} {second:?}");
             entries.reverse();
         }
     }
@@ -145,7 +149,7 @@ fn of_conditions_of_equal_rank_the_first_one_decides() {
             let entries =
                 [entry("dup2", "LOG", &args(&[first])), entry("dup2", "ALLOW", &args(&[second]))];
             let profile = read(&entries, &options(Dialect::Runc));
-            assert_eq!(call(&profile, "dup2", &[given]), "LOG", "{first} {second}");
+            assert_eq!(syscall(&profile, "dup2", &[given]), "LOG", "{first} {second}");
         }
     }
 }
@@ -155,7 +159,7 @@ fn a_longer_condition_has_no_effect_after_its_prefix_and_conflicts_before_it() {
     let short = entry("dup2", "ALLOW", &args(&["0 EQ 1"]));
     let long = entry("dup2", "LOG", &args(&["0 EQ 1", "1 EQ 2"]));
     let profile = read(&[short.clone(), long.clone()], &options(Dialect::Runc));
-    assert_eq!(call(&profile, "dup2", &[1, 2]), "ALLOW");
+    assert_eq!(syscall(&profile, "dup2", &[1, 2]), "ALLOW");
     assert_eq!(
         warnings(&profile),
         ["this rule for `dup2` has no effect: the rule for `dup2` at 1:61 gives ALLOW whenever \
@@ -173,14 +177,14 @@ fn a_condition_with_more_comparisons_than_another_has_no_effect() {
     let narrow = |action| entry("dup2", action, &args(&["0 EQ 1", "1 EQ 2"]));
     for entries in [[wide.clone(), narrow("LOG")], [narrow("LOG"), wide.clone()]] {
         let profile = read(&entries, &options(Dialect::Runc));
-        assert_eq!(call(&profile, "dup2", &[1, 2]), "ALLOW");
+        assert_eq!(syscall(&profile, "dup2", &[1, 2]), "ALLOW");
         assert!(warnings(&profile)[0].starts_with("this rule for `dup2` has no effect"));
     }
     // With the same verdict it is dropped, and no longer conflicts with its prefix.
     let prefix = entry("dup2", "LOG", &args(&["0 EQ 1"]));
     let profile = read(&[wide, narrow("ALLOW"), prefix], &options(Dialect::Runc));
-    assert_eq!(call(&profile, "dup2", &[1, 2]), "ALLOW");
-    assert_eq!(call(&profile, "dup2", &[1, 3]), "LOG");
+    assert_eq!(syscall(&profile, "dup2", &[1, 2]), "ALLOW");
+    assert_eq!(syscall(&profile, "dup2", &[1, 3]), "LOG");
     assert_eq!(warnings(&profile), [""; 0]);
 }
 
@@ -412,7 +416,7 @@ fn crun_uses_six_conditions() {
         (Dialect::Oci, "ERRNO(EPERM)", "ERRNO(EPERM)"),
     ] {
         let profile = read(&entries, &options(dialect));
-        assert_eq!(call(&profile, "dup2", &[1, 1, 1, 1, 1, 1]), all, "{dialect}");
-        assert_eq!(call(&profile, "dup2", &[0, 0, 0, 0, 0, 2]), one, "{dialect}");
+        assert_eq!(syscall(&profile, "dup2", &[1, 1, 1, 1, 1, 1]), all, "{dialect}");
+        assert_eq!(syscall(&profile, "dup2", &[0, 0, 0, 0, 0, 2]), one, "{dialect}");
     }
 }

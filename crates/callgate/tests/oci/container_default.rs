@@ -6,10 +6,10 @@ use callgate::Arch;
 use callgate::diagram::Store;
 use callgate::frontend::oci::{self, Dialect, ReadOptions};
 use callgate::frontend::{CONTAINER_DEFAULT, CapSet, Profile, container_default};
-use callgate::policy::{CallSet, Cmp, Condition, Field, Policy, Rule, Test};
+use callgate::policy::{Cmp, Condition, Field, Policy, Rule, SyscallSet, Test};
 use callgate::syscalls::{KernelVersion, facts, known_names};
 
-use crate::support::{call, lines, on, verdict_of};
+use crate::support::{lines, on, syscall, verdict_of};
 
 const LINUX: KernelVersion = KernelVersion { major: 6, minor: 18 };
 
@@ -70,7 +70,7 @@ fn by_default_ordinary_syscalls_are_allowed_and_those_that_affect_the_host_are_n
         "mount_setattr",
     ] {
         let expected = if name == "mount_setattr" { "ERRNO(EPERM)" } else { "ALLOW" };
-        assert_eq!(call(&profile, name, &[]), expected, "{name}");
+        assert_eq!(syscall(&profile, name, &[]), expected, "{name}");
     }
     for name in [
         "mount",
@@ -88,9 +88,9 @@ fn by_default_ordinary_syscalls_are_allowed_and_those_that_affect_the_host_are_n
         "syslog",
         "swapon",
     ] {
-        assert_eq!(call(&profile, name, &[]), "ERRNO(EPERM)", "{name}");
+        assert_eq!(syscall(&profile, name, &[]), "ERRNO(EPERM)", "{name}");
     }
-    assert_eq!(call(&profile, "clone3", &[]), "ERRNO(ENOSYS)");
+    assert_eq!(syscall(&profile, "clone3", &[]), "ERRNO(ENOSYS)");
     assert_eq!(verdict_of(&profile.policy, Arch::X86_64, 600, &[]), "ERRNO(ENOSYS)");
 }
 
@@ -122,7 +122,7 @@ fn namespaces_sockets_and_personalities_are_distinguished() {
         ("personality", 0x4_0000, "ERRNO(EPERM)"),
         ("personality", 0x40_0000, "ERRNO(EPERM)"),
     ] {
-        assert_eq!(call(&profile, name, &[given]), verdict, "{name} {given:#x}");
+        assert_eq!(syscall(&profile, name, &[given]), verdict, "{name} {given:#x}");
     }
     // On IBM Z the flags of clone are the second argument.
     let profile = container_default(&ReadOptions::new(Arch::S390x, LINUX)).unwrap();
@@ -154,20 +154,20 @@ fn capabilities_allow_their_groups() {
         ("CAP_NET_RAW", "socket", 17),
         ("CAP_NET_ADMIN", "socket", 31),
     ] {
-        assert_eq!(call(&with_caps(caps), name, &[given]), "ALLOW", "{caps} {name}");
-        assert_ne!(call(&with_caps("none"), name, &[given]), "ALLOW", "none {name}");
+        assert_eq!(syscall(&with_caps(caps), name, &[given]), "ALLOW", "{caps} {name}");
+        assert_ne!(syscall(&with_caps("none"), name, &[given]), "ALLOW", "none {name}");
     }
     for name in ["kexec_load", "swapon", "keyctl", "io_uring_setup"] {
-        assert_eq!(call(&with_caps("all"), name, &[]), "ERRNO(EPERM)", "{name}");
+        assert_eq!(syscall(&with_caps("all"), name, &[]), "ERRNO(EPERM)", "{name}");
     }
 }
 
 #[test]
 fn tracing_needs_a_kernel_that_filters_after_the_tracer() {
     let mut options = ReadOptions::new(Arch::X86_64, KernelVersion { major: 4, minor: 7 });
-    assert_eq!(call(&container_default(&options).unwrap(), "ptrace", &[]), "ERRNO(EPERM)");
+    assert_eq!(syscall(&container_default(&options).unwrap(), "ptrace", &[]), "ERRNO(EPERM)");
     options.kernel = KernelVersion { major: 4, minor: 8 };
-    assert_eq!(call(&container_default(&options).unwrap(), "ptrace", &[]), "ALLOW");
+    assert_eq!(syscall(&container_default(&options).unwrap(), "ptrace", &[]), "ALLOW");
 }
 
 /// The syscalls that `docs/by-descriptor.json` permits only for descriptors below 65,536.
@@ -218,7 +218,7 @@ fn the_profile_by_descriptor_differs_only_by_descriptors() {
         let sections = whole.sections().iter().map(|section| {
             let denied = section.arches().flat_map(|arch| {
                 BY_DESCRIPTOR.iter().filter_map(move |name| arch.number(name)).map(|nr| Rule {
-                    calls: CallSet::one(nr),
+                    syscalls: SyscallSet::one(nr),
                     when: Condition::test(limit),
                     verdict: section.default,
                 })

@@ -3,7 +3,7 @@
 use callgate::Arch;
 use callgate::frontend::oci::{self, Dialect};
 
-use crate::support::{args, call, entry, errors, lines, options, read, text, warnings};
+use crate::support::{args, entry, errors, lines, options, read, syscall, text, warnings};
 
 #[test]
 fn a_repeated_index_means_all_in_the_specification_and_any_in_the_runtimes() {
@@ -12,7 +12,7 @@ fn a_repeated_index_means_all_in_the_specification_and_any_in_the_runtimes() {
         let profile = read(&entries, &options(dialect));
         let or = if dialect == Dialect::Oci { "ERRNO(EPERM)" } else { "ALLOW" };
         for (given, verdict) in [([4, 7], "ALLOW"), ([9, 0], or), ([0, 0], or), ([4, 0], or)] {
-            assert_eq!(call(&profile, "dup2", &given), verdict, "{dialect} {given:?}");
+            assert_eq!(syscall(&profile, "dup2", &given), verdict, "{dialect} {given:?}");
         }
         assert!(warnings(&profile)[0].starts_with(
             "argument 0 is compared more than once in this \
@@ -28,8 +28,8 @@ fn a_datum_outside_its_mask_never_matches_or_is_masked() {
     for dialect in Dialect::ALL {
         let profile = read(&entries, &options(dialect));
         let masked = if dialect == Dialect::Oci { "ERRNO(EPERM)" } else { "ALLOW" };
-        assert_eq!(call(&profile, "dup2", &[0x35]), masked, "{dialect}");
-        assert_eq!(call(&profile, "dup2", &[0x4f]), "ERRNO(EPERM)", "{dialect}");
+        assert_eq!(syscall(&profile, "dup2", &[0x35]), masked, "{dialect}");
+        assert_eq!(syscall(&profile, "dup2", &[0x4f]), "ERRNO(EPERM)", "{dialect}");
         assert!(warnings(&profile)[0].contains("0x3f has bits outside the mask 0xf0: 0xf"));
     }
 }
@@ -43,7 +43,7 @@ fn an_errno_for_an_action_without_one_is_an_error_in_oci_crun_and_podman() {
             assert_eq!(given, ["SCMP_ACT_ALLOW does not take an errno"], "{dialect}");
         } else {
             let profile = read(&entries, &options(dialect));
-            assert_eq!(call(&profile, "dup", &[]), "ALLOW");
+            assert_eq!(syscall(&profile, "dup", &[]), "ALLOW");
             assert_eq!(
                 warnings(&profile),
                 ["SCMP_ACT_ALLOW does not take an errno; it is ignored"]
@@ -60,18 +60,18 @@ fn errno_names_are_read_by_podman_only() {
         entry("dup3", "ERRNO", "\"errnoRet\": 7, \"errno\": \"\""),
     ];
     let profile = read(&entries, &options(Dialect::Podman));
-    assert_eq!(call(&profile, "dup", &[]), "ERRNO(ENOSYS)");
-    assert_eq!(call(&profile, "dup2", &[]), "ERRNO(ENOMSG)");
-    assert_eq!(call(&profile, "dup3", &[]), "ERRNO(E2BIG)");
+    assert_eq!(syscall(&profile, "dup", &[]), "ERRNO(ENOSYS)");
+    assert_eq!(syscall(&profile, "dup2", &[]), "ERRNO(ENOMSG)");
+    assert_eq!(syscall(&profile, "dup3", &[]), "ERRNO(E2BIG)");
     let docker = read(&entries, &options(Dialect::Docker));
-    assert_eq!(call(&docker, "dup", &[]), "ERRNO(EPERM)");
+    assert_eq!(syscall(&docker, "dup", &[]), "ERRNO(EPERM)");
     assert_eq!(warnings(&docker)[0], "`errno` is ignored: it is a key of Podman's profiles");
 
     let default = "{\"defaultAction\": \"SCMP_ACT_ERRNO\", \"defaultErrnoRet\": 1, \
                    \"defaultErrno\": \"EACCES\", \
                    \"syscalls\": [{\"names\": [\"dup\"], \"action\": \"SCMP_ACT_ALLOW\"}]}";
     let profile = oci::read(default, &options(Dialect::Podman)).unwrap();
-    assert_eq!(call(&profile, "close", &[]), "ERRNO(EACCES)");
+    assert_eq!(syscall(&profile, "close", &[]), "ERRNO(EACCES)");
 }
 
 #[test]
@@ -101,8 +101,8 @@ fn older_formats_are_read() {
     let mut options = options(Dialect::Docker);
     options.dialect = None;
     let profile = oci::read(&text(entries), &options).unwrap();
-    assert_eq!(call(&profile, "dup", &[]), "ALLOW");
-    assert_eq!(call(&profile, "dup2", &[]), "LOG");
+    assert_eq!(syscall(&profile, "dup", &[]), "ALLOW");
+    assert_eq!(syscall(&profile, "dup2", &[]), "LOG");
     assert_eq!(warnings(&profile), [""; 0]);
 }
 
@@ -124,7 +124,7 @@ fn a_runtime_configuration_and_a_kubernetes_resource_contain_a_profile() {
         options.dialect = None;
         let read = oci::read(&document, &options).unwrap();
         assert_eq!(read.dialect, Dialect::Runc);
-        assert_eq!(call(&read, "dup", &[]), "ALLOW");
+        assert_eq!(syscall(&read, "dup", &[]), "ALLOW");
         assert_eq!(warnings(&read), [""; 0]);
     }
 }
@@ -146,7 +146,7 @@ fn flags_and_listener_are_returned() {
 fn keys_in_another_case_are_read_where_go_reads_them() {
     let entries = "{\"Names\": [\"dup\"], \"action\": \"SCMP_ACT_ALLOW\"}";
     let profile = oci::read(&text(entries), &options(Dialect::Docker)).unwrap();
-    assert_eq!(call(&profile, "dup", &[]), "ALLOW");
+    assert_eq!(syscall(&profile, "dup", &[]), "ALLOW");
     assert_eq!(warnings(&profile), ["`Names` is read as `names`: Go's JSON decoder ignores case"]);
     let messages = oci::read(&text(entries), &options(Dialect::Crun)).unwrap_err();
     assert!(lines(&messages).contains(

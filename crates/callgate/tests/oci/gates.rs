@@ -5,7 +5,7 @@ use callgate::frontend::CapSet;
 use callgate::frontend::oci::{self, Dialect};
 use callgate::syscalls::KernelVersion;
 
-use crate::support::{call, entry, on, options, read, text, warnings};
+use crate::support::{entry, on, options, read, syscall, text, warnings};
 
 /// Whether the gated entry applies on x86_64 with these capabilities and that kernel.
 fn applies(gate: &str, caps: &str, kernel: &str) -> bool {
@@ -13,7 +13,7 @@ fn applies(gate: &str, caps: &str, kernel: &str) -> bool {
     options.caps = caps.parse::<CapSet>().unwrap();
     options.kernel = kernel.parse::<KernelVersion>().unwrap();
     let entries = [entry("dup", "ALLOW", gate), entry("close", "ALLOW", "")];
-    call(&read(&entries, &options), "dup", &[]) == "ALLOW"
+    syscall(&read(&entries, &options), "dup", &[]) == "ALLOW"
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn arches_refer_to_the_main_architecture_on_all_architectures_of_the_filter() {
 fn podman_ignores_min_kernel() {
     let entries = [entry("dup", "ALLOW", "\"includes\": {\"minKernel\": \"99.0\"}")];
     let profile = read(&entries, &options(Dialect::Podman));
-    assert_eq!(call(&profile, "dup", &[]), "ALLOW");
+    assert_eq!(syscall(&profile, "dup", &[]), "ALLOW");
     assert_eq!(warnings(&profile), ["`minKernel` is ignored: it is a key of Docker's profiles"]);
 }
 
@@ -86,7 +86,7 @@ fn the_other_dialects_ignore_gates() {
     let entries = [entry("dup", "ALLOW", "\"includes\": {\"caps\": [\"CAP_BPF\"]}")];
     for dialect in [Dialect::Oci, Dialect::Runc, Dialect::Crun] {
         let profile = read(&entries, &options(dialect));
-        assert_eq!(call(&profile, "dup", &[]), "ALLOW", "{dialect}");
+        assert_eq!(syscall(&profile, "dup", &[]), "ALLOW", "{dialect}");
         let warning = "`includes` is ignored: it is a key of Docker's and Podman's profiles";
         assert_eq!(warnings(&profile), [warning], "{dialect}");
     }
@@ -99,7 +99,7 @@ fn unknown_capabilities_and_architectures_are_warnings() {
     let mut options = options(Dialect::Docker);
     options.caps = CapSet::all();
     let profile = oci::read(&text, &options).unwrap();
-    assert_eq!(call(&profile, "dup", &[]), "ERRNO(EPERM)");
+    assert_eq!(syscall(&profile, "dup", &[]), "ERRNO(EPERM)");
     let messages: Vec<_> =
         profile.warnings.iter().map(|w| (w.message.as_str(), w.help.as_str())).collect();
     assert_eq!(

@@ -58,7 +58,7 @@ fn rule(name: &str, action: &str, conditions: &str) -> String {
 }
 
 fn names_times_conditions(size: usize) -> String {
-    let names: Vec<&str> = Arch::X86_64.calls().map(|(_, name)| name).collect();
+    let names: Vec<&str> = Arch::X86_64.syscalls().map(|(_, name)| name).collect();
     let names = fill(size / 4, |i| format!("\"{}\"", names[i % names.len()]));
     let args = fill(size * 3 / 4, |i| condition(0, "EQ", i));
     profile(&format!("{{\"names\":[{names}],\"action\":\"SCMP_ACT_ALLOW\",\"args\":[{args}]}}"))
@@ -185,7 +185,7 @@ fn hostile_profiles_get_an_answer() {
 #[test]
 fn comparisons_are_limited() {
     let names: Vec<String> =
-        Arch::X86_64.calls().take(300).map(|(_, name)| format!("\"{name}\"")).collect();
+        Arch::X86_64.syscalls().take(300).map(|(_, name)| format!("\"{name}\"")).collect();
     let entry = |names: &[String], conditions: usize| {
         let conditions: Vec<String> = (0..conditions).map(|i| condition(0, "EQ", i)).collect();
         let (names, conditions) = (names.join(","), conditions.join(","));

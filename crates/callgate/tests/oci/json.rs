@@ -5,7 +5,7 @@
 
 use callgate::frontend::oci::{self, Dialect, ReadOptions};
 
-use crate::support::{READERS, call, entry, lines, options, text};
+use crate::support::{READERS, entry, lines, options, syscall, text};
 
 const GO: [Dialect; 3] = [Dialect::Docker, Dialect::Podman, Dialect::Runc];
 
@@ -26,7 +26,7 @@ fn accepted(text: &str) {
     for dialect in READERS {
         let profile =
             oci::read(text, &of(dialect)).unwrap_or_else(|m| panic!("{text} {}", lines(&m)));
-        assert_eq!(call(&profile, "dup", &[7]), "ALLOW", "{dialect:?} {text}");
+        assert_eq!(syscall(&profile, "dup", &[7]), "ALLOW", "{dialect:?} {text}");
         assert_eq!(lines(&profile.warnings), "", "{dialect:?} {text}");
     }
 }
@@ -55,7 +55,7 @@ fn keys_that_fold_to_a_known_one() {
         let text = profile().replacen(key, given, 1);
         for dialect in GO {
             let profile = oci::read(&text, &of(Some(dialect))).unwrap();
-            assert_eq!(call(&profile, "dup", &[]), "ALLOW");
+            assert_eq!(syscall(&profile, "dup", &[]), "ALLOW");
             let expected =
                 format!("`{spelled}` is read as `{key}`: Go's JSON decoder ignores case");
             assert!(lines(&profile.warnings).contains(&expected), "{}", lines(&profile.warnings));
@@ -87,7 +87,7 @@ fn the_kelvin_sign_folds_to_k() {
     let gated = "\"includes\": {\"min\u{212a}ernel\": \"99.0\"}";
     let text = text(&format!("{}, {}", entry("dup", "ALLOW", gated), entry("close", "ALLOW", "")));
     let profile = oci::read(&text, &of(Some(Dialect::Docker))).unwrap();
-    assert_eq!(call(&profile, "dup", &[]), "ERRNO(EPERM)");
+    assert_eq!(syscall(&profile, "dup", &[]), "ERRNO(EPERM)");
     assert!(
         lines(&oci::read(&text, &of(None)).unwrap_err())
             .contains("read `min\\u212aernel` as `minKernel`")
@@ -115,7 +115,7 @@ fn keys_on_the_path_to_the_profile() {
         let text =
             format!("{{\"ociVersion\": \"1\", \"{linux}\": {{\"{seccomp}\": {}}}}}", profile());
         let runc = oci::read(&text, &of(Some(Dialect::Runc))).unwrap();
-        assert_eq!(call(&runc, "dup", &[]), "ALLOW");
+        assert_eq!(syscall(&runc, "dup", &[]), "ALLOW");
         let crun = lines(&oci::read(&text, &of(Some(Dialect::Crun))).unwrap_err());
         assert!(crun.contains("missing `linux.seccomp` in this OCI configuration"), "{crun}");
         for dialect in [None, Some(Dialect::Oci)] {
@@ -172,7 +172,7 @@ fn repeated_keys_in_different_case() {
     }
     let crun = oci::read(&text, &of(Some(Dialect::Crun))).unwrap();
     assert_eq!(
-        (call(&crun, "dup", &[]), call(&crun, "dup2", &[])),
+        (syscall(&crun, "dup", &[]), syscall(&crun, "dup2", &[])),
         ("ALLOW".into(), "ERRNO(EPERM)".into())
     );
     assert!(lines(&crun.warnings).contains(
@@ -278,8 +278,8 @@ fn every_digit_of_a_number_is_kept() {
     for value in [u64::MAX, u64::MAX - 1, (1 << 53) + 1] {
         let text = with_value(&value.to_string());
         let profile = oci::read(&text, &of(Some(Dialect::Runc))).unwrap();
-        assert_eq!(call(&profile, "dup", &[value]), "ALLOW");
-        assert_eq!(call(&profile, "dup", &[value - 1]), "ERRNO(EPERM)");
+        assert_eq!(syscall(&profile, "dup", &[value]), "ALLOW");
+        assert_eq!(syscall(&profile, "dup", &[value - 1]), "ERRNO(EPERM)");
     }
 }
 
@@ -371,7 +371,7 @@ fn an_empty_key_is_an_unknown_key() {
     let text = profile().replacen('{', "{\"\": 1, ", 1);
     for dialect in READERS {
         let profile = oci::read(&text, &of(dialect)).unwrap();
-        assert_eq!(call(&profile, "dup", &[]), "ALLOW");
+        assert_eq!(syscall(&profile, "dup", &[]), "ALLOW");
         assert!(lines(&profile.warnings).contains(
             "1:2: unknown key `` in a profile; it is \
                                                    ignored"
@@ -386,7 +386,7 @@ fn yaml_is_read_as_its_json() {
         "defaultAction: SCMP_ACT_ERRNO\nsyscalls:\n- Names: [dup]\n  action: SCMP_ACT_ALLOW\n";
     for dialect in GO {
         let profile = oci::read(yaml, &of(Some(dialect))).unwrap();
-        assert_eq!(call(&profile, "dup", &[]), "ALLOW");
+        assert_eq!(syscall(&profile, "dup", &[]), "ALLOW");
     }
     assert!(lines(&oci::read(yaml, &of(None)).unwrap_err()).contains(
         "3:3: programs in Go \

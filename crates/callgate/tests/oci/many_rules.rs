@@ -51,14 +51,14 @@ fn compiled(text: &str) -> Result<usize, String> {
 
 #[test]
 fn ten_thousand_rules_without_conditions_are_a_short_program() {
-    let names: Vec<&str> = Arch::X86_64.calls().map(|(_, name)| name).collect();
+    let names: Vec<&str> = Arch::X86_64.syscalls().map(|(_, name)| name).collect();
     let insns = compiled(&profile(&names, &[], 0)).unwrap();
     assert!(insns < 30, "{insns}");
 }
 
 #[test]
 fn ten_thousand_random_conditions_are_an_error_with_the_limit() {
-    let names: Vec<&str> = Arch::X86_64.calls().map(|(_, name)| name).collect();
+    let names: Vec<&str> = Arch::X86_64.syscalls().map(|(_, name)| name).collect();
     for (names, operators, comparisons) in [
         (&names[..], &["EQ"][..], 1),
         (&names[..], &["EQ", "NE", "LT", "GE", "MASKED_EQ"][..], 2),

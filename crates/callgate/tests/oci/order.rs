@@ -6,7 +6,7 @@ use callgate::policy::Policy;
 use callgate::random::Rng;
 use callgate::{Arch, SeccompData, Verdict};
 
-use crate::support::{args, call, entry, options, read};
+use crate::support::{args, entry, options, read, syscall};
 
 /// A comparison that never has the same rank as another one of the same round, because then the order of entries
 /// would decide.
@@ -78,7 +78,7 @@ fn the_order_of_entries_for_different_syscalls_does_not_matter() {
         let shuffled = read(&entries, &options(Dialect::Runc));
         for name in ["dup", "dup2", "dup3", "pipe", "pipe2", "close"] {
             for args in [[0, 0, 0], [1, 0, 0], [2, 0, 1]] {
-                assert_eq!(call(&expected, name, &args), call(&shuffled, name, &args));
+                assert_eq!(syscall(&expected, name, &args), syscall(&shuffled, name, &args));
             }
         }
     }

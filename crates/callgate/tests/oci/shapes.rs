@@ -2,7 +2,7 @@
 
 use callgate::frontend::oci::{self, Dialect, ReadOptions};
 
-use crate::support::{READERS, call, entry, lines, options, text};
+use crate::support::{READERS, entry, lines, options, syscall, text};
 
 /// Allows only `dup`.
 fn outer() -> String {
@@ -30,7 +30,7 @@ fn reads_top_level(dialect: Option<Dialect>) -> bool {
 /// The syscall that a text allows, `dup` or `dup2`, or its errors.
 fn reading(text: &str, dialect: Option<Dialect>) -> Result<&'static str, String> {
     let profile = oci::read(text, &of(dialect)).map_err(|messages| lines(&messages))?;
-    match (call(&profile, "dup", &[]).as_str(), call(&profile, "dup2", &[]).as_str()) {
+    match (syscall(&profile, "dup", &[]).as_str(), syscall(&profile, "dup2", &[]).as_str()) {
         ("ALLOW", "ERRNO(EPERM)") => Ok("dup"),
         ("ERRNO(EPERM)", "ALLOW") => Ok("dup2"),
         other => panic!("{text} {other:?}"),

@@ -96,6 +96,6 @@ pub(crate) fn on(policy: &Policy, arch: Arch, name: &str, args: &[u64]) -> Strin
 }
 
 /// The verdict for a syscall by name on x86_64.
-pub(crate) fn call(profile: &Profile, name: &str, args: &[u64]) -> String {
+pub(crate) fn syscall(profile: &Profile, name: &str, args: &[u64]) -> String {
     on(&profile.policy, Arch::X86_64, name, args)
 }

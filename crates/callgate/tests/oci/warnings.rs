@@ -2,7 +2,7 @@
 
 use callgate::frontend::oci::{self, Dialect};
 
-use crate::support::{args, call, entry, lines, options, read, text};
+use crate::support::{args, entry, lines, options, read, syscall, text};
 
 /// The messages, with position and help, about one entry beside a valid one.
 fn warnings_about(dialect: Dialect, names: &str, more: &str) -> String {
@@ -83,6 +83,6 @@ fn a_profile_may_consist_of_a_default_action() {
             "Warning 1:1: the profile has no rules: every syscall gets SCMP_ACT_LOG (if this is \
              not intended, add entries to `syscalls`)\n"
         );
-        assert_eq!(call(&profile, "read", &[]), "LOG");
+        assert_eq!(syscall(&profile, "read", &[]), "LOG");
     }
 }

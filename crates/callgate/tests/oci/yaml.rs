@@ -3,7 +3,7 @@
 use callgate::frontend::CONTAINER_DEFAULT;
 use callgate::frontend::oci::{self, Dialect};
 
-use crate::support::{args, call, entry, lines, options, text, warnings};
+use crate::support::{args, entry, lines, options, syscall, text, warnings};
 
 /// A resource of the Security Profiles Operator.
 const RESOURCE: &str = "\
@@ -77,10 +77,10 @@ fn yaml_means_what_json_means() {
         assert_eq!(warnings(&profile), [""; 0]);
     }
     let profile = oci::read(RESOURCE, &options(Dialect::Runc)).unwrap();
-    assert_eq!(call(&profile, "write", &[]), "ALLOW");
-    assert_eq!(call(&profile, "personality", &[0x20000]), "ALLOW");
-    assert_eq!(call(&profile, "personality", &[20000]), "ERRNO(EPERM)");
-    assert_eq!(call(&profile, "socket", &[0, 0x12]), "USER_NOTIF");
+    assert_eq!(syscall(&profile, "write", &[]), "ALLOW");
+    assert_eq!(syscall(&profile, "personality", &[0x20000]), "ALLOW");
+    assert_eq!(syscall(&profile, "personality", &[20000]), "ERRNO(EPERM)");
+    assert_eq!(syscall(&profile, "socket", &[0, 0x12]), "USER_NOTIF");
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn the_dialect_is_detected_as_in_json() {
     let entry = "- names: [dup]\n  action: SCMP_ACT_ERRNO\n  errno: ENOSYS\n";
     let profile = oci::read(&with_entry(entry), &options).unwrap();
     assert_eq!(
-        (profile.dialect, call(&profile, "dup", &[]).as_str()),
+        (profile.dialect, syscall(&profile, "dup", &[]).as_str()),
         (Dialect::Podman, "ERRNO(ENOSYS)")
     );
 }

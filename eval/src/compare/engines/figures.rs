@@ -52,7 +52,7 @@ pub(in super::super) struct Engines {
 /// The instructions of a workload.
 pub(super) fn insns(workload: &Workload) -> &[callgate::bpf::Insn] {
     match &workload.inputs {
-        EngineInputs::Calls { program, .. } => program.insns(),
+        EngineInputs::Syscalls { program, .. } => program.insns(),
         EngineInputs::Packets { program, .. } => program.insns(),
     }
 }

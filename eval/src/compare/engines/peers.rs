@@ -96,7 +96,7 @@ impl Peers {
             Ok::<_, String>(path)
         };
         let (raw, packets) = match &workload.inputs {
-            EngineInputs::Calls { program, .. } => (program.to_bytes(Endian::NATIVE), false),
+            EngineInputs::Syscalls { program, .. } => (program.to_bytes(Endian::NATIVE), false),
             EngineInputs::Packets { program, .. } => (program.to_bytes(Endian::NATIVE), true),
         };
         let (native, network) = inputs(workload);
@@ -136,7 +136,7 @@ impl Peers {
         let directory = self.directory.join("native");
         create(&directory)?;
         let code = match &workload.inputs {
-            EngineInputs::Calls { program, endian, .. } => {
+            EngineInputs::Syscalls { program, endian, .. } => {
                 Jit::new(program, *endian).map(|jit| jit.code().to_vec())
             }
             EngineInputs::Packets { program, .. } => {
@@ -207,13 +207,13 @@ fn inputs(workload: &Workload) -> (Vec<u8>, Vec<u8>) {
         file
     }
     match &workload.inputs {
-        EngineInputs::Calls { hot, cold, .. } => {
+        EngineInputs::Syscalls { hot, cold, .. } => {
             let mut bytes: Vec<[u8; 64]> = vec![hot.to_bytes(Endian::NATIVE)];
             bytes.extend(cold.iter().map(|data| data.to_bytes(Endian::NATIVE)));
             let native = file(bytes.iter().map(|bytes| &bytes[..]));
             if Endian::NATIVE == Endian::Little {
-                bytes.iter_mut().for_each(|call| {
-                    call.as_chunks_mut::<4>().0.iter_mut().for_each(|word| word.reverse());
+                bytes.iter_mut().for_each(|syscall| {
+                    syscall.as_chunks_mut::<4>().0.iter_mut().for_each(|word| word.reverse());
                 });
             }
             (native, file(bytes.iter().map(|bytes| &bytes[..])))
@@ -232,7 +232,7 @@ fn expected(workload: &Workload) -> u64 {
     let hash = |hash: u64, value: u32| (hash ^ u64::from(value)).wrapping_mul(0x0100_0000_01b3);
     const START: u64 = 0xcbf2_9ce4_8422_2325;
     match &workload.inputs {
-        EngineInputs::Calls { program, endian, hot, cold } => std::iter::once(hot)
+        EngineInputs::Syscalls { program, endian, hot, cold } => std::iter::once(hot)
             .chain(cold)
             .fold(START, |so_far, data| hash(so_far, program.run(data, *endian).verdict.0)),
         EngineInputs::Packets { program, hot, cold } => std::iter::once(hot)

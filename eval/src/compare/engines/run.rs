@@ -37,7 +37,7 @@ pub(in super::super) fn measure(
             Program::from_bytes(&bytes, Endian::Little).map_err(|error| error.to_string())
         };
         let program = read().map_err(|error| format!("{}: {error}", path.display()))?;
-        workloads.push(workloads::of_calls(stem(&path), program, Endian::Little, openat()));
+        workloads.push(workloads::of_syscalls(stem(&path), program, Endian::Little, openat()));
     }
     let mut sections = Vec::new();
     for workload in &workloads {
@@ -53,7 +53,7 @@ pub(in super::super) fn measure(
             insns: insns(workload).len(),
             executed: measure::executed(workload),
             constant: match &workload.inputs {
-                EngineInputs::Calls { program, hot, .. } => {
+                EngineInputs::Syscalls { program, hot, .. } => {
                     is_constant_allow(program, hot.arch, hot.nr)
                 }
                 EngineInputs::Packets { .. } => false,
@@ -75,7 +75,7 @@ fn long() -> Result<Workload> {
         let compiled = compile(&policy, &Options::default()).map_err(|error| error.to_string())?;
         if compiled.program.len() >= LONG {
             let name = format!("{rules}-random-rules");
-            return Ok(workloads::of_calls(name, compiled.program, Endian::Little, openat()));
+            return Ok(workloads::of_syscalls(name, compiled.program, Endian::Little, openat()));
         }
     }
     Err(format!("{LONG} random rules give fewer than {LONG} instructions"))

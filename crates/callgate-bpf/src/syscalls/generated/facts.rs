@@ -4,11 +4,11 @@
 //! Source: syscalls(2) of Linux man-pages 6.20; the trace events of Linux 6.18.44 on x86-64;
 //! for what they lack the supplement in `xtask/src/syscalls/supplement.rs`.
 
-use crate::syscalls::facts::{CallFacts, known, unknown, w32, w64};
+use crate::syscalls::facts::{SyscallFacts, known, unknown, w32, w64};
 
 /// In the order of `NUMBERS`.
 #[rustfmt::skip]
-pub(crate) static FACTS: [CallFacts; 508] = [
+pub(crate) static FACTS: [SyscallFacts; 508] = [
     known("_llseek", "1.2", &[w32("fd", "unsigned int"), w64("offset_high", "unsigned long"), w64("offset_low", "unsigned long"), w64("result", "loff_t *"), w32("whence", "unsigned int")]),
     known("_newselect", "2.0", &[w32("n", "int"), w64("inp", "fd_set *"), w64("outp", "fd_set *"), w64("exp", "fd_set *"), w64("tvp", "struct __kernel_old_timeval *")]),
     known("_sysctl", "2.0", &[w64("args", "struct __sysctl_args *")]),

@@ -33,22 +33,22 @@ fn each_name_is_found_in_its_row_and_no_other_is() {
 #[test]
 fn names_and_numbers_are_inverse() {
     for arch in Arch::ALL {
-        let calls: Vec<_> = arch.calls().collect();
-        assert!(calls.len() > 300, "{arch}: {}", calls.len());
-        assert!(calls.is_sorted_by(|(a, _), (b, _)| a < b), "{arch}");
-        let names: BTreeSet<_> = calls.iter().map(|(_, name)| name).collect();
-        assert_eq!(names.len(), calls.len(), "{arch}");
-        for (nr, name) in &calls {
+        let syscalls: Vec<_> = arch.syscalls().collect();
+        assert!(syscalls.len() > 300, "{arch}: {}", syscalls.len());
+        assert!(syscalls.is_sorted_by(|(a, _), (b, _)| a < b), "{arch}");
+        let names: BTreeSet<_> = syscalls.iter().map(|(_, name)| name).collect();
+        assert_eq!(names.len(), syscalls.len(), "{arch}");
+        for (nr, name) in &syscalls {
             assert_eq!(arch.number(name), Some(*nr), "{arch} {name}");
-            assert_eq!(arch.call_name(*nr), Some(*name), "{arch} {nr}");
+            assert_eq!(arch.syscall_name(*nr), Some(*name), "{arch} {nr}");
         }
         let in_column = NUMBERS.iter().filter(|(_, row)| row[arch.column()] != __).count();
-        assert_eq!(in_column, calls.len(), "{arch}");
-        let numbers: BTreeSet<_> = calls.iter().map(|(nr, _)| *nr).collect();
+        assert_eq!(in_column, syscalls.len(), "{arch}");
+        let numbers: BTreeSet<_> = syscalls.iter().map(|(nr, _)| *nr).collect();
         for nr in (0..10_000).chain(0x4000_0000..0x4000_1000).chain(0xf0000 - 9..0xf0100) {
-            assert_eq!(arch.call_name(nr).is_some(), numbers.contains(&nr), "{arch} {nr}");
+            assert_eq!(arch.syscall_name(nr).is_some(), numbers.contains(&nr), "{arch} {nr}");
         }
-        assert_eq!(arch.call_name(u32::MAX), None);
+        assert_eq!(arch.syscall_name(u32::MAX), None);
     }
 }
 
@@ -58,7 +58,7 @@ fn every_alias_has_the_number_of_its_name() {
     for arch in Arch::ALL {
         for (_, second, first) in ALIASES.iter().filter(|(column, ..)| *column == arch.column()) {
             assert_eq!(arch.number(second), arch.number(first), "{arch} {second}");
-            assert!(arch.number(first).is_some_and(|nr| arch.call_name(nr) == Some(first)));
+            assert!(arch.number(first).is_some_and(|nr| arch.syscall_name(nr) == Some(first)));
             seen += 1;
         }
     }
@@ -115,7 +115,7 @@ fn numbers_are_those_of_the_kernel() {
         (Arch::Sheb, "execve", 11),
     ] {
         assert_eq!(arch.number(name), Some(number), "{arch} {name}");
-        assert_eq!(arch.call_name(number), Some(name), "{arch} {number}");
+        assert_eq!(arch.syscall_name(number), Some(name), "{arch} {number}");
     }
     for arch in Arch::ALL {
         // From 424 on, new syscalls have the same number on all architectures.
@@ -167,8 +167,8 @@ fn multiplexers_are_used_where_the_architecture_has_them() {
         assert_eq!(arch.multiplexed("connect").is_some(), socketcall, "{arch}");
         assert_eq!(arch.multiplexed("msgsnd").is_some(), ipc, "{arch}");
     }
-    for (_, call, _) in MULTIPLEXED {
-        assert!(is_known_name(call), "{call}");
+    for (_, syscall, _) in MULTIPLEXED {
+        assert!(is_known_name(syscall), "{syscall}");
     }
 }
 
@@ -225,7 +225,7 @@ fn facts_have_the_version_and_the_arguments() {
 }
 
 #[test]
-fn facts_are_plausible_for_every_call() {
+fn facts_are_plausible_for_every_syscall() {
     for facts in &FACTS {
         assert!(facts.args.len() <= 6, "{}", facts.name);
         assert!(facts.args.iter().all(|arg| matches!(arg.bits, 32 | 64)), "{}", facts.name);
@@ -234,7 +234,7 @@ fn facts_are_plausible_for_every_call() {
     }
     // Filters for x86-64 may name these; the others were never implemented.
     let unknown: Vec<_> = Arch::X86_64
-        .calls()
+        .syscalls()
         .filter(|(_, name)| facts(name).is_some_and(|facts| !facts.args_known))
         .map(|(_, name)| name)
         .collect();

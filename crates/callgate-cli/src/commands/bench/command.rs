@@ -28,7 +28,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<u8> {
     }
     let args = &args.filters;
     if args.list_calls {
-        return listing::print_calls(args.format);
+        return listing::print_syscalls(args.format);
     }
     match (args.workload, args.experiment) {
         (Some(Selection::List), _) => listing::print_workloads(args.format),

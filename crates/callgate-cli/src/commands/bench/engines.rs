@@ -10,7 +10,6 @@ use callgate_vm::{EngineError, EngineKind};
 use clap::ValueHint;
 use clap::builder::PossibleValuesParser;
 
-use crate::call;
 use crate::commands::simulate::{called, engines};
 use crate::json::Json;
 use crate::options::Format;
@@ -18,6 +17,7 @@ use crate::output;
 use crate::packets::Packet;
 use crate::report::{self, Result};
 use crate::source::{AnyFilter, AnyFilterOptions, SocketFilter, Source};
+use crate::syscall;
 use crate::text::printable;
 
 /// The default of --call.
@@ -66,7 +66,7 @@ pub(crate) struct EnginesArgs {
     workload: Vec<String>,
 
     #[command(flatten)]
-    call: CallOptions,
+    call: SyscallOptions,
 
     /// An engine to measure; may be repeated [default: all]
     #[arg(long, value_name = "ENGINE", value_parser = engines())]
@@ -83,7 +83,7 @@ pub(crate) struct EnginesArgs {
 /// The syscall that is repeated.
 #[derive(Debug, clap::Args)]
 #[group(id = "call-options", multiple = true, requires = "source")]
-struct CallOptions {
+struct SyscallOptions {
     /// The hot input: the name of a syscall, or its number as the filter sees it
     /// [default: getpid]
     #[arg(long, value_name = "SYSCALL", conflicts_with = "workload")]
@@ -94,7 +94,7 @@ struct CallOptions {
     call_arg: Vec<String>,
 
     /// The arch token of the syscall (AUDIT_ARCH_*), overrides --arch; --call must be a number
-    #[arg(long, value_name = "TOKEN", value_parser = call::parse_token, conflicts_with = "workload")]
+    #[arg(long, value_name = "TOKEN", value_parser = syscall::parse_token, conflicts_with = "workload")]
     token: Option<u32>,
 }
 
@@ -165,13 +165,13 @@ fn warn_about_unused(args: &EnginesArgs) {
 
 fn of_source(args: &EnginesArgs, source: &OsString) -> Result<Workload> {
     let AnyFilterOptions { packets, reading, compiling } = &args.subject;
-    let CallOptions { call, call_arg, token } = &args.call;
+    let SyscallOptions { call, call_arg, token } = &args.call;
     match Source::parse(source)?.read_any(&args.subject)? {
         AnyFilter::Syscalls(filter) => {
             let call = call.as_deref().unwrap_or(DEFAULT_CALL);
             let (_, hot) = called(call, call_arg, *token, reading, &filter)?;
             let program = filter.program(compiling)?;
-            Ok(workloads::of_calls(filter.name.clone(), program, filter.endian(), hot))
+            Ok(workloads::of_syscalls(filter.name.clone(), program, filter.endian(), hot))
         }
         AnyFilter::Packets(SocketFilter { name, program }) => {
             let given = [
@@ -202,7 +202,7 @@ impl EngineRow {
         let (kinds, named) =
             if named.is_empty() { (EngineKind::ALL, false) } else { (named, true) };
         let (packets, insns, inputs) = match &workload.inputs {
-            EngineInputs::Calls { program, cold, .. } => (false, program.len(), cold.len()),
+            EngineInputs::Syscalls { program, cold, .. } => (false, program.len(), cold.len()),
             EngineInputs::Packets { program, cold, .. } => (true, program.len(), cold.len()),
         };
         let cost = |&kind: &EngineKind| match measure::measure(kind, workload).transpose() {

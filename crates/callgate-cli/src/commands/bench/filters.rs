@@ -199,13 +199,13 @@ fn subjects(args: &FiltersArgs, stacks: &[Stack]) -> Result<Vec<Subject>> {
 }
 
 /// Measurable syscalls, each with its share of all syscalls.
-struct WeightedCalls {
+struct WeightedSyscalls {
     calls: Vec<(StandIn, f64)>,
 }
 
-fn weights(args: &FiltersArgs, stacks: &[Stack]) -> Result<WeightedCalls> {
+fn weights(args: &FiltersArgs, stacks: &[Stack]) -> Result<WeightedSyscalls> {
     let native = native_arch()?;
-    let Some(first) = stacks.first() else { return Ok(WeightedCalls { calls: Vec::new() }) };
+    let Some(first) = stacks.first() else { return Ok(WeightedSyscalls { calls: Vec::new() }) };
     let options = args.compiling.read(&[native], args.reading.strict)?;
     let mut store = Store::default();
     let root = first.diagram(&mut store)?;
@@ -222,7 +222,7 @@ fn weights(args: &FiltersArgs, stacks: &[Stack]) -> Result<WeightedCalls> {
         return Err(Failure::new("none of the syscalls with a weight can be measured")
             .help("--list-calls prints the syscalls that can be measured"));
     }
-    Ok(WeightedCalls { calls })
+    Ok(WeightedSyscalls { calls })
 }
 
 fn named(names: &[String]) -> Result<Vec<StandIn>> {

@@ -9,7 +9,7 @@ use crate::options::Format;
 use crate::output;
 use crate::report::Result;
 
-pub(super) fn print_calls(format: Format) -> Result<u8> {
+pub(super) fn print_syscalls(format: Format) -> Result<u8> {
     let all: Vec<StandIn> = StandIn::all().collect();
     let rows = all.iter().map(|call| (call.show(), call.effect.to_owned()));
     print(format, 38, ["call", "effect"], rows)

@@ -62,7 +62,7 @@ pub(super) fn ask(
                 ProbeAnswer::Unexpected => comparison.add(data, expected, Verdict(!expected.0)),
             }
         }
-        if comparison.calls == 0 {
+        if comparison.syscalls == 0 {
             let why = "the result depends on the instruction pointer for every syscall".to_owned();
             omissions.push(omission(why, "omit --kernel".to_owned()));
             continue;

@@ -6,8 +6,8 @@ use callgate::fuzz::{Comparison, Contradiction, Coverage, Edge, Mismatch};
 use callgate::{SeccompData, Verdict};
 
 use super::outcome::{FilterForm, FuzzOutcome, Omission, Reproduction};
-use crate::call;
 use crate::json::Json;
+use crate::syscall;
 use crate::text::{printable, shell_word};
 
 pub(super) fn text(outcome: &FuzzOutcome) -> String {
@@ -15,7 +15,7 @@ pub(super) fn text(outcome: &FuzzOutcome) -> String {
     let mut text = format!(
         "{}: {} syscalls, seed {}, {:.2} s\n",
         printable(&outcome.source),
-        report.calls,
+        report.syscalls,
         report.seed,
         outcome.elapsed.as_secs_f64()
     );
@@ -50,7 +50,7 @@ pub(super) fn text(outcome: &FuzzOutcome) -> String {
         let _ = writeln!(text, "{title:<46}{:>14}{:>13}", "syscalls", "mismatches");
     }
     for one in &report.comparisons {
-        let _ = writeln!(text, "{:<46}{:>14}{:>13}", one.right, one.calls, one.mismatches);
+        let _ = writeln!(text, "{:<46}{:>14}{:>13}", one.right, one.syscalls, one.mismatches);
     }
     for Omission { name, why, .. } in &outcome.omissions {
         let _ = writeln!(text, "{name}: not compared: {}", printable(why));
@@ -139,8 +139,8 @@ fn contradiction(text: &mut String, outcome: &FuzzOutcome, one: &Contradiction) 
 }
 
 fn shown(data: &SeccompData) -> String {
-    let arch = call::arch_of(data);
-    format!("{} {}", call::arch_name(arch, data.arch), call::show(arch, data))
+    let arch = syscall::arch_of(data);
+    format!("{} {}", syscall::arch_name(arch, data.arch), syscall::show(arch, data))
 }
 
 /// The commands that reproduce a mismatch: for the reference and for the other form.
@@ -192,7 +192,7 @@ pub(super) fn json(outcome: &FuzzOutcome) -> String {
         ("source", outcome.source.as_str().into()),
         ("agrees", report.agrees().into()),
         ("complete", report.is_complete().into()),
-        ("calls", report.calls.into()),
+        ("calls", report.syscalls.into()),
         ("seed", report.seed.into()),
         ("seconds", outcome.elapsed.as_secs_f64().into()),
         ("coverage", Json::array(report.coverage.iter().map(coverage))),
@@ -203,7 +203,7 @@ pub(super) fn json(outcome: &FuzzOutcome) -> String {
                 Json::Object(vec![
                     ("with", comparison.left.as_str().into()),
                     ("program", comparison.right.as_str().into()),
-                    ("calls", comparison.calls.into()),
+                    ("calls", comparison.syscalls.into()),
                     ("mismatches", comparison.mismatches.into()),
                     ("first", first.map(|first| first_json(outcome, form, first)).into()),
                 ])
@@ -224,7 +224,7 @@ pub(super) fn json(outcome: &FuzzOutcome) -> String {
                 let mut fields = vec![("program", one.name.as_str().into())];
                 fields.extend(side_fields(&one.side));
                 fields.push(("taken", one.taken.into()));
-                fields.extend(call::fields(call::arch_of(&one.data), &one.data));
+                fields.extend(syscall::fields(syscall::arch_of(&one.data), &one.data));
                 Json::Object(fields)
             })),
         ),
@@ -256,7 +256,7 @@ fn first_json(outcome: &FuzzOutcome, form: &FilterForm, first: &Mismatch) -> Jso
     let verdict = |verdict: Verdict| {
         Json::Object(vec![("verdict", verdict.to_string().into()), ("value", verdict.0.into())])
     };
-    let mut fields = call::fields(call::arch_of(&first.data), &first.data);
+    let mut fields = syscall::fields(syscall::arch_of(&first.data), &first.data);
     fields.push(("expected", verdict(first.left)));
     fields.push(("given", verdict(first.right)));
     fields.push(("commands", Json::array(commands(outcome, form, &first.data))));

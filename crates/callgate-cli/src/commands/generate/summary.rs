@@ -27,7 +27,7 @@ pub(super) struct Summary {
 
 impl Summary {
     pub(super) fn of(draft: &Draft, written: &WrittenProfile) -> Result<Summary> {
-        let counts = draft.recorded().calls().filter_map(|(call, stats)| {
+        let counts = draft.recorded().syscalls().filter_map(|(call, stats)| {
             let (arch, name) = (Some(call.arch), call.name()?.to_owned());
             Some(Count { arch, name, count: stats.count() as f64 })
         });
@@ -140,9 +140,9 @@ fn denied(draft: &Draft, policy: &Policy) -> Result<Vec<(Arch, usize, usize)>> {
         Outcome::Depends { .. } | Outcome::Complex { .. } => false,
     };
     let of_arch = explanation.arches.iter().map(|arch| {
-        let all = arch.groups.iter().map(|group| group.calls.len()).sum();
+        let all = arch.groups.iter().map(|group| group.syscalls.len()).sum();
         let denied = arch.groups.iter().filter(|group| is_denied(&group.outcome));
-        (arch.arch, denied.map(|group| group.calls.len()).sum(), all)
+        (arch.arch, denied.map(|group| group.syscalls.len()).sum(), all)
     });
     Ok(of_arch.collect())
 }

@@ -6,9 +6,9 @@ use callgate_vm::EngineKind;
 use clap::{ValueEnum, ValueHint};
 
 use super::engine::engines;
-use crate::call;
 use crate::options::Format;
 use crate::source::AnyFilterOptions;
+use crate::syscall;
 
 /// Evaluate a filter for one syscall, or a socket filter for packets
 #[derive(Debug, clap::Args)]
@@ -57,7 +57,7 @@ pub(crate) struct SimulateArgs {
     #[arg(
         long,
         value_name = "TOKEN",
-        value_parser = call::parse_token,
+        value_parser = syscall::parse_token,
         conflicts_with_all = ["packet", "packets"]
     )]
     pub(super) token: Option<u32>,
@@ -66,7 +66,7 @@ pub(crate) struct SimulateArgs {
     #[arg(
         long,
         value_name = "ADDRESS",
-        value_parser = call::parse_value,
+        value_parser = syscall::parse_value,
         conflicts_with_all = ["packet", "packets"]
     )]
     pub(super) ip: Option<u64>,

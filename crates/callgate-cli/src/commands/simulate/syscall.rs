@@ -13,11 +13,11 @@ use callgate_vm::{EngineKind, Reference, SeccompEngine, SelectedEngine};
 use super::args::{EvaluatedForm, SimulateArgs};
 use super::engine::EngineReport;
 use super::trace::{trace_json, trace_text};
-use crate::call;
 use crate::json::Json;
 use crate::options::{CompileOptions, Format, SourceOptions, native_arch};
 use crate::report::{self, Failure, Result};
 use crate::source::{Filter, FilterContent};
+use crate::syscall;
 
 /// The verdict for a syscall.
 struct SyscallResult<'a> {
@@ -163,17 +163,17 @@ pub(crate) fn called(
     let mut arch = None;
     if let Some(token) = token {
         data.arch = token;
-        data.nr = call::parse_number(call)?;
+        data.nr = syscall::parse_number(call)?;
     } else {
         let own = one_arch(reading, filter)?;
         data.arch = own.token();
-        data.nr = call::number(own, call)?;
+        data.nr = syscall::number(own, call)?;
         arch = Some(own);
     }
     for (slot, text) in data.args.iter_mut().zip(args) {
-        *slot = call::parse_argument(arch, text)?;
+        *slot = syscall::parse_argument(arch, text)?;
     }
-    Ok((arch.or_else(|| call::arch_of(&data)), data))
+    Ok((arch.or_else(|| syscall::arch_of(&data)), data))
 }
 
 fn one_arch(reading: &SourceOptions, filter: &Filter) -> Result<Arch> {
@@ -195,8 +195,8 @@ fn default_arch(arches: &[Arch]) -> Result<Arch> {
 
 impl SyscallResult<'_> {
     fn line(&self) -> String {
-        let arch = call::arch_name(self.arch, self.data.arch);
-        let mut text = format!("{arch} {}: {}", call::show(self.arch, self.data), self.verdict);
+        let arch = syscall::arch_name(self.arch, self.data.arch);
+        let mut text = format!("{arch} {}: {}", syscall::show(self.arch, self.data), self.verdict);
         let _ = match &self.ran {
             Some(Execution { executed, len, .. }) => {
                 write!(text, ", {executed} of {len} instructions executed")
@@ -211,7 +211,7 @@ impl SyscallResult<'_> {
 
     fn fields(&self, stats: bool) -> Vec<(&'static str, Json)> {
         let ran = self.ran.as_ref();
-        let mut fields = call::fields(self.arch, self.data);
+        let mut fields = syscall::fields(self.arch, self.data);
         fields.extend([
             ("verdict", self.verdict.to_string().into()),
             ("value", self.verdict.0.into()),

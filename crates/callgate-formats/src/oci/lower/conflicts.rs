@@ -59,7 +59,7 @@ fn report_conflict(reader: &mut Reader<'_>, severity: Severity, conflict: &Confl
     let earlier = reader.place(conflict.earlier.0);
     let condition = if conflict.same { "the same condition" } else { "an overlapping condition" };
     let (verdict, other) = (conflict.refused, conflict.verdict);
-    let via = match conflict.nr.map(|nr| conflict.arch.call_name(nr)) {
+    let via = match conflict.nr.map(|nr| conflict.arch.syscall_name(nr)) {
         Some(Some(via)) if via != name => format!(" (through `{via}` on {})", conflict.arch),
         None => format!(" (on {}, which does not have this syscall)", conflict.arch),
         _ => String::new(),

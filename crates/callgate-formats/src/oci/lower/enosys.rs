@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::oci::model::Entry;
 use callgate_bpf::syscalls::{Arch, X32_SYSCALL_BIT};
 use callgate_bpf::verdict::Verdict;
-use callgate_proof::policy::{CallSet, Condition, Rule, Section};
+use callgate_proof::policy::{Condition, Rule, Section, SyscallSet};
 
 /// Adds runc's rule at the front of a section: numbers above the largest one that the entries name get ENOSYS, so that
 /// programs can fall back from syscalls newer than the profile.
@@ -46,9 +46,9 @@ pub(super) fn enosys_above(
         }
     }
     let errno = section.arches().next().map_or(38, Arch::enosys);
-    let calls = CallSet::from_ranges(ranges);
-    if !calls.is_empty() {
-        let rule = Rule { calls, when: Condition::always(), verdict: Verdict::errno(errno) };
+    let syscalls = SyscallSet::from_ranges(ranges);
+    if !syscalls.is_empty() {
+        let rule = Rule { syscalls, when: Condition::always(), verdict: Verdict::errno(errno) };
         section.rules.insert(0, rule);
     }
 }

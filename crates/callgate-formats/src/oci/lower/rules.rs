@@ -42,8 +42,12 @@ pub(super) fn combine<'n>(
             }
             for comparisons in &entry.alternatives {
                 for (index, set) in sets.iter_mut().enumerate() {
-                    let via =
-                        set.add_call_if_known(origin.1, comparisons, entry.action.verdict, origin);
+                    let via = set.add_syscall_if_known(
+                        origin.1,
+                        comparisons,
+                        entry.action.verdict,
+                        origin,
+                    );
                     hidden.extend(via.map(|nr| (index, nr, origin)));
                 }
             }
@@ -84,7 +88,7 @@ fn report_hidden(
             continue;
         }
         let arch = set.arch();
-        let via = arch.call_name(nr).unwrap_or("another syscall");
+        let via = arch.syscall_name(nr).unwrap_or("another syscall");
         let message = format!(
             "on {arch}, programs can also reach `{name}` through `{via}`, where a filter cannot see \
              its arguments; this rule does not check them there"

@@ -51,24 +51,24 @@ fn value() -> impl Strategy<Value = u64> {
     ]
 }
 
-type Observed = Vec<(CallId, [u64; 6], u64)>;
+type Observed = Vec<(SyscallId, [u64; 6], u64)>;
 
 /// Calls on some of the architectures, each with a number of repetitions.
 fn observed(arches: Vec<Arch>) -> impl Strategy<Value = Observed> {
-    let call = (0..arches.len(), any::<bool>(), 0_usize..500, any::<[bool; 1]>());
-    let one = (call, [value(), value(), value(), value(), value(), value()], 1_u64..9);
-    proptest::collection::vec(one, 1..60).prop_map(move |calls| {
+    let syscall = (0..arches.len(), any::<bool>(), 0_usize..500, any::<[bool; 1]>());
+    let one = (syscall, [value(), value(), value(), value(), value(), value()], 1_u64..9);
+    proptest::collection::vec(one, 1..60).prop_map(move |syscalls| {
         let id = |(arch, limited, index, [unknown]): (usize, bool, usize, [bool; 1])| {
             let arch = arches[arch];
-            let names: Vec<(u32, &str)> = arch.calls().collect();
+            let names: Vec<(u32, &str)> = arch.syscalls().collect();
             let name = LIMITABLE[index % LIMITABLE.len()];
             match arch.number(name) {
-                Some(nr) if limited => CallId::new(arch, nr),
-                _ if unknown && index < 9 => CallId::new(arch, names[0].0 + 3000 + index as u32),
-                _ => CallId::new(arch, names[index % names.len()].0),
+                Some(nr) if limited => SyscallId::new(arch, nr),
+                _ if unknown && index < 9 => SyscallId::new(arch, names[0].0 + 3000 + index as u32),
+                _ => SyscallId::new(arch, names[index % names.len()].0),
             }
         };
-        calls.into_iter().map(|(call, args, times)| (id(call), args, times)).collect()
+        syscalls.into_iter().map(|(syscall, args, times)| (id(syscall), args, times)).collect()
     })
 }
 
@@ -93,25 +93,25 @@ fn options() -> impl Strategy<Value = GenerateOptions> {
         })
 }
 
-fn recording_of(observed: &[(CallId, [u64; 6], u64)]) -> Recording {
+fn recording_of(observed: &[(SyscallId, [u64; 6], u64)]) -> Recording {
     let mut recording = Recording::default();
-    for (call, args, times) in observed {
-        (0..*times).for_each(|_| recording.observe(*call, args));
+    for (syscall, args, times) in observed {
+        (0..*times).for_each(|_| recording.observe(*syscall, args));
     }
     recording
 }
 
 /// The call as a filter sees it.
-fn data((call, args, _): &(CallId, [u64; 6], u64)) -> SeccompData {
-    let wide = call.arch.has_wide_registers();
+fn data((syscall, args, _): &(SyscallId, [u64; 6], u64)) -> SeccompData {
+    let wide = syscall.arch.has_wide_registers();
     let args = args.map(|arg| if wide { arg } else { arg & 0xffff_ffff });
-    SeccompData { arch: call.arch.token(), nr: call.nr, args, ..SeccompData::default() }
+    SeccompData { arch: syscall.arch.token(), nr: syscall.nr, args, ..SeccompData::default() }
 }
 
 /// Calls similar to an observed one: another value of one argument, or another number. On 32-bit ABIs the high halves
 /// remain zero.
 fn neighbours(near: &SeccompData) -> Vec<SeccompData> {
-    let wide = Arch::of_call(near.arch, near.nr).is_some_and(Arch::is_64bit);
+    let wide = Arch::of_syscall(near.arch, near.nr).is_some_and(Arch::is_64bit);
     let mut all = vec![SeccompData { nr: near.nr ^ 1, ..*near }];
     for (arg, bit) in (0..6).flat_map(|arg| [0, 1, 2, 4, 17, 29, 32].map(|bit| (arg, bit))) {
         if bit == 32 && !wide {
@@ -132,16 +132,17 @@ fn directives(draft: &Draft) -> Vec<String> {
 }
 
 /// Calls with their first arguments.
-type Calls<'c> = &'c [(&'c str, &'c [u64])];
+type Syscalls<'c> = &'c [(&'c str, &'c [u64])];
 
 #[test]
 fn directives_depend_on_recorded_values() {
-    let of = |calls: Calls<'_>| {
-        let draft = generate(&[recorded(1, calls)], &GenerateOptions { complete: false, ..bare() })
-            .unwrap();
+    let of = |syscalls: Syscalls<'_>| {
+        let draft =
+            generate(&[recorded(1, syscalls)], &GenerateOptions { complete: false, ..bare() })
+                .unwrap();
         directives(&draft)
     };
-    let cases: &[(Calls<'_>, &[&str])] = &[
+    let cases: &[(Syscalls<'_>, &[&str])] = &[
         (
             &[("socket", &[1]), ("socket", &[10]), ("socket", &[2])],
             &["RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6"],
@@ -180,8 +181,8 @@ fn directives_depend_on_recorded_values() {
         (&[("open", &[0, 0o102, 0xffff])], &[]),
         (&[("chmod", &[0, 0o644]), ("openat2", &[0])], &[]),
     ];
-    for (calls, expected) in cases {
-        assert_eq!(of(calls), *expected, "{calls:x?}");
+    for (syscalls, expected) in cases {
+        assert_eq!(of(syscalls), *expected, "{syscalls:x?}");
     }
 }
 
@@ -190,7 +191,7 @@ fn unknown_values_prevent_directives() {
     let mut recording =
         recorded(1, &[("socket", &[1]), ("chmod", &[0, 0o644]), ("mmap", &[0, 1, 3])]);
     for name in ["socket", "fchmodat", "mprotect"] {
-        recording.count(call(name), 1);
+        recording.count(syscall(name), 1);
     }
     let draft = generate(std::slice::from_ref(&recording), &bare()).unwrap();
     assert_eq!(directives(&draft), [""; 0]);
@@ -202,7 +203,7 @@ fn unknown_values_prevent_directives() {
     ] {
         assert_eq!(directives(&generate(std::slice::from_ref(&good), &options).unwrap()), [""; 0]);
     }
-    let s390x = CallId::new(Arch::S390x, Arch::S390x.number("chmod").unwrap());
+    let s390x = SyscallId::new(Arch::S390x, Arch::S390x.number("chmod").unwrap());
     let mut foreign = Recording::default();
     foreign.observe(s390x, &[0, 0o644, 0, 0, 0, 0]);
     assert_eq!(directives(&generate(&[foreign], &bare()).unwrap()), [""; 0]);
@@ -222,7 +223,7 @@ fn syscalls_that_a_version_of_systemd_does_not_know_are_omitted() {
     assert!(old.text.contains("systemd 252 does not know these syscalls"), "{}", old.text);
     assert!(remarks.contains("does not know uretprobe, which was recorded 2 times: it is denied"));
     let data =
-        SeccompData { arch: X86_64.token(), nr: call("uretprobe").nr, ..SeccompData::default() };
+        SeccompData { arch: X86_64.token(), nr: syscall("uretprobe").nr, ..SeccompData::default() };
     assert_eq!(old.policy.evaluate(&data), Verdict::errno(38));
     let (new, remarks) = of(NEWEST_SYSTEMD);
     assert!(systemd_names(&new.text).contains("uretprobe") && !remarks.contains("uretprobe"));
@@ -250,7 +251,7 @@ proptest! {
                     prop_assert_eq!(written.policy.evaluate(&data(observed)), Verdict::ALLOW);
                 }
             }
-            let calls = observed.iter().map(data).flat_map(|near| neighbours(&near));
+            let syscalls = observed.iter().map(data).flat_map(|near| neighbours(&near));
             match format {
                 ProfileFormat::Oci => {
                     // As a runtime reads it.
@@ -267,8 +268,8 @@ proptest! {
                 ProfileFormat::Kafel => {
                     let kafel = read_kafel(&written.text);
                     let arch = draft.arches()[0];
-                    let own = |data: &SeccompData| Arch::of_call(data.arch, data.nr) == Some(arch);
-                    for data in calls.filter(own) {
+                    let own = |data: &SeccompData| Arch::of_syscall(data.arch, data.nr) == Some(arch);
+                    for data in syscalls.filter(own) {
                         prop_assert_eq!(kafel.verdict(&data), written.policy.evaluate(&data));
                     }
                 }
@@ -287,12 +288,12 @@ proptest! {
                     };
                     prop_assert!(also.iter().all(|name| names.contains(name)));
                     let own = |data: &SeccompData| {
-                        let arch = Arch::of_call(data.arch, data.nr);
+                        let arch = Arch::of_syscall(data.arch, data.nr);
                         arch.is_some_and(|arch| draft.arches().contains(&arch))
                     };
                     if options.deny != DenyAction::Log {
-                        for data in calls.filter(own) {
-                            let name = Arch::of_call(data.arch, data.nr).unwrap().call_name(data.nr);
+                        for data in syscalls.filter(own) {
+                            let name = Arch::of_syscall(data.arch, data.nr).unwrap().syscall_name(data.nr);
                             // They are also granted by the syscalls that they multiplex.
                             if matches!(name, Some("socketcall" | "ipc")) {
                                 continue;

@@ -5,23 +5,23 @@ mod kafel;
 mod systemd;
 
 use super::*;
-use crate::recording::{ArgValues, Bounds, CallId, Caveat, Effect, Recording, Run};
+use crate::recording::{ArgValues, Bounds, Caveat, Effect, Recording, Run, SyscallId};
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;
 
 const X86_64: Arch = Arch::X86_64;
 
-fn call(name: &str) -> CallId {
-    CallId::new(X86_64, X86_64.number(name).unwrap())
+fn syscall(name: &str) -> SyscallId {
+    SyscallId::new(X86_64, X86_64.number(name).unwrap())
 }
 
 /// A recording of calls with their first arguments, each this many times.
-fn recorded(times: u64, calls: &[(&str, &[u64])]) -> Recording {
+fn recorded(times: u64, syscalls: &[(&str, &[u64])]) -> Recording {
     let mut recording = Recording::of(Run::default());
-    for (name, args) in calls {
+    for (name, args) in syscalls {
         let mut all = [0; 6];
         all.iter_mut().zip(*args).for_each(|(to, from)| *to = *from);
-        (0..times).for_each(|_| recording.observe(call(name), &all));
+        (0..times).for_each(|_| recording.observe(syscall(name), &all));
     }
     recording
 }
@@ -163,7 +163,7 @@ fn arguments_without_privileges_are_limited_if_they_are_stable() {
 #[test]
 fn arguments_with_unknown_values_are_not_limited() {
     let mut recording = recorded(9, &[("socket", &[1, 1, 0])]);
-    recording.count(call("socket"), 1);
+    recording.count(syscall("socket"), 1);
     let draft =
         generate(&[recording], &GenerateOptions { arguments: LimitedArgs::All, ..bare() }).unwrap();
     assert_eq!(limits(&draft, "socket"), [""; 0]);
@@ -188,8 +188,8 @@ fn bounds_limit_flags_but_not_commands() {
     let mut recording = Recording::default();
     let bounds = Bounds { min: 1, max: 0x100b, ever: 0x100b, always: 1 };
     let many = ArgValues::from_bounds(99, bounds);
-    recording.add(call("mprotect"), 99, [many.clone(), many.clone(), many.clone()]);
-    recording.add(call("ioctl"), 99, [many.clone(), many]);
+    recording.add(syscall("mprotect"), 99, [many.clone(), many.clone(), many.clone()]);
+    recording.add(syscall("ioctl"), 99, [many.clone(), many]);
     let draft = generate(&[recording], &bare()).unwrap();
     assert_eq!(limits(&draft, "mprotect"), ["prot & 0x4 == 0"]);
     assert_eq!(
@@ -201,8 +201,8 @@ fn bounds_limit_flags_but_not_commands() {
 #[test]
 fn syscalls_of_the_runtime_widen_or_remove_limits() {
     let runc = GenerateOptions { runtime: Runtime::Runc, ..bare() };
-    let calls: &[(&str, &[u64])] = &[("fcntl", &[3, 9]), ("prctl", &[15]), ("mmap", &[0, 1, 1])];
-    let draft = generate(&[recorded(4, calls)], &runc).unwrap();
+    let syscalls: &[(&str, &[u64])] = &[("fcntl", &[3, 9]), ("prctl", &[15]), ("mmap", &[0, 1, 1])];
+    let draft = generate(&[recorded(4, syscalls)], &runc).unwrap();
     assert_eq!(limits(&draft, "fcntl"), ["cmd in {0, 1, 2, 3, 4, 9, 1030}"]);
     assert_eq!(limits(&draft, "prctl"), [""; 0]);
     assert_eq!(limits(&draft, "mmap"), ["prot & 0x6 in {0, 2}"]);
@@ -214,8 +214,8 @@ fn syscalls_of_the_runtime_widen_or_remove_limits() {
 #[test]
 fn usual_values_of_libraries_are_allowed() {
     // A lock that was only released, once, and memory that was only made read-only.
-    let calls: &[(&str, &[u64])] = &[("futex", &[0, 0x81]), ("mprotect", &[0, 0, 1])];
-    let draft = generate(&[recorded(1, calls)], &bare()).unwrap();
+    let syscalls: &[(&str, &[u64])] = &[("futex", &[0, 0x81]), ("mprotect", &[0, 0, 1])];
+    let draft = generate(&[recorded(1, syscalls)], &bare()).unwrap();
     assert_eq!(limits(&draft, "futex"), ["op & 0xfffffe7f in {0, 1, 3, 4, 5, 9, 10}"]);
     assert_eq!(limits(&draft, "mprotect"), ["prot & 0x6 in {0, 2}"]);
     // Other values must be observed often.
@@ -272,8 +272,8 @@ fn an_architecture_may_be_given_twice() {
 #[test]
 fn limits_that_allow_every_value_are_removed() {
     // Readable and executable, then also writable, as by a JIT compiler.
-    let calls: &[(&str, &[u64])] = &[("mprotect", &[0, 0, 5]), ("mprotect", &[0, 0, 7])];
-    let draft = generate(&[recorded(1, calls)], &bare()).unwrap();
+    let syscalls: &[(&str, &[u64])] = &[("mprotect", &[0, 0, 5]), ("mprotect", &[0, 0, 7])];
+    let draft = generate(&[recorded(1, syscalls)], &bare()).unwrap();
     let mprotect = grant(&draft, "mprotect");
     assert_eq!((mprotect.limits.len(), mprotect.unlimited[0].name), (0, "prot"));
     draft.write(ProfileFormat::Oci).unwrap();
@@ -282,7 +282,7 @@ fn limits_that_allow_every_value_are_removed() {
 #[test]
 fn runc_needs_the_32_bit_variants_on_32_bit_abis() {
     let mut recording = Recording::default();
-    recording.observe(CallId::new(Arch::Arm, Arch::Arm.number("read").unwrap()), &[0; 6]);
+    recording.observe(SyscallId::new(Arch::Arm, Arch::Arm.number("read").unwrap()), &[0; 6]);
     let options = GenerateOptions { complete: false, ..GenerateOptions::default() };
     let draft = generate(&[recording], &options).unwrap();
     assert_eq!(limits(&draft, "mmap2"), ["prot & 0x6 in {0, 2}"]);
@@ -292,7 +292,7 @@ fn runc_needs_the_32_bit_variants_on_32_bit_abis() {
 #[test]
 fn variants_with_the_same_arguments_have_the_same_limits() {
     let mut recording = Recording::default();
-    let futex = CallId::new(Arch::Arm, Arch::Arm.number("futex").unwrap());
+    let futex = SyscallId::new(Arch::Arm, Arch::Arm.number("futex").unwrap());
     (0..4).for_each(|_| recording.observe(futex, &[0, 0x80, 0, 0, 0, 0]));
     let draft = generate(&[recording], &GenerateOptions { complete: true, ..bare() }).unwrap();
     assert_eq!(names(&draft), ["futex", "futex_time64"]);
@@ -303,7 +303,7 @@ fn variants_with_the_same_arguments_have_the_same_limits() {
 fn arguments_in_another_position_are_not_limited() {
     let mut recording = Recording::default();
     for (arch, name) in [(Arch::S390x, "clone"), (Arch::S390x, "mmap")] {
-        recording.observe(CallId::new(arch, arch.number(name).unwrap()), &[0; 6]);
+        recording.observe(SyscallId::new(arch, arch.number(name).unwrap()), &[0; 6]);
     }
     let draft = generate(&[recording], &bare()).unwrap();
     assert_eq!(draft.grants().map(|grant| grant.limits.len()).sum::<usize>(), 0);
@@ -313,7 +313,7 @@ fn arguments_in_another_position_are_not_limited() {
 #[test]
 fn high_halves_are_ignored_on_32_bit_abis() {
     let mut recording = Recording::default();
-    let ptrace = CallId::new(Arch::X86, Arch::X86.number("ptrace").unwrap());
+    let ptrace = SyscallId::new(Arch::X86, Arch::X86.number("ptrace").unwrap());
     recording.observe(ptrace, &[0xffff_ffff_ffff_ff9c, 0, 0, 0, 0, 0]);
     let draft = generate(&[recording], &bare()).unwrap();
     assert_eq!(limits(&draft, "ptrace"), ["request == 0xffffff9c"]);
@@ -322,15 +322,15 @@ fn high_halves_are_ignored_on_32_bit_abis() {
 #[test]
 fn the_number_of_rules_for_one_syscall_is_limited() {
     // 8 families, 5 types and 6 protocols, many of which cannot be joined.
-    let mut calls: Vec<[u64; 3]> = Vec::new();
+    let mut syscalls: Vec<[u64; 3]> = Vec::new();
     for family in [0, 3, 5, 6, 9, 10, 12, 15] {
-        calls.push([family, 1, 0]);
+        syscalls.push([family, 1, 0]);
     }
-    calls.extend([1, 2, 4, 7, 8].map(|kind| [0, kind, 0]));
-    calls.extend([0, 3, 5, 6, 9, 10].map(|protocol| [0, 1, protocol]));
+    syscalls.extend([1, 2, 4, 7, 8].map(|kind| [0, kind, 0]));
+    syscalls.extend([0, 3, 5, 6, 9, 10].map(|protocol| [0, 1, protocol]));
     let mut recording = Recording::default();
-    for [a, b, c] in calls.iter().cycle().take(calls.len() * 9) {
-        recording.observe(call("socket"), &[*a, *b, *c, 0, 0, 0]);
+    for [a, b, c] in syscalls.iter().cycle().take(syscalls.len() * 9) {
+        recording.observe(syscall("socket"), &[*a, *b, *c, 0, 0, 0]);
     }
     let draft = generate(&[recording], &bare()).unwrap();
     let socket = grant(&draft, "socket");
@@ -352,9 +352,9 @@ fn errors_have_a_reason_and_help() {
     };
     let read = recorded(1, &[("read", &[])]);
     let mut foreign = read.clone();
-    foreign.count(CallId::new(Arch::S390x, 3), 1);
+    foreign.count(SyscallId::new(Arch::S390x, 3), 1);
     let mut multilib = read.clone();
-    multilib.count(CallId::new(Arch::X86, 3), 1);
+    multilib.count(SyscallId::new(Arch::X86, 3), 1);
     let on_arm = GenerateOptions { arches: vec![Arch::Aarch64], ..bare() };
     assert_eq!(message(&[], &bare(), ProfileFormat::Oci), "nothing was recorded");
     assert_eq!(
@@ -381,8 +381,8 @@ fn warnings_about_recordings_and_formats() {
     let lost = Run { lost: 7, status: Some(139), ..Run::default() };
     let mut bad = good.clone();
     bad.push_run(lost);
-    bad.count(CallId::new(X86_64, 4000), 3);
-    bad.count(CallId::new(Arch::X86, 3), 1);
+    bad.count(SyscallId::new(X86_64, 4000), 3);
+    bad.count(SyscallId::new(Arch::X86, 3), 1);
     let options = GenerateOptions { arches: vec![X86_64], partial: true, ..bare() };
     let text = all(bad, &options, ProfileFormat::Systemd);
     for part in [
@@ -395,14 +395,14 @@ fn warnings_about_recordings_and_formats() {
         assert!(text.contains(part), "{part}: {text}");
     }
     let mut once = good.clone();
-    once.count(CallId::new(X86_64, 4000), 1);
+    once.count(SyscallId::new(X86_64, 4000), 1);
     assert!(
         all(once, &bare(), ProfileFormat::Oci)
             .contains("4000, which was recorded once: it is denied")
     );
     let audit = Run { method: crate::recording::RecordingMethod::Audit, ..Run::default() };
     let mut denied = Recording::of(audit);
-    denied.count(call("ptrace"), 1);
+    denied.count(syscall("ptrace"), 1);
     let text = all(denied, &bare(), ProfileFormat::Oci);
     assert!(text.contains("audit log") && text.contains("no argument values"), "{text}");
 }
@@ -413,13 +413,13 @@ fn unknown_values_that_prevent_limits_cause_a_warning() {
     let mut log =
         Recording::of(Run { method: crate::recording::RecordingMethod::Strace, ..Run::default() });
     let unknown = || ArgValues::default();
-    log.add(call("socket"), 1, [unknown(), unknown(), ArgValues::from_values(1, [0])]);
+    log.add(syscall("socket"), 1, [unknown(), unknown(), ArgValues::from_values(1, [0])]);
     log.add(
-        call("mmap"),
+        syscall("mmap"),
         2,
         [ArgValues::from_values(2, [0]), ArgValues::from_values(2, [4096]), unknown()],
     );
-    log.add(call("read"), 1, [ArgValues::from_values(1, [3]), unknown()]);
+    log.add(syscall("read"), 1, [ArgValues::from_values(1, [3]), unknown()]);
     let good = recorded(9, &[("socket", &[1, 1, 0]), ("mmap", &[0, 4096, 1]), ("setns", &[3, 0])]);
     let remarked = |recordings: &[Recording], options: &GenerateOptions, format| {
         let draft = generate(recordings, options).unwrap();
@@ -446,7 +446,7 @@ fn unknown_values_that_prevent_limits_cause_a_warning() {
     // The number of names is limited.
     for name in ["bpf", "clone", "fcntl", "futex", "ioctl", "keyctl", "mprotect", "prctl", "ptrace"]
     {
-        log.count(call(name), 1);
+        log.count(syscall(name), 1);
     }
     let text = remarked(&[log], &bare(), ProfileFormat::Oci);
     assert!(

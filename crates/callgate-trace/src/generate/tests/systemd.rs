@@ -15,8 +15,8 @@ pub(super) fn systemd_names(text: &str) -> HashSet<&str> {
 
 /// Whether a directive in the text of a unit denies a call, according to systemd.exec(5).
 pub(super) fn is_denied_by_directives(text: &str, data: &SeccompData) -> bool {
-    let arch = Arch::of_call(data.arch, data.nr).unwrap();
-    let Some(name) = arch.call_name(data.nr) else { return false };
+    let arch = Arch::of_syscall(data.arch, data.nr).unwrap();
+    let Some(name) = arch.syscall_name(data.nr) else { return false };
     let a = data.args;
     let set_id = |mode: u64| mode & 0o6000 != 0;
     text.lines().any(|line| match line.split_once('=') {

@@ -41,7 +41,7 @@ pub(super) fn write(draft: &Draft) -> String {
         grants.filter_map(|grant| word(grant.name)).collect()
     };
     let mut recorded = plain(|reason| matches!(reason, GrantReason::Recorded(_)));
-    recorded.extend(draft.numbers().iter().map(|(call, _)| format!("SYSCALL[{}]", call.nr)));
+    recorded.extend(draft.numbers().iter().map(|(syscall, _)| format!("SYSCALL[{}]", syscall.nr)));
     block(&mut blocks, "Recorded.", "ALLOW", &recorded);
     let runtime = plain(|reason| matches!(reason, GrantReason::Runtime));
     block(

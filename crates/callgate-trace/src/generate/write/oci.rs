@@ -103,7 +103,7 @@ fn bounds(draft: &Draft, refused: &[&str]) -> Vec<&'static str> {
         let largest = named.filter_map(|name| arch.number(name)).max();
         let granted = grants().filter_map(|name| arch.number(name)).max();
         if largest.is_some_and(|largest| largest > 0) && granted > largest {
-            let above = arch.calls().filter(|(nr, name)| Some(*nr) > granted && counts(name));
+            let above = arch.syscalls().filter(|(nr, name)| Some(*nr) > granted && counts(name));
             bounds.extend(above.min().map(|(_, name)| name));
         }
     }

@@ -25,11 +25,12 @@ pub(super) fn policy(
     for (set, directive) in sets.iter().flat_map(|set| directives.iter().map(move |one| (set, one)))
     {
         // systemd installs the filter of the list last, so its verdict applies if both deny a syscall.
-        let granted =
-            |nr: &u32| set.arch().call_name(*nr).is_some_and(|name| draft.is_granted_by_unit(name));
+        let granted = |nr: &u32| {
+            set.arch().syscall_name(*nr).is_some_and(|name| draft.is_granted_by_unit(name))
+        };
         let rules = directive
             .rules(set.arch())
-            .filter(|rule| rule.calls.ranges().iter().all(|(first, _)| granted(first)));
+            .filter(|rule| rule.syscalls.ranges().iter().all(|(first, _)| granted(first)));
         let token = set.arch().token();
         if let Some(section) = sections.iter_mut().find(|section| section.token() == token) {
             section.rules.splice(0..0, rules);
@@ -52,7 +53,7 @@ fn add_rules(
             Some(nr) if format == ProfileFormat::Kafel => set.add(nr, comparisons, verdict, name),
             None if format == ProfileFormat::Kafel => {}
             _ => {
-                let added = set.add_call(name, comparisons, verdict, name);
+                let added = set.add_syscall(name, comparisons, verdict, name);
                 unknown = added.err().or(unknown.take());
             }
         }
@@ -66,11 +67,11 @@ fn add_rules(
     draft.refused_explicitly(format).for_each(|name| add(name, &[], enosys));
     draft.granted_without_limits(format).for_each(|name| add(name, &[], Verdict::ALLOW));
     if let Some(error) = unknown {
-        return Err(GenerateErrorKind::UnknownCall(error).into());
+        return Err(GenerateErrorKind::UnknownSyscall(error).into());
     }
-    for (call, _) in draft.numbers().iter().filter(|(call, _)| call.arch == arch) {
+    for (syscall, _) in draft.numbers().iter().filter(|(syscall, _)| syscall.arch == arch) {
         if format.has_numbers() {
-            set.add(call.nr, &[], Verdict::ALLOW, "");
+            set.add(syscall.nr, &[], Verdict::ALLOW, "");
         }
     }
     match set.contradictions().first() {

@@ -65,7 +65,7 @@ impl Draft {
     /// The part of the recording that a format can express.
     fn expressible(&self, format: ProfileFormat) -> Recording {
         let mut expressible = self.recorded.clone();
-        expressible.retain(|call| match call.name() {
+        expressible.retain(|syscall| match syscall.name() {
             Some(name) => self.can_name(format, name),
             None => format.has_numbers(),
         });

@@ -14,7 +14,7 @@ pub(super) struct ParsedLine<'t> {
 /// What a line is about.
 pub(super) enum Event<'t> {
     /// A syscall: the name, and the text after the opening parenthesis.
-    Call(&'t str, &'t str),
+    Syscall(&'t str, &'t str),
     /// The second half of a syscall: the name, and the text after `resumed>`.
     Resumed(&'t str, &'t str),
     /// The rest of a syscall that a notice interrupted.
@@ -57,8 +57,8 @@ impl<'t> Event<'t> {
             None => Event::Nothing,
             Some(b'a'..=b'z' | b'A'..=b'Z' | b'_') => {
                 // No other line starts with a word and a parenthesis.
-                if let Some((name, args)) = call(rest) {
-                    return Event::Call(name, args);
+                if let Some((name, args)) = syscall(rest) {
+                    return Event::Syscall(name, args);
                 }
                 // Whether notices start with the name of strace depends on its version.
                 match rest.strip_prefix("strace: ") {
@@ -105,7 +105,7 @@ impl<'t> Event<'t> {
 }
 
 /// The name of a syscall, and the text after the opening parenthesis.
-fn call(text: &str) -> Option<(&str, &str)> {
+fn syscall(text: &str) -> Option<(&str, &str)> {
     let bytes = text.as_bytes();
     if !matches!(bytes.first()?, b'a'..=b'z' | b'A'..=b'Z' | b'_') {
         return None;

@@ -1,18 +1,18 @@
 //! Counts the syscalls of a log of strace, line by line.
 
-use super::super::calls::BoundedCalls;
 use super::super::lines::{Block, Line, too_many_rejected};
+use super::super::syscalls::BoundedSyscalls;
 use super::args::{is_closed, values};
 use super::line::{Event, ParsedLine, UNFINISHED};
 use super::names::{MAX_NAME, ResolvedName, ResolvedNames};
 use super::processes::Processes;
 use super::reported::ReportedNames;
 use super::unfinished::{
-    MAX_COMPARED, MAX_UNFINISHED, TooManyCompared, TooManyUnfinished, UnfinishedCall,
-    UnfinishedCalls,
+    MAX_COMPARED, MAX_UNFINISHED, TooManyCompared, TooManyUnfinished, UnfinishedSyscall,
+    UnfinishedSyscalls,
 };
 use crate::names::{not_on_arch, unknown_name};
-use crate::recording::{CallId, Recording, RecordingMethod, Run};
+use crate::recording::{Recording, RecordingMethod, Run, SyscallId};
 use callgate_bpf::diagnostic::{Position, Severity};
 use callgate_bpf::syscalls::{self, Arch};
 use callgate_formats::diagnostics::messages::{Messages, Report};
@@ -22,7 +22,7 @@ use memchr::memmem::Finder;
 /// Whether a line proves that a text is a log of strace: a syscall with its result, or the first half of one.
 fn is_call(event: &Event<'_>) -> bool {
     match event {
-        Event::Call(_, rest) => {
+        Event::Syscall(_, rest) => {
             rest.contains(") = ") || rest.contains(")  ") || rest.trim_end().ends_with(UNFINISHED)
         }
         _ => false,
@@ -38,13 +38,13 @@ fn is_end_of_table(line: &str) -> bool {
 /// Reads a log of strace line by line.
 pub(crate) struct StraceLog {
     processes: Processes,
-    unfinished: UnfinishedCalls,
+    unfinished: UnfinishedSyscalls,
     /// Whether a notice interrupted the last syscall: the next line may be the rest of it.
     is_interrupted: bool,
     /// The first syscall that may have been made through `socketcall` or `ipc`, and through which.
     multiplexed: Option<(Position, String, &'static str)>,
     reported_names: ReportedNames,
-    calls: BoundedCalls,
+    syscalls: BoundedSyscalls,
     names: ResolvedNames,
     /// The start of a notice on a terminal.
     notice: Finder<'static>,
@@ -63,11 +63,14 @@ impl StraceLog {
     pub(crate) fn new(arch: Arch, unknown: Severity) -> StraceLog {
         StraceLog {
             processes: Processes::new(arch),
-            unfinished: UnfinishedCalls::default(),
+            unfinished: UnfinishedSyscalls::default(),
             is_interrupted: false,
             multiplexed: None,
             reported_names: ReportedNames::default(),
-            calls: BoundedCalls::of(Run { method: RecordingMethod::Strace, ..Run::default() }),
+            syscalls: BoundedSyscalls::of(Run {
+                method: RecordingMethod::Strace,
+                ..Run::default()
+            }),
             names: ResolvedNames::default(),
             notice: Finder::new("strace: Process "),
             may_have_notices: false,
@@ -118,14 +121,14 @@ impl StraceLog {
         }
         let at = || line.position(parsed.at);
         match parsed.event {
-            Event::Call(name, args) if !line.text.ends_with('\n') && !is_closed(args) => {
+            Event::Syscall(name, args) if !line.text.ends_with('\n') && !is_closed(args) => {
                 let message =
                     "this line is truncated; the syscall is counted, its values are not known";
                 self.messages.warn(at(), message).help =
                     "check that the log is complete".to_owned();
-                self.call(parsed.process, at, name, "");
+                self.syscall(parsed.process, at, name, "");
             }
-            Event::Call(name, args) => self.call(parsed.process, at, name, args),
+            Event::Syscall(name, args) => self.syscall(parsed.process, at, name, args),
             Event::Resumed(name, args) => self.resumed(parsed.process, at, name, args),
             Event::Rest(args) if self.is_interrupted => self.rest(args),
             Event::Mode(process, mode) => self.processes.changed(process, mode),
@@ -155,8 +158,8 @@ impl StraceLog {
 
     /// The recording, and messages about the log.
     pub(crate) fn finish(mut self) -> (Recording, Messages) {
-        for call in self.unfinished.take_all() {
-            self.count_whole(call);
+        for syscall in self.unfinished.take_all() {
+            self.count_whole(syscall);
         }
         if let Some((at, skipped)) = self.skipped {
             let message = if skipped == 1 {
@@ -174,10 +177,10 @@ impl StraceLog {
             self.messages.warn(at, message).help =
                 "record with `callgate record`, which distinguishes them".to_owned();
         }
-        (self.calls.finish(&mut self.messages), self.messages)
+        (self.syscalls.finish(&mut self.messages), self.messages)
     }
 
-    fn call(&mut self, named: Option<u32>, at: impl Fn() -> Position, name: &str, args: &str) {
+    fn syscall(&mut self, named: Option<u32>, at: impl Fn() -> Position, name: &str, args: &str) {
         let (process, arch) = self.processes.of_line(named);
         // On a terminal, a notice may interrupt a syscall; the rest of its line follows on the next.
         let notice = if self.may_have_notices { self.notice.find(args.as_bytes()) } else { None };
@@ -209,9 +212,9 @@ impl StraceLog {
         self.is_interrupted = false;
         let (process, arch) = self.processes.of_line(named);
         match self.unfinished.resume(process, name) {
-            Ok(Some(mut call)) => {
-                call.append(args);
-                self.count_whole(call);
+            Ok(Some(mut syscall)) => {
+                syscall.append(args);
+                self.count_whole(syscall);
             }
             // strace attached during the syscall.
             Ok(None) => self.count(arch, at, name, ""),
@@ -230,16 +233,16 @@ impl StraceLog {
     /// The rest of a syscall that a notice interrupted.
     fn rest(&mut self, rest: &str) {
         self.is_interrupted = false;
-        if let Some(mut call) = self.unfinished.remove(self.processes.last()) {
-            call.append(rest);
-            self.count_whole(call);
+        if let Some(mut syscall) = self.unfinished.remove(self.processes.last()) {
+            syscall.append(rest);
+            self.count_whole(syscall);
         }
     }
 
     /// Counts a syscall that was unfinished.
-    fn count_whole(&mut self, call: UnfinishedCall) {
-        self.count(call.arch, || call.at, call.name(), call.args());
-        self.unfinished.reuse(call);
+    fn count_whole(&mut self, syscall: UnfinishedSyscall) {
+        self.count(syscall.arch, || syscall.at, syscall.name(), syscall.args());
+        self.unfinished.reuse(syscall);
     }
 
     fn superseded(&mut self, process: Option<u32>, by: u32) {
@@ -252,9 +255,9 @@ impl StraceLog {
     fn count(&mut self, arch: Arch, at: impl Fn() -> Position, name: &str, args: &str) {
         let resolved = self.names.get(arch, name).or_else(|| self.resolve(arch, &at, name));
         let Some(ResolvedName { index, facts }) = resolved else { return };
-        match index.and_then(|index| self.calls.get_mut(index)) {
+        match index.and_then(|index| self.syscalls.get_mut(index)) {
             Some(stats) => stats.observe(values(arch, facts, args)),
-            None => self.calls.lose(at),
+            None => self.syscalls.lose(at),
         }
     }
 
@@ -267,7 +270,7 @@ impl StraceLog {
     ) -> Option<ResolvedName> {
         if let Some(digits) = name.strip_prefix("syscall_0x") {
             if let Ok(nr) = u32::from_str_radix(digits, 16) {
-                let index = self.calls.index(CallId::new(arch, nr));
+                let index = self.syscalls.index(SyscallId::new(arch, nr));
                 return Some(ResolvedName { index, facts: &[] });
             }
         }
@@ -282,7 +285,7 @@ impl StraceLog {
             self.report_unknown(arch, at(), name);
             return None;
         };
-        let index = self.calls.index(CallId::new(arch, nr));
+        let index = self.syscalls.index(SyscallId::new(arch, nr));
         let facts = syscalls::facts(name).map(|facts| facts.args).unwrap_or_default();
         let resolved = ResolvedName { index, facts };
         self.names.insert(arch, name, resolved);

@@ -13,7 +13,7 @@
 //! A syscall is counted when it starts, so one that never returns is counted too. Lines about signals and exits of
 //! processes, stack frames (`-k`) and notices of strace are skipped; the number of other lines that are not syscalls is
 //! reported. Memory is bounded by the number of processes, of which a kernel has at most 4,194,304, and by the limits
-//! of [`UnfinishedCalls`](unfinished::UnfinishedCalls).
+//! of [`UnfinishedSyscalls`](unfinished::UnfinishedSyscalls).
 //!
 //! Sources: strace(1), and the output of strace 6.1.
 

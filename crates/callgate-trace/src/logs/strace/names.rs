@@ -1,6 +1,6 @@
 //! Names of syscalls in a log: resolved once, then found by one look-up.
 
-use super::super::calls::CallIndex;
+use super::super::syscalls::SyscallIndex;
 use callgate_bpf::syscalls::{Arch, ArgFacts};
 use rustc_hash::FxHashMap;
 
@@ -16,7 +16,7 @@ pub(super) fn shortened(name: &str) -> &str {
 #[derive(Clone, Copy)]
 pub(super) struct ResolvedName {
     /// Where the syscall is counted; `None` if it is lost, because there are too many different ones.
-    pub(super) index: Option<CallIndex>,
+    pub(super) index: Option<SyscallIndex>,
     /// Its arguments.
     pub(super) facts: &'static [ArgFacts],
 }

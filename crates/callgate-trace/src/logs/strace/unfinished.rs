@@ -17,7 +17,7 @@ const MAX_KEPT: usize = 64 << 20;
 pub(super) const MAX_COMPARED: usize = 10_000_000;
 
 /// The first half of a line.
-pub(super) struct UnfinishedCall {
+pub(super) struct UnfinishedSyscall {
     process: Option<u32>,
     pub(super) arch: Arch,
     pub(super) at: Position,
@@ -28,7 +28,7 @@ pub(super) struct UnfinishedCall {
     kept: usize,
 }
 
-impl UnfinishedCall {
+impl UnfinishedSyscall {
     /// The name, of which at most the first bytes are kept.
     pub(super) fn name(&self) -> &str {
         self.text.get(..self.name_length).unwrap_or_default()
@@ -53,9 +53,9 @@ pub(super) struct TooManyCompared;
 
 /// At most one unfinished syscall per process.
 #[derive(Default)]
-pub(super) struct UnfinishedCalls {
+pub(super) struct UnfinishedSyscalls {
     /// In no order.
-    calls: Vec<UnfinishedCall>,
+    syscalls: Vec<UnfinishedSyscall>,
     /// One more than the index of the call of each process, or 0, indexed by the [slot](slot_of) of the process. Unlike
     /// with a hash table, a hostile log cannot make look-ups slow.
     by_process: Vec<u32>,
@@ -72,7 +72,7 @@ fn slot_of(process: Option<u32>) -> usize {
     process.map_or(0, |process| process.min(MAX_PROCESS) as usize + 1)
 }
 
-impl UnfinishedCalls {
+impl UnfinishedSyscalls {
     /// Adds the first half of a line; returns the previous one of the process.
     pub(super) fn insert(
         &mut self,
@@ -81,13 +81,13 @@ impl UnfinishedCalls {
         at: Position,
         name: &str,
         args: &str,
-    ) -> Result<Option<UnfinishedCall>, TooManyUnfinished> {
+    ) -> Result<Option<UnfinishedSyscall>, TooManyUnfinished> {
         let index = self.index_of(process);
-        if index.is_none() && self.calls.len() >= MAX_UNFINISHED {
+        if index.is_none() && self.syscalls.len() >= MAX_UNFINISHED {
             return Err(TooManyUnfinished);
         }
-        let previous = index.and_then(|index| self.calls.get_mut(index));
-        self.kept = self.kept.saturating_sub(previous.as_ref().map_or(0, |call| call.kept));
+        let previous = index.and_then(|index| self.syscalls.get_mut(index));
+        self.kept = self.kept.saturating_sub(previous.as_ref().map_or(0, |syscall| syscall.kept));
         let args = if self.kept + args.len() <= MAX_KEPT { args } else { "" };
         let name = shortened(name);
         let mut text = std::mem::take(&mut self.spare);
@@ -95,21 +95,21 @@ impl UnfinishedCalls {
         text.push_str(args);
         let (name_length, kept) = (name.len(), args.len());
         self.kept += kept;
-        let call = UnfinishedCall { process, arch, at, text, name_length, kept };
+        let syscall = UnfinishedSyscall { process, arch, at, text, name_length, kept };
         if let Some(previous) = previous {
-            return Ok(Some(std::mem::replace(previous, call)));
+            return Ok(Some(std::mem::replace(previous, syscall)));
         }
-        self.push(call);
+        self.push(syscall);
         Ok(None)
     }
 
-    fn push(&mut self, call: UnfinishedCall) {
-        let slot = slot_of(call.process);
-        self.calls.push(call);
+    fn push(&mut self, syscall: UnfinishedSyscall) {
+        let slot = slot_of(syscall.process);
+        self.syscalls.push(syscall);
         if slot >= self.by_process.len() {
             self.by_process.resize(slot + 1, 0);
         }
-        self.set_index(slot, self.calls.len());
+        self.set_index(slot, self.syscalls.len());
     }
 
     fn set_index(&mut self, slot: usize, one_more: usize) {
@@ -127,61 +127,61 @@ impl UnfinishedCalls {
         &mut self,
         process: Option<u32>,
         name: &str,
-    ) -> Result<Option<UnfinishedCall>, TooManyCompared> {
+    ) -> Result<Option<UnfinishedSyscall>, TooManyCompared> {
         let name = shortened(name);
         // Lines name no process before the second process starts, and after all but one have ended.
         for process in [process, None] {
-            let call = self.index_of(process).and_then(|index| self.calls.get(index));
-            if call.is_some_and(|call| call.name() == name) {
+            let syscall = self.index_of(process).and_then(|index| self.syscalls.get(index));
+            if syscall.is_some_and(|syscall| syscall.name() == name) {
                 return Ok(self.remove(process));
             }
         }
         if process.is_some() {
             return Ok(None);
         }
-        self.compared += self.calls.len();
+        self.compared += self.syscalls.len();
         if self.compared > MAX_COMPARED {
             return Err(TooManyCompared);
         }
-        let of_any = self.calls.iter().filter(|call| call.name() == name);
-        let process = of_any.map(|call| call.process).min();
+        let of_any = self.syscalls.iter().filter(|syscall| syscall.name() == name);
+        let process = of_any.map(|syscall| syscall.process).min();
         Ok(process.and_then(|process| self.remove(process)))
     }
 
     /// Removes the first half of a process.
-    pub(super) fn remove(&mut self, process: Option<u32>) -> Option<UnfinishedCall> {
-        let index = self.index_of(process).filter(|index| *index < self.calls.len())?;
-        let call = self.calls.swap_remove(index);
+    pub(super) fn remove(&mut self, process: Option<u32>) -> Option<UnfinishedSyscall> {
+        let index = self.index_of(process).filter(|index| *index < self.syscalls.len())?;
+        let syscall = self.syscalls.swap_remove(index);
         self.set_index(slot_of(process), 0);
-        if let Some(moved) = self.calls.get(index) {
+        if let Some(moved) = self.syscalls.get(index) {
             self.set_index(slot_of(moved.process), index + 1);
         }
-        self.kept = self.kept.saturating_sub(call.kept);
-        Some(call)
+        self.kept = self.kept.saturating_sub(syscall.kept);
+        Some(syscall)
     }
 
     /// Takes back the allocation of a call that was removed.
-    pub(super) fn reuse(&mut self, call: UnfinishedCall) {
+    pub(super) fn reuse(&mut self, syscall: UnfinishedSyscall) {
         /// More would let a few long lines cost memory for each unfinished call.
         const MAX_SPARE: usize = 256;
-        if call.text.capacity() <= MAX_SPARE {
-            self.spare = call.text;
+        if syscall.text.capacity() <= MAX_SPARE {
+            self.spare = syscall.text;
             self.spare.clear();
         }
     }
 
     /// The unfinished syscall of the thread `by` continues under the number of `process`, whose own one is dropped.
     pub(super) fn supersede(&mut self, process: Option<u32>, by: u32) {
-        let Some(call) = self.remove(Some(by)) else { return };
+        let Some(syscall) = self.remove(Some(by)) else { return };
         self.remove(process);
-        self.kept += call.kept;
-        self.push(UnfinishedCall { process, ..call });
+        self.kept += syscall.kept;
+        self.push(UnfinishedSyscall { process, ..syscall });
     }
 
     /// All first halves whose second half never came, ordered by process.
-    pub(super) fn take_all(&mut self) -> Vec<UnfinishedCall> {
-        let mut calls = std::mem::take(self).calls;
-        calls.sort_unstable_by_key(|call| call.process);
-        calls
+    pub(super) fn take_all(&mut self) -> Vec<UnfinishedSyscall> {
+        let mut syscalls = std::mem::take(self).syscalls;
+        syscalls.sort_unstable_by_key(|syscall| syscall.process);
+        syscalls
     }
 }

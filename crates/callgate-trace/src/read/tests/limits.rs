@@ -3,22 +3,24 @@
 use std::fmt::Write;
 
 use super::*;
-use crate::recording::limits::MAX_CALLS;
+use crate::recording::limits::MAX_SYSCALLS;
 
 #[test]
 fn syscalls_beyond_the_limit_are_counted_as_lost() {
     let more = 5;
     let mut strace = String::new();
     let mut audit = String::new();
-    for nr in 0..MAX_CALLS + more {
+    for nr in 0..MAX_SYSCALLS + more {
         let _ = writeln!(strace, "syscall_{nr:#x}(0) = 0");
         let _ = writeln!(audit, "type=1326 arch=c000003e syscall={nr} compat=0");
     }
-    for (log, calls) in [(strace + "close(3) = 0\n", MAX_CALLS + 6), (audit, MAX_CALLS + 5)] {
+    for (log, syscalls) in
+        [(strace + "close(3) = 0\n", MAX_SYSCALLS + 6), (audit, MAX_SYSCALLS + 5)]
+    {
         let read = read(&log, &OPTIONS).unwrap();
-        assert_eq!(read.recording.calls().len(), MAX_CALLS);
+        assert_eq!(read.recording.syscalls().len(), MAX_SYSCALLS);
         assert_eq!(read.recording.runs()[0].lost, more as u64);
-        assert_eq!(read.recording.total() + read.recording.runs()[0].lost, calls as u64);
+        assert_eq!(read.recording.total() + read.recording.runs()[0].lost, syscalls as u64);
         assert_eq!(
             lines(&read.warnings),
             "16385:1: more than 16384 different syscalls, the limit; calls of further ones are counted as lost: 5"
@@ -29,13 +31,13 @@ fn syscalls_beyond_the_limit_are_counted_as_lost() {
 #[test]
 fn a_known_name_beyond_the_limit_is_lost_too() {
     let mut log = String::new();
-    for nr in 1000..1000 + MAX_CALLS {
+    for nr in 1000..1000 + MAX_SYSCALLS {
         let _ = writeln!(log, "syscall_{nr:#x}(0) = 0");
     }
     log += &"close(3) = 0\nsyscall_0x3e8(0) = 0\n".repeat(3);
     let read = read(&log, &OPTIONS).unwrap();
     assert_eq!(read.recording.runs()[0].lost, 3);
-    assert_eq!(read.recording.total(), MAX_CALLS as u64 + 3);
+    assert_eq!(read.recording.total(), MAX_SYSCALLS as u64 + 3);
     assert!(lines(&read.warnings).ends_with("are counted as lost: 3"));
 }
 
@@ -44,10 +46,10 @@ fn a_recording_in_json_has_limits() {
     let entry = |nr| format!("{{\"arch\": \"x86_64\", \"nr\": {nr}, \"count\": 1}}");
     let entries = |count| (0..count).map(entry).collect::<Vec<_>>().join(",\n");
     assert_eq!(
-        read(&json(&entries(MAX_CALLS)), &OPTIONS).unwrap().recording.calls().len(),
-        MAX_CALLS
+        read(&json(&entries(MAX_SYSCALLS)), &OPTIONS).unwrap().recording.syscalls().len(),
+        MAX_SYSCALLS
     );
-    let message = errors(&json(&entries(MAX_CALLS + 2)));
+    let message = errors(&json(&entries(MAX_SYSCALLS + 2)));
     assert!(message.contains(":1: more than 16384 different syscalls, the limit"), "{message}");
     assert_eq!(message.lines().count(), 1, "{message}");
     let runs = |count| {

@@ -32,8 +32,9 @@ getppid()                               = 1
 ";
     let recording = quiet(log);
     let of = |arch| {
-        let calls = recording.calls().filter(|(call, _)| call.arch == arch);
-        let names = calls.map(|(call, seen)| format!("{}×{}", call.name().unwrap(), seen.count()));
+        let syscalls = recording.syscalls().filter(|(syscall, _)| syscall.arch == arch);
+        let names =
+            syscalls.map(|(syscall, seen)| format!("{}×{}", syscall.name().unwrap(), seen.count()));
         names.collect::<Vec<_>>().join(" ")
     };
     assert_eq!(of(Arch::X86_64), "vfork×1 execve×2 wait4×1 getgid×1 exit_group×1");
@@ -52,11 +53,13 @@ fn the_abi_of_a_single_process_applies_to_lines_without_a_number() {
              +++ exited with 0 +++\n"
         );
         let recording = quiet(&log);
-        let calls: Vec<_> =
-            recording.calls().map(|(call, _)| (call.arch, call.name().unwrap())).collect();
+        let syscalls: Vec<_> = recording
+            .syscalls()
+            .map(|(syscall, _)| (syscall.arch, syscall.name().unwrap()))
+            .collect();
         let wide = |name| (Arch::X86_64, name);
         let expected = [wide("execve"), wide("exit"), (Arch::X86, "getpid")];
-        assert_eq!(calls, expected, "{notice}");
+        assert_eq!(syscalls, expected, "{notice}");
     }
     // Followed by the log of a 64-bit run.
     let log = "[ Process PID=7 runs in 32 bit mode. ]\ngetpid() = 7\n+++ exited with 0 +++\ngetpid() = 8\n";

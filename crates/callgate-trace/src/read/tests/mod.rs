@@ -5,15 +5,15 @@ mod log_formats;
 
 use super::*;
 use crate::recording::{
-    ArgValues, Bounds, CallId, CallStats, Caveat, Effect, Recording, RecordingMethod, Run,
+    ArgValues, Bounds, Caveat, Effect, Recording, RecordingMethod, Run, SyscallId, SyscallStats,
 };
 use callgate_bpf::diagnostic::Diagnostic;
 use callgate_bpf::syscalls::Arch;
 
 const OPTIONS: ReadOptions = ReadOptions { arch: Arch::X86_64, strict: false, partial: false };
 
-fn x86_64(name: &str) -> CallId {
-    CallId::new(Arch::X86_64, Arch::X86_64.number(name).unwrap())
+fn x86_64(name: &str) -> SyscallId {
+    SyscallId::new(Arch::X86_64, Arch::X86_64.number(name).unwrap())
 }
 
 /// Reads a text that causes no messages.
@@ -33,17 +33,17 @@ fn errors(text: &str) -> String {
 
 /// `name×count` for each call.
 fn counts(recording: &Recording) -> String {
-    let one = |(call, seen): (CallId, &CallStats)| match call.name() {
+    let one = |(syscall, seen): (SyscallId, &SyscallStats)| match syscall.name() {
         Some(name) => format!("{name}×{}", seen.count()),
-        None => format!("{}×{}", call.nr, seen.count()),
+        None => format!("{}×{}", syscall.nr, seen.count()),
     };
-    recording.calls().map(one).collect::<Vec<_>>().join(" ")
+    recording.syscalls().map(one).collect::<Vec<_>>().join(" ")
 }
 
 /// The values of the arguments of a syscall; `None` if no value is known.
-fn values(recording: &Recording, call: CallId) -> Vec<Option<Vec<u64>>> {
+fn values(recording: &Recording, syscall: SyscallId) -> Vec<Option<Vec<u64>>> {
     let all = |values: &ArgValues| values.all().filter(|all| !all.is_empty()).map(<[u64]>::to_vec);
-    recording.get(call).unwrap().args().iter().map(all).collect()
+    recording.get(syscall).unwrap().args().iter().map(all).collect()
 }
 
 fn full() -> Recording {
@@ -74,9 +74,9 @@ fn full() -> Recording {
     recording.count(x86_64("getpid"), crate::recording::MAX_COUNT);
     for nr in [600, 0x3fff_ffff, 0x4000_0001, 0x7fff_ffff, u32::MAX] {
         recording
-            .observe(CallId::of(Arch::X86_64.token(), nr).unwrap(), &[1, 2, 3, 4, 5, u64::MAX]);
+            .observe(SyscallId::of(Arch::X86_64.token(), nr).unwrap(), &[1, 2, 3, 4, 5, u64::MAX]);
     }
-    recording.observe(CallId::new(Arch::X86, 3), &[1, 2, 3, 0, 0, 0xffff_ffff]);
+    recording.observe(SyscallId::new(Arch::X86, 3), &[1, 2, 3, 0, 0, 0xffff_ffff]);
     recording
 }
 
@@ -108,8 +108,8 @@ fn a_written_recording_is_read_back() {
 fn json_has_one_line_per_run_and_syscall() {
     let mut recording = Recording::of(Run { command: vec!["a".into()], ..Run::default() });
     recording.observe(x86_64("close"), &[u64::MAX, 0, 0, 0, 0, 0]);
-    recording.observe(CallId::new(Arch::X86_64, 9999), &[0; 6]);
-    recording.count(CallId::new(Arch::X86_64, 9999), 1);
+    recording.observe(SyscallId::new(Arch::X86_64, 9999), &[0; 6]);
+    recording.count(SyscallId::new(Arch::X86_64, 9999), 1);
     assert_eq!(
         recording.to_json(),
         r#"{
@@ -161,8 +161,8 @@ fn caveats_of_a_newer_recorder_are_kept_and_invalid_ones_are_errors() {
     }
 }
 
-fn json(calls: &str) -> String {
-    format!("{{\"callgate\": \"recording\", \"version\": 1,\n \"calls\": [{calls}]}}")
+fn json(syscalls: &str) -> String {
+    format!("{{\"callgate\": \"recording\", \"version\": 1,\n \"calls\": [{syscalls}]}}")
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn an_unknown_name_with_a_number_is_kept_by_the_number() {
 
 #[test]
 fn invalid_values_are_reported_with_their_position() {
-    let call = |args: &str| {
+    let syscall = |args: &str| {
         errors(&json(&format!(
             r#"{{"arch": "x86_64", "name": "read", "count": 2, "args": {args}}}"#
         )))
@@ -240,7 +240,7 @@ fn invalid_values_are_reported_with_their_position() {
         ),
         (&many, "2:79: `values` has 33 values; the limit is 32"),
     ] {
-        assert_eq!(call(args), message);
+        assert_eq!(syscall(args), message);
     }
 }
 
@@ -271,7 +271,7 @@ fn complete_entries_of_a_truncated_recording_are_read_on_request() {
     // Each line of a call is one entry.
     let end = |at: usize| at + text[at..].lines().next().unwrap().trim_end_matches(',').len();
     let entries: Vec<usize> = text.match_indices("{\"arch\"").map(|(at, _)| end(at)).collect();
-    assert_eq!(entries.len(), full.calls().len());
+    assert_eq!(entries.len(), full.syscalls().len());
     for (cut, _) in text.char_indices().skip(1) {
         let whole = entries.iter().filter(|end| **end <= cut).count();
         let read = match read(&text[..cut], &partial) {
@@ -281,9 +281,9 @@ fn complete_entries_of_a_truncated_recording_are_read_on_request() {
                 continue;
             }
         };
-        assert_eq!(read.recording.calls().len(), whole, "{cut}");
-        for (call, seen) in read.recording.calls() {
-            assert_eq!(Some(seen), full.get(call), "{cut}");
+        assert_eq!(read.recording.syscalls().len(), whole, "{cut}");
+        for (syscall, seen) in read.recording.syscalls() {
+            assert_eq!(Some(seen), full.get(syscall), "{cut}");
         }
         let lost = |recording: &Recording| recording.runs().iter().map(|run| run.lost).max();
         assert_eq!(lost(&read.recording), lost(&full).map(|lost| lost + 1), "{cut}");
@@ -348,7 +348,7 @@ fn a_log_of_strace_in_a_file() {
     assert_eq!(values("clone"), [const { None }; 5]);
     assert_eq!(values("read"), [Some(vec![3]), None, None]);
     assert!(!recording.get(x86_64("read")).unwrap().is_known(0), "only one of two values is known");
-    let unknown = super::tests::values(&recording, CallId::new(Arch::X86_64, 999));
+    let unknown = super::tests::values(&recording, SyscallId::new(Arch::X86_64, 999));
     assert_eq!(unknown[4], Some(vec![0x7ffe_b9d4_d7c7]));
 }
 
@@ -388,7 +388,7 @@ strace: [ Process PID=10950 runs in 64 bit mode. ]
         "10:13: \"connect\" may have been called through socketcall; strace prints both the same way\n\
          11:1: this line is not a syscall; skipped"
     );
-    let x86 = |name| CallId::new(Arch::X86, Arch::X86.number(name).unwrap());
+    let x86 = |name| SyscallId::new(Arch::X86, Arch::X86.number(name).unwrap());
     assert_eq!(values(&read.recording, x86("brk"))[0], Some(vec![0x1000]));
     assert_eq!(values(&read.recording, x86("_llseek"))[1], None);
 }
@@ -418,7 +418,7 @@ fn everything_that_is_ignored_in_a_log_of_strace_is_reported() {
 #[test]
 fn the_last_line_of_a_log_may_be_truncated() {
     let log = "1 close(3) = 0\n1 close(4) = 0\n1 lseek(5, 12345, SEEK_SET) = 12345\n";
-    let lseek = CallId::new(Arch::X86_64, 8);
+    let lseek = SyscallId::new(Arch::X86_64, 8);
     for end in [")", ") = 12345", ", SEEK_SET <unfinished ...>"] {
         let log = log.replace(", SEEK_SET) = 12345\n", end);
         assert_eq!(values(&quiet(&log), lseek)[1], Some(vec![12345]), "{end}");

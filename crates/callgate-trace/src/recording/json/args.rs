@@ -3,13 +3,13 @@
 use callgate_formats::syntax::reader::Reader;
 use callgate_formats::syntax::tree::{Node, NodeKind};
 
-use super::entry::CallEntry;
+use super::entry::SyscallEntry;
 use super::fields::{is_object, required};
 use crate::recording::limits::MAX_VALUES;
 use crate::recording::values::{ArgValues, Bounds};
 
 /// The values of the arguments; empty if they are invalid, which is reported.
-pub(super) fn args(reader: &mut Reader<'_>, entry: &CallEntry<'_>) -> Vec<ArgValues> {
+pub(super) fn args(reader: &mut Reader<'_>, entry: &SyscallEntry<'_>) -> Vec<ArgValues> {
     let Some(node) = entry.node.get("args") else { return Vec::new() };
     let items = reader.list(node, "`args`").unwrap_or_default();
     if items.len() > 6 {
@@ -22,7 +22,7 @@ pub(super) fn args(reader: &mut Reader<'_>, entry: &CallEntry<'_>) -> Vec<ArgVal
 }
 
 /// The values of one argument; `None` if they are not known, or invalid, which is reported.
-fn values(reader: &mut Reader<'_>, node: &Node, entry: &CallEntry<'_>) -> Option<ArgValues> {
+fn values(reader: &mut Reader<'_>, node: &Node, entry: &SyscallEntry<'_>) -> Option<ArgValues> {
     if matches!(node.kind, NodeKind::Null)
         || !is_object(reader, node, "each item of `args`", "an object or null")
     {

@@ -10,36 +10,36 @@ use crate::names::{or_ignored, unknown_name};
 use crate::recording::limits::MAX_COUNT;
 
 /// An item of `calls`.
-pub(crate) struct CallEntry<'n> {
+pub(crate) struct SyscallEntry<'n> {
     pub(crate) arch: Arch,
     pub(crate) count: u64,
     /// In how many runs the syscall was made.
     pub(super) runs: u64,
     /// The number, if the syscall tables have the syscall.
-    pub(crate) resolved: Result<u32, UnknownCall<'n>>,
+    pub(crate) resolved: Result<u32, UnknownSyscall<'n>>,
     /// The number that the item gives.
     pub(super) given_nr: Option<u32>,
     pub(super) node: &'n Node,
 }
 
 /// What the syscall tables do not have, and its offset in the text.
-pub(crate) enum UnknownCall<'n> {
+pub(crate) enum UnknownSyscall<'n> {
     Name(usize, &'n str),
     NameOnArch(usize, &'n str),
     Number(usize, u32),
 }
 
-impl CallEntry<'_> {
+impl SyscallEntry<'_> {
     /// Reports the syscall if it is unknown.
     pub(crate) fn report_unknown(&self, reader: &mut Reader<'_>, severity: Severity) {
         let arch = self.arch;
         let (at, message) = match self.resolved {
             Ok(_) => return,
-            Err(UnknownCall::Name(at, name)) => return unknown_name(reader, severity, at, name),
-            Err(UnknownCall::NameOnArch(at, name)) => {
+            Err(UnknownSyscall::Name(at, name)) => return unknown_name(reader, severity, at, name),
+            Err(UnknownSyscall::NameOnArch(at, name)) => {
                 (at, format!("{arch} has no syscall \"{name}\""))
             }
-            Err(UnknownCall::Number(at, nr)) => {
+            Err(UnknownSyscall::Number(at, nr)) => {
                 (at, format!("{arch} has no syscall with the number {nr}"))
             }
         };
@@ -49,15 +49,15 @@ impl CallEntry<'_> {
 }
 
 /// The valid items of `calls`.
-pub(crate) fn entries<'n>(reader: &mut Reader<'_>, tree: &'n Node) -> Vec<CallEntry<'n>> {
-    let calls = required(reader, tree, "calls", "the recording")
+pub(crate) fn entries<'n>(reader: &mut Reader<'_>, tree: &'n Node) -> Vec<SyscallEntry<'n>> {
+    let syscalls = required(reader, tree, "calls", "the recording")
         .and_then(|node| reader.list(node, "`calls`"))
         .unwrap_or_default();
-    calls.iter().filter_map(|node| entry(reader, node)).collect()
+    syscalls.iter().filter_map(|node| entry(reader, node)).collect()
 }
 
 /// One item; `None` if it is invalid, which is reported.
-fn entry<'n>(reader: &mut Reader<'_>, node: &'n Node) -> Option<CallEntry<'n>> {
+fn entry<'n>(reader: &mut Reader<'_>, node: &'n Node) -> Option<SyscallEntry<'n>> {
     const ITEM: &str = "an item of `calls`";
     if !is_object(reader, node, "each item of `calls`", "an object") {
         return None;
@@ -80,7 +80,9 @@ fn entry<'n>(reader: &mut Reader<'_>, node: &'n Node) -> Option<CallEntry<'n>> {
     };
     let (arch, count) = (arch?, count?);
     let resolved = match (name, nr) {
-        (Some((at, name)), _) if !syscalls::is_known_name(name) => Err(UnknownCall::Name(at, name)),
+        (Some((at, name)), _) if !syscalls::is_known_name(name) => {
+            Err(UnknownSyscall::Name(at, name))
+        }
         (Some((at, name)), given) => match (arch.number(name), given) {
             (Some(number), Some((at, nr))) if nr != number => {
                 let message = format!("`nr` is {nr}, but {name} is {number} on {arch}");
@@ -88,11 +90,11 @@ fn entry<'n>(reader: &mut Reader<'_>, node: &'n Node) -> Option<CallEntry<'n>> {
                 return None;
             }
             (Some(number), _) => Ok(number),
-            (None, _) => Err(UnknownCall::NameOnArch(at, name)),
+            (None, _) => Err(UnknownSyscall::NameOnArch(at, name)),
         },
-        (None, Some((at, nr))) => match arch.call_name(nr) {
+        (None, Some((at, nr))) => match arch.syscall_name(nr) {
             Some(_) => Ok(nr),
-            None => Err(UnknownCall::Number(at, nr)),
+            None => Err(UnknownSyscall::Number(at, nr)),
         },
         (None, None) => {
             reader.error(node.at, format!("missing `name` or `nr` in {ITEM}")).help =
@@ -100,5 +102,5 @@ fn entry<'n>(reader: &mut Reader<'_>, node: &'n Node) -> Option<CallEntry<'n>> {
             return None;
         }
     };
-    Some(CallEntry { arch, count, runs, resolved, given_nr: nr.map(|(_, nr)| nr), node })
+    Some(SyscallEntry { arch, count, runs, resolved, given_nr: nr.map(|(_, nr)| nr), node })
 }

@@ -10,11 +10,11 @@ use super::entry::entries;
 use super::header::{check, is_recording};
 use super::runs::runs;
 use super::truncated;
-use crate::recording::call::CallId;
 use crate::recording::caveat::Caveat;
-use crate::recording::limits::MAX_CALLS;
+use crate::recording::limits::MAX_SYSCALLS;
 use crate::recording::model::Recording;
 use crate::recording::run::Run;
+use crate::recording::syscall::SyscallId;
 
 /// Reads a recording, or with `partial` the complete entries of a truncated one. Numbers that the syscall tables do
 /// not have are kept; unknown names are reported with the severity `unknown`.
@@ -46,14 +46,14 @@ pub(crate) fn read(
             entry.report_unknown(reader, unknown);
             continue;
         };
-        let call = CallId::new(entry.arch, nr);
-        if recording.calls().len() >= MAX_CALLS && recording.get(call).is_none() {
-            let message = format!("more than {MAX_CALLS} different syscalls, the limit");
+        let syscall = SyscallId::new(entry.arch, nr);
+        if recording.syscalls().len() >= MAX_SYSCALLS && recording.get(syscall).is_none() {
+            let message = format!("more than {MAX_SYSCALLS} different syscalls, the limit");
             reader.error(entry.node.at, message).help =
                 "no kernel has that many syscalls; check what was recorded".to_owned();
             break;
         }
-        recording.add_of_runs(call, entry.count, entry.runs, args);
+        recording.add_of_runs(syscall, entry.count, entry.runs, args);
     }
     recording
 }
@@ -73,8 +73,8 @@ fn truncated_document(
 ) -> Option<Document> {
     let complete = truncated::complete_part(text).and_then(|part| json::parse(&part).ok());
     let tree = complete.filter(is_recording);
-    let calls = tree.as_ref().and_then(|tree| tree.get("calls"));
-    let count = match calls.map(|calls| &calls.kind) {
+    let syscalls = tree.as_ref().and_then(|tree| tree.get("calls"));
+    let count = match syscalls.map(|syscalls| &syscalls.kind) {
         Some(NodeKind::List(items)) => items.len(),
         _ => 0,
     };

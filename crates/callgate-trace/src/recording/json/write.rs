@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Write};
 use super::header::VERSION;
 use super::quoted::QuotedString;
 use crate::recording::caveat::Caveat;
-use crate::recording::model::{CallStats, Recording};
+use crate::recording::model::{Recording, SyscallStats};
 use crate::recording::run::Run;
 use crate::recording::values::ArgValues;
 
@@ -25,13 +25,13 @@ impl Recording {
             write_run(to, run)?;
         }
         to.write_str("\n  ],\n  \"calls\": [")?;
-        for (index, (call, stats)) in self.calls().enumerate() {
+        for (index, (syscall, stats)) in self.syscalls().enumerate() {
             to.write_str(if index > 0 { ",\n    " } else { "\n    " })?;
-            write!(to, "{{\"arch\": \"{}\", ", call.arch)?;
-            if let Some(name) = call.name() {
+            write!(to, "{{\"arch\": \"{}\", ", syscall.arch)?;
+            if let Some(name) = syscall.name() {
                 write!(to, "\"name\": \"{name}\", ")?;
             }
-            write!(to, "\"nr\": {}, \"count\": {}", call.nr, stats.count())?;
+            write!(to, "\"nr\": {}, \"count\": {}", syscall.nr, stats.count())?;
             if stats.runs() != 1 {
                 write!(to, ", \"runs\": {}", stats.runs())?;
             }
@@ -86,7 +86,7 @@ impl Display for CaveatJson<'_> {
     }
 }
 
-fn write_args(to: &mut String, stats: &CallStats) -> fmt::Result {
+fn write_args(to: &mut String, stats: &SyscallStats) -> fmt::Result {
     // Trailing arguments without a known value are omitted.
     let known = stats.args().iter().rposition(|values| values.observed() > 0);
     let Some(args) = known.and_then(|last| stats.args().get(..=last)) else { return Ok(()) };
@@ -98,7 +98,7 @@ fn write_args(to: &mut String, stats: &CallStats) -> fmt::Result {
     to.write_str("]")
 }
 
-fn write_values(to: &mut String, values: &ArgValues, stats: &CallStats) -> fmt::Result {
+fn write_values(to: &mut String, values: &ArgValues, stats: &SyscallStats) -> fmt::Result {
     match (values.all(), values.bounds()) {
         (_, None) => return to.write_str("null"),
         (Some(all), _) => {

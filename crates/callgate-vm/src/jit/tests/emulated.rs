@@ -35,7 +35,7 @@ struct Expected {
 struct Emulated {
     sets: Vec<Vec<Vec<u8>>>,
     /// The last set, if its inputs are syscalls.
-    calls: Vec<SeccompData>,
+    syscalls: Vec<SeccompData>,
     programs: Vec<u8>,
     expected: Vec<Expected>,
 }
@@ -48,12 +48,12 @@ impl Emulated {
     }
 
     /// The index of a set of syscalls. Most programs share that of the previous program.
-    fn set_of_calls(&mut self, calls: &[SeccompData]) -> usize {
-        if self.calls == calls {
+    fn set_of_syscalls(&mut self, syscalls: &[SeccompData]) -> usize {
+        if self.syscalls == syscalls {
             return self.sets.len() - 1;
         }
-        self.calls = calls.to_vec();
-        self.set(calls.iter().map(|data| data.to_bytes(Endian::Little).into()).collect())
+        self.syscalls = syscalls.to_vec();
+        self.set(syscalls.iter().map(|data| data.to_bytes(Endian::Little).into()).collect())
     }
 
     fn program(
@@ -111,17 +111,17 @@ impl Judge for Emulated {
         &mut self,
         program: &Program,
         endian: Endian,
-        calls: &[SeccompData],
+        syscalls: &[SeccompData],
         expected: &[u32],
     ) {
-        let set = self.set_of_calls(calls);
+        let set = self.set_of_syscalls(syscalls);
         let ancillary = RandomAncillary { words: 0, network: 0, link: None };
-        let input = Input::Call(endian);
+        let input = Input::Syscall(endian);
         self.program(program.insns(), input, &ancillary, set, expected.to_vec());
     }
 
     fn packets(&mut self, program: &SocketProgram, packets: &[&[u8]], ancillary: &RandomAncillary) {
-        self.calls.clear();
+        self.syscalls.clear();
         let set = match self.sets.last() {
             Some(last) if last == packets => self.sets.len() - 1,
             _ => self.set(packets.iter().map(|packet| packet.to_vec()).collect()),

@@ -14,11 +14,11 @@ const RET_A: Insn = Insn::new(Op::RetA, 0);
 
 /// Syscalls with all pairs of boundary values in the first two words.
 fn pairs() -> Vec<SeccompData> {
-    let mut calls = Vec::new();
+    let mut syscalls = Vec::new();
     for nr in EDGES {
-        calls.extend(EDGES.map(|arch| SeccompData { nr, arch, ..SeccompData::default() }));
+        syscalls.extend(EDGES.map(|arch| SeccompData { nr, arch, ..SeccompData::default() }));
     }
-    calls
+    syscalls
 }
 
 /// Code after which A is the syscall number and X the arch token, both unknown; or one or both of them
@@ -35,7 +35,7 @@ fn results(body: &[Insn]) -> [Vec<Insn>; 2] {
 }
 
 pub(super) fn straight_instructions_agree_on_every_pair_of_boundary_values(judge: &mut dyn Judge) {
-    let calls = pairs();
+    let syscalls = pairs();
     for &op in Op::ALL {
         if op.is_branch() || op.is_return() || op == Op::Ja || !op.in_seccomp() {
             continue;
@@ -60,7 +60,7 @@ pub(super) fn straight_instructions_agree_on_every_pair_of_boundary_values(judge
                     for insns in results(&body) {
                         // Divisions by the constant 0 and shifts by 32 and more are not accepted.
                         if let Ok(program) = Program::new(insns) {
-                            judge.calls(&program, &calls);
+                            judge.syscalls(&program, &syscalls);
                         }
                     }
                 }
@@ -72,7 +72,7 @@ pub(super) fn straight_instructions_agree_on_every_pair_of_boundary_values(judge
 pub(super) fn modulo_agrees_on_every_pair_of_boundary_values(judge: &mut dyn Judge) {
     let packets: Vec<Vec<u8>> = pairs()
         .iter()
-        .map(|call| [call.nr.to_be_bytes(), call.arch.to_be_bytes()].concat())
+        .map(|syscall| [syscall.nr.to_be_bytes(), syscall.arch.to_be_bytes()].concat())
         .collect();
     let packets: Vec<&[u8]> = packets.iter().map(Vec::as_slice).collect();
     for op in [Op::ModK, Op::ModX, Op::DivX, Op::DivK] {
@@ -103,7 +103,7 @@ fn ways() -> Vec<Vec<Insn>> {
 }
 
 pub(super) fn branches_agree_on_every_pair_of_boundary_values(judge: &mut dyn Judge) {
-    let calls = pairs();
+    let syscalls = pairs();
     for &op in Op::ALL.iter().filter(|op| op.is_branch()) {
         let constants = if op.uses_k() { &EDGES[..] } else { &[0] };
         for &k in constants {
@@ -112,7 +112,7 @@ pub(super) fn branches_agree_on_every_pair_of_boundary_values(judge: &mut dyn Ju
                     for (jt, jf) in [(0, 1), (1, 0), (1, 1)] {
                         let branch = Insn::branch(op, k, jt, jf);
                         let insns = [&setup[..], &[branch], &ways].concat();
-                        judge.calls(&Program::new(insns).unwrap(), &calls);
+                        judge.syscalls(&Program::new(insns).unwrap(), &syscalls);
                     }
                 }
             }

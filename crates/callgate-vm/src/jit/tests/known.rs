@@ -127,7 +127,7 @@ pub(super) fn comparisons_after_loads_agree(judge: &mut dyn Judge) {
 
 /// Three consecutive comparisons with every assignment of two destinations.
 pub(super) fn redundant_comparisons_agree(judge: &mut dyn Judge) {
-    let calls: Vec<SeccompData> =
+    let syscalls: Vec<SeccompData> =
         (0..4).map(|nr| SeccompData { nr, ..SeccompData::default() }).collect();
     let tests = || [1u32, 2].into_iter().flat_map(|k| [(k, 0u8), (k, 1)]);
     for (first, to_first) in tests() {
@@ -142,7 +142,7 @@ pub(super) fn redundant_comparisons_agree(judge: &mut dyn Judge) {
                         insn(Op::RetK, 5),
                         insn(Op::RetK, 6),
                     ]);
-                    judge.calls(&program.unwrap(), &calls);
+                    judge.syscalls(&program.unwrap(), &syscalls);
                 }
             }
         }

@@ -37,7 +37,7 @@ pub(super) fn branches_agree_over_every_displacement(judge: &mut dyn Judge) {
             insns.extend(filler(usize::from(len)));
             insns.push(RET_A);
             let program = Program::new(insns).unwrap();
-            judge.calls(&program, &[number(99), number(100), number(101)]);
+            judge.syscalls(&program, &[number(99), number(100), number(101)]);
         }
     }
 }
@@ -53,7 +53,7 @@ pub(super) fn jumps_agree_in_the_longest_program(judge: &mut dyn Judge) {
         insns.extend(filler(MAX_INSNS - insns.len() - 1));
         insns.push(RET_A);
         let program = Program::new(insns).unwrap();
-        judge.calls(&program, &[number(4), number(5), number(6), number(7)]);
+        judge.syscalls(&program, &[number(4), number(5), number(6), number(7)]);
     }
 }
 
@@ -91,13 +91,13 @@ fn check_chain(
     let neighbours = |&value: &u32| [value.wrapping_sub(1), value, value.wrapping_add(1)];
     // A set, because the neighbours of most values are values, too.
     let numbers: BTreeSet<u32> = values.iter().flat_map(neighbours).chain([63, 64, 65]).collect();
-    let calls: Vec<_> = numbers.into_iter().map(number).collect();
+    let syscalls: Vec<_> = numbers.into_iter().map(number).collect();
 
     let mut verdicts = HashMap::new();
     for &value in &values {
         verdicts.entry(value).or_insert_with(|| verdict(value));
     }
-    let expected: Vec<u32> = calls
+    let expected: Vec<u32> = syscalls
         .iter()
         .map(|data| match verdicts.get(&data.nr) {
             Some(Insn { op: Op::RetK, k, .. }) => *k,
@@ -106,10 +106,10 @@ fn check_chain(
         })
         .collect();
     for endian in [Endian::Little, Endian::Big] {
-        for (data, &expected) in calls.iter().zip(&expected).step_by(31) {
+        for (data, &expected) in syscalls.iter().zip(&expected).step_by(31) {
             assert_eq!(program.run(data, endian).verdict.0, expected, "{data:x?}");
         }
-        judge.verdicts(&program, endian, &calls, &expected);
+        judge.verdicts(&program, endian, &syscalls, &expected);
     }
 }
 
@@ -141,8 +141,8 @@ pub(super) fn chains_with_a_second_entry_agree(judge: &mut dyn Judge) {
         insns.push(ret(3));
         insns.extend((0..12).map(|value| ret(100 + value)));
         let program = Program::new(insns).unwrap();
-        let calls: Vec<_> = (0..30).chain([250, 251, 253, 255]).map(number).collect();
-        judge.calls(&program, &calls);
+        let syscalls: Vec<_> = (0..30).chain([250, 251, 253, 255]).map(number).collect();
+        judge.syscalls(&program, &syscalls);
     }
 }
 
@@ -201,8 +201,8 @@ pub(super) fn trees_agree(judge: &mut dyn Judge) {
                 let program = Program::new(insns).unwrap();
                 let neighbours =
                     |&value: &u32| [value.wrapping_sub(1), value, value.wrapping_add(1)];
-                let calls: Vec<_> = starts.iter().flat_map(neighbours).map(number).collect();
-                judge.calls(&program, &calls);
+                let syscalls: Vec<_> = starts.iter().flat_map(neighbours).map(number).collect();
+                judge.syscalls(&program, &syscalls);
             }
         }
     }
@@ -236,8 +236,8 @@ pub(super) fn trees_with_equality_tests_agree(judge: &mut dyn Judge) {
                 let program = Program::new(insns).unwrap();
                 let neighbours =
                     |&value: &u32| [value.wrapping_sub(1), value, value.wrapping_add(1)];
-                let calls: Vec<_> = starts.iter().flat_map(neighbours).map(number).collect();
-                judge.calls(&program, &calls);
+                let syscalls: Vec<_> = starts.iter().flat_map(neighbours).map(number).collect();
+                judge.syscalls(&program, &syscalls);
             }
         }
     }

@@ -17,11 +17,11 @@ use crate::engine::{PacketEngine, SeccompEngine};
 /// Compares compiled programs with the reference interpreter.
 trait Judge {
     /// On syscalls, for both byte orders.
-    fn calls(&mut self, program: &Program, calls: &[SeccompData]) {
+    fn syscalls(&mut self, program: &Program, syscalls: &[SeccompData]) {
         for endian in [Endian::Little, Endian::Big] {
             let expected: Vec<u32> =
-                calls.iter().map(|data| program.run(data, endian).verdict.0).collect();
-            self.verdicts(program, endian, calls, &expected);
+                syscalls.iter().map(|data| program.run(data, endian).verdict.0).collect();
+            self.verdicts(program, endian, syscalls, &expected);
         }
     }
 
@@ -30,7 +30,7 @@ trait Judge {
         &mut self,
         program: &Program,
         endian: Endian,
-        calls: &[SeccompData],
+        syscalls: &[SeccompData],
         expected: &[u32],
     );
 
@@ -79,7 +79,7 @@ corpus! {
     known::scratch_loads_after_stores_agree,
     known::comparisons_after_loads_agree,
     known::redundant_comparisons_agree,
-    random::jit_vs_reference_on_calls,
+    random::jit_vs_reference_on_syscalls,
     random::jit_vs_reference_on_packets,
 }
 
@@ -91,11 +91,11 @@ impl Judge for Native {
         &mut self,
         program: &Program,
         endian: Endian,
-        calls: &[SeccompData],
+        syscalls: &[SeccompData],
         expected: &[u32],
     ) {
         let jit = Jit::new(program, endian).unwrap();
-        for (data, &expected) in calls.iter().zip(expected) {
+        for (data, &expected) in syscalls.iter().zip(expected) {
             let given = jit.verdict(data).0;
             assert_eq!(given, expected, "{endian:?} {data:x?}\n{}", listing(program.insns()));
         }

@@ -17,13 +17,14 @@ fn from_environment(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |value| value.parse().unwrap())
 }
 
-pub(super) fn jit_vs_reference_on_calls(judge: &mut dyn Judge) {
+pub(super) fn jit_vs_reference_on_syscalls(judge: &mut dyn Judge) {
     let mut rng = Rng::new(from_environment("CALLGATE_SEED", 1));
     // Each input counts twice, once per byte order.
     for _ in 0..from_environment("CALLGATE_CASES", CASES) / 2 / (2 * INPUTS) {
         let program = differential::seccomp_program(&mut rng);
-        let calls: Vec<_> = (0..INPUTS).map(|_| differential::call(&mut rng, &program)).collect();
-        judge.calls(&program, &calls);
+        let syscalls: Vec<_> =
+            (0..INPUTS).map(|_| differential::syscall(&mut rng, &program)).collect();
+        judge.syscalls(&program, &syscalls);
     }
 }
 

@@ -2,23 +2,23 @@
 
 /// A set of 32-bit numbers as sorted, disjoint, non-adjacent, inclusive ranges.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct CallSet {
+pub struct SyscallSet {
     ranges: Vec<(u32, u32)>,
 }
 
-impl CallSet {
+impl SyscallSet {
     /// One number.
-    pub fn one(nr: u32) -> CallSet {
-        CallSet { ranges: vec![(nr, nr)] }
+    pub fn one(nr: u32) -> SyscallSet {
+        SyscallSet { ranges: vec![(nr, nr)] }
     }
 
     /// All numbers from `first` to `last`, both included; empty when `first > last`.
-    pub fn range(first: u32, last: u32) -> CallSet {
-        CallSet { ranges: if first <= last { vec![(first, last)] } else { Vec::new() } }
+    pub fn range(first: u32, last: u32) -> SyscallSet {
+        SyscallSet { ranges: if first <= last { vec![(first, last)] } else { Vec::new() } }
     }
 
     /// The union of inclusive ranges.
-    pub fn from_ranges(ranges: impl IntoIterator<Item = (u32, u32)>) -> CallSet {
+    pub fn from_ranges(ranges: impl IntoIterator<Item = (u32, u32)>) -> SyscallSet {
         let mut sorted: Vec<(u32, u32)> = ranges.into_iter().filter(|(a, b)| a <= b).collect();
         sorted.sort_unstable();
         let mut ranges: Vec<(u32, u32)> = Vec::with_capacity(sorted.len());
@@ -28,7 +28,7 @@ impl CallSet {
                 _ => ranges.push((first, last)),
             }
         }
-        CallSet { ranges }
+        SyscallSet { ranges }
     }
 
     /// The ranges: sorted, disjoint, non-adjacent, inclusive.
@@ -48,9 +48,9 @@ impl CallSet {
     }
 }
 
-impl FromIterator<u32> for CallSet {
-    fn from_iter<I: IntoIterator<Item = u32>>(numbers: I) -> CallSet {
-        CallSet::from_ranges(numbers.into_iter().map(|nr| (nr, nr)))
+impl FromIterator<u32> for SyscallSet {
+    fn from_iter<I: IntoIterator<Item = u32>>(numbers: I) -> SyscallSet {
+        SyscallSet::from_ranges(numbers.into_iter().map(|nr| (nr, nr)))
     }
 }
 
@@ -60,14 +60,14 @@ mod tests {
 
     #[test]
     fn ranges_are_normalized() {
-        let set = CallSet::from_ranges([(5, 6), (1, 2), (3, 3), (9, 8), (6, 7)]);
+        let set = SyscallSet::from_ranges([(5, 6), (1, 2), (3, 3), (9, 8), (6, 7)]);
         assert_eq!(set.ranges(), [(1, 3), (5, 7)]);
-        assert_eq!([4, 2, 1, 3].into_iter().collect::<CallSet>(), CallSet::range(1, 4));
-        let top = CallSet::from_ranges([(u32::MAX, u32::MAX), (0, 0), (u32::MAX - 1, u32::MAX)]);
+        assert_eq!([4, 2, 1, 3].into_iter().collect::<SyscallSet>(), SyscallSet::range(1, 4));
+        let top = SyscallSet::from_ranges([(u32::MAX, u32::MAX), (0, 0), (u32::MAX - 1, u32::MAX)]);
         assert_eq!(top.ranges(), [(0, 0), (u32::MAX - 1, u32::MAX)]);
         for nr in 0..10 {
             assert_eq!(set.contains(nr), [1, 2, 3, 5, 6, 7].contains(&nr), "{nr}");
         }
-        assert!(CallSet::range(2, 1).is_empty());
+        assert!(SyscallSet::range(2, 1).is_empty());
     }
 }

@@ -60,9 +60,12 @@ fn a_program_that_only_ends_makes_two_syscalls(method: RecordMethod) -> TestResu
     let recorded = record(&command, vec!["ends".to_owned()], &[method]);
     std::fs::remove_file(&path).unwrap();
     let recorded = recorded.map_err(|why| common::impossible(method, &why))?;
-    let calls: Vec<_> =
-        recorded.recording.calls().map(|(call, seen)| (call.name(), seen.count())).collect();
-    assert_eq!(calls, [(Some("execve"), 1), (Some("exit_group"), 1)]);
+    let syscalls: Vec<_> = recorded
+        .recording
+        .syscalls()
+        .map(|(syscall, seen)| (syscall.name(), seen.count()))
+        .collect();
+    assert_eq!(syscalls, [(Some("execve"), 1), (Some("exit_group"), 1)]);
     assert_eq!(exit_status(recorded.status), 0);
     assert_eq!(recorded.notes, []);
     Ok(())

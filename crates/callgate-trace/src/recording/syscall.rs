@@ -4,27 +4,27 @@ use callgate_bpf::syscalls::{self, Arch};
 
 /// A syscall as a filter sees it: the ABI and the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CallId {
+pub struct SyscallId {
     /// The ABI.
     pub arch: Arch,
     /// The number, for x32 with its bit.
     pub nr: u32,
 }
 
-impl CallId {
+impl SyscallId {
     /// The syscall of an architecture with this number.
-    pub const fn new(arch: Arch, nr: u32) -> CallId {
-        CallId { arch, nr }
+    pub const fn new(arch: Arch, nr: u32) -> SyscallId {
+        SyscallId { arch, nr }
     }
 
     /// The syscall with this arch token and number; `None` for an unknown token.
-    pub fn of(token: u32, nr: u32) -> Option<CallId> {
-        Arch::of_call(token, nr).map(|arch| CallId { arch, nr })
+    pub fn of(token: u32, nr: u32) -> Option<SyscallId> {
+        Arch::of_syscall(token, nr).map(|arch| SyscallId { arch, nr })
     }
 
     /// The name; `None` if the syscall tables do not have the number.
     pub fn name(self) -> Option<&'static str> {
-        self.arch.call_name(self.nr)
+        self.arch.syscall_name(self.nr)
     }
 
     /// How many argument registers are recorded: the syscall ignores the others. All six on 32-bit ABIs,

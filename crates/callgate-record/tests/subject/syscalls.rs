@@ -31,7 +31,7 @@ fn main() {
         Some("untraced") => untraced().wait(),
         Some("interrupted") => interrupted(),
         Some("interrupted-under-a-filter") => {
-            install(&one_call(libc::SYS_geteuid, libc::SECCOMP_RET_ERRNO | 1), 0);
+            install(&one_syscall(libc::SYS_geteuid, libc::SECCOMP_RET_ERRNO | 1), 0);
             interrupted();
         }
         Some("listener") => listener(),
@@ -118,7 +118,7 @@ fn interrupted() {
     };
     let wake = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
     // SAFETY: numbers, or addresses that are valid until the syscalls return.
-    let calls: [(&dyn Fn() -> c_long, c_long, c_int); 6] = unsafe {
+    let syscalls: [(&dyn Fn() -> c_long, c_long, c_int); 6] = unsafe {
         [
             (&|| libc::getpgid(0).min(0).into(), 0, 0),
             (&|| libc::preadv(file, &raw const buffer, 1, 0) as c_long, 1, 0),
@@ -134,9 +134,9 @@ fn interrupted() {
     };
     timer(1_500);
     let mut failed = 0;
-    for (call, result, errno) in calls {
+    for (syscall, result, errno) in syscalls {
         for _ in 0..TIMES {
-            let is = call();
+            let is = syscall();
             let why = std::io::Error::last_os_error().raw_os_error();
             failed += c_int::from(is != result || is == -1 && why != Some(errno));
         }
@@ -308,7 +308,7 @@ fn install(code: &[sock_filter], flags: libc::c_ulong) {
 }
 
 /// A filter that returns this verdict for one syscall and allows all others.
-fn one_call(nr: c_long, verdict: u32) -> [sock_filter; 4] {
+fn one_syscall(nr: c_long, verdict: u32) -> [sock_filter; 4] {
     let insn = |code, jt, jf, k| sock_filter { code, jt, jf, k };
     [
         insn(0x20, 0, 0, 0),
@@ -319,15 +319,15 @@ fn one_call(nr: c_long, verdict: u32) -> [sock_filter; 4] {
 }
 
 fn own_filter() {
-    install(&one_call(libc::SYS_geteuid, libc::SECCOMP_RET_ERRNO | 1), 0);
-    install(&one_call(libc::SYS_sched_get_priority_max, libc::SECCOMP_RET_KILL_PROCESS), 0);
+    install(&one_syscall(libc::SYS_geteuid, libc::SECCOMP_RET_ERRNO | 1), 0);
+    install(&one_syscall(libc::SYS_sched_get_priority_max, libc::SECCOMP_RET_KILL_PROCESS), 0);
     times(30, libc::SYS_geteuid);
     child(|| times(5, libc::SYS_geteuid)).wait();
     times(1, libc::SYS_sched_get_priority_max);
 }
 
 fn filter_that_kills_a_thread() {
-    install(&one_call(libc::SYS_sched_get_priority_min, libc::SECCOMP_RET_KILL_THREAD), 0);
+    install(&one_syscall(libc::SYS_sched_get_priority_min, libc::SECCOMP_RET_KILL_THREAD), 0);
     static THREAD: AtomicI32 = AtomicI32::new(0);
     std::thread::spawn(|| {
         // SAFETY: takes nothing.
@@ -362,7 +362,7 @@ fn filter_for_all_threads() {
         denied();
     });
     std::thread::sleep(Duration::from_millis(20));
-    let code = one_call(libc::SYS_munlockall, libc::SECCOMP_RET_ERRNO | 1);
+    let code = one_syscall(libc::SYS_munlockall, libc::SECCOMP_RET_ERRNO | 1);
     install(&code, libc::SECCOMP_FILTER_FLAG_TSYNC);
     INSTALLED.store(true, Ordering::Release);
     drop(wake);

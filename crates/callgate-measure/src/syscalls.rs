@@ -14,7 +14,7 @@
 
 use callgate::{Arch, SeccompData};
 
-use crate::raw::RawCall;
+use crate::raw::RawSyscall;
 use crate::subject::{self, Subject, Treatment};
 
 /// A syscall that can be measured.
@@ -140,12 +140,12 @@ impl StandIn {
 
     /// The syscall of this name; `None` if it cannot be measured or does not exist on this machine.
     pub fn find(name: &str) -> Option<StandIn> {
-        StandIn::all().find(|call| call.name == name)
+        StandIn::all().find(|syscall| syscall.name == name)
     }
 
     /// The syscall as a filter sees it.
     pub fn data(&self) -> SeccompData {
-        subject::call_data(self.nr, self.args).unwrap_or_default()
+        subject::syscall_data(self.nr, self.args).unwrap_or_default()
     }
 
     /// The syscall as text, without trailing zeros.
@@ -155,8 +155,8 @@ impl StandIn {
         format!("{}({})", self.name, args.collect::<Vec<_>>().join(", "))
     }
 
-    pub(crate) fn raw(&self) -> RawCall {
-        RawCall { nr: self.nr.into(), args: self.args }
+    pub(crate) fn raw(&self) -> RawSyscall {
+        RawSyscall { nr: self.nr.into(), args: self.args }
     }
 }
 
@@ -167,13 +167,13 @@ pub fn choose(subjects: &[Subject]) -> Vec<StandIn> {
     const KNOWN: &[&str] =
         &["getpid", "socket", "clone", "personality", "read", "keyctl", "ptrace", "setns"];
     let known = KNOWN.iter().filter_map(|name| StandIn::find(name));
-    let calls: Vec<StandIn> = known.chain(StandIn::all()).collect();
+    let syscalls: Vec<StandIn> = known.chain(StandIn::all()).collect();
     let mut chosen: Vec<StandIn> = Vec::new();
     for treatment in [Treatment::Cached, Treatment::Allowed, Treatment::Denied] {
         for subject in subjects {
-            let shows = |call: &&StandIn| subject.treatment(&call.data()) == treatment;
-            if !chosen.iter().any(|call| shows(&call)) {
-                chosen.extend(calls.iter().find(shows));
+            let shows = |syscall: &&StandIn| subject.treatment(&syscall.data()) == treatment;
+            if !chosen.iter().any(|syscall| shows(&syscall)) {
+                chosen.extend(syscalls.iter().find(shows));
             }
         }
     }
@@ -188,7 +188,7 @@ mod tests {
     use crate::raw::system_call;
 
     #[test]
-    fn every_call_stands_once() {
+    fn every_syscall_stands_once() {
         let mut seen = HashSet::new();
         for (_, _, names) in TABLE {
             for name in *names {
@@ -207,18 +207,18 @@ mod tests {
     /// Each is made, in a process of its own that must be there, and itself, afterwards.
     #[test]
     fn stand_ins_return_at_once_and_change_nothing() {
-        let calls: Vec<StandIn> = StandIn::all().collect();
+        let syscalls: Vec<StandIn> = StandIn::all().collect();
         // SAFETY: the child makes system calls and writes to the shared memory alone.
         let worker = unsafe {
             callgate_linux::Worker::start(1, |words| {
-                for call in calls.iter().chain(&calls) {
-                    let RawCall { nr, args } = call.raw();
+                for syscall in syscalls.iter().chain(&syscalls) {
+                    let RawSyscall { nr, args } = syscall.raw();
                     let before = libc::getpid();
                     let result = system_call(nr, args);
                     let same = before == libc::getpid();
-                    let quiet = ["times", "time", "getppid"].contains(&call.name)
+                    let quiet = ["times", "time", "getppid"].contains(&syscall.name)
                         || result < 1 << 32
-                        || call.name == "brk";
+                        || syscall.name == "brk";
                     if !same || !quiet {
                         break;
                     }
@@ -229,11 +229,11 @@ mod tests {
         let worker = worker.unwrap();
         let made = || worker.words()[0].load(std::sync::atomic::Ordering::Acquire) as usize;
         let start = std::time::Instant::now();
-        while made() < 2 * calls.len() && start.elapsed().as_secs() < 20 {
+        while made() < 2 * syscalls.len() && start.elapsed().as_secs() < 20 {
             assert_eq!(worker.has_ended().unwrap(), None, "after {} calls", made());
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
-        let last = calls.get(made() % calls.len()).map(|call| call.name);
-        assert_eq!(made(), 2 * calls.len(), "stopped at {last:?}");
+        let last = syscalls.get(made() % syscalls.len()).map(|syscall| syscall.name);
+        assert_eq!(made(), 2 * syscalls.len(), "stopped at {last:?}");
     }
 }

@@ -109,7 +109,7 @@ pub(crate) fn parse_value(text: &str) -> std::result::Result<u64, String> {
 pub(crate) fn arch_of(data: &SeccompData) -> Option<Arch> {
     let mut candidates = Arch::with_token(data.arch).peekable();
     let first = candidates.peek().copied();
-    candidates.find(|arch| arch.call_name(data.nr).is_some()).or(first)
+    candidates.find(|arch| arch.syscall_name(data.nr).is_some()).or(first)
 }
 
 /// The name of an ABI, or its arch token if it has none.
@@ -119,7 +119,7 @@ pub(crate) fn arch_name(arch: Option<Arch>, token: u32) -> String {
 
 /// The name of a syscall, or its number if it has none.
 pub(crate) fn name(arch: Option<Arch>, nr: u32) -> String {
-    match arch.and_then(|arch| arch.call_name(nr)) {
+    match arch.and_then(|arch| arch.syscall_name(nr)) {
         Some(name) => name.to_owned(),
         None if nr > 0xffff => format!("syscall {nr:#x}"),
         None => format!("syscall {nr}"),
@@ -148,7 +148,7 @@ pub(crate) fn fields(arch: Option<Arch>, data: &SeccompData) -> Vec<(&'static st
     vec![
         ("arch", arch.map(Arch::name).into()),
         ("arch_token", data.arch.into()),
-        ("call", arch.and_then(|arch| arch.call_name(data.nr)).into()),
+        ("call", arch.and_then(|arch| arch.syscall_name(data.nr)).into()),
         ("nr", data.nr.into()),
         ("args", Json::array(data.args)),
         ("instruction_pointer", data.instruction_pointer.into()),

@@ -1,30 +1,30 @@
 //! The syscalls of a log, with a limit on how many different ones are kept: a log may contain any number as a syscall
 //! number.
 
-use crate::recording::limits::MAX_CALLS;
-use crate::recording::{CallId, CallStats, Recording, Run};
+use crate::recording::limits::MAX_SYSCALLS;
+use crate::recording::{Recording, Run, SyscallId, SyscallStats};
 use callgate_bpf::diagnostic::Position;
 use callgate_formats::diagnostics::messages::Messages;
 
-/// A recording of one run. A reader that keeps the [`CallIndex`] of a syscall needs no further look-up.
-pub(super) struct BoundedCalls {
+/// A recording of one run. A reader that keeps the [`SyscallIndex`] of a syscall needs no further look-up.
+pub(super) struct BoundedSyscalls {
     run: Run,
-    stats: Vec<(CallId, CallStats)>,
+    stats: Vec<(SyscallId, SyscallStats)>,
     /// The [key](key_of) of each syscall, sorted, and its index in the list. Not a hash table, because the numbers are
     /// those of the log, and a hostile log could contain numbers whose hashes collide.
     keys: Vec<u64>,
-    indices: Vec<CallIndex>,
+    indices: Vec<SyscallIndex>,
     /// A bit for the [hash](hash_of) of each key: most syscalls beyond the limit need no search.
     hashes: Vec<u64>,
     /// The position of the first call that exceeded the limit, and the number of such calls.
     lost: Option<(Position, u64)>,
 }
 
-/// The index of a syscall in [`BoundedCalls`].
+/// The index of a syscall in [`BoundedSyscalls`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct CallIndex(usize);
+pub(super) struct SyscallIndex(usize);
 
-impl CallIndex {
+impl SyscallIndex {
     /// The position of the syscall in the order in which syscalls were added, from 0.
     pub(super) fn position(self) -> usize {
         self.0
@@ -40,13 +40,13 @@ fn hash_of(key: u64) -> (usize, u64) {
     (hash as usize / 64, 1 << (hash % 64))
 }
 
-fn key_of(call: CallId) -> u64 {
-    (call.arch as u64) << 32 | u64::from(call.nr)
+fn key_of(syscall: SyscallId) -> u64 {
+    (syscall.arch as u64) << 32 | u64::from(syscall.nr)
 }
 
-impl BoundedCalls {
-    pub(super) fn of(run: Run) -> BoundedCalls {
-        BoundedCalls {
+impl BoundedSyscalls {
+    pub(super) fn of(run: Run) -> BoundedSyscalls {
+        BoundedSyscalls {
             run,
             stats: Vec::new(),
             keys: Vec::new(),
@@ -57,10 +57,10 @@ impl BoundedCalls {
     }
 
     /// The index of a syscall, which is added if necessary; `None` if the limit is reached.
-    pub(super) fn index(&mut self, call: CallId) -> Option<CallIndex> {
-        let key = key_of(call);
+    pub(super) fn index(&mut self, syscall: SyscallId) -> Option<SyscallIndex> {
+        let key = key_of(syscall);
         let (word, bit) = hash_of(key);
-        let is_full = self.stats.len() >= MAX_CALLS;
+        let is_full = self.stats.len() >= MAX_SYSCALLS;
         if is_full && self.hashes.get(word).is_some_and(|word| word & bit == 0) {
             return None;
         }
@@ -68,8 +68,8 @@ impl BoundedCalls {
             Ok(at) => self.indices.get(at).copied(),
             Err(_) if is_full => None,
             Err(at) => {
-                let index = CallIndex(self.stats.len());
-                self.stats.push((call, CallStats::new(call)));
+                let index = SyscallIndex(self.stats.len());
+                self.stats.push((syscall, SyscallStats::new(syscall)));
                 if let Some(word) = self.hashes.get_mut(word) {
                     *word |= bit;
                 }
@@ -81,12 +81,15 @@ impl BoundedCalls {
     }
 
     /// The entry of the syscall with this index.
-    pub(super) fn get_mut(&mut self, CallIndex(index): CallIndex) -> Option<&mut CallStats> {
+    pub(super) fn get_mut(
+        &mut self,
+        SyscallIndex(index): SyscallIndex,
+    ) -> Option<&mut SyscallStats> {
         self.stats.get_mut(index).map(|(_, stats)| stats)
     }
 
     /// The entries of all syscalls, in the order of their indices.
-    pub(super) fn all_mut(&mut self) -> impl Iterator<Item = &mut CallStats> {
+    pub(super) fn all_mut(&mut self) -> impl Iterator<Item = &mut SyscallStats> {
         self.stats.iter_mut().map(|(_, stats)| stats)
     }
 
@@ -101,12 +104,12 @@ impl BoundedCalls {
         let mut run = self.run;
         if let Some((at, lost)) = self.lost {
             let message = format!(
-                "more than {MAX_CALLS} different syscalls, the limit; calls of further ones are counted as lost: {lost}"
+                "more than {MAX_SYSCALLS} different syscalls, the limit; calls of further ones are counted as lost: {lost}"
             );
             messages.warn(at, message).help =
                 "no kernel has that many syscalls; check what was logged".to_owned();
             run.lost = run.lost.saturating_add(lost);
         }
-        Recording::of_calls(run, self.stats)
+        Recording::of_syscalls(run, self.stats)
     }
 }
