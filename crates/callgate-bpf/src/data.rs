@@ -10,7 +10,7 @@ pub const SECCOMP_DATA_SIZE: u32 = 64;
 #[repr(C)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SeccompData {
-    /// The system call number. The kernel's field is an `int`; filters compare it unsigned.
+    /// The syscall number. The kernel's field is an `int`; filters compare it unsigned.
     pub nr: u32,
     /// The `AUDIT_ARCH_*` token of the calling convention.
     pub arch: u32,
@@ -108,7 +108,7 @@ impl Word {
     pub const COUNT: usize = 16;
     /// The `AUDIT_ARCH_*` token.
     pub const ARCH: Word = Word(0);
-    /// The system call number.
+    /// The syscall number.
     pub const NR: Word = Word(1);
     /// The high half of the instruction pointer.
     pub const IP_HIGH: Word = Word(2);

@@ -73,7 +73,7 @@ macro_rules! ops {
             }
 
             /// The kernel's internal name before Linux 3.15 (`BPF_S_*`), without the prefix.
-            pub const fn legacy_name(self) -> &'static str {
+            pub(crate) const fn legacy_name(self) -> &'static str {
                 match self { $(Op::$variant => $legacy,)* }
             }
 

@@ -36,6 +36,9 @@ macro_rules! checked {
     ($program:ident, $rules:expr, $of:expr) => {
         impl $program {
             /// Checks a program against the kernel's rules. The error lists every violation.
+            ///
+            /// # Errors
+            /// All violations of the acceptance rules.
             pub fn new(insns: Vec<Insn>) -> Result<$program, ProgramError> {
                 let raw: Vec<RawInsn> = insns.iter().map(|&insn| insn.into()).collect();
                 check::check(&raw, $rules)?;
@@ -43,12 +46,18 @@ macro_rules! checked {
             }
 
             /// The same for instructions whose opcodes may be unknown.
+            ///
+            /// # Errors
+            /// As [`new`](Self::new); also for unknown opcodes.
             pub fn from_raw(raw: &[RawInsn]) -> Result<$program, ProgramError> {
                 accept(raw, $rules).map($of)
             }
 
             /// Reads the bytes of a `struct sock_filter` array in the given byte order. If they look
             /// like a program in the other byte order or like text, the error has a hint.
+            ///
+            /// # Errors
+            /// As [`from_raw`](Self::from_raw); also if the length is not a multiple of 8 bytes.
             pub fn from_bytes(bytes: &[u8], endian: Endian) -> Result<$program, ProgramError> {
                 decode(bytes, endian, $rules).map($of)
             }

@@ -15,6 +15,7 @@ pub struct Verdict(pub u32);
 
 /// The kernel's action for a [`Verdict`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Action {
     /// The process is killed with SIGSYS.
     KillProcess,

@@ -35,7 +35,7 @@ pub(crate) fn at_start() -> Vec<(c_int, Disposition)> {
 
 /// Reads the dispositions before `main`, and so before Rust's runtime changes them.
 // SAFETY: the C library's start code calls the functions of this section one after the other, in the only
-// thread; this one makes system calls and stores their results.
+// thread; this one makes syscalls and stores their results.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static READ_DISPOSITIONS: extern "C" fn() = {

@@ -13,6 +13,9 @@ use crate::{layout, lower};
 const EFFORT: u32 = 20_000;
 
 /// The instructions of a program for a function. There may be more than the kernel accepts.
+///
+/// # Errors
+/// If the diagram exceeds its budget.
 pub fn generate(
     store: &mut Store,
     root: Func,

@@ -14,7 +14,7 @@ pub struct Profile {
     pub dialect: Dialect,
     /// The flags for `seccomp(2)` that the profile asks for.
     pub flags: callgate_bpf::FilterFlags,
-    /// The supervisor that handles the calls with SCMP_ACT_NOTIFY.
+    /// The supervisor that handles the syscalls with SCMP_ACT_NOTIFY.
     pub listener: Option<Listener>,
     /// Warnings, in the order of the text: parts that are ignored, or that may not mean what was intended.
     pub warnings: Vec<Diagnostic>,

@@ -15,6 +15,9 @@ pub type PtraceRequest = c_int;
 pub type PtraceRequest = c_uint;
 
 /// `prctl(PR_SET_NO_NEW_PRIVS)`: `execve` does not gain privileges any more. Cannot be undone.
+///
+/// # Errors
+/// The errno of the syscall.
 pub fn set_no_new_privs() -> io::Result<()> {
     let zero: c_ulong = 0;
     // SAFETY: PR_SET_NO_NEW_PRIVS takes four integers and touches no memory of this process.
@@ -23,6 +26,9 @@ pub fn set_no_new_privs() -> io::Result<()> {
 }
 
 /// `seccomp(SECCOMP_SET_MODE_FILTER)`. With TSYNC, a positive result is a thread that could not be synchronised.
+///
+/// # Errors
+/// The errno of the syscall.
 pub fn seccomp_set_filter(code: &[sock_filter], flags: u32) -> io::Result<i32> {
     let program = fprog(code)?;
     // SAFETY: `program` and the instructions behind it live until the call returns, `len` is their
@@ -34,7 +40,10 @@ pub fn seccomp_set_filter(code: &[sock_filter], flags: u32) -> io::Result<i32> {
 }
 
 /// `prctl(PR_SET_SECCOMP)`, which has no flags: for kernels before 3.17.
-pub fn prctl_set_filter(code: &[sock_filter]) -> io::Result<()> {
+///
+/// # Errors
+/// The errno of the syscall.
+pub(crate) fn prctl_set_filter(code: &[sock_filter]) -> io::Result<()> {
     let program = fprog(code)?;
     let mode: c_ulong = libc::SECCOMP_MODE_FILTER.into();
     // SAFETY: as in `seccomp_set_filter`.
@@ -65,7 +74,7 @@ pub fn futex_wake(word: &AtomicU32) {
 
 /// Whether `SECCOMP_SET_MODE_FILTER` supports these flags. Installs nothing: the kernel checks the flags first (EINVAL)
 /// and then fails to read a program at address zero (EFAULT).
-pub fn seccomp_knows_flags(flags: u32) -> bool {
+pub(crate) fn seccomp_knows_flags(flags: u32) -> bool {
     let nowhere = std::ptr::null::<sock_fprog>();
     // SAFETY: this process does not dereference the null pointer; the kernel returns EFAULT.
     let result =
@@ -74,6 +83,9 @@ pub fn seccomp_knows_flags(flags: u32) -> bool {
 }
 
 /// `seccomp(SECCOMP_GET_NOTIF_SIZES)`: the sizes of the kernel's structures for listeners.
+///
+/// # Errors
+/// The errno of the syscall.
 pub fn seccomp_notif_sizes() -> io::Result<libc::seccomp_notif_sizes> {
     let none: c_uint = 0;
     let mut sizes =
@@ -86,7 +98,10 @@ pub fn seccomp_notif_sizes() -> io::Result<libc::seccomp_notif_sizes> {
 }
 
 /// `seccomp(SECCOMP_GET_ACTION_AVAIL)`.
-pub fn seccomp_action_available(action: u32) -> io::Result<()> {
+///
+/// # Errors
+/// The errno of the syscall.
+pub(crate) fn seccomp_action_available(action: u32) -> io::Result<()> {
     let none: c_uint = 0;
     // SAFETY: the kernel reads four bytes at `action`, which lives until the call returns.
     let result = unsafe {
@@ -96,7 +111,10 @@ pub fn seccomp_action_available(action: u32) -> io::Result<()> {
 }
 
 /// The release of the running kernel, as `uname -r` prints it.
-pub fn uname_release() -> io::Result<String> {
+///
+/// # Errors
+/// The errno of the syscall.
+pub(crate) fn uname_release() -> io::Result<String> {
     let mut name = std::mem::MaybeUninit::<libc::utsname>::uninit();
     // SAFETY: the pointer is valid for writes of a `utsname`.
     if unsafe { libc::uname(name.as_mut_ptr()) } != 0 {
@@ -111,7 +129,10 @@ pub fn uname_release() -> io::Result<String> {
 
 /// Whether the file may be executed by the effective user (`faccessat(X_OK, AT_EACCESS)`); for a
 /// directory, whether it may be searched.
-pub fn may_execute(path: &CStr) -> io::Result<()> {
+///
+/// # Errors
+/// The errno of the syscall.
+pub(crate) fn may_execute(path: &CStr) -> io::Result<()> {
     // SAFETY: `path` ends with a zero byte and lives until the call returns.
     let result =
         unsafe { libc::faccessat(libc::AT_FDCWD, path.as_ptr(), libc::X_OK, libc::AT_EACCESS) };
@@ -120,7 +141,7 @@ pub fn may_execute(path: &CStr) -> io::Result<()> {
 
 /// An argument vector for `execve`, prepared before the filter is installed, because nothing should allocate memory after
 /// that.
-pub struct Argv {
+pub(crate) struct Argv {
     /// Owns the strings that the pointers refer to.
     _strings: Vec<CString>,
     pointers: Vec<*const c_char>,
@@ -128,7 +149,7 @@ pub struct Argv {
 
 impl Argv {
     /// An argument vector of these strings, starting with the name of the program.
-    pub fn new(strings: Vec<CString>) -> Argv {
+    pub(crate) fn new(strings: Vec<CString>) -> Argv {
         let mut pointers: Vec<_> = strings.iter().map(|string| string.as_ptr()).collect();
         pointers.push(std::ptr::null());
         Argv { _strings: strings, pointers }
@@ -136,7 +157,7 @@ impl Argv {
 }
 
 /// `execve` with the environment of this process. Returns only if it failed.
-pub fn execve(path: &CStr, argv: &Argv) -> io::Error {
+pub(crate) fn execve(path: &CStr, argv: &Argv) -> io::Error {
     // SAFETY: `path` is a C string; `pointers` are C strings that `argv` keeps alive (moving a CString
     // does not move its bytes), with a null pointer at the end. `execv` reads `environ`, and no other
     // thread of this crate writes it.

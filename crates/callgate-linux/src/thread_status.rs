@@ -45,6 +45,9 @@ pub struct ThreadStatus {
 
 impl ThreadStatus {
     /// The status of a thread, or of the main thread of a process.
+    ///
+    /// # Errors
+    /// If `/proc/TID/status` cannot be read, for example because the thread has ended.
     pub fn of(tid: u32) -> io::Result<ThreadStatus> {
         fs::read(format!("/proc/{tid}/status")).map(|bytes| ThreadStatus::parse(&bytes))
     }

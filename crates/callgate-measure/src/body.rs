@@ -56,7 +56,7 @@ impl Body {
             (None, Body::Syscall(RawSyscall { nr, args })) => {
                 let start = now()?;
                 for _ in 0..count {
-                    // SAFETY: calls come from `calls.rs`, where they write to no memory and change nothing.
+                    // SAFETY: syscalls come from `syscalls.rs`, where they write to no memory and change nothing.
                     unsafe { system_call(*nr, *args) };
                 }
                 Ok(now()? - start)

@@ -170,7 +170,7 @@ impl Samples {
     }
 
     /// The same for a mean over bodies.
-    pub fn weighted_noise(&self, weights: &[f64]) -> Option<Interval> {
+    pub(crate) fn weighted_noise(&self, weights: &[f64]) -> Option<Interval> {
         self.weighted_overhead(self.times.len().checked_sub(1)?, weights)
     }
 

@@ -1,20 +1,20 @@
-//! System calls, time, and the processor to run on.
+//! Syscalls, time, and the processor to run on.
 
 use std::io;
 
 use libc::c_long;
 
-/// A system call with its arguments, which must not make the kernel write to memory of this process.
+/// A syscall with its arguments, which must not make the kernel write to memory of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawSyscall {
     pub(crate) nr: c_long,
     pub(crate) args: [u64; 6],
 }
 
-/// Makes a system call; returns the value of the kernel, which may be a negative errno.
+/// Makes a syscall; returns the value of the kernel, which may be a negative errno.
 ///
 /// # Safety
-/// The effects of the system call must not break anything that this process relies on.
+/// The effects of the syscall must not break anything that this process relies on.
 #[inline(always)]
 pub(crate) unsafe fn system_call(nr: c_long, args: [u64; 6]) -> i64 {
     let result: i64;
@@ -58,14 +58,14 @@ pub(crate) unsafe fn system_call(nr: c_long, args: [u64; 6]) -> i64 {
     result
 }
 
-/// The monotonic clock in nanoseconds. Common machines read it without a system call (vDSO); `None` if it needs one and a
+/// The monotonic clock in nanoseconds. Common machines read it without a syscall (vDSO); `None` if it needs one and a
 /// filter denies it.
 #[inline]
 pub(crate) fn now() -> Option<u64> {
     read(libc::CLOCK_MONOTONIC)
 }
 
-/// The CPU time of this thread in nanoseconds; `None` if a filter denies the system call.
+/// The CPU time of this thread in nanoseconds; `None` if a filter denies the syscall.
 pub(crate) fn processor_time() -> Option<u64> {
     read(libc::CLOCK_THREAD_CPUTIME_ID)
 }

@@ -24,7 +24,7 @@ pub struct Report {
 /// The cost of one body, or of a mean over bodies.
 #[derive(Clone, Debug)]
 pub struct Section {
-    /// The call or the loop.
+    /// The syscall or the loop.
     pub title: String,
     /// A row per subject.
     pub rows: Vec<Row>,
@@ -95,7 +95,7 @@ impl Known {
 /// The description of a body in a report.
 #[derive(Clone, Debug)]
 pub struct Shown {
-    /// The call or the loop.
+    /// The syscall or the loop.
     pub title: String,
     /// How each subject decides it, if it is a syscall.
     pub treatments: Vec<Treatment>,

@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn stand_ins_return_at_once_and_change_nothing() {
         let syscalls: Vec<StandIn> = StandIn::all().collect();
-        // SAFETY: the child makes system calls and writes to the shared memory alone.
+        // SAFETY: the child makes syscalls and writes to the shared memory alone.
         let worker = unsafe {
             callgate_linux::Worker::start(1, |words| {
                 for syscall in syscalls.iter().chain(&syscalls) {

@@ -49,7 +49,7 @@ impl Meaning {
     /// The meaning of a policy.
     ///
     /// # Errors
-    /// [`DiagramError`] when the budget does not suffice.
+    /// If the diagram exceeds its budget.
     pub fn of_policy(policy: &Policy, budget: Budget) -> Result<Meaning, DiagramError> {
         Meaning::build(budget, policy.endian(), |store| store.policy(policy))
     }
@@ -57,7 +57,7 @@ impl Meaning {
     /// The meaning of a program on machines of this byte order.
     ///
     /// # Errors
-    /// [`DiagramError`] when the budget does not suffice.
+    /// If the diagram exceeds its budget.
     pub fn of_program(
         program: &LongProgram,
         endian: Endian,

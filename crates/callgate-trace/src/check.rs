@@ -54,7 +54,7 @@ pub struct Finding {
     pub certainty: Certainty,
     /// Unrecorded inputs on which the decision depends.
     pub unrecorded: Vec<Unrecorded>,
-    /// A call with recorded values that gets one of the verdicts. Unrecorded values are 0 unless another value is
+    /// A syscall with recorded values that gets one of the verdicts. Unrecorded values are 0 unless another value is
     /// needed.
     pub example: SeccompData,
 }
@@ -62,10 +62,10 @@ pub struct Finding {
 /// How certain it is that a recorded syscall does not get ALLOW.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Certainty {
-    /// No recorded call gets ALLOW.
+    /// No recorded occurrence gets ALLOW.
     Every,
-    /// Calls with these values of these arguments do not get ALLOW, for any values of the other arguments. There may be
-    /// further such calls.
+    /// Syscalls with these values of these arguments do not get ALLOW, for any values of the other arguments. There may be
+    /// further such syscalls.
     Values(Vec<(u8, Vec<u64>)>),
     /// A combination of recorded values does not get ALLOW, but may never have occurred.
     Possible,
@@ -212,7 +212,7 @@ impl SyscallQuery<'_> {
         if self.syscall.arch.has_wide_registers() { value } else { value & u64::from(u32::MAX) }
     }
 
-    /// A call with a recorded value in each argument whose values are known.
+    /// A syscall with a recorded value in each argument whose values are known.
     fn start(&self) -> SeccompData {
         let mut start = SeccompData {
             arch: self.syscall.arch.token(),
@@ -251,7 +251,7 @@ impl SyscallQuery<'_> {
         Ok(if possible { Certainty::Possible } else { Certainty::Values(decisive) })
     }
 
-    /// Whether no call of a nonempty set gets ALLOW.
+    /// Whether no syscall of a nonempty set gets ALLOW.
     fn never_allowed(&mut self, syscalls: Pred) -> Result<bool, DiagramError> {
         let other = self.store.verdict(Verdict::KILL_PROCESS)?;
         let within = self.store.select(syscalls, self.verdict, other)?;

@@ -37,8 +37,8 @@ const UNKNOWN: u32 = 0x5eed_a5ed;
 /// let engine = Decoded::new(&program, Endian::NATIVE);
 /// let engine = Cached::new(engine, &program, Endian::NATIVE, &[Arch::X86_64]);
 /// assert_eq!(engine.known_verdicts(), 511);
-/// let call = SeccompData { nr: 1, arch: Arch::X86_64.token(), ..SeccompData::default() };
-/// assert_eq!(engine.verdict(&call), Verdict::errno(1));
+/// let syscall = SeccompData { nr: 1, arch: Arch::X86_64.token(), ..SeccompData::default() };
+/// assert_eq!(engine.verdict(&syscall), Verdict::errno(1));
 /// # Ok::<(), callgate_bpf::ProgramError>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -57,7 +57,7 @@ struct Table {
 
 impl Cached<Decoded> {
     /// Puts a table for these architectures in front of a decoded program, without decoding it again.
-    pub fn of_decoded(engine: Decoded, arches: &[Arch]) -> Cached<Decoded> {
+    pub(crate) fn of_decoded(engine: Decoded, arches: &[Arch]) -> Cached<Decoded> {
         let program = engine.clone();
         Cached::fill(engine, arches, |token, nr| program.constant_verdict(token, nr))
     }

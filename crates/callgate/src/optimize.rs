@@ -16,6 +16,7 @@ use callgate_proof::diagram::{Func, Store};
 
 /// The result of an optimization.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Optimized {
     /// The better program, proved equal; or the given one.
     pub program: Program,
@@ -32,6 +33,7 @@ pub struct Optimized {
 
 /// The figures of a program.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Figures {
     /// The number of instructions.
     pub insns: usize,
@@ -69,6 +71,8 @@ impl std::fmt::Display for Unchanged {
         }
     }
 }
+
+impl std::error::Error for Unchanged {}
 
 /// Returns a better program with the same meaning, or the given one. The syscalls of `arches` have weights.
 ///

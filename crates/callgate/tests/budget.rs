@@ -269,7 +269,7 @@ fn thousands_of_random_values() {
     }
 }
 
-/// Random functions of a few bits of an argument, one for each call.
+/// Random functions of a few bits of an argument, one for each syscall.
 #[test]
 fn hundreds_of_syscalls_with_a_dozen_values_each() {
     let mut rng = Rng::new(4);

@@ -156,7 +156,7 @@ fn feed(unit: impl Fn(usize) -> String, size: usize, mut push: impl FnMut(&[u8])
     }
 }
 
-/// Checks that a log of these lines takes as much memory as it has different calls and processes, however long it is.
+/// Checks that a log of these lines takes as much memory as it has different syscalls and processes, however long it is.
 fn log(unit: impl Fn(usize) -> String) {
     let options = recording::ReadOptions { arch: Arch::X86_64, strict: false, partial: false };
     let took = |size: usize| {

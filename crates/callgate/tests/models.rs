@@ -1,4 +1,4 @@
-//! The kernel models: which calls pay, and what that does to programs.
+//! The kernel models: which syscalls pay, and what that does to programs.
 
 use callgate::bpf::Program;
 use callgate::codegen::{Model, Weights};
@@ -33,7 +33,7 @@ fn program(model: Model, weights: Weights) -> Program {
     compile(&policy(), &Options { model, weights, ..Options::default() }).unwrap().program
 }
 
-/// How many instructions these calls execute, all together.
+/// How many instructions these syscalls execute, all together.
 fn executed(program: &Program, names: &[&str]) -> u32 {
     let executed = |name: &&str| {
         let data = SeccompData {
@@ -49,7 +49,7 @@ fn executed(program: &Program, names: &[&str]) -> u32 {
     names.iter().map(executed).sum()
 }
 
-/// Calls of both kinds, those that are always allowed twice as often.
+/// Syscalls of both kinds, those that are always allowed twice as often.
 fn mixed() -> Weights {
     let counts =
         |names: &'static [&str], count| names.iter().map(move |name| ((*name).to_owned(), count));

@@ -99,8 +99,8 @@ fn a_window_leaves_nothing_of_the_word() {
 proptest! {
     #![proptest_config(cases(100))]
 
-    /// Rules, plain program and compiled programs agree on every call that the fuzzer makes, and it
-    /// makes calls for everything that can be executed.
+    /// Rules, plain program and compiled programs agree on every syscall that the fuzzer makes, and it
+    /// makes syscalls for everything that can be executed.
     #[test]
     fn the_fuzzer_finds_no_difference(policy in policies(10), seed in any::<u64>()) {
         let compiled = compile(&policy, &Options::default()).unwrap().program;

@@ -33,12 +33,12 @@ fn realistic_programs_are_executed_everywhere() {
         prop_assert!(report.agrees(), "{:?} {:?}", report.comparisons, report.contradictions);
         for coverage in &report.coverage {
             prop_assert!(coverage.is_complete() || coverage.why.is_some(), "{:?}", coverage);
-            dead.set(dead.get() + coverage.dead_sides.len());
+            dead.set(dead.get() + coverage.dead_edges.len());
         }
         Ok(())
     });
     if let Err(error) = result {
         panic!("{error}");
     }
-    assert!(dead.get() > 100, "only {} sides of branches were dead", dead.get());
+    assert!(dead.get() > 100, "only {} edges of branches were dead", dead.get());
 }

@@ -201,7 +201,7 @@ fn every_pair_of_verdicts() {
     }
 }
 
-/// Two filters of thirty-two return other data for the same call, and one kills.
+/// Two filters of thirty-two return other data for the same syscall, and one kills.
 #[test]
 fn thirty_two_filters() {
     let filters: Vec<Program> = (0..32)
@@ -235,7 +235,7 @@ fn thirty_two_filters() {
 }
 
 /// The numbers of a filter that tests their bits are too many runs to be searched at once; among the rest, a
-/// look-up in a word of bits would hide from the kernel which calls are always allowed.
+/// look-up in a word of bits would hide from the kernel which syscalls are always allowed.
 #[test]
 fn the_kernel_sees_what_is_allowed_by_bits_of_the_number() {
     let program = |text| Program::new(callgate::bpf::asm::assemble(text).unwrap()).unwrap();

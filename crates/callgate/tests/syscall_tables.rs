@@ -1,11 +1,11 @@
-//! The tables of system calls agree with an independent one, the crate `syscalls`, for every
-//! architecture that it knows; and with each other where the kernel numbers calls alike.
+//! The tables of syscalls agree with an independent one, the crate `syscalls`, for every
+//! architecture that it knows; and with each other where the kernel numbers syscalls alike.
 #![cfg(target_os = "linux")]
 
 use callgate::Arch;
 use callgate::syscalls::facts;
 
-/// Why a call of the independent table is not in ours.
+/// Why a syscall of the independent table is not in ours.
 fn excused(arch: Arch, name: &str) -> bool {
     let generic = matches!(arch, Arch::Aarch64 | Arch::Loongarch64);
     match name {
@@ -22,7 +22,7 @@ fn excused(arch: Arch, name: &str) -> bool {
     }
 }
 
-/// Compares all calls of the independent table; returns how many.
+/// Compares all syscalls of the independent table; returns how many.
 fn compare(arch: Arch, independent: impl Iterator<Item = (&'static str, i32)>) -> usize {
     let mut count = 0;
     let mut differences = Vec::new();
@@ -67,7 +67,7 @@ fn numbers_agree_with_an_independent_table() {
     }
 }
 
-/// From 424 on the kernel gives a new call one number on all architectures.
+/// From 424 on the kernel gives a new syscall one number on all architectures.
 #[test]
 fn new_syscalls_have_one_number_everywhere() {
     let offset = |arch: Arch| match arch {

@@ -1,4 +1,4 @@
-//! Programs, policies and calls made of the bytes of an input, so that a mutation of the bytes is a small change of
+//! Programs, policies and syscalls made of the bytes of an input, so that a mutation of the bytes is a small change of
 //! what they stand for.
 
 use callgate::bpf::{Insn, Op, Operand, Program, SocketProgram};
@@ -59,7 +59,7 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// A call of one of these architectures, or of none.
+    /// A syscall of one of these architectures, or of none.
     pub fn syscall(&mut self, arches: &[Arch]) -> SeccompData {
         let arch = arches.get(self.below(arches.len() + 1)).map_or(7, |arch| arch.token());
         SeccompData {

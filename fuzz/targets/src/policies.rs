@@ -1,4 +1,4 @@
-//! What is compiled means what was described, call by call: beside the proof that every compilation makes, and
+//! What is compiled means what was described, syscall by syscall: beside the proof that every compilation makes, and
 //! without the diagram.
 
 use callgate::Description;
@@ -10,7 +10,7 @@ use crate::bytes::Bytes;
 
 const ARCHES: [Arch; 2] = [Arch::X86_64, Arch::X86];
 
-/// How many calls are compared.
+/// How many syscalls are compared.
 const SYSCALLS: usize = 40;
 
 /// A policy, compiled, for both aims.

@@ -14,7 +14,7 @@ const ARCHES: [Arch; 2] = [Arch::X86_64, Arch::X86];
 /// How many inputs a program gets.
 const INPUTS: usize = 16;
 
-/// Every engine, on calls or on packets.
+/// Every engine, on syscalls or on packets.
 pub fn engines(input: &[u8]) {
     let mut bytes = Bytes::new(input);
     if bytes.byte().is_multiple_of(2) {

@@ -58,7 +58,7 @@ pub fn recording(input: &[u8]) {
     }
 }
 
-/// Counts of calls, the same in one piece and in several.
+/// Counts of syscalls, the same in one piece and in several.
 pub fn counts(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let whole = callgate::counts::read(&text, Arch::X86_64, false);

@@ -27,14 +27,14 @@ fn right(text: &str, width: usize) -> String {
 /// `numbers.rs`: per syscall a row of numbers.
 pub(super) fn numbers(sources: &Sources, tables: &Tables, elsewhere: &BTreeSet<String>) -> String {
     let mut text = head(
-        "Numbers of all system calls, per architecture.",
+        "Numbers of all syscalls, per architecture.",
         &(headers_source(sources)
             + ";\n//! for s390, which they lack, `xtask/src/syscalls/s390.txt`"),
     );
     text += "/// The number of columns.\n";
     writeln!(text, "pub(crate) const COLUMNS: usize = {};\n", COLUMNS.len()).unwrap();
-    text += "/// No such call.\npub(crate) const __: u32 = u32::MAX;\n\n";
-    text += "/// Calls sorted by name. Numbers are without the bit that marks x32, and without the 4000, 5000 and\n";
+    text += "/// No such syscall.\npub(crate) const __: u32 = u32::MAX;\n\n";
+    text += "/// Syscalls sorted by name. Numbers are without the bit that marks x32, and without the 4000, 5000 and\n";
     text += "/// 6000 of MIPS o32, n64 and n32.\n#[rustfmt::skip]\n";
     writeln!(
         text,
@@ -67,7 +67,7 @@ pub(super) fn numbers(sources: &Sources, tables: &Tables, elsewhere: &BTreeSet<S
         writeln!(text, "    // {}\n    ({column}, {second:?}, {first:?}),", COLUMNS[*column].name)
             .unwrap();
     }
-    text += "];\n\n/// Names of calls that only other architectures have or had, and of removed ones. Sorted.\n";
+    text += "];\n\n/// Names of syscalls that only other architectures have or had, and of removed ones. Sorted.\n";
     text += "#[rustfmt::skip]\npub(crate) static ELSEWHERE: &[&str] = &[\n";
     text += &wrapped(elsewhere.iter().map(|name| format!("{name:?},")));
     text + "];\n"
@@ -103,10 +103,10 @@ fn spell(number: Option<u32>) -> String {
 /// `multiplexed.rs`: the sub-calls of socketcall(2) and ipc(2).
 pub(super) fn multiplexed(sources: &Sources, calls: &[(&str, String, u32)]) -> String {
     let mut text = head(
-        "Calls that socketcall(2) and ipc(2) stand for.",
+        "Syscalls that socketcall(2) and ipc(2) stand for.",
         &(headers_source(sources) + ", linux/net.h and linux/ipc.h"),
     );
-    text += "/// The multiplexer, the call, and the number that chooses it.\n";
+    text += "/// The multiplexer, the syscall, and the number that chooses it.\n";
     text += "pub(crate) static MULTIPLEXED: &[(&str, &str, u32)] = &[\n";
     for (multiplexer, call, number) in calls {
         writeln!(text, "    ({multiplexer:?}, {call:?}, {number}),").unwrap();
@@ -124,7 +124,7 @@ pub(super) fn facts(
     let versions = all_versions(tables, versions)?;
     let prototypes = all_prototypes(tables, prototypes)?;
     let mut text = head(
-        "The kernel that introduced each call, and its arguments.",
+        "The kernel that introduced each syscall, and its arguments.",
         &format!(
             "syscalls(2) of Linux man-pages {}; the trace events of Linux {} on x86-64;\n\
              //! for what they lack the supplement in `xtask/src/syscalls/supplement.rs`",

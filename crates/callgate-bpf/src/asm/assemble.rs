@@ -17,6 +17,9 @@ use crate::lexer::{Flavour, Token, tokens};
 /// assert!(error.to_string().starts_with("2:6: label `nowhere` is not defined"));
 /// # Ok::<(), callgate_bpf::asm::AsmError>(())
 /// ```
+///
+/// # Errors
+/// If the text is not a program: the first 20 errors with positions, and the number of others.
 pub fn assemble(text: &str) -> Result<Vec<Insn>, AsmError> {
     assemble_for(text, Endian::Little).map(|(insns, _)| insns)
 }
@@ -34,6 +37,9 @@ pub fn assemble(text: &str) -> Result<Vec<Insn>, AsmError> {
 /// assert_eq!((insns[0].k, endian), (16, Endian::Little));
 /// # Ok::<(), callgate_bpf::asm::AsmError>(())
 /// ```
+///
+/// # Errors
+/// As [`assemble`].
 pub fn assemble_for(text: &str, endian: Endian) -> Result<(Vec<Insn>, Endian), AsmError> {
     assemble_tokens(&tokens(text, Flavour::Assembly)?, endian)
 }

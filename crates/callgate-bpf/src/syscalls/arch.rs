@@ -22,6 +22,7 @@ pub const X32_SYSCALL_BIT: u32 = 0x4000_0000;
 /// A syscall ABI: an instruction set with its calling convention.
 ///
 /// x86_64 and x32 share one token; only the syscall number distinguishes them.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[rustfmt::skip]
 pub enum Arch {

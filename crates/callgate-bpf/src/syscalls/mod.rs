@@ -13,7 +13,7 @@
 //! assert_eq!(Arch::Aarch64.syscall_name(221), Some("execve"));
 //! assert_eq!(Arch::X86.multiplexed("accept"), Some(("socketcall", 5)));
 //!
-//! let openat2 = facts("openat2").ok_or("no such call")?;
+//! let openat2 = facts("openat2").ok_or("no such syscall")?;
 //! assert!(openat2.introduced > "5.5".parse().ok());
 //! assert_eq!(openat2.args[0].name, "dfd");
 //! assert_eq!(openat2.args[0].bits, 32);

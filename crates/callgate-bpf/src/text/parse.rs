@@ -20,6 +20,9 @@ use crate::lexer::{Flavour, tokens};
 /// }
 /// # Ok::<(), callgate_bpf::asm::AsmError>(())
 /// ```
+///
+/// # Errors
+/// If the text is in none of these forms, or has syntax errors: the first 20 with positions, and the number of others.
 pub fn parse(text: &str, endian: Endian) -> Result<Vec<RawInsn>, AsmError> {
     parse_for(text, endian).map(|(insns, _)| insns)
 }
@@ -35,6 +38,9 @@ pub fn parse(text: &str, endian: Endian) -> Result<Vec<RawInsn>, AsmError> {
 /// assert_eq!((insns[0].k, endian), (20, Endian::Big));
 /// # Ok::<(), callgate_bpf::asm::AsmError>(())
 /// ```
+///
+/// # Errors
+/// As [`parse`].
 pub fn parse_for(text: &str, endian: Endian) -> Result<(Vec<RawInsn>, Endian), AsmError> {
     let assembly = tokens(text, Flavour::Assembly)?;
     let insns = match form(text, &assembly) {

@@ -159,7 +159,7 @@ fn table(recording: &Recording, filter: &str, findings: &[Finding]) -> String {
     text
 }
 
-/// The calls that a finding is about, in words.
+/// The syscalls that a finding is about, in words.
 fn which(finding: &Finding) -> String {
     match &finding.certainty {
         Certainty::Every => "all".to_owned(),

@@ -25,7 +25,7 @@ impl Bounds {
 }
 
 /// The number of nodes of a function that test a word.
-pub fn nodes_of_word(store: &Store, func: Func, word: Word) -> usize {
+pub(crate) fn nodes_of_word(store: &Store, func: Func, word: Word) -> usize {
     let mut seen = NodeSet::new(store.len());
     let mut nodes = 0;
     let mut stack = vec![func];
@@ -71,7 +71,7 @@ fn values_below(
 }
 
 /// The most significant bit that a function tests in its first word, as a mask; 0 for a constant.
-pub fn top_bit(store: &Store, func: Func) -> u32 {
+pub(crate) fn top_bit(store: &Store, func: Func) -> u32 {
     store.top_word(func).map_or(0, |_| 1 << (31 - u32::from(store.var(func) % 32)))
 }
 
@@ -122,7 +122,10 @@ fn bounds_below(
 }
 
 /// The cofactor of a function for the bits `mask` of a word equal to those of `value`.
-pub fn fix_bits(
+///
+/// # Errors
+/// If the diagram exceeds its budget.
+pub(crate) fn fix_bits(
     store: &mut Store,
     func: Func,
     word: Word,

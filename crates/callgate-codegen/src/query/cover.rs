@@ -19,6 +19,9 @@ pub struct Cube {
 pub type Product = Vec<(Word, Cube)>;
 
 /// An irredundant sum of products of the syscalls that get a verdict; `None` if it has more than `limit` products.
+///
+/// # Errors
+/// If the diagram exceeds its budget.
 pub fn products(
     store: &mut Store,
     func: Func,
@@ -54,6 +57,9 @@ fn verdict_predicate(
 
 /// An irredundant sum of products of the values of a word that lead to an exit (Minato–Morreale); `None` if it has
 /// more than `limit` cubes.
+///
+/// # Errors
+/// If the diagram exceeds its budget.
 pub fn cover(
     store: &mut Store,
     func: Func,
@@ -68,7 +74,10 @@ pub fn cover(
 
 /// The function of a word with the same exit where it does not depend on the `free` bits, and `otherwise` where it
 /// does.
-pub fn independent_of(
+///
+/// # Errors
+/// If the diagram exceeds its budget.
+pub(crate) fn independent_of(
     store: &mut Store,
     func: Func,
     word: Word,
@@ -110,7 +119,10 @@ fn independent_of_memo(
 }
 
 /// The function of a word that is `a` where `a` and `b` differ, and `otherwise` where they are equal.
-pub fn disagreement(
+///
+/// # Errors
+/// If the diagram exceeds its budget.
+pub(crate) fn disagreement(
     store: &mut Store,
     a: Func,
     b: Func,

@@ -32,6 +32,9 @@ const MAX_INTERVALS: usize = 1 << 14;
 ///
 /// Syscalls are grouped by arch token and by the cofactors of the two functions; the witness of a group has a number
 /// with a name, if there is one.
+///
+/// # Errors
+/// If the diagram exceeds its budget.
 pub fn differences(
     store: &Store,
     a: Func,

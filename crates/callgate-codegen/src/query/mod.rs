@@ -19,5 +19,5 @@ pub use difference::*;
 pub use partition::*;
 pub use permitted::*;
 pub use reach::*;
-pub use reorder::*;
+pub(crate) use reorder::*;
 pub use support::*;

@@ -24,7 +24,7 @@ pub fn partition(store: &Store, func: Func, word: Word, limit: usize) -> Option<
 
 /// As [`partition`], for the values without bits outside `mask`. Intervals begin and end with such values; there may
 /// be gaps between them.
-pub fn partition_within(
+pub(crate) fn partition_within(
     store: &Store,
     func: Func,
     word: Word,

@@ -48,7 +48,7 @@ impl Reach {
 
     /// Whether an edge of the branch with this index is reachable: the taken edge, or the one for a false condition.
     /// An instruction that is not a branch has no reachable edges.
-    pub fn side(&self, index: usize, holds: bool) -> Reachable {
+    pub fn edge(&self, index: usize, holds: bool) -> Reachable {
         self.get(index, 1 + usize::from(holds))
     }
 
@@ -242,10 +242,10 @@ mod tests {
                 Reachable::Unknown => panic!("{index}"),
             }
         }
-        assert_eq!(reach.side(2, false), Reachable::Never);
-        assert_eq!(reach.side(4, true), Reachable::Never);
-        assert!(matches!(reach.side(1, false), Reachable::By(_)));
-        assert_eq!(reach.side(0, false), Reachable::Never, "no branch");
+        assert_eq!(reach.edge(2, false), Reachable::Never);
+        assert_eq!(reach.edge(4, true), Reachable::Never);
+        assert!(matches!(reach.edge(1, false), Reachable::By(_)));
+        assert_eq!(reach.edge(0, false), Reachable::Never, "no branch");
     }
 
     #[test]
@@ -257,8 +257,8 @@ mod tests {
             Insn::new(Op::RetK, 1),
             Insn::new(Op::RetK, 2),
         ]);
-        assert_eq!(reach.side(2, true), Reachable::By(Pred::ALWAYS));
-        assert_eq!(reach.side(2, false), Reachable::Never);
+        assert_eq!(reach.edge(2, true), Reachable::By(Pred::ALWAYS));
+        assert_eq!(reach.edge(2, false), Reachable::Never);
         assert_eq!(reach.insn(4), Reachable::Never);
     }
 
@@ -274,7 +274,7 @@ mod tests {
             Insn::new(Op::RetK, 1),
             Insn::new(Op::RetK, 2),
         ]);
-        assert_eq!(reach.side(5, true), Reachable::Never);
+        assert_eq!(reach.edge(5, true), Reachable::Never);
         let Reachable::By(pred) = reach.insn(7) else { panic!() };
         let data = example(&store, pred, SeccompData::default()).unwrap();
         assert_ne!(data.args[0] & 0xf, 0);
@@ -294,7 +294,7 @@ mod tests {
         insns.extend([Insn::new(Op::RetK, 1), Insn::new(Op::RetK, 2)]);
         let reach = reach(&mut store, &Program::new(insns).unwrap(), Endian::Little);
         assert!(reach.stopped().is_some());
-        assert_eq!(reach.side(5, true), Reachable::Unknown);
+        assert_eq!(reach.edge(5, true), Reachable::Unknown);
         assert_eq!(reach.insn(7), Reachable::Unknown);
     }
     /// Branches on many words whose edges merge: a predicate of all paths would be huge.
@@ -314,7 +314,7 @@ mod tests {
         let mut found = 0;
         for index in (0..program.len()).filter(|index| program.insns()[*index].op.is_branch()) {
             for holds in [false, true] {
-                let Reachable::By(pred) = reach.side(index, holds) else { continue };
+                let Reachable::By(pred) = reach.edge(index, holds) else { continue };
                 let data = example(&store, pred, SeccompData::default()).unwrap();
                 let mut taken = false;
                 program.trace(&data, Endian::Little, |step| {

@@ -10,7 +10,10 @@ use callgate_proof::diagram::var_of;
 use callgate_proof::diagram::{DiagramError, Func, Node, Store, Var};
 
 /// The outline of a function for a word.
-pub fn word_first(store: &mut Store, func: Func, word: Word) -> Result<Func, DiagramError> {
+///
+/// # Errors
+/// If the diagram exceeds its budget.
+pub(crate) fn word_first(store: &mut Store, func: Func, word: Word) -> Result<Func, DiagramError> {
     let mut first = WordFirst { word, done: HashMap::default() };
     first.bring(store, func)
 }

@@ -11,7 +11,7 @@ use callgate_proof::diagram::{DiagramError, Func, Pred, Store, VARS};
 /// The predicate that a function has this verdict.
 ///
 /// # Errors
-/// [`DiagramError`].
+/// If the diagram exceeds its budget.
 pub fn has_verdict(store: &mut Store, func: Func, verdict: Verdict) -> Result<Pred, DiagramError> {
     has_verdict_memo(store, func, verdict, &mut HashMap::default())
 }

@@ -73,7 +73,7 @@ impl Messages {
     }
 
     /// Adds an error or a warning whose position is computed only when the message is kept.
-    pub fn report_at(
+    pub(crate) fn report_at(
         &mut self,
         severity: Severity,
         at: impl FnOnce() -> Position,

@@ -22,8 +22,8 @@ use callgate_bpf::diagnostic::{Diagnostic, Diagnostics, Severity};
 ///                "syscalls": [{"names": ["getpid"], "action": "SCMP_ACT_ALLOW"}]}"#;
 /// let options = ReadOptions::new(Arch::X86_64, KernelVersion { major: 6, minor: 18 });
 /// let profile = oci::read(text, &options)?;
-/// let call = SeccompData { nr: 39, arch: Arch::X86_64.token(), ..SeccompData::default() };
-/// assert_eq!(profile.policy.evaluate(&call), Verdict::ALLOW);
+/// let getpid = SeccompData { nr: 39, arch: Arch::X86_64.token(), ..SeccompData::default() };
+/// assert_eq!(profile.policy.evaluate(&getpid), Verdict::ALLOW);
 /// # Ok::<(), callgate_bpf::diagnostic::Diagnostics>(())
 /// ```
 ///

@@ -455,7 +455,7 @@ const ARGS: usize = 6;
 /// The sections of rule sets, one per arch token.
 ///
 /// x86_64 and x32 share theirs. With only one of the two, the numbers of the other get `bad_arch`;
-/// 0xffff_ffff, which a tracer sets to skip a call, counts as a number of either.
+/// 0xffff_ffff, which a tracer sets to skip a syscall, counts as a number of either.
 pub fn sections<O: Copy>(sets: &[RuleSet<O>], default: Verdict, bad_arch: Verdict) -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
     for set in sets {

@@ -17,7 +17,7 @@ pub enum KeyMatching {
 }
 
 /// Whether Go's decoder takes a key for a name of ASCII letters.
-pub fn folds_to(key: &str, name: &str) -> bool {
+pub(crate) fn folds_to(key: &str, name: &str) -> bool {
     let folded = key.chars().map(|c| match c {
         '\u{17f}' => 's',
         '\u{212a}' => 'k',

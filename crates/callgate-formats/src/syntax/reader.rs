@@ -39,7 +39,7 @@ pub const fn key(name: &'static str) -> KnownKey {
 }
 
 /// A key of another format, which is ignored with a warning.
-pub const fn foreign_key(name: &'static str, owner: &'static str) -> KnownKey {
+pub(crate) const fn foreign_key(name: &'static str, owner: &'static str) -> KnownKey {
     KnownKey { name, foreign: Some(owner) }
 }
 
@@ -209,7 +209,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Compares keys in this way from here on.
-    pub fn match_keys(&mut self, keys: KeyMatching) {
+    pub(crate) fn match_keys(&mut self, keys: KeyMatching) {
         self.keys = keys;
     }
 

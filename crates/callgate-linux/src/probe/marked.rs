@@ -33,10 +33,10 @@ pub(crate) const MAX_VALUES: usize = UNEXPECTED as usize - 1;
 ///
 /// let arch = Arch::S390x;
 /// let program = Program::new(vec![Insn::new(Op::RetK, Verdict::KILL_PROCESS.0)])?;
-/// let call = SeccompData { nr: 20, arch: arch.token(), ..SeccompData::default() };
-/// let marked = Marked::new(&program, &[call], arch)?;
+/// let writev = SeccompData { nr: 20, arch: arch.token(), ..SeccompData::default() };
+/// let marked = Marked::new(&program, &[writev], arch)?;
 /// assert_eq!(marked.asked(), [0]);
-/// let answer = marked.program().run(&call, arch.endian()).verdict;
+/// let answer = marked.program().run(&writev, arch.endian()).verdict;
 /// assert_eq!(Some(answer), marked.errno(Verdict::KILL_PROCESS).map(Verdict::errno));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

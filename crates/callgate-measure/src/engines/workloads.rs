@@ -13,7 +13,7 @@ use callgate::syscalls::KernelVersion;
 use callgate::{Arch, Endian, SeccompData};
 
 /// The number of cold inputs of a workload.
-pub const COLD_INPUTS: usize = 10_000;
+pub(crate) const COLD_INPUTS: usize = 10_000;
 
 /// A program and its inputs.
 #[derive(Clone, Debug)]

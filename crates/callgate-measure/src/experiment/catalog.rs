@@ -9,7 +9,7 @@ use super::{condwait, getpid, long_jumps, open_read_close, unixbench, weighted};
 pub enum Experiment {
     /// Entry, filters and instructions apart (Cook 2020).
     Getpid,
-    /// UnixBench's loop of calls under many filters (Huawei 2020).
+    /// UnixBench's loop of syscalls under many filters (Huawei 2020).
     UnixbenchSyscall,
     /// Lists of 2 and 200 rules (the interpreter of 2014).
     LongJumps,
@@ -17,7 +17,7 @@ pub enum Experiment {
     OpenReadClose,
     /// Many threads that wait for a condition (2022).
     CondWait,
-    /// A program's own mixture of calls (2024).
+    /// A program's own mixture of syscalls (2024).
     Weighted,
 }
 
@@ -56,7 +56,7 @@ impl Experiment {
         }
     }
 
-    /// Whether other code and data can be touched before each call: not where many threads or long runs are
+    /// Whether other code and data can be touched before each syscall: not where many threads or long runs are
     /// what is measured.
     pub const fn can_be_cold(self) -> bool {
         !matches!(self, Experiment::CondWait | Experiment::OpenReadClose)

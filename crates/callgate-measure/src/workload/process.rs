@@ -67,7 +67,7 @@ impl Process {
         }
         let (cpu, programs, parent) = (around.cpu, around.programs.to_vec(), std::process::id());
         // SAFETY: the closure runs between fork and exec of a process with one thread; it makes system
-        // calls, and allocates, which glibc and musl keep usable in a child.
+        // syscalls, and allocates, which glibc and musl keep usable in a child.
         unsafe {
             command.pre_exec(move || {
                 end_with(parent)?;
@@ -172,7 +172,7 @@ impl Process {
             }
         }
         let ticks = all.iter().filter(|one| family.contains(&one.id)).map(|one| one.ticks);
-        // SAFETY: a call without pointers.
+        // SAFETY: a syscall without pointers.
         let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) }.max(1);
         Duration::from_secs_f64(ticks.sum::<u64>() as f64 / per_second as f64)
     }
@@ -180,7 +180,7 @@ impl Process {
     /// Sends it a signal to end, and kills it if it does not.
     pub(super) fn stop(mut self, signal: libc::c_int) {
         if self.status().is_none() {
-            // SAFETY: a system call without pointers; the child is not waited for yet, so its id is its
+            // SAFETY: a syscall without pointers; the child is not waited for yet, so its id is its
             // own.
             unsafe { libc::kill(self.child.id() as libc::pid_t, signal) };
         }
@@ -195,7 +195,7 @@ impl Drop for Process {
     fn drop(&mut self) {
         // When the leader has been waited for, its number may be another's; what it left is adopted.
         if self.status().is_none() {
-            // SAFETY: a system call without pointers; the leader is not waited for yet, so the number
+            // SAFETY: a syscall without pointers; the leader is not waited for yet, so the number
             // of the group is its own.
             unsafe { libc::kill(-(self.child.id() as libc::pid_t), libc::SIGKILL) };
         }
@@ -205,7 +205,7 @@ impl Drop for Process {
 
 /// Makes the kernel kill this process when its parent ends.
 fn end_with(parent: u32) -> io::Result<()> {
-    // SAFETY: a system call without pointers.
+    // SAFETY: a syscall without pointers.
     if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } != 0 {
         return Err(io::Error::last_os_error());
     }
@@ -241,7 +241,7 @@ impl Family {
                 return;
             }
             for child in left {
-                // SAFETY: system calls on a child of this process that was not waited for, so its
+                // SAFETY: syscalls on a child of this process that was not waited for, so its
                 // id is its own; the status is not asked for.
                 unsafe {
                     libc::kill(child, libc::SIGKILL);
@@ -262,7 +262,7 @@ impl Drop for Family {
 
 fn set_subreaper(on: bool) {
     // Without it (before Linux 3.4), what is left behind goes to init.
-    // SAFETY: a system call without pointers.
+    // SAFETY: a syscall without pointers.
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, libc::c_ulong::from(on)) };
 }
 

@@ -34,7 +34,7 @@ impl Store {
     /// The predicate of a test.
     ///
     /// # Errors
-    /// [`DiagramError`].
+    /// If the diagram exceeds its budget.
     pub fn test(&mut self, test: &Test) -> Result<Pred, DiagramError> {
         let vars: [Option<Var>; 64] = std::array::from_fn(|bit| {
             let mask = test.mask & test.field.full_mask();
@@ -75,7 +75,10 @@ impl Store {
     }
 
     /// The predicate `(word & mask) cmp value`.
-    pub fn compare_word(
+    ///
+    /// # Errors
+    /// If the diagram exceeds its budget.
+    pub(crate) fn compare_word(
         &mut self,
         word: Word,
         mask: u32,
@@ -88,6 +91,9 @@ impl Store {
     }
 
     /// The predicate `word & mask != 0`.
+    ///
+    /// # Errors
+    /// If the diagram exceeds its budget.
     pub fn any_bit(&mut self, word: Word, mask: u32) -> Result<Pred, DiagramError> {
         let mut rest = Pred::NEVER;
         for bit in (0..32).filter(|bit| mask >> bit & 1 == 1) {
@@ -97,6 +103,9 @@ impl Store {
     }
 
     /// `then` where the comparison of the word holds, `otherwise` elsewhere.
+    ///
+    /// # Errors
+    /// If the diagram exceeds its budget.
     pub fn split(
         &mut self,
         word: Word,
@@ -181,7 +190,7 @@ impl Store {
     /// The restriction (cofactor) of a function to this value of a word.
     ///
     /// # Errors
-    /// [`DiagramError`].
+    /// If the diagram exceeds its budget.
     pub fn restrict(&mut self, func: Func, word: Word, value: u32) -> Result<Func, DiagramError> {
         self.check_owner(func)?;
         let mut memo = rustc_hash::FxHashMap::default();

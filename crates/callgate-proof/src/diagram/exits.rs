@@ -30,6 +30,9 @@ impl Store {
     }
 
     /// The predicate that the value of a word leads to an exit.
+    ///
+    /// # Errors
+    /// If the diagram exceeds its budget.
     pub fn leads_to(&mut self, func: Func, word: Word, exit: Func) -> Result<Pred, DiagramError> {
         self.check_owner(func)?;
         self.check_owner(exit)?;

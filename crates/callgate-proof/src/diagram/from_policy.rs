@@ -20,7 +20,7 @@ impl Store {
     /// The function that a policy describes.
     ///
     /// # Errors
-    /// [`DiagramError`].
+    /// If the diagram exceeds its budget.
     pub fn policy(&mut self, policy: &Policy) -> Result<Func, DiagramError> {
         self.policy_by_syscall(policy, &mut |_, _, _| ())
     }
@@ -30,7 +30,7 @@ impl Store {
     /// group at which the budget was exhausted.
     ///
     /// # Errors
-    /// [`DiagramError`].
+    /// If the diagram exceeds its budget.
     pub fn policy_by_syscall(
         &mut self,
         policy: &Policy,
@@ -47,7 +47,7 @@ impl Store {
     /// The predicate of a condition.
     ///
     /// # Errors
-    /// [`DiagramError`].
+    /// If the diagram exceeds its budget.
     pub fn condition(&mut self, condition: &Condition) -> Result<Pred, DiagramError> {
         match condition.shape() {
             Shape::Test(test) => self.test(test),

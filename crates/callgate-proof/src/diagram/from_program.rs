@@ -95,7 +95,7 @@ impl Store {
     /// The function that a program computes on machines of this byte order.
     ///
     /// # Errors
-    /// [`DiagramError`] when the diagram or the number of states grows too large.
+    /// If the diagram exceeds its budget.
     pub fn program(&mut self, program: &LongProgram, endian: Endian) -> Result<Func, DiagramError> {
         Execution::explore(self, program, endian)?.function(self)
     }
@@ -105,7 +105,7 @@ impl Execution {
     /// Finds every state of a program, front to back, and how it continues.
     ///
     /// # Errors
-    /// [`DiagramError`] when the diagram or the number of states grows too large.
+    /// If the diagram exceeds its budget.
     pub fn explore(
         store: &mut Store,
         program: &LongProgram,

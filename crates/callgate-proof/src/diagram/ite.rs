@@ -10,7 +10,7 @@ impl Store {
     /// If-then-else: `then` where the condition holds, `otherwise` elsewhere.
     ///
     /// # Errors
-    /// [`DiagramError`].
+    /// If the diagram exceeds its budget.
     pub fn select(
         &mut self,
         condition: Pred,
@@ -26,7 +26,7 @@ impl Store {
     /// The conjunction.
     ///
     /// # Errors
-    /// [`DiagramError`].
+    /// If the diagram exceeds its budget.
     pub fn and(&mut self, a: Pred, b: Pred) -> Result<Pred, DiagramError> {
         self.check_owner(a)?;
         self.check_owner(b)?;
@@ -36,7 +36,7 @@ impl Store {
     /// The disjunction.
     ///
     /// # Errors
-    /// [`DiagramError`].
+    /// If the diagram exceeds its budget.
     pub fn or(&mut self, a: Pred, b: Pred) -> Result<Pred, DiagramError> {
         self.check_owner(a)?;
         self.check_owner(b)?;
@@ -46,7 +46,7 @@ impl Store {
     /// The exclusive disjunction.
     ///
     /// # Errors
-    /// [`DiagramError`].
+    /// If the diagram exceeds its budget.
     pub fn xor(&mut self, a: Pred, b: Pred) -> Result<Pred, DiagramError> {
         self.check_owner(a)?;
         let not_b = self.not(b)?;
@@ -56,7 +56,7 @@ impl Store {
     /// The negation.
     ///
     /// # Errors
-    /// [`DiagramError`].
+    /// If the diagram exceeds its budget.
     pub fn not(&mut self, a: Pred) -> Result<Pred, DiagramError> {
         self.check_owner(a)?;
         self.if_then_else(a, Pred::NEVER, Pred::ALWAYS)

@@ -23,7 +23,7 @@ impl Store {
     /// if the actions are equal, the data of `kept` remain.
     ///
     /// # Errors
-    /// [`DiagramError`].
+    /// If the diagram exceeds its budget.
     pub fn highest_precedence(&mut self, kept: Func, next: Func) -> Result<Func, DiagramError> {
         self.check_owner(kept)?;
         self.check_owner(next)?;

@@ -150,7 +150,7 @@ impl Store {
     /// A terminal that stands for a function.
     ///
     /// # Errors
-    /// [`DiagramError`].
+    /// If the diagram exceeds its budget.
     pub fn placeholder(&mut self, func: Func) -> Result<Func, DiagramError> {
         self.check_owner(func)?;
         let id = self.intern(Stored::terminal(PLACEHOLDER, func.id()))?;
@@ -316,7 +316,7 @@ impl Store {
     /// Counts one step of work against the budget.
     ///
     /// # Errors
-    /// [`DiagramError`] if the budget is exhausted.
+    /// If the diagram exceeds its budget.
     #[inline]
     pub fn charge(&mut self) -> Result<(), DiagramError> {
         self.charge_steps(1)
@@ -325,7 +325,7 @@ impl Store {
     /// Counts work outside of the store against the budget.
     ///
     /// # Errors
-    /// [`DiagramError`] if the budget is exhausted.
+    /// If the diagram exceeds its budget.
     #[inline]
     pub fn charge_steps(&mut self, steps: u64) -> Result<(), DiagramError> {
         let Some(left) = self.left.get().checked_sub(steps) else {

@@ -94,6 +94,9 @@ impl ValueTable {
     }
 
     /// `a op b`.
+    ///
+    /// # Errors
+    /// If the diagram exceeds its budget.
     pub fn alu(
         &mut self,
         store: &mut Store,
@@ -132,6 +135,9 @@ impl ValueTable {
     }
 
     /// `a relation b`.
+    ///
+    /// # Errors
+    /// If the diagram exceeds its budget.
     pub fn relation(
         &self,
         store: &mut Store,
@@ -171,6 +177,9 @@ impl ValueTable {
     }
 
     /// The function whose verdict is the value.
+    ///
+    /// # Errors
+    /// If the diagram exceeds its budget.
     pub fn returned(&self, store: &mut Store, value: Value) -> Result<Func, DiagramError> {
         let bits = self.bits(store, value)?;
         let free = bits.iter().filter(|bit| !matches!(**bit, Pred::NEVER | Pred::ALWAYS)).count();

@@ -53,7 +53,7 @@ pub fn built<N: Node>(store: &mut Store, bits: &[Bit], leaves: &[N]) -> Result<N
 /// The predicate with this truth table.
 ///
 /// # Errors
-/// [`DiagramError`].
+/// If the diagram exceeds its budget.
 pub fn predicate(store: &mut Store, bits: &[Bit], table: u32) -> Result<Pred, DiagramError> {
     let leaves: Vec<Pred> =
         (0..1usize << bits.len()).map(|i| Pred::constant(table >> i & 1 == 1)).collect();
@@ -63,7 +63,7 @@ pub fn predicate(store: &mut Store, bits: &[Bit], table: u32) -> Result<Pred, Di
 /// The function with these verdicts by index.
 ///
 /// # Errors
-/// [`DiagramError`].
+/// If the diagram exceeds its budget.
 pub fn function(
     store: &mut Store,
     bits: &[Bit],

@@ -40,7 +40,7 @@ impl ValueSets {
     /// For each field, the predicate that at least one of its tests holds.
     ///
     /// # Errors
-    /// [`DiagramError`].
+    /// If the diagram exceeds its budget.
     pub(super) fn predicates(self, store: &mut Store) -> Result<Vec<Pred>, DiagramError> {
         let of_field = |(field, intervals)| store.value_set(field, intervals);
         self.fields.into_iter().map(of_field).collect()

@@ -125,7 +125,7 @@ fn only_decisive_unrecorded_inputs_make_an_answer_uncertain() {
     assert_eq!((which.certainty, which.unrecorded), (Certainty::Every, vec![]));
     assert_eq!(which.verdicts, [kill, deny]);
 
-    // An argument whose value was not recorded for some calls.
+    // An argument whose value was not recorded for some occurrences.
     recording.count(read, 1);
     let [some] = findings(&policy(eq(0, 5), allow, deny), &recording).try_into().unwrap();
     assert_eq!(
@@ -174,7 +174,7 @@ fn recorded_high_halves_of_32_bit_registers_are_ignored() {
 }
 
 proptest! {
-    /// The result is true for every recorded call.
+    /// The result is true for every recorded occurrence.
     #[test]
     fn results_hold_for_each_recorded_syscall(
         rules in proptest::collection::vec((0_u64..4, 0_u64..4, 0_u64..4), 0..5),

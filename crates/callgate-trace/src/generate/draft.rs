@@ -28,7 +28,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// The architectures, that with the most calls first.
+    /// The architectures, that with the most recorded syscalls first.
     pub fn arches(&self) -> &[Arch] {
         &self.arches
     }
@@ -49,7 +49,7 @@ impl Draft {
     }
 
     /// Whether a format can name a syscall: systemd ignores names that it does not know.
-    pub fn can_name(&self, format: ProfileFormat, name: &str) -> bool {
+    pub(crate) fn can_name(&self, format: ProfileFormat, name: &str) -> bool {
         format != ProfileFormat::Systemd || systemd_versions::knows(self.systemd, name)
     }
 

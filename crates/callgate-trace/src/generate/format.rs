@@ -13,7 +13,7 @@ pub enum ProfileFormat {
 
 impl ProfileFormat {
     /// Whether it can grant a syscall by its number.
-    pub fn has_numbers(self) -> bool {
+    pub(crate) fn has_numbers(self) -> bool {
         self == ProfileFormat::Kafel
     }
 

@@ -16,7 +16,7 @@ pub(super) struct BoundedSyscalls {
     indices: Vec<SyscallIndex>,
     /// A bit for the [hash](hash_of) of each key: most syscalls beyond the limit need no search.
     hashes: Vec<u64>,
-    /// The position of the first call that exceeded the limit, and the number of such calls.
+    /// The position of the first syscall that exceeded the limit, and the number of such syscalls.
     lost: Option<(Position, u64)>,
 }
 
@@ -93,13 +93,13 @@ impl BoundedSyscalls {
         self.stats.iter_mut().map(|(_, stats)| stats)
     }
 
-    /// Counts a call that exceeds the limit, at this position in the text.
+    /// Counts a syscall that exceeds the limit, at this position in the text.
     pub(super) fn lose(&mut self, at: impl FnOnce() -> Position) {
         let (_, lost) = self.lost.get_or_insert_with(|| (at(), 0));
         *lost = lost.saturating_add(1);
     }
 
-    /// The recording; reports calls that exceeded the limit.
+    /// The recording; reports syscalls that exceeded the limit.
     pub(super) fn finish(self, messages: &mut Messages) -> Recording {
         let mut run = self.run;
         if let Some((at, lost)) = self.lost {

@@ -49,7 +49,7 @@ impl Caveat {
     pub const CUT_OFF: &'static str = "cut-off";
 
     /// The recording was truncated.
-    pub fn cut_off() -> Caveat {
+    pub(crate) fn cut_off() -> Caveat {
         Caveat {
             id: Caveat::CUT_OFF.to_owned(),
             effect: Effect::Incomplete,

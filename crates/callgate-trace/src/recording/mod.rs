@@ -24,7 +24,7 @@
 //!
 //! let (close, stats) = recording.syscalls().next().ok_or("nothing recorded")?;
 //! assert_eq!((close.name(), stats.count()), (Some("close"), 42));
-//! // `close` has one argument, whose value is known for 2 of 42 calls.
+//! // `close` has one argument, whose value is known for 2 of 42 occurrences.
 //! assert_eq!(stats.args().len(), 1);
 //! assert_eq!(stats.args()[0].all(), Some(&[7, 9][..]));
 //! assert!(!stats.is_known(0));

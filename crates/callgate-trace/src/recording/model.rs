@@ -37,17 +37,17 @@ impl SyscallStats {
         &self.args
     }
 
-    /// Whether the value of an argument is known for every call.
+    /// Whether the value of an argument is known for every occurrence.
     pub fn is_known(&self, arg: usize) -> bool {
         self.args.get(arg).is_some_and(|values| values.observed() >= self.count)
     }
 
-    /// Adds calls of the same run whose values are not known.
+    /// Adds occurrences of one run whose values are not known.
     pub(crate) fn add(&mut self, count: u64) {
         self.count = self.count.saturating_add(count).min(MAX_COUNT);
     }
 
-    /// Adds one call of the same run, with the known values.
+    /// Adds one occurrence, with the known values.
     pub(crate) fn observe(&mut self, args: impl IntoIterator<Item = Option<u64>>) {
         self.add(1);
         for (values, arg) in self.args.iter_mut().zip(args) {
@@ -97,18 +97,18 @@ impl Recording {
         self.syscalls.entry(syscall).or_insert_with(|| SyscallStats::new(syscall))
     }
 
-    /// Adds one call with the values of its six argument registers. Registers that the syscall ignores are not
+    /// Adds one occurrence with the values of its six argument registers. Registers that the syscall ignores are not
     /// kept.
     pub fn observe(&mut self, syscall: SyscallId, args: &[u64; 6]) {
         self.entry(syscall).observe(args.map(Some));
     }
 
-    /// Adds calls whose arguments are not known; a `count` of 0 adds no entry.
+    /// Adds occurrences whose arguments are not known; a `count` of 0 adds no entry.
     pub fn count(&mut self, syscall: SyscallId, count: u64) {
         self.add(syscall, count, []);
     }
 
-    /// Adds calls of one run with the values of their arguments, starting with the first. Values beyond the
+    /// Adds occurrences of one run with the values of their arguments, starting with the first. Values beyond the
     /// arguments of the syscall are not kept; a `count` of 0 adds no entry.
     pub fn add(
         &mut self,
@@ -119,8 +119,8 @@ impl Recording {
         self.add_of_runs(syscall, count, 1, args);
     }
 
-    /// Like [`add`](Recording::add), for calls of several runs.
-    pub fn add_of_runs(
+    /// Like [`add`](Recording::add), for occurrences of several runs.
+    pub(crate) fn add_of_runs(
         &mut self,
         syscall: SyscallId,
         count: u64,
@@ -178,7 +178,7 @@ impl Recording {
     }
 
     /// The recorded runs, to add what is known only at the end of a run.
-    pub fn runs_mut(&mut self) -> &mut [Run] {
+    pub(crate) fn runs_mut(&mut self) -> &mut [Run] {
         &mut self.runs
     }
 

@@ -133,7 +133,7 @@ impl ArgValues {
     }
 
     /// Values, each with the number of runs in which it was seen. `observed` is how often a value was seen.
-    pub fn from_values_in_runs(
+    pub(crate) fn from_values_in_runs(
         observed: u64,
         values: impl IntoIterator<Item = (u64, u64)>,
     ) -> ArgValues {

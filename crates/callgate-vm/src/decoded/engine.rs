@@ -46,7 +46,7 @@ impl Decoded<Program> {
     ///
     /// This is sound but not complete: it may be `None` for a constant verdict if the program computes
     /// with arguments that cancel out, or branches on an argument to two paths with the same verdict.
-    pub fn constant_verdict(&self, arch: u32, nr: u32) -> Option<Verdict> {
+    pub(crate) fn constant_verdict(&self, arch: u32, nr: u32) -> Option<Verdict> {
         partial::evaluate(&self.code, arch, nr).map(Verdict)
     }
 }

@@ -10,7 +10,7 @@
 //!   jump table of syscall numbers (`pairs`);
 //! - finally, targets are resolved to places in the code (`link`).
 //!
-//! Operations are dispatched by one `match` in a loop (`call`, `packet`, `registers`). There is no
+//! Operations are dispatched by one `match` in a loop (`syscall`, `packet`, `registers`). There is no
 //! `unsafe` code: an index out of bounds, which cannot occur, would end the program with 0.
 //!
 //! The interpreter of Linux 3.15 was the model for the first version; it translates instructions one to

@@ -34,6 +34,7 @@ const MAX_VISITS: usize = 30_000_000;
 
 /// The error for a program with more instructions than the kernel accepts ([`MAX_INSNS`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TooLong {
     /// The number of instructions.
     pub insns: usize,
@@ -45,6 +46,7 @@ pub struct TooLong {
 
 /// Syscalls with the same code.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LargePart {
     /// The syscalls, as arch token and numbers.
     pub syscalls: Vec<(u32, SyscallSet)>,

@@ -74,7 +74,7 @@ impl Filter {
         Ok(compile(&self.policy, options)?)
     }
 
-    /// The verdict for a call, straight from the rules.
+    /// The verdict for a syscall, by evaluation of the rules. The instruction pointer is 0.
     ///
     /// ```
     /// use callgate::{Arch, Filter, Verdict};

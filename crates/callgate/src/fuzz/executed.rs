@@ -18,12 +18,12 @@ pub struct Edge {
 pub(super) struct Executed {
     insns: Vec<bool>,
     /// Per instruction, the first syscall that took each edge: condition false, condition true.
-    sides: Vec<[Option<SeccompData>; 2]>,
+    edges: Vec<[Option<SeccompData>; 2]>,
 }
 
 impl Executed {
     pub(super) fn new(program: &Program) -> Executed {
-        Executed { insns: vec![false; program.len()], sides: vec![[None; 2]; program.len()] }
+        Executed { insns: vec![false; program.len()], edges: vec![[None; 2]; program.len()] }
     }
 
     /// Runs the program and records what it executes.
@@ -32,8 +32,8 @@ impl Executed {
             if let Some(seen) = self.insns.get_mut(step.index) {
                 *seen = true;
             }
-            if let (Some(holds), Some(side)) = (step.holds(), self.sides.get_mut(step.index)) {
-                side[usize::from(holds)].get_or_insert(*data);
+            if let (Some(holds), Some(edge)) = (step.holds(), self.edges.get_mut(step.index)) {
+                edge[usize::from(holds)].get_or_insert(*data);
             }
         });
         run.verdict
@@ -44,9 +44,9 @@ impl Executed {
     }
 
     /// The first syscall that took this edge.
-    pub(super) fn taken_by(&self, side: Edge) -> Option<SeccompData> {
-        let [fails, holds] = self.sides.get(side.index)?;
-        if side.holds { *holds } else { *fails }
+    pub(super) fn taken_by(&self, edge: Edge) -> Option<SeccompData> {
+        let [fails, holds] = self.edges.get(edge.index)?;
+        if edge.holds { *holds } else { *fails }
     }
 }
 

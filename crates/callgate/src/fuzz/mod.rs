@@ -40,14 +40,14 @@
 
 mod candidates;
 mod executed;
-mod naive;
 mod options;
+mod plain_program;
 mod report;
 mod search;
 
 pub use executed::Edge;
-pub use naive::{TooLong, plain_program};
 pub use options::{Input, Options, Subject};
+pub use plain_program::{TooLong, plain_program};
 pub use report::{Comparison, Contradiction, Coverage, Mismatch, Report};
 pub use search::fuzz;
 

@@ -7,6 +7,7 @@ use callgate_proof::diagram::DiagramError;
 
 /// The result of a search.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Report {
     /// The coverage of each program.
     pub coverage: Vec<Coverage>,
@@ -36,6 +37,7 @@ impl Report {
 
 /// The coverage of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Coverage {
     /// The name of the program.
     pub name: String,
@@ -46,13 +48,13 @@ pub struct Coverage {
     /// The instructions that are proved unreachable.
     pub dead_insns: Vec<usize>,
     /// The number of edges of branches, two per branch.
-    pub sides: usize,
+    pub edges: usize,
     /// The number of edges that were taken.
-    pub sides_taken: usize,
+    pub edges_taken: usize,
     /// The edges that are proved dead.
-    pub dead_sides: Vec<Edge>,
+    pub dead_edges: Vec<Edge>,
     /// The edges that were neither taken nor proved dead.
-    pub missed_sides: Vec<Edge>,
+    pub missed_edges: Vec<Edge>,
     /// The reason for missing results: the diagram exceeded its budget.
     pub why: Option<DiagramError>,
 }
@@ -61,7 +63,7 @@ impl Coverage {
     /// Whether every instruction and every edge was executed or proved dead.
     pub fn is_complete(&self) -> bool {
         self.insns_executed + self.dead_insns.len() == self.insns
-            && self.sides_taken + self.dead_sides.len() == self.sides
+            && self.edges_taken + self.dead_edges.len() == self.edges
     }
 }
 
@@ -116,11 +118,12 @@ impl Comparison {
 /// A syscall that takes an edge which the diagram considers dead, or does not take the edge that it should according to
 /// the diagram. Either is a defect of this library.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Contradiction {
     /// The name of the program.
     pub name: String,
     /// The edge.
-    pub side: Edge,
+    pub edge: Edge,
     /// The syscall.
     pub data: SeccompData,
     /// Whether the interpreter takes the edge.

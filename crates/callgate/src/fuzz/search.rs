@@ -152,16 +152,16 @@ impl<'a> Search<'a> {
                     self.syscall(data);
                 }
             }
-            for side in edges(&subject.program) {
-                if self.taken_by(number, side).is_some() {
+            for edge in edges(&subject.program) {
+                if self.taken_by(number, edge).is_some() {
                     continue;
                 }
-                let Some(data) = example(reach.side(side.index, side.holds)) else { continue };
+                let Some(data) = example(reach.edge(edge.index, edge.holds)) else { continue };
                 self.syscall(data);
-                if self.taken_by(number, side).is_none() {
+                if self.taken_by(number, edge).is_none() {
                     let name = subject.name.clone();
                     let taken = false;
-                    self.contradictions.push(Contradiction { name, side, data, taken });
+                    self.contradictions.push(Contradiction { name, edge, data, taken });
                 }
             }
             self.reach.push(reach);
@@ -172,13 +172,13 @@ impl<'a> Search<'a> {
     fn witnesses(&self) -> Vec<SeccompData> {
         let mut syscalls = Vec::new();
         for (number, subject) in self.input.programs.iter().enumerate().rev() {
-            syscalls.extend(edges(&subject.program).filter_map(|side| self.taken_by(number, side)));
+            syscalls.extend(edges(&subject.program).filter_map(|edge| self.taken_by(number, edge)));
         }
         syscalls
     }
 
-    fn taken_by(&self, number: usize, side: Edge) -> Option<SeccompData> {
-        self.executed.get(number).and_then(|seen| seen.taken_by(side))
+    fn taken_by(&self, number: usize, edge: Edge) -> Option<SeccompData> {
+        self.executed.get(number).and_then(|seen| seen.taken_by(edge))
     }
 
     /// Runs variations of a syscall that takes an edge, for each edge of each branch.
@@ -188,10 +188,10 @@ impl<'a> Search<'a> {
         let max_variations = AROUND / all.max(1);
         for (number, subject) in programs.iter().enumerate() {
             let origins = origins(&subject.program, endian);
-            for side in edges(&subject.program) {
-                let insn = subject.program.insns().get(side.index).copied();
-                let words = origins.get(side.index).copied().unwrap_or(0);
-                let (Some(insn), Some(data)) = (insn, self.taken_by(number, side)) else {
+            for edge in edges(&subject.program) {
+                let insn = subject.program.insns().get(edge.index).copied();
+                let words = origins.get(edge.index).copied().unwrap_or(0);
+                let (Some(insn), Some(data)) = (insn, self.taken_by(number, edge)) else {
                     continue;
                 };
                 for data in around(insn, words, data).into_iter().take(max_variations.max(8)) {
@@ -227,10 +227,10 @@ impl<'a> Search<'a> {
             insns,
             insns_executed: (0..insns).filter(|index| seen.has_insn(*index)).count(),
             dead_insns: Vec::new(),
-            sides: edges(&subject.program).count(),
-            sides_taken: 0,
-            dead_sides: Vec::new(),
-            missed_sides: Vec::new(),
+            edges: edges(&subject.program).count(),
+            edges_taken: 0,
+            dead_edges: Vec::new(),
+            missed_edges: Vec::new(),
             why: reach.stopped(),
         };
         for index in (0..insns).filter(|index| !seen.has_insn(*index)) {
@@ -238,19 +238,19 @@ impl<'a> Search<'a> {
                 coverage.dead_insns.push(index);
             }
         }
-        for side in edges(&subject.program) {
-            let is_dead = reach.side(side.index, side.holds) == Reachable::Never;
-            match seen.taken_by(side) {
+        for edge in edges(&subject.program) {
+            let is_dead = reach.edge(edge.index, edge.holds) == Reachable::Never;
+            match seen.taken_by(edge) {
                 Some(data) => {
-                    coverage.sides_taken += 1;
+                    coverage.edges_taken += 1;
                     if is_dead {
                         let name = subject.name.clone();
                         let taken = true;
-                        self.contradictions.push(Contradiction { name, side, data, taken });
+                        self.contradictions.push(Contradiction { name, edge, data, taken });
                     }
                 }
-                None if is_dead => coverage.dead_sides.push(side),
-                None => coverage.missed_sides.push(side),
+                None if is_dead => coverage.dead_edges.push(edge),
+                None => coverage.missed_edges.push(edge),
             }
         }
         Some(coverage)

@@ -139,8 +139,8 @@ fn dead_code_is_proved_dead() {
     let report = report(None, &[Subject::new("given", program)], Endian::Little);
     let coverage = &report.coverage[0];
     assert_eq!(coverage.dead_insns, [3]);
-    assert_eq!(coverage.dead_sides, [Edge { index: 2, holds: true }]);
-    assert_eq!((coverage.insns_executed, coverage.sides_taken), (6, 3));
+    assert_eq!(coverage.dead_edges, [Edge { index: 2, holds: true }]);
+    assert_eq!((coverage.insns_executed, coverage.edges_taken), (6, 3));
     assert!(report.is_complete() && report.agrees());
 }
 
@@ -159,7 +159,7 @@ fn the_diagram_reaches_code_that_constants_do_not() {
     .unwrap();
     let report = report(None, &[Subject::new("given", program)], Endian::Little);
     assert!(report.is_complete(), "{:?}", report.coverage);
-    assert_eq!(report.coverage[0].sides_taken, 2);
+    assert_eq!(report.coverage[0].edges_taken, 2);
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn edges_beyond_the_budget_are_reported_as_missed() {
     let report = fuzz(&input, &options, &mut |_| true);
     let coverage = &report.coverage[0];
     assert!(coverage.why.is_some() && !report.is_complete() && report.agrees());
-    assert_eq!(coverage.missed_sides, [Edge { index: 4, holds: true }]);
+    assert_eq!(coverage.missed_edges, [Edge { index: 4, holds: true }]);
     assert_eq!(coverage.dead_insns, []);
 }
 
@@ -237,8 +237,8 @@ proptest! {
             programs[0].program.trace(&data, Endian::Little, |step| {
                 assert!(!coverage.dead_insns.contains(&step.index), "{} {data:x?}", step.index);
                 if let Some(holds) = step.holds() {
-                    let side = Edge { index: step.index, holds };
-                    assert!(!coverage.dead_sides.contains(&side), "{side:?} {data:x?}");
+                    let edge = Edge { index: step.index, holds };
+                    assert!(!coverage.dead_edges.contains(&edge), "{edge:?} {data:x?}");
                 }
             });
         }

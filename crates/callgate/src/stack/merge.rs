@@ -11,6 +11,7 @@ use callgate_proof::diagram::{Func, Store};
 
 /// A stack merged into one program.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Merged {
     /// The program, proved, and its figures.
     pub compiled: Compiled,

@@ -32,16 +32,16 @@ pub(super) fn text(outcome: &FuzzOutcome) -> String {
             "{:<32}{:>14}{:>20}{:>13}",
             one.name,
             format!("{}/{}", one.insns_executed, one.insns),
-            format!("{}/{}", one.sides_taken, one.sides),
-            one.dead_sides.len()
+            format!("{}/{}", one.edges_taken, one.edges),
+            one.dead_edges.len()
         );
     }
     for one in &report.coverage {
         let insns = one.dead_insns.iter().map(ToString::to_string);
         list(&mut text, &format!("unreachable instructions in {}", one.name), insns);
-        let dead = one.dead_sides.iter().map(side_text);
+        let dead = one.dead_edges.iter().map(edge_text);
         list(&mut text, &format!("unreachable edges in {}", one.name), dead);
-        let missed = one.missed_sides.iter().map(side_text);
+        let missed = one.missed_edges.iter().map(edge_text);
         list(&mut text, &format!("edges not taken in {}", one.name), missed);
     }
     text.push('\n');
@@ -76,8 +76,8 @@ fn comparisons(outcome: &FuzzOutcome) -> impl Iterator<Item = (&Comparison, &Fil
     outcome.report.comparisons.iter().zip(outcome.forms.iter().skip(1))
 }
 
-fn side_text(side: &Edge) -> String {
-    format!("{} if {}", side.index, side.holds)
+fn edge_text(edge: &Edge) -> String {
+    format!("{} if {}", edge.index, edge.holds)
 }
 
 /// Appends a line with as many items as fit; nothing if there are none.
@@ -121,11 +121,11 @@ fn mismatch(
 }
 
 fn contradiction(text: &mut String, outcome: &FuzzOutcome, one: &Contradiction) {
-    let Contradiction { name, side, data, taken } = one;
+    let Contradiction { name, edge, data, taken, .. } = one;
     let _ = writeln!(
         text,
         "\nbug in callgate: in \"{name}\", branch {} is {} by {}",
-        side_text(side),
+        edge_text(edge),
         if *taken {
             "classified as unreachable, but taken"
         } else {
@@ -222,7 +222,7 @@ pub(super) fn json(outcome: &FuzzOutcome) -> String {
             "contradictions",
             Json::array(report.contradictions.iter().map(|one| {
                 let mut fields = vec![("program", one.name.as_str().into())];
-                fields.extend(side_fields(&one.side));
+                fields.extend(edge_fields(&one.edge));
                 fields.push(("taken", one.taken.into()));
                 fields.extend(syscall::fields(syscall::arch_of(&one.data), &one.data));
                 Json::Object(fields)
@@ -233,23 +233,23 @@ pub(super) fn json(outcome: &FuzzOutcome) -> String {
 }
 
 fn coverage(one: &Coverage) -> Json {
-    let sides =
-        |sides: &[Edge]| Json::array(sides.iter().map(|side| Json::Object(side_fields(side))));
+    let edges =
+        |edges: &[Edge]| Json::array(edges.iter().map(|edge| Json::Object(edge_fields(edge))));
     Json::Object(vec![
         ("program", one.name.as_str().into()),
         ("insns", one.insns.into()),
         ("insns_executed", one.insns_executed.into()),
         ("unreachable_insns", Json::array(one.dead_insns.iter().copied())),
-        ("directions", one.sides.into()),
-        ("directions_taken", one.sides_taken.into()),
-        ("unreachable_directions", sides(&one.dead_sides)),
-        ("missed_directions", sides(&one.missed_sides)),
+        ("directions", one.edges.into()),
+        ("directions_taken", one.edges_taken.into()),
+        ("unreachable_directions", edges(&one.dead_edges)),
+        ("missed_directions", edges(&one.missed_edges)),
         ("why", one.why.map(|why| why.to_string()).into()),
     ])
 }
 
-fn side_fields(side: &Edge) -> Vec<(&'static str, Json)> {
-    vec![("index", side.index.into()), ("holds", side.holds.into())]
+fn edge_fields(edge: &Edge) -> Vec<(&'static str, Json)> {
+    vec![("index", edge.index.into()), ("holds", edge.holds.into())]
 }
 
 fn first_json(outcome: &FuzzOutcome, form: &FilterForm, first: &Mismatch) -> Json {

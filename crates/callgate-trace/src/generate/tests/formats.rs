@@ -53,7 +53,7 @@ fn value() -> impl Strategy<Value = u64> {
 
 type Observed = Vec<(SyscallId, [u64; 6], u64)>;
 
-/// Calls on some of the architectures, each with a number of repetitions.
+/// Syscalls on some of the architectures, each with a number of repetitions.
 fn observed(arches: Vec<Arch>) -> impl Strategy<Value = Observed> {
     let syscall = (0..arches.len(), any::<bool>(), 0_usize..500, any::<[bool; 1]>());
     let one = (syscall, [value(), value(), value(), value(), value(), value()], 1_u64..9);
@@ -101,14 +101,14 @@ fn recording_of(observed: &[(SyscallId, [u64; 6], u64)]) -> Recording {
     recording
 }
 
-/// The call as a filter sees it.
+/// The syscall as a filter sees it.
 fn data((syscall, args, _): &(SyscallId, [u64; 6], u64)) -> SeccompData {
     let wide = syscall.arch.has_wide_registers();
     let args = args.map(|arg| if wide { arg } else { arg & 0xffff_ffff });
     SeccompData { arch: syscall.arch.token(), nr: syscall.nr, args, ..SeccompData::default() }
 }
 
-/// Calls similar to an observed one: another value of one argument, or another number. On 32-bit ABIs the high halves
+/// Syscalls similar to an observed one: another value of one argument, or another number. On 32-bit ABIs the high halves
 /// remain zero.
 fn neighbours(near: &SeccompData) -> Vec<SeccompData> {
     let wide = Arch::of_syscall(near.arch, near.nr).is_some_and(Arch::is_64bit);
@@ -131,7 +131,7 @@ fn directives(draft: &Draft) -> Vec<String> {
     lines.filter(|line| !line.starts_with('#')).map(str::to_owned).collect()
 }
 
-/// Calls with their first arguments.
+/// Syscalls with their first arguments.
 type Syscalls<'c> = &'c [(&'c str, &'c [u64])];
 
 #[test]

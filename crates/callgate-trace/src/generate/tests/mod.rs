@@ -15,7 +15,7 @@ fn syscall(name: &str) -> SyscallId {
     SyscallId::new(X86_64, X86_64.number(name).unwrap())
 }
 
-/// A recording of calls with their first arguments, each this many times.
+/// A recording of syscalls with their first arguments, each this many times.
 fn recorded(times: u64, syscalls: &[(&str, &[u64])]) -> Recording {
     let mut recording = Recording::of(Run::default());
     for (name, args) in syscalls {

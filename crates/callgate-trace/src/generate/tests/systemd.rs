@@ -13,7 +13,7 @@ pub(super) fn systemd_names(text: &str) -> HashSet<&str> {
     lists.flat_map(|list| list.split(' ')).collect()
 }
 
-/// Whether a directive in the text of a unit denies a call, according to systemd.exec(5).
+/// Whether a directive in the text of a unit denies a syscall, according to systemd.exec(5).
 pub(super) fn is_denied_by_directives(text: &str, data: &SeccompData) -> bool {
     let arch = Arch::of_syscall(data.arch, data.nr).unwrap();
     let Some(name) = arch.syscall_name(data.nr) else { return false };

@@ -141,6 +141,6 @@ fn name_of(arch: Arch) -> Option<&'static str> {
         Arch::Mipsel64n32 => "mips64-le-n32",
         Arch::Parisc => "parisc",
         Arch::Parisc64 => "parisc64",
-        Arch::M68k | Arch::Sh | Arch::Sheb => return None,
+        _ => return None,
     })
 }

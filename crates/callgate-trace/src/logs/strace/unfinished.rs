@@ -24,7 +24,7 @@ pub(super) struct UnfinishedSyscall {
     /// The name and the arguments.
     text: String,
     name_length: usize,
-    /// The length of the arguments when the call was added.
+    /// The length of the arguments when the syscall was added.
     kept: usize,
 }
 
@@ -56,18 +56,18 @@ pub(super) struct TooManyCompared;
 pub(super) struct UnfinishedSyscalls {
     /// In no order.
     syscalls: Vec<UnfinishedSyscall>,
-    /// One more than the index of the call of each process, or 0, indexed by the [slot](slot_of) of the process. Unlike
+    /// One more than the index of the syscall of each process, or 0, indexed by the [slot](slot_of) of the process. Unlike
     /// with a hash table, a hostile log cannot make look-ups slow.
     by_process: Vec<u32>,
     /// The total length of their arguments in bytes.
     kept: usize,
-    /// How many calls were compared with resumed ones.
+    /// How many syscalls were compared with resumed ones.
     compared: usize,
-    /// An allocation for the next call.
+    /// An allocation for the next syscall.
     spare: String,
 }
 
-/// Where the index of the call of a process is.
+/// Where the index of the syscall of a process is.
 fn slot_of(process: Option<u32>) -> usize {
     process.map_or(0, |process| process.min(MAX_PROCESS) as usize + 1)
 }
@@ -160,9 +160,9 @@ impl UnfinishedSyscalls {
         Some(syscall)
     }
 
-    /// Takes back the allocation of a call that was removed.
+    /// Takes back the allocation of a syscall that was removed.
     pub(super) fn reuse(&mut self, syscall: UnfinishedSyscall) {
-        /// More would let a few long lines cost memory for each unfinished call.
+        /// More would let a few long lines cost memory for each unfinished syscall.
         const MAX_SPARE: usize = 256;
         if syscall.text.capacity() <= MAX_SPARE {
             self.spare = syscall.text;

@@ -31,7 +31,7 @@ fn errors(text: &str) -> String {
     lines(&read(text, &OPTIONS).unwrap_err())
 }
 
-/// `name×count` for each call.
+/// `name×count` for each syscall.
 fn counts(recording: &Recording) -> String {
     let one = |(syscall, seen): (SyscallId, &SyscallStats)| match syscall.name() {
         Some(name) => format!("{name}×{}", seen.count()),
@@ -268,7 +268,7 @@ fn complete_entries_of_a_truncated_recording_are_read_on_request() {
     let (full, text) = (full(), full().to_json());
     let text = text.trim_end();
     assert_eq!(read(text, &partial).unwrap().recording, full);
-    // Each line of a call is one entry.
+    // Each line of a syscall is one entry.
     let end = |at: usize| at + text[at..].lines().next().unwrap().trim_end_matches(',').len();
     let entries: Vec<usize> = text.match_indices("{\"arch\"").map(|(at, _)| end(at)).collect();
     assert_eq!(entries.len(), full.syscalls().len());
