@@ -6,19 +6,19 @@ use std::time::Duration;
 
 use crate::cold::Clutter;
 use crate::raw::{self, RawSyscall, system_call};
-use crate::syscalls::StandIn;
+use crate::syscalls::MeasurableSyscall;
 
 /// Why a body was not measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub(crate) enum BodyError {
     /// The clock cannot be read.
     NoClock,
     /// A thread cannot be started.
     NoThread,
 }
 
-fn now() -> Result<u64, Trouble> {
-    raw::now().ok_or(Trouble::NoClock)
+fn now() -> Result<u64, BodyError> {
+    raw::now().ok_or(BodyError::NoClock)
 }
 
 /// The body of the measured loop.
@@ -38,8 +38,8 @@ pub enum Body {
     },
 }
 
-impl From<StandIn> for Body {
-    fn from(syscall: StandIn) -> Body {
+impl From<MeasurableSyscall> for Body {
+    fn from(syscall: MeasurableSyscall) -> Body {
         Body::Syscall(syscall.raw())
     }
 }
@@ -47,7 +47,7 @@ impl From<StandIn> for Body {
 impl Body {
     /// Runs this number of iterations and returns the nanoseconds that they took. With clutter, caches are evicted
     /// before each iteration, which is not counted.
-    pub(crate) fn run(&self, count: u32, clutter: Option<&Clutter>) -> Result<u64, Trouble> {
+    pub(crate) fn run(&self, count: u32, clutter: Option<&Clutter>) -> Result<u64, BodyError> {
         match (clutter, self) {
             (Some(clutter), _) => self.run_after(count, || {
                 clutter.touch();
@@ -73,7 +73,7 @@ impl Body {
     }
 
     /// Runs iterations, and something else before each, which is not counted.
-    fn run_after(&self, count: u32, mut before: impl FnMut()) -> Result<u64, Trouble> {
+    fn run_after(&self, count: u32, mut before: impl FnMut()) -> Result<u64, BodyError> {
         let mut sum = 0;
         for _ in 0..count {
             before();
@@ -135,7 +135,7 @@ fn wait_once() {
 
 /// Waits in many threads and returns the CPU time of `count` waits. Elapsed time would include the scheduler and other
 /// processes.
-fn wait_in_threads(threads: u32, count: u32, wait: fn()) -> Result<u64, Trouble> {
+fn wait_in_threads(threads: u32, count: u32, wait: fn()) -> Result<u64, BodyError> {
     let each = count.div_ceil(threads.max(1));
     // The threads are not joined: a filter may deny the necessary syscalls, and the process ends soon.
     let start_line = Arc::new(Barrier::new(threads as usize + 1));
@@ -154,7 +154,7 @@ fn wait_in_threads(threads: u32, count: u32, wait: fn()) -> Result<u64, Trouble>
             };
             done.threads.fetch_add(1, Ordering::AcqRel);
         });
-        worker.map_err(|_| Trouble::NoThread)?;
+        worker.map_err(|_| BodyError::NoThread)?;
     }
     start_line.wait();
     while done.threads.load(Ordering::Acquire) < threads {
@@ -165,7 +165,7 @@ fn wait_in_threads(threads: u32, count: u32, wait: fn()) -> Result<u64, Trouble>
             let waits = u64::from(each) * u64::from(threads);
             Ok(share(done.time.load(Ordering::Acquire), count, waits))
         }
-        _ => Err(Trouble::NoClock),
+        _ => Err(BodyError::NoClock),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What seccomp filters cost on the running kernel.
 //!
 //! - [`measure()`]: measures subjects in child processes, round by round, with statistics.
-//! - [`Subject`]: a stack of filters that kills no process; [`StandIn`]: a syscall that can be measured.
+//! - [`Subject`]: a stack of filters that kills no process; [`MeasurableSyscall`]: a syscall that can be measured.
 //! - [`stats`]: medians and their confidence intervals.
 //! - [`libseccomp`]: the programs that libseccomp generates, as a baseline.
 //! - [`experiment`]: published experiments.
@@ -13,12 +13,12 @@
 //!
 //! ```no_run
 //! use std::time::Duration;
-//! use callgate_measure::{Batches, Body, Plan, StandIn, Subject, measure};
+//! use callgate_measure::{Batches, Body, MeasurableSyscall, Plan, Subject, measure};
 //!
-//! let call = StandIn::find("getpid").ok_or("not on this machine")?;
+//! let getpid = MeasurableSyscall::find("getpid").ok_or("not on this machine")?;
 //! let samples = measure(&Plan {
 //!     subjects: vec![Subject::none(), Subject::constant_allow()],
-//!     bodies: vec![Body::from(call)],
+//!     bodies: vec![Body::from(getpid)],
 //!     mean: None,
 //!     batches: Batches::default(),
 //!     min_rounds: 9,
@@ -57,5 +57,5 @@ pub use measure::{Estimate, Mean, Plan, Samples, measure};
 pub use raw::{RawSyscall, allowed_cpus};
 pub use setting::setting;
 pub use subject::{Subject, SubjectError, Treatment};
-pub use syscalls::{StandIn, choose};
+pub use syscalls::{MeasurableSyscall, choose_syscalls};
 pub use worker::{Batches, MeasureError};

@@ -19,7 +19,7 @@ use crate::subject::{self, Subject, Treatment};
 
 /// A syscall that can be measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StandIn {
+pub struct MeasurableSyscall {
     /// Its name.
     pub name: &'static str,
     nr: u32,
@@ -114,9 +114,9 @@ fn show(arg: u64) -> String {
     }
 }
 
-impl StandIn {
+impl MeasurableSyscall {
     /// All syscalls of this machine that can be measured, in the order of the table.
-    pub fn all() -> impl Iterator<Item = StandIn> {
+    pub fn all() -> impl Iterator<Item = MeasurableSyscall> {
         let rows = TABLE.iter().flat_map(|(args, effect, names)| {
             names.iter().map(move |name| (*name, *args, *effect))
         });
@@ -126,7 +126,7 @@ impl StandIn {
             for (slot, value) in args.iter_mut().zip(given) {
                 *slot = if *value == EMPTY { empty_name() } else { *value };
             }
-            Some(StandIn { name, nr, args, effect })
+            Some(MeasurableSyscall { name, nr, args, effect })
         })
     }
 
@@ -139,8 +139,8 @@ impl StandIn {
     }
 
     /// The syscall of this name; `None` if it cannot be measured or does not exist on this machine.
-    pub fn find(name: &str) -> Option<StandIn> {
-        StandIn::all().find(|syscall| syscall.name == name)
+    pub fn find(name: &str) -> Option<MeasurableSyscall> {
+        MeasurableSyscall::all().find(|syscall| syscall.name == name)
     }
 
     /// The syscall as a filter sees it.
@@ -162,16 +162,17 @@ impl StandIn {
 
 /// Chooses syscalls such that each subject has, if possible, one that the cache answers, one that its filters allow and
 /// one that they deny.
-pub fn choose(subjects: &[Subject]) -> Vec<StandIn> {
+pub fn choose_syscalls(subjects: &[Subject]) -> Vec<MeasurableSyscall> {
     /// Well-known syscalls, preferred to the others of the table.
     const KNOWN: &[&str] =
         &["getpid", "socket", "clone", "personality", "read", "keyctl", "ptrace", "setns"];
-    let known = KNOWN.iter().filter_map(|name| StandIn::find(name));
-    let syscalls: Vec<StandIn> = known.chain(StandIn::all()).collect();
-    let mut chosen: Vec<StandIn> = Vec::new();
+    let known = KNOWN.iter().filter_map(|name| MeasurableSyscall::find(name));
+    let syscalls: Vec<MeasurableSyscall> = known.chain(MeasurableSyscall::all()).collect();
+    let mut chosen: Vec<MeasurableSyscall> = Vec::new();
     for treatment in [Treatment::Cached, Treatment::Allowed, Treatment::Denied] {
         for subject in subjects {
-            let shows = |syscall: &&StandIn| subject.treatment(&syscall.data()) == treatment;
+            let shows =
+                |syscall: &&MeasurableSyscall| subject.treatment(&syscall.data()) == treatment;
             if !chosen.iter().any(|syscall| shows(&syscall)) {
                 chosen.extend(syscalls.iter().find(shows));
             }
@@ -196,18 +197,18 @@ mod tests {
                 assert!(callgate::syscalls::is_known_name(name), "{name} is not a syscall");
             }
         }
-        assert!(StandIn::find("getpid").is_some());
+        assert!(MeasurableSyscall::find("getpid").is_some());
         for not_safe in
             ["fork", "vfork", "exit", "exit_group", "pause", "sync", "rt_sigreturn", "reboot"]
         {
-            assert_eq!(StandIn::find(not_safe), None);
+            assert_eq!(MeasurableSyscall::find(not_safe), None);
         }
     }
 
     /// Each is made, in a process of its own that must be there, and itself, afterwards.
     #[test]
     fn stand_ins_return_at_once_and_change_nothing() {
-        let syscalls: Vec<StandIn> = StandIn::all().collect();
+        let syscalls: Vec<MeasurableSyscall> = MeasurableSyscall::all().collect();
         // SAFETY: the child makes syscalls and writes to the shared memory alone.
         let worker = unsafe {
             callgate_linux::Worker::start(1, |words| {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use callgate_linux::{Worker, error_text};
 
-use crate::body::{Body, Trouble};
+use crate::body::{Body, BodyError};
 use crate::cold::{Clutter, Cold};
 use crate::interrupt;
 use crate::raw;
@@ -167,9 +167,9 @@ fn measure_body<'w>(
     slots: impl Iterator<Item = &'w AtomicU32>,
 ) -> Result<(), u32> {
     let run = |iterations| {
-        body.run(iterations, clutter).map_err(|trouble| match trouble {
-            Trouble::NoClock => NO_CLOCK,
-            Trouble::NoThread => NO_THREAD,
+        body.run(iterations, clutter).map_err(|error| match error {
+            BodyError::NoClock => NO_CLOCK,
+            BodyError::NoThread => NO_THREAD,
         })
     };
     if batches.warm_up > 0 {

@@ -8,7 +8,7 @@ use callgate_measure::experiment::{Experiment, Options};
 use callgate_measure::report::{Report, Shown, sections};
 use callgate_measure::stats::Interval;
 use callgate_measure::{
-    Batches, Body, Cold, Estimate, Mean, Plan, StandIn, Subject, Treatment, choose, measure, page,
+    Batches, Body, Cold, Estimate, Mean, Plan, MeasurableSyscall, Subject, Treatment, choose_syscalls, measure, page,
 };
 use callgate_testing::{Need, Skip, TestResult};
 
@@ -38,7 +38,7 @@ fn long(comparisons: usize) -> Program {
     program(&insns)
 }
 
-fn plan(subjects: Vec<Subject>, syscalls: &[StandIn]) -> Plan {
+fn plan(subjects: Vec<Subject>, syscalls: &[MeasurableSyscall]) -> Plan {
     Plan {
         subjects,
         bodies: syscalls.iter().copied().map(Body::from).collect(),
@@ -55,7 +55,7 @@ fn plan(subjects: Vec<Subject>, syscalls: &[StandIn]) -> Plan {
 /// Noise changes the times, but neither how many there are nor their order.
 fn a_measurement_has_a_row_per_subject_and_the_noise_floor() -> TestResult {
     needs_seccomp()?;
-    let getpid = StandIn::find("getpid").unwrap();
+    let getpid = MeasurableSyscall::find("getpid").unwrap();
     let subjects = vec![
         Subject::none(),
         Subject::new("short", [long(1)]).unwrap(),
@@ -119,7 +119,7 @@ fn is_ordered(interval: Interval) -> bool {
 fn a_cold_call_is_measured() -> TestResult {
     needs_seccomp()?;
     let cold = Cold::of_machine(None).with_data(1 << 20);
-    let hot = plan(vec![Subject::none()], &[StandIn::find("getpid").unwrap()]);
+    let hot = plan(vec![Subject::none()], &[MeasurableSyscall::find("getpid").unwrap()]);
     let plan = Plan { batches: Batches::cold(cold), ..hot };
     let samples = measure(&plan, &mut |_| {}).unwrap();
     let values = samples.values(0, 0);
@@ -155,7 +155,7 @@ fn is_well_formed(page: &str) {
 
 fn nothing_dies_whatever_a_filter_says() -> TestResult {
     needs_seccomp()?;
-    let syscalls = [StandIn::find("getpid").unwrap(), StandIn::find("socket").unwrap()];
+    let syscalls = [MeasurableSyscall::find("getpid").unwrap(), MeasurableSyscall::find("socket").unwrap()];
     for verdict in [Verdict::KILL_PROCESS, Verdict::KILL_THREAD, Verdict::trap(1), Verdict::LOG] {
         let subjects =
             vec![Subject::none(), Subject::new("deadly", [program(&[ret(verdict)])]).unwrap()];
@@ -167,7 +167,7 @@ fn nothing_dies_whatever_a_filter_says() -> TestResult {
 
 fn what_cannot_be_measured_says_why() -> TestResult {
     needs_seccomp()?;
-    let getpid = StandIn::find("getpid").unwrap();
+    let getpid = MeasurableSyscall::find("getpid").unwrap();
     // A division by zero ends the program with KILL_THREAD, which no rewriting of returns prevents.
     let dividing = program(&[Insn::new(Op::DivX, 0), ret(Verdict::ALLOW)]);
     let error = |programs: Vec<Program>| {
@@ -196,7 +196,7 @@ fn what_cannot_be_measured_says_why() -> TestResult {
 
 fn syscalls_are_chosen_that_show_what_filters_do() -> TestResult {
     needs_seccomp()?;
-    let nr = |name| StandIn::find(name).unwrap().data().nr;
+    let nr = |name| MeasurableSyscall::find(name).unwrap().data().nr;
     let subject = Subject::new(
         "x",
         [program(&[
@@ -209,7 +209,7 @@ fn syscalls_are_chosen_that_show_what_filters_do() -> TestResult {
             ret(Verdict::errno(1)),
         ])],
     );
-    let chosen = choose(&[subject.unwrap()]);
+    let chosen = choose_syscalls(&[subject.unwrap()]);
     let names: Vec<&str> = chosen.iter().map(|syscall| syscall.name).collect();
     assert_eq!(names, ["getpid", "read", "socket"]);
     Ok(())
@@ -253,7 +253,7 @@ fn the_document_lists_the_syscalls() -> TestResult {
     let (head, tail) = text.split_once("<!-- calls -->\n").unwrap();
     let (old, tail) = tail.split_once("<!-- end -->\n").unwrap();
     let mut table = String::from("| arguments | syscalls | effect |\n|---|---|---|\n");
-    for (args, syscalls, effect) in StandIn::groups() {
+    for (args, syscalls, effect) in MeasurableSyscall::groups() {
         let names: Vec<String> = syscalls.iter().map(|name| format!("`{name}`")).collect();
         table += &format!("| {args} | {} | {effect} |\n", names.join(" "));
     }

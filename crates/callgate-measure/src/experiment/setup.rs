@@ -14,7 +14,7 @@ use crate::cold::Cold;
 use crate::measure::{Plan, Samples};
 use crate::report::{Finding, Shown};
 use crate::subject::Subject;
-use crate::syscalls::StandIn;
+use crate::syscalls::MeasurableSyscall;
 use crate::worker::Batches;
 
 /// Options of an experiment.
@@ -25,7 +25,7 @@ pub struct Options {
     /// The subjects of `weighted` that replace those generated from `policy`.
     pub subjects: Vec<Subject>,
     /// The frequencies of syscalls for `weighted`; empty for its own table.
-    pub weights: Vec<(StandIn, f64)>,
+    pub weights: Vec<(MeasurableSyscall, f64)>,
     /// Whether to measure for a fifth of the time.
     pub quick: bool,
     /// The processor to measure on.
@@ -71,8 +71,8 @@ impl Options {
 }
 
 /// The descriptions of bodies that are syscalls.
-pub(super) fn shown(subjects: &[Subject], syscalls: &[StandIn]) -> Vec<Shown> {
-    let of = |syscall: &StandIn| Shown {
+pub(super) fn shown(subjects: &[Subject], syscalls: &[MeasurableSyscall]) -> Vec<Shown> {
+    let of = |syscall: &MeasurableSyscall| Shown {
         title: syscall.show(),
         treatments: subjects.iter().map(|subject| subject.treatment(&syscall.data())).collect(),
         is_claimed: true,
@@ -115,8 +115,8 @@ pub(super) fn compiled(policy: &Policy) -> Result<Program, ExperimentError> {
     Ok(compile::compile(policy, &compile::Options::default())?.program)
 }
 
-pub(super) fn syscall(name: &'static str) -> Result<StandIn, ExperimentError> {
-    StandIn::find(name).ok_or(ExperimentError(ExperimentErrorKind::NoSyscall(name)))
+pub(super) fn syscall(name: &'static str) -> Result<MeasurableSyscall, ExperimentError> {
+    MeasurableSyscall::find(name).ok_or(ExperimentError(ExperimentErrorKind::NoSyscall(name)))
 }
 
 /// The overhead of a subject for a body, in nanoseconds.

@@ -10,7 +10,7 @@ use crate::libseccomp;
 use crate::measure::{Mean, Plan, Samples};
 use crate::report::Finding;
 use crate::subject::Subject;
-use crate::syscalls::StandIn;
+use crate::syscalls::MeasurableSyscall;
 
 /// A description in one line.
 pub(super) const ABOUT: &str = "weighted mean over the syscalls of a program (2024)";
@@ -43,10 +43,12 @@ pub(super) fn setup(options: &Options) -> Result<Setup, ExperimentError> {
     }
     let mut weights = options.weights.clone();
     if weights.is_empty() {
-        let known = SERVER.iter().filter_map(|(name, share)| Some((StandIn::find(name)?, *share)));
+        let known = SERVER
+            .iter()
+            .filter_map(|(name, share)| Some((MeasurableSyscall::find(name)?, *share)));
         weights = known.collect();
     }
-    let (syscalls, weights): (Vec<StandIn>, Vec<f64>) = weights.into_iter().unzip();
+    let (syscalls, weights): (Vec<MeasurableSyscall>, Vec<f64>) = weights.into_iter().unzip();
     let bodies = syscalls.iter().copied().map(Body::from).collect();
     let title = "the weighted mean of these syscalls".to_owned();
     Ok(Setup {

@@ -6,7 +6,7 @@ use callgate::diagram::Store;
 use callgate_measure::experiment::{self, Experiment};
 use callgate_measure::report::{self as results, Finding, Report, Shown};
 use callgate_measure::{
-    Body, Mean, Plan, Samples, StandIn, Subject, choose, measure, page, setting,
+    Body, Mean, MeasurableSyscall, Plan, Samples, Subject, choose_syscalls, measure, page, setting,
 };
 
 use super::options::FiltersArgs;
@@ -57,8 +57,8 @@ fn measure_sources(args: &FiltersArgs) -> Result<Report> {
         true => Some(weights(args, &stacks)?),
         false => None,
     };
-    let calls: Vec<StandIn> = match (&weights, args.calls.as_slice()) {
-        (None, []) => choose(&own),
+    let calls: Vec<MeasurableSyscall> = match (&weights, args.calls.as_slice()) {
+        (None, []) => choose_syscalls(&own),
         (_, names @ [_, ..]) => named(names)?,
         (Some(weights), []) => weights.calls.iter().map(|(call, _)| *call).collect(),
     };
@@ -73,7 +73,7 @@ fn measure_sources(args: &FiltersArgs) -> Result<Report> {
         })
         .collect();
     let mean = weights.as_ref().map(|weights| {
-        let of = |call: &StandIn| weights.calls.iter().find(|(other, _)| other == call);
+        let of = |call: &MeasurableSyscall| weights.calls.iter().find(|(other, _)| other == call);
         let own: Vec<f64> =
             calls.iter().map(|call| of(call).map_or(0.0, |(_, own)| *own)).collect();
         let share = own.iter().sum::<f64>() * 100.0;
@@ -200,7 +200,7 @@ fn subjects(args: &FiltersArgs, stacks: &[Stack]) -> Result<Vec<Subject>> {
 
 /// Measurable syscalls, each with its share of all syscalls.
 struct WeightedSyscalls {
-    calls: Vec<(StandIn, f64)>,
+    calls: Vec<(MeasurableSyscall, f64)>,
 }
 
 fn weights(args: &FiltersArgs, stacks: &[Stack]) -> Result<WeightedSyscalls> {
@@ -211,11 +211,11 @@ fn weights(args: &FiltersArgs, stacks: &[Stack]) -> Result<WeightedSyscalls> {
     let root = first.diagram(&mut store)?;
     let all = options.weights.resolve(&store, root, &[native]);
     let sum: f64 = all.iter().map(|call| call.weight).sum();
-    let known = StandIn::all().filter_map(|call| {
+    let known = MeasurableSyscall::all().filter_map(|call| {
         let own = all.iter().find(|own| own.nr == call.data().nr && own.weight > 0.0)?;
         Some((call, own.weight / sum))
     });
-    let mut calls: Vec<(StandIn, f64)> = known.collect();
+    let mut calls: Vec<(MeasurableSyscall, f64)> = known.collect();
     calls.sort_by(|a, b| b.1.total_cmp(&a.1));
     calls.truncate(MOST_CALLS);
     if calls.is_empty() {
@@ -225,10 +225,10 @@ fn weights(args: &FiltersArgs, stacks: &[Stack]) -> Result<WeightedSyscalls> {
     Ok(WeightedSyscalls { calls })
 }
 
-fn named(names: &[String]) -> Result<Vec<StandIn>> {
-    let mut calls: Vec<StandIn> = Vec::new();
+fn named(names: &[String]) -> Result<Vec<MeasurableSyscall>> {
+    let mut calls: Vec<MeasurableSyscall> = Vec::new();
     for name in names {
-        let Some(call) = StandIn::find(name) else {
+        let Some(call) = MeasurableSyscall::find(name) else {
             let known = native_arch()?.number(name).is_some();
             let name = if name.is_empty() { "the empty name" } else { name };
             let what =

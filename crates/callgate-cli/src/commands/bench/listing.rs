@@ -1,6 +1,6 @@
 //! The syscalls, experiments and workloads that can be measured.
 
-use callgate_measure::StandIn;
+use callgate_measure::MeasurableSyscall;
 use callgate_measure::experiment::Experiment;
 use callgate_measure::workload::Workload;
 
@@ -10,7 +10,7 @@ use crate::output;
 use crate::report::Result;
 
 pub(super) fn print_syscalls(format: Format) -> Result<u8> {
-    let all: Vec<StandIn> = StandIn::all().collect();
+    let all: Vec<MeasurableSyscall> = MeasurableSyscall::all().collect();
     let rows = all.iter().map(|call| (call.show(), call.effect.to_owned()));
     print(format, 38, ["call", "effect"], rows)
 }
