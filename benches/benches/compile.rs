@@ -10,7 +10,7 @@ use callgate::Endian;
 use callgate::codegen::{Aim, Model};
 use callgate::compile::{Options, compile, recompile};
 use callgate::diagram::Store;
-use callgate::frontend::{CONTAINER_DEFAULT, oci};
+use callgate::formats::{CONTAINER_DEFAULT, oci};
 use callgate_benches::{ONE, THREE, profiles, programs, reading, synthetic};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use callgate::bpf::Program;
-use callgate::frontend::oci::{self, EnosysAbove, ReadOptions};
+use callgate::formats::oci::{self, EnosysAbove, ReadOptions};
 use callgate::policy::{Condition, Field, Policy, Rule, Section, SyscallSet, Test};
 use callgate::syscalls::KernelVersion;
 use callgate::{Arch, Endian, Verdict};
@@ -79,7 +79,7 @@ pub fn texts(variable: &str) -> Vec<(String, String)> {
 
 /// The built-in profile and those of `CALLGATE_BENCH_PROFILES`, with their names.
 pub fn profiles(arches: &[Arch]) -> Vec<(String, Policy)> {
-    let built_in = callgate::frontend::CONTAINER_DEFAULT.to_owned();
+    let built_in = callgate::formats::CONTAINER_DEFAULT.to_owned();
     let mut texts = vec![("container-default".to_owned(), built_in)];
     for (name, path) in files("CALLGATE_BENCH_PROFILES", "json") {
         match std::fs::read_to_string(&path) {

@@ -9,7 +9,7 @@ use callgate::compile;
 use callgate::counts::{self, ReadCounts};
 use callgate::diagnostic::Diagnostics;
 use callgate::diagram::Budget;
-use callgate::frontend::{CapSet, oci};
+use callgate::formats::{CapSet, oci};
 use callgate::syscalls::KernelVersion;
 use callgate::{Arch, Endian};
 use clap::{ValueEnum, ValueHint};

@@ -6,7 +6,7 @@ use callgate::random::Rng;
 use callgate::{Arch, Endian, SeccompData, Verdict, Word};
 use callgate::{Description, stack};
 use callgate_measure::engines::workloads::{self, EngineInputs};
-use callgate_vm::{Cached, Decoded, EngineKind, NUMBERS, SeccompEngine, Stack};
+use callgate_vm::{CACHED_NUMBERS, Cached, Decoded, EngineKind, SeccompEngine, Stack};
 
 const X86_64: u32 = Arch::X86_64.token();
 
@@ -95,7 +95,7 @@ fn the_table_knows_every_verdict_that_the_diagram_knows() {
         let mut store = Store::default();
         let filter = store.program(&program, endian).unwrap();
         let filter = store.restrict(filter, Word::ARCH, X86_64).unwrap();
-        for nr in 0..NUMBERS {
+        for nr in 0..CACHED_NUMBERS {
             let of_nr = store.restrict(filter, Word::NR, nr).unwrap();
             let always = store.as_verdict(of_nr).unwrap_or(ASKED);
             let data = SeccompData { nr, arch: X86_64, args: [9; 6], ..SeccompData::default() };

@@ -8,7 +8,8 @@ use callgate_measure::experiment::{Experiment, Options};
 use callgate_measure::report::{Report, Shown, sections};
 use callgate_measure::stats::Interval;
 use callgate_measure::{
-    Batches, Body, Cold, Estimate, Mean, Plan, MeasurableSyscall, Subject, Treatment, choose_syscalls, measure, page,
+    Batches, Body, Cold, Estimate, Mean, MeasurableSyscall, Plan, Subject, Treatment,
+    choose_syscalls, measure, page,
 };
 use callgate_testing::{Need, Skip, TestResult};
 
@@ -155,7 +156,8 @@ fn is_well_formed(page: &str) {
 
 fn nothing_dies_whatever_a_filter_says() -> TestResult {
     needs_seccomp()?;
-    let syscalls = [MeasurableSyscall::find("getpid").unwrap(), MeasurableSyscall::find("socket").unwrap()];
+    let syscalls =
+        [MeasurableSyscall::find("getpid").unwrap(), MeasurableSyscall::find("socket").unwrap()];
     for verdict in [Verdict::KILL_PROCESS, Verdict::KILL_THREAD, Verdict::trap(1), Verdict::LOG] {
         let subjects =
             vec![Subject::none(), Subject::new("deadly", [program(&[ret(verdict)])]).unwrap()];
@@ -218,12 +220,12 @@ fn syscalls_are_chosen_that_show_what_filters_do() -> TestResult {
 fn every_experiment_can_be_set_up_and_measured() -> TestResult {
     needs_seccomp()?;
     let arch = callgate::Arch::native().unwrap();
-    let options = callgate::frontend::oci::ReadOptions {
+    let options = callgate::formats::oci::ReadOptions {
         arches: vec![arch],
-        enosys_above: Some(callgate::frontend::oci::EnosysAbove::Off),
-        ..callgate::frontend::oci::ReadOptions::new(arch, "6.12".parse().unwrap())
+        enosys_above: Some(callgate::formats::oci::EnosysAbove::Off),
+        ..callgate::formats::oci::ReadOptions::new(arch, "6.12".parse().unwrap())
     };
-    let policy = callgate::frontend::container_default(&options).unwrap().policy;
+    let policy = callgate::formats::container_default(&options).unwrap().policy;
     let options = Options {
         policy,
         subjects: Vec::new(),

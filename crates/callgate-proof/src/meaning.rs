@@ -16,7 +16,7 @@ use crate::policy::Policy;
 /// use callgate_bpf::{Arch, Endian, Insn, Op, Program, Verdict};
 /// use callgate_proof::Meaning;
 /// use callgate_proof::diagram::Budget;
-/// use callgate_proof::policy::{SyscallSet, Condition, Policy, Rule, Section};
+/// use callgate_proof::policy::{Condition, Policy, Rule, Section, SyscallSet};
 ///
 /// let token = Arch::X86_64.token();
 /// let deny = Rule { syscalls: SyscallSet::one(59), when: Condition::always(), verdict: Verdict::errno(1) };

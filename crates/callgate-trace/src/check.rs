@@ -10,8 +10,8 @@
 //! ```
 //! use callgate_trace::check::{Certainty, check};
 //! use callgate_proof::diagram::Store;
-//! use callgate_proof::policy::{SyscallSet, Condition, Field, Policy, Rule, Section, Test};
-//! use callgate_trace::recording::{SyscallId, Recording};
+//! use callgate_proof::policy::{Condition, Field, Policy, Rule, Section, SyscallSet, Test};
+//! use callgate_trace::recording::{Recording, SyscallId};
 //! use callgate_bpf::{Arch, Verdict};
 //!
 //! // Allows only socket(2) with the family AF_UNIX.

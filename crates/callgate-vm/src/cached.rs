@@ -13,12 +13,12 @@ use crate::engine::SeccompEngine;
 
 /// How many syscall numbers the table of an arch covers, beginning with [`Arch::first_number`]: more
 /// than any kernel has.
-pub const NUMBERS: u32 = 512;
+pub const CACHED_NUMBERS: u32 = 512;
 
 /// Marks an unknown verdict. A program that returns this very value is run each time.
 const UNKNOWN: u32 = 0x5eed_a5ed;
 
-/// An engine behind a table of verdicts.
+/// An engine behind a table of verdicts for the first [`CACHED_NUMBERS`] syscall numbers of each arch.
 ///
 /// ```
 /// use callgate_bpf::{Insn, Op, Program};
@@ -52,7 +52,7 @@ pub struct Cached<E> {
 struct Table {
     token: u32,
     first: u32,
-    verdicts: Box<[u32; NUMBERS as usize]>,
+    verdicts: Box<[u32; CACHED_NUMBERS as usize]>,
 }
 
 impl Cached<Decoded> {
@@ -94,7 +94,7 @@ impl<E: SeccompEngine> Cached<E> {
             if tables.iter().any(|table| (table.token, table.first) == (token, first)) {
                 continue;
             }
-            let mut verdicts = Box::new([UNKNOWN; NUMBERS as usize]);
+            let mut verdicts = Box::new([UNKNOWN; CACHED_NUMBERS as usize]);
             for (nr, verdict) in (first..).zip(verdicts.iter_mut()) {
                 if let Some(known) = known(token, nr) {
                     *verdict = known.0;
@@ -152,7 +152,7 @@ impl<E: SeccompEngine> SeccompEngine for Cached<E> {
     }
 
     fn code_bytes(&self) -> usize {
-        let table = size_of::<Table>() + size_of::<[u32; NUMBERS as usize]>();
+        let table = size_of::<Table>() + size_of::<[u32; CACHED_NUMBERS as usize]>();
         table * self.tables.len() + self.engine.code_bytes()
     }
 }

@@ -48,7 +48,7 @@ mod kind;
 mod reference;
 mod stack;
 
-pub use cached::{Cached, NUMBERS};
+pub use cached::{CACHED_NUMBERS, Cached};
 pub use decoded::Decoded;
 pub use engine::{EngineError, PacketEngine, SeccompEngine};
 pub use jit::Jit;

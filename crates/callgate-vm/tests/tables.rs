@@ -2,7 +2,7 @@
 
 use callgate_bpf::{Arch, Endian, SeccompData, Verdict};
 use callgate_bpf::{Program, asm};
-use callgate_vm::{Cached, EngineKind, NUMBERS, SeccompEngine};
+use callgate_vm::{CACHED_NUMBERS, Cached, EngineKind, SeccompEngine};
 
 fn cached(text: &str, arches: &[Arch]) -> Cached<Refusing> {
     let program = Program::new(asm::assemble(text).unwrap()).unwrap();
@@ -61,12 +61,12 @@ fn constant_verdicts_of_every_action_are_known() {
          ret ALLOW",
         &[Arch::X86_64],
     );
-    assert_eq!(engine.known_verdicts(), NUMBERS as usize - 1);
+    assert_eq!(engine.known_verdicts(), CACHED_NUMBERS as usize - 1);
     assert_eq!(ask(&engine, X86_64, 0), Verdict::trace(7));
     assert_eq!(ask(&engine, X86_64, 1), Verdict::KILL_PROCESS);
     assert_eq!(ask(&engine, X86_64, 2), Verdict::errno(1));
     assert_eq!(ask(&engine, X86_64, 3), ASKED, "an argument decides");
-    assert_eq!(ask(&engine, X86_64, NUMBERS), ASKED, "outside of the table");
+    assert_eq!(ask(&engine, X86_64, CACHED_NUMBERS), ASKED, "outside of the table");
     assert_eq!(ask(&engine, Arch::X86.token(), 1), ASKED, "another arch");
 }
 
@@ -89,7 +89,7 @@ fn verdicts_computed_from_the_number_are_known() {
     );
     assert_eq!(ask(&engine, X86_64, 2), Verdict(0x5_0006));
     assert_eq!(ask(&engine, X86_64, 3), ASKED, "the instruction pointer is returned");
-    assert_eq!(engine.known_verdicts(), NUMBERS as usize / 2);
+    assert_eq!(engine.known_verdicts(), CACHED_NUMBERS as usize / 2);
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_division_by_an_unknown_value_is_unknown() {
 fn x86_64_and_x32_have_separate_tables() {
     let text = "ld nr\n jset #0x40000000, x32\n ret ALLOW\n x32: ret ERRNO(ENOSYS)";
     let both = cached(text, &[Arch::X86_64, Arch::X32, Arch::X86_64]);
-    assert_eq!(both.known_verdicts(), 2 * NUMBERS as usize);
+    assert_eq!(both.known_verdicts(), 2 * CACHED_NUMBERS as usize);
     assert_eq!(ask(&both, X86_64, 0x4000_0005), Verdict::errno(38));
     let one = cached(text, &[Arch::X86_64]);
     assert_eq!(ask(&one, X86_64, 0x4000_0005), ASKED);

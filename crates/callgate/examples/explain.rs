@@ -4,6 +4,7 @@
 
 use callgate::explain::Outcome;
 use callgate::{Arch, Filter, FilterBuilder, Result, Verdict, arg, diff};
+use libc::{AF_UNIX, TCGETS, TIOCGWINSZ};
 
 fn base() -> Result<FilterBuilder> {
     Filter::builder([Arch::X86_64, Arch::Aarch64]).default(Verdict::errno(1)).allow([
@@ -17,13 +18,13 @@ fn base() -> Result<FilterBuilder> {
 fn main() -> Result<()> {
     let strict = base()?.build()?;
     let loose = base()?
-        .allow_if("socket", arg("family").eq(1))?
-        .allow_if("ioctl", arg("cmd").is_in([0x5401, 0x5413]))?
+        .allow_if("socket", arg("family").eq(AF_UNIX))?
+        .allow_if("ioctl", arg("cmd").is_in([TCGETS, TIOCGWINSZ]))?
         .build()?;
 
-    for machine in loose.explain()?.arches {
-        println!("{}", machine.arch);
-        for group in machine.groups {
+    for explained in loose.explain()?.arches {
+        println!("{}", explained.arch);
+        for group in explained.groups {
             let names: Vec<&str> = group.syscalls.iter().map(|(_, name)| *name).collect();
             match group.outcome {
                 Outcome::Always(verdict) if verdict.permits() => {

@@ -1,4 +1,4 @@
-//! Put this very process into a sandbox, and show that it is in one.
+//! Install a filter in this process, and show that it denies a syscall.
 //!
 //!     cargo run -p callgate --example sandbox
 //!

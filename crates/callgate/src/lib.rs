@@ -98,9 +98,6 @@ pub use callgate_trace as trace;
 // Shorter paths to modules of the crates above, for the other crates of this workspace.
 #[doc(hidden)]
 pub use callgate_bpf::{Word, data, diagnostic, random, syscalls, verdict};
-#[cfg(feature = "oci")]
-#[doc(hidden)]
-pub use callgate_formats as frontend;
 #[doc(hidden)]
 pub use callgate_proof::{diagram, policy};
 #[cfg(feature = "trace")]

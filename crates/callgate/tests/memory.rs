@@ -5,7 +5,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::hint::black_box;
 
-use callgate::frontend::oci;
+use callgate::formats::oci;
 use callgate::{Arch, Endian, bpf};
 use callgate::{counts, read as recording};
 

@@ -4,7 +4,7 @@
 use callgate::bpf::Program;
 use callgate::codegen::{Aim, Model};
 use callgate::compile::{Options, compile};
-use callgate::frontend::oci;
+use callgate::formats::oci;
 use callgate::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
 use callgate::{Arch, Verdict};
 use callgate_testing::random::{Rng, cases, policies, policies_of_one_argument};
@@ -180,7 +180,7 @@ const THREE: &[Arch] = &[Arch::X86_64, Arch::X86, Arch::X32];
 #[test]
 fn the_container_profile_as_a_deny_list_gives_the_same_bytes() {
     for arches in [ONE, THREE] {
-        let policy = container_default(callgate::frontend::CONTAINER_DEFAULT, arches);
+        let policy = container_default(callgate::formats::CONTAINER_DEFAULT, arches);
         let mut sections = policy.sections().to_vec();
         for section in &mut sections {
             let allows = |rule: &Rule| rule.when.is_always() && rule.verdict == Verdict::ALLOW;
@@ -230,7 +230,7 @@ fn entries(text: &str) -> (&str, Vec<&str>, &str) {
 
 #[test]
 fn entries_of_a_profile_in_any_order_and_twice_give_the_same_bytes() {
-    let text = callgate::frontend::CONTAINER_DEFAULT;
+    let text = callgate::formats::CONTAINER_DEFAULT;
     let (head, mut entries, tail) = entries(text);
     assert!(entries.len() > 10, "{}", entries.len());
     let mut rng = Rng::new(0x5eed);

@@ -249,7 +249,7 @@ fn alternatives(section: &Section, nr: u32) -> Result<Vec<Alternative>> {
 mod tests {
     use super::*;
     use callgate::diagram::Store;
-    use callgate::frontend::{container_default, oci};
+    use callgate::formats::{container_default, oci};
     use callgate::policy::{Cmp, Field};
 
     pub(crate) fn same(a: &Policy, b: &Policy) -> bool {

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 use callgate::diagnostic::Severity;
-use callgate::frontend::{CONTAINER_DEFAULT, oci};
+use callgate::formats::{CONTAINER_DEFAULT, oci};
 use callgate::policy::{Cmp, Field, Test};
 use callgate::{Arch, Verdict};
 

@@ -6,7 +6,7 @@ use callgate::Description;
 use callgate::bpf::{Insn, Op, Program};
 use callgate::codegen::{Aim, Model, Weights};
 use callgate::compile::{Options, compile, recompile};
-use callgate::frontend::{container_default, oci};
+use callgate::formats::{container_default, oci};
 use callgate::fuzz::plain_program;
 use callgate::policy::{Cmp, Condition, Field, Policy, Rule, Section, SyscallSet, Test};
 use callgate::stack::{self, Stack};

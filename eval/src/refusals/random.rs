@@ -1,7 +1,7 @@
 //! Random rules that interact.
 
 use callgate::Verdict;
-use callgate::frontend::ruleset::{Comparison, Op};
+use callgate::formats::ruleset::{Comparison, Op};
 use callgate::random::Rng;
 
 /// A rule for a syscall by name.

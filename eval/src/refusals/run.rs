@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use callgate::Arch;
-use callgate::frontend::ruleset::{LibseccompVersion, RuleSet};
+use callgate::formats::ruleset::{LibseccompVersion, RuleSet};
 use callgate::random::Rng;
 
 use super::answer::Answer;

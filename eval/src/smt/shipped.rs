@@ -6,7 +6,7 @@ use std::path::Path;
 use callgate::bpf::LongProgram;
 use callgate::codegen::{Aim, Model};
 use callgate::compile::{self, compile};
-use callgate::frontend::{container_default, oci};
+use callgate::formats::{container_default, oci};
 use callgate::syscalls::KernelVersion;
 use callgate::{Arch, Endian};
 use callgate_measure::engines::workloads;

@@ -4,7 +4,7 @@ use callgate::Arch;
 use callgate::bpf::RawInsn;
 use callgate::compile::{self, compile};
 use callgate::diagnostic::Severity;
-use callgate::frontend::{CapSet, oci};
+use callgate::formats::{CapSet, oci};
 use callgate::policy::Policy;
 use callgate::syscalls::KernelVersion;
 

@@ -1,7 +1,7 @@
 //! Readers take any input: the result is a value or messages, never a panic, and no work beyond their limits.
 
 use callgate::bpf::{LongProgram, SocketProgram};
-use callgate::frontend::oci;
+use callgate::formats::oci;
 use callgate::syscalls::KernelVersion;
 use callgate::{Arch, Endian};
 

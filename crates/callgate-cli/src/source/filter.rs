@@ -6,7 +6,7 @@ use callgate::bpf::FilterFlags;
 use callgate::bpf::{self, LongProgram, Program};
 use callgate::compile::{self, CompileError, Compiled};
 use callgate::diagram::{Func, Store};
-use callgate::frontend::Profile;
+use callgate::formats::Profile;
 use callgate::{Arch, Description, Endian};
 
 use super::violations::violations;

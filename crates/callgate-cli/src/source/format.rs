@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 
-use callgate::frontend::oci;
+use callgate::formats::oci;
 
 use crate::report::Failure;
 

@@ -164,7 +164,7 @@ pub(super) fn read_detectable(place: &Place) -> Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use callgate::frontend::oci;
+    use callgate::formats::oci;
 
     use super::*;
     use crate::source::format::ProgramForm;

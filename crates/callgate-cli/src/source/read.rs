@@ -2,7 +2,7 @@
 
 use callgate::Endian;
 use callgate::bpf::{self, LongProgram, ProgramError, RawInsn, SocketProgram};
-use callgate::frontend::{self, oci};
+use callgate::formats::{self, oci};
 
 use super::filter::Filter;
 use super::format::{ProgramForm, SourceFormat};
@@ -18,7 +18,7 @@ pub(crate) const BUILT_IN: &str = "container-default";
 const RAW_HELP: &str = "for a program as raw instructions, write bpf:FILE";
 
 pub(super) fn built_in(options: &SourceOptions) -> Result<Filter> {
-    let profile = frontend::container_default(&options.of_profile(None)?)
+    let profile = formats::container_default(&options.of_profile(None)?)
         .map_err(|errors| Failure::of(BUILT_IN, errors))?;
     Ok(Filter::of_profile(BUILT_IN.to_owned(), profile))
 }

@@ -7,7 +7,7 @@
 
 use callgate::bpf::{Insn, Op, Program, SocketProgram, asm};
 use callgate::compile::{self, Options};
-use callgate::frontend::{container_default, oci};
+use callgate::formats::{container_default, oci};
 use callgate::random::Rng;
 use callgate::syscalls::KernelVersion;
 use callgate::{Arch, Endian, SeccompData};

@@ -41,7 +41,7 @@ fn program(policy: &Policy, order: Order) -> Result<Program, ShapeError> {
 #[cfg(test)]
 mod tests {
     use callgate::bpf::text;
-    use callgate::frontend::{container_default, oci};
+    use callgate::formats::{container_default, oci};
     use callgate::policy::{Condition, Field, Rule, Section, SyscallSet, Test};
     use callgate::{Arch, Endian, Verdict};
 

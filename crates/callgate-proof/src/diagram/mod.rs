@@ -11,7 +11,7 @@
 //!
 //! ```
 //! use callgate_proof::diagram::Store;
-//! use callgate_proof::policy::{SyscallSet, Condition, Policy, Rule, Section};
+//! use callgate_proof::policy::{Condition, Policy, Rule, Section, SyscallSet};
 //! use callgate_bpf::{Arch, Verdict};
 //!
 //! let filter = |syscalls| {

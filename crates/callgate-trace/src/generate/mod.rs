@@ -13,7 +13,7 @@
 //! ```
 //! use callgate_bpf::Arch;
 //! use callgate_trace::generate::{GenerateOptions, ProfileFormat, generate};
-//! use callgate_trace::recording::{SyscallId, Recording};
+//! use callgate_trace::recording::{Recording, SyscallId};
 //!
 //! let mut recording = Recording::default();
 //! recording.observe(SyscallId::new(Arch::X86_64, 41), &[1, 0x80001, 0, 0, 0, 0]);

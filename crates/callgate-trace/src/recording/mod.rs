@@ -13,7 +13,7 @@
 //!
 //! ```
 //! use callgate_bpf::Arch;
-//! use callgate_trace::recording::{SyscallId, Recording};
+//! use callgate_trace::recording::{Recording, SyscallId};
 //!
 //! let mut recording = Recording::default();
 //! recording.observe(SyscallId::new(Arch::X86_64, 3), &[7, 0, 0, 0, 0, 0]);

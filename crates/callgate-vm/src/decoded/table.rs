@@ -3,7 +3,7 @@
 use super::emit::Emitter;
 use super::op::{Dense, Op, Search, Test};
 use super::target::NOWHERE;
-use crate::cached::NUMBERS;
+use crate::cached::CACHED_NUMBERS;
 use crate::flow::walk::Range;
 
 /// Wider ranges do not go into a jump table.
@@ -80,13 +80,14 @@ impl Emitter<'_> {
 /// The ranges inside a jump table (perhaps none), and those outside. A range outside may overlap the
 /// table, which is looked up first.
 fn divide(ranges: &[Range], of_nr: bool) -> (Vec<Range>, Vec<Range>) {
-    let numbers = of_nr && ranges.get(1).is_some_and(|range| range.low < NUMBERS);
+    let numbers = of_nr && ranges.get(1).is_some_and(|range| range.low < CACHED_NUMBERS);
     if numbers {
         // Even a short list becomes a table of all syscall numbers, because the processor cannot predict
         // which syscall comes next.
-        let inside = ranges.iter().take_while(|range| range.low < NUMBERS);
-        let inside = inside.map(|&range| Range { high: range.high.min(NUMBERS - 1), ..range });
-        let outside = ranges.iter().filter(|range| range.high >= NUMBERS);
+        let inside = ranges.iter().take_while(|range| range.low < CACHED_NUMBERS);
+        let inside =
+            inside.map(|&range| Range { high: range.high.min(CACHED_NUMBERS - 1), ..range });
+        let outside = ranges.iter().filter(|range| range.high >= CACHED_NUMBERS);
         return (inside.collect(), outside.copied().collect());
     }
     let cluster = cluster(ranges);

@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use callgate::compile::{Options, compile};
-//! use callgate::proof::policy::{SyscallSet, Condition, Policy, Rule, Section};
+//! use callgate::proof::policy::{Condition, Policy, Rule, Section, SyscallSet};
 //! use callgate::{Arch, Verdict};
 //!
 //! let read = SyscallSet::one(Arch::X86_64.number("read").ok_or("no read(2)")?);

@@ -36,7 +36,7 @@ impl std::error::Error for TooLong {}
 ///
 /// ```
 /// use callgate::fuzz::plain_program;
-/// use callgate::policy::{SyscallSet, Condition, Policy, Rule, Section};
+/// use callgate::policy::{Condition, Policy, Rule, Section, SyscallSet};
 /// use callgate::{Arch, SeccompData, Verdict};
 ///
 /// let rule = |nr| Rule { syscalls: SyscallSet::one(nr), when: Condition::always(), verdict: Verdict::ALLOW };

@@ -1,7 +1,7 @@
 //! Invalid profiles: the exact messages and positions.
 
 use callgate::Arch;
-use callgate::frontend::oci::{self, Dialect};
+use callgate::formats::oci::{self, Dialect};
 
 use crate::support::{entry, lines, options, text};
 

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use callgate::Arch;
 use callgate::diagram::Store;
-use callgate::frontend::oci::{self, Dialect, ReadOptions};
-use callgate::frontend::{CONTAINER_DEFAULT, CapSet, Profile, container_default};
+use callgate::formats::oci::{self, Dialect, ReadOptions};
+use callgate::formats::{CONTAINER_DEFAULT, CapSet, Profile, container_default};
 use callgate::policy::{Cmp, Condition, Field, Policy, Rule, SyscallSet, Test};
 use callgate::syscalls::{KernelVersion, facts, known_names};
 

@@ -3,7 +3,7 @@
 //! The table for x86_64 was measured on runc 1.1.5, syscall by syscall.
 
 use callgate::Arch;
-use callgate::frontend::oci::{self, Dialect, EnosysAbove, ReadOptions};
+use callgate::formats::oci::{self, Dialect, EnosysAbove, ReadOptions};
 use callgate::syscalls::KernelVersion;
 
 use crate::support::{args, entry, options, read, text, verdict_of};

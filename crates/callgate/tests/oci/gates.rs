@@ -1,8 +1,8 @@
 //! Gates: `includes` and `excludes`.
 
 use callgate::Arch;
-use callgate::frontend::CapSet;
-use callgate::frontend::oci::{self, Dialect};
+use callgate::formats::CapSet;
+use callgate::formats::oci::{self, Dialect};
 use callgate::syscalls::KernelVersion;
 
 use crate::support::{entry, on, options, read, syscall, text, warnings};

@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use callgate::frontend::oci::{self, Dialect, ReadOptions};
+use callgate::formats::oci::{self, Dialect, ReadOptions};
 use callgate::{Arch, SeccompData};
 
 use crate::support::options;

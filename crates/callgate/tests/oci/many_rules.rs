@@ -3,7 +3,7 @@
 use callgate::Arch;
 use callgate::compile::{Options, compile};
 use callgate::diagram::Budget;
-use callgate::frontend::oci::{self, Dialect};
+use callgate::formats::oci::{self, Dialect};
 use callgate::random::Rng;
 
 use crate::support::{args, entry, options, text};

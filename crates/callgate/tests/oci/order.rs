@@ -1,7 +1,7 @@
 //! The order of entries has no effect, except as tested in `combine`.
 
-use callgate::frontend::oci::Dialect;
-use callgate::frontend::ruleset::{Comparison, Op, RuleSet, sections};
+use callgate::formats::oci::Dialect;
+use callgate::formats::ruleset::{Comparison, Op, RuleSet, sections};
 use callgate::policy::Policy;
 use callgate::random::Rng;
 use callgate::{Arch, SeccompData, Verdict};

@@ -1,8 +1,8 @@
 //! Helpers: short profiles, and the verdicts and messages that they give.
 
 use callgate::diagnostic::{Diagnostic, Severity};
-use callgate::frontend::Profile;
-use callgate::frontend::oci::{self, Dialect, EnosysAbove, ReadOptions};
+use callgate::formats::Profile;
+use callgate::formats::oci::{self, Dialect, EnosysAbove, ReadOptions};
 use callgate::policy::Policy;
 use callgate::syscalls::KernelVersion;
 use callgate::{Arch, SeccompData};

@@ -1,6 +1,6 @@
 //! Warnings: profiles that are valid, but may not mean what was intended.
 
-use callgate::frontend::oci::{self, Dialect};
+use callgate::formats::oci::{self, Dialect};
 
 use crate::support::{args, entry, lines, options, read, syscall, text};
 

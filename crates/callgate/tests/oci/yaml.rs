@@ -1,7 +1,7 @@
 //! Profiles in YAML: they mean the same as in JSON, and ambiguous YAML is rejected.
 
-use callgate::frontend::CONTAINER_DEFAULT;
-use callgate::frontend::oci::{self, Dialect};
+use callgate::formats::CONTAINER_DEFAULT;
+use callgate::formats::oci::{self, Dialect};
 
 use crate::support::{args, entry, lines, options, syscall, text, warnings};
 

@@ -1,4 +1,4 @@
-//! aarch64, little-endian.
+//! The code generator for aarch64, little-endian.
 //!
 //! The code is a function of the procedure call standard that only uses caller-saved registers, so it
 //! needs neither a prologue nor a stack frame (there is no red zone):

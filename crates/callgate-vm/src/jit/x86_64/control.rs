@@ -1,4 +1,4 @@
-//! Where a program goes on, and where it ends.
+//! Jumps and returns.
 
 use super::encode::{CMP, Mem, R11, RAX, RDX};
 use super::registers::number;

@@ -1,4 +1,4 @@
-//! x86-64.
+//! The code generator for x86-64.
 //!
 //! The code is a function of the System V calling convention that only uses caller-saved registers, so
 //! it needs no prologue:
