@@ -12,7 +12,7 @@ pub const RESOLUTION: f64 = 0.5;
 
 /// The largest share of outliers among batches. Medians hide them, but other processes also evict caches, which slows
 /// down the batches that follow: with more outliers, results are not reproducible.
-pub const MAX_OUTLIERS: f64 = 0.05;
+pub(crate) const MAX_OUTLIERS: f64 = 0.05;
 
 /// The number of bootstrap resamples.
 const RESAMPLES: usize = 1000;
@@ -80,7 +80,7 @@ pub fn minimum(samples: &[f64]) -> Option<f64> {
 }
 
 /// A quantile, with linear interpolation (type 7 of Hyndman and Fan 1996).
-pub fn quantile(samples: &[f64], share: f64) -> Option<f64> {
+pub(crate) fn quantile(samples: &[f64], share: f64) -> Option<f64> {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
     let last = sorted.len().checked_sub(1)?;
