@@ -20,8 +20,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// The error of building, reading, compiling or comparing filters.
 ///
 /// It is displayed as a complete message: what is wrong, where, the limit and the given value. `{:?}` adds how to fix
-/// it, so that the output of a `main` that returns this error is readable. [`Error::kind`] and
-/// [`source`](std::error::Error::source) return the underlying error.
+/// it, so that the output of a `main` that returns this error is readable. [`Error::kind`] is the underlying error, and
+/// [`source`](std::error::Error::source) its cause: like `std::io::Error`, no error in the chain repeats this one.
 ///
 /// ```
 /// use callgate::{Arch, Filter};
@@ -156,9 +156,9 @@ impl fmt::Debug for Error {
 }
 
 impl std::error::Error for Error {
-    /// The underlying error, which has the same message.
+    /// The cause of the underlying error, which itself has the same message as this one.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(self.inner())
+        self.inner().source()
     }
 }
 

@@ -29,7 +29,6 @@ pub struct Section {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Rule {
     /// The syscall numbers.
-    #[cfg_attr(feature = "serde", serde(rename = "calls"))]
     pub syscalls: SyscallSet,
     /// The condition on the arguments.
     pub when: Condition,

@@ -1,7 +1,7 @@
 //! `serde` for policies. Deserialization uses the constructors, so that its result is valid and in normal form.
 //!
 //! A [`Policy`](super::Policy) is `{sections, bad_arch}`, a section `{arches, rules, default}`, a rule
-//! `{calls, when, verdict}`; a condition is `{all: […]}`, `{any: […]}` or `{test: {field, mask, cmp,
+//! `{syscalls, when, verdict}`; a condition is `{all: […]}`, `{any: […]}` or `{test: {field, mask, cmp,
 //! value}}`, and a field `{arg, bits}`, with `arg: null` for the instruction pointer. Deserialization recurses
 //! once per level of a condition, so the nesting limit of the format applies (128 in `serde_json`).
 

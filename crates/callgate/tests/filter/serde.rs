@@ -42,7 +42,7 @@ fn forms_are_those_of_the_field() {
             "sections": [{
                 "arches": ["aarch64"],
                 "rules": [{
-                    "calls": [[57, 57]],
+                    "syscalls": [[57, 57]],
                     "when": {"test": {
                         "field": {"arg": 0, "bits": 32}, "mask": 0xffff_ffffu32, "cmp": "eq", "value": 3,
                     }},
