@@ -17,6 +17,7 @@ mod named;
 mod place;
 mod process;
 mod read;
+mod read_ahead;
 mod socket;
 mod stack;
 mod violations;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use super::read_ahead::ReadAhead;
 use crate::progress::Progress;
 use crate::report::{Failure, Result};
 use crate::text::printable;
@@ -15,9 +16,6 @@ const MAX_BYTES: u64 = 16 << 20;
 
 /// The maximum size of a log, which is not kept in memory. strace writes about 100 bytes per syscall.
 const MAX_LOG: u64 = 1 << 30;
-
-/// The number of bytes of a log that are read at once.
-const PIECE: usize = 256 << 10;
 
 /// Where an input comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,31 +55,31 @@ impl Place {
 
     /// Reads a log, which may be larger than the memory, in pieces. Shows the progress.
     pub(crate) fn read_log(&self, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-        let mut file = self.open()?;
+        let unreadable = |error: io::Error| self.unreadable(&error);
+        let mut ahead = ReadAhead::start(self.open()?).map_err(unreadable)?;
         let mut progress = Progress::new(Instant::now());
-        let (mut piece, mut read) = (vec![0; PIECE], 0);
+        let mut read = 0;
         let result = loop {
-            match file.read(&mut piece) {
-                Ok(0) => break Ok(()),
-                Ok(count) => {
-                    read += count as u64;
-                    if read > MAX_LOG {
-                        break Err(self.too_large(MAX_LOG, "split it and give all parts"));
-                    }
-                    if let Err(failure) = each(&piece[..count]) {
-                        break Err(failure);
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => break Err(self.unreadable(&error)),
+            let piece = match ahead.next() {
+                Ok(Some(piece)) => piece,
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(unreadable(error)),
+            };
+            read += piece.len() as u64;
+            if read > MAX_LOG {
+                break Err(self.too_large(MAX_LOG, "split it and give all parts"));
             }
+            if let Err(failure) = each(&piece) {
+                break Err(failure);
+            }
+            ahead.reuse(piece);
             progress.tell(|| format!("{}: {} MiB read", printable(&self.name()), read >> 20));
         };
         progress.clear();
         result
     }
 
-    fn open(&self) -> Result<Box<dyn Read>> {
+    fn open(&self) -> Result<Box<dyn Read + Send>> {
         /// Whether standard input was already read.
         static STDIN_IS_TAKEN: AtomicBool = AtomicBool::new(false);
         match self {
@@ -89,7 +87,7 @@ impl Place {
                 Err(Failure::new("two inputs are standard input, which can be read only once")
                     .help("write one of them to a file"))
             }
-            Place::Stdin => Ok(Box::new(io::stdin().lock())),
+            Place::Stdin => Ok(Box::new(io::stdin())),
             Place::File(path) => match File::open(path) {
                 Ok(file) => Ok(Box::new(file)),
                 Err(error) => Err(self.unreadable(&error)),
