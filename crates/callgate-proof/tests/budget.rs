@@ -110,6 +110,8 @@ fn following_a_value_of_a_word_ends_at_a_later_word() {
     let mut store = Store::default();
     let [a, b, c] = [1, 2, 3].map(|errno| store.verdict(Verdict::errno(errno)).unwrap());
     let later = store.split(Word::arg_low(0).unwrap(), Split::Equal(3), a, b).unwrap();
+    let next = Word::from_index(Word::NR.index() + 1).unwrap();
+    let next = store.split(next, Split::AtLeast(0x8000_0000), a, b).unwrap();
     let func = store.split(Word::NR, Split::Equal(0x8000_0001), later, c).unwrap();
     let func = store.split(Word::NR, Split::AtLeast(0xffff_0000), a, func).unwrap();
     for value in [0, 1, 0x8000_0000, 0x8000_0001, 0x8000_0003, 0xfffe_ffff, 0xffff_0000, u32::MAX] {
@@ -121,7 +123,8 @@ fn following_a_value_of_a_word_ends_at_a_later_word() {
         assert_eq!(store.follow(func, Word::NR, value), wanted, "{value:#x}");
         assert_eq!(store.restrict(func, Word::NR, value), Ok(wanted), "{value:#x}");
         assert_eq!(store.follow(a, Word::NR, value), a);
-        // A function of later words only.
+        // Functions of later words only, one of them of the next word.
         assert_eq!(store.follow(later, Word::NR, value), later);
+        assert_eq!(store.follow(next, Word::NR, value), next);
     }
 }
