@@ -72,7 +72,7 @@ fn a_changed_program_is_refused_with_a_witness_or_equivalent() {
     assert!(accepted.get() > 0 && refused.get() > 0, "{accepted:?} accepted, {refused:?} refused");
 }
 
-/// A proof that runs out of its budget is no proof.
+/// If the budget does not suffice for the proof, the program is refused.
 #[test]
 fn a_proof_beyond_its_budget_is_an_error() {
     let product = Program::new(vec![

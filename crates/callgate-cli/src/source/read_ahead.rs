@@ -49,7 +49,7 @@ impl ReadAhead {
     }
 }
 
-/// Reads to the end of the input, to an error, or until nobody receives.
+/// Reads until the end of the input, an error, or the end of the receiver.
 fn read_all(
     mut input: Box<dyn Read + Send>,
     to: &SyncSender<io::Result<Vec<u8>>>,

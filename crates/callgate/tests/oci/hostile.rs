@@ -1,11 +1,9 @@
 //! Profiles that are designed to be expensive get an answer, or an error with the limit.
 //!
 //! The tests assert the answer. Each of these profiles took minutes or more while the work was quadratic in its size.
-//! `cargo test --release -p callgate --test oci hostile -- --ignored --nocapture` reads each with 16 MB and prints
-//! the time.
+//! `cargo xtask hostile` measures the time for 16 MiB.
 
 use std::fmt::Write as _;
-use std::time::Instant;
 
 use callgate::formats::oci::{self, Dialect, ReadOptions};
 use callgate::{Arch, SeccompData};
@@ -196,18 +194,4 @@ fn comparisons_are_limited() {
     let answer = answer(&profile(&format!("{most},{}", entry(&names[..1], 1))), Dialect::Docker);
     let start = "the rules of this profile have up to 150001 comparisons; the limit is 150000";
     assert!(answer.starts_with(start), "{answer}");
-}
-
-#[test]
-#[ignore = "16 MB each; for a release build"]
-fn hostile_profiles_of_16_megabytes() {
-    for (name, make, _) in PROFILES {
-        let text = make(16 << 20);
-        for dialect in [Dialect::Docker, Dialect::Oci] {
-            let start = Instant::now();
-            let answer = answer(&text, dialect);
-            let answer: String = answer.chars().take(70).collect();
-            println!("{:>6} ms  {name}, {dialect}: {answer}", start.elapsed().as_millis());
-        }
-    }
 }
