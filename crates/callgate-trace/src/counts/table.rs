@@ -13,13 +13,13 @@
 use super::words::{
     Field, MAX_WORDS, WordBuffer, Words, has_three_words, number as number_of, word_and_number,
 };
-use crate::logs::lines::{Block, Line, too_many_rejected};
+use crate::logs::lines::{Block, Line, rejected_lines, too_many_rejected};
 use crate::names::{or_ignored, unknown_name};
 use callgate_bpf::diagnostic::{Position, Severity};
 use callgate_bpf::syscalls;
 use callgate_formats::diagnostics::messages::{Messages, Report};
 use callgate_formats::diagnostics::quote::shorten;
-use memchr::memmem::Finder;
+use memchr::{memchr, memmem::Finder};
 use rustc_hash::FxHashMap;
 
 /// An error in a line, and its offset there. The message is formatted only if it is reported.
@@ -246,8 +246,8 @@ impl CountTable {
 
     /// The number of lines so far that are errors or have an unknown name.
     pub(crate) fn rejected(&self) -> usize {
-        let messages = if self.has_tables { &self.tables.messages } else { &self.plain.messages };
-        messages.reported(Severity::Error).saturating_add(messages.reported(Severity::Warning))
+        let found = if self.has_tables { &self.tables } else { &self.plain };
+        rejected_lines(&found.messages)
     }
 
     /// Adds the error that the lines from this position on were not read, because too many were rejected.
@@ -258,9 +258,10 @@ impl CountTable {
 
     /// Reads the next line of a log, which has no counts outside tables.
     pub(crate) fn line_of_log(&mut self, line: Line<'_>) {
-        // Outside tables, only two words may be a count, and only lines with `calls` a header.
+        // Outside tables, only two words without a parenthesis may be a count, and only lines with `calls` a header.
+        let text = line.text.as_bytes();
         if matches!(self.section, Section::Outside)
-            && has_three_words(line.text.as_bytes())
+            && (memchr(b'(', text).is_some() || has_three_words(text))
             && !self.may_be_header(line.text)
         {
             return;

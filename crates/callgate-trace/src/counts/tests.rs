@@ -1,7 +1,7 @@
 use super::*;
 use crate::logs::lines::MAX_REJECTED_LINES;
 use crate::read::{ReadOptions, read as read_recording};
-use callgate_bpf::diagnostic::Diagnostic;
+use callgate_bpf::diagnostic::{Diagnostic, Position};
 use callgate_bpf::syscalls::Arch;
 use callgate_codegen::{Count, Weights};
 
@@ -392,4 +392,15 @@ fn a_strace_log_with_too_many_unknown_names_is_an_error() {
     let messages = read_recording(&format!("close(3) = 0\n{log}"), &options).unwrap_err();
     let limit = "more than 1000000 lines are errors or have unknown names, the limit";
     assert!(messages.iter().any(|message| message.message == limit), "{:?}", messages.last());
+}
+
+#[test]
+fn an_audit_log_with_too_many_unknown_names_is_an_error() {
+    let record = |name| format!("type=SECCOMP msg=audit(1.2:3): arch=c000003e syscall={name} \n");
+    let log = record("165") + &record("zz").repeat(MAX_REJECTED_LINES + 2) + &record("166");
+    let options = ReadOptions { arch: Arch::X86_64, strict: false, partial: false };
+    let messages = read_recording(&log, &options).unwrap_err();
+    let limit = "more than 1000000 lines are errors or have unknown names, the limit";
+    let given_up = messages.iter().find(|message| message.message == limit).unwrap();
+    assert_eq!(given_up.position, Some(Position { line: 1_000_003, column: 1 }));
 }

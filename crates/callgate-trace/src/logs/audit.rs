@@ -12,7 +12,7 @@
 //! Sources: `audit_seccomp` in `kernel/auditsc.c`, `kauditd_printk_skb` in `kernel/audit.c`; `print_arch` and
 //! `print_syscall` in auparse's `interpret.c`; `process_audit_string` in systemd's `journald-audit.c`.
 
-use super::lines::{Block, Line};
+use super::lines::{Block, Line, MAX_REJECTED_LINES, rejected_lines, too_many_rejected};
 use super::syscalls::BoundedSyscalls;
 use crate::names::{not_on_arch, or_ignored, unknown_name};
 use crate::recording::{Recording, RecordingMethod, Run, SyscallId};
@@ -35,6 +35,8 @@ pub(crate) struct AuditLog {
     /// How often each of them occurs in the format of the journal, and in other formats.
     counts: Vec<[u64; 2]>,
     is_detected: bool,
+    /// Whether [`MAX_REJECTED_LINES`] was exceeded, so that no further record is read.
+    is_given_up: bool,
     marks: [Finder<'static>; 2],
 }
 
@@ -46,6 +48,7 @@ impl AuditLog {
             syscalls: BoundedSyscalls::of(Run { method: RecordingMethod::Audit, ..Run::default() }),
             counts: Vec::new(),
             is_detected: false,
+            is_given_up: false,
             marks: MARKS.map(Finder::new),
         }
     }
@@ -62,8 +65,16 @@ impl AuditLog {
 
     /// Reads the next line.
     pub(crate) fn line(&mut self, line: Line<'_>) {
+        if self.is_given_up {
+            return;
+        }
         let Some(record) = Record::parse(line.text) else { return };
         self.is_detected = true;
+        if rejected_lines(&self.messages) > MAX_REJECTED_LINES {
+            self.is_given_up = true;
+            self.messages.add(too_many_rejected(line.position(0)));
+            return;
+        }
         let Some(syscall) = syscall(line, &record, &mut self.messages, self.unknown) else {
             return;
         };

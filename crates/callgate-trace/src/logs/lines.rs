@@ -1,6 +1,7 @@
 //! Splits a text that arrives in pieces into lines, because a log may be larger than the memory.
 
-use callgate_bpf::diagnostic::{Diagnostic, Position};
+use callgate_bpf::diagnostic::{Diagnostic, Position, Severity};
+use callgate_formats::diagnostics::messages::{Messages, Report};
 use memchr::{memchr, memchr_iter, memrchr};
 
 /// The longest line in bytes. strace writes the arguments of `execve` in one line; the kernel limits them to a
@@ -62,9 +63,15 @@ impl<'t> Block<'t> {
     }
 }
 
-/// After this many lines that are errors or have unknown names, a text is not read as counts or as a log of strace any
-/// more; it may still be an audit log.
+/// After this many lines that are errors or have unknown names, a reader of lines stops. A text that is neither counts
+/// nor a log of strace may still be an audit log.
 pub(crate) const MAX_REJECTED_LINES: usize = 1_000_000;
+
+/// The number of lines that are errors or have unknown names, of a reader with these messages.
+pub(crate) fn rejected_lines(messages: &Messages) -> usize {
+    let reported = |severity| messages.reported(severity);
+    reported(Severity::Error).saturating_add(reported(Severity::Warning))
+}
 
 /// The error that lines from this position on were not read, because too many were rejected.
 pub(crate) fn too_many_rejected(position: Position) -> Diagnostic {

@@ -1,6 +1,6 @@
 //! Parses the arguments of a syscall as strace prints them.
 
-use super::line::UNFINISHED;
+use super::line::before_unfinished;
 use callgate_bpf::syscalls::{Arch, ArgFacts};
 use memchr::memchr2;
 
@@ -88,10 +88,17 @@ impl<'f> ParsedArgs<'f> {
 
     fn add_number(&mut self, number: &PlainNumber) {
         self.is_raw &= number.is_raw;
+        // The kernel ignores the high word of a 32-bit argument, so -1 may stand for two values.
+        let is_known = !number.is_negative || self.bits() == Some(64);
         if let Some(known) = self.known.get_mut(self.count) {
-            *known = Some(number.value);
+            *known = is_known.then_some(number.value);
         }
         self.count += 1;
+    }
+
+    /// The width of the next argument.
+    fn bits(&self) -> Option<u8> {
+        self.facts.get(self.count).map(|arg| arg.bits)
     }
 
     fn add(&mut self, arg: &str) {
@@ -103,8 +110,9 @@ impl<'f> ParsedArgs<'f> {
                 self.is_raw = false;
             }
         }
+        let bits = self.bits();
         if let Some(known) = self.known.get_mut(self.count) {
-            *known = value(arg, self.facts.get(self.count).map(|arg| arg.bits));
+            *known = value(arg, bits);
         }
         self.count += 1;
     }
@@ -113,6 +121,8 @@ impl<'f> ParsedArgs<'f> {
 /// An argument that is only a number, as most are.
 struct PlainNumber {
     value: u64,
+    /// Whether it has a minus sign.
+    is_negative: bool,
     /// Whether `strace -e raw=all` prints it like this.
     is_raw: bool,
     /// The offset of the delimiter after it.
@@ -124,8 +134,18 @@ impl PlainNumber {
     /// `None` for other arguments, and for some rare spellings of numbers, which [`value`] reads.
     fn parse(text: &[u8]) -> Option<PlainNumber> {
         let blank = usize::from(text.first() == Some(&b' '));
-        let plain = |value, is_raw, length| PlainNumber { value, is_raw, length: blank + length };
+        let plain = |value, is_raw, length| PlainNumber {
+            value,
+            is_negative: false,
+            is_raw,
+            length: blank + length,
+        };
         match text.get(blank..)? {
+            [b'-', digits @ ..] => {
+                let (value, length) = digits_of::<10>(digits, 18)?;
+                let number = plain(value.wrapping_neg(), false, 1 + length);
+                Some(PlainNumber { is_negative: true, ..number })
+            }
             [b'0', b'x', digits @ ..] => {
                 let (value, length) = digits_of::<16>(digits, 16)?;
                 Some(plain(value, true, 2 + length))
@@ -258,8 +278,7 @@ fn after_bracket(bytes: &[u8], at: usize) -> usize {
 
 /// Whether the arguments are complete, or end because another process interrupted the syscall.
 pub(super) fn is_closed(text: &str) -> bool {
-    ParsedArgs::read(&[], text, PlainNumber::parse).is_closed
-        || text.trim_end().ends_with(UNFINISHED)
+    ParsedArgs::read(&[], text, PlainNumber::parse).is_closed || before_unfinished(text).is_some()
 }
 
 /// An argument without the comment, and without the text that `-y` adds to a descriptor.
@@ -286,7 +305,6 @@ fn value(arg: &str, bits: Option<u8>) -> Option<u64> {
         return u64::from_str_radix(digits, 16).ok();
     }
     if let Some(digits) = arg.strip_prefix('-') {
-        // The kernel ignores the high word of a 32-bit argument, so -1 may stand for two values.
         let value = digits.parse::<u64>().ok().filter(|value| *value <= 1 << 63)?;
         return (bits == Some(64)).then_some(value.wrapping_neg());
     }

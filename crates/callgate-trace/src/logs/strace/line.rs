@@ -3,6 +3,16 @@
 /// The end of the first line of a syscall that another process interrupts.
 pub(super) const UNFINISHED: &str = "<unfinished ...>";
 
+/// The text before [`UNFINISHED`] at the end of a line; `None` for other lines.
+pub(super) fn before_unfinished(text: &str) -> Option<&str> {
+    // Most lines end with a result.
+    let last = text.strip_suffix('\n').unwrap_or(text).bytes().next_back()?;
+    if last.is_ascii_graphic() && last != b'>' {
+        return None;
+    }
+    text.trim_end().strip_suffix(UNFINISHED)
+}
+
 /// A line of a log.
 pub(super) struct ParsedLine<'t> {
     pub(super) process: Option<u32>,
@@ -225,6 +235,12 @@ mod tests {
             prop_assert_eq!(split_once(&text, b"] "), text.split_once("] "));
             prop_assert_eq!(split_once(&text, b" a>"), text.split_once(" a>"));
             prop_assert_eq!(after_blanks(&text), text.trim_start());
+        }
+
+        #[test]
+        fn unfinished_syscalls_end_with_a_mark(end in "(<unfinished \\.\\.\\.>)?[>x\\s\u{a0}]{0,3}") {
+            let text = format!("3, {end}");
+            prop_assert_eq!(before_unfinished(&text), text.trim_end().strip_suffix(UNFINISHED));
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Counts the syscalls of a log of strace, line by line.
 
-use super::super::lines::{Block, Line, too_many_rejected};
+use super::super::lines::{Block, Line, rejected_lines, too_many_rejected};
 use super::super::syscalls::BoundedSyscalls;
 use super::args::{is_closed, values};
-use super::line::{Event, ParsedLine, UNFINISHED};
+use super::line::{Event, ParsedLine, before_unfinished};
 use super::names::{MAX_NAME, ResolvedName, ResolvedNames};
 use super::processes::Processes;
 use super::reported::ReportedNames;
@@ -15,7 +15,7 @@ use crate::names::{not_on_arch, unknown_name};
 use crate::recording::{Recording, RecordingMethod, Run, SyscallId};
 use callgate_bpf::diagnostic::{Position, Severity};
 use callgate_bpf::syscalls::{self, Arch};
-use callgate_formats::diagnostics::messages::{Messages, Report};
+use callgate_formats::diagnostics::messages::Messages;
 use memchr::memchr;
 use memchr::memmem::Finder;
 
@@ -23,7 +23,7 @@ use memchr::memmem::Finder;
 fn is_call(event: &Event<'_>) -> bool {
     match event {
         Event::Syscall(_, rest) => {
-            rest.contains(") = ") || rest.contains(")  ") || rest.trim_end().ends_with(UNFINISHED)
+            rest.contains(") = ") || rest.contains(")  ") || before_unfinished(rest).is_some()
         }
         _ => false,
     }
@@ -147,8 +147,7 @@ impl StraceLog {
 
     /// The number of lines so far that are errors or have an unknown name.
     pub(crate) fn rejected(&self) -> usize {
-        let reported = |severity| self.messages.reported(severity);
-        reported(Severity::Error).saturating_add(reported(Severity::Warning))
+        rejected_lines(&self.messages)
     }
 
     /// Adds the error that the lines from this position on were not read, because too many were rejected.
@@ -190,7 +189,7 @@ impl StraceLog {
             self.processes.attached(child);
         }
         let before = notice.map(|(args, _)| args);
-        let Some(args) = args.trim_end().strip_suffix(UNFINISHED).or(before) else {
+        let Some(args) = before_unfinished(args).or(before) else {
             return self.count(arch, at, name, args);
         };
         match self.unfinished.insert(process, arch, at(), name, args.trim_end()) {
