@@ -334,9 +334,11 @@ mod tests {
 
     #[test]
     fn ranges_agree_with_the_path_of_each_value() {
+        // Miri executes some thousand times slower.
+        let programs = if cfg!(miri) { 3 } else { 3_000 };
         let mut rng = Rng::new(3);
         let mut checked = 0;
-        for _ in 0..3_000 {
+        for _ in 0..programs {
             let program = Program::new(comparisons(&mut rng)).unwrap();
             let flow = Flow::of(program.insns(), Input::Syscall(Endian::Little));
             for follow in [Follow::OwnEqualities, Follow::Own, Follow::All] {
@@ -367,6 +369,6 @@ mod tests {
                 }
             }
         }
-        assert!(checked > 100_000, "{checked}");
+        assert!(checked > 30 * programs, "{checked}");
     }
 }
