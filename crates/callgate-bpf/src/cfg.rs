@@ -225,6 +225,33 @@ mod tests {
         );
     }
 
+    #[test]
+    fn register_sets_have_the_operations_of_sets() {
+        let (a, x, m) = (Registers::A, Registers::X, Registers::scratch(15));
+        let ax = a.union(x);
+        assert_eq!((ax.intersection(x), ax.without(x), ax.union(x)), (x, a, ax));
+        assert!(
+            ax.intersects(x) && !ax.intersects(m) && !Registers::NONE.intersects(Registers::ALL)
+        );
+        assert!(Registers::NONE.is_empty() && !m.is_empty());
+        assert!(Registers::scratch(16).is_empty(), "there are 16 scratch words");
+    }
+
+    /// The netlink words and the old encoding of XOR are computed from A and X.
+    #[test]
+    fn only_loads_of_ancillary_words_read_registers() {
+        for op in [Op::LdWordAbs, Op::LdHalfAbs, Op::LdByteAbs] {
+            for (k, reads) in [
+                (0, Registers::NONE),
+                (SKF_AD_OFF - 1, Registers::NONE),
+                (SKF_AD_OFF, Registers::A.union(Registers::X)),
+                (SKF_AD_OFF + 40, Registers::A.union(Registers::X)),
+            ] {
+                assert_eq!(Insn::new(op, k).reads(), reads, "{op:?} {k:#x}");
+            }
+        }
+    }
+
     /// Executes every operation from states that differ in one register: what it writes may only depend on
     /// what it reads, and everything else is unchanged.
     #[test]

@@ -218,7 +218,25 @@ mod tests {
         assert_eq!((low.offset(Endian::Little), high.offset(Endian::Little)), (16, 20));
         assert_eq!((low.offset(Endian::Big), high.offset(Endian::Big)), (20, 16));
         assert_eq!(Word::IP_LOW.offset(Endian::Little), 8);
-        assert_eq!(Word::arg_low(6), None);
+        for (arg, offset) in (0..6).zip((16..).step_by(8)) {
+            let halves = [Word::arg_low(arg), Word::arg_high(arg)].map(Option::unwrap);
+            assert_eq!(halves.map(|half| half.offset(Endian::Little)), [offset, offset + 4]);
+            assert_eq!(halves.map(Word::argument), [Some((arg, false)), Some((arg, true))]);
+        }
+        assert_eq!((Word::arg_low(6), Word::arg_high(6)), (None, None));
+        assert_eq!(
+            [Word::ARCH, Word::NR, Word::IP_HIGH, Word::IP_LOW].map(Word::argument),
+            [None; 4]
+        );
+    }
+
+    #[test]
+    fn words_have_the_indices_0_to_15() {
+        for (index, word) in Word::all().enumerate() {
+            assert_eq!((Word::from_index(index), word.index()), (Some(word), index));
+        }
+        assert_eq!(Word::from_index(16), None);
+        assert_eq!(Word::all().count(), 16);
     }
 
     #[test]

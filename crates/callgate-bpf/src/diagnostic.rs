@@ -175,3 +175,59 @@ impl fmt::Display for Diagnostic {
         f.write_str(&self.message)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_count_lines_and_characters_from_1() {
+        let text = "\u{feff}aé\n\nb";
+        for (offset, line, column) in [
+            (0, 1, 1),
+            // A byte order mark has three bytes and no column, `é` two bytes and one column.
+            (3, 1, 1),
+            (4, 1, 2),
+            (6, 1, 3),
+            (7, 2, 1),
+            (8, 3, 1),
+            (9, 3, 2),
+            (99, 3, 2),
+        ] {
+            assert_eq!(Position::of(text, offset), Position { line, column }, "{offset}");
+        }
+    }
+
+    fn warning_and_error() -> [Diagnostic; 2] {
+        let at = |line| Some(Position { line, column: 1 });
+        [Diagnostic::warning(at(1), "odd"), Diagnostic::error(at(2), "wrong").help("mend it")]
+    }
+
+    #[test]
+    fn messages_survive_every_conversion() {
+        let messages = warning_and_error();
+        assert_eq!(messages.each_ref().map(|m| m.severity), [Severity::Warning, Severity::Error]);
+        let all = Diagnostics::from(messages.to_vec());
+        assert_eq!(*all, messages);
+        assert_eq!(all.clone().into_vec(), messages);
+        assert_eq!(Vec::from(all.clone()), messages);
+        assert!(all.into_iter().eq(messages.clone()));
+        let [_, error] = messages;
+        assert_eq!(*Diagnostics::from(error.clone()), [error]);
+    }
+
+    #[test]
+    fn the_position_is_that_of_the_first_error() {
+        let [warning, error] = warning_and_error();
+        let position = error.position;
+        let elsewhere = Diagnostic::error(None, "nowhere");
+        assert_eq!(Diagnostics::from(vec![warning.clone(), error, elsewhere]).position(), position);
+        assert_eq!(Diagnostics::from(warning).position(), None);
+    }
+
+    #[test]
+    fn each_message_is_a_line_with_its_help_below() {
+        let all = Diagnostics::from(warning_and_error().to_vec());
+        assert_eq!(all.to_string(), "warning: 1:1: odd\n2:1: wrong\n  help: mend it");
+    }
+}

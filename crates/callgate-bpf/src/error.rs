@@ -232,3 +232,87 @@ impl fmt::Display for Violation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::Op;
+
+    #[test]
+    fn messages_show_the_instruction_the_limit_and_the_given_value() {
+        use ViolationKind::*;
+        for (op, k, kind, message) in [
+            (Op::LdHalfAbs, 2, NotInSeccomp, "ldh [2]`): only socket filters may use this"),
+            (Op::LdWordAbs, 6, LoadUnaligned, "ld [6]`): offset 6 is not a multiple of 4"),
+            (Op::LdWordAbs, 68, LoadOutside, "ld [68]`): offset 68 is outside seccomp_data"),
+            (
+                Op::LdByteAbs,
+                0xffff_f041,
+                UnknownAncillary,
+                "offset 0xfffff041 is not an ancillary word: it is 65 bytes into",
+            ),
+            (Op::DivK, 0, DivisionByZero, "div #0x0`): division by the constant 0"),
+            (
+                Op::LshK,
+                33,
+                ShiftTooFar,
+                "lsh #0x21`): shift by 33 bits; the kernel accepts 0 to 31",
+            ),
+            (
+                Op::St,
+                16,
+                ScratchOutside,
+                "st M[16]`): scratch word 16 does not exist; there are 16, M[0] to M[15]",
+            ),
+            (Op::LdMem, 3, ScratchUnset, "ld M[3]`): M[3] is read, but not written on every path"),
+            (
+                Op::Ja,
+                9,
+                JumpOutside { target: 17, last: 12 },
+                "ja +9`): jump by 9 to instruction 17; the last instruction is 12",
+            ),
+            (
+                Op::JeqK,
+                5,
+                BranchOutside { holds: false, target: 17, last: 12 },
+                "branch to instruction 17 when the condition does not hold; the last instruction is 12",
+            ),
+            (Op::Tax, 0, NoReturn, "tax`): the last instruction is not a `ret`"),
+        ] {
+            let insn = RawInsn { code: op.code(), jt: 0, jf: 0, k };
+            let violation = Violation::at(7, insn, kind);
+            assert_eq!((violation.index(), violation.insn()), (Some(7), Some(insn)));
+            let text = violation.to_string();
+            assert!(text.starts_with("instruction 7 (`") && text.contains(message), "{text}");
+        }
+        let unknown = RawInsn { code: 0x26, ..RawInsn::default() };
+        assert_eq!(
+            Violation::at(0, unknown, UnknownCode).to_string(),
+            "instruction 0 (`{ 0x26, 0, 0, 0x00000000 }`): 0x26 is not an opcode of classic BPF"
+        );
+    }
+
+    #[test]
+    fn a_violation_of_the_whole_program_has_no_instruction() {
+        use ViolationKind::*;
+        for (kind, message) in [
+            (Empty, "the program is empty; the kernel accepts 1 to 4096 instructions"),
+            (
+                TooLong { insns: 4097, limit: 4096 },
+                "the program has 4097 instructions; the kernel accepts at most 4096",
+            ),
+            (
+                TooLong { insns: 65_537, limit: 65_536 },
+                "the program has 65537 instructions; at most 65536 can be read",
+            ),
+            (
+                Truncated { bytes: 19 },
+                "the program has 19 bytes: 2 instructions of 8 bytes and 3 more bytes",
+            ),
+        ] {
+            let violation = Violation::of_program(kind);
+            assert_eq!((violation.index(), violation.insn()), (None, None));
+            assert!(violation.to_string().starts_with(message), "{violation}");
+        }
+    }
+}

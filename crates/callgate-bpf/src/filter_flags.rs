@@ -108,6 +108,26 @@ mod tests {
     }
 
     #[test]
+    fn flags_are_those_of_the_kernel() {
+        for (name, bits) in
+            [("TSYNC", 1), ("LOG", 2), ("SPEC_ALLOW", 4), ("WAIT_KILLABLE_RECV", 32)]
+        {
+            assert_eq!(FilterFlags::named(name).map(FilterFlags::bits), Some(bits), "{name}");
+        }
+        assert_eq!(FilterFlags::NONE.bits(), 0);
+    }
+
+    #[test]
+    fn flags_have_the_operations_of_sets() {
+        let (tsync, log) = (FilterFlags::TSYNC, FilterFlags::LOG);
+        let both = tsync | log;
+        assert_eq!(both.bits(), 3);
+        assert_eq!((both | log, both.without(log), log.without(tsync)), (both, tsync, log));
+        assert!(FilterFlags::NONE.is_empty() && !log.is_empty() && log.without(both).is_empty());
+        assert!(both.contains(tsync) && both.contains(both) && !tsync.contains(both));
+    }
+
+    #[test]
     fn each_name_is_found_again() {
         for (flag, name, _) in TABLE {
             assert_eq!(FilterFlags::named(name), Some(flag));
