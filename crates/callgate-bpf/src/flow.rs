@@ -123,3 +123,90 @@ pub fn compared_arches(program: &LongProgram, endian: Endian) -> Vec<Arch> {
         .collect();
     Arch::ALL.iter().copied().filter(|arch| tokens.contains(&arch.token())).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NR: Insn = Insn::new(Op::LdWordAbs, 0);
+    const ARCH: Insn = Insn::new(Op::LdWordAbs, 4);
+    const RET: Insn = Insn::new(Op::RetK, 0);
+
+    const fn jeq(k: u32, jt: u8, jf: u8) -> Insn {
+        Insn::branch(Op::JeqK, k, jt, jf)
+    }
+
+    /// The facts before an instruction.
+    fn before(index: usize, insns: &[Insn]) -> PathFacts {
+        known(insns, Endian::Little)[index].unwrap()
+    }
+
+    #[test]
+    fn registers_hold_the_word_that_was_loaded_last() {
+        let (nr, arch) = (Some(Word::NR), Some(Word::ARCH));
+        let (tax, txa) = (Insn::new(Op::Tax, 0), Insn::new(Op::Txa, 0));
+        for (mut insns, a, x) in [
+            (vec![NR, tax, ARCH], arch, nr),
+            (vec![NR, tax, ARCH, txa], nr, nr),
+            (vec![NR, tax, Insn::new(Op::St, 0)], nr, nr),
+            (vec![NR, tax, Insn::new(Op::AddK, 1)], None, nr),
+            (vec![NR, tax, Insn::new(Op::LdxImm, 1)], nr, None),
+            (vec![ARCH, tax, Insn::new(Op::LdImm, 1)], None, arch),
+            (vec![ARCH, txa], None, None),
+            // The x32 bit does not count as part of the number.
+            (vec![NR, Insn::new(Op::AndK, 0xbfff_ffff)], nr, None),
+            (vec![NR, Insn::new(Op::AndK, 0x4000_0000)], None, None),
+            (vec![ARCH, Insn::new(Op::AndK, 0xbfff_ffff)], None, None),
+        ] {
+            insns.push(RET);
+            let facts = before(insns.len() - 1, &insns);
+            assert_eq!((facts.a, facts.x), (a, x), "{insns:?}");
+        }
+    }
+
+    #[test]
+    fn only_equality_establishes_the_arch_and_the_number() {
+        let arch = [ARCH, jeq(7, 0, 1), RET, RET];
+        assert_eq!(before(2, &arch).arch, ArchKnown::Token(7));
+        assert_eq!(before(3, &arch).arch, ArchKnown::Other);
+        let again = [ARCH, jeq(7, 0, 1), jeq(9, 0, 1), RET, RET];
+        assert_eq!(before(2, &again).arch, ArchKnown::Token(7));
+        let number = [NR, jeq(59, 0, 1), RET, RET];
+        assert_eq!((before(2, &number).nr, before(3, &number).nr), (Some(59), None));
+        let at_least = [NR, Insn::branch(Op::JgeK, 59, 0, 1), RET, RET];
+        assert_eq!((before(2, &at_least).nr, before(3, &at_least).nr), (None, None));
+    }
+
+    #[test]
+    fn an_arch_stays_known_when_another_is_excluded() {
+        let insns = [ARCH, jeq(7, 0, 2), jeq(9, 1, 0), RET, RET];
+        assert_eq!(before(3, &insns).arch, ArchKnown::Token(7));
+    }
+
+    #[test]
+    fn where_paths_meet_only_common_facts_remain() {
+        let tax = Insn::new(Op::Tax, 0);
+        let same = [NR, tax, jeq(1, 0, 0), RET];
+        let PathFacts { a, x, arch, nr } = before(3, &same);
+        assert_eq!((a, x), (Some(Word::NR), Some(Word::NR)));
+        assert_eq!((arch, nr), (ArchKnown::Untested, None));
+        let different = [NR, jeq(1, 0, 2), tax, ARCH, RET];
+        let PathFacts { a, x, nr, .. } = before(4, &different);
+        assert_eq!((a, x, nr), (None, None, None));
+        let arches = [ARCH, jeq(7, 1, 0), jeq(9, 0, 1), RET, RET];
+        assert_eq!(before(3, &arches).arch, ArchKnown::Other);
+    }
+
+    #[test]
+    fn compared_arches_are_those_whose_token_is_compared_with_the_arch() {
+        let arches = |insns: &[Insn]| {
+            compared_arches(&LongProgram::new(insns.to_vec()).unwrap(), Endian::Little)
+        };
+        let (x86, arm) = (Arch::X86.token(), Arch::Arm.token());
+        let both = [ARCH, jeq(x86, 0, 1), RET, jeq(Arch::X86_64.token(), 0, 0), RET];
+        assert_eq!(arches(&both), [Arch::X86_64, Arch::X86, Arch::X32]);
+        let at_least = [ARCH, Insn::branch(Op::JgeK, arm, 0, 0), RET];
+        assert_eq!(arches(&at_least), []);
+        assert_eq!(arches(&[NR, jeq(arm, 0, 0), RET]), []);
+    }
+}
