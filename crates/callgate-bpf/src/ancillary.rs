@@ -69,8 +69,8 @@ words! {
 pub trait Ancillary {
     /// The value of a word, with the packet and the registers, which the netlink words depend on.
     /// Never called for [`AncillaryWord::AluXorX`].
+    #[expect(unused_variables, reason = "their names are documentation")]
     fn word(&self, word: AncillaryWord, packet: &[u8], a: u32, x: u32) -> u32 {
-        let _ = (word, packet, a, x);
         0
     }
 
@@ -126,5 +126,34 @@ impl AncillaryWord {
             AncillaryWord::PayloadOffset => "ANC_PAY_OFFSET",
             AncillaryWord::Random | AncillaryWord::VlanProtocol => return None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Tagged;
+
+    impl Ancillary for Tagged {
+        fn word(&self, word: AncillaryWord, packet: &[u8], a: u32, x: u32) -> u32 {
+            word.offset() ^ (packet.len() as u32 * 100 + a * 10 + x)
+        }
+        fn network_header(&self) -> usize {
+            34
+        }
+        fn link_header(&self) -> Option<usize> {
+            Some(14)
+        }
+    }
+
+    #[test]
+    fn a_reference_answers_as_its_referent() {
+        fn answers(ancillary: impl Ancillary) -> (u32, usize, Option<usize>) {
+            let word = ancillary.word(AncillaryWord::Mark, &[0; 3], 2, 1);
+            (word, ancillary.network_header(), ancillary.link_header())
+        }
+        let referent: &dyn Ancillary = &Tagged;
+        assert_eq!(answers(referent), (0xffff_f014 ^ 321, 34, Some(14)));
     }
 }

@@ -201,8 +201,22 @@ mod tests {
 
     #[test]
     fn short_form_names_every_operand() {
-        assert_eq!(Insn::branch(Op::JeqK, 59, 0, 15).to_string(), "jeq #0x3b, +0, +15");
-        assert_eq!(Insn::new(Op::LdxMsh, 14).to_string(), "ldxb 4*([14]&0xf)");
+        for (insn, text) in [
+            (Insn::new(Op::Tax, 0), "tax"),
+            (Insn::new(Op::LdImm, 59), "ld #0x3b"),
+            (Insn::new(Op::AddX, 0), "add x"),
+            (Insn::new(Op::RetA, 0), "ret a"),
+            (Insn::new(Op::LdWordAbs, 0xffff_f000), "ld [-4096]"),
+            (Insn::new(Op::LdHalfInd, 12), "ldh [x + 12]"),
+            (Insn::new(Op::Stx, 15), "stx M[15]"),
+            (Insn::new(Op::LdxLen, 0), "ldx #len"),
+            (Insn::new(Op::LdxMsh, 14), "ldxb 4*([14]&0xf)"),
+            (Insn::new(Op::Ja, 300), "ja +300"),
+            (Insn::branch(Op::JeqK, 59, 0, 15), "jeq #0x3b, +0, +15"),
+            (Insn::branch(Op::JsetX, 0, 255, 1), "jset x, +255, +1"),
+        ] {
+            assert_eq!(insn.to_string(), text);
+        }
         assert_eq!(
             RawInsn { code: 0xffff, jt: 0, jf: 0, k: 1 }.to_string(),
             "{ 0xffff, 0, 0, 0x00000001 }"

@@ -149,6 +149,35 @@ fn a_trace_shows_each_instruction_with_the_registers_before_it() {
     assert_eq!(run, Run { verdict: Verdict(4), executed: 3 });
 }
 
+#[test]
+fn a_step_shows_whether_the_condition_of_its_branch_holds() {
+    let holds = |insn| Step { index: 0, insn, a: 5, x: 6 }.holds();
+    for (insn, expected) in [
+        (Insn::branch(Op::JeqK, 5, 0, 0), Some(true)),
+        (Insn::branch(Op::JeqX, 5, 0, 0), Some(false)),
+        (Insn::branch(Op::JgeX, 0, 0, 0), Some(false)),
+        (Insn::branch(Op::JsetX, 0, 0, 0), Some(true)),
+        (Insn::new(Op::AddK, 5), None),
+        (Insn::new(Op::Ja, 5), None),
+    ] {
+        assert_eq!(holds(insn), expected, "{insn}");
+    }
+}
+
+/// The acceptance rules refuse these loads; without them, they still never lead to ALLOW.
+#[test]
+fn other_loads_than_those_of_seccomp_end_a_filter_with_0() {
+    let input = SyscallInput { data: &SeccompData::default(), endian: Endian::Little };
+    let end = |load| execute(&[load, Insn::new(Op::RetK, Verdict::ALLOW.0)], &input, |_| ());
+    assert_eq!(end(Insn::new(Op::LdWordAbs, 60)), (Verdict::ALLOW.0, 2));
+    for op in Op::ALL.iter().copied().filter(|op| op.width().is_some() && !op.in_seccomp()) {
+        assert_eq!(end(Insn::new(op, 0)), (0, 1), "{op:?}");
+    }
+    for k in [2, 64, AncillaryWord::Cpu.offset()] {
+        assert_eq!(end(Insn::new(Op::LdWordAbs, k)), (0, 1), "{k:#x}");
+    }
+}
+
 struct SomeAncillary;
 
 impl Ancillary for SomeAncillary {
@@ -214,6 +243,25 @@ fn loads_outside_of_a_packet_end_the_program_with_0() {
 }
 
 #[test]
+fn single_loads_have_the_values_of_the_instructions() {
+    let packet: Vec<u8> = (0x10..0x1a).collect();
+    let mark = AncillaryWord::Mark.offset();
+    for (k, width, absolute, indexed) in [
+        (0, Width::Word, Some(0x1011_1213), Some(0x1011_1213)),
+        (8, Width::Half, Some(0x1819), Some(0x1819)),
+        (9, Width::Half, None, None),
+        (SKF_NET_OFF + 1, Width::Byte, Some(0x13), Some(0x13)),
+        (SKF_LL_OFF, Width::Byte, None, None),
+        (mark, Width::Byte, Some(0x1234), None),
+        (AncillaryWord::NetlinkAttribute.offset(), Width::Word, Some(3 + 4 + 10), None),
+    ] {
+        let loaded = load_absolute(&packet, &SomeAncillary, k, width, 3, 4);
+        assert_eq!(loaded, absolute, "{k:#x} {width:?}");
+        assert_eq!(load_indexed(&packet, &SomeAncillary, k, width), indexed, "{k:#x} {width:?}");
+    }
+}
+
+#[test]
 fn negative_offsets_are_relative_to_a_header_or_ancillary_words() {
     assert_eq!(packet_value(&[Insn::new(Op::LdHalfAbs, SKF_NET_OFF)]), 0x1213);
     assert_eq!(packet_value(&[Insn::new(Op::LdByteAbs, SKF_NET_OFF + 1)]), 0x13);
@@ -242,6 +290,7 @@ fn defaults_of_the_ancillary_data_are_zero() {
         SocketProgram::new(insns).unwrap().run(&[9, 8], &NoAncillary)
     };
     assert_eq!(program(AncillaryWord::Cpu.offset()), 0);
-    assert_eq!(program(SKF_NET_OFF), 9);
-    assert_eq!(program(SKF_LL_OFF + 1), 8);
+    for header in [SKF_NET_OFF, SKF_LL_OFF] {
+        assert_eq!((program(header), program(header + 1)), (9, 8), "{header:#x}");
+    }
 }
