@@ -43,3 +43,29 @@ pub(super) fn action(name: &str) -> Option<Verdict> {
         _ => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn actions_have_the_names_of_the_man_page() {
+        for (name, verdict) in [
+            ("KILL_PROCESS", 0x8000_0000),
+            ("KILL_THREAD", 0),
+            ("KILL", 0),
+            ("TRAP", 0x0003_0000),
+            ("ERRNO", 0x0005_0000),
+            ("USER_NOTIF", 0x7fc0_0000),
+            ("TRACE", 0x7ff0_0000),
+            ("LOG", 0x7ffc_0000),
+            ("ALLOW", 0x7fff_0000),
+        ] {
+            let spellings = [name.to_owned(), name.to_lowercase(), format!("SECCOMP_RET_{name}")];
+            assert_eq!(spellings.map(|name| action(&name)), [Some(Verdict(verdict)); 3], "{name}");
+        }
+        for name in ["", "DENY", "SECCOMP_RET_", "SECCOMP_RET_DATA"] {
+            assert_eq!(action(name), None, "{name}");
+        }
+    }
+}

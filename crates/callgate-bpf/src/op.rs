@@ -172,3 +172,23 @@ impl Op {
         matches!(self, Op::RetK | Op::RetA)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `BPF_MODE` and `BPF_SIZE` in `include/uapi/linux/bpf_common.h`.
+    #[test]
+    fn loads_from_the_input_have_the_width_in_their_code() {
+        for op in Op::ALL.iter().copied() {
+            let (class, size, mode) = (op.code() & 0x07, op.code() & 0x18, op.code() & 0xe0);
+            let from_input = class <= 1 && matches!(mode, 0x20 | 0x40 | 0xa0);
+            let width = match size {
+                0x00 => Width::Word,
+                0x08 => Width::Half,
+                _ => Width::Byte,
+            };
+            assert_eq!(op.width(), from_input.then_some(width), "{op:?}");
+        }
+    }
+}

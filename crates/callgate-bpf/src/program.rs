@@ -287,6 +287,17 @@ mod tests {
     }
 
     #[test]
+    fn a_program_gives_its_instructions_back() {
+        let insns = small().insns().to_vec();
+        assert_eq!(insns.len(), 4);
+        assert_eq!(small().into_insns(), insns);
+        assert_eq!(LongProgram::from(small()).into_insns(), insns);
+        assert_eq!(SocketProgram::new(insns.clone()).unwrap().into_insns(), insns);
+        assert!((&small()).into_iter().eq(&insns));
+        assert_eq!(Program::from_raw(&small().to_raw()), Ok(small()));
+    }
+
+    #[test]
     fn with_verdicts_only_changes_returns() {
         let log = |_| Verdict::LOG;
         let changed = small().with_verdicts(log, &[Insn::new(Op::RetA, 0)]).unwrap();
@@ -295,8 +306,9 @@ mod tests {
         assert_eq!(changed.insns()[3], Insn::new(Op::RetK, Verdict::LOG.0));
 
         let early = Insn::branch(Op::JeqK, 7, 0, 1);
-        let code = [Insn::new(Op::LdWordAbs, 0), early, Insn::new(Op::RetA, 0)];
-        let computes = Program::new([&code[..], &[Insn::new(Op::RetA, 0)]].concat()).unwrap();
+        let ret = Insn::new(Op::RetA, 0);
+        let nr = Insn::new(Op::LdWordAbs, 0);
+        let computes = Program::new(vec![Insn::new(Op::Tax, 0), nr, early, ret, ret]).unwrap();
         let tail =
             [Insn::branch(Op::JeqK, 7, 0, 1), Insn::new(Op::RetK, 1), Insn::new(Op::RetK, 2)];
         let changed = computes.with_verdicts(log, &tail).unwrap();
@@ -375,6 +387,16 @@ mod tests {
         assert!(error(&[6, 0, 0, 0, 0, 0, 0], Endian::Little).hint().is_none());
         let noise = [0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0].repeat(10);
         assert!(error(&noise, Endian::Little).to_string().contains("not classic BPF"));
+    }
+
+    #[test]
+    fn bytes_are_something_else_if_most_opcodes_are_unknown() {
+        let (ret, unknown) = ([6, 0, 0, 0, 0, 0, 0, 0], [0xff, 0, 0, 0, 0, 0, 0, 0]);
+        for (count, is_other) in [(1, false), (2, false), (3, true)] {
+            let bytes = [unknown.repeat(count), ret.repeat(4 - count)].concat();
+            let hint = error(&bytes, Endian::Little).hint();
+            assert_eq!(hint.is_some_and(|hint| hint.contains("not classic BPF")), is_other);
+        }
     }
 
     #[test]

@@ -43,6 +43,31 @@ impl Rng {
 mod tests {
     use super::Rng;
 
+    /// The first numbers of `splitmix64.c` (Vigna 2015) with the seed 1234567.
+    #[test]
+    fn numbers_are_those_of_splitmix64() {
+        let mut rng = Rng::new(1_234_567);
+        for expected in [
+            6_457_827_717_110_365_317,
+            3_203_168_211_198_807_973,
+            9_817_491_932_198_370_423,
+            4_593_380_528_125_082_431,
+            16_408_922_859_458_223_821,
+        ] {
+            assert_eq!(rng.next(), expected);
+        }
+    }
+
+    #[test]
+    fn every_element_is_picked() {
+        let mut rng = Rng::new(7);
+        let mut picked: Vec<_> = (0..100).map(|_| rng.pick(&[2, 3, 5])).collect();
+        picked.sort_unstable();
+        picked.dedup();
+        assert_eq!(picked, [Some(2), Some(3), Some(5)]);
+        assert_eq!((rng.pick::<u8>(&[]), rng.below(0)), (None, 0));
+    }
+
     #[test]
     fn shuffling_is_a_uniform_permutation() {
         let mut rng = Rng::new(7);

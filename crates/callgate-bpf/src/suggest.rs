@@ -1,8 +1,8 @@
 //! Suggestions for misspelt words.
 
 /// The candidate with the smallest edit distance (insertions, deletions, substitutions, transpositions) to
-/// `word`, if that is at most a third of its letters; the first one among equals. A common prefix of the
-/// word and all candidates up to an underscore (`SCMP_ACT_`) is ignored.
+/// `word`, the first one among equals. The limit is a third of the letters of the word, but at least 1 and at
+/// most 3. A common prefix of the word and all candidates up to an underscore (`SCMP_ACT_`) does not count.
 pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let word: Vec<char> = word.chars().take(MAX_LETTERS + 1).collect();
     if word.len() > MAX_LETTERS {
@@ -43,22 +43,18 @@ fn distance(a: &[char], b: &[char]) -> usize {
     let mut before: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=b.len()).collect();
     for (i, from) in a.iter().enumerate() {
-        let mut row = Vec::with_capacity(b.len() + 1);
-        row.push(i + 1);
+        let mut row = vec![i + 1];
         for (j, to) in b.iter().enumerate() {
-            let at = |row: &[usize], j: usize| row.get(j).copied().unwrap_or(usize::MAX / 2);
-            let mut cost = (at(&last, j) + usize::from(from != to))
-                .min(at(&last, j + 1) + 1)
-                .min(at(&row, j) + 1);
-            let swapped = i > 0 && j > 0 && a.get(i - 1) == Some(to) && b.get(j - 1) == Some(from);
-            if swapped {
-                cost = cost.min(at(&before, j - 1) + 1);
+            let substituted = last[j] + usize::from(from != to);
+            let mut cost = substituted.min(last[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && a[i - 1] == *to && b[j - 1] == *from {
+                cost = cost.min(before[j - 1] + 1);
             }
             row.push(cost);
         }
         before = std::mem::replace(&mut last, row);
     }
-    last.last().copied().unwrap_or(a.len())
+    last[b.len()]
 }
 
 #[cfg(test)]
@@ -81,13 +77,50 @@ mod tests {
     }
 
     #[test]
+    fn at_most_a_third_of_the_letters_may_be_wrong() {
+        for (word, candidate, near) in [
+            ("a", "ab", true),
+            ("abcde", "abcxx", false),
+            ("abcdef", "abcdxx", true),
+            ("abcdef", "abcdefgh", true),
+            ("abcdef", "abcdefghi", false),
+            ("abcdefghijkl", "abcdefghixxx", true),
+            ("abcdefghijklmno", "abcdefghijkxxxx", false),
+            // The prefix does not count: three letters are left, then six.
+            ("ABCDEF_abc", "ABCDEF_xxc", false),
+            ("ABCDEF_abcdef", "ABCDEF_xxcdef", true),
+        ] {
+            assert_eq!(nearest(word, [candidate]).is_some(), near, "{word} {candidate}");
+        }
+        let (longest, too_long) = ("x".repeat(64), "x".repeat(65));
+        assert_eq!(nearest(&longest, [&longest[1..]]), Some(&longest[1..]));
+        assert_eq!(nearest(&too_long, [&*longest]), None);
+    }
+
+    #[test]
+    fn fewer_edits_are_nearer_and_the_first_of_equals_is_taken() {
+        assert_eq!(nearest("abcdef", ["abcxxf", "abcxef", "abxdef"]), Some("abcxef"));
+        assert_eq!(nearest("cat", ["bat", "rat"]), Some("bat"));
+    }
+
+    #[test]
     fn distances_are_those_of_the_definition() {
         let d = |a: &str, b: &str| {
             distance(&a.chars().collect::<Vec<_>>(), &b.chars().collect::<Vec<_>>())
         };
-        assert_eq!(d("", "abc"), 3);
-        assert_eq!(d("abc", ""), 3);
-        assert_eq!(d("ca", "ac"), 1);
-        assert_eq!(d("kitten", "sitting"), 3);
+        for (a, b, distance) in [
+            ("", "", 0),
+            ("", "abc", 3),
+            ("abc", "", 3),
+            ("abc", "abc", 0),
+            ("ca", "ac", 1),
+            ("abcdef", "badcfe", 3),
+            // Transposed letters are not edited again: 2 without this rule.
+            ("ca", "abc", 3),
+            ("kitten", "sitting", 3),
+            ("saturday", "sunday", 3),
+        ] {
+            assert_eq!(d(a, b), distance, "{a} {b}");
+        }
     }
 }
