@@ -312,6 +312,7 @@ mod tests {
         let tail =
             [Insn::branch(Op::JeqK, 7, 0, 1), Insn::new(Op::RetK, 1), Insn::new(Op::RetK, 2)];
         let changed = computes.with_verdicts(log, &tail).unwrap();
+        assert_eq!(changed.insns()[3..5], [Insn::new(Op::Ja, 1), Insn::new(Op::Ja, 0)]);
         for (nr, value) in [(7, 1), (8, 2)] {
             let data = SeccompData { nr, ..SeccompData::default() };
             assert_eq!(changed.run(&data, Endian::NATIVE).verdict, Verdict(value));

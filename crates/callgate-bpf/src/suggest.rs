@@ -86,9 +86,9 @@ mod tests {
             ("abcdef", "abcdefghi", false),
             ("abcdefghijkl", "abcdefghixxx", true),
             ("abcdefghijklmno", "abcdefghijkxxxx", false),
-            // The prefix does not count: three letters are left, then six.
-            ("ABCDEF_abc", "ABCDEF_xxc", false),
-            ("ABCDEF_abcdef", "ABCDEF_xxcdef", true),
+            // The prefix does not count: five letters are left, then six.
+            ("ABCDEF_abcde", "ABCDEF_abcxx", false),
+            ("ABCDEF_abcdef", "ABCDEF_abcdxx", true),
         ] {
             assert_eq!(nearest(word, [candidate]).is_some(), near, "{word} {candidate}");
         }

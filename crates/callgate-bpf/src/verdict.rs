@@ -222,8 +222,53 @@ mod tests {
         assert_eq!(Verdict::errno(4000).to_string(), "ERRNO(4000)");
         assert_eq!(Verdict::ALLOW.to_string(), "ALLOW");
         assert_eq!(Verdict(0x7fff_0001).to_string(), "ALLOW(1)");
+        assert_eq!(Verdict::KILL_PROCESS.to_string(), "KILL_PROCESS");
         assert_eq!(Verdict::KILL_THREAD.to_string(), "KILL_THREAD");
+        assert_eq!(Verdict::trap(0).to_string(), "TRAP");
+        assert_eq!(Verdict::user_notif(0).to_string(), "USER_NOTIF");
+        assert_eq!(Verdict::trace(7).to_string(), "TRACE(7)");
+        assert_eq!(Verdict::LOG.to_string(), "LOG");
         assert_eq!(Verdict(0x1234_5678).to_string(), "UNKNOWN(0x12345678)");
+    }
+
+    /// `SECCOMP_RET_*` in `include/uapi/linux/seccomp.h`, from the highest precedence to the lowest.
+    const ACTIONS: [(Verdict, u32, Action); 8] = [
+        (Verdict::KILL_PROCESS, 0x8000_0000, Action::KillProcess),
+        (Verdict::KILL_THREAD, 0, Action::KillThread),
+        (Verdict::trap(0x0102), 0x0003_0102, Action::Trap(0x0102)),
+        (Verdict::errno(0xfff), 0x0005_0fff, Action::Errno(0xfff)),
+        (Verdict::user_notif(0xffff), 0x7fc0_ffff, Action::UserNotif(0xffff)),
+        (Verdict::trace(7), 0x7ff0_0007, Action::Trace(7)),
+        (Verdict::LOG, 0x7ffc_0000, Action::Log),
+        (Verdict::ALLOW, 0x7fff_0000, Action::Allow),
+    ];
+
+    #[test]
+    fn values_are_those_of_the_kernel() {
+        for (verdict, value, action) in ACTIONS {
+            assert_eq!((verdict, verdict.action()), (Verdict(value), action));
+            assert_eq!(verdict.data(), value as u16);
+            assert_eq!(verdict.permits(), matches!(action, Action::Allow | Action::Log));
+        }
+        assert_eq!(Verdict(0x0001_0002).action(), Action::Unknown(0x0001_0002));
+        assert!(!Verdict(0x0001_0002).permits());
+    }
+
+    #[test]
+    fn precedence_is_that_of_the_action_and_the_newer_of_equals_is_kept() {
+        for (index, (higher, ..)) in ACTIONS.iter().enumerate() {
+            let other_data = Verdict(higher.0 ^ 0x00f0);
+            assert_eq!(higher.precedence(), other_data.precedence(), "{higher}");
+            assert_eq!(higher.or_higher_precedence(other_data), *higher);
+            for (lower, ..) in &ACTIONS[index + 1..] {
+                assert!(higher.precedence() > lower.precedence(), "{higher} {lower}");
+                assert_eq!(higher.or_higher_precedence(*lower), *higher);
+                assert_eq!(lower.or_higher_precedence(*higher), *higher);
+            }
+        }
+        let stack = [Verdict::LOG, Verdict::errno(38), Verdict::ALLOW, Verdict::errno(1)];
+        assert_eq!(Verdict::of_stack(stack), Verdict::errno(38));
+        assert_eq!(Verdict::of_stack([Verdict(0x7fff_0001)]), Verdict::ALLOW);
     }
 
     #[test]
@@ -232,7 +277,8 @@ mod tests {
             assert_eq!(errno_number(name), Some(*number));
             assert_eq!(errno_name(*number), Some(*name));
         }
-        assert_eq!(errno_number("EWOULDBLOCK"), Some(11));
-        assert_eq!(errno_number("ENOTHING"), None);
+        let aliases = ["EWOULDBLOCK", "EDEADLOCK", "ENOTSUP"].map(errno_number);
+        assert_eq!(aliases, [Some(11), Some(35), Some(95)]);
+        assert_eq!((errno_number("ENOTHING"), errno_name(0)), (None, None));
     }
 }

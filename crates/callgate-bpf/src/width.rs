@@ -21,3 +21,13 @@ impl Width {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Width;
+
+    #[test]
+    fn a_word_has_four_bytes() {
+        assert_eq!([Width::Byte, Width::Half, Width::Word].map(Width::bytes), [1, 2, 4]);
+    }
+}
