@@ -181,6 +181,8 @@ fn errors_have_positions() {
         ),
         ("add #08", "1:6: `08` is not a number (0x: hexadecimal, 0b: binary, a leading 0: octal)"),
         ("ret x", "1:5: `x` is not an action"),
+        ("ret (", "1:5: expected an operand of `ret`: #k, a, an action such as ALLOW, found `(`"),
+        ("(x) tax", "1:1: expected an instruction or a label, found `(`"),
         ("ret PERMIT", "1:5: `PERMIT` is not an action"),
         (
             "ret ERRNO(ENOTHING)",
@@ -207,6 +209,7 @@ fn errors_have_positions() {
             "L1: ret a\nja L1\nret a",
             "2:4: instruction 1 cannot jump to label `L1` at instruction 0",
         ),
+        ("L1: ja L1\nret a", "1:8: instruction 0 cannot jump to label `L1` at instruction 0"),
         ("L1: ret a\nL1: ret a", "2:1: label `L1` is already defined at instruction 0"),
         (
             "jeq #1, L1, +256\nL1: ret a",
@@ -215,6 +218,16 @@ fn errors_have_positions() {
         ("ld [4] $", "1:8: expected an instruction or a label, found `$`"),
     ] {
         assert_eq!(errors(text), [message], "{text}");
+    }
+}
+
+#[test]
+fn a_message_ends_with_its_advice() {
+    for (text, message) in [
+        ("ja no\nret a", "1:4: label `no` is not defined; write `LABEL:` before an instruction"),
+        ("ld [4", "1:6: expected `]` at the end of the line"),
+    ] {
+        assert_eq!(assemble(text).unwrap_err().to_string(), message);
     }
 }
 

@@ -343,3 +343,6 @@ fn constant(name: &str) -> Option<u32> {
         .or_else(|| arch().map(|arch| arch.token()))
         .or_else(|| errno_number(name).map(u32::from))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,92 @@
+//! Rows among the code of C, Rust and Go.
+
+use super::*;
+
+const ALLOW: RawInsn = RawInsn { code: 6, jt: 0, jf: 0, k: 0x7fff_0000 };
+
+fn errors(text: &str) -> Vec<String> {
+    match rows(text) {
+        Ok(insns) => panic!("{text}: {insns:?}"),
+        Err(error) => error.diagnostics().iter().map(ToString::to_string).collect(),
+    }
+}
+
+#[test]
+fn code_around_the_rows_is_ignored() {
+    for text in [
+        "{ BPF_RET | BPF_K, 0, 0, 0x7fff0000 }",
+        "var f = []unix.SockFilter{\n\tunix.SockFilter{Code: 6, K: 0x7fff0000},\n}",
+        "let p = Prog { rows: 1, more: 5 + g(2) }; [libc::sock_filter { code: 6, k: 0x7fff0000 }]",
+        "static F: [S; 1] = { libc::sock_filter { code: 6, k: 0x7fff0000 } };",
+        "struct s p = { .len = 1, .more = { 2, { 3 } }, .filter = f };\n{ 6, 0, 0, 0x7fff0000 }",
+    ] {
+        assert_eq!(rows(text), Ok(vec![ALLOW]), "{text}");
+    }
+}
+
+#[test]
+fn fields_are_sums_and_unions_of_numbers_and_constants() {
+    for (text, code, k) in [
+        ("BPF_STMT(BPF_RET + BPF_A, 5)", 0x16, 5),
+        ("BPF_STMT((BPF_RET) | BPF_A, ((5)))", 0x16, 5),
+        ("{ 6, 0, 0, 6 | 5 }", 6, 7),
+        ("{ 6, 0, 0, 6 + 5 }", 6, 11),
+        ("{ 6, 0, 0, (2 + (3)) }", 6, 5),
+        ("{ 0x1006, 0, 0, 0xffffffff }", 0x1006, u32::MAX),
+        ("{ .k = EPERM, .code = 6 }", 6, 1),
+    ] {
+        assert_eq!(rows(text), Ok(vec![RawInsn { code, jt: 0, jf: 0, k }]), "{text}");
+    }
+}
+
+/// `struct seccomp_data` in `include/uapi/linux/seccomp.h`.
+#[test]
+fn offsets_are_those_of_the_structure() {
+    for (field, offset) in [
+        ("nr", 0),
+        ("arch", 4),
+        ("instruction_pointer", 8),
+        ("args", 16),
+        ("args[0]", 16),
+        ("args[1]", 24),
+        ("args[5]", 56),
+    ] {
+        let text = format!("BPF_STMT(BPF_LD, offsetof(struct seccomp_data, {field}))");
+        assert_eq!(rows(&text).map(|rows| rows[0].k), Ok(offset), "{field}");
+    }
+    for (field, message) in [
+        ("pid", "1:48: expected nr, arch, instruction_pointer or args, found `pid`"),
+        ("args[6]", "1:53: expected the number of an argument, 0 to 5, found `6`"),
+        ("nr[0]", "1:50: expected `)`, found `[`"),
+    ] {
+        let text = format!("BPF_STMT(BPF_LD, offsetof(struct seccomp_data, {field}))");
+        assert_eq!(errors(&text), [message]);
+    }
+}
+
+#[test]
+fn errors_show_what_was_expected() {
+    let number =
+        "expected a number or a constant of the kernel (`BPF_…`, `SECCOMP_RET_…`, `AUDIT_ARCH_…`)";
+    for (text, message) in [
+        ("f = { x = 5 };", "1:9: expected an instruction, found `=`"),
+        ("f = { { 6, 0, 0, 0 },", "1:22: expected `}` before the end of the text"),
+        ("f = { .len = { 1 };", "1:20: expected `}` before the end of the text"),
+        ("{ (6, 0, 0, 0 }", "1:5: expected `)`, found `,`"),
+        ("{ 6, 0, 0, k },", &format!("1:12: {number}, found `k`")),
+        ("{ .code 6 },", &format!("1:3: {number}, found `.`")),
+        ("{ 0x10000, 0, 0, 0 }", "1:3: 65536 is too large for code; the limit is 65535"),
+    ] {
+        assert_eq!(errors(text), [message], "{text}");
+    }
+}
+
+#[test]
+fn after_an_error_the_next_row_is_read() {
+    let text = "BPF_STMT(a, 0),\nBPF_STMT(b, 0),\nBPF_JUMP(c, 0, 0, 0),\n{ 6, d, 0, 0 }";
+    let errors = errors(text);
+    assert_eq!(errors.len(), 4, "{errors:?}");
+    for (error, position) in errors.iter().zip(["1:10: ", "2:10: ", "3:10: ", "4:6: "]) {
+        assert!(error.starts_with(position), "{error}");
+    }
+}
