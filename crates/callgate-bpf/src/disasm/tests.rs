@@ -86,6 +86,36 @@ fn libseccomp() {
     );
 }
 
+/// As libseccomp's `tools/scmp_bpf_disasm.c` prints them.
+#[test]
+fn libseccomp_shows_the_operand_of_every_instruction() {
+    for (op, k, shown) in [
+        (Op::LdHalfInd, 14, "ldh $data[X + 14]"),
+        (Op::LdImm, 16, "ld  16"),
+        (Op::LdMem, 3, "ld  $temp[3]"),
+        (Op::LdLen, 0, "ld  len($data)"),
+        (Op::LdxMsh, 14, "ldx 4 * $data[14] & 0x0f"),
+        (Op::AddK, 16, "add 16"),
+        (Op::AddX, 0, "add 0"),
+        (Op::OrK, 16, "or  0x00000010"),
+        (Op::AndK, 16, "and 0x00000010"),
+        (Op::XorK, 16, "xor 16"),
+        (Op::Neg, 0, "neg 0"),
+        (Op::Ja, 0, "jmp 0002"),
+        (Op::JgtX, 0, "jgt 0    true:0002 false:0002"),
+        (Op::Tax, 0, "tax "),
+        (Op::Txa, 0, "txa "),
+        (Op::RetA, 0, "ret $acc"),
+    ] {
+        let store = Insn::new(Op::St, 3);
+        let insns = vec![store, Insn::new(op, k), Insn::new(Op::RetA, 0)];
+        let program = SocketProgram::new(insns).unwrap();
+        let text = disassemble_socket(&program, Dialect::Libseccomp);
+        let (_, after) = text.lines().nth(3).unwrap().split_once("   ").unwrap();
+        assert_eq!(after, shown, "{op:?}");
+    }
+}
+
 #[test]
 fn legacy() {
     let text = text(Dialect::Legacy);
@@ -150,6 +180,31 @@ fn comment(insns: &[Insn], line: usize, options: &ListingOptions) -> String {
     let text = disassemble(&program, Dialect::BpfAsm, options);
     let line = text.lines().nth(line).unwrap().to_owned();
     line.split_once("\t; ").map_or_else(String::new, |(_, comment)| comment.to_owned())
+}
+
+#[test]
+fn the_length_of_the_input_is_known() {
+    for op in [Op::LdLen, Op::LdxLen] {
+        let insns = [Insn::new(op, 0), Insn::new(Op::RetA, 0)];
+        assert_eq!(comment(&insns, 0, &ListingOptions::default()), "64");
+    }
+}
+
+#[test]
+fn syscall_numbers_are_decimal_and_other_large_constants_hexadecimal() {
+    let (nr, arch) = (Insn::new(Op::LdWordAbs, 0), Insn::new(Op::LdWordAbs, 4));
+    for (load, k, shown) in [
+        (arch, 9, "#9"),
+        (arch, 10, "#0xa"),
+        (nr, 10, "#10"),
+        (nr, 0x0fff_ffff, "#268435455"),
+        (nr, 0x1000_0000, "#0x10000000"),
+    ] {
+        let insns = vec![load, Insn::branch(Op::JeqK, k, 0, 0), Insn::new(Op::RetA, 0)];
+        let program = Program::new(insns).unwrap();
+        let text = disassemble(&program, Dialect::Annotated, &ListingOptions::default());
+        assert!(text.contains(&format!("jeq  {shown}, next, next\n")), "{text}");
+    }
 }
 
 #[test]
@@ -238,13 +293,19 @@ fn socket_filters_have_no_syscall_names() {
 "
     );
     let legacy = disassemble_socket(&program, Dialect::Legacy);
+    let bpf_asm = disassemble_socket(&program, Dialect::BpfAsm);
+    assert!(bpf_asm.contains("ldh [12]\n") && bpf_asm.contains("ld #mark\t; mark\n"), "{bpf_asm}");
+    let xor = vec![Insn::new(Op::LdWordAbs, 0xffff_f028), Insn::new(Op::RetA, 0)];
+    let c = disassemble_socket(&SocketProgram::new(xor).unwrap(), Dialect::C);
+    assert!(c.contains("BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0xfffff028), /* a ^ x */\n"), "{c}");
     assert!(legacy.contains("BPF_S_ANC_MARK") && legacy.contains("BPF_S_LDX_B_MSH"), "{legacy}");
 }
 
 #[test]
 fn dialects_have_names() {
     for &dialect in Dialect::ALL {
-        assert_eq!(dialect.name().parse(), Ok(dialect));
+        assert_eq!(dialect.to_string().parse(), Ok(dialect));
+        assert_eq!(dialect.to_string(), dialect.name());
     }
     let error = "intel".parse::<Dialect>().unwrap_err().to_string();
     assert!(error.contains("`intel`") && error.contains("libseccomp"), "{error}");
