@@ -206,27 +206,19 @@ impl Arch {
 
     /// The architecture of the compilation target, if it is known.
     pub fn native() -> Option<Arch> {
-        let big = cfg!(target_endian = "big");
-        let wide = cfg!(target_pointer_width = "64");
-        Some(match std::env::consts::ARCH {
-            "x86_64" if wide => Arch::X86_64,
-            "x86_64" => Arch::X32,
-            "x86" => Arch::X86,
-            "aarch64" => Arch::Aarch64,
-            "arm" => Arch::Arm,
-            "riscv64" => Arch::Riscv64,
-            "s390x" => Arch::S390x,
-            "powerpc64" if big => Arch::Ppc64,
-            "powerpc64" => Arch::Ppc64le,
-            "powerpc" => Arch::Ppc,
-            "loongarch64" => Arch::Loongarch64,
-            "mips" if big => Arch::Mips,
-            "mips" => Arch::Mipsel,
-            "mips64" if big => Arch::Mips64,
-            "mips64" => Arch::Mipsel64,
-            "m68k" => Arch::M68k,
-            _ => return None,
-        })
+        let is_64bit = cfg!(target_pointer_width = "64");
+        Arch::of_target(std::env::consts::ARCH, is_64bit, Endian::NATIVE)
+    }
+
+    /// The architecture of a target of Rust, by its `target_arch`, pointer width and byte order.
+    fn of_target(name: &str, is_64bit: bool, endian: Endian) -> Option<Arch> {
+        match (name, endian) {
+            ("x86_64", _) if !is_64bit => Some(Arch::X32),
+            ("powerpc64", Endian::Little) => Some(Arch::Ppc64le),
+            ("mips", Endian::Little) => Some(Arch::Mipsel),
+            ("mips64", Endian::Little) => Some(Arch::Mipsel64),
+            _ => Arch::from_name(name),
+        }
     }
 }
 
@@ -257,6 +249,57 @@ mod tests {
                 assert_eq!(seen.insert(*name, arch), None, "{name}");
                 assert_eq!(Arch::from_name(name), Some(*arch));
             }
+        }
+    }
+
+    #[test]
+    fn targets_of_rust_have_their_architecture() {
+        use Endian::{Big, Little};
+        for (name, is_64bit, endian, arch) in [
+            ("x86_64", true, Little, Some(Arch::X86_64)),
+            ("x86_64", false, Little, Some(Arch::X32)),
+            ("x86", false, Little, Some(Arch::X86)),
+            ("aarch64", true, Little, Some(Arch::Aarch64)),
+            ("arm", false, Little, Some(Arch::Arm)),
+            ("riscv64", true, Little, Some(Arch::Riscv64)),
+            ("s390x", true, Big, Some(Arch::S390x)),
+            ("powerpc64", true, Big, Some(Arch::Ppc64)),
+            ("powerpc64", true, Little, Some(Arch::Ppc64le)),
+            ("powerpc", false, Big, Some(Arch::Ppc)),
+            ("loongarch64", true, Little, Some(Arch::Loongarch64)),
+            ("mips", false, Big, Some(Arch::Mips)),
+            ("mips", false, Little, Some(Arch::Mipsel)),
+            ("mips64", true, Big, Some(Arch::Mips64)),
+            ("mips64", true, Little, Some(Arch::Mipsel64)),
+            ("m68k", false, Big, Some(Arch::M68k)),
+            ("wasm32", false, Little, None),
+            ("sparc64", true, Big, None),
+        ] {
+            assert_eq!(Arch::of_target(name, is_64bit, endian), arch, "{name} {endian:?}");
+        }
+        let known = Arch::from_name(std::env::consts::ARCH).is_some();
+        assert_eq!(Arch::native().is_some(), known);
+        assert!(Arch::native().is_none_or(|arch| arch.endian() == Endian::NATIVE));
+    }
+
+    #[test]
+    fn oci_names_are_the_names_in_capitals() {
+        for arch in Arch::ALL {
+            assert_eq!(arch.oci_name(), format!("SCMP_ARCH_{}", arch.name().to_uppercase()));
+        }
+    }
+
+    /// `ENOSYS` in `arch/mips/include/uapi/asm/errno.h`, `arch/parisc/include/uapi/asm/errno.h` and
+    /// `include/uapi/asm-generic/errno.h`.
+    #[test]
+    fn mips_and_parisc_have_their_own_enosys() {
+        for arch in Arch::ALL {
+            let enosys = match arch.name() {
+                name if name.starts_with("mips") => 89,
+                name if name.starts_with("parisc") => 251,
+                _ => 38,
+            };
+            assert_eq!(arch.enosys(), enosys, "{arch}");
         }
     }
 

@@ -215,7 +215,10 @@ mod tests {
         assert!(text(Arch::Arm, "pread64", "pos").contains("two arguments"));
         assert!(Arch::Arm.argument("pread64", "count").is_ok());
         assert!(Arch::X32.argument("pread64", "pos").is_ok());
+        assert!(text(Arch::X86, "select", "n").contains("use _newselect instead"));
+        assert_eq!(Arch::S390.argument("select", "n").unwrap().index, 0);
         assert_eq!(Arch::S390x.argument("clone", "clone_flags").unwrap().index, 1);
+        assert_eq!(Arch::S390x.argument("clone", "newsp").unwrap().index, 0);
         assert_eq!(Arch::Aarch64.argument("clone", "clone_flags").unwrap().index, 0);
         assert!(text(Arch::Aarch64, "clone", "tls").contains("by number"));
         assert_eq!(Arch::X86_64.argument("clone", "tls").unwrap().index, 4);

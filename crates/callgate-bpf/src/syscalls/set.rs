@@ -68,6 +68,7 @@ mod tests {
         for nr in 0..10 {
             assert_eq!(set.contains(nr), [1, 2, 3, 5, 6, 7].contains(&nr), "{nr}");
         }
-        assert!(SyscallSet::range(2, 1).is_empty());
+        assert_eq!(SyscallSet::one(7).ranges(), [(7, 7)]);
+        assert!(SyscallSet::range(2, 1).is_empty() && !set.is_empty());
     }
 }

@@ -18,6 +18,23 @@ fn names_are_sorted_and_facts_are_in_their_order() {
 }
 
 #[test]
+fn each_slot_has_one_number() {
+    for number in 0..SLOTS as u32 {
+        assert_eq!(slot(number_of_slot(number)), Some(number as usize));
+    }
+    assert_eq!((slot(639), slot(0xf0000)), (Some(639), Some(640)));
+    for number in [640, 0xf0000 - 1, 0xf0010, u32::MAX] {
+        assert_eq!(slot(number), None, "{number:#x}");
+    }
+}
+
+#[test]
+fn names_are_equal_or_near() {
+    assert_eq!((known_name("read"), nearest_name("raed")), (Some("read"), Some("read")));
+    assert_eq!((known_name("raed"), nearest_name("frobnicate")), (None, None));
+}
+
+#[test]
 fn each_name_is_found_in_its_row_and_no_other_is() {
     for (row, (name, _)) in NUMBERS.iter().enumerate() {
         assert_eq!(row_of_name(name), Some(row), "{name}");
@@ -164,6 +181,7 @@ fn multiplexers_are_used_where_the_architecture_has_them() {
         (Arch::Parisc64, false, false),
         (Arch::Sh, true, true),
     ] {
+        assert_eq!(arch.has_multiplexers(), socketcall, "{arch}");
         assert_eq!(arch.multiplexed("connect").is_some(), socketcall, "{arch}");
         assert_eq!(arch.multiplexed("msgsnd").is_some(), ipc, "{arch}");
     }
