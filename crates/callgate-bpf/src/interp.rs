@@ -92,17 +92,16 @@ pub(super) fn execute<I: Input>(
     mut visit: impl FnMut(Step),
 ) -> (u32, usize) {
     let mut machine = Machine { a: 0, x: 0, index: 0, scratch: [0; SCRATCH_WORDS] };
-    let mut executed = 0;
-    // A checked program only jumps forward and ends with a return, so the loop ends there. The value
-    // after the loop would kill, never allow.
-    while let Some(&insn) = insns.get(machine.index) {
+    // A checked program only jumps forward, so that it executes each instruction at most once, and ends
+    // with a return. The value after the loop would kill, never allow.
+    for executed in 1..=insns.len() {
+        let Some(&insn) = insns.get(machine.index) else { break };
         visit(Step { index: machine.index, insn, a: machine.a, x: machine.x });
-        executed += 1;
         if let ControlFlow::Break(value) = machine.step(insn, input) {
             return (value, executed);
         }
     }
-    (Verdict::KILL_THREAD.0, executed)
+    (Verdict::KILL_THREAD.0, insns.len())
 }
 
 /// The registers, and the index of the next instruction.

@@ -111,18 +111,17 @@ impl<'a> Lexer<'a> {
 
     fn skip_blanks_and_comments(&mut self) {
         loop {
-            let blanks = self.span(|c| c.is_whitespace() && c != '\n');
-            self.advance(blanks);
             let to_line_end = self.rest.starts_with("//")
                 || (self.line_is_empty && self.rest.starts_with('#'))
                 || (self.flavour == Flavour::Assembly && self.rest.starts_with(';'));
-            if to_line_end {
-                let length = self.span(|c| c != '\n');
-                self.advance(length);
+            let length = if to_line_end {
+                self.span(|c| c != '\n')
             } else if self.rest.starts_with("/*") {
-                let length = self.rest.find("*/").map_or(self.rest.len(), |end| end + 2);
-                self.advance(length);
-            } else if blanks == 0 {
+                self.rest.find("*/").map_or(self.rest.len(), |end| end + 2)
+            } else {
+                self.span(|c| c.is_whitespace() && c != '\n')
+            };
+            if self.advance(length).is_empty() {
                 return;
             }
         }
