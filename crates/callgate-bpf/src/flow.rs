@@ -169,8 +169,6 @@ mod tests {
         let arch = [ARCH, jeq(7, 0, 1), RET, RET];
         assert_eq!(before(2, &arch).arch, ArchKnown::Token(7));
         assert_eq!(before(3, &arch).arch, ArchKnown::Other);
-        let again = [ARCH, jeq(7, 0, 1), jeq(9, 0, 1), RET, RET];
-        assert_eq!(before(2, &again).arch, ArchKnown::Token(7));
         let number = [NR, jeq(59, 0, 1), RET, RET];
         assert_eq!((before(2, &number).nr, before(3, &number).nr), (Some(59), None));
         let at_least = [NR, Insn::branch(Op::JgeK, 59, 0, 1), RET, RET];
