@@ -41,6 +41,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("callgate-testing", &["callgate-bpf", "callgate-proof", "callgate-formats"]),
+    ("callgate-seccomp", &["callgate"]),
     ("callgate-smt", &["callgate-bpf", "callgate-proof"]),
     ("callgate-profile-fuzz", &["callgate"]),
     ("callgate-fuzz-targets", &["callgate", "callgate-vm"]),
