@@ -7,6 +7,7 @@ mod containers;
 pub mod files;
 mod hostile;
 mod kernels;
+mod libseccomp_rules;
 mod machine;
 mod recording;
 mod refusals;

@@ -1,7 +1,7 @@
 //! The list of tasks.
 
 use crate::task::Task;
-use crate::{compare, containers, hostile, kernels, recording, refusals, smt};
+use crate::{compare, containers, hostile, kernels, libseccomp_rules, recording, refusals, smt};
 
 /// The evaluation tasks.
 pub const TASKS: &[Task] = &[
@@ -28,6 +28,12 @@ pub const TASKS: &[Task] = &[
         summary: "compare verdicts and costs of filters under emulated kernels",
         help: kernels::HELP,
         run: kernels::run_task,
+    },
+    Task {
+        name: "libseccomp-rules",
+        summary: "compare random rules of a libseccomp.so.2 with an independent evaluator",
+        help: libseccomp_rules::HELP,
+        run: libseccomp_rules::run,
     },
     Task {
         name: "recording",

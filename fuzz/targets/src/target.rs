@@ -1,6 +1,6 @@
 //! The list of targets.
 
-use crate::{policies, programs, readers};
+use crate::{c_library, policies, programs, readers};
 
 /// A fuzz target.
 #[derive(Clone, Copy)]
@@ -23,6 +23,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "optimize", run: programs::optimize },
     Target { name: "engines", run: programs::engines },
     Target { name: "round_trip", run: programs::round_trip },
+    Target { name: "c_library", run: c_library::c_library },
 ];
 
 /// Runs the target of this name.

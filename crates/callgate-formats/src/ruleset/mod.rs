@@ -22,7 +22,7 @@
 //! with another verdict, a condition that is a prefix of an earlier one with another verdict, and some pairs that
 //! only share a comparison: `a0 > 5 && a1 == 0` and then `a0 > 9` share the comparison of the high word of
 //! argument 0. It can also reject rules for a syscall that the architecture does not have.
-//! [`RuleSet::contradictions`] returns the part that does not depend on libseccomp: the same condition with two
+//! [`IncrementalRules`] rejects them one at a time, as they are added. [`RuleSet::contradictions`] returns the part that does not depend on libseccomp: the same condition with two
 //! verdicts.
 //!
 //! libseccomp's programs do not always do what its rules say: up to 2.6.1, nodes that rules with ordered comparisons
@@ -33,11 +33,14 @@
 //! them.
 
 mod comparison;
+mod incremental;
 mod libseccomp;
 mod order;
 mod rule_set;
 
 pub use comparison::{Comparison, Op};
+pub use incremental::{IncrementalRules, Refused, SyscallTree};
+pub use libseccomp::{ChainEnd, ChainNode, ChainOp};
 pub use rule_set::{
     Conflict, LibseccompVersion, Overridden, Refusals, RuleSet, UnknownSyscall, sections,
 };

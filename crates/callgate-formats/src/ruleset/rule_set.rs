@@ -37,16 +37,18 @@ pub struct RuleSet<O> {
 
 /// The syscall that a rule is for. libseccomp also keeps rules for syscalls that the architecture does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Target {
+pub(super) enum Target {
     Number(u32),
     Missing(&'static str),
+    /// A negative number, which libseccomp assigns to syscalls that an architecture does not have.
+    Pseudo(i32),
 }
 
 /// A rule of one syscall.
 #[derive(Clone, Copy, Debug)]
-struct AddedRule<O> {
-    condition: usize,
-    verdict: Verdict,
+pub(super) struct AddedRule<O> {
+    pub(super) condition: usize,
+    pub(super) verdict: Verdict,
     origin: O,
 }
 
@@ -224,7 +226,13 @@ impl<O: Copy> RuleSet<O> {
         through.map(|(nr, _)| nr).filter(|_| !comparisons.is_empty())
     }
 
-    fn add_to(&mut self, syscall: Target, comparisons: &[Comparison], verdict: Verdict, origin: O) {
+    pub(super) fn add_to(
+        &mut self,
+        syscall: Target,
+        comparisons: &[Comparison],
+        verdict: Verdict,
+        origin: O,
+    ) {
         let tests = Conjunction::new(comparisons, self.arch.is_64bit());
         if tests.is_empty() {
             self.always.insert(syscall);
@@ -274,7 +282,7 @@ impl<O: Copy> RuleSet<O> {
             }
             let nr = match syscall {
                 Target::Number(nr) => Some(*nr),
-                Target::Missing(_) => None,
+                Target::Missing(_) | Target::Pseudo(_) => None,
             };
             let share = *steps / 2;
             let mut left = StepBudget(share);
@@ -323,8 +331,41 @@ impl<O: Copy> RuleSet<O> {
     fn numbers(&self) -> impl Iterator<Item = (u32, &[AddedRule<O>])> {
         self.syscalls.iter().filter_map(|(syscall, rules)| match syscall {
             Target::Number(nr) => Some((*nr, rules.as_slice())),
-            Target::Missing(_) => None,
+            Target::Missing(_) | Target::Pseudo(_) => None,
         })
+    }
+
+    /// The rules of one syscall, in the order in which they were added.
+    pub(super) fn rules_of(&self, syscall: Target) -> &[AddedRule<O>] {
+        self.syscalls.get(&syscall).map_or(&[], Vec::as_slice)
+    }
+
+    /// The syscalls that have rules.
+    pub(super) fn targets(&self) -> impl Iterator<Item = Target> {
+        self.syscalls.keys().copied()
+    }
+
+    /// Whether an unconditional rule decides this syscall.
+    pub(super) fn is_always(&self, syscall: Target) -> bool {
+        self.always.contains(&syscall)
+    }
+
+    /// The comparisons of a condition.
+    pub(super) fn comparisons(&self, condition: usize) -> &[Comparison] {
+        self.conditions.get(condition).map_or(&[], Conjunction::comparisons)
+    }
+
+    /// Removes the rule of a syscall that was added last.
+    pub(super) fn remove_last(&mut self, syscall: Target) {
+        let Some(rules) = self.syscalls.get_mut(&syscall) else { return };
+        rules.pop();
+        if rules.is_empty() {
+            self.syscalls.remove(&syscall);
+        }
+        let is_always = self.rules_of(syscall).iter().any(|rule| self.is_unconditional_rule(rule));
+        if !is_always {
+            self.always.remove(&syscall);
+        }
     }
 
     fn is_unconditional_rule(&self, rule: &AddedRule<O>) -> bool {
@@ -456,7 +497,11 @@ const ARGS: usize = 6;
 ///
 /// x86_64 and x32 share theirs. With only one of the two, the numbers of the other get `bad_arch`;
 /// 0xffff_ffff, which a tracer sets to skip a syscall, counts as a number of either.
-pub fn sections<O: Copy>(sets: &[RuleSet<O>], default: Verdict, bad_arch: Verdict) -> Vec<Section> {
+pub fn sections<'s, O: Copy + 's>(
+    sets: impl IntoIterator<Item = &'s RuleSet<O>>,
+    default: Verdict,
+    bad_arch: Verdict,
+) -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
     for set in sets {
         match sections.iter_mut().find(|section| section.token() == set.arch.token()) {

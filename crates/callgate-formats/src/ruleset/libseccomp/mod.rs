@@ -14,10 +14,12 @@
 
 mod add;
 mod chain;
+mod chain_tree;
 mod insert;
 mod node;
 mod prune;
 mod remove;
 mod tree;
 
+pub use chain_tree::{ChainEnd, ChainNode, ChainOp};
 pub(super) use tree::{InsertError, StepBudget, Tree};

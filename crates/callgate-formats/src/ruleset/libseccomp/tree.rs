@@ -24,7 +24,7 @@ impl StepBudget {
 }
 
 /// The rules of one syscall on one architecture.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::ruleset) struct Tree {
     pub(super) nodes: Vec<Node>,
     pub(super) root: Option<Id>,

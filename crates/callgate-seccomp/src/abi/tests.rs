@@ -1,0 +1,161 @@
+//! Tests of the functions as a C program calls them.
+
+use std::ptr::{null, null_mut};
+
+use libc::c_int;
+
+use super::*;
+
+const ALLOW: u32 = 0x7fff_0000;
+const ERRNO: u32 = 0x0005_0001;
+
+/// A context that is released at the end.
+struct Context(Handle);
+
+impl Context {
+    fn new(default: u32) -> Context {
+        let handle = seccomp_init(default);
+        assert!(!handle.is_null());
+        Context(handle)
+    }
+
+    fn rule(&self, action: u32, nr: c_int, args: &[ArgCmp]) -> c_int {
+        let count = args.len().try_into().unwrap();
+        // SAFETY: the array has this length.
+        unsafe { seccomp_rule_add_array(self.0, action, nr, count, args.as_ptr()) }
+    }
+
+    fn size(&self) -> usize {
+        let mut len = 0;
+        // SAFETY: there is no buffer.
+        assert_eq!(unsafe { seccomp_export_bpf_mem(self.0, null_mut(), &raw mut len) }, 0);
+        len
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        seccomp_release(self.0);
+    }
+}
+
+#[test]
+fn invalid_contexts_are_refused() {
+    let released = seccomp_init(ALLOW);
+    seccomp_release(released);
+    seccomp_release(released);
+    for handle in [null_mut(), released, 0x1234_usize as Handle] {
+        assert_eq!(seccomp_load(handle), -libc::EINVAL);
+        assert_eq!(seccomp_precompute(handle), -libc::EINVAL);
+        assert_eq!(seccomp_arch_add(handle, 0), -libc::EINVAL);
+        assert_eq!(seccomp_attr_set(handle, 3, 0), -libc::EINVAL);
+        assert_eq!(seccomp_export_pfc(handle, 1), -libc::EINVAL);
+        assert_eq!(seccomp_transaction_start(handle), -libc::EINVAL);
+        assert_eq!(seccomp_merge(handle, handle), -libc::EINVAL);
+        seccomp_transaction_reject(handle);
+        seccomp_release(handle);
+        // SAFETY: there are no comparisons.
+        assert_eq!(unsafe { seccomp_rule_add_array(handle, ERRNO, 1, 0, null()) }, -libc::EINVAL);
+    }
+    assert!(seccomp_init(7).is_null());
+}
+
+#[test]
+fn invalid_rules_are_refused() {
+    let context = Context::new(ALLOW);
+    let eq = |arg| ArgCmp::new(arg, 4, 1, 0);
+    let seven: Vec<ArgCmp> = (0..7).map(eq).collect();
+    assert_eq!(context.rule(ERRNO, 1, &seven), -libc::EINVAL);
+    assert_eq!(context.rule(ERRNO, 1, &[eq(6)]), -libc::EINVAL);
+    assert_eq!(context.rule(ERRNO, 1, &[eq(0), eq(0)]), -libc::EINVAL);
+    assert_eq!(context.rule(ERRNO, 1, &[ArgCmp::new(0, 8, 0, 0)]), -libc::EINVAL);
+    assert_eq!(context.rule(ERRNO, 1, &[ArgCmp::new(0, 0, 0, 0)]), -libc::EINVAL);
+    assert_eq!(context.rule(ERRNO, -1, &[]), -libc::EINVAL);
+    assert_eq!(context.rule(ERRNO, -99, &[]), -libc::EINVAL);
+    assert_eq!(context.rule(ALLOW, 1, &[]), -libc::EACCES);
+    assert_eq!(context.rule(7, 1, &[]), -libc::EINVAL);
+    // SAFETY: a null pointer is refused.
+    let result = unsafe { seccomp_rule_add_array(context.0, ERRNO, 1, 1, null()) };
+    assert_eq!(result, -libc::EINVAL);
+    assert_eq!(context.rule(ERRNO, 1, &[eq(0), eq(5)]), 0);
+}
+
+#[test]
+fn a_program_is_exported_to_memory() {
+    let context = Context::new(ERRNO);
+    assert_eq!(context.rule(ALLOW, 1, &[]), 0);
+    let size = context.size();
+    let mut buffer = vec![0_u8; size];
+    let mut short = size - 1;
+    let buffer_start = buffer.as_mut_ptr().cast();
+    // SAFETY: the buffer is longer than that.
+    let result = unsafe { seccomp_export_bpf_mem(context.0, buffer_start, &raw mut short) };
+    assert_eq!((result, short), (-libc::ERANGE, size));
+    // SAFETY: the buffer has this length.
+    assert_eq!(unsafe { seccomp_export_bpf_mem(context.0, buffer_start, &raw mut short) }, 0);
+    assert_ne!(buffer, vec![0_u8; size]);
+    // SAFETY: null pointers are refused.
+    let result = unsafe { seccomp_export_bpf_mem(context.0, null_mut(), null_mut()) };
+    assert_eq!(result, -libc::EINVAL);
+}
+
+#[test]
+fn a_closed_descriptor_is_an_error_of_the_kernel() {
+    let context = Context::new(ERRNO);
+    assert_eq!(seccomp_export_bpf(context.0, -1), -libc::ECANCELED);
+    assert_eq!(seccomp_attr_set(context.0, 9, 1), 0);
+    assert_eq!(seccomp_export_bpf(context.0, -1), -libc::EBADF);
+    assert_eq!(seccomp_export_pfc(context.0, -1), -libc::EBADF);
+}
+
+#[test]
+fn attributes_are_read_back() {
+    let context = Context::new(ERRNO);
+    for (attribute, default, value, result) in [
+        (0, None, 0, -libc::EINVAL),
+        (1, Some(ERRNO), ALLOW, -libc::EACCES),
+        (2, Some(0), ALLOW, 0),
+        (2, Some(ALLOW), 7, -libc::EINVAL),
+        (3, Some(1), 0, 0),
+        (5, Some(0), 5, 0),
+        (8, Some(1), 2, 0),
+        (8, Some(2), 0, -libc::EOPNOTSUPP),
+        (9, Some(0), 1, 0),
+        (10, Some(0), 1, 0),
+        (11, None, 0, -libc::EINVAL),
+    ] {
+        let mut read = 77;
+        // SAFETY: the pointer is valid.
+        let found = unsafe { seccomp_attr_get(context.0, attribute, &raw mut read) };
+        assert_eq!((found == 0).then_some(read), default, "{attribute}");
+        assert_eq!(seccomp_attr_set(context.0, attribute, value), result, "{attribute}");
+    }
+}
+
+#[test]
+fn a_context_without_architecture_is_invalid_until_it_gets_one() {
+    let context = Context::new(ERRNO);
+    assert_eq!(seccomp_arch_remove(context.0, 0), 0);
+    assert_eq!(seccomp_arch_remove(context.0, 0), -libc::EEXIST);
+    assert_eq!(context.rule(ALLOW, 1, &[]), -libc::EINVAL);
+    assert_eq!(seccomp_arch_add(context.0, 7), -libc::EINVAL);
+    // MIPS and s390x have one byte order, x86 another.
+    assert_eq!(seccomp_arch_add(context.0, 0x8000_0016), 0);
+    assert_eq!(seccomp_arch_add(context.0, 0x4000_0003), -libc::EDOM);
+    assert_eq!(seccomp_arch_add(context.0, 0x8000_0016), -libc::EEXIST);
+    assert_eq!(seccomp_arch_exist(context.0, 0x8000_0016), 0);
+    assert_eq!(seccomp_arch_exist(context.0, 0), -libc::EEXIST);
+}
+
+#[test]
+fn exact_rules_need_one_architecture() {
+    let context = Context::new(ERRNO);
+    let add = || {
+        // SAFETY: there are no comparisons.
+        unsafe { seccomp_rule_add_exact_array(context.0, ALLOW, 1, 0, null()) }
+    };
+    assert_eq!(add(), 0);
+    let other = if cfg!(target_arch = "x86_64") { 0x4000_0003 } else { 0xc000_00f3 };
+    assert_eq!(seccomp_arch_add(context.0, other), 0);
+    assert_eq!(add(), -libc::EOPNOTSUPP);
+}

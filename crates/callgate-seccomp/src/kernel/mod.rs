@@ -1,0 +1,6 @@
+//! What the kernel supports, loading of filters, and notifications.
+
+pub(crate) mod load;
+pub(crate) mod notify;
+pub(crate) mod support;
+mod sys;

@@ -1,0 +1,117 @@
+//! Tests of the readable form.
+
+use callgate::formats::ruleset::{Comparison, Op};
+use callgate::{Arch, Verdict};
+
+use super::text;
+use crate::context::{Attribute, Context, NewRule};
+use crate::kernel::support::SUPPORT;
+
+fn context(arch: Arch) -> Context {
+    let mut context = Context::new(Verdict::ALLOW, &SUPPORT).unwrap();
+    let native = Arch::native().unwrap();
+    if arch != native {
+        context.remove_arch(native).unwrap();
+        context.add_arch(arch).unwrap();
+    }
+    context
+}
+
+fn add(context: &mut Context, verdict: Verdict, name: &str, tests: &[(u8, Op, u64)]) {
+    let nr = Arch::native().unwrap().number(name).unwrap() as i32;
+    let tests = tests.iter().map(|(arg, op, value)| Comparison::new(*arg, *op, *value).unwrap());
+    let rule = NewRule { verdict, nr, comparisons: tests.collect(), is_exact: false };
+    context.add_rule(&rule).unwrap();
+}
+
+/// The lines without those that all texts have.
+fn body(context: &Context) -> Vec<String> {
+    let text = text(context);
+    let lines = text.lines().skip(5).take_while(|line| !line.contains("# default action"));
+    lines.map(str::to_owned).collect()
+}
+
+#[test]
+fn comparisons_are_those_of_words() {
+    let mut context = context(Arch::Aarch64);
+    add(
+        &mut context,
+        Verdict::errno(5),
+        "write",
+        &[(0, Op::Gt, 1 << 32 | 7), (1, Op::MaskedEq(6), 2)],
+    );
+    assert_eq!(
+        body(&context),
+        [
+            "  # filter for syscall \"write\" (64) [priority: 65530]",
+            "  if ($syscall == 64)",
+            "    if ($a0.hi32 > 1)",
+            "      if ($a1.hi32 & 0x00000000 == 0)",
+            "        if ($a1.lo32 & 0x00000006 == 2)",
+            "          action ERRNO(5);",
+            "    else",
+            "      if ($a0.hi32 == 1)",
+            "        if ($a0.lo32 > 7)",
+            "          if ($a1.hi32 & 0x00000000 == 0)",
+            "            if ($a1.lo32 & 0x00000006 == 2)",
+            "              action ERRNO(5);",
+        ]
+    );
+}
+
+#[test]
+fn syscalls_are_in_order_of_priority() {
+    let mut context = context(Arch::X86);
+    add(&mut context, Verdict::LOG, "getpid", &[]);
+    add(&mut context, Verdict::trace(3), "close", &[(0, Op::Lt, 9)]);
+    add(&mut context, Verdict::KILL_PROCESS, "brk", &[]);
+    let nr = Arch::native().unwrap().number("close").unwrap() as i32;
+    context.prioritize(nr, 1).unwrap();
+    assert_eq!(
+        body(&context),
+        [
+            "  # filter for syscall \"close\" (6) [priority: 131070]",
+            "  if ($syscall == 6)",
+            "    if ($a0 >= 9)",
+            "    else",
+            "      action TRACE(3);",
+            "  # filter for syscall \"brk\" (45) [priority: 65535]",
+            "  if ($syscall == 45)",
+            "    action KILL_PROCESS;",
+            "  # filter for syscall \"getpid\" (20) [priority: 65535]",
+            "  if ($syscall == 20)",
+            "    action LOG;",
+        ]
+    );
+}
+
+#[test]
+fn a_search_tree_has_leaves_of_four_syscalls() {
+    let mut context = context(Arch::X86_64);
+    for name in ["read", "write", "open", "close", "stat", "fstat", "lstat", "poll", "lseek"] {
+        add(&mut context, Verdict::LOG, name, &[]);
+    }
+    context.set(Attribute::Optimize, 2, &SUPPORT).unwrap();
+    let branches: Vec<String> = body(&context)
+        .into_iter()
+        .filter(|line| !line.contains("filter for") && !line.contains("action"))
+        .collect();
+    assert_eq!(
+        branches,
+        [
+            "  if ($syscall > 0)",
+            "    if ($syscall > 4)",
+            "      if ($syscall == 8)",
+            "      if ($syscall == 7)",
+            "      if ($syscall == 6)",
+            "      if ($syscall == 5)",
+            "    else # ($syscall <= 4)",
+            "      if ($syscall == 4)",
+            "      if ($syscall == 3)",
+            "      if ($syscall == 2)",
+            "      if ($syscall == 1)",
+            "  else # ($syscall <= 0)",
+            "    if ($syscall == 0)",
+        ]
+    );
+}
