@@ -1,6 +1,7 @@
 //! Development tasks: `cargo xtask help`. The evaluations are in the package `callgate-eval`; the generator of the
 //! syscall tables is here.
 
+mod seccomp_names;
 mod structure;
 mod syscalls;
 
@@ -9,6 +10,12 @@ use std::process::ExitCode;
 use callgate_eval::Task;
 
 const OWN: &[Task] = &[
+    Task {
+        name: "seccomp-names",
+        summary: "generate the C header with the numbers of syscalls, or check that it is current",
+        help: seccomp_names::HELP,
+        run: seccomp_names::run,
+    },
     Task {
         name: "structure",
         summary: "check files and their imports, dependencies between packages, paths in documents",
@@ -33,7 +40,7 @@ fn tasks() -> Vec<&'static Task> {
 fn usage() -> String {
     let mut text = String::from("usage: cargo xtask TASK [OPTION]...\n\ntasks:\n");
     for task in tasks() {
-        text += &format!("  {:<12}{}\n", task.name, task.summary);
+        text += &format!("  {:<18}{}\n", task.name, task.summary);
     }
     text + "\n`cargo xtask TASK --help` describes a task.\n"
 }

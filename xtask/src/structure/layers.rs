@@ -59,7 +59,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "callgate-vm",
         ],
     ),
-    ("xtask", &["callgate", "callgate-eval"]),
+    ("xtask", &["callgate", "callgate-eval", "callgate-seccomp"]),
 ];
 
 /// The directories of all packages.
