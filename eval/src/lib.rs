@@ -8,6 +8,7 @@ pub mod files;
 mod hostile;
 mod kernels;
 mod libseccomp_rules;
+mod libseccomp_speed;
 mod machine;
 mod recording;
 mod refusals;

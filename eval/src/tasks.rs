@@ -1,7 +1,10 @@
 //! The list of tasks.
 
 use crate::task::Task;
-use crate::{compare, containers, hostile, kernels, libseccomp_rules, recording, refusals, smt};
+use crate::{
+    compare, containers, hostile, kernels, libseccomp_rules, libseccomp_speed, recording, refusals,
+    smt,
+};
 
 /// The evaluation tasks.
 pub const TASKS: &[Task] = &[
@@ -34,6 +37,12 @@ pub const TASKS: &[Task] = &[
         summary: "compare random rules of a libseccomp.so.2 with an independent evaluator",
         help: libseccomp_rules::HELP,
         run: libseccomp_rules::run,
+    },
+    Task {
+        name: "libseccomp-speed",
+        summary: "measure how long libraries libseccomp.so.2 take for the same rules",
+        help: libseccomp_speed::HELP,
+        run: libseccomp_speed::run,
     },
     Task {
         name: "recording",

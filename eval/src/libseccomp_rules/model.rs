@@ -202,18 +202,21 @@ fn build(machine: Machine, rules: &[(Vec<Comparison>, u32)]) -> (RuleSet, Option
 /// The syscalls of a machine for which a rule becomes rules, with their comparisons.
 fn parts(machine: Machine, rule: &Rule) -> Vec<(Key, Vec<Comparison>)> {
     let mut parts = Vec::new();
+    // Bits of a value outside its mask are ignored.
+    let masked = |test: &Comparison| Comparison { datum: test.datum & test.mask, ..*test };
+    let given: Vec<Comparison> = rule.comparisons.iter().map(masked).collect();
     let through = machine.multiplexed(rule.name);
     if let Some(call) = through {
         let selects = Comparison { arg: 0, op: Op::Eq, mask: u64::MAX, datum: call.call };
-        let others = rule.comparisons.iter().filter(|test| test.arg != 0);
+        let others = given.iter().filter(|test| test.arg != 0);
         let comparisons = std::iter::once(&selects).chain(others).copied().collect();
         parts.push((Key::Number(call.number), comparisons));
     }
     let has_multiplexers = machine.multiplexed("socket").is_some();
     match machine.number(rule.name) {
-        Some(nr) => parts.push((Key::Number(nr), rule.comparisons.clone())),
+        Some(nr) => parts.push((Key::Number(nr), given)),
         None if through.is_some() || !has_multiplexers => {
-            parts.push((Key::Missing(rule.name), rule.comparisons.clone()));
+            parts.push((Key::Missing(rule.name), given));
         }
         None => {}
     }

@@ -39,7 +39,7 @@ struct Tally {
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let (mut sets, mut seed) = (100_000_u64, 1_u64);
-    let mut library: PathBuf = workspace()?.join("target/release/libseccomp.so");
+    let mut library: PathBuf = workspace().join("target/release/libseccomp.so");
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         let value = words.next().ok_or_else(|| format!("{word} lacks a value\n\n{HELP}"))?;
