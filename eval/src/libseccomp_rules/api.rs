@@ -57,7 +57,7 @@ impl Api {
                     return Err(format!("{}: no function seccomp_{}", path.display(), $name));
                 }
                 // SAFETY: the function has this type (seccomp.h of libseccomp).
-                unsafe { std::mem::transmute(address) }
+                unsafe { std::mem::transmute_copy(&address) }
             }};
         }
         Ok(Api {

@@ -102,10 +102,11 @@ impl Model {
     }
 
     pub(super) fn reject(&mut self) {
-        if self.is_valid() {
-            if let Some(filters) = self.snapshots.pop() {
-                self.filters = filters;
-            }
+        if !self.is_valid() {
+            return;
+        }
+        if let Some(filters) = self.snapshots.pop() {
+            self.filters = filters;
         }
     }
 

@@ -146,7 +146,8 @@ impl Maker<'_> {
             5 => Step::Priority(self.rng.pick(&NAMES), self.rng.bits() as u8),
             6 => Step::Optimize(self.rng.below(4) as u32),
             7 => {
-                let machine = self.rng.pick(&self.rng.clone().pick(&FAMILIES));
+                let family = self.rng.pick(&FAMILIES);
+                let machine = self.rng.pick(family);
                 let rules = (0..self.rng.below(4)).map(|_| self.rule()).collect();
                 Step::Merge(machine, rules)
             }

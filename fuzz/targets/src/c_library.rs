@@ -44,7 +44,9 @@ pub fn c_library(bytes: &[u8]) {
         let code = call(context, &mut contexts, &mut bytes);
         assert!(code >= 0 || CODES.contains(&-code), "undocumented code {code}");
     }
-    contexts.into_iter().for_each(seccomp_release);
+    for context in contexts {
+        seccomp_release(context);
+    }
 }
 
 fn call(context: Handle, contexts: &mut Vec<Handle>, bytes: &mut Bytes<'_>) -> i32 {
