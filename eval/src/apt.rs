@@ -1,5 +1,5 @@
-//! Downloads Debian packages of any suite and architecture with a private apt configuration. Packages are
-//! unpacked, not installed, so the system does not change.
+//! Downloads Debian packages of any suite and architecture, and source packages, with a private apt configuration.
+//! Packages are unpacked, not installed, so the system does not change.
 //!
 //! apt's lists, caches and configuration are in one directory. The mirror and its keyring are those of this
 //! system.
@@ -21,11 +21,20 @@ impl Apt {
     /// Creates a configuration below `directory` with the current lists of a suite; `None` is the architecture of
     /// this system.
     pub fn new(directory: &Path, suite: &str, arch: Option<&str>) -> Result<Apt> {
+        Apt::with(directory, arch, &source("deb", "Packages", suite, arch)?)
+    }
+
+    /// Creates a configuration below `directory` with the current list of the source packages of a suite.
+    pub fn sources(directory: &Path, suite: &str) -> Result<Apt> {
+        Apt::with(directory, None, &source("deb-src", "Sources", suite, None)?)
+    }
+
+    fn with(directory: &Path, arch: Option<&str>, source: &str) -> Result<Apt> {
         make(&directory.join("lists/partial"))?;
         make(&directory.join("cache/archives/partial"))?;
         let directory = fs::canonicalize(directory)
             .map_err(|error| format!("{}: {error}", directory.display()))?;
-        write(&directory.join("sources.list"), source(suite, arch)?)?;
+        write(&directory.join("sources.list"), source)?;
         // The system's update hooks apply to the system's own lists only.
         write(&directory.join("apt.conf"), "#clear APT::Update;\n#clear DPkg;\n")?;
         let apt = Apt { directory, arch: arch.map(str::to_owned) };
@@ -36,6 +45,11 @@ impl Apt {
     /// Downloads packages.
     pub fn download(&self, packages: &[&str]) -> Result<()> {
         self.run("apt-get", &[&["download"], packages].concat()).map(drop)
+    }
+
+    /// Downloads the files of a source package to the directory, without unpacking them.
+    pub fn download_source(&self, package: &str) -> Result<()> {
+        self.run("apt-get", &["source", "--download-only", package]).map(drop)
     }
 
     /// Unpacks a downloaded package.
@@ -77,8 +91,9 @@ impl Apt {
     }
 }
 
-/// A line of the private sources.list: a suite of this system's Debian mirror.
-fn source(suite: &str, arch: Option<&str>) -> Result<String> {
+/// A line of the private sources.list: a suite of this system's Debian mirror, of which only one kind of list is
+/// downloaded.
+fn source(format: &str, lists: &str, suite: &str, arch: Option<&str>) -> Result<String> {
     let mut files = vec![PathBuf::from("/etc/apt/sources.list")];
     if let Ok(directory) = fs::read_dir("/etc/apt/sources.list.d") {
         files.extend(directory.flatten().map(|entry| entry.path()));
@@ -89,7 +104,7 @@ fn source(suite: &str, arch: Option<&str>) -> Result<String> {
     let (mirror, keyring) = found.ok_or("apt's sources name no mirror of Debian")?;
     let arch = arch.map_or(String::new(), |arch| format!(" arch={arch}"));
     let keyring = keyring.map_or(String::new(), |path| format!(" signed-by={path}"));
-    Ok(format!("deb [target=Packages{arch}{keyring}] {mirror} {suite} main\n"))
+    Ok(format!("{format} [target={lists}{arch}{keyring}] {mirror} {suite} main\n"))
 }
 
 /// The mirror of the main archive, and its keyring, in a sources file of either format.
