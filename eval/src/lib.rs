@@ -2,6 +2,7 @@
 //! hostile inputs. `cargo xtask` runs them; each directory or file is one of its tasks.
 
 pub mod apt;
+mod bpf_sim;
 mod compare;
 mod containers;
 pub mod files;

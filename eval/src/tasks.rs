@@ -2,12 +2,18 @@
 
 use crate::task::Task;
 use crate::{
-    compare, containers, hostile, kernels, libseccomp_rules, libseccomp_speed, recording, refusals,
-    smt,
+    bpf_sim, compare, containers, hostile, kernels, libseccomp_rules, libseccomp_speed, recording,
+    refusals, smt,
 };
 
 /// The evaluation tasks.
 pub const TASKS: &[Task] = &[
+    Task {
+        name: "bpf-sim",
+        summary: "run an exported filter on a syscall, like libseccomp's scmp_bpf_sim",
+        help: bpf_sim::HELP,
+        run: bpf_sim::run,
+    },
     Task {
         name: "compare",
         summary: "compare with other compilers and engines, and write docs/comparison.md",

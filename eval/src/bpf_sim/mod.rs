@@ -1,0 +1,13 @@
+//! `cargo xtask bpf-sim`: runs a filter that libseccomp exported on one syscall, with the command line and the
+//! output of libseccomp's own simulator `scmp_bpf_sim`.
+//!
+//! `scmp_bpf_sim` knows only the instructions that libseccomp generates. [`simulator`] runs every program that the
+//! kernel accepts, and refuses all others.
+
+mod number;
+mod options;
+mod run;
+mod simulator;
+
+pub(crate) use options::HELP;
+pub(crate) use run::run;
