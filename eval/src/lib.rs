@@ -1,5 +1,5 @@
-//! Evaluations of Callgate: comparison with other compilers, runtimes and kernels, the cost of recording, and
-//! hostile inputs. `cargo xtask` runs them; each directory or file is one of its tasks.
+//! Evaluations of Callgate: comparison with other compilers, runtimes and kernels, libseccomp's regression tests,
+//! the cost of recording, and hostile inputs. `cargo xtask` runs them; each directory or file is one of its tasks.
 
 pub mod apt;
 mod bpf_sim;
@@ -10,6 +10,7 @@ mod hostile;
 mod kernels;
 mod libseccomp_rules;
 mod libseccomp_speed;
+mod libseccomp_suite;
 mod machine;
 mod recording;
 mod refusals;

@@ -2,8 +2,8 @@
 
 use crate::task::Task;
 use crate::{
-    bpf_sim, compare, containers, hostile, kernels, libseccomp_rules, libseccomp_speed, recording,
-    refusals, smt,
+    bpf_sim, compare, containers, hostile, kernels, libseccomp_rules, libseccomp_speed,
+    libseccomp_suite, recording, refusals, smt,
 };
 
 /// The evaluation tasks.
@@ -49,6 +49,12 @@ pub const TASKS: &[Task] = &[
         summary: "measure how long libraries libseccomp.so.2 take for the same rules",
         help: libseccomp_speed::HELP,
         run: libseccomp_speed::run,
+    },
+    Task {
+        name: "libseccomp-suite",
+        summary: "run libseccomp's regression tests against a libseccomp.so.2",
+        help: libseccomp_suite::HELP,
+        run: libseccomp_suite::run,
     },
     Task {
         name: "recording",

@@ -39,8 +39,9 @@ fn tasks() -> Vec<&'static Task> {
 
 fn usage() -> String {
     let mut text = String::from("usage: cargo xtask TASK [OPTION]...\n\ntasks:\n");
+    let width = tasks().iter().map(|task| task.name.len()).max().unwrap_or(0);
     for task in tasks() {
-        text += &format!("  {:<18}{}\n", task.name, task.summary);
+        text += &format!("  {:<width$}  {}\n", task.name, task.summary);
     }
     text + "\n`cargo xtask TASK --help` describes a task.\n"
 }
