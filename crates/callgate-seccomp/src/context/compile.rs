@@ -5,8 +5,8 @@ use callgate::formats::ruleset::sections;
 use callgate::proof::policy::Policy;
 use callgate::{Options, compile};
 
+use super::arch_filter::ArchFilter;
 use super::attributes::Attributes;
-use super::filters::ArchFilter;
 use crate::error::{Error, Result};
 
 /// A program as `struct sock_filter`s in the byte order of its architectures.

@@ -1,11 +1,10 @@
 //! Contexts and their rules.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use callgate::formats::ruleset::IncrementalRules;
 use callgate::{Arch, Verdict};
 
+use super::arch_filter::ArchFilter;
 use super::attributes::{Attribute, Attributes};
 use super::compile::Exported;
 use super::rule::{NewRule, prioritized};
@@ -23,24 +22,6 @@ pub(crate) struct Context {
     /// The filters when each open transaction began.
     transactions: Vec<Vec<ArchFilter>>,
     program: Option<Arc<Exported>>,
-}
-
-/// The rules for one architecture.
-#[derive(Clone, Debug)]
-pub(crate) struct ArchFilter {
-    pub(crate) rules: IncrementalRules,
-    /// The priorities that were set, by syscall number.
-    pub(crate) priorities: BTreeMap<i32, u8>,
-}
-
-impl ArchFilter {
-    fn new(arch: Arch) -> ArchFilter {
-        ArchFilter { rules: IncrementalRules::new(arch), priorities: BTreeMap::new() }
-    }
-
-    pub(crate) fn arch(&self) -> Arch {
-        self.rules.arch()
-    }
 }
 
 impl Context {

@@ -2,7 +2,7 @@
 
 use callgate::formats::ruleset::{ChainEnd, ChainNode, ChainOp};
 
-use super::writer::{action, line};
+use super::lines::{action, line};
 
 /// Writes the comparisons of a level. The depth is that of one rule, three comparisons per argument.
 pub(super) fn level(out: &mut String, indent: usize, is_64bit: bool, nodes: &[ChainNode]) {

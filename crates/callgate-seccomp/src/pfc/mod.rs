@@ -3,6 +3,7 @@
 //! The form shows libseccomp's tree of comparisons, not the program that is compiled from the same rules.
 
 mod chains;
+mod lines;
 mod search_tree;
 mod writer;
 

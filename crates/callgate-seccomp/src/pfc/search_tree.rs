@@ -1,6 +1,6 @@
 //! The comparisons of the syscall number with `SCMP_FLTATR_CTL_OPTIMIZE` 2: leaves of four syscalls below a binary tree.
 
-use super::writer::line;
+use super::lines::line;
 
 /// The number of syscalls in a leaf.
 const LEAF: usize = 4;
