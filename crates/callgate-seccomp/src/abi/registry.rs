@@ -2,7 +2,7 @@
 //!
 //! What a caller holds is not a pointer but a number that is never given again, so that a released context is recognized.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::{Arc, LazyLock, Mutex};
 
@@ -14,7 +14,8 @@ pub type Handle = *mut c_void;
 
 #[derive(Default)]
 struct Registry {
-    contexts: HashMap<usize, Arc<Mutex<Context>>>,
+    // Not a hash map: leak checkers do not recognize that its memory is in use.
+    contexts: BTreeMap<usize, Arc<Mutex<Context>>>,
     last: usize,
 }
 
