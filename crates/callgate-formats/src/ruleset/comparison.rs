@@ -3,7 +3,7 @@
 use callgate_proof::policy::{Cmp, Condition, Field, Test};
 
 /// Unsigned comparison operators (`enum scmp_compare`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)]
 pub enum Op {
     Eq,
@@ -17,7 +17,7 @@ pub enum Op {
 }
 
 /// One comparison of an argument with a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Comparison {
     arg: u8,
     op: Op,
@@ -114,7 +114,7 @@ struct TieBreak {
 
 /// Comparisons that must all hold, in normal form: as an ABI of a given width compares, the lower argument first,
 /// without duplicates.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Conjunction(Box<[Comparison]>);
 
 impl Conjunction {

@@ -7,8 +7,8 @@
 //! the same if the program compares them in the same way, whatever the operator: `>` and `<=` are one comparison with
 //! the branches swapped, and so are `>=` and `<`, and the high words of all four.
 
+use std::collections::BTreeMap;
 use std::collections::btree_map::Range;
-use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 
 use super::comparison::{Comparison, Conjunction, Op};
@@ -25,7 +25,7 @@ struct Rank {
 }
 
 /// A comparison of a word by a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Word {
     /// 2 × argument, plus 1 for the high word.
     place: u8,
@@ -35,7 +35,7 @@ struct Word {
 }
 
 /// The operator of the comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum WordTest {
     Equal,
     Masked,
@@ -51,14 +51,14 @@ pub(super) struct Order {
     /// a word is the level of the words that follow it; level 0 holds the first words of all conditions.
     ends: Vec<Vec<usize>>,
     /// For each comparison on a level, the rank and the index of the first such word.
-    words: HashMap<(usize, Word), (Rank, usize)>,
+    words: BTreeMap<(usize, Word), (Rank, usize)>,
     /// The words of each level, in order of rank.
     levels: BTreeMap<(usize, Rank, usize), ()>,
 }
 
 impl Order {
     pub(super) fn new(is_64bit: bool) -> Order {
-        Order { is_64bit, ends: vec![Vec::new()], words: HashMap::new(), levels: BTreeMap::new() }
+        Order { is_64bit, ends: vec![Vec::new()], words: BTreeMap::new(), levels: BTreeMap::new() }
     }
 
     /// Adds a condition that is not in the order yet.

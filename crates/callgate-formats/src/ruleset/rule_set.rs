@@ -1,6 +1,6 @@
 //! The rules for one architecture: adding them, what libseccomp rejects, and what is left as a policy.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::comparison::{Comparison, Conjunction};
 use super::libseccomp::{InsertError, StepBudget, Tree};
@@ -29,7 +29,7 @@ pub struct RuleSet<O> {
     arch: Arch,
     /// The distinct conditions; rules refer to them by index.
     conditions: Vec<Conjunction>,
-    indices: HashMap<Conjunction, usize>,
+    indices: BTreeMap<Conjunction, usize>,
     syscalls: BTreeMap<Target, Vec<AddedRule<O>>>,
     /// The syscalls with an unconditional rule, which decides them.
     always: BTreeSet<Target>,
@@ -151,7 +151,7 @@ impl<O: Copy> RuleSet<O> {
         RuleSet {
             arch,
             conditions: Vec::new(),
-            indices: HashMap::new(),
+            indices: BTreeMap::new(),
             syscalls: BTreeMap::new(),
             always: BTreeSet::new(),
         }
@@ -400,7 +400,7 @@ impl<O: Copy> RuleSet<O> {
             outcome.live.push(*always);
             return outcome;
         }
-        let mut first: HashMap<usize, AddedRule<O>> = HashMap::new();
+        let mut first: BTreeMap<usize, AddedRule<O>> = BTreeMap::new();
         for rule in rules {
             first.entry(rule.condition).or_insert(*rule);
         }
@@ -442,9 +442,9 @@ impl<O: Copy> RuleSet<O> {
     }
 
     /// The rank of each condition in the order of precedence.
-    fn ranks(&self, rules: &[AddedRule<O>]) -> HashMap<usize, usize> {
+    fn ranks(&self, rules: &[AddedRule<O>]) -> BTreeMap<usize, usize> {
         let mut order = Order::new(self.arch.is_64bit());
-        let mut seen = HashSet::new();
+        let mut seen = BTreeSet::new();
         for rule in rules.iter().filter(|rule| seen.insert(rule.condition)) {
             if let Some(tests) = self.conditions.get(rule.condition) {
                 order.add(tests, rule.condition);
