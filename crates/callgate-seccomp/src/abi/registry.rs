@@ -1,10 +1,16 @@
 //! The contexts of the process.
 //!
 //! What a caller holds is not a pointer but a number that is never given again, so that a released context is recognized.
+//!
+//! The map is ordered, not hashed: the hasher of the standard library reads random numbers for each thread, and panics if
+//! a filter that is already installed denies that; and leak checkers do not recognize that the memory of a hash map is in
+//! use.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::context::Context;
 use crate::error::{Error, Result};
@@ -12,17 +18,36 @@ use crate::error::{Error, Result};
 /// `scmp_filter_ctx`.
 pub type Handle = *mut c_void;
 
-#[derive(Default)]
 struct Registry {
-    // Not a hash map: leak checkers do not recognize that its memory is in use.
     contexts: BTreeMap<usize, Arc<Mutex<Context>>>,
     last: usize,
 }
 
-static REGISTRY: LazyLock<Mutex<Registry>> = LazyLock::new(Mutex::default);
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry { contexts: BTreeMap::new(), last: 0 });
+
+thread_local! {
+    /// The lock of the registry while this thread forks.
+    static FORKING: RefCell<Option<MutexGuard<'static, Registry>>> = const { RefCell::new(None) };
+}
+
+/// Makes fork(2) wait until no other thread holds the lock of the registry, which the child could never unlock.
+fn survive_fork() {
+    static IS_DONE: AtomicBool = AtomicBool::new(false);
+    extern "C" fn lock() {
+        FORKING.set(REGISTRY.lock().ok());
+    }
+    extern "C" fn unlock() {
+        FORKING.set(None);
+    }
+    if !IS_DONE.swap(true, Ordering::Relaxed) {
+        // SAFETY: the functions do not unwind. Without memory for the handlers, forking is as it was.
+        unsafe { libc::pthread_atfork(Some(lock), Some(unlock), Some(unlock)) };
+    }
+}
 
 /// Adds a context.
 pub(super) fn add(context: Context) -> Result<Handle> {
+    survive_fork();
     let mut registry = REGISTRY.lock().map_err(|_| Error::Internal)?;
     // Aligned like a pointer, in case somebody looks.
     let number = registry.last.checked_add(16).ok_or(Error::NoMemory)?;
@@ -78,4 +103,49 @@ pub(super) fn with_both(
         return Err(Error::Invalid);
     }
     if is_ordered { body(&mut low, &mut high) } else { body(&mut high, &mut low) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::thread;
+    use std::time::Duration;
+
+    use callgate::Verdict;
+    use libc::c_int;
+
+    use super::*;
+    use crate::kernel::support::SUPPORT;
+
+    #[test]
+    fn a_child_can_use_contexts_if_another_thread_used_them_at_the_fork() {
+        let context = || Context::new(Verdict::ALLOW, &SUPPORT).and_then(add);
+        let before = context().unwrap();
+        let (locked, is_locked) = channel();
+        let other = thread::spawn(move || {
+            let registry = REGISTRY.lock();
+            locked.send(()).unwrap();
+            // The child is forked meanwhile, unless the fork waits.
+            thread::sleep(Duration::from_millis(50));
+            drop(registry);
+        });
+        is_locked.recv().unwrap();
+        // SAFETY: the child only calls the library, which this test shows to work there, and functions that are safe there.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            // SAFETY: no pointers.
+            unsafe { libc::alarm(20) };
+            let is_usable = with(before, |_| Ok(())).is_ok() && context().is_ok();
+            // SAFETY: as above.
+            unsafe { libc::_exit(c_int::from(!is_usable)) };
+        }
+        assert!(child > 0);
+        other.join().unwrap();
+        let mut status = -1;
+        // SAFETY: the pointer is valid.
+        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        assert_eq!(status, 0);
+        assert!(with(before, |_| Ok(())).is_ok());
+        remove(before);
+    }
 }

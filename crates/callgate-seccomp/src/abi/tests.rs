@@ -159,3 +159,27 @@ fn exact_rules_need_one_architecture() {
     assert_eq!(seccomp_arch_add(context.0, other), 0);
     assert_eq!(add(), -libc::EOPNOTSUPP);
 }
+
+#[test]
+fn contexts_need_no_random_numbers() {
+    // The filter is for this thread and those that it starts.
+    let confined = std::thread::spawn(|| {
+        let context = Context::new(ALLOW);
+        for name in [c"getrandom", c"openat"] {
+            // SAFETY: a string that ends with NUL.
+            let nr = unsafe { seccomp_syscall_resolve_name(name.as_ptr()) };
+            assert_eq!(context.rule(ERRNO, nr, &[]), 0);
+        }
+        assert_eq!(seccomp_load(context.0), 0);
+        std::fs::File::open("/dev/urandom").unwrap_err();
+        // Another thread: the standard library reads random numbers once per thread.
+        let other = std::thread::spawn(|| {
+            let context = Context::new(ERRNO);
+            assert_eq!(context.rule(ALLOW, 1, &[ArgCmp::new(0, 4, 1, 0)]), 0);
+            assert_eq!(context.rule(ALLOW, 1, &[ArgCmp::new(0, 4, 2, 0)]), 0);
+            assert!(context.size() > 0);
+        });
+        other.join().unwrap();
+    });
+    confined.join().unwrap();
+}
