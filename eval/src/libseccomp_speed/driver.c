@@ -46,7 +46,8 @@ static void read_rules(void)
 			arg->datum_a = a;
 			arg->datum_b = b;
 		}
-		if (++rule == rules + 4096)
+		/* Syscalls that are newer than the library are left out. */
+		if (rule->number != __NR_SCMP_ERROR && ++rule == rules + 4096)
 			fail("too many rules");
 	}
 	rule_count = rule - rules;
@@ -93,8 +94,12 @@ static void measure(unsigned int optimize, uint32_t action, char **arches, struc
 	for (size_t i = 0; i < rule_count; i++) {
 		struct rule *rule = &rules[i];
 
-		if (seccomp_rule_add_array(context, rule->action, rule->number, rule->count, rule->args))
-			fail("seccomp_rule_add_array");
+		int code = seccomp_rule_add_array(context, rule->action, rule->number, rule->count,
+						  rule->args);
+		if (code) {
+			fprintf(stderr, "driver: rule %zu for %d: %d\n", i + 1, rule->number, code);
+			exit(1);
+		}
 	}
 	double built = now();
 

@@ -44,7 +44,8 @@ pub(super) fn all(arch: Arch) -> Result<Vec<Rules>> {
     ])
 }
 
-/// The default and the rules of a policy for an architecture.
+/// The default and the rules of a policy for an architecture. Rules that compare an argument twice are left out, because
+/// libseccomp refuses them.
 fn written(policy: &Policy, arch: Arch) -> Result<(Verdict, String)> {
     let section = policy.sections().iter().find(|section| section.token() == arch.token());
     let section: &Section = section.ok_or("the profile has no rules for this machine")?;
@@ -52,7 +53,7 @@ fn written(policy: &Policy, arch: Arch) -> Result<(Verdict, String)> {
     for rule in section.rules.iter().filter(|rule| rule.verdict != section.default) {
         let alternatives = rule.when.alternatives(64).ok_or("a condition is too large")?;
         for (_, name) in arch.syscalls().filter(|(nr, _)| rule.syscalls.contains(*nr)) {
-            for tests in &alternatives {
+            for tests in alternatives.iter().filter(|tests| has_distinct_fields(tests)) {
                 let _ = write!(text, "{} {name} {}", rule.verdict.0, tests.len());
                 tests.iter().try_for_each(|test| comparison(&mut text, test))?;
                 text.push('\n');
@@ -60,6 +61,12 @@ fn written(policy: &Policy, arch: Arch) -> Result<(Verdict, String)> {
         }
     }
     Ok((section.default, text))
+}
+
+fn has_distinct_fields(tests: &[Test]) -> bool {
+    let mut pairs =
+        tests.iter().enumerate().flat_map(|(i, a)| tests.iter().skip(i + 1).map(move |b| (a, b)));
+    pairs.all(|(a, b)| a.field.low_word() != b.field.low_word())
 }
 
 /// Writes a comparison with the constants of `enum scmp_compare`.
