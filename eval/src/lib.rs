@@ -8,6 +8,7 @@ mod containers;
 pub mod files;
 mod hostile;
 mod kernels;
+mod libseccomp_names;
 mod libseccomp_rules;
 mod libseccomp_speed;
 mod libseccomp_suite;

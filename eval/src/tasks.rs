@@ -2,8 +2,8 @@
 
 use crate::task::Task;
 use crate::{
-    bpf_sim, compare, containers, hostile, kernels, libseccomp_rules, libseccomp_speed,
-    libseccomp_suite, recording, refusals, smt,
+    bpf_sim, compare, containers, hostile, kernels, libseccomp_names, libseccomp_rules,
+    libseccomp_speed, libseccomp_suite, recording, refusals, smt,
 };
 
 /// The evaluation tasks.
@@ -37,6 +37,12 @@ pub const TASKS: &[Task] = &[
         summary: "compare verdicts and costs of filters under emulated kernels",
         help: kernels::HELP,
         run: kernels::run_task,
+    },
+    Task {
+        name: "libseccomp-names",
+        summary: "compare names and numbers of syscalls with those of libseccomp",
+        help: libseccomp_names::HELP,
+        run: libseccomp_names::run,
     },
     Task {
         name: "libseccomp-rules",

@@ -54,6 +54,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "callgate-linux",
             "callgate-measure",
             "callgate-profile-fuzz",
+            "callgate-seccomp",
             "callgate-smt",
             "callgate-testing",
             "callgate-vm",
