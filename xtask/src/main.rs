@@ -1,6 +1,7 @@
-//! Development tasks: `cargo xtask help`. The evaluations are in the package `callgate-eval`; the generator of the
-//! syscall tables is here.
+//! Development tasks: `cargo xtask help`. The evaluations are in the package `callgate-eval`; the generators of the
+//! syscall tables, the checks of the tree and the installation of the C library are here.
 
+mod install;
 mod seccomp_names;
 mod structure;
 mod syscalls;
@@ -10,6 +11,12 @@ use std::process::ExitCode;
 use callgate_eval::Task;
 
 const OWN: &[Task] = &[
+    Task {
+        name: "install",
+        summary: "build and install the C library libseccomp.so.2 with its headers",
+        help: install::HELP,
+        run: install::run,
+    },
     Task {
         name: "seccomp-names",
         summary: "generate the C header with the numbers of syscalls, or check that it is current",

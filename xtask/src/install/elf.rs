@@ -1,0 +1,115 @@
+//! Checks a shared library: its SONAME, its size, and that it defines exactly the functions of the header.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+use callgate_eval::Result;
+use callgate_eval::files::run;
+
+/// The SONAME of libseccomp.
+pub(super) const SONAME: &str = "libseccomp.so.2";
+
+/// The maximum size in bytes.
+const MAX_SIZE: u64 = 3 << 20;
+
+/// Fails if programs that are linked with libseccomp cannot run with this library.
+pub(super) fn check(library: &Path, header: &str) -> Result<()> {
+    let name = library.display();
+    let size = std::fs::metadata(library).map_err(|error| format!("{name}: {error}"))?.len();
+    if size > MAX_SIZE {
+        return Err(format!("{name}: has {size} bytes, more than {MAX_SIZE}"));
+    }
+    let readelf = |option| {
+        let mut command = Command::new("readelf");
+        // It translates its output.
+        run(command.env("LC_ALL", "C").args(["--wide", option]).arg(library))
+    };
+    let soname = soname(&readelf("--dynamic")?);
+    if soname.as_deref() != Some(SONAME) {
+        return Err(format!("{name}: its SONAME is {soname:?}, not {SONAME}"));
+    }
+    let (symbols, functions) = (defined(&readelf("--dyn-syms")?), declared(header));
+    let missing: Vec<&str> = functions.difference(&symbols).map(String::as_str).collect();
+    let others: Vec<&str> = symbols.difference(&functions).map(String::as_str).collect();
+    match (missing.as_slice(), others.as_slice()) {
+        ([], []) => Ok(()),
+        (missing, []) => Err(format!("{name}: lacks {}", missing.join(", "))),
+        (_, others) => Err(format!("{name}: exports also {}", others.join(", "))),
+    }
+}
+
+/// The functions that a C header declares: identifiers with the prefix `seccomp_` before a parenthesis.
+fn declared(header: &str) -> BTreeSet<String> {
+    let mut code = String::new();
+    for (place, part) in header.split("/*").enumerate() {
+        code += if place == 0 { part } else { part.split_once("*/").map_or("", |(_, code)| code) };
+    }
+    let before_parenthesis = code
+        .split('(')
+        .filter_map(|part| part.rsplit(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next());
+    before_parenthesis.filter(|name| name.starts_with("seccomp_")).map(str::to_owned).collect()
+}
+
+/// The symbols that a library defines, from the output of `readelf --dyn-syms`.
+fn defined(table: &str) -> BTreeSet<String> {
+    let symbol = |line: &str| {
+        let mut fields = line.split_whitespace().skip(6);
+        let (section, name) = (fields.next()?, fields.next()?);
+        let is_defined = section.parse::<u16>().is_ok();
+        is_defined.then(|| name.split('@').next().unwrap_or(name).to_owned())
+    };
+    table.lines().filter_map(symbol).collect()
+}
+
+/// The SONAME, from the output of `readelf --dynamic`.
+fn soname(table: &str) -> Option<String> {
+    let line = table.lines().find(|line| line.contains("(SONAME)"))?;
+    let (_, name) = line.split_once('[')?;
+    Some(name.split_once(']')?.0.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(names: &[&str]) -> BTreeSet<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn declarations_are_found_outside_comments() {
+        let header = "/* seccomp_a() */\nint seccomp_b(void);\nint *seccomp_c(int (*f)(int), struct seccomp_d *d);\n\
+                      #define A(x) ((x) & 1)\n/* seccomp_e(2) */ char *\nseccomp_f(\n);";
+        assert_eq!(declared(header), set(&["seccomp_b", "seccomp_c", "seccomp_f"]));
+    }
+
+    #[test]
+    fn the_header_declares_the_functions_of_libseccomp() {
+        let header = callgate_eval::workspace().join("crates/callgate-seccomp/include/seccomp.h");
+        let functions = declared(&std::fs::read_to_string(header).unwrap());
+        assert_eq!(functions.len(), 37);
+        assert!(functions.contains("seccomp_syscall_resolve_name_rewrite"));
+    }
+
+    #[test]
+    fn only_defined_symbols_count() {
+        let table = "
+Symbol table '.dynsym' contains 4 entries:
+   Num:    Value          Size Type    Bind   Vis      Ndx Name
+     0: 0000000000000000     0 NOTYPE  LOCAL  DEFAULT  UND 
+     1: 0000000000000000     0 FUNC    GLOBAL DEFAULT  UND free@GLIBC_2.2.5 (2)
+     2: 0000000000012340    20 FUNC    GLOBAL DEFAULT   12 seccomp_init
+     3: 0000000000012360     8 OBJECT  GLOBAL DEFAULT   21 other@@V1
+";
+        assert_eq!(defined(table), set(&["other", "seccomp_init"]));
+    }
+
+    #[test]
+    fn the_soname_is_read() {
+        let table = " 0x0000000000000001 (NEEDED)  Shared library: [libc.so.6]\n \
+                     0x000000000000000e (SONAME)  Library soname: [libseccomp.so.2]\n";
+        assert_eq!(soname(table).as_deref(), Some(SONAME));
+        assert_eq!(soname("there is no dynamic section"), None);
+    }
+}
