@@ -83,7 +83,7 @@ pub(super) fn frequencies(
     model: Model,
 ) -> Vec<f64> {
     let mut frequency = vec![0.0; graph.len()];
-    for syscall in syscalls {
+    for syscall in syscalls.iter().filter(|syscall| syscall.weight > 0.0) {
         let weight = model.weigh(syscall);
         let mut at = root;
         loop {

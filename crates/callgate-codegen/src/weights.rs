@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::limits::MAX_INTERVALS;
+use crate::query::{self, Interval};
 use callgate_bpf::data::Word;
 use callgate_bpf::syscalls::Arch;
 use callgate_bpf::verdict::Verdict;
@@ -114,9 +116,9 @@ impl Weights {
         for (index, arch) in arches.iter().enumerate() {
             let token = arch.token();
             let numbers = store.follow(filter, Word::ARCH, token);
+            let exits = Exits::new(store, numbers);
             for (nr, name) in arch.syscalls() {
-                let always_allowed =
-                    store.as_verdict(store.follow(numbers, Word::NR, nr)) == Some(Verdict::ALLOW);
+                let always_allowed = store.as_verdict(exits.at(nr)) == Some(Verdict::ALLOW);
                 let weight = match &self.0 {
                     WeightSource::Uniform => f64::from(u8::from(index == 0 && always_allowed)),
                     WeightSource::Counts(counts) => counts
@@ -132,6 +134,29 @@ impl Weights {
         }
         syscalls.sort_by_key(|syscall| (syscall.token, syscall.nr));
         syscalls
+    }
+}
+
+/// The exits of the syscall numbers of a function.
+struct Exits<'a> {
+    store: &'a Store,
+    numbers: Func,
+    /// Unless there are too many.
+    intervals: Option<Vec<Interval>>,
+}
+
+impl<'a> Exits<'a> {
+    fn new(store: &'a Store, numbers: Func) -> Exits<'a> {
+        let intervals = query::partition(store, numbers, Word::NR, MAX_INTERVALS);
+        Exits { store, numbers, intervals }
+    }
+
+    fn at(&self, nr: u32) -> Func {
+        let intervals = self.intervals.as_deref().unwrap_or_default();
+        match intervals.get(intervals.partition_point(|interval| interval.last < nr)) {
+            Some(interval) => interval.then,
+            None => self.store.follow(self.numbers, Word::NR, nr),
+        }
     }
 }
 

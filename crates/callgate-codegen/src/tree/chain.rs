@@ -7,8 +7,8 @@ use super::price::Price;
 pub(super) struct Chain {
     /// The class of the rest.
     pub(super) class: usize,
-    /// In the order of their tests.
-    pub(super) singles: Vec<usize>,
+    /// The number of tests.
+    pub(super) singles: usize,
     pub(super) cost: f64,
 }
 

@@ -66,42 +66,32 @@ fn separating<'a>(
 }
 
 /// The maximum number of single values that are tested before a mask.
-const MAX_SINGLES: usize = 5;
+pub(super) const MAX_SINGLES: u32 = 5;
 
 /// The maximum number of single values of the class without bits of the mask.
-const MAX_CLEAR_SINGLES: usize = 8;
+const MAX_CLEAR_SINGLES: u32 = 8;
 
-/// A mask that separates the classes after equality tests of some single values, given by their indexes in
-/// `intervals`. Prefers few of them.
-pub(super) fn mask_after_singles(intervals: &[WeightedInterval]) -> Option<(Vec<usize>, MaskTest)> {
-    let [a, b] = two_classes(intervals)?;
-    let mut best: Option<(Vec<usize>, MaskTest)> = None;
-    for (set, clear) in [(a, b), (b, a)] {
-        let fewest = best.as_ref().map_or(MAX_SINGLES + 1, |(tested, _)| tested.len());
-        if let Some(found) = mask_after_singles_of(intervals, set, clear, fewest) {
-            best = Some(found);
-        }
-    }
-    best
-}
-
-/// The length of the longest prefix of the intervals whose classes a mask could separate after equality tests of
-/// all single values.
-pub(super) fn max_length(intervals: &[WeightedInterval]) -> usize {
-    let separable = |intervals: &[WeightedInterval]| {
-        two_classes(intervals).is_none_or(|[a, b]| {
-            [(a, b), (b, a)].into_iter().any(|(set, clear)| widest(intervals, set, clear).is_some())
-        })
+/// A mask that separates two classes after equality tests of at most `most` single values, given as the set of their
+/// indexes in `intervals`, of which there are at most 16. Prefers few of them.
+///
+/// The minimum number does not decrease if intervals are added.
+pub(super) fn mask_after_singles(
+    intervals: &[WeightedInterval],
+    [a, b]: [usize; 2],
+    most: u32,
+) -> Option<(u16, MaskTest)> {
+    let first = mask_after_singles_of(intervals, a, b, most);
+    let fewer = match &first {
+        Some((0, _)) => return first,
+        Some((tested, _)) => tested.count_ones() - 1,
+        None => most,
     };
-    // If no mask separates a prefix, none separates a longer one.
-    (1..=intervals.len())
-        .take_while(|n| intervals[n - 1].is_single() || separable(&intervals[..*n]))
-        .count()
+    mask_after_singles_of(intervals, b, a, fewer).or(first)
 }
 
 /// The two classes of the intervals that are not single values, completed by the first classes of single values.
 /// `None` if the former have more than two, or all have only one.
-fn two_classes(intervals: &[WeightedInterval]) -> Option<[usize; 2]> {
+pub(super) fn two_classes(intervals: &[WeightedInterval]) -> Option<[usize; 2]> {
     let mut classes: [Option<usize>; 2] = [None, None];
     let [a, b] = &mut classes;
     let (wide, single) = (
@@ -133,57 +123,81 @@ fn widest(intervals: &[WeightedInterval], set: usize, clear: usize) -> Option<u3
         .then_some(widest)
 }
 
-/// As [`mask_after_singles`] for two classes, with fewer than `limit` single values.
+/// As [`mask_after_singles`] for two classes.
 fn mask_after_singles_of(
     intervals: &[WeightedInterval],
     set: usize,
     clear: usize,
-    limit: usize,
-) -> Option<(Vec<usize>, MaskTest)> {
-    let wide = |class| {
-        intervals.iter().filter(move |interval| interval.class == class && !interval.is_single())
-    };
+    mut most: u32,
+) -> Option<(u16, MaskTest)> {
     let widest = widest(intervals, set, clear)?;
-    let singles = |class| {
-        intervals
-            .iter()
-            .enumerate()
-            .filter(move |(_, interval)| interval.class == class && interval.is_single())
+    let singles = |of: &dyn Fn(usize) -> bool| {
+        indexes(intervals, |interval| interval.is_single() && of(interval.class))
     };
-    let clears: Vec<(usize, u32)> =
-        singles(clear).map(|(at, interval)| (at, interval.first)).collect();
-    if clears.len() > MAX_CLEAR_SINGLES {
+    let (sets, clears) = (singles(&|class| class == set), singles(&|class| class == clear));
+    let others = singles(&|class| class != set && class != clear);
+    let without_bit = |mask: u32| {
+        let without_bit = members(sets).filter(move |at| intervals[*at].first & mask == 0);
+        without_bit.fold(0, |set, at| set | 1 << at)
+    };
+    if clears.count_ones() > MAX_CLEAR_SINGLES || (others | without_bit(widest)).count_ones() > most
+    {
         return None;
     }
-    let others = intervals
-        .iter()
-        .enumerate()
-        .filter(|(_, interval)| interval.class != set && interval.class != clear);
-    let others: Vec<usize> = others.map(|(at, _)| at).collect();
-    let mut best: Option<(Vec<usize>, MaskTest)> = None;
+    let mut best = None;
     // None, one or two of the values that must not share a bit are tested before.
-    let n = clears.len();
-    let pairs = (0..n).flat_map(|i| (i + 1..=n).map(move |j| [i, j]));
-    for without in std::iter::once([n, n]).chain(pairs) {
-        let fewest = best.as_ref().map_or(limit, |(tested, _)| tested.len());
-        let kept = clears.iter().enumerate().filter(|(i, _)| !without.contains(i));
-        let mask = kept.fold(widest, |mask, (_, (_, value))| mask & !value);
-        if !wide(set).all(|interval| all_share_a_bit(interval.first, interval.last, mask)) {
+    for without in at_most_two_of(clears) {
+        let before = others | without;
+        if before.count_ones() > most {
             continue;
         }
-        let mut tested = others.clone();
-        tested.extend(without.iter().filter_map(|i| clears.get(*i)).map(|(at, _)| *at));
-        tested.extend(
-            singles(set).filter(|(_, interval)| interval.first & mask == 0).map(|(at, _)| at),
-        );
-        if tested.len() < fewest {
-            let with_bit = intervals.iter().filter(|interval| interval.class == set);
-            let mask = mask
-                & with_bit.fold(0, |bits, interval| bits | all_bits(interval.first, interval.last));
-            best = Some((tested, MaskTest { mask, set, clear }));
+        let kept = members(clears & !without);
+        let mask = kept.fold(widest, |mask, at| mask & !intervals[at].first);
+        let shares = |interval: &WeightedInterval| {
+            interval.class != set || all_share_a_bit(interval.first, interval.last, mask)
+        };
+        if !intervals.iter().all(|interval| interval.is_single() || shares(interval)) {
+            continue;
+        }
+        let tested = before | without_bit(mask);
+        if tested.count_ones() > most {
+            continue;
+        }
+        best = Some((tested, mask));
+        match tested.count_ones().checked_sub(1) {
+            Some(fewer) => most = fewer,
+            None => break,
         }
     }
-    best
+    let (tested, mask) = best?;
+    // Leave out bits that do not occur.
+    let mask = mask & bits_of(intervals, set);
+    Some((tested, MaskTest { mask, set, clear }))
+}
+
+/// The set of the indexes of these intervals.
+fn indexes(intervals: &[WeightedInterval], of: impl Fn(&WeightedInterval) -> bool) -> u16 {
+    let members = intervals.iter().take(16).enumerate().filter(|(_, interval)| of(interval));
+    members.fold(0, |set, (at, _)| set | 1 << at)
+}
+
+/// The members of a set, in order.
+pub(super) fn members(set: u16) -> impl Iterator<Item = usize> {
+    let rest = std::iter::successors(Some(set), |set| Some(set & set.wrapping_sub(1)));
+    rest.take_while(|set| *set != 0).map(|set| set.trailing_zeros() as usize)
+}
+
+/// The subsets with at most two members: the empty one, then by the first member; those with only that member last.
+fn at_most_two_of(set: u16) -> impl Iterator<Item = u16> {
+    let later = move |first: usize| members(set & (u16::MAX << first << 1)).map(|at| 1 << at);
+    let from = move |first| later(first).chain([0]).map(move |second: u16| 1 << first | second);
+    std::iter::once(0).chain(members(set).flat_map(from))
+}
+
+/// The union of the bits of all values of a class.
+fn bits_of(intervals: &[WeightedInterval], class: usize) -> u32 {
+    let of_class = intervals.iter().filter(|interval| interval.class == class);
+    of_class.fold(0, |bits, interval| bits | all_bits(interval.first, interval.last))
 }
 
 #[cfg(test)]
@@ -211,6 +225,43 @@ mod tests {
         assert!(!all_share_a_bit(u32::MAX - 1, u32::MAX, 1));
     }
 
+    fn after_singles(intervals: &[WeightedInterval]) -> Option<(u16, MaskTest)> {
+        mask_after_singles(intervals, two_classes(intervals)?, MAX_SINGLES)
+    }
+
+    /// All assignments of eight values to three classes, the last of which has only single values.
+    #[test]
+    fn parts_need_at_most_as_many_single_values() {
+        let digits = |assignment: u32| (0..8).map(move |i| assignment / 3u32.pow(i) % 3);
+        let mut compared = 0;
+        for assignment in 0..3u32.pow(8) {
+            let intervals: Vec<WeightedInterval> = (0..)
+                .zip(digits(assignment))
+                .map(|(i, class)| WeightedInterval {
+                    first: 3 * i,
+                    last: 3 * i + if class == 2 { 0 } else { assignment % 2 * 2 },
+                    class: class as usize,
+                    weight: 0.0,
+                })
+                .collect();
+            let Some(classes) = two_classes(&intervals) else { continue };
+            let most = |found: Option<(u16, _)>| {
+                found.map_or(MAX_SINGLES + 1, |(set, _)| set.count_ones())
+            };
+            let all = most(after_singles(&intervals));
+            for part in [&intervals[1..], &intervals[..7], &intervals[2..6]] {
+                let of_part = two_classes(part);
+                if of_part
+                    .is_some_and(|of_part| of_part.iter().all(|class| classes.contains(class)))
+                {
+                    compared += 1;
+                    assert!(most(after_singles(part)) <= all, "{assignment} {part:?}");
+                }
+            }
+        }
+        assert!(compared > 1000, "{compared}");
+    }
+
     /// All assignments of eight values to two classes: a mask is found exactly if one of all masks
     /// separates them.
     #[test]
@@ -235,12 +286,12 @@ mod tests {
             if let Some(MaskTest { mask, set, .. }) = found {
                 assert!(separates(mask, 1 - set), "{classes:#b} {mask:#b}");
             }
-            if let Some((tested, MaskTest { mask, set, clear })) = mask_after_singles(&intervals) {
+            if let Some((tested, MaskTest { mask, set, clear })) = after_singles(&intervals) {
                 for (at, interval) in
-                    intervals.iter().enumerate().filter(|(at, _)| !tested.contains(at))
+                    intervals.iter().enumerate().filter(|(at, _)| tested >> at & 1 == 0)
                 {
                     let class = if interval.first & mask != 0 { set } else { clear };
-                    assert_eq!(class, interval.class, "{at} {classes:#b} {mask:#b} {tested:?}");
+                    assert_eq!(class, interval.class, "{at} {classes:#b} {mask:#b} {tested:#b}");
                 }
             }
         }

@@ -13,6 +13,7 @@
 //! - [`search`]: any number of intervals; cuts ranges in halves until one of the former applies.
 
 mod chain;
+mod holes;
 mod interval;
 mod masks;
 mod node;

@@ -6,6 +6,9 @@ use crate::cost::Aim;
 /// [`Aim::Speed`].
 pub(crate) const ARGUMENT_WHOLE: usize = 48;
 
+/// The maximum of [`Price::whole`].
+pub(super) const MAX_WHOLE: usize = 256;
+
 /// The price of tests, and which tests there are besides comparisons.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Price {
@@ -45,7 +48,7 @@ impl Price {
         let (size, chain, whole) = match aim {
             Aim::Speed => (1.0, 8, ARGUMENT_WHOLE),
             // Each cut costs a test, and four thousand values must still fit.
-            Aim::Size => (4.0, 128, 256),
+            Aim::Size => (4.0, 128, MAX_WHOLE),
         };
         Price {
             size,

@@ -13,8 +13,9 @@
 use rustc_hash::FxHashMap as HashMap;
 
 use super::chain::{Chain, ChainBound, ChainCost};
+use super::holes::Holes;
 use super::interval::WeightedInterval;
-use super::masks::{self, MaskTest};
+use super::masks;
 use super::node::{Node, Tree};
 use super::price::Price;
 use super::subsets::{Subset, SubsetSearch};
@@ -44,6 +45,13 @@ enum Choice {
     Bitset,
 }
 
+/// The minimum number of single values that are tested before a mask which separates two classes.
+#[derive(Clone, Copy, Default)]
+struct MaskBound {
+    classes: [usize; 2],
+    singles: u32,
+}
+
 /// The intervals `low..=high` without the `holes` heaviest single values among them, which earlier equality tests
 /// have excluded.
 type Range = (usize, usize, usize);
@@ -64,10 +72,12 @@ pub(super) struct RangeSearch<'a> {
     chain_end: Vec<usize>,
     /// Per interval, a bound of the cost of a chain from there to the current end.
     chain_bounds: Vec<ChainBound>,
-    /// Per interval, the end (excluded) of the longest range from there that a mask may separate.
-    mask_end: Vec<usize>,
+    /// Per interval, the bound of the longest range from there in which a mask was searched for.
+    mask_bounds: Vec<MaskBound>,
     /// Per interval, the heaviest single value from there to the current end.
     heaviest_from: Vec<Option<usize>>,
+    /// The single values, the heaviest first; those with the same weight in order.
+    by_weight: Vec<usize>,
     holed: HashMap<Range, (f64, Choice)>,
 }
 
@@ -90,15 +100,13 @@ impl<'a> RangeSearch<'a> {
             costs_to: vec![0.0; n * n],
             chain_end: Vec::new(),
             chain_bounds: vec![ChainBound::default(); n],
-            mask_end: Vec::new(),
+            mask_bounds: vec![MaskBound::default(); n],
             heaviest_from: vec![None; n],
+            by_weight: (0..n).filter(|interval| intervals[*interval].is_single()).collect(),
             holed: HashMap::default(),
         };
+        ranges.by_weight.sort_by(|a, b| intervals[*b].weight.total_cmp(&intervals[*a].weight));
         ranges.chain_end = (0..n).map(|low| ranges.last_of_chain(low)).collect();
-        if price.masks && price.masks_after_singles {
-            let near = |low: usize| &intervals[low..n.min(low + MAX_MASKED)];
-            ranges.mask_end = (0..n).map(|low| low + masks::max_length(near(low))).collect();
-        }
         ranges
     }
 
@@ -161,7 +169,7 @@ impl<'a> RangeSearch<'a> {
             return (0.0, Choice::Leaf);
         }
         let mut best = if self.exact.covers(high + 1 - low) {
-            (self.exact.cost(Subset::new(low, high, &[])), Choice::Exact)
+            (self.exact.cost(Subset::new(low, high, &Holes::none(low))), Choice::Exact)
         } else {
             self.best_of_many(low, high)
         };
@@ -184,7 +192,7 @@ impl<'a> RangeSearch<'a> {
                 best = (cost, if cost > 0.0 { Choice::Chain } else { Choice::Leaf });
             }
         }
-        if let Some((cost, ..)) = self.masked(low, high).filter(|(cost, ..)| *cost < best.0) {
+        if let Some(cost) = self.masked_cost(low, high, weight, best.0) {
             best = (cost, Choice::Masked);
         }
         if let Some(single) =
@@ -215,15 +223,59 @@ impl<'a> RangeSearch<'a> {
         two.then(|| insns * (self.price.size + self.weight(low, high)))
     }
 
-    /// A chain of equality tests, the heaviest first, before a mask that separates the rest; the cost first.
-    fn masked(&self, low: usize, high: usize) -> Option<(f64, Vec<usize>, MaskTest)> {
-        self.mask_end.get(low).filter(|end| high < **end)?;
-        let (mut singles, test) = masks::mask_after_singles(&self.intervals[low..=high])?;
-        singles.iter_mut().for_each(|single| *single += low);
-        self.heaviest_first(&mut singles);
-        let rest: f64 = singles.iter().map(|single| self.intervals[*single].weight).sum();
-        let rest = self.weight(low, high) - rest;
-        Some((self.chain_cost(&singles, rest) + self.price.size + rest, singles, test))
+    /// The maximum number of single values before a mask in a range of this weight from `low` to the current end,
+    /// such that the cost may be below a bound; `None` if even the mask alone costs more.
+    fn affordable_singles(&self, low: usize, weight: f64, bound: f64) -> Option<u32> {
+        let heaviest = self.heaviest_from[low].map_or(0.0, |single| self.intervals[single].weight);
+        // All values pay for the first test, and those that remain after `k` single values for the next one.
+        let (mut least, mut rest) = (0.0, weight);
+        let affordable = (0..=masks::MAX_SINGLES).take_while(|_| {
+            least += rest + self.price.size;
+            rest = (rest - heaviest).max(0.0);
+            // The factor makes it a lower bound despite rounding.
+            least * (1.0 - 1e-9) < bound
+        });
+        affordable.last()
+    }
+
+    /// The cost of a mask after equality tests in a range without holes, if it is below a bound.
+    fn masked_cost(&mut self, low: usize, high: usize, weight: f64, bound: f64) -> Option<f64> {
+        if !self.price.masks || !self.price.masks_after_singles || high - low >= MAX_MASKED {
+            return None;
+        }
+        let most = self.affordable_singles(low, weight, bound)?;
+        let classes = masks::two_classes(&self.intervals[low..=high])?;
+        // Parts of the range need at least as few single values.
+        let same = |[a, b]: [usize; 2]| [a, b] == classes || [b, a] == classes;
+        let of_part = |part: &MaskBound| if same(part.classes) { part.singles } else { 0 };
+        let least = self.mask_bounds[low..=low + 1].iter().map(of_part).max().unwrap_or(0);
+        let found = match least <= most {
+            true => masks::mask_after_singles(&self.intervals[low..=high], classes, most),
+            false => None,
+        };
+        let singles = match &found {
+            Some((singles, _)) => singles.count_ones(),
+            None => least.max(most + 1),
+        };
+        self.mask_bounds[low] = MaskBound { classes, singles };
+        let (cost, _) = self.before_mask(low, high, found?.0);
+        Some(cost).filter(|cost| *cost < bound)
+    }
+
+    /// The cost of a chain of equality tests of a set of single values before a mask that separates the rest, and the
+    /// single values in the order of their tests.
+    fn before_mask(
+        &self,
+        low: usize,
+        high: usize,
+        set: u16,
+    ) -> (f64, impl Iterator<Item = usize> + Clone) {
+        let is_tested = move |single: &usize| set >> (single - low) & 1 == 1;
+        let tested = self.singles(low, high).filter(is_tested);
+        let sum: f64 = tested.clone().map(|single| self.intervals[single].weight).sum();
+        let rest = self.weight(low, high) - sum;
+        let cost = self.chain_cost(tested.clone(), set.count_ones() as usize, rest);
+        (cost + self.price.size + rest, tested)
     }
 
     fn is_heavy(&self, single: usize, weight: f64) -> bool {
@@ -234,23 +286,14 @@ impl<'a> RangeSearch<'a> {
         self.before[high + 1] - self.before[low]
     }
 
-    /// Sorts intervals by descending weight, then by index.
-    fn heaviest_first(&self, singles: &mut [usize]) {
-        singles.sort_by(|a, b| {
-            self.intervals[*b].weight.total_cmp(&self.intervals[*a].weight).then(a.cmp(b))
-        });
+    /// The single values of a range, the heaviest first; those with the same weight in order.
+    fn singles(&self, low: usize, high: usize) -> impl Iterator<Item = usize> + Clone {
+        self.by_weight.iter().copied().filter(move |single| (low..=high).contains(single))
     }
 
     /// The holes of a range.
-    fn holes(&self, (low, high, holes): Range) -> Vec<usize> {
-        if holes == 0 {
-            return Vec::new();
-        }
-        let mut singles: Vec<usize> =
-            (low..=high).filter(|interval| self.intervals[*interval].is_single()).collect();
-        self.heaviest_first(&mut singles);
-        singles.truncate(holes);
-        singles
+    fn holes(&self, (low, high, holes): Range) -> Holes {
+        Holes::new(low, self.singles(low, high).take(holes))
     }
 
     fn solve(&mut self, range: Range) -> (f64, Choice) {
@@ -267,11 +310,6 @@ impl<'a> RangeSearch<'a> {
         best
     }
 
-    /// One part of a range with holes.
-    fn part(&self, low: usize, high: usize, holes: &[usize]) -> Range {
-        (low, high, holes.iter().filter(|hole| (low..=high).contains(hole)).count())
-    }
-
     fn best_holed(&mut self, range: Range) -> (f64, Choice) {
         let (low, high, _) = range;
         let holes = self.holes(range);
@@ -280,27 +318,29 @@ impl<'a> RangeSearch<'a> {
         }
         let mut best = (f64::INFINITY, Choice::Leaf);
         if let Some(chain) = self.chain(low, high, &holes) {
-            if chain.singles.is_empty() {
+            if chain.singles == 0 {
                 return (0.0, Choice::Leaf);
             }
             best = (chain.cost, Choice::Chain);
         }
-        let hole_weight: f64 = holes.iter().map(|hole| self.intervals[*hole].weight).sum();
+        let excluded = self.singles(low, high).take(holes.len());
+        let hole_weight: f64 = excluded.map(|hole| self.intervals[hole].weight).sum();
         let weight = self.weight(low, high) - hole_weight;
         let test = weight + self.price.size;
+        let mut left = 0;
         for at in low + 1..=high {
-            let (left, right) = (self.part(low, at - 1, &holes), self.part(at, high, &holes));
+            left += usize::from(holes.contains(at - 1));
+            let right = holes.len() - left;
             // A part that consists of holes needs no test.
-            if left.2 == at - low || right.2 == high + 1 - at {
+            if left == at - low || right == high + 1 - at {
                 continue;
             }
-            let cost = self.solve(left).0 + self.solve(right).0 + test;
+            let cost = self.solve((low, at - 1, left)).0 + self.solve((at, high, right)).0 + test;
             if cost < best.0 {
                 best = (cost, Choice::Split(at as u16));
             }
         }
-        let heaviest =
-            (low..=high).filter(|i| !holes.contains(i)).fold(None, |b, i| self.heavier(b, i));
+        let heaviest = self.singles(low, high).nth(holes.len());
         if let Some(single) = heaviest.filter(|interval| self.is_heavy(*interval, weight)) {
             let cost = self.solve((low, high, holes.len() + 1)).0 + test;
             if cost < best.0 {
@@ -317,51 +357,46 @@ impl<'a> RangeSearch<'a> {
             _ if known.others > self.price.chain => return None,
             ChainCost::Exactly(cost) => cost,
             ChainCost::AtLeast(least) if least >= bound => return None,
-            ChainCost::AtLeast(_) => self.chain(low, high, &[])?.cost,
+            ChainCost::AtLeast(_) => self.chain(low, high, &Holes::none(low))?.cost,
         };
         Some(cost).filter(|cost| *cost < bound)
     }
 
     /// A chain of equality tests, if all intervals but a few single values have the same class.
-    fn chain(&self, low: usize, high: usize, holes: &[usize]) -> Option<Chain> {
-        let live = (low..=high).filter(|i| holes.is_empty() || !holes.contains(i));
+    fn chain(&self, low: usize, high: usize, holes: &Holes) -> Option<Chain> {
+        let live = (low..=high).filter(|interval| !holes.contains(*interval));
         // The class of the intervals that are not single values, otherwise of the heaviest single value.
-        let mut wide: Option<usize> = None;
-        let mut heaviest: Option<usize> = None;
-        for i in live.clone() {
-            let interval = &self.intervals[i];
-            if !interval.is_single() {
-                match wide {
-                    Some(class) if class != interval.class => return None,
-                    _ => wide = Some(interval.class),
-                }
-            } else if heaviest.is_none_or(|best| interval.weight > self.intervals[best].weight) {
-                heaviest = Some(i);
-            }
+        let mut wide = live.clone().filter(|interval| !self.intervals[*interval].is_single());
+        let of_rest = wide.next().or_else(|| self.singles(low, high).nth(holes.len()))?;
+        let class = self.intervals[of_rest].class;
+        if wide.any(|interval| self.intervals[interval].class != class) {
+            return None;
         }
-        let class = wide.or_else(|| heaviest.map(|i| self.intervals[i].class))?;
-        let mut singles = Vec::new();
-        let mut rest = 0.0;
-        for i in live {
-            let interval = &self.intervals[i];
+        let (mut singles, mut rest) = (0, 0.0);
+        for interval in live.map(|interval| &self.intervals[interval]) {
             if interval.class == class {
                 rest += interval.weight;
-            } else if singles.len() < self.price.chain {
-                singles.push(i);
+            } else if singles < self.price.chain {
+                singles += 1;
             } else {
                 return None;
             }
         }
-        self.heaviest_first(&mut singles);
-        let cost = self.chain_cost(&singles, rest);
+        let cost = self.chain_cost(self.chained((low, high, holes.len()), class), singles, rest);
         Some(Chain { class, singles, cost })
     }
 
-    /// The cost of a chain of equality tests before a rest of this weight.
-    fn chain_cost(&self, singles: &[usize], rest: f64) -> f64 {
-        let mut cost = singles.len() as f64 * (self.price.size + rest);
-        for (depth, single) in singles.iter().enumerate() {
-            cost += (depth + 1) as f64 * self.intervals[*single].weight;
+    /// The single values that a chain tests before a rest of this class, in the order of their tests.
+    fn chained(&self, (low, high, holes): Range, class: usize) -> impl Iterator<Item = usize> {
+        let live = self.singles(low, high).skip(holes);
+        live.filter(move |single| self.intervals[*single].class != class)
+    }
+
+    /// The cost of a chain of this number of equality tests before a rest of this weight.
+    fn chain_cost(&self, singles: impl Iterator<Item = usize>, count: usize, rest: f64) -> f64 {
+        let mut cost = count as f64 * (self.price.size + rest);
+        for (depth, single) in singles.enumerate() {
+            cost += (depth + 1) as f64 * self.intervals[single].weight;
         }
         cost
     }
@@ -370,15 +405,15 @@ impl<'a> RangeSearch<'a> {
     fn emit(&mut self, range: Range, tree: &mut Tree) -> usize {
         let (low, high, _) = range;
         let holes = self.holes(range);
-        let first_live = || (low..=high).find(|i| !holes.contains(i)).unwrap_or(low);
+        let first_live = || (low..=high).find(|i| !holes.contains(*i)).unwrap_or(low);
         match self.solve(range).1 {
             Choice::Leaf => tree.leaf(self.intervals[first_live()].class),
             Choice::Exact => self.exact.emit(Subset::new(low, high, &holes), tree),
             Choice::Split(at) => {
                 let at = usize::from(at);
-                let (left, right) = (self.part(low, at - 1, &holes), self.part(at, high, &holes));
-                let otherwise = self.emit(left, tree);
-                let then = self.emit(right, tree);
+                let left = (low..at).filter(|interval| holes.contains(*interval)).count();
+                let otherwise = self.emit((low, at - 1, left), tree);
+                let then = self.emit((at, high, holes.len() - left), tree);
                 let split = Split::AtLeast(self.intervals[at].first);
                 tree.push(Node::Test { split, then, otherwise })
             }
@@ -390,13 +425,19 @@ impl<'a> RangeSearch<'a> {
                 let Some(chain) = self.chain(low, high, &holes) else {
                     return tree.leaf(self.intervals[first_live()].class);
                 };
+                let singles: Vec<usize> = self.chained(range, chain.class).collect();
                 let rest = tree.leaf(chain.class);
-                self.emit_chain(&chain.singles, rest, tree)
+                self.emit_chain(&singles, rest, tree)
             }
             Choice::Masked => {
-                let Some((_, singles, test)) = self.masked(low, high) else {
+                let intervals = &self.intervals[low..=high];
+                let found = masks::two_classes(intervals).and_then(|classes| {
+                    masks::mask_after_singles(intervals, classes, masks::MAX_SINGLES)
+                });
+                let Some((set, test)) = found else {
                     return tree.leaf(self.intervals[low].class);
                 };
+                let singles: Vec<usize> = self.before_mask(low, high, set).1.collect();
                 let rest = tree.any_bit(test);
                 self.emit_chain(&singles, rest, tree)
             }

@@ -5,6 +5,7 @@
 //! all. Above [`MAX_EXACT`] intervals it covers only subsets of [`Price::near`] consecutive intervals, which the
 //! dynamic program over ranges uses.
 
+use super::holes::Holes;
 use super::interval::WeightedInterval;
 use super::masks::{self, MaskTest};
 use super::node::{Node, Tree};
@@ -25,12 +26,9 @@ pub(super) struct Subset {
 
 impl Subset {
     /// The intervals from `low` to `high` without the holes; at least one must remain.
-    pub(super) fn new(low: usize, high: usize, holes: &[usize]) -> Subset {
+    pub(super) fn new(low: usize, high: usize, holes: &Holes) -> Subset {
         let all = u16::MAX >> (15 - (high - low).min(15));
-        Subset::shifted(
-            low,
-            holes.iter().fold(all, |live, hole| live & !(1 << (hole - low).min(15))),
-        )
+        Subset::shifted(low, all & !holes.first())
     }
 
     fn shifted(low: usize, live: u16) -> Subset {
