@@ -60,22 +60,22 @@ impl<'a> Lowering<'a> {
         let unseen = share(UNSEEN, &|syscall| syscall.always_allowed);
         let unlikely = share(UNLIKELY, &|syscall| !syscall.always_allowed);
         let mut arches: Vec<(u32, f64)> = Vec::new();
-        let mut func = root;
         let mut numbers: HashMap<Func, Vec<(u32, f64)>> = HashMap::default();
-        for syscall in syscalls {
-            let weight = match syscall {
-                WeightedSyscall { weight, .. } if *weight > 0.0 => weigh(syscall) * scale,
-                WeightedSyscall { always_allowed: true, .. } => unseen,
-                _ => unlikely,
-            };
-            match arches.last_mut().filter(|(token, _)| *token == syscall.token) {
-                Some((_, sum)) => *sum += weight,
-                None => {
-                    arches.push((syscall.token, weight));
-                    func = store.follow(root, Word::ARCH, syscall.token);
-                }
+        for of_arch in syscalls.chunk_by(|a, b| a.token == b.token) {
+            let Some(token) = of_arch.first().map(|syscall| syscall.token) else { continue };
+            let weights = numbers.entry(store.follow(root, Word::ARCH, token)).or_default();
+            weights.reserve(of_arch.len());
+            let mut sum = 0.0;
+            for syscall in of_arch {
+                let weight = match syscall {
+                    WeightedSyscall { weight, .. } if *weight > 0.0 => weigh(syscall) * scale,
+                    WeightedSyscall { always_allowed: true, .. } => unseen,
+                    _ => unlikely,
+                };
+                sum += weight;
+                weights.push((syscall.nr, weight));
             }
-            numbers.entry(func).or_default().push((syscall.nr, weight));
+            arches.push((token, sum));
         }
         for weights in numbers.values_mut() {
             weights.sort_by_key(|(nr, _)| *nr);

@@ -117,7 +117,9 @@ impl Weights {
             let token = arch.token();
             let numbers = store.follow(filter, Word::ARCH, token);
             let exits = Exits::new(store, numbers);
-            for (nr, name) in arch.syscalls() {
+            let known = arch.syscalls();
+            syscalls.reserve(known.size_hint().1.unwrap_or(0));
+            for (nr, name) in known {
                 let always_allowed = store.as_verdict(exits.at(nr)) == Some(Verdict::ALLOW);
                 let weight = match &self.0 {
                     WeightSource::Uniform => f64::from(u8::from(index == 0 && always_allowed)),

@@ -78,7 +78,8 @@ pub(super) struct RangeSearch<'a> {
     heaviest_from: Vec<Option<usize>>,
     /// The single values, the heaviest first; those with the same weight in order.
     by_weight: Vec<usize>,
-    holed: HashMap<Range, (f64, Choice)>,
+    /// The solutions of ranges with holes.
+    holed: HashMap<[u16; 3], (f64, Choice)>,
 }
 
 impl<'a> RangeSearch<'a> {
@@ -302,11 +303,12 @@ impl<'a> RangeSearch<'a> {
             let at = low * self.intervals.len() + high;
             return (self.costs_from[at], self.choices[at]);
         }
-        if let Some(done) = self.holed.get(&range) {
+        let key = [low as u16, high as u16, holes as u16];
+        if let Some(done) = self.holed.get(&key) {
             return *done;
         }
         let best = self.best_holed(range);
-        self.holed.insert(range, best);
+        self.holed.insert(key, best);
         best
     }
 

@@ -20,6 +20,10 @@ pub(super) const TRUTH: u32 = 513;
 pub(super) const PLACEHOLDER: u32 = 514;
 pub(super) const FOREIGN: u32 = 515;
 
+/// The first size of the hash index. Small filters need few nodes, and fresh pages of memory would cost more than all
+/// other work on them.
+pub(super) const FIRST_SLOTS: usize = 1 << 8;
+
 /// A node as it is stored.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stored {
@@ -67,7 +71,7 @@ impl NodeTable {
     /// The table of the two truth values.
     pub(super) fn new([never, always]: [u32; 2]) -> NodeTable {
         let nodes = vec![Stored::terminal(TRUTH, never), Stored::terminal(TRUTH, always)];
-        NodeTable { nodes, unique: vec![0; 1 << 12] }
+        NodeTable { nodes, unique: vec![0; FIRST_SLOTS] }
     }
 
     pub(super) fn len(&self) -> usize {

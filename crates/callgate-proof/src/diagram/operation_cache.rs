@@ -1,6 +1,6 @@
 //! The cache of results of operations: direct mapped and lossy.
 
-use super::node_table::mix;
+use super::node_table::{FIRST_SLOTS, mix};
 
 /// Marks the first operand of a cached operation other than if-then-else; no number of a node has this bit.
 pub(super) const OTHER_OPERATION: u32 = 1 << 31;
@@ -14,16 +14,21 @@ pub(super) struct OperationCache(Vec<[u32; 4]>);
 
 impl OperationCache {
     pub(super) fn new() -> OperationCache {
-        OperationCache(OperationCache::empty(1 << 11))
+        OperationCache(OperationCache::empty(OperationCache::entries(FIRST_SLOTS)))
     }
 
     fn empty(entries: usize) -> Vec<[u32; 4]> {
         vec![[u32::MAX; 4]; entries]
     }
 
+    /// The number of entries for a table of nodes with this number of slots.
+    fn entries(slots: usize) -> usize {
+        (slots / 4).min(MAX_ENTRIES)
+    }
+
     /// Adapts the size to a table of nodes with this number of slots. The entries are dropped.
     pub(super) fn resize(&mut self, slots: usize) {
-        self.0 = OperationCache::empty((slots / 4).min(MAX_ENTRIES));
+        self.0 = OperationCache::empty(OperationCache::entries(slots));
     }
 
     /// The result of an operation, if it is still cached.
@@ -59,6 +64,7 @@ mod tests {
     #[test]
     fn most_results_are_found_while_the_cache_is_large_enough() {
         let mut cache = OperationCache::new();
+        cache.resize(1 << 13);
         for (result, operation) in (0..).zip(operations(1000)) {
             cache.insert(operation, result);
             assert_eq!(cache.get(operation), Some(result));

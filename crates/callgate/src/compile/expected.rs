@@ -18,22 +18,18 @@ pub fn expected_insns(
     syscalls: &[WeightedSyscall],
     endian: Endian,
 ) -> Option<f64> {
-    // The cofactor for an arch is computed once, not once per syscall.
-    let syscalls: Vec<(&WeightedSyscall, Func)> = syscalls
-        .chunk_by(|a, b| a.token == b.token)
-        .flat_map(|syscalls| {
-            let token = syscalls.first().map(|syscall| syscall.token);
-            let numbers = token.map_or(meaning, |token| store.follow(meaning, Word::ARCH, token));
-            syscalls.iter().map(move |syscall| (syscall, numbers))
-        })
-        .collect();
     let mean = |weight: &dyn Fn(&WeightedSyscall, Func) -> f64| {
         let (mut sum, mut total) = (0.0, 0.0);
-        for (syscall, numbers) in &syscalls {
-            let weight = weight(syscall, *numbers);
-            if weight > 0.0 {
-                sum += weight * executed(store, *numbers, program, syscall, endian);
-                total += weight;
+        for of_arch in syscalls.chunk_by(|a, b| a.token == b.token) {
+            // The cofactor for an arch is computed once, not once per syscall.
+            let token = of_arch.first().map(|syscall| syscall.token);
+            let numbers = token.map_or(meaning, |token| store.follow(meaning, Word::ARCH, token));
+            for syscall in of_arch {
+                let weight = weight(syscall, numbers);
+                if weight > 0.0 {
+                    sum += weight * executed(store, numbers, program, syscall, endian);
+                    total += weight;
+                }
             }
         }
         (total > 0.0).then(|| sum / total)
