@@ -418,7 +418,7 @@ impl CompileOptions {
                 let first = arches.first().copied().map_or_else(native_arch, Ok)?;
                 let mut reader = counts::CountReader::new(first, strict);
                 let failed = |errors: Diagnostics| Failure::of(place.name(), errors);
-                place.read_log(|piece| reader.push(piece).map_err(failed))?;
+                place.read_log(|part| reader.add(part).map_err(failed))?;
                 let ReadCounts { counts, warnings } = reader.finish().map_err(failed)?;
                 report::warn_all(&place.name(), &warnings);
                 if has_counts_of(&place.name(), &counts, arches) {

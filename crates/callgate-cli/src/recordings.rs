@@ -60,7 +60,7 @@ fn read(file: &Path, options: &ReadOptions) -> Result<NamedRecording> {
     let name = place.name();
     let failed = |errors: Diagnostics| Failure::of(&name, errors);
     let mut reader = RecordingReader::new(options);
-    place.read_log(|piece| reader.push(piece).map_err(failed))?;
+    place.read_log(|part| reader.add(part).map_err(failed))?;
     let read = reader.finish().map_err(failed)?;
     report::warn_all(&name, &read.warnings);
     Ok(NamedRecording { name, recording: read.recording })

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use super::read_ahead::ReadAhead;
+use callgate::read::TextPart;
+
+use super::read_ahead::{ReadAhead, ReadPart};
 use crate::progress::Progress;
 use crate::report::{Failure, Result};
 use crate::text::printable;
@@ -53,26 +55,25 @@ impl Place {
         }
     }
 
-    /// Reads a log, which may be larger than the memory, in pieces. Shows the progress.
-    pub(crate) fn read_log(&self, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    /// Reads a log, which may be larger than the memory, in parts. Shows the progress.
+    pub(crate) fn read_log(&self, mut each: impl FnMut(&mut TextPart) -> Result<()>) -> Result<()> {
         let unreadable = |error: io::Error| self.unreadable(&error);
-        let mut ahead = ReadAhead::start(self.open()?).map_err(unreadable)?;
+        // With one byte more than the limit, a log is too large.
+        let mut ahead = ReadAhead::start(self.open()?.take(MAX_LOG + 1)).map_err(unreadable)?;
         let mut progress = Progress::new(Instant::now());
-        let mut read = 0;
         let result = loop {
-            let piece = match ahead.next() {
-                Ok(Some(piece)) => piece,
+            let ReadPart { mut part, read } = match ahead.next() {
+                Ok(Some(read)) => read,
                 Ok(None) => break Ok(()),
                 Err(error) => break Err(unreadable(error)),
             };
-            read += piece.len() as u64;
             if read > MAX_LOG {
                 break Err(self.too_large(MAX_LOG, "split it and give all parts"));
             }
-            if let Err(failure) = each(&piece) {
+            if let Err(failure) = each(&mut part) {
                 break Err(failure);
             }
-            ahead.reuse(piece);
+            ahead.reuse(part);
             progress.tell(|| format!("{}: {} MiB read", printable(&self.name()), read >> 20));
         };
         progress.clear();

@@ -2,6 +2,7 @@
 
 use super::table::CountedName;
 use crate::names::unknown_severity;
+use crate::read::TextPart;
 use crate::read::checked::{ReadRecording, checked};
 use crate::read::detect::{DetectedFormat, FormatDetector};
 use crate::recording::Recording;
@@ -64,6 +65,15 @@ impl CountReader {
     /// An error after which the rest of the text is useless.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), Diagnostics> {
         self.detector.push(bytes).map_err(with_help)
+    }
+
+    /// Adds the next part of a text from a [`TextSplitter`](crate::read::TextSplitter), instead of pieces of the text.
+    /// The allocations remain in the part.
+    ///
+    /// # Errors
+    /// An error after which the rest of the text is useless.
+    pub fn add(&mut self, part: &mut TextPart) -> Result<(), Diagnostics> {
+        self.detector.add(part).map_err(with_help)
     }
 
     /// The counts in the complete text.

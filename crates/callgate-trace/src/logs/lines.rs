@@ -39,21 +39,15 @@ impl Line<'_> {
 pub(crate) struct Block<'t> {
     /// The number of the first line, from 1.
     pub(crate) number: u32,
-    /// The lines; not empty.
     pub(crate) text: &'t str,
 }
 
 impl<'t> Block<'t> {
-    /// The first line alone.
-    pub(crate) fn first_line(self) -> Block<'t> {
-        let end = memchr(b'\n', self.text.as_bytes()).map_or(self.text.len(), |at| at + 1);
-        Block { text: self.text.get(..end).unwrap_or_default(), ..self }
-    }
-
     /// The lines.
     pub(crate) fn lines(self) -> impl Iterator<Item = Line<'t>> {
         let mut start = 0;
-        let unfinished = (!self.text.ends_with('\n')).then_some(self.text.len());
+        let is_unfinished = !self.text.is_empty() && !self.text.ends_with('\n');
+        let unfinished = is_unfinished.then_some(self.text.len());
         let ends = memchr_iter(b'\n', self.text.as_bytes()).map(|at| at + 1).chain(unfinished);
         ends.zip(0..).map(move |(end, index)| {
             let text = self.text.get(start..end).unwrap_or_default();
@@ -81,7 +75,7 @@ pub(crate) fn too_many_rejected(position: Position) -> Diagnostic {
         .help("check whether this file contains syscalls or counts of them")
 }
 
-/// Splits a text into blocks of complete lines.
+/// Splits a text into complete lines.
 #[derive(Debug, Default)]
 pub(crate) struct LineSplitter {
     /// The start of a line whose end has not arrived.
@@ -92,93 +86,82 @@ pub(crate) struct LineSplitter {
 }
 
 impl LineSplitter {
-    /// Adds a piece of the text; calls `each` with the lines that are complete.
+    /// Adds a piece of the text, and replaces `text` with the lines that are complete now. Returns the number of the
+    /// first one.
     ///
     /// # Errors
     /// Invalid UTF-8, a zero byte, a line longer than [`MAX_LINE`], or more than [`MAX_LINES`] lines.
-    pub(crate) fn push(
-        &mut self,
-        mut bytes: &[u8],
-        each: &mut impl FnMut(Block<'_>),
-    ) -> Result<(), Diagnostic> {
-        if !self.begun.is_empty() {
-            let end = memchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1);
-            let (first, rest) = bytes.split_at_checked(end).unwrap_or((bytes, &[]));
-            if !first.ends_with(b"\n") {
-                return self.begin(first, each);
-            }
-            self.begun.extend_from_slice(first);
-            let begun = std::mem::take(&mut self.begun);
-            self.text(&begun, each)?;
-            bytes = rest;
+    pub(crate) fn push(&mut self, bytes: &[u8], text: &mut String) -> Result<u32, Diagnostic> {
+        let end = memrchr(b'\n', bytes).map_or(0, |at| at + 1);
+        let (ended, begun) = bytes.split_at_checked(end).unwrap_or((bytes, &[]));
+        let first = self.lines.saturating_add(1);
+        text.clear();
+        if !ended.is_empty() {
+            self.begun.extend_from_slice(ended);
+            self.end(text)?;
         }
-        let whole = memrchr(b'\n', bytes).map_or(0, |at| at + 1);
-        let (whole, rest) = bytes.split_at_checked(whole).unwrap_or((bytes, &[]));
-        self.text(whole, each)?;
-        self.begin(rest, each)
-    }
-
-    /// Adds a part of a line whose end has not arrived.
-    fn begin(&mut self, part: &[u8], each: &mut impl FnMut(Block<'_>)) -> Result<(), Diagnostic> {
-        self.begun.extend_from_slice(part);
-        if part.contains(&0) {
+        self.begun.extend_from_slice(begun);
+        if begun.contains(&0) {
             // Binary data may have no line breaks, so report it now.
-            return self.finish(each);
+            self.end(text)?;
         }
-        check_length(self.lines, self.begun.len())
+        check_length(self.lines.saturating_add(1), self.begun.len())?;
+        Ok(first)
     }
 
-    /// Ends the text; a last line may lack its line break.
-    pub(crate) fn finish(&mut self, each: &mut impl FnMut(Block<'_>)) -> Result<(), Diagnostic> {
-        let begun = std::mem::take(&mut self.begun);
-        self.text(&begun, each)
+    /// Ends the text; a last line may lack its line break. Replaces `text` with this line and returns its number.
+    ///
+    /// # Errors
+    /// As for [`push`](LineSplitter::push).
+    pub(crate) fn finish(&mut self, text: &mut String) -> Result<u32, Diagnostic> {
+        self.end(text)?;
+        Ok(self.lines)
     }
 
-    /// Passes on complete lines.
-    fn text(&mut self, bytes: &[u8], each: &mut impl FnMut(Block<'_>)) -> Result<(), Diagnostic> {
-        let (text, wrong) = match std::str::from_utf8(bytes) {
-            Ok(text) => (text, None),
-            Err(error) => {
-                let valid = bytes.get(..error.valid_up_to()).unwrap_or_default();
-                (std::str::from_utf8(valid).unwrap_or_default(), Some(error.valid_up_to()))
-            }
-        };
-        let lines = self.lines.saturating_add(lines_of(text));
-        if lines > MAX_LINES {
-            return Err(too_many_lines());
-        }
-        let (good, bad) = self.check(text);
-        if !good.is_empty() {
-            each(Block { number: self.lines.saturating_add(1), text: good });
-        }
-        if let Some(error) = bad {
-            return Err(error);
-        }
-        self.lines = lines;
-        if let Some(at) = wrong {
-            return Err(not_utf8(self.bytes.saturating_add(at as u64)));
-        }
-        self.bytes = self.bytes.saturating_add(bytes.len() as u64);
+    /// Replaces `text` with the lines so far. The allocations are swapped.
+    fn end(&mut self, text: &mut String) -> Result<(), Diagnostic> {
+        let mut spare = std::mem::take(text).into_bytes();
+        spare.clear();
+        let lines = std::mem::replace(&mut self.begun, spare);
+        (*text, self.lines) = self.checked(lines)?;
+        self.bytes = self.bytes.saturating_add(text.len() as u64);
         Ok(())
     }
 
-    /// The lines before the first one that is too long or has a zero byte, and the error of that line.
-    fn check<'t>(&self, text: &'t str) -> (&'t str, Option<Diagnostic>) {
-        if text.len() <= MAX_LINE && memchr(0, text.as_bytes()).is_none() {
-            return (text, None);
-        }
-        let mut start = 0;
-        for (line, index) in text.split_inclusive('\n').zip(0..) {
-            let before = self.lines.saturating_add(index);
-            let zero_at =
-                |at| zero(Line { number: before.saturating_add(1), text: line }.position(at));
-            let error = check_length(before, line.len()).err();
-            if let Some(error) = error.or_else(|| line.find('\0').map(zero_at)) {
-                return (text.get(..start).unwrap_or_default(), Some(error));
+    /// Converts the next lines to text, and counts all lines up to their end. Returns the first error.
+    fn checked(&self, bytes: Vec<u8>) -> Result<(String, u32), Diagnostic> {
+        let (text, invalid) = match String::from_utf8(bytes) {
+            Ok(text) => (text, None),
+            Err(error) => {
+                let at = error.utf8_error().valid_up_to();
+                let valid = error.as_bytes().get(..at).unwrap_or_default();
+                (String::from_utf8_lossy(valid).into_owned(), Some(at))
             }
-            start += line.len();
+        };
+        let lines = self.check_lines(&text)?;
+        match invalid {
+            Some(at) => Err(not_utf8(self.bytes.saturating_add(at as u64))),
+            None => Ok((text, lines)),
         }
-        (text, None)
+    }
+
+    /// Refuses zero bytes, lines that are too long, and too many lines. Counts all lines up to the end of the text.
+    fn check_lines(&self, text: &str) -> Result<u32, Diagnostic> {
+        let lines = self.lines.saturating_add(lines_of(text));
+        let is_short = text.len() <= MAX_LINE && memchr(0, text.as_bytes()).is_none();
+        if is_short && lines <= MAX_LINES {
+            return Ok(lines);
+        }
+        for line in (Block { number: self.lines.saturating_add(1), text }).lines() {
+            if line.number > MAX_LINES {
+                return Err(too_many_lines());
+            }
+            check_length(line.number, line.text.len())?;
+            if let Some(at) = line.text.find('\0') {
+                return Err(zero(line.position(at)));
+            }
+        }
+        Ok(lines)
     }
 }
 
@@ -189,12 +172,12 @@ fn lines_of(text: &str) -> u32 {
     u32::try_from(breaks + begun).unwrap_or(u32::MAX)
 }
 
-/// Refuses a line of this many bytes if it is too long; `before` is the number of lines before it.
-fn check_length(before: u32, length: usize) -> Result<(), Diagnostic> {
+/// Refuses a line of this many bytes if it is too long.
+fn check_length(number: u32, length: usize) -> Result<(), Diagnostic> {
     if length <= MAX_LINE {
         return Ok(());
     }
-    let position = Position { line: before.saturating_add(1), column: 1 };
+    let position = Position { line: number, column: 1 };
     let message = format!("this line is longer than {} MiB, the limit", MAX_LINE >> 20);
     Err(Diagnostic::error(Some(position), message)
         .help("logs have one line per syscall; check whether this file is a log"))
@@ -232,15 +215,17 @@ mod tests {
     use super::*;
 
     /// The lines of a text that arrives in pieces of this size, and the error.
-    fn lines(text: &[u8], size: usize) -> (Vec<(u32, String)>, Option<String>) {
-        let (mut lines, mut seen) = (LineSplitter::default(), Vec::new());
-        let mut each = |block: Block<'_>| {
-            seen.extend(block.lines().map(|line| (line.number, line.text.to_owned())));
+    fn lines(bytes: &[u8], size: usize) -> (Vec<(u32, String)>, Option<String>) {
+        let (mut splitter, mut seen) = (LineSplitter::default(), Vec::new());
+        let mut text = String::new();
+        let mut add = |number, text: &str| {
+            let lines = Block { number, text }.lines();
+            seen.extend(lines.map(|line| (line.number, line.text.to_owned())));
         };
-        let mut pieces = text.chunks(size);
+        let mut pieces = bytes.chunks(size);
         let result = pieces
-            .try_for_each(|piece| lines.push(piece, &mut each))
-            .and_then(|()| lines.finish(&mut each));
+            .try_for_each(|piece| splitter.push(piece, &mut text).map(|number| add(number, &text)))
+            .and_then(|()| splitter.finish(&mut text).map(|number| add(number, &text)));
         (seen, result.err().map(|error| error.to_string()))
     }
 
@@ -258,12 +243,15 @@ mod tests {
     #[test]
     fn binary_data_is_reported_with_its_position() {
         for size in 1..=9 {
-            let (seen, error) = lines(b"a\n\xc3\xa9\0\n", size);
-            assert_eq!((seen.len(), error.as_deref()), (1, Some("2:2: not text: zero byte")));
-            let (seen, error) = lines(b"a\nb\0", size);
-            assert_eq!((seen.len(), error.as_deref()), (1, Some("2:2: not text: zero byte")));
-            let (seen, error) = lines(b"a\nb\xc3\n", size);
-            assert_eq!(error.as_deref(), Some("not text: byte 3 is not valid UTF-8"), "{seen:?}");
+            for (text, expected) in [
+                (&b"a\n\xc3\xa9\0\n"[..], "2:2: not text: zero byte"),
+                (b"a\nb\0", "2:2: not text: zero byte"),
+                (b"a\nb\xc3\n", "not text: byte 3 is not valid UTF-8"),
+                (b"a\n\0\n\xc3\n", "2:1: not text: zero byte"),
+            ] {
+                let (_, error) = lines(text, size);
+                assert_eq!(error.as_deref(), Some(expected), "by {size}");
+            }
         }
     }
 
@@ -271,20 +259,18 @@ mod tests {
     fn more_lines_than_the_limit_are_refused() {
         let breaks = vec![b'\n'; 1 << 20];
         for (last, is_refused) in [("", false), ("a", false), ("\n", false), ("\na", true)] {
-            let (mut lines, mut seen) = (LineSplitter::default(), 0);
-            let mut each = |block: Block<'_>| seen = block.number;
+            let (mut splitter, mut text) = (LineSplitter::default(), String::new());
             let mut left = MAX_LINES as usize - 1;
             while left > 0 {
                 let (piece, _) = breaks.split_at(left.min(breaks.len()));
-                lines.push(piece, &mut each).unwrap();
+                splitter.push(piece, &mut text).unwrap();
                 left -= piece.len();
             }
-            let result =
-                lines.push(last.as_bytes(), &mut each).and_then(|()| lines.finish(&mut each));
-            let error = result.err().map(|error| error.to_string());
+            let result = splitter.push(last.as_bytes(), &mut text);
+            let result = result.and_then(|_| splitter.finish(&mut text));
+            let error = result.as_ref().err().map(ToString::to_string);
             let refused = "20000001:1: more than 20000000 lines, the limit";
             assert_eq!(error.as_deref(), is_refused.then_some(refused), "{last:?}");
-            assert_eq!(seen == MAX_LINES, !last.is_empty(), "{last:?}");
         }
     }
 
@@ -293,8 +279,7 @@ mod tests {
         let line = |length| [b"a\n".to_vec(), vec![b'x'; length], b"\nb".to_vec()].concat();
         for size in [1 << 16, 64 << 20] {
             assert_eq!(lines(&line(MAX_LINE - 1), size).0.len(), 3);
-            let (seen, error) = lines(&line(MAX_LINE), size);
-            assert_eq!(seen.len(), 1);
+            let (_, error) = lines(&line(MAX_LINE), size);
             assert_eq!(error.as_deref(), Some("2:1: this line is longer than 16 MiB, the limit"));
         }
     }

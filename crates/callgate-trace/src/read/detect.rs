@@ -3,22 +3,18 @@
 //! JSON is recognized by its first characters. Any other text is a log or a table. Any of its lines, even the last, may
 //! tell which; therefore all readers read every line until one of them recognizes its format.
 
+use super::split::{LogLines, Part, TextPart, TextSplitter};
 use crate::counts::table::CountTable;
 use crate::logs::audit::AuditLog;
-use crate::logs::lines::{Block, Line, LineSplitter, MAX_REJECTED_LINES, text_of};
-use crate::logs::strace::StraceLog;
+use crate::logs::lines::{Line, MAX_REJECTED_LINES};
+use crate::logs::strace::{ParsedLine, StraceLog};
 use crate::names::unknown_severity;
 use callgate_bpf::diagnostic::{Diagnostic, Position};
 use callgate_bpf::syscalls::Arch;
 
-/// The largest text in JSON in bytes. Recordings of commands that ran for days have about 100 kB.
-const MAX_JSON: usize = 64 << 20;
-
 /// Reads a text and detects its format.
 pub(crate) struct FormatDetector {
-    /// The text so far, until it is known not to be JSON.
-    start: Option<TextStart>,
-    lines: LineSplitter,
+    splitter: TextSplitter,
     candidates: Candidates,
 }
 
@@ -30,14 +26,15 @@ pub(crate) enum DetectedFormat {
     Counts(CountTable),
 }
 
-/// A reader for each format of logs and tables.
+/// The text if it is JSON, and a reader for each format of logs and tables.
 struct Candidates {
+    json: Option<String>,
     audit: AuditLog,
     strace: StraceLog,
     counts: CountTable,
     /// Whether a table takes precedence over the log around it.
     prefers_tables: bool,
-    /// Where [`MAX_REJECTED_LINES`] was exceeded.
+    /// The line that exceeded [`MAX_REJECTED_LINES`], from which on only audit records are read.
     rejected_at: Option<Position>,
 }
 
@@ -47,9 +44,9 @@ impl FormatDetector {
     pub(crate) fn new(arch: Arch, strict: bool, prefers_tables: bool) -> FormatDetector {
         let unknown = unknown_severity(strict);
         FormatDetector {
-            start: Some(TextStart::default()),
-            lines: LineSplitter::default(),
+            splitter: TextSplitter::default(),
             candidates: Candidates {
+                json: None,
                 audit: AuditLog::new(unknown),
                 strace: StraceLog::new(arch, unknown),
                 counts: CountTable::new(unknown),
@@ -61,93 +58,86 @@ impl FormatDetector {
 
     /// Adds a piece of the text.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<(), Diagnostic> {
-        let Some(start) = &mut self.start else {
-            return self.lines.push(bytes, &mut |block| self.candidates.block(block));
-        };
-        start.bytes.extend_from_slice(bytes);
-        match start.is_json() {
-            Some(false) => self.read_as_lines(),
-            Some(true) if start.bytes.len() > MAX_JSON => Err(too_long()),
-            // 64 MiB of blanks are not JSON.
-            None if start.bytes.len() > MAX_JSON => self.read_as_lines(),
-            _ => Ok(()),
-        }
+        // If a part is an error, it is the last one.
+        let mut result = Ok(());
+        self.splitter.push(bytes, &mut |part| result = self.candidates.add(part));
+        result
     }
 
-    /// Reads the text so far, which is not JSON, line by line.
-    fn read_as_lines(&mut self) -> Result<(), Diagnostic> {
-        let start = self.start.take().unwrap_or_default();
-        self.lines.push(&start.bytes, &mut |block| self.candidates.block(block))
+    /// Adds the next part of a text that another splitter split.
+    pub(crate) fn add(&mut self, part: &mut TextPart) -> Result<(), Diagnostic> {
+        self.candidates.add(part)
     }
 
     /// The complete text in its format.
     pub(crate) fn finish(mut self) -> Result<DetectedFormat, Diagnostic> {
-        if let Some(mut start) =
-            self.start.take_if(|start| start.is_json().unwrap_or(start.is_list))
-        {
-            let bytes = std::mem::take(&mut start.bytes);
-            return text_of(bytes).map(DetectedFormat::Json);
-        }
-        self.read_as_lines()?;
-        self.lines.finish(&mut |block| self.candidates.block(block))?;
-        Ok(self.candidates.detected())
+        let mut result = Ok(());
+        self.splitter.finish(&mut |part| result = self.candidates.add(part));
+        result.map(|()| self.candidates.detected())
     }
 }
 
-fn too_long() -> Diagnostic {
-    let message =
-        format!("this JSON is larger than {} MiB, the limit for a recording", MAX_JSON >> 20);
-    Diagnostic::error(Some(Position { line: 1, column: 1 }), message)
-        .help("recordings are far smaller; check whether this file is one")
-}
-
 impl Candidates {
-    fn block(&mut self, block: Block<'_>) {
-        let may_have_records = self.audit.may_have_records(block);
-        if self.rejected_at.is_some() {
-            if may_have_records {
-                block.lines().for_each(|line| self.audit.line(line));
+    fn add(&mut self, TextPart(part): &mut TextPart) -> Result<(), Diagnostic> {
+        match part {
+            Part::Lines(lines) => {
+                lines.parse();
+                self.lines(lines);
             }
+            Part::Json(text) => self.json = Some(std::mem::take(text)),
+            Part::Failed(error) => return Err(error.clone()),
+        }
+        Ok(())
+    }
+
+    fn lines(&mut self, lines: &LogLines) {
+        let block = lines.block();
+        let may_have_records = self.audit.may_have_records(block);
+        if self.rejected_at.is_some() && !may_have_records {
             return;
         }
-        // Millions of empty lines mean the same as one.
-        let is_empty = block.text.bytes().all(|byte| byte == b'\n');
-        let block = if is_empty { block.first_line() } else { block };
         self.strace.begin(block);
         self.counts.begin(block);
-        for line in block.lines() {
+        for (line, parsed) in lines.lines() {
             if may_have_records {
                 self.audit.line(line);
+            }
+            if self.rejected_at.is_some() {
+                continue;
             }
             let (is_audit, is_strace) = (self.audit.is_detected(), self.strace.is_detected());
             if is_audit || is_strace {
                 if !is_audit {
-                    self.strace.line(line);
+                    self.strace.line(line, parsed);
                 }
                 if self.prefers_tables {
                     self.counts.line_of_log(line);
                 }
             } else if !self.is_repeated_count(line) {
-                self.undecided(line);
+                self.undecided(line, parsed);
             }
-        }
-        let rejected = match (self.audit.is_detected(), self.strace.is_detected()) {
-            (true, _) => 0,
-            (_, true) => self.strace.rejected(),
-            _ => self.counts.rejected(),
-        };
-        if rejected > MAX_REJECTED_LINES {
-            self.rejected_at = Some(Position { line: block.number, column: 1 });
+            if self.rejected() > MAX_REJECTED_LINES {
+                self.rejected_at = Some(line.position(0));
+            }
         }
     }
 
     /// Reads a line while the format is not known.
-    fn undecided(&mut self, line: Line<'_>) {
-        self.strace.line(line);
+    fn undecided(&mut self, line: Line<'_>, parsed: &ParsedLine) {
+        self.strace.line(line, parsed);
         if !self.strace.is_detected() {
             self.counts.line(line);
         } else if self.prefers_tables {
             self.counts.line_of_log(line);
+        }
+    }
+
+    /// The number of lines so far that are errors or have unknown names in the probable format.
+    fn rejected(&self) -> usize {
+        match (self.audit.is_detected(), self.strace.is_detected()) {
+            (true, _) => 0,
+            (_, true) => self.strace.rejected(),
+            _ => self.counts.rejected(),
         }
     }
 
@@ -161,6 +151,9 @@ impl Candidates {
     }
 
     fn detected(mut self) -> DetectedFormat {
+        if let Some(text) = self.json {
+            return DetectedFormat::Json(text);
+        }
         if let Some(position) = self.rejected_at {
             self.counts.give_up(position);
             self.strace.give_up(position);
@@ -174,38 +167,6 @@ impl Candidates {
             DetectedFormat::Strace(self.strace)
         } else {
             DetectedFormat::Counts(self.counts)
-        }
-    }
-}
-
-/// The start of a text that may be JSON.
-#[derive(Default)]
-struct TextStart {
-    bytes: Vec<u8>,
-    /// How many bytes were examined.
-    seen: usize,
-    /// Whether they contain an opening bracket.
-    is_list: bool,
-}
-
-impl TextStart {
-    /// Whether the text is JSON; `None` while this is not known. A list of objects is JSON too, and an error is reported
-    /// for it later. Lines of logs may start with a bracket and a word or a number: `[pid 12]`, `[   12.345678]`.
-    fn is_json(&mut self) -> Option<bool> {
-        const MARK: &[u8] = "\u{feff}".as_bytes();
-        loop {
-            let rest = self.bytes.get(self.seen..).unwrap_or_default();
-            self.seen += match rest.first()? {
-                byte if byte.is_ascii_whitespace() => 1,
-                _ if rest.starts_with(MARK) => MARK.len(),
-                _ if MARK.starts_with(rest) => return None,
-                b'{' => return Some(true),
-                b'[' if !self.is_list => {
-                    self.is_list = true;
-                    1
-                }
-                first => return Some(self.is_list && matches!(first, b'[' | b'"' | b']')),
-            };
         }
     }
 }

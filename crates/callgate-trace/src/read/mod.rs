@@ -8,6 +8,9 @@
 //! Recordings in JSON and audit records name the architecture. For other logs it is given, except where they say
 //! otherwise. Every line that cannot be read causes a message with its position.
 //!
+//! [`RecordingReader`] takes a text in pieces. With [`TextSplitter`], the lines of a log can be parsed in other threads,
+//! with the same result.
+//!
 //! # Logs of strace
 //!
 //! With or without `-f`, `-ff`, times, and other text that strace prints before and after a syscall. A syscall that
@@ -27,9 +30,12 @@
 pub(crate) mod checked;
 pub(crate) mod detect;
 mod reader;
+mod split;
+mod text_start;
 
 pub use checked::ReadRecording;
 pub use reader::{ReadOptions, RecordingReader, read};
+pub use split::{TextPart, TextSplitter};
 
 #[cfg(test)]
 mod tests;

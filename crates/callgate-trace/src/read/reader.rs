@@ -2,6 +2,7 @@
 
 use super::checked::{ReadRecording, SUPPORTED_FORMATS, checked};
 use super::detect::{DetectedFormat, FormatDetector};
+use super::split::TextPart;
 use crate::counts::table::CountTable;
 use crate::names::{not_on_arch, unknown_severity};
 use crate::recording::json::read as json;
@@ -79,6 +80,15 @@ impl RecordingReader {
     /// An error after which the rest of the text is useless.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), Diagnostics> {
         self.detector.push(bytes).map_err(with_help)
+    }
+
+    /// Adds the next part of a text from a [`TextSplitter`](super::TextSplitter), instead of pieces of the text.
+    /// The allocations remain in the part.
+    ///
+    /// # Errors
+    /// An error after which the rest of the text is useless.
+    pub fn add(&mut self, part: &mut TextPart) -> Result<(), Diagnostics> {
+        self.detector.add(part).map_err(with_help)
     }
 
     /// The recording in the complete text.

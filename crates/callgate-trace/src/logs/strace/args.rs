@@ -1,19 +1,8 @@
 //! Parses the arguments of a syscall as strace prints them.
 
-use super::line::before_unfinished;
+use super::text::split_once;
 use callgate_bpf::syscalls::{Arch, ArgFacts};
 use memchr::memchr2;
-
-/// The values of the arguments of one syscall, if known.
-pub(super) type KnownValues = [Option<u64>; 6];
-
-/// The values of the arguments in `text`, which starts after the opening parenthesis.
-pub(super) fn values(arch: Arch, facts: &[ArgFacts], text: &str) -> KnownValues {
-    let args = ParsedArgs::read(facts, text, PlainNumber::parse);
-    // strace prints 64-bit arguments of 32-bit ABIs as one, and those of clone in another order.
-    let exact = arch.is_64bit() && !args.has_name;
-    if exact || args.is_raw { args.known } else { KnownValues::default() }
-}
 
 /// Whether an argument is printed with its name, as in `flags=CLONE_VM`.
 fn is_named(arg: &str) -> bool {
@@ -22,43 +11,37 @@ fn is_named(arg: &str) -> bool {
     name.is_some_and(|end| end > 0 && arg.as_bytes().get(end) == Some(&b'='))
 }
 
-/// The arguments of a syscall.
-#[derive(Debug, PartialEq)]
-struct ParsedArgs<'f> {
-    facts: &'f [ArgFacts],
-    /// The number of arguments, at most one more than [`ParsedArgs::MAX`].
-    count: usize,
-    /// The values of the first six, where each is a number.
-    known: KnownValues,
+/// The arguments of a syscall, as far as they can be parsed without knowing the syscall.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct ParsedArgs {
+    /// The first six, where each is a number.
+    numbers: [u64; 6],
+    /// Which of them are numbers, and which have a minus sign: a bit for each.
+    is_number: u8,
+    is_negative: u8,
     /// Whether an argument is printed with its name.
     has_name: bool,
     /// Whether all arguments are printed as by `strace -e raw=all`.
     is_raw: bool,
     /// Whether the closing parenthesis is there.
-    is_closed: bool,
+    pub(super) is_closed: bool,
 }
 
-impl<'f> ParsedArgs<'f> {
+impl ParsedArgs {
     /// How many are parsed besides the last one: more than strace prints for any syscall.
     const MAX: usize = 16;
 
-    /// Reads the arguments at the top level, up to the closing parenthesis. All delimiters are ASCII, so this works
-    /// on bytes. `plain` may recognize arguments that are [plain numbers](PlainNumber), which is faster.
-    fn read(
-        facts: &'f [ArgFacts],
-        text: &str,
-        plain: impl Fn(&[u8]) -> Option<PlainNumber>,
-    ) -> ParsedArgs<'f> {
-        let mut args = ParsedArgs {
-            facts,
-            count: 0,
-            known: KnownValues::default(),
-            has_name: false,
-            is_raw: true,
-            is_closed: false,
-        };
+    /// Parses the arguments at the start of `text`, up to the closing parenthesis.
+    pub(super) fn of(text: &str) -> ParsedArgs {
+        ParsedArgs::read(text, PlainNumber::parse)
+    }
+
+    /// Parses the arguments at the top level. All delimiters are ASCII, so this works on bytes. `plain` may recognize
+    /// arguments that are [plain numbers](PlainNumber), which is faster.
+    fn read(text: &str, plain: impl Fn(&[u8]) -> Option<PlainNumber>) -> ParsedArgs {
+        let mut args = ParsedArgs { is_raw: true, ..ParsedArgs::default() };
         let bytes = text.as_bytes();
-        let mut start = 0;
+        let (mut start, mut count) = (0, 0);
         loop {
             let number = plain(bytes.get(start..).unwrap_or_default());
             let end = match &number {
@@ -67,13 +50,16 @@ impl<'f> ParsedArgs<'f> {
             };
             let delimiter = bytes.get(end);
             let is_last = delimiter != Some(&b',');
-            if is_last || args.count < ParsedArgs::MAX {
+            if is_last || count < ParsedArgs::MAX {
                 match number {
-                    Some(number) => args.add_number(&number),
+                    Some(PlainNumber { number, is_raw, .. }) => {
+                        args.is_raw &= is_raw;
+                        args.set(count, number);
+                    }
                     None => {
                         let arg = trimmed(text.get(start..end).unwrap_or_default());
                         if !(is_last && arg.is_empty()) {
-                            args.add(arg);
+                            args.add(count, arg);
                         }
                     }
                 }
@@ -83,25 +69,11 @@ impl<'f> ParsedArgs<'f> {
                 return args;
             }
             start = end + 1;
+            count += 1;
         }
     }
 
-    fn add_number(&mut self, number: &PlainNumber) {
-        self.is_raw &= number.is_raw;
-        // The kernel ignores the high word of a 32-bit argument, so -1 may stand for two values.
-        let is_known = !number.is_negative || self.bits() == Some(64);
-        if let Some(known) = self.known.get_mut(self.count) {
-            *known = is_known.then_some(number.value);
-        }
-        self.count += 1;
-    }
-
-    /// The width of the next argument.
-    fn bits(&self) -> Option<u8> {
-        self.facts.get(self.count).map(|arg| arg.bits)
-    }
-
-    fn add(&mut self, arg: &str) {
+    fn add(&mut self, index: usize, arg: &str) {
         match arg.as_bytes() {
             [b'0'] | [b'0', b'x', ..] => {}
             [b'0'..=b'9', ..] => self.is_raw = false,
@@ -110,19 +82,50 @@ impl<'f> ParsedArgs<'f> {
                 self.is_raw = false;
             }
         }
-        let bits = self.bits();
-        if let Some(known) = self.known.get_mut(self.count) {
-            *known = value(arg, bits);
+        if index < self.numbers.len() {
+            if let Some(number) = number(arg) {
+                self.set(index, number);
+            }
         }
-        self.count += 1;
     }
+
+    fn set(&mut self, index: usize, number: Number) {
+        if let Some(kept) = self.numbers.get_mut(index) {
+            *kept = number.value;
+            self.is_number |= 1 << index;
+            self.is_negative |= u8::from(number.is_negative) << index;
+        }
+    }
+
+    /// The values of the arguments of a syscall with these arguments, if known.
+    pub(super) fn values(
+        &self,
+        arch: Arch,
+        facts: &'static [ArgFacts],
+    ) -> impl Iterator<Item = Option<u64>> {
+        // strace prints 64-bit arguments of 32-bit ABIs as one, and those of clone in another order.
+        let is_exact = arch.is_64bit() && !self.has_name || self.is_raw;
+        let known = if is_exact { self.is_number } else { 0 };
+        self.numbers.iter().enumerate().map(move |(index, number)| {
+            let has = |bits: u8| bits >> index & 1 == 1;
+            // The kernel ignores the high word of a 32-bit argument, so -1 may stand for two values.
+            let is_wide = || facts.get(index).is_some_and(|arg| arg.bits == 64);
+            (has(known) && (!has(self.is_negative) || is_wide())).then_some(*number)
+        })
+    }
+}
+
+/// An argument that is a number.
+#[derive(Clone, Copy)]
+struct Number {
+    value: u64,
+    /// Whether it has a minus sign.
+    is_negative: bool,
 }
 
 /// An argument that is only a number, as most are.
 struct PlainNumber {
-    value: u64,
-    /// Whether it has a minus sign.
-    is_negative: bool,
+    number: Number,
     /// Whether `strace -e raw=all` prints it like this.
     is_raw: bool,
     /// The offset of the delimiter after it.
@@ -131,20 +134,19 @@ struct PlainNumber {
 
 impl PlainNumber {
     /// Parses the first argument of a text if it is a number, with at most one blank before it and none after it.
-    /// `None` for other arguments, and for some rare spellings of numbers, which [`value`] reads.
+    /// `None` for other arguments, and for some rare spellings of numbers, which [`number`] reads.
     fn parse(text: &[u8]) -> Option<PlainNumber> {
         let blank = usize::from(text.first() == Some(&b' '));
         let plain = |value, is_raw, length| PlainNumber {
-            value,
-            is_negative: false,
+            number: Number { value, is_negative: false },
             is_raw,
             length: blank + length,
         };
         match text.get(blank..)? {
             [b'-', digits @ ..] => {
                 let (value, length) = digits_of::<10>(digits, 18)?;
-                let number = plain(value.wrapping_neg(), false, 1 + length);
-                Some(PlainNumber { is_negative: true, ..number })
+                let number = Number { value: value.wrapping_neg(), is_negative: true };
+                Some(PlainNumber { number, ..plain(0, false, 1 + length) })
             }
             [b'0', b'x', digits @ ..] => {
                 let (value, length) = digits_of::<16>(digits, 16)?;
@@ -192,13 +194,14 @@ fn end_of_arg(bytes: &[u8], mut at: usize) -> usize {
     let mut depth = 0_usize;
     // The offset after the last `<` or the text in its brackets.
     let mut after_last_bracket = usize::MAX;
-    while let Some(byte) = bytes.get(at).copied() {
-        let here = at;
-        at += 1;
-        if !is_special(byte) {
-            continue;
-        }
-        match byte {
+    loop {
+        let rest = bytes.get(at..).unwrap_or_default();
+        let Some(skipped) = rest.iter().position(|byte| is_special(*byte)) else {
+            return bytes.len();
+        };
+        let here = at + skipped;
+        at = here + 1;
+        match bytes.get(here).copied().unwrap_or_default() {
             b'"' => at = after_string(bytes, at),
             b'/' if bytes.get(at) == Some(&b'*') => at = after_comment(bytes, at),
             b'<' => {
@@ -214,7 +217,6 @@ fn end_of_arg(bytes: &[u8], mut at: usize) -> usize {
             _ => {}
         }
     }
-    bytes.len()
 }
 
 /// Whether a byte may separate or group arguments.
@@ -276,46 +278,50 @@ fn after_bracket(bytes: &[u8], at: usize) -> usize {
     end.map_or(bytes.len(), |end| at + end + 1)
 }
 
-/// Whether the arguments are complete, or end because another process interrupted the syscall.
-pub(super) fn is_closed(text: &str) -> bool {
-    ParsedArgs::read(&[], text, PlainNumber::parse).is_closed || before_unfinished(text).is_some()
-}
-
-/// An argument without the comment, and without the text that `-y` adds to a descriptor.
-fn without_notes(arg: &str) -> Option<&str> {
-    let arg = arg.split_once(" /*").map_or(arg, |(arg, _)| arg.trim_end());
-    match arg.find('<') {
-        Some(at) if at > 0 && !arg.contains("<<") => arg.get(..at),
-        _ => Some(arg),
-    }
-}
-
-/// The value of an argument that is printed as a number.
-fn value(arg: &str, bits: Option<u8>) -> Option<u64> {
-    match arg.as_bytes() {
-        [b'0'..=b'9' | b'-' | b'N', ..] => {}
-        _ => return None,
-    }
-    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
-    let arg = if arg.bytes().all(is_word) { arg } else { without_notes(arg)? };
-    if arg == "NULL" {
-        return Some(0);
-    }
-    if let Some(digits) = arg.strip_prefix("0x") {
-        return u64::from_str_radix(digits, 16).ok();
-    }
-    if let Some(digits) = arg.strip_prefix('-') {
-        let value = digits.parse::<u64>().ok().filter(|value| *value <= 1 << 63)?;
-        return (bits == Some(64)).then_some(value.wrapping_neg());
-    }
-    if !arg.bytes().all(|byte| byte.is_ascii_digit()) {
+/// Parses an argument that is printed as a number, with or without a note.
+fn number(arg: &str) -> Option<Number> {
+    if !matches!(arg.as_bytes(), [b'0'..=b'9' | b'-' | b'N', ..]) {
         return None;
     }
-    // Modes are octal.
-    if arg.len() > 1 && arg.starts_with('0') {
-        return u64::from_str_radix(arg, 8).ok();
+    let is_of_number = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+');
+    let bytes = arg.as_bytes();
+    let end = bytes.iter().position(|byte| !is_of_number(byte)).unwrap_or(bytes.len());
+    let (number, rest) = arg.split_at_checked(end)?;
+    if !(rest.is_empty() || is_note(rest)) {
+        return None;
     }
-    arg.parse().ok()
+    match number.as_bytes() {
+        [b'-', ..] => {
+            let value = number.get(1..)?.parse::<u64>().ok().filter(|value| *value <= 1 << 63)?;
+            Some(Number { value: value.wrapping_neg(), is_negative: true })
+        }
+        _ => Some(Number { value: unsigned(number)?, is_negative: false }),
+    }
+}
+
+/// The value of a number without a minus sign.
+fn unsigned(number: &str) -> Option<u64> {
+    match number.as_bytes() {
+        b"NULL" => Some(0),
+        [b'0', b'x', ..] => u64::from_str_radix(number.get(2..)?, 16).ok(),
+        // `parse` also accepts a plus sign.
+        digits if !digits.iter().all(u8::is_ascii_digit) => None,
+        // Modes are octal.
+        [b'0', _, ..] => u64::from_str_radix(number, 8).ok(),
+        _ => number.parse().ok(),
+    }
+}
+
+/// Whether a text behind a number is a note of strace: a comment, or in angle brackets what `-y` adds to a descriptor.
+fn is_note(text: &str) -> bool {
+    if text.starts_with('<') {
+        let shift = text.as_bytes().windows(2).position(|pair| pair == b"<<");
+        let before_shift = shift.and_then(|at| text.get(..at));
+        return before_shift.is_none_or(|text| split_once(text, b" /*").is_some());
+    }
+    let comment = text.trim_start();
+    comment.starts_with("/*")
+        && text.get(..text.len() - comment.len()).is_some_and(|blanks| blanks.ends_with(' '))
 }
 
 #[cfg(test)]
@@ -370,9 +376,25 @@ mod tests {
             let args: Vec<String> =
                 args.iter().map(|(arg, before, after)| format!("{before}{arg}{after}")).collect();
             let text = args.join(",") + &end;
-            let facts = callgate_bpf::syscalls::facts("mmap").unwrap().args;
-            let fast = ParsedArgs::read(facts, &text, PlainNumber::parse);
-            prop_assert_eq!(fast, ParsedArgs::read(facts, &text, |_| None), "{:?}", text);
+            let slow = ParsedArgs::read(&text, |_| None);
+            prop_assert_eq!(ParsedArgs::of(&text), slow, "{:?}", text);
+        }
+    }
+
+    /// An argument without the comment, and without the text that `-y` adds to a descriptor.
+    fn without_notes(arg: &str) -> &str {
+        let arg = arg.split_once(" /*").map_or(arg, |(arg, _)| arg.trim_end());
+        match arg.find('<') {
+            Some(at) if at > 0 && !arg.contains("<<") => &arg[..at],
+            _ => arg,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn notes_behind_a_number_are_ignored(arg in "(-|0x|NULL|[+0-9a]){0,3}( |\t|<|<<|<</a|>| /\\*|\\*/|\\*|é|a){0,5}") {
+            let is_number = |bare: &str| number(bare).map(|number| (number.value, number.is_negative));
+            prop_assert_eq!(is_number(&arg), is_number(without_notes(&arg)), "{:?}", arg);
         }
     }
 
@@ -386,7 +408,7 @@ mod tests {
             ("3", 3, 1),
         ] {
             let number = PlainNumber::parse(text.as_bytes());
-            let number = number.map(|number| (number.value, number.length));
+            let number = number.map(|plain| (plain.number.value, plain.length));
             assert_eq!(number, Some((value, length)), "{text}");
         }
     }

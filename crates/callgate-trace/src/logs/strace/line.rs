@@ -1,7 +1,13 @@
 //! Parses a line of a log: the process, and the event.
 
+use super::args::ParsedArgs;
+use super::text::split_once;
+
 /// The end of the first line of a syscall that another process interrupts.
 pub(super) const UNFINISHED: &str = "<unfinished ...>";
+
+/// The start of the second line of such a syscall.
+const RESUMED: &str = "<... ";
 
 /// The text before [`UNFINISHED`] at the end of a line; `None` for other lines.
 pub(super) fn before_unfinished(text: &str) -> Option<&str> {
@@ -13,26 +19,26 @@ pub(super) fn before_unfinished(text: &str) -> Option<&str> {
     text.trim_end().strip_suffix(UNFINISHED)
 }
 
-/// A line of a log.
-pub(super) struct ParsedLine<'t> {
+/// A line of a log, as far as it can be parsed without the other lines.
+pub(crate) struct ParsedLine {
     pub(super) process: Option<u32>,
     /// The byte offset of the event in the line.
-    pub(super) at: usize,
-    pub(super) event: Event<'t>,
+    at: u32,
+    pub(super) event: Event,
 }
 
 /// What a line is about.
-pub(super) enum Event<'t> {
-    /// A syscall: the name, and the text after the opening parenthesis.
-    Syscall(&'t str, &'t str),
-    /// The second half of a syscall: the name, and the text after `resumed>`.
-    Resumed(&'t str, &'t str),
+pub(super) enum Event {
+    /// A syscall, or the first half of one, whose arguments are not parsed.
+    Syscall(SyscallText, ParsedArgs),
+    /// The second half of a syscall.
+    Resumed(SyscallText),
     /// The rest of a syscall that a notice interrupted.
-    Rest(&'t str),
+    Rest,
     /// strace starts to trace a process.
     Attached(u32),
     /// A process changes to another ABI.
-    Mode(u32, &'t str),
+    Changed(u32, Mode),
     /// This thread of the process executed a program, and takes over the number of the process.
     Superseded(u32),
     /// A process exited.
@@ -44,8 +50,48 @@ pub(super) enum Event<'t> {
     Other,
 }
 
-impl<'t> ParsedLine<'t> {
-    pub(super) fn of(line: &'t str) -> ParsedLine<'t> {
+/// Where a syscall is in a line: byte offsets of its name, and of its arguments, which extend to the end of the line.
+#[derive(Clone, Copy)]
+pub(super) struct SyscallText {
+    name: (u32, u32),
+    args: u32,
+}
+
+impl SyscallText {
+    /// The name.
+    pub(super) fn name(self, line: &str) -> &str {
+        let (start, end) = self.name;
+        line.get(start as usize..end as usize).unwrap_or_default()
+    }
+
+    /// The arguments, without the opening parenthesis.
+    pub(super) fn args(self, line: &str) -> &str {
+        line.get(self.args as usize..).unwrap_or_default()
+    }
+}
+
+/// An ABI in the words of strace.
+#[derive(Clone, Copy)]
+pub(super) enum Mode {
+    X32,
+    /// 32 bits.
+    Narrow,
+    /// 64 bits.
+    Wide,
+}
+
+impl Mode {
+    fn of(text: &str) -> Mode {
+        match text {
+            "x32" => Mode::X32,
+            _ if text.starts_with("32") => Mode::Narrow,
+            _ => Mode::Wide,
+        }
+    }
+}
+
+impl ParsedLine {
+    pub(crate) fn of(line: &str) -> ParsedLine {
         let mut process = None;
         let mut rest = after_blanks(line);
         // At most a process, a time, a time difference, and two pairs of brackets.
@@ -56,19 +102,38 @@ impl<'t> ParsedLine<'t> {
             }
             rest = behind;
         }
-        ParsedLine { process, at: line.len() - rest.len(), event: Event::of(rest) }
+        let at = line.len() - rest.len();
+        ParsedLine { process, at: offset(at), event: Event::of(rest, at) }
+    }
+
+    /// The byte offset of the event in the line.
+    pub(super) fn at(&self) -> usize {
+        self.at as usize
     }
 }
 
-impl<'t> Event<'t> {
-    pub(super) fn of(rest: &'t str) -> Event<'t> {
+/// An offset in a line, of which [`MAX_LINE`](super::super::lines::MAX_LINE) limits the length.
+fn offset(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
+}
+
+impl Event {
+    /// Parses the rest of a line from the offset `at` on.
+    fn of(rest: &str, at: usize) -> Event {
         let skipped_or_other = |is_skipped| if is_skipped { Event::Nothing } else { Event::Other };
         match rest.as_bytes().first() {
             None => Event::Nothing,
             Some(b'a'..=b'z' | b'A'..=b'Z' | b'_') => {
                 // No other line starts with a word and a parenthesis.
                 if let Some((name, args)) = syscall(rest) {
-                    return Event::Syscall(name, args);
+                    let end = at + name.len();
+                    let text =
+                        SyscallText { name: (offset(at), offset(end)), args: offset(end + 1) };
+                    // Those of an unfinished syscall are parsed with the second half.
+                    let is_unfinished = before_unfinished(args).is_some();
+                    let args =
+                        if is_unfinished { ParsedArgs::default() } else { ParsedArgs::of(args) };
+                    return Event::Syscall(text, args);
                 }
                 // Whether notices start with the name of strace depends on its version.
                 match rest.strip_prefix("strace: ") {
@@ -77,9 +142,15 @@ impl<'t> Event<'t> {
                 }
             }
             Some(b'[') => Event::of_notice(rest).unwrap_or(Event::Other),
-            Some(b'<') => match rest.strip_prefix("<... ") {
-                Some(resumed) => split_once(resumed, b" resumed>")
-                    .map_or(Event::Other, |(name, args)| Event::Resumed(name, args)),
+            Some(b'<') => match rest.strip_prefix(RESUMED) {
+                Some(resumed) => {
+                    split_once(resumed, b" resumed>").map_or(Event::Other, |(name, args)| {
+                        let start = at + RESUMED.len();
+                        let name = (offset(start), offset(start + name.len()));
+                        let args = offset(at + rest.len() - args.len());
+                        Event::Resumed(SyscallText { name, args })
+                    })
+                }
                 None => skipped_or_other(rest.starts_with(UNFINISHED)),
             },
             Some(b'+') => {
@@ -94,24 +165,34 @@ impl<'t> Event<'t> {
             }
             Some(b'-') => skipped_or_other(rest.starts_with("---")),
             Some(b'>') => skipped_or_other(rest.starts_with("> ")),
-            Some(b')' | b',') => Event::Rest(rest),
+            Some(b')' | b',') => Event::Rest,
             Some(b'%') if rest.starts_with("% time") => Event::Table,
             Some(_) => Event::Other,
         }
     }
 
     /// A notice about a process that changes to another ABI, or is traced from now on.
-    fn of_notice(text: &'t str) -> Option<Event<'t>> {
+    fn of_notice(text: &str) -> Option<Event> {
         if let Some(process) = text.strip_prefix("[ Process PID=") {
             let mode = leading_number(process).and_then(|(number, mode)| {
                 Some((number, mode.strip_prefix(" runs in ")?.split_once(" mode")?.0))
             });
             let mode = mode.filter(|(number, _)| *number <= MAX_PROCESS);
-            return Some(mode.map_or(Event::Nothing, |(number, mode)| Event::Mode(number, mode)));
+            return Some(
+                mode.map_or(Event::Nothing, |(number, mode)| {
+                    Event::Changed(number, Mode::of(mode))
+                }),
+            );
         }
-        let (number, rest) = leading_number(text.strip_prefix("Process ")?)?;
-        (rest.starts_with(" attached") && number <= MAX_PROCESS).then_some(Event::Attached(number))
+        attached(text).map(Event::Attached)
     }
+}
+
+/// The process in a notice that strace starts to trace it.
+pub(super) fn attached(notice: &str) -> Option<u32> {
+    let notice = notice.strip_prefix("strace: ").unwrap_or(notice);
+    let (number, rest) = leading_number(notice.strip_prefix("Process ")?)?;
+    (rest.starts_with(" attached") && number <= MAX_PROCESS).then_some(number)
 }
 
 /// The name of a syscall, and the text after the opening parenthesis.
@@ -202,16 +283,6 @@ fn leading_number(text: &str) -> Option<(u32, &str)> {
     Some((number, text.get(end..)?))
 }
 
-/// Splits a text at the first occurrence of an ASCII delimiter. Unlike `str::split_once`, it prepares nothing, so it is
-/// fast for short texts.
-fn split_once<'t, const N: usize>(
-    text: &'t str,
-    delimiter: &[u8; N],
-) -> Option<(&'t str, &'t str)> {
-    let at = text.as_bytes().windows(N).position(|window| window == delimiter)?;
-    Some((text.get(..at)?, text.get(at + N..)?))
-}
-
 /// The text after white space.
 fn after_blanks(text: &str) -> &str {
     let blanks = text.bytes().take_while(|byte| *byte == b' ').count();
@@ -231,9 +302,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn texts_are_split_as_by_the_standard_library(text in "[] a>é\t\u{a0}]{0,12}") {
-            prop_assert_eq!(split_once(&text, b"] "), text.split_once("] "));
-            prop_assert_eq!(split_once(&text, b" a>"), text.split_once(" a>"));
+        fn blanks_are_those_of_the_standard_library(text in "[] a>é\t\u{a0}]{0,12}") {
             prop_assert_eq!(after_blanks(&text), text.trim_start());
         }
 

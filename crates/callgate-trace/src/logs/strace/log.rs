@@ -2,8 +2,8 @@
 
 use super::super::lines::{Block, Line, rejected_lines, too_many_rejected};
 use super::super::syscalls::BoundedSyscalls;
-use super::args::{is_closed, values};
-use super::line::{Event, ParsedLine, before_unfinished};
+use super::args::ParsedArgs;
+use super::line::{Event, ParsedLine, attached, before_unfinished};
 use super::names::{MAX_NAME, ResolvedName, ResolvedNames};
 use super::processes::Processes;
 use super::reported::ReportedNames;
@@ -20,9 +20,10 @@ use memchr::memchr;
 use memchr::memmem::Finder;
 
 /// Whether a line proves that a text is a log of strace: a syscall with its result, or the first half of one.
-fn is_call(event: &Event<'_>) -> bool {
+fn is_call(event: &Event, line: &str) -> bool {
     match event {
-        Event::Syscall(_, rest) => {
+        Event::Syscall(text, _) => {
+            let rest = text.args(line);
             rest.contains(") = ") || rest.contains(")  ") || before_unfinished(rest).is_some()
         }
         _ => false,
@@ -106,39 +107,47 @@ impl StraceLog {
     }
 
     /// Reads the next line.
-    pub(crate) fn line(&mut self, line: Line<'_>) {
+    pub(crate) fn line(&mut self, line: Line<'_>, parsed: &ParsedLine) {
         // A syscall has a parenthesis.
         let may_be_call = || memchr(b'(', line.text.as_bytes()).is_some();
         if self.in_table && (self.is_detected || !may_be_call()) {
             self.in_table = !is_end_of_table(line.text);
             return;
         }
-        let parsed = ParsedLine::of(line.text);
-        self.is_detected = self.is_detected || is_call(&parsed.event);
+        self.is_detected = self.is_detected || is_call(&parsed.event, line.text);
         if self.in_table {
             self.in_table = !is_end_of_table(line.text);
             return;
         }
-        let at = || line.position(parsed.at);
-        match parsed.event {
-            Event::Syscall(name, args) if !line.text.ends_with('\n') && !is_closed(args) => {
-                let message =
-                    "this line is truncated; the syscall is counted, its values are not known";
-                self.messages.warn(at(), message).help =
-                    "check that the log is complete".to_owned();
-                self.syscall(parsed.process, at, name, "");
+        let (process, at) = (parsed.process, || line.position(parsed.at()));
+        match &parsed.event {
+            Event::Syscall(text, args) => {
+                let (name, rest) = (text.name(line.text), text.args(line.text));
+                let is_whole = line.text.ends_with('\n') || args.is_closed;
+                if is_whole || before_unfinished(rest).is_some() {
+                    self.syscall(process, at, name, rest, args);
+                } else {
+                    let message =
+                        "this line is truncated; the syscall is counted, its values are not known";
+                    self.messages.warn(at(), message).help =
+                        "check that the log is complete".to_owned();
+                    self.syscall(process, at, name, "", &ParsedArgs::default());
+                }
             }
-            Event::Syscall(name, args) => self.syscall(parsed.process, at, name, args),
-            Event::Resumed(name, args) => self.resumed(parsed.process, at, name, args),
-            Event::Rest(args) if self.is_interrupted => self.rest(args),
-            Event::Mode(process, mode) => self.processes.changed(process, mode),
-            Event::Attached(process) => self.processes.attached(process),
-            Event::Exited => self.processes.exited(parsed.process),
-            Event::Superseded(by) => self.superseded(parsed.process, by),
+            Event::Resumed(text) => {
+                self.resumed(process, at, text.name(line.text), text.args(line.text));
+            }
+            Event::Rest if self.is_interrupted => {
+                self.rest(line.text.get(parsed.at()..).unwrap_or_default());
+            }
+            Event::Changed(process, mode) => self.processes.changed(*process, *mode),
+            Event::Attached(process) => self.processes.attached(*process),
+            Event::Exited => self.processes.exited(process),
+            Event::Superseded(by) => self.superseded(process, *by),
             Event::Nothing => {}
             // The table of `strace -C` counts the same syscalls again.
             Event::Table => self.in_table = true,
-            Event::Rest(_) | Event::Other => {
+            Event::Rest | Event::Other => {
                 let (_, skipped) = self.skipped.get_or_insert_with(|| (at(), 0));
                 *skipped += 1;
             }
@@ -179,20 +188,28 @@ impl StraceLog {
         (self.syscalls.finish(&mut self.messages), self.messages)
     }
 
-    fn syscall(&mut self, named: Option<u32>, at: impl Fn() -> Position, name: &str, args: &str) {
+    /// Reads a syscall; `rest` is the line from its arguments on.
+    fn syscall(
+        &mut self,
+        named: Option<u32>,
+        at: impl Fn() -> Position,
+        name: &str,
+        rest: &str,
+        args: &ParsedArgs,
+    ) {
         let (process, arch) = self.processes.of_line(named);
         // On a terminal, a notice may interrupt a syscall; the rest of its line follows on the next.
-        let notice = if self.may_have_notices { self.notice.find(args.as_bytes()) } else { None };
-        let notice = notice.and_then(|at| args.split_at_checked(at));
+        let notice = if self.may_have_notices { self.notice.find(rest.as_bytes()) } else { None };
+        let notice = notice.and_then(|at| rest.split_at_checked(at));
         self.is_interrupted = notice.is_some();
-        if let Some(Event::Attached(child)) = notice.map(|(_, notice)| Event::of(notice)) {
+        if let Some(child) = notice.and_then(|(_, notice)| attached(notice)) {
             self.processes.attached(child);
         }
-        let before = notice.map(|(args, _)| args);
-        let Some(args) = before_unfinished(args).or(before) else {
+        let before = notice.map(|(before, _)| before);
+        let Some(first_half) = before_unfinished(rest).or(before) else {
             return self.count(arch, at, name, args);
         };
-        match self.unfinished.insert(process, arch, at(), name, args.trim_end()) {
+        match self.unfinished.insert(process, arch, at(), name, first_half.trim_end()) {
             Ok(None) => {}
             Ok(Some(lost)) => self.count_whole(lost),
             Err(TooManyUnfinished) => {
@@ -216,7 +233,7 @@ impl StraceLog {
                 self.count_whole(syscall);
             }
             // strace attached during the syscall.
-            Ok(None) => self.count(arch, at, name, ""),
+            Ok(None) => self.count(arch, at, name, &ParsedArgs::default()),
             Err(TooManyCompared) => {
                 let message = format!(
                     "more than {MAX_COMPARED} comparisons of resumed syscalls that name no process with unfinished \
@@ -240,7 +257,8 @@ impl StraceLog {
 
     /// Counts a syscall that was unfinished.
     fn count_whole(&mut self, syscall: UnfinishedSyscall) {
-        self.count(syscall.arch, || syscall.at, syscall.name(), syscall.args());
+        let args = ParsedArgs::of(syscall.args());
+        self.count(syscall.arch, || syscall.at, syscall.name(), &args);
         self.unfinished.reuse(syscall);
     }
 
@@ -251,11 +269,11 @@ impl StraceLog {
         }
     }
 
-    fn count(&mut self, arch: Arch, at: impl Fn() -> Position, name: &str, args: &str) {
+    fn count(&mut self, arch: Arch, at: impl Fn() -> Position, name: &str, args: &ParsedArgs) {
         let resolved = self.names.get(arch, name).or_else(|| self.resolve(arch, &at, name));
         let Some(ResolvedName { index, facts }) = resolved else { return };
         match index.and_then(|index| self.syscalls.get_mut(index)) {
-            Some(stats) => stats.observe(values(arch, facts, args)),
+            Some(stats) => stats.observe(args.values(arch, facts)),
             None => self.syscalls.lose(at),
         }
     }

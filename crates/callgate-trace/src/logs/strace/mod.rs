@@ -15,6 +15,9 @@
 //! reported. Memory is bounded by the number of processes, of which a kernel has at most 4,194,304, and by the limits
 //! of [`UnfinishedSyscalls`](unfinished::UnfinishedSyscalls).
 //!
+//! Lines are parsed one by one ([`ParsedLine`]), in any order and in any thread. [`StraceLog`] takes the parsed lines in
+//! their order: what a line means may depend on the lines before.
+//!
 //! Sources: strace(1), and the output of strace 6.1.
 
 mod args;
@@ -23,6 +26,8 @@ mod log;
 mod names;
 mod processes;
 mod reported;
+mod text;
 mod unfinished;
 
+pub(crate) use line::ParsedLine;
 pub(crate) use log::StraceLog;

@@ -5,7 +5,7 @@
 //!
 //! Sources: `update_personality`, `alloctcb` and `printleader` of strace 6.1, and its output.
 
-use super::line::MAX_PROCESS;
+use super::line::{MAX_PROCESS, Mode};
 use callgate_bpf::syscalls::Arch;
 
 /// The processes so far.
@@ -90,7 +90,7 @@ impl Processes {
     }
 
     /// A process changes to another ABI.
-    pub(super) fn changed(&mut self, process: u32, mode: &str) {
+    pub(super) fn changed(&mut self, process: u32, mode: Mode) {
         let (wide, narrow) = match self.native {
             Arch::X86_64 | Arch::X86 | Arch::X32 => (Arch::X86_64, Arch::X86),
             Arch::Aarch64 | Arch::Arm => (Arch::Aarch64, Arch::Arm),
@@ -99,9 +99,9 @@ impl Processes {
             other => (other, other),
         };
         let arch = match mode {
-            "x32" => Arch::X32,
-            _ if mode.starts_with("32") => narrow,
-            _ => wide,
+            Mode::X32 => Arch::X32,
+            Mode::Narrow => narrow,
+            Mode::Wide => wide,
         };
         self.set_arch(process, Some(arch));
         self.of_line(Some(process));
@@ -136,7 +136,7 @@ mod tests {
             processes.arch(Some(1))
         };
         for native in [Arch::X86_64, Arch::X86, Arch::X32] {
-            let arches = ["64 bit", "32 bit", "x32"].map(|mode| arch(native, mode));
+            let arches = [Mode::Wide, Mode::Narrow, Mode::X32].map(|mode| arch(native, mode));
             assert_eq!(arches, [Arch::X86_64, Arch::X86, Arch::X32]);
         }
         for (wide, narrow) in [
@@ -145,7 +145,7 @@ mod tests {
             (Arch::Ppc64, Arch::Ppc),
             (Arch::Riscv64, Arch::Riscv64),
         ] {
-            assert_eq!(["64 bit", "32 bit"].map(|mode| arch(wide, mode)), [wide, narrow]);
+            assert_eq!([Mode::Wide, Mode::Narrow].map(|mode| arch(wide, mode)), [wide, narrow]);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod limits;
 mod log_formats;
+mod parts;
 
 use super::*;
 use crate::recording::{
