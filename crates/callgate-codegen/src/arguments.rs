@@ -2,6 +2,8 @@
 
 use rustc_hash::FxHashSet;
 
+use super::Instructions;
+use super::any_bit::AnyBit;
 use super::code::{Code, CodeId, Held};
 use super::lower::{Guards, Lowering};
 use crate::query::{self, Cube, Product};
@@ -88,7 +90,8 @@ impl Lowering<'_> {
             let Some(products) = query::products(self.store, func, verdict, limit)? else {
                 continue;
             };
-            let insns = products.iter().flatten().map(|(_, cube)| product_insns(cube)).sum();
+            let insns = |cube: &Cube| product_insns(self.instructions, cube);
+            let insns = products.iter().flatten().map(|(_, cube)| insns(cube)).sum();
             if insns < least {
                 least = insns;
                 best = Some(Alternatives { products, verdict, otherwise });
@@ -119,8 +122,8 @@ impl Lowering<'_> {
             let (held, op, k) = (whole, Op::JeqK, cube.wanted);
             self.graph.add(Code::Branch { held, op, k, then, otherwise })
         } else if cube.wanted == 0 {
-            let (held, op, k) = (whole, Op::JsetK, cube.mask);
-            self.graph.add(Code::Branch { held, op, k, then: otherwise, otherwise: then })
+            let test = AnyBit::new(self.instructions, u32::MAX, cube.mask).forgetting();
+            test.add(&mut self.graph, word, otherwise, then)
         } else {
             let (held, op, k) = (Held { word, mask: cube.mask }, Op::JeqK, cube.wanted);
             let next = self.graph.add(Code::Branch { held, op, k, then, otherwise });
@@ -168,6 +171,10 @@ struct Alternatives {
 }
 
 /// The number of instructions of the test of one word, with its load.
-fn product_insns(cube: &Cube) -> usize {
-    if cube.mask == u32::MAX || cube.wanted == 0 { 2 } else { 3 }
+fn product_insns(instructions: Instructions, cube: &Cube) -> usize {
+    match (cube.mask, cube.wanted) {
+        (u32::MAX, _) => 2,
+        (mask, 0) => 1 + AnyBit::new(instructions, u32::MAX, mask).insns() as usize,
+        _ => 3,
+    }
 }

@@ -55,7 +55,8 @@ impl Lowering<'_> {
         let mut targets = Vec::new();
         let intervals = &split_off_frequent(intervals, weights);
         let intervals = classify(intervals, weights, &mut targets);
-        Search { tree: search_tree(&intervals, Price::of_number(self.aim)), targets }
+        let price = Price::of_number(self.aim, self.instructions);
+        Search { tree: search_tree(&intervals, price), targets }
     }
 
     /// The code of a search; `codes_of` has the code of targets that are not functions.
@@ -76,7 +77,13 @@ impl Lowering<'_> {
                 },
             });
         }
-        Ok(self.tree(&search.tree, &codes, &codes, Held { word, mask: u32::MAX }))
+        // Exits load their words; the others need the number.
+        let without_a = search.targets.iter().zip(&codes).map(|(target, code)| match target {
+            Target::Exit(_) => *code,
+            _ => self.graph.add(Code::Load { word, next: *code }),
+        });
+        let without_a: Vec<CodeId> = without_a.collect();
+        Ok(self.tree(&search.tree, &codes, &without_a, Held { word, mask: u32::MAX }))
     }
 
     /// The code of a search in which numbers with a bit reuse the tree of those without it.

@@ -31,11 +31,13 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod any_bit;
 mod arguments;
 mod code;
 pub mod cost;
 mod dispatch;
 mod generate;
+mod instructions;
 mod layout;
 mod limits;
 mod lower;
@@ -47,4 +49,5 @@ mod word;
 
 pub use cost::{Aim, Model};
 pub use generate::generate;
+pub use instructions::Instructions;
 pub use weights::{Count, WeightError, WeightedSyscall, Weights};

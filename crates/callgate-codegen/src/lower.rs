@@ -7,12 +7,13 @@
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet};
 
+use super::any_bit::AnyBit;
 use super::code::{Code, CodeId, Graph, Held};
 use super::limits::MAX_INTERVALS;
 use super::tree::{Node, Tree};
 use super::weights::WeightedSyscall;
-use super::word::{Plan, Planner};
-use super::{Aim, Model};
+use super::word::{After, Plan, Planner, after_test};
+use super::{Aim, Instructions, Model};
 use crate::query::{self, Cube};
 use callgate_bpf::Op;
 use callgate_bpf::data::Word;
@@ -31,6 +32,7 @@ pub(super) struct Lowering<'a> {
     pub(super) graph: Graph,
     pub(super) done: HashMap<(Func, Guards), CodeId>,
     pub(super) aim: Aim,
+    pub(super) instructions: Instructions,
     /// Per function of the number, its syscall numbers with weights.
     pub(super) numbers: HashMap<Func, Vec<(u32, f64)>>,
     pub(super) arches: Vec<(u32, f64)>,
@@ -49,6 +51,7 @@ impl<'a> Lowering<'a> {
         syscalls: &[WeightedSyscall],
         model: Model,
         aim: Aim,
+        instructions: Instructions,
         effort: u32,
     ) -> Lowering<'a> {
         let weigh = |syscall: &WeightedSyscall| model.weigh(syscall);
@@ -96,6 +99,7 @@ impl<'a> Lowering<'a> {
             graph: Graph::default(),
             done: HashMap::default(),
             aim,
+            instructions,
             numbers,
             arches,
             entries,
@@ -181,7 +185,7 @@ impl<'a> Lowering<'a> {
         next
     }
 
-    /// The code of a search tree whose classes continue at `exits`; after a bitset test, which overwrites A, at
+    /// The code of a search tree whose classes continue at `exits`; after a test that overwrites A, at
     /// `exits_without_a`.
     pub(super) fn tree(
         &mut self,
@@ -192,6 +196,10 @@ impl<'a> Lowering<'a> {
     ) -> CodeId {
         let mut ids: Vec<CodeId> = Vec::with_capacity(tree.nodes.len());
         for node in &tree.nodes {
+            let without_a = |node: usize| match tree.nodes[node] {
+                Node::Leaf { class } => exits_without_a[class],
+                _ => ids[node],
+            };
             let id = match *node {
                 Node::Leaf { class } => exits[class],
                 Node::Test { split, then, otherwise } => {
@@ -203,15 +211,15 @@ impl<'a> Lowering<'a> {
                     self.graph.add(Code::Branch { held, op, k, then, otherwise })
                 }
                 Node::AnyBit { mask, then, otherwise } => {
-                    let (op, k, then, otherwise) = (Op::JsetK, mask, ids[then], ids[otherwise]);
-                    self.graph.add(Code::Branch { held, op, k, then, otherwise })
+                    let test = AnyBit::new(self.instructions, held.mask, mask);
+                    let (then, otherwise) = match test.keeps_a() {
+                        true => (ids[then], ids[otherwise]),
+                        false => (without_a(then), without_a(otherwise)),
+                    };
+                    test.forgetting().add(&mut self.graph, held.word, then, otherwise)
                 }
                 Node::Bitset { base, bits, then, otherwise } => {
-                    let successor = |node: usize| match tree.nodes[node] {
-                        Node::Leaf { class } => exits_without_a[class],
-                        _ => ids[node],
-                    };
-                    let (then, otherwise) = (successor(then), successor(otherwise));
+                    let (then, otherwise) = (without_a(then), without_a(otherwise));
                     self.graph.add(Code::Bitset { held, base, bits, then, otherwise })
                 }
             };
@@ -226,7 +234,7 @@ impl<'a> Lowering<'a> {
         word: Word,
         guards: Guards,
     ) -> Result<CodeId, DiagramError> {
-        let planner = Planner::new(word, self.aim, self.effort);
+        let planner = Planner::new(word, self.aim, self.instructions, self.effort);
         let mut walk = Walk { planner, guards, done: HashMap::default() };
         let code = self.follow_plan(&mut walk, (func, u32::MAX), None)?;
         self.effort = walk.planner.effort();
@@ -261,27 +269,31 @@ impl<'a> Lowering<'a> {
                 self.tree(&tree, &codes, &codes_without_a, holding)
             }
             Plan::AnyBit { mask, then, otherwise } => {
-                let then = self.follow_plan(walk, (then, held), pending)?;
-                let otherwise = self.follow_plan(walk, (otherwise, held), pending)?;
-                let (op, k) = (Op::JsetK, mask);
-                self.graph.add(Code::Branch { held: holding, op, k, then, otherwise })
+                let mut test = walk.planner.any_bit(held, mask);
+                let continues = |func| self.store.top_word(func) == Some(word);
+                if pending.is_none() && !continues(then) && !continues(otherwise) {
+                    test = test.forgetting();
+                }
+                let (set, clear) = (test.kept_if_set(), test.kept_if_clear());
+                let then = self.follow_after_test(walk, (then, held), set, pending)?;
+                let otherwise = self.follow_after_test(walk, (otherwise, held), clear, pending)?;
+                test.add(&mut self.graph, word, then, otherwise)
             }
             Plan::Products { products, otherwise } => {
                 // From the last to the first. A is unchanged until the first `and`.
-                let keeps = |cube: &Cube| cube.mask == held || cube.wanted == 0;
-                let first_and = products.iter().position(|(cube, _)| !keeps(cube));
+                let keeps = |walk: &Walk, cube: &Cube| walk.planner.keeps_a(cube, held);
+                let first_and = products.iter().position(|(cube, _)| !keeps(walk, cube));
                 let left = if first_and.is_some() { 0 } else { held };
                 let mut next = self.follow_plan(walk, (otherwise, left), pending)?;
                 for (at, (cube, exit)) in products.into_iter().enumerate().rev() {
-                    let then_held = if keeps(&cube) { held } else { cube.mask };
+                    let keeps = keeps(walk, &cube);
+                    let then_held = if keeps { held } else { cube.mask };
                     let then = self.follow_plan(walk, (exit, then_held), pending)?;
                     let (op, k) = (Op::JeqK, cube.wanted);
                     next = if cube.mask == held {
                         self.graph.add(Code::Branch { held: holding, op, k, then, otherwise: next })
-                    } else if cube.wanted == 0 {
-                        let (op, k) = (Op::JsetK, cube.mask);
-                        let (then, otherwise) = (next, then);
-                        self.graph.add(Code::Branch { held: holding, op, k, then, otherwise })
+                    } else if keeps {
+                        walk.planner.any_bit(held, cube.mask).add(&mut self.graph, word, next, then)
                     } else {
                         let (mask, masked) = (cube.mask, Held { word, mask: cube.mask });
                         let jump = Code::Branch { held: masked, op, k, then, otherwise: next };
@@ -298,12 +310,7 @@ impl<'a> Lowering<'a> {
                 next
             }
             Plan::Masked { mask, value, then, otherwise } => {
-                let then = if self.store.top_word(then) == Some(word) {
-                    let next = self.follow_plan(walk, (then, u32::MAX), pending)?;
-                    self.graph.add(Code::Load { word, next })
-                } else {
-                    self.follow_plan(walk, (then, mask), pending)?
-                };
+                let then = self.follow_after_test(walk, (then, held), mask, pending)?;
                 let otherwise = self.follow_plan(walk, (otherwise, mask), pending)?;
                 let (masked, op, k) = (Held { word, mask }, Op::JeqK, value);
                 let next = self.graph.add(Code::Branch { held: masked, op, k, then, otherwise });
@@ -319,6 +326,33 @@ impl<'a> Lowering<'a> {
         };
         walk.done.insert(key, id);
         Ok(id)
+    }
+
+    /// The code of a function after a test that leaves the bits `kept` of those that A held. The word is loaded again
+    /// if the function depends on others.
+    fn follow_after_test(
+        &mut self,
+        walk: &mut Walk,
+        (func, held): (Func, u32),
+        kept: u32,
+        pending: Option<&Pending<'_>>,
+    ) -> Result<CodeId, DiagramError> {
+        let word = walk.planner.word();
+        let After { held, reload } = after_test(self.store, word, (func, held), kept);
+        let next = self.follow_plan(walk, (func, held), pending)?;
+        if reload == 0 {
+            return Ok(next);
+        }
+        let whole = Held { word, mask: u32::MAX };
+        let next = match self.graph.get(next) {
+            _ if held == u32::MAX => next,
+            // Two masks are one.
+            Code::And { mask, next, .. } => {
+                self.graph.add(Code::And { held: whole, mask: mask & held, next })
+            }
+            _ => self.graph.add(Code::And { held: whole, mask: held, next }),
+        };
+        Ok(self.graph.add(Code::Load { word, next }))
     }
 
     /// The code of a pending continuation where A holds the bits `held`.

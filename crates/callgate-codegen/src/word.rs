@@ -17,9 +17,10 @@
 
 use rustc_hash::FxHashMap as HashMap;
 
-use super::Aim;
+use super::any_bit::AnyBit;
 use super::limits::MAX_INTERVALS;
 use super::tree::{ARGUMENT_WHOLE, Price, Tree, WeightedInterval, search_tree};
+use super::{Aim, Instructions};
 use crate::query::{self, Cube, Interval};
 use callgate_bpf::data::Word;
 use callgate_proof::diagram::{DiagramError, Func, Store};
@@ -49,13 +50,13 @@ pub(super) enum Plan {
     Exit,
     /// A search tree over the intervals; its classes are indexes into the exits.
     Search { tree: Tree, exits: Vec<Func> },
-    /// `jset #mask`.
+    /// [`AnyBit`]: `jset #mask`, or its replacement.
     AnyBit { mask: u32, then: Func, otherwise: Func },
     /// `and #mask` and `jeq #value`, which overwrites A.
     Masked { mask: u32, value: u32, then: Func, otherwise: Func },
     /// The plan of `first`; at `exit`, `and #mask` and the plan of `then`.
     Project { mask: u32, first: Func, exit: Func, then: Func },
-    /// A test per product, each with its exit: `jeq`, `jset`, or `and` and `jeq`. If no product matches,
+    /// A test per product, each with its exit: `jeq`, [`AnyBit`], or `and` and `jeq`. If no product matches,
     /// `otherwise`.
     Products { products: ProductExits, otherwise: Func },
 }
@@ -69,9 +70,13 @@ type State = (Func, u32);
 /// The plans for the functions of one word.
 pub(super) struct Planner {
     word: Word,
+    instructions: Instructions,
     price: Price,
     /// The cost of a test that is always executed.
     test: f64,
+    /// Whether a part of a word that was overwritten may be loaded again, in two instructions. With `jset`, few tests
+    /// overwrite A.
+    restores_parts: bool,
     plans: HashMap<State, (f64, Plan)>,
     /// Lower bounds of costs.
     at_least: HashMap<State, f64>,
@@ -81,14 +86,17 @@ pub(super) struct Planner {
 
 impl Planner {
     /// `effort` is the number of functions for which all alternatives may be tried.
-    pub(super) fn new(word: Word, aim: Aim, effort: u32) -> Planner {
+    pub(super) fn new(word: Word, aim: Aim, instructions: Instructions, effort: u32) -> Planner {
+        let price = Price::of_argument(aim, instructions);
         // On paths of arch and number the kernel must recognize constant allow.
-        let bitset_tests = !matches!(word, Word::ARCH | Word::NR);
-        let price = Price { bitset_tests, ..Price::of_argument(aim) };
+        let bitset_tests = price.bitset_tests && !matches!(word, Word::ARCH | Word::NR);
+        let price = Price { bitset_tests, ..price };
         Planner {
             word,
+            instructions,
             price,
             test: 1.0 + price.size,
+            restores_parts: !instructions.allows_jset(),
             plans: HashMap::default(),
             at_least: HashMap::default(),
             effort,
@@ -102,6 +110,22 @@ impl Planner {
 
     pub(super) fn word(&self) -> Word {
         self.word
+    }
+
+    /// The test whether A, which holds the bits `held`, shares a bit with a mask.
+    pub(super) fn any_bit(&self, held: u32, mask: u32) -> AnyBit {
+        AnyBit::new(self.instructions, held, mask)
+    }
+
+    /// Whether the test of a product leaves A unchanged.
+    pub(super) fn keeps_a(&self, cube: &Cube, held: u32) -> bool {
+        cube.mask == held || cube.wanted == 0 && self.any_bit(held, cube.mask).keeps_a()
+    }
+
+    /// The number of instructions that test a product if A holds the bits `held`.
+    fn insns(&self, cube: &Cube, held: u32) -> u32 {
+        // Otherwise load, and, compare.
+        if self.keeps_a(cube, held) { 1 } else { 3 }
     }
 
     /// The best plan found.
@@ -202,7 +226,8 @@ impl Planner {
         if depth == 0 && nodes <= 32 {
             // Most sets of many intervals are a single mask, which has a node per bit.
             for exit in &exits {
-                self.masks(store, state, *exit, MAX_DEPTH, 1.5 * self.test, best)?;
+                let bound = f64::from(AnyBit::max_insns(self.instructions)) + 0.5;
+                self.masks(store, state, *exit, MAX_DEPTH, bound * self.test, best)?;
             }
         }
         // The products give a bound for what follows; but scattered values have a product each.
@@ -283,35 +308,38 @@ impl Planner {
             return Ok(());
         };
         let (never, always) = (!bounds.any & held, bounds.all);
-        let mut left = best.0.min(bound) - self.test;
+        let mut test = self.any_bit_cost(held, never);
+        let mut left = best.0.min(bound) - test;
         if never != 0 && left > 0.0 {
             let rest = query::fix_bits(store, func, self.word, never, 0)?;
-            let cost = self.solve(store, (rest, held), depth + 1, left)?;
+            let kept = self.any_bit(held, never).kept_if_clear();
+            let cost = self.solve_after_test(store, (rest, held), kept, depth, left)?;
             if cost < left {
-                *best =
-                    (self.test + cost, Plan::AnyBit { mask: never, then: exit, otherwise: rest });
+                *best = (test + cost, Plan::AnyBit { mask: never, then: exit, otherwise: rest });
                 left = cost;
             }
         }
+        let other_test = self.any_bit_cost(held, always);
+        left -= other_test - test;
+        test = other_test;
         if always.is_power_of_two() && left > 0.0 {
             let rest = query::fix_bits(store, func, self.word, always, always)?;
-            let cost = self.solve(store, (rest, held), depth + 1, left)?;
+            let kept = self.any_bit(held, always).kept_if_set();
+            let cost = self.solve_after_test(store, (rest, held), kept, depth, left)?;
             if cost < left {
-                *best =
-                    (self.test + cost, Plan::AnyBit { mask: always, then: rest, otherwise: exit });
+                *best = (test + cost, Plan::AnyBit { mask: always, then: rest, otherwise: exit });
                 left = cost;
             }
         }
         let mask = never | always;
-        left -= self.test;
+        left -= 2.0 * self.test - test;
         if always != 0 && mask != held && left > 0.0 {
             let rest = query::fix_bits(store, func, self.word, mask, always)?;
-            let again = if store.top_word(rest) == Some(self.word) { self.test } else { 0.0 };
-            // A reload restores the whole word.
-            let cost = if again > 0.0 && held != u32::MAX {
+            let is_part = store.top_word(rest) == Some(self.word) && held != u32::MAX;
+            let cost = if is_part && !self.restores_parts {
                 f64::INFINITY
             } else {
-                again + self.solve(store, (rest, held), depth + 1, left - again)?
+                self.solve_after_test(store, (rest, held), mask, depth, left)?
             };
             if cost < left {
                 let plan = Plan::Masked { mask, value: always, then: rest, otherwise: exit };
@@ -319,6 +347,25 @@ impl Planner {
             }
         }
         Ok(())
+    }
+
+    /// The cost of a test that is always executed.
+    fn any_bit_cost(&self, held: u32, mask: u32) -> f64 {
+        self.test * f64::from(self.any_bit(held, mask).insns())
+    }
+
+    /// As [`Self::solve`] after a test that leaves the bits `kept` of A, with the cost of restoring the others.
+    fn solve_after_test(
+        &mut self,
+        store: &mut Store,
+        (func, held): State,
+        kept: u32,
+        depth: u32,
+        bound: f64,
+    ) -> Result<f64, DiagramError> {
+        let After { held, reload } = after_test(store, self.word, (func, held), kept);
+        let reload = self.test * f64::from(reload);
+        Ok(reload + self.solve(store, (func, held), depth + 1, bound - reload)?)
     }
 
     /// The products of all exits except the one with the most values; tries the plan that tests them in sequence.
@@ -342,8 +389,8 @@ impl Planner {
             products.extend(cubes.into_iter().map(|cube| (cube, exit)));
         }
         // Tests that preserve A come first.
-        products.sort_by_key(|(cube, _)| (cube.insns(held), cube.mask, cube.wanted));
-        let insns: u32 = products.iter().map(|(cube, _)| cube.insns(held)).sum();
+        products.sort_by_key(|(cube, _)| (self.insns(cube, held), cube.mask, cube.wanted));
+        let insns: u32 = products.iter().map(|(cube, _)| self.insns(cube, held)).sum();
         let cost = self.test * f64::from(insns);
         if cost < best.0 {
             *best = (cost, Plan::Products { products: products.clone(), otherwise });
@@ -396,7 +443,8 @@ impl Planner {
         let mask = query::top_bit(store, func);
         let otherwise = query::fix_bits(store, func, self.word, mask, 0)?;
         let then = query::fix_bits(store, func, self.word, mask, mask)?;
-        Ok((self.test * nodes as f64, Plan::AnyBit { mask, then, otherwise }))
+        let test = self.test * f64::from(AnyBit::max_insns(self.instructions));
+        Ok((test * nodes as f64, Plan::AnyBit { mask, then, otherwise }))
     }
 }
 
@@ -423,14 +471,21 @@ fn promising(free: &HashMap<u32, usize>) -> Vec<u32> {
     candidates.into_iter().map(|(set, _)| set).collect()
 }
 
-impl Cube {
-    /// The number of instructions that test it if A holds the bits `held`.
-    fn insns(&self, held: u32) -> u32 {
-        match (self.mask == held, self.wanted) {
-            (true, _) | (_, 0) => 1,
-            // Load, and, compare.
-            _ => 3,
-        }
+/// How a function continues after a test.
+pub(super) struct After {
+    /// The bits that A holds then.
+    pub(super) held: u32,
+    /// The number of instructions that load these bits again.
+    pub(super) reload: u32,
+}
+
+/// How a function continues after a test that leaves the bits `kept` of `held`: with these, if it depends on no
+/// others.
+pub(super) fn after_test(store: &Store, word: Word, (func, held): State, kept: u32) -> After {
+    if kept == held || query::bits_of_word(store, func, word) & !kept == 0 {
+        After { held: kept, reload: 0 }
+    } else {
+        After { held, reload: if held == u32::MAX { 1 } else { 2 } }
     }
 }
 

@@ -9,7 +9,7 @@
 //!
 //! | setting | meaning |
 //! |---|---|
-//! | `model`, `aim`, `weights` | compiler options; weights as `name=count`, else uniform |
+//! | `model`, `aim`, `instructions`, `weights` | compiler options; weights as `name=count`, else uniform |
 //! | `require` | `insns`, `expected_insns`, `constant_allow` or a mnemonic, `=`, `<=` or `>=`, a number |
 //! | `same-program-as` | another file of this directory that must give the same bytes |
 //! | `show` | `facts` omits the listing |
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use callgate::bpf::{Program, disasm};
-use callgate::codegen::{Aim, Model, Weights};
+use callgate::codegen::{Aim, Instructions, Model, Weights};
 use callgate::compile::{Compiled, Options, compile, recompile};
 use callgate::{Arch, Endian};
 use callgate_testing::filetest::{FileTest, Filter};
@@ -39,6 +39,7 @@ impl Case {
     fn options(&self) -> Options {
         let model = self.file.setting("model").unwrap_or("cached");
         let aim = self.file.setting("aim").unwrap_or("speed");
+        let set = self.file.setting("instructions").unwrap_or("all");
         let weights = self.file.setting("weights").map_or(Weights::uniform(), |counts| {
             let pairs = counts.split_whitespace().map(|pair| {
                 let (name, count) = pair.split_once('=').unwrap();
@@ -49,6 +50,7 @@ impl Case {
         Options {
             model: *Model::ALL.iter().find(|known| known.name() == model).unwrap(),
             aim: *Aim::ALL.iter().find(|known| known.name() == aim).unwrap(),
+            instructions: *Instructions::ALL.iter().find(|known| known.name() == set).unwrap(),
             weights,
             ..Options::default()
         }

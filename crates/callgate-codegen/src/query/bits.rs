@@ -75,6 +75,20 @@ pub(crate) fn top_bit(store: &Store, func: Func) -> u32 {
     store.top_word(func).map_or(0, |_| 1 << (31 - u32::from(store.var(func) % 32)))
 }
 
+/// The bits of a word, the first of the function, that the function depends on.
+pub(crate) fn bits_of_word(store: &Store, func: Func, word: Word) -> u32 {
+    let mut seen = NodeSet::new(store.len());
+    let mut bits = 0;
+    let mut stack = vec![func];
+    while let Some(node) = stack.pop() {
+        if store.top_word(node) == Some(word) && seen.insert(node) {
+            bits |= top_bit(store, node);
+            stack.extend(<[Func; 2]>::from(store.children(node)));
+        }
+    }
+    bits
+}
+
 /// The bounds of the values that lead to `exit`; `None` if there are none.
 pub fn bounds_of(store: &Store, func: Func, word: Word, exit: Func) -> Option<Bounds> {
     let mut memo = HashMap::default();
@@ -190,8 +204,11 @@ mod tests {
         exits.sort();
         assert_eq!(exits, [allow, deny]);
         assert_eq!(store.exits(func, word, 1), None);
+        assert_eq!(bits_of_word(&store, func, word), u32::MAX);
+        assert_eq!(bits_of_word(&store, deny, word), 0);
 
         let rest = fix_bits(&mut store, func, word, !0x21, 0x80).unwrap();
+        assert_eq!(bits_of_word(&store, rest, word), 0x21);
         for value in [0, 1, 0x20, 0x21] {
             let wanted = if value == 0x20 { deny } else { allow };
             assert_eq!(store.follow(rest, word, value), wanted);

@@ -1,5 +1,5 @@
 //! Search trees: the cheapest way to find the interval that contains the value of a word, by tests with two
-//! outcomes (`jeq`, `jge`, `jset` and bitset tests).
+//! outcomes (`jeq`, `jge`, masks and bitset tests).
 //!
 //! This is the optimal binary search tree with two-way comparisons (Anderson, Kannan, Karloff and
 //! Ladner 2002; Chrobak, Golin, Munro and Young 2015), with three extensions: intervals of the same class need not

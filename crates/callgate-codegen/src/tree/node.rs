@@ -4,7 +4,7 @@ use super::interval::WeightedInterval;
 use super::masks::MaskTest;
 use callgate_proof::diagram::Split;
 
-/// A search tree. Children have smaller indexes than their parents; the root is the last node.
+/// A search tree. After a test of a mask there are only leaves. Children have smaller indexes than their parents; the root is the last node.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Tree {
     pub(crate) nodes: Vec<Node>,
@@ -22,7 +22,7 @@ pub(crate) enum Node {
         then: usize,
         otherwise: usize,
     },
-    /// Whether the value shares a bit with the mask (`jset`).
+    /// Whether the value shares a bit with the mask.
     AnyBit {
         mask: u32,
         then: usize,

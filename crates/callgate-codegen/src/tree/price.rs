@@ -1,5 +1,7 @@
 //! Prices of tests, and the limits of the search for trees.
 
+use crate::Instructions;
+use crate::any_bit::AnyBit;
 use crate::cost::Aim;
 
 /// The maximum number of intervals of an argument for which the dynamic program considers the whole range, for
@@ -16,6 +18,8 @@ pub(crate) struct Price {
     pub(crate) size: f64,
     /// Whether tests of masks are allowed.
     pub(crate) masks: bool,
+    /// The number of instructions of a test of a mask.
+    pub(crate) mask_insns: u32,
     /// Whether masks are also searched for in larger ranges, after equality tests of single values.
     pub(crate) masks_after_singles: bool,
     /// Whether bitset tests are allowed. The kernel does not recognize constant allow on a path with such a test.
@@ -29,11 +33,17 @@ pub(crate) struct Price {
 }
 
 impl Price {
+    /// The cost of the further instructions of a test of a mask, in a part of the tree with this weight.
+    pub(super) fn of_mask_above_comparison(&self, weight: f64) -> f64 {
+        f64::from(self.mask_insns - 1) * (weight + self.size)
+    }
+
     /// For arch and number. The maximum length of a chain is far above what is ever worthwhile.
-    pub(crate) fn of_number(aim: Aim) -> Price {
+    pub(crate) fn of_number(aim: Aim, instructions: Instructions) -> Price {
         Price {
             size: aim.size_price(),
             masks: true,
+            mask_insns: AnyBit::max_insns(instructions),
             masks_after_singles: true,
             bitset_tests: false,
             chain: 48,
@@ -44,7 +54,7 @@ impl Price {
 
     /// For an argument. It is tested for one syscall only, which may be rare, so an instruction has a higher price
     /// than among the numbers. Even so, long lists of values become trees, not chains.
-    pub(crate) fn of_argument(aim: Aim) -> Price {
+    pub(crate) fn of_argument(aim: Aim, instructions: Instructions) -> Price {
         let (size, chain, whole) = match aim {
             Aim::Speed => (1.0, 8, ARGUMENT_WHOLE),
             // Each cut costs a test, and four thousand values must still fit.
@@ -53,8 +63,9 @@ impl Price {
         Price {
             size,
             masks: true,
+            mask_insns: AnyBit::max_insns(instructions),
             masks_after_singles: false,
-            bitset_tests: true,
+            bitset_tests: instructions.allows_bitset_tests(),
             chain,
             whole,
             near: 5,

@@ -276,7 +276,8 @@ impl<'a> RangeSearch<'a> {
         let sum: f64 = tested.clone().map(|single| self.intervals[single].weight).sum();
         let rest = self.weight(low, high) - sum;
         let cost = self.chain_cost(tested.clone(), set.count_ones() as usize, rest);
-        (cost + self.price.size + rest, tested)
+        let cost = cost + self.price.size + rest;
+        (cost + self.price.of_mask_above_comparison(rest), tested)
     }
 
     fn is_heavy(&self, single: usize, weight: f64) -> bool {

@@ -140,10 +140,19 @@ impl<'a> SubsetSearch<'a> {
             && (uniform || set.live.count_ones() == 2 || self.mask_test(set).is_some());
         let cost = match uniform {
             true => 0.0,
-            false if separable => weight + self.price.size,
-            false => self.cheapest(set).0 + weight + self.price.size,
+            false => self.rest(set, weight, separable) + weight + self.price.size,
         };
         Solution { cost, weight, uniform, separable }
+    }
+
+    /// The cost of a set of this weight besides its first instruction.
+    fn rest(&self, set: Subset, weight: f64, separable: bool) -> f64 {
+        let mask = self.price.of_mask_above_comparison(weight);
+        match separable {
+            true if mask == 0.0 => 0.0,
+            true => self.cheapest(set).0.min(mask),
+            false => self.cheapest(set).0,
+        }
     }
 
     fn mask_test(&self, set: Subset) -> Option<MaskTest> {
@@ -175,7 +184,8 @@ impl<'a> SubsetSearch<'a> {
             return Choice::Leaf;
         }
         let (cost, choice) = self.cheapest(set);
-        match self.mask_test(set).filter(|_| solution.separable && cost > 0.0) {
+        let mask = self.price.of_mask_above_comparison(solution.weight);
+        match self.mask_test(set).filter(|_| solution.separable && cost > mask) {
             Some(test) => Choice::AnyBit(test),
             None => choice,
         }

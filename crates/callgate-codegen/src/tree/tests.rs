@@ -37,6 +37,7 @@ fn comparisons(size: f64) -> Price {
     Price {
         size,
         masks: false,
+        mask_insns: 1,
         masks_after_singles: false,
         bitset_tests: false,
         chain: 48,
@@ -91,15 +92,15 @@ fn optimum(intervals: &[WeightedInterval], price: Price) -> f64 {
         let members: Vec<&WeightedInterval> =
             (0..n).filter(inside).map(|i| &intervals[i]).collect();
         if price.masks && masked(&members, &masks) {
-            least = 0.0;
+            least = least.min(f64::from(price.mask_insns - 1) * (weight + price.size));
         }
         best[set] = least + weight + price.size;
     }
     best[(1 << n) - 1]
 }
 
-/// Follows a tree down for a value: the class, and how many tests were made.
-fn find(tree: &Tree, value: u32) -> (usize, usize) {
+/// Follows a tree down for a value: the class, and how many instructions were executed.
+fn find(tree: &Tree, value: u32, price: Price) -> (usize, usize) {
     let (mut at, mut tests) = (tree.nodes.len() - 1, 0);
     loop {
         match tree.nodes[at] {
@@ -115,7 +116,10 @@ fn find(tree: &Tree, value: u32) -> (usize, usize) {
             }
             Node::AnyBit { mask, then, otherwise } => {
                 assert!(then < at && otherwise < at, "children precede their parent");
-                tests += 1;
+                for child in [then, otherwise] {
+                    assert!(matches!(tree.nodes[child], Node::Leaf { .. }), "A may be overwritten");
+                }
+                tests += price.mask_insns as usize;
                 at = if value & mask != 0 { then } else { otherwise };
             }
             Node::Bitset { base, bits, then, otherwise } => {
@@ -139,18 +143,19 @@ fn check(intervals: &[WeightedInterval], price: Price) -> f64 {
     let tree = search_tree(intervals, price);
     let mut cost = 0.0;
     for interval in intervals {
-        let (_, tests) = find(&tree, interval.first);
+        let (_, tests) = find(&tree, interval.first, price);
         cost += interval.weight * tests as f64;
         for value in
             [interval.first, interval.last, interval.first + (interval.last - interval.first) / 2]
         {
-            let found = find(&tree, value);
+            let found = find(&tree, value, price);
             assert_eq!(found.0, interval.class, "{value:#x} in {intervals:?}: {tree:?}");
         }
     }
     let insns = |node: &Node| match node {
         Node::Leaf { .. } => 0,
-        Node::Test { .. } | Node::AnyBit { .. } => 1,
+        Node::Test { .. } => 1,
+        Node::AnyBit { .. } => price.mask_insns as usize,
         Node::Bitset { base, .. } => bitset_insns(*base),
     };
     cost += tree.nodes.iter().map(insns).sum::<usize>() as f64 * price.size;
@@ -291,7 +296,8 @@ fn trees_up_to_the_exact_size_are_optimal() {
         let n = MAX_EXACT - rng.below(4) as usize;
         let intervals = small_values(&mut rng, n);
         for price in PRICES.map(comparisons) {
-            for price in [price, Price { masks: true, masks_after_singles: true, ..price }] {
+            let masks = Price { masks: true, masks_after_singles: true, ..price };
+            for price in [price, masks, Price { mask_insns: 2, ..masks }] {
                 let (cost, best) = (check(&intervals, price), optimum(&intervals, price));
                 assert!(
                     (cost - best).abs() <= 1e-9 * best.max(1.0),
@@ -387,7 +393,10 @@ fn large_trees_are_correct_and_shallow() {
             let intervals = many(&mut rng, n);
             check(&intervals, comparisons(0.02));
             let tree = search_tree(&intervals, comparisons(0.02));
-            let deepest = intervals.iter().map(|interval| find(&tree, interval.first).1).max();
+            let deepest = intervals
+                .iter()
+                .map(|interval| find(&tree, interval.first, comparisons(0.02)).1)
+                .max();
             assert!(deepest <= Some(64), "{n} intervals, {deepest:?} tests");
         }
     }
@@ -434,6 +443,7 @@ fn bitset_tests_find_scattered_values_where_allowed() {
         let with = Price {
             size: 1.0,
             masks: true,
+            mask_insns: 1,
             masks_after_singles: true,
             bitset_tests: true,
             chain: 48,
@@ -443,6 +453,7 @@ fn bitset_tests_find_scattered_values_where_allowed() {
         let without = Price {
             size: 1.0,
             masks: true,
+            mask_insns: 1,
             masks_after_singles: true,
             bitset_tests: false,
             chain: 48,

@@ -82,6 +82,7 @@ pub(crate) fn generate(
             &syscalls,
             options.model,
             aim,
+            options.instructions,
             meaning.endian(),
         )
     };

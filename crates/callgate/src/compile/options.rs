@@ -1,7 +1,7 @@
 //! Options of a compilation, its phases, and its result.
 
 use callgate_bpf::Program;
-use callgate_codegen::{Aim, Model, Weights};
+use callgate_codegen::{Aim, Instructions, Model, Weights};
 use callgate_proof::diagram::Budget;
 
 /// Options of a compilation.
@@ -11,6 +11,8 @@ pub struct Options {
     pub model: Model,
     /// The primary objective: speed or size.
     pub aim: Aim,
+    /// The instructions that the program may contain: all, or only those that simple interpreters know.
+    pub instructions: Instructions,
     /// How often each syscall occurs.
     pub weights: Weights,
     /// The budget of the diagram.
