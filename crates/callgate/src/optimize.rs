@@ -4,7 +4,7 @@
 //! the mean number of executed instructions (in which, under the model with a verdict cache, constant-allow syscalls
 //! have a small weight), then the size; or vice versa. The result replaces the program only if it is better. If the
 //! diagram exceeds its budget, the program is returned unchanged, with the reason. A program that is too long for the
-//! kernel ([`LongProgram`]) is replaced by any that is not.
+//! kernel ([`LongProgram`]), or contains instructions that the options exclude, is replaced by any that is not.
 
 use crate::compile::{self, CompileError, Compiled, Options, Phase, Stats};
 use callgate_bpf::data::{Endian, Word};
@@ -97,8 +97,8 @@ impl std::error::Error for Unchanged {}
 /// ```
 ///
 /// # Errors
-/// If the program is too long for the kernel and there is no shorter one within the limit or the budget; and, because of
-/// a defect, if a check of the new program fails.
+/// If the program is too long for the kernel, or contains instructions that the options exclude, and there is no other one
+/// within the limit or the budget; and, because of a defect, if a check of the new program fails.
 pub fn optimize(
     program: &LongProgram,
     endian: Endian,
@@ -125,11 +125,12 @@ pub fn optimize_observed(
             let compiled = compile::generate(&mut meaning, arches, options, observe)?;
             Ok((meaning, compiled))
         });
-    let given = Program::try_from(program.clone()).ok();
+    // A program that the kernel or the options exclude is not returned unchanged.
+    let is_allowed = program.iter().all(|insn| options.instructions.allows(insn.op));
+    let given = Program::try_from(program.clone()).ok().filter(|_| is_allowed);
     let (meaning, Compiled { program: other, stats }) = match made {
         Ok(made) => made,
         Err(error) => {
-            // A program that the kernel refuses is not returned unchanged.
             let Some(given) = given.filter(|_| !error.is_defect()) else { return Err(error) };
             let before = Figures {
                 insns: program.len(),
@@ -196,6 +197,7 @@ mod tests {
     use super::*;
     use callgate_bpf::verdict::Verdict;
     use callgate_bpf::{Insn, Op};
+    use callgate_codegen::Instructions;
     use callgate_proof::diagram::Budget;
 
     const NR: Insn = Insn::new(Op::LdWordAbs, 0);
@@ -262,6 +264,24 @@ mod tests {
                 assert_eq!(nodes[0], nodes[1]);
             }
         }
+    }
+
+    /// A program with other instructions is replaced, even by a longer one; or there is no result.
+    #[test]
+    fn a_program_with_excluded_instructions_is_not_returned() {
+        let insns = [ARG, Insn::branch(Op::JsetK, 6, 0, 1), KILL, ALLOW];
+        let options = Options { instructions: Instructions::Basic, ..Options::default() };
+        let (_, optimized) = optimized(&insns, &options);
+        assert!(optimized.program.iter().all(|insn| insn.op != Op::JsetK));
+        assert!(optimized.outcome.is_ok() && optimized.after.insns > optimized.before.insns);
+        let small = Budget { nodes: 10, ..Budget::default() };
+        let options = Options { budget: small, ..options };
+        let program = Program::new(insns.to_vec()).unwrap();
+        let error = optimize(&program, Endian::Little, &[Arch::X86_64], &options);
+        assert!(!error.unwrap_err().is_defect());
+        let basic = Program::new(vec![ARG, Insn::branch(Op::JgeK, 6, 0, 1), KILL, ALLOW]).unwrap();
+        let unchanged = optimize(&basic, Endian::Little, &[Arch::X86_64], &options).unwrap();
+        assert_eq!(unchanged.program, basic);
     }
 
     #[test]

@@ -75,7 +75,7 @@ pub(super) fn forms(
         let mut arguments = by(EvaluatedForm::Optimized);
         arguments.extend(names.first().map(|model| format!("--model={model}")));
         arguments.push(format!("--optimize={}", aim.name()));
-        arguments.extend(options.weights_arguments());
+        arguments.extend(options.other_arguments());
         add(&name, arguments, Some(program));
     }
     Ok((forms, programs))
