@@ -6,6 +6,7 @@ use callgate::Verdict;
 use libc::c_int;
 
 use super::call::{guarded, status};
+use super::environment::instructions;
 use super::registry::{self, Handle};
 use crate::context::Context;
 use crate::kernel::load::close_listener;
@@ -17,7 +18,9 @@ pub extern "C" fn seccomp_init(def_action: u32) -> Handle {
     guarded(null_mut(), || {
         // All that is asked later is asked now: a filter may forbid the questions.
         SUPPORT.level();
-        Context::new(Verdict(def_action), &SUPPORT).and_then(registry::add).unwrap_or(null_mut())
+        let context = Context::new(Verdict(def_action), &SUPPORT);
+        let context = context.map(|context| context.with_instructions(instructions()));
+        context.and_then(registry::add).unwrap_or(null_mut())
     })
 }
 

@@ -9,6 +9,7 @@ mod arches;
 mod attributes;
 mod call;
 mod contexts;
+mod environment;
 mod export;
 mod load;
 mod names;

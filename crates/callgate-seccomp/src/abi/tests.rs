@@ -183,3 +183,74 @@ fn contexts_need_no_random_numbers() {
     });
     confined.join().unwrap();
 }
+
+/// In the environment of a child of these tests.
+const CHILD: &str = "CALLGATE_TEST_CHILD";
+
+/// Runs a test of a program in a child with a value of the variable, and returns whether its program is basic.
+fn child_is_basic(program: &std::path::Path, test: &str, value: Option<&str>) -> bool {
+    let mut child = std::process::Command::new(program);
+    child.args(["--include-ignored", "--exact", "--nocapture", &format!("abi::tests::{test}")]);
+    child.env(CHILD, "1").env_remove("CALLGATE_SECCOMP_INSTRUCTIONS");
+    child.envs(value.map(|value| ("CALLGATE_SECCOMP_INSTRUCTIONS", value)));
+    let output = child.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let answers = ["basic", "other"].map(|answer| text.contains(&format!("program: {answer}\n")));
+    assert!(answers[0] != answers[1] && output.status.success(), "{text}");
+    answers[0]
+}
+
+/// Prints whether the program of a rule with a mask contains instructions that are not basic.
+fn print_whether_basic() {
+    use callgate::codegen::Instructions;
+    let context = Context::new(ERRNO);
+    assert_eq!(seccomp_reset(context.0, ERRNO), 0);
+    // Bits 1 and 2 of the first argument are clear.
+    assert_eq!(context.rule(ALLOW, 1, &[ArgCmp::new(0, 7, 6, 0)]), 0);
+    let mut bytes = vec![0_u8; context.size()];
+    let mut len = bytes.len();
+    let start = bytes.as_mut_ptr().cast();
+    // SAFETY: the buffer has this length.
+    assert_eq!(unsafe { seccomp_export_bpf_mem(context.0, start, &raw mut len) }, 0);
+    let endian = callgate::Arch::native().unwrap().endian();
+    let program = callgate::Program::from_bytes(&bytes, endian).unwrap();
+    let is_basic = program.iter().all(|insn| Instructions::Basic.allows(insn.op));
+    println!("\nprogram: {}", if is_basic { "basic" } else { "other" });
+}
+
+#[test]
+fn the_environment_selects_the_instructions() {
+    if std::env::var_os(CHILD).is_some() {
+        return print_whether_basic();
+    }
+    let program = std::env::current_exe().unwrap();
+    for (value, expected) in
+        [(None, false), (Some("basic"), true), (Some("all"), false), (Some("BASIC"), false)]
+    {
+        let test = "the_environment_selects_the_instructions";
+        assert_eq!(child_is_basic(&program, test, value), expected, "{value:?}");
+    }
+}
+
+#[test]
+#[ignore = "needs root: creates a program with set-user-ID"]
+fn a_set_user_id_program_ignores_the_environment() {
+    use std::os::unix::fs::{PermissionsExt, chown};
+    if std::env::var_os(CHILD).is_some() {
+        return print_whether_basic();
+    }
+    let directory = std::env::temp_dir().join(format!("callgate-set-id-{}", std::process::id()));
+    std::fs::create_dir(&directory).unwrap();
+    let program = directory.join("program");
+    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    let is_basic = |mode| {
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(mode)).unwrap();
+        let test = "a_set_user_id_program_ignores_the_environment";
+        child_is_basic(&program, test, Some("basic"))
+    };
+    let without = is_basic(0o755);
+    chown(&program, Some(65534), None).unwrap();
+    let with = is_basic(0o4755);
+    std::fs::remove_dir_all(&directory).unwrap();
+    assert_eq!((without, with), (true, false));
+}

@@ -1,6 +1,6 @@
 //! The program of a context.
 
-use callgate::codegen::{Count, Weights};
+use callgate::codegen::{Count, Instructions, Weights};
 use callgate::formats::ruleset::sections;
 use callgate::proof::policy::Policy;
 use callgate::{Options, compile};
@@ -18,11 +18,16 @@ pub(crate) struct Exported {
 
 impl Exported {
     /// Compiles the rules, and proves the program.
-    pub(super) fn compile(attributes: &Attributes, filters: &[ArchFilter]) -> Result<Exported> {
+    pub(super) fn compile(
+        attributes: &Attributes,
+        instructions: Instructions,
+        filters: &[ArchFilter],
+    ) -> Result<Exported> {
         let sets = filters.iter().map(|filter| filter.rules.set());
         let sections = sections(sets, attributes.default, attributes.bad_arch);
         let policy = Policy::new(sections, attributes.bad_arch).map_err(|_| Error::Internal)?;
-        let options = Options { weights: weights(filters)?, ..Options::default() };
+        let weights = weights(filters)?;
+        let options = Options { instructions, weights, ..Options::default() };
         let compiled = compile(&policy, &options).map_err(|error| match error.insns_needed() {
             Some(_) => Error::TooLong,
             None => Error::Internal,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use callgate::codegen::Instructions;
 use callgate::{Arch, Verdict};
 
 use super::arch_filter::ArchFilter;
@@ -15,6 +16,8 @@ use crate::kernel::support::{Flag, Support};
 #[derive(Debug)]
 pub(crate) struct Context {
     attributes: Attributes,
+    /// The instructions that the program may contain.
+    instructions: Instructions,
     /// In the order in which the architectures were added.
     filters: Vec<ArchFilter>,
     /// Whether a verdict is NOTIFY, so that loading the filter creates a listener.
@@ -29,6 +32,7 @@ impl Context {
     pub(crate) fn new(default: Verdict, support: &Support) -> Result<Context> {
         let mut context = Context {
             attributes: Attributes::new(default),
+            instructions: Instructions::default(),
             filters: Vec::new(),
             notifies: false,
             transactions: Vec::new(),
@@ -38,7 +42,12 @@ impl Context {
         Ok(context)
     }
 
-    /// Makes it a new context with this default action.
+    /// The same context for programs of these instructions.
+    pub(crate) fn with_instructions(self, instructions: Instructions) -> Context {
+        Context { instructions, program: None, ..self }
+    }
+
+    /// Makes it a new context with this default action, for the same instructions.
     pub(crate) fn reset(&mut self, default: Verdict, support: &Support) -> Result<()> {
         if !support.has_action(default) {
             return Err(Error::Invalid);
@@ -46,6 +55,7 @@ impl Context {
         let native = Arch::native().ok_or(Error::Internal)?;
         *self = Context {
             attributes: Attributes::new(default),
+            instructions: self.instructions,
             filters: vec![ArchFilter::new(native)],
             notifies: default == NOTIFY,
             transactions: Vec::new(),
@@ -243,7 +253,8 @@ impl Context {
         if let Some(program) = &self.program {
             return Ok(Arc::clone(program));
         }
-        let program = Arc::new(Exported::compile(&self.attributes, &self.filters)?);
+        let program = Exported::compile(&self.attributes, self.instructions, &self.filters)?;
+        let program = Arc::new(program);
         Ok(Arc::clone(self.program.insert(program)))
     }
 }
