@@ -28,6 +28,7 @@ pub(super) fn valgrind(suite: &Suite, line: &Line) -> Outcome {
     outcome(suite.programs.command(&line.program).and_then(|program| {
         let mut command = Command::new("valgrind");
         command.current_dir(suite.programs.directory());
+        command.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
         command.args([
             "--quiet",
             "--tool=memcheck",

@@ -22,7 +22,7 @@ pub(super) struct Filter {
 /// The programs by name.
 pub(super) struct Programs {
     directory: PathBuf,
-    /// The environment of programs that export filters.
+    /// The environment of all programs.
     environment: Option<(&'static str, &'static str)>,
     programs: BTreeMap<String, Program>,
 }
@@ -63,7 +63,7 @@ impl Programs {
     pub(super) fn command(&self, name: &str) -> Result<Command> {
         self.find(name)?;
         let mut command = Command::new(self.directory.join(name));
-        command.current_dir(&self.directory);
+        command.current_dir(&self.directory).envs(self.environment);
         Ok(command)
     }
 
@@ -71,7 +71,7 @@ impl Programs {
     pub(super) fn filter(&self, name: &str) -> Result<&Filter> {
         let filter = self.find(name)?.filter.get_or_init(|| {
             let mut command = self.command(name)?;
-            command.arg("-b").envs(self.environment);
+            command.arg("-b");
             let bytes = run(&mut command, LIMIT)?.success()?;
             let path = self.directory.join(format!("{name}.bpf"));
             write(&path, &bytes)?;
